@@ -1,0 +1,59 @@
+/* Test Anything Protocol for C units: plan, ok, is. One program per file under test; the name of a test states its claim. */
+#ifndef TAP_H
+#define TAP_H
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int tap_run, tap_failed;
+
+__attribute__((format(printf, 4, 5), unused))
+static bool tap_check(bool pass, const char *file, int line, const char *claim, ...) {
+    va_list ap;
+    printf("%sok %d - ", pass ? "" : "not ", ++tap_run);
+    va_start(ap, claim);
+    vprintf(claim, ap);
+    va_end(ap);
+    putchar('\n');
+    if (!pass) {
+        tap_failed++;
+        printf("# failed at %s:%d\n", file, line);
+    }
+    fflush(stdout);
+    return pass;
+}
+#define ok(cond, ...) tap_check((cond), __FILE__, __LINE__, __VA_ARGS__)
+#define is(got, want, ...) do { \
+        long long tap_got = (long long)(got), tap_want = (long long)(want); \
+        if (!tap_check(tap_got == tap_want, __FILE__, __LINE__, __VA_ARGS__)) \
+            printf("# got %lld, want %lld\n", tap_got, tap_want); \
+    } while (0)
+#define is_str(got, want, ...) do { \
+        const char *tap_got = (got), *tap_want = (want); \
+        if (!tap_check(strcmp(tap_got, tap_want) == 0, __FILE__, __LINE__, __VA_ARGS__)) \
+            printf("# got  '%s'\n# want '%s'\n", tap_got, tap_want); \
+    } while (0)
+
+/* A skipped claim counts neither way and says why. */
+#define tap_skip(reason) printf("ok %d # SKIP %s\n", ++tap_run, reason)
+
+/* SEED= in the environment repeats a run; the seed is always printed. */
+__attribute__((unused))
+static uint64_t tap_seed(void) {
+    const char *given = getenv("SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 2654435761u;
+    printf("# SEED=%" PRIu64 "\n", seed);
+    return seed;
+}
+
+__attribute__((unused))
+static int tap_done(void) {
+    printf("1..%d\n", tap_run);
+    return tap_failed ? 1 : 0;
+}
+#endif
