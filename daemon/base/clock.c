@@ -1,0 +1,62 @@
+#include "base/clock.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+static int64_t start_mono_s;
+static int64_t start_unix_s;
+static _Atomic int64_t shift_s;
+static _Atomic int64_t paused_at_s = -1; /* monotonic second at which the clock stands; -1: it runs */
+
+static int64_t mono_s(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+    return ts.tv_sec;
+}
+
+static int64_t elapsed_s(void) {
+    int64_t paused = atomic_load_explicit(&paused_at_s, memory_order_relaxed);
+    int64_t at = paused >= 0 ? paused : mono_s();
+    int64_t elapsed = at - start_mono_s + atomic_load_explicit(&shift_s, memory_order_relaxed);
+    return elapsed < 0 ? 0 : elapsed;
+}
+
+void clock_start(void) {
+    start_mono_s = mono_s();
+    start_unix_s = (int64_t)time(NULL);
+}
+
+uint32_t clock_now_s(void) { return (uint32_t)(elapsed_s() + CLOCK_EPOCH_S); }
+
+uint32_t clock_uptime_s(void) { return (uint32_t)elapsed_s(); }
+
+uint64_t clock_mono_us(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+}
+
+int64_t clock_unix_s(uint32_t now_s) { return start_unix_s + (int64_t)now_s - CLOCK_EPOCH_S; }
+
+uint32_t clock_expiry_s(int64_t exptime, uint32_t now_s) {
+    if (exptime == 0) {
+        return 0;
+    }
+    if (exptime < 0) {
+        return CLOCK_EXPIRED;
+    }
+    int64_t at = (int64_t)now_s + exptime;
+    if (exptime > CLOCK_RELATIVE_MAX_S) {
+        at = exptime - start_unix_s + CLOCK_EPOCH_S;
+        if (at <= CLOCK_EPOCH_S) {
+            return CLOCK_EXPIRED;
+        }
+    }
+    return at > UINT32_MAX ? UINT32_MAX : (uint32_t)at;
+}
+
+void clock_pause(void) { atomic_store_explicit(&paused_at_s, mono_s(), memory_order_relaxed); }
+
+void clock_resume(void) { atomic_store_explicit(&paused_at_s, -1, memory_order_relaxed); }
+
+void clock_shift(int64_t by_s) { atomic_fetch_add_explicit(&shift_s, by_s, memory_order_relaxed); }

@@ -1,0 +1,27 @@
+/* Cache time: whole seconds since CLOCK_EPOCH_S before the process started, monotonic, settable in tests.
+ *
+ * Items store these 32-bit seconds. They start at CLOCK_EPOCH_S, not 0, so that 0 can mean "never" and an item can be
+ * older than the process by a little. Threading: any; reads are one relaxed load plus a vDSO call. */
+#ifndef SLATE_BASE_CLOCK_H
+#define SLATE_BASE_CLOCK_H
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CLOCK_EPOCH_S = 2 };
+#define CLOCK_RELATIVE_MAX_S (60 * 60 * 24 * 30) /* larger expiry times are absolute unix times */
+
+void     clock_start(void);           /* once, before any other call; marks the start of the process */
+uint32_t clock_now_s(void);           /* cache time */
+uint64_t clock_mono_us(void);         /* monotonic microseconds, for durations; never shifted */
+uint32_t clock_uptime_s(void);        /* seconds since clock_start, shifted with the clock */
+int64_t  clock_unix_s(uint32_t now_s); /* unix time of a cache time */
+
+/* A client's expiry time as cache time: 0 = never; negative or past = CLOCK_EXPIRED. */
+#define CLOCK_EXPIRED 1u
+uint32_t clock_expiry_s(int64_t exptime, uint32_t now_s);
+
+/* Debug builds and tests: stop, resume and shift the clock. */
+void clock_pause(void);
+void clock_resume(void);
+void clock_shift(int64_t by_s);
+#endif

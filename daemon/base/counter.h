@@ -1,0 +1,35 @@
+/* Counters owned by one thread each: plain relaxed stores, summed by whoever reads.
+ *
+ * A struct of counters is generated from a table of X(name, kind, unit, "help") rows; every member is a `counter`, so a
+ * reader may sum structs member by member. Only the owner adds; anybody may load. Cost: one load and one store. */
+#ifndef SLATE_BASE_COUNTER_H
+#define SLATE_BASE_COUNTER_H
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct counter {
+    _Atomic uint64_t n;
+};
+
+static inline uint64_t counter_get(const struct counter *c) { return atomic_load_explicit(&c->n, memory_order_relaxed); }
+static inline void     counter_set(struct counter *c, uint64_t n) {
+    atomic_store_explicit(&c->n, n, memory_order_relaxed);
+}
+static inline void counter_add(struct counter *c, uint64_t by) { counter_set(c, counter_get(c) + by); }
+
+/* Sums `count` counters (a struct of counters is an array of them) into `sum`. */
+static inline void counter_sum(uint64_t *sum, const struct counter *from, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        sum[i] += counter_get(&from[i]);
+    }
+}
+
+/* One row of a counter table, for stats, describe and the exporter. */
+struct counter_info {
+    const char *name, *kind, *unit, *help;
+};
+#define COUNTER_MEMBER(name, kind, unit, help) struct counter name;
+#define COUNTER_VALUE(name, kind, unit, help)  uint64_t name;
+#define COUNTER_INFO(name, kind, unit, help)   {#name, #kind, #unit, help},
+#endif

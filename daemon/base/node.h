@@ -1,0 +1,62 @@
+/* The part of an item that an eviction policy may see, and how 32-bit references become nodes.
+ *
+ * A reference is an offset into the arena in units of 1 << shift bytes; 0 is none. `next`, `prev` and `where` change only
+ * under the partition's lock. `mark` is written by hits without a lock (one relaxed byte store, and none when it would
+ * not change): three bits count hits for the policy, five hold the time of the last hit as a code that grows with the
+ * item's age, so that an item takes at most some 30 such stores between two moves, however often it is read. */
+#ifndef SLATE_BASE_NODE_H
+#define SLATE_BASE_NODE_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct node {
+    uint32_t        next, prev; /* towards newer, towards older; while a chunk is free, next links the free list */
+    _Atomic uint8_t mark;
+    uint8_t         where;          /* the policy's: which of its queues */
+    _Atomic uint8_t flags, key_len; /* the item's, not a policy's (mem/item.h); here so that nothing is padding */
+};
+_Static_assert(sizeof(struct node) == 12, "a node is twelve bytes of an item's header");
+
+struct node_space {
+    char    *base;
+    unsigned shift;
+};
+
+static inline void *node_at(const struct node_space *s, uint32_t ref) { return s->base + ((size_t)ref << s->shift); }
+static inline uint32_t node_ref(const struct node_space *s, const void *node) {
+    return (uint32_t)((size_t)((const char *)node - s->base) >> s->shift);
+}
+
+/* --- mark: hits in the low three bits, last-hit code in the high five --- */
+enum { NODE_HITS_MAX = 7 };
+
+/* Last-hit codes: 0 never hit since stored; then 0 1 2 3 4 6 8 12 16 24 … 32768 seconds after `time_s`. */
+static inline uint8_t node_age_code(uint32_t age_s) {
+    if (age_s < 4) {
+        return (uint8_t)(1 + age_s);
+    }
+    unsigned octave = 31u - (unsigned)__builtin_clz(age_s); /* >= 2 */
+    unsigned half = (age_s >> (octave - 1)) & 1u;
+    unsigned code = 5 + 2 * (octave - 2) + half;
+    return (uint8_t)(code > 31 ? 31 : code);
+}
+static inline uint32_t node_age_s(uint8_t code) {
+    if (code < 5) {
+        return code ? code - 1u : 0u;
+    }
+    uint32_t whole = 4u << ((code - 5u) / 2u);
+    return (code - 5u) & 1u ? whole + whole / 2 : whole;
+}
+
+static inline uint8_t node_mark(const struct node *n) { return atomic_load_explicit(&n->mark, memory_order_relaxed); }
+static inline void    node_set_mark(struct node *n, uint8_t m) {
+    atomic_store_explicit(&n->mark, m, memory_order_relaxed);
+}
+static inline unsigned node_hits(const struct node *n) { return node_mark(n) & 7u; }
+static inline bool     node_fetched(const struct node *n) { return node_mark(n) >> 3 != 0; }
+static inline void     node_set_hits(struct node *n, unsigned hits) {
+    node_set_mark(n, (uint8_t)((node_mark(n) & ~7u) | hits));
+}
+#endif

@@ -1,0 +1,259 @@
+/* The cache: partitions of index, eviction queues and items. The only room that locks and unlinks items.
+ *
+ * Threading: every call may be made from any thread through that thread's own cache_thread. A call holds at most one lock
+ * at a time and none on return. Within a turn (cache_turn_begin … cache_turn_end) pages do not change hands under a
+ * thread's feet; idle threads must be outside a turn, or page moves wait for them.
+ *
+ * Values up to ITEM_COPY_MAX bytes are copied; larger ones are borrowed: counted, sent from item memory, returned.
+ * All sizes are bytes without the protocol's CR LF. Times are cache seconds (base/clock.h); `exptime_s` 0 = never. */
+#ifndef SLATE_CACHE_CACHE_H
+#define SLATE_CACHE_CACHE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/key.h"
+#include "cache/counters.h"
+#include "evict/evict.h"
+#include "mem/slab.h"
+
+struct cache;
+struct cache_thread;
+struct item;
+
+enum cache_status {
+    CACHE_OK,
+    CACHE_MISS,         /* not there (or expired, or flushed) */
+    CACHE_EXISTS,       /* there, but with another CAS */
+    CACHE_NOT_STORED,   /* add, replace, append, prepend: the condition does not hold */
+    CACHE_TOO_LARGE,    /* over item_bytes_max */
+    CACHE_NO_MEMORY,    /* nothing free and nothing may be evicted */
+    CACHE_NOT_A_NUMBER, /* incr, decr */
+};
+
+struct cache_config {
+    size_t   limit_bytes;        /* of item memory, 1 MiB pages */
+    unsigned partitions;         /* power of two; 0: by limit_bytes, 16 at 64 MiB */
+    struct slab_config slab;
+    uint32_t item_bytes_max;     /* -I */
+    bool     cas;                /* false: -C, headers of 24 bytes and every CAS is 0 */
+    bool     evict;              /* false: -M, answer CACHE_NO_MEMORY when full */
+    bool     steal_pages;        /* slab_reassign: a class with nothing takes a page rather than refuse */
+    bool     huge_pages;
+    const struct evict_policy *policy;
+    uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
+    int64_t  temporary_ttl_s;    /* items living at most this long go to the temporary queue; < 0: off */
+};
+
+struct cache *cache_create(const struct cache_config *); /* NULL and errno */
+void          cache_destroy(struct cache **);             /* after every cache_thread */
+struct cache_thread *cache_thread_create(struct cache *); /* NULL: out of memory */
+void                 cache_thread_destroy(struct cache_thread **);
+
+/* Brackets a batch of calls; also refreshes the thread's idea of now. Cheap: two stores and a clock read. */
+void     cache_turn_begin(struct cache_thread *);
+void     cache_turn_end(struct cache_thread *);
+uint32_t cache_now_s(const struct cache_thread *);
+
+/* --- what a call tells of an item --- */
+struct cache_view {
+    struct item *borrowed;    /* not NULL: the value stays in item memory until cache_return(); else it was copied */
+    uint64_t     cas;
+    uint32_t     value_bytes; /* of the item as it is now */
+    uint32_t     client_flags;
+    uint32_t     exptime_s;
+    uint32_t     last_access_s; /* before this call */
+    uint8_t      class_id;
+    bool         fetched;  /* read before this call */
+    bool         won;      /* this call got the right to recache it (W) */
+    bool         stale;    /* X */
+    bool         lost;     /* another already won (Z) */
+    bool         created;  /* this call made the item */
+    uint32_t     total_bytes; /* header, key and value */
+    bool         binary_key;
+};
+
+/* --- reading without a lock, in three steps (MemC3's optimistic scheme) ---
+ *
+ *     enum cache_read how;
+ *     do {
+ *         how = cache_read_begin(ct, &key, &r);        // r's fields are bounded but not yet known to be true
+ *         if (how == CACHE_READ_COPY) { format r; cache_read_copy(&r, to); }
+ *     } while (!cache_read_end(ct, &r));               // true: they are; counts the hit or miss and marks the item
+ *
+ * CACHE_READ_SLOW: large, expired, flushed or invalidated: call cache_fetch instead (cache_read_end is then not called).
+ * `to` needs room for value_bytes + 8. */
+enum cache_read { CACHE_READ_MISS, CACHE_READ_COPY, CACHE_READ_SLOW };
+struct cache_reader {
+    const struct key *key;
+    struct item *item;
+    void        *partition;
+    void        *bucket;      /* where it was found or would be */
+    uint32_t     version;     /* of that bucket's chain */
+    uint32_t     value_bytes, client_flags, exptime_s, last_access_s;
+    uint64_t     cas;
+    bool         fetched;
+    uint8_t      class_id;
+    const char  *value;
+};
+enum cache_read cache_read_begin(struct cache_thread *, const struct key *, struct cache_reader *);
+void            cache_read_copy(const struct cache_reader *, char *to);
+bool            cache_read_end(struct cache_thread *, struct cache_reader *, bool mark_hit);
+
+/* Prefetches, first the buckets of many keys, then their items; each is a hint only. */
+void cache_prefetch_bucket(const struct cache *, const struct key *);
+void cache_prefetch_item(const struct cache *, const struct key *);
+
+/* --- reading with the partition's lock: what has an effect, and large values --- */
+struct cache_fetch {
+    bool     no_bump;          /* leave hit mark and times alone */
+    bool     touch;            /* set the expiry time to exptime_s */
+    uint32_t exptime_s;
+    bool     vivify;           /* on a miss make an empty item that expires at vivify_exptime_s */
+    uint32_t vivify_exptime_s;
+    uint64_t vivify_cas;       /* 0: the next */
+    bool     recache;          /* one caller wins once less than recache_s is left to live */
+    int32_t  recache_s;
+    bool     meta;             /* wins and stale marks are granted and shown only to meta commands */
+    bool     binary_key;       /* of a vivified item */
+    bool     want_value;
+};
+/* Copies a small value to `to` (ITEM_COPY_MAX + 8 bytes), borrows a large one. */
+enum cache_status cache_fetch(struct cache_thread *, const struct key *, const struct cache_fetch *, char *to,
+                              struct cache_view *);
+enum cache_status cache_peek(struct cache_thread *, const struct key *, struct cache_view *); /* no effect at all */
+
+/* Pieces of a borrowed value, in order. Returns how many, at most `max`, starting `skip` bytes into the value. */
+int  cache_value_iov(const struct cache_thread *, const struct item *borrowed, size_t skip, struct iovec *, int max);
+void cache_return(struct cache_thread *, struct item *borrowed);
+
+/* --- storing --- */
+enum cache_mode { CACHE_SET, CACHE_ADD, CACHE_REPLACE, CACHE_APPEND, CACHE_PREPEND };
+struct cache_store {
+    enum cache_mode mode;
+    const char *value;         /* value_bytes of it */
+    uint32_t value_bytes;
+    uint32_t client_flags;
+    uint32_t exptime_s;
+    bool     compare;          /* store only over an item with compare_cas; CACHE_MISS when there is none */
+    uint64_t compare_cas;
+    bool     compare_low;      /* meta I: a lower CAS than the item's may replace too, the result is marked stale */
+    uint64_t cas;              /* the CAS to give; 0: the next */
+    bool     vivify;           /* append, prepend: on a miss store as a set */
+    bool     binary_key;
+    bool     classic_cas;      /* counts cas_* statistics */
+};
+/* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is gone. `view` may be NULL. */
+enum cache_status cache_store(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_view *);
+
+/* A value that is still to come: reserve all its memory, fill it, publish or abandon it. A draft belongs to its maker. */
+enum cache_status cache_reserve(struct cache_thread *, const struct key *, const struct cache_store *, struct item **draft);
+int               cache_draft_iov(const struct cache_thread *, struct item *draft, size_t skip, struct iovec *, int max);
+enum cache_status cache_publish(struct cache_thread *, struct item *taken, const struct cache_store *, struct cache_view *);
+void              cache_abandon(struct cache_thread *, struct item *taken);
+
+/* --- changing and removing --- */
+struct cache_delete {
+    bool     compare;
+    uint64_t compare_cas;
+    bool     mark_stale;       /* meta I: keep the item, stale, with a new CAS */
+    bool     drop_value;       /* meta x: keep the item without its value and client flags */
+    uint32_t client_flags;     /* of what x leaves */
+    bool     touch;            /* with mark_stale or drop_value */
+    uint32_t exptime_s;
+    uint64_t cas;              /* the CAS to give; 0: the next */
+};
+enum cache_status cache_delete(struct cache_thread *, const struct key *, const struct cache_delete *);
+
+struct cache_arith {
+    bool     decrement;
+    uint64_t delta;
+    bool     compare;
+    uint64_t compare_cas;
+    uint64_t cas;              /* the CAS to give; 0: the next */
+    bool     touch;
+    uint32_t exptime_s;
+    bool     vivify;           /* on a miss store `initial`, to expire at vivify_exptime_s */
+    uint64_t initial;
+    uint32_t vivify_exptime_s;
+    bool     binary_key;
+};
+enum { CACHE_NUMBER_BYTES = 24 };
+/* `number` gets the new value in decimal; view->value_bytes may be more: it is padded with spaces to its old length. */
+enum cache_status cache_arith(struct cache_thread *, const struct key *, const struct cache_arith *,
+                              uint64_t *number, struct cache_view *);
+enum cache_status cache_touch(struct cache_thread *, const struct key *, uint32_t exptime_s);
+
+/* Items stored at or before `at_s` count as gone from then on; a later call replaces an earlier one. */
+void cache_flush(struct cache *, uint32_t at_s);
+
+/* --- run-time settings --- */
+void cache_set_tuning(struct cache *, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct, uint32_t warm_factor_pct);
+void cache_set_temporary_ttl(struct cache *, int64_t ttl_s);
+void cache_set_policy(struct cache_thread *, const struct evict_policy *); /* every class; no item is dropped */
+const struct evict_policy *cache_policy(const struct cache *);
+
+/* --- facts --- */
+struct cache_class_facts {
+    struct slab_class_facts slab;
+    uint64_t items, requested_bytes;  /* bytes asked for by items whose head or tails are in the class */
+    uint64_t list_items[EVICT_LISTS];
+    uint32_t list_age_s[EVICT_LISTS]; /* of the list's oldest */
+    uint32_t stock_chunks;            /* free chunks at the partitions */
+    struct cache_class_values counters;
+};
+struct cache_facts {
+    struct cache_values counters;
+    uint64_t items, bytes;
+    uint64_t index_bytes, index_buckets;
+    uint32_t pages_limit, pages_out;
+    unsigned class_count, partitions;
+    size_t   limit_bytes;
+};
+void cache_facts(struct cache *, struct cache_facts *);
+void cache_class_facts(struct cache *, unsigned class_id, struct cache_class_facts *);
+void cache_reset_counters(struct cache *);
+struct slab *cache_slab(struct cache *);
+uint32_t cache_item_bytes_max(const struct cache *);
+bool cache_has_cas(const struct cache *);
+
+/* --- walking: items one by one, for the crawler and dumps --- */
+struct cache_walk {
+    unsigned partition;
+    uint64_t bucket;
+    uint64_t checked, reclaimed;
+};
+struct cache_walked { /* a copy; `key` of key_len bytes */
+    char     key[KEY_BYTES_MAX + 8];
+    uint8_t  key_len, class_id;
+    struct cache_view view;
+};
+/* Visits the next bucket: copies its live items into `out` (room for `max`, at least 64) and unlinks the dead ones.
+ * Returns how many were copied, -1 at the end. Each bucket is seen once; items stored or removed meanwhile may be missed. */
+int cache_walk_next(struct cache_thread *, struct cache_walk *, struct cache_walked *out, int max);
+
+/* --- for the page mover: one chunk of a draining page --- */
+enum cache_moved {
+    CACHE_MOVED_FREE,    /* it was free, or just became so */
+    CACHE_MOVED_RESCUED, /* its item lives in another chunk now */
+    CACHE_MOVED_CHUNK,   /* so does this piece of a chained value */
+    CACHE_MOVED_EVICTED, /* its item was dropped: no room, or not worth it */
+    CACHE_MOVED_EXPIRED, /* its item was dead anyway */
+    CACHE_MOVED_BUSY,    /* a draft, or being sent to a client: try again later */
+    CACHE_MOVED_NO_ROOM, /* live, but there was no chunk for the copy and `may_evict` is false */
+};
+enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t chunk, bool may_evict);
+/* Takes the page's free chunks out of every partition's stock. Once, after slab_drain_begin. */
+void cache_drain_stocks(struct cache_thread *, uint32_t page);
+/* Waits until every other thread has left the turn it was in, so that none holds a reference from before; the caller holds
+ * none either. Returns at once when they are idle; false after `deadline_us` of waiting. */
+bool cache_quiesce(struct cache_thread *, uint64_t deadline_us);
+
+/* A class that needs memory says so here; the tuner looks and clears. Bit c: class c evicted or had none. */
+uint64_t cache_take_hunger(struct cache *);
+/* While on, every eviction of a live item counts as hunger (automove 2); else only a class with nothing left does. */
+void cache_set_hunger_on_evict(struct cache *, bool on);
+/* Called (from any thread, no lock held) when hunger goes from none to some, to wake the tuner. */
+void cache_on_hunger(struct cache *, void (*wake)(void *), void *arg);
+#endif

@@ -1,0 +1,63 @@
+/* What the cache counts, per thread and per thread and class. One row a counter: X(name, kind, unit, "help"). */
+#ifndef SLATE_CACHE_COUNTERS_H
+#define SLATE_CACHE_COUNTERS_H
+#include "base/counter.h"
+
+#define CACHE_COUNTERS(X)                                                                                  \
+    X(get_hits, counter, operations, "keys that a read found")                                             \
+    X(get_misses, counter, operations, "keys that a read did not find")                                    \
+    X(get_expired, counter, operations, "misses whose item was there but expired")                         \
+    X(get_flushed, counter, operations, "misses whose item was there but flushed")                         \
+    X(touch_hits, counter, operations, "touches that found their key")                                     \
+    X(touch_misses, counter, operations, "touches that did not")                                           \
+    X(cmd_get, counter, operations, "keys asked for")                                                      \
+    X(cmd_set, counter, operations, "values stored or refused after their data came")                      \
+    X(cmd_touch, counter, operations, "touches, also those of gat")                                        \
+    X(delete_hits, counter, operations, "deletes that found their key")                                    \
+    X(delete_misses, counter, operations, "deletes that did not")                                          \
+    X(incr_hits, counter, operations, "increments that found their key")                                   \
+    X(incr_misses, counter, operations, "increments that did not")                                         \
+    X(decr_hits, counter, operations, "decrements that found their key")                                   \
+    X(decr_misses, counter, operations, "decrements that did not")                                         \
+    X(cas_hits, counter, operations, "compare-and-swap stores that matched")                               \
+    X(cas_misses, counter, operations, "compare-and-swap stores of a missing key")                         \
+    X(cas_badval, counter, operations, "compare-and-swap stores with another CAS")                         \
+    X(store_too_large, counter, operations, "values refused as larger than the item limit")                \
+    X(store_no_memory, counter, operations, "values refused for lack of memory")                           \
+    X(total_items, counter, items, "items ever linked")                                                    \
+    X(read_retries, counter, operations, "lock-free reads that had to start again")                        \
+    X(page_steals, counter, pages, "pages a class with nothing left took at once from another")
+
+#define CACHE_CLASS_COUNTERS(X)                                                                            \
+    X(get_hits, counter, operations, "keys found in this class")                                           \
+    X(cmd_set, counter, operations, "values stored in this class")                                         \
+    X(delete_hits, counter, operations, "deletes in this class")                                           \
+    X(incr_hits, counter, operations, "increments in this class")                                          \
+    X(decr_hits, counter, operations, "decrements in this class")                                          \
+    X(cas_hits, counter, operations, "matching compare-and-swap stores in this class")                     \
+    X(cas_badval, counter, operations, "mismatching compare-and-swap stores in this class")                \
+    X(touch_hits, counter, operations, "touches in this class")                                            \
+    X(evicted, counter, items, "live items dropped to make room")                                          \
+    X(evicted_nonzero, counter, items, "of these, items with an expiry time")                              \
+    X(evicted_unfetched, counter, items, "of these, items never read")                                     \
+    X(evicted_active, counter, items, "of these, items read lately")                                       \
+    X(outofmemory, counter, operations, "stores refused for lack of memory")                               \
+    X(reclaimed, counter, items, "expired items whose memory was used at once")                            \
+    X(expired_unfetched, counter, items, "expired items never read")                                       \
+    X(crawler_reclaimed, counter, items, "expired items freed by the crawler")                             \
+    X(crawler_items_checked, counter, items, "items the crawler looked at")                                \
+    X(moves_to_cold, counter, items, "items moved to the cold queue")                                      \
+    X(moves_to_warm, counter, items, "items moved to the warm queue")                                      \
+    X(moves_within_lru, counter, items, "items given another round in their queue")                        \
+    X(direct_reclaims, counter, items, "evictions made by the store that needed the memory")               \
+    X(hits_to_hot, counter, operations, "hits on items in the hot queue")                                  \
+    X(hits_to_warm, counter, operations, "hits on items in the warm queue")                                \
+    X(hits_to_cold, counter, operations, "hits on items in the cold queue")                                \
+    X(hits_to_temp, counter, operations, "hits on items in the temporary queue")
+
+struct cache_counters { CACHE_COUNTERS(COUNTER_MEMBER) };
+struct cache_values { CACHE_COUNTERS(COUNTER_VALUE) };
+struct cache_class_counters { CACHE_CLASS_COUNTERS(COUNTER_MEMBER) };
+struct cache_class_values { CACHE_CLASS_COUNTERS(COUNTER_VALUE) };
+extern const struct counter_info cache_counter_info[], cache_class_counter_info[]; /* end with a NULL name */
+#endif

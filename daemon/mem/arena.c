@@ -1,0 +1,98 @@
+#include "mem/arena.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define HUGE_BYTES ((size_t)2 << 20)
+
+static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+/* The smallest unit (8 bytes or more) in which 32 bits reach the end of the arena. */
+static unsigned unit_shift(size_t map_bytes) {
+    unsigned shift = 3;
+    while ((map_bytes >> shift) > UINT32_MAX) {
+        shift++;
+    }
+    return shift;
+}
+
+struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages) {
+    struct arena *a = calloc(1, sizeof *a);
+    if (a == NULL) {
+        return NULL;
+    }
+    size_t reserve = reserve_bytes > limit_bytes ? reserve_bytes : limit_bytes;
+    a->page_max = (uint32_t)(reserve >> PAGE_SHIFT);
+    a->head_bytes = round_up((size_t)a->page_max * sizeof(struct page), HUGE_BYTES);
+    /* One huge page more as a guard, which a stale reader of the last chunk may read, and one to align within. */
+    a->map_bytes = a->head_bytes + ((size_t)a->page_max << PAGE_SHIFT) + 2 * HUGE_BYTES;
+    a->pool = calloc(a->page_max ? a->page_max : 1, sizeof *a->pool);
+    char *map = mmap(NULL, a->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (a->pool == NULL || map == MAP_FAILED) {
+        int saved = a->pool == NULL ? ENOMEM : errno;
+        if (map != MAP_FAILED) {
+            munmap(map, a->map_bytes);
+        }
+        free(a->pool);
+        free(a);
+        errno = saved;
+        return NULL;
+    }
+    /* Trim the mapping to a huge page boundary, so that pages and huge pages line up. */
+    char *base = (char *)round_up((size_t)map, HUGE_BYTES);
+    if (base != map) {
+        munmap(map, (size_t)(base - map));
+    }
+    size_t tail = HUGE_BYTES - (size_t)(base - map);
+    a->map_bytes -= HUGE_BYTES;
+    if (tail != 0) {
+        munmap(base + a->map_bytes, tail);
+    }
+    a->space = (struct node_space){.base = base, .shift = unit_shift(a->map_bytes)};
+    a->table = (struct page *)(void *)base;
+    a->pages = base + a->head_bytes;
+    a->huge = huge_pages && madvise(a->pages, (size_t)a->page_max << PAGE_SHIFT, MADV_HUGEPAGE) == 0;
+    lock_init(&a->lock);
+    for (uint32_t i = 0; i < a->page_max; i++) {
+        a->pool[i] = a->page_max - 1 - i; /* page 0 is taken first */
+    }
+    a->pool_count = a->page_max;
+    atomic_init(&a->page_limit, (uint32_t)(limit_bytes >> PAGE_SHIFT));
+    return a;
+}
+
+void arena_destroy(struct arena **taken) {
+    struct arena *a = *taken;
+    if (a == NULL) {
+        return;
+    }
+    munmap(a->space.base, a->map_bytes);
+    lock_fini(&a->lock);
+    free(a->pool);
+    free(a);
+    *taken = NULL;
+}
+
+uint32_t arena_take_page(struct arena *a) {
+    uint32_t page = PAGE_NONE;
+    lock_take(&a->lock);
+    if (arena_pages_free(a) > 0 && a->pool_count > 0) {
+        page = a->pool[--a->pool_count];
+        atomic_fetch_add_explicit(&a->pages_out, 1, memory_order_relaxed);
+    }
+    lock_release(&a->lock);
+    return page;
+}
+
+void arena_return_page(struct arena *a, uint32_t page) {
+    lock_take(&a->lock);
+    a->pool[a->pool_count++] = page;
+    atomic_fetch_sub_explicit(&a->pages_out, 1, memory_order_relaxed);
+    lock_release(&a->lock);
+}
+
+void arena_give_page(struct arena *a, uint32_t page) {
+    madvise(arena_page_start(a, page), PAGE_BYTES, MADV_DONTNEED);
+    arena_return_page(a, page);
+}

@@ -1,0 +1,78 @@
+/* The arena: one reserved mapping from which pages of 1 MiB are handed out and taken back.
+ *
+ *   base                    base + head_bytes (2 MiB aligned)
+ *   | page table ...        | page 0 | page 1 | ...                     | page_max - 1 |
+ *
+ * It is never unmapped while the cache lives, so a stale reference reads stale bytes and never faults. A page that is given
+ * back returns its memory to the system and reads as zeroes. References are offsets from base in units of 1 << space.shift
+ * bytes: 8 up to 32 GiB, doubling with each doubling of the arena; chunk sizes are multiples of the unit.
+ * Threading: arena_take_page and arena_give_page are for any thread. Errors: NULL and errno. */
+#ifndef SLATE_MEM_ARENA_H
+#define SLATE_MEM_ARENA_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "base/node.h"
+
+#define PAGE_BYTES (1u << 20)
+#define PAGE_SHIFT 20
+#define PAGE_NONE UINT32_MAX
+
+enum page_state {
+    PAGE_FREE,     /* in the pool, or never used */
+    PAGE_OWNED,    /* carved into chunks of its class */
+    PAGE_DRAINING, /* owned, but its chunks only become free */
+};
+
+/* What is known of a page: a fact that survives in the arena, apart from the list links. Guarded by the owning class's
+ * lock; `class_id`, `state` and `chunk_bytes` may be read by anyone at any time (relaxed). One cache line. */
+struct page {
+    _Atomic uint8_t  state;    /* enum page_state */
+    _Atomic uint8_t  class_id; /* 0: none */
+    _Atomic uint32_t chunk_bytes;
+    uint32_t         chunk_count;
+    uint32_t         free_head;  /* reference of the first free chunk; 0: none */
+    uint32_t         free_count; /* chunks on that list */
+    uint32_t         next, prev; /* pages of the class that have free chunks, by page number; PAGE_NONE ends */
+    uint32_t         owned_next, owned_prev; /* all pages of the class, newest first */
+    uint32_t         since_s; /* when the class got it */
+} __attribute__((aligned(64)));
+
+struct arena {
+    struct node_space space; /* base and unit of every reference */
+    char             *pages; /* page 0 */
+    struct page      *table; /* page_max entries, at base */
+    size_t            head_bytes, map_bytes;
+    uint32_t          page_max;
+    bool              huge;
+    struct lock       lock;       /* over what follows */
+    uint32_t         *pool;       /* free page numbers, a stack */
+    uint32_t          pool_count;
+    _Atomic uint32_t  page_limit; /* pages that may be out at once */
+    _Atomic uint32_t  pages_out;
+};
+
+struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages);
+void          arena_destroy(struct arena **);
+
+uint32_t arena_take_page(struct arena *);                 /* PAGE_NONE: the limit is reached */
+void     arena_give_page(struct arena *, uint32_t page);  /* its memory goes back to the system */
+void     arena_return_page(struct arena *, uint32_t page); /* the same, memory kept for the next taker */
+
+static inline char *arena_page_start(const struct arena *a, uint32_t page) {
+    return a->pages + ((size_t)page << PAGE_SHIFT);
+}
+static inline uint32_t arena_page_of(const struct arena *a, const void *p) {
+    return (uint32_t)((size_t)((const char *)p - a->pages) >> PAGE_SHIFT);
+}
+static inline uint32_t arena_page_of_ref(const struct arena *a, uint32_t ref) {
+    return arena_page_of(a, node_at(&a->space, ref));
+}
+static inline uint32_t arena_pages_free(const struct arena *a) {
+    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed);
+    uint32_t out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
+    return out < limit ? limit - out : 0;
+}
+#endif

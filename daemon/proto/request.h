@@ -1,0 +1,41 @@
+/* One parsed request: what a client asked, in values and in pointers into the bytes it sent.
+ *
+ * Pointers stay valid as long as the bytes that were parsed. A multi-get is one request a key; the last has REQUEST_END. */
+#ifndef SLATE_PROTO_REQUEST_H
+#define SLATE_PROTO_REQUEST_H
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/key.h"
+
+enum verb {
+    VERB_GET, VERB_GETS, VERB_GAT, VERB_GATS,           /* one key of the line each */
+    VERB_SET, VERB_ADD, VERB_REPLACE, VERB_APPEND, VERB_PREPEND, VERB_CAS,
+    VERB_DELETE, VERB_INCR, VERB_DECR, VERB_TOUCH,
+    VERB_META_GET, VERB_META_SET, VERB_META_DELETE, VERB_META_ARITH, VERB_META_DEBUG, VERB_META_NOOP,
+    VERB_COMMAND, /* everything else: `text` is the line, for the table of commands */
+    VERB_REPLY,   /* nothing to do but send `text` (a protocol error, or a constant answer) */
+    VERB_CLOSE,   /* hang up without a word, after what came before is sent */
+};
+
+enum {
+    REQUEST_NOREPLY = 1,   /* classic noreply */
+    REQUEST_END = 2,       /* last key of a get line: END follows */
+    REQUEST_BAD_DATA = 4,  /* the data block does not end in CR LF */
+    REQUEST_SWALLOW = 8,   /* with VERB_REPLY: then drop value_bytes + 2 of what follows */
+    REQUEST_CLOSE = 16,    /* hang up after the reply */
+    REQUEST_BINARY_KEY = 32, /* meta b: key is decoded; `text` still holds the encoded one's line */
+};
+
+struct request {
+    uint8_t     verb, flags;
+    struct key  key;
+    const char *text;         /* see verb; of a meta command: its flags, from the first one to the line's end */
+    uint32_t    text_bytes;
+    uint32_t    client_flags;
+    int64_t     exptime;      /* as the client gave it */
+    uint32_t    value_bytes;  /* of the data block, without CR LF */
+    const char *value;        /* the data block when it lies whole in the buffer, else NULL: it is still to come */
+    uint64_t    number;       /* cas unique, or incr/decr delta */
+};
+#endif

@@ -1,0 +1,69 @@
+/* What all sessions of one server share. Built bottom-up by main, borrowed by everybody else; nothing here owns a socket. */
+#ifndef SLATE_SERVE_SERVER_H
+#define SLATE_SERVE_SERVER_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/counter.h"
+#include "base/lock.h"
+#include "cache/cache.h"
+#include "serve/settings.h"
+#include "tune/tune.h"
+
+/* What sessions and connections count, per worker. The rows are the general `stats`' own names where it has them. */
+#define SERVE_COUNTERS(X)                                                               \
+    X(cmd_flush, counter, operations, "flush_all commands")                             \
+    X(cmd_meta, counter, operations, "meta commands")                                   \
+    X(bytes_read, counter, bytes, "bytes received from clients")                        \
+    X(bytes_written, counter, bytes, "bytes sent to clients")                           \
+    X(conn_yields, counter, operations, "turns in which a connection left work for the next") \
+    X(idle_kicks, counter, connections, "connections closed for being idle")            \
+    X(auth_cmds, counter, operations, "authentication attempts")                        \
+    X(auth_errors, counter, operations, "authentication failures")                      \
+    X(batches, counter, turns, "turns of the worker that ran requests")                 \
+    X(requests, counter, operations, "requests run")
+struct serve_counters { SERVE_COUNTERS(COUNTER_MEMBER) };
+struct serve_values { SERVE_COUNTERS(COUNTER_VALUE) };
+
+enum { SERVER_WORKERS_MAX = 128 };
+
+/* Facts about connections; written by net with relaxed atomics, read by stats. */
+struct server_conns {
+    _Atomic uint64_t current, total, rejected, structures; /* structures: connection objects that exist */
+    _Atomic uint64_t listen_disabled_num, listen_disabled_us;
+    _Atomic uint64_t buffer_count, buffer_bytes, buffer_free_bytes; /* workers' read buffers */
+    _Atomic bool     accepting;
+};
+
+/* One line of `stats conns`, registered by net for each socket, listeners too. Fields are written by the owner. */
+struct conn_record {
+    struct conn_record *next, **link; /* the registry's */
+    int         fd;
+    char        addr[128];        /* tcp:1.2.3.4:5, tcp6:[..]:p, unix:path */
+    char        listen_addr[128]; /* empty on listeners */
+    _Atomic(const char *) state;  /* conn_listening, conn_read, ... : a constant string */
+    _Atomic uint32_t last_cmd_s;
+};
+struct conn_registry {
+    struct lock         lock;
+    struct conn_record *first;
+};
+void conn_registry_add(struct conn_registry *, struct conn_record *);    /* any thread */
+void conn_registry_remove(struct conn_registry *, struct conn_record *);
+
+enum server_stop { SERVER_RUN, SERVER_STOP, SERVER_STOP_GRACEFUL };
+
+struct server {
+    struct settings     *settings;
+    struct cache        *cache;
+    struct tuner        *tuner;
+    struct server_conns  conns;
+    struct conn_registry registry;
+    struct serve_counters *workers[SERVER_WORKERS_MAX]; /* of each worker; set before it starts */
+    unsigned             worker_count;
+    _Atomic int          stop;      /* enum server_stop; the shutdown command sets it */
+    void               (*on_stop)(void *); /* wakes main's loop after `stop` was set; any thread */
+    void                *on_stop_arg;
+};
+#endif

@@ -1,0 +1,61 @@
+/* A connection's protocol life without a socket: bytes in, replies out. TCP, UNIX sockets and unit tests all drive this.
+ *
+ * A worker gathers the bytes of every connection that is ready in a turn into one batch, runs it, and sends each session's
+ * output:
+ *
+ *     cache_turn_begin(ct); batch_begin(batch);
+ *     for each ready connection: used = batch_add(batch, session, bytes, n);   // bytes stay as they are until batch_run
+ *     batch_run(batch);
+ *     for each: batch_output(batch, session, &out); send it; output_done() or output_keep()
+ *     cache_turn_end(ct);
+ *
+ * batch_add parses; batch_run hashes nothing more, prefetches buckets, then items, in groups, then executes in order, so
+ * requests of one session keep theirs. Threading: a session and a batch belong to one worker thread. */
+#ifndef SLATE_SERVE_SESSION_H
+#define SLATE_SERVE_SESSION_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "serve/server.h"
+
+struct session;
+struct batch;
+
+struct session *session_create(struct server *, struct conn_record *); /* NULL: out of memory. A few dozen bytes. */
+void session_destroy(struct session **, struct batch *);               /* abandons a half-read value */
+
+struct batch *batch_create(struct server *, struct cache_thread *, struct serve_counters *);
+void          batch_destroy(struct batch **);
+
+enum session_need {
+    SESSION_NEED_BYTES, /* what was not used is the start of a request: keep it, read more */
+    SESSION_NEED_VALUE, /* after batch_run: the session takes value bytes by session_value_* until it has them all */
+    SESSION_NEED_TURN,  /* there is more to run: call batch_add with the rest in the next turn */
+    SESSION_NEED_ROOM,  /* a request longer than `n`: only a get line is; grow the buffer */
+    SESSION_CLOSE,      /* send the output, then hang up */
+};
+void   batch_begin(struct batch *);
+bool   batch_full(const struct batch *);
+/* Parses requests out of n bytes; returns how many bytes they took. The buffer has 64 readable bytes beyond n. */
+size_t batch_add(struct batch *, struct session *, char *bytes, size_t n);
+void   batch_run(struct batch *);
+enum session_need session_need(const struct session *); /* true after batch_run, or after batch_add when it added nothing */
+
+/* A large value's bytes may land where they will stay. After session_value_got(n) either more is wanted or the value is
+ * complete and its store runs with the next batch_add (which may have no bytes at all). Swallowed data blocks go the same
+ * way, into a bin. */
+int  session_value_iov(struct session *, struct batch *, struct iovec *, int max);
+void session_value_got(struct session *, size_t n);
+
+/* --- what a session has to send: bytes and borrowed values, in order --- */
+struct output;
+/* NULL: nothing to send. Valid until the next batch_begin. */
+struct output *batch_output(struct batch *, struct session *);
+size_t output_bytes(const struct output *);                    /* left to send */
+int    output_iov(const struct output *, struct iovec *, int max);
+void   output_sent(struct output *, size_t n);                 /* returns borrowed values that are fully sent */
+/* What is left, moved to memory of its own so that it survives the turn; NULL: out of memory (then drop the connection). */
+struct output *output_keep(struct output *);
+void   output_destroy(struct output **);                       /* of output_keep; returns what is still borrowed */
+#endif
