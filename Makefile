@@ -22,6 +22,14 @@ CONSOLE_LIBS := -lncursesw -ltinfo -lm
 LOAD_LIBS    := -lz -lm
 TESTS   := $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*/test_*.c))
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
+SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
+# The thread sanitizer wants a memory layout that the kernel did not shuffle.
+RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests -o $B/test-logs
+MAN     := $(wildcard man/*.[1-8])
+LUA     := $(shell find lua/slate -name '*.lua')
+DEST    := $(DESTDIR)$(PREFIX)
+MAKE_J   = $(MAKE) --no-print-directory -j$(shell nproc)
+slatectl = sed 's|@LUADIR@|$1|;s|@BINDIR@|$2|;s|@VERSION@|$(VERSION)|' scripts/slatectl
 
 all: $(BINS) ## build the four programs into build/bin (DEBUG=1, SAN=address,undefined, CI=1)
 
@@ -32,7 +40,7 @@ $B/bin/slatetop: $B/console/main.o $(CONSOLE_O)
 $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O)
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LOAD_LIBS)
 $B/bin/slatectl: scripts/slatectl
-	@mkdir -p $(@D) && sed 's|@LUADIR@|$(CURDIR)/lua|;s|@BINDIR@|$(CURDIR)/$B/bin|;s|@VERSION@|$(VERSION)|' $< > $@ && chmod +x $@
+	@mkdir -p $(@D) && $(call slatectl,$(CURDIR)/lua,$(CURDIR)/$B/bin) >$@ && chmod +x $@
 
 $B/daemon/%.o: daemon/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Idaemon -c -o $@ $<
@@ -49,11 +57,41 @@ $B/unit/console/%: tests/unit/console/%.c $(CONSOLE_O)
 $B/unit/load/%: tests/unit/load/%.c $(LOAD_O)
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(CFLAGS) -Itests/bench/load -Itests/unit $(LDFLAGS) -o $@ $< $(LOAD_O) $(LOAD_LIBS)
 
+run: ## build all, start a server under load and open the console on it
+	@scripts/bootstrap run
+	@$(MAKE_J) all
+	@scripts/demo $B/bin
+test: ## build all and run every test; the last line counts them
+	@scripts/bootstrap test
+	@$(MAKE_J) all units
+	@$(MAKE_J) DEBUG=1 build-debug/bin/slated
+	@$(RUN) $(TESTS) $(SPECS)
 units: $(TESTS) ## build the C unit tests only
+check: units ## run the C unit tests only (also with SAN=address,undefined or SAN=thread)
+	@$(RUN) $(TESTS)
+lint: ## layers, luacheck, shellcheck and the man pages
+	@scripts/lint
+bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)
+	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/throughput $B/bin
+bench-hit: ## hit ratio on traces against memcached (TRACES=folder)
+	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/hit-ratio $B/bin
+bench-calcify: ## the 2012 rebalancing experiment against memcached
+	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/calcify $B/bin
+install: $(BINS) ## copy programs, man pages and the Lua library to DESTDIR and PREFIX (/usr/local)
+	install -Dt $(DEST)/bin $(filter-out %/slatectl,$(BINS))
+	$(call slatectl,$(PREFIX)/share/lua/5.4,$(PREFIX)/bin) | install -D /dev/stdin $(DEST)/bin/slatectl
+	for f in $(LUA:lua/%=%); do install -Dm644 lua/$$f $(DEST)/share/lua/5.4/$$f; done
+	for f in $(MAN:man/%=%); do install -Dm644 man/$$f $(DEST)/share/man/man$${f##*.}/$$f; done
+uninstall: ## remove what install put there
+	rm -f $(BINS:$B/%=$(DEST)/%) $(foreach f,$(MAN:man/%=%),$(DEST)/share/man/man$(subst .,,$(suffix $f))/$f)
+	rm -f $(LUA:lua/%=$(DEST)/share/lua/5.4/%)
+	test ! -d $(DEST)/share/lua/5.4/slate || find $(DEST)/share/lua/5.4/slate -depth -type d -empty -delete
+dist: ## an archive of the last commit in build/
+	@mkdir -p build && git archive --prefix=slate-$(VERSION)/ -o build/slate-$(VERSION).tar.gz HEAD && echo build/slate-$(VERSION).tar.gz
 clean: ## remove every build folder
 	rm -rf build build-*
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all units clean help
+.PHONY: all run test units check lint bench bench-hit bench-calcify install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)
