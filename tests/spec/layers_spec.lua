@@ -1,0 +1,83 @@
+-- The layer check passes on the tree as it is, and fails on each kind of breach.
+
+local lfs = require("lfs")
+
+local LAYERS = "base  # below all\nmem base\ncache base mem # on top\n"
+
+local function run(command)
+  local pipe = assert(io.popen(command .. " 2>&1", "r"))
+  local text = pipe:read("a")
+  local ok = pipe:close()
+  return ok == true, text
+end
+
+describe("scripts/check-layers", function()
+  local folder
+
+  local function write(path, text)
+    local room = path:match("^(.*)/")
+    if room then
+      lfs.mkdir(folder .. "/" .. room)
+    end
+    local file = assert(io.open(folder .. "/" .. path, "w"))
+    file:write(text)
+    file:close()
+  end
+
+  before_each(function()
+    local _, name = run("mktemp -d")
+    folder = name:gsub("\n", "")
+    write("LAYERS", LAYERS)
+    write("base/lock.h", "#include <stdint.h>\n")
+    write("mem/slab.c", '#include "mem/slab.h"\n#include "base/lock.h"\n')
+    write("main.c", '#include "cache/cache.h"\n#include "base/lock.h"\n')
+  end)
+
+  after_each(function()
+    run("rm -rf " .. folder)
+  end)
+
+  local function check()
+    return run("scripts/check-layers " .. folder)
+  end
+
+  it("passes on this project", function()
+    local ok, text = run("scripts/check-layers")
+    assert.is_true(ok, text)
+  end)
+
+  it("passes where every room sees only rooms above it", function()
+    local ok, text = check()
+    assert.is_true(ok, text)
+    assert.equal("", text)
+  end)
+
+  local breaches = {
+    ["an include of a room that is not allowed"] = { "base/lock.c", '#include "mem/slab.h"\n', "base may not see mem" },
+    ["the same with spaces about it"] = { "base/lock.c", ' #  include  "mem/slab.h"\n', "base may not see mem" },
+    ["a relative include"] = { "base/lock.c", '#include "../mem/slab.h"\n', "relative path" },
+    ["an include that names no room"] = { "mem/item.c", '#include "slab.h"\n', "in no room" },
+    ["a room that LAYERS does not name"] = { "net/conn.c", "int conn;\n", "room net is not in" },
+    ["a file in no room"] = { "stray.c", "int stray;\n", "room stray is not in" },
+    ["a graph that runs upwards"] = { "LAYERS", "base mem\nmem base\n", "does not stand above" },
+  }
+  for what, breach in pairs(breaches) do
+    it("fails on " .. what, function()
+      write(breach[1], breach[2])
+      local ok, text = check()
+      assert.is_false(ok)
+      assert.truthy(text:find(breach[3], 1, true), text)
+    end)
+  end
+
+  it("sees files at the top of a folder as rooms of their own", function()
+    write("LAYERS", LAYERS .. "cells base\nviews base cells\n")
+    write("cells.c", '#include "cells.h"\n#include "base/lock.h"\n')
+    write("views/list.c", '#include "views/list.h"\n#include "cells.h"\n')
+    assert.is_true(check())
+    write("cells.c", '#include "views/list.h"\n')
+    local ok, text = check()
+    assert.is_false(ok)
+    assert.truthy(text:find("cells may not see views", 1, true), text)
+  end)
+end)
