@@ -1,0 +1,128 @@
+-- Stock clients of memcached work on slated unchanged: libmemcached's own check and tools, and pymemcache.
+-- What they do on slated is compared with what they do on a memcached in the same run.
+
+package.path = "tests/bench/?.lua;" .. package.path
+local bench_server = require("server")
+
+local SLATED = os.getenv("SLATE_TEST_SERVER") or "build/bin/slated"
+local OPTIONS = { arguments = { "-m", "64", "-t", "2" } }
+
+local function exists(path)
+  local file = io.open(path, "rb")
+  if file then
+    file:close()
+  end
+  return file ~= nil
+end
+
+local function found(tool)
+  return (bench_server.capture({ "sh", "-c", "command -v " .. tool }) or ""):match("%S+")
+end
+
+-- The newest memcached at hand.
+local function peer_program()
+  return exists("build/peer/memcached") and "build/peer/memcached" or found("memcached")
+end
+
+local function sh(command)
+  local pipe = assert(io.popen(command .. " 2>&1", "r"))
+  local text = pipe:read("a")
+  local ok = pipe:close()
+  return ok == true, text
+end
+
+describe("slated under stock clients", function()
+  local slated
+
+  setup(function()
+    slated = assert(bench_server.start(SLATED, OPTIONS))
+  end)
+
+  teardown(function()
+    if slated then
+      slated:stop()
+    end
+  end)
+
+  -- The names of memccapable's text checks that pass on a server, and of all that it ran. A failed
+  -- check leaves its name, padded to 40 columns, without the mark behind it.
+  local function capabilities(server)
+    local pipe = assert(io.popen(("memccapable -h 127.0.0.1 -p %d -a -t 10 2>/dev/null"):format(server.port), "r"))
+    local passed, all = {}, {}
+    for line in pipe:lines() do
+      for name, mark in (line .. "  "):gmatch("(ascii %l[%l ]-)%s%s+(%[?%l*)") do
+        passed[name] = mark == "[pass"
+        all[#all + 1] = name
+      end
+    end
+    pipe:close()
+    return passed, all
+  end
+
+  it("passes every text check of memccapable that memcached passes", function()
+    if not found("memccapable") then
+      pending("memccapable is not installed")
+    end
+    local program = peer_program()
+    if not program then
+      pending("there is no memcached to compare with")
+    end
+    local peer = assert(bench_server.start(program, OPTIONS))
+    local theirs, all = capabilities(peer)
+    peer:stop()
+    local ours = capabilities(slated)
+    assert.is_true(#all >= 20, "memccapable ran " .. #all .. " checks on memcached")
+    local lost = {}
+    for _, name in ipairs(all) do
+      if theirs[name] and not ours[name] then
+        lost[#lost + 1] = name
+      end
+    end
+    assert.same({}, lost)
+  end)
+
+  it("serves libmemcached's tools as memcached does", function()
+    for _, tool in ipairs({ "memccp", "memccat", "memcexist", "memctouch", "memcrm", "memcstat" }) do
+      if not found(tool) then
+        pending(tool .. " is not installed")
+      end
+    end
+    local at = "--servers=127.0.0.1:" .. slated.port
+    local folder = bench_server.capture({ "mktemp", "-d" }):match("%S+")
+    finally(function() os.execute("rm -rf " .. folder) end)
+    for name, bytes in pairs({ small = 20, large = 700000 }) do
+      local file = assert(io.open(folder .. "/" .. name, "wb"))
+      file:write(("x"):rep(bytes - 1), "\n")
+      file:close()
+    end
+    for _, name in ipairs({ "small", "large" }) do
+      local path = folder .. "/" .. name
+      assert.is_true(sh(("memccp %s %s"):format(at, path)))
+      assert.is_true(sh(("memcexist %s %s"):format(at, name)))
+      assert.is_true(sh(("memccat %s --file=%s.back %s"):format(at, path, name)))
+      assert.is_true(sh(("cmp %s %s.back"):format(path, path)))
+      assert.is_true(sh(("memctouch %s --expire=100 %s"):format(at, name)))
+      assert.is_true(sh(("memcrm %s %s"):format(at, name)))
+      assert.is_false((sh(("memcexist %s %s"):format(at, name))))
+    end
+    local ok, text = sh(("memcstat %s"):format(at))
+    assert.is_true(ok, text)
+    assert.truthy(text:find("pid: " .. slated.pid, 1, true), text)
+  end)
+
+  it("serves pymemcache's operations as memcached does", function()
+    local python = "/usr/bin/python3" -- the one that Debian's packages are for
+    if not exists(python) or not sh(python .. " -c 'import pymemcache'") then
+      pending("python3-pymemcache is not installed")
+    end
+    local ok, text = sh(("%s tests/clients/pymemcache_basic.py 127.0.0.1 %d"):format(python, slated.port))
+    assert.is_true(ok, text)
+    local program = peer_program()
+    if program then
+      local peer = assert(bench_server.start(program, OPTIONS))
+      ok, text = sh(("%s tests/clients/pymemcache_basic.py 127.0.0.1 %d"):format(python, peer.port))
+      peer:stop()
+      assert.is_true(ok, "on memcached: " .. text)
+    end
+  end)
+end)
