@@ -67,7 +67,8 @@ test: ## build all and run every test; the last line counts them
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated
 	@$(RUN) $(TESTS) $(SPECS)
 units: $(TESTS) ## build the C unit tests only
-check: units ## run the C unit tests only (also with SAN=address,undefined or SAN=thread)
+check: ## run the C unit tests only (DEBUG=1 for asserts; SAN=address,undefined or SAN=thread)
+	@$(MAKE_J) units
 	@$(RUN) $(TESTS)
 lint: ## layers, luacheck, shellcheck and the man pages
 	@scripts/lint
