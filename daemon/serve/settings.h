@@ -19,9 +19,8 @@
 /*        type       C type        shown as        given as */
 enum setting_type {
     SETTING_FLAG,      /* bool         yes, no         the option alone sets it; -o no_NAME clears it */
-    SETTING_SWITCH,    /* bool         on, off         the same */
     SETTING_NEGATED,   /* bool         yes, no         the option alone clears it */
-    SETTING_NEGSWITCH, /* bool         on, off         the same */
+    SETTING_NEGSWITCH, /* bool         on, off         the option alone clears it */
     SETTING_COUNT,     /* int          5               the option, as often as it counts */
     SETTING_INT,       /* int          5               a whole number */
     SETTING_OCTAL,     /* int          700             an octal number */
@@ -62,13 +61,13 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(RATIO, factor, "growth_factor", 'f', "slab-growth-factor", 1.25, 1.01, 100, "ratio", STARTUP, MEMORY, "chunk sizes grow by this from class to class") \
     X(INT, chunk_size, "chunk_size", 'n', "slab-min-size", 48, 1, 524288, "bytes", STARTUP, MEMORY, "room for key and value in the smallest chunk") \
     X(INT, threads, "num_threads", 't', "threads", 4, 1, 128, "threads", STARTUP, NETWORK, "worker threads") \
-    X(ACCEPTED, num_threads_per_udp, "num_threads_per_udp", 0, NULL, NULL, 0, 0, "threads", STARTUP, NETWORK, "there is no UDP yet") \
+    X(INT, num_threads_per_udp, "num_threads_per_udp", 0, NULL, 4, 1, 128, "threads", STARTUP, NETWORK, "as many as num_threads, though UDP is not built yet") \
     X(TEXT, prefix_delimiter, "stat_key_prefix", 'D', NULL, ":", 0, 0, "character", STARTUP, ACCESS, "keys are counted by what stands before this character; turns `stats detail` on") \
     X(FLAG, detail_enabled, "detail_enabled", 0, NULL, false, 0, 0, "flag", RUNTIME, ACCESS, "whether operations are counted by key prefix") \
     X(INT, reqs_per_event, "reqs_per_event", 'R', "max-reqs-per-event", 20, 1, 1000000, "requests", STARTUP, NETWORK, "requests of one connection before others have their turn") \
     X(NEGATED, cas, "cas_enabled", 'C', "disable-cas", true, 0, 0, "flag", STARTUP, MEMORY, "no CAS: eight bytes less an item") \
     X(INT, backlog, "tcp_backlog", 'b', "listen-backlog", 1024, 1, 1000000, "connections", STARTUP, NETWORK, "connections the kernel may keep waiting to be accepted") \
-    X(CHOICE, protocol, "binding_protocol", 'B', "protocol", "auto", 0, 0, "auto|ascii", STARTUP, NETWORK, "protocol of the listeners; the binary protocol is not built yet") \
+    X(CHOICE, protocol, "binding_protocol", 'B', "protocol", "auto-negotiate", 0, 0, "auto|ascii", STARTUP, NETWORK, "protocol of the listeners; the binary protocol is not built yet") \
     X(ABSENT, sasl, "auth_enabled_sasl", 'S', "enable-sasl", "no", 0, 0, "flag", STARTUP, ACCESS, "SASL authentication is not built yet") \
     X(ABSENT, auth_file, "auth_enabled_ascii", 'Y', "auth-file", "no", 0, 0, "path", STARTUP, ACCESS, "authentication by a password file is not built yet") \
     X(BYTES, item_size_max, "item_size_max", 'I', "max-item-size", SETTINGS_MIB, 1024, SETTINGS_GIB, "bytes", STARTUP, MEMORY, "largest item, at most half of the memory") \
@@ -94,7 +93,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(RATIO, hot_max_factor, "hot_max_factor", OPT_EXTENDED, "hot_max_factor", 0.2, 0.01, 1000, "ratio", RUNTIME, TUNING, "hot items go cold beyond this share of the cold queue's age") \
     X(RATIO, warm_max_factor, "warm_max_factor", OPT_EXTENDED, "warm_max_factor", 2.0, 0.01, 1000, "ratio", RUNTIME, TUNING, "the same of warm items") \
     X(FLAG, temp_lru, "temp_lru", 0, NULL, false, 0, 0, "flag", RUNTIME, TUNING, "whether short-lived items have a queue of their own") \
-    X(INT, temporary_ttl, "temporary_ttl", OPT_EXTENDED, "temporary_ttl", 61, 0, 2147483647, "seconds", RUNTIME, TUNING, "items that live at most this long go to a queue of their own, which is never evicted; off unless given") \
+    X(INT, temporary_ttl, "temporary_ttl", OPT_EXTENDED, "temporary_ttl", 61, -1, 2147483647, "seconds", RUNTIME, TUNING, "items that live at most this long go to a queue of their own, which is never evicted; off unless given, and by -1") \
     X(INT, idle_timeout, "idle_timeout", OPT_EXTENDED, "idle_timeout", 0, 0, 2147483647, "seconds", STARTUP, NETWORK, "close connections idle for longer; 0: never") \
     X(KILOBYTES, watcher_logbuf_size, "watcher_logbuf_size", OPT_EXTENDED, "watcher_logbuf_size", 262144, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, "accepted without effect: watch is not built yet") \
     X(KILOBYTES, worker_logbuf_size, "worker_logbuf_size", OPT_EXTENDED, "worker_logbuf_size", 65536, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, "accepted without effect: watch is not built yet") \
@@ -158,7 +157,6 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
 /* clang-format on */
 
 #define SETTING_C_FLAG(field) bool field;
-#define SETTING_C_SWITCH(field) bool field;
 #define SETTING_C_NEGATED(field) bool field;
 #define SETTING_C_NEGSWITCH(field) bool field;
 #define SETTING_C_COUNT(field) int field;
@@ -184,6 +182,9 @@ struct settings {
     SETTINGS(SETTING_MEMBER)
 };
 
+#define SETTING_ONE(...) +1
+enum { SETTING_ROWS = 0 SETTINGS(SETTING_ONE) };
+
 struct setting {
     const char *field, *stat, *name, *unit, *help;
     const char *default_text; /* of texts and of what is only shown */
@@ -192,8 +193,7 @@ struct setting {
     uint8_t     type, when, group;
     char        flag; /* a letter, OPT_EXTENDED or 0 */
 };
-extern const struct setting setting_table[];
-extern const size_t         setting_count;
+extern const struct setting setting_table[SETTING_ROWS];
 
 enum { SETTING_WHY_BYTES = 256 };
 
@@ -212,6 +212,8 @@ bool settings_settle(struct settings *, char *why);
 /* The value as `stats settings` shows it. Returns its length; the text is cut at room - 1. */
 int  setting_format(const struct settings *, const struct setting *, char *to, size_t room);
 bool setting_same(const struct settings *, const struct settings *, const struct setting *);
+
+void setting_say_bytes(char to[32], double bytes); /* 1536k, 64m */
 
 /* --help without its head and foot, and --describe: field, option, type, default, min, max, unit, when, group, stat, help. */
 void settings_help(FILE *);
