@@ -1,0 +1,139 @@
+-- What the comparisons of slated with memcached share: the programs, the load, numbers and reports.
+
+local cjson = require("cjson")
+local bench_server = require("server")
+
+local M = {}
+
+--- Ends the program with one line on stderr; what started it is told by the status.
+function M.fail(message)
+  io.stderr:write("bench: ", message, "\n")
+  os.exit(1)
+end
+
+--- Ends the program in peace where this machine lacks something, with the reason.
+function M.skip(message)
+  print("skipped: " .. message)
+  os.exit(0)
+end
+
+local function exists(path)
+  local file = io.open(path, "rb")
+  if file then
+    file:close()
+  end
+  return file ~= nil
+end
+M.exists = exists
+
+--- A whole number from the environment.
+function M.setting(name, default)
+  local text = os.getenv(name)
+  if not text or text == "" then
+    return default
+  end
+  local number = math.tointeger(tonumber(text))
+  if not number or number < 1 then
+    M.fail(("%s takes a whole number from 1, not '%s'"):format(name, text))
+  end
+  return number
+end
+
+-- The memcached that is measured against: built from Debian's source package when that can be had, else
+-- the distribution's own. Its version goes into every report, since versions differ by a factor.
+local function find_peer()
+  os.execute("tests/bench/peer")
+  if exists("build/peer/memcached") then
+    local file = assert(io.open("build/peer/version"))
+    local version = file:read("l")
+    file:close()
+    return { name = "memcached", program = "build/peer/memcached", version = "memcached " .. version }
+  end
+  local path = (bench_server.capture({ "sh", "-c", "command -v memcached" }) or ""):match("%S+")
+  if not path then
+    M.skip("there is no memcached to compare with: neither its source package nor the distribution's binary")
+  end
+  local version = bench_server.capture({ path, "-V" }):match("memcached (%S+)")
+  return { name = "memcached", program = path, version = ("memcached %s (the distribution's)"):format(version) }
+end
+
+--- The two sides of a comparison and the load generator.
+-- @param folder holds slated and slate-load
+-- @return list of { name, program, version }; the load generator's path
+function M.sides(folder)
+  local slated, load = folder .. "/slated", folder .. "/slate-load"
+  for _, program in ipairs({ slated, load }) do
+    if not exists(program) then
+      M.fail(program .. " is missing; build it with make")
+    end
+  end
+  local version = (bench_server.capture({ slated, "-V" }) or ""):match("(%S+)%s*$") or "of unknown version"
+  return { { name = "slated", program = slated, version = "slated " .. version }, find_peer() }, load
+end
+
+--- Starts both sides on the same terms.
+-- @return list of servers in the order of the sides; they end with stop_all
+function M.start_all(sides, options)
+  local servers = {}
+  for i, side in ipairs(sides) do
+    local server, message = bench_server.start(side.program, options)
+    if not server then
+      M.stop_all(servers)
+      M.fail(message)
+    end
+    servers[i] = server
+  end
+  return servers
+end
+
+function M.stop_all(servers)
+  for _, server in ipairs(servers) do
+    server:stop()
+  end
+end
+
+--- Runs the load generator on a server.
+-- @param load its path
+-- @param words its arguments
+-- @param core the processor it is pinned to, or nil
+-- @return its report as a table, or nil and a message
+function M.run_load(load, server, words, core)
+  local command = core and { "taskset", "-c", core, load } or { load }
+  for _, word in ipairs({ "--server", server.address, "--json" }) do
+    command[#command + 1] = word
+  end
+  for _, word in ipairs(words) do
+    command[#command + 1] = word
+  end
+  local text, message = bench_server.capture(command)
+  if not text then
+    return nil, message
+  end
+  local ok, report = pcall(cjson.decode, text)
+  if not ok then
+    return nil, ("the load generator's report is no JSON: %s"):format(text:sub(1, 200))
+  end
+  return report
+end
+
+function M.median(numbers)
+  local sorted = table.move(numbers, 1, #numbers, 1, {})
+  table.sort(sorted)
+  local middle = #sorted // 2
+  if #sorted % 2 == 1 then
+    return sorted[middle + 1]
+  end
+  return (sorted[middle] + sorted[middle + 1]) / 2
+end
+
+--- Writes a report to build/bench/NAME.json and says so.
+function M.write_report(name, report)
+  os.execute("mkdir -p build/bench")
+  local path = ("build/bench/%s.json"):format(name)
+  local file = assert(io.open(path, "w"))
+  file:write(cjson.encode(report), "\n")
+  file:close()
+  print("written to " .. path)
+end
+
+return M
