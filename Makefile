@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Slate. `make help` lists the targets; `make run` and `make test` are all the set-up there is.
 comma   := ,
 B       := build$(if $(DEBUG),-debug)$(if $(SAN),-$(subst $(comma),-,$(SAN)))

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSD-3-Clause
 -- What the comparisons of slated with memcached share: the programs, the load, numbers and reports.
 
 local cjson = require("cjson")

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSD-3-Clause
 -- A server under measurement: started on a free port of 127.0.0.1, watched through /proc, stopped by its pid.
 
 local socket = require("socket")

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """pymemcache's basic operations against a server: pymemcache_basic.py HOST PORT.
 
 Exit 0 when each does what its documentation says; else an assertion tells which did not.

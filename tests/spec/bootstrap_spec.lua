@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSD-3-Clause
 -- scripts/bootstrap on machines that lack something. A machine is a folder of commands that stand for its own.
 
 local COMMON = { "sh", "awk", "cat", "mktemp", "rm", "sort", "head", "sed", "grep", "env" }

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSD-3-Clause
 -- Stock clients of memcached work on slated unchanged: libmemcached's own check and tools, and pymemcache.
 -- What they do on slated is compared with what they do on a memcached in the same run.
 

@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSD-3-Clause
 -- The layer check passes on the tree as it is, and fails on each kind of breach.
 
 local lfs = require("lfs")

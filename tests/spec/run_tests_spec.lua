@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSD-3-Clause
 -- The counter of tests counts right: above all, it does not take a broken suite for a good one.
 
 local function run(command)

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
 // gomemcache's basic operations against a server: `go run . HOST:PORT`.
 // Exit 0 when each does what its documentation says; else one line tells which did not.
 // Flushes the server.

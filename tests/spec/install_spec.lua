@@ -1,0 +1,58 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- `make install` puts a working Slate somewhere, and `make uninstall` takes away exactly that.
+
+local function run(command)
+  local pipe = assert(io.popen(command .. " 2>&1", "r"))
+  local text = pipe:read("a")
+  local ok = pipe:close()
+  return ok == true, text
+end
+
+describe("make install", function()
+  local root
+
+  before_each(function()
+    local _, name = run("mktemp -d")
+    root = name:match("%S+")
+  end)
+
+  after_each(function()
+    run("rm -rf " .. root)
+  end)
+
+  -- The outer make's flags are no concern of this one.
+  local function make(words)
+    local ok, text = run("env -u MAKEFLAGS -u MAKELEVEL -u MFLAGS make -s " .. words)
+    assert.is_true(ok, text)
+  end
+
+  local function files()
+    local _, text = run(("cd %s && find . -type f | sort"):format(root))
+    return text
+  end
+
+  it("installs programs that run from there", function()
+    make("install PREFIX=" .. root)
+    for _, command in ipairs({ "slated -V", "slatetop --version", "slatectl --help", "slate-load --version" }) do
+      local ok, text = run(("cd / && %s/bin/%s"):format(root, command))
+      assert.is_true(ok, command .. ": " .. text)
+    end
+  end)
+
+  it("puts everything under DESTDIR and names PREFIX alone inside", function()
+    make("install DESTDIR=" .. root .. " PREFIX=/opt/slate")
+    assert.truthy(files():find("./opt/slate/bin/slated", 1, true))
+    local _, text = run("grep -rl " .. root .. " " .. root .. "/opt/slate/bin/slatectl")
+    assert.equal("", text)
+    assert.is_true(run("grep -q /opt/slate/share/lua/5.4 " .. root .. "/opt/slate/bin/slatectl"))
+  end)
+
+  it("is undone by make uninstall, which touches nothing else", function()
+    run(("cd %s && mkdir -p bin share/lua/5.4/slate && echo mine | tee bin/other share/lua/5.4/slate/mine.lua"):format(root))
+    local before = files()
+    make("install PREFIX=" .. root)
+    assert.are_not.equal(before, files())
+    make("uninstall PREFIX=" .. root)
+    assert.equal(before, files())
+  end)
+end)
