@@ -48,7 +48,8 @@ describe("make install", function()
   end)
 
   it("is undone by make uninstall, which touches nothing else", function()
-    run(("cd %s && mkdir -p bin share/lua/5.4/slate && echo mine | tee bin/other share/lua/5.4/slate/mine.lua"):format(root))
+    local slate = root .. "/share/lua/5.4/slate"
+    run(("mkdir -p %s/bin %s && echo mine | tee %s/bin/other %s/mine.lua"):format(root, slate, root, slate))
     local before = files()
     make("install PREFIX=" .. root)
     assert.are_not.equal(before, files())
