@@ -13,6 +13,7 @@ struct key {
 };
 
 uint64_t key_hash(const char *bytes, size_t len); /* XXH3, 64 bits; 5 to 10 ns for a short key */
+void     key_hash_seed(uint64_t seed);            /* once, before any key is hashed; 0 otherwise, as in unit tests */
 
 static inline struct key key_make(const char *bytes, size_t len) {
     return (struct key){.ptr = bytes, .hash = key_hash(bytes, len), .len = (uint8_t)len};

@@ -13,11 +13,12 @@
 
 struct node {
     uint32_t        next, prev; /* towards newer, towards older; while a chunk is free, next links the free list */
-    _Atomic uint8_t mark;
-    uint8_t         where;          /* the policy's: which of its queues */
-    _Atomic uint8_t flags, key_len; /* the item's, not a policy's (mem/item.h); here so that nothing is padding */
+    _Atomic uint8_t  mark;
+    _Atomic uint8_t  where;          /* the policy's: which of its lists */
+    _Atomic uint8_t  flags, key_len; /* the item's, not a policy's (mem/item.h); here so that nothing is padding */
+    _Atomic uint32_t time_s;         /* last store, touch or change of list; the mark counts its age from here */
 };
-_Static_assert(sizeof(struct node) == 12, "a node is twelve bytes of an item's header");
+_Static_assert(sizeof(struct node) == 16, "a node is sixteen bytes of an item's header");
 
 struct node_space {
     char    *base;
@@ -54,8 +55,23 @@ static inline uint8_t node_mark(const struct node *n) { return atomic_load_expli
 static inline void    node_set_mark(struct node *n, uint8_t m) {
     atomic_store_explicit(&n->mark, m, memory_order_relaxed);
 }
+static inline uint8_t node_where(const struct node *n) { return atomic_load_explicit(&n->where, memory_order_relaxed); }
+static inline void    node_set_where(struct node *n, unsigned where) {
+    atomic_store_explicit(&n->where, (uint8_t)where, memory_order_relaxed);
+}
+static inline uint32_t node_time_s(const struct node *n) { return atomic_load_explicit(&n->time_s, memory_order_relaxed); }
+static inline void     node_set_time_s(struct node *n, uint32_t s) {
+    atomic_store_explicit(&n->time_s, s, memory_order_relaxed);
+}
+/* When it was last stored, touched or read (memcached's `la`), to the precision of the mark. */
+static inline uint32_t node_used_s(const struct node *n) { return node_time_s(n) + node_age_s(node_mark(n) >> 3); }
 static inline unsigned node_hits(const struct node *n) { return node_mark(n) & 7u; }
 static inline bool     node_fetched(const struct node *n) { return node_mark(n) >> 3 != 0; }
+/* Starts a new age at the last use, with this many hits: what a change of list does. */
+static inline void node_renew(struct node *n, unsigned hits) {
+    node_set_time_s(n, node_used_s(n));
+    node_set_mark(n, (uint8_t)((node_fetched(n) ? 1u << 3 : 0u) | hits));
+}
 static inline void     node_set_hits(struct node *n, unsigned hits) {
     node_set_mark(n, (uint8_t)((node_mark(n) & ~7u) | hits));
 }

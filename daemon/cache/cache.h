@@ -16,6 +16,7 @@
 #include "base/key.h"
 #include "cache/counters.h"
 #include "evict/evict.h"
+#include "index/bucket.h"
 #include "mem/slab.h"
 
 struct cache;
@@ -87,13 +88,12 @@ struct cache_view {
 enum cache_read { CACHE_READ_MISS, CACHE_READ_COPY, CACHE_READ_SLOW };
 struct cache_reader {
     const struct key *key;
-    struct item *item;
-    void        *partition;
-    void        *bucket;      /* where it was found or would be */
-    uint32_t     version;     /* of that bucket's chain */
+    struct item      *item;
+    struct index_look look; /* what cache_read_end asks about */
     uint32_t     value_bytes, client_flags, exptime_s, last_access_s;
     uint64_t     cas;
     bool         fetched;
+    bool         marked;    /* stale, or somebody is recaching it: a meta get must call cache_fetch */
     uint8_t      class_id;
     const char  *value;
 };
@@ -147,7 +147,8 @@ struct cache_store {
 /* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is gone. `view` may be NULL. */
 enum cache_status cache_store(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_view *);
 
-/* A value that is still to come: reserve all its memory, fill it, publish or abandon it. A draft belongs to its maker. */
+/* A value that is still to come: reserve all its memory, fill it, publish or abandon it. A draft belongs to its maker. For
+ * values over ITEM_COPY_MAX only; an append or prepend reserves what is to be added, and is joined when it is published. */
 enum cache_status cache_reserve(struct cache_thread *, const struct key *, const struct cache_store *, struct item **draft);
 int               cache_draft_iov(const struct cache_thread *, struct item *draft, size_t skip, struct iovec *, int max);
 enum cache_status cache_publish(struct cache_thread *, struct item *taken, const struct cache_store *, struct cache_view *);

@@ -33,9 +33,6 @@ struct evict_queue {
     const struct evict_policy *policy;
     const struct evict_tuning *tuning;
     const struct node_space   *space;
-    /* When an item was last used: the cache's, because only it knows where a node keeps its time. */
-    uint32_t (*used_s)(const struct node *);
-    void (*moved_s)(struct node *, uint32_t time_s); /* stores that time when a node changes queues, and clears its age */
     struct evict_list  list[EVICT_LISTS];
     struct evict_moves moves; /* since the cache last took them */
 };
@@ -49,6 +46,7 @@ struct evict_policy {
     void (*insert)(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
     void (*remove)(struct evict_queue *, struct node *);
     struct node *(*victim)(struct evict_queue *, uint32_t now_s); /* may reorder, does not remove; NULL when none may go */
+    void (*hit)(struct evict_queue *, struct node *, uint32_t now_s); /* NULL unless order changes on a hit (costs a lock) */
     void (*tend)(struct evict_queue *, unsigned steps, uint32_t now_s); /* background upkeep; NULL when it needs none */
 };
 
@@ -56,8 +54,7 @@ extern const struct evict_policy evict_lru, evict_slru;
 extern const struct evict_policy *const evict_policies[]; /* NULL-terminated */
 const struct evict_policy *evict_find(const char *name);  /* NULL: no such policy */
 
-void evict_init(struct evict_queue *, const struct evict_policy *, const struct evict_tuning *, const struct node_space *,
-                uint32_t (*used_s)(const struct node *), void (*moved_s)(struct node *, uint32_t));
+void evict_init(struct evict_queue *, const struct evict_policy *, const struct evict_tuning *, const struct node_space *);
 
 static inline void evict_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     q->policy->insert(q, n, temporary, now_s);

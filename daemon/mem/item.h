@@ -1,8 +1,8 @@
 /* The layout of an item and of the chunks of a chained one: the only place that knows it.
  *
- *   0        12     16        20          24       [+8]  [+4]    [+4]    [+4]           [+key_len]
- *   | node   | time | exptime | value_bytes | cas | refs | chain | client_flags | key   | value (no CR LF) |
- *                                             CAS   large  CHAINED  CFLAGS
+ *   0          16        20            24    [+8]   [+4]    [+4]           [+4]  [+key_len]
+ *   | node     | exptime | value_bytes | cas | refs  | chain | client_flags | key | value (no CR LF) |
+ *                                        CAS   large   CHAINED  CFLAGS
  *
  * The header is 24 bytes, 32 with CAS. `refs` is there for values over ITEM_COPY_MAX, which are sent from item memory and
  * so counted; smaller values are copied. A chained item keeps its value in chunks that start with a `struct tail`.
@@ -37,24 +37,30 @@ enum {
     ITEM_STALE = 1 << 5,   /* invalidated by a meta command */
     ITEM_WON = 1 << 6,     /* somebody was told to recache it */
     ITEM_BINKEY = 1 << 7,  /* the key came in base64 */
-    CHUNK_TAIL = 1 << 2,   /* in a tail's flags, whose other bits are state */
 };
 
 struct item {
     struct node      node; /* with flags and key_len */
-    _Atomic uint32_t time_s; /* last store, touch or move between queues, cache time */
     _Atomic uint32_t exptime_s; /* cache time; 0 never */
     _Atomic uint32_t value_bytes;
 };
 _Static_assert(sizeof(struct item) == 24, "header without CAS");
 
-/* Every chunk of a chained value. `node.next` is the next tail (0: last), `node.prev` the head item. */
+/* Every chunk of a chained value starts like an item, so that whoever meets a chunk can tell: its key_len is 0. */
 struct tail {
-    struct node      node;
+    uint32_t         next;    /* reference of the next tail; 0: the last */
+    uint32_t         head;    /* reference of the item */
+    uint8_t          unused[2];
+    _Atomic uint8_t  flags;   /* only state */
+    _Atomic uint8_t  key_len; /* 0 */
     _Atomic uint32_t used_bytes;
 };
 enum { TAIL_HEADER = 16 };
 _Static_assert(sizeof(struct tail) == TAIL_HEADER, "tail header");
+_Static_assert(offsetof(struct tail, flags) == offsetof(struct node, flags) &&
+                   offsetof(struct tail, key_len) == offsetof(struct node, key_len),
+               "a chunk's state stands in the same place in items and tails");
+static inline char *tail_data(const struct tail *t) { return (char *)t + TAIL_HEADER; }
 
 static inline uint8_t item_flags(const struct item *it) {
     return atomic_load_explicit(&it->node.flags, memory_order_relaxed);
@@ -64,7 +70,7 @@ static inline void item_set_flags(struct item *it, uint8_t flags) {
 }
 static inline enum chunk_state item_state(const struct item *it) { return (enum chunk_state)(item_flags(it) & ITEM_STATE); }
 static inline void item_set_state(struct item *it, enum chunk_state s) {
-    item_set_flags(it, (uint8_t)((item_flags(it) & ~ITEM_STATE) | s));
+    item_set_flags(it, (uint8_t)((item_flags(it) & (unsigned)~ITEM_STATE) | s));
 }
 static inline uint8_t item_key_len(const struct item *it) {
     return atomic_load_explicit(&it->node.key_len, memory_order_relaxed);
@@ -73,12 +79,7 @@ static inline uint32_t item_load32(const _Atomic uint32_t *p) { return atomic_lo
 static inline void item_store32(_Atomic uint32_t *p, uint32_t v) { atomic_store_explicit(p, v, memory_order_relaxed); }
 static inline uint32_t item_value_bytes(const struct item *it) { return item_load32(&it->value_bytes); }
 static inline uint32_t item_exptime_s(const struct item *it) { return item_load32(&it->exptime_s); }
-static inline uint32_t item_time_s(const struct item *it) { return item_load32(&it->time_s); }
-
-/* When it was last stored, touched or read (memcached's `la`), to the precision of the mark. */
-static inline uint32_t item_last_access_s(const struct item *it) {
-    return item_time_s(it) + node_age_s(node_mark(&it->node) >> 3);
-}
+static inline uint32_t item_time_s(const struct item *it) { return node_time_s(&it->node); }
 
 /* --- offsets, as functions of flags and value_bytes --- */
 static inline size_t item_refs_offset(uint8_t flags) { return sizeof(struct item) + (flags & ITEM_CAS ? 8 : 0); }
@@ -222,6 +223,13 @@ static inline bool item_key_is(const struct item *it, const struct key *k) {
     }
     uint64_t mask = ((uint64_t)1 << (8 * left)) - 1;
     return ((item_word(at + i) ^ key_tail_word(k, i, left)) & mask) == 0;
+}
+
+/* Copies the key out; `to` has room for KEY_BYTES_MAX + 8. Returns its length. */
+static inline uint8_t item_copy_key(const struct item *it, char *to) {
+    uint8_t len = item_key_len(it);
+    item_load_bytes(to, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), len);
+    return len;
 }
 
 /* Notes a hit: at most one byte is stored, and none when it would not change. `most` is the policy's highest count. */

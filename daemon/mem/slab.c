@@ -310,13 +310,27 @@ void slab_facts(const struct slab *s, unsigned class_id, struct slab_class_facts
     };
 }
 
-uint32_t slab_oldest_page(struct slab *s, unsigned class_id) {
+unsigned slab_spare_pages(struct slab *s, unsigned class_id, uint32_t *pages, unsigned max) {
     struct slab_class *c = &s->classes[class_id];
-    uint32_t oldest = PAGE_NONE;
+    unsigned n = 0;
     lock_take(&c->lock);
     for (uint32_t page = c->owned; page != PAGE_NONE; page = slab_page(s, page)->owned_next) {
-        oldest = page;
+        if (slab_page_draining(s, page)) {
+            continue;
+        }
+        /* Insertion into the best `max`: newest first in the list, so an equal page goes before those already there. */
+        uint32_t free_count = slab_page(s, page)->free_count;
+        unsigned at = 0;
+        while (at < n && slab_page(s, pages[at])->free_count > free_count) {
+            at++;
+        }
+        if (at == max) {
+            continue;
+        }
+        n = n < max ? n + 1 : n;
+        memmove(&pages[at + 1], &pages[at], (n - at - 1) * sizeof *pages);
+        pages[at] = page;
     }
     lock_release(&c->lock);
-    return oldest;
+    return n;
 }

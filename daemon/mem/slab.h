@@ -60,10 +60,12 @@ static inline unsigned slab_ref_class(const struct slab *s, uint32_t ref) {
 static inline bool slab_page_draining(const struct slab *s, uint32_t page) {
     return atomic_load_explicit(&s->arena->table[page].state, memory_order_relaxed) == PAGE_DRAINING;
 }
+static inline bool slab_has_free_chunk(const struct slab *s, unsigned class_id) {
+    return atomic_load_explicit(&s->classes[class_id].free_count, memory_order_relaxed) > 0;
+}
 /* Whether taking a chunk needs no eviction, seen without the lock. */
 static inline bool slab_has_free(const struct slab *s, unsigned class_id) {
-    return atomic_load_explicit(&s->classes[class_id].free_count, memory_order_relaxed) > 0 ||
-           arena_pages_free(s->arena) > 0;
+    return slab_has_free_chunk(s, class_id) || arena_pages_free(s->arena) > 0;
 }
 
 /* --- moving pages: begin, empty its chunks one by one (slab_give of a draining page only counts), then end or cancel --- */
@@ -82,6 +84,7 @@ struct slab_class_facts {
     uint32_t chunk_bytes, chunks_per_page, pages, free_chunks, draining;
 };
 void slab_facts(const struct slab *, unsigned class_id, struct slab_class_facts *);
-/* The page a class has owned longest; PAGE_NONE when it has none. O(pages of the class). */
-uint32_t slab_oldest_page(struct slab *, unsigned class_id);
+/* The pages of a class that are not draining, the ones with the most free chunks first, of equals the oldest. Returns how
+ * many were put into `pages`. O(pages of the class), under its lock. */
+unsigned slab_spare_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
 #endif

@@ -1,0 +1,229 @@
+/* Deleting, touching and counting up and down. */
+#include <ctype.h>
+#include <stdlib.h>
+
+#include "cache/partition.h"
+
+/* --- delete, invalidate --- */
+
+static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) { return compare && item_cas(it) != wanted; }
+
+/* Invalidates in place: stale, with a new CAS, and nobody has won it yet. */
+static void mark_stale_locked(struct partition *p, struct item *it, const struct cache_delete *d) {
+    item_set_flags(it, (uint8_t)((item_flags(it) | ITEM_STALE) & ~ITEM_WON));
+    item_set_cas(it, next_cas_locked(p, d->cas));
+    if (d->touch) {
+        item_store32(&it->exptime_s, d->exptime_s);
+    }
+}
+
+/* Meta x: an empty item takes the place of the old one. */
+static enum cache_status drop_value(struct cache_thread *ct, const struct key *key, const struct cache_delete *d,
+                                    const struct cache_view *was) {
+    struct cache_store s = {
+        .mode = CACHE_REPLACE,
+        .value = "",
+        .client_flags = d->client_flags,
+        .exptime_s = d->touch ? d->exptime_s : was->exptime_s,
+        .compare = was->cas != 0,
+        .compare_cas = was->cas,
+        .cas = d->cas,
+        .binary_key = was->binary_key,
+    };
+    struct cache_view now;
+    enum cache_status status = cache_store(ct, key, &s, &now);
+    if (status == CACHE_OK && d->mark_stale) {
+        struct partition *p = partition_of(ct->cache, key->hash);
+        lock_take(&p->lock);
+        struct item *it = find_live_locked(ct, p, key);
+        if (it != NULL && item_cas(it) == now.cas) {
+            item_set_flags(it, item_flags(it) | ITEM_STALE);
+        }
+        lock_release(&p->lock);
+        chunks_settle(ct);
+    }
+    return status;
+}
+
+enum cache_status cache_delete(struct cache_thread *ct, const struct key *key, const struct cache_delete *d) {
+    struct cache *c = ct->cache;
+    struct partition *p = partition_of(c, key->hash);
+    enum cache_status status = CACHE_OK;
+    struct cache_view was = {0};
+    lock_take(&p->lock);
+    struct item *it = find_live_locked(ct, p, key);
+    if (it == NULL) {
+        status = CACHE_MISS;
+        COUNT(ct, delete_misses);
+    } else if (cas_differs(d->compare, d->compare_cas, it)) {
+        status = CACHE_EXISTS;
+    } else {
+        COUNT_CLASS(ct, cache_item_class(c, it), delete_hits);
+        if (d->drop_value) {
+            cache_view_item(c, it, &was);
+        } else if (d->mark_stale) {
+            mark_stale_locked(p, it, d);
+        } else {
+            unlink_locked(ct, p, key->hash, it);
+        }
+    }
+    lock_release(&p->lock);
+    chunks_settle(ct);
+    if (status != CACHE_OK || !d->drop_value) {
+        return status;
+    }
+    status = drop_value(ct, key, d, &was);
+    return status == CACHE_OK || status == CACHE_EXISTS ? CACHE_OK : status; /* replaced meanwhile: that value is newer */
+}
+
+/* --- touch --- */
+
+enum cache_status cache_touch(struct cache_thread *ct, const struct key *key, uint32_t exptime_s) {
+    struct cache *c = ct->cache;
+    struct partition *p = partition_of(c, key->hash);
+    COUNT(ct, cmd_touch);
+    lock_take(&p->lock);
+    struct item *it = find_live_locked(ct, p, key);
+    if (it != NULL) {
+        item_store32(&it->exptime_s, exptime_s);
+        mark_hit_locked(ct, p, it);
+        COUNT_CLASS(ct, cache_item_class(c, it), touch_hits);
+    } else {
+        COUNT(ct, touch_misses);
+    }
+    lock_release(&p->lock);
+    chunks_settle(ct);
+    return it != NULL ? CACHE_OK : CACHE_MISS;
+}
+
+/* --- incr, decr --- */
+
+/* A number as memcached takes it: blanks before, digits, then the end or a blank. */
+static bool parse_number(const char *text, size_t n, uint64_t *number) {
+    size_t i = 0;
+    while (i < n && isspace((unsigned char)text[i])) {
+        i++;
+    }
+    if (i < n && text[i] == '+') {
+        i++;
+    }
+    size_t first = i;
+    uint64_t value = 0;
+    for (; i < n && isdigit((unsigned char)text[i]); i++) {
+        uint64_t digit = (uint64_t)(text[i] - '0');
+        if (value > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        value = value * 10 + digit;
+    }
+    *number = value;
+    return i > first && (i == n || isspace((unsigned char)text[i]));
+}
+
+static unsigned format_number(uint64_t n, char *to) {
+    char digits[CACHE_NUMBER_BYTES];
+    unsigned len = 0;
+    do {
+        digits[len++] = (char)('0' + n % 10);
+        n /= 10;
+    } while (n != 0);
+    for (unsigned i = 0; i < len; i++) {
+        to[i] = digits[len - 1 - i];
+    }
+    return len;
+}
+
+static void count_arith(struct cache_thread *ct, const struct cache_arith *a, bool hit, unsigned class_id) {
+    if (hit && a->decrement) {
+        COUNT_CLASS(ct, class_id, decr_hits);
+    } else if (hit) {
+        COUNT_CLASS(ct, class_id, incr_hits);
+    } else if (a->decrement) {
+        COUNT(ct, decr_misses);
+    } else {
+        COUNT(ct, incr_misses);
+    }
+}
+
+/* What the item holds now and what it shall hold: `s` is the store that makes it so, provided that nobody comes between. */
+static enum cache_status read_number(struct cache_thread *ct, const struct key *key, const struct cache_arith *a,
+                                     char *text, struct cache_store *s, struct index_look *look, uint64_t *number) {
+    struct cache *c = ct->cache;
+    struct partition *p = partition_of(c, key->hash);
+    enum cache_status status = CACHE_OK;
+    lock_take(&p->lock);
+    struct item *it = find_live_locked(ct, p, key);
+    index_find(&p->index, key, look);
+    if (it == NULL) {
+        status = CACHE_MISS;
+    } else if (cas_differs(a->compare, a->compare_cas, it)) {
+        status = CACHE_EXISTS;
+    } else if (item_large(it)) {
+        status = CACHE_NOT_A_NUMBER;
+    } else {
+        uint8_t flags = item_flags(it);
+        uint32_t bytes = item_value_bytes(it);
+        item_load_bytes(text, (const char *)it + item_value_offset(flags, key->len, bytes), bytes);
+        if (!parse_number(text, bytes, number)) {
+            status = CACHE_NOT_A_NUMBER;
+        } else {
+            *number = a->decrement ? (*number > a->delta ? *number - a->delta : 0) : *number + a->delta;
+            unsigned len = format_number(*number, text);
+            for (; len < bytes; len++) {
+                text[len] = ' ';
+            }
+            *s = (struct cache_store){
+                .mode = CACHE_REPLACE,
+                .value = text,
+                .value_bytes = len,
+                .client_flags = item_client_flags(it),
+                .exptime_s = a->touch ? a->exptime_s : item_exptime_s(it),
+                .cas = a->cas,
+                .binary_key = flags & ITEM_BINKEY,
+            };
+        }
+    }
+    lock_release(&p->lock);
+    chunks_settle(ct);
+    return status;
+}
+
+enum cache_status cache_arith(struct cache_thread *ct, const struct key *key, const struct cache_arith *a, uint64_t *number,
+                              struct cache_view *v) {
+    char text[ITEM_COPY_MAX + 8];
+    for (;;) {
+        struct cache_store s;
+        struct index_look look;
+        enum cache_status status = read_number(ct, key, a, text, &s, &look, number);
+        if (status == CACHE_MISS && a->vivify) {
+            count_arith(ct, a, false, 0);
+            *number = a->initial;
+            s = (struct cache_store){.mode = CACHE_ADD,
+                                     .value = text,
+                                     .value_bytes = format_number(a->initial, text),
+                                     .exptime_s = a->vivify_exptime_s,
+                                     .cas = a->cas,
+                                     .binary_key = a->binary_key};
+            status = cache_store(ct, key, &s, v);
+            v->created = true;
+            if (status == CACHE_NOT_STORED) {
+                continue; /* somebody else made it first: count on theirs */
+            }
+            return status;
+        }
+        if (status != CACHE_OK) {
+            if (status == CACHE_MISS) {
+                count_arith(ct, a, false, 0);
+            }
+            return status;
+        }
+        status = store_unchanged(ct, key, &s, &look, v);
+        if (status == CACHE_EXISTS) {
+            continue; /* changed between reading and storing */
+        }
+        if (status == CACHE_OK) {
+            count_arith(ct, a, true, v->class_id);
+        }
+        return status;
+    }
+}

@@ -1,0 +1,171 @@
+/* Items in and out of the index and the queues: every change of what the cache holds passes here. */
+#include "cache/partition.h"
+
+static uint32_t first_tail(const struct item *it) {
+    return item_load32(item_chain((struct item *)(uintptr_t)it));
+}
+
+unsigned cache_item_class(const struct cache *c, const struct item *it) {
+    if (item_flags(it) & ITEM_CHAINED) {
+        return slab_ref_class(c->slab, first_tail(it));
+    }
+    return slab_page_class(c->slab, arena_page_of(c->arena, it));
+}
+
+uint64_t cache_item_requested_bytes(const struct cache *c, const struct item *it) {
+    uint8_t flags = item_flags(it);
+    uint64_t bytes = item_total_bytes(flags, item_key_len(it), item_value_bytes(it));
+    if (flags & ITEM_CHAINED) {
+        uint32_t tails = 0;
+        for (uint32_t ref = first_tail(it); ref != 0; ref = ((struct tail *)node_at(&c->arena->space, ref))->next) {
+            tails++;
+        }
+        bytes += item_value_bytes(it) + (uint64_t)tails * TAIL_HEADER;
+    }
+    return bytes;
+}
+
+void cache_view_item(const struct cache *c, const struct item *it, struct cache_view *v) {
+    uint8_t flags = item_flags(it);
+    *v = (struct cache_view){
+        .cas = item_cas(it),
+        .value_bytes = item_value_bytes(it),
+        .client_flags = item_client_flags(it),
+        .exptime_s = item_exptime_s(it),
+        .last_access_s = node_used_s(&it->node),
+        .class_id = (uint8_t)cache_item_class(c, it),
+        .fetched = node_fetched(&it->node),
+        .stale = flags & ITEM_STALE,
+        .lost = flags & ITEM_WON,
+        .total_bytes = (uint32_t)item_total_bytes(flags & (unsigned)~ITEM_CHAINED, item_key_len(it), item_value_bytes(it)),
+        .binary_key = flags & ITEM_BINKEY,
+    };
+}
+
+void item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key, uint32_t value_bytes,
+               uint32_t client_flags, uint32_t exptime_s) {
+    /* Whoever still reads this chunk as what it was must find its bucket's version changed before it sees these stores. */
+    atomic_thread_fence(memory_order_release);
+    node_set_mark(&it->node, 0);
+    node_set_time_s(&it->node, ct->now_s);
+    atomic_store_explicit(&it->node.key_len, key->len, memory_order_relaxed);
+    item_set_flags(it, (uint8_t)(flags | CHUNK_DRAFT));
+    item_store32(&it->exptime_s, exptime_s);
+    item_store32(&it->value_bytes, value_bytes);
+    if (value_bytes > ITEM_COPY_MAX) {
+        atomic_store_explicit(item_refs(it), 1, memory_order_relaxed); /* the link's */
+    }
+    if (flags & ITEM_CFLAGS) {
+        item_store32((void *)((char *)it + item_cflags_offset(flags, value_bytes)), client_flags);
+    }
+    item_store_bytes((char *)it + item_key_offset(flags, value_bytes), key->ptr, key->len);
+}
+
+/* The policy's moves since we last asked, into this thread's counters. */
+static void count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned class_id) {
+    struct cache_class_counters *n = &ct->classes[class_id];
+    if (q->moves.to_cold | q->moves.to_warm | q->moves.within) {
+        counter_add(&n->moves_to_cold, q->moves.to_cold);
+        counter_add(&n->moves_to_warm, q->moves.to_warm);
+        counter_add(&n->moves_within_lru, q->moves.within);
+        q->moves = (struct evict_moves){0};
+    }
+}
+
+static void add_bytes(_Atomic uint64_t *n, uint64_t by) { /* only under the partition's lock */
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + by, memory_order_relaxed);
+}
+
+/* Leaves index and queue to the caller's next step; the item becomes LOOSE and loses the link's count. */
+static void detach_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+    struct cache *c = ct->cache;
+    unsigned class_id = cache_item_class(c, it);
+    struct shelf *shelf = p->shelves[class_id];
+    uint64_t bytes = cache_item_requested_bytes(c, it);
+    evict_remove(&shelf->queue, &it->node);
+    add_bytes(&shelf->requested_bytes, -bytes);
+    add_bytes(&p->bytes, -bytes);
+    item_set_state(it, CHUNK_LOOSE);
+    if (!item_large(it)) {
+        stock_push_locked(ct, p, ref_of_item(c, it));
+    } else if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
+        it->node.next = ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0;
+        ct->doomed = it;
+    }
+}
+
+void unlink_locked(struct cache_thread *ct, struct partition *p, uint64_t hash, struct item *it) {
+    assert(lock_held(&p->lock));
+    index_remove(&p->index, hash, ref_of_item(ct->cache, it));
+    detach_locked(ct, p, it);
+}
+
+bool link_locked(struct cache_thread *ct, struct partition *p, const struct key *key, struct item *it, struct item *old,
+                 uint64_t cas) {
+    assert(lock_held(&p->lock));
+    struct cache *c = ct->cache;
+    unsigned class_id = cache_item_class(c, it);
+    struct shelf *shelf = shelf_of_locked(c, p, class_id);
+    if (shelf == NULL) {
+        return false;
+    }
+    item_set_cas(it, next_cas_locked(p, cas));
+    item_set_state(it, CHUNK_LINKED);
+    if (old != NULL) {
+        index_replace(&p->index, key->hash, ref_of_item(c, old), ref_of_item(c, it));
+        detach_locked(ct, p, old);
+    } else if (!index_insert(&p->index, key->hash, ref_of_item(c, it))) {
+        item_set_state(it, CHUNK_DRAFT);
+        return false;
+    }
+    uint64_t bytes = cache_item_requested_bytes(c, it);
+    add_bytes(&shelf->requested_bytes, bytes);
+    add_bytes(&p->bytes, bytes);
+    int64_t ttl_s = atomic_load_explicit(&c->temporary_ttl_s, memory_order_relaxed);
+    uint32_t exptime_s = item_exptime_s(it);
+    bool temporary = ttl_s >= 0 && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s <= ttl_s;
+    evict_insert(&shelf->queue, &it->node, temporary, ct->now_s);
+    count_moves(ct, &shelf->queue, class_id);
+    COUNT(ct, total_items);
+    return true;
+}
+
+struct item *find_live_locked(struct cache_thread *ct, struct partition *p, const struct key *key) {
+    assert(lock_held(&p->lock));
+    struct cache *c = ct->cache;
+    uint32_t ref = index_find(&p->index, key, NULL);
+    if (ref == 0) {
+        return NULL;
+    }
+    struct item *it = item_at(c, ref);
+    if (!cache_item_dead(c, it, ct->now_s)) {
+        return it;
+    }
+    if (cache_item_expired(it, ct->now_s) && !node_fetched(&it->node)) {
+        COUNT_CLASS(ct, cache_item_class(c, it), expired_unfetched);
+    }
+    unlink_locked(ct, p, key->hash, it);
+    return NULL;
+}
+
+void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+    assert(lock_held(&p->lock));
+    struct shelf *shelf = p->shelves[cache_item_class(ct->cache, it)];
+    item_note_hit(it, shelf->queue.policy->hit_max, ct->now_s);
+    if (shelf->queue.policy->hit != NULL) {
+        shelf->queue.policy->hit(&shelf->queue, &it->node, ct->now_s);
+    }
+}
+
+void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id) {
+    COUNT_CLASS(ct, class_id, evicted);
+    if (item_exptime_s(it) != 0) {
+        COUNT_CLASS(ct, class_id, evicted_nonzero);
+    }
+    if (!node_fetched(&it->node)) {
+        COUNT_CLASS(ct, class_id, evicted_unfetched);
+    }
+    if (node_hits(&it->node) > 1) {
+        COUNT_CLASS(ct, class_id, evicted_active);
+    }
+}

@@ -1,0 +1,286 @@
+/* Where chunks come from: the partition's stock, the class's free lists, the pool of pages, eviction, and as the last resort
+ * a page of another class. Memory is taken before a partition is locked and given back after, so one lock is held at a time. */
+#include "cache/partition.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+    EVICT_HERE_MIN = 32,   /* items in a queue before its own tail is evicted without looking at other partitions */
+    EVICT_LOOK_MOST = 16,  /* partitions looked at for the oldest */
+    EVICT_TRIES = 64,      /* evicted items may still be on their way to slow clients */
+    STEAL_WAIT_US = 100,
+    STEAL_TRIES = 2000,
+    STEAL_PAGES = 16,
+};
+#define STEAL_QUIESCE_US 100000
+
+struct shelf *shelf_of_locked(struct cache *c, struct partition *p, unsigned class_id) {
+    assert(lock_held(&p->lock));
+    struct shelf *s = p->shelves[class_id];
+    if (s == NULL) {
+        s = calloc(1, sizeof *s);
+        if (s == NULL) {
+            return NULL;
+        }
+        evict_init(&s->queue, atomic_load_explicit(&c->policy, memory_order_relaxed), &c->tuning, &c->arena->space);
+        p->shelves[class_id] = s;
+    }
+    return s;
+}
+
+uint32_t stock_pop_locked(struct partition *p, unsigned class_id) {
+    assert(lock_held(&p->lock));
+    struct shelf *s = p->shelves[class_id];
+    return s != NULL && s->stock_count > 0 ? s->stock[--s->stock_count] : 0;
+}
+
+void stock_push_locked(struct cache_thread *ct, struct partition *p, uint32_t ref) {
+    assert(lock_held(&p->lock));
+    struct cache *c = ct->cache;
+    uint32_t page = arena_page_of_ref(c->arena, ref);
+    unsigned class_id = slab_page_class(c->slab, page);
+    struct shelf *s = p->shelves[class_id];
+    item_set_flags(item_at(c, ref), CHUNK_FREE);
+    if (s != NULL && s->stock_count < c->stock_most[class_id] && !slab_page_draining(c->slab, page)) {
+        s->stock[s->stock_count++] = ref;
+        return;
+    }
+    assert(ct->give_count < GIVE_MAX);
+    ct->give[ct->give_count++] = ref;
+}
+
+void item_release(struct cache_thread *ct, struct item *it) {
+    struct cache *c = ct->cache;
+    uint32_t ref = item_flags(it) & ITEM_CHAINED ? item_load32(item_chain(it)) : 0;
+    slab_give(c->slab, ref_of_item(c, it));
+    while (ref != 0) {
+        uint32_t next = ((struct tail *)node_at(&c->arena->space, ref))->next;
+        slab_give(c->slab, ref);
+        ref = next;
+    }
+}
+
+void chunks_settle(struct cache_thread *ct) {
+    while (ct->give_count > 0) {
+        slab_give(ct->cache->slab, ct->give[--ct->give_count]);
+    }
+    while (ct->doomed != NULL) {
+        struct item *it = ct->doomed;
+        ct->doomed = it->node.next != 0 ? item_at(ct->cache, it->node.next) : NULL;
+        item_release(ct, it);
+    }
+}
+
+/* --- eviction --- */
+
+static void note_hunger(struct cache *c, unsigned class_id) {
+    uint64_t bit = (uint64_t)1 << class_id;
+    if (atomic_load_explicit(&c->hunger, memory_order_relaxed) & bit) {
+        return;
+    }
+    if (atomic_fetch_or_explicit(&c->hunger, bit, memory_order_relaxed) == 0 && c->wake != NULL) {
+        c->wake(c->wake_arg);
+    }
+}
+
+/* Unlinks the queue's next victim. Its chunks go to the stock or wait in the thread's hands. */
+static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct shelf *s, unsigned class_id) {
+    struct item *it = (struct item *)evict_victim(&s->queue, ct->now_s);
+    if (it == NULL) {
+        return false;
+    }
+    char bytes[KEY_BYTES_MAX + 14];
+    uint8_t len = item_copy_key(it, bytes);
+    if (cache_item_dead(ct->cache, it, ct->now_s)) {
+        COUNT_CLASS(ct, class_id, reclaimed);
+        if (!node_fetched(&it->node)) {
+            COUNT_CLASS(ct, class_id, expired_unfetched);
+        }
+    } else {
+        count_eviction(ct, it, class_id);
+    }
+    COUNT_CLASS(ct, class_id, direct_reclaims);
+    unlink_locked(ct, p, key_hash(bytes, len), it);
+    return true;
+}
+
+uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsigned class_id) {
+    assert(lock_held(&p->lock));
+    struct cache *c = ct->cache;
+    struct shelf *s = p->shelves[class_id];
+    if (!c->config.evict || s == NULL || c->stock_most[class_id] == 0 || evict_count(&s->queue) < EVICT_HERE_MIN ||
+        slab_has_free(c->slab, class_id)) {
+        return 0;
+    }
+    if (!evict_one_locked(ct, p, s, class_id)) {
+        return 0;
+    }
+    if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
+        note_hunger(c, class_id);
+    }
+    return stock_pop_locked(p, class_id);
+}
+
+/* Evicts the oldest victim among the partitions looked at. False: the class has no item to evict. */
+static bool evict_somewhere(struct cache_thread *ct, unsigned class_id) {
+    struct cache *c = ct->cache;
+    unsigned start = (unsigned)thread_random(ct), looked = 0;
+    struct partition *oldest = NULL;
+    uint32_t oldest_s = UINT32_MAX;
+    for (unsigned i = 0; i < c->partition_count && looked < EVICT_LOOK_MOST; i++) {
+        struct partition *p = &c->partitions[(start + i) % c->partition_count];
+        lock_take(&p->lock);
+        const struct shelf *s = p->shelves[class_id];
+        const struct node *n = s != NULL ? evict_oldest(&s->queue) : NULL;
+        if (n != NULL) {
+            looked++;
+            if (node_used_s(n) < oldest_s) {
+                oldest = p;
+                oldest_s = node_used_s(n);
+            }
+        }
+        lock_release(&p->lock);
+    }
+    if (oldest == NULL) {
+        return false;
+    }
+    lock_take(&oldest->lock);
+    struct shelf *s = oldest->shelves[class_id];
+    bool evicted = evict_one_locked(ct, oldest, s, class_id);
+    lock_release(&oldest->lock);
+    chunks_settle(ct);
+    return evicted;
+}
+
+/* --- pages of other classes, when nothing else is left --- */
+
+/* The class that can best spare a page: the most pages, at least two of them unless it must be. */
+static unsigned richest_class(const struct cache *c, unsigned except, uint32_t least_pages) {
+    unsigned best = SLAB_CLASS_NONE;
+    uint32_t most = 0;
+    for (unsigned i = 1; i <= c->slab->class_count; i++) {
+        struct slab_class_facts f;
+        slab_facts(c->slab, i, &f);
+        uint32_t pages = f.pages - f.draining;
+        if (i != except && pages >= least_pages && pages > most) {
+            best = i;
+            most = pages;
+        }
+    }
+    return best;
+}
+
+/* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in it is in use. */
+static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id) {
+    struct cache *c = ct->cache;
+    if (!slab_drain_begin(c->slab, page, donor)) {
+        return false;
+    }
+    cache_drain_stocks(ct, page);
+    bool busy = false;
+    for (uint32_t i = 0; !busy && slab_page_chunk(c->slab, page, i) != NULL; i++) {
+        busy = cache_evacuate(ct, page, i, true) == CACHE_MOVED_BUSY;
+    }
+    if (busy || !slab_drain_empty(c->slab, page) || !cache_quiesce(ct, STEAL_QUIESCE_US)) {
+        slab_drain_cancel(c->slab, page);
+        return false;
+    }
+    slab_drain_end(c->slab, page, class_id);
+    COUNT(ct, page_steals);
+    return true;
+}
+
+static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
+    struct cache *c = ct->cache;
+    unsigned donor = richest_class(c, class_id, 2);
+    if (donor == SLAB_CLASS_NONE) {
+        donor = richest_class(c, class_id, 1);
+    }
+    if (donor == SLAB_CLASS_NONE) {
+        return false;
+    }
+    uint32_t pages[STEAL_PAGES];
+    unsigned n = slab_spare_pages(c->slab, donor, pages, STEAL_PAGES);
+    for (unsigned i = 0; i < n; i++) {
+        if (steal_page(ct, pages[i], donor, class_id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Gets the class a page at once, one thread at a time; the others wait, for they would only want the same page. */
+static bool steal(struct cache_thread *ct, unsigned class_id) {
+    struct cache *c = ct->cache;
+    for (unsigned i = 0; i < STEAL_TRIES; i++) {
+        if (!atomic_exchange_explicit(&c->stealing, true, memory_order_acquire)) {
+            bool got = slab_has_free(c->slab, class_id) || steal_from_richest(ct, class_id);
+            atomic_store_explicit(&c->stealing, false, memory_order_release);
+            return got;
+        }
+        cache_turn_end(ct); /* the one who steals may be waiting for us */
+        usleep(STEAL_WAIT_US);
+        cache_turn_begin(ct);
+        if (slab_has_free(c->slab, class_id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Takes a chunk and, while the class lock is warm, fills the partition's stock. */
+static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned class_id) {
+    struct cache *c = ct->cache;
+    uint32_t refs[1 + STOCK_MAX];
+    unsigned got = slab_take(c->slab, class_id, refs, 1u + c->stock_most[class_id]);
+    if (got == 0) {
+        return 0;
+    }
+    if (got > 1) {
+        lock_take(&p->lock);
+        if (shelf_of_locked(c, p, class_id) != NULL) {
+            while (got > 1) {
+                stock_push_locked(ct, p, refs[--got]);
+            }
+        }
+        lock_release(&p->lock);
+        while (got > 1) {
+            slab_give(c->slab, refs[--got]);
+        }
+        chunks_settle(ct);
+    }
+    return refs[0];
+}
+
+uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id) {
+    struct cache *c = ct->cache;
+    for (unsigned tries = 0; tries < EVICT_TRIES; tries++) {
+        uint32_t ref = take_free(ct, p, class_id);
+        if (ref != 0) {
+            return ref;
+        }
+        if (!c->config.evict) {
+            break;
+        }
+        if (evict_somewhere(ct, class_id)) {
+            if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
+                note_hunger(c, class_id);
+            }
+            lock_take(&p->lock); /* it may have gone to this partition's stock */
+            ref = stock_pop_locked(p, class_id);
+            lock_release(&p->lock);
+            if (ref != 0) {
+                return ref;
+            }
+        } else {
+            note_hunger(c, class_id);
+            if (!c->config.steal_pages || !steal(ct, class_id)) {
+                break;
+            }
+        }
+    }
+    COUNT_CLASS(ct, class_id, outofmemory);
+    return 0;
+}

@@ -1,0 +1,142 @@
+/* The cache's insides, for the files of this folder only: partitions, their shelves, and what their files share. */
+#ifndef SLATE_CACHE_PARTITION_H
+#define SLATE_CACHE_PARTITION_H
+#include "cache/cache.h"
+
+#include <stdatomic.h>
+
+#include "base/clock.h"
+#include "index/bucket.h"
+
+enum { STOCK_MAX = 8, GIVE_MAX = 64, THREADS_MAX = 160 };
+
+/* What a partition keeps of one slab class: the eviction queue of its items and a few free chunks at hand. */
+struct shelf {
+    struct evict_queue queue;
+    _Atomic uint64_t   requested_bytes;
+    uint32_t           stock[STOCK_MAX];
+    uint32_t           stock_count;
+};
+
+struct partition {
+    struct lock      lock; /* over the index, the shelves and the headers of this partition's items */
+    struct index     index;
+    uint64_t         cas;  /* the last one given; CAS values are unique per key because a key never changes partition */
+    _Atomic uint64_t bytes;
+    struct shelf    *shelves[SLAB_CLASSES_MAX]; /* made at first use */
+} __attribute__((aligned(64)));
+
+struct cache {
+    struct cache_config config;
+    struct arena       *arena;
+    struct slab        *slab;
+    struct index_pool   index_pool;
+    struct partition   *partitions;
+    unsigned            partition_count, partition_shift; /* hash >> shift is the number */
+    struct evict_tuning tuning;
+    _Atomic(const struct evict_policy *) policy;
+    _Atomic int64_t     temporary_ttl_s;
+    _Atomic uint32_t    flush_at_s; /* items stored at or before are gone once this time has come; 0: none */
+    uint8_t             stock_most[SLAB_CLASSES_MAX];
+    uint8_t             cas_flag; /* ITEM_CAS or 0 */
+
+    struct lock          threads_lock; /* over the list; a thread's counters are its own */
+    struct cache_thread *threads[THREADS_MAX];
+    unsigned             thread_count;
+    struct cache_values  retired, baseline;
+    struct cache_class_values class_retired[SLAB_CLASSES_MAX], class_baseline[SLAB_CLASSES_MAX];
+
+    _Atomic uint64_t hunger;
+    _Atomic bool     hunger_on_evict;
+    void           (*wake)(void *);
+    void            *wake_arg;
+    _Atomic bool     stealing; /* one page steal at a time */
+};
+
+struct cache_thread {
+    struct cache    *cache;
+    _Atomic uint64_t turn; /* odd: within one */
+    uint32_t         now_s;
+    uint64_t         random;
+    uint32_t         give[GIVE_MAX]; /* chunks to give back once no lock is held */
+    unsigned         give_count;
+    struct item     *doomed;         /* unlinked large items whose chunks go back then, linked through node.next */
+    struct cache_counters       counters;
+    struct cache_class_counters classes[SLAB_CLASSES_MAX];
+} __attribute__((aligned(64)));
+
+#define COUNT(ct, name) counter_add(&(ct)->counters.name, 1)
+#define COUNT_CLASS(ct, class_id, name) counter_add(&(ct)->classes[class_id].name, 1)
+
+static inline struct partition *partition_of(const struct cache *c, uint64_t hash) {
+    return &c->partitions[c->partition_shift == 64 ? 0 : hash >> c->partition_shift];
+}
+static inline struct item *item_at(const struct cache *c, uint32_t ref) { return node_at(&c->arena->space, ref); }
+static inline uint32_t ref_of_item(const struct cache *c, const void *it) { return node_ref(&c->arena->space, it); }
+
+static inline bool cache_item_expired(const struct item *it, uint32_t now_s) {
+    uint32_t at = item_exptime_s(it);
+    return at != 0 && at <= now_s;
+}
+static inline bool cache_item_flushed(const struct cache *c, const struct item *it, uint32_t now_s) {
+    uint32_t at = atomic_load_explicit(&c->flush_at_s, memory_order_relaxed);
+    return at != 0 && at <= now_s && item_time_s(it) <= at;
+}
+static inline bool cache_item_dead(const struct cache *c, const struct item *it, uint32_t now_s) {
+    return cache_item_expired(it, now_s) || cache_item_flushed(c, it, now_s);
+}
+
+/* The class whose queue an item is in: its chunk's, or that of its first tail when it is chained, for that is the memory
+ * its eviction frees. */
+unsigned cache_item_class(const struct cache *, const struct item *);
+uint64_t cache_item_requested_bytes(const struct cache *, const struct item *);
+void     cache_view_item(const struct cache *, const struct item *, struct cache_view *);
+
+/* --- memory.c: the shelves and where chunks come from. *_locked: the caller holds the partition's lock --- */
+struct shelf *shelf_of_locked(struct cache *, struct partition *, unsigned class_id); /* NULL: out of memory */
+uint32_t stock_pop_locked(struct partition *, unsigned class_id);                     /* 0: none */
+void     stock_push_locked(struct cache_thread *, struct partition *, uint32_t ref);  /* or later, to its class */
+/* A free chunk of the class by any means, evicting or taking a page if need be; 0: there is none to be had. No lock held. */
+uint32_t chunk_obtain(struct cache_thread *, struct partition *, unsigned class_id);
+/* A chunk by evicting from this partition's queue, when that queue is long enough to be a fair sample; 0: it is not. */
+uint32_t chunk_evict_locked(struct cache_thread *, struct partition *, unsigned class_id);
+/* Gives back what was unlinked under a lock. To be called after each lock_release that may have unlinked. */
+void     chunks_settle(struct cache_thread *);
+/* Gives back the chunks of an item nobody can reach any more. No lock held. */
+void     item_release(struct cache_thread *, struct item *taken);
+
+/* --- link.c: items in and out of index and queues --- */
+/* The live item of a key; a dead one is unlinked and counted on the way. */
+struct item *find_live_locked(struct cache_thread *, struct partition *, const struct key *);
+/* Makes a filled draft visible, in place of `old` when there is one. False: the index has no memory. */
+bool link_locked(struct cache_thread *, struct partition *, const struct key *, struct item *taken, struct item *old, uint64_t cas);
+void unlink_locked(struct cache_thread *, struct partition *, uint64_t hash, struct item *);
+void mark_hit_locked(struct cache_thread *, struct partition *, struct item *);
+void count_eviction(struct cache_thread *, const struct item *, unsigned class_id);
+/* Header of a new item in a chunk that is the caller's; the value is not written. */
+void item_init(struct cache_thread *, struct item *, uint8_t flags, const struct key *, uint32_t value_bytes,
+               uint32_t client_flags, uint32_t exptime_s);
+static inline uint64_t next_cas_locked(struct partition *p, uint64_t wanted) { return wanted != 0 ? wanted : ++p->cas; }
+
+/* --- store.c --- */
+uint8_t item_flags_for(const struct cache *, uint32_t client_flags, bool binary_key);
+/* The condition of a store against the item that is there (or NULL). */
+enum cache_status store_condition(const struct cache_store *, const struct item *old);
+/* The marks a compared store leaves: a lower CAS under meta I makes the new item stale. */
+uint8_t store_stale_flag(const struct cache_store *, const struct item *old);
+bool item_over_limit(const struct cache *, const struct key *, uint64_t value_bytes);
+/* Counts a refusal; a set that failed for its size or for memory must not leave the old value behind. Returns `why`. */
+enum cache_status store_refused(struct cache_thread *, const struct key *, const struct cache_store *, enum cache_status why);
+void store_counted(struct cache_thread *, const struct cache_store *, enum cache_status, unsigned class_id);
+/* A small store that happens only while the key's chain is as `look` saw it; CACHE_EXISTS: it is not. Not counted as a set. */
+enum cache_status store_unchanged(struct cache_thread *, const struct key *, const struct cache_store *,
+                                  const struct index_look *look, struct cache_view *);
+enum cache_status store_large(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_view *);
+
+static inline uint64_t thread_random(struct cache_thread *ct) { /* xorshift64* */
+    uint64_t x = ct->random;
+    x ^= x >> 12, x ^= x << 25, x ^= x >> 27;
+    ct->random = x;
+    return x * 2685821657736338717u;
+}
+#endif

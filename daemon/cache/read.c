@@ -1,0 +1,237 @@
+/* Reading: without a lock where that can be, with it where reading has an effect or the value is large. */
+#include "cache/partition.h"
+
+void cache_prefetch_bucket(const struct cache *c, const struct key *key) {
+    __builtin_prefetch(index_bucket_of(&partition_of(c, key->hash)->index, key->hash));
+}
+
+void cache_prefetch_item(const struct cache *c, const struct key *key) {
+    uint32_t ref = index_guess(&partition_of(c, key->hash)->index, key->hash);
+    if (ref != 0) {
+        const char *it = node_at(&c->arena->space, ref);
+        __builtin_prefetch(it);
+        __builtin_prefetch(it + 64);
+    }
+}
+
+enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key, struct cache_reader *r) {
+    const struct cache *c = ct->cache;
+    const struct partition *p = partition_of(c, key->hash);
+    r->key = key;
+    uint32_t ref = index_find(&p->index, key, &r->look);
+    if (ref == 0) {
+        r->item = NULL;
+        return CACHE_READ_MISS;
+    }
+    struct item *it = item_at(c, ref);
+    uint8_t flags = item_flags(it);
+    uint32_t value_bytes = item_value_bytes(it);
+    r->item = it;
+    if (value_bytes > ITEM_COPY_MAX || cache_item_dead(c, it, ct->now_s) ||
+        atomic_load_explicit(&c->policy, memory_order_relaxed)->hit != NULL) {
+        return CACHE_READ_SLOW;
+    }
+    r->value_bytes = value_bytes;
+    r->client_flags = 0;
+    if (flags & ITEM_CFLAGS) {
+        r->client_flags = item_load32((const void *)((const char *)it + item_cflags_offset(flags, value_bytes)));
+    }
+    r->cas = item_cas(it);
+    r->exptime_s = item_exptime_s(it);
+    r->last_access_s = node_used_s(&it->node);
+    r->fetched = node_fetched(&it->node);
+    r->marked = flags & (ITEM_STALE | ITEM_WON);
+    r->class_id = (uint8_t)slab_page_class(c->slab, arena_page_of(c->arena, it));
+    r->value = (const char *)it + item_value_offset(flags, key->len, value_bytes);
+    return CACHE_READ_COPY;
+}
+
+void cache_read_copy(const struct cache_reader *r, char *to) { item_load_bytes(to, r->value, r->value_bytes); }
+
+/* The counters of hits by list stand in the order of the lists. */
+static void count_hit(struct cache_thread *ct, unsigned class_id, const struct item *it) {
+    counter_add(&(&ct->classes[class_id].hits_to_hot)[node_where(&it->node) % EVICT_LISTS], 1);
+}
+
+bool cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_hit) {
+    const struct cache *c = ct->cache;
+    if (!index_unchanged(&partition_of(c, r->key->hash)->index, r->key, &r->look)) {
+        COUNT(ct, read_retries);
+        return false;
+    }
+    if (r->item == NULL) {
+        COUNT(ct, get_misses);
+        return true;
+    }
+    count_hit(ct, r->class_id, r->item);
+    if (mark_hit) {
+        /* The item may be gone by now and its chunk another's. The byte is then a spurious hit of that item, or lies in a
+         * free chunk: pages change their layout only when no thread is within a turn that began before (cache_quiesce). */
+        item_note_hit(r->item, atomic_load_explicit(&c->policy, memory_order_relaxed)->hit_max, ct->now_s);
+    }
+    return true;
+}
+
+/* --- with the lock --- */
+
+static void count_miss(struct cache_thread *ct, const struct cache_fetch *f) {
+    if (f->touch) {
+        COUNT(ct, cmd_get);
+        COUNT(ct, cmd_touch);
+        COUNT(ct, touch_misses);
+    } else {
+        COUNT(ct, get_misses);
+    }
+}
+
+static void count_found(struct cache_thread *ct, const struct cache_fetch *f, const struct item *it, unsigned class_id) {
+    if (f->touch) {
+        COUNT(ct, cmd_get);
+        COUNT(ct, cmd_touch);
+        COUNT_CLASS(ct, class_id, touch_hits);
+    } else {
+        count_hit(ct, class_id, it);
+    }
+}
+
+/* Why a key is not found although its item is still there; find_live_locked removes it next. */
+static void count_dead(struct cache_thread *ct, struct partition *p, const struct key *key) {
+    uint32_t ref = index_find(&p->index, key, NULL);
+    if (ref == 0) {
+        return;
+    }
+    const struct item *it = item_at(ct->cache, ref);
+    if (cache_item_expired(it, ct->now_s)) {
+        COUNT(ct, get_expired);
+    } else if (cache_item_flushed(ct->cache, it, ct->now_s)) {
+        COUNT(ct, get_flushed);
+    }
+}
+
+/* Grants and shows the right to recache. A stale item grants it once, an item about to expire likewise. */
+static void settle_win_locked(struct cache_thread *ct, struct item *it, const struct cache_fetch *f, struct cache_view *v) {
+    uint8_t flags = item_flags(it);
+    uint32_t exptime_s = item_exptime_s(it);
+    if (!(flags & ITEM_WON)) {
+        bool about = f->recache && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s < f->recache_s;
+        v->won = about || (flags & ITEM_STALE);
+    }
+    if (v->won) {
+        item_set_flags(it, flags | ITEM_WON);
+    }
+}
+
+static void copy_or_borrow_locked(const struct cache *c, struct item *it, bool want_value, char *to, struct cache_view *v) {
+    (void)c;
+    if (!want_value) {
+        return;
+    }
+    if (item_large(it)) {
+        atomic_fetch_add_explicit(item_refs(it), 1, memory_order_relaxed);
+        v->borrowed = it;
+    } else {
+        uint8_t flags = item_flags(it);
+        item_load_bytes(to, (const char *)it + item_value_offset(flags, item_key_len(it), v->value_bytes), v->value_bytes);
+    }
+}
+
+/* Makes the empty item of a vivifying miss; the caller has won it. */
+static enum cache_status vivify(struct cache_thread *ct, const struct key *key, const struct cache_fetch *f,
+                                struct cache_view *v) {
+    struct cache_store s = {
+        .mode = CACHE_ADD, .value = "", .exptime_s = f->vivify_exptime_s, .cas = f->vivify_cas, .binary_key = f->binary_key};
+    enum cache_status status = cache_store(ct, key, &s, v);
+    if (status != CACHE_OK) {
+        return status;
+    }
+    struct partition *p = partition_of(ct->cache, key->hash);
+    lock_take(&p->lock);
+    struct item *it = find_live_locked(ct, p, key);
+    if (it != NULL) {
+        item_set_flags(it, item_flags(it) | ITEM_WON);
+    }
+    lock_release(&p->lock);
+    chunks_settle(ct);
+    v->created = true;
+    v->won = true;
+    v->lost = false;
+    return CACHE_OK;
+}
+
+enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key, const struct cache_fetch *f, char *to,
+                              struct cache_view *v) {
+    struct cache *c = ct->cache;
+    struct partition *p = partition_of(c, key->hash);
+    lock_take(&p->lock);
+    count_dead(ct, p, key);
+    struct item *it = find_live_locked(ct, p, key);
+    if (it == NULL) {
+        lock_release(&p->lock);
+        chunks_settle(ct);
+        count_miss(ct, f);
+        return f->vivify ? vivify(ct, key, f, v) : CACHE_MISS;
+    }
+    cache_view_item(c, it, v);
+    count_found(ct, f, it, v->class_id);
+    if (f->meta) {
+        settle_win_locked(ct, it, f, v);
+    }
+    if (f->touch) {
+        item_store32(&it->exptime_s, f->exptime_s);
+        v->exptime_s = f->exptime_s;
+    }
+    if (!f->no_bump) {
+        mark_hit_locked(ct, p, it);
+    }
+    copy_or_borrow_locked(c, it, f->want_value, to, v);
+    lock_release(&p->lock);
+    return CACHE_OK;
+}
+
+enum cache_status cache_peek(struct cache_thread *ct, const struct key *key, struct cache_view *v) {
+    struct partition *p = partition_of(ct->cache, key->hash);
+    lock_take(&p->lock);
+    uint32_t ref = index_find(&p->index, key, NULL);
+    const struct item *it = ref != 0 ? item_at(ct->cache, ref) : NULL;
+    bool live = it != NULL && !cache_item_dead(ct->cache, it, ct->now_s);
+    if (live) {
+        cache_view_item(ct->cache, it, v);
+    }
+    lock_release(&p->lock);
+    return live ? CACHE_OK : CACHE_MISS;
+}
+
+int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t skip, struct iovec *iov, int max) {
+    uint8_t flags = item_flags(it);
+    uint32_t value_bytes = item_value_bytes(it);
+    if (!(flags & ITEM_CHAINED)) {
+        if (max < 1 || skip >= value_bytes) {
+            return 0;
+        }
+        iov[0].iov_base = (char *)(uintptr_t)it + item_value_offset(flags, item_key_len(it), value_bytes) + skip;
+        iov[0].iov_len = value_bytes - skip;
+        return 1;
+    }
+    int n = 0;
+    uint32_t ref = item_load32((const void *)((const char *)it + item_chain_offset(flags)));
+    while (ref != 0 && n < max) {
+        struct tail *t = node_at(&ct->cache->arena->space, ref);
+        uint32_t used_bytes = item_load32(&t->used_bytes);
+        if (skip < used_bytes) {
+            iov[n].iov_base = tail_data(t) + skip;
+            iov[n].iov_len = used_bytes - skip;
+            n++;
+            skip = 0;
+        } else {
+            skip -= used_bytes;
+        }
+        ref = t->next;
+    }
+    return n;
+}
+
+void cache_return(struct cache_thread *ct, struct item *it) {
+    if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
+        item_release(ct, it); /* unlinked meanwhile, and we were the last */
+    }
+}

@@ -1,0 +1,103 @@
+/* Segmented LRU as memcached has it: HOT, WARM, COLD and TEMP queues, moved between at their old ends only.
+ *
+ * New items enter HOT (TEMP when they live shortly). A second hit makes an item active; at the old end of HOT or COLD an
+ * active item goes to WARM, in WARM it gets another round; an idle one goes to COLD when its queue is over its share or
+ * older than its factor times COLD's age. Victims are COLD's oldest. Hits only mark.
+ *
+ * Source: memcached 1.4.24 to 1.6.45, doc/new_lru.txt (behaviour). Differences: shares count items, which within a class all
+ * take one chunk; queues are moved a step at every insert, so no thread has to keep up; an active item leaves COLD when it
+ * reaches the old end, not when it is hit. insert, victim: O(1) amortised. Memory: the node only. */
+#include "evict/evict.h"
+
+enum { HOT, WARM, COLD, TEMP };
+enum { IDLE_MOST = 1, ACTIVE = 2 };
+enum { PULLS_PER_INSERT = 2, VICTIM_TRIES = 8 };
+
+static uint32_t knob(const _Atomic uint32_t *k) { return atomic_load_explicit(k, memory_order_relaxed); }
+
+static void move(struct evict_queue *q, struct node *n, unsigned to) {
+    evict_list_remove(q, n);
+    evict_list_push(q, to, n);
+}
+
+/* Looks at the old end of HOT or WARM; false: nothing there wants to move. */
+static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
+    struct node *n = evict_oldest_in(q, list);
+    if (n == NULL) {
+        return false;
+    }
+    if (node_hits(n) >= ACTIVE) {
+        node_renew(n, IDLE_MOST);
+        if (list == WARM) {
+            q->moves.within++;
+        } else {
+            q->moves.to_warm++;
+        }
+        move(q, n, WARM);
+        return true;
+    }
+    uint32_t total = q->list[HOT].count + q->list[WARM].count + q->list[COLD].count;
+    uint32_t pct = knob(list == HOT ? &q->tuning->hot_pct : &q->tuning->warm_pct);
+    bool over = (uint64_t)q->list[list].count * 100 > (uint64_t)total * pct;
+    if (!over) {
+        const struct node *cold = evict_oldest_in(q, COLD);
+        uint32_t factor_pct = knob(list == HOT ? &q->tuning->hot_factor_pct : &q->tuning->warm_factor_pct);
+        uint64_t cold_age_s = cold != NULL && now_s > node_used_s(cold) ? now_s - node_used_s(cold) : 0;
+        uint32_t age_s = now_s > node_used_s(n) ? now_s - node_used_s(n) : 0;
+        over = cold_age_s > 0 && (uint64_t)age_s * 100 > cold_age_s * factor_pct;
+    }
+    if (!over) {
+        return false;
+    }
+    move(q, n, COLD);
+    q->moves.to_cold++;
+    return true;
+}
+
+static void slru_tend(struct evict_queue *q, unsigned steps, uint32_t now_s) {
+    for (unsigned i = 0; i < steps && (pull(q, HOT, now_s) | pull(q, WARM, now_s)); i++) {
+    }
+}
+
+static void slru_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
+    evict_list_push(q, temporary ? TEMP : HOT, n);
+    for (unsigned i = 0; i < PULLS_PER_INSERT && pull(q, HOT, now_s); i++) {
+    }
+    pull(q, WARM, now_s);
+}
+
+static struct node *slru_victim(struct evict_queue *q, uint32_t now_s) {
+    for (unsigned i = 0; i < VICTIM_TRIES; i++) {
+        struct node *n = evict_oldest_in(q, COLD);
+        if (n == NULL) {
+            break;
+        }
+        if (node_hits(n) < ACTIVE) {
+            return n;
+        }
+        node_renew(n, IDLE_MOST);
+        move(q, n, WARM);
+        q->moves.to_warm++;
+        pull(q, WARM, now_s);
+    }
+    /* COLD is empty or all active: the oldest of the others, TEMP last, because a full cache beats a refused set. */
+    static const unsigned order[] = {COLD, HOT, WARM, TEMP};
+    for (unsigned i = 0; i < EVICT_LISTS; i++) {
+        struct node *n = evict_oldest_in(q, order[i]);
+        if (n != NULL) {
+            return n;
+        }
+    }
+    return NULL;
+}
+
+const struct evict_policy evict_slru = {
+    .name = "slru",
+    .source = "memcached's segmented LRU: hot, warm, cold, temporary",
+    .list_names = {"hot", "warm", "cold", "temp"},
+    .hit_max = ACTIVE,
+    .insert = slru_insert,
+    .remove = evict_list_remove,
+    .victim = slru_victim,
+    .tend = slru_tend,
+};
