@@ -1,0 +1,238 @@
+#include "health.h"
+
+#include "action.h"
+#include "format.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { FULL_CONNECTIONS_PCT = 90, UNREAD_PCT = 20, HIT_DROP_PCT = 5, SLOW_REPLY_MS = 200, LONG_WINDOW_MS = 100000 };
+
+struct report {
+    struct health_line *lines;
+    int count;
+};
+
+__attribute__((format(printf, 3, 4)))
+static void say(struct report *report, enum severity severity, const char *format, ...) {
+    if (report->count == HEALTH_LIMIT) {
+        return;
+    }
+    struct health_line *line = &report->lines[report->count++];
+    line->severity = severity;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(line->text, sizeof line->text, format, ap);
+    va_end(ap);
+}
+
+static double evictions_of(const struct model *model, unsigned id) {
+    return model_class_mean(model, id, CLASS_METRIC_EVICTIONS, HEALTH_WINDOW_MS);
+}
+
+enum class_state health_class_state(const struct model *model, unsigned class_id) {
+    const struct snapshot *now = model_now(model);
+    if (now == NULL || !(stat_number(now->classes[class_id].value[CLASS_total_pages]) > 0)) {
+        return CLASS_EMPTY;
+    }
+    if (!(evictions_of(model, class_id) > 0)) {
+        return class_free_pages(&now->classes[class_id]) >= SPARE_PAGES ? CLASS_SPARE : CLASS_CALM;
+    }
+    double free_pages;
+    int giver = action_suggest_source(model, class_id, &free_pages);
+    if (giver < 0) {
+        return CLASS_EVICTING;
+    }
+    double own_age = stat_number(class_tail_age(&now->classes[class_id]));
+    double giver_age = stat_number(class_tail_age(&now->classes[giver]));
+    return free_pages >= 1 || giver_age >= STARVING_AGE_RATIO * fmax(own_age, 1) ? CLASS_STARVING : CLASS_EVICTING;
+}
+
+const char *class_state_word(enum class_state state) {
+    static const char *const words[] = {"empty", "calm", "spare pages", "evicting", "STARVING"};
+    return words[state];
+}
+
+int health_worst_class(const struct model *model) {
+    int worst = -1;
+    double most = 0;
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        double evictions = evictions_of(model, id);
+        if (evictions > most && health_class_state(model, id) == CLASS_STARVING) {
+            most = evictions;
+            worst = (int)id;
+        }
+    }
+    return worst;
+}
+
+double health_tail_spread(const struct model *model) {
+    const struct snapshot *now = model_now(model);
+    double oldest = NAN, youngest = NAN;
+    int evicting = 0;
+    for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
+        double age = stat_number(class_tail_age(&now->classes[id]));
+        if (evictions_of(model, id) > 0 && !isnan(age)) {
+            oldest = fmax(oldest, age);
+            youngest = fmin(youngest, age);
+            evicting++;
+        }
+    }
+    return evicting >= 2 ? oldest / fmax(youngest, 1) : NAN;
+}
+
+bool health_is_stale(const struct model *model, uint64_t now_ms, uint64_t interval_ms) {
+    uint64_t age_ms = model_age_ms(model, now_ms);
+    return age_ms != UINT64_MAX && (model_link(model) != LINK_UP || age_ms > interval_ms * 2 + 500);
+}
+
+const char *severity_word(enum severity severity) {
+    static const char *const words[] = {"BAD", "watch", "ok"};
+    return words[severity];
+}
+
+static void report_link(struct report *report, const struct model *model, uint64_t now_ms, uint64_t interval_ms) {
+    char age[FORMAT_BYTES];
+    bool has_figures = model_now(model) != NULL;
+    format_age(age, has_figures ? (double)(model_age_ms(model, now_ms) / 1000) : NAN);
+    if (model_link(model) == LINK_DOWN) {
+        say(report, SEVERITY_BAD, has_figures ? "%s; figures are %s old" : "%s", model_link_note(model), age);
+    } else if (model_link(model) == LINK_CONNECTING) {
+        say(report, SEVERITY_WATCH, "connecting to %s", model_server(model));
+    } else if (!has_figures) {
+        say(report, SEVERITY_WATCH, "waiting for the first reply of %s", model_server(model));
+    } else if (health_is_stale(model, now_ms, interval_ms)) {
+        say(report, SEVERITY_BAD, "the server does not answer: figures are %s old", age);
+    }
+}
+
+static void report_evictions(struct report *report, const struct model *model, const struct snapshot *now) {
+    char rate[FORMAT_BYTES], age[FORMAT_BYTES], spread[FORMAT_BYTES];
+    double evictions = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
+    int worst = health_worst_class(model);
+    if (worst >= 0) {
+        double free_pages;
+        int giver = action_suggest_source(model, (unsigned)worst, &free_pages);
+        format_count(rate, evictions_of(model, (unsigned)worst));
+        format_age(age, stat_number(class_tail_age(&now->classes[worst])));
+        if (free_pages >= 1) {
+            say(report, SEVERITY_BAD, "class %d is starving: %s evictions/s at age %s; class %d has %.0f free pages: press m",
+                worst, rate, age, giver, free_pages);
+        } else {
+            char giver_age[FORMAT_BYTES];
+            format_age(giver_age, stat_number(class_tail_age(&now->classes[giver])));
+            say(report, SEVERITY_BAD, "class %d is starving: %s evictions/s at age %s; class %d keeps its items %s: press m",
+                worst, rate, age, giver, giver_age);
+        }
+    } else if (evictions > 0) {
+        double tail_spread = health_tail_spread(model);
+        format_count(rate, evictions);
+        format_count(spread, tail_spread);
+        say(report, SEVERITY_OK, isnan(tail_spread) ? "full: %s evictions/s, no class is starved of pages%.0s"
+                                                    : "full: %s evictions/s, spread evenly (tail ages differ x%s)",
+            rate, spread);
+    } else if (evictions == 0) {
+        say(report, SEVERITY_OK, "no evictions");
+    }
+    double unread = model_mean(model, METRIC_EVICTED_UNREAD, HEALTH_WINDOW_MS);
+    if (evictions > 0 && unread * 100 > evictions * UNREAD_PCT) {
+        say(report, SEVERITY_WATCH, "%.0f %% of the evicted items were never read (want under %d): short of memory, or of luck",
+            fmin(unread / evictions, 1) * 100, UNREAD_PCT);
+    }
+}
+
+static void report_losses(struct report *report, const struct model *model) {
+    char text[FORMAT_BYTES];
+    double refused = model_mean(model, METRIC_NO_MEMORY, HEALTH_WINDOW_MS);
+    if (refused > 0) {
+        say(report, SEVERITY_BAD, "out of memory: %s sets/s are refused; find the class with z and OOM/s, give it pages with m",
+            format_count(text, refused));
+    }
+    double lost = model_mean(model, METRIC_LOST_BY_MOVES, HEALTH_WINDOW_MS);
+    if (lost > 0) {
+        say(report, SEVERITY_WATCH, "page moves drop %s live items/s, which no eviction counter shows", format_count(text, lost));
+    }
+}
+
+static void report_hits(struct report *report, const struct model *model) {
+    char now_text[FORMAT_BYTES], then_text[FORMAT_BYTES];
+    double now_ratio = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
+    double long_ratio = model_mean(model, METRIC_HIT_RATIO, LONG_WINDOW_MS);
+    if (isnan(now_ratio)) {
+        say(report, SEVERITY_OK, "no gets in the last 10 s: no hit ratio");
+    } else if ((long_ratio - now_ratio) * 100 > HIT_DROP_PCT) {
+        say(report, SEVERITY_WATCH, "hit ratio fell to %s %%, from %s %% over 100 s", format_percent(now_text, now_ratio),
+            format_percent(then_text, long_ratio));
+    } else {
+        say(report, SEVERITY_OK, "hit ratio %s %% over 10 s, %s %% over 100 s", format_percent(now_text, now_ratio),
+            format_percent(then_text, long_ratio));
+    }
+}
+
+static void report_connections(struct report *report, const struct model *model, const struct snapshot *now) {
+    double open = stat_number(now->general[GENERAL_curr_connections]);
+    double most = stat_number(now->general[GENERAL_max_connections]);
+    if (isnan(most)) {
+        most = stat_number(now->setting[SETTING_maxconns]);
+    }
+    char rate[FORMAT_BYTES];
+    double refused = model_mean(model, METRIC_REFUSED, HEALTH_WINDOW_MS);
+    if (refused > 0 || now->general[GENERAL_accepting_conns] == 0) {
+        say(report, SEVERITY_BAD, "connections are refused or kept waiting (%s/s): %.0f of %.0f are open", format_count(rate, refused),
+            open, most);
+    } else if (open * 100 >= most * FULL_CONNECTIONS_PCT) {
+        say(report, SEVERITY_WATCH, "%.0f of %.0f connections are open: new ones will soon be refused", open, most);
+    } else if (!isnan(open) && !isnan(most)) {
+        say(report, SEVERITY_OK, "%.0f of %.0f connections", open, most);
+    }
+}
+
+static void report_automove(struct report *report, const struct model *model, const struct snapshot *now) {
+    uint64_t mode = now->setting[SETTING_slab_automove];
+    if (now->setting[SETTING_slab_reassign] == 0) {
+        say(report, SEVERITY_WATCH, "slab_reassign is off: pages stay where they are until a restart");
+    } else if (mode == 0 && health_worst_class(model) >= 0) {
+        say(report, SEVERITY_WATCH, "automove is off: nobody moves pages but you (t changes it)");
+    } else if (mode < AUTOMOVE_MODES) {
+        say(report, SEVERITY_OK, "automove %u (%s)", (unsigned)mode, automove_mode_name((unsigned)mode));
+    } else if (now->automove[0] != '\0') {
+        say(report, SEVERITY_OK, "automove %s", now->automove);
+    }
+    if (now->reply_ms > SLOW_REPLY_MS) {
+        say(report, SEVERITY_WATCH, "the server took %.0f ms to answer", now->reply_ms);
+    }
+}
+
+/* Worst first; among equals the order of reporting stays. */
+static void sort_lines(struct health_line *lines, int count) {
+    for (int i = 1; i < count; i++) {
+        struct health_line line = lines[i];
+        int at = i;
+        for (; at > 0 && lines[at - 1].severity > line.severity; at--) {
+            lines[at] = lines[at - 1];
+        }
+        lines[at] = line;
+    }
+}
+
+int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms, struct health_line out[HEALTH_LIMIT]) {
+    struct report report = {out, 0};
+    const struct snapshot *now = model_now(model);
+    report_link(&report, model, now_ms, interval_ms);
+    if (now != NULL && isnan(model_metric(model, METRIC_OPS)) && isnan(model_mean(model, METRIC_OPS, HEALTH_WINDOW_MS))) {
+        say(&report, SEVERITY_OK, "measuring: rates need a second sample");
+    } else if (now != NULL) {
+        report_evictions(&report, model, now);
+        report_losses(&report, model);
+        report_hits(&report, model);
+        report_connections(&report, model, now);
+        report_automove(&report, model, now);
+    }
+    sort_lines(out, report.count);
+    if (report.count == 0) {
+        say(&report, SEVERITY_OK, "nothing to report");
+    }
+    return report.count;
+}

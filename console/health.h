@@ -1,0 +1,43 @@
+/* The state of the server in words: what is wrong, how bad, and which key does something about it.
+ *
+ * Pure functions of the model: the same figures give the same words. Rates are means over HEALTH_WINDOW_MS, so that one
+ * quiet second does not take an alarm away. One thread. */
+#ifndef CONSOLE_HEALTH_H
+#define CONSOLE_HEALTH_H
+#include "model.h"
+
+enum { HEALTH_LIMIT = 12, HEALTH_WINDOW_MS = 10000 };
+
+enum severity { SEVERITY_BAD, SEVERITY_WATCH, SEVERITY_OK };
+
+struct health_line {
+    enum severity severity;
+    char text[NOTE_BYTES];
+};
+
+enum class_state {
+    CLASS_EMPTY,    /* no pages */
+    CLASS_CALM,     /* nothing to say */
+    CLASS_SPARE,    /* whole pages free, and nothing is evicted */
+    CLASS_EVICTING, /* evicts, as a full cache does */
+    CLASS_STARVING  /* evicts while another class has free pages or keeps items at least STARVING_AGE_RATIO times as long */
+};
+enum { STARVING_AGE_RATIO = 2, SPARE_PAGES = 2 };
+
+/* Lines, worst first; returns how many (at least 1). now_ms and interval_ms tell how old the figures may be. */
+int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms, struct health_line out[HEALTH_LIMIT]);
+
+enum class_state health_class_state(const struct model *model, unsigned class_id);
+const char *class_state_word(enum class_state state);
+
+/* The starving class that evicts most; -1 when none starves. */
+int health_worst_class(const struct model *model);
+
+/* Oldest LRU tail over the youngest among the classes that evict; NAN below two such classes. */
+double health_tail_spread(const struct model *model);
+
+/* True when the figures are older than a refresh and a half allows: show them as old. */
+bool health_is_stale(const struct model *model, uint64_t now_ms, uint64_t interval_ms);
+
+const char *severity_word(enum severity severity);
+#endif

@@ -1,0 +1,106 @@
+#include "poller.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char *const commands[GROUP_COUNT] = {
+    [GROUP_GENERAL] = "stats",           [GROUP_ITEMS] = "stats items",   [GROUP_SLABS] = "stats slabs",
+    [GROUP_SETTINGS] = "stats settings", [GROUP_SLATED] = "stats slated",
+};
+
+/* The cost of a refresh is often below a millisecond, finer than the loop's clock. */
+static double fine_clock_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+void poller_init(struct poller *poller, uint64_t interval_ms) {
+    memset(poller, 0, sizeof *poller);
+    poller->interval_ms = interval_ms;
+    snapshot_init(&poller->draft);
+    snapshot_init(&poller->latest);
+}
+
+static void ask(struct poller *poller, struct client *client, uint64_t now_ms) {
+    snapshot_init(&poller->draft);
+    if (poller->refreshes > 0) {
+        snapshot_inherit(&poller->draft, &poller->latest);
+    }
+    bool wanted[GROUP_COUNT] = {
+        [GROUP_GENERAL] = true,
+        [GROUP_ITEMS] = true,
+        [GROUP_SLABS] = true,
+        [GROUP_SETTINGS] = poller->refreshes % SETTINGS_EVERY == 0,
+        [GROUP_SLATED] = poller->refreshes == 0,
+    };
+    for (int group = 0; group < GROUP_COUNT; group++) {
+        if (wanted[group] && client_send(client, commands[group], REPLY_STATS, group, now_ms)) {
+            poller->last = (enum stats_group)group;
+        }
+    }
+    client_flush(client, now_ms);
+    poller->is_waiting = true;
+    poller->asked_ms = fine_clock_ms();
+    poller->refreshes++;
+    poller->next_ms = now_ms + poller->interval_ms;
+}
+
+void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) {
+    if (client_state(client) != CLIENT_UP) {
+        poller->is_waiting = false;
+        return;
+    }
+    if (poller->generation != client_generation(client)) {
+        poller->generation = client_generation(client);
+        poller->is_waiting = false;
+        poller->refreshes = 0;
+        poller->next_ms = now_ms;
+    }
+    if (!poller->is_waiting && now_ms >= poller->next_ms) {
+        ask(poller, client, now_ms);
+    }
+}
+
+static void remember_refusal(struct poller *poller, const struct reply *reply) {
+    size_t n = reply->text_bytes < sizeof poller->refusal - 1 ? reply->text_bytes : sizeof poller->refusal - 1;
+    memcpy(poller->refusal, reply->text, n);
+    poller->refusal[n] = '\0';
+    poller->refusal[strcspn(poller->refusal, "\r\n")] = '\0';
+}
+
+bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms) {
+    enum stats_group group = (enum stats_group)reply->tag;
+    if (reply->is_stats) {
+        snapshot_parse(&poller->draft, group, reply->text, reply->text_bytes);
+    }
+    if (group == GROUP_GENERAL) {
+        poller->draft.at_ms = now_ms;
+        poller->refusal[0] = '\0';
+        if (!reply->is_stats) {
+            remember_refusal(poller, reply);
+        }
+    }
+    if (group != poller->last || !poller->is_waiting) {
+        return false;
+    }
+    poller->is_waiting = false;
+    if (poller->refusal[0] != '\0') {
+        return false;
+    }
+    poller->draft.reply_ms = fine_clock_ms() - poller->asked_ms;
+    poller->latest = poller->draft;
+    poller->has_latest = true;
+    return true;
+}
+
+void poller_hurry(struct poller *poller, uint64_t now_ms) {
+    poller->next_ms = now_ms;
+    if (poller->refreshes > 0) {
+        poller->refreshes = SETTINGS_EVERY; /* not 0: what kind of server it is can't have changed */
+    }
+}
+
+uint64_t poller_due_ms(const struct poller *poller, const struct client *client) {
+    return client_state(client) == CLIENT_UP && !poller->is_waiting ? poller->next_ms : UINT64_MAX;
+}

@@ -1,0 +1,37 @@
+/* The terminal: cells out, keys in, and everything put back as it was, whatever happens.
+ *
+ * The only file that knows ncurses. One terminal a process, one thread. After term_open a fatal signal (SEGV, ABRT, BUS,
+ * FPE, ILL) restores the screen and the line settings before the process dies of it; SIGINT, SIGTERM, SIGHUP and SIGWINCH
+ * become readable on term_signal_fd(), so that the loop sees them as it sees keys. */
+#ifndef CONSOLE_TERM_H
+#define CONSOLE_TERM_H
+#include "cells.h"
+#include "keys.h"
+
+struct term_options {
+    bool ascii; /* no glyph above 126, whatever the locale says */
+    bool mono;  /* no colour; also when NO_COLOR is set */
+};
+
+/* False with a sentence in why when there is no usable terminal. */
+bool term_open(const struct term_options *options, char *why, size_t why_bytes);
+void term_close(void);
+
+/* True when the locale can't show the drawing glyphs. */
+bool term_is_ascii(void);
+void term_size(int *width, int *height);
+
+/* Shows the grid; only what changed goes to the terminal. */
+void term_show(const struct cells *cells);
+/* Forgets what is on the screen, so that the next term_show draws all of it. */
+void term_redraw(void);
+/* Follows a changed window size. */
+void term_resize(void);
+
+/* The next key, KEY_NONE when none waits. */
+uint32_t term_key(void);
+
+int term_signal_fd(void);
+/* The next signal seen: SIGINT, SIGTERM, SIGHUP or SIGWINCH; 0 when none waits. */
+int term_signal(void);
+#endif

@@ -1,0 +1,202 @@
+/* Classes: one row a slab class, sorted and filtered, with the pages to move under the cursor; tall screens show the class
+ * under the cursor in detail below. */
+#include "view.h"
+
+#include "format.h"
+#include "health.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { DETAIL_ROWS = 13, SCREEN_STEP = 15 };
+
+static const char *number(double value, char out[FORMAT_BYTES]) { return format_count(out, value); }
+
+/* "by EV/s, rates over 10 s, filter ev>0, 3 of 12 classes" */
+static void draw_status(const struct frame *frame, const struct ui *ui, struct cells *cells, int y, int width) {
+    const struct class_table_ui *table = &ui->classes;
+    char text[240];
+    unsigned ids[CLASS_LIMIT];
+    unsigned shown = class_table_rows(frame->model, table, ids);
+    int n = snprintf(text, sizeof text, "%u classes by %s %s   rates over %lu s (a)%s", shown,
+                     class_columns[table->sort].head, table->is_ascending ? "▲" : "▼",
+                     (unsigned long)(table->window_ms / 1000), table->hides_idle ? "   idle hidden (z)" : "");
+    if (table->filter[0] != '\0') {
+        n += snprintf(text + n, sizeof text - (size_t)n, "   filter: %s", table->filter);
+    }
+    if (table->source >= 0) {
+        snprintf(text + n, sizeof text - (size_t)n, "   from: class %d ◀", table->source);
+    }
+    cells_text_fit(cells, y, 0, width, STYLE_DIM, text);
+}
+
+/* What the row under the cursor means, in a sentence. */
+static void draw_hint(const struct frame *frame, const struct ui *ui, struct cells *cells, int y, int width) {
+    unsigned id = ui->classes.cursor;
+    if (model_now(frame->model) == NULL || id == 0) {
+        return;
+    }
+    char text[NOTE_BYTES], rate[FORMAT_BYTES];
+    double free_pages = class_free_pages(&model_now(frame->model)->classes[id]);
+    double given;
+    int giver = action_suggest_source(frame->model, id, &given);
+    enum class_state state = health_class_state(frame->model, id);
+    switch (state) {
+    case CLASS_STARVING:
+        snprintf(text, sizeof text, "! class %u is starving: %s evictions/s; class %d could give pages (%.0f free): press m", id,
+                 number(model_class_mean(frame->model, id, CLASS_METRIC_EVICTIONS, HEALTH_WINDOW_MS), rate), giver, given);
+        break;
+    case CLASS_SPARE:
+        snprintf(text, sizeof text, "+ class %u has %.0f whole free pages and evicts nothing: press f to give them", id,
+                 floor(free_pages));
+        break;
+    case CLASS_EVICTING:
+        snprintf(text, sizeof text, "class %u evicts, as a full cache does; no class is much better off", id);
+        break;
+    case CLASS_EMPTY:
+        snprintf(text, sizeof text, "class %u has no pages", id);
+        break;
+    case CLASS_CALM:
+        snprintf(text, sizeof text, "class %u is calm: it evicts nothing", id);
+        break;
+    }
+    cells_text_fit(cells, y, 0, width, state == CLASS_STARVING ? STYLE_BAD : STYLE_PLAIN, text);
+}
+
+static void draw_class_graph(const struct frame *frame, struct cells *cells, struct rect area, unsigned id,
+                             enum class_metric metric, const char *title) {
+    char text[FORMAT_BYTES];
+    cells_rule(cells, area.y, area.x, area.width - 1, title);
+    struct rect plot = {area.y + 1, area.x + 7, area.height - 1, area.width - 8};
+    float values[1000];
+    int count = model_class_history(frame->model, id, metric, values, plot.width < 1000 ? plot.width : 1000);
+    float high = cells_graph(cells, plot, STYLE_GRAPH, values, count, 0);
+    cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, format_count(text, (double)high));
+    cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, "0");
+}
+
+static void draw_segments(const struct class_stats *stats, struct cells *cells, int y, int x) {
+    char hot[FORMAT_BYTES], warm[FORMAT_BYTES], cold[FORMAT_BYTES], temp[FORMAT_BYTES];
+    cells_printf(cells, y, x, STYLE_PLAIN, "items by segment: hot %s   warm %s   cold %s   temp %s",
+                 number(stat_number(stats->value[CLASS_number_hot]), hot),
+                 number(stat_number(stats->value[CLASS_number_warm]), warm),
+                 number(stat_number(stats->value[CLASS_number_cold]), cold),
+                 number(stat_number(stats->value[CLASS_number_temp]), temp));
+}
+
+/* The class under the cursor: figures, then its evictions, hits and pages over time, side by side. */
+static void draw_detail(const struct frame *frame, const struct ui *ui, struct cells *cells, struct rect area) {
+    unsigned id = ui->classes.cursor;
+    const struct snapshot *now = model_now(frame->model);
+    if (now == NULL || id == 0) {
+        return;
+    }
+    const struct class_stats *stats = &now->classes[id];
+    char title[60], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
+    snprintf(title, sizeof title, "class %u: %s", id, class_state_word(health_class_state(frame->model, id)));
+    cells_rule(cells, area.y, area.x, area.width, title);
+    cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN, "%s pages of %s chunks of %s bytes; whole pages free: %s",
+                 number(stat_number(stats->value[CLASS_total_pages]), a),
+                 number(stat_number(stats->value[CLASS_chunks_per_page]), b),
+                 format_exact(c, stats->value[CLASS_chunk_size]), number(floor(class_free_pages(stats)), d));
+    draw_segments(stats, cells, area.y + 2, area.x);
+    cells_printf(cells, area.y + 3, area.x, STYLE_PLAIN,
+                 "since the counters began: %s evicted, %s of them unread; %s expired unread; %s refused for want of memory",
+                 number(stat_number(stats->value[CLASS_evicted]), a),
+                 number(stat_number(stats->value[CLASS_evicted_unfetched]), b),
+                 number(stat_number(stats->value[CLASS_expired_unfetched]), c),
+                 number(stat_number(stats->value[CLASS_outofmemory]), d));
+    int third = area.width / 3, top = area.y + 4, height = area.height - 4;
+    draw_class_graph(frame, cells, (struct rect){top, area.x, height, third}, id, CLASS_METRIC_EVICTIONS, "evictions/s");
+    draw_class_graph(frame, cells, (struct rect){top, area.x + third, height, third}, id, CLASS_METRIC_HITS, "hits/s");
+    draw_class_graph(frame, cells, (struct rect){top, area.x + 2 * third, height, area.width - 2 * third}, id,
+                     CLASS_METRIC_PAGES, "pages");
+}
+
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    int foot = area.height >= 8 ? 2 : 1;
+    int detail = area.height >= 34 && area.width >= 100 ? DETAIL_ROWS : 0;
+    struct rect table = {area.y, area.x, area.height - foot - detail, area.width};
+    class_table_draw(frame->model, &ui->classes, cells, table, true);
+    if (detail > 0) {
+        draw_detail(frame, ui, cells, (struct rect){table.y + table.height, area.x, detail, area.width});
+    }
+    int y = area.y + area.height - foot;
+    if (foot == 2) {
+        draw_status(frame, ui, cells, y++, area.width);
+    }
+    draw_hint(frame, ui, cells, y, area.width);
+}
+
+static void next_window(struct class_table_ui *table) {
+    table->window_ms = table->window_ms == 1000 ? 10000 : table->window_ms == 10000 ? 100000 : 1000;
+}
+
+static void step_sort(struct class_table_ui *table, int step) {
+    table->sort = (enum class_column)(((int)table->sort + step + COLUMN_COUNT) % COLUMN_COUNT);
+    table->is_ascending = table->sort == COLUMN_ID || table->sort == COLUMN_SIZE;
+}
+
+static struct intent mark_source(struct class_table_ui *table) {
+    if (table->cursor == 0) {
+        return say("there is no class to mark");
+    }
+    if (table->source == (int)table->cursor) {
+        table->source = -1;
+        return say("no source is marked");
+    }
+    table->source = (int)table->cursor;
+    return say("class %u is the source: go to the class that needs the pages and press m", table->cursor);
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    struct class_table_ui *table = &ui->classes;
+    struct intent none = {0};
+    switch (given) {
+    case COMMAND_UP:
+        class_table_move_cursor(frame->model, table, -1);
+        return none;
+    case COMMAND_DOWN:
+        class_table_move_cursor(frame->model, table, 1);
+        return none;
+    case COMMAND_PAGE_UP:
+        class_table_move_cursor(frame->model, table, -SCREEN_STEP);
+        return none;
+    case COMMAND_PAGE_DOWN:
+        class_table_move_cursor(frame->model, table, SCREEN_STEP);
+        return none;
+    case COMMAND_TOP:
+        class_table_move_cursor(frame->model, table, -CLASS_LIMIT);
+        return none;
+    case COMMAND_BOTTOM:
+        class_table_move_cursor(frame->model, table, CLASS_LIMIT);
+        return none;
+    case COMMAND_MARK_SOURCE:
+        return mark_source(table);
+    case COMMAND_MOVE_PAGES:
+        return propose_move(frame, table->cursor > 0 ? (int)table->cursor : -1, table->source);
+    case COMMAND_SORT_NEXT:
+        step_sort(table, 1);
+        return none;
+    case COMMAND_SORT_PREVIOUS:
+        step_sort(table, -1);
+        return none;
+    case COMMAND_SORT_REVERSE:
+        table->is_ascending = !table->is_ascending;
+        return none;
+    case COMMAND_WINDOW:
+        next_window(table);
+        return none;
+    case COMMAND_IDLE_ROWS:
+        table->hides_idle = !table->hides_idle;
+        return none;
+    case COMMAND_FILTER:
+        table->edits_filter = true;
+        snprintf(table->typed, sizeof table->typed, "%s", table->filter);
+        return none;
+    default: /* the rest of the commands belong to other views and to the app */
+        return none;
+    }
+}
+
+const struct view classes_view = {"Classes", SCOPE_CLASSES, COMMAND_VIEW_CLASSES, draw, command};

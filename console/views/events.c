@@ -1,0 +1,67 @@
+/* Events: page moves, settings, restarts and what was sent from here, newest first. */
+#include "view.h"
+
+#include <time.h>
+
+void events_draw_list(const struct frame *frame, struct cells *cells, struct rect area, unsigned top) {
+    for (int i = 0; i < area.height; i++) {
+        const struct event *event = model_event(frame->model, top + (unsigned)i);
+        if (event == NULL) {
+            if (i == 0) {
+                cells_text(cells, area.y, area.x, STYLE_DIM, "nothing has happened since slatetop started");
+            }
+            return;
+        }
+        char clock_text[16];
+        struct tm local;
+        localtime_r(&event->wall, &local);
+        strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
+        uint8_t style = event->kind == EVENT_ALARM ? STYLE_BAD : event->kind == EVENT_YOU ? STYLE_STRONG : STYLE_PLAIN;
+        int y = area.y + i;
+        cells_printf(cells, y, area.x, STYLE_DIM, "%s", clock_text);
+        cells_printf(cells, y, area.x + 9, style, "%-8s", event_kind_name(event->kind));
+        cells_text_fit(cells, y, area.x + 18, area.width - 18, style, event->text);
+    }
+}
+
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
+    cells_text(cells, area.y, area.x, STYLE_HEADER, "TIME     WHO      WHAT");
+    area.y++;
+    area.height--;
+    unsigned total = model_events_total(frame->model);
+    unsigned kept = total < EVENT_LIMIT ? total : EVENT_LIMIT;
+    unsigned last_top = kept > (unsigned)area.height ? kept - (unsigned)area.height : 0;
+    ui->events.top = ui->events.top < last_top ? ui->events.top : last_top;
+    events_draw_list(frame, cells, area, ui->events.top);
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    (void)frame;
+    struct intent none = {0};
+    unsigned *top = &ui->events.top;
+    switch (given) {
+    case COMMAND_UP:
+        *top -= *top > 0;
+        return none;
+    case COMMAND_DOWN:
+        *top += 1;
+        return none;
+    case COMMAND_PAGE_UP:
+        *top -= *top > 15 ? 15 : *top;
+        return none;
+    case COMMAND_PAGE_DOWN:
+        *top += 15;
+        return none;
+    case COMMAND_TOP:
+        *top = 0;
+        return none;
+    case COMMAND_BOTTOM:
+        *top = EVENT_LIMIT;
+        return none;
+    default: /* the rest of the commands belong to other views and to the app */
+        return none;
+    }
+}
+
+const struct view events_view = {"Events", SCOPE_EVENTS, COMMAND_VIEW_EVENTS, draw, command};

@@ -1,0 +1,201 @@
+/* Overview: health in words first, then rates with their past, then memory; larger screens add graphs, the busiest classes
+ * and the last events. */
+#include "view.h"
+
+#include "format.h"
+#include "health.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const enum metric rate_lines[] = {
+    METRIC_OPS,       METRIC_GETS,     METRIC_SETS,      METRIC_HIT_RATIO,       METRIC_EVICTIONS,
+    METRIC_BYTES_OUT, METRIC_BYTES_IN, METRIC_CPU,       METRIC_CONNECTIONS,     METRIC_REPLY_MS,
+    METRIC_NO_MEMORY, METRIC_REFUSED,  METRIC_EXPIRED_UNREAD, METRIC_LOST_BY_MOVES,
+};
+enum { RATE_LINES = sizeof rate_lines / sizeof *rate_lines, RATE_LINES_COMPACT = 9, MEMORY_ROWS = 4 };
+
+static const char *metric_text(enum metric metric, double value, char out[FORMAT_BYTES]) {
+    switch (metric_rows[metric].unit) {
+    case UNIT_RATIO:
+        return format_percent(out, value);
+    case UNIT_BYTES_PER_SECOND:
+        return format_bytes(out, value);
+    case UNIT_PER_SECOND:
+    case UNIT_MS:
+    case UNIT_COUNT:
+        break;
+    }
+    return format_count(out, value);
+}
+
+static void draw_health(const struct frame *frame, struct cells *cells, struct rect area) {
+    static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_GOOD};
+    static const char *const marks[] = {"!", "●", "○"};
+    struct health_line lines[HEALTH_LIMIT];
+    int count = health_assess(frame->model, frame->now_ms, frame->interval_ms, lines);
+    cells_rule(cells, area.y, area.x, area.width, "health");
+    for (int i = 0; i < count && i < area.height - 1; i++) {
+        uint8_t style = (uint8_t)styles[lines[i].severity];
+        int y = area.y + 1 + i;
+        cells_printf(cells, y, area.x, style, "%s %-5s", marks[lines[i].severity], severity_word(lines[i].severity));
+        cells_text_fit(cells, y, area.x + 8, area.width - 8,
+                       lines[i].severity == SEVERITY_BAD ? style : (uint8_t)STYLE_PLAIN, lines[i].text);
+    }
+}
+
+static void draw_rates(const struct frame *frame, struct cells *cells, struct rect area) {
+    bool has_means = area.width >= 60;
+    int spark_x = area.x + (has_means ? 43 : 26);
+    int spark_width = area.x + area.width - spark_x;
+    char title[40];
+    snprintf(title, sizeof title, "%d samples, newest right", spark_width);
+    cells_rule(cells, area.y, area.x, area.width, "rates");
+    cells_text_right(cells, area.y, area.x + 24, STYLE_HEADER, " now");
+    if (has_means) {
+        cells_text_right(cells, area.y, area.x + 33, STYLE_HEADER, " 10 s");
+        cells_text_right(cells, area.y, area.x + 41, STYLE_HEADER, " 100 s");
+        cells_printf(cells, area.y, spark_x, STYLE_HEADER, " %s ", title);
+    }
+    for (int i = 0; i < RATE_LINES && i < area.height - 1; i++) {
+        enum metric metric = rate_lines[i];
+        char text[FORMAT_BYTES];
+        int y = area.y + 1 + i;
+        bool is_bad = (metric == METRIC_NO_MEMORY || metric == METRIC_REFUSED) && model_metric(frame->model, metric) > 0;
+        cells_text(cells, y, area.x, is_bad ? STYLE_BAD : STYLE_PLAIN, metric_rows[metric].name);
+        cells_text_right(cells, y, area.x + 24, STYLE_STRONG, metric_text(metric, model_metric(frame->model, metric), text));
+        if (has_means) {
+            cells_text_right(cells, y, area.x + 33, STYLE_PLAIN,
+                             metric_text(metric, model_mean(frame->model, metric, 10000), text));
+            cells_text_right(cells, y, area.x + 41, STYLE_PLAIN,
+                             metric_text(metric, model_mean(frame->model, metric, 100000), text));
+        }
+        float values[1000];
+        int count = model_history(frame->model, metric, values, spark_width < 1000 ? spark_width : 1000);
+        cells_graph(cells, (struct rect){y, spark_x, 1, spark_width}, STYLE_GRAPH, values, count, 0);
+    }
+}
+
+struct memory {
+    double limit, items, pages_bytes, free_chunk_bytes;
+    double pages;
+    unsigned classes;
+};
+
+static struct memory measure_memory(const struct snapshot *now) {
+    struct memory memory = {.limit = stat_number(now->general[GENERAL_limit_maxbytes]),
+                            .items = stat_number(now->general[GENERAL_bytes])};
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        const struct class_stats *stats = &now->classes[id];
+        double pages = stat_number(stats->value[CLASS_total_pages]);
+        double chunk = stat_number(stats->value[CLASS_chunk_size]);
+        double free_chunks = stat_number(class_free_chunks(stats));
+        if (pages > 0) {
+            memory.pages += pages;
+            memory.pages_bytes += pages * chunk * stat_number(stats->value[CLASS_chunks_per_page]);
+            memory.free_chunk_bytes += isnan(free_chunks) ? 0 : free_chunks * chunk;
+            memory.classes++;
+        }
+    }
+    return memory;
+}
+
+static void draw_memory(const struct frame *frame, struct cells *cells, struct rect area) {
+    cells_rule(cells, area.y, area.x, area.width, "memory");
+    const struct snapshot *now = model_now(frame->model);
+    if (now == NULL || area.height < 2) {
+        return;
+    }
+    struct memory memory = measure_memory(now);
+    char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
+    double slack = fmax(memory.pages_bytes - memory.items - memory.free_chunk_bytes, 0);
+    int x = cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN, "items %6s ", format_bytes(a, memory.items));
+    int bar = area.width - 34;
+    if (bar >= 10 && memory.limit > 0) {
+        cells_bar(cells, area.y + 1, x, bar, memory.items / memory.limit, slack / memory.limit);
+        x += bar;
+    }
+    cells_printf(cells, area.y + 1, x, STYLE_PLAIN, " of %s, slack %s", format_bytes(b, memory.limit),
+                 format_bytes(c, slack));
+    if (area.height < 3) {
+        return;
+    }
+    cells_printf(cells, area.y + 2, area.x, STYLE_PLAIN, "pages %6s in %u classes, pool %s   free chunks %s   items %s",
+                 format_count(a, memory.pages), memory.classes,
+                 format_count(b, stat_number(now->general[GENERAL_slab_global_page_pool])),
+                 format_bytes(c, memory.free_chunk_bytes), format_count(d, stat_number(now->general[GENERAL_curr_items])));
+    if (area.height < 4) {
+        return;
+    }
+    cells_printf(cells, area.y + 3, area.x, STYLE_PLAIN, "conns %6s of %s   threads %s   hash %s   up %s",
+                 format_count(a, stat_number(now->general[GENERAL_curr_connections])),
+                 format_count(b, stat_number(now->general[GENERAL_max_connections])),
+                 format_count(c, stat_number(now->general[GENERAL_threads])),
+                 format_bytes(d, stat_number(now->general[GENERAL_hash_bytes])),
+                 format_age((char[FORMAT_BYTES]){0}, stat_number(now->general[GENERAL_uptime])));
+}
+
+/* A graph of some rows with its scale at the left and the figure in its heading. */
+static void draw_graph(const struct frame *frame, struct cells *cells, struct rect area, enum metric metric) {
+    char text[FORMAT_BYTES], top[FORMAT_BYTES];
+    cells_rule(cells, area.y, area.x, area.width - 1, metric_rows[metric].name);
+    cells_printf(cells, area.y, area.x + 4 + cells_width_of(metric_rows[metric].name), STYLE_STRONG, " %s ",
+                 metric_text(metric, model_metric(frame->model, metric), text));
+    struct rect plot = {area.y + 1, area.x + 7, area.height - 1, area.width - 8};
+    float values[1000];
+    int count = model_history(frame->model, metric, values, plot.width < 1000 ? plot.width : 1000);
+    float high = cells_graph(cells, plot, STYLE_GRAPH, values, count, 0);
+    cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, metric_text(metric, (double)high, top));
+    cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, "0");
+}
+
+static int take_rows(struct rect *left, int rows) {
+    int y = left->y;
+    left->y += rows;
+    left->height -= rows;
+    return y;
+}
+
+static int at_most(int value, int limit) {
+    return value < limit ? value : limit;
+}
+
+/* Sections from the top; each takes what it needs and leaves the rest to the next. */
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    struct rect left = area;
+    struct health_line lines[HEALTH_LIMIT];
+    int health_count = health_assess(frame->model, frame->now_ms, frame->interval_ms, lines);
+    bool is_tall = area.height >= 30;
+    int health = at_most(health_count + 1, is_tall ? 9 : area.height >= 20 ? 7 : 3);
+    int memory = area.height >= 16 ? MEMORY_ROWS : 0;
+    int rates = at_most(left.height - health - memory, 1 + (is_tall ? RATE_LINES : RATE_LINES_COMPACT));
+    draw_health(frame, cells, (struct rect){take_rows(&left, health), 0, health, area.width});
+    draw_rates(frame, cells, (struct rect){take_rows(&left, rates), 0, rates, area.width});
+    draw_memory(frame, cells, (struct rect){take_rows(&left, memory), 0, memory, area.width});
+    if (left.height >= 16 && area.width >= 100) {
+        int half = area.width / 2;
+        int y = take_rows(&left, 7);
+        draw_graph(frame, cells, (struct rect){y, 0, 7, half}, METRIC_EVICTIONS);
+        draw_graph(frame, cells, (struct rect){y, half, 7, area.width - half}, METRIC_HIT_RATIO);
+    }
+    if (left.height >= 4) {
+        int events = left.height >= 12 ? 5 : 0;
+        int classes = left.height - events;
+        int y = take_rows(&left, classes);
+        cells_rule(cells, y, 0, area.width, "classes");
+        class_table_draw(frame->model, &ui->classes, cells, (struct rect){y + 1, 0, classes - 1, area.width}, false);
+    }
+    if (left.height >= 2) {
+        cells_rule(cells, left.y, 0, area.width, "events");
+        events_draw_list(frame, cells, (struct rect){left.y + 1, 0, left.height - 1, area.width}, 0);
+    }
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    if (given == COMMAND_MOVE_PAGES) {
+        return propose_move(frame, health_worst_class(frame->model), ui->classes.source);
+    }
+    return (struct intent){0};
+}
+
+const struct view overview_view = {"Overview", SCOPE_OVERVIEW, COMMAND_VIEW_OVERVIEW, draw, command};
