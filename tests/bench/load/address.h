@@ -1,0 +1,25 @@
+/* Where the server is, and plain blocking conversations with it (version, stats).
+ * Forms: host, host:port, [ipv6]:port, unix:/path, /path. The port defaults to 11211. */
+#ifndef LOAD_ADDRESS_H
+#define LOAD_ADDRESS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+struct address {
+    struct sockaddr_storage socket;
+    socklen_t bytes;
+    char text[256]; /* as given, for messages */
+};
+
+/* False with one sentence in `why`. Looks names up, so it may take a while. */
+bool address_parse(const char *text, struct address *out, char *why, size_t why_bytes);
+
+/* A connected socket, blocking or (for TCP) still connecting, Nagle off; -1 with errno set. */
+int address_connect(const struct address *a, bool blocking, int linger_s);
+
+/* Sends one command line (without its end) and returns the reply, NUL-terminated, to be freed:
+ * one line, or with `until_end` all lines up to END. NULL with one sentence in `why`. */
+char *address_ask(const struct address *a, const char *command, bool until_end, double timeout_s,
+                  char *why, size_t why_bytes);
+#endif

@@ -1,0 +1,463 @@
+#include "batch.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "value.h"
+
+/* Longest command line around a key: verb, flags, expiry time, length, noreply, fence. */
+#define COMMAND_BYTES_MAX 128
+
+/* ---------------------------------------------------------------- set of keys in one batch */
+
+static bool keyset_init(struct keyset *k, uint64_t keys_max) {
+    uint32_t room = 64;
+    while (room < 4 * keys_max) {
+        room *= 2;
+    }
+    k->slots = calloc(room, sizeof(*k->slots));
+    k->mask = room - 1;
+    return k->slots != NULL;
+}
+
+static void keyset_clear(struct keyset *k) {
+    memset(k->slots, 0, sizeof(*k->slots) * ((size_t)k->mask + 1));
+}
+
+/* False when the key is in already. */
+static bool keyset_add(struct keyset *k, uint64_t key_hash) {
+    uint64_t wanted = key_hash | 1; /* 0 marks an empty slot */
+    uint32_t at = (uint32_t)(key_hash >> 32) & k->mask;
+    while (k->slots[at] != 0) {
+        if (k->slots[at] == wanted) {
+            return false;
+        }
+        at = (at + 1) & k->mask;
+    }
+    k->slots[at] = wanted;
+    return true;
+}
+
+/* ---------------------------------------------------------------- life */
+
+bool batcher_init(struct batcher *b, const struct options *o, struct source *source,
+                  struct tally *tally, uint64_t seed) {
+    *b = (struct batcher){.options = o, .source = source, .tally = tally, .rng = rng_from(seed)};
+    return o->replay == NULL || keyset_init(&b->seen, o->pipeline * o->mget);
+}
+
+void batcher_fini(struct batcher *b) {
+    free(b->seen.slots);
+    buffer_fini(&b->spare);
+}
+
+void batch_fini(struct batch *t) {
+    buffer_fini(&t->out);
+    free(t->ops);
+    free(t->groups);
+    *t = (struct batch){0};
+}
+
+static void batch_clear(struct batch *t, bool filling) {
+    t->out.n = 0;
+    t->op_count = t->group_count = t->group_at = t->op_at = t->missed = t->answered = 0;
+    t->filling = filling;
+}
+
+/* ---------------------------------------------------------------- commands */
+
+static bool out_of_memory(struct batcher *b) {
+    snprintf(b->failure, sizeof(b->failure), "out of memory");
+    return false;
+}
+
+static struct op *new_op(struct batch *t) {
+    if (t->op_count == t->op_room) {
+        uint32_t room = t->op_room ? 2 * t->op_room : 16;
+        struct op *grown = realloc(t->ops, room * sizeof(*grown));
+        if (grown == NULL) {
+            return NULL;
+        }
+        t->ops = grown;
+        t->op_room = room;
+    }
+    return &t->ops[t->op_count++];
+}
+
+static struct group *new_group(struct batch *t, enum group_kind kind, uint64_t due_ns) {
+    if (t->group_count == t->group_room) {
+        uint32_t room = t->group_room ? 2 * t->group_room : 16;
+        struct group *grown = realloc(t->groups, room * sizeof(*grown));
+        if (grown == NULL) {
+            return NULL;
+        }
+        t->groups = grown;
+        t->group_room = room;
+    }
+    struct group *g = &t->groups[t->group_count++];
+    *g = (struct group){.kind = kind, .first = t->op_count, .due_ns = due_ns};
+    return g;
+}
+
+#define PUT(out, literal) buffer_put(out, literal, sizeof(literal) - 1)
+
+static void put_number(struct buffer *out, uint64_t number) {
+    char digits[20];
+    size_t at = sizeof(digits);
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    buffer_put(out, digits + at, sizeof(digits) - at);
+}
+
+/* Puts the key and notes where it is. */
+static struct op *put_key(struct batch *t, const char *key, unsigned key_bytes, uint64_t key_hash,
+                          uint64_t value_bytes) {
+    struct op *op = new_op(t);
+    if (op != NULL) {
+        *op = (struct op){.key_hash = key_hash,
+                          .key_at = (uint32_t)t->out.n,
+                          .value_bytes = (uint32_t)value_bytes,
+                          .key_bytes = (uint8_t)key_bytes};
+        buffer_put(&t->out, key, key_bytes);
+    }
+    return op;
+}
+
+static void put_store_head(struct buffer *out, enum verb verb, bool meta) {
+    if (meta) {
+        PUT(out, "ms ");
+        return;
+    }
+    switch (verb) {
+    case VERB_ADD:
+        PUT(out, "add ");
+        break;
+    case VERB_REPLACE:
+        PUT(out, "replace ");
+        break;
+    case VERB_APPEND:
+        PUT(out, "append ");
+        break;
+    case VERB_PREPEND:
+        PUT(out, "prepend ");
+        break;
+    case VERB_SET:
+    case VERB_GET:
+    case VERB_DELETE:
+    case VERB_INCR:
+    case VERB_DECR:
+    case VERB_TOUCH:
+        PUT(out, "set ");
+        break;
+    }
+}
+
+static void put_meta_mode(struct buffer *out, enum verb verb) {
+    static const char modes[] = {[VERB_ADD] = 'E', [VERB_REPLACE] = 'R', [VERB_APPEND] = 'A',
+                                 [VERB_PREPEND] = 'P'};
+    if (verb != VERB_SET) {
+        char mode[3] = {' ', 'M', modes[verb]};
+        buffer_put(out, mode, sizeof(mode));
+    }
+}
+
+/* The part of a storing command between key and data. */
+static void put_store_tail(struct buffer *out, enum verb verb, const struct options *o,
+                           uint64_t value_bytes) {
+    if (o->meta) {
+        PUT(out, " ");
+        put_number(out, value_bytes);
+        if (o->ttl_s > 0) {
+            PUT(out, " T");
+            put_number(out, o->ttl_s);
+        }
+        put_meta_mode(out, verb);
+        if (o->noreply) {
+            PUT(out, " q");
+        }
+    } else {
+        PUT(out, " 0 ");
+        put_number(out, o->ttl_s);
+        PUT(out, " ");
+        put_number(out, value_bytes);
+        if (o->noreply) {
+            PUT(out, " noreply");
+        }
+    }
+    PUT(out, "\r\n");
+}
+
+/* A counter must be a number; all others are values that can be checked. */
+static void put_value(struct batcher *b, struct buffer *out, uint64_t value_bytes,
+                      uint64_t key_hash) {
+    if (b->options->method == VERB_INCR || b->options->method == VERB_DECR) {
+        memset(out->bytes + out->n, '1', value_bytes);
+    } else {
+        value_fill(out->bytes + out->n, value_bytes, key_hash, (uint32_t)rng_next(&b->rng));
+    }
+    out->n += value_bytes;
+    PUT(out, "\r\n");
+}
+
+static bool put_store(struct batch *t, struct batcher *b, enum verb verb, const char *key,
+                      unsigned key_bytes, uint64_t key_hash, uint64_t value_bytes) {
+    const struct options *o = b->options;
+    struct buffer *out = &t->out;
+    if (o->method == VERB_INCR || o->method == VERB_DECR) {
+        value_bytes = 10;
+    }
+    if (!buffer_reserve(out, COMMAND_BYTES_MAX + KEY_MAX_BYTES + value_bytes)) {
+        return out_of_memory(b);
+    }
+    put_store_head(out, verb, o->meta);
+    if (put_key(t, key, key_bytes, key_hash, value_bytes) == NULL) {
+        return out_of_memory(b);
+    }
+    put_store_tail(out, verb, o, value_bytes);
+    put_value(b, out, value_bytes, key_hash);
+    return true;
+}
+
+/* delete, incr, decr, touch */
+static bool put_other(struct batch *t, struct batcher *b, const struct request *r) {
+    static const struct {
+        const char *text_head, *text_tail, *meta_head, *meta_tail;
+    } forms[] = {[VERB_DELETE] = {"delete ", "", "md ", ""},
+                 [VERB_INCR] = {"incr ", " 1", "ma ", " MI"},
+                 [VERB_DECR] = {"decr ", " 1", "ma ", " MD"},
+                 [VERB_TOUCH] = {"touch ", " ", "mg ", " T"}};
+    const struct options *o = b->options;
+    struct buffer *out = &t->out;
+    const char *head = o->meta ? forms[r->verb].meta_head : forms[r->verb].text_head;
+    const char *tail = o->meta ? forms[r->verb].meta_tail : forms[r->verb].text_tail;
+
+    if (!buffer_reserve(out, COMMAND_BYTES_MAX + KEY_MAX_BYTES)) {
+        return out_of_memory(b);
+    }
+    buffer_put(out, head, strlen(head));
+    if (put_key(t, r->key, r->key_bytes, r->key_hash, 0) == NULL) {
+        return out_of_memory(b);
+    }
+    buffer_put(out, tail, strlen(tail));
+    if (r->verb == VERB_TOUCH) {
+        put_number(out, o->ttl_s);
+    }
+    if (o->noreply && !(o->meta && r->verb == VERB_TOUCH)) {
+        if (o->meta) {
+            PUT(out, " q");
+        } else {
+            PUT(out, " noreply");
+        }
+    }
+    PUT(out, "\r\n");
+    return true;
+}
+
+static bool put_fence(struct batch *t, struct batcher *b) {
+    if (!buffer_reserve(&t->out, COMMAND_BYTES_MAX)) {
+        return out_of_memory(b);
+    }
+    if (b->options->meta) {
+        PUT(&t->out, "mn\r\n");
+    } else {
+        PUT(&t->out, "version\r\n");
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------- building */
+
+/* Makes b->held the source's next request, unless it holds one; false at the end or on failure. */
+static bool hold_next(struct batcher *b) {
+    if (b->has_held) {
+        return true;
+    }
+    switch (source_next(b->source, &b->held)) {
+    case SOURCE_REQUEST:
+        b->has_held = true;
+        return true;
+    case SOURCE_END:
+        b->ended = true;
+        return false;
+    case SOURCE_FAILED:
+        b->ended = true;
+        snprintf(b->failure, sizeof(b->failure), "%s", source_error(b->source));
+        return false;
+    }
+    return false;
+}
+
+/* In a replay a key that repeats ends the batch, so that every get sees the effect of all earlier
+ * gets and fills of its key, as if requests were made one at a time. */
+static bool held_fits(struct batcher *b) {
+    return b->seen.slots == NULL || keyset_add(&b->seen, b->held.key_hash);
+}
+
+/* Under a rate: when the command that holds `count` requests was due; moves the schedule on. */
+static uint64_t take_due(struct batcher *b, uint64_t count, uint64_t now_ns) {
+    struct pace *p = &b->pace;
+    if (p->interval_ns <= 0) {
+        return now_ns;
+    }
+    double due = p->next_due_ns;
+    double gap = p->interval_ns * (double)count;
+    p->next_due_ns += b->options->poisson ? -gap * log(rng_unit_open(&b->rng)) : gap;
+    return (uint64_t)due;
+}
+
+/* One get command of up to --mget keys; the first is held. False on failure. */
+static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64_t now_ns,
+                     uint64_t *value_bytes) {
+    const struct options *o = b->options;
+    uint64_t count_max = budget < o->mget ? budget : o->mget;
+    bool meta_mget = o->meta && o->mget > 1;
+    struct group *g = new_group(t, meta_mget ? GROUP_META_MGET : o->meta ? GROUP_META_GET : GROUP_GET, 0);
+    struct buffer *out = &t->out;
+
+    if (g == NULL || !buffer_reserve(out, COMMAND_BYTES_MAX)) {
+        return out_of_memory(b);
+    }
+    if (!o->meta) {
+        PUT(out, "get");
+    }
+    do {
+        if (!buffer_reserve(out, COMMAND_BYTES_MAX + KEY_MAX_BYTES)) {
+            return out_of_memory(b);
+        }
+        if (o->meta) {
+            PUT(out, "mg ");
+        } else {
+            PUT(out, " ");
+        }
+        if (put_key(t, b->held.key, b->held.key_bytes, b->held.key_hash, b->held.value_bytes) ==
+            NULL) {
+            return out_of_memory(b);
+        }
+        if (meta_mget) {
+            PUT(out, " k v q\r\n");
+        } else if (o->meta) {
+            PUT(out, " k v\r\n");
+        }
+        *value_bytes += b->held.value_bytes;
+        b->has_held = false;
+        g->count++;
+    } while (g->count < count_max && hold_next(b) && b->held.verb == VERB_GET && held_fits(b));
+    if (meta_mget) {
+        PUT(out, "mn\r\n");
+    } else if (!o->meta) {
+        PUT(out, "\r\n");
+    }
+    g->due_ns = take_due(b, g->count, now_ns);
+    b->tally->gets += g->count;
+    b->tally->phases[t->phase].gets += g->count;
+    return b->failure[0] == '\0';
+}
+
+/* Whether this command will not be answered. (A meta touch is a get, whose q hides only misses.) */
+static bool is_quiet(const struct batcher *b, enum verb verb) {
+    return b->options->noreply && !(b->options->meta && verb == VERB_TOUCH);
+}
+
+/* The group to which a write or other command belongs: one of its own, or the open quiet run. */
+static struct group *group_for(struct batch *t, struct batcher *b, enum verb verb,
+                               uint64_t due_ns) {
+    if (!is_quiet(b, verb)) {
+        return new_group(t, verb_stores(verb) ? GROUP_WRITE : GROUP_OTHER, due_ns);
+    }
+    if (t->group_count > 0 && t->groups[t->group_count - 1].kind == GROUP_QUIET) {
+        return &t->groups[t->group_count - 1];
+    }
+    return new_group(t, GROUP_QUIET, due_ns);
+}
+
+static bool add_write(struct batch *t, struct batcher *b, uint64_t now_ns) {
+    const struct request *r = &b->held;
+    struct group *g = group_for(t, b, r->verb, take_due(b, 1, now_ns));
+    bool stores = verb_stores(r->verb);
+    if (g == NULL) {
+        return out_of_memory(b);
+    }
+    g->count++;
+    b->has_held = false;
+    b->tally->sets += stores;
+    b->tally->phases[t->phase].sets += stores;
+    b->tally->others += !stores;
+    return stores ? put_store(t, b, r->verb, r->key, r->key_bytes, r->key_hash, r->value_bytes)
+                  : put_other(t, b, r);
+}
+
+/* A quiet run ends with a fence before a command that is answered, and at the end of the batch:
+ * so an error line is known to belong to the run. */
+static bool close_quiet_run(struct batch *t, struct batcher *b) {
+    return t->group_count == 0 || t->groups[t->group_count - 1].kind != GROUP_QUIET ||
+           put_fence(t, b);
+}
+
+uint64_t batch_build(struct batch *t, struct batcher *b, uint64_t budget, uint64_t now_ns) {
+    const struct options *o = b->options;
+    uint64_t value_bytes = 0, commands = 0;
+
+    batch_clear(t, false);
+    t->phase = source_phase(b->source);
+    if (b->seen.slots != NULL) {
+        keyset_clear(&b->seen);
+    }
+    while (commands < o->pipeline && t->op_count < budget && value_bytes < BATCH_BYTES_MAX) {
+        if (b->pace.interval_ns > 0 && b->pace.next_due_ns > (double)now_ns) {
+            break;
+        }
+        if (!hold_next(b) || !held_fits(b)) {
+            break;
+        }
+        bool good;
+        if (b->held.verb == VERB_GET) {
+            good = close_quiet_run(t, b) &&
+                   add_gets(t, b, budget - t->op_count, now_ns, &value_bytes);
+        } else {
+            value_bytes += b->held.value_bytes;
+            good = (is_quiet(b, b->held.verb) || close_quiet_run(t, b)) && add_write(t, b, now_ns);
+        }
+        if (!good) {
+            return 0;
+        }
+        commands++;
+    }
+    if (b->failure[0] != '\0' || !close_quiet_run(t, b)) {
+        return 0;
+    }
+    b->tally->requests += t->op_count;
+    return t->op_count;
+}
+
+bool batch_build_fills(struct batch *t, struct batcher *b, uint64_t now_ns) {
+    if (!b->options->fill_on_miss || t->filling || t->missed == 0) {
+        return false;
+    }
+    /* The keys are in the bytes just answered; they move aside while the sets are written. */
+    struct buffer asked = t->out;
+    uint32_t asked_ops = t->op_count, missed = t->missed;
+    t->out = b->spare;
+    b->spare = asked;
+    batch_clear(t, true);
+    for (uint32_t i = 0; i < asked_ops; i++) {
+        struct op op = t->ops[i]; /* slots up to i are free to be written again */
+        if (!op.missed) {
+            continue;
+        }
+        struct group *g = group_for(t, b, VERB_SET, now_ns);
+        if (g == NULL) {
+            return out_of_memory(b);
+        }
+        g->count++;
+        if (!put_store(t, b, VERB_SET, asked.bytes + op.key_at, op.key_bytes, op.key_hash,
+                       op.value_bytes)) {
+            return false;
+        }
+    }
+    b->tally->sets += missed;
+    b->tally->fills += missed;
+    b->tally->phases[t->phase].sets += missed;
+    return close_quiet_run(t, b);
+}

@@ -1,0 +1,205 @@
+#include "driver.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+struct run;
+
+struct thread {
+    pthread_t id;
+    bool started;
+    struct run *run;
+    struct worker_config config;
+    struct progress progress;
+    struct tally tally;
+    struct failure failure;
+};
+
+struct run {
+    const struct options *options;
+    FILE *progress;
+    struct thread *threads;
+    unsigned thread_count;
+    _Atomic uint64_t keys_made;
+    atomic_bool stop;
+    int done_event, signals;
+    uint64_t start_ns;
+    bool interrupted;
+};
+
+/* One worker's trouble ends the run for all. */
+static void *thread_main(void *argument) {
+    struct thread *t = argument;
+    uint64_t one = 1;
+    worker_run(&t->config, &t->tally, &t->failure);
+    if (t->failure.exit_code != LOAD_OK) {
+        atomic_store_explicit(&t->run->stop, true, memory_order_relaxed);
+    }
+    (void)!write(t->run->done_event, &one, sizeof(one));
+    return NULL;
+}
+
+static double cpu_seconds(void) {
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+}
+
+/* What all workers have counted up to now. */
+struct counts {
+    uint64_t requests, hits, misses, errors, wrong;
+};
+
+static struct counts read_progress(const struct run *r) {
+    struct counts c = {0};
+    for (unsigned i = 0; i < r->thread_count; i++) {
+        const struct progress *p = &r->threads[i].progress;
+        c.requests += atomic_load_explicit(&p->requests, memory_order_relaxed);
+        c.hits += atomic_load_explicit(&p->hits, memory_order_relaxed);
+        c.misses += atomic_load_explicit(&p->misses, memory_order_relaxed);
+        c.errors += atomic_load_explicit(&p->errors, memory_order_relaxed);
+        c.wrong += atomic_load_explicit(&p->wrong, memory_order_relaxed);
+    }
+    return c;
+}
+
+static void print_progress(const struct run *r, const struct counts *now,
+                           const struct counts *before, double elapsed_s, double interval_s) {
+    uint64_t hits = now->hits - before->hits, misses = now->misses - before->misses;
+    fprintf(r->progress, "%8.1f s  %10.0f requests/s", elapsed_s,
+            (double)(now->requests - before->requests) / interval_s);
+    if (hits + misses > 0) {
+        fprintf(r->progress, "  hit ratio %.4f", (double)hits / (double)(hits + misses));
+    }
+    fprintf(r->progress, "  errors %llu  wrong %llu\n", (unsigned long long)now->errors,
+            (unsigned long long)now->wrong);
+    fflush(r->progress);
+}
+
+/* Sleeps until all workers have ended; on the way prints progress and passes signals on. */
+static void watch_workers(struct run *r, unsigned running) {
+    uint64_t interval_ns = (uint64_t)(r->options->interval_s * 1e9);
+    uint64_t printed_ns = r->start_ns;
+    struct counts before = {0};
+    struct pollfd fds[2] = {{.fd = r->done_event, .events = POLLIN},
+                            {.fd = r->signals, .events = POLLIN}};
+
+    while (running > 0) {
+        int timeout_ms = -1;
+        if (interval_ns > 0) {
+            uint64_t now_ns = clock_ns();
+            if (now_ns >= printed_ns + interval_ns) {
+                struct counts now = read_progress(r);
+                print_progress(r, &now, &before, (double)(now_ns - r->start_ns) / 1e9,
+                               (double)(now_ns - printed_ns) / 1e9);
+                before = now;
+                printed_ns = now_ns;
+            }
+            timeout_ms = (int)((printed_ns + interval_ns - now_ns) / 1000000) + 1;
+        }
+        if (poll(fds, 2, timeout_ms) < 0) {
+            continue;
+        }
+        uint64_t ended;
+        struct signalfd_siginfo info;
+        if ((fds[0].revents & POLLIN) && read(r->done_event, &ended, sizeof(ended)) > 0) {
+            running -= (unsigned)ended;
+        }
+        if ((fds[1].revents & POLLIN) && read(r->signals, &info, sizeof(info)) > 0) {
+            r->interrupted = true;
+            atomic_store_explicit(&r->stop, true, memory_order_relaxed);
+        }
+    }
+}
+
+static bool start_worker(struct run *r, unsigned i, enum source_kind source,
+                         const struct address *address) {
+    struct thread *t = &r->threads[i];
+    t->run = r;
+    t->config = (struct worker_config){.options = r->options,
+                                       .address = address,
+                                       .source = source,
+                                       .thread = i,
+                                       .keys_made = &r->keys_made,
+                                       .stop = &r->stop,
+                                       .progress = &t->progress,
+                                       .start_ns = r->start_ns};
+    return pthread_create(&t->id, NULL, thread_main, t) == 0;
+}
+
+static void fail(struct phase_result *result, const char *text) {
+    result->failure.exit_code = LOAD_IO;
+    snprintf(result->failure.text, sizeof(result->failure.text), "%s: %s", text, strerror(errno));
+}
+
+/* Starts the workers, waits for them and adds up what they counted. */
+static void run_workers(struct run *r, enum source_kind source, const struct address *address,
+                        struct phase_result *result) {
+    unsigned started = 0;
+    while (started < r->thread_count && start_worker(r, started, source, address)) {
+        started++;
+    }
+    if (started < r->thread_count) {
+        errno = EAGAIN;
+        fail(result, "cannot start a thread");
+        atomic_store_explicit(&r->stop, true, memory_order_relaxed);
+    }
+    watch_workers(r, started);
+    for (unsigned i = 0; i < started; i++) {
+        struct thread *t = &r->threads[i];
+        pthread_join(t->id, NULL);
+        tally_merge(&result->tally, &t->tally);
+        if (result->failure.exit_code == LOAD_OK) {
+            result->failure = t->failure;
+        }
+    }
+}
+
+void driver_run(const char *name, enum source_kind source, const struct options *o,
+                const struct address *address, FILE *progress, struct phase_result *result) {
+    struct run r = {.options = o,
+                    .progress = progress,
+                    .thread_count = (unsigned)o->threads,
+                    .keys_made = o->keys,
+                    .done_event = -1,
+                    .signals = -1};
+    sigset_t wanted, before;
+    double cpu_before = cpu_seconds();
+
+    memset(result, 0, sizeof(*result));
+    result->name = name;
+    sigemptyset(&wanted);
+    sigaddset(&wanted, SIGINT);
+    sigaddset(&wanted, SIGTERM);
+    /* The workers inherit the mask, so the signals reach nobody but the descriptor. */
+    pthread_sigmask(SIG_BLOCK, &wanted, &before);
+    r.threads = calloc(o->threads, sizeof(*r.threads));
+    r.done_event = eventfd(0, EFD_CLOEXEC);
+    r.signals = signalfd(-1, &wanted, SFD_CLOEXEC);
+    r.start_ns = clock_ns();
+    if (r.threads == NULL || r.done_event < 0 || r.signals < 0) {
+        fail(result, "cannot start the run");
+    } else {
+        run_workers(&r, source, address, result);
+    }
+    result->seconds = (double)(clock_ns() - r.start_ns) / 1e9;
+    result->cpu_seconds = cpu_seconds() - cpu_before;
+    result->interrupted = r.interrupted;
+    if (r.done_event >= 0) {
+        close(r.done_event);
+    }
+    if (r.signals >= 0) {
+        close(r.signals);
+    }
+    free(r.threads);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}

@@ -1,0 +1,23 @@
+/* Runs one phase of load: starts the workers, prints progress, minds signals, adds up. */
+#ifndef LOAD_DRIVER_H
+#define LOAD_DRIVER_H
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "worker.h"
+
+struct phase_result {
+    const char *name;
+    double seconds;     /* wall time */
+    double cpu_seconds; /* of this process, user and system */
+    bool interrupted;   /* SIGINT or SIGTERM came */
+    struct failure failure;
+    struct tally tally;
+};
+
+/* SIGINT and SIGTERM are taken while it runs: the workers finish what is in flight and the result
+ * says `interrupted`. `progress` gets the --interval lines. `result` is filled whatever happens.
+ * To be called from one thread at a time. */
+void driver_run(const char *name, enum source_kind source, const struct options *o,
+                const struct address *address, FILE *progress, struct phase_result *result);
+#endif

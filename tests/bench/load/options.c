@@ -1,0 +1,521 @@
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "preset.h"
+
+struct row;
+typedef bool parse_function(const struct row *row, const char *text, void *field);
+
+/* `initial` is parsed like the user's text; NULL leaves the field zero. A `switch` has no argument. */
+struct row {
+    const char *name;
+    const char *argument; /* NULL: a switch */
+    const char *initial;
+    double min, max; /* of numbers */
+    const char *expects; /* completes "--name takes …"; NULL: numbers say their range */
+    size_t offset;
+    parse_function *parse;
+    const char *help;
+};
+
+static parse_function parse_switch, parse_text, parse_count, parse_real, parse_dist,
+    parse_popularity, parse_method, parse_protocol, parse_arrivals, parse_size_by, parse_shift,
+    parse_every, parse_verify;
+
+#define FIELD(name) offsetof(struct options, name)
+#define GROUP(title) {.help = title}
+#define SWITCH(name, field, help) {name, NULL, NULL, 0, 0, NULL, FIELD(field), parse_switch, help}
+#define TEXT(name, argument, initial, field, help)                                                 \
+    {name, argument, initial, 0, 0, "text", FIELD(field), parse_text, help}
+#define COUNT(name, argument, initial, min, max, field, help)                                      \
+    {name, argument, initial, min, max, NULL, FIELD(field), parse_count, help}
+#define REAL(name, argument, initial, min, max, field, help)                                       \
+    {name, argument, initial, min, max, NULL, FIELD(field), parse_real, help}
+#define OTHER(name, argument, initial, expects, parse, field, help)                                \
+    {name, argument, initial, 0, 0, expects, FIELD(field), parse, help}
+
+static const char dist_forms[] =
+    "a number or one of d100 u50,500 o16,21 e200 n200,20 l300,1 p100,1.5 g15,214,0.35 "
+    "v30.8,8.2,0.08 etc";
+
+static const struct row rows[] = {
+    GROUP("Server"),
+    TEXT("server", "ADDRESS", "127.0.0.1:11211", server,
+         "the server: host:port, [ipv6]:port, unix:/path or /path"),
+    OTHER("protocol", "NAME", "text", "text or meta", parse_protocol, meta,
+          "text (get, set) or meta (mg, ms)"),
+    REAL("timeout", "SECONDS", "10", 0.1, 3600, timeout_s,
+         "give up when the server has sent nothing for this long while replies are due"),
+
+    GROUP("Connections"),
+    COUNT("conns", "N", "auto", 1, 100000, conns,
+          "connections, all threads together (50; 1 for a replay, 100 for calcify)"),
+    REAL("conn-rate", "N", "0", 0, 1e6, conn_rate,
+         "open this many connections a second (0: all at once)"),
+    COUNT("calls", "N", "0", 0, 1e15, calls,
+          "requests a connection makes before it is closed (0: no end)"),
+    REAL("call-rate", "N", "0", 0, 1e9, call_rate,
+         "requests a second and connection, open loop (0: as fast as replies come)"),
+    SWITCH("reconnect", reconnect, "open a new connection for each that has made its calls"),
+    COUNT("linger", "SECONDS", "auto", 0, 3600, linger_s,
+          "SO_LINGER for the sockets; 0 resets on close and leaves no TIME_WAIT behind"),
+    COUNT("threads", "N", "1", 1, 64, threads, "threads, each with its share of connections"),
+
+    GROUP("Requests"),
+    COUNT("requests", "N", "auto", 0, 1e15, requests,
+          "stop after this many requests (100000 when nothing else ends the run); each key of a "
+          "multi-get is a request; 0 with --insert: load only"),
+    REAL("duration", "SECONDS", "0", 0, 1e7, duration_s, "stop after this long (0: no limit)"),
+    OTHER("method", "VERB", "get", "get set add replace append prepend delete incr decr or touch",
+          parse_method, method,
+          "what is sent: get set add replace append prepend delete incr decr touch; with --reads, "
+          "what the requests that are not gets are (then get means set)"),
+    REAL("reads", "PERCENT", "auto", 0, 100, reads_pct,
+         "share of gets (100 when the method is get, else 0)"),
+    REAL("inserts", "PERCENT", "0", 0, 100, inserts_pct,
+         "share of the writes that make a new key instead of writing an old one"),
+    COUNT("pipeline", "N", "1", 1, 10000, pipeline,
+          "commands sent at once on a connection; the next batch follows when all are answered"),
+    COUNT("mget", "N", "1", 1, 1000, mget, "keys in a get command"),
+    SWITCH("noreply", noreply,
+           "ask for no reply to writes; a command that is answered ends each batch"),
+    SWITCH("fill-on-miss", fill_on_miss, "after a miss, set the key, as an application would"),
+    COUNT("ttl", "SECONDS", "0", 0, 2147483647, ttl_s, "expiry time of values (0: none)"),
+    REAL("rate", "N", "0", 0, 1e9, rate,
+         "requests a second in all, open loop: latency counts from the moment a request was due, "
+         "so a stalled server cannot hide (0: as fast as replies come)"),
+    OTHER("arrivals", "KIND", "even", "even or poisson", parse_arrivals, poisson,
+          "spacing of the requests under a rate: even or poisson"),
+
+    GROUP("Keys and values"),
+    COUNT("keys", "N", "100000", 1, 1e12, keys, "number of different keys"),
+    OTHER("key-bytes", "SIZE", "32", dist_forms, parse_dist, key_bytes,
+          "length of keys, the prefix included, a number or a distribution as for --sizes; at least "
+          "what distinct keys need, at most 250"),
+    TEXT("key-prefix", "TEXT", "key-", key_prefix, "text that every key begins with"),
+    OTHER("sizes", "SIZE", "100", dist_forms, parse_dist, sizes,
+          "bytes of values: 100 or d100, uniform u50,500, either o16,21, exponential e200, normal "
+          "n200,20, log-normal l300,1 (median, sigma), Pareto p100,1.5 (minimum, alpha), "
+          "generalised Pareto g15,214,0.35, generalised extreme value v30.8,8.2,0.08, or etc"),
+    OTHER("value-bytes", "SIZE", NULL, dist_forms, parse_dist, sizes, "the same as --sizes"),
+    COUNT("value-max", "BYTES", "1000000", 0, 1e9, value_max,
+          "longest value that a distribution may give"),
+    OTHER("size-by", "WHAT", "key", "key or request", parse_size_by, size_by_request,
+          "key: a key's values always have the same size; request: every write draws anew"),
+    OTHER("dist", "LAW", "uniform",
+          "uniform, zipf[:theta], latest[:theta], hotspot[:keys,requests] or sequential",
+          parse_popularity, popularity,
+          "which keys are asked for: uniform, zipf[:0.99], latest[:0.99], hotspot[:0.2,0.8] "
+          "(a fifth of the keys gets four fifths of the requests) or sequential"),
+    COUNT("seed", "N", "auto", 0, 1e15, seed,
+          "repeats a run's choices; the seed is always printed (from the clock)"),
+    COUNT("size-seed", "N", "1", 0, 1e15, size_seed,
+          "with the key's text decides the sizes that go by key"),
+
+    GROUP("Phases and ready-made loads"),
+    SWITCH("insert", insert, "first load every key once, pipelined by at least 32"),
+    TEXT("workload", "NAME", NULL, workload, "YCSB core workload a, b, c or d"),
+    TEXT("preset", "NAME", NULL, preset, "production workload etc, usr or twitter"),
+    SWITCH("list-presets", list_presets, "print the presets, their options and sources, and exit"),
+    OTHER("shift", "BYTES,...", NULL, "1 to 16 sizes, as in 100,1000,10000", parse_shift, shift,
+          "the size of values changes from one of these to the next; every phase has keys of its "
+          "own"),
+    OTHER("shift-every", "WHEN", "100000", "a number of requests or a time, as in 100000 or 10s",
+          parse_every, shift_every, "length of a phase: a number of requests, or a time as in 10s"),
+
+    GROUP("Replay"),
+    TEXT("replay", "FILE", NULL, replay,
+         "get every key of this trace in order, set it on a miss; lines are `key size` or `key`, "
+         "plain or gzip'd, - is standard input; where a line has no size, --sizes decides"),
+    REAL("scale", "X", "1", 0, 1e6, scale, "multiply the sizes of the trace"),
+    COUNT("limit", "N", "0", 0, 1e15, limit, "replay no more than this many lines (0: all)"),
+    COUNT("key-pad", "BYTES", "0", 0, 250, key_pad, "pad shorter keys of the trace to this length"),
+
+    GROUP("Calcify"),
+    COUNT("phase-bytes", "BYTES", "100000000", 1e5, 1e12, phase_bytes,
+          "bytes of values sent in each phase"),
+
+    GROUP("Output"),
+    OTHER("verify", "WHICH", "all", "all, none or sample:N", parse_verify, verify_every,
+          "values to check against their key: all, none or sample:N (one in N)"),
+    REAL("interval", "SECONDS", "0", 0, 3600, interval_s,
+         "print a line of progress on standard error this often (0: never)"),
+    SWITCH("json", json, "print the report as JSON"),
+    SWITCH("fail-on-errors", fail_on_errors, "exit 1 when the server answered with an error"),
+    SWITCH("help", help, "print this list and exit"),
+    SWITCH("version", version, "print the version and exit"),
+    {"describe", NULL, NULL, 0, 0, NULL, FIELD(describe), parse_switch, NULL},
+};
+
+#define ROWS (sizeof(rows) / sizeof(*rows))
+
+/* ---------------------------------------------------------------- parsers of one option's text */
+
+static bool parse_switch(const struct row *row, const char *text, void *field) {
+    (void)row;
+    (void)text;
+    *(bool *)field = true;
+    return true;
+}
+
+static bool parse_text(const struct row *row, const char *text, void *field) {
+    (void)row;
+    *(const char **)field = text;
+    return true;
+}
+
+/* Decimal digits and perhaps a fraction; no sign, blank, exponent or hexadecimal. */
+static bool read_decimal(const char *text, char **end, double *out) {
+    if (text[0] < '0' || text[0] > '9') {
+        return false;
+    }
+    size_t plain = strspn(text, ".0123456789");
+    *out = strtod(text, end);
+    return *end == text + plain;
+}
+
+static bool parse_count(const struct row *row, const char *text, void *field) {
+    double number;
+    char *end;
+    if (row->initial != NULL && strcmp(row->initial, "auto") == 0 && strcmp(text, "auto") == 0) {
+        *(uint64_t *)field = OPTION_AUTO;
+        return true;
+    }
+    if (!read_decimal(text, &end, &number)) {
+        return false;
+    }
+    if (*end != '\0') {
+        static const char suffixes[] = "kmg";
+        const char *suffix = strchr(suffixes, *end);
+        if (suffix == NULL || end[1] != '\0') {
+            return false;
+        }
+        number *= pow(1000, (double)(suffix - suffixes + 1));
+    }
+    if (number != floor(number) || number < row->min || number > row->max) {
+        return false;
+    }
+    *(uint64_t *)field = (uint64_t)number;
+    return true;
+}
+
+static bool parse_real(const struct row *row, const char *text, void *field) {
+    double number;
+    char *end;
+    if (row->initial != NULL && strcmp(row->initial, "auto") == 0 && strcmp(text, "auto") == 0) {
+        *(double *)field = -1;
+        return true;
+    }
+    if (!read_decimal(text, &end, &number) || *end != '\0' || number < row->min ||
+        number > row->max) {
+        return false;
+    }
+    *(double *)field = number;
+    return true;
+}
+
+static bool parse_dist(const struct row *row, const char *text, void *field) {
+    (void)row;
+    return dist_parse(text, field);
+}
+
+static bool parse_popularity(const struct row *row, const char *text, void *field) {
+    (void)row;
+    return popularity_parse(text, field);
+}
+
+static bool parse_method(const struct row *row, const char *text, void *field) {
+    static const char *const names[] = {"get",     "set",    "add",  "replace", "append",
+                                        "prepend", "delete", "incr", "decr",    "touch"};
+    (void)row;
+    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *(enum verb *)field = (enum verb)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool choose(const char *text, const char *no, const char *yes, void *field) {
+    bool is_yes = strcmp(text, yes) == 0;
+    *(bool *)field = is_yes;
+    return is_yes || strcmp(text, no) == 0;
+}
+
+static bool parse_protocol(const struct row *row, const char *text, void *field) {
+    (void)row;
+    return choose(text, "text", "meta", field);
+}
+
+static bool parse_arrivals(const struct row *row, const char *text, void *field) {
+    (void)row;
+    return choose(text, "even", "poisson", field);
+}
+
+static bool parse_size_by(const struct row *row, const char *text, void *field) {
+    (void)row;
+    return choose(text, "key", "request", field);
+}
+
+static bool parse_shift(const struct row *row, const char *text, void *field) {
+    struct shift s = {0};
+    (void)row;
+    for (;;) {
+        char *end;
+        if (*text < '0' || *text > '9' || s.count == SHIFT_MAX) {
+            return false;
+        }
+        errno = 0;
+        s.value_bytes[s.count] = strtoull(text, &end, 10);
+        if (errno != 0 || s.value_bytes[s.count] > 1000000000) {
+            return false;
+        }
+        s.count++;
+        if (*end == '\0') {
+            *(struct shift *)field = s;
+            return true;
+        }
+        if (*end != ',') {
+            return false;
+        }
+        text = end + 1;
+    }
+}
+
+static bool parse_every(const struct row *row, const char *text, void *field) {
+    struct every e = {0};
+    char *end;
+    double number;
+    (void)row;
+    if (!read_decimal(text, &end, &number) || number <= 0 || number > 1e15) {
+        return false;
+    }
+    if (strcmp(end, "s") == 0) {
+        e.seconds = number;
+    } else if (*end == '\0' && number == floor(number)) {
+        e.requests = (uint64_t)number;
+    } else {
+        return false;
+    }
+    *(struct every *)field = e;
+    return true;
+}
+
+static bool parse_verify(const struct row *row, const char *text, void *field) {
+    struct row sample = {.min = 1, .max = 1e9};
+    (void)row;
+    if (strcmp(text, "all") == 0 || strcmp(text, "none") == 0) {
+        *(uint64_t *)field = *text == 'a' ? 1 : 0;
+        return true;
+    }
+    return strncmp(text, "sample:", 7) == 0 && parse_count(&sample, text + 7, field);
+}
+
+/* ---------------------------------------------------------------- the command line as a whole */
+
+static const struct row *find_row(const char *name, size_t name_bytes) {
+    for (size_t i = 0; i < ROWS; i++) {
+        if (rows[i].name != NULL && strlen(rows[i].name) == name_bytes &&
+            memcmp(rows[i].name, name, name_bytes) == 0) {
+            return &rows[i];
+        }
+    }
+    return NULL;
+}
+
+static bool set_row(struct options *o, const struct row *row, const char *text, char *why,
+                    size_t why_bytes) {
+    if (row->parse(row, text, (char *)o + row->offset)) {
+        return true;
+    }
+    if (row->expects != NULL) {
+        snprintf(why, why_bytes, "--%s takes %s, not '%s'", row->name, row->expects, text);
+    } else {
+        snprintf(why, why_bytes, "--%s takes a %snumber from %.15g to %.15g, not '%s'", row->name,
+                 row->parse == parse_count ? "whole " : "", row->min, row->max, text);
+    }
+    return false;
+}
+
+bool option_set(struct options *o, const char *name, const char *text, char *why,
+                size_t why_bytes) {
+    const struct row *row = find_row(name, strlen(name));
+    if (row == NULL) {
+        snprintf(why, why_bytes, "there is no option --%s; --help lists them", name);
+        return false;
+    }
+    return set_row(o, row, text, why, why_bytes);
+}
+
+/* Reads the arguments in order. With `loads_only`, sets only --preset and --workload, so that
+ * what they stand for can be applied before everything else. */
+static bool read_arguments(int argc, char **argv, bool loads_only, struct options *o, char *why,
+                           size_t why_bytes) {
+    for (int i = 1; i < argc; i++) {
+        const char *word = strcmp(argv[i], "-h") == 0 ? "--help" : argv[i];
+        if (strcmp(word, "calcify") == 0 && i == 1) {
+            o->calcify = true;
+            continue;
+        }
+        if (strncmp(word, "--", 2) != 0 || word[2] == '\0') {
+            snprintf(why, why_bytes, "unexpected argument '%s'; --help lists the options", word);
+            return false;
+        }
+        size_t name_bytes = strcspn(word + 2, "=");
+        const struct row *row = find_row(word + 2, name_bytes);
+        const char *text = word[2 + name_bytes] == '=' ? word + 3 + name_bytes : NULL;
+        if (row == NULL) {
+            snprintf(why, why_bytes, "there is no option --%.*s; --help lists them",
+                     (int)name_bytes, word + 2);
+            return false;
+        }
+        if (row->argument == NULL && text != NULL) {
+            snprintf(why, why_bytes, "--%s takes no argument", row->name);
+            return false;
+        }
+        if (row->argument != NULL && text == NULL) {
+            if (i + 1 == argc) {
+                snprintf(why, why_bytes, "--%s needs an argument: %s", row->name, row->argument);
+                return false;
+            }
+            text = argv[++i];
+        }
+        bool is_load = row->offset == FIELD(preset) || row->offset == FIELD(workload);
+        if (is_load == loads_only && !set_row(o, row, text, why, why_bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Fills in what depends on other options and refuses combinations that mean nothing. */
+static bool settle(struct options *o, char *why, size_t why_bytes) {
+    const char *problem = NULL;
+    bool writes_cannot_be_read = o->method == VERB_APPEND || o->method == VERB_PREPEND ||
+                                 o->method == VERB_INCR || o->method == VERB_DECR;
+
+    if (o->conns == OPTION_AUTO) {
+        o->conns = o->replay ? 1 : o->calcify ? 100 : 50;
+    }
+    if (o->reads_pct < 0) {
+        o->reads_pct = o->method == VERB_GET ? 100 : 0;
+    }
+    if (o->method == VERB_GET) {
+        o->method = VERB_SET; /* of the requests that are not gets */
+    }
+    if (o->requests == OPTION_AUTO && o->duration_s == 0 && o->replay == NULL &&
+        (o->calls == 0 || o->reconnect)) {
+        o->requests = 100000;
+    }
+    if (o->conns < o->threads) {
+        problem = "--threads cannot be more than --conns";
+    } else if (o->replay != NULL && (o->conns > 1 || o->threads > 1)) {
+        problem = "--replay keeps the order of its trace, so it needs --conns 1 and --threads 1";
+    } else if (o->replay != NULL && (o->preset || o->workload || o->shift.count || o->insert)) {
+        problem = "--replay cannot be combined with --insert, --preset, --workload or --shift";
+    } else if (o->calcify && (o->replay || o->preset || o->workload || o->shift.count ||
+                              o->insert || o->noreply)) {
+        problem = "calcify has a load of its own: it takes no --insert, --noreply, --preset, "
+                  "--replay, --shift or --workload";
+    } else if (o->reconnect && o->calls == 0) {
+        problem = "--reconnect needs --calls";
+    } else if (o->rate > 0 && o->call_rate > 0) {
+        problem = "--rate and --call-rate exclude each other";
+    } else if (strlen(o->key_prefix) > 200) {
+        problem = "--key-prefix takes at most 200 bytes";
+    } else if (o->key_prefix[strcspn(o->key_prefix, " \t\r\n\v\f")] != '\0') {
+        problem = "--key-prefix takes no blanks";
+    } else if (writes_cannot_be_read && o->reads_pct > 0 && o->verify_every != 0) {
+        problem = "values changed by append, prepend, incr or decr cannot be checked: "
+                  "add --verify none";
+    } else if (o->insert && o->shift.count > 0) {
+        problem = "--insert and --shift exclude each other: a shifting load makes its own keys";
+    }
+    if (problem != NULL) {
+        snprintf(why, why_bytes, "%s", problem);
+    }
+    return problem == NULL;
+}
+
+bool options_parse(int argc, char **argv, struct options *out, char *why, size_t why_bytes) {
+    memset(out, 0, sizeof(*out));
+    for (size_t i = 0; i < ROWS; i++) {
+        if (rows[i].initial != NULL && !set_row(out, &rows[i], rows[i].initial, why, why_bytes)) {
+            return false;
+        }
+    }
+    return read_arguments(argc, argv, true, out, why, why_bytes) &&
+           (out->preset == NULL || preset_apply(out, out->preset, why, why_bytes)) &&
+           (out->workload == NULL || workload_apply(out, out->workload, why, why_bytes)) &&
+           read_arguments(argc, argv, false, out, why, why_bytes) && settle(out, why, why_bytes);
+}
+
+/* Wraps at 92 columns, each line after `indent` blanks. */
+static void print_wrapped(FILE *out, const char *text, int indent) {
+    int column = indent;
+    fprintf(out, "%*s", indent, "");
+    while (*text != '\0') {
+        int n = (int)strcspn(text, " ");
+        if (column > indent && column + 1 + n > 92) {
+            fprintf(out, "\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            putc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", n, text);
+        column += n;
+        text += n;
+        text += *text == ' ';
+    }
+    putc('\n', out);
+}
+
+void options_print_help(FILE *out) {
+    fputs("usage: slate-load [calcify] [options]\n"
+          "Loads a memcached-compatible server, checks every value it reads back, and reports\n"
+          "throughput and latency. `calcify` runs the slab rebalancing experiment.\n"
+          "Numbers may end in k, m or g (thousands, millions, thousand millions).\n",
+          out);
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct row *row = &rows[i];
+        if (row->name == NULL) {
+            fprintf(out, "\n%s\n", row->help);
+        } else if (row->help != NULL) {
+            fprintf(out, "  --%s%s%s", row->name, row->argument ? " " : "",
+                    row->argument ? row->argument : "");
+            if (row->initial != NULL && strcmp(row->initial, "auto") != 0) {
+                fprintf(out, " (%s)", row->initial);
+            }
+            putc('\n', out);
+            print_wrapped(out, row->help, 8);
+        }
+    }
+}
+
+void options_describe(FILE *out) {
+    const char *group = "";
+    for (size_t i = 0; i < ROWS; i++) {
+        const struct row *row = &rows[i];
+        if (row->name == NULL) {
+            group = row->help;
+            continue;
+        }
+        if (row->help == NULL) {
+            continue;
+        }
+        fprintf(out, "%s\t%s\t%s\t", row->name, row->argument ? row->argument : "",
+                row->initial ? row->initial : "");
+        if (row->max > row->min) {
+            fprintf(out, "%.15g..%.15g", row->min, row->max);
+        }
+        fprintf(out, "\t%s\t%s\n", group, row->help);
+    }
+}

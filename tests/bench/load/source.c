@@ -1,0 +1,230 @@
+#include "source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace.h"
+#include "value.h"
+
+struct source {
+    enum source_kind kind;
+    const struct options *options;
+    _Atomic uint64_t *keys_made;
+    struct rng rng;
+    struct chooser chooser;
+    uint64_t yielded;    /* keys yielded so far */
+    uint64_t id_max;     /* largest key number there can be, for the width of its digits */
+    uint64_t next_id;    /* insert: next key of this thread */
+    unsigned group_left; /* mix: gets that remain of a multi-get */
+    unsigned phase;
+    double elapsed_s;
+    struct trace *trace;
+};
+
+/* Room for the keys that an inserting run may add to the first ones. */
+#define INSERTS_MAX UINT64_C(1000000000)
+
+struct source *source_create(enum source_kind kind, const struct options *o, unsigned thread,
+                             _Atomic uint64_t *keys_made, char *why, size_t why_bytes) {
+    struct source *s = calloc(1, sizeof(*s));
+    if (s == NULL) {
+        snprintf(why, why_bytes, "out of memory");
+        return NULL;
+    }
+    s->kind = kind;
+    s->options = o;
+    s->keys_made = keys_made;
+    s->rng = rng_from(mix64(o->seed) + thread);
+    s->next_id = thread;
+    s->id_max = o->keys - 1;
+    if (o->inserts_pct > 0) {
+        s->id_max += INSERTS_MAX;
+    }
+    if (o->shift.count > 0) {
+        s->id_max = o->keys * o->shift.count - 1;
+    }
+    chooser_init(&s->chooser, &o->popularity);
+    if (kind == SOURCE_TRACE) {
+        s->trace = trace_open(o->replay, why, why_bytes);
+        if (s->trace == NULL) {
+            free(s);
+            return NULL;
+        }
+    }
+    return s;
+}
+
+static unsigned digits_of(uint64_t n) {
+    unsigned digits = 1;
+    for (; n >= 10; n /= 10) {
+        digits++;
+    }
+    return digits;
+}
+
+static void put_digits(char *into, unsigned width, uint64_t n) {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+                                "34353637383940414243444546474849505152535455565758596061626364656667"
+                                "6869707172737475767778798081828384858687888990919293949596979899";
+    while (width >= 2 && n > 0) {
+        width -= 2;
+        memcpy(into + width, pairs + 2 * (n % 100), 2);
+        n /= 100;
+    }
+    if (n > 0) {
+        into[--width] = (char)('0' + n % 10);
+    }
+    memset(into, '0', width);
+}
+
+unsigned source_key_text(const struct options *o, uint64_t id, uint64_t id_max, char *into) {
+    unsigned prefix_bytes = (unsigned)strlen(o->key_prefix);
+    unsigned shortest = prefix_bytes + digits_of(id_max);
+    uint64_t key_bytes;
+    if (o->key_bytes.kind == DIST_FIXED) {
+        key_bytes = (uint64_t)o->key_bytes.a;
+        key_bytes = key_bytes < shortest        ? shortest
+                    : key_bytes > KEY_MAX_BYTES ? KEY_MAX_BYTES
+                                                : key_bytes;
+    } else {
+        struct rng r = rng_from(mix64(id) ^ o->size_seed);
+        key_bytes = dist_draw_within(&o->key_bytes, &r, shortest, KEY_MAX_BYTES);
+    }
+    memcpy(into, o->key_prefix, prefix_bytes);
+    put_digits(into + prefix_bytes, (unsigned)key_bytes - prefix_bytes, id);
+    return (unsigned)key_bytes;
+}
+
+static uint64_t value_bytes_for(struct source *s, uint64_t key_hash) {
+    const struct options *o = s->options;
+    if (o->shift.count > 0) {
+        return o->shift.value_bytes[s->phase];
+    }
+    if (o->sizes.kind == DIST_FIXED) {
+        return (uint64_t)o->sizes.a < o->value_max ? (uint64_t)o->sizes.a : o->value_max;
+    }
+    if (o->size_by_request) {
+        return dist_draw_within(&o->sizes, &s->rng, 0, o->value_max);
+    }
+    struct rng r = rng_from(key_hash ^ mix64(o->size_seed));
+    return dist_draw_within(&o->sizes, &r, 0, o->value_max);
+}
+
+static void yield_key(struct source *s, uint64_t id, struct request *out) {
+    out->key_bytes = source_key_text(s->options, id, s->id_max, out->key);
+    out->key_hash = value_key_hash(out->key, out->key_bytes);
+    out->value_bytes = value_bytes_for(s, out->key_hash);
+    s->yielded++;
+}
+
+static void advance_phase(struct source *s) {
+    const struct options *o = s->options;
+    double phase = o->shift_every.seconds > 0
+                       ? s->elapsed_s / o->shift_every.seconds
+                       : (double)(s->yielded * o->threads) / (double)o->shift_every.requests;
+    s->phase = phase < (double)o->shift.count ? (unsigned)phase : o->shift.count - 1;
+}
+
+static enum source_step mix_next(struct source *s, struct request *out) {
+    const struct options *o = s->options;
+    uint64_t keys = atomic_load_explicit(s->keys_made, memory_order_relaxed);
+    if (o->shift.count > 0) {
+        advance_phase(s);
+    }
+    if (s->group_left > 0) {
+        s->group_left--;
+        out->verb = VERB_GET;
+    } else if (o->reads_pct >= 100 || rng_unit(&s->rng) * 100 < o->reads_pct) {
+        s->group_left = (unsigned)o->mget - 1;
+        out->verb = VERB_GET;
+    } else {
+        out->verb = o->method;
+        if (o->inserts_pct > 0 && rng_unit(&s->rng) * 100 < o->inserts_pct &&
+            keys <= s->id_max) {
+            yield_key(s, atomic_fetch_add_explicit(s->keys_made, 1, memory_order_relaxed), out);
+            return SOURCE_REQUEST;
+        }
+    }
+    yield_key(s, chooser_draw(&s->chooser, &s->rng, keys) + s->phase * o->keys, out);
+    return SOURCE_REQUEST;
+}
+
+static enum source_step insert_next(struct source *s, struct request *out) {
+    if (s->next_id >= s->options->keys) {
+        return SOURCE_END;
+    }
+    out->verb = VERB_SET;
+    yield_key(s, s->next_id, out);
+    s->next_id += s->options->threads;
+    return SOURCE_REQUEST;
+}
+
+/* Pads a key with one '!' and then dots, so that no two different keys become the same. */
+static void pad_key(struct request *out, unsigned to_bytes) {
+    if (out->key_bytes < to_bytes) {
+        out->key[out->key_bytes] = '!';
+        memset(out->key + out->key_bytes + 1, '.', to_bytes - out->key_bytes - 1);
+        out->key_bytes = to_bytes;
+    }
+}
+
+static enum source_step trace_step(struct source *s, struct request *out) {
+    const struct options *o = s->options;
+    struct trace_line line;
+    if (o->limit > 0 && s->yielded == o->limit) {
+        return SOURCE_END;
+    }
+    switch (trace_next(s->trace, &line)) {
+    case TRACE_BAD:
+        return SOURCE_FAILED;
+    case TRACE_END:
+        return SOURCE_END;
+    case TRACE_LINE:
+        break;
+    }
+    out->verb = VERB_GET;
+    memcpy(out->key, line.key, line.key_bytes);
+    out->key_bytes = (unsigned)line.key_bytes;
+    pad_key(out, (unsigned)o->key_pad);
+    out->key_hash = value_key_hash(out->key, out->key_bytes);
+    out->value_bytes = line.has_size ? line.value_bytes : value_bytes_for(s, out->key_hash);
+    if (o->scale != 1) {
+        double scaled = (double)out->value_bytes * o->scale + 0.5;
+        out->value_bytes = scaled < (double)TRACE_SIZE_MAX ? (uint64_t)scaled : TRACE_SIZE_MAX;
+    }
+    s->yielded++;
+    return SOURCE_REQUEST;
+}
+
+enum source_step source_next(struct source *s, struct request *out) {
+    switch (s->kind) {
+    case SOURCE_MIX:
+        return mix_next(s, out);
+    case SOURCE_INSERT:
+        return insert_next(s, out);
+    case SOURCE_TRACE:
+        return trace_step(s, out);
+    }
+    return SOURCE_END;
+}
+
+void source_set_time(struct source *s, double elapsed_s) {
+    s->elapsed_s = elapsed_s;
+}
+
+unsigned source_phase(const struct source *s) {
+    return s->phase;
+}
+
+const char *source_error(const struct source *s) {
+    return s->trace ? trace_error(s->trace) : "";
+}
+
+void source_destroy(struct source **s) {
+    if (*s != NULL) {
+        trace_close(&(*s)->trace);
+        free(*s);
+        *s = NULL;
+    }
+}

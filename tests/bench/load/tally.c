@@ -1,0 +1,64 @@
+#include "tally.h"
+
+#include <string.h>
+
+void samples_add(struct samples *s, const char *text, size_t text_bytes, uint64_t times) {
+    char clean[SAMPLE_BYTES];
+    size_t n = text_bytes < sizeof(clean) - 1 ? text_bytes : sizeof(clean) - 1;
+    for (size_t i = 0; i < n; i++) {
+        clean[i] = text[i];
+        if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] > 0x7e) {
+            clean[i] = '.';
+        }
+    }
+    clean[n] = '\0';
+    s->total += times;
+    for (unsigned i = 0; i < s->count; i++) {
+        if (strcmp(s->list[i].text, clean) == 0) {
+            s->list[i].times += times;
+            return;
+        }
+    }
+    if (s->count < TALLY_SAMPLES) {
+        s->list[s->count].times = times;
+        memcpy(s->list[s->count].text, clean, n + 1);
+        s->count++;
+    }
+}
+
+static void samples_merge(struct samples *into, const struct samples *from) {
+    uint64_t total = into->total + from->total;
+    for (unsigned i = 0; i < from->count; i++) {
+        samples_add(into, from->list[i].text, strlen(from->list[i].text), from->list[i].times);
+    }
+    into->total = total;
+}
+
+void tally_merge(struct tally *into, const struct tally *from) {
+    into->requests += from->requests;
+    into->gets += from->gets;
+    into->hits += from->hits;
+    into->misses += from->misses;
+    into->sets += from->sets;
+    into->fills += from->fills;
+    into->stored += from->stored;
+    into->not_stored += from->not_stored;
+    into->unconfirmed += from->unconfirmed;
+    into->others += from->others;
+    into->found += from->found;
+    into->not_found += from->not_found;
+    into->verified += from->verified;
+    into->received_bytes += from->received_bytes;
+    into->sent_bytes += from->sent_bytes;
+    into->connections += from->connections;
+    samples_merge(&into->errors, &from->errors);
+    samples_merge(&into->wrong, &from->wrong);
+    for (unsigned i = 0; i < SHIFT_MAX; i++) {
+        into->phases[i].gets += from->phases[i].gets;
+        into->phases[i].hits += from->phases[i].hits;
+        into->phases[i].sets += from->phases[i].sets;
+        into->phases[i].errors += from->phases[i].errors;
+    }
+    histogram_merge(&into->read_latency, &from->read_latency);
+    histogram_merge(&into->write_latency, &from->write_latency);
+}
