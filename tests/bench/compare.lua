@@ -97,7 +97,7 @@ end
 -- @param load its path
 -- @param words its arguments
 -- @param core the processor it is pinned to, or nil
--- @return its report as a table, or nil and a message
+-- @return its report on the last phase as a table, or nil and a message; a wrong value makes it nil too
 function M.run_load(load, server, words, core)
   local command = core and { "taskset", "-c", core, load } or { load }
   for _, word in ipairs({ "--server", server.address, "--json" }) do
@@ -114,7 +114,11 @@ function M.run_load(load, server, words, core)
   if not ok then
     return nil, ("the load generator's report is no JSON: %s"):format(text:sub(1, 200))
   end
-  return report
+  local phase = report.phases[#report.phases]
+  if phase.wrong > 0 or phase.failure then
+    return nil, ("%s: %s"):format(server.program, phase.failure or phase.wrong .. " values came back wrong")
+  end
+  return phase
 end
 
 function M.median(numbers)
