@@ -10,7 +10,7 @@ ROOMS   := $(shell cut -d' ' -f1 daemon/LAYERS)
 CFLAGS  ?= -O2 -g
 FLAGS   := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
            -DSLATE_VERSION='"$(VERSION)"' -fno-strict-aliasing -pthread -MMD -MP \
-           $(if $(DEBUG),-DSLATE_DEBUG,-DNDEBUG) $(if $(CI),-Werror) \
+           $(if $(DEBUG),-DSLATE_DEBUG,$(if $(SAN),,-DNDEBUG)) $(if $(CI),-Werror) \
            $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
            $(if $(findstring thread,$(SAN)),-Wno-tsan)
 LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
