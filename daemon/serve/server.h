@@ -52,12 +52,24 @@ struct conn_registry {
 void conn_registry_add(struct conn_registry *, struct conn_record *);    /* any thread */
 void conn_registry_remove(struct conn_registry *, struct conn_record *);
 
+struct prefix_stats;
+
 enum server_stop { SERVER_RUN, SERVER_STOP, SERVER_STOP_GRACEFUL };
 
+/* What `stats reset` subtracts from now on, since a counter is only ever written by its owner. */
+struct server_baseline {
+    struct serve_values serve;
+    struct tune_facts   tune; /* its counters */
+    uint64_t            conns_total, conns_rejected, listen_disabled_num, listen_disabled_us;
+};
+
 struct server {
+    /* STARTUP values are constant: read them without a lock. RUNTIME values belong to the lock below: server_settings(). */
     struct settings     *settings;
     struct cache        *cache;
     struct tuner        *tuner;
+    struct prefix_stats *prefixes; /* `stats detail`; made by server_init */
+    const char          *event_version; /* of the event library, for stats; a constant */
     struct server_conns  conns;
     struct conn_registry registry;
     struct serve_counters *workers[SERVER_WORKERS_MAX]; /* of each worker; set before it starts */
@@ -65,5 +77,30 @@ struct server {
     _Atomic int          stop;      /* enum server_stop; the shutdown command sets it */
     void               (*on_stop)(void *); /* wakes main's loop after `stop` was set; any thread */
     void                *on_stop_arg;
+
+    struct lock            lock; /* over RUNTIME settings, their version and the baseline */
+    unsigned               settings_version;
+    struct server_baseline baseline;
 };
+
+/* `settings` is borrowed. The caller fills cache, tuner and the rest before the first session. False: out of memory. */
+bool server_init(struct server *, struct settings *);
+void server_fini(struct server *);
+
+/* A consistent copy of all settings, RUNTIME ones as they are now. Any thread, no project lock held. */
+void server_settings(struct server *, struct settings *copy);
+/* Makes every RUNTIME value in which `to` differs from `from` the server's, tells whoever owns it (cache, tuner, log) and
+ * logs each change with its old value. Two changes at once: both happen, of one value the later stays. */
+void server_change(struct server *, struct cache_thread *, const struct settings *from, const struct settings *to);
+
+/* Asks main to end the server; SERVER_STOP_GRACEFUL lets clients have what they asked for. Any thread. */
+void server_request_stop(struct server *, enum server_stop);
+
+/* Sums over the workers, less what a reset took away. */
+void server_values(struct server *, struct serve_values *);
+void server_reset_counters(struct server *);
+extern const struct counter_info serve_counter_info[]; /* ends with a NULL name */
+
+/* Descriptors the server needs beside its connections: the listeners', the workers' and the log's. */
+static inline unsigned server_reserved_fds(unsigned threads) { return 5 * threads; }
 #endif

@@ -356,6 +356,44 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     return true;
 }
 
+static size_t size_of(const struct setting *row) {
+    switch ((enum setting_type)row->type) {
+    case SETTING_FLAG:
+    case SETTING_NEGATED:
+    case SETTING_NEGSWITCH:
+        return sizeof(bool);
+    case SETTING_COUNT:
+    case SETTING_INT:
+    case SETTING_OCTAL:
+        return sizeof(int);
+    case SETTING_BYTES:
+    case SETTING_KILOBYTES:
+    case SETTING_MEGABYTES:
+        return sizeof(uint64_t);
+    case SETTING_RATIO:
+    case SETTING_RATIO3:
+        return sizeof(double);
+    case SETTING_TEXT:
+    case SETTING_CHOICE:
+        return sizeof(const char *);
+    case SETTING_LIST:
+        return SETTING_LIST_BYTES;
+    case SETTING_ACCEPTED:
+    case SETTING_ABSENT:
+    case SETTING_ACTION:
+        return 0;
+    }
+    return 0;
+}
+
+void setting_copy(struct settings *to, const struct settings *from, const struct setting *row) {
+    memcpy(place(to, row), (const char *)from + row->offset, size_of(row));
+}
+
+bool setting_same(const struct settings *a, const struct settings *b, const struct setting *row) {
+    return memcmp((const char *)a + row->offset, (const char *)b + row->offset, size_of(row)) == 0;
+}
+
 /* --- rules between values --- */
 
 bool settings_settle(struct settings *s, char *why) {

@@ -211,6 +211,7 @@ bool settings_settle(struct settings *, char *why);
 
 /* The value as `stats settings` shows it. Returns its length; the text is cut at room - 1. */
 int  setting_format(const struct settings *, const struct setting *, char *to, size_t room);
+void setting_copy(struct settings *to, const struct settings *from, const struct setting *);
 bool setting_same(const struct settings *, const struct settings *, const struct setting *);
 
 void setting_say_bytes(char to[32], double bytes); /* 1536k, 64m */

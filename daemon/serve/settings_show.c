@@ -41,13 +41,6 @@ int setting_format(const struct settings *s, const struct setting *row, char *to
     return snprintf(to, room, "%s", text ? text : "NULL");
 }
 
-bool setting_same(const struct settings *a, const struct settings *b, const struct setting *row) {
-    char left[SETTING_LIST_BYTES], right[SETTING_LIST_BYTES];
-    setting_format(a, row, left, sizeof left);
-    setting_format(b, row, right, sizeof right);
-    return strcmp(left, right) == 0;
-}
-
 /* --- --help --- */
 
 static const char *const group_titles[GROUP_COUNT] = {
