@@ -1,0 +1,388 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Charts through gnuplot. Everything up to the script is pure; `run` feeds it to gnuplot by one pipe.
+local M = {}
+
+M.MAX_BANDS = 10 -- more cannot be told apart; the smallest are drawn as one
+local MAX_MARKS <const> = 8
+local GAP_FACTOR <const> = 5 -- a pause of so many usual intervals is drawn as a gap
+local GREY <const> = "#c8c8c8"
+-- Ten colours that colour-blind people can tell apart side by side (after Okabe and Ito, with tints).
+local PALETTE <const> = {
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#f0e442", "#cc79a7", "#004466", "#8c510a", "#66c2a5",
+}
+local LETTERS <const> = "ABCDEFGHIJ"
+
+-- series --------------------------------------------------------------------------------------
+
+-- Every class that ever held a page: its largest page count and chunk size.
+local function classes_seen(list)
+    local seen, ids = {}, {}
+    for _, one in ipairs(list) do
+        for _, class in ipairs(one.classes) do
+            if class.total_pages then
+                local known = seen[class.id]
+                if not known then
+                    known = { id = class.id, chunk_bytes = class.chunk_size, most_pages = 0 }
+                    seen[class.id] = known
+                    ids[#ids + 1] = class.id
+                end
+                known.most_pages = math.max(known.most_pages, class.total_pages)
+            end
+        end
+    end
+    return seen, ids
+end
+
+-- Picks the classes that get a band of their own: the largest, in order of chunk size.
+local function choose_bands(list)
+    local seen, ids = classes_seen(list)
+    table.sort(ids, function(a, b)
+        if seen[a].most_pages ~= seen[b].most_pages then
+            return seen[a].most_pages > seen[b].most_pages
+        end
+        return a < b
+    end)
+    local own = #ids <= M.MAX_BANDS and #ids or M.MAX_BANDS - 1
+    local chosen = table.move(ids, 1, own, 1, {})
+    table.sort(chosen)
+    local band_of, bands = {}, {}
+    for i, id in ipairs(chosen) do
+        local size = seen[id].chunk_bytes
+        bands[i] = { label = ("class %d (%s B)"):format(id, size and ("%d"):format(size) or "?"), values = {} }
+        band_of[id] = i
+    end
+    if own < #ids then
+        bands[own + 1] = { label = ("%d smaller classes"):format(#ids - own), values = {} }
+    end
+    return bands, function(id) return band_of[id] or own + 1 end
+end
+
+local function usual_interval_s(list)
+    local gaps = {}
+    for i = 2, #list do
+        gaps[#gaps + 1] = list[i].time_s - list[i - 1].time_s
+    end
+    table.sort(gaps)
+    return gaps[(#gaps + 1) // 2] or 0
+end
+
+local function automove_marks(list)
+    local marks, last = {}, nil
+    for _, one in ipairs(list) do
+        local mode = one.settings and one.settings.slab_automove
+        if mode ~= nil then
+            if last ~= nil and mode ~= last and #marks < MAX_MARKS then
+                marks[#marks + 1] = { time_s = one.time_s, label = "automove " .. tostring(mode) }
+            end
+            last = mode
+        end
+    end
+    return marks
+end
+
+--- Turns snapshots (in order of time) into the stacked bands of the pages chart. Pure.
+-- Returns { times_s, bands = { { label, values, grey } }, gaps = { [i] = true before sample i },
+-- marks, title }, or nil and a message.
+function M.pages_series(list)
+    if #list < 2 then
+        return nil, "a chart over time needs at least two snapshots"
+    end
+    local bands, band_index = choose_bands(list)
+    if #bands == 0 then
+        return nil, "no class held a page all that time, so there is nothing to draw"
+    end
+    local pool = list[#list].general.slab_global_page_pool
+        and { label = "free pool", values = {}, grey = true } or nil
+    bands[#bands + 1] = pool
+    local series = { times_s = {}, bands = bands, gaps = {}, marks = automove_marks(list) }
+    local gap_s = GAP_FACTOR * usual_interval_s(list)
+    for i, one in ipairs(list) do
+        series.times_s[i] = one.time_s
+        series.gaps[i] = i > 1 and one.time_s - list[i - 1].time_s > gap_s or nil
+        for _, band in ipairs(bands) do
+            band.values[i] = 0
+        end
+        for _, class in ipairs(one.classes) do
+            if class.total_pages then
+                local values = bands[band_index(class.id)].values
+                values[i] = values[i] + class.total_pages
+            end
+        end
+        if pool then
+            pool.values[i] = one.general.slab_global_page_pool or 0
+        end
+    end
+    local first, last = list[1], list[#list]
+    series.title = ("Slab pages by class, %s (%s %s), %s to %s UTC"):format(
+        last.server or "unknown server", last.slated and "slated" or "memcached",
+        last.slated or last.version or "of unknown version",
+        os.date("!%Y-%m-%d %H:%M:%S", first.time_s // 1), os.date("!%H:%M:%S", last.time_s // 1))
+    return series
+end
+
+-- script --------------------------------------------------------------------------------------
+
+-- A gnuplot string: single quotes doubled, nothing in it is interpreted, one line.
+local function quoted(text)
+    return "'" .. text:gsub("%c", " "):gsub("'", "''") .. "'"
+end
+
+local function number(n)
+    return math.type(n) == "integer" and tostring(n) or ("%.6g"):format(n)
+end
+
+-- A step of 1, 2 or 5 times a power of ten that gives at most `most` tics.
+local function tic_step(span, most)
+    local step = 10 ^ math.floor(math.log(span / most, 10))
+    for _, factor in ipairs({ 1, 2, 5, 10 }) do
+        if span / (step * factor) <= most then
+            return step * factor
+        end
+    end
+end
+
+local function time_unit(span_s)
+    if span_s <= 180 then
+        return 1, "seconds"
+    elseif span_s <= 3 * 3600 then
+        return 60, "minutes"
+    elseif span_s <= 72 * 3600 then
+        return 3600, "hours"
+    end
+    return 86400, "days"
+end
+
+-- The lower and upper edge of each band, summed from the bottom up.
+local function edges(series)
+    local lower, stacked = {}, {}
+    for i = 1, #series.times_s do
+        lower[i] = 0
+    end
+    for b, band in ipairs(series.bands) do
+        local upper = {}
+        for i, value in ipairs(band.values) do
+            upper[i] = lower[i] + value
+        end
+        stacked[b] = { lower = lower, upper = upper }
+        lower = upper
+    end
+    return stacked, lower
+end
+
+local function largest(values)
+    local most = 0
+    for _, value in ipairs(values) do
+        most = math.max(most, value)
+    end
+    return most
+end
+
+-- One band as a polygon of steps: page counts jump, so a slope between samples would be a lie.
+local function area_block(edge, series, x_of)
+    local lines = {}
+    for i = 1, #series.times_s do
+        local x = number(x_of(series.times_s[i]))
+        if series.gaps[i] then
+            lines[#lines + 1] = ""
+        elseif i > 1 and (edge.lower[i] ~= edge.lower[i - 1] or edge.upper[i] ~= edge.upper[i - 1]) then
+            lines[#lines + 1] = ("%s %d %d"):format(x, edge.lower[i - 1], edge.upper[i - 1])
+        end
+        lines[#lines + 1] = ("%s %d %d"):format(x, edge.lower[i], edge.upper[i])
+    end
+    return lines
+end
+
+-- The same bands for a terminal: every character cell of the plot gets the letter of its band, so
+-- that the chart reads without colour. Returns a list of lines for each band.
+local function cell_blocks(stacked, series, x_of, x_most, y_most, columns, rows)
+    local blocks, sample = {}, 1
+    for b = 1, #stacked do
+        blocks[b] = {}
+    end
+    for column = 0, columns - 1 do
+        local x = (column + 0.5) * x_most / columns
+        while sample < #series.times_s and x_of(series.times_s[sample + 1]) <= x do
+            sample = sample + 1
+        end
+        for row = 0, series.gaps[sample + 1] and -1 or rows - 1 do
+            local y = (row + 0.5) * y_most / rows
+            for b, edge in ipairs(stacked) do
+                if y >= edge.lower[sample] and y < edge.upper[sample] then
+                    blocks[b][#blocks[b] + 1] = ("%s %s"):format(number(x), number(y))
+                    break
+                end
+            end
+        end
+    end
+    return blocks
+end
+
+local function add_block(lines, name, rows)
+    lines[#lines + 1] = ("$%s << SLATE_END"):format(name)
+    table.move(rows, 1, #rows, #lines + 1, lines)
+    lines[#lines + 1] = "SLATE_END"
+end
+
+local TERMINALS <const> = {
+    png = "pngcairo noenhanced size %d,%d font 'sans,11' background '#ffffff'",
+    svg = "svg noenhanced size %d,%d font 'sans,13' background '#ffffff'",
+    dumb = "dumb noenhanced size %d,%d ",
+}
+
+local function terminal_line(options)
+    local line = "set terminal " .. TERMINALS[options.terminal]:format(options.width, options.height)
+    return options.terminal == "dumb" and line .. (options.colour and "ansi256" or "mono") or line
+end
+
+local function add_frame(lines, series, options, x_most, y_most, unit_name)
+    local is_text = options.terminal == "dumb"
+    local most_tics = is_text and math.max(2, options.width // 14) or math.max(2, options.width // 90)
+    local function add(format, ...)
+        lines[#lines + 1] = format:format(...)
+    end
+    add("set encoding utf8")
+    lines[#lines + 1] = terminal_line(options)
+    if options.output then
+        add("set output %s", quoted(options.output))
+    end
+    add("set title %s", quoted(series.title))
+    add("set xlabel %s", quoted(unit_name .. " since the first snapshot"))
+    add("set ylabel %s%s", quoted("pages"), is_text and "" or " offset 0.5,0")
+    add("set xrange [0:%s]", number(x_most))
+    add("set yrange [0:%s]", number(y_most))
+    add("set xtics 0,%s nomirror", number(tic_step(x_most, most_tics)))
+    add("set ytics 0,%s nomirror", number(math.max(1, tic_step(y_most, is_text and options.height // 4 or 8))))
+    add("set key outside right top vertical Left reverse invert samplen 1.5")
+    if not is_text then
+        add("set border 3")
+        add("set tics out")
+        add("set grid ytics front linetype 1 linecolor '#ffffff' linewidth 0.5")
+        add("set style fill solid 1.0 noborder")
+    end
+end
+
+local function add_marks(lines, series, options, x_of)
+    for _, mark in ipairs(series.marks) do
+        local x = number(x_of(mark.time_s))
+        if options.terminal == "dumb" then
+            lines[#lines + 1] = ("set label %s at first %s, graph 1.0 offset 0,0.5 center"):format(
+                quoted(mark.label), x)
+        else
+            lines[#lines + 1] = ("set arrow from first %s, graph 0 to first %s, graph 1 nohead front "
+                .. "linecolor '#202020' dashtype 2"):format(x, x)
+            lines[#lines + 1] = ("set label %s at first %s, graph 1.0 offset 0.4,0.7 left front"):format(
+                quoted(mark.label), x)
+        end
+    end
+end
+
+local function add_plot(lines, series, blocks, options)
+    local parts, colour = {}, 0
+    for b, band in ipairs(series.bands) do
+        if not band.grey then
+            colour = colour + 1
+        end
+        local shade = band.grey and GREY or PALETTE[(colour - 1) % #PALETTE + 1]
+        add_block(lines, "band" .. b, blocks[b])
+        if options.terminal == "dumb" then
+            local letter = band.grey and "." or LETTERS:sub(colour, colour)
+            parts[b] = ("$band%d using 1:2 with points pointtype '%s'%s title %s"):format(b, letter,
+                options.colour and (" linecolor rgb '%s'"):format(shade) or "", quoted(band.label))
+        else
+            parts[b] = ("$band%d using 1:2:3 with filledcurves linecolor rgb '%s' title %s"):format(b, shade,
+                quoted(band.label))
+        end
+    end
+    lines[#lines + 1] = "plot " .. table.concat(parts, ", \\\n     ")
+end
+
+local SIZES <const> = { png = { 1100, 600 }, svg = { 1100, 600 }, dumb = { 80, 24 } }
+
+--- Writes the gnuplot script of a pages chart. Pure: the same series gives the same text.
+-- options: terminal "png", "svg" or "dumb" (text), output (a path; without it gnuplot writes to
+-- its standard output), width and height (pixels, or characters for dumb), colour (for dumb).
+function M.pages_script(series, options)
+    local size = SIZES[options.terminal]
+    options = {
+        terminal = options.terminal, output = options.output, colour = options.colour,
+        width = options.width or size[1], height = options.height or size[2],
+    }
+    local start_s, last_s = series.times_s[1], series.times_s[#series.times_s]
+    local unit_s, unit_name = time_unit(last_s - start_s)
+    local function x_of(time_s)
+        return (time_s - start_s) / unit_s
+    end
+    local stacked, top = edges(series)
+    local x_most, y_most = math.max(x_of(last_s), 1e-3), math.max(largest(top), 1)
+    local lines = {}
+    add_frame(lines, series, options, x_most, y_most, unit_name)
+    add_marks(lines, series, options, x_of)
+    local blocks
+    if options.terminal == "dumb" then
+        blocks = cell_blocks(stacked, series, x_of, x_most, y_most, options.width, options.height)
+    else
+        blocks = {}
+        for b, edge in ipairs(stacked) do
+            blocks[b] = area_block(edge, series, x_of)
+        end
+    end
+    add_plot(lines, series, blocks, options)
+    return table.concat(lines, "\n") .. "\n"
+end
+
+-- runner --------------------------------------------------------------------------------------
+
+local function shell_quoted(text)
+    return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local function read_and_remove(path)
+    local file = io.open(path, "r")
+    local text = file and file:read("a") or ""
+    if file then
+        file:close()
+    end
+    os.remove(path)
+    return text
+end
+
+--- Feeds a script to gnuplot. What it draws goes where the script says, or to our standard output.
+-- Returns true, or nil, message and code: "missing" without gnuplot, "chart" when it fails.
+function M.run(script, program)
+    program = program or "gnuplot"
+    local errors = os.tmpname()
+    io.stdout:flush()
+    -- After an early failure the shell drains the rest of the script, so that writing never meets
+    -- a closed pipe.
+    local pipe, problem = io.popen(("{ %s; status=$?; cat >/dev/null; exit $status; } 2>%s"):format(
+        shell_quoted(program), shell_quoted(errors)), "w")
+    if not pipe then
+        os.remove(errors)
+        return nil, "cannot start gnuplot: " .. problem, "missing"
+    end
+    pipe:setvbuf("full")
+    pipe:write(script)
+    local ok, _, status = pipe:close()
+    local said = read_and_remove(errors)
+    if ok then
+        return true
+    elseif status == 126 or status == 127 then
+        return nil, "charts need gnuplot, which is not installed (Debian: apt install gnuplot-nox)", "missing"
+    end
+    local reason = said:match("line %d+: ([^\n]+)") or said:match("([^\n]*%S[^\n]*)%s*$")
+        or "status " .. tostring(status)
+    return nil, "gnuplot failed: " .. reason, "chart"
+end
+
+--- The chart format that a file name asks for, or nil and a message.
+function M.terminal_for(path)
+    local extension = (path:match("%.(%w+)$") or ""):lower()
+    if extension == "png" or extension == "svg" then
+        return extension
+    elseif extension == "txt" then
+        return "dumb"
+    end
+    return nil, ("%s: a chart is written as .png, .svg or .txt"):format(path)
+end
+
+return M

@@ -1,0 +1,118 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl automove [MODE]: shows or sets how the server moves pages by itself.
+local M = {}
+
+-- Names, and the number by which every server knows the mode; the others are slated's alone.
+local MODES <const> = {
+    { name = "off", number = 0, help = "pages stay where they are" },
+    { name = "ratio", number = 1, help = "a page goes to the class whose items die youngest, by a ratio of ages" },
+    { name = "eviction", number = 2, help = "a page goes to a class at every eviction" },
+    { name = "random" }, { name = "lra" }, { name = "lrc" }, { name = "utility" },
+}
+
+local function mode_of(word)
+    for _, mode in ipairs(MODES) do
+        if word == mode.name or word == tostring(mode.number) then
+            return mode
+        end
+    end
+    if word:find("^lua:[%w_.-]+$") then
+        return { name = word }
+    end
+    return nil
+end
+
+function M.declare(command)
+    command:argument("mode", "0 or off, 1 or ratio, 2 or eviction; on slated also random, lra, lrc, utility and "
+        .. "lua:NAME. Without it the present mode is shown."):args("?"):argname("MODE"):convert(function(text)
+        if mode_of(text) then
+            return text
+        end
+        return nil, ("'%s' is no mode: 0, 1, 2, off, ratio, eviction, random, lra, lrc, utility, lua:NAME"):format(
+            text)
+    end)
+end
+
+-- The state as the server reports it: a record for JSON and for people.
+local function read_state(context, client)
+    local now, message, code = context:snapshot(client)
+    if not now then
+        return nil, message, code
+    end
+    local settings = now.settings or {}
+    if settings.slab_automove == nil then
+        return nil, "this server does not report an automove mode", "unsupported"
+    end
+    local mode = mode_of(tostring(settings.slab_automove))
+    return {
+        server = now.server, mode = settings.slab_automove, name = mode and mode.name, help = mode and mode.help,
+        ratio = settings.slab_automove_ratio, window_s = settings.slab_automove_window,
+        free_ratio = settings.slab_automove_freeratio, reassign = settings.slab_reassign,
+        pages_moved = now.general.slabs_moved, free_pool_pages = now.general.slab_global_page_pool,
+    }
+end
+
+local function out_state(context, state)
+    if context.json then
+        context:out_json("slate/automove/1", state)
+        return
+    end
+    local rows = {}
+    local function add(name, value)
+        if value ~= nil then
+            rows[#rows + 1] = { name, tostring(value) }
+        end
+    end
+    local name = state.name and state.name ~= state.mode and (" (%s)"):format(state.name) or ""
+    add("mode", tostring(state.mode) .. name .. (state.help and ": " .. state.help or ""))
+    add("ratio", state.ratio)
+    add("window", state.window_s and ("%d"):format(state.window_s))
+    add("free ratio", state.free_ratio)
+    add("pages moved", state.pages_moved)
+    add("free pool", state.free_pool_pages and ("%d pages"):format(state.free_pool_pages))
+    context:out(require("slate.table").pairs(rows))
+end
+
+-- Sets the mode. true, or nil, message, code.
+local function set_mode(client, who, word)
+    local mode = mode_of(word)
+    if not who.slated and not mode.number then
+        return nil, ("automove %s needs slated: memcached %s has 0, 1 and 2"):format(word, who.version), "unsupported"
+    end
+    local line, message, code = client:command("slabs automove " .. (mode.number or mode.name))
+    if not line then
+        return nil, message, code
+    elseif line ~= "OK" then
+        local refused, refusal_code = require("slate.client").refusal(line)
+        return nil, ("automove stays as it was; %s"):format(refused or "unexpected reply: " .. line),
+            refusal_code or "protocol"
+    end
+    return mode
+end
+
+function M.run(context, parsed)
+    local client, who, code = context:open()
+    if not client then
+        return nil, who, code
+    end
+    local wanted, message
+    if parsed.mode then
+        wanted, message, code = set_mode(client, who, parsed.mode)
+        if not wanted then
+            return nil, message, code
+        end
+    end
+    local state
+    state, message, code = read_state(context, client)
+    if not state then
+        return nil, message, code
+    end
+    client:close()
+    out_state(context, state)
+    if wanted and state.mode ~= wanted.number and state.mode ~= wanted.name then
+        return nil, ("the server answered OK, but its mode is %s"):format(tostring(state.mode)), "no"
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,141 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl classes [ID...]: one row for each slab class.
+local units = require "slate.units"
+local view = require "slate.view"
+
+local M = {}
+
+-- The columns: heading, the field of a row that it shows and sorts by, how it is written.
+local COLUMNS <const> = {
+    { title = "CLASS", key = "id", field = "id", show = tostring },
+    { title = "SIZE", key = "size", field = "chunk_bytes", show = units.bytes },
+    { title = "PAGES", key = "pages", field = "pages", show = units.count },
+    { title = "USED", key = "used", field = "used_ratio", show = units.percent },
+    { title = "ITEMS", key = "items", field = "items", show = units.count },
+    { title = "HIT/s", key = "hits", field = "get_hits_per_s", show = units.rate },
+    { title = "SET/s", key = "sets", field = "set_per_s", show = units.rate },
+    { title = "EV/s", key = "ev", field = "evicted_per_s", show = units.rate },
+    { title = "AGE", key = "age", field = "age_s", show = units.age },
+    { title = "WASTE", key = "waste", field = "waste_ratio", show = units.percent },
+}
+
+local function sort_keys()
+    local keys = {}
+    for i, column in ipairs(COLUMNS) do
+        keys[i] = column.key
+    end
+    return keys
+end
+
+function M.declare(command)
+    command:argument("ids", "Only these classes."):args("*"):argname("CLASS"):convert(function(text)
+        return units.parse_whole(text, 1, 63)
+    end)
+    command:option("--sort", "Sort by a column, largest first (id: smallest first): "
+        .. table.concat(sort_keys(), " ")):choices(sort_keys()):argname("COLUMN")
+    command:option("--top", "Only the first N rows."):argname("N"):convert(function(text)
+        return units.parse_whole(text, 1)
+    end)
+    command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample "
+        .. "and shows no rates. Default: 1s"):argname("TIME"):convert(units.parse_duration)
+end
+
+--- Sorts rows in place by a column's key; rows without a value come last.
+function M.sort(rows, key)
+    local field
+    for _, column in ipairs(COLUMNS) do
+        field = column.key == key and column.field or field
+    end
+    table.sort(rows, function(a, b)
+        local x, y = a[field], b[field]
+        if field == "id" or x == y then
+            return a.id < b.id
+        elseif x == nil or y == nil then
+            return y == nil
+        end
+        return x > y
+    end)
+end
+
+--- The rows as a table for people. `oldest_s` is the age of the oldest class.
+function M.text(rows, oldest_s)
+    local columns, cells = {}, {}
+    for c, column in ipairs(COLUMNS) do
+        columns[c] = { title = column.title }
+    end
+    columns[#columns + 1] = { title = "NOTE", left = true }
+    for r, row in ipairs(rows) do
+        cells[r] = {}
+        for c, column in ipairs(COLUMNS) do
+            cells[r][c] = column.show(row[column.field])
+        end
+        cells[r][#columns] = view.note(row, oldest_s)
+    end
+    return require("slate.table").render(columns, cells)
+end
+
+--- Rows for JSON: flags is a list even when it is empty.
+function M.as_json(rows)
+    local json = require "slate.json"
+    for _, row in ipairs(rows) do
+        json.array(row.flags)
+    end
+    return json.array(rows)
+end
+
+local function only(rows, ids)
+    if #ids == 0 then
+        return rows
+    end
+    local by_id, chosen = {}, {}
+    for _, row in ipairs(rows) do
+        by_id[row.id] = row
+    end
+    for _, id in ipairs(ids) do
+        if not by_id[id] then
+            return nil, ("class %d holds nothing on this server"):format(id), "no"
+        end
+        chosen[#chosen + 1] = by_id[id]
+    end
+    return chosen
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    local now, before, rates = context:pair(client, parsed.interval or 1)
+    if not now then
+        return nil, before, rates
+    end
+    client:close()
+    local all = view.classes(now, before, rates)
+    local rows
+    rows, message, code = only(all, parsed.ids)
+    if not rows then
+        return nil, message, code
+    end
+    local oldest_s = view.oldest_age_s(all)
+    M.sort(rows, parsed.sort or "id")
+    local shown = table.move(rows, 1, math.min(#rows, parsed.top or #rows), 1, {})
+    if context.json then
+        context:out_json("slate/classes/1", {
+            server = now.server, version = now.version, slated = now.slated, time_s = now.time_s,
+            interval_s = rates and rates.interval_s, reset = rates and rates.reset,
+            classes = M.as_json(shown), truncated = #rows - #shown,
+        })
+        return 0
+    end
+    context:out(M.text(shown, oldest_s))
+    local pages = 0
+    for _, row in ipairs(all) do
+        pages = pages + (row.pages or 0)
+    end
+    context:out(("%d of %d classes, %d pages%s\n"):format(#shown, #all, pages,
+        rates and (rates.reset and ", counters were reset: no rates"
+            or (", rates over %.2f s"):format(rates.interval_s)) or ""))
+    return 0
+end
+
+return M

@@ -1,0 +1,153 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl record FILE: snapshots of a server, one line of JSON each, until it is told to stop.
+local clock = require "slate.clock"
+local record = require "slate.record"
+local units = require "slate.units"
+
+local M = {}
+
+local LEAST_INTERVAL_S <const> = 0.01
+
+function M.declare(command)
+    command:argument("file", "Where to; - is standard output."):argname("FILE")
+    command:option("--interval", "Time between two snapshots. Default: 1s"):argname("TIME")
+        :convert(units.parse_duration)
+    command:option("--count", "Stop after N snapshots."):argname("N"):convert(function(text)
+        return units.parse_whole(text, 1)
+    end)
+    command:option("--duration", "Stop after this long."):argname("TIME"):convert(units.parse_duration)
+    command:flag("--append", "Continue a recording that exists.")
+end
+
+local function open_writer(path, may_append)
+    if path == "-" then
+        return record.writer(io.stdout, "standard output")
+    end
+    return record.create(path, may_append)
+end
+
+-- Settings seldom change: a snapshot carries them when it is the first, or when they differ.
+local function settings_changed(last, now)
+    for name, value in pairs(now) do
+        if last[name] ~= value then
+            return true
+        end
+    end
+    return false
+end
+
+-- Takes snapshots and survives a server that goes away: a missed sample is counted, and the next
+-- round connects anew.
+local Sampler = {}
+Sampler.__index = Sampler
+
+function Sampler:take()
+    if not self.client then
+        local client, message, code = self.context:open()
+        if not client then
+            return nil, message, code
+        end
+        self.client = client
+    end
+    local one, message, code = self.context:snapshot(self.client)
+    if not one then
+        self.client:close()
+        self.client = nil
+        return nil, message, code
+    end
+    if one.settings and self.settings and not settings_changed(self.settings, one.settings) then
+        one.settings = nil
+    end
+    self.settings = one.settings or self.settings
+    return one
+end
+
+local function note_missed(context, tally, message)
+    tally.missed = tally.missed + 1
+    if not tally.is_down then
+        context:say(message .. "; recording goes on when the server is back")
+        tally.is_down = true
+    end
+end
+
+-- One round: 0-based number `n` falls due at start + n * interval, so that a slow answer does not
+-- shift those that follow.
+local function await_round(start_s, n, interval_s)
+    local due_s = start_s + n * interval_s
+    local wait_s = due_s - clock.steady_s()
+    if wait_s > 0 then
+        clock.sleep(wait_s)
+    end
+end
+
+local function is_done(parsed, n, start_s, interval_s)
+    return parsed.count and n >= parsed.count
+        or parsed.duration and clock.steady_s() + interval_s > start_s + parsed.duration + 1e-6
+end
+
+-- Runs until count, duration or an error ends it. true, or nil, message, code.
+local function run_rounds(context, parsed, sampler, writer, tally)
+    local interval_s = math.max(parsed.interval or 1, LEAST_INTERVAL_S)
+    local start_s, n = clock.steady_s(), 0
+    while true do
+        local one, message, code = sampler:take()
+        if one then
+            tally.is_down = false
+            local ok
+            ok, message, code = writer:append(one)
+            if not ok then
+                return nil, message, code
+            end
+        elseif n == 0 then
+            return nil, message, code
+        else
+            note_missed(context, tally, message)
+        end
+        n = n + 1
+        if is_done(parsed, n, start_s, interval_s) then
+            return true
+        end
+        await_round(start_s, n, interval_s)
+    end
+end
+
+function M.run(context, parsed)
+    local sampler = setmetatable({ context = context }, Sampler)
+    local client, message, code = context:open() -- before the file: no server, no empty file
+    if not client then
+        return nil, message, code
+    end
+    sampler.client = client
+    local writer
+    writer, message, code = open_writer(parsed.file, parsed.append)
+    if not writer then
+        return nil, message, code
+    end
+    local tally = { missed = 0, is_down = false }
+    local function summary()
+        return ("%d snapshots written to %s%s"):format(writer.written, writer.name,
+            tally.missed > 0 and (", %d missed while the server was away"):format(tally.missed) or "")
+    end
+    context.summary = summary
+    local ok
+    ok, message, code = run_rounds(context, parsed, sampler, writer, tally)
+    if parsed.file ~= "-" then
+        writer:close()
+    end
+    if not ok then
+        return nil, message, code
+    end
+    if context.json and parsed.file ~= "-" then
+        context:out_json("slate/record/1", {
+            server = context.server.name, file = parsed.file, snapshots = writer.written, missed = tally.missed,
+        })
+    else
+        context:say(summary())
+    end
+    if tally.is_down then
+        return nil, "the server was away when the recording ended", "closed"
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,43 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl settings [PART]: the server's settings, all or those whose name contains PART.
+local stats = require "slate.stats"
+
+local M = {}
+
+function M.declare(command)
+    command:argument("part", "Only settings whose name contains this."):args("?"):argname("PART")
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:connect()
+    if not client then
+        return nil, message, code
+    end
+    local lines
+    lines, message, code = client:stats("settings")
+    if not lines then
+        return nil, message, code
+    end
+    client:close()
+    local json = require "slate.json"
+    local rows, values = {}, {}
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        if name and (not parsed.part or name:find(parsed.part, 1, true)) then
+            rows[#rows + 1] = { name, text }
+            local value = stats.typed(name, text)
+            values[name] = value == nil and json.null or value
+        end
+    end
+    if #rows == 0 then
+        return nil, ("this server has no setting named like '%s'"):format(parsed.part or "*"), "no"
+    end
+    if context.json then
+        context:out_json("slate/settings/1", { server = context.server.name, settings = values })
+    else
+        context:out(require("slate.table").pairs(rows))
+    end
+    return 0
+end
+
+return M

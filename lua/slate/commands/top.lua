@@ -1,0 +1,152 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl top: the server at a glance, once or again and again.
+local units = require "slate.units"
+local view = require "slate.view"
+
+local M = {}
+
+local ROWS_WITHOUT_TERMINAL <const> = 10
+local HEAD_LINES <const> = 6 -- what stands above and below the class rows, advice apart
+
+function M.declare(command)
+    command:option("-w --watch", "Repeat every so often until Ctrl-C. Default: 2s"):args("?"):argname("TIME")
+        :convert(units.parse_duration)
+    command:option("--count", "With --watch, stop after N rounds."):argname("N"):convert(function(text)
+        return units.parse_whole(text, 1)
+    end)
+    command:option("--interval", "Without --watch, the time between the two samples that give the rates. "
+        .. "Default: 1s"):argname("TIME"):convert(units.parse_duration)
+end
+
+local function known(format, ...)
+    for i = 1, select("#", ...) do
+        if (select(i, ...)) == nil then
+            return nil
+        end
+    end
+    return format:format(...)
+end
+
+local function line(...)
+    local parts = {}
+    for i = 1, select("#", ...) do
+        parts[#parts + 1] = (select(i, ...))
+    end
+    return table.concat(parts, "   ") .. "\n"
+end
+
+-- The lines above the table. What is unknown is left out.
+local function heading(o)
+    local kind = o.slated and "slated " .. o.slated or "memcached " .. (o.version or "?")
+    return line(o.server, kind, known("up %s", o.uptime_s and units.age(o.uptime_s)),
+            known("automove %s", o.automove ~= nil and tostring(o.automove) or nil),
+            o.reset and "counters were reset: no rates" or known("rates over %.2f s", o.interval_s))
+        .. line("hit ratio " .. units.percent(o.hit_ratio or o.hit_ratio_total, 2)
+                .. (not o.hit_ratio and o.hit_ratio_total and " since start" or ""),
+            "gets/s " .. units.rate(o.get_per_s), "sets/s " .. units.rate(o.set_per_s),
+            "evictions/s " .. units.rate(o.evictions_per_s), "pages moved " .. units.count(o.pages_moved))
+        .. line(("memory %s of %s (%s)"):format(units.bytes(o.used_bytes), units.bytes(o.limit_bytes),
+                units.percent(o.used_ratio)),
+            "items " .. units.count(o.items), "connections " .. units.count(o.connections),
+            known("CPU %s", o.cpu_ratio and units.percent(o.cpu_ratio)),
+            known("free pool %d pages", o.free_pool_pages))
+end
+
+-- The classes that matter come first: in trouble, then busy.
+local function by_weight(rows)
+    local function weight(row)
+        return (row.out_of_memory_per_s or 0) * 1e6 + (row.evicted_per_s or 0) * 1e3
+            + (row.set_per_s or 0) + (row.get_hits_per_s or 0)
+    end
+    table.sort(rows, function(a, b)
+        local x, y = weight(a), weight(b)
+        if x == y then
+            return a.id < b.id
+        end
+        return x > y
+    end)
+    return rows
+end
+
+local function text_of(now, before, rates, most_rows)
+    local rows = by_weight(view.classes(now, before, rates))
+    local oldest_s, advice = view.oldest_age_s(rows), view.advice(rows)
+    local shown = table.move(rows, 1, math.min(#rows, most_rows), 1, {})
+    local text = heading(view.overview(now, rates)) .. "\n"
+        .. require("slate.commands.classes").text(shown, oldest_s)
+    if #shown < #rows then
+        text = text .. ("%d more classes: slatectl classes\n"):format(#rows - #shown)
+    end
+    for _, sentence in ipairs(advice) do
+        text = text .. sentence .. "\n"
+    end
+    return text
+end
+
+local function out_json(context, now, before, rates)
+    local fields = view.overview(now, rates)
+    local rows = view.classes(now, before, rates)
+    fields.advice = require("slate.json").array(view.advice(rows))
+    fields.classes = require("slate.commands.classes").as_json(rows)
+    context:out_json("slate/top/1", fields)
+end
+
+-- Repaints in place: home, each line to its end, then whatever an earlier, longer text left below.
+local function repaint(context, text)
+    context:out("\27[H", (text:gsub("\n", "\27[K\n")), "\27[J")
+    context:flush()
+end
+
+local function show(context, now, before, rates, in_place)
+    if context.json then
+        return out_json(context, now, before, rates)
+    elseif in_place then
+        local _, rows = context:terminal_size()
+        return repaint(context, text_of(now, before, rates, math.max(1, (rows or 24) - HEAD_LINES - 3)))
+    end
+    context:out(text_of(now, before, rates, ROWS_WITHOUT_TERMINAL))
+    context:flush()
+end
+
+local function watch(context, client, interval_s, count)
+    local in_place = not context.json and context:is_terminal(1)
+    local before, message, code = context:snapshot(client)
+    if not before then
+        return nil, message, code
+    end
+    if in_place then
+        context:out("\27[2J")
+    end
+    for round = 1, count or math.huge do
+        require("slate.clock").sleep(interval_s)
+        local now
+        now, message, code = context:snapshot(client)
+        if not now then
+            return nil, message, code
+        end
+        if round > 1 and not in_place and not context.json then
+            context:out("\n")
+        end
+        show(context, now, before, require("slate.snapshot").rates(before, now), in_place)
+        before = now
+    end
+    return 0
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    if parsed.watch then
+        return watch(context, client, parsed.watch[1] or 2, parsed.count)
+    end
+    local now, before, rates = context:pair(client, parsed.interval or 1)
+    if not now then
+        return nil, before, rates
+    end
+    show(context, now, before, rates)
+    return 0
+end
+
+return M

@@ -1,0 +1,110 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What a sub-command of slatectl works with: its options, the connection, and where its words go.
+-- Standard output is data, standard error is talk.
+local M = {}
+
+local Context = {}
+Context.__index = Context
+Context.__name = "slate.context"
+
+--- options: server (from units.parse_server), timeout_s, trace and json (booleans), and the
+-- launcher's version and bin_dir.
+function M.new(options)
+    return setmetatable(options, Context)
+end
+
+--- Writes to standard output. A reader that has gone away or a full disk ends the program with a
+-- raised table { message =, code = "output" }, which slate.cli turns into an exit code.
+function Context.out(_, ...)
+    local ok, problem = io.stdout:write(...)
+    if not ok then
+        error({ message = "cannot write the output: " .. problem, code = "output" }, 0)
+    end
+end
+
+--- Pushes out what has been written, so that a follower of the output sees whole records.
+function Context.flush(_)
+    local ok, problem = io.stdout:flush()
+    if not ok then
+        error({ message = "cannot write the output: " .. problem, code = "output" }, 0)
+    end
+end
+
+--- One line on standard error.
+function Context.say(_, text)
+    io.stderr:write("slatectl: ", text, "\n")
+end
+
+--- One JSON document on a line of its own. `fields` gets the schema's name.
+local KEY_ORDER <const> = { "schema", "server", "version", "slated", "time_s", "id", "name" }
+function Context:out_json(schema, fields)
+    local json = require "slate.json"
+    fields.schema = schema
+    self:out(json.encode(fields, KEY_ORDER), "\n")
+    self:flush()
+end
+
+--- Connects anew. Returns the client, or nil, message, code.
+function Context:connect()
+    local trace = self.trace and function(line) io.stderr:write("> ", line, "\n") end or nil
+    return require("slate.client").connect(self.server, { timeout_s = self.timeout_s, trace = trace })
+end
+
+--- Connects and asks who is there: client and { version, slated }, or nil, message, code.
+function Context:open()
+    local client, message, code = self:connect()
+    if not client then
+        return nil, message, code
+    end
+    local who
+    who, message, code = client:identify()
+    if not who then
+        return nil, message, code
+    end
+    self.who = who
+    return client, who
+end
+
+--- Takes a snapshot with settings over a client from `open`.
+function Context:snapshot(client)
+    return require("slate.snapshot").take(client, {
+        server = self.server.name, slated = self.who and self.who.slated, settings = true,
+    })
+end
+
+--- Takes two snapshots `interval_s` apart, so that there are rates; only one when it is 0.
+-- Returns the later one, the earlier one and the rates (both nil for a single one), or nil, message, code.
+function Context:pair(client, interval_s)
+    local before, message, code = self:snapshot(client)
+    if not before or interval_s == 0 then
+        return before, message, code
+    end
+    require("slate.clock").sleep(interval_s)
+    local after
+    after, message, code = self:snapshot(client)
+    if not after then
+        return nil, message, code
+    end
+    return after, before, require("slate.snapshot").rates(before, after)
+end
+
+--- Is one of our standard streams (1 or 2) a terminal?
+function Context:is_terminal(stream)
+    self.terminals = self.terminals or {}
+    if self.terminals[stream] == nil then
+        self.terminals[stream] = os.execute("test -t " .. stream) == true
+    end
+    return self.terminals[stream]
+end
+
+--- Columns and rows of the terminal, or nil.
+function Context.terminal_size(_)
+    local pipe = io.popen("stty size </dev/tty 2>/dev/null")
+    local rows, columns = (pipe and pipe:read("a") or ""):match("^(%d+) (%d+)")
+    if pipe then
+        pipe:close()
+    end
+    return math.tointeger(tonumber(columns)), math.tointeger(tonumber(rows))
+end
+
+return M

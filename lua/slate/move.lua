@@ -1,0 +1,346 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Moving pages between slab classes: plan, send, and verify what really happened.
+--
+-- The server's OK says that a move is scheduled, not that a page has moved. So the outcome is read
+-- from page counts and from slabs_moved before and after. What the server would refuse, and what
+-- would crash some versions of memcached, is refused here before anything is sent.
+local clock = require "slate.clock"
+local snapshot = require "slate.snapshot"
+
+local M = {}
+
+M.ANY, M.POOL, M.MAX_CLASS = -1, 0, 63
+
+local POLL_FIRST_S <const>, POLL_MOST_S <const> = 0.002, 0.05
+local BUSY_FIRST_S <const>, BUSY_MOST_S <const> = 0.005, 0.5
+-- The mover may take this long to start after an OK; silent for longer, it has given the page up.
+local SILENCE_S <const> = 2
+
+local function class_name(id)
+    return id == M.ANY and "any class" or id == M.POOL and "the global pool" or "class " .. id
+end
+
+-- Pages of a class or of the pool; nil when the server does not say.
+local function pages_of(now, id)
+    if id == M.POOL then
+        return now.general.slab_global_page_pool
+    end
+    local class = snapshot.by_id(now)[id]
+    return class and class.total_pages
+end
+
+local function ids_with_pages(now)
+    local ids = {}
+    for _, class in ipairs(now.classes) do
+        if class.total_pages then
+            ids[#ids + 1] = class.id
+        end
+    end
+    return #ids > 0 and table.concat(ids, ", ") or "none"
+end
+
+local function unknown_class(now, id)
+    return nil, ("class %d holds no pages on this server (classes that do: %s); nothing was sent, because some "
+        .. "versions of memcached crash when asked for a class they do not use"):format(id, ids_with_pages(now)), "no"
+end
+
+local function check_source(now, request)
+    local src, pages = request.src, request.pages
+    if src == M.ANY then
+        return true
+    end
+    local held = pages_of(now, src)
+    if not held and src == M.POOL then
+        return nil, "this server has no global page pool", "unsupported"
+    elseif not held then
+        return unknown_class(now, src)
+    end
+    local keeps = src == M.POOL and 0 or 1
+    if held - keeps < pages then
+        return nil, ("%s has %d page%s%s and cannot give %d; nothing was sent"):format(class_name(src), held,
+            held == 1 and "" or "s", keeps == 1 and ", keeps its last one" or "", pages), "no"
+    end
+    return true
+end
+
+local function check_destination(now, request)
+    if request.dst == M.POOL or request.slated then
+        return true -- slated knows its classes and answers for each of them
+    elseif not pages_of(now, request.dst) then
+        return unknown_class(now, request.dst)
+    end
+    return true
+end
+
+local function check_ids(request)
+    local src, dst = request.src, request.dst
+    if src < M.ANY or src > M.MAX_CLASS or dst < M.POOL or dst > M.MAX_CLASS then
+        return nil, ("a source is -1 (any), 0 (the pool) or a class from 1 to %d, a destination 0 or a class"):format(
+            M.MAX_CLASS), "usage"
+    elseif src == dst then
+        return nil, "source and destination are the same class; nothing was sent", "usage"
+    elseif request.pages < 1 then
+        return nil, "at least one page must move", "usage"
+    end
+    return true
+end
+
+-- The most items that can be lost: those in the pages that free chunks cannot take in.
+local function items_at_risk(now, request)
+    local class = snapshot.by_id(now)[request.src]
+    if not (class and class.free_chunks and class.chunks_per_page) then
+        return nil
+    end
+    return math.max(0, request.pages * class.chunks_per_page - class.free_chunks)
+end
+
+--- Checks a request against a snapshot (taken with settings). Pure; nothing is sent.
+-- request: src (-1 any, 0 pool, or a class), dst (0 pool, or a class), pages, slated (version or nil).
+-- Returns a plan { src, dst, pages, commands, src_pages, dst_pages, items_at_risk, automove, before },
+-- or nil, message, code.
+function M.plan(now, request)
+    local ok, message, code = check_ids(request)
+    if ok then
+        ok, message, code = check_source(now, request)
+    end
+    if ok then
+        ok, message, code = check_destination(now, request)
+    end
+    if not ok then
+        return nil, message, code
+    end
+    local settings = now.settings or {}
+    if settings.slab_reassign == false then
+        return nil, "this server was started with slab reassignment off: its pages cannot be moved", "refused"
+    end
+    local line = ("slabs reassign %d %d"):format(request.src, request.dst)
+    local one_command = request.slated and request.pages > 1
+    local commands = {}
+    for i = 1, one_command and 1 or request.pages do
+        commands[i] = one_command and line .. " " .. request.pages or line
+    end
+    return {
+        src = request.src, dst = request.dst, pages = request.pages, commands = commands,
+        pages_per_command = one_command and request.pages or 1,
+        src_pages = request.src ~= M.ANY and pages_of(now, request.src) or nil,
+        dst_pages = pages_of(now, request.dst) or 0,
+        items_at_risk = items_at_risk(now, request), automove = settings.slab_automove, before = now,
+    }
+end
+
+--- What the plan would do, in sentences.
+function M.describe(plan)
+    local lines = {}
+    local times = #plan.commands > 1 and (" (%d times, one after the other)"):format(#plan.commands) or ""
+    lines[1] = ("would send: %s%s"):format(plan.commands[1], times)
+    if plan.src_pages then
+        lines[#lines + 1] = ("%s: %d -> %d pages"):format(class_name(plan.src), plan.src_pages,
+            plan.src_pages - plan.pages)
+    end
+    lines[#lines + 1] = ("%s: %d -> %d pages"):format(class_name(plan.dst), plan.dst_pages,
+        plan.dst_pages + plan.pages)
+    if plan.items_at_risk then
+        lines[#lines + 1] = plan.items_at_risk == 0 and "free chunks can take in every item: none needs to be lost"
+            or ("at most %d items may be lost"):format(plan.items_at_risk)
+    end
+    if plan.automove and plan.automove ~= 0 then
+        lines[#lines + 1] = ("automove is %s and may move pages back"):format(tostring(plan.automove))
+    end
+    return lines
+end
+
+local function growth(before, after, name)
+    if before.general[name] and after.general[name] then
+        return after.general[name] - before.general[name]
+    end
+    return nil
+end
+
+local function note_losses(result, before, after)
+    local rescued, nomem = growth(before, after, "slab_reassign_rescues"),
+        growth(before, after, "slab_reassign_evictions_nomem")
+    local deleted = growth(before, after, "slab_reassign_busy_deletes")
+    result.items_rescued = rescued
+    if nomem or deleted then
+        result.items_lost = (nomem or 0) + (deleted or 0)
+    end
+    result.busy_items = growth(before, after, "slab_reassign_busy_items")
+end
+
+-- Pages that changed hands, by the page counts. The larger of the two sides counts: a class may
+-- get or give other pages of its own accord meanwhile.
+local function note_pages(result, plan, after)
+    result.src_pages_before, result.src_pages_after = plan.src_pages, plan.src_pages and pages_of(after, plan.src)
+    result.dst_pages_before, result.dst_pages_after = plan.dst_pages, pages_of(after, plan.dst) or 0
+    local given = result.src_pages_after and plan.src_pages - result.src_pages_after or 0
+    local gained = result.dst_pages_after - plan.dst_pages
+    result.pages_moved = math.max(0, math.min(plan.pages, math.max(given, gained)))
+end
+
+--- Sees the outcome of a move by comparing page counts and counters with those of the plan.
+-- Fills `result`; state becomes "moved", "partly" or "not moved".
+function M.verify(result, plan, after)
+    note_pages(result, plan, after)
+    note_losses(result, plan.before, after)
+    result.slabs_moved = growth(plan.before, after, "slabs_moved")
+    result.state = result.pages_moved == plan.pages and "moved" or result.pages_moved > 0 and "partly" or "not moved"
+    if result.state ~= "moved" and not result.why then
+        local counted = result.slabs_moved or 0
+        result.why = counted >= plan.pages
+            and "the server did move pages, but other moves followed: automove may have undone it"
+            or ("the server gave the move up (%d busy items)"):format(result.busy_items or 0)
+    end
+    return result
+end
+
+-- Waits until the server has finished `target` page moves since the plan was made.
+-- Returns true; false when the mover went silent or time is up; nil, message, code.
+local function await(client, plan, target, result, options)
+    local stats = require "slate.stats"
+    local pause_s, last_growth_s, last_moved = POLL_FIRST_S, clock.steady_s(), 0
+    while true do
+        local lines, message, code = client:stats("")
+        if not lines then
+            return nil, message, code
+        end
+        local now = { general = stats.flat(lines) }
+        local moved = growth(plan.before, now, "slabs_moved")
+        if not moved then
+            return nil, "this server does not count page moves (slabs_moved): the outcome cannot be seen", "unsupported"
+        end
+        local running = now.general.slab_reassign_running == 1
+        if moved >= target and not running then
+            return true
+        end
+        local now_s = clock.steady_s()
+        if moved > last_moved or running then
+            last_moved, last_growth_s = moved, now_s
+        end
+        if options.progress then
+            options.progress(math.min(moved, plan.pages), plan.pages, result.busy_retries)
+        end
+        if now_s > options.until_s then
+            result.why = "time is up"
+            return false
+        elseif now_s - last_growth_s > SILENCE_S then
+            return false
+        end
+        clock.sleep(pause_s)
+        pause_s = math.min(pause_s * 1.5, POLL_MOST_S)
+    end
+end
+
+local REPLIES <const> = {
+    NOSPARE = { "no", "the source has no page to spare" },
+    BADCLASS = { "no", "the server does not have such a class" },
+    SAME = { "usage", "source and destination are the same class" },
+    UNSAFE = { "no", "the source page cannot be moved right now" },
+    NOTFULL = { "no", "the destination has not used up its memory" },
+}
+
+-- Sends one command until the server is no longer busy. true, or nil, message, code.
+local function send(client, command, result, until_s)
+    local pause_s = BUSY_FIRST_S
+    while true do
+        local line, message, code = client:command(command)
+        if not line then
+            return nil, message, code
+        elseif line == "OK" then
+            return true
+        end
+        local word = line:match("^%u+")
+        if word == "BUSY" then
+            if clock.steady_s() + pause_s > until_s then
+                return nil, "the server is still busy with another move", "busy"
+            end
+            result.busy_retries = result.busy_retries + 1
+            clock.sleep(pause_s)
+            pause_s = math.min(pause_s * 2, BUSY_MOST_S)
+        elseif REPLIES[word] then
+            return nil, ("%s (%s)"):format(REPLIES[word][2], line), REPLIES[word][1]
+        else
+            local refused, refusal_code = require("slate.client").refusal(line)
+            return nil, refused or "unexpected reply: " .. line, refusal_code or "protocol"
+        end
+    end
+end
+
+--- Carries a plan out.
+-- options: wait (verify each move by its outcome), limit_s (for the whole), progress (function of
+-- pages moved, wanted, busy retries), result (a table to fill, so that an interrupted caller still
+-- sees how far it got). Returns the result:
+-- { state = "accepted" | "moved" | "partly" | "not moved", pages_wanted, pages_accepted, pages_moved,
+--   src_pages_before/after, dst_pages_before/after, items_rescued, items_lost, busy_retries, elapsed_s, why },
+-- or nil, message, code when nothing was accepted or the connection was lost.
+function M.run(client, plan, options)
+    local started_s = clock.steady_s()
+    local result = options.result or {}
+    result.pages_wanted, result.pages_accepted, result.busy_retries = plan.pages, 0, 0
+    local bounds = { until_s = started_s + options.limit_s, progress = options.progress }
+    for _, command in ipairs(plan.commands) do
+        local ok, message, code = send(client, command, result, bounds.until_s)
+        if not ok then
+            if result.pages_accepted == 0 or code == "closed" or code == "timeout" then
+                return nil, message, code
+            end
+            result.why, result.code = message, code
+            break
+        end
+        result.pages_accepted = result.pages_accepted + plan.pages_per_command
+        if options.wait then
+            ok, message, code = await(client, plan, result.pages_accepted, result, bounds)
+            if ok == nil then
+                return nil, message, code
+            elseif not ok then
+                break
+            end
+        end
+    end
+    if options.wait then
+        local after, message, code = snapshot.take(client, {})
+        if not after then
+            return nil, message, code
+        end
+        M.verify(result, plan, after)
+    else
+        result.state = "accepted"
+    end
+    result.elapsed_s = clock.steady_s() - started_s
+    return result
+end
+
+local function plural(n, word)
+    return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
+end
+
+--- The outcome in words.
+function M.words(plan, result)
+    local route = ("from %s to %s"):format(class_name(plan.src), class_name(plan.dst))
+    if result.state == "accepted" then
+        return ("the server accepted %d of %s %s%s; add --wait to see that they moved"):format(result.pages_accepted,
+            plural(plan.pages, "page move"), route, result.why and ", then: " .. result.why or "")
+    end
+    local parts = { ("moved %d of %s %s in %.2f s"):format(result.pages_moved, plural(plan.pages, "page"), route,
+        result.elapsed_s) }
+    if result.src_pages_after then
+        parts[#parts + 1] = ("%s has %d pages (was %d)"):format(class_name(plan.src), result.src_pages_after,
+            result.src_pages_before)
+    end
+    parts[#parts + 1] = ("%s has %d pages (was %d)"):format(class_name(plan.dst), result.dst_pages_after,
+        result.dst_pages_before)
+    if result.items_rescued then
+        parts[#parts + 1] = plural(result.items_rescued, "item") .. " rescued"
+    end
+    if result.items_lost then
+        parts[#parts + 1] = plural(result.items_lost, "item") .. " lost"
+    end
+    if result.busy_retries > 0 then
+        parts[#parts + 1] = plural(result.busy_retries, "busy retry"):gsub("retrys", "retries")
+    end
+    if result.why then
+        parts[#parts + 1] = result.why
+    end
+    return table.concat(parts, "; ")
+end
+
+return M

@@ -1,0 +1,107 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Statistics: the lines of `stats`, `stats items`, `stats slabs` and `stats settings` as typed tables.
+--
+-- Names are the server's. Every version of memcached has its own set and its own places for them,
+-- so nothing here expects a name: what a server does not say is nil, never zero.
+local M = {}
+
+-- Values that look like numbers and are not.
+local TEXT <const> = {
+    version = true, libevent = true, umask = true, slated_version = true, inter = true, domain_socket = true,
+    stat_key_prefix = true, slab_reassign_last_busy_status = true, ssl_min_version = true, memory_file = true,
+}
+local WORDS <const> = { yes = true, no = false }
+local NOTHING <const> = { ["NULL"] = true, ["(null)"] = true }
+
+--- The counters: they only grow until a restart or `stats reset`, so they have rates.
+-- All other numbers are states of the moment. General ones first, then those of a class.
+M.COUNTERS = {}
+for name in ([[
+    total_connections rejected_connections response_obj_oom read_buf_oom cmd_get cmd_set cmd_flush cmd_touch cmd_meta
+    get_hits get_misses get_expired get_flushed delete_misses delete_hits incr_misses incr_hits decr_misses decr_hits
+    cas_misses cas_hits cas_badval touch_hits touch_misses store_too_large store_no_memory auth_cmds auth_errors
+    idle_kicks bytes_read bytes_written listen_disabled_num time_in_listen_disabled_us conn_yields
+    slab_reassign_rescues slab_reassign_chunk_rescues slab_reassign_evictions_nomem slab_reassign_inline_reclaim
+    slab_reassign_busy_items slab_reassign_busy_deletes slab_reassign_busy_nomem slabs_moved lru_crawler_starts
+    lru_maintainer_juggles malloc_fails log_worker_dropped log_worker_written log_watcher_skipped log_watcher_sent
+    total_items expired_unfetched evicted_unfetched evicted_active evictions reclaimed crawler_reclaimed
+    crawler_items_checked lrutail_reflocked moves_to_cold moves_to_warm moves_within_lru direct_reclaims
+    lru_bumps_dropped rusage_user rusage_system
+    evicted evicted_nonzero outofmemory tailrepairs hits_to_hot hits_to_warm hits_to_cold hits_to_temp
+]]):gmatch("%S+") do
+    M.COUNTERS[name] = true
+end
+
+--- One value with its type: integer, float, boolean (yes/no), string; nil for the server's "NULL".
+-- Numbers above 2^63 become floats.
+function M.typed(name, text)
+    if NOTHING[text] then
+        return nil
+    elseif TEXT[name] then
+        return text
+    elseif WORDS[text] ~= nil then
+        return WORDS[text]
+    elseif text:find("^-?%d+$") or text:find("^-?%d+%.%d+$") then
+        return tonumber(text)
+    end
+    return text
+end
+
+--- Splits a raw line: "STAT pid 7" -> "pid", "7". nil for anything else; an empty value is "".
+function M.split(line)
+    return line:match("^STAT (%S+) ?(.*)$")
+end
+
+--- Plain groups (general, settings, slated): a table from name to typed value.
+function M.flat(lines)
+    local values = {}
+    for _, line in ipairs(lines) do
+        local name, text = M.split(line)
+        if name then
+            values[name] = M.typed(name, text)
+        end
+    end
+    return values
+end
+
+local function add_class_value(classes, id, name, text)
+    id = math.tointeger(tonumber(id))
+    local class = classes[id]
+    if not class then
+        class = { id = id }
+        classes[id] = class
+    end
+    class[name] = M.typed(name, text)
+end
+
+--- Merges `stats slabs` and `stats items` into one record for each class.
+-- Some names have lived in either group (mem_requested moved in 1.5.17): the record has one place for them.
+-- A class without pages is missing from the one, a class without items from the other.
+-- Returns the classes as a list sorted by id, and a table of the values that belong to no class.
+function M.classes(slab_lines, item_lines)
+    local classes, totals = {}, {}
+    for _, line in ipairs(slab_lines or {}) do
+        local name, text = M.split(line)
+        local id, field = (name or ""):match("^(%d+):(.+)$")
+        if id then
+            add_class_value(classes, id, field, text)
+        elseif name then
+            totals[name] = M.typed(name, text)
+        end
+    end
+    for _, line in ipairs(item_lines or {}) do
+        local name, text = M.split(line)
+        local id, field = (name or ""):match("^items:(%d+):(.+)$")
+        if id then
+            add_class_value(classes, id, field, text)
+        end
+    end
+    local list = {}
+    for _, class in pairs(classes) do
+        list[#list + 1] = class
+    end
+    table.sort(list, function(a, b) return a.id < b.id end)
+    return list, totals
+end
+
+return M

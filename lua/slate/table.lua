@@ -1,0 +1,66 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Tables for people: columns as wide as their widest cell, numbers to the right.
+local M = {}
+
+-- Text from a server or a file name may hold escape sequences; a terminal must not obey them.
+local function printable(text)
+    return (text:gsub("%c", "?"))
+end
+
+local function width(text)
+    return utf8.len(text) or #text
+end
+
+local function padded(text, columns, to_left)
+    local fill = (" "):rep(columns - width(text))
+    return to_left and text .. fill or fill .. text
+end
+
+--- Renders rows as lines.
+-- columns: list of { title =, left = true for text columns }; rows: list of lists of cells (strings
+-- or numbers; nil shows as "-"). Returns one string that ends with a newline; trailing blanks are cut.
+function M.render(columns, rows)
+    local widths, cells = {}, {}
+    for c, column in ipairs(columns) do
+        widths[c] = width(column.title)
+    end
+    for r, row in ipairs(rows) do
+        cells[r] = {}
+        for c = 1, #columns do
+            local text = row[c] == nil and "-" or printable(tostring(row[c]))
+            cells[r][c] = text
+            widths[c] = math.max(widths[c], width(text))
+        end
+    end
+    local lines = {}
+    local function add(texts)
+        local line = {}
+        for c, column in ipairs(columns) do
+            line[c] = padded(texts[c], widths[c], column.left)
+        end
+        lines[#lines + 1] = (table.concat(line, "  "):gsub("%s+$", ""))
+    end
+    local titles = {}
+    for c, column in ipairs(columns) do
+        titles[c] = column.title
+    end
+    add(titles)
+    for _, row in ipairs(cells) do
+        add(row)
+    end
+    return table.concat(lines, "\n") .. "\n"
+end
+
+--- Renders name and value pairs, one to a line, values aligned.
+function M.pairs(list)
+    local widest, lines = 0, {}
+    for _, pair in ipairs(list) do
+        widest = math.max(widest, width(pair[1]))
+    end
+    for i, pair in ipairs(list) do
+        lines[i] = padded(printable(pair[1]), widest, true) .. "  " .. printable(tostring(pair[2]))
+    end
+    return #lines > 0 and table.concat(lines, "\n") .. "\n" or ""
+end
+
+return M

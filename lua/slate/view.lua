@@ -1,0 +1,155 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What an operator looks at, computed from one or two snapshots: an overview and one row for each class.
+-- Pure. Field names carry their units and are the names in JSON; an unknown value is absent.
+local snapshot = require "slate.snapshot"
+
+local M = {}
+
+-- When a class counts as remarkable. A page or two of free chunks is what a healthy class keeps.
+local IDLE_PAGES <const> = 2.5
+local STARVING_AGE_RATIO <const> = 0.25
+local STARVING_MIN_PER_S <const> = 1
+
+local function ratio(part, whole)
+    if part and whole and whole > 0 then
+        return part / whole
+    end
+    return nil
+end
+
+local function sum(...)
+    local total
+    for _, value in pairs({ ... }) do
+        total = (total or 0) + value
+    end
+    return total
+end
+
+--- The share of reads that found their item, from a pair of counters or rates. nil without reads.
+local function hit_ratio(counts)
+    if not (counts.get_hits and counts.get_misses) then
+        return nil
+    end
+    return ratio(counts.get_hits, counts.get_hits + counts.get_misses)
+end
+
+--- The overview of a server. `rates` (from snapshot.rates) may be nil.
+function M.overview(now, rates)
+    local general, settings = now.general, now.settings or {}
+    local per_s = rates and rates.general or {}
+    local item_loss_per_s = sum(per_s.evictions, per_s.slab_reassign_evictions_nomem,
+        per_s.slab_reassign_busy_deletes)
+    return {
+        server = now.server, version = now.version, slated = now.slated, time_s = now.time_s,
+        interval_s = rates and rates.interval_s, reset = rates and rates.reset,
+        uptime_s = general.uptime, connections = general.curr_connections, items = general.curr_items,
+        used_bytes = general.bytes, limit_bytes = general.limit_maxbytes,
+        used_ratio = ratio(general.bytes, general.limit_maxbytes),
+        free_pool_pages = general.slab_global_page_pool,
+        get_per_s = per_s.cmd_get, set_per_s = per_s.cmd_set,
+        hit_ratio = hit_ratio(per_s), hit_ratio_total = hit_ratio(general),
+        evictions_per_s = per_s.evictions, item_loss_per_s = item_loss_per_s,
+        out_of_memory_per_s = per_s.store_no_memory, pages_moved = general.slabs_moved,
+        pages_moved_per_s = per_s.slabs_moved, received_bytes_per_s = per_s.bytes_read,
+        sent_bytes_per_s = per_s.bytes_written, cpu_ratio = sum(per_s.rusage_user, per_s.rusage_system),
+        automove = settings.slab_automove,
+    }
+end
+
+local function class_row(class, before, per_s)
+    local page_chunks = class.chunks_per_page
+    local used_bytes = class.used_chunks and class.chunk_size and class.used_chunks * class.chunk_size
+    local waste = ratio(class.mem_requested, used_bytes)
+    return {
+        id = class.id, chunk_bytes = class.chunk_size, pages = class.total_pages,
+        pages_delta = before and class.total_pages and before.total_pages and class.total_pages - before.total_pages,
+        used_ratio = ratio(class.used_chunks, class.total_chunks),
+        free_pages = ratio(class.free_chunks, page_chunks), items = class.number,
+        get_hits_per_s = per_s.get_hits, set_per_s = per_s.cmd_set, evicted_per_s = per_s.evicted,
+        out_of_memory_per_s = per_s.outofmemory, age_s = class.age,
+        -- A large value's bytes are counted in its first chunk's class: no share can be told then.
+        waste_ratio = waste and waste <= 1 and 1 - waste or nil,
+        flags = {},
+    }
+end
+
+local function oldest_age_s(rows)
+    local oldest
+    for _, row in ipairs(rows) do
+        if row.age_s and (row.items or 0) > 0 then
+            oldest = math.max(oldest or 0, row.age_s)
+        end
+    end
+    return oldest
+end
+
+local function add_flags(rows)
+    local oldest_s = oldest_age_s(rows)
+    for _, row in ipairs(rows) do
+        local evicting = (row.evicted_per_s or 0) >= STARVING_MIN_PER_S
+        if (row.out_of_memory_per_s or 0) > 0 then
+            row.flags[#row.flags + 1] = "out_of_memory"
+        end
+        if evicting and row.age_s and oldest_s and row.age_s < oldest_s * STARVING_AGE_RATIO then
+            row.flags[#row.flags + 1] = "starving"
+        end
+        if not evicting and (row.free_pages or 0) >= IDLE_PAGES then
+            row.flags[#row.flags + 1] = "idle"
+        end
+    end
+end
+
+--- One row for each class, by id. `before` and `rates` may be nil: rates are absent then.
+-- flags: "out_of_memory" (stores fail), "starving" (evicts items much younger than the oldest
+-- class keeps), "idle" (holds whole pages of free chunks).
+function M.classes(now, before, rates)
+    local earlier = before and not (rates and rates.reset) and snapshot.by_id(before) or {}
+    local rows = {}
+    for i, class in ipairs(now.classes) do
+        rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
+    end
+    add_flags(rows)
+    return rows
+end
+
+--- The flags of a row in words.
+function M.note(row, oldest_s)
+    local words = {}
+    for _, flag in ipairs(row.flags) do
+        if flag == "idle" then
+            words[#words + 1] = ("idle: %d free pages"):format(row.free_pages // 1)
+        elseif flag == "starving" and oldest_s and oldest_s > 0 then
+            words[#words + 1] = ("starving: tail %.2fx of oldest"):format(row.age_s / oldest_s)
+        else
+            words[#words + 1] = (flag:gsub("_", " "))
+        end
+    end
+    return table.concat(words, ", ")
+end
+
+M.oldest_age_s = oldest_age_s
+
+--- What to do about it, as sentences with the command to type. Empty when nothing stands out.
+function M.advice(rows)
+    local donor
+    for _, row in ipairs(rows) do
+        if (row.free_pages or 0) >= IDLE_PAGES and (row.pages or 0) >= 2
+            and (not donor or row.free_pages > donor.free_pages) then
+            donor = row
+        end
+    end
+    local sentences = {}
+    for _, row in ipairs(rows) do
+        local words = table.concat(row.flags, " ")
+        if words:find("starving") or words:find("out_of_memory") then
+            local trouble = words:find("starving") and "starves" or "is out of memory"
+            local remedy = donor and donor.id ~= row.id
+                and (": class %d has %d free pages: slatectl move %d %d --dry-run"):format(
+                    donor.id, donor.free_pages // 1, donor.id, row.id) or ""
+            sentences[#sentences + 1] = ("class %d %s%s"):format(row.id, trouble, remedy)
+        end
+    end
+    return sentences
+end
+
+return M
