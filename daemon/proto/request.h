@@ -1,6 +1,7 @@
 /* One parsed request: what a client asked, in values and in pointers into the bytes it sent.
  *
- * Pointers stay valid as long as the bytes that were parsed. A multi-get is one request a key; the last has REQUEST_END. */
+ * Pointers stay valid as long as the bytes that were parsed. A multi-get is one request a key; the last has REQUEST_END.
+ * A request is one cache line, since a batch holds many. */
 #ifndef SLATE_PROTO_REQUEST_H
 #define SLATE_PROTO_REQUEST_H
 #include <stdbool.h>
@@ -14,28 +15,35 @@ enum verb {
     VERB_DELETE, VERB_INCR, VERB_DECR, VERB_TOUCH,
     VERB_META_GET, VERB_META_SET, VERB_META_DELETE, VERB_META_ARITH, VERB_META_DEBUG, VERB_META_NOOP,
     VERB_COMMAND, /* everything else: `text` is the line, for the table of commands */
-    VERB_REPLY,   /* nothing to do but send `text` (a protocol error, or a constant answer) */
-    VERB_CLOSE,   /* hang up without a word, after what came before is sent */
+    VERB_REPLY,   /* nothing to do but send `text` (a protocol error) */
 };
 
 enum {
-    REQUEST_NOREPLY = 1,   /* classic noreply */
-    REQUEST_END = 2,       /* last key of a get line: END follows */
-    REQUEST_BAD_DATA = 4,  /* the data block does not end in CR LF */
-    REQUEST_SWALLOW = 8,   /* with VERB_REPLY: then drop value_bytes + 2 of what follows */
-    REQUEST_CLOSE = 16,    /* hang up after the reply */
-    REQUEST_BINARY_KEY = 32, /* meta b: key is decoded; `text` still holds the encoded one's line */
+    REQUEST_NOREPLY = 1,     /* classic noreply */
+    REQUEST_END = 2,         /* last key of a get line: END follows */
+    REQUEST_BAD_DATA = 4,    /* the data block does not end in CR LF */
+    REQUEST_SWALLOW = 8,     /* with VERB_REPLY: then drop value_bytes + 2 of what follows */
+    REQUEST_HTTP = 16,       /* with VERB_COMMAND: looks like HTTP: hang up if there is no such command */
+    REQUEST_BINARY_KEY = 32, /* meta b: `key` is decoded */
+    REQUEST_BAD_KEY = 64,    /* meta: too long, or with REQUEST_BINARY_KEY not base64; `key` is empty */
 };
 
 struct request {
-    uint8_t     verb, flags;
-    struct key  key;
-    const char *text;         /* see verb; of a meta command: its flags, from the first one to the line's end */
-    uint32_t    text_bytes;
-    uint32_t    client_flags;
-    int64_t     exptime;      /* as the client gave it */
-    uint32_t    value_bytes;  /* of the data block, without CR LF */
-    const char *value;        /* the data block when it lies whole in the buffer, else NULL: it is still to come */
-    uint64_t    number;       /* cas unique, or incr/decr delta */
+    uint8_t  verb, flags;
+    uint16_t slot;        /* the batch's: whose request it is */
+    uint32_t value_bytes; /* of the data block, without CR LF */
+    struct key key;
+    const char *text;     /* see verb; of a meta command: its flags, from behind the key (or datalen) to the line's end */
+    const char *value;    /* the data block when it lies whole in the buffer, else NULL: it is still to come */
+    uint64_t number;      /* cas unique, or incr/decr delta */
+    union {
+        uint32_t client_flags; /* classic storage commands */
+        uint32_t text_bytes;   /* whatever has a text */
+    };
+    int32_t exptime; /* as the client gave it */
 };
+_Static_assert(sizeof(void *) != 8 || sizeof(struct request) == 64, "a request is one cache line");
+
+static inline bool verb_has_key(uint8_t verb) { return verb < VERB_META_NOOP; }
+static inline bool verb_is_meta(uint8_t verb) { return verb >= VERB_META_GET && verb <= VERB_META_NOOP; }
 #endif

@@ -1,0 +1,38 @@
+/* The flags of meta commands. mg, ms, md and ma share one parser: what one of them knows, all accept. */
+#ifndef SLATE_PROTO_META_H
+#define SLATE_PROTO_META_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/request.h"
+#include "proto/token.h"
+
+enum {
+    META_FLAGS_MAX = 18,       /* one less for ms, whose datalen counts too */
+    META_OPAQUE_BYTES_MAX = 32, /* of an O token, the O included */
+};
+
+/* Whether a flag was given: META_BIT('q') & given. */
+#define META_BIT(c) ((uint64_t)1 << ((c) - 'A'))
+
+struct meta_flags {
+    uint64_t given;
+    int32_t  touch_exptime;  /* T */
+    int32_t  vivify_exptime; /* N */
+    int32_t  recache;        /* R */
+    uint32_t client_flags;   /* F */
+    uint64_t compare_cas;    /* C */
+    uint64_t cas;            /* E */
+    uint64_t delta;          /* D; 1 unless given */
+    uint64_t initial;        /* J */
+    char     mode;           /* M; 0: not given */
+    bool     opaque_too_long;
+    unsigned token_count;
+    struct token tokens[META_FLAGS_MAX]; /* in the order given, which is that of the reply */
+};
+static inline bool meta_has(const struct meta_flags *m, char c) { return (m->given & META_BIT(c)) != 0; }
+
+/* Reads the flags of a parsed meta command. NULL, or the error to answer, with its line end. */
+const char *meta_flags_parse(const struct request *, struct meta_flags *);
+#endif

@@ -1,0 +1,98 @@
+#include "proto/number.h"
+
+const char number_pairs[200] = "00010203040506070809"
+                               "10111213141516171819"
+                               "20212223242526272829"
+                               "30313233343536373839"
+                               "40414243444546474849"
+                               "50515253545556575859"
+                               "60616263646566676869"
+                               "70717273747576777879"
+                               "80818283848586878889"
+                               "90919293949596979899";
+
+enum { U64_TEXT_MAX = 22, I32_TEXT_MAX = 11 };
+
+static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+static bool is_white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+/* Adds digits from s until something else comes; returns how many were taken, or -1 when 64 bits are too few. */
+static int take_digits(const char *s, size_t n, uint64_t *out) {
+    uint64_t v = 0;
+    size_t i = 0;
+    for (; i < n && is_digit(s[i]); i++) {
+        unsigned digit = (unsigned)(s[i] - '0');
+        if (v > (UINT64_MAX - digit) / 10) {
+            return -1;
+        }
+        v = v * 10 + digit;
+    }
+    *out = v;
+    return (int)i;
+}
+
+bool number_u64(const char *s, size_t n, uint64_t *out) {
+    uint64_t v;
+    if (n > U64_TEXT_MAX || take_digits(s, n, &v) != (int)n) {
+        return false;
+    }
+    *out = v;
+    return true;
+}
+
+bool number_u32(const char *s, size_t n, uint32_t *out) {
+    uint64_t v;
+    if (n > I32_TEXT_MAX || !number_u64(s, n, &v) || v > UINT32_MAX) {
+        return false;
+    }
+    *out = (uint32_t)v;
+    return true;
+}
+
+bool number_i32(const char *s, size_t n, int32_t *out) {
+    bool negative = n > 0 && s[0] == '-';
+    uint64_t v;
+    if (n > I32_TEXT_MAX || !number_u64(s + negative, n - negative, &v) || v > (uint64_t)INT32_MAX + negative) {
+        return false;
+    }
+    *out = (int32_t)(negative ? -(int64_t)v : (int64_t)v);
+    return true;
+}
+
+/* A sign, digits, then the end or white space. */
+static bool take_loose(const char *s, size_t n, bool *negative, uint64_t *magnitude) {
+    size_t i = 0;
+    while (i < n && is_white(s[i])) {
+        i++;
+    }
+    *negative = i < n && s[i] == '-';
+    if (i < n && (s[i] == '-' || s[i] == '+')) {
+        i++;
+    }
+    int digits = take_digits(s + i, n - i, magnitude);
+    if (digits <= 0) {
+        return false;
+    }
+    i += (size_t)digits;
+    return i == n || is_white(s[i]);
+}
+
+bool number_client_flags(const char *s, size_t n, uint32_t *out) {
+    bool negative;
+    uint64_t v;
+    if (!take_loose(s, n, &negative, &v) || (negative && v != 0)) {
+        return false;
+    }
+    *out = (uint32_t)v;
+    return true;
+}
+
+bool number_exptime(const char *s, size_t n, int32_t *out) {
+    bool negative;
+    uint64_t v;
+    if (!take_loose(s, n, &negative, &v) || v > (uint64_t)INT64_MAX + negative) {
+        return false;
+    }
+    *out = (int32_t)(uint32_t)(negative ? 0 - v : v);
+    return true;
+}

@@ -1,0 +1,46 @@
+/* Decimal numbers, in and out, without locale, errno or allocation. */
+#ifndef SLATE_PROTO_NUMBER_H
+#define SLATE_PROTO_NUMBER_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Strict: digits only (number_i32: with at most one minus in front), in range. Leading zeros count towards the length,
+ * which is at most 22 (11) characters. False: `out` is unchanged. */
+bool number_u64(const char *s, size_t n, uint64_t *out);
+bool number_u32(const char *s, size_t n, uint32_t *out);
+bool number_i32(const char *s, size_t n, int32_t *out);
+
+/* Loose, for the flags and exptime of storage commands: a sign is allowed, what follows white space in the token is
+ * ignored, and what needs more than 32 bits is cut. False: no number, out of 64 bits, or negative client flags. */
+bool number_client_flags(const char *s, size_t n, uint32_t *out);
+bool number_exptime(const char *s, size_t n, int32_t *out);
+
+enum { NUMBER_BYTES = 20 }; /* the longest that number_put writes */
+extern const char number_pairs[200]; /* "00", "01", … "99" */
+
+/* Writes v at p and returns where it ends; p needs room for NUMBER_BYTES. */
+static inline char *number_put(char *p, uint64_t v) {
+    if (v < 10) {
+        *p = (char)('0' + v);
+        return p + 1;
+    }
+    char digits[NUMBER_BYTES];
+    char *at = digits + NUMBER_BYTES;
+    while (v >= 100) {
+        at -= 2;
+        memcpy(at, number_pairs + 2 * (v % 100), 2);
+        v /= 100;
+    }
+    if (v >= 10) {
+        at -= 2;
+        memcpy(at, number_pairs + 2 * v, 2);
+    } else {
+        *--at = (char)('0' + v);
+    }
+    size_t n = (size_t)(digits + NUMBER_BYTES - at);
+    memcpy(p, at, n);
+    return p + n;
+}
+#endif

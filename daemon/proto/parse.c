@@ -1,0 +1,524 @@
+/* Two paths lead through here. get and set lines as clients write them are recognised by word compares and scanned once.
+ * Everything else, and every irregularity in those two, takes the general path: find the line's end, split at spaces. */
+#include "proto/parse.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "proto/base64.h"
+#include "proto/number.h"
+#include "proto/scan.h"
+#include "proto/token.h"
+
+enum { TOKENS_MAX = 23 }; /* further ones are not looked at */
+
+static const char bad_line[] = "CLIENT_ERROR bad command line format\r\n";
+static const char bad_exptime[] = "CLIENT_ERROR invalid exptime argument\r\n";
+static const char bad_delta[] = "CLIENT_ERROR invalid numeric delta argument\r\n";
+
+static bool starts_with(const char *p, const char *word, size_t n) { return memcmp(p, word, n) == 0; }
+#define STARTS_WITH(p, word) starts_with((p), (word), sizeof(word) - 1)
+
+static void reply(struct request *r, const char *text, size_t bytes, bool noreply) {
+    *r = (struct request){.verb = VERB_REPLY, .text = text, .text_bytes = noreply ? 0 : (uint32_t)bytes};
+}
+#define REPLY(r, text) reply((r), (text), sizeof(text) - 1, false)
+#define REPLY_UNLESS(noreply, r, text) reply((r), (text), sizeof(text) - 1, (noreply))
+
+/* The end of a token that scan_token_end found at `stop`, without the CR of the line's end. */
+static const char *trim(const char *token, const char *stop) {
+    return *stop == '\n' && stop > token && stop[-1] == '\r' ? stop - 1 : stop;
+}
+
+/* --- get lines --- */
+
+/* What is wrong with the keys from p to the line's end: PARSED: nothing. */
+static enum parsed check_keys(const char *p, const char *end, bool *too_long) {
+    *too_long = false;
+    for (;;) {
+        const char *key = scan_spaces_end(p, end);
+        const char *stop = key < end ? scan_token_end(key, end) : end;
+        if (stop >= end) {
+            return PARSE_GROW;
+        }
+        *too_long |= trim(key, stop) - key > KEY_BYTES_MAX;
+        if (*stop == '\n') {
+            return PARSED;
+        }
+        p = stop;
+    }
+}
+
+/* memcached answers a bad key in a get line with this and an empty line, of which noreply takes only the first. */
+static void reply_bad_key(struct request *r, const char *line_end) {
+    static const char text[] = "CLIENT_ERROR bad command line format\r\n\r\n";
+    const char *stop = line_end[-1] == '\r' ? line_end - 1 : line_end;
+    if (STARTS_WITH(stop - 8, " noreply")) {
+        reply(r, text + sizeof text - 3, 2, false);
+    } else {
+        REPLY(r, text);
+    }
+}
+
+/* The keys of a get line from `at`, behind the command (and exptime). */
+static enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *out, unsigned room, unsigned *count,
+                              char **next) {
+    unsigned n = 0;
+    const char *p = at;
+    bool too_long = false;
+    for (;;) {
+        const char *key = scan_spaces_end(p, end);
+        const char *stop = key < end ? scan_token_end(key, end) : end;
+        if (stop >= end) {
+            return PARSE_GROW;
+        }
+        size_t bytes = (size_t)(trim(key, stop) - key);
+        if (bytes > KEY_BYTES_MAX) {
+            too_long = true;
+            break;
+        }
+        if (bytes > 0) {
+            if (n == room) {
+                break;
+            }
+            struct request *r = &out[n++];
+            r->verb = ps->verb;
+            r->flags = 0;
+            r->exptime = ps->exptime;
+            r->key = key_make(key, bytes);
+        }
+        p = stop;
+        if (*stop == '\n') {
+            ps->in_get_line = false;
+            if (n == 0) {
+                REPLY(&out[0], bad_line);
+                n = 1;
+            } else {
+                out[n - 1].flags = REQUEST_END;
+            }
+            *count = n;
+            *next = at + (stop + 1 - at);
+            return PARSED;
+        }
+    }
+    /* A bad key, or more keys than room: look at the whole line before its first reply is made. */
+    if (!ps->in_get_line) {
+        bool rest_too_long;
+        enum parsed whole = check_keys(p, end, &rest_too_long);
+        if (whole != PARSED) {
+            return whole;
+        }
+        if (too_long || rest_too_long) {
+            char *line_end = memchr(at, '\n', (size_t)(end - at));
+            reply_bad_key(&out[0], line_end);
+            *count = 1;
+            *next = line_end + 1;
+            return PARSED;
+        }
+    }
+    ps->in_get_line = true;
+    *count = n;
+    *next = at + (p - at);
+    return PARSED;
+}
+
+static enum parsed parse_get(struct parser *ps, uint8_t verb, char *keys, char *end, struct request *out, unsigned room,
+                             unsigned *count, char **next) {
+    ps->verb = verb;
+    ps->exptime = 0;
+    return parse_keys(ps, keys, end, out, room, count, next);
+}
+
+/* --- data blocks --- */
+
+/* Completes a storage request whose data block starts at `data`. */
+static enum parsed take_block(struct request *r, char *data, char *end, char **next) {
+    size_t want = (size_t)r->value_bytes + 2, have = (size_t)(end - data);
+    r->value = NULL;
+    *next = data;
+    if (have >= want) {
+        r->value = data;
+        if (data[want - 2] != '\r' || data[want - 1] != '\n') {
+            r->flags |= REQUEST_BAD_DATA;
+        }
+        *next = data + want;
+        return PARSED;
+    }
+    return r->value_bytes <= PARSE_WAIT_MAX ? PARSE_MORE : PARSED;
+}
+
+/* An error in place of a storage command whose length is known: its data block is dropped. */
+static enum parsed refuse_block(struct request *r, const char *text, size_t bytes, bool noreply, uint32_t value_bytes) {
+    reply(r, text, bytes, noreply);
+    r->flags = REQUEST_SWALLOW;
+    r->value_bytes = value_bytes;
+    return PARSED;
+}
+
+/* One to nine digits and the byte after them; -1: something else. Reads at most ten bytes. */
+static inline int64_t short_number(const char **p, char after) {
+    const char *at = *p;
+    uint32_t v = (uint32_t)(*at - '0');
+    if (v > 9) {
+        return -1;
+    }
+    for (int i = 1; i < 9; i++) {
+        uint32_t digit = (uint32_t)(at[i] - '0');
+        if (digit > 9) {
+            *p = at + i + 1;
+            return at[i] == after ? (int64_t)v : -1;
+        }
+        v = v * 10 + digit;
+    }
+    *p = at + 10;
+    return at[9] == after ? (int64_t)v : -1;
+}
+
+/* `set key 1 2 3\r\n` or with noreply, nothing unusual about it. False: let the general path look. Nothing before `end` is
+ * missed by reading on behind it: four short numbers end within the slack. */
+static bool fast_set(char *at, char *end, struct request *r, char **data) {
+    const char *key = at + 4;
+    const char *p = scan_token_end(key, end);
+    size_t key_bytes = (size_t)(p - key);
+    if (p >= end || *p != ' ' || key_bytes == 0 || key_bytes > KEY_BYTES_MAX) {
+        return false;
+    }
+    p++;
+    int64_t flags = short_number(&p, ' ');
+    int64_t exptime = flags < 0 ? -1 : short_number(&p, ' ');
+    if (exptime < 0) {
+        return false;
+    }
+    const char *bytes_at = p;
+    int64_t bytes = short_number(&p, '\r');
+    uint8_t request_flags = 0;
+    if (bytes < 0) {
+        p = bytes_at;
+        bytes = short_number(&p, ' ');
+        if (bytes < 0 || !STARTS_WITH(p, "noreply\r")) {
+            return false;
+        }
+        p += 8;
+        request_flags = REQUEST_NOREPLY;
+    }
+    if (p >= end || *p != '\n') {
+        return false;
+    }
+    r->verb = VERB_SET;
+    r->flags = request_flags;
+    r->value_bytes = (uint32_t)bytes;
+    r->key = key_make(key, key_bytes);
+    r->number = 0;
+    r->client_flags = (uint32_t)flags;
+    r->exptime = (int32_t)exptime;
+    *data = at + (p + 1 - at);
+    return true;
+}
+
+/* --- meta commands --- */
+
+/* `me` honours b only where memcached does: as its first flag, with another one behind it. */
+static bool debug_key_is_binary(const struct request *r) {
+    struct token t[2];
+    return token_split(r->text, r->text_bytes, t, 2) == 2 && TOKEN_IS(&t[0], "b");
+}
+
+/* The request is whole: decodes and hashes its key. A key that cannot be is empty and marked. */
+static void take_meta_key(struct request *r, char *key, size_t bytes, bool binary) {
+    if (r->verb == VERB_META_DEBUG) {
+        binary = debug_key_is_binary(r);
+    }
+    if (bytes <= KEY_BYTES_MAX && binary) {
+        r->flags |= REQUEST_BINARY_KEY;
+        bytes = base64_decode(key, key, bytes);
+    }
+    if (bytes == 0 || bytes > KEY_BYTES_MAX) {
+        r->flags |= REQUEST_BAD_KEY;
+        r->key = (struct key){.ptr = key};
+    } else {
+        r->key = key_make(key, bytes);
+    }
+}
+
+/* A flag is named by a letter or a digit (which no command has); anything else makes the line a bad one. */
+static inline bool flag_looks_right(char c) { return (c > 64 && c < 123) || (c >= '0' && c <= '9'); }
+
+/* A meta command with a key, from behind its name on. PARSE_MORE: its line is not whole. */
+static enum parsed parse_meta(uint8_t verb, char *p, char *end, struct request *r, char **next) {
+    bool storing = verb == VERB_META_SET, good = true, binary = false;
+    int32_t value_bytes = 0;
+    const char *key = scan_spaces_end(p, end);
+    const char *stop = key < end ? scan_token_end(key, end) : end;
+    if (stop >= end) {
+        return PARSE_MORE;
+    }
+    const char *flags = trim(key, stop);
+    size_t key_bytes = (size_t)(flags - key);
+    good = key_bytes > 0;
+    if (storing && *stop != '\n') {
+        const char *digits = scan_spaces_end(stop, end);
+        stop = digits < end ? scan_token_end(digits, end) : end;
+        if (stop >= end) {
+            return PARSE_MORE;
+        }
+        flags = trim(digits, stop);
+        good &= flags > digits && number_i32(digits, (size_t)(flags - digits), &value_bytes) && value_bytes >= 0 &&
+                value_bytes <= INT_MAX - 2;
+    } else if (storing) {
+        good = false;
+    }
+    const char *text_end = flags;
+    for (unsigned n = storing ? 3 : 2; *stop != '\n'; n++) {
+        const char *flag = scan_spaces_end(stop, end);
+        stop = flag < end ? scan_token_end(flag, end) : end;
+        if (stop >= end) {
+            return PARSE_MORE;
+        }
+        text_end = trim(flag, stop);
+        if (text_end > flag) {
+            good &= flag_looks_right(*flag) || n >= TOKENS_MAX;
+            binary |= *flag == 'b';
+        }
+    }
+    char *data = p + (stop + 1 - p);
+    *next = data;
+    if (!good) {
+        REPLY(r, bad_line);
+        return PARSED;
+    }
+    r->verb = verb;
+    r->flags = 0;
+    r->value_bytes = (uint32_t)value_bytes;
+    r->text = flags;
+    r->text_bytes = (uint32_t)(text_end - flags);
+    if (storing && take_block(r, data, end, next) == PARSE_MORE) {
+        return PARSE_MORE;
+    }
+    take_meta_key(r, p + (key - p), key_bytes, binary);
+    return PARSED;
+}
+
+static uint8_t meta_verb(char c) {
+    switch (c) {
+    case 'g':
+        return VERB_META_GET;
+    case 's':
+        return VERB_META_SET;
+    case 'd':
+        return VERB_META_DELETE;
+    case 'a':
+        return VERB_META_ARITH;
+    case 'e':
+        return VERB_META_DEBUG;
+    default:
+        return VERB_COMMAND;
+    }
+}
+
+/* --- the general path --- */
+
+static enum parsed parse_storage(uint8_t verb, const struct token *t, unsigned n, char *data, char *end, struct request *r,
+                                 char **next) {
+    int32_t value_bytes;
+    *next = data;
+    if (n < 5 || !number_i32(t[4].ptr, t[4].bytes, &value_bytes) || value_bytes < 0 || value_bytes > INT_MAX - 2) {
+        REPLY(r, bad_line);
+        return PARSED;
+    }
+    bool noreply = TOKEN_IS(&t[n - 1], "noreply");
+    uint32_t client_flags;
+    int32_t exptime;
+    uint64_t cas = 0;
+    if (t[1].bytes > KEY_BYTES_MAX || !number_client_flags(t[2].ptr, t[2].bytes, &client_flags) ||
+        !number_exptime(t[3].ptr, t[3].bytes, &exptime) ||
+        (verb == VERB_CAS && (n < 6 || !number_u64(t[5].ptr, t[5].bytes, &cas)))) {
+        return refuse_block(r, bad_line, sizeof bad_line - 1, noreply, (uint32_t)value_bytes);
+    }
+    *r = (struct request){.verb = verb,
+                          .flags = noreply ? REQUEST_NOREPLY : 0,
+                          .value_bytes = (uint32_t)value_bytes,
+                          .key = key_make(t[1].ptr, t[1].bytes),
+                          .number = cas,
+                          .client_flags = client_flags,
+                          .exptime = exptime};
+    return take_block(r, data, end, next);
+}
+
+/* delete, incr, decr, touch: a key, and all but delete a number. */
+static void parse_keyed(uint8_t verb, const struct token *t, unsigned n, struct request *r) {
+    if (n < (verb == VERB_DELETE ? 2u : 3u)) {
+        REPLY(r, bad_line);
+        return;
+    }
+    bool noreply = TOKEN_IS(&t[n - 1], "noreply");
+    uint64_t delta = 0;
+    int32_t exptime = 0;
+    if (t[1].bytes > KEY_BYTES_MAX) {
+        REPLY_UNLESS(noreply, r, bad_line);
+        return;
+    }
+    if ((verb == VERB_INCR || verb == VERB_DECR) && !number_u64(t[2].ptr, t[2].bytes, &delta)) {
+        REPLY_UNLESS(noreply, r, bad_delta);
+        return;
+    }
+    if (verb == VERB_TOUCH && !number_i32(t[2].ptr, t[2].bytes, &exptime)) {
+        REPLY_UNLESS(noreply, r, bad_exptime);
+        return;
+    }
+    *r = (struct request){.verb = verb,
+                          .flags = noreply ? REQUEST_NOREPLY : 0,
+                          .key = key_make(t[1].ptr, t[1].bytes),
+                          .number = delta,
+                          .exptime = exptime};
+}
+
+/* gat and gats: checked here, then a get line from its third word on. */
+static enum parsed parse_gat(struct parser *ps, uint8_t verb, const struct token *t, unsigned n, char *line, char *data,
+                             char *end, struct request *out, unsigned room, unsigned *count, char **next) {
+    *next = data;
+    *count = 1;
+    if (n < 3) {
+        REPLY(out, bad_line);
+        return PARSED;
+    }
+    ps->verb = verb;
+    if (!number_i32(t[1].ptr, t[1].bytes, &ps->exptime)) {
+        REPLY(out, bad_exptime);
+        return PARSED;
+    }
+    return parse_keys(ps, line + (t[2].ptr - line), end, out, room, count, next);
+}
+
+/* Anything that is no hot command: the table of commands looks at the line itself. */
+static void parse_command(const char *line, const char *stop, const struct token *t, unsigned n, struct request *r) {
+    *r = (struct request){.verb = VERB_COMMAND, .text = line, .text_bytes = (uint32_t)(stop - line)};
+    if (n > 1 && t[n - 1].bytes >= 5 && STARTS_WITH(t[n - 1].ptr, "HTTP/")) {
+        r->flags |= REQUEST_HTTP;
+    }
+    bool always_answers = n > 0 && line[0] != ' ' &&
+        (TOKEN_IS(&t[0], "quit") || TOKEN_IS(&t[0], "version") || TOKEN_IS(&t[0], "stats") ||
+                          TOKEN_IS(&t[0], "watch"));
+    if (n > 0 && !always_answers && TOKEN_IS(&t[n - 1], "noreply")) {
+        r->flags |= REQUEST_NOREPLY;
+    }
+}
+
+static const struct {
+    const char *name;
+    uint8_t     bytes, verb;
+} keyed_commands[] = {
+    {"get", 3, VERB_GET},         {"gets", 4, VERB_GETS},       {"gat", 3, VERB_GAT},
+    {"gats", 4, VERB_GATS},       {"set", 3, VERB_SET},         {"add", 3, VERB_ADD},
+    {"replace", 7, VERB_REPLACE}, {"append", 6, VERB_APPEND},   {"prepend", 7, VERB_PREPEND},
+    {"cas", 3, VERB_CAS},         {"delete", 6, VERB_DELETE},   {"incr", 4, VERB_INCR},
+    {"decr", 4, VERB_DECR},       {"touch", 5, VERB_TOUCH},     {"mg", 2, VERB_META_GET},
+    {"ms", 2, VERB_META_SET},     {"md", 2, VERB_META_DELETE},  {"ma", 2, VERB_META_ARITH},
+    {"me", 2, VERB_META_DEBUG},   {"mn", 2, VERB_META_NOOP},
+};
+
+static uint8_t find_verb(const char *name, size_t bytes) {
+    for (size_t i = 0; i < sizeof keyed_commands / sizeof *keyed_commands; i++) {
+        if (keyed_commands[i].bytes == bytes && memcmp(keyed_commands[i].name, name, bytes) == 0) {
+            return keyed_commands[i].verb;
+        }
+    }
+    return VERB_COMMAND;
+}
+
+/* No line feed yet: more, or too much of what will never be a request. */
+static enum parsed unfinished(struct parser *ps, const char *at, const char *end) {
+    ps->seen_bytes = (size_t)(end - at);
+    if (ps->seen_bytes <= PARSE_LINE_MAX) {
+        return PARSE_MORE;
+    }
+    const char *word = at;
+    while (*word == ' ' && word - at <= 100) {
+        word++;
+    }
+    if (word - at > 100 || !(STARTS_WITH(word, "get ") || STARTS_WITH(word, "gets "))) {
+        return PARSE_CLOSE;
+    }
+    return PARSE_GROW;
+}
+
+/* A whole line, of any command: from `line` to `stop`; `data` is behind its line feed. */
+static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *data, char *end, struct request *out,
+                              unsigned room, unsigned *count, char **next) {
+    *count = 1;
+    *next = data;
+    if (data - line < 4) {
+        REPLY(out, bad_line);
+        return PARSED;
+    }
+    const char *space = memchr(line, ' ', (size_t)(stop - line));
+    size_t name_bytes = (size_t)((space ? space : stop) - line);
+    uint8_t verb = find_verb(line, name_bytes);
+    if (verb == VERB_GET || verb == VERB_GETS) {
+        return parse_get(ps, verb, line + name_bytes, end, out, room, count, next);
+    }
+    if (verb == VERB_META_NOOP) {
+        *out = (struct request){.verb = VERB_META_NOOP};
+        return PARSED;
+    }
+    if (verb_is_meta(verb)) {
+        return parse_meta(verb, line + name_bytes, end, out, next);
+    }
+    struct token t[TOKENS_MAX];
+    unsigned n = token_split(line, (size_t)(stop - line), t, TOKENS_MAX);
+    switch (verb) {
+    case VERB_GAT:
+    case VERB_GATS:
+        return parse_gat(ps, verb, t, n, line, data, end, out, room, count, next);
+    case VERB_SET:
+    case VERB_ADD:
+    case VERB_REPLACE:
+    case VERB_APPEND:
+    case VERB_PREPEND:
+    case VERB_CAS:
+        return parse_storage(verb, t, n, data, end, out, next);
+    case VERB_DELETE:
+    case VERB_INCR:
+    case VERB_DECR:
+    case VERB_TOUCH:
+        parse_keyed(verb, t, n, out);
+        return PARSED;
+    default:
+        parse_command(line, stop, t, n, out);
+        return PARSED;
+    }
+}
+
+enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, unsigned room, unsigned *count,
+                  char **next) {
+    if (ps->in_get_line) {
+        return parse_keys(ps, at, end, out, room, count, next);
+    }
+    if (ps->seen_bytes == 0) {
+        *count = 1;
+        if (STARTS_WITH(at, "get ")) {
+            enum parsed how = parse_get(ps, VERB_GET, at + 4, end, out, room, count, next);
+            if (how == PARSED) {
+                return PARSED;
+            }
+        } else if (STARTS_WITH(at, "set ")) {
+            char *data;
+            if (fast_set(at, end, out, &data)) {
+                return take_block(out, data, end, next);
+            }
+        } else if (at[0] == 'm' && at[2] == ' ' && meta_verb(at[1]) != VERB_COMMAND) {
+            enum parsed how = parse_meta(meta_verb(at[1]), at + 3, end, out, next);
+            if (how == PARSED) {
+                return PARSED;
+            }
+        }
+    }
+    size_t bytes = (size_t)(end - at);
+    size_t seen = ps->seen_bytes < bytes ? ps->seen_bytes : 0;
+    char *feed = memchr(at + seen, '\n', bytes - seen);
+    if (!feed) {
+        return unfinished(ps, at, end);
+    }
+    ps->seen_bytes = 0;
+    char *stop = feed > at && feed[-1] == '\r' ? feed - 1 : feed;
+    return parse_line(ps, at, stop, feed + 1, end, out, room, count, next);
+}

@@ -1,0 +1,39 @@
+/* Bytes to requests: the classic and the meta text protocol. Pure, and restartable at any byte.
+ *
+ * A line is parsed when it is whole. Storage commands with a data block of up to PARSE_WAIT_MAX bytes are parsed when the
+ * block is whole too; a larger one that is not is left to the caller (request.value NULL, `next` at its first byte).
+ * A get line may be of any length; it comes out in pieces, after its whole has been found good, because an error in it
+ * replaces all its replies. Threading: one owner per parser. Cost: a few ns a token, XXH3 per key; no allocation. */
+#ifndef SLATE_PROTO_PARSE_H
+#define SLATE_PROTO_PARSE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "proto/request.h"
+
+enum {
+    PARSE_SLACK = 64,      /* bytes behind the buffer's end that may be read (they need no meaning) */
+    PARSE_WAIT_MAX = 2048, /* data blocks up to this wait in the buffer until they are whole */
+    PARSE_LINE_MAX = 2048, /* so many bytes without a line feed end the connection, unless they are a get line */
+};
+
+/* What is remembered between two calls; zero at the start of a connection. */
+struct parser {
+    size_t  seen_bytes;  /* of a line without an end so far */
+    int32_t exptime;     /* of the get line */
+    uint8_t verb;        /* of the get line */
+    bool    in_get_line; /* its first keys have been handed out, and its rest is good */
+};
+
+enum parsed {
+    PARSED,      /* `count` requests, at least one; the next starts at `next` */
+    PARSE_MORE,  /* what is there is the start of a request */
+    PARSE_GROW,  /* the same, and it may become longer than any buffer: a get line */
+    PARSE_CLOSE, /* what is there cannot become a request: hang up */
+};
+
+/* Parses one line from at (< end), or as many keys of a get line as there is room for; room >= 1. Decodes base64 keys in
+ * place once their request is whole. */
+enum parsed parse(struct parser *, char *at, char *end, struct request *out, unsigned room, unsigned *count, char **next);
+#endif

@@ -1,0 +1,359 @@
+/* A worker's turn: bytes of many sessions in, requests in groups, replies out. */
+#include <stdlib.h>
+
+#include "serve/batch.h"
+#include "serve/commands.h"
+#include "serve/settings.h"
+
+enum { BATCH_FIRST_BYTES = 64 * 1024, NO_SLOT = TURN_SESSIONS };
+
+struct batch *batch_create(struct server *server, struct cache_thread *ct, struct serve_counters *counters) {
+    struct batch *b = malloc(sizeof *b);
+    char *bytes = malloc(BATCH_FIRST_BYTES);
+    if (!b || !bytes) {
+        free(b);
+        free(bytes);
+        return NULL;
+    }
+    memset(b, 0, offsetof(struct batch, group));
+    b->server = server;
+    b->cache = server->cache;
+    b->ct = ct;
+    b->counters = counters;
+    b->reqs_per_event = (uint32_t)server->settings->reqs_per_event;
+    b->bytes = bytes;
+    b->room = BATCH_FIRST_BYTES;
+    b->slot_current = NO_SLOT;
+    text_out_init(&b->text);
+    return b;
+}
+
+/* Borrowed values that nobody sent or kept. */
+static void return_values(struct batch *b) {
+    for (unsigned i = 0; b->value_count > 0 && i < b->slot_count; i++) {
+        struct output *out = &b->slots[i].output;
+        for (; out->value_next < out->value_end; out->value_next++) {
+            cache_return(b->ct, b->values[out->value_next].item);
+        }
+    }
+    b->value_count = 0;
+}
+
+void batch_destroy(struct batch **taken) {
+    struct batch *b = *taken;
+    *taken = NULL;
+    if (!b) {
+        return;
+    }
+    return_values(b);
+    text_out_fini(&b->text);
+    free(b->values);
+    free(b->bytes);
+    free(b);
+}
+
+void batch_begin(struct batch *b) {
+    return_values(b);
+    b->turn++;
+    b->used = 0;
+    b->requests = 0;
+    b->slot_count = 0;
+    b->slot_current = NO_SLOT;
+}
+
+bool batch_full(const struct batch *b) { return b->requests >= TURN_REQUESTS || b->slot_count == TURN_SESSIONS; }
+
+/* --- replies --- */
+
+/* No memory for a session's replies: what it has is dropped, what it still asks is not run, and it closes. */
+static void lose(struct batch *b, struct slot *slot) {
+    struct output *out = &slot->output;
+    for (; out->value_next < out->value_end; out->value_next++) {
+        cache_return(b->ct, b->values[out->value_next].item);
+    }
+    b->used = out->at;
+    out->end = out->at;
+    slot->lost = true;
+    if (slot->session) {
+        slot->session->closing = true;
+        slot->session->need = SESSION_CLOSE;
+    }
+}
+
+static bool grow_bytes(struct batch *b, size_t n) {
+    size_t room = b->room;
+    while (room - b->used < n) {
+        if (room > SIZE_MAX / 2) {
+            return false;
+        }
+        room *= 2;
+    }
+    char *bytes = realloc(b->bytes, room);
+    if (!bytes) {
+        return false;
+    }
+    b->bytes = bytes;
+    b->room = room;
+    return true;
+}
+
+/* Ends the replies of the slot before. */
+static inline void settle_slot(struct batch *b) {
+    if (b->slot_current != NO_SLOT) {
+        b->slots[b->slot_current].output.end = b->used;
+    }
+}
+
+char *batch_reply_begin(struct batch *b, unsigned slot) {
+    if (slot != b->slot_current) {
+        settle_slot(b);
+        b->slot_current = slot;
+        struct output *out = &b->slots[slot].output;
+        out->at = out->end = b->used;
+        out->value_next = out->value_end = (uint32_t)b->value_count;
+    }
+    if (b->room - b->used >= REPLY_ROOM && !b->slots[slot].lost) {
+        return b->bytes + b->used;
+    }
+    if (b->slots[slot].lost) {
+        return NULL;
+    }
+    if (!grow_bytes(b, REPLY_ROOM)) {
+        lose(b, &b->slots[slot]);
+        return NULL;
+    }
+    return b->bytes + b->used;
+}
+
+bool batch_put_value(struct batch *b, const char *p, struct item *borrowed, uint32_t value_bytes) {
+    if (b->value_count == b->value_room) {
+        size_t room = b->value_room ? b->value_room * 2 : 64;
+        struct output_value *values = realloc(b->values, room * sizeof *values);
+        if (!values) {
+            cache_return(b->ct, borrowed);
+            return false;
+        }
+        b->values = values;
+        b->value_room = room;
+    }
+    b->values[b->value_count++] = (struct output_value){(size_t)(p - b->bytes), borrowed, value_bytes};
+    b->slots[b->slot_current].output.value_end = (uint32_t)b->value_count;
+    return true;
+}
+
+/* --- running --- */
+
+static void run_command(struct batch *b, const struct request *r) {
+    struct slot *slot = &b->slots[r->slot];
+    struct session *s = slot->session;
+    text_out_clear(&b->text);
+    struct command_context context = {
+        .server = b->server,
+        .session = s,
+        .ct = b->ct,
+        .line = r->text,
+        .line_bytes = r->text_bytes,
+        .noreply = (r->flags & REQUEST_NOREPLY) != 0,
+        .out = &b->text,
+    };
+    if (!command_run(&context)) {
+        if (r->flags & REQUEST_HTTP) {
+            context.close = true;
+        } else {
+            text_out_str(&b->text, "ERROR\r\n");
+        }
+    }
+    if (b->text.failed) {
+        text_out_clear(&b->text);
+        text_out_str(&b->text, "SERVER_ERROR out of memory writing stats\r\n");
+    }
+    if (context.close) {
+        s->closing = true;
+        s->need = SESSION_CLOSE;
+    }
+    if (context.noreply || b->text.used == 0) {
+        return;
+    }
+    if (!batch_reply_begin(b, r->slot)) {
+        return;
+    }
+    if (b->room - b->used < b->text.used && !grow_bytes(b, b->text.used)) {
+        lose(b, slot);
+        return;
+    }
+    memcpy(b->bytes + b->used, b->text.bytes, b->text.used);
+    b->used += b->text.used;
+}
+
+static void run_request(struct batch *b, const struct request *r) {
+    if (r->verb == VERB_COMMAND) {
+        run_command(b, r);
+        return;
+    }
+    char *p = batch_reply_begin(b, r->slot);
+    if (!p) {
+        return;
+    }
+    if (r->verb == VERB_REPLY) {
+        p = put_bytes(p, r->text, r->text_bytes);
+    } else if (r->verb < VERB_META_GET) {
+        p = classic_run(b, r, p);
+    } else {
+        p = meta_run(b, r, p);
+    }
+    if (p) {
+        batch_reply_end(b, p);
+    } else {
+        lose(b, &b->slots[r->slot]);
+    }
+}
+
+void batch_run_group(struct batch *b) {
+    unsigned n = b->grouped;
+    if (n > 1) {
+        for (unsigned i = 0; i < n; i++) {
+            if (verb_has_key(b->group[i].verb)) {
+                cache_prefetch_item(b->cache, &b->group[i].key);
+            }
+        }
+    }
+    for (unsigned i = 0; i < n; i++) {
+        run_request(b, &b->group[i]);
+    }
+    b->grouped = 0;
+    settle_slot(b);
+    counter_add(&b->counters->requests, n);
+}
+
+void batch_run(struct batch *b) {
+    batch_run_group(b);
+    if (b->requests > 0) {
+        BATCH_COUNT(b, batches);
+    }
+}
+
+/* --- taking bytes --- */
+
+/* The session's slot of this turn; NULL when its replies could not follow those it has already. */
+static struct slot *slot_of(struct batch *b, struct session *s) {
+    if (s->turn == b->turn) {
+        return s->slot == b->slot_count - 1 ? &b->slots[s->slot] : NULL;
+    }
+    if (b->slot_count == TURN_SESSIONS) {
+        return NULL;
+    }
+    s->turn = b->turn;
+    s->slot = (uint16_t)b->slot_count;
+    struct slot *slot = &b->slots[b->slot_count++];
+    *slot = (struct slot){.session = s, .output = {.ct = b->ct}};
+    return slot;
+}
+
+/* Takes `count` parsed requests at the group's end into it. */
+static inline void enlist(struct batch *b, struct slot *slot, const struct session *s, unsigned count) {
+    struct request *r = &b->group[b->grouped];
+    for (unsigned i = 0; i < count; i++) {
+        r[i].slot = s->slot;
+        if (verb_has_key(r[i].verb)) {
+            cache_prefetch_bucket(b->cache, &r[i].key);
+        }
+    }
+    b->grouped += count;
+    b->requests += count;
+    slot->requests += count;
+}
+
+/* What a request needs before the session's next one may be parsed. */
+static void follow_up(struct batch *b, struct session *s) {
+    struct request *r = &b->group[b->grouped - 1];
+    if (r->verb == VERB_REPLY) {
+        if (r->flags & REQUEST_SWALLOW) {
+            s->swallow_bytes = (uint64_t)r->value_bytes + 2;
+        }
+    } else if (r->verb == VERB_COMMAND) {
+        batch_run_group(b);
+    } else if (!r->value) {
+        struct request streamed = *r;
+        b->grouped--;
+        batch_run_group(b);
+        counter_add(&b->counters->requests, 1);
+        intake_begin(b, s, &streamed);
+    }
+}
+
+static inline bool needs_follow_up(const struct request *r) {
+    return r->verb >= VERB_COMMAND || ((r->verb == VERB_META_SET || (r->verb >= VERB_SET && r->verb <= VERB_CAS)) && !r->value);
+}
+
+/* Puts bytes where a half-received value or a refused one wants them. False: that is not complete yet. */
+static bool take_value_bytes(struct batch *b, struct session *s, char **at, const char *end) {
+    if (s->swallow_bytes > 0) {
+        size_t have = (size_t)(end - *at);
+        size_t skip = s->swallow_bytes < have ? (size_t)s->swallow_bytes : have;
+        *at += skip;
+        s->swallow_bytes -= skip;
+    } else {
+        *at += intake_take(b, s, *at, (size_t)(end - *at));
+        if (intake_whole(s->intake)) {
+            batch_run_group(b);
+            intake_finish(b, s);
+        }
+    }
+    return s->swallow_bytes == 0 && !s->intake;
+}
+
+/* How many requests the session may still add in this turn: its share always, more while the batch has room. */
+static uint32_t allowance(const struct batch *b, const struct slot *slot) {
+    uint32_t most = b->requests < TURN_REQUESTS && b->reqs_per_event < TURN_SESSION_REQUESTS ? TURN_SESSION_REQUESTS
+                                                                                            : b->reqs_per_event;
+    return slot->requests < most ? most - slot->requests : 0;
+}
+
+size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
+    struct slot *slot = slot_of(b, s);
+    if (!slot) {
+        s->need = SESSION_NEED_TURN;
+        return 0;
+    }
+    char *at = bytes, *end = bytes + n;
+    s->need = SESSION_NEED_BYTES;
+    while (!s->closing) {
+        if ((s->swallow_bytes > 0 || s->intake) && !take_value_bytes(b, s, &at, end)) {
+            s->need = SESSION_NEED_VALUE;
+            break;
+        }
+        if (at == end || s->closing) {
+            break;
+        }
+        if (b->grouped >= GROUP_RUN) {
+            batch_run_group(b);
+        }
+        uint32_t most = allowance(b, slot);
+        if (most == 0) {
+            s->need = SESSION_NEED_TURN;
+            BATCH_COUNT(b, conn_yields);
+            break;
+        }
+        unsigned room = GROUP_ROOM - b->grouped, count;
+        enum parsed how =
+            parse(&s->parser, at, end, &b->group[b->grouped], most < room ? most : room, &count, &at);
+        if (how == PARSED) {
+            enlist(b, slot, s, count);
+            if (needs_follow_up(&b->group[b->grouped - 1])) {
+                follow_up(b, s);
+            }
+            continue;
+        }
+        if (how == PARSE_CLOSE) {
+            s->closing = true;
+        } else if (how == PARSE_GROW) {
+            s->need = SESSION_NEED_ROOM;
+        }
+        break;
+    }
+    if (s->closing) {
+        s->need = SESSION_CLOSE;
+        return n;
+    }
+    return (size_t)(at - bytes);
+}

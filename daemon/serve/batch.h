@@ -1,0 +1,151 @@
+/* Inside the serving of requests: what session.c, batch.c, output.c, classic.c, meta.c and intake.c share.
+ *
+ *     bytes ── parse ──> group of requests ──> prefetch ──> classic_run, meta_run ──> batch's bytes, borrowed values
+ *
+ * A group fills while bytes are parsed, each request's bucket prefetched at once; when it is full, or the turn ends, the
+ * items are prefetched and the requests run in order. All replies of a turn lie in one run of bytes; a session's are
+ * contiguous, because sessions are added one after the other. Nothing here is seen by net. */
+#ifndef SLATE_SERVE_BATCH_H
+#define SLATE_SERVE_BATCH_H
+#include <stdint.h>
+#include <string.h>
+
+#include "cache/cache.h"
+#include "mem/item.h"
+#include "proto/meta.h"
+#include "proto/parse.h"
+#include "proto/request.h"
+#include "serve/server.h"
+#include "serve/session.h"
+#include "serve/text_out.h"
+
+enum {
+    GROUP_RUN = 64,      /* requests after which a group runs */
+    GROUP_ROOM = 128,    /* what it holds: a get line of 64 keys need not be cut */
+    TURN_REQUESTS = 2048, /* a batch of so many is full */
+    TURN_SESSION_REQUESTS = 512, /* and a session that ran so many in a turn waits for its next */
+    TURN_SESSIONS = 1024,
+    REPLY_ROOM = 4096, /* bytes that any one reply needs at most, but for borrowed values and commands' texts */
+    BIN_BYTES = 64 * 1024, /* where swallowed data blocks go */
+};
+_Static_assert((int)PARSE_WAIT_MAX == (int)ITEM_COPY_MAX, "values that are copied wait whole in the buffer");
+_Static_assert(REPLY_ROOM > ITEM_COPY_MAX + 8 + 1024, "a reply's head and a copied value");
+
+/* A borrowed value among the bytes of an output. */
+struct output_value {
+    size_t       at; /* it comes before the byte at this place */
+    struct item *item;
+    uint32_t     value_bytes;
+};
+
+/* A run of bytes to send and the values between them. `bytes` and `values` belong to the batch, or to output_keep. */
+struct output {
+    struct cache_thread       *ct;
+    const char                *bytes;
+    const struct output_value *values;
+    size_t   at, end;               /* the next byte to send, and where they end */
+    uint32_t value_next, value_end; /* the next value to send */
+    uint32_t value_sent;            /* bytes of it that are sent */
+    bool     kept;
+};
+
+/* A session's part in a turn. */
+struct slot {
+    struct session *session;
+    struct output   output;
+    uint32_t        requests;
+    bool            lost; /* no memory for its replies: they are dropped and the session closes */
+};
+
+/* A large value on its way into item memory, and what to do with it then. */
+struct intake {
+    struct item       *draft;
+    struct request     request; /* its key and text are copies behind this struct */
+    struct meta_flags  flags;   /* of a meta command */
+    struct cache_store store;
+    size_t             got; /* of value_bytes + 2 */
+    char               line_end[2];
+};
+
+struct session {
+    struct server      *server;
+    struct conn_record *record;
+    struct parser       parser;
+    struct intake      *intake;        /* a value being received, or NULL */
+    uint64_t            swallow_bytes; /* of a refused data block, still to come */
+    uint64_t            turn;          /* the turn in which `slot` is its */
+    uint16_t            slot;
+    uint8_t             need;
+    bool                closing;
+};
+
+struct batch {
+    struct server         *server;
+    struct cache          *cache;
+    struct cache_thread   *ct;
+    struct serve_counters *counters;
+    uint32_t reqs_per_event;
+    uint64_t turn;
+    uint32_t requests; /* of this turn */
+    unsigned grouped;  /* requests in the group */
+    unsigned slot_count, slot_current; /* slot_current: whose replies are being written */
+    char    *bytes;
+    size_t   used, room;
+    struct output_value *values;
+    size_t   value_count, value_room;
+    struct text_out text; /* of commands */
+    struct request  group[GROUP_ROOM];
+    struct slot     slots[TURN_SESSIONS];
+    char            scratch[ITEM_COPY_MAX + 16];
+    char            bin[BIN_BYTES];
+};
+#define BATCH_COUNT(b, name) counter_add(&(b)->counters->name, 1)
+
+/* --- batch.c --- */
+void batch_run_group(struct batch *);
+/* Makes `slot` the one whose replies are written, and room for one; NULL: no memory, the session is lost. */
+char *batch_reply_begin(struct batch *, unsigned slot);
+static inline void batch_reply_end(struct batch *b, const char *end) { b->used = (size_t)(end - b->bytes); }
+/* Sends `borrowed` at p; false: no memory, and it has been returned. */
+bool batch_put_value(struct batch *, const char *p, struct item *borrowed, uint32_t value_bytes);
+
+/* --- classic.c, meta.c: run a request, write its reply at p, return the end --- */
+char *classic_run(struct batch *, const struct request *, char *p);
+char *meta_run(struct batch *, const struct request *, char *p);
+/* What to store, and the reply once it was tried. */
+void  classic_store_of(const struct batch *, const struct request *, struct cache_store *);
+char *classic_stored(const struct request *, enum cache_status, char *p);
+const char *meta_store_of(const struct batch *, const struct request *, struct meta_flags *, struct cache_store *);
+char *meta_stored(struct batch *, const struct request *, const struct meta_flags *, enum cache_status,
+                  const struct cache_view *, char *p);
+
+/* Every failed ms leaves nothing behind, whatever its mode. */
+void meta_drop(struct batch *, const struct key *);
+
+/* --- intake.c --- */
+/* Starts receiving the value of r; the first bytes come with intake_take. A refusal is replied and the block swallowed. */
+void   intake_begin(struct batch *, struct session *, const struct request *r);
+size_t intake_take(struct batch *, struct session *, const char *bytes, size_t n); /* how many it took */
+void   intake_finish(struct batch *, struct session *);                            /* all is there: store, reply */
+void   intake_abandon(struct cache_thread *, struct session *);
+static inline bool intake_whole(const struct intake *in) { return in->got == (size_t)in->request.value_bytes + 2; }
+
+/* --- text into a reply --- */
+static inline char *put_bytes(char *p, const char *text, size_t n) {
+    memcpy(p, text, n);
+    return p + n;
+}
+#define PUT(p, text) put_bytes((p), (text), sizeof(text) - 1)
+static inline char *put_text(char *p, const char *text) { return put_bytes(p, text, strlen(text)); }
+/* A key, 16 bytes at a time: keys lie in buffers with slack behind, replies have room. */
+static inline char *put_key(char *p, const struct key *key) {
+    for (size_t i = 0; i < key->len; i += 16) {
+        memcpy(p + i, key->ptr + i, 16);
+    }
+    return p + key->len;
+}
+
+static const char reply_too_large[] = "SERVER_ERROR object too large for cache\r\n";
+static const char reply_no_memory[] = "SERVER_ERROR out of memory storing object\r\n";
+static const char reply_bad_data[] = "CLIENT_ERROR bad data chunk\r\n";
+#endif

@@ -1,0 +1,163 @@
+/* The classic commands: one request against the cache, one reply. */
+#include "base/clock.h"
+#include "proto/number.h"
+#include "serve/batch.h"
+
+/* --- reading --- */
+
+static char *put_head(char *p, const struct request *r, uint32_t client_flags, uint32_t value_bytes, uint64_t cas) {
+    p = PUT(p, "VALUE ");
+    p = put_key(p, &r->key);
+    *p++ = ' ';
+    p = number_put(p, client_flags);
+    *p++ = ' ';
+    p = number_put(p, value_bytes);
+    if (r->verb == VERB_GETS || r->verb == VERB_GATS) {
+        *p++ = ' ';
+        p = number_put(p, cas);
+    }
+    return PUT(p, "\r\n");
+}
+
+static inline char *put_end(char *p, const struct request *r) { return r->flags & REQUEST_END ? PUT(p, "END\r\n") : p; }
+
+/* Large values, touches, and what the lock-free way leaves. */
+static char *fetch(struct batch *b, const struct request *r, char *p) {
+    bool touch = r->verb == VERB_GAT || r->verb == VERB_GATS;
+    struct cache_fetch want = {.want_value = true, .touch = touch};
+    if (touch) {
+        want.exptime_s = clock_expiry_s(r->exptime, cache_now_s(b->ct));
+    }
+    struct cache_view view = {0};
+    if (cache_fetch(b->ct, &r->key, &want, b->scratch, &view) != CACHE_OK) {
+        return put_end(p, r);
+    }
+    p = put_head(p, r, view.client_flags, view.value_bytes, view.cas);
+    if (!view.borrowed) {
+        p = put_bytes(p, b->scratch, view.value_bytes);
+    } else if (!batch_put_value(b, p, view.borrowed, view.value_bytes)) {
+        return NULL;
+    }
+    return put_end(PUT(p, "\r\n"), r);
+}
+
+static char *get(struct batch *b, const struct request *r, char *p) {
+    struct cache_reader reader;
+    for (;;) {
+        char *end = p;
+        enum cache_read how = cache_read_begin(b->ct, &r->key, &reader);
+        if (how == CACHE_READ_SLOW) {
+            return fetch(b, r, p);
+        }
+        if (how == CACHE_READ_COPY) {
+            end = put_head(p, r, reader.client_flags, reader.value_bytes, reader.cas);
+            cache_read_copy(&reader, end);
+            end = PUT(end + reader.value_bytes, "\r\n");
+        }
+        if (cache_read_end(b->ct, &reader, true)) {
+            return put_end(end, r);
+        }
+    }
+}
+
+/* --- storing --- */
+
+void classic_store_of(const struct batch *b, const struct request *r, struct cache_store *store) {
+    static const enum cache_mode modes[] = {
+        [VERB_SET] = CACHE_SET,       [VERB_ADD] = CACHE_ADD,         [VERB_REPLACE] = CACHE_REPLACE,
+        [VERB_APPEND] = CACHE_APPEND, [VERB_PREPEND] = CACHE_PREPEND, [VERB_CAS] = CACHE_SET,
+    };
+    bool cas = r->verb == VERB_CAS;
+    *store = (struct cache_store){
+        .mode = modes[r->verb],
+        .value = r->value,
+        .value_bytes = r->value_bytes,
+        .client_flags = r->client_flags,
+        .exptime_s = clock_expiry_s(r->exptime, cache_now_s(b->ct)),
+        .compare = cas,
+        .compare_cas = r->number,
+        .classic_cas = cas,
+    };
+}
+
+char *classic_stored(const struct request *r, enum cache_status status, char *p) {
+    if (r->flags & REQUEST_NOREPLY) {
+        return p;
+    }
+    switch (status) {
+    case CACHE_OK:
+        return PUT(p, "STORED\r\n");
+    case CACHE_MISS:
+        return PUT(p, "NOT_FOUND\r\n");
+    case CACHE_EXISTS:
+        return PUT(p, "EXISTS\r\n");
+    case CACHE_TOO_LARGE:
+        return PUT(p, reply_too_large);
+    case CACHE_NO_MEMORY:
+        return PUT(p, reply_no_memory);
+    case CACHE_NOT_STORED:
+    case CACHE_NOT_A_NUMBER:
+        break;
+    }
+    return PUT(p, "NOT_STORED\r\n");
+}
+
+static char *store(struct batch *b, const struct request *r, char *p) {
+    if (r->flags & REQUEST_BAD_DATA) {
+        return r->flags & REQUEST_NOREPLY ? p : PUT(p, reply_bad_data);
+    }
+    struct cache_store what;
+    classic_store_of(b, r, &what);
+    return classic_stored(r, cache_store(b->ct, &r->key, &what, NULL), p);
+}
+
+/* --- changing --- */
+
+static char *arith(struct batch *b, const struct request *r, char *p) {
+    struct cache_arith what = {.decrement = r->verb == VERB_DECR, .delta = r->number};
+    uint64_t number = 0;
+    struct cache_view view = {0};
+    switch (cache_arith(b->ct, &r->key, &what, &number, &view)) {
+    case CACHE_OK:
+        return PUT(number_put(p, number), "\r\n");
+    case CACHE_NOT_A_NUMBER:
+        return PUT(p, "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n");
+    case CACHE_TOO_LARGE:
+    case CACHE_NO_MEMORY:
+        return PUT(p, "SERVER_ERROR out of memory\r\n");
+    case CACHE_MISS:
+    case CACHE_EXISTS:
+    case CACHE_NOT_STORED:
+        break;
+    }
+    return PUT(p, "NOT_FOUND\r\n");
+}
+
+/* Commands that answer one line, which noreply takes away. */
+static char *change(struct batch *b, const struct request *r, char *p) {
+    static const struct cache_delete plainly;
+    switch (r->verb) {
+    case VERB_DELETE:
+        return cache_delete(b->ct, &r->key, &plainly) == CACHE_OK ? PUT(p, "DELETED\r\n") : PUT(p, "NOT_FOUND\r\n");
+    case VERB_TOUCH:
+        return cache_touch(b->ct, &r->key, clock_expiry_s(r->exptime, cache_now_s(b->ct))) == CACHE_OK
+                   ? PUT(p, "TOUCHED\r\n")
+                   : PUT(p, "NOT_FOUND\r\n");
+    default:
+        return arith(b, r, p);
+    }
+}
+
+char *classic_run(struct batch *b, const struct request *r, char *p) {
+    if (r->verb <= VERB_GETS) {
+        return get(b, r, p);
+    }
+    if (r->verb <= VERB_GATS) {
+        return fetch(b, r, p);
+    }
+    if (r->verb <= VERB_CAS) {
+        return store(b, r, p);
+    }
+    char *end = change(b, r, p);
+    return r->flags & REQUEST_NOREPLY ? p : end;
+}

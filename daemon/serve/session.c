@@ -1,0 +1,64 @@
+/* A connection's protocol state between turns. Its work is done by the batch it is added to. */
+#include <stdlib.h>
+
+#include "serve/batch.h"
+
+struct session *session_create(struct server *server, struct conn_record *record) {
+    struct session *s = calloc(1, sizeof *s);
+    if (s) {
+        s->server = server;
+        s->record = record;
+    }
+    return s;
+}
+
+void session_destroy(struct session **taken, struct batch *b) {
+    struct session *s = *taken;
+    *taken = NULL;
+    if (!s) {
+        return;
+    }
+    if (s->intake) {
+        intake_abandon(b->ct, s);
+    }
+    if (s->turn == b->turn && s->slot < b->slot_count && b->slots[s->slot].session == s) {
+        b->slots[s->slot].session = NULL;
+    }
+    free(s);
+}
+
+enum session_need session_need(const struct session *s) { return (enum session_need)s->need; }
+
+int session_value_iov(struct session *s, struct batch *b, struct iovec *iov, int max) {
+    if (s->swallow_bytes > 0) {
+        iov[0] = (struct iovec){b->bin, s->swallow_bytes < BIN_BYTES ? (size_t)s->swallow_bytes : BIN_BYTES};
+        return 1;
+    }
+    struct intake *in = s->intake;
+    if (!in) {
+        return 0;
+    }
+    int n = 0;
+    size_t value_bytes = in->request.value_bytes, reached = in->got;
+    if (reached < value_bytes) {
+        n = cache_draft_iov(b->ct, in->draft, reached, iov, max);
+        for (int i = 0; i < n; i++) {
+            reached += iov[i].iov_len;
+        }
+    }
+    if (reached >= value_bytes && n < max) {
+        size_t have = reached - value_bytes;
+        iov[n++] = (struct iovec){in->line_end + have, 2 - have};
+    }
+    return n;
+}
+
+void session_value_got(struct session *s, size_t n) {
+    if (s->swallow_bytes > 0) {
+        s->swallow_bytes -= n;
+        s->need = s->swallow_bytes ? SESSION_NEED_VALUE : SESSION_NEED_BYTES;
+    } else if (s->intake) {
+        s->intake->got += n;
+        s->need = intake_whole(s->intake) ? SESSION_NEED_TURN : SESSION_NEED_VALUE;
+    }
+}
