@@ -110,7 +110,7 @@ describe("scripts/demo", function()
       until what() or socket.gettime() > deadline
       assert.is_true(what(), screen)
     end
-    wait_for(function() return screen:match("^slatetop") ~= nil end)
+    wait_for(function() return screen:match("^ *slatetop +127%.0%.0%.1:") ~= nil end)
     run(tmux .. "send-keys q")
     local status
     wait_for(function()
