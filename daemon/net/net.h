@@ -23,7 +23,7 @@ struct net_config {
     unsigned    unix_mode;      /* permissions of the socket, 0700 for its owner alone */
     int         backlog;
     unsigned    worker_count;   /* 1..SERVER_WORKERS_MAX */
-    uint32_t    conns_max;      /* connections at once, the listeners counted */
+    uint32_t    conns_max;      /* client connections at once */
     bool        conns_max_fast; /* beyond that: answer and close; false: leave them waiting in the backlog */
     uint32_t    idle_timeout_s; /* close connections idle for so long; 0: never */
     const char *port_file;      /* write "TCP INET: port" lines here (MEMCACHED_PORT_FILENAME); NULL: no */
@@ -48,7 +48,4 @@ void net_stop(struct net *, bool graceful);
 
 /* After net_stop. Removes the UNIX socket it made. */
 void net_destroy(struct net **);
-
-/* Seconds without activity after which connections are closed; 0: never. May change while it runs. */
-void net_set_idle_timeout(struct net *, uint32_t idle_timeout_s);
 #endif

@@ -1,0 +1,319 @@
+#include "net/conn.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/sanitize.h"
+#include "net/buffer.h"
+#include "net/worker.h"
+
+enum {
+    SEND_PIECES = 128, /* iovecs a call */
+    VALUE_PIECES = 64,
+};
+
+static void set_state(struct conn *c, const char *state) {
+    atomic_store_explicit(&c->record.state, state, memory_order_relaxed);
+}
+
+static void on_event(evutil_socket_t fd, short what, void *arg) {
+    struct conn *c = arg;
+    (void)fd;
+    c->readable = c->readable || what & EV_READ;
+    c->writable = c->writable || what & EV_WRITE;
+    worker_ready(c->worker, c);
+}
+
+/* Waits for this from now on, instead of what it waited for. */
+static void wait_for(struct conn *c, short what) {
+    event_del(&c->event);
+    event_assign(&c->event, c->worker->base, c->record.fd, (short)(what | EV_PERSIST), on_event, c);
+    if (event_add(&c->event, NULL) != 0) {
+        c->gone = true;
+    }
+}
+
+bool conn_open(struct conn *c, struct worker *w) {
+    c->worker = w;
+    c->session = session_create(w->server, &c->record);
+    if (c->session == NULL || event_assign(&c->event, w->base, c->record.fd, EV_READ | EV_PERSIST, on_event, c) != 0 ||
+        event_add(&c->event, NULL) != 0) {
+        return false;
+    }
+    set_state(c, "conn_read");
+    return true;
+}
+
+void conn_close(struct conn *c) {
+    struct worker *w = c->worker;
+    if (event_initialized(&c->event)) {
+        event_del(&c->event);
+    }
+    output_destroy(&c->pending);
+    session_destroy(&c->session, w->batch);
+    if (c->kept != NULL) {
+        buffers_give(&w->buffers, c->kept);
+    }
+    if (c->link != NULL) {
+        *c->link = c->next;
+        if (c->next != NULL) {
+            c->next->link = c->link;
+        }
+    }
+    conn_registry_remove(&w->server->registry, &c->record);
+    close(c->record.fd);
+    atomic_fetch_sub_explicit(&w->server->conns.current, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&w->server->conns.structures, 1, memory_order_relaxed);
+    free(c);
+}
+
+bool conn_idle(const struct conn *c) {
+    return c->kept == NULL && c->pending == NULL && session_need(c->session) == SESSION_NEED_BYTES;
+}
+
+/* --- receiving --- */
+
+/* Counts what a receive returned. False: nothing came; then the connection may be gone. */
+static bool received(struct conn *c, ssize_t got) {
+    if (got > 0) {
+        c->worker->received_bytes += (size_t)got;
+        return true;
+    }
+    if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
+        c->gone = true;
+    }
+    return false;
+}
+
+/* A line longer than a slice holds: receives behind what it has brought so far. The buffer doubles, so that a line costs its length in copies. */
+static void receive_long(struct conn *c) {
+    struct buffers *b = &c->worker->buffers;
+    struct kept *k = c->kept;
+    bool more = c->readable && !c->resume;
+    if (more && k->bytes_max - k->n < BUFFER_RECEIVE_BYTES / 2) {
+        struct kept *larger = buffers_take(b, k->bytes_max * 2 + BUFFER_RECEIVE_BYTES);
+        if (larger == NULL) {
+            c->gone = true;
+            return;
+        }
+        memcpy(larger->bytes, k->bytes, k->n);
+        larger->n = k->n;
+        buffers_give(b, k);
+        c->kept = k = larger;
+    }
+    if (more) {
+        ssize_t got = recv(c->record.fd, k->bytes + k->n, k->bytes_max - k->n, 0);
+        if (received(c, got)) {
+            k->n += (size_t)got;
+        }
+    }
+    c->bytes = k->bytes;
+    c->n = k->n;
+}
+
+/* Puts the bytes kept from before, and behind them what a receive brings, into a slice of the region. While there is work
+ * left from before, nothing more is received: what a connection may have waiting stays bounded. */
+static void receive_slice(struct conn *c) {
+    struct buffers *b = &c->worker->buffers;
+    char *slice = buffers_slice(b);
+    c->bytes = slice;
+    c->n = 0;
+    if (c->kept != NULL) {
+        memcpy(slice, c->kept->bytes, c->kept->n);
+        c->n = c->kept->n;
+        buffers_give(b, c->kept);
+        c->kept = NULL;
+    }
+    if (c->readable && !c->resume) {
+        ssize_t got = recv(c->record.fd, slice + c->n, BUFFER_RECEIVE_BYTES, 0);
+        if (received(c, got)) {
+            c->n += (size_t)got;
+        }
+    }
+    buffers_trim(b, c->n);
+}
+
+/* Receives a value into its chunks, and what the client sent behind it into a slice, in one call. */
+static void receive_value(struct conn *c) {
+    struct worker *w = c->worker;
+    char *slice = buffers_slice(&w->buffers);
+    struct iovec iov[VALUE_PIECES + 1];
+    int pieces = session_value_iov(c->session, w->batch, iov, VALUE_PIECES);
+    size_t wanted = 0;
+    for (int i = 0; i < pieces; i++) {
+        wanted += iov[i].iov_len;
+    }
+    if (pieces < VALUE_PIECES) { /* these are all: the slice comes right behind the value */
+        iov[pieces++] = (struct iovec){.iov_base = slice, .iov_len = BUFFER_RECEIVE_BYTES};
+    }
+    sanitize_ignore_writes_begin();
+    ssize_t got = readv(c->record.fd, iov, pieces);
+    sanitize_ignore_writes_end();
+    c->bytes = slice;
+    c->n = 0;
+    if (received(c, got)) {
+        size_t of_value = (size_t)got < wanted ? (size_t)got : wanted;
+        session_value_got(c->session, of_value);
+        c->n = (size_t)got - of_value;
+    }
+    buffers_trim(&w->buffers, c->n);
+}
+
+/* Hands bytes that were received with a value's command line to the value. Returns how many it took. */
+static size_t feed_value(struct conn *c, const char *bytes, size_t n) {
+    size_t fed = 0;
+    struct iovec piece;
+    while (fed < n && session_need(c->session) == SESSION_NEED_VALUE &&
+           session_value_iov(c->session, c->worker->batch, &piece, 1) == 1) {
+        size_t step = piece.iov_len < n - fed ? piece.iov_len : n - fed;
+        sanitize_ignore_writes_begin();
+        memcpy(piece.iov_base, bytes + fed, step);
+        sanitize_ignore_writes_end();
+        session_value_got(c->session, step);
+        fed += step;
+    }
+    return fed;
+}
+
+/* --- sending --- */
+
+/* Sends as much as the socket takes. True: all of it. Sets `gone` when the client is. */
+static bool send_output(struct conn *c, struct output *out) {
+    struct iovec iov[SEND_PIECES];
+    for (size_t left = output_bytes(out); left > 0; left = output_bytes(out)) {
+        int pieces = output_iov(out, iov, SEND_PIECES);
+        size_t offered = 0;
+        for (int i = 0; i < pieces; i++) {
+            offered += iov[i].iov_len;
+        }
+        struct msghdr message = {.msg_iov = iov, .msg_iovlen = (size_t)pieces};
+        int flags = MSG_NOSIGNAL | (offered < left ? MSG_MORE : 0);
+        ssize_t sent = pieces == 1 ? send(c->record.fd, iov[0].iov_base, iov[0].iov_len, flags)
+                                   : sendmsg(c->record.fd, &message, flags);
+        if (sent < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            c->gone = errno != EAGAIN && errno != EWOULDBLOCK;
+            return false;
+        }
+        c->worker->sent_bytes += (size_t)sent;
+        output_sent(out, (size_t)sent);
+        if ((size_t)sent < offered) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The socket takes bytes again. */
+static void send_pending(struct conn *c) {
+    if (send_output(c, c->pending)) {
+        output_destroy(&c->pending);
+        c->gone = c->close_after;
+        c->resume = true;
+        set_state(c, "conn_read");
+        wait_for(c, EV_READ);
+    }
+}
+
+/* --- a turn --- */
+
+void conn_gather(struct conn *c) {
+    struct worker *w = c->worker;
+    c->bytes = NULL;
+    c->n = 0;
+    atomic_store_explicit(&c->record.last_cmd_s, cache_now_s(w->cache_thread), memory_order_relaxed);
+    if (c->pending != NULL) {
+        if (c->writable) {
+            send_pending(c);
+        }
+        c->writable = false;
+        if (c->pending != NULL || c->gone) {
+            return;
+        }
+    }
+    if (c->kept != NULL && c->kept->n > BUFFER_KEPT_BYTES) {
+        receive_long(c);
+    } else if (c->readable && session_need(c->session) == SESSION_NEED_VALUE) {
+        receive_value(c);
+    } else {
+        receive_slice(c);
+    }
+    c->readable = c->resume = false;
+    if (!c->gone) {
+        set_state(c, "conn_parse_cmd");
+        size_t used = batch_add(w->batch, c->session, c->bytes, c->n);
+        c->bytes += used;
+        c->n -= used;
+    }
+}
+
+/* Keeps the turn's unused bytes until the next. */
+static void keep_rest(struct conn *c) {
+    struct kept *k = c->kept; /* a long line's buffer, in which the rest already lies */
+    if (c->n == 0) {
+        if (k != NULL) {
+            buffers_give(&c->worker->buffers, k);
+            c->kept = NULL;
+        }
+        return;
+    }
+    if (k == NULL) {
+        c->kept = k = buffers_take(&c->worker->buffers, c->n);
+        if (k == NULL) {
+            c->gone = true;
+            return;
+        }
+    }
+    memmove(k->bytes, c->bytes, c->n);
+    k->n = c->n;
+}
+
+static void send_replies(struct conn *c) {
+    struct output *out = batch_output(c->worker->batch, c->session);
+    if (out != NULL && !send_output(c, out) && !c->gone) {
+        c->pending = output_keep(out);
+        c->gone = c->pending == NULL;
+    }
+}
+
+void conn_answer(struct conn *c) {
+    struct worker *w = c->worker;
+    if (c->gone || c->pending != NULL) {
+        return;
+    }
+    send_replies(c);
+    enum session_need need = session_need(c->session);
+    if (need == SESSION_NEED_VALUE && c->n > 0) {
+        size_t fed = feed_value(c, c->bytes, c->n);
+        c->bytes += fed;
+        c->n -= fed;
+        need = session_need(c->session);
+        c->resume = need != SESSION_NEED_VALUE; /* complete: its store is due */
+    }
+    keep_rest(c);
+    if (need == SESSION_NEED_TURN) {
+        c->resume = true;
+        counter_add(&w->counters->conn_yields, 1);
+    }
+    c->close_after = need == SESSION_CLOSE;
+    if (c->gone) {
+        return;
+    }
+    if (c->pending != NULL) {
+        set_state(c, "conn_mwrite");
+        wait_for(c, EV_WRITE);
+        return;
+    }
+    set_state(c, need == SESSION_NEED_VALUE ? "conn_nread" : "conn_read");
+    c->gone = c->close_after;
+    if (c->resume) {
+        worker_ready(w, c);
+    }
+}

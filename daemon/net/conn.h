@@ -1,0 +1,46 @@
+/* A connection: a socket, its session, and the bytes between them that are not finished. Belongs to one worker.
+ *
+ *     conn_gather   receives once and parses into the worker's batch        (many connections)
+ *     batch_run     runs all of it
+ *     conn_answer   sends once, keeps what is unfinished, says what is next (the same connections)
+ *
+ * All of it happens inside one cache turn. */
+#ifndef SLATE_NET_CONN_H
+#define SLATE_NET_CONN_H
+#include <event2/event_struct.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "serve/session.h"
+
+struct worker;
+
+struct conn {
+    struct conn_record record; /* fd, addresses, state */
+    struct worker  *worker;
+    struct session *session;
+    struct output  *pending;   /* replies the socket would not take */
+    struct kept    *kept;      /* received bytes that are not used yet (net/buffer.h) */
+    struct conn    *ready_next;
+    struct conn    *next, **link; /* the worker's list of all */
+    struct event    event;     /* reads; or, while `pending`, writes */
+    char           *bytes;     /* of this turn, `n` of them */
+    size_t          n;
+    bool ready;     /* on the worker's ready list */
+    bool readable, writable; /* what the event said */
+    bool resume;    /* there is work without new bytes */
+    bool close_after; /* hang up once `pending` is sent */
+    bool gone;      /* hang up at the end of the turn */
+};
+
+/* Takes over the socket: a session, an event, a place in the worker's list. False: out of memory. */
+bool conn_open(struct conn *, struct worker *);
+/* Closes the socket and frees the connection with everything it still holds. Inside a cache turn. */
+void conn_close(struct conn *taken);
+
+void conn_gather(struct conn *);
+void conn_answer(struct conn *);
+
+/* Nothing half done: no bytes kept, no value half read, no reply unsent. */
+bool conn_idle(const struct conn *);
+#endif

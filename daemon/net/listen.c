@@ -1,0 +1,203 @@
+#include "net/listen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "net/address.h"
+
+enum { SOCKET_FLAGS = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
+
+/* Consumes the socket. */
+static int add_listener(int fd, const char *path, struct listener **list) {
+    struct sockaddr_storage bound;
+    socklen_t bound_bytes = sizeof bound;
+    struct listener *l = calloc(1, sizeof *l);
+    if (l == NULL || getsockname(fd, (struct sockaddr *)&bound, &bound_bytes) != 0) {
+        int saved = errno;
+        free(l);
+        close(fd);
+        errno = saved;
+        return -1;
+    }
+    l->record.fd = fd;
+    address_show((struct sockaddr *)&bound, path, l->record.addr, sizeof l->record.addr);
+    atomic_store_explicit(&l->record.state, "conn_listening", memory_order_relaxed);
+    l->next = *list;
+    *list = l;
+    return 0;
+}
+
+static int fail_closed(int fd) {
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    return -1;
+}
+
+static bool already_bound(const struct listener *list, const struct sockaddr *sa) {
+    char text[128];
+    address_show(sa, "", text, sizeof text);
+    for (; list != NULL; list = list->next) {
+        if (strcmp(list->record.addr, text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int open_tcp(const struct addrinfo *ai, int backlog, struct listener **list) {
+    int on = 1;
+    if (already_bound(*list, ai->ai_addr)) {
+        return 0;
+    }
+    int fd = socket(ai->ai_family, SOCKET_FLAGS, ai->ai_protocol);
+    if (fd < 0) {
+        return -1;
+    }
+    /* Accepted sockets inherit keep-alive and no-delay, which saves two calls a connection. */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (ai->ai_family == AF_INET6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    }
+    if (bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, backlog) != 0) {
+        return fail_closed(fd);
+    }
+    return add_listener(fd, "", list);
+}
+
+int listen_tcp(const char *host, int port, int backlog, struct listener **list) {
+    struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    char service[12];
+    snprintf(service, sizeof service, "%d", port < 0 ? 0 : port);
+    int error = getaddrinfo(host[0] != '\0' ? host : NULL, service, &hints, &found);
+    if (error != 0) {
+        log_error("cannot listen on %s: %s", host, gai_strerror(error));
+        errno = EADDRNOTAVAIL;
+        return -1;
+    }
+    unsigned opened = 0;
+    int why = EADDRNOTAVAIL;
+    bool failed = false;
+    for (const struct addrinfo *ai = found; ai != NULL && !failed; ai = ai->ai_next) {
+        if (open_tcp(ai, backlog, list) == 0) {
+            opened++;
+        } else {
+            why = errno;
+            /* A machine without IPv6 still resolves names to it: only what makes any other address fail too counts. */
+            failed = errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT && errno != EINVAL;
+        }
+    }
+    freeaddrinfo(found);
+    if (failed || opened == 0) {
+        log_error("cannot listen on %s port %d: %s", host[0] != '\0' ? host : "any address", port < 0 ? 0 : port, strerror(why));
+        errno = why;
+        return -1;
+    }
+    return 0;
+}
+
+/* Whether a server answers on this socket: then its file is not ours to replace. */
+static bool socket_alive(const struct sockaddr_un *at) {
+    int fd = socket(AF_UNIX, SOCKET_FLAGS, 0);
+    if (fd < 0) {
+        return true;
+    }
+    bool alive = connect(fd, (const struct sockaddr *)at, sizeof *at) == 0 || errno != ECONNREFUSED;
+    close(fd);
+    return alive;
+}
+
+static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog, struct listener **list) {
+    struct stat existing;
+    if (lstat(at->sun_path, &existing) == 0) {
+        if (!S_ISSOCK(existing.st_mode) || socket_alive(at)) {
+            errno = EADDRINUSE;
+            return -1;
+        }
+        unlink(at->sun_path);
+    }
+    int fd = socket(AF_UNIX, SOCKET_FLAGS, 0);
+    if (fd < 0) {
+        return -1;
+    }
+    mode_t mask = umask(~mode & 0777);
+    int bound = bind(fd, (const struct sockaddr *)at, sizeof *at);
+    umask(mask);
+    if (bound != 0 || listen(fd, backlog) != 0) {
+        return fail_closed(fd);
+    }
+    return add_listener(fd, at->sun_path, list);
+}
+
+int listen_unix(const char *path, unsigned mode, int backlog, struct listener **list) {
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    if (strlen(path) >= sizeof at.sun_path) {
+        log_error("cannot listen on %s: the path of a UNIX socket has at most %zu bytes", path, sizeof at.sun_path - 1);
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    strcpy(at.sun_path, path);
+    if (open_unix(&at, mode, backlog, list) != 0) {
+        log_error("cannot listen on %s: %s", path, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+static struct sockaddr_storage name_of(const struct listener *l) {
+    struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
+    socklen_t n = sizeof ss;
+    getsockname(l->record.fd, (struct sockaddr *)&ss, &n);
+    return ss;
+}
+
+int listener_port(const struct listener *l) {
+    struct sockaddr_storage ss = name_of(l);
+    switch (ss.ss_family) {
+    case AF_INET: return ntohs(((const struct sockaddr_in *)(const void *)&ss)->sin_port);
+    case AF_INET6: return ntohs(((const struct sockaddr_in6 *)(const void *)&ss)->sin6_port);
+    default: return 0;
+    }
+}
+
+bool listener_is_v6(const struct listener *l) { return name_of(l).ss_family == AF_INET6; }
+
+int listen_write_ports(const struct listener *list, const char *path) {
+    char draft[4096];
+    if (snprintf(draft, sizeof draft, "%s.lck", path) >= (int)sizeof draft) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    FILE *f = fopen(draft, "we");
+    if (f == NULL) {
+        return -1;
+    }
+    for (; list != NULL; list = list->next) {
+        if (listener_port(list) != 0) {
+            fprintf(f, "TCP %s: %d\n", listener_is_v6(list) ? "INET6" : "INET", listener_port(list));
+        }
+    }
+    bool bad = ferror(f) != 0;
+    bad = fclose(f) != 0 || bad;
+    if (bad || rename(draft, path) != 0) {
+        int saved = errno;
+        unlink(draft);
+        errno = saved;
+        return -1;
+    }
+    return 0;
+}

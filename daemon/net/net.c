@@ -1,0 +1,367 @@
+#include "net/net.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/address.h"
+#include "net/conn.h"
+#include "net/listen.h"
+#include "net/worker.h"
+
+enum {
+    ACCEPTS_AT_ONCE = 64,        /* a listener, before others have their turn */
+    RETRY_ACCEPT_US = 10 * 1000, /* while there are too many connections */
+};
+
+struct net {
+    struct server    *server;
+    struct net_config config;
+    struct listener  *listeners;
+    struct event     *accept_events; /* one a listener */
+    unsigned          listener_count;
+    struct event_base *base;
+    struct event      wake_event, retry_timer;
+    int               wake_fd;
+    bool              stopped, disabled; /* disabled: not accepting for now */
+    uint64_t          disabled_since_us;
+    char             *socket_path; /* to be removed */
+    unsigned          next_worker, worker_count; /* worker_count: initialised */
+    struct worker     workers[];
+};
+
+static void add(_Atomic uint64_t *n, uint64_t by) { atomic_fetch_add_explicit(n, by, memory_order_relaxed); }
+
+/* --- accepting --- */
+
+static bool at_limit(const struct net *net) {
+    return atomic_load_explicit(&net->server->conns.current, memory_order_relaxed) >= net->config.conns_max;
+}
+
+static void accept_disable(struct net *net) {
+    static const struct timeval retry = {.tv_usec = RETRY_ACCEPT_US};
+    if (net->disabled) {
+        return;
+    }
+    net->disabled = true;
+    net->disabled_since_us = clock_mono_us();
+    atomic_store_explicit(&net->server->conns.accepting, false, memory_order_relaxed);
+    add(&net->server->conns.listen_disabled_num, 1);
+    for (unsigned i = 0; i < net->listener_count; i++) {
+        event_del(&net->accept_events[i]);
+    }
+    event_add(&net->retry_timer, &retry);
+}
+
+/* The time is added while it passes, so that statistics show it before it ends. */
+static void account_disabled(struct net *net) {
+    uint64_t now_us = clock_mono_us();
+    add(&net->server->conns.listen_disabled_us, now_us - net->disabled_since_us);
+    net->disabled_since_us = now_us;
+}
+
+static void accept_enable(struct net *net) {
+    net->disabled = false;
+    atomic_store_explicit(&net->server->conns.accepting, true, memory_order_relaxed);
+    event_del(&net->retry_timer);
+    for (unsigned i = 0; i < net->listener_count; i++) {
+        event_add(&net->accept_events[i], NULL);
+    }
+}
+
+static void on_retry(evutil_socket_t fd, short what, void *arg) {
+    struct net *net = arg;
+    (void)fd;
+    (void)what;
+    account_disabled(net);
+    if (!at_limit(net)) {
+        accept_enable(net);
+    }
+}
+
+static void reject(struct net *net, int fd) {
+    static const char answer[] = "ERROR Too many open connections\r\n";
+    add(&net->server->conns.rejected, 1);
+    if (send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+        log_debug("cannot tell a client that there are too many connections: %s", strerror(errno));
+    }
+    close(fd);
+}
+
+static void dispatch(struct net *net, const struct listener *l, int fd, const struct sockaddr *peer) {
+    struct conn *c = calloc(1, sizeof *c);
+    if (c == NULL) {
+        log_warn("out of memory for a connection");
+        close(fd);
+        return;
+    }
+    c->record.fd = fd;
+    address_show(peer, l->record.addr + strlen("unix:"), c->record.addr, sizeof c->record.addr);
+    memcpy(c->record.listen_addr, l->record.addr, sizeof c->record.listen_addr);
+    atomic_store_explicit(&c->record.state, "conn_new_cmd", memory_order_relaxed);
+    atomic_store_explicit(&c->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
+    add(&net->server->conns.current, 1);
+    add(&net->server->conns.total, 1);
+    add(&net->server->conns.structures, 1);
+    conn_registry_add(&net->server->registry, &c->record);
+    worker_adopt(&net->workers[net->next_worker], c);
+    net->next_worker = (net->next_worker + 1) % net->worker_count;
+}
+
+/* False: no more for now. */
+static bool accept_one(struct net *net, const struct listener *l) {
+    struct sockaddr_storage peer = {.ss_family = AF_UNIX};
+    socklen_t peer_bytes = sizeof peer;
+    if (!net->config.conns_max_fast && at_limit(net)) {
+        accept_disable(net);
+        return false;
+    }
+    int fd = accept4(l->record.fd, (struct sockaddr *)&peer, &peer_bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (fd < 0) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+            log_warn("too many open connections: %s", strerror(errno));
+            accept_disable(net);
+        } else if (errno == EINTR || errno == ECONNABORTED) {
+            return true;
+        } else if (errno != EAGAIN && errno != EWOULDBLOCK) {
+            log_warn("cannot accept a connection: %s", strerror(errno));
+        }
+        return false;
+    }
+    if (at_limit(net)) {
+        reject(net, fd);
+    } else {
+        dispatch(net, l, fd, (struct sockaddr *)&peer);
+    }
+    return true;
+}
+
+static void on_accept(evutil_socket_t fd, short what, void *arg) {
+    struct net *net = arg;
+    (void)what;
+    for (const struct listener *l = net->listeners; l != NULL; l = l->next) {
+        if (l->record.fd == fd) {
+            for (int i = 0; i < ACCEPTS_AT_ONCE && accept_one(net, l); i++) {
+            }
+            return;
+        }
+    }
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *arg) {
+    struct net *net = arg;
+    uint64_t count;
+    (void)what;
+    if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN) {
+        log_warn("cannot read a wake-up: %s", strerror(errno));
+    }
+    if (atomic_load_explicit(&net->server->stop, memory_order_acquire) != SERVER_RUN) {
+        event_base_loopbreak(net->base);
+    }
+}
+
+/* --- starting --- */
+
+static int open_listeners(struct net *net) {
+    const struct net_config *cfg = &net->config;
+    const char *rest = cfg->listen != NULL && cfg->listen[0] != '\0' ? cfg->listen : "127.0.0.1";
+    struct address a;
+    char error[512];
+    int more;
+    if (cfg->unix_path != NULL) {
+        net->socket_path = strdup(cfg->unix_path);
+        int opened = net->socket_path == NULL
+                         ? -1
+                         : listen_unix(cfg->unix_path, cfg->unix_mode, cfg->backlog, &net->listeners);
+        if (opened != 0) { /* the file is not ours */
+            free(net->socket_path);
+            net->socket_path = NULL;
+        }
+        return opened;
+    }
+    while ((more = address_next(&rest, cfg->port, &a, error, sizeof error)) > 0) {
+        if (a.port != 0 && listen_tcp(a.host, a.port, cfg->backlog, &net->listeners) != 0) {
+            return -1;
+        }
+    }
+    if (more < 0) {
+        log_error("cannot listen: %s", error);
+        errno = EINVAL;
+        return -1;
+    }
+    if (cfg->port_file != NULL && listen_write_ports(net->listeners, cfg->port_file) != 0) {
+        log_error("cannot write the ports to %s: %s", cfg->port_file, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+static int prepare_events(struct net *net) {
+    for (struct listener *l = net->listeners; l != NULL; l = l->next) {
+        net->listener_count++;
+    }
+    net->base = event_base_new();
+    net->accept_events = calloc(net->listener_count + 1, sizeof *net->accept_events);
+    net->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (net->base == NULL || net->accept_events == NULL || net->wake_fd < 0) {
+        return -1;
+    }
+    unsigned i = 0;
+    for (struct listener *l = net->listeners; l != NULL; l = l->next, i++) {
+        event_assign(&net->accept_events[i], net->base, l->record.fd, EV_READ | EV_PERSIST, on_accept, net);
+        if (event_add(&net->accept_events[i], NULL) != 0) {
+            return -1;
+        }
+        conn_registry_add(&net->server->registry, &l->record);
+        atomic_store_explicit(&l->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
+        add(&net->server->conns.total, 1);
+        add(&net->server->conns.structures, 1);
+        log_info("listening on %s", l->record.addr);
+    }
+    event_assign(&net->retry_timer, net->base, -1, EV_PERSIST, on_retry, net);
+    event_assign(&net->wake_event, net->base, net->wake_fd, EV_READ | EV_PERSIST, on_wake, net);
+    return event_add(&net->wake_event, NULL);
+}
+
+static int start_workers(struct net *net) {
+    struct server *server = net->server;
+    for (unsigned i = 0; i < net->config.worker_count; i++) {
+        struct worker *w = &net->workers[i];
+        bool made = worker_init(w, server, net->config.idle_timeout_s);
+        net->worker_count = i + 1;
+        if (!made) {
+            return -1;
+        }
+        server->workers[i] = w->counters;
+    }
+    server->worker_count = net->worker_count;
+    for (unsigned i = 0; i < net->worker_count; i++) {
+        if (!worker_start(&net->workers[i])) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+struct net *net_start(struct server *server, const struct net_config *config) {
+    assert(config->worker_count >= 1 && config->worker_count <= SERVER_WORKERS_MAX);
+    struct net *net = calloc(1, sizeof *net + config->worker_count * sizeof net->workers[0]);
+    if (net == NULL) {
+        return NULL;
+    }
+    net->server = server;
+    net->config = *config;
+    net->wake_fd = -1;
+    if (open_listeners(net) != 0) {
+        goto fail;
+    }
+    if (prepare_events(net) != 0 || start_workers(net) != 0) {
+        log_error("cannot start the workers: %s", strerror(errno));
+        goto fail;
+    }
+    server->on_stop = net_wake;
+    server->on_stop_arg = net;
+    atomic_store_explicit(&server->conns.accepting, true, memory_order_relaxed);
+    return net;
+fail:;
+    int saved = errno;
+    net_destroy(&net);
+    errno = saved;
+    return NULL;
+}
+
+/* --- running and stopping --- */
+
+enum server_stop net_run(struct net *net) {
+    enum server_stop stop;
+    while ((stop = (enum server_stop)atomic_load_explicit(&net->server->stop, memory_order_acquire)) == SERVER_RUN) {
+        event_base_loop(net->base, 0);
+    }
+    return stop;
+}
+
+void net_wake(void *arg) {
+    struct net *net = arg;
+    uint64_t one = 1;
+    int saved = errno;
+    /* A full counter, the only way to fail, means that a wake-up is already due. */
+    ssize_t written = write(net->wake_fd, &one, sizeof one);
+    (void)written;
+    errno = saved;
+}
+
+static void close_listeners(struct net *net) {
+    if (net->accept_events != NULL && net->listener_count > 0) {
+        for (unsigned i = 0; i < net->listener_count; i++) {
+            if (event_initialized(&net->accept_events[i])) {
+                event_del(&net->accept_events[i]);
+            }
+        }
+    }
+    while (net->listeners != NULL) {
+        struct listener *l = net->listeners;
+        net->listeners = l->next;
+        if (l->record.link != NULL) {
+            conn_registry_remove(&net->server->registry, &l->record);
+            add(&net->server->conns.structures, (uint64_t)-1);
+        }
+        close(l->record.fd);
+        free(l);
+    }
+}
+
+void net_stop(struct net *net, bool graceful) {
+    if (net->stopped) {
+        return;
+    }
+    net->stopped = true;
+    atomic_store_explicit(&net->server->conns.accepting, false, memory_order_relaxed);
+    close_listeners(net);
+    for (unsigned i = 0; i < net->worker_count; i++) {
+        if (net->workers[i].started) {
+            worker_order(&net->workers[i], graceful ? WORKER_FINISH : WORKER_STOP);
+        }
+    }
+    for (unsigned i = 0; i < net->worker_count; i++) {
+        worker_join(&net->workers[i]);
+    }
+}
+
+void net_destroy(struct net **taken) {
+    struct net *net = *taken;
+    if (net == NULL) {
+        return;
+    }
+    *taken = NULL;
+    net_stop(net, false);
+    for (unsigned i = 0; i < net->worker_count; i++) {
+        net->server->workers[i] = NULL;
+        worker_fini(&net->workers[i]);
+    }
+    net->server->worker_count = 0;
+    if (net->server->on_stop_arg == net) {
+        net->server->on_stop = NULL;
+        net->server->on_stop_arg = NULL;
+    }
+    if (net->base != NULL) {
+        event_base_free(net->base);
+    }
+    if (net->wake_fd >= 0) {
+        close(net->wake_fd);
+    }
+    if (net->socket_path != NULL) {
+        unlink(net->socket_path);
+    }
+    free(net->socket_path);
+    free(net->accept_events);
+    free(net);
+}

@@ -1,0 +1,276 @@
+#include "net/worker.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/net.h"
+
+enum { FINISH_TICK_US = 20 * 1000 };
+
+void worker_ready(struct worker *w, struct conn *c) {
+    if (!c->ready) {
+        c->ready = true;
+        c->ready_next = NULL;
+        *w->ready_end = c;
+        w->ready_end = &c->ready_next;
+    }
+}
+
+static struct conn *ready_pop(struct worker *w) {
+    struct conn *c = w->ready_first;
+    w->ready_first = c->ready_next;
+    if (w->ready_first == NULL) {
+        w->ready_end = &w->ready_first;
+    }
+    c->ready = false;
+    return c;
+}
+
+/* Outside a turn: closing a connection may give a half-read value's memory back. */
+static void close_between_turns(struct conn *c) {
+    struct worker *w = c->worker;
+    if (c->ready) { /* it is somewhere on the list: let its turn close it */
+        c->gone = true;
+        return;
+    }
+    cache_turn_begin(w->cache_thread);
+    conn_close(c);
+    cache_turn_end(w->cache_thread);
+}
+
+/* --- events --- */
+
+static void take_inbox(struct worker *w) {
+    lock_take(&w->inbox_lock);
+    struct conn *c = w->inbox;
+    w->inbox = NULL;
+    lock_release(&w->inbox_lock);
+    while (c != NULL) {
+        struct conn *next = c->ready_next;
+        c->next = w->conns;
+        c->link = &w->conns;
+        if (w->conns != NULL) {
+            w->conns->link = &c->next;
+        }
+        w->conns = c;
+        if (!conn_open(c, w)) {
+            log_warn("out of memory for a connection");
+            close_between_turns(c);
+        }
+        c = next;
+    }
+}
+
+static void on_wake(evutil_socket_t fd, short what, void *arg) {
+    struct worker *w = arg;
+    uint64_t count;
+    (void)what;
+    if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN) {
+        log_warn("worker: cannot read its wake-up: %s", strerror(errno));
+    }
+    take_inbox(w);
+}
+
+/* Closes connections that have been idle for too long. A client that never reads its replies is idle too. */
+static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
+    struct worker *w = arg;
+    uint32_t now_s = clock_now_s();
+    (void)fd;
+    (void)what;
+    for (struct conn *c = w->conns, *next; c != NULL; c = next) {
+        next = c->next;
+        uint32_t last_s = atomic_load_explicit(&c->record.last_cmd_s, memory_order_relaxed);
+        if (!c->ready && now_s > last_s && now_s - last_s > w->idle_timeout_s) {
+            counter_add(&w->counters->idle_kicks, 1);
+            close_between_turns(c);
+        }
+    }
+}
+
+/* --- the loop --- */
+
+/* Stopping gracefully: a connection is done when it has nothing unfinished and its socket is empty. */
+static void finish_conn(struct worker *w, struct conn *c) {
+    int waiting = 0;
+    if (ioctl(c->record.fd, FIONREAD, &waiting) != 0 || waiting == 0) {
+        c->gone = c->gone || conn_idle(c);
+    } else if (c->pending == NULL) {
+        c->readable = true;
+        worker_ready(w, c);
+    }
+}
+
+static void count_turn(struct worker *w) {
+    if (w->received_bytes != 0) {
+        counter_add(&w->counters->bytes_read, w->received_bytes);
+        w->received_bytes = 0;
+    }
+    if (w->sent_bytes != 0) {
+        counter_add(&w->counters->bytes_written, w->sent_bytes);
+        w->sent_bytes = 0;
+    }
+}
+
+static void worker_turn(struct worker *w) {
+    struct conn *turn[WORKER_TURN_CONNS];
+    unsigned n = 0;
+    cache_turn_begin(w->cache_thread);
+    batch_begin(w->batch);
+    while (w->ready_first != NULL && n < WORKER_TURN_CONNS && buffers_have_slice(&w->buffers) && !batch_full(w->batch)) {
+        struct conn *c = ready_pop(w);
+        turn[n++] = c;
+        if (!c->gone) {
+            conn_gather(c);
+        }
+    }
+    batch_run(w->batch);
+    for (unsigned i = 0; i < n; i++) {
+        conn_answer(turn[i]);
+        if (w->finishing) {
+            finish_conn(w, turn[i]);
+        }
+        if (turn[i]->gone && !turn[i]->ready) {
+            conn_close(turn[i]);
+        }
+    }
+    buffers_turn_end(&w->buffers);
+    cache_turn_end(w->cache_thread);
+    count_turn(w);
+}
+
+static void finish_begin(struct worker *w) {
+    static const struct timeval tick = {.tv_usec = FINISH_TICK_US};
+    w->finishing = true;
+    w->finish_by_us = clock_mono_us() + (uint64_t)NET_GRACE_S * 1000000;
+    event_add(&w->idle_timer, &tick);
+    for (struct conn *c = w->conns; c != NULL; c = c->next) {
+        c->readable = c->pending == NULL;
+        worker_ready(w, c);
+    }
+}
+
+/* Whether to go on. */
+static bool obey(struct worker *w) {
+    switch ((enum worker_order)atomic_load_explicit(&w->order, memory_order_acquire)) {
+    case WORKER_RUN: return true;
+    case WORKER_STOP: return false;
+    case WORKER_FINISH: break;
+    }
+    if (!w->finishing) {
+        finish_begin(w);
+    }
+    return w->conns != NULL && clock_mono_us() < w->finish_by_us;
+}
+
+static void *worker_main(void *arg) {
+    struct worker *w = arg;
+    while (obey(w)) {
+        event_base_loop(w->base, w->ready_first != NULL ? EVLOOP_NONBLOCK : EVLOOP_ONCE);
+        if (w->ready_first != NULL) {
+            worker_turn(w);
+        }
+    }
+    return NULL;
+}
+
+/* --- life --- */
+
+bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_s) {
+    *w = (struct worker){.server = server, .idle_timeout_s = idle_timeout_s, .wake_fd = -1};
+    w->ready_end = &w->ready_first;
+    lock_init(&w->inbox_lock);
+    struct event_config *ec = event_config_new();
+    if (ec != NULL) {
+        event_config_set_flag(ec, EVENT_BASE_FLAG_NOLOCK); /* each base has one thread */
+        w->base = event_base_new_with_config(ec);
+        event_config_free(ec);
+    }
+    w->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    w->counters = aligned_alloc(64, (sizeof *w->counters + 63) / 64 * 64);
+    w->cache_thread = cache_thread_create(server->cache);
+    if (w->base == NULL || w->wake_fd < 0 || w->counters == NULL || w->cache_thread == NULL ||
+        !buffers_init(&w->buffers, &server->conns)) {
+        return false;
+    }
+    memset(w->counters, 0, sizeof *w->counters);
+    w->batch = batch_create(server, w->cache_thread, w->counters);
+    event_assign(&w->wake_event, w->base, w->wake_fd, EV_READ | EV_PERSIST, on_wake, w);
+    event_assign(&w->idle_timer, w->base, -1, EV_PERSIST, on_idle_timer, w);
+    if (w->batch == NULL || event_add(&w->wake_event, NULL) != 0) {
+        return false;
+    }
+    static const struct timeval every_second = {.tv_sec = 1};
+    return idle_timeout_s == 0 || event_add(&w->idle_timer, &every_second) == 0;
+}
+
+bool worker_start(struct worker *w) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
+    int error = pthread_create(&w->thread, NULL, worker_main, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    w->started = error == 0;
+    errno = error;
+    return w->started;
+}
+
+static void wake(struct worker *w) {
+    uint64_t one = 1;
+    if (write(w->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN) {
+        log_warn("worker: cannot wake it: %s", strerror(errno));
+    }
+}
+
+void worker_adopt(struct worker *w, struct conn *c) {
+    lock_take(&w->inbox_lock);
+    bool first = w->inbox == NULL;
+    c->ready_next = w->inbox;
+    w->inbox = c;
+    lock_release(&w->inbox_lock);
+    if (first) {
+        wake(w);
+    }
+}
+
+void worker_order(struct worker *w, enum worker_order order) {
+    atomic_store_explicit(&w->order, order, memory_order_release);
+    wake(w);
+}
+
+void worker_join(struct worker *w) {
+    if (w->started) {
+        pthread_join(w->thread, NULL);
+        w->started = false;
+    }
+}
+
+void worker_fini(struct worker *w) {
+    if (w->batch != NULL) {
+        take_inbox(w);
+        cache_turn_begin(w->cache_thread);
+        while (w->conns != NULL) {
+            conn_close(w->conns);
+        }
+        cache_turn_end(w->cache_thread);
+        batch_destroy(&w->batch);
+    }
+    buffers_fini(&w->buffers);
+    cache_thread_destroy(&w->cache_thread);
+    free(w->counters);
+    if (w->wake_fd >= 0) {
+        close(w->wake_fd);
+    }
+    if (w->base != NULL) {
+        event_base_free(w->base);
+    }
+    lock_fini(&w->inbox_lock);
+}

@@ -1,0 +1,52 @@
+/* A worker: a thread with its event base, its batch and its connections.
+ *
+ *     wait (outside a cache turn) -> events put connections on the ready list
+ *     turn: gather from each, run the batch, answer each
+ *
+ * A turn takes connections as long as the batch and the receive region have room, so its memory is bounded; the others stay
+ * ready for the next turn, which follows without waiting. Ownership: a worker owns the connections given to it. */
+#ifndef SLATE_NET_WORKER_H
+#define SLATE_NET_WORKER_H
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/lock.h"
+#include "net/buffer.h"
+#include "net/conn.h"
+
+enum { WORKER_TURN_CONNS = 256 }; /* most connections in one turn */
+
+enum worker_order { WORKER_RUN, WORKER_STOP, WORKER_FINISH };
+
+struct worker {
+    struct server         *server;
+    struct event_base     *base;
+    struct cache_thread   *cache_thread;
+    struct batch          *batch;
+    struct serve_counters *counters;
+    struct buffers         buffers;
+    struct conn           *ready_first, **ready_end;
+    struct conn           *conns; /* all of them */
+    uint32_t               idle_timeout_s;
+    struct event           idle_timer, wake_event;
+    int                    wake_fd;
+    pthread_t              thread;
+    bool                   started, finishing;
+    uint64_t               finish_by_us;
+    uint64_t               received_bytes, sent_bytes; /* in this turn */
+    _Atomic int            order; /* enum worker_order */
+    struct lock            inbox_lock;
+    struct conn           *inbox; /* new connections, linked by ready_next */
+};
+
+bool worker_init(struct worker *, struct server *, uint32_t idle_timeout_s); /* false and errno: memory or descriptors */
+bool worker_start(struct worker *);
+/* Hands over a connection whose record is filled and registered. Any thread. */
+void worker_adopt(struct worker *, struct conn *taken);
+void worker_order(struct worker *, enum worker_order); /* any thread */
+void worker_join(struct worker *);
+void worker_fini(struct worker *); /* after worker_join; closes what is left */
+
+/* Puts a connection on the ready list, once. The worker's thread. */
+void worker_ready(struct worker *, struct conn *);
+#endif
