@@ -104,7 +104,7 @@ static bool take_get(struct batch *t, struct batcher *b, const struct group *g,
     case REPLY_END:
     case REPLY_FENCE:
     case REPLY_NOT_FOUND:
-        if (r->kind != (single ? REPLY_NOT_FOUND
+        if (r->kind != (single                 ? REPLY_NOT_FOUND
                         : g->kind == GROUP_GET ? REPLY_END
                                                : REPLY_FENCE)) {
             return false;

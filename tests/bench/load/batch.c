@@ -155,8 +155,8 @@ static void put_store_head(struct buffer *out, enum verb verb, bool meta) {
 }
 
 static void put_meta_mode(struct buffer *out, enum verb verb) {
-    static const char modes[] = {[VERB_ADD] = 'E', [VERB_REPLACE] = 'R', [VERB_APPEND] = 'A',
-                                 [VERB_PREPEND] = 'P'};
+    static const char modes[] = {
+        [VERB_ADD] = 'E', [VERB_REPLACE] = 'R', [VERB_APPEND] = 'A', [VERB_PREPEND] = 'P'};
     if (verb != VERB_SET) {
         char mode[3] = {' ', 'M', modes[verb]};
         buffer_put(out, mode, sizeof(mode));
@@ -313,7 +313,11 @@ static bool add_gets(struct batch *t, struct batcher *b, uint64_t budget, uint64
     const struct options *o = b->options;
     uint64_t count_max = budget < o->mget ? budget : o->mget;
     bool meta_mget = o->meta && o->mget > 1;
-    struct group *g = new_group(t, meta_mget ? GROUP_META_MGET : o->meta ? GROUP_META_GET : GROUP_GET, 0);
+    struct group *g = new_group(t,
+                                meta_mget ? GROUP_META_MGET
+                                : o->meta ? GROUP_META_GET
+                                          : GROUP_GET,
+                                0);
     struct buffer *out = &t->out;
 
     if (g == NULL || !buffer_reserve(out, COMMAND_BYTES_MAX)) {
@@ -413,8 +417,8 @@ uint64_t batch_build(struct batch *t, struct batcher *b, uint64_t budget, uint64
         }
         bool good;
         if (b->held.verb == VERB_GET) {
-            good = close_quiet_run(t, b) &&
-                   add_gets(t, b, budget - t->op_count, now_ns, &value_bytes);
+            good =
+                close_quiet_run(t, b) && add_gets(t, b, budget - t->op_count, now_ns, &value_bytes);
         } else {
             value_bytes += b->held.value_bytes;
             good = (is_quiet(b, b->held.verb) || close_quiet_run(t, b)) && add_write(t, b, now_ns);

@@ -29,7 +29,14 @@ struct op {
     bool missed;
 };
 
-enum group_kind { GROUP_GET, GROUP_META_GET, GROUP_META_MGET, GROUP_WRITE, GROUP_OTHER, GROUP_QUIET };
+enum group_kind {
+    GROUP_GET,
+    GROUP_META_GET,
+    GROUP_META_MGET,
+    GROUP_WRITE,
+    GROUP_OTHER,
+    GROUP_QUIET
+};
 
 struct group {
     enum group_kind kind;
@@ -69,7 +76,7 @@ struct batcher {
     struct pace pace;
     struct request held; /* taken from the source, not yet in a batch */
     bool has_held;
-    bool ended; /* the source has no more */
+    bool ended;         /* the source has no more */
     struct keyset seen; /* replay: keys of the batch being built */
     struct buffer spare;
     uint64_t verify_tick;

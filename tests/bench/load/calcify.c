@@ -104,7 +104,8 @@ static struct options phase_options(const struct options *o, unsigned phase) {
 
 static void print_table(FILE *out, const struct calcify_phase *phases, unsigned done) {
     fputs("                                   pages of the class of\n"
-          "phase  value bytes    sets  class", out);
+          "phase  value bytes    sets  class",
+          out);
     for (unsigned i = 0; i < CALCIFY_PHASES; i++) {
         fprintf(out, " %8" PRIu64, phase_value_bytes[i]);
     }
@@ -140,8 +141,9 @@ static void print_json(FILE *out, const struct options *o, const char *server, c
     for (unsigned i = 0; i < done; i++) {
         const struct calcify_phase *p = &phases[i];
         fprintf(out,
-                "%s{\"value_bytes\":%" PRIu64 ",\"sets\":%" PRIu64 ",\"class\":%u,\"errors\":%" PRIu64
-                ",\"not_stored\":%" PRIu64 ",\"pages_elsewhere\":%" PRIu64 ",\"pages\":[",
+                "%s{\"value_bytes\":%" PRIu64 ",\"sets\":%" PRIu64
+                ",\"class\":%u,\"errors\":%" PRIu64 ",\"not_stored\":%" PRIu64
+                ",\"pages_elsewhere\":%" PRIu64 ",\"pages\":[",
                 i ? "," : "", p->value_bytes, p->sets, p->class_id, p->errors, p->not_stored,
                 p->pages_elsewhere);
         for (unsigned j = 0; j <= i; j++) {

@@ -34,7 +34,7 @@ enum dist_kind {
 
 struct dist {
     enum dist_kind kind;
-    double a, b, c; /* parameters, in the order in which they are written */
+    double a, b, c;             /* parameters, in the order in which they are written */
     char text[DIST_TEXT_BYTES]; /* as written, for reports */
 };
 

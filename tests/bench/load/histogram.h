@@ -9,8 +9,7 @@
 #define HISTOGRAM_SUB_BITS 7
 #define HISTOGRAM_MAX_BITS 40
 #define HISTOGRAM_MAX_NS ((UINT64_C(1) << HISTOGRAM_MAX_BITS) - 1)
-#define HISTOGRAM_BUCKETS                                                                          \
-    ((HISTOGRAM_MAX_BITS - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
+#define HISTOGRAM_BUCKETS ((HISTOGRAM_MAX_BITS - HISTOGRAM_SUB_BITS + 1) << HISTOGRAM_SUB_BITS)
 
 struct histogram {
     uint64_t count;

@@ -86,8 +86,7 @@ struct options {
 bool options_parse(int argc, char **argv, struct options *out, char *why, size_t why_bytes);
 
 /* As options_parse does for one option: `name` without dashes, `text` NULL for a switch. */
-bool option_set(struct options *o, const char *name, const char *text, char *why,
-                size_t why_bytes);
+bool option_set(struct options *o, const char *name, const char *text, char *why, size_t why_bytes);
 
 void options_print_help(FILE *out);
 

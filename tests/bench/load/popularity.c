@@ -28,8 +28,8 @@ bool popularity_parse(const char *text, struct popularity *out) {
         return false;
     }
     memcpy(p.text, text, strlen(text) + 1);
-    while (i < count && (strlen(names[i].name) != name_bytes ||
-                         memcmp(names[i].name, text, name_bytes) != 0)) {
+    while (i < count &&
+           (strlen(names[i].name) != name_bytes || memcmp(names[i].name, text, name_bytes) != 0)) {
         i++;
     }
     if (i == count) {

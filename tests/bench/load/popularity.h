@@ -25,7 +25,7 @@ enum popularity_kind {
 struct popularity {
     enum popularity_kind kind;
     double theta;
-    double hot_keys, hot_requests; /* shares, 0..1 */
+    double hot_keys, hot_requests;    /* shares, 0..1 */
     char text[POPULARITY_TEXT_BYTES]; /* as written, for reports */
 };
 
@@ -33,8 +33,8 @@ bool popularity_parse(const char *text, struct popularity *out);
 
 struct chooser {
     struct popularity popularity;
-    uint64_t n;        /* number of keys for which the constants below hold; 0: none yet */
-    uint64_t next;     /* sequential */
+    uint64_t n;    /* number of keys for which the constants below hold; 0: none yet */
+    uint64_t next; /* sequential */
     double area_one, area_n, shortcut; /* zipf, see popularity.c */
 };
 

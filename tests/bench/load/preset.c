@@ -18,12 +18,11 @@ static const struct named_load presets[] = {
      "of values (table below 15 bytes, generalised Pareto above) and 30 gets to a set, from "
      "Atikoglu et al., SIGMETRICS 2012. The paper gives no law of popularity: zipf 0.99 is our "
      "choice."},
-    {"usr",
-     "key-bytes=o16,21 sizes=d2 reads=99.8 dist=zipf:0.99 keys=1000000 fill-on-miss",
-     "Facebook's USR pool, user-account status: keys of 16 or 21 bytes, values of 2 bytes, 99.8 % gets, from Atikoglu et al., SIGMETRICS 2012. The law of "
+    {"usr", "key-bytes=o16,21 sizes=d2 reads=99.8 dist=zipf:0.99 keys=1000000 fill-on-miss",
+     "Facebook's USR pool, user-account status: keys of 16 or 21 bytes, values of 2 bytes, 99.8 % "
+     "gets, from Atikoglu et al., SIGMETRICS 2012. The law of "
      "popularity is our choice."},
-    {"twitter",
-     "key-bytes=d38 sizes=l192,1 reads=70 dist=zipf:1.2 keys=1000000 fill-on-miss",
+    {"twitter", "key-bytes=d38 sizes=l116,1 reads=70 dist=zipf:1.2 keys=1000000 fill-on-miss",
      "A write-heavy cluster after Yang et al., OSDI 2020: objects of 230 bytes (the median of the "
      "clusters' means) with a value five times as long as its key (the median ratio), 30 % writes "
      "(over a third of the clusters have more), zipf above 1. The log-normal spread of sizes and "

@@ -43,7 +43,8 @@ static inline double rng_unit_open(struct rng *r) {
     return 1.0 - rng_unit(r);
 }
 
-/* Standard normal (Box and Muller; the second variate is not kept, so draws stay independent of history). */
+/* Standard normal (Box and Muller; the second variate is not kept, so draws stay independent of
+ * history). */
 static inline double rng_normal(struct rng *r) {
     double radius = sqrt(-2.0 * log(rng_unit_open(r)));
     return radius * cos(6.283185307179586 * rng_unit(r));

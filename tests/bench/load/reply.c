@@ -128,7 +128,8 @@ static bool parse_va_line(const char *line, const char *end, struct reply *out) 
 
 static void parse_value(const char *bytes, size_t n, const char *end, size_t head,
                         struct reply *out) {
-    bool good = bytes[2] == 'L' ? parse_value_line(bytes, end, out) : parse_va_line(bytes, end, out);
+    bool good =
+        bytes[2] == 'L' ? parse_value_line(bytes, end, out) : parse_va_line(bytes, end, out);
     if (!good) {
         out->kind = REPLY_BAD;
         return;

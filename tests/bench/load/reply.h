@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define REPLY_LINE_MAX 4096              /* no server line is longer */
+#define REPLY_LINE_MAX 4096 /* no server line is longer */
 #define REPLY_VALUE_MAX (1024u * 1024 * 1024)
 
 enum reply_kind {
@@ -24,8 +24,8 @@ enum reply_kind {
 
 struct reply {
     enum reply_kind kind;
-    size_t used;   /* bytes of the element; 0 unless complete */
-    size_t needed; /* REPLY_MORE only */
+    size_t used;      /* bytes of the element; 0 unless complete */
+    size_t needed;    /* REPLY_MORE only */
     const char *line; /* without its end; not for REPLY_VALUE */
     size_t line_bytes;
     const char *key; /* NULL when the reply names none */

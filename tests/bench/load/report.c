@@ -53,30 +53,34 @@ static void print_shift(FILE *out, const struct options *o, const struct tally *
     fprintf(out, "phase        value bytes       gets  hit ratio       sets   errors\n");
     for (unsigned i = 0; i < o->shift.count; i++) {
         const struct phase_tally *p = &t->phases[i];
-        fprintf(out, "%-12u %11" PRIu64 " %10" PRIu64 "     %.4f %10" PRIu64 " %8" PRIu64 "\n", i + 1,
-                o->shift.value_bytes[i], p->gets, ratio(p->hits, p->gets), p->sets, p->errors);
+        fprintf(out, "%-12u %11" PRIu64 " %10" PRIu64 "     %.4f %10" PRIu64 " %8" PRIu64 "\n",
+                i + 1, o->shift.value_bytes[i], p->gets, ratio(p->hits, p->gets), p->sets,
+                p->errors);
     }
 }
 
 static void print_phase(FILE *out, const struct options *o, const struct phase_result *p) {
     const struct tally *t = &p->tally;
     fprintf(out, "\n%s%s\n", p->name, p->interrupted ? " (interrupted)" : "");
-    fprintf(out, "%-12s %" PRIu64 " in %.3f s: %.0f/s, with fills %.0f/s\n", "requests", t->requests,
-            p->seconds, per_second(t->requests, p->seconds), per_second(operations(t), p->seconds));
+    fprintf(out, "%-12s %" PRIu64 " in %.3f s: %.0f/s, with fills %.0f/s\n", "requests",
+            t->requests, p->seconds, per_second(t->requests, p->seconds),
+            per_second(operations(t), p->seconds));
     if (t->gets > 0) {
-        fprintf(out,
-                "%-12s %" PRIu64 ": %" PRIu64 " hits, %" PRIu64 " misses, hit ratio %.4f\n", "gets",
-                t->gets, t->hits, t->misses, ratio(t->hits, t->hits + t->misses));
+        fprintf(out, "%-12s %" PRIu64 ": %" PRIu64 " hits, %" PRIu64 " misses, hit ratio %.4f\n",
+                "gets", t->gets, t->hits, t->misses, ratio(t->hits, t->hits + t->misses));
     }
     if (t->sets > 0) {
         fprintf(out,
                 "%-12s %" PRIu64 ": %" PRIu64 " stored, %" PRIu64 " not stored, %" PRIu64
-                " unconfirmed, %" PRIu64 " of them fills\n",
-                "writes", t->sets, t->stored, t->not_stored, t->unconfirmed, t->fills);
+                " of them fills\n",
+                "writes", t->sets, t->stored, t->not_stored, t->fills);
     }
     if (t->others > 0) {
         fprintf(out, "%-12s %" PRIu64 ": %" PRIu64 " found, %" PRIu64 " not found\n", "others",
                 t->others, t->found, t->not_found);
+    }
+    if (t->unconfirmed > 0) {
+        fprintf(out, "%-12s %" PRIu64 " commands without a reply\n", "noreply", t->unconfirmed);
     }
     if (o->shift.count > 0) {
         print_shift(out, o, t);
@@ -92,8 +96,9 @@ static void print_phase(FILE *out, const struct options *o, const struct phase_r
 }
 
 static void print_load(FILE *out, const struct options *o) {
-    fprintf(out, "load: %" PRIu64 " connections, %" PRIu64 " threads, pipeline %" PRIu64
-                 ", multi-get %" PRIu64 ", ",
+    fprintf(out,
+            "load: %" PRIu64 " connections, %" PRIu64 " threads, pipeline %" PRIu64
+            ", multi-get %" PRIu64 ", ",
             o->conns, o->threads, o->pipeline, o->mget);
     if (o->replay != NULL) {
         fprintf(out, "replay of %s, size seed %" PRIu64 "\n", o->replay, o->size_seed);
@@ -167,14 +172,22 @@ static void json_phase(FILE *out, const struct options *o, const struct phase_re
     const struct {
         const char *name;
         uint64_t value;
-    } counts[] = {{"requests", t->requests},       {"gets", t->gets},
-                  {"hits", t->hits},               {"misses", t->misses},
-                  {"sets", t->sets},               {"fills", t->fills},
-                  {"stored", t->stored},           {"not_stored", t->not_stored},
-                  {"unconfirmed", t->unconfirmed}, {"others", t->others},
-                  {"found", t->found},             {"not_found", t->not_found},
-                  {"verified", t->verified},       {"sent_bytes", t->sent_bytes},
-                  {"connections", t->connections}, {"received_bytes", t->received_bytes}};
+    } counts[] = {{"requests", t->requests},
+                  {"gets", t->gets},
+                  {"hits", t->hits},
+                  {"misses", t->misses},
+                  {"sets", t->sets},
+                  {"fills", t->fills},
+                  {"stored", t->stored},
+                  {"not_stored", t->not_stored},
+                  {"unconfirmed", t->unconfirmed},
+                  {"others", t->others},
+                  {"found", t->found},
+                  {"not_found", t->not_found},
+                  {"verified", t->verified},
+                  {"sent_bytes", t->sent_bytes},
+                  {"connections", t->connections},
+                  {"received_bytes", t->received_bytes}};
     fputs("{\"name\":", out);
     report_json_string(out, p->name);
     for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {

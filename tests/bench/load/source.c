@@ -64,9 +64,10 @@ static unsigned digits_of(uint64_t n) {
 }
 
 static void put_digits(char *into, unsigned width, uint64_t n) {
-    static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
-                                "34353637383940414243444546474849505152535455565758596061626364656667"
-                                "6869707172737475767778798081828384858687888990919293949596979899";
+    static const char pairs[] =
+        "00010203040506070809101112131415161718192021222324252627282930313233"
+        "34353637383940414243444546474849505152535455565758596061626364656667"
+        "6869707172737475767778798081828384858687888990919293949596979899";
     while (width >= 2 && n > 0) {
         width -= 2;
         memcpy(into + width, pairs + 2 * (n % 100), 2);
@@ -140,8 +141,7 @@ static enum source_step mix_next(struct source *s, struct request *out) {
         out->verb = VERB_GET;
     } else {
         out->verb = o->method;
-        if (o->inserts_pct > 0 && rng_unit(&s->rng) * 100 < o->inserts_pct &&
-            keys <= s->id_max) {
+        if (o->inserts_pct > 0 && rng_unit(&s->rng) * 100 < o->inserts_pct && keys <= s->id_max) {
             yield_key(s, atomic_fetch_add_explicit(s->keys_made, 1, memory_order_relaxed), out);
             return SOURCE_REQUEST;
         }

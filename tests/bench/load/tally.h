@@ -26,12 +26,12 @@ struct phase_tally {
 };
 
 struct tally {
-    uint64_t requests;  /* asked for by the load: gets, writes and others, without fills */
+    uint64_t requests; /* asked for by the load: gets, writes and others, without fills */
     uint64_t gets, hits, misses;
-    uint64_t sets;      /* values sent: writes and fills */
-    uint64_t fills;     /* of these, after a miss */
+    uint64_t sets;  /* values sent: writes and fills */
+    uint64_t fills; /* of these, after a miss */
     uint64_t stored, not_stored;
-    uint64_t unconfirmed; /* sent with noreply */
+    uint64_t unconfirmed;              /* sent with noreply */
     uint64_t others, found, not_found; /* delete, incr, decr, touch */
     uint64_t verified;
     uint64_t received_bytes, sent_bytes;

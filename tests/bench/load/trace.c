@@ -77,8 +77,8 @@ static bool refill(struct trace *t) {
         t->line_number++;
         snprintf(t->error, sizeof(t->error), "%s, near line %llu: %s", t->path,
                  (unsigned long long)t->line_number,
-                 code == Z_BUF_ERROR  ? "the compressed data is cut short"
-                 : code == Z_ERRNO    ? strerror(errno)
+                 code == Z_BUF_ERROR    ? "the compressed data is cut short"
+                 : code == Z_ERRNO      ? strerror(errno)
                  : code == Z_DATA_ERROR ? "the compressed data is damaged"
                                         : text);
         return false;

@@ -14,7 +14,7 @@
 
 #define RECEIVE_BYTES 262144 /* one receive takes all that a usual batch of replies can be */
 #define EVENTS_PER_TURN 256
-#define TURN_NS UINT64_C(100000000) /* look at `stop` and the clock at least this often */
+#define TURN_NS UINT64_C(100000000)   /* look at `stop` and the clock at least this often */
 #define DRAIN_NS UINT64_C(2000000000) /* after `stop`, wait this long for replies in flight */
 #define CARRY_KEEP_BYTES 65536
 
@@ -44,8 +44,8 @@ struct worker {
     unsigned opened, live;     /* conns[0..opened) have been opened once; live ones are open */
     unsigned busy, connecting; /* of the live ones */
     struct conn *idle_first, *idle_last; /* longest idle first */
-    uint64_t budget;      /* requests that may still be made */
-    uint64_t deadline_ns; /* 0: none */
+    uint64_t budget;                     /* requests that may still be made */
+    uint64_t deadline_ns;                /* 0: none */
     uint64_t last_heard_ns;
     uint64_t stop_seen_ns;
     double open_gap_ns, next_open_ns; /* --conn-rate */
@@ -189,7 +189,8 @@ static void hung_up(struct worker *w, const char *why) {
 static void send_batch(struct worker *w, struct conn *c) {
     struct buffer *out = &c->batch.out;
     while (c->sent < out->n) {
-        ssize_t n = send(c->fd, out->bytes + c->sent, out->n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        ssize_t n =
+            send(c->fd, out->bytes + c->sent, out->n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) {
             continue;
         }
@@ -469,8 +470,8 @@ static bool set_up(struct worker *w) {
     w->received = malloc(RECEIVE_BYTES);
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
     w->timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    struct source *source = source_create(config->source, o, config->thread, config->keys_made,
-                                          why, sizeof(why));
+    struct source *source =
+        source_create(config->source, o, config->thread, config->keys_made, why, sizeof(why));
     if (source == NULL) {
         fail(w, LOAD_IO, why, "");
         return false;
