@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { PARTITIONS_MIN = 16, PARTITIONS_MAX = 1024, RESERVE_FACTOR = 4 };
+enum { PARTITIONS_MIN = 16, PARTITIONS_MAX = 1024, RESERVE_FACTOR = 4, INDEX_BYTES_MIN = 64 << 10 };
 
 /* 16 partitions at 64 MiB, one for every 4 MiB above. */
 static unsigned default_partitions(size_t limit_bytes) {
@@ -27,7 +27,6 @@ struct cache *cache_create(const struct cache_config *cfg) {
     }
     memset(c, 0, sizeof *c);
     c->config = *cfg;
-    index_pool_init(&c->index_pool);
     lock_init(&c->threads_lock);
     atomic_init(&c->policy, cfg->policy);
     atomic_init(&c->temporary_ttl_s, cfg->temporary_ttl_s);
@@ -35,6 +34,11 @@ struct cache *cache_create(const struct cache_config *cfg) {
     c->cas_flag = cfg->cas ? ITEM_CAS : 0;
     unsigned n = cfg->partitions != 0 ? cfg->partitions : default_partitions(cfg->limit_bytes);
     c->partition_shift = 64u - (unsigned)__builtin_ctz(n);
+    /* An item takes at least 50 bytes and its place in the index some eight. */
+    size_t index_bytes_most = cfg->limit_bytes * RESERVE_FACTOR / 4 + (size_t)n * INDEX_BYTES_MIN;
+    if (!index_pool_init(&c->index_pool, index_bytes_most)) {
+        goto fail;
+    }
     c->arena = arena_create(cfg->limit_bytes, cfg->limit_bytes * RESERVE_FACTOR, cfg->huge_pages);
     c->slab = c->arena != NULL ? slab_create(c->arena, &cfg->slab) : NULL;
     c->partitions = c->slab != NULL ? aligned_alloc(64, n * sizeof *c->partitions) : NULL;
@@ -98,6 +102,9 @@ struct cache_thread *cache_thread_create(struct cache *c) {
     bool room = c->thread_count < THREADS_MAX;
     if (room) {
         c->threads[c->thread_count++] = ct;
+        for (ct->turn = c->turns; ct->turn->used; ct->turn++) {
+        }
+        ct->turn->used = true;
     }
     lock_release(&c->threads_lock);
     if (!room) {
@@ -123,6 +130,7 @@ void cache_thread_destroy(struct cache_thread **taken) {
             break;
         }
     }
+    ct->turn->used = false;
     counter_sum((uint64_t *)&c->retired, (struct counter *)&ct->counters, counter_count);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
         counter_sum((uint64_t *)&c->class_retired[i], (struct counter *)&ct->classes[i], class_counter_count);
@@ -134,13 +142,15 @@ void cache_thread_destroy(struct cache_thread **taken) {
 
 void cache_turn_begin(struct cache_thread *ct) {
     ct->now_s = clock_now_s();
-    uint64_t turn = atomic_load_explicit(&ct->turn, memory_order_relaxed);
-    atomic_store_explicit(&ct->turn, turn + 1, memory_order_seq_cst); /* seen before any reference is found in this turn */
+    uint64_t n = atomic_load_explicit(&ct->turn->n, memory_order_relaxed);
+    assert(n % 2 == 0);
+    atomic_store_explicit(&ct->turn->n, n + 1, memory_order_seq_cst); /* seen before any reference is found in this turn */
 }
 
 void cache_turn_end(struct cache_thread *ct) {
-    uint64_t turn = atomic_load_explicit(&ct->turn, memory_order_relaxed);
-    atomic_store_explicit(&ct->turn, turn + 1, memory_order_release);
+    uint64_t n = atomic_load_explicit(&ct->turn->n, memory_order_relaxed);
+    assert(n % 2 == 1);
+    atomic_store_explicit(&ct->turn->n, n + 1, memory_order_release);
 }
 
 uint32_t cache_now_s(const struct cache_thread *ct) { return ct->now_s; }

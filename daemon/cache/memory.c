@@ -2,7 +2,6 @@
  * a page of another class. Memory is taken before a partition is locked and given back after, so one lock is held at a time. */
 #include "cache/partition.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -211,6 +210,13 @@ static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
     return false;
 }
 
+/* Waits a little, outside the turn: the one we wait for may be waiting for us. */
+static void rest(struct cache_thread *ct) {
+    cache_turn_end(ct);
+    usleep(STEAL_WAIT_US);
+    cache_turn_begin(ct);
+}
+
 /* Gets the class a page at once, one thread at a time; the others wait, for they would only want the same page. */
 static bool steal(struct cache_thread *ct, unsigned class_id) {
     struct cache *c = ct->cache;
@@ -220,9 +226,7 @@ static bool steal(struct cache_thread *ct, unsigned class_id) {
             atomic_store_explicit(&c->stealing, false, memory_order_release);
             return got;
         }
-        cache_turn_end(ct); /* the one who steals may be waiting for us */
-        usleep(STEAL_WAIT_US);
-        cache_turn_begin(ct);
+        rest(ct);
         if (slab_has_free(c->slab, class_id)) {
             return true;
         }
@@ -254,6 +258,13 @@ static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned
     return refs[0];
 }
 
+/* What a class frees in pages that are leaving it is not its own any more. */
+static bool all_draining(const struct cache *c, unsigned class_id) {
+    struct slab_class_facts f;
+    slab_facts(c->slab, class_id, &f);
+    return f.draining >= f.pages;
+}
+
 uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id) {
     struct cache *c = ct->cache;
     for (unsigned tries = 0; tries < EVICT_TRIES; tries++) {
@@ -264,7 +275,7 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
         if (!c->config.evict) {
             break;
         }
-        if (evict_somewhere(ct, class_id)) {
+        if (!all_draining(c, class_id) && evict_somewhere(ct, class_id)) {
             if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
                 note_hunger(c, class_id);
             }
@@ -276,8 +287,11 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
             }
         } else {
             note_hunger(c, class_id);
-            if (!c->config.steal_pages || !steal(ct, class_id)) {
+            if (!c->config.steal_pages) {
                 break;
+            }
+            if (!steal(ct, class_id)) {
+                rest(ct); /* what is in the way is in use for a moment: a draft, a page on the move */
             }
         }
     }

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+enum { QUIESCE_LOOK_US = 20 };
+
 void cache_drain_stocks(struct cache_thread *ct, uint32_t page) {
     struct cache *c = ct->cache;
     unsigned class_id = slab_page_class(c->slab, page);
@@ -263,35 +265,24 @@ enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t
 
 bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
     struct cache *c = ct->cache;
-    struct cache_thread *others[THREADS_MAX];
-    uint64_t turns[THREADS_MAX];
-    unsigned n = 0;
-    uint64_t mine = atomic_load_explicit(&ct->turn, memory_order_relaxed);
+    uint64_t seen[THREADS_MAX], start_us = clock_mono_us();
+    uint64_t mine = atomic_load_explicit(&ct->turn->n, memory_order_relaxed);
     if (mine & 1) {
-        atomic_store_explicit(&ct->turn, mine + 1, memory_order_seq_cst); /* we hold nothing: nobody need wait for us */
+        atomic_store_explicit(&ct->turn->n, mine + 1, memory_order_seq_cst); /* we hold nothing: nobody need wait for us */
     }
-    lock_take(&c->threads_lock);
-    for (unsigned i = 0; i < c->thread_count; i++) {
-        uint64_t turn = atomic_load_explicit(&c->threads[i]->turn, memory_order_seq_cst);
-        if (c->threads[i] != ct && turn & 1) {
-            others[n] = c->threads[i];
-            turns[n++] = turn;
-        }
+    atomic_thread_fence(memory_order_seq_cst); /* the page's items were unlinked before we look who is at work */
+    for (unsigned i = 0; i < THREADS_MAX; i++) {
+        seen[i] = atomic_load_explicit(&c->turns[i].n, memory_order_seq_cst);
     }
-    lock_release(&c->threads_lock);
-    uint64_t start_us = clock_mono_us();
     bool quiet = true;
-    for (unsigned i = 0; i < n && quiet; i++) {
-        while (atomic_load_explicit(&others[i]->turn, memory_order_seq_cst) == turns[i]) {
-            if (clock_mono_us() - start_us > deadline_us) {
-                quiet = false;
-                break;
-            }
-            usleep(20);
+    for (unsigned i = 0; i < THREADS_MAX && quiet; i++) {
+        while (seen[i] & 1 && atomic_load_explicit(&c->turns[i].n, memory_order_seq_cst) == seen[i] && quiet) {
+            quiet = clock_mono_us() - start_us < deadline_us;
+            usleep(QUIESCE_LOOK_US);
         }
     }
     if (mine & 1) {
-        atomic_store_explicit(&ct->turn, mine + 2, memory_order_seq_cst);
+        atomic_store_explicit(&ct->turn->n, mine + 2, memory_order_seq_cst);
     }
     return quiet;
 }

@@ -26,6 +26,12 @@ struct partition {
     struct shelf    *shelves[SLAB_CLASSES_MAX]; /* made at first use */
 } __attribute__((aligned(64)));
 
+/* A thread's turn, odd within one; in the cache's memory because others look at it after the thread has gone. */
+struct turn {
+    _Atomic uint64_t n;
+    bool             used;
+} __attribute__((aligned(64)));
+
 struct cache {
     struct cache_config config;
     struct arena       *arena;
@@ -42,6 +48,7 @@ struct cache {
 
     struct lock          threads_lock; /* over the list; a thread's counters are its own */
     struct cache_thread *threads[THREADS_MAX];
+    struct turn          turns[THREADS_MAX];
     unsigned             thread_count;
     struct cache_values  retired, baseline;
     struct cache_class_values class_retired[SLAB_CLASSES_MAX], class_baseline[SLAB_CLASSES_MAX];
@@ -51,11 +58,11 @@ struct cache {
     void           (*wake)(void *);
     void            *wake_arg;
     _Atomic bool     stealing; /* one page steal at a time */
-};
+} __attribute__((aligned(64)));
 
 struct cache_thread {
     struct cache    *cache;
-    _Atomic uint64_t turn; /* odd: within one */
+    struct turn     *turn;
     uint32_t         now_s;
     uint64_t         random;
     uint32_t         give[GIVE_MAX]; /* chunks to give back once no lock is held */

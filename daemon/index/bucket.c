@@ -1,65 +1,45 @@
 #include "index/bucket.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "mem/item.h"
 
-#define POOL_CHUNK_BYTES ((size_t)2 << 20)
+#define HUGE_BYTES ((size_t)2 << 20)
 #define SEGMENT_BYTES (sizeof(struct bucket) * INDEX_SEGMENT)
 
 /* --- memory --- */
 
-void index_pool_init(struct index_pool *p) {
-    memset(p, 0, sizeof *p);
-    lock_init(&p->lock);
-}
-
-void index_pool_fini(struct index_pool *p) {
-    for (size_t i = 0; i < p->chunk_count; i++) {
-        munmap(p->chunks[i], POOL_CHUNK_BYTES);
-    }
-    free(p->chunks);
-    lock_fini(&p->lock);
-}
-
-/* Maps one more chunk, aligned so that it can be a huge page. */
-static bool pool_grow_locked(struct index_pool *p) {
-    assert(lock_held(&p->lock));
-    char **chunks = realloc(p->chunks, (p->chunk_count + 1) * sizeof *chunks);
-    if (chunks == NULL) {
+bool index_pool_init(struct index_pool *p, size_t reserve_bytes) {
+    p->bytes = (reserve_bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    p->base = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    atomic_init(&p->used, 0);
+    if (p->base == MAP_FAILED) {
+        p->base = NULL;
         return false;
     }
-    p->chunks = chunks;
-    char *map = mmap(NULL, 2 * POOL_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (map == MAP_FAILED) {
-        return false;
-    }
-    char *start = (char *)(((uintptr_t)map + POOL_CHUNK_BYTES - 1) & ~(uintptr_t)(POOL_CHUNK_BYTES - 1));
-    if (start != map) {
-        munmap(map, (size_t)(start - map));
-    }
-    munmap(start + POOL_CHUNK_BYTES, (size_t)(map + POOL_CHUNK_BYTES - start));
-    if (p->chunk_count > 0) { /* a small cache's only chunk stays in small pages, which it may never fill */
-        madvise(start, POOL_CHUNK_BYTES, MADV_HUGEPAGE);
-    }
-    p->chunks[p->chunk_count++] = start;
-    p->chunk = start;
-    p->chunk_left = POOL_CHUNK_BYTES;
+    /* A small cache's index stays in small pages, which it may never fill. */
+    char *huge = (char *)(((uintptr_t)p->base + 2 * HUGE_BYTES - 1) & ~(uintptr_t)(HUGE_BYTES - 1));
+    madvise(huge, (size_t)(p->base + p->bytes - huge) & ~(HUGE_BYTES - 1), MADV_HUGEPAGE);
     return true;
 }
 
-static struct bucket *pool_take_segment(struct index_pool *p) {
-    struct bucket *segment = NULL;
-    lock_take(&p->lock);
-    if (p->chunk_left >= SEGMENT_BYTES || pool_grow_locked(p)) {
-        segment = (void *)p->chunk;
-        p->chunk += SEGMENT_BYTES;
-        p->chunk_left -= SEGMENT_BYTES;
+void index_pool_fini(struct index_pool *p) {
+    if (p->base != NULL) {
+        munmap(p->base, p->bytes);
+        p->base = NULL;
     }
-    lock_release(&p->lock);
-    return segment;
+}
+
+static struct bucket *pool_take_segment(struct index_pool *p) {
+    size_t at = atomic_fetch_add_explicit(&p->used, SEGMENT_BYTES, memory_order_relaxed);
+    if (at > p->bytes - SEGMENT_BYTES) {
+        atomic_fetch_sub_explicit(&p->used, SEGMENT_BYTES, memory_order_relaxed);
+        return NULL;
+    }
+    return (void *)(p->base + at);
 }
 
 /* Makes sure that the directory has segment `n`. */

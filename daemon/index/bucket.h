@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "base/key.h"
-#include "base/lock.h"
 #include "base/node.h"
 
 struct item;
@@ -38,15 +37,14 @@ struct bucket {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
 
-/* Memory of all partitions' buckets: segments cut from large mappings that ask for huge pages. Threading: any. */
+/* Memory of all partitions' buckets: one reserved mapping, used from its start and never given back, so that taking some
+ * needs no lock. What is not used costs nothing. Threading: any. */
 struct index_pool {
-    struct lock lock;
-    char       *chunk;       /* being cut up */
-    size_t      chunk_left;
-    char      **chunks;      /* all of them, to unmap */
-    size_t      chunk_count;
+    char          *base;
+    size_t         bytes;
+    _Atomic size_t used;
 };
-void index_pool_init(struct index_pool *);
+bool index_pool_init(struct index_pool *, size_t reserve_bytes); /* false and errno */
 void index_pool_fini(struct index_pool *);
 
 /* Segment pointers; replaced by a longer copy when full, the old ones kept because a reader may still look at them. */

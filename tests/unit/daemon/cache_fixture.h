@@ -1,0 +1,89 @@
+/* A small cache for tests, with memcached's defaults unless a test changes them. */
+#ifndef CACHE_FIXTURE_H
+#define CACHE_FIXTURE_H
+#include "base/clock.h"
+#include "cache/cache.h"
+
+static inline struct cache_config fixture_config(size_t limit_bytes) {
+    return (struct cache_config){
+        .limit_bytes = limit_bytes,
+        .slab = {.chunk_bytes_min = 80, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10},
+        .item_bytes_max = 1 << 20,
+        .cas = true,
+        .evict = true,
+        .steal_pages = true,
+        .policy = &evict_slru,
+        .hot_pct = 20,
+        .warm_pct = 40,
+        .hot_factor_pct = 20,
+        .warm_factor_pct = 200,
+        .temporary_ttl_s = -1,
+    };
+}
+
+/* A value that tells its key and version from every other, at any length. */
+static inline void fixture_value(char *to, size_t bytes, uint64_t key, uint64_t version) {
+    uint64_t x = key * 0x9e3779b97f4a7c15u + version * 0xd1b54a32d192ed03u + bytes;
+    for (size_t i = 0; i < bytes; i++) {
+        if (i % 8 == 0) {
+            x ^= x >> 33, x *= 0xff51afd7ed558ccdu, x ^= x >> 29;
+        }
+        to[i] = (char)(x >> (8 * (i % 8)));
+    }
+}
+
+static inline struct key fixture_key(char *to, uint64_t n) {
+    int len = snprintf(to, 64, "key:%" PRIu64 ":%.*s", n, (int)(n % 23), "abcdefghijklmnopqrstuvw");
+    return key_make(to, (size_t)len);
+}
+
+static inline enum cache_status fixture_set(struct cache_thread *ct, uint64_t n, const char *value, size_t bytes) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
+    return cache_store(ct, &key, &s, NULL);
+}
+
+/* Reads by whichever way the cache asks for. Returns the value's length, -1 on a miss. `to` holds the largest value + 8. */
+static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    struct cache_reader r;
+    enum cache_read how;
+    do {
+        how = cache_read_begin(ct, &key, &r);
+        if (how == CACHE_READ_COPY) {
+            cache_read_copy(&r, to);
+        }
+        if (how == CACHE_READ_SLOW) {
+            break;
+        }
+    } while (!cache_read_end(ct, &r, true));
+    if (how != CACHE_READ_SLOW) {
+        return how == CACHE_READ_COPY ? (long)r.value_bytes : -1;
+    }
+    struct cache_fetch f = {.want_value = true};
+    struct cache_view v;
+    if (cache_fetch(ct, &key, &f, to, &v) != CACHE_OK) {
+        return -1;
+    }
+    if (v.borrowed != NULL) {
+        size_t done = 0;
+        struct iovec iov[4];
+        int pieces;
+        while ((pieces = cache_value_iov(ct, v.borrowed, done, iov, 4)) > 0) {
+            for (int i = 0; i < pieces; i++) {
+                memcpy(to + done, iov[i].iov_base, iov[i].iov_len);
+                done += iov[i].iov_len;
+            }
+        }
+        cache_return(ct, v.borrowed);
+    }
+    return (long)v.value_bytes;
+}
+
+static inline uint64_t fixture_random(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x;
+}
+#endif

@@ -1,0 +1,285 @@
+/* The cache against a plain array: every verb, every size, with and without room. */
+#include "tap.h"
+
+#include "cache_fixture.h"
+
+enum { KEYS = 400, VALUE_MAX = 1500000 };
+
+static char value[VALUE_MAX + 64], got[VALUE_MAX + 64];
+
+static size_t random_bytes(uint64_t *x) {
+    switch (fixture_random(x) % 10) {
+    case 0: return 0;
+    case 1: return fixture_random(x) % 10;
+    case 2: return ITEM_COPY_MAX - 2 + fixture_random(x) % 5;
+    case 3: return 3000 + fixture_random(x) % 20000;
+    case 4: return fixture_random(x) % 8 == 0 ? 500000 + fixture_random(x) % 600000 : 100;
+    default: return fixture_random(x) % 600;
+    }
+}
+
+struct shadow {
+    bool     there;
+    size_t   bytes;
+    uint64_t version;
+};
+
+/* With room for everything, what was stored is what is read. */
+static void test_random_verbs_match_a_plain_array(uint64_t seed) {
+    struct cache_config cfg = fixture_config(256u << 20);
+    cfg.item_bytes_max = 2 << 20;
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    static struct shadow shadow[KEYS];
+    memset(shadow, 0, sizeof shadow);
+    uint64_t x = seed, wrong = 0;
+    cache_turn_begin(ct);
+    for (int i = 0; i < 40000; i++) {
+        uint64_t n = fixture_random(&x) % KEYS;
+        struct shadow *s = &shadow[n];
+        char name[64];
+        struct key key = fixture_key(name, n);
+        switch (fixture_random(&x) % 6) {
+        case 0:
+        case 1: {
+            s->bytes = random_bytes(&x);
+            s->version++;
+            s->there = true;
+            fixture_value(value, s->bytes, n, s->version);
+            wrong += fixture_set(ct, n, value, s->bytes) != CACHE_OK;
+            break;
+        }
+        case 2: {
+            struct cache_delete d = {0};
+            wrong += cache_delete(ct, &key, &d) != (s->there ? CACHE_OK : CACHE_MISS);
+            s->there = false;
+            break;
+        }
+        default: {
+            long bytes = fixture_get(ct, n, got);
+            if (bytes != (s->there ? (long)s->bytes : -1)) {
+                wrong++;
+            } else if (s->there) {
+                fixture_value(value, s->bytes, n, s->version);
+                wrong += memcmp(value, got, s->bytes) != 0;
+            }
+        }
+        }
+    }
+    is(wrong, 0, "40000 random sets, deletes and gets of 0 to 1.1 MB match a plain array");
+    uint64_t there = 0;
+    for (int i = 0; i < KEYS; i++) {
+        there += shadow[i].there;
+    }
+    struct cache_facts f;
+    cache_facts(c, &f);
+    is(f.items, there, "the item count is the array's");
+    struct cache_walk walk = {0};
+    static struct cache_walked out[64];
+    int n;
+    uint64_t walked = 0;
+    while ((n = cache_walk_next(ct, &walk, out, 64)) >= 0) {
+        walked += (uint64_t)n;
+    }
+    is(walked, there, "a walk sees every item once");
+    cache_turn_end(ct);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
+/* When memory is short values may be missing, never wrong, and nothing is refused. */
+static void test_eviction_never_shows_a_wrong_value(uint64_t seed, const struct evict_policy *policy) {
+    struct cache_config cfg = fixture_config(32u << 20);
+    cfg.policy = policy;
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    enum { MANY = 100000 };
+    static uint64_t version[MANY];
+    static uint32_t bytes[MANY];
+    memset(version, 0, sizeof version);
+    uint64_t x = seed, wrong = 0, refused = 0, hits = 0;
+    cache_turn_begin(ct);
+    for (int i = 0; i < 300000; i++) {
+        uint64_t n = fixture_random(&x) % MANY;
+        if (fixture_random(&x) % 2) {
+            bytes[n] = (uint32_t)(fixture_random(&x) % 2000 == 0 ? fixture_random(&x) % 700000 : fixture_random(&x) % 900);
+            version[n]++;
+            fixture_value(value, bytes[n], n, version[n]);
+            refused += fixture_set(ct, n, value, bytes[n]) != CACHE_OK;
+        } else {
+            long len = fixture_get(ct, n, got);
+            if (len >= 0) {
+                hits++;
+                fixture_value(value, bytes[n], n, version[n]);
+                wrong += len != (long)bytes[n] || memcmp(value, got, bytes[n]) != 0;
+            }
+        }
+    }
+    is(wrong, 0, "%s: no wrong value among %" PRIu64 " hits under eviction", policy->name, hits);
+    ok(hits > 100, "%s: something was hit", policy->name);
+    is(refused, 0, "%s: no set is refused", policy->name);
+    cache_turn_end(ct);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
+static void test_stores_obey_their_conditions(struct cache_thread *ct) {
+    struct key key = key_make("cond", 4);
+    struct cache_view v;
+    struct cache_store s = {.mode = CACHE_REPLACE, .value = "one", .value_bytes = 3, .client_flags = 7};
+    is(cache_store(ct, &key, &s, NULL), CACHE_NOT_STORED, "replace of a missing key is not stored");
+    s.mode = CACHE_ADD;
+    is(cache_store(ct, &key, &s, &v), CACHE_OK, "add of a missing key is stored");
+    uint64_t first = v.cas;
+    is(cache_store(ct, &key, &s, NULL), CACHE_NOT_STORED, "add of a present key is not stored");
+    s = (struct cache_store){.mode = CACHE_APPEND, .value = "-two", .value_bytes = 4, .client_flags = 9};
+    is(cache_store(ct, &key, &s, &v), CACHE_OK, "append to a present key is stored");
+    is(v.value_bytes, 7, "append adds lengths");
+    is(v.client_flags, 7, "append keeps the client flags there were");
+    s = (struct cache_store){.mode = CACHE_SET, .value = "x", .value_bytes = 1, .compare = true, .compare_cas = first};
+    is(cache_store(ct, &key, &s, NULL), CACHE_EXISTS, "a store compared with an old CAS finds another");
+    s.compare_cas = v.cas;
+    is(cache_store(ct, &key, &s, NULL), CACHE_OK, "a store compared with the present CAS is stored");
+}
+
+static void test_appends_join_values_of_any_size(struct cache_thread *ct) {
+    struct key key = key_make("join", 4);
+    char want[VALUE_MAX];
+    size_t bytes = 5;
+    fixture_value(want, bytes, 1, 1);
+    struct cache_store s = {.mode = CACHE_SET, .value = want, .value_bytes = (uint32_t)bytes};
+    cache_store(ct, &key, &s, NULL);
+    uint64_t wrong = 0;
+    for (size_t step = 1; bytes + step < 900000; step = step * 3 + 1) {
+        fixture_value(value, step, step, 2);
+        bool append = step % 2;
+        if (!append) {
+            memmove(want + step, want, bytes);
+        }
+        memcpy(append ? want + bytes : want, value, step);
+        s = (struct cache_store){.mode = append ? CACHE_APPEND : CACHE_PREPEND, .value = value, .value_bytes = (uint32_t)step};
+        wrong += cache_store(ct, &key, &s, NULL) != CACHE_OK;
+        bytes += step;
+        struct cache_fetch f = {.want_value = true};
+        struct cache_view v;
+        wrong += cache_fetch(ct, &key, &f, got, &v) != CACHE_OK || v.value_bytes != bytes;
+        size_t done = 0;
+        struct iovec iov[2];
+        int n;
+        while (v.borrowed != NULL && (n = cache_value_iov(ct, v.borrowed, done, iov, 2)) > 0) {
+            for (int i = 0; i < n; i++) {
+                memcpy(got + done, iov[i].iov_base, iov[i].iov_len);
+                done += iov[i].iov_len;
+            }
+        }
+        wrong += memcmp(got, want, bytes) != 0;
+        if (v.borrowed != NULL) {
+            cache_return(ct, v.borrowed);
+        }
+    }
+    is(wrong, 0, "appends and prepends join values from 5 bytes to chains of chunks");
+}
+
+static void test_numbers_count_up_and_down(struct cache_thread *ct) {
+    struct key key = key_make("n", 1);
+    struct cache_store s = {.mode = CACHE_SET, .value = "99", .value_bytes = 2};
+    cache_store(ct, &key, &s, NULL);
+    uint64_t number = 0;
+    struct cache_view v;
+    struct cache_arith a = {.delta = 1};
+    is(cache_arith(ct, &key, &a, &number, &v), CACHE_OK, "incr of a number works");
+    is(number, 100, "99 + 1 = 100");
+    is(v.value_bytes, 3, "the value grew");
+    a = (struct cache_arith){.decrement = true, .delta = 95};
+    cache_arith(ct, &key, &a, &number, &v);
+    is(number, 5, "100 - 95 = 5");
+    is(v.value_bytes, 3, "a shorter number is padded to the old length");
+    a.delta = 50;
+    cache_arith(ct, &key, &a, &number, &v);
+    is(number, 0, "decr stops at 0");
+    s = (struct cache_store){.mode = CACHE_SET, .value = "18446744073709551615", .value_bytes = 20};
+    cache_store(ct, &key, &s, NULL);
+    a = (struct cache_arith){.delta = 2};
+    cache_arith(ct, &key, &a, &number, &v);
+    is(number, 1, "incr wraps at 2^64");
+    s = (struct cache_store){.mode = CACHE_SET, .value = "12x", .value_bytes = 3};
+    cache_store(ct, &key, &s, NULL);
+    is(cache_arith(ct, &key, &a, &number, &v), CACHE_NOT_A_NUMBER, "incr of text is refused");
+}
+
+static void test_time_takes_items(struct cache *c, struct cache_thread *ct) {
+    struct key key = key_make("t", 1);
+    struct cache_view v;
+    struct cache_store s = {.mode = CACHE_SET, .value = "v", .value_bytes = 1, .exptime_s = cache_now_s(ct) + 10};
+    cache_store(ct, &key, &s, NULL);
+    is(cache_peek(ct, &key, &v), CACHE_OK, "an item lives before its time");
+    cache_turn_end(ct);
+    clock_shift(10);
+    cache_turn_begin(ct);
+    is(cache_peek(ct, &key, &v), CACHE_MISS, "an item is gone at its time");
+    s.exptime_s = 0;
+    cache_store(ct, &key, &s, NULL);
+    cache_flush(c, cache_now_s(ct) - 1);
+    is(cache_peek(ct, &key, &v), CACHE_OK, "a flush of the past spares what was stored this second");
+    cache_flush(c, cache_now_s(ct) + 5);
+    is(cache_peek(ct, &key, &v), CACHE_OK, "a flush to come has not come");
+    cache_turn_end(ct);
+    clock_shift(6);
+    cache_turn_begin(ct);
+    is(cache_peek(ct, &key, &v), CACHE_MISS, "then it has");
+    cache_flush(c, 0);
+}
+
+static void test_too_large_a_set_takes_the_old_value_with_it(struct cache_thread *ct) {
+    struct key key = key_make("big", 3);
+    struct cache_store s = {.mode = CACHE_SET, .value = "v", .value_bytes = 1};
+    cache_store(ct, &key, &s, NULL);
+    s.value = value;
+    s.value_bytes = 1 << 20;
+    is(cache_store(ct, &key, &s, NULL), CACHE_TOO_LARGE, "a value over the limit is refused");
+    struct cache_view v;
+    is(cache_peek(ct, &key, &v), CACHE_MISS, "and the old value is gone");
+}
+
+static void test_a_borrowed_value_outlives_its_item(struct cache_thread *ct) {
+    struct key key = key_make("loan", 4);
+    fixture_value(value, 100000, 1, 1);
+    struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = 100000};
+    cache_store(ct, &key, &s, NULL);
+    struct cache_fetch f = {.want_value = true};
+    struct cache_view v;
+    cache_fetch(ct, &key, &f, got, &v);
+    struct cache_delete d = {0};
+    cache_delete(ct, &key, &d);
+    fixture_value(got, 100000, 2, 2);
+    for (uint64_t i = 0; i < 50; i++) {
+        fixture_set(ct, 7000 + i, got, 100000);
+    }
+    struct iovec iov[2];
+    cache_value_iov(ct, v.borrowed, 0, iov, 2);
+    ok(memcmp(iov[0].iov_base, value, 100000) == 0, "a deleted item's bytes stay while they are borrowed");
+    cache_return(ct, v.borrowed);
+}
+
+int main(void) {
+    uint64_t seed = tap_seed();
+    clock_start();
+    test_random_verbs_match_a_plain_array(seed | 1);
+    for (int i = 0; evict_policies[i] != NULL; i++) {
+        test_eviction_never_shows_a_wrong_value(seed | 1, evict_policies[i]);
+    }
+    struct cache_config cfg = fixture_config(64u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    cache_turn_begin(ct);
+    test_stores_obey_their_conditions(ct);
+    test_appends_join_values_of_any_size(ct);
+    test_numbers_count_up_and_down(ct);
+    test_too_large_a_set_takes_the_old_value_with_it(ct);
+    test_a_borrowed_value_outlives_its_item(ct);
+    test_time_takes_items(c, ct);
+    cache_turn_end(ct);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+    return tap_done();
+}

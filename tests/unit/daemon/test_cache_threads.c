@@ -1,0 +1,199 @@
+/* Readers, writers and a page mover at once: no wrong value, nothing refused, pages really move. Run under TSan too. */
+#include "tap.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "cache_fixture.h"
+
+enum { KEYS = 5000, WORKERS = 3, OPERATIONS = 60000, VALUE_MAX = 700000 };
+
+struct job {
+    struct cache *cache;
+    uint64_t seed;
+    uint64_t wrong, refused, hits;
+};
+
+static _Atomic bool done;
+
+/* A value says its key and length in its first bytes and follows from them, so any reader can check any value. */
+static void make_value(char *to, uint32_t bytes, uint32_t key) {
+    fixture_value(to, bytes, key, bytes);
+    if (bytes >= 4) {
+        memcpy(to, &key, 4);
+    }
+}
+
+static bool check_value(const char *v, long bytes, uint32_t key, char *scratch) {
+    make_value(scratch, (uint32_t)bytes, key);
+    return memcmp(v, scratch, (size_t)bytes) == 0;
+}
+
+static uint32_t some_bytes(uint64_t *x) {
+    switch (fixture_random(x) % 200) {
+    case 0: return (uint32_t)(4 + fixture_random(x) % (VALUE_MAX - 4));
+    case 1:
+    case 2: return (uint32_t)(4 + fixture_random(x) % 20000);
+    default: return (uint32_t)(4 + fixture_random(x) % 700);
+    }
+}
+
+static void *work(void *arg) {
+    struct job *job = arg;
+    struct cache_thread *ct = cache_thread_create(job->cache);
+    char *value = malloc(VALUE_MAX + 16), *scratch = malloc(VALUE_MAX + 16);
+    uint64_t x = job->seed;
+    for (int i = 0; i < OPERATIONS; i++) {
+        uint32_t n = (uint32_t)(fixture_random(&x) % KEYS);
+        char name[64];
+        struct key key = fixture_key(name, n);
+        if (i % 20 == 0 && i > 0) {
+            cache_turn_end(ct);
+        }
+        if (i % 20 == 0) {
+            cache_turn_begin(ct);
+        }
+        switch (fixture_random(&x) % 8) {
+        case 0:
+        case 1: {
+            uint32_t bytes = some_bytes(&x);
+            make_value(value, bytes, n);
+            job->refused += fixture_set(ct, n, value, bytes) != CACHE_OK;
+            break;
+        }
+        case 2: {
+            struct cache_delete d = {0};
+            if (fixture_random(&x) % 4 == 0) {
+                cache_delete(ct, &key, &d);
+            }
+            break;
+        }
+        default: {
+            long bytes = fixture_get(ct, n, value);
+            if (bytes >= 0) {
+                job->hits++;
+                job->wrong += !check_value(value, bytes, n, scratch);
+            }
+        }
+        }
+    }
+    cache_turn_end(ct);
+    free(value);
+    free(scratch);
+    cache_thread_destroy(&ct);
+    return NULL;
+}
+
+/* Moves pages between random classes as fast as it can. */
+static uint64_t move_pages(struct cache *c, uint64_t seed) {
+    struct cache_thread *ct = cache_thread_create(c);
+    struct slab *slab = cache_slab(c);
+    uint64_t x = seed, moved = 0;
+    while (!atomic_load(&done)) {
+        unsigned from = 1 + (unsigned)(fixture_random(&x) % slab->class_count);
+        unsigned to = 1 + (unsigned)(fixture_random(&x) % slab->class_count);
+        uint32_t page;
+        if (from == to || slab_spare_pages(slab, from, &page, 1) == 0 || !slab_drain_begin(slab, page, from)) {
+            usleep(10);
+            continue;
+        }
+        cache_turn_begin(ct);
+        cache_drain_stocks(ct, page);
+        bool may_evict = fixture_random(&x) % 2;
+        for (int tries = 0; tries < 20 && !slab_drain_empty(slab, page); tries++) {
+            for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL; i++) {
+                cache_evacuate(ct, page, i, may_evict);
+            }
+        }
+        cache_turn_end(ct);
+        if (slab_drain_empty(slab, page) && cache_quiesce(ct, 1000000)) {
+            slab_drain_end(slab, page, fixture_random(&x) % 3 ? to : SLAB_CLASS_NONE);
+            moved++;
+        } else {
+            slab_drain_cancel(slab, page);
+        }
+    }
+    cache_thread_destroy(&ct);
+    return moved;
+}
+
+struct mover {
+    struct cache *cache;
+    uint64_t seed, moved;
+};
+static void *mover_main(void *arg) {
+    struct mover *m = arg;
+    m->moved = move_pages(m->cache, m->seed);
+    return NULL;
+}
+
+static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, const struct evict_policy *policy) {
+    struct cache_config cfg = fixture_config(limit_bytes);
+    cfg.policy = policy;
+    struct cache *c = cache_create(&cfg);
+    struct job jobs[WORKERS];
+    pthread_t threads[WORKERS], mover_thread;
+    struct mover mover = {.cache = c, .seed = seed * 31 + 7};
+    atomic_store(&done, false);
+    pthread_create(&mover_thread, NULL, mover_main, &mover);
+    for (int i = 0; i < WORKERS; i++) {
+        jobs[i] = (struct job){.cache = c, .seed = seed * 2 + (uint64_t)i * 77 + 1};
+        pthread_create(&threads[i], NULL, work, &jobs[i]);
+    }
+    uint64_t wrong = 0, refused = 0, hits = 0;
+    for (int i = 0; i < WORKERS; i++) {
+        pthread_join(threads[i], NULL);
+        wrong += jobs[i].wrong, refused += jobs[i].refused, hits += jobs[i].hits;
+    }
+    atomic_store(&done, true);
+    pthread_join(mover_thread, NULL);
+    is(wrong, 0, "%s, %zu MiB: no wrong value among %" PRIu64 " hits while %" PRIu64 " pages moved", policy->name,
+       limit_bytes >> 20, hits, mover.moved);
+    is(refused, 0, "%s, %zu MiB: no set refused", policy->name, limit_bytes >> 20);
+    ok(mover.moved > 0, "%s, %zu MiB: pages moved", policy->name, limit_bytes >> 20);
+
+    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_facts f;
+    cache_turn_begin(ct);
+    cache_facts(c, &f);
+    uint64_t in_lists = 0, used = 0;
+    for (unsigned i = 1; i <= f.class_count; i++) {
+        struct cache_class_facts cf;
+        cache_class_facts(c, i, &cf);
+        in_lists += cf.items;
+        used += (uint64_t)cf.slab.pages * cf.slab.chunks_per_page - cf.slab.free_chunks - cf.stock_chunks;
+    }
+    is(in_lists, f.items, "queues and index agree");
+    struct cache_walk walk = {0};
+    static struct cache_walked out[64];
+    int n;
+    struct cache_delete d = {0};
+    while ((n = cache_walk_next(ct, &walk, out, 64)) >= 0) {
+        for (int i = 0; i < n; i++) {
+            struct key key = key_make(out[i].key, out[i].key_len);
+            cache_delete(ct, &key, &d);
+        }
+    }
+    cache_facts(c, &f);
+    is(f.items, 0, "every item that a walk finds can be deleted");
+    used = 0;
+    for (unsigned i = 1; i <= f.class_count; i++) {
+        struct cache_class_facts cf;
+        cache_class_facts(c, i, &cf);
+        used += (uint64_t)cf.slab.pages * cf.slab.chunks_per_page - cf.slab.free_chunks - cf.stock_chunks;
+    }
+    is(used, 0, "then every chunk is free again");
+    is(f.bytes, 0, "and no byte is accounted for");
+    cache_turn_end(ct);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
+int main(void) {
+    uint64_t seed = tap_seed() | 1;
+    clock_start();
+    test_threads_and_moving_pages(seed, 64u << 20, &evict_slru);
+    test_threads_and_moving_pages(seed, 48u << 20, &evict_lru);
+    test_threads_and_moving_pages(seed, 512u << 20, &evict_slru);
+    return tap_done();
+}
