@@ -48,7 +48,7 @@ static struct frame make_frame(const struct app *app, uint64_t now_ms) {
                           .job = &app->job,
                           .now_ms = now_ms,
                           .interval_ms = app->options->interval_ms,
-                          .retry_ms = client_retry_ms(app->client),
+                          .retry_ms = client_state(app->client) == CLIENT_DOWN ? client_retry_ms(app->client) : 0,
                           .wall = time(NULL),
                           .read_only = app->options->read_only,
                           .message = app->message};
@@ -306,14 +306,20 @@ static void handle_signals(struct app *app) {
 static enum link_state link_of(const struct app *app) {
     switch (client_state(app->client)) {
     case CLIENT_UP:
-        return app->poller.refusal[0] != '\0' ? LINK_DOWN : LINK_UP;
+        if (app->poller.refusal[0] != '\0') {
+            return LINK_DOWN;
+        }
+        if (app->poller.has_answered && app->poller.generation == client_generation(app->client)) {
+            return LINK_UP;
+        }
+        break;
     case CLIENT_DOWN:
         return client_note(app->client)[0] != '\0' ? LINK_DOWN : LINK_CONNECTING;
     case CLIENT_LOOKUP:
     case CLIENT_CONNECTING:
         break;
     }
-    /* While it tries again, the reason of the last failure stays on the screen. */
+    /* While it tries again, and until the server has answered, the reason of the last failure stays on the screen. */
     return model_link(app->model) == LINK_DOWN ? LINK_DOWN : LINK_CONNECTING;
 }
 

@@ -29,7 +29,7 @@ const struct class_column_row class_columns[COLUMN_COUNT] = {
     [COLUMN_NO_MEMORY] = {"OOM/s", "oom", 5, 14, "sets refused for want of memory a second"},
 };
 
-enum { MARK_WIDTH = 2, TREND_LEAST = 8, STATE_WIDTH = 11 };
+enum { MARK_WIDTH = 2, TREND_LEAST = 8, STATE_WIDTH = 11, LAST_MAIN_RANK = 9, LAST_RANK = 14 };
 
 void class_table_init(struct class_table_ui *ui) {
     *ui = (struct class_table_ui){.source = -1, .sort = COLUMN_EVICTIONS, .window_ms = 10000};
@@ -190,22 +190,32 @@ struct layout {
     int trend_width;
 };
 
-static struct layout lay_out(int width) {
-    struct layout layout = {0};
-    int left = width - MARK_WIDTH;
-    for (int rank = 0; rank < 20; rank++) {
+/* Shows the columns whose rank is in first..last while they fit; returns the width that is left. */
+static int take_columns(struct layout *layout, int left, int first, int last) {
+    for (int rank = first; rank <= last; rank++) {
         for (int column = 0; column < COLUMN_COUNT; column++) {
             if (class_columns[column].rank == rank && left >= class_columns[column].width + 1) {
-                layout.shown[column] = true;
+                layout->shown[column] = true;
                 left -= class_columns[column].width + 1;
             }
         }
     }
-    if (left >= STATE_WIDTH + 1 + TREND_LEAST + 1) {
+    return left;
+}
+
+/* The main columns come first, then a short trend, then the state in words, then the rest; what is left makes the trends
+ * longer, and when there is much left there are two. */
+static struct layout lay_out(int width) {
+    struct layout layout = {0};
+    int left = take_columns(&layout, width - MARK_WIDTH, 0, LAST_MAIN_RANK);
+    int reserved = left >= TREND_LEAST + 1 ? TREND_LEAST + 1 : 0;
+    left -= reserved;
+    if (reserved > 0 && left >= STATE_WIDTH + 1) {
         layout.has_state = true;
         left -= STATE_WIDTH + 1;
     }
-    layout.trends = left >= 2 * (TREND_LEAST + 1) + 8 ? 2 : left >= TREND_LEAST + 1 ? 1 : 0;
+    left = take_columns(&layout, left, LAST_MAIN_RANK + 1, LAST_RANK) + reserved;
+    layout.trends = left >= 2 * (2 * TREND_LEAST + 1) ? 2 : left >= TREND_LEAST + 1 ? 1 : 0;
     layout.trend_width = layout.trends > 0 ? left / layout.trends - 1 : 0;
     return layout;
 }

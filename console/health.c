@@ -42,7 +42,7 @@ enum class_state health_class_state(const struct model *model, unsigned class_id
     }
     double free_pages;
     int giver = action_suggest_source(model, class_id, &free_pages);
-    if (giver < 0) {
+    if (giver < 0 || class_free_pages(&now->classes[class_id]) >= 1) { /* it was given pages, and is filling them */
         return CLASS_EVICTING;
     }
     double own_age = stat_number(class_tail_age(&now->classes[class_id]));
@@ -98,7 +98,11 @@ static void report_link(struct report *report, const struct model *model, uint64
     bool has_figures = model_now(model) != NULL;
     format_age(age, has_figures ? (double)(model_age_ms(model, now_ms) / 1000) : NAN);
     if (model_link(model) == LINK_DOWN) {
-        say(report, SEVERITY_BAD, has_figures ? "%s; figures are %s old" : "%s", model_link_note(model), age);
+        if (has_figures) {
+            say(report, SEVERITY_BAD, "figures are %s old: %.150s", age, model_link_note(model));
+        } else {
+            say(report, SEVERITY_BAD, "%s", model_link_note(model));
+        }
     } else if (model_link(model) == LINK_CONNECTING) {
         say(report, SEVERITY_WATCH, "connecting to %s", model_server(model));
     } else if (!has_figures) {
@@ -118,27 +122,29 @@ static void report_evictions(struct report *report, const struct model *model, c
         format_count(rate, evictions_of(model, (unsigned)worst));
         format_age(age, stat_number(class_tail_age(&now->classes[worst])));
         if (free_pages >= 1) {
-            say(report, SEVERITY_BAD, "class %d is starving: %s evictions/s at age %s; class %d has %.0f free pages: press m",
+            say(report, SEVERITY_BAD, "press m: class %d starves, %s evictions/s at age %s; class %d has %.0f free pages",
                 worst, rate, age, giver, free_pages);
         } else {
             char giver_age[FORMAT_BYTES];
             format_age(giver_age, stat_number(class_tail_age(&now->classes[giver])));
-            say(report, SEVERITY_BAD, "class %d is starving: %s evictions/s at age %s; class %d keeps its items %s: press m",
+            say(report, SEVERITY_BAD, "press m: class %d starves, %s evictions/s at age %s; class %d keeps %s",
                 worst, rate, age, giver, giver_age);
         }
     } else if (evictions > 0) {
         double tail_spread = health_tail_spread(model);
         format_count(rate, evictions);
         format_count(spread, tail_spread);
-        say(report, SEVERITY_OK, isnan(tail_spread) ? "full: %s evictions/s, no class is starved of pages%.0s"
-                                                    : "full: %s evictions/s, spread evenly (tail ages differ x%s)",
-            rate, spread);
+        if (isnan(tail_spread)) {
+            say(report, SEVERITY_OK, "full: %s evictions/s, no class starves", rate);
+        } else {
+            say(report, SEVERITY_OK, "full: %s evictions/s, no class starves (tail ages differ x%s)", rate, spread);
+        }
     } else if (evictions == 0) {
         say(report, SEVERITY_OK, "no evictions");
     }
     double unread = model_mean(model, METRIC_EVICTED_UNREAD, HEALTH_WINDOW_MS);
     if (evictions > 0 && unread * 100 > evictions * UNREAD_PCT) {
-        say(report, SEVERITY_WATCH, "%.0f %% of the evicted items were never read (want under %d): short of memory, or of luck",
+        say(report, SEVERITY_WATCH, "%.0f %% of evicted items were never read (want under %d): memory is short",
             fmin(unread / evictions, 1) * 100, UNREAD_PCT);
     }
 }
@@ -147,7 +153,7 @@ static void report_losses(struct report *report, const struct model *model) {
     char text[FORMAT_BYTES];
     double refused = model_mean(model, METRIC_NO_MEMORY, HEALTH_WINDOW_MS);
     if (refused > 0) {
-        say(report, SEVERITY_BAD, "out of memory: %s sets/s are refused; find the class with z and OOM/s, give it pages with m",
+        say(report, SEVERITY_BAD, "out of memory: %s sets/s refused; give pages to the class with OOM/s",
             format_count(text, refused));
     }
     double lost = model_mean(model, METRIC_LOST_BY_MOVES, HEALTH_WINDOW_MS);
@@ -194,7 +200,7 @@ static void report_automove(struct report *report, const struct model *model, co
     if (now->setting[SETTING_slab_reassign] == 0) {
         say(report, SEVERITY_WATCH, "slab_reassign is off: pages stay where they are until a restart");
     } else if (mode == 0 && health_worst_class(model) >= 0) {
-        say(report, SEVERITY_WATCH, "automove is off: nobody moves pages but you (t changes it)");
+        say(report, SEVERITY_WATCH, "press t: automove is off, nobody moves pages but you");
     } else if (mode < AUTOMOVE_MODES) {
         say(report, SEVERITY_OK, "automove %u (%s)", (unsigned)mode, automove_mode_name((unsigned)mode));
     } else if (now->automove[0] != '\0') {

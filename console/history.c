@@ -36,7 +36,10 @@ void history_begin(struct history *history, uint64_t at_ms) {
     }
     history->head = (history->head + 1) % history->capacity;
     history->used += history->used < history->capacity;
+    history->fresh += history->fresh < history->capacity;
 }
+
+void history_break(struct history *history) { history->fresh = 0; }
 
 void history_set(struct history *history, unsigned series, double value) {
     if (history->series[series] == NULL) {
@@ -65,7 +68,7 @@ uint64_t history_time(const struct history *history, unsigned back) {
 
 double history_mean(const struct history *history, unsigned series, uint64_t window_ms) {
     double sum = 0, weight = 0;
-    for (unsigned back = 0; back + 1 < history->used; back++) {
+    for (unsigned back = 0; back + 1 < history->fresh; back++) {
         if (history_time(history, 0) - history_time(history, back) >= window_ms) {
             break;
         }
@@ -81,7 +84,7 @@ double history_mean(const struct history *history, unsigned series, uint64_t win
 
 double history_change(const struct history *history, unsigned series, uint64_t window_ms) {
     float newest = history_value(history, series, 0), oldest = newest;
-    for (unsigned back = 1; back < history->used; back++) {
+    for (unsigned back = 1; back < history->fresh; back++) {
         if (history_time(history, 0) - history_time(history, back) > window_ms) {
             break;
         }

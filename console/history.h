@@ -7,6 +7,7 @@
 
 struct history {
     unsigned capacity, used, head; /* head: slot of the next sample */
+    unsigned fresh;                /* samples since the last history_break */
     unsigned series_count;
     uint64_t *at_ms;
     float **series; /* NULL until the first value */
@@ -20,6 +21,9 @@ void history_fini(struct history *history);
 void history_begin(struct history *history, uint64_t at_ms);
 /* Sets a value of the newest sample. A series that can't be allocated stays empty: history is a comfort, not a duty. */
 void history_set(struct history *history, unsigned series, double value);
+
+/* What came before is another life of the server: means and changes no longer look at it, graphs still do. */
+void history_break(struct history *history);
 
 /* Value `back` samples before the newest (0 = newest); NAN when there is none. */
 float history_value(const struct history *history, unsigned series, unsigned back);

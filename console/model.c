@@ -238,6 +238,7 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
         forget_rates(model, NAN);
     } else if (is_restart(before, now)) {
         forget_rates(model, FORMAT_RESET);
+        history_break(&model->history);
         model_note(model, EVENT_SERVER, wall, "the server restarted: counters and items start again");
     } else {
         compute_rates(model, before, now, dt_s);

@@ -54,6 +54,7 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) 
     if (poller->generation != client_generation(client)) {
         poller->generation = client_generation(client);
         poller->is_waiting = false;
+        poller->has_answered = false;
         poller->refreshes = 0;
         poller->next_ms = now_ms;
     }
@@ -90,7 +91,7 @@ bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_
     }
     poller->draft.reply_ms = fine_clock_ms() - poller->asked_ms;
     poller->latest = poller->draft;
-    poller->has_latest = true;
+    poller->has_answered = true;
     return true;
 }
 

@@ -18,7 +18,7 @@ struct poller {
     unsigned refreshes;   /* on this connection */
     enum stats_group last; /* the reply that completes the refresh under way */
     bool is_waiting;
-    bool has_latest;
+    bool has_answered;    /* on this connection */
     struct snapshot draft;  /* being filled */
     struct snapshot latest; /* complete */
     char refusal[120];      /* the server's words when it refused "stats"; empty otherwise */

@@ -109,10 +109,12 @@ static void parse_setting(struct snapshot *snapshot, struct span name, struct sp
     }
     if (i == SETTING_slab_automove_ratio) {
         snapshot->setting[i] = parse_fixed(value, 3);
-    } else if (span_is(value, "yes") || span_is(value, "on")) {
+    } else if (span_is(value, "yes") || span_is(value, "on") || span_is(value, "ratio")) {
         snapshot->setting[i] = 1;
     } else if (span_is(value, "no") || span_is(value, "off")) {
         snapshot->setting[i] = 0;
+    } else if (span_is(value, "eviction")) {
+        snapshot->setting[i] = 2;
     } else {
         snapshot->setting[i] = parse_number(value);
     }

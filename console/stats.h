@@ -32,7 +32,7 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(number) X(number_hot) X(number_warm) X(number_cold) X(number_temp) X(age) X(age_hot) X(age_warm)                 \
     X(evicted) X(evicted_unfetched) X(evicted_time) X(outofmemory) X(reclaimed) X(expired_unfetched)
 
-/* Settings that are numbers or switches: yes/on count as 1, no/off as 0. */
+/* Settings that are numbers or switches: yes/on count as 1, no/off as 0; slated's names of automove modes as their numbers. */
 #define SETTING_STATS(X)                                                                                               \
     X(maxbytes) X(maxconns) X(num_threads) X(item_size_max) X(slab_chunk_max) X(slab_reassign) X(slab_automove)        \
     X(slab_automove_ratio) X(slab_automove_window) X(lru_segmented) X(lru_maintainer_thread) X(evictions)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { DETAIL_ROWS = 13, SCREEN_STEP = 15 };
+enum { DETAIL_ROWS = 13, DETAIL_MOST = 24, SCREEN_STEP = 15 };
 
 static const char *number(double value, char out[FORMAT_BYTES]) { return format_count(out, value); }
 
@@ -43,11 +43,11 @@ static void draw_hint(const struct frame *frame, const struct ui *ui, struct cel
     enum class_state state = health_class_state(frame->model, id);
     switch (state) {
     case CLASS_STARVING:
-        snprintf(text, sizeof text, "! class %u is starving: %s evictions/s; class %d could give pages (%.0f free): press m", id,
+        snprintf(text, sizeof text, "! press m: class %u starves, %s evictions/s; class %d can give pages (%.0f free)", id,
                  number(model_class_mean(frame->model, id, CLASS_METRIC_EVICTIONS, HEALTH_WINDOW_MS), rate), giver, given);
         break;
     case CLASS_SPARE:
-        snprintf(text, sizeof text, "+ class %u has %.0f whole free pages and evicts nothing: press f to give them", id,
+        snprintf(text, sizeof text, "+ press f to give: class %u has %.0f whole free pages and evicts nothing", id,
                  floor(free_pages));
         break;
     case CLASS_EVICTING:
@@ -115,7 +115,12 @@ static void draw_detail(const struct frame *frame, const struct ui *ui, struct c
 
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
     int foot = area.height >= 8 ? 2 : 1;
-    int detail = area.height >= 34 && area.width >= 100 ? DETAIL_ROWS : 0;
+    int detail = 0;
+    if (area.height >= 34 && area.width >= 100) {
+        unsigned ids[CLASS_LIMIT];
+        int spare = area.height - foot - (int)class_table_rows(frame->model, &ui->classes, ids) - 3;
+        detail = spare < DETAIL_ROWS ? DETAIL_ROWS : spare > DETAIL_MOST ? DETAIL_MOST : spare;
+    }
     struct rect table = {area.y, area.x, area.height - foot - detail, area.width};
     class_table_draw(frame->model, &ui->classes, cells, table, true);
     if (detail > 0) {

@@ -29,6 +29,15 @@ static const char *metric_text(enum metric metric, double value, char out[FORMAT
     return format_count(out, value);
 }
 
+/* Where a graph begins: at zero, but for the hit ratio a little below its lowest value, or every change would drown. */
+static float floor_of(enum metric metric, const float *values, int count) {
+    float low = 1.0f;
+    for (int i = 0; i < count && metric == METRIC_HIT_RATIO; i++) {
+        low = values[i] < low ? values[i] : low;
+    }
+    return metric == METRIC_HIT_RATIO ? fmaxf(low - 0.02f, 0) : 0;
+}
+
 static void draw_health(const struct frame *frame, struct cells *cells, struct rect area) {
     static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_GOOD};
     static const char *const marks[] = {"!", "●", "○"};
@@ -72,7 +81,7 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
         }
         float values[1000];
         int count = model_history(frame->model, metric, values, spark_width < 1000 ? spark_width : 1000);
-        cells_graph(cells, (struct rect){y, spark_x, 1, spark_width}, STYLE_GRAPH, values, count, 0);
+        cells_graph(cells, (struct rect){y, spark_x, 1, spark_width}, STYLE_GRAPH, values, count, floor_of(metric, values, count));
     }
 }
 
@@ -110,7 +119,7 @@ static void draw_memory(const struct frame *frame, struct cells *cells, struct r
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
     double slack = fmax(memory.pages_bytes - memory.items - memory.free_chunk_bytes, 0);
     int x = cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN, "items %6s ", format_bytes(a, memory.items));
-    int bar = area.width - 34;
+    int bar = area.width - 36;
     if (bar >= 10 && memory.limit > 0) {
         cells_bar(cells, area.y + 1, x, bar, memory.items / memory.limit, slack / memory.limit);
         x += bar;
@@ -144,9 +153,10 @@ static void draw_graph(const struct frame *frame, struct cells *cells, struct re
     struct rect plot = {area.y + 1, area.x + 7, area.height - 1, area.width - 8};
     float values[1000];
     int count = model_history(frame->model, metric, values, plot.width < 1000 ? plot.width : 1000);
-    float high = cells_graph(cells, plot, STYLE_GRAPH, values, count, 0);
+    float low = floor_of(metric, values, count);
+    float high = cells_graph(cells, plot, STYLE_GRAPH, values, count, low);
     cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, metric_text(metric, (double)high, top));
-    cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, "0");
+    cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, metric_text(metric, (double)low, top));
 }
 
 static int take_rows(struct rect *left, int rows) {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BOX_WIDTH = 76, BOX_HEIGHT = 15 };
+enum { BOX_WIDTH = 76, BOX_HEIGHT = 15, PAGES_AT_COST = 8 };
 
 void review_open(struct review *review, const struct action *action) {
     *review = (struct review){.is_open = true, .action = *action};
@@ -25,6 +25,7 @@ static unsigned *field_value(struct review *review) {
 
 /* The next class with pages in the direction of step; the pool counts as a destination. */
 static unsigned step_class(const struct snapshot *now, unsigned id, int step, bool may_be_pool) {
+    id = id < CLASS_LIMIT ? id : CLASS_LIMIT;
     for (int next = (int)id + step; now != NULL && next >= (may_be_pool ? 0 : 1) && next < CLASS_LIMIT; next += step) {
         bool is_pool = next == POOL_CLASS;
         if (is_pool || stat_number(now->classes[next].value[CLASS_total_pages]) > 0) {
@@ -196,9 +197,9 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
     if (from < 0) {
         return say("no other class has a page to spare");
     }
-    /* All the free pages, up to half of what the source has; one when nothing is free. */
+    /* All the free pages, up to half of what the source has; when none is free, an eighth of it, for pages cost items. */
     double have = stat_number(now->classes[from].value[CLASS_total_pages]);
-    double pages = fmin(free_pages, floor(have / 2));
+    double pages = free_pages >= 1 ? fmin(free_pages, floor(have / 2)) : fmin(floor(have / 8), PAGES_AT_COST);
     struct intent intent = {.kind = INTENT_REVIEW};
     intent.action = (struct action){.kind = ACTION_MOVE_PAGES,
                                     .from = (unsigned)from,

@@ -27,7 +27,11 @@ static int link_words(const struct frame *frame, char *out, size_t out_bytes) {
     format_age(age, age_ms == UINT64_MAX ? NAN : (double)(age_ms / 1000));
     if (model_link(frame->model) == LINK_DOWN) {
         unsigned wait_s = frame->retry_ms > frame->now_ms ? (unsigned)((frame->retry_ms - frame->now_ms + 999) / 1000) : 0;
-        snprintf(out, out_bytes, "DOWN, next try in %us", wait_s);
+        if (wait_s > 0) {
+            snprintf(out, out_bytes, "DOWN, next try in %us", wait_s);
+        } else {
+            snprintf(out, out_bytes, "DOWN, trying");
+        }
         return STYLE_BAD;
     }
     if (health_is_stale(frame->model, frame->now_ms, frame->interval_ms)) {

@@ -15,7 +15,7 @@ struct frame {
     const struct model *model;
     const struct job *job;
     uint64_t now_ms, interval_ms;
-    uint64_t retry_ms; /* time of the next try while the link is down */
+    uint64_t retry_ms; /* while the link is down: time of the next try, 0 when one is under way */
     time_t wall;
     bool read_only;
     const char *message; /* one line for the operator; "" for none */

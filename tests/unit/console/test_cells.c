@@ -1,0 +1,109 @@
+#include "cells.h"
+#include "tap.h"
+
+#include <math.h>
+
+static char row[4096];
+
+static void test_text_is_clipped_at_every_edge(void) {
+    struct cells *cells = cells_create(10, 3, false);
+    cells_text(cells, 0, 7, STYLE_PLAIN, "abcdef");
+    cells_text(cells, -1, 0, STYLE_PLAIN, "above");
+    cells_text(cells, 3, 0, STYLE_PLAIN, "below");
+    cells_text(cells, 1, -2, STYLE_PLAIN, "left");
+    is_str(cells_row(cells, 0, row, sizeof row), "       abc", "the right edge cuts");
+    is_str(cells_row(cells, 1, row, sizeof row), "ft", "the left edge cuts");
+    is_str(cells_row(cells, 2, row, sizeof row), "", "rows outside are dropped");
+    cells_destroy(&cells);
+    ok(cells == NULL, "destroy forgets the pointer");
+    cells_destroy(&cells);
+}
+
+static void test_nothing_a_server_says_reaches_the_terminal_raw(void) {
+    struct cells *cells = cells_create(40, 1, false);
+    cells_text(cells, 0, 0, STYLE_PLAIN, "a\033[2Jb\nc\xff\xc3(\xe2\x82 \xf0\x9f\x98\x80 日");
+    cells_row(cells, 0, row, sizeof row);
+    bool is_clean = true;
+    for (const char *at = row; *at != '\0'; at++) {
+        is_clean = is_clean && (unsigned char)*at >= ' ';
+    }
+    ok(is_clean, "no control character is left");
+    ok(strstr(row, "?[2J") != NULL, "an escape is a question mark");
+    cells_destroy(&cells);
+}
+
+static void test_an_ascii_grid_holds_only_ascii(void) {
+    struct cells *cells = cells_create(60, 2, true);
+    float values[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
+    cells_text(cells, 0, 0, STYLE_PLAIN, "▶ ● ○ → Δ Σ × ▲ ▼ ◀ … · é");
+    cells_graph(cells, (struct rect){1, 0, 1, 9}, STYLE_GRAPH, values, 9, 0);
+    is_str(cells_row(cells, 0, row, sizeof row), "> * o > d S x ^ v < ~ . ?", "glyphs have twins");
+    is_str(cells_row(cells, 1, row, sizeof row), "..:-=+*%#", "graphs climb in ASCII too");
+    cells_destroy(&cells);
+}
+
+static void test_graphs_keep_the_newest_at_the_right(void) {
+    struct cells *cells = cells_create(8, 2, false);
+    float few[] = {1, 8};
+    cells_graph(cells, (struct rect){0, 0, 1, 8}, STYLE_GRAPH, few, 2, 0);
+    is_str(cells_row(cells, 0, row, sizeof row), "      ▁█", "few values stand at the right");
+    float many[] = {100, 100, 1, 2, 3, 4, 5, 6, 7, 8};
+    float top = cells_graph(cells, (struct rect){0, 0, 1, 8}, STYLE_GRAPH, many, 10, 0);
+    is_str(cells_row(cells, 0, row, sizeof row), "▁▂▃▄▅▆▇█", "of many values the newest are drawn");
+    ok(top == 8, "and the scale is that of the drawn ones");
+    float holes[] = {NAN, 0, NAN, 0.001f, 4};
+    cells_clear(cells);
+    cells_graph(cells, (struct rect){0, 0, 1, 8}, STYLE_GRAPH, holes, 5, 0);
+    is_str(cells_row(cells, 0, row, sizeof row), "    · ▁█", "unknown is a gap, zero a dot, a little still shows");
+    cells_destroy(&cells);
+}
+
+static void test_graphs_may_have_several_rows(void) {
+    struct cells *cells = cells_create(3, 2, false);
+    float values[] = {1, 2, 4};
+    cells_graph(cells, (struct rect){0, 0, 2, 3}, STYLE_GRAPH, values, 3, 0);
+    is_str(cells_row(cells, 0, row, sizeof row), "  █", "upper row");
+    is_str(cells_row(cells, 1, row, sizeof row), "▄██", "lower row");
+    cells_destroy(&cells);
+}
+
+static void test_long_text_ends_in_an_ellipsis(void) {
+    struct cells *cells = cells_create(20, 1, false);
+    cells_text_fit(cells, 0, 0, 6, STYLE_PLAIN, "abcdefgh");
+    is_str(cells_row(cells, 0, row, sizeof row), "abcde…", "cut with a mark");
+    cells_clear(cells);
+    cells_text_fit(cells, 0, 0, 6, STYLE_PLAIN, "abcdef");
+    is_str(cells_row(cells, 0, row, sizeof row), "abcdef", "whole when it fits");
+    cells_text_fit(cells, 0, 0, 0, STYLE_PLAIN, "abc");
+    ok(true, "no room is no harm");
+    cells_destroy(&cells);
+}
+
+static void test_bars_show_used_slack_and_rest(void) {
+    struct cells *cells = cells_create(12, 1, false);
+    cells_bar(cells, 0, 0, 12, 0.5, 0.2);
+    is_str(cells_row(cells, 0, row, sizeof row), "[█████▒▒...]", "three parts");
+    cells_bar(cells, 0, 0, 12, 7, 7);
+    is_str(cells_row(cells, 0, row, sizeof row), "[██████████]", "more than all is all");
+    cells_destroy(&cells);
+}
+
+static void test_a_row_is_cut_at_a_whole_glyph(void) {
+    struct cells *cells = cells_create(3, 1, false);
+    cells_text(cells, 0, 0, STYLE_PLAIN, "███");
+    char small[6];
+    is_str(cells_row(cells, 0, small, sizeof small), "█", "three bytes fit, six do not");
+    cells_destroy(&cells);
+}
+
+int main(void) {
+    test_text_is_clipped_at_every_edge();
+    test_nothing_a_server_says_reaches_the_terminal_raw();
+    test_an_ascii_grid_holds_only_ascii();
+    test_graphs_keep_the_newest_at_the_right();
+    test_graphs_may_have_several_rows();
+    test_long_text_ends_in_an_ellipsis();
+    test_bars_show_used_slack_and_rest();
+    test_a_row_is_cut_at_a_whole_glyph();
+    return tap_done();
+}

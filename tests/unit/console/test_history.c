@@ -1,0 +1,61 @@
+#include "history.h"
+#include "tap.h"
+
+#include <math.h>
+
+static void test_the_ring_keeps_the_newest(void) {
+    struct history history;
+    ok(history_init(&history, 4, 2), "init");
+    for (int i = 0; i < 10; i++) {
+        history_begin(&history, (uint64_t)i * 1000);
+        history_set(&history, 0, i);
+    }
+    float values[8];
+    is(history_copy(&history, 0, values, 8), 4, "as many as fit the ring");
+    ok(values[0] == 6 && values[3] == 9, "oldest first, the newest are kept");
+    is(history_copy(&history, 0, values, 2), 2, "or as many as asked for");
+    ok(values[0] == 8 && values[1] == 9, "the newest of them");
+    ok(isnan(history_value(&history, 1, 0)), "a series without values is unknown");
+    ok(isnan(history_value(&history, 0, 4)), "so is what the ring has forgotten");
+    history_fini(&history);
+}
+
+static void test_means_weigh_by_time_and_skip_gaps(void) {
+    struct history history;
+    history_init(&history, 10, 1);
+    history_begin(&history, 0);
+    history_begin(&history, 1000);
+    history_set(&history, 0, 10); /* stands for one second */
+    history_begin(&history, 4000);
+    history_set(&history, 0, 50); /* for three */
+    history_begin(&history, 5000);
+    ok(history_mean(&history, 0, 10000) == 40, "(10 x 1 + 50 x 3) / 4, the gap counts for nothing");
+    ok(history_mean(&history, 0, 2000) == 50, "a window takes what is younger");
+    ok(isnan(history_mean(&history, 0, 500)), "nothing measured in the window is unknown, not zero");
+    history_fini(&history);
+}
+
+static void test_changes_and_means_stop_at_a_break(void) {
+    struct history history;
+    history_init(&history, 10, 1);
+    for (int i = 0; i < 3; i++) {
+        history_begin(&history, (uint64_t)i * 1000);
+        history_set(&history, 0, 100 + i);
+    }
+    ok(history_change(&history, 0, 60000) == 2, "change since the oldest in the window");
+    history_break(&history);
+    history_begin(&history, 3000);
+    history_set(&history, 0, 5);
+    ok(history_change(&history, 0, 60000) == 0, "a new life starts at no change");
+    ok(isnan(history_mean(&history, 0, 60000)), "and without a mean");
+    float values[4];
+    is(history_copy(&history, 0, values, 4), 4, "graphs still show what was before");
+    history_fini(&history);
+}
+
+int main(void) {
+    test_the_ring_keeps_the_newest();
+    test_means_weigh_by_time_and_skip_gaps();
+    test_changes_and_means_stop_at_a_break();
+    return tap_done();
+}
