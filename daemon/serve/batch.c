@@ -3,6 +3,7 @@
 
 #include "serve/batch.h"
 #include "serve/commands.h"
+#include "serve/prefix.h"
 #include "serve/settings.h"
 
 enum { BATCH_FIRST_BYTES = 64 * 1024, NO_SLOT = TURN_SESSIONS };
@@ -55,6 +56,7 @@ void batch_destroy(struct batch **taken) {
 void batch_begin(struct batch *b) {
     return_values(b);
     b->turn++;
+    b->prefixes = prefix_stats_on(b->server->prefixes) ? b->server->prefixes : NULL;
     b->used = 0;
     b->requests = 0;
     b->slot_count = 0;

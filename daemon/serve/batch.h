@@ -84,6 +84,7 @@ struct batch {
     struct cache          *cache;
     struct cache_thread   *ct;
     struct serve_counters *counters;
+    struct prefix_stats   *prefixes; /* of `stats detail`, NULL while that is off */
     uint32_t reqs_per_event;
     uint64_t turn;
     uint32_t requests; /* of this turn */

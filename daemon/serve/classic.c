@@ -2,6 +2,13 @@
 #include "base/clock.h"
 #include "proto/number.h"
 #include "serve/batch.h"
+#include "serve/prefix.h"
+
+static inline void note(const struct batch *b, const struct key *key, enum prefix_event event) {
+    if (b->prefixes) {
+        prefix_stats_note(b->prefixes, key, event);
+    }
+}
 
 /* --- reading --- */
 
@@ -29,7 +36,9 @@ static char *fetch(struct batch *b, const struct request *r, char *p) {
         want.exptime_s = clock_expiry_s(r->exptime, cache_now_s(b->ct));
     }
     struct cache_view view = {0};
-    if (cache_fetch(b->ct, &r->key, &want, b->scratch, &view) != CACHE_OK) {
+    enum cache_status status = cache_fetch(b->ct, &r->key, &want, b->scratch, &view);
+    note(b, &r->key, status == CACHE_OK ? PREFIX_HIT : PREFIX_GET);
+    if (status != CACHE_OK) {
         return put_end(p, r);
     }
     p = put_head(p, r, view.client_flags, view.value_bytes, view.cas);
@@ -55,6 +64,7 @@ static char *get(struct batch *b, const struct request *r, char *p) {
             end = PUT(end + reader.value_bytes, "\r\n");
         }
         if (cache_read_end(b->ct, &reader, true)) {
+            note(b, &r->key, how == CACHE_READ_COPY ? PREFIX_HIT : PREFIX_GET);
             return put_end(end, r);
         }
     }
@@ -67,6 +77,7 @@ void classic_store_of(const struct batch *b, const struct request *r, struct cac
         [VERB_SET] = CACHE_SET,       [VERB_ADD] = CACHE_ADD,         [VERB_REPLACE] = CACHE_REPLACE,
         [VERB_APPEND] = CACHE_APPEND, [VERB_PREPEND] = CACHE_PREPEND, [VERB_CAS] = CACHE_SET,
     };
+    note(b, &r->key, PREFIX_SET);
     bool cas = r->verb == VERB_CAS;
     *store = (struct cache_store){
         .mode = modes[r->verb],
@@ -138,6 +149,7 @@ static char *change(struct batch *b, const struct request *r, char *p) {
     static const struct cache_delete plainly;
     switch (r->verb) {
     case VERB_DELETE:
+        note(b, &r->key, PREFIX_DELETE);
         return cache_delete(b->ct, &r->key, &plainly) == CACHE_OK ? PUT(p, "DELETED\r\n") : PUT(p, "NOT_FOUND\r\n");
     case VERB_TOUCH:
         return cache_touch(b->ct, &r->key, clock_expiry_s(r->exptime, cache_now_s(b->ct))) == CACHE_OK
