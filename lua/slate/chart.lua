@@ -52,7 +52,7 @@ local function choose_bands(list)
         band_of[id] = i
     end
     if own < #ids then
-        bands[own + 1] = { label = ("%d smaller classes"):format(#ids - own), values = {} }
+        bands[own + 1] = { label = ("%d other classes"):format(#ids - own), values = {} }
     end
     return bands, function(id) return band_of[id] or own + 1 end
 end
@@ -82,7 +82,7 @@ end
 
 --- Turns snapshots (in order of time) into the stacked bands of the pages chart. Pure.
 -- Returns { times_s, bands = { { label, values, grey } }, gaps = { [i] = true before sample i },
--- marks, title }, or nil and a message.
+-- marks, title, start }, or nil and a message.
 function M.pages_series(list)
     if #list < 2 then
         return nil, "a chart over time needs at least two snapshots"
@@ -112,11 +112,10 @@ function M.pages_series(list)
             pool.values[i] = one.general.slab_global_page_pool or 0
         end
     end
-    local first, last = list[1], list[#list]
-    series.title = ("Slab pages by class, %s (%s %s), %s to %s UTC"):format(
-        last.server or "unknown server", last.slated and "slated" or "memcached",
-        last.slated or last.version or "of unknown version",
-        os.date("!%Y-%m-%d %H:%M:%S", first.time_s // 1), os.date("!%H:%M:%S", last.time_s // 1))
+    local last = list[#list]
+    series.title = ("Slab pages by class, %s, %s %s"):format(last.server or "unknown server",
+        last.slated and "slated" or "memcached", last.slated or last.version or "of unknown version")
+    series.start = os.date("!%Y-%m-%d %H:%M:%S UTC", list[1].time_s // 1)
     return series
 end
 
@@ -194,18 +193,18 @@ end
 
 -- The same bands for a terminal: every character cell of the plot gets the letter of its band, so
 -- that the chart reads without colour. Returns a list of lines for each band.
-local function cell_blocks(stacked, series, x_of, x_most, y_most, columns, rows)
+local function cell_blocks(stacked, series, plane)
     local blocks, sample = {}, 1
     for b = 1, #stacked do
-        blocks[b] = {}
+        blocks[b] = { "-1 -1" } -- out of sight; a band without a point would lose its place in the key
     end
-    for column = 0, columns - 1 do
-        local x = (column + 0.5) * x_most / columns
-        while sample < #series.times_s and x_of(series.times_s[sample + 1]) <= x do
+    for column = 0, plane.columns - 1 do
+        local x = column * plane.x_most / (plane.columns - 1)
+        while sample < #series.times_s and plane.x_of(series.times_s[sample + 1]) <= x do
             sample = sample + 1
         end
-        for row = 0, series.gaps[sample + 1] and -1 or rows - 1 do
-            local y = (row + 0.5) * y_most / rows
+        for row = 0, series.gaps[sample + 1] and -1 or plane.rows - 1 do
+            local y = row * plane.y_most / (plane.rows - 1)
             for b, edge in ipairs(stacked) do
                 if y >= edge.lower[sample] and y < edge.upper[sample] then
                     blocks[b][#blocks[b] + 1] = ("%s %s"):format(number(x), number(y))
@@ -234,9 +233,38 @@ local function terminal_line(options)
     return options.terminal == "dumb" and line .. (options.colour and "ansi256" or "mono") or line
 end
 
-local function add_frame(lines, series, options, x_most, y_most, unit_name)
+local function longest_label(series)
+    local longest = 0
+    for _, band in ipairs(series.bands) do
+        longest = math.max(longest, #band.label)
+    end
+    return longest
+end
+
+-- In a terminal the margins are ours, so that the plot's cells are known exactly.
+local TEXT_MARGINS <const> = { left = 9, top = 3, bottom = 3 }
+local TEXT_MARK_COLUMNS <const> = 14 -- what a mark's label takes
+
+local function add_text_frame(lines, series, options)
+    local right = longest_label(series) + 6
+    lines[#lines + 1] = ("set label %s at screen 0, screen 1 offset 1,-1 left"):format(quoted(series.title))
+    lines[#lines + 1] = ("set lmargin %d\nset rmargin %d\nset tmargin %d\nset bmargin %d"):format(
+        TEXT_MARGINS.left, right, TEXT_MARGINS.top, TEXT_MARGINS.bottom)
+    return math.max(2, options.width - TEXT_MARGINS.left - right),
+        math.max(2, options.height - TEXT_MARGINS.top - TEXT_MARGINS.bottom)
+end
+
+local function add_picture_frame(lines, series)
+    table.move({
+        "set tmargin 5", "set title " .. quoted(series.title) .. " offset 0,1.6", "set border 3", "set tics out",
+        "set grid ytics front linetype 1 linecolor '#ffffff' linewidth 0.5", "set style fill solid 1.0 noborder",
+    }, 1, 6, #lines + 1, lines)
+end
+
+-- Everything but the bands. Returns the columns and rows of the plot when they are characters.
+local function add_frame(lines, series, options, plane)
     local is_text = options.terminal == "dumb"
-    local most_tics = is_text and math.max(2, options.width // 14) or math.max(2, options.width // 90)
+    local most_tics = math.max(2, options.width // (is_text and 16 or 90))
     local function add(format, ...)
         lines[#lines + 1] = format:format(...)
     end
@@ -245,33 +273,33 @@ local function add_frame(lines, series, options, x_most, y_most, unit_name)
     if options.output then
         add("set output %s", quoted(options.output))
     end
-    add("set title %s", quoted(series.title))
-    add("set xlabel %s", quoted(unit_name .. " since the first snapshot"))
-    add("set ylabel %s%s", quoted("pages"), is_text and "" or " offset 0.5,0")
-    add("set xrange [0:%s]", number(x_most))
-    add("set yrange [0:%s]", number(y_most))
-    add("set xtics 0,%s nomirror", number(tic_step(x_most, most_tics)))
-    add("set ytics 0,%s nomirror", number(math.max(1, tic_step(y_most, is_text and options.height // 4 or 8))))
+    add("set xlabel %s", quoted(plane.unit .. " since " .. series.start))
+    add("set ylabel %s", quoted("pages"))
+    add("set xrange [0:%s]", number(plane.x_most))
+    add("set yrange [0:%s]", number(plane.y_most))
+    add("set xtics 0,%s nomirror", number(tic_step(plane.x_most, most_tics)))
+    add("set ytics 0,%s nomirror", number(math.max(1, tic_step(plane.y_most, is_text and options.height // 4 or 8))))
     add("set key outside right top vertical Left reverse invert samplen 1.5")
-    if not is_text then
-        add("set border 3")
-        add("set tics out")
-        add("set grid ytics front linetype 1 linecolor '#ffffff' linewidth 0.5")
-        add("set style fill solid 1.0 noborder")
+    if is_text then
+        return add_text_frame(lines, series, options)
     end
+    add_picture_frame(lines, series)
 end
 
-local function add_marks(lines, series, options, x_of)
-    for _, mark in ipairs(series.marks) do
-        local x = number(x_of(mark.time_s))
-        if options.terminal == "dumb" then
-            lines[#lines + 1] = ("set label %s at first %s, graph 1.0 offset 0,0.5 center"):format(
-                quoted(mark.label), x)
-        else
-            lines[#lines + 1] = ("set arrow from first %s, graph 0 to first %s, graph 1 nohead front "
-                .. "linecolor '#202020' dashtype 2"):format(x, x)
-            lines[#lines + 1] = ("set label %s at first %s, graph 1.0 offset 0.4,0.7 left front"):format(
-                quoted(mark.label), x)
+-- Where the mode of automove changed: a line from top to bottom. Labels alternate between two
+-- heights, so that neighbours do not run into each other.
+local function add_marks(lines, series, options, plane)
+    local free_x = 0
+    for i, mark in ipairs(series.marks) do
+        local x = plane.x_of(mark.time_s)
+        local is_text = options.terminal == "dumb"
+        lines[#lines + 1] = ("set arrow from first %s, graph 0 to first %s, graph %s nohead front%s"):format(number(x),
+            number(x), is_text and "0.95" or "1", is_text and "" or " linecolor '#202020' dashtype 2")
+        -- In a terminal there is one line for labels: one that has no room is left out.
+        if not is_text or x >= free_x then
+            lines[#lines + 1] = ("set label %s at first %s, graph 1 offset 0,%g left front"):format(
+                quoted(mark.label), number(x), is_text and 1 or i % 2 == 1 and 0.6 or 1.6)
+            free_x = is_text and x + TEXT_MARK_COLUMNS * plane.x_most / plane.columns
         end
     end
 end
@@ -313,15 +341,15 @@ function M.pages_script(series, options)
         return (time_s - start_s) / unit_s
     end
     local stacked, top = edges(series)
-    local x_most, y_most = math.max(x_of(last_s), 1e-3), math.max(largest(top), 1)
-    local lines = {}
-    add_frame(lines, series, options, x_most, y_most, unit_name)
-    add_marks(lines, series, options, x_of)
-    local blocks
+    local plane = {
+        x_of = x_of, unit = unit_name, x_most = math.max(x_of(last_s), 1e-3), y_most = math.max(largest(top), 1),
+    }
+    local lines, blocks = {}, {}
+    plane.columns, plane.rows = add_frame(lines, series, options, plane)
+    add_marks(lines, series, options, plane)
     if options.terminal == "dumb" then
-        blocks = cell_blocks(stacked, series, x_of, x_most, y_most, options.width, options.height)
+        blocks = cell_blocks(stacked, series, plane)
     else
-        blocks = {}
         for b, edge in ipairs(stacked) do
             blocks[b] = area_block(edge, series, x_of)
         end

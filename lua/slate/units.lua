@@ -105,14 +105,14 @@ function M.parse_server(text)
     if path then
         return { path = path, name = path }
     end
-    local host, port = text:match("^%[([%x:.%%%w]+)%]:?(%d*)$")
+    local host, rest = text:match("^%[([%x:.%%%w]+)%](.*)$")
     if not host then
-        host, port = text:match("^([%w._-]+):?(%d*)$")
+        host, rest = text:match("^([%w._-]+)(.*)$")
     end
-    if not host then
+    local port = rest == "" and M.DEFAULT_PORT or tonumber((rest or ""):match("^:(%d+)$"))
+    if not port then
         return nil, ("'%s' is not a server: write host:port, [v6address]:port or /path/to.sock"):format(text)
     end
-    port = port == "" and M.DEFAULT_PORT or tonumber(port)
     if port < 1 or port > 65535 then
         return nil, ("'%s' names port %d: ports go from 1 to 65535"):format(text, port)
     end

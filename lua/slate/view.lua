@@ -129,24 +129,34 @@ end
 
 M.oldest_age_s = oldest_age_s
 
---- What to do about it, as sentences with the command to type. Empty when nothing stands out.
-function M.advice(rows)
-    local donor
-    for _, row in ipairs(rows) do
-        if (row.free_pages or 0) >= IDLE_PAGES and (row.pages or 0) >= 2
-            and (not donor or row.free_pages > donor.free_pages) then
-            donor = row
+-- Who could give pages to a row: the class with the most free pages, else the one whose items are
+-- oldest; never one that evicts itself.
+local function donor_for(row, rows)
+    local best
+    for _, other in ipairs(rows) do
+        local calm = other.id ~= row.id and (other.pages or 0) >= 2 and (other.evicted_per_s or 0) == 0
+        if calm and (not best or (other.free_pages or 0) // 1 > (best.free_pages or 0) // 1
+            or (other.free_pages or 0) // 1 == (best.free_pages or 0) // 1
+                and (other.age_s or 0) > (best.age_s or 0)) then
+            best = other
         end
     end
+    return best
+end
+
+--- What to do about it, as sentences with the command to type. Empty when nothing stands out.
+function M.advice(rows)
     local sentences = {}
     for _, row in ipairs(rows) do
-        local words = table.concat(row.flags, " ")
-        if words:find("starving") or words:find("out_of_memory") then
-            local trouble = words:find("starving") and "starves" or "is out of memory"
-            local remedy = donor and donor.id ~= row.id
-                and (": class %d has %d free pages: slatectl move %d %d --dry-run"):format(
-                    donor.id, donor.free_pages // 1, donor.id, row.id) or ""
-            sentences[#sentences + 1] = ("class %d %s%s"):format(row.id, trouble, remedy)
+        local flags = table.concat(row.flags, " ")
+        if flags:find("starving") or flags:find("out_of_memory") then
+            local donor = donor_for(row, rows)
+            sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id,
+                flags:find("out_of_memory") and "is out of memory" or "starves",
+                not donor and "no calm class has a page to spare"
+                or ("class %d has %d free pages and its oldest item is %s old: slatectl move %d %d --dry-run"):format(
+                    donor.id, (donor.free_pages or 0) // 1, require("slate.units").age(donor.age_s),
+                    donor.id, row.id))
         end
     end
     return sentences

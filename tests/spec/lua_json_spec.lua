@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local json = require "slate.json"
+local dkjson = require "dkjson"
+
+describe("json", function()
+    it("writes the same keys in the same order every time, the named ones first", function()
+        local text = json.encode({ b = 1, a = 2, schema = "s", z = { b = 1, id = 7 } }, { "schema", "id" })
+        assert.equal('{"schema":"s","a":2,"b":1,"z":{"id":7,"b":1}}', text)
+    end)
+
+    it("keeps integers exact and floats to the last bit", function()
+        assert.equal("9223372036854775807", json.encode(math.maxinteger))
+        assert.equal("3", json.encode(3.0))
+        assert.equal(0.1, json.decode("[" .. json.encode(0.1) .. "]")[1])
+        local third = 1 / 3
+        assert.equal(third, json.decode("[" .. json.encode(third) .. "]")[1])
+    end)
+
+    it("writes null for what JSON has no number for", function()
+        assert.equal("[null,null,null]", json.encode({ 0 / 0, math.huge, -math.huge }))
+        assert.equal('{"a":null}', json.encode({ a = json.null }))
+    end)
+
+    it("writes an empty array only where one is asked for", function()
+        assert.equal("[]", json.encode(json.array()))
+        assert.equal("{}", json.encode({}))
+    end)
+
+    it("writes valid JSON for any bytes", function()
+        for byte = 0, 255 do
+            local text = json.encode({ ["k" .. string.char(byte)] = "a" .. string.char(byte) .. "z" })
+            local value, _, problem = dkjson.decode(text)
+            assert.is_table(value, problem)
+            assert.truthy(utf8.len(text))
+        end
+        assert.equal('"\\u0000\\n\\"\\\\"', json.encode('\0\n"\\'))
+        assert.equal('"é€"', json.encode("é€"))
+        assert.equal('"a\u{FFFD}\u{FFFD}b"', json.encode("a\xff\xfeb"))
+    end)
+
+    it("writes random nested values that an independent parser reads back", function()
+        local seed = tonumber(os.getenv("SEED")) or os.time()
+        math.randomseed(seed)
+        local function value(depth)
+            local kind = math.random(depth > 3 and 3 or 5)
+            if kind == 1 then
+                return math.random(-1000000, 1000000)
+            elseif kind == 2 then
+                return math.random(2) == 1
+            elseif kind == 3 then
+                return ("x%d\"\\"):format(math.random(99))
+            end
+            local items = {}
+            for i = 1, math.random(4) do
+                items[kind == 4 and i or "k" .. i] = value(depth + 1)
+            end
+            return items
+        end
+        for _ = 1, 200 do
+            local one = { value(0) }
+            assert.same(one, dkjson.decode(json.encode(one)), "SEED=" .. seed)
+            assert.same(one, json.decode(json.encode(one)), "SEED=" .. seed)
+        end
+    end)
+
+    it("refuses what JSON cannot hold", function()
+        assert.has_error(function() json.encode({ f = print }) end)
+        assert.has_error(function() json.encode({ [3] = "hole", a = 1 }) end)
+    end)
+
+    it("reads integers as integers and null as nothing", function()
+        local value = json.decode('{"n":3,"f":2.5,"none":null,"list":[1,2]}')
+        assert.equal("integer", math.type(value.n))
+        assert.equal(2.5, value.f)
+        assert.is_nil(value.none)
+        assert.equal("integer", math.type(value.list[2]))
+    end)
+
+    it("says what is wrong with text that is no JSON", function()
+        local value, problem = json.decode('{"a":')
+        assert.is_nil(value)
+        assert.is_string(problem)
+    end)
+end)

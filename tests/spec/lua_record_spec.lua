@@ -1,0 +1,116 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local make = require("support.snapshots").make
+local record = require "slate.record"
+local server = require "support.server"
+local snapshot = require "slate.snapshot"
+
+describe("recording", function()
+    local folder, path
+
+    before_each(function()
+        folder = server.folder()
+        path = folder .. "/a.jsonl"
+    end)
+    after_each(function()
+        server.remove_folder(folder)
+    end)
+
+    local function write(text, mode)
+        local file = assert(io.open(path, mode or "w"))
+        file:write(text)
+        file:close()
+    end
+
+    local function write_some(from, to, may_append)
+        local writer = assert(record.create(path, may_append))
+        for i = from, to do
+            assert(writer:append(make(i, { [1] = { total_pages = i } })))
+        end
+        writer:close()
+    end
+
+    it("reads back what was written", function()
+        write_some(1, 5)
+        local list, skipped = record.load(path)
+        assert.equal(5, #list)
+        assert.equal(0, skipped)
+        assert.same(make(3, { [1] = { total_pages = 3 } }), list[3])
+    end)
+
+    it("stays readable wherever its last line is cut off", function()
+        write_some(1, 3)
+        local file = assert(io.open(path))
+        local text = file:read("a")
+        file:close()
+        local last_line = #text - #snapshot.encode(make(3, { [1] = { total_pages = 3 } })) - 1
+        for cut = last_line, #text - 2, 7 do
+            write(text:sub(1, cut))
+            local list, skipped = record.load(path)
+            assert.equal(2, #list)
+            assert.equal(cut == last_line and 0 or 1, skipped)
+        end
+    end)
+
+    it("continues after a torn line without losing the next one", function()
+        write_some(1, 2)
+        write('{"schema":"slate/snap', "a")
+        write_some(3, 4, true)
+        local list, skipped = record.load(path)
+        assert.equal(4, #list)
+        assert.equal(1, skipped)
+    end)
+
+    it("does not touch an existing recording unless told to append", function()
+        write_some(1, 2)
+        local writer, message, code = record.create(path)
+        assert.is_nil(writer)
+        assert.equal("usage", code)
+        assert.truthy(message:find("--append", 1, true))
+        assert.equal(2, #record.load(path))
+    end)
+
+    it("never touches a file that is no recording", function()
+        write("precious\n")
+        local writer, message, code = record.create(path, true)
+        assert.is_nil(writer)
+        assert.equal("usage", code)
+        assert.truthy(message:find("is not a recording", 1, true))
+        local file = assert(io.open(path))
+        assert.equal("precious\n", file:read("a"))
+        file:close()
+    end)
+
+    it("may begin in an empty file", function()
+        write("")
+        write_some(1, 1)
+        assert.equal(1, #record.load(path))
+    end)
+
+    it("says why nothing can be read", function()
+        for _, case in ipairs({
+            { folder .. "/none", "No such file" }, { folder, "Is a directory" },
+        }) do
+            local list, message, code = record.load(case[1])
+            assert.is_nil(list)
+            assert.truthy(message:find(case[2], 1, true), message)
+            assert.equal("input", code)
+        end
+        write("hello\n")
+        local _, message = record.load(path)
+        assert.truthy(message:find("is not a recording", 1, true), message)
+        write("")
+        _, message = record.load(path)
+        assert.truthy(message:find("it is empty", 1, true), message)
+    end)
+
+    it("reports a full disk and how much it holds", function()
+        local full = assert(io.open("/dev/full", "w"))
+        local writer = record.writer(full, "/dev/full")
+        local ok, message, code = writer:append(make(1, {}))
+        assert.is_nil(ok)
+        assert.equal("output", code)
+        assert.equal("cannot write /dev/full: No space left on device; it holds 0 snapshots of this run", message)
+        pcall(full.close, full)
+    end)
+end)

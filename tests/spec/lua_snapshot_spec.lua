@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local make = require("support.snapshots").make
+local snapshot = require "slate.snapshot"
+
+describe("snapshot", function()
+    it("is built from raw lines alone", function()
+        local one = snapshot.build({
+            [""] = { "STAT pid 7", "STAT version 1.6.45" },
+            slabs = { "STAT 1:chunk_size 96", "STAT active_slabs 1" }, items = { "STAT items:1:number 2" },
+        }, { time_s = 5.5, server = "here:1" })
+        assert.same({
+            schema = "slate/snapshot/1", time_s = 5.5, server = "here:1", version = "1.6.45",
+            general = { pid = 7, version = "1.6.45" }, classes = { { id = 1, chunk_size = 96, number = 2 } },
+            totals = { active_slabs = 1 },
+        }, one)
+    end)
+
+    it("survives a round trip through one line of JSON", function()
+        local one = make(10.25, { [1] = { chunk_size = 96 }, [12] = { age = 3 } }, { evictions = 3 }, { maxbytes = 64 })
+        local line = snapshot.encode(one)
+        assert.is_nil(line:find("\n"))
+        assert.equal('{"schema":"slate/snapshot/1","time_s":10.25,', line:sub(1, 44))
+        assert.same(one, snapshot.decode(line))
+    end)
+
+    it("survives the round trip without a single class", function()
+        local line = snapshot.encode(make(1, {}))
+        assert.truthy(line:find('"classes":[]', 1, true))
+        assert.same({}, snapshot.decode(line).classes)
+    end)
+
+    it("refuses lines that are something else, with the reason", function()
+        for line, reason in pairs({
+            ["[1,2]"] = "schema is nil", ["7"] = "not a JSON object",
+            ['{"schema":"slate/snapshot/2"}'] = "this program reads slate/snapshot/1",
+            ['{"schema":"slate/snapshot/1"}'] = "are missing",
+            ['{"schema":"slate/snapshot/1","time_s":1,"general":{},"classes":[{"id":2},{"id":1}]}'] = "ascending ids",
+            ['{"schema":"slate/snapshot/1","time_s":1,"general":{},"classes":[{"id":"x"}]}'] = "ascending ids",
+        }) do
+            local one, problem = snapshot.decode(line)
+            assert.is_nil(one)
+            assert.truthy(problem:find(reason, 1, true), problem)
+        end
+    end)
+end)
+
+describe("rates", function()
+    local before = make(100, { [1] = { evicted = 10, age = 5 }, [2] = { evicted = 1 } },
+        { cmd_get = 100, threads = 4 })
+
+    it("are counters' differences per second", function()
+        local after = make(102, { [1] = { evicted = 30, age = 7 }, [2] = { evicted = 1 } },
+            { cmd_get = 300, threads = 4 })
+        local rates = snapshot.rates(before, after)
+        assert.equal(2, rates.interval_s)
+        assert.is_false(rates.reset)
+        assert.equal(100, rates.general.cmd_get)
+        assert.equal(10, rates.classes[1].evicted)
+        assert.equal(0, rates.classes[2].evicted)
+    end)
+
+    it("leave out what is no counter or is missing on either side", function()
+        local after = make(101, { [1] = { evicted = 10, age = 7 }, [3] = { evicted = 5 } },
+            { threads = 4, cmd_set = 9 })
+        local rates = snapshot.rates(before, after)
+        assert.is_nil(rates.general.threads)
+        assert.is_nil(rates.general.cmd_get)
+        assert.is_nil(rates.general.cmd_set)
+        assert.is_nil(rates.classes[1].age)
+        assert.is_nil(rates.classes[3].evicted)
+        assert.is_nil(rates.classes[2])
+    end)
+
+    it("are unknown after a restart, never huge or negative", function()
+        local restarted = make(101, { [1] = { evicted = 3 } }, { pid = 2, cmd_get = 900 })
+        local reset = make(101, {}, { cmd_get = 5 })
+        for _, after in ipairs({ restarted, reset }) do
+            local rates = snapshot.rates(before, after)
+            assert.is_true(rates.reset)
+            assert.same({}, rates.general)
+            assert.same({}, rates.classes)
+        end
+    end)
+
+    it("need time to have passed", function()
+        local rates, message = snapshot.rates(before, before)
+        assert.is_nil(rates)
+        assert.truthy(message:find("order of time", 1, true))
+    end)
+end)

@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local stats = require "slate.stats"
+
+local function lines(text)
+    local list = {}
+    for line in text:gmatch("[^\n]+") do
+        list[#list + 1] = line
+    end
+    return list
+end
+
+describe("stats", function()
+    it("gives each value its type", function()
+        assert.equal(7, stats.typed("pid", "7"))
+        assert.equal("integer", math.type(stats.typed("pid", "7")))
+        assert.equal(0.8, stats.typed("slab_automove_ratio", "0.80"))
+        assert.equal(-1, stats.typed("x", "-1"))
+        assert.is_true(stats.typed("slab_reassign", "yes"))
+        assert.is_false(stats.typed("cas_enabled", "no"))
+        assert.equal("murmur3", stats.typed("hash_algorithm", "murmur3"))
+        assert.equal(":", stats.typed("stat_key_prefix", ":"))
+    end)
+
+    it("keeps text that looks like a number as text", function()
+        assert.equal("1.6", stats.typed("version", "1.6"))
+        assert.equal("700", stats.typed("umask", "700"))
+    end)
+
+    it("takes the server's NULL for absent", function()
+        assert.is_nil(stats.typed("domain_socket", "NULL"))
+        assert.is_nil(stats.typed("ssl_key", "(null)"))
+    end)
+
+    it("survives numbers beyond 63 bits", function()
+        assert.equal("float", math.type(stats.typed("bytes_read", "18446744073709551615")))
+    end)
+
+    it("reads lines with an empty value and skips what is no STAT line", function()
+        assert.same({ a = "", b = 2 }, stats.flat({ "STAT a ", "STAT b 2", "PREFIX c", "garbage", "" }))
+    end)
+
+    it("merges slabs and items into one record for each class", function()
+        local classes, totals = stats.classes(
+            lines("STAT 1:chunk_size 96\nSTAT 1:total_pages 2\nSTAT 12:total_pages 1\nSTAT active_slabs 2"),
+            lines("STAT items:1:number 10\nSTAT items:1:age 5"))
+        assert.same({
+            { id = 1, chunk_size = 96, total_pages = 2, number = 10, age = 5 },
+            { id = 12, total_pages = 1 },
+        }, classes)
+        assert.same({ active_slabs = 2 }, totals)
+    end)
+
+    it("finds mem_requested in either place", function()
+        local old = stats.classes(lines("STAT 1:mem_requested 63"), lines("STAT items:1:number 1"))
+        local new = stats.classes(lines("STAT 1:chunk_size 96"), lines("STAT items:1:mem_requested 63"))
+        assert.equal(63, old[1].mem_requested)
+        assert.equal(63, new[1].mem_requested)
+    end)
+
+    it("leaves out what a server does not say: absent is nil, never zero", function()
+        local classes = stats.classes(lines("STAT 3:chunk_size 152"), {})
+        assert.is_nil(classes[1].number)
+        assert.is_nil(classes[1].age)
+        assert.is_nil(stats.flat({}).evictions)
+    end)
+
+    it("lists a class that has items but is missing from slabs", function()
+        local classes = stats.classes({}, lines("STAT items:9:evicted 4"))
+        assert.same({ { id = 9, evicted = 4 } }, classes)
+    end)
+
+    it("sorts classes by number, not by text", function()
+        local classes = stats.classes(lines("STAT 10:a 1\nSTAT 9:a 1\nSTAT 2:a 1"))
+        assert.same({ 2, 9, 10 }, { classes[1].id, classes[2].id, classes[3].id })
+    end)
+end)

@@ -1,0 +1,64 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local units = require "slate.units"
+
+describe("units", function()
+    it("writes bytes, counts, rates, shares and ages", function()
+        assert.equal("96", units.bytes(96))
+        assert.equal("1184", units.bytes(1184))
+        assert.equal("10.8K", units.bytes(11104))
+        assert.equal("64M", units.bytes(64 << 20))
+        assert.equal("1.5G", units.bytes(3 << 29))
+        assert.equal("99999", units.count(99999))
+        assert.equal("1235K", units.count(1234567))
+        assert.equal("0", units.rate(0))
+        assert.equal("0.5", units.rate(0.5))
+        assert.equal("12", units.rate(12.4))
+        assert.equal("97%", units.percent(0.97))
+        assert.equal("92.31%", units.percent(0.92314, 2))
+        assert.equal("59s", units.age(59))
+        assert.equal("10m12", units.age(612))
+        assert.equal("1h02", units.age(3725))
+        assert.equal("1d01", units.age(90000))
+    end)
+
+    it("writes a dash for what is unknown, never a zero", function()
+        for _, show in ipairs({ units.bytes, units.count, units.rate, units.percent, units.age }) do
+            assert.equal("-", show(nil))
+        end
+    end)
+
+    it("reads durations", function()
+        assert.equal(2, units.parse_duration("2"))
+        assert.equal(0.25, units.parse_duration("250ms"))
+        assert.equal(0.5, units.parse_duration(".5"))
+        assert.equal(600, units.parse_duration("10m"))
+        for _, bad in ipairs({ "", "x", "-1", "1 s", "5y", "1e3", "0x10" }) do
+            local value, message = units.parse_duration(bad)
+            assert.is_nil(value, bad)
+            assert.truthy(message:find("is not a duration", 1, true))
+        end
+    end)
+
+    it("reads whole numbers within their range", function()
+        assert.equal(12, units.parse_whole("12", 1, 63))
+        assert.is_nil(units.parse_whole("1.5"))
+        assert.is_nil(units.parse_whole("99999999999999999999"))
+        local value, message = units.parse_whole("64", 1, 63)
+        assert.is_nil(value)
+        assert.equal("64 is out of range: 1 to 63 is allowed", message)
+    end)
+
+    it("reads server addresses", function()
+        assert.same({ host = "cache7", port = 11211, name = "cache7:11211" }, units.parse_server("cache7"))
+        assert.same({ host = "10.0.0.1", port = 1, name = "10.0.0.1:1" }, units.parse_server("10.0.0.1:1"))
+        assert.same({ host = "::1", port = 12, name = "[::1]:12" }, units.parse_server("[::1]:12"))
+        assert.same({ host = "::1", port = 11211, name = "[::1]:11211" }, units.parse_server("[::1]"))
+        assert.same({ path = "/run/a.sock", name = "/run/a.sock" }, units.parse_server("/run/a.sock"))
+        assert.same({ path = "./a.sock", name = "./a.sock" }, units.parse_server("./a.sock"))
+        assert.same({ path = "a", name = "a" }, units.parse_server("unix:a"))
+        for _, bad in ipairs({ "", "a b", "host:", "host:x", "host:0", "host:65536", "[::1", "::1" }) do
+            assert.is_nil(units.parse_server(bad), bad)
+        end
+    end)
+end)

@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local make = require("support.snapshots").make
+local snapshot = require "slate.snapshot"
+local view = require "slate.view"
+
+local function class(fields)
+    local all = {
+        chunk_size = 1000, chunks_per_page = 1000, total_pages = 4, total_chunks = 4000, used_chunks = 4000,
+        free_chunks = 0, number = 4000, age = 600, evicted = 0, outofmemory = 0, cmd_set = 0, get_hits = 0,
+    }
+    for name, value in pairs(fields) do
+        all[name] = value
+    end
+    return all
+end
+
+local function rows_of(before, after)
+    return view.classes(after, before, snapshot.rates(before, after))
+end
+
+describe("view", function()
+    it("calls a class starving when it evicts items much younger than the oldest class keeps", function()
+        local before = make(1, { [3] = class({}), [5] = class({ age = 10 }) })
+        local after = make(2, { [3] = class({}), [5] = class({ age = 10, evicted = 100 }) })
+        local rows = rows_of(before, after)
+        assert.same({}, rows[1].flags)
+        assert.same({ "starving" }, rows[2].flags)
+        assert.equal("starving: tail 0.02x of oldest", view.note(rows[2], 600))
+    end)
+
+    it("does not call a class starving that evicts as late as the others", function()
+        local before = make(1, { [3] = class({}), [5] = class({ age = 500 }) })
+        local after = make(2, { [3] = class({}), [5] = class({ age = 500, evicted = 100 }) })
+        assert.same({}, rows_of(before, after)[2].flags)
+    end)
+
+    it("calls a class idle that holds whole free pages, and advises to take them", function()
+        local before = make(1, { [3] = class({ free_chunks = 3000 }), [5] = class({ age = 1 }) })
+        local after = make(2, { [3] = class({ free_chunks = 3000 }), [5] = class({ age = 1, evicted = 9 }) })
+        local rows = rows_of(before, after)
+        assert.same({ "idle" }, rows[1].flags)
+        local advice = view.advice(rows)
+        assert.equal(1, #advice)
+        assert.truthy(advice[1]:find("slatectl move 3 5 --dry-run", 1, true))
+    end)
+
+    it("has no advice when nothing stands out", function()
+        local one = make(1, { [3] = class({}), [5] = class({}) })
+        local other = make(2, { [3] = class({}), [5] = class({}) })
+        assert.same({}, view.advice(rows_of(one, other)))
+    end)
+
+    it("names failed stores out of memory", function()
+        local before, after = make(1, { [3] = class({}) }), make(2, { [3] = class({ outofmemory = 4 }) })
+        local rows = rows_of(before, after)
+        assert.same({ "out_of_memory" }, rows[1].flags)
+        assert.truthy(view.advice(rows)[1]:find("class 3 is out of memory", 1, true))
+    end)
+
+    it("tells waste by the bytes asked for, and tells none where it cannot", function()
+        local one = make(1, { [3] = class({ mem_requested = 3000000 }), [4] = class({}),
+            [5] = class({ mem_requested = 5000000 }) })
+        local rows = view.classes(one)
+        assert.equal(0.25, rows[1].waste_ratio)
+        assert.is_nil(rows[2].waste_ratio)
+        assert.is_nil(rows[3].waste_ratio)
+    end)
+
+    it("knows no rates from one snapshot", function()
+        local one = make(1, { [3] = class({}) }, { cmd_get = 5, get_hits = 3, get_misses = 1 })
+        assert.is_nil(view.classes(one)[1].set_per_s)
+        local overview = view.overview(one)
+        assert.is_nil(overview.get_per_s)
+        assert.equal(0.75, overview.hit_ratio_total)
+    end)
+
+    it("invents nothing for a server that reports nothing", function()
+        local overview = view.overview(make(1, {}))
+        for _, name in ipairs({ "items", "used_bytes", "hit_ratio_total", "evictions_per_s", "item_loss_per_s",
+            "free_pool_pages", "automove", "cpu_ratio" }) do
+            assert.is_nil(overview[name], name)
+        end
+    end)
+
+    it("sums up every way in which items get lost", function()
+        local before = make(1, {}, { evictions = 0, slab_reassign_evictions_nomem = 0, slab_reassign_busy_deletes = 0 })
+        local after = make(2, {}, { evictions = 5, slab_reassign_evictions_nomem = 3, slab_reassign_busy_deletes = 1 })
+        assert.equal(9, view.overview(after, snapshot.rates(before, after)).item_loss_per_s)
+    end)
+end)

@@ -1,0 +1,178 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Starts and stops servers for specs, on a UNIX socket in a folder of its own or on a free TCP port.
+--
+--     local server = require "support.server"
+--     local one = server.start({ args = { "-m", "16" } })   -- slated
+--     ... one.address ... one.pid ...
+--     one:stop()
+local M = {}
+
+local START_S <const>, STOP_S <const>, POLL_S <const> = 10, 5, 0.01
+
+local function read_file(path)
+    local file = io.open(path, "r")
+    if not file then
+        return nil
+    end
+    local text = file:read("a")
+    file:close()
+    return text
+end
+
+local function capture(command)
+    local pipe = assert(io.popen(command, "r"))
+    local text = pipe:read("a")
+    pipe:close()
+    return (text:gsub("%s+$", ""))
+end
+
+local function sleep(seconds)
+    require("slate.clock").sleep(seconds)
+end
+
+--- Quotes a word for the shell.
+function M.quoted(word)
+    return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
+end
+
+local function is_executable(path)
+    return path and os.execute("test -x " .. M.quoted(path)) and path or nil
+end
+
+--- slated's path: SLATE_TEST_SERVER, or what make built; nil when there is none.
+function M.slated()
+    return is_executable(os.getenv("SLATE_TEST_SERVER")) or is_executable("build/bin/slated")
+end
+
+--- A stock memcached's path, the newest at hand; nil when there is none.
+function M.memcached()
+    return is_executable("build/peer/memcached") or is_executable("/usr/bin/memcached")
+end
+
+--- A temporary folder; remove it with `remove_folder`.
+function M.folder()
+    return capture("mktemp -d")
+end
+
+function M.remove_folder(path)
+    assert(path:find("^/.+/tmp%.") , "not a folder of mktemp: " .. path)
+    os.execute("rm -rf " .. M.quoted(path))
+end
+
+--- Does a process run? One that has ended and waits to be reaped does not.
+function M.is_running(pid)
+    local stat = read_file(("/proc/%d/stat"):format(pid))
+    return stat ~= nil and stat:match("%) (%u)") ~= "Z"
+end
+
+local function wait_until(limit_s, condition)
+    for _ = 1, math.ceil(limit_s / POLL_S) do
+        local result = condition()
+        if result then
+            return result
+        end
+        sleep(POLL_S)
+    end
+    return condition()
+end
+
+local Server = {}
+Server.__index = Server
+
+--- Ends the process, by its pid, and removes its folder. May be called twice.
+function Server:stop()
+    if M.is_running(self.pid) then
+        os.execute("kill " .. self.pid)
+        if not wait_until(STOP_S, function() return not M.is_running(self.pid) end) then
+            os.execute("kill -9 " .. self.pid)
+            wait_until(STOP_S, function() return not M.is_running(self.pid) end)
+        end
+    end
+    if self.folder then
+        M.remove_folder(self.folder)
+        self.folder = nil
+    end
+end
+
+--- What the server has written to its standard output and error.
+function Server:log()
+    return self.folder and read_file(self.folder .. "/log") or ""
+end
+
+--- A client of this server (slate.client).
+function Server:connect(options)
+    return assert(require("slate.client").connect(self.address, options))
+end
+
+local function listen_words(transport, folder)
+    if transport == "tcp" then
+        return { "-l", "127.0.0.1", "-p", "-1", "-U", "0" }
+    end
+    return { "-s", folder .. "/socket" }
+end
+
+-- The address once it is known: the socket's path, or the port that the server has written down.
+local function find_address(transport, folder)
+    if transport ~= "tcp" then
+        return folder .. "/socket"
+    end
+    local port = (read_file(folder .. "/ports") or ""):match("TCP INET: (%d+)")
+    return port and "127.0.0.1:" .. port
+end
+
+local function answers(address)
+    local client = address and require("slate.client").connect(address, { timeout_s = 1 })
+    local line = client and client:command("version")
+    if client then
+        client:close()
+    end
+    return line ~= nil and line ~= false
+end
+
+--- Starts a server and waits until it answers.
+-- options: binary (default: slated), args (list of words), transport ("unix", the default, or "tcp").
+-- Returns { pid, address, folder, binary, stop(), log(), connect() }; raises an error with the
+-- server's own words when it does not come up.
+function M.start(options)
+    options = options or {}
+    local binary = assert(options.binary or M.slated(), "there is no slated to start: run make first")
+    local folder = M.folder()
+    local words = listen_words(options.transport, folder)
+    if capture("id -u") == "0" then
+        table.move({ "-u", "root" }, 1, 2, #words + 1, words)
+    end
+    table.move(options.args or {}, 1, #(options.args or {}), #words + 1, words)
+    for i, word in ipairs(words) do
+        words[i] = M.quoted(word)
+    end
+    local pid = capture(("MEMCACHED_PORT_FILENAME=%s/ports %s %s </dev/null >%s/log 2>&1 & echo $!"):format(
+        folder, M.quoted(binary), table.concat(words, " "), folder))
+    local server = setmetatable({ pid = math.tointeger(tonumber(pid)), folder = folder, binary = binary }, Server)
+    local up = wait_until(START_S, function()
+        server.address = find_address(options.transport, folder)
+        return answers(server.address) or not M.is_running(server.pid)
+    end)
+    if not up or not M.is_running(server.pid) then
+        local said = server:log()
+        server:stop()
+        error(("%s did not come up: %s"):format(binary, said), 2)
+    end
+    return server
+end
+
+--- Every server there is to test against: list of { name =, binary =, is_slated = }.
+-- Stock memcached comes in two ages when both are at hand: the distribution's and the newest.
+function M.all()
+    local list = {}
+    for _, path in ipairs({ "build/peer/memcached", "/usr/bin/memcached" }) do
+        if is_executable(path) then
+            list[#list + 1] = { name = capture(path .. " -V"), binary = path, is_slated = false }
+        end
+    end
+    if M.slated() then
+        list[#list + 1] = { name = "slated", binary = M.slated(), is_slated = true }
+    end
+    return list
+end
+
+return M
