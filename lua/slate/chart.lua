@@ -225,7 +225,7 @@ end
 local TERMINALS <const> = {
     png = "pngcairo noenhanced size %d,%d font 'sans,11' background '#ffffff'",
     svg = "svg noenhanced size %d,%d font 'sans,13' background '#ffffff'",
-    dumb = "dumb noenhanced size %d,%d ",
+    dumb = "dumb nofeed noenhanced size %d,%d ",
 }
 
 local function terminal_line(options)

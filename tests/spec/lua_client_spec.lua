@@ -1,0 +1,213 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local client = require "slate.client"
+local script_transport = require "support.script_transport"
+local server = require "support.server"
+
+local function scripted(script)
+    local transport = script_transport.new(script)
+    return client.new(transport), transport
+end
+
+describe("client", function()
+    it("gives an item, or false where there is none", function()
+        local one = scripted({
+            { "gets a\r\n", "VALUE a 5 3 18446744073709551615\r\nx\r\n\r\nEND\r\n" }, { "gets b\r\n", "END\r\n" },
+        })
+        assert.same({ value = "x\r\n", flags = 5, cas = "18446744073709551615" }, one:get("a"))
+        assert.is_false(one:get("b"))
+    end)
+
+    it("distinguishes a no from an error", function()
+        local one = scripted({
+            { "add k 0 0 1\r\nv\r\n", "NOT_STORED\r\n" },
+            { "set k 0 0 1\r\nv\r\n", "SERVER_ERROR object too large for cache\r\n" },
+            { "delete k\r\n", "NOT_FOUND\r\n" },
+            { "bogus\r\n", "ERROR\r\n" },
+        })
+        local stored, word = one:set("k", "v", { mode = "add" })
+        assert.is_false(stored)
+        assert.equal("NOT_STORED", word)
+        local ok, message, code = one:set("k", "v")
+        assert.is_nil(ok)
+        assert.equal("server", code)
+        assert.truthy(message:find("object too large", 1, true))
+        assert.is_false(one:delete("k"))
+        assert.equal("ERROR", one:command("bogus"))
+    end)
+
+    it("sends nothing for a key that no server takes", function()
+        local one, transport = scripted({})
+        for _, key in ipairs({ "", "a b", "a\r\nflush_all", ("k"):rep(251), "\0" }) do
+            local item, _, code = one:get(key)
+            assert.is_nil(item)
+            assert.equal("usage", code)
+            assert.equal("usage", select(3, one:set(key, "v")))
+            assert.equal("usage", select(3, one:meta("mg", key)))
+        end
+        assert.equal("usage", select(3, one:command("version\r\nflush_all")))
+        assert.equal("usage", select(3, one:stats("x\r\nflush_all")))
+        assert.same({}, transport.log)
+    end)
+
+    it("ends the connection after a time-out, and says so ever after", function()
+        local one, transport = scripted({ { "version\r\n", nil } })
+        local line, message, code = one:command("version")
+        assert.is_nil(line)
+        assert.equal("timeout", code)
+        assert.is_true(transport.closed)
+        assert.same({ nil, message, "timeout" }, { one:command("version") })
+        assert.equal(1, #transport.log)
+    end)
+
+    it("asks for many groups in one send and tells which were refused", function()
+        local one, transport = scripted({ {
+            "stats\r\nstats slabs\r\nstats nonsense\r\nstats items\r\n",
+            "STAT pid 1\r\nEND\r\nEND\r\nERROR\r\nSTAT items:1:age 2\r\nEND\r\n",
+        } })
+        local found, refused = one:stats_groups({ "", "slabs", "nonsense", "items" })
+        assert.same({ [""] = { "STAT pid 1" }, slabs = {}, items = { "STAT items:1:age 2" } }, found)
+        assert.equal("unsupported", refused.nonsense[2])
+        assert.equal(1, #transport.log)
+    end)
+
+    it("knows slated from memcached", function()
+        local stock = scripted({ { "version\r\nstats slated\r\n", "VERSION 1.6.18\r\nERROR\r\n" } })
+        assert.same({ version = "1.6.18" }, stock:identify())
+        local ours = scripted({ {
+            "version\r\nstats slated\r\n", "VERSION 1.6.45\r\nSTAT slated_version 0.1.0\r\nSTAT other 1\r\nEND\r\n",
+        } })
+        assert.same({ version = "1.6.45", slated = "0.1.0" }, ours:identify())
+    end)
+
+    it("says that a server is no cache server", function()
+        local one, transport = scripted({ { "version\r\nstats slated\r\n", "HTTP/1.1 400 Bad Request\r\n" } })
+        local who, message, code = one:identify()
+        assert.is_nil(who)
+        assert.equal("protocol", code)
+        assert.truthy(message:find("HTTP/1.1 400", 1, true))
+        assert.is_true(transport.closed)
+    end)
+
+    it("traces what it sends", function()
+        local traced = {}
+        local one = client.new(script_transport.new({ { "version\r\n", "VERSION 1\r\n" } }),
+            { trace = function(line) traced[#traced + 1] = line end })
+        one:command("version")
+        assert.same({ "version" }, traced)
+    end)
+
+    it("refuses meta flags that would hide the reply", function()
+        local one, transport = scripted({})
+        assert.equal("usage", select(3, one:meta("mg", "k", { "q" })))
+        assert.equal("usage", select(3, one:meta("mg", "k", { "v\r\nflush_all" })))
+        assert.same({}, transport.log)
+    end)
+
+    it("says in words that it cannot connect", function()
+        local folder = server.folder()
+        local one, message, code = client.connect(folder .. "/nobody", { timeout_s = 1 })
+        server.remove_folder(folder)
+        assert.is_nil(one)
+        assert.equal("connect", code)
+        assert.truthy(message:find("^cannot connect to .*/nobody: "), message)
+        assert.equal("usage", select(3, client.connect("a b")))
+    end)
+end)
+
+for _, kind in ipairs(server.all()) do
+    for _, transport in ipairs({ "unix", "tcp" }) do
+        describe(("client against %s over %s"):format(kind.name, transport), function()
+            local one, c
+
+            setup(function()
+                one = server.start({ binary = kind.binary, transport = transport, args = { "-m", "16" } })
+                c = one:connect()
+            end)
+            teardown(function()
+                c:close()
+                one:stop()
+            end)
+
+            it("stores, reads, counts and deletes", function()
+                assert.is_true(c:set("a", "1", { flags = 7 }))
+                assert.is_false(c:set("a", "2", { mode = "add" }))
+                assert.is_true(c:set("a", "0", { mode = "append" }))
+                local item = c:get("a")
+                assert.equal("10", item.value)
+                assert.equal(7, item.flags)
+                assert.equal(12, c:incr("a", 2))
+                assert.equal(11, c:decr("a"))
+                assert.is_false(c:incr("none"))
+                assert.is_true(c:touch("a", 60))
+                assert.is_false(c:touch("none", 60))
+                assert.is_true(c:delete("a"))
+                assert.is_false(c:delete("a"))
+                assert.is_false(c:get("a"))
+            end)
+
+            it("compares and swaps", function()
+                c:set("cas", "old")
+                local item = c:get("cas")
+                assert.is_true(c:set("cas", "new", { mode = "cas", cas = item.cas }))
+                local stored, word = c:set("cas", "newer", { mode = "cas", cas = item.cas })
+                assert.is_false(stored)
+                assert.equal("EXISTS", word)
+            end)
+
+            it("carries a large value and any bytes", function()
+                local bytes = {}
+                for i = 0, 255 do
+                    bytes[i + 1] = string.char(i)
+                end
+                local value = table.concat(bytes):rep(2000)
+                assert.is_true(c:set("big", value))
+                assert.equal(value, c:get("big").value)
+                local found = c:get_many({ "big", "none" })
+                assert.equal(value, found.big.value)
+                assert.is_nil(found.none)
+            end)
+
+            it("speaks the meta protocol", function()
+                assert.equal("HD", c:meta("ms", "m", { "T60" }, "hello").status)
+                local reply = c:meta("mg", "m", { "v", "s" })
+                assert.same({ status = "VA", value = "hello", flags = { "s5" } }, reply)
+                assert.equal("EN", c:meta("mg", "none", { "v" }).status)
+                assert.equal("NF", c:meta("md", "none").status)
+                assert.equal("MN", c:meta("mn").status)
+            end)
+
+            it("goes on after an error reply", function()
+                local ok, _, code = c:incr("a b")
+                assert.is_nil(ok)
+                assert.equal("usage", code)
+                c:set("text", "abc")
+                ok, _, code = c:incr("text")
+                assert.is_nil(ok)
+                assert.equal("refused", code)
+                assert.equal("abc", c:get("text").value)
+            end)
+
+            it("forgets everything on flush_all", function()
+                c:set("f", "1")
+                assert.is_true(c:flush_all())
+            end)
+
+            it("says who answers", function()
+                local who = c:identify()
+                assert.truthy(who.version:find("^%d+%.%d+"))
+                assert.equal(kind.is_slated, who.slated ~= nil)
+            end)
+
+            it("notices that the server has gone", function()
+                local other = server.start({ binary = kind.binary, transport = transport })
+                local lonely = other:connect({ timeout_s = 2 })
+                other:stop()
+                local line, message, code = lonely:command("version")
+                assert.is_nil(line)
+                assert.equal("closed", code)
+                assert.is_string(message)
+            end)
+        end)
+    end
+end

@@ -1,0 +1,230 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local client = require "slate.client"
+local make = require("support.snapshots").make
+local move = require "slate.move"
+local script_transport = require "support.script_transport"
+
+local function class(pages, free_chunks)
+    return { chunk_size = 1000, chunks_per_page = 1000, total_pages = pages, free_chunks = free_chunks or 0 }
+end
+
+local function before(general)
+    general = general or {
+        slab_global_page_pool = 2, slabs_moved = 10, slab_reassign_rescues = 0, slab_reassign_busy_items = 0,
+    }
+    return make(1, { [4] = class(5), [12] = class(1) }, general, { slab_automove = 0, slab_reassign = true })
+end
+
+local function plan(src, dst, pages, slated)
+    return move.plan(before(), { src = src, dst = dst, pages = pages or 1, slated = slated })
+end
+
+describe("move plan", function()
+    it("sends one command a page to memcached, and one with a count to slated", function()
+        assert.same({ "slabs reassign 4 12", "slabs reassign 4 12" }, plan(4, 12, 2).commands)
+        assert.same({ "slabs reassign 4 12 2" }, plan(4, 12, 2, "0.1.0").commands)
+        assert.same({ "slabs reassign 4 12" }, plan(4, 12, 1, "0.1.0").commands)
+        assert.same({ "slabs reassign -1 12" }, plan(-1, 12).commands)
+        assert.same({ "slabs reassign 0 12" }, plan(0, 12).commands)
+        assert.same({ "slabs reassign 4 0" }, plan(4, 0).commands)
+    end)
+
+    it("refuses a class that memcached does not use, on either side", function()
+        for _, pair in ipairs({ { 5, 12 }, { 4, 5 }, { 4, 63 }, { -1, 40 }, { 63, 4 } }) do
+            local made, message, code = plan(pair[1], pair[2])
+            assert.is_nil(made)
+            assert.equal("no", code)
+            assert.truthy(message:find("holds no pages on this server (classes that do: 4, 12)", 1, true), message)
+            assert.truthy(message:find("nothing was sent", 1, true))
+        end
+    end)
+
+    it("lets slated judge a destination without pages", function()
+        assert.is_table(plan(4, 5, 1, "0.1.0"))
+        assert.is_nil((plan(5, 4, 1, "0.1.0")))
+    end)
+
+    it("refuses more pages than the source can give", function()
+        local _, message, code = plan(4, 12, 5)
+        assert.equal("class 4 has 5 pages, keeps its last one and cannot give 5; nothing was sent", message)
+        assert.equal("no", code)
+        _, message = plan(12, 4)
+        assert.equal("class 12 has 1 page, keeps its last one and cannot give 1; nothing was sent", message)
+        _, message = plan(0, 12, 3)
+        assert.equal("the global pool has 2 pages and cannot give 3; nothing was sent", message)
+        assert.is_table(plan(4, 12, 4))
+    end)
+
+    it("refuses what makes no sense", function()
+        for _, case in ipairs({ { 4, 4, 1 }, { -2, 4, 1 }, { 4, -1, 1 }, { 4, 64, 1 }, { 64, 4, 1 }, { 4, 12, 0 } }) do
+            local made, _, code = plan(table.unpack(case))
+            assert.is_nil(made)
+            assert.equal("usage", code)
+        end
+    end)
+
+    it("refuses where the server moves no pages or has no pool", function()
+        local fixed = before()
+        fixed.settings.slab_reassign = false
+        assert.equal("refused", select(3, move.plan(fixed, { src = 4, dst = 12, pages = 1 })))
+        assert.equal("unsupported", select(3, move.plan(before({}), { src = 0, dst = 12, pages = 1 })))
+    end)
+
+    it("bounds what can be lost by the free chunks of the source", function()
+        local now = make(1, { [4] = class(5, 1500), [12] = class(1) }, {}, {})
+        assert.equal(0, move.plan(now, { src = 4, dst = 12, pages = 1 }).items_at_risk)
+        assert.equal(500, move.plan(now, { src = 4, dst = 12, pages = 2 }).items_at_risk)
+    end)
+
+    it("describes itself", function()
+        local now = before()
+        now.settings.slab_automove = 1
+        local words = table.concat(move.describe(move.plan(now, { src = 4, dst = 12, pages = 2 })), "\n")
+        for _, part in ipairs({ "slabs reassign 4 12 (2 times", "class 4: 5 -> 3 pages", "class 12: 1 -> 3 pages",
+            "at most 2000 items may be lost", "automove is 1 and may move pages back" }) do
+            assert.truthy(words:find(part, 1, true), words)
+        end
+    end)
+end)
+
+-- Replies of a server in which `moved` pages have moved.
+local function stats_reply(moved, running, busy_items)
+    return ("STAT slabs_moved %d\r\nSTAT slab_reassign_running %d\r\nSTAT slab_reassign_busy_items %d\r\n"
+        .. "STAT slab_reassign_rescues %d\r\nEND\r\n"):format(10 + moved, running and 1 or 0, busy_items or 0,
+        moved * 7)
+end
+
+local function final_reply(src_pages, dst_pages, moved, busy_items)
+    return stats_reply(moved, false, busy_items)
+        .. ("STAT 4:total_pages %d\r\nSTAT 12:total_pages %d\r\nEND\r\nEND\r\n"):format(src_pages, dst_pages)
+end
+
+local FINAL <const> = "stats\r\nstats slabs\r\nstats items\r\n"
+
+local function run(script, pages, options, slated)
+    local transport = script_transport.new(script)
+    local made = assert(plan(4, 12, pages or 1, slated))
+    local result, message, code = move.run(client.new(transport), made, {
+        wait = options.wait, limit_s = options.limit_s or 30, progress = options.progress, result = options.result,
+    })
+    return result, message, code, transport, made
+end
+
+describe("move", function()
+    it("verifies by page counts, not by the OK", function()
+        local result, _, _, transport, made = run({
+            { "slabs reassign 4 12\r\n", "OK\r\n" },
+            { "stats\r\n", stats_reply(0, true) }, { "stats\r\n", stats_reply(1, false) },
+            { FINAL, final_reply(4, 2, 1) },
+        }, 1, { wait = true })
+        assert.is_true(transport:is_done())
+        assert.equal("moved", result.state)
+        assert.equal(1, result.pages_moved)
+        assert.equal(7, result.items_rescued)
+        assert.truthy(move.words(made, result):find("moved 1 of 1 page from class 4 to class 12", 1, true))
+        assert.truthy(move.words(made, result):find("class 12 has 2 pages (was 1)", 1, true))
+    end)
+
+    it("says so when pages came and went again", function()
+        local result = run({
+            { "slabs reassign 4 12\r\n", "OK\r\n" }, { "stats\r\n", stats_reply(2, false) },
+            { FINAL, final_reply(5, 1, 2) },
+        }, 1, { wait = true })
+        assert.equal("not moved", result.state)
+        assert.truthy(result.why:find("automove may have undone it", 1, true))
+    end)
+
+    it("says so when the mover gives the page up", function()
+        local result = run({
+            { "slabs reassign 4 12\r\n", "OK\r\n" }, { "stats\r\n", stats_reply(0, false, 5), again = true },
+            { FINAL, final_reply(5, 1, 0, 5) },
+        }, 1, { wait = true })
+        assert.equal("not moved", result.state)
+        assert.equal("the server gave the move up (5 busy items)", result.why)
+    end)
+
+    it("stops waiting when time is up", function()
+        local result = run({
+            { "slabs reassign 4 12\r\n", "OK\r\n" }, { "stats\r\n", stats_reply(0, true), again = true },
+            { FINAL, final_reply(5, 1, 0) },
+        }, 1, { wait = true, limit_s = 0.1 })
+        assert.equal("not moved", result.state)
+        assert.equal("time is up", result.why)
+    end)
+
+    it("tries again while the server is busy, and counts it", function()
+        local busy = "BUSY currently processing reassign request\r\n"
+        local result = run({
+            { "slabs reassign 4 12\r\n", busy }, { "slabs reassign 4 12\r\n", busy },
+            { "slabs reassign 4 12\r\n", "OK\r\n" },
+        }, 1, {})
+        assert.equal("accepted", result.state)
+        assert.equal(2, result.busy_retries)
+    end)
+
+    it("gives up on a server that stays busy", function()
+        local result, message, code = run({
+            { "slabs reassign 4 12\r\n", "BUSY currently processing reassign request\r\n", again = true },
+        }, 1, { limit_s = 0.1 })
+        assert.is_nil(result)
+        assert.equal("busy", code)
+        assert.truthy(message:find("still busy", 1, true))
+    end)
+
+    it("moves many pages one after the other, and tells how far it got", function()
+        local steps = {}
+        local result, _, _, _, made = run({
+            { "slabs reassign 4 12\r\n", "OK\r\n" },
+            { "stats\r\n", stats_reply(0, true) }, { "stats\r\n", stats_reply(1, false) },
+            { "slabs reassign 4 12\r\n", "NOSPARE source class has no spare pages\r\n" },
+            { FINAL, final_reply(4, 2, 1) },
+        }, 2, { wait = true, progress = function(moved, wanted) steps[#steps + 1] = moved .. "/" .. wanted end })
+        assert.equal("partly", result.state)
+        assert.equal("no", result.code)
+        assert.same({ "0/2" }, steps)
+        assert.truthy(move.words(made, result):find("moved 1 of 2 pages", 1, true))
+        assert.truthy(result.why:find("no page to spare", 1, true))
+    end)
+
+    it("waits for all pages of slated's one command", function()
+        local result = run({
+            { "slabs reassign 4 12 3\r\n", "OK\r\n" }, { "stats\r\n", stats_reply(1, true) },
+            { "stats\r\n", stats_reply(2, false) }, { "stats\r\n", stats_reply(3, false) },
+            { FINAL, final_reply(2, 4, 3) },
+        }, 3, { wait = true }, "0.1.0")
+        assert.equal("moved", result.state)
+        assert.equal(3, result.pages_moved)
+    end)
+
+    it("turns each refusal into words and a code", function()
+        for reply, expected in pairs({
+            ["BADCLASS invalid src or dst class id"] = "no", ["NOSPARE source class has no spare pages"] = "no",
+            ["SAME src and dst class are identical"] = "usage", ["UNSAFE x"] = "no", ["ERROR"] = "unsupported",
+            ["CLIENT_ERROR slab reassignment disabled"] = "refused", ["ERROR not allowed"] = "refused",
+            ["what"] = "protocol",
+        }) do
+            local result, message, code = run({ { "slabs reassign 4 12\r\n", reply .. "\r\n" } }, 1, {})
+            assert.is_nil(result)
+            assert.equal(expected, code, reply)
+            assert.truthy(message:find(reply, 1, true), message)
+        end
+    end)
+
+    it("does not pretend to see the outcome on a server that does not count moves", function()
+        local transport = script_transport.new({
+            { "slabs reassign 4 12\r\n", "OK\r\n" }, { "stats\r\n", "STAT pid 1\r\nEND\r\n" },
+        })
+        local _, message, code = move.run(client.new(transport), plan(4, 12), { wait = true, limit_s = 5 })
+        assert.equal("unsupported", code)
+        assert.truthy(message:find("slabs_moved", 1, true))
+    end)
+
+    it("reports a connection lost half-way", function()
+        local result, _, code = run({
+            { "slabs reassign 4 12\r\n", "OK\r\n" }, { "stats\r\n", false },
+        }, 1, { wait = true })
+        assert.is_nil(result)
+        assert.equal("closed", code)
+    end)
+end)
