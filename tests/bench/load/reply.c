@@ -11,7 +11,7 @@ static const struct word {
     {"END", REPLY_END, true},
     {"STORED", REPLY_DONE, true},
     {"HD", REPLY_DONE, false},
-    {"EN", REPLY_NOT_FOUND, true},
+    {"EN", REPLY_NOT_FOUND, false},
     {"NOT_FOUND", REPLY_NOT_FOUND, true},
     {"NF", REPLY_NOT_FOUND, false},
     {"NOT_STORED", REPLY_NOT_STORED, true},

@@ -29,6 +29,7 @@ static void lines(void) {
         {"HD\r\n", REPLY_DONE},
         {"HD kfoo c5\r\n", REPLY_DONE},
         {"EN\r\n", REPLY_NOT_FOUND},
+        {"EN kfoo\r\n", REPLY_NOT_FOUND},
         {"NF\r\n", REPLY_NOT_FOUND},
         {"NF kfoo\r\n", REPLY_NOT_FOUND},
         {"NS\r\n", REPLY_NOT_STORED},

@@ -1,0 +1,451 @@
+/* The whole program: against a real memcached where there is one, and against servers that break
+ * every promise. Servers listen on UNIX sockets in a folder of the test's own. */
+#include "tap.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app.h"
+#include "value.h"
+
+static char folder[] = "/tmp/slate-app-XXXXXX";
+static char *output, *messages; /* of the last run */
+
+/* ---------------------------------------------------------------- running the program */
+
+/* Runs the command line in this process; its exit code. */
+static int run(const char *format, ...) {
+    static char line[1024];
+    static char *argv[64];
+    int argc = 1;
+    size_t n;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(line, sizeof(line), format, ap);
+    va_end(ap);
+    argv[0] = (char *)"slate-load";
+    for (char *p = strtok(line, " "); p != NULL; p = strtok(NULL, " ")) {
+        argv[argc++] = p;
+    }
+    argv[argc] = NULL;
+    free(output);
+    free(messages);
+    FILE *out = open_memstream(&output, &n), *err = open_memstream(&messages, &n);
+    int code = app_run(argc, argv, out, err);
+    fclose(out);
+    fclose(err);
+    return code;
+}
+
+static unsigned lines_of(const char *text) {
+    unsigned n = 0;
+    for (; *text != '\0'; text++) {
+        n += *text == '\n';
+    }
+    return n;
+}
+
+/* The number after "name": in the last phase of a JSON report; -1 when absent. */
+static double json_number(const char *name) {
+    char wanted[64];
+    const char *found = NULL;
+    snprintf(wanted, sizeof(wanted), "\"%s\":", name);
+    for (const char *p = output; (p = strstr(p, wanted)) != NULL; p++) {
+        found = p;
+    }
+    return found ? strtod(found + strlen(wanted), NULL) : -1;
+}
+
+/* ---------------------------------------------------------------- servers */
+
+static pid_t server;
+static char socket_path[80];
+
+static int listen_here(const char *name) {
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    snprintf(socket_path, sizeof(socket_path), "%s/%s", folder, name);
+    unlink(socket_path);
+    memcpy(a.sun_path, socket_path, strlen(socket_path) + 1);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof(a)) != 0 || listen(fd, 128) != 0) {
+        printf("Bail out! cannot listen: %s\n", strerror(errno));
+        exit(1);
+    }
+    return fd;
+}
+
+static void end_server(void) {
+    if (server > 0) {
+        kill(server, SIGTERM);
+        waitpid(server, NULL, 0);
+        server = 0;
+    }
+    unlink(socket_path);
+}
+
+static bool start_memcached(const char *options) {
+    char command[256];
+    if (access("/usr/bin/memcached", X_OK) != 0) {
+        return false;
+    }
+    snprintf(socket_path, sizeof(socket_path), "%s/memcached", folder);
+    snprintf(command, sizeof(command), "exec /usr/bin/memcached -u root -s %s %s", socket_path,
+             options);
+    server = fork();
+    if (server == 0) {
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    for (int i = 0; i < 1000; i++) {
+        struct sockaddr_un a = {.sun_family = AF_UNIX};
+        int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+        memcpy(a.sun_path, socket_path, strlen(socket_path) + 1);
+        int code = connect(fd, (struct sockaddr *)&a, sizeof(a));
+        close(fd);
+        if (code == 0) {
+            return true;
+        }
+        usleep(10000);
+    }
+    end_server();
+    return false;
+}
+
+/* A server that answers `version` properly and leaves everything else to `behave`, which may write
+ * to fd; false hangs up. */
+typedef bool behaviour(int fd, const char *line);
+
+static void say(int fd, const char *text) {
+    (void)!write(fd, text, strlen(text));
+}
+
+static void serve(int listener, behaviour *behave) {
+    static char kept[64][65536];
+    static size_t have[64];
+    struct pollfd fds[64] = {{.fd = listener, .events = POLLIN}};
+    nfds_t count = 1;
+    for (;;) {
+        poll(fds, count, -1);
+        if ((fds[0].revents & POLLIN) && count < 64) {
+            have[count] = 0;
+            fds[count++] = (struct pollfd){.fd = accept(listener, NULL, NULL), .events = POLLIN};
+        }
+        for (nfds_t i = 1; i < count; i++) {
+            if (fds[i].fd < 0 || fds[i].revents == 0) {
+                continue;
+            }
+            ssize_t n = read(fds[i].fd, kept[i] + have[i], sizeof(kept[i]) - have[i] - 1);
+            bool stay = n > 0;
+            have[i] += n > 0 ? (size_t)n : 0;
+            for (char *end; stay && (end = memchr(kept[i], '\n', have[i])) != NULL;) {
+                *end = '\0';
+                if (strncmp(kept[i], "version", 7) == 0) {
+                    say(fds[i].fd, "VERSION 0.0-test\r\n");
+                } else {
+                    stay = behave(fds[i].fd, kept[i]);
+                }
+                have[i] -= (size_t)(end + 1 - kept[i]);
+                memmove(kept[i], end + 1, have[i]);
+            }
+            if (!stay) {
+                close(fds[i].fd);
+                fds[i].fd = -1;
+            }
+        }
+    }
+}
+
+static void start_server(behaviour *behave) {
+    int listener = listen_here("fake");
+    server = fork();
+    if (server == 0) {
+        signal(SIGPIPE, SIG_IGN);
+        serve(listener, behave);
+    }
+    close(listener);
+}
+
+static bool hangs_up(int fd, const char *line) {
+    static int count;
+    (void)line;
+    say(fd, "END\r\n");
+    return ++count < 20;
+}
+
+static bool refuses_and_hangs_up(int fd, const char *line) {
+    (void)line;
+    say(fd, "ERROR Too many open connections\r\n");
+    return false;
+}
+
+static bool stays_silent(int fd, const char *line) {
+    (void)fd;
+    (void)line;
+    return true;
+}
+
+static bool talks_nonsense(int fd, const char *line) {
+    (void)line;
+    say(fd, "HTTP/1.1 200 OK\r\n");
+    return true;
+}
+
+static bool always_fails(int fd, const char *line) {
+    (void)line;
+    say(fd, "SERVER_ERROR out of \"paper\"\r\n");
+    return true;
+}
+
+/* Answers "get KEY" with a value whose bytes are right for another key. */
+static bool mixes_up(int fd, const char *line) {
+    char reply[300];
+    char key[251] = "";
+    sscanf(line, "get %250s", key);
+    int n = snprintf(reply, sizeof(reply), "VALUE %s 0 20\r\n", key);
+    value_fill(reply + n, 20, value_key_hash("another", 7), 1);
+    memcpy(reply + n + 20, "\r\nEND\r\n", 8);
+    (void)!write(fd, reply, (size_t)n + 27);
+    return true;
+}
+
+/* Sends a right value in three pieces, so that elements come split. */
+static bool dribbles(int fd, const char *line) {
+    char reply[400];
+    char key[251] = "";
+    sscanf(line, "get %250s", key);
+    size_t n = (size_t)snprintf(reply, sizeof(reply), "VALUE %s 0 100\r\n", key), sent = 0;
+    value_fill(reply + n, 100, value_key_hash(key, strlen(key)), 9);
+    memcpy(reply + n + 100, "\r\nEND\r\n", 8);
+    n += 107;
+    static const size_t pieces[] = {3, 60, 110};
+    for (size_t i = 0; i < 3; i++) {
+        (void)!write(fd, reply + sent, pieces[i] - sent);
+        sent = pieces[i];
+        usleep(300);
+    }
+    (void)!write(fd, reply + sent, n - sent);
+    return true;
+}
+
+static void misbehaving_servers(void) {
+    start_server(hangs_up);
+    is(run("--server unix:%s --requests 1000 --conns 2", socket_path), 74,
+       "a server that dies midway ends the run with 74");
+    ok(strstr(messages, "closed a connection") && lines_of(messages) == 1, "in one sentence: %s",
+       messages);
+    ok(strstr(output, "requests") != NULL, "and what was measured is reported");
+    end_server();
+    start_server(refuses_and_hangs_up);
+    is(run("--server unix:%s --requests 10 --conns 1", socket_path), 74,
+       "a server that refuses connections does too");
+    ok(strstr(messages, "Too many open connections") != NULL, "its last words are passed on: %s",
+       messages);
+    end_server();
+    start_server(stays_silent);
+    is(run("--server unix:%s --requests 10 --timeout 0.3", socket_path), 74,
+       "a silent server does not hang the run");
+    ok(strstr(messages, "no reply") != NULL, "it says so: %s", messages);
+    end_server();
+    start_server(talks_nonsense);
+    is(run("--server unix:%s --requests 10", socket_path), 74, "another protocol ends the run");
+    ok(strstr(messages, "HTTP/1.1 200 OK") != NULL, "and is shown: %s", messages);
+    end_server();
+    start_server(always_fails);
+    is(run("--server unix:%s --requests 10 --json", socket_path), 0,
+       "errors are counted, not fatal");
+    ok(json_number("errors") == 10 && strstr(output, "SERVER_ERROR out of \\\"paper\\\"") != NULL,
+       "their text is in the report");
+    is(run("--server unix:%s --requests 10 --fail-on-errors", socket_path), 1,
+       "--fail-on-errors makes them fatal at the end");
+    end_server();
+    start_server(mixes_up);
+    is(run("--server unix:%s --requests 10 --json", socket_path), 1, "wrong values exit 1");
+    ok(json_number("wrong") == 10 && json_number("hits") == 10, "each is counted");
+    is(run("--server unix:%s --requests 10 --verify none", socket_path), 0,
+       "unless nobody was to look");
+    end_server();
+    start_server(dribbles);
+    is(run("--server unix:%s --requests 60 --conns 3 --pipeline 4 --json", socket_path), 0,
+       "replies in pieces are put together");
+    ok(json_number("hits") == 60 && json_number("verified") == 60, "and checked");
+    end_server();
+}
+
+static void no_server(void) {
+    is(run("--server unix:%s/none", folder), 69, "no server: 69");
+    ok(lines_of(messages) == 1 && strstr(messages, "cannot connect to unix:"), "one sentence: %s",
+       messages);
+    is(run("--server 127.0.0.1:1 --timeout 2"), 69, "a closed port: 69");
+    is(run("--server unix:/%0200d", 0), 64, "a socket path that cannot be is bad usage: %s",
+       messages);
+    is(run("--server host:port"), 64, "so is a port that is none");
+    is(run("--bad"), 64, "and an unknown option");
+    ok(lines_of(messages) == 1, "one sentence: %s", messages);
+    is(run("--help"), 0, "--help succeeds");
+    ok(strstr(output, "--pipeline") && messages[0] == '\0', "and prints the options");
+    is(run("--list-presets"), 0, "--list-presets succeeds");
+    ok(strstr(output, "SIGMETRICS 2012") != NULL, "and names sources");
+}
+
+/* ---------------------------------------------------------------- against memcached */
+
+static void loads(void) {
+    static const char *const shapes[] = {"",
+                                         "--pipeline 32",
+                                         "--mget 50",
+                                         "--pipeline 5 --mget 7 --protocol meta",
+                                         "--threads 3 --conns 7 --pipeline 4",
+                                         "--reads 50 --pipeline 8 --noreply",
+                                         "--reads 50 --pipeline 8 --noreply --protocol meta",
+                                         "--reads 90 --sizes l2000,2 --pipeline 16",
+                                         "--reads 50 --sizes u0,40 --size-by request --ttl 100",
+                                         "--conns 9 --calls 100 --reconnect --linger 0",
+                                         "--rate 100000 --arrivals poisson --pipeline 10"};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+        int code = run("--server unix:%s --insert --keys 2000 --requests 10000 --json %s",
+                       socket_path, shapes[i]);
+        ok(code == 0 && json_number("requests") == 10000 && json_number("errors") == 0 &&
+               json_number("wrong") == 0 && json_number("gets") == json_number("verified") &&
+               json_number("hits") == json_number("gets"),
+           "10,000 requests, all found and right: %s", shapes[i]);
+        if (code != 0) {
+            printf("# %d %s%s\n", code, messages, output);
+        }
+    }
+    /* A new key may be asked for before the server has answered its insert: that is a miss. */
+    is(run("--server unix:%s --insert --keys 2000 --workload d --pipeline 3 --threads 2 --json",
+           socket_path),
+       0, "a growing set of keys is read and written");
+    ok(json_number("hits") + json_number("misses") == json_number("gets") &&
+           json_number("misses") < 0.05 * json_number("gets") && json_number("sets") > 4000,
+       "nearly all of it is found");
+    is(run("--server unix:%s --requests 1000 --method incr --insert --keys 10 --key-prefix n-",
+           socket_path),
+       0, "counters can be counted up");
+    is(run("--server unix:%s --requests 0 --insert --keys 10 --json", socket_path), 0,
+       "no requests after an insert loads only");
+    ok(strstr(output, "\"run\"") == NULL && json_number("stored") == 10, "all keys");
+    is(run("--server unix:%s --conns 10 --calls 5 --conn-rate 1000 --json", socket_path), 0,
+       "connections open at a rate and close after their calls");
+    ok(json_number("requests") == 50 && json_number("connections") == 10, "each made its calls");
+}
+
+static void damaged_store(void) {
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    char reply[16] = "";
+    run("--server unix:%s --requests 0 --insert --keys 100 --key-bytes 10", socket_path);
+    memcpy(a.sun_path, socket_path, strlen(socket_path) + 1);
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    if (connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0) {
+        say(fd, "set key-000042 0 0 5\r\nother\r\n");
+        (void)!read(fd, reply, sizeof(reply) - 1);
+    }
+    close(fd);
+    is_str(reply, "STORED\r\n", "somebody else writes to one key");
+    is(run("--server unix:%s --requests 100 --dist sequential --keys 100 --key-bytes 10 --json "
+           "--conns 1",
+           socket_path),
+       1, "the run exits 1");
+    ok(json_number("wrong") == 1 && strstr(output, "key-000042") != NULL,
+       "and names the one wrong key");
+}
+
+static void write_trace(const char *path) {
+    FILE *f = fopen(path, "w");
+    for (int i = 0; i < 3000; i++) {
+        fprintf(f, "%d %d\n", i * i % 401, 10 + i * i % 401);
+    }
+    fclose(f);
+}
+
+static void replays(void) {
+    char path[100];
+    snprintf(path, sizeof(path), "%s/trace", folder);
+    write_trace(path);
+    /* In a cache with room for all, exactly the first request of a key misses. */
+    unsigned distinct = 0;
+    static bool seen[401];
+    for (int i = 0; i < 3000; i++) {
+        distinct += !seen[i * i % 401];
+        seen[i * i % 401] = true;
+    }
+    static const char *const shapes[] = {"--key-pad 11", "--pipeline 64 --key-pad 12",
+                                         "--pipeline 7 --mget 5 --key-pad 13",
+                                         "--pipeline 50 --protocol meta --key-pad 14",
+                                         "--pipeline 50 --mget 9 --protocol meta --key-pad 15",
+                                         "--pipeline 50 --noreply --key-pad 16"};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+        is(run("--server unix:%s --replay %s --json %s", socket_path, path, shapes[i]), 0,
+           "a trace is replayed: %s", shapes[i]);
+        is((long long)json_number("misses"), distinct, "and only first requests miss");
+        is((long long)json_number("fills"), distinct, "each miss is filled once");
+        is((long long)json_number("wrong"), 0, "all that comes back is right");
+    }
+    is(run("--server unix:%s --replay %s/nothing", socket_path, folder), 74, "a missing trace: 74");
+    unlink(path);
+}
+
+static void interrupt(void) {
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        usleep(400000);
+        kill(parent, SIGINT);
+        _exit(0);
+    }
+    is(run("--server unix:%s --duration 60 --rate 1000 --json", socket_path), 130,
+       "an interrupt ends the run with 130");
+    waitpid(child, NULL, 0);
+    ok(strstr(output, "\"interrupted\":true") != NULL && json_number("requests") > 0,
+       "and the report so far is printed");
+}
+
+static void calcify(void) {
+    is(run("calcify --server unix:%s --phase-bytes 1m --conns 10 --json", socket_path), 0,
+       "the rebalancing experiment runs");
+    ok(strstr(output, "\"value_bytes\":100000,\"sets\":10,") != NULL, "all four phases: %s", output);
+    is(run("calcify --server unix:%s --phase-bytes 1m --conns 10", socket_path), 0, "as a table too");
+    ok(strstr(output, "pages of the class of") != NULL && lines_of(output) == 7, "of four rows");
+}
+
+static void progress_and_shift(void) {
+    is(run("--server unix:%s --duration 0.5 --rate 1000 --interval 0.1", socket_path), 0,
+       "a run of a given time ends");
+    ok(lines_of(messages) >= 2 && strstr(messages, "requests/s") != NULL,
+       "and prints its progress on the way");
+    is(run("--server unix:%s --shift 100,2000 --shift-every 500 --requests 1000 --keys 50 "
+           "--fill-on-miss --json",
+           socket_path),
+       0, "sizes shift");
+    ok(strstr(output, "\"value_bytes\":100,\"gets\":") && strstr(output, "\"value_bytes\":2000,"),
+       "and are reported apart");
+}
+
+int main(void) {
+    signal(SIGPIPE, SIG_IGN);
+    if (mkdtemp(folder) == NULL) {
+        return 1;
+    }
+    value_init(); /* the fake servers make values too */
+    no_server();
+    misbehaving_servers();
+    if (start_memcached("-m 256 -t 1")) {
+        loads();
+        damaged_store();
+        replays();
+        interrupt();
+        calcify();
+        progress_and_shift();
+        end_server();
+    } else {
+        tap_skip("no /usr/bin/memcached to run against");
+    }
+    free(output);
+    free(messages);
+    rmdir(folder);
+    return tap_done();
+}

@@ -1,0 +1,199 @@
+/* The command line: what is taken, what is refused in which words, and the manual's list. */
+#include "tap.h"
+
+#include <unistd.h>
+
+#include "calcify.h"
+#include "options.h"
+
+static struct options o;
+static char why[512];
+
+static bool parse(const char *line) {
+    static char copy[512];
+    static char *argv[40];
+    int argc = 1;
+    snprintf(copy, sizeof(copy), "%s", line);
+    argv[0] = (char *)"slate-load";
+    for (char *p = strtok(copy, " "); p != NULL && argc < 39; p = strtok(NULL, " ")) {
+        argv[argc++] = p;
+    }
+    argv[argc] = NULL;
+    why[0] = '\0';
+    return options_parse(argc, argv, &o, why, sizeof(why));
+}
+
+static void taken(void) {
+    ok(parse("") && o.conns == 50 && o.requests == 100000 && o.reads_pct == 100 &&
+           o.verify_every == 1,
+       "no options: 100,000 gets on 50 connections, all verified");
+    ok(parse("--conns=7 --requests 2m --key-bytes 20 --sizes u5,9") && o.conns == 7 &&
+           o.requests == 2000000 && o.key_bytes.a == 20 && o.sizes.b == 9,
+       "arguments follow a blank or an equals sign, numbers may have a suffix");
+    ok(parse("--value-bytes 32") && o.sizes.a == 32, "--value-bytes is --sizes");
+    ok(parse("--method set") && o.reads_pct == 0, "a method that writes reads nothing");
+    ok(parse("--reads 95") && o.method == VERB_SET && o.reads_pct == 95,
+       "what is not read is set unless a method is given");
+    ok(parse("--method delete --reads 90.5") && o.method == VERB_DELETE && o.reads_pct == 90.5,
+       "a method and reads mix");
+    ok(parse("--duration 3") && o.requests == OPTION_AUTO, "a time replaces the number of requests");
+    ok(parse("--calls 10") && o.requests == OPTION_AUTO, "so do calls");
+    ok(parse("--replay x") && o.conns == 1 && o.fill_on_miss && o.requests == OPTION_AUTO,
+       "a replay fills on a miss, on one connection, to its end");
+    ok(parse("calcify") && o.calcify && o.conns == 100, "calcify uses 100 connections");
+    ok(parse("--shift 100,1000 --shift-every 2.5s") && o.shift.count == 2 &&
+           o.shift_every.seconds == 2.5,
+       "a shift by time");
+    ok(parse("--verify sample:10") && o.verify_every == 10, "a sample");
+    ok(parse("--sizes 5 --preset etc") && o.sizes.kind == DIST_FIXED && o.fill_on_miss &&
+           o.key_bytes.kind == DIST_GEV,
+       "the user's options win over a preset's, wherever they stand");
+    ok(parse("--workload d") && o.inserts_pct == 100 &&
+           o.popularity.kind == POPULARITY_LATEST && o.reads_pct == 95,
+       "workload d reads the latest of a growing set");
+    ok(parse("--preset usr") && parse("--preset twitter") && parse("--workload a") &&
+           parse("--workload b") && parse("--workload c"),
+       "all presets and workloads are well formed");
+}
+
+static void refused(void) {
+    static const struct {
+        const char *line, *in_message;
+    } cases[] = {
+        {"--conns 0", "--conns takes a whole number from 1 to 100000, not '0'"},
+        {"--conns", "--conns needs an argument"},
+        {"--conns 1.5", "whole number"},
+        {"--conns -3", "whole number"},
+        {"--conns 1e3", "whole number"},
+        {"--conns 5x", "whole number"},
+        {"--conns 99999999999999999999", "whole number"},
+        {"--reads 101", "from 0 to 100"},
+        {"--rate nan", "--rate takes a number"},
+        {"--nope", "no option --nope"},
+        {"--nope=3", "no option --nope"},
+        {"stray", "unexpected argument 'stray'"},
+        {"-x", "unexpected argument '-x'"},
+        {"--", "unexpected argument '--'"},
+        {"--json=yes", "--json takes no argument"},
+        {"--sizes q", "--sizes takes"},
+        {"--dist zipf:x", "--dist takes"},
+        {"--method fly", "--method takes get set"},
+        {"--verify some", "all, none or sample:N"},
+        {"--verify sample:0", "all, none or sample:N"},
+        {"--shift 1,,2", "--shift takes"},
+        {"--shift 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "1 to 16"},
+        {"--shift-every 0", "--shift-every takes"},
+        {"--preset none", "there are: etc usr twitter"},
+        {"--workload e", "there are: a b c d"},
+        {"--threads 4 --conns 2", "--threads cannot"},
+        {"--replay x --conns 2", "--conns 1"},
+        {"--replay x --preset etc", "cannot be combined"},
+        {"calcify --replay x", "load of its own"},
+        {"calcify --insert", "load of its own"},
+        {"--reconnect", "--calls"},
+        {"--rate 1 --call-rate 1", "exclude each other"},
+        {"--method append --reads 50", "--verify none"},
+        {"--insert --shift 1,2", "exclude each other"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        bool good = !parse(cases[i].line) && strstr(why, cases[i].in_message) != NULL &&
+                    strchr(why, '\n') == NULL;
+        ok(good, "'%s' is refused: %s", cases[i].line, why);
+    }
+    char long_prefix[260] = "--key-prefix ";
+    memset(long_prefix + 13, 'k', 201);
+    ok(!parse(long_prefix) && strstr(why, "200 bytes"), "a prefix leaves room for the number");
+}
+
+/* Runs of blanks and line ends become one blank, mdoc's dashes and quotes become plain. */
+static char *squeeze(const char *text) {
+    char *out = malloc(strlen(text) + 1), *to = out;
+    for (; *text != '\0'; text++) {
+        if (*text == '\\' && text[1] == '-') {
+            continue;
+        }
+        char c = *text == '\n' ? ' ' : *text;
+        if (c != ' ' || (to > out && to[-1] != ' ')) {
+            *to++ = c;
+        }
+    }
+    *to = '\0';
+    return out;
+}
+
+static char *slurp(const char *path) {
+    FILE *f = fopen(path, "r");
+    char *text = NULL;
+    size_t n = 0;
+    if (f == NULL) {
+        return NULL;
+    }
+    if (getdelim(&text, &n, '\0', f) < 0) {
+        free(text);
+        text = NULL;
+    }
+    fclose(f);
+    return text;
+}
+
+/* Every option must stand in the manual as ".It Fl Fl name Ar argument" with its help text, and the
+ * manual must have no option that the program does not know. */
+static void manual(void) {
+    char *page = slurp("man/slate-load.1");
+    char *rows = NULL;
+    size_t rows_bytes = 0;
+    if (page == NULL) {
+        tap_skip("man/slate-load.1 is not to be seen from here");
+        return;
+    }
+    char *squeezed = squeeze(page);
+    FILE *f = open_memstream(&rows, &rows_bytes);
+    options_describe(f);
+    fclose(f);
+    unsigned options = 0, items = 0;
+    for (char *row = rows, *end; (end = strchr(row, '\n')) != NULL; row = end + 1) {
+        char *field[6] = {row};
+        *end = '\0';
+        for (int i = 1; i < 6; i++) {
+            field[i] = strchr(field[i - 1], '\t');
+            *field[i]++ = '\0';
+        }
+        char wanted[1024], plain[16] = "";
+        if (field[1][0] != '\0') {
+            snprintf(plain, sizeof(plain), " Ar ");
+        }
+        snprintf(wanted, sizeof(wanted), ".It Fl Fl %s%s%s %s", field[0], plain, field[1],
+                 field[5]);
+        char *wanted_squeezed = squeeze(wanted);
+        ok(strstr(squeezed, wanted_squeezed) != NULL, "the manual tells of --%s as --help does",
+           field[0]);
+        free(wanted_squeezed);
+        options++;
+    }
+    for (const char *p = squeezed; (p = strstr(p, ".It Fl Fl ")) != NULL; p++) {
+        items++;
+    }
+    is(items, options, "the manual has as many options as the program");
+    free(rows);
+    free(squeezed);
+    free(page);
+}
+
+static void slab_lines(void) {
+    static struct slab_stats s;
+    calcify_parse_slabs("STAT 1:chunk_size 96\r\nSTAT 1:total_pages 3\r\nSTAT 1:cmd_set 17\r\n"
+                        "STAT 39:total_pages 2\r\nSTAT active_slabs 2\r\nSTAT 999:total_pages 9\r\n"
+                        "STAT x:y\r\nrubbish\r\nEND\r\n",
+                        &s);
+    ok(s.classes[1].chunk_bytes == 96 && s.classes[1].pages == 3 && s.classes[1].sets == 17 &&
+           s.classes[39].pages == 2,
+       "stats slabs is read by class, other lines are passed over");
+}
+
+int main(void) {
+    taken();
+    refused();
+    manual();
+    slab_lines();
+    return tap_done();
+}
