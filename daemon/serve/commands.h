@@ -12,6 +12,15 @@
 #include "serve/text_out.h"
 
 struct session;
+struct command_context;
+
+/* A long answer goes out in pieces. The command leaves `more` in its context; from then on it is the session's, which runs
+ * nothing else and calls more->run once a turn, when all that was written before is sent. A piece may be empty. After
+ * run has returned false, or when the connection ends, the session calls destroy. */
+struct command_more {
+    bool (*run)(struct command_more *, struct command_context *); /* writes a piece to ctx->out; false: it was the last */
+    void (*destroy)(struct command_more *);
+};
 
 struct command_context {
     struct server       *server;
@@ -21,7 +30,9 @@ struct command_context {
     size_t               line_bytes;
     bool                 noreply; /* the line's last word is `noreply` */
     struct text_out     *out;
+    struct serve_counters *counters; /* the worker's */
     bool                 close; /* set by the command: hang up after the answer */
+    struct command_more *more;  /* set by the command: the answer goes on */
 };
 
 /* Runs the line's command. False: no command has that name, and nothing was written (the session answers ERROR).

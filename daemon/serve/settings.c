@@ -413,6 +413,10 @@ bool settings_settle(struct settings *s, char *why) {
         s->protocol = "auto-negotiate";
     }
     s->lru_segmented = strcmp(s->policy, "slru") == 0;
+    return settings_check(s, why);
+}
+
+bool settings_check(const struct settings *s, char *why) {
     if (strlen(s->prefix_delimiter) != 1) {
         return refuse(why, "-D wants a single character, not \"%s\"", s->prefix_delimiter);
     }

@@ -206,7 +206,9 @@ const struct setting *setting_find(const char *name, size_t name_bytes);
 bool setting_set(struct settings *, const struct setting *, const char *text, bool cleared, char *why);
 bool setting_takes_value(const struct setting *); /* the option needs an argument */
 
-/* Rules that concern more than one value, and values that follow from others. False: `why` holds a whole sentence. */
+/* Rules that concern more than one value. False: `why` holds a whole sentence. */
+bool settings_check(const struct settings *, char *why);
+/* Once, after the options: values that follow from others, then the rules. */
 bool settings_settle(struct settings *, char *why);
 
 /* The value as `stats settings` shows it. Returns its length; the text is cut at room - 1. */

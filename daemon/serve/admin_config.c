@@ -1,0 +1,63 @@
+/* config get [pattern], config set <name> <value>: every setting by name. */
+#include <fnmatch.h>
+
+#include "serve/admin.h"
+
+enum { NAME_BYTES = 64, VALUE_BYTES = 256 };
+
+static void get(struct command_context *ctx, const struct words *w) {
+    struct settings now;
+    char pattern[NAME_BYTES] = "*", value[SETTING_LIST_BYTES];
+    if (w->count > 3 || (w->count == 3 && !word_text(&w->word[2], pattern, sizeof pattern))) {
+        text_out_str(ctx->out, "CLIENT_ERROR usage: config get [pattern]\r\n");
+        return;
+    }
+    server_settings(ctx->server, &now);
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        const char *name = row->stat ? row->stat : row->name;
+        if (row->type != SETTING_ACTION && row->type != SETTING_ABSENT && fnmatch(pattern, name, 0) == 0) {
+            setting_format(&now, row, value, sizeof value);
+            text_out_printf(ctx->out, "CONFIG %s %s %s\r\n", name, value,
+                            row->when == SETTING_RUNTIME && row->name ? "runtime" : "startup");
+        }
+    }
+    text_out_str(ctx->out, "END\r\n");
+}
+
+static void set(struct command_context *ctx, const struct words *w) {
+    struct settings from, to;
+    char value[VALUE_BYTES], why[SETTING_WHY_BYTES];
+    const struct setting *row = w->count == 4 ? setting_find(w->word[2].at, w->word[2].len) : NULL;
+    if (w->count != 4 || !word_text(&w->word[3], value, sizeof value)) {
+        text_out_str(ctx->out, "CLIENT_ERROR usage: config set name value\r\n");
+        return;
+    }
+    if (!row) {
+        text_out_str(ctx->out, "CLIENT_ERROR no such setting\r\n");
+        return;
+    }
+    if (row->when != SETTING_RUNTIME || !row->name) {
+        text_out_str(ctx->out, "CLIENT_ERROR this setting cannot change while the server runs\r\n");
+        return;
+    }
+    server_settings(ctx->server, &from);
+    to = from;
+    if (!setting_set(&to, row, value, false, why)) {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->name, why);
+    } else if (!settings_check(&to, why)) {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
+    } else {
+        server_change(ctx->server, ctx->ct, &from, &to);
+        text_out_str(ctx->out, ANSWER_OK);
+    }
+}
+
+void admin_config(struct command_context *ctx, const struct words *w) {
+    if (w->count > 1 && word_is(&w->word[1], "get")) {
+        get(ctx, w);
+    } else if (w->count > 1 && word_is(&w->word[1], "set")) {
+        set(ctx, w);
+    } else {
+        text_out_str(ctx->out, ANSWER_ERROR);
+    }
+}

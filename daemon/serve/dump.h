@@ -1,0 +1,17 @@
+/* Answers made by walking all items: the crawler's dumps, `stats cachedump` and `stats sizes`. They go out in pieces, a few
+ * thousand items a turn, so that neither the reply nor the pause of other connections grows with the cache. */
+#ifndef SLATE_SERVE_DUMP_H
+#define SLATE_SERVE_DUMP_H
+#include "serve/commands.h"
+
+enum dump_kind {
+    DUMP_META,  /* key=… exp=… lines, END */
+    DUMP_MG,    /* mg key, EN */
+    DUMP_CACHE, /* ITEM key [n b; t s], END; at most DUMP_CACHE_BYTES */
+    DUMP_SIZES, /* STAT size count, END; a histogram of 32-byte steps */
+};
+#define DUMP_CACHE_BYTES (2u << 20)
+
+/* Starts a dump of the items of these classes (bit c: class c); `limit` items at most, 0: all. */
+void dump_start(struct command_context *, enum dump_kind, uint64_t classes, uint32_t limit);
+#endif

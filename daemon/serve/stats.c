@@ -1,0 +1,158 @@
+#include "serve/stats.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "serve/admin.h"
+#include "serve/dump.h"
+#include "serve/prefix.h"
+
+static void stats_reset(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    server_reset_counters(ctx->server);
+    text_out_str(ctx->out, "RESET\r\n");
+}
+
+static void stats_detail(struct command_context *ctx, const struct words *w) {
+    struct settings from, to;
+    const struct word *what = w->count > 2 ? &w->word[2] : NULL;
+    if (!ctx->server->settings->dump_enabled) {
+        text_out_str(ctx->out, "CLIENT_ERROR stats detail not allowed\r\n");
+    } else if (what && word_is(what, "dump")) {
+        prefix_stats_dump(ctx->server->prefixes, ctx->out);
+        text_out_str(ctx->out, "END\r\n");
+    } else if (what && (word_is(what, "on") || word_is(what, "off"))) {
+        server_settings(ctx->server, &from);
+        to = from;
+        to.detail_enabled = word_is(what, "on");
+        server_change(ctx->server, ctx->ct, &from, &to);
+        text_out_str(ctx->out, ANSWER_OK);
+    } else {
+        text_out_str(ctx->out, "CLIENT_ERROR usage: stats detail on|off|dump\r\n");
+    }
+}
+
+static void stats_settings(struct command_context *ctx, const struct words *w) {
+    struct settings now;
+    char value[SETTING_LIST_BYTES];
+    (void)w;
+    server_settings(ctx->server, &now);
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        if (row->stat) {
+            setting_format(&now, row, value, sizeof value);
+            text_out_printf(ctx->out, "STAT %s %s\r\n", row->stat, value);
+        }
+    }
+    text_out_str(ctx->out, "END\r\n");
+}
+
+static void stats_cachedump(struct command_context *ctx, const struct words *w) {
+    uint32_t class_id, limit;
+    if (!ctx->server->settings->dump_enabled) {
+        text_out_str(ctx->out, "CLIENT_ERROR stats cachedump not allowed\r\n");
+    } else if (w->count < 4) {
+        text_out_str(ctx->out, "CLIENT_ERROR bad command line\r\n");
+    } else if (!word_u32(&w->word[2], &class_id) || !word_u32(&w->word[3], &limit)) {
+        text_out_str(ctx->out, ANSWER_BAD_FORMAT);
+    } else if (class_id >= SLAB_CLASSES_MAX) {
+        text_out_str(ctx->out, "CLIENT_ERROR Illegal slab id\r\n");
+    } else {
+        dump_start(ctx, DUMP_CACHE, (uint64_t)1 << class_id, limit);
+    }
+}
+
+static void stats_conns(struct command_context *ctx, const struct words *w) {
+    struct conn_registry *registry = &ctx->server->registry;
+    struct text_out *out = ctx->out;
+    uint32_t now_s = clock_now_s();
+    (void)w;
+    lock_take(&registry->lock);
+    for (const struct conn_record *c = registry->first; c; c = c->next) {
+        uint32_t last_s = atomic_load_explicit(&c->last_cmd_s, memory_order_relaxed);
+        const char *state = atomic_load_explicit(&c->state, memory_order_relaxed);
+        text_out_printf(out, "STAT %d:addr %s\r\n", c->fd, c->addr);
+        if (c->listen_addr[0]) {
+            text_out_printf(out, "STAT %d:listen_addr %s\r\n", c->fd, c->listen_addr);
+        }
+        text_out_printf(out, "STAT %d:state %s\r\n", c->fd, state ? state : "conn_new_cmd");
+        text_out_printf(out, "STAT %d:secs_since_last_cmd %u\r\n", c->fd, now_s > last_s ? now_s - last_s : 0);
+    }
+    lock_release(&registry->lock);
+    text_out_str(out, "END\r\n");
+}
+
+static void stats_sizes(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    if (ctx->server->settings->track_sizes) {
+        dump_start(ctx, DUMP_SIZES, ~(uint64_t)0, 0);
+    } else {
+        text_out_str(ctx->out, "STAT sizes_status disabled\r\nEND\r\n");
+    }
+}
+
+/* One line a row: its table and name, kind, unit, help. */
+static void describe(struct text_out *out, const char *table, const struct counter_info *row) {
+    for (; row->name; row++) {
+        text_out_printf(out, "STAT %s:%s %s %s %s\r\n", table, row->name, row->kind, row->unit, row->help);
+    }
+}
+
+static void stats_describe(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    describe(ctx->out, "general", stats_general_info);
+    describe(ctx->out, "items", stats_items_info);
+    describe(ctx->out, "slabs", stats_slabs_info);
+    describe(ctx->out, "slated", stats_slated_info);
+    describe(ctx->out, "moves", stats_moves_info);
+    text_out_str(ctx->out, "END\r\n");
+}
+
+static void stats_nothing(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    text_out_str(ctx->out, "END\r\n");
+}
+
+#define STATS_PART(name)                                                           \
+    static void part_##name(struct command_context *ctx, const struct words *w) { \
+        (void)w;                                                                   \
+        stats_##name(ctx);                                                         \
+        text_out_str(ctx->out, "END\r\n");                                         \
+    }
+STATS_PART(items)
+STATS_PART(slabs)
+STATS_PART(slated)
+STATS_PART(policies)
+STATS_PART(moves)
+
+/* memcached takes any beginning of the first six, the earlier row wins, and the whole word of the others. */
+static const struct {
+    const char *name;
+    bool        begins;
+    void (*run)(struct command_context *, const struct words *);
+} kinds[] = {
+    {"reset", true, stats_reset},         {"detail", true, stats_detail},       {"settings", true, stats_settings},
+    {"cachedump", true, stats_cachedump}, {"conns", true, stats_conns},         {"extstore", true, stats_nothing},
+    {"items", false, part_items},         {"slabs", false, part_slabs},         {"sizes", false, stats_sizes},
+    {"proxy", false, stats_nothing},      {"proxyfuncs", false, stats_nothing}, {"proxybe", false, stats_nothing},
+    {"slated", false, part_slated},       {"policies", false, part_policies},   {"moves", false, part_moves},
+    {"describe", false, stats_describe},
+};
+
+void stats_command(struct command_context *ctx, const struct words *w) {
+    if (w->count < 2) {
+        stats_general(ctx);
+        text_out_str(ctx->out, "END\r\n");
+        return;
+    }
+    /* Whole words first: `stats describe` is not the beginning of anything, but nothing may shadow it either. */
+    for (int begins = 0; begins < 2; begins++) {
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            if (begins ? kinds[i].begins && word_begins(&w->word[1], kinds[i].name)
+                       : word_is(&w->word[1], kinds[i].name)) {
+                kinds[i].run(ctx, w);
+                return;
+            }
+        }
+    }
+    text_out_str(ctx->out, ANSWER_ERROR);
+}

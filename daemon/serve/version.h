@@ -1,0 +1,8 @@
+/* What the server says it is. */
+#ifndef SLATE_SERVE_VERSION_H
+#define SLATE_SERVE_VERSION_H
+
+/* Clients switch features on by the version a server names, so the protocol's answer is that of the memcached whose
+ * protocol this is. SLATE_VERSION, our own, comes from the Makefile. */
+#define SLATE_PROTOCOL_VERSION "1.6.45"
+#endif

@@ -1,0 +1,34 @@
+/* A command line as words, and what a word may say. Words are borrowed from the line and not terminated. */
+#ifndef SLATE_SERVE_WORDS_H
+#define SLATE_SERVE_WORDS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WORDS_MAX = 24 }; /* of one line; further ones are left out */
+
+struct word {
+    const char *at;
+    size_t      len;
+};
+struct words {
+    unsigned    count;
+    struct word word[WORDS_MAX];
+};
+
+void words_split(const char *line, size_t bytes, struct words *); /* at spaces */
+
+bool word_is(const struct word *, const char *text);
+/* Whether the word is a beginning of `text`, as memcached matches some sub-commands of stats. */
+bool word_begins(const struct word *, const char *text);
+
+/* Whole words of digits within the type; int32 also with a sign; double as strtod reads it, finite. False: not one. */
+bool word_u32(const struct word *, uint32_t *);
+bool word_i32(const struct word *, int32_t *);
+bool word_double(const struct word *, double *);
+/* Copies the word as a C string; false: it does not fit. */
+bool word_text(const struct word *, char *to, size_t room);
+
+/* Class ids of a list like 1,2,3 as bits 1 to 63, or every one for "all". False: not such a list. */
+bool word_classes(const struct word *, uint64_t *bits);
+#endif
