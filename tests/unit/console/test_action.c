@@ -134,7 +134,7 @@ static void test_an_ok_without_effect_is_a_failure(void) {
 static void test_a_busy_server_is_asked_again_for_a_while(void) {
     begin(move(4, 12, 1));
     int asked = 0;
-    while (next() != NULL && asked < 5) {
+    while (asked < 5 && next() != NULL) {
         reply("BUSY currently processing reassign request\r\n");
         asked++;
     }

@@ -1,0 +1,126 @@
+#include "class_table.h"
+#include "class_filter.h"
+#include "fixture.h"
+#include "tap.h"
+
+#include <math.h>
+
+static void test_rows_are_sorted_by_the_chosen_column(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct class_table_ui ui;
+    unsigned ids[CLASS_LIMIT];
+    class_table_init(&ui);
+    is(class_table_rows(model, &ui, ids), 3, "three classes have pages");
+    is(ids[0], 12, "the one that evicts most is first");
+    ui.sort = COLUMN_PAGES;
+    class_table_rows(model, &ui, ids);
+    is(ids[0], 4, "by pages, class 4");
+    ok(ids[1] == 12 && ids[2] == 22, "equal ones by class id, so that rows do not dance");
+    ui.is_ascending = true;
+    class_table_rows(model, &ui, ids);
+    ok(ids[0] == 12 && ids[2] == 4, "and the other way round");
+    for (int column = 0; column < COLUMN_COUNT; column++) {
+        ui.sort = (enum class_column)column;
+        is(class_table_rows(model, &ui, ids), 3, "sorting by %s loses no row", class_columns[column].head);
+    }
+    model_destroy(&model);
+}
+
+static void test_unknown_values_sort_last_both_ways(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    static struct snapshot snapshot;
+    fixture_load("memcached-1.6.18-second.txt", 13000, &snapshot);
+    snapshot.classes[12].value[CLASS_age] = STAT_ABSENT;
+    model_add(model, &snapshot, 0);
+    struct class_table_ui ui;
+    unsigned ids[CLASS_LIMIT];
+    class_table_init(&ui);
+    ui.sort = COLUMN_AGE;
+    class_table_rows(model, &ui, ids);
+    is(ids[2], 12, "descending");
+    ui.is_ascending = true;
+    class_table_rows(model, &ui, ids);
+    is(ids[2], 12, "ascending");
+    model_destroy(&model);
+}
+
+static void test_filters_choose_rows(void) {
+    static const struct {
+        const char *filter;
+        unsigned rows;
+    } cases[] = {{"", 3}, {"ev>0", 2}, {"size>=1000 pages=1", 2}, {"12", 1}, {"pages>1", 1}, {"size<200", 1}, {"ev>1e9", 0},
+                 {"  ev>0   12 ", 1}, {"class<=12", 2}};
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct class_table_ui ui;
+    unsigned ids[CLASS_LIMIT];
+    char why[200];
+    class_table_init(&ui);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(ui.filter, sizeof ui.filter, "%s", cases[i].filter);
+        ok(class_filter_check(cases[i].filter, why, sizeof why), "'%s' is a filter", cases[i].filter);
+        is(class_table_rows(model, &ui, ids), cases[i].rows, "and lets %u rows through", cases[i].rows);
+    }
+    static const char *const wrong[] = {"ev", "ev>", ">3", "ev>>3", "ev=>3", "nosuch>1", "ev>1x", "ev>nan", "ev>0 bad", "1 2x"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ok(!class_filter_check(wrong[i], why, sizeof why) && strlen(why) > 0, "'%s' is refused: %s", wrong[i], why);
+    }
+    model_destroy(&model);
+}
+
+static void test_absent_is_a_dash_and_never_zero(void) {
+    struct model *model = model_create("x");
+    static struct snapshot snapshot;
+    snapshot_init(&snapshot);
+    snapshot.classes[7].present = true;
+    model_add(model, &snapshot, 0);
+    for (int column = COLUMN_SIZE; column < COLUMN_COUNT; column++) {
+        char text[16];
+        is_str(class_table_text(model, 7, (enum class_column)column, 1000, text), "-", "%s", class_columns[column].head);
+    }
+    model_destroy(&model);
+}
+
+static void test_every_text_fits_its_column(void) {
+    struct model *model = fixture_model("memcached-1.6.45");
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        for (int column = 0; column < COLUMN_COUNT && model_now(model)->classes[id].present; column++) {
+            char text[16];
+            class_table_text(model, id, (enum class_column)column, 1000, text);
+            ok(cells_width_of(text) <= class_columns[column].width, "class %u %s '%s' fits", id, class_columns[column].head, text);
+        }
+    }
+    model_destroy(&model);
+}
+
+static void test_the_cursor_stays_on_its_class(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct class_table_ui ui;
+    class_table_init(&ui);
+    struct cells *cells = cells_create(80, 20, false);
+    class_table_draw(model, &ui, cells, (struct rect){0, 0, 20, 80}, true);
+    is(ui.cursor, 12, "it starts on the first row");
+    class_table_move_cursor(model, &ui, 1);
+    unsigned chosen = ui.cursor;
+    ui.sort = COLUMN_PAGES;
+    class_table_draw(model, &ui, cells, (struct rect){0, 0, 20, 80}, true);
+    is(ui.cursor, chosen, "sorting does not move it to another class");
+    class_table_move_cursor(model, &ui, 1000);
+    class_table_move_cursor(model, &ui, 1);
+    class_table_move_cursor(model, &ui, -1000);
+    ok(ui.cursor != 0, "it never leaves the table");
+    snprintf(ui.filter, sizeof ui.filter, "ev>1e9");
+    class_table_draw(model, &ui, cells, (struct rect){0, 0, 20, 80}, true);
+    is(ui.cursor, 0, "an empty table has no cursor");
+    cells_destroy(&cells);
+    model_destroy(&model);
+}
+
+int main(void) {
+    test_rows_are_sorted_by_the_chosen_column();
+    test_unknown_values_sort_last_both_ways();
+    test_filters_choose_rows();
+    test_absent_is_a_dash_and_never_zero();
+    test_every_text_fits_its_column();
+    test_the_cursor_stays_on_its_class();
+    return tap_done();
+}

@@ -1,0 +1,259 @@
+/* The client against a server that this test plays itself, on a UNIX socket in a folder of its own. */
+#include "client.h"
+#include "poller.h"
+#include "tap.h"
+
+#include <poll.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static char folder[] = "/tmp/slatetop-test-XXXXXX";
+static char path[100];
+static int listener = -1, peer = -1;
+static uint64_t clock_at = 1000;
+
+static void listen_here(void) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+    unlink(path);
+    listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 4) != 0) {
+        printf("Bail out! cannot listen on %s\n", path);
+        exit(1);
+    }
+}
+
+static struct client *connect_here(void) {
+    struct address address;
+    char why[100];
+    address_parse(path, &address, why, sizeof why);
+    struct client *client = client_create(&address);
+    client_step(client, clock_at);
+    peer = accept(listener, NULL, NULL);
+    return client;
+}
+
+static void serve(const char *text) {
+    ssize_t written = write(peer, text, strlen(text));
+    if (written != (ssize_t)strlen(text)) {
+        printf("# short write\n");
+    }
+}
+
+static void hang_up(struct client **client) {
+    close(peer);
+    client_destroy(client);
+}
+
+static void test_requests_go_out_in_one_write(void) {
+    struct client *client = connect_here();
+    is(client_state(client), CLIENT_UP, "connected at the first step");
+    client_send(client, "stats", REPLY_STATS, 1, clock_at);
+    client_send(client, "stats items", REPLY_STATS, 2, clock_at);
+    client_flush(client, clock_at);
+    char got[100] = "";
+    ssize_t n = read(peer, got, sizeof got - 1);
+    is_str(n > 0 ? got : "", "stats\r\nstats items\r\n", "both commands arrive together");
+    hang_up(&client);
+}
+
+static void test_replies_come_whole_and_in_order(void) {
+    static const char text[] = "STAT a 1\r\nEND\r\nERROR\r\nOK\r\nSTAT b 2\nEND\n";
+    struct client *client = connect_here();
+    client_send(client, "a", REPLY_STATS, 1, clock_at);
+    client_send(client, "b", REPLY_STATS, 2, clock_at);
+    client_send(client, "c", REPLY_LINE, 3, clock_at);
+    client_send(client, "d", REPLY_STATS, 4, clock_at);
+    client_flush(client, clock_at);
+    int taken = 0;
+    struct reply reply;
+    for (const char *at = text; *at != '\0'; at++) { /* byte by byte: every cut is a possible one */
+        serve((char[]){*at, '\0'});
+        client_step(client, clock_at);
+        while (client_take_reply(client, &reply, clock_at)) {
+            is(reply.tag, ++taken, "reply %d is whole", taken);
+            is(reply.is_stats, taken == 1 || taken == 4, "and of the right kind");
+        }
+    }
+    is(taken, 4, "no reply is lost");
+    ok(!client_take_reply(client, &reply, clock_at), "and none is made up");
+    hang_up(&client);
+}
+
+static void test_a_refused_connection_is_tried_again_later_and_later(void) {
+    struct address address;
+    char why[100];
+    address_parse("/nonexistent/x.sock", &address, why, sizeof why);
+    struct client *client = client_create(&address);
+    uint64_t last = 0, wait = 0;
+    for (int i = 0; i < 12; i++) {
+        clock_at = client_due_ms(client) > clock_at ? client_due_ms(client) : clock_at;
+        client_step(client, clock_at);
+        wait = client_retry_ms(client) - clock_at;
+        ok(client_state(client) == CLIENT_DOWN && wait >= last, "wait %d is not shorter (%lu ms)", i, (unsigned long)wait);
+        last = wait;
+    }
+    is(wait, BACKOFF_MOST_MS, "and not longer than the limit");
+    ok(strstr(client_note(client), "No such file") != NULL, "the reason is kept: %s", client_note(client));
+    client_destroy(&client);
+}
+
+static void test_a_server_that_dies_is_noticed_and_found_again(void) {
+    struct client *client = connect_here();
+    unsigned generation = client_generation(client);
+    close(peer);
+    client_step(client, clock_at);
+    ok(client_state(client) == CLIENT_DOWN && strstr(client_note(client), "closed") != NULL, "noticed: %s", client_note(client));
+    ok(!client_send(client, "stats", REPLY_STATS, 1, clock_at), "nothing can be sent meanwhile");
+    clock_at = client_due_ms(client);
+    client_step(client, clock_at);
+    peer = accept(listener, NULL, NULL);
+    ok(client_state(client) == CLIENT_UP && client_generation(client) == generation + 1, "found again");
+    hang_up(&client);
+}
+
+static void test_a_silent_server_is_given_up(void) {
+    struct client *client = connect_here();
+    ok(client_due_ms(client) == UINT64_MAX, "nothing is due while nothing is asked");
+    client_send(client, "stats", REPLY_STATS, 1, clock_at);
+    client_flush(client, clock_at);
+    clock_at += SILENCE_MS - 1;
+    client_step(client, clock_at);
+    is(client_state(client), CLIENT_UP, "it has its time");
+    clock_at += 1;
+    client_step(client, clock_at);
+    ok(client_state(client) == CLIENT_DOWN && strstr(client_note(client), "not answered") != NULL, "and no more: %s",
+       client_note(client));
+    hang_up(&client);
+}
+
+static void test_garbage_ends_the_connection_with_a_reason(void) {
+    static const char *const garbage[] = {"HTTP/1.1 400 Bad Request\r\n", "STAT a 1\r\nnonsense\r\n", "\r\n", "\033[2J\r\n"};
+    for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
+        struct client *client = connect_here();
+        struct reply reply;
+        client_send(client, "stats", REPLY_STATS, 1, clock_at);
+        client_flush(client, clock_at);
+        serve(garbage[i]);
+        client_step(client, clock_at);
+        ok(!client_take_reply(client, &reply, clock_at), "no reply is made of it");
+        ok(client_state(client) == CLIENT_DOWN && strchr(client_note(client), '\033') == NULL, "%s", client_note(client));
+        hang_up(&client);
+    }
+    struct client *client = connect_here();
+    struct reply reply;
+    serve("ERROR Too many open connections\r\n");
+    client_step(client, clock_at);
+    client_take_reply(client, &reply, clock_at);
+    ok(strstr(client_note(client), "Too many open connections") != NULL, "what a server says unasked is shown: %s",
+       client_note(client));
+    hang_up(&client);
+}
+
+static void test_an_endless_reply_is_cut_off(void) {
+    struct client *client = connect_here();
+    struct reply reply;
+    static char chunk[32768];
+    memset(chunk, 'x', sizeof chunk - 1);
+    client_send(client, "stats", REPLY_STATS, 1, clock_at);
+    client_flush(client, clock_at);
+    int sent = 0;
+    for (; client_state(client) == CLIENT_UP && sent < 1000; sent++) {
+        serve(chunk);
+        client_step(client, clock_at);
+        client_take_reply(client, &reply, clock_at);
+    }
+    ok(client_state(client) == CLIENT_DOWN, "given up after %d KiB: %s", sent * 32, client_note(client));
+    ok(sent * 32 <= 2 * REPLY_LIMIT / 1024, "within its limit");
+    hang_up(&client);
+}
+
+/* ---- the poller on top ---- */
+
+static struct poller poller;
+
+static int step_poller(struct client *client) {
+    int snapshots = 0;
+    struct reply reply;
+    client_step(client, clock_at);
+    while (client_take_reply(client, &reply, clock_at)) {
+        snapshots += poller_take(&poller, &reply, clock_at);
+    }
+    poller_step(&poller, client, clock_at);
+    return snapshots;
+}
+
+static const char *request(void) {
+    static char got[300];
+    struct pollfd polled = {.fd = peer, .events = POLLIN};
+    ssize_t n = poll(&polled, 1, 0) > 0 ? read(peer, got, sizeof got - 1) : 0;
+    got[n > 0 ? n : 0] = '\0';
+    return got;
+}
+
+static void test_a_refresh_is_one_write_and_one_snapshot(void) {
+    struct client *client = connect_here();
+    poller_init(&poller, 1000);
+    is(step_poller(client), 0, "nothing yet");
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\nstats slated\r\n", "the first asks for all");
+    serve("STAT pid 7\r\nEND\r\nEND\r\nSTAT 3:total_pages 2\r\nEND\r\nSTAT slab_automove 2\r\nEND\r\n");
+    is(step_poller(client), 0, "four of five replies are no snapshot");
+    clock_at += 5000;
+    step_poller(client);
+    is_str(request(), "", "a slow server is not asked again meanwhile");
+    serve("ERROR\r\n");
+    is(step_poller(client), 1, "the fifth completes it");
+    ok(poller.latest.general[GENERAL_pid] == 7 && poller.latest.classes[3].value[CLASS_total_pages] == 2, "with what they said");
+    ok(!poller.latest.is_slated, "ERROR to stats slated means memcached");
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\n", "the next leaves the slow ones out");
+    serve("STAT pid 7\r\nEND\r\nEND\r\nEND\r\n");
+    is(step_poller(client), 1, "and is complete without them");
+    is(poller.latest.setting[SETTING_slab_automove], 2, "settings are carried over");
+    poller_hurry(&poller, clock_at);
+    step_poller(client);
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\n", "a hurried one asks for settings again");
+    hang_up(&client);
+}
+
+static void test_a_server_that_refuses_is_quoted(void) {
+    struct client *client = connect_here();
+    poller_init(&poller, 1000);
+    step_poller(client);
+    serve("CLIENT_ERROR unauthenticated\r\nERROR\r\nERROR\r\nERROR\r\nERROR\r\n");
+    is(step_poller(client), 0, "no snapshot");
+    is_str(poller.refusal, "CLIENT_ERROR unauthenticated", "but its words");
+    hang_up(&client);
+}
+
+static void test_slated_is_recognised(void) {
+    struct client *client = connect_here();
+    poller_init(&poller, 1000);
+    step_poller(client);
+    serve("END\r\nEND\r\nEND\r\nEND\r\nSTAT version 0.1.0\r\nEND\r\n");
+    step_poller(client);
+    ok(poller.latest.is_slated, "by its answer to stats slated");
+    hang_up(&client);
+}
+
+int main(void) {
+    if (mkdtemp(folder) == NULL) {
+        printf("Bail out! cannot make %s\n", folder);
+        return 1;
+    }
+    snprintf(path, sizeof path, "%s/server.sock", folder);
+    listen_here();
+    test_requests_go_out_in_one_write();
+    test_replies_come_whole_and_in_order();
+    test_a_refused_connection_is_tried_again_later_and_later();
+    test_a_server_that_dies_is_noticed_and_found_again();
+    test_a_silent_server_is_given_up();
+    test_garbage_ends_the_connection_with_a_reason();
+    test_an_endless_reply_is_cut_off();
+    test_a_refresh_is_one_write_and_one_snapshot();
+    test_a_server_that_refuses_is_quoted();
+    test_slated_is_recognised();
+    close(listener);
+    unlink(path);
+    rmdir(folder);
+    return tap_done();
+}

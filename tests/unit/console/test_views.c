@@ -1,0 +1,249 @@
+/* Views are given snapshots of real servers and their cells are read. */
+#include "views/view.h"
+#include "fixture.h"
+#include "health.h"
+#include "tap.h"
+
+static struct ui ui;
+static struct job job;
+static char screen[200 * 1024];
+
+static struct frame frame_of(const struct model *model) {
+    return (struct frame){.model = model, .job = &job, .now_ms = 12400, .interval_ms = 1000, .wall = 1002, .message = ""};
+}
+
+static void reset_ui(unsigned view) {
+    memset(&ui, 0, sizeof ui);
+    memset(&job, 0, sizeof job);
+    class_table_init(&ui.classes);
+    ui.view = view;
+}
+
+/* Draws and returns the whole screen as text, one line a row. */
+static const char *draw(const struct frame *frame, int width, int height, bool ascii) {
+    struct cells *cells = cells_create(width, height, ascii);
+    screen_draw(frame, &ui, cells);
+    size_t used = 0;
+    for (int y = 0; y < height; y++) {
+        cells_row(cells, y, screen + used, sizeof screen - used - 2);
+        used += strlen(screen + used);
+        screen[used++] = '\n';
+    }
+    screen[used] = '\0';
+    cells_destroy(&cells);
+    return screen;
+}
+
+static bool shows(const char *text) { return strstr(screen, text) != NULL; }
+
+static void test_overview_says_what_is_wrong_and_what_to_press(void) {
+    struct model *model = fixture_model("memcached-1.4.25");
+    struct frame frame = frame_of(model);
+    reset_ui(0);
+    draw(&frame, 80, 24, false);
+    ok(shows("! BAD   press m: class 12 starves, 100 evictions/s at age 9s; class 4 has 7 free pages\n") ||
+           shows("! BAD   press m: class 12 starves, 100 evictions/s at age 9s; class 4 has"),
+       "the starving class, in words, with the key");
+    ok(shows("evictions/s          100"), "evictions/s");
+    ok(shows("hit %               75.0"), "hit ratio of the interval");
+    ok(shows("ops/s                300"), "ops/s");
+    ok(shows("items  48.0M") && shows("of 64.0M"), "memory");
+    ok(shows("conns     10 of -"), "a limit that the server does not report is a dash");
+    ok(shows("[1 Overview]") && shows("F10Quit"), "tabs and keys");
+    model_destroy(&model);
+}
+
+static void test_class_table_shows_the_promised_columns_at_80(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    reset_ui(1);
+    draw(&frame, 80, 24, false);
+    static const char *const heads[] = {"CL",    "SIZE",  "PAGES", "Δ1m",  "USED",  "FREE",
+                                        "ITEMS", "AGE",   "HIT/s", "SET/s", "EV/s▼", "EV trend"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
+        ok(shows(heads[i]), "column %s", heads[i]);
+    }
+    ok(shows(">! 12   1184     1"), "the starving class is marked and under the cursor");
+    ok(shows("Σ3"), "totals");
+    draw(&frame, 160, 50, false);
+    static const char *const more[] = {"USED%", "UNRD%", "xMED", "WST%", "OOM/s", "STATE", "PAGES, history", "EVICTIONS/s, history",
+                                       "STARVING", "items by segment", "whole pages free"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        ok(shows(more[i]), "at 160x50 also %s", more[i]);
+    }
+    model_destroy(&model);
+}
+
+static void test_the_review_shows_exactly_what_is_sent(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    reset_ui(1);
+    struct intent intent = propose_move(&frame, 12, 4);
+    is(intent.kind, INTENT_REVIEW, "moving pages opens a review");
+    review_open(&ui.review, &intent.action);
+    review_digit(&ui.review, 3);
+    draw(&frame, 80, 24, false);
+    ok(shows("slabs reassign 4 12   × 3, one after the other"), "the command and how often");
+    ok(shows("to cache7:11211"), "and to whom");
+    ok(shows("capital S sends it"), "and how it is confirmed");
+    ok(shows("up to 16.4k items of class 4"), "and what it may cost");
+    ok(shows("SSend") && !shows("F5Move"), "the key bar is the review's");
+    review_digit(&ui.review, 9);
+    draw(&frame, 80, 24, false);
+    ok(shows("[  39]"), "digits add up");
+    review_digit(&ui.review, 9);
+    draw(&frame, 80, 24, false);
+    ok(shows("refused") && shows("class 4 can give 1 to 63 pages"), "too many is refused in the dialog");
+    ok(!shows("slabs reassign"), "and nothing is offered to be sent");
+    review_command(&ui.review, model_now(model), COMMAND_PREVIOUS_FIELD);
+    review_command(&ui.review, model_now(model), COMMAND_MORE);
+    is(ui.review.action.to, 22, "plus on the destination goes to the next class with pages");
+    review_command(&ui.review, model_now(model), COMMAND_LESS);
+    review_command(&ui.review, model_now(model), COMMAND_LESS);
+    review_command(&ui.review, model_now(model), COMMAND_LESS);
+    is(ui.review.action.to, POOL_CLASS, "below the first class is the pool");
+    frame.read_only = true;
+    draw(&frame, 80, 24, false);
+    ok(shows("READ-ONLY: nothing can be sent"), "read-only says so");
+    model_destroy(&model);
+}
+
+static void test_automove_goes_through_the_same_review(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    reset_ui(0);
+    struct intent intent = propose_automove(&frame);
+    review_open(&ui.review, &intent.action);
+    draw(&frame, 80, 24, false);
+    ok(shows("slabs automove 1") && shows("now       0"), "the command, and the value now");
+    review_command(&ui.review, model_now(model), COMMAND_LESS);
+    draw(&frame, 80, 24, false);
+    ok(shows("automove is 0 already"), "what changes nothing is refused");
+    model_destroy(&model);
+}
+
+static void test_old_figures_are_marked_in_words(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    frame.now_ms = 20000;
+    reset_ui(1);
+    draw(&frame, 80, 24, false);
+    ok(shows("STALE 8s"), "a silent server is stale");
+    model_set_link(model, LINK_DOWN, "cache7:11211 closed the connection", 0);
+    frame.retry_ms = 22000;
+    draw(&frame, 80, 24, false);
+    ok(shows("DOWN, next try in 2s") && shows("closed the connection"), "a lost one is down, with the reason and the next try");
+    ok(shows("1184"), "the last figures stay");
+    model_destroy(&model);
+}
+
+static void test_the_first_screen_needs_no_reply(void) {
+    struct model *model = model_create("cache7:11211");
+    struct frame frame = frame_of(model);
+    for (unsigned view = 0; view_list[view] != NULL; view++) {
+        reset_ui(view);
+        draw(&frame, 80, 24, false);
+        ok(shows("cache7:11211") && shows("connecting"), "%s without a snapshot", view_list[view]->name);
+    }
+    is(propose_move(&frame, 1, 2).kind, INTENT_SAY, "and nothing can be proposed");
+    is(propose_automove(&frame).kind, INTENT_SAY, "nor changed");
+    model_destroy(&model);
+}
+
+static void test_help_lists_every_key_of_the_view(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    reset_ui(1);
+    ui.help_is_open = true;
+    draw(&frame, 80, 60, false);
+    for (unsigned i = 0; i < key_row_count; i++) {
+        if (key_rows[i].scopes & (SCOPE_CLASSES | SCOPE_REVIEW | SCOPE_FILTER)) {
+            ok(shows(key_rows[i].help), "help has '%s'", key_rows[i].help);
+        }
+    }
+    model_destroy(&model);
+}
+
+/* In mono and in ASCII nothing is lost: words and marks carry the meaning. */
+static void test_ascii_keeps_the_meaning(void) {
+    struct model *model = fixture_model("memcached-1.4.25");
+    struct frame frame = frame_of(model);
+    for (unsigned view = 0; view_list[view] != NULL; view++) {
+        reset_ui(view);
+        draw(&frame, 160, 50, true);
+        bool is_ascii = true;
+        for (const char *at = screen; *at != '\0'; at++) {
+            is_ascii = is_ascii && (unsigned char)*at < 0x7f;
+        }
+        ok(is_ascii, "%s is ASCII only", view_list[view]->name);
+        ok(view == 2 || shows("starves") || shows("STARVING"), "%s still says who starves", view_list[view]->name);
+    }
+    model_destroy(&model);
+}
+
+static void test_every_size_and_server_is_drawn(void) {
+    static const char *const servers[] = {"memcached-1.4.25", "memcached-1.6.18", "memcached-1.6.45"};
+    static const int sizes[][2] = {{1, 1}, {39, 9}, {40, 10}, {80, 24}, {100, 30}, {132, 43}, {160, 50}, {238, 61}, {400, 100}};
+    for (int s = 0; s < 3; s++) {
+        struct model *model = fixture_model(servers[s]);
+        struct frame frame = frame_of(model);
+        int drawn = 0;
+        for (unsigned view = 0; view_list[view] != NULL; view++) {
+            for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
+                for (int overlay = 0; overlay < 4; overlay++) {
+                    reset_ui(view);
+                    struct action action = {overlay == 2 ? ACTION_AUTOMOVE : ACTION_MOVE_PAGES, 4, 12, 1, 1};
+                    if (overlay == 1) {
+                        ui.help_is_open = true;
+                    } else if (overlay > 1) {
+                        review_open(&ui.review, &action);
+                    }
+                    draw(&frame, sizes[size][0], sizes[size][1], false);
+                    drawn += sizes[size][0] >= SCREEN_LEAST_WIDTH ? shows("cache7") || shows("slatetop") : shows("need") || size == 0;
+                }
+            }
+        }
+        is(drawn, 3 * 9 * 4, "%s: every view at every size, with every overlay", servers[s]);
+        model_destroy(&model);
+    }
+}
+
+/* Random commands in random order on random data: nothing breaks, and no view ever does more than propose. */
+static void test_random_commands_break_nothing(void) {
+    uint64_t seed = tap_seed();
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    reset_ui(0);
+    for (int i = 0; i < 20000; i++) {
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        enum command command = (enum command)((seed >> 33) % (COMMAND_BACK + 1));
+        ui.view = (unsigned)(seed >> 50) % 3;
+        struct intent intent = view_list[ui.view]->command(&frame, &ui, command);
+        if (intent.kind == INTENT_REVIEW) {
+            review_open(&ui.review, &intent.action);
+        }
+        review_command(&ui.review, model_now(model), command);
+        review_digit(&ui.review, (unsigned)(seed >> 20) % 10);
+        ui.classes.edits_filter = false;
+        if (i % 50 == 0) {
+            draw(&frame, 40 + (int)(seed >> 40) % 130, 10 + (int)(seed >> 35) % 50, false);
+            ui.review.is_open = false;
+        }
+    }
+    ok(true, "20,000 random commands are survived");
+    model_destroy(&model);
+}
+
+int main(void) {
+    test_overview_says_what_is_wrong_and_what_to_press();
+    test_class_table_shows_the_promised_columns_at_80();
+    test_the_review_shows_exactly_what_is_sent();
+    test_automove_goes_through_the_same_review();
+    test_old_figures_are_marked_in_words();
+    test_the_first_screen_needs_no_reply();
+    test_help_lists_every_key_of_the_view();
+    test_ascii_keeps_the_meaning();
+    test_every_size_and_server_is_drawn();
+    test_random_commands_break_nothing();
+    return tap_done();
+}
