@@ -26,6 +26,8 @@ BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
 SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
 # The thread sanitizer wants a memory layout that the kernel did not shuffle.
 RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests -o $B/test-logs
+FUZZERS := $(patsubst tests/fuzz/%.c,build-fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_S  ?= 60
 MAN     := $(wildcard man/*.[1-8])
 LUA     := $(shell find lua/slate -name '*.lua')
 DEST    := $(DESTDIR)$(PREFIX)
@@ -71,6 +73,14 @@ units: $(TESTS) ## build the C unit tests only
 check: ## run the C unit tests only (DEBUG=1 for asserts; SAN=address,undefined or SAN=thread)
 	@$(MAKE_J) units
 	@$(RUN) $(TESTS)
+build-fuzz/%: tests/fuzz/%.c $(wildcard $(ROOMS:%=daemon/%/*.[ch]))
+	@mkdir -p $(@D) && clang $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) -g -O1 -fsanitize=fuzzer,address,undefined \
+	    -fno-sanitize-recover=all -Idaemon -o $@ $(filter %.c,$^) $(DAEMON_LIBS)
+fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
+	@scripts/bootstrap fuzz && $(MAKE_J) $(FUZZERS)
+	@cd build-fuzz && for f in $(notdir $(FUZZERS)); do echo "$$f for $(FUZZ_S) s" && mkdir -p corpus-$$f && \
+	    ./$$f -verbosity=0 -print_final_stats=1 -max_total_time=$(FUZZ_S) -max_len=4096 \
+	    -dict=../tests/fuzz/$${f#fuzz_}.dict corpus-$$f || exit 1; done
 lint: ## layers, luacheck, shellcheck and the man pages
 	@scripts/lint
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)
@@ -95,5 +105,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test units check lint bench bench-hit bench-calcify install uninstall dist clean help
+.PHONY: all run test units check fuzz lint bench bench-hit bench-calcify install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The parser must say the same of a stream of bytes however they arrive. Each input is parsed twice, whole and in small
+ * pieces, with different bytes lying behind its end; what comes out is written down and compared. The sanitizers
+ * watch the reads: the buffer has no more than the slack that the parser may read.
+ *
+ * Input: one byte that chooses the size of the pieces and the room for requests, then the stream. */
+#include "proto/parse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { INPUT_BYTES_MAX = 8192, ROOM_MAX = 8 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* What a parser said, as text. */
+struct record {
+    char  *text;
+    size_t bytes, room;
+    bool   closed; /* the parser hung up: how soon may depend on how much of a long line it saw at once */
+};
+
+static void put(struct record *r, const void *bytes, size_t n) {
+    if (r->bytes + n > r->room) {
+        r->room = 2 * (r->bytes + n);
+        r->text = realloc(r->text, r->room);
+        if (r->text == NULL) {
+            abort();
+        }
+    }
+    if (n > 0) {
+        memcpy(r->text + r->bytes, bytes, n);
+    }
+    r->bytes += n;
+}
+
+static void put_number(struct record *r, const char *name, uint64_t number) {
+    char text[48];
+    put(r, text, (size_t)snprintf(text, sizeof text, " %s=%llu", name, (unsigned long long)number));
+}
+
+static void must(bool holds, const char *what) {
+    if (!holds) {
+        fprintf(stderr, "broken: %s\n", what);
+        abort();
+    }
+}
+
+static bool verb_stores(uint8_t verb) { return (verb >= VERB_SET && verb <= VERB_CAS) || verb == VERB_META_SET; }
+
+static void put_request(struct record *out, const struct request *q) {
+    uint8_t flags = q->flags & (uint8_t)~REQUEST_BAD_DATA; /* told with the data */
+    put_number(out, "\nverb", q->verb);
+    put_number(out, "flags", flags);
+    if (verb_has_key(q->verb)) {
+        must(q->key.len <= KEY_BYTES_MAX, "a key is no longer than a key may be");
+        must((q->key.len > 0) != ((q->flags & REQUEST_BAD_KEY) != 0), "a key is there or marked as bad");
+        must(q->key.len == 0 || q->key.hash == key_hash(q->key.ptr, q->key.len), "a key has its own hash");
+        put(out, " key=", 5);
+        put(out, q->key.ptr, q->key.len);
+    }
+    if (verb_is_meta(q->verb) || q->verb == VERB_COMMAND || q->verb == VERB_REPLY) {
+        put(out, " text=", 6);
+        put(out, q->text, q->text_bytes);
+    }
+    if (q->verb >= VERB_SET && q->verb <= VERB_CAS) {
+        put_number(out, "client_flags", q->client_flags);
+    }
+    if (q->verb >= VERB_SET && q->verb <= VERB_TOUCH) {
+        put_number(out, "number", q->number);
+    }
+    if (q->verb < VERB_META_GET) {
+        put_number(out, "exptime", (uint64_t)(int64_t)q->exptime);
+    }
+}
+
+/* The data block of a storage request, from the stream itself when the parser left it there. Returns where the stream goes on. */
+static size_t put_value(struct record *out, const struct request *q, const char *stream, size_t at, size_t n) {
+    size_t want = (size_t)q->value_bytes + 2;
+    const char *value = q->value;
+    put_number(out, "value_bytes", q->value_bytes);
+    if (value == NULL) {
+        if (n - at < want) {
+            put(out, " cut", 4);
+            return n;
+        }
+        value = stream + at;
+        at += want;
+    }
+    bool bad = value[want - 2] != '\r' || value[want - 1] != '\n';
+    must(q->value == NULL || bad == ((q->flags & REQUEST_BAD_DATA) != 0), "a bad data block is marked");
+    put(out, " value=", 7);
+    put(out, value, want);
+    return at;
+}
+
+/* Parses the stream as it arrives, `piece` bytes at a time, `room` requests at once. Behind what has arrived lies `junk`. */
+static void run(struct record *out, const char *stream, size_t n, size_t piece, unsigned room, char junk) {
+    struct parser parser = {0};
+    struct request requests[ROOM_MAX];
+    char *buffer = malloc(n + PARSE_SLACK);
+    size_t at = 0, arrived = 0;
+
+    if (buffer == NULL) {
+        abort();
+    }
+    memset(buffer, junk, n + PARSE_SLACK);
+    for (;;) {
+        unsigned count = 0;
+        char *next = NULL;
+        enum parsed found = at < arrived ? parse(&parser, buffer + at, buffer + arrived, requests, room, &count, &next) : PARSE_MORE;
+        if (found == PARSE_CLOSE) {
+            out->closed = true;
+            break;
+        }
+        if (found != PARSED) {
+            if (arrived == n) {
+                break;
+            }
+            size_t more = n - arrived < piece ? n - arrived : piece;
+            memcpy(buffer + arrived, stream + arrived, more);
+            arrived += more;
+            continue;
+        }
+        must(count >= 1 && count <= room, "a line makes requests, and no more than there is room for");
+        must(next >= buffer + at && next <= buffer + arrived, "the parser takes no more than has arrived");
+        must(next > buffer + at || parser.in_get_line, "the parser moves on");
+        at = (size_t)(next - buffer);
+        for (unsigned i = 0; i < count; i++) {
+            put_request(out, &requests[i]);
+        }
+        const struct request *last = &requests[count - 1];
+        size_t skip_to = at;
+        if (verb_stores(last->verb)) {
+            skip_to = put_value(out, last, stream, at, n);
+        } else if (last->verb == VERB_REPLY && last->flags & REQUEST_SWALLOW) {
+            size_t want = (size_t)last->value_bytes + 2;
+            skip_to = n - at < want ? n : at + want;
+        }
+        if (skip_to > arrived) {
+            memcpy(buffer + arrived, stream + arrived, skip_to - arrived);
+            arrived = skip_to;
+        }
+        at = skip_to;
+    }
+    free(buffer);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    if (n < 1 || n > INPUT_BYTES_MAX) {
+        return 0;
+    }
+    const char *stream = (const char *)data + 1;
+    size_t piece = 1 + (data[0] & 15), bytes = n - 1;
+    unsigned room = 1 + (data[0] >> 4) % ROOM_MAX;
+    struct record whole = {0}, pieces = {0};
+
+    run(&whole, stream, bytes, bytes ? bytes : 1, ROOM_MAX, '\n');
+    run(&pieces, stream, bytes, piece, room, ' ');
+    size_t shared = whole.bytes < pieces.bytes ? whole.bytes : pieces.bytes;
+    if (memcmp(whole.text ? whole.text : "", pieces.text ? pieces.text : "", shared) != 0 ||
+        (whole.bytes != pieces.bytes && !whole.closed && !pieces.closed)) {
+        fprintf(stderr, "whole:%.*s\n\nin pieces of %zu, %u at once:%.*s\n", (int)whole.bytes, whole.text, piece, room,
+                (int)pieces.bytes, pieces.text);
+        abort();
+    }
+    free(whole.text);
+    free(pieces.text);
+    return 0;
+}
