@@ -26,7 +26,7 @@ enum {
     INDEX_LINK_TAG = 255,
     INDEX_SEGMENT_SHIFT = 6, /* buckets come by 64: 4 KiB */
     INDEX_SEGMENT = 1 << INDEX_SEGMENT_SHIFT,
-    INDEX_LOAD_X10 = 105,    /* items a bucket before one is split, tenths */
+    INDEX_LOAD_X10 = 120,    /* items a bucket before one is split, tenths */
 };
 
 struct bucket {

@@ -1,0 +1,148 @@
+/* The slab store: class sizes, chunks in and out, pages that drain and change hands, memory given back. */
+#include "tap.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "mem/slab.h"
+
+static const struct slab_config defaults = {.chunk_bytes_min = 80, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10};
+
+static void test_sizes(void) {
+    struct arena *a = arena_create(64u << 20, 0, false);
+    struct slab *s = slab_create(a, &defaults);
+    uint32_t last = 0;
+    unsigned bad = 0;
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        uint32_t bytes = s->classes[i].chunk_bytes;
+        bad += bytes <= last || bytes % 8 != 0 || slab_class_of(s, bytes) != i || slab_class_of(s, last + 1) != i;
+        last = bytes;
+    }
+    is(bad, 0, "%u classes ascend, are aligned, and each size finds its class", s->class_count);
+    is(s->classes[1].chunk_bytes, 80, "the first is the smallest asked for");
+    is(last, 512 << 10, "the last is the largest chunk");
+    is(slab_class_of(s, (512 << 10) + 1), SLAB_CLASS_NONE, "what is larger has no class");
+    slab_destroy(&s);
+
+    uint32_t sizes[] = {100, 200, 400};
+    struct slab_config own = {.sizes = sizes, .size_count = 3, .chunk_bytes_min = 80, .growth_factor = 2, .chunk_bytes_max = 1 << 20};
+    s = slab_create(a, &own);
+    is(s->class_count, 4, "a list of sizes makes those classes and the largest");
+    is(s->classes[1].chunk_bytes, 104, "rounded up to eight bytes");
+    slab_destroy(&s);
+    struct slab_config bad_factor = defaults;
+    bad_factor.growth_factor = 1.0;
+    ok(slab_create(a, &bad_factor) == NULL && errno == EINVAL, "a growth factor of 1 is refused");
+    sizes[2] = 150;
+    ok(slab_create(a, &own) == NULL && errno == EINVAL, "sizes that do not ascend are refused");
+    arena_destroy(&a);
+}
+
+static void test_random_streaks_keep_every_chunk_apart(uint64_t x) {
+    struct arena *a = arena_create(8u << 20, 0, false);
+    struct slab *s = slab_create(a, &defaults);
+    enum { MOST = 20000 };
+    static uint32_t held[MOST];
+    unsigned n = 0, overlaps = 0;
+    for (int i = 0; i < 200000; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        if (n < MOST && x & 1) {
+            uint32_t ref;
+            if (slab_take(s, 1 + (unsigned)(x >> 8) % 20, &ref, 1) == 1) {
+                struct item *it = node_at(&a->space, ref);
+                overlaps += it->exptime_s != 0;
+                it->exptime_s = 1;
+                held[n++] = ref;
+            }
+        } else if (n > 0) {
+            unsigned i2 = (unsigned)(x >> 8) % n;
+            ((struct item *)node_at(&a->space, held[i2]))->exptime_s = 0;
+            slab_give(s, held[i2]);
+            held[i2] = held[--n];
+        }
+    }
+    is(overlaps, 0, "no chunk is handed out twice");
+    while (n > 0) {
+        slab_give(s, held[--n]);
+    }
+    uint32_t lost = 0;
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        struct slab_class_facts f;
+        slab_facts(s, i, &f);
+        lost += f.pages * f.chunks_per_page - f.free_chunks;
+    }
+    is(lost, 0, "and all come back");
+    slab_destroy(&s);
+    arena_destroy(&a);
+}
+
+static void test_the_limit_is_the_limit(void) {
+    struct arena *a = arena_create(4u << 20, 0, false);
+    struct slab *s = slab_create(a, &defaults);
+    uint32_t ref;
+    unsigned n = 0;
+    while (slab_take(s, s->class_count, &ref, 1) == 1) {
+        n++;
+    }
+    is(n, 8, "four pages hold eight chunks of 512 KiB and no more");
+    slab_destroy(&s);
+    arena_destroy(&a);
+}
+
+static void test_pages_drain_and_change_hands(void) {
+    struct arena *a = arena_create(4u << 20, 0, false);
+    struct slab *s = slab_create(a, &defaults);
+    uint32_t refs[3], page;
+    slab_take(s, 5, refs, 3);
+    page = arena_page_of_ref(a, refs[0]);
+    ok(!slab_drain_begin(s, page, 6), "a page drains only for the class that owns it");
+    ok(slab_drain_begin(s, page, 5), "it begins to drain");
+    ok(!slab_drain_begin(s, page, 5), "once");
+    uint32_t other;
+    slab_take(s, 5, &other, 1);
+    ok(arena_page_of_ref(a, other) != page, "no chunk is taken from a draining page");
+    slab_give(s, refs[0]);
+    ok(!slab_drain_empty(s, page), "it is not empty before its last chunk is back");
+    slab_drain_cancel(s, page);
+    ok(slab_drain_begin(s, page, 5), "a cancelled drain can begin again");
+    slab_give(s, refs[1]);
+    slab_give(s, refs[2]);
+    ok(slab_drain_empty(s, page), "then it is");
+    slab_drain_end(s, page, 9);
+    struct slab_class_facts from, to;
+    slab_facts(s, 5, &from);
+    slab_facts(s, 9, &to);
+    is(from.pages, 1, "the donor has a page less");
+    is(to.pages, 1, "the receiver one more");
+    is(to.free_chunks, to.chunks_per_page, "all of it free");
+    slab_give(s, other);
+    slab_destroy(&s);
+    arena_destroy(&a);
+}
+
+static void test_a_page_given_back_leaves_memory(void) {
+    struct arena *a = arena_create(4u << 20, 0, false);
+    uint32_t page = arena_take_page(a);
+    char *start = arena_page_start(a, page);
+    memset(start, 7, PAGE_BYTES);
+    arena_give_page(a, page);
+    unsigned char resident[PAGE_BYTES / 4096];
+    unsigned left = 0;
+    mincore(start, PAGE_BYTES, resident);
+    for (unsigned i = 0; i < sizeof resident; i++) {
+        left += resident[i] & 1;
+    }
+    is(left, 0, "nothing of it stays resident");
+    is(arena_pages_free(a), 4, "and the page can be had again");
+    arena_destroy(&a);
+}
+
+int main(void) {
+    uint64_t seed = tap_seed() | 1;
+    test_sizes();
+    test_random_streaks_keep_every_chunk_apart(seed);
+    test_the_limit_is_the_limit();
+    test_pages_drain_and_change_hands();
+    test_a_page_given_back_leaves_memory();
+    return tap_done();
+}
