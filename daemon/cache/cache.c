@@ -250,7 +250,7 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
         f->items += p->index.item_count;
-        f->bytes += atomic_load_explicit(&p->bytes, memory_order_relaxed);
+        f->bytes += p->bytes;
         f->index_bytes += index_bytes(&p->index);
         f->index_buckets += atomic_load_explicit(&p->index.bucket_count, memory_order_relaxed);
         lock_release(&p->lock);
@@ -262,11 +262,10 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     f->limit_bytes = c->config.limit_bytes;
 }
 
-static void add_shelf_locked(const struct partition *p, const struct shelf *s, uint32_t now_s, struct cache_class_facts *f) {
-    assert(lock_held(&p->lock));
-    (void)p;
+/* The caller holds the shelf's partition. */
+static void add_shelf(const struct shelf *s, uint32_t now_s, struct cache_class_facts *f) {
     f->items += evict_count(&s->queue);
-    f->requested_bytes += atomic_load_explicit(&s->requested_bytes, memory_order_relaxed);
+    f->requested_bytes += s->requested_bytes;
     f->stock_chunks += s->stock_count;
     for (unsigned i = 0; i < EVICT_LISTS; i++) {
         f->list_items[i] += s->queue.list[i].count;
@@ -293,7 +292,7 @@ void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_fa
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
         if (p->shelves[class_id] != NULL) {
-            add_shelf_locked(p, p->shelves[class_id], now_s, f);
+            add_shelf(p->shelves[class_id], now_s, f);
         }
         lock_release(&p->lock);
     }

@@ -72,10 +72,6 @@ static void count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned
     }
 }
 
-static void add_bytes(_Atomic uint64_t *n, uint64_t by) { /* only under the partition's lock */
-    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + by, memory_order_relaxed);
-}
-
 /* Leaves index and queue to the caller's next step; the item becomes LOOSE and loses the link's count. */
 static void detach_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
     struct cache *c = ct->cache;
@@ -83,8 +79,8 @@ static void detach_locked(struct cache_thread *ct, struct partition *p, struct i
     struct shelf *shelf = p->shelves[class_id];
     uint64_t bytes = cache_item_requested_bytes(c, it);
     evict_remove(&shelf->queue, &it->node);
-    add_bytes(&shelf->requested_bytes, -bytes);
-    add_bytes(&p->bytes, -bytes);
+    shelf->requested_bytes -= bytes;
+    p->bytes -= bytes;
     item_set_state(it, CHUNK_LOOSE);
     if (!item_large(it)) {
         stock_push_locked(ct, p, ref_of_item(c, it));
@@ -119,8 +115,8 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
         return false;
     }
     uint64_t bytes = cache_item_requested_bytes(c, it);
-    add_bytes(&shelf->requested_bytes, bytes);
-    add_bytes(&p->bytes, bytes);
+    shelf->requested_bytes += bytes;
+    p->bytes += bytes;
     int64_t ttl_s = atomic_load_explicit(&c->temporary_ttl_s, memory_order_relaxed);
     uint32_t exptime_s = item_exptime_s(it);
     bool temporary = ttl_s >= 0 && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s <= ttl_s;

@@ -30,12 +30,11 @@ void cache_drain_stocks(struct cache_thread *ct, uint32_t page) {
 }
 
 /* The key of a chunk that may be anything by now, copied so that it can be looked up. False: it cannot be an item. */
-static bool copy_key_warily(const struct cache *c, const struct item *it, char *bytes, struct key *key) {
+static bool copy_key_warily(const struct item *it, char *bytes, struct key *key) {
     uint8_t len = item_key_len(it);
     if (len == 0 || len > KEY_BYTES_MAX || item_state(it) != CHUNK_LINKED) {
         return false;
     }
-    (void)c;
     item_load_bytes(bytes, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), len);
     *key = key_make(bytes, len);
     return true;
@@ -133,7 +132,7 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
     struct cache *c = ct->cache;
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
-    if (!copy_key_warily(c, it, bytes, &key)) {
+    if (!copy_key_warily(it, bytes, &key)) {
         return CACHE_MOVED_BUSY;
     }
     struct partition *p = partition_of(c, key.hash);
@@ -207,7 +206,7 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
     uint32_t head_ref = __atomic_load_n(&t->head, __ATOMIC_RELAXED), ref = ref_of_item(c, t);
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
-    if (!plausible_ref(c, head_ref) || !copy_key_warily(c, item_at(c, head_ref), bytes, &key)) {
+    if (!plausible_ref(c, head_ref) || !copy_key_warily(item_at(c, head_ref), bytes, &key)) {
         return CACHE_MOVED_BUSY;
     }
     struct item *head = item_at(c, head_ref);

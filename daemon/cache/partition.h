@@ -13,7 +13,7 @@ enum { STOCK_MAX = 8, GIVE_MAX = 64, THREADS_MAX = 160 };
 /* What a partition keeps of one slab class: the eviction queue of its items and a few free chunks at hand. */
 struct shelf {
     struct evict_queue queue;
-    _Atomic uint64_t   requested_bytes;
+    uint64_t           requested_bytes;
     uint32_t           stock[STOCK_MAX];
     uint32_t           stock_count;
 };
@@ -22,7 +22,7 @@ struct partition {
     struct lock      lock; /* over the index, the shelves and the headers of this partition's items */
     struct index     index;
     uint64_t         cas;  /* the last one given; CAS values are unique per key because a key never changes partition */
-    _Atomic uint64_t bytes;
+    uint64_t         bytes; /* asked for by its items */
     struct shelf    *shelves[SLAB_CLASSES_MAX]; /* made at first use */
 } __attribute__((aligned(64)));
 

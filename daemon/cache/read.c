@@ -121,11 +121,7 @@ static void settle_win_locked(struct cache_thread *ct, struct item *it, const st
     }
 }
 
-static void copy_or_borrow_locked(const struct cache *c, struct item *it, bool want_value, char *to, struct cache_view *v) {
-    (void)c;
-    if (!want_value) {
-        return;
-    }
+static void copy_or_borrow_locked(struct item *it, char *to, struct cache_view *v) {
     if (item_large(it)) {
         atomic_fetch_add_explicit(item_refs(it), 1, memory_order_relaxed);
         v->borrowed = it;
@@ -183,7 +179,9 @@ enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key, co
     if (!f->no_bump) {
         mark_hit_locked(ct, p, it);
     }
-    copy_or_borrow_locked(c, it, f->want_value, to, v);
+    if (f->want_value) {
+        copy_or_borrow_locked(it, to, v);
+    }
     lock_release(&p->lock);
     return CACHE_OK;
 }

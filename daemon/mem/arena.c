@@ -85,14 +85,10 @@ uint32_t arena_take_page(struct arena *a) {
     return page;
 }
 
-void arena_return_page(struct arena *a, uint32_t page) {
+void arena_give_page(struct arena *a, uint32_t page) {
+    madvise(arena_page_start(a, page), PAGE_BYTES, MADV_DONTNEED);
     lock_take(&a->lock);
     a->pool[a->pool_count++] = page;
     atomic_fetch_sub_explicit(&a->pages_out, 1, memory_order_relaxed);
     lock_release(&a->lock);
-}
-
-void arena_give_page(struct arena *a, uint32_t page) {
-    madvise(arena_page_start(a, page), PAGE_BYTES, MADV_DONTNEED);
-    arena_return_page(a, page);
 }

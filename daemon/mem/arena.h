@@ -37,7 +37,6 @@ struct page {
     uint32_t         free_count; /* chunks on that list */
     uint32_t         next, prev; /* pages of the class that have free chunks, by page number; PAGE_NONE ends */
     uint32_t         owned_next, owned_prev; /* all pages of the class, newest first */
-    uint32_t         since_s; /* when the class got it */
 } __attribute__((aligned(64)));
 
 struct arena {
@@ -59,7 +58,6 @@ void          arena_destroy(struct arena **);
 
 uint32_t arena_take_page(struct arena *);                 /* PAGE_NONE: the limit is reached */
 void     arena_give_page(struct arena *, uint32_t page);  /* its memory goes back to the system */
-void     arena_return_page(struct arena *, uint32_t page); /* the same, memory kept for the next taker */
 
 static inline char *arena_page_start(const struct arena *a, uint32_t page) {
     return a->pages + ((size_t)page << PAGE_SHIFT);

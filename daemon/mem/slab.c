@@ -161,7 +161,6 @@ static void class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
     p->chunk_count = c->chunks_per_page;
     p->free_head = next;
     p->free_count = c->chunks_per_page;
-    p->since_s = 0;
     atomic_store_explicit(&p->chunk_bytes, c->chunk_bytes, memory_order_relaxed);
     atomic_store_explicit(&p->class_id, (uint8_t)class_id, memory_order_relaxed);
     atomic_store_explicit(&p->state, PAGE_OWNED, memory_order_release);
