@@ -11,11 +11,14 @@ static const uint64_t phase_value_bytes[CALCIFY_PHASES] = {100, 1000, 10000, 100
 
 struct calcify_phase {
     uint64_t value_bytes, sets, errors, not_stored;
-    unsigned class_id; /* the class whose sets grew most in this phase; 0: none did */
+    uint64_t asked, found, wrong; /* when read back at the end */
+    unsigned class_id;            /* the class whose sets grew most in this phase; 0: none did */
     uint64_t pages_after[CALCIFY_PHASES]; /* of the classes of phases 1.., after this one */
     uint64_t pages_elsewhere;             /* of all other classes */
-    struct samples error_samples;
+    struct samples error_samples, wrong_samples;
 };
+
+#define READ_BACK_MAX UINT64_C(10000) /* keys of each phase that are read back */
 
 void calcify_parse_slabs(const char *reply, struct slab_stats *out) {
     memset(out, 0, sizeof(*out));
@@ -102,6 +105,29 @@ static struct options phase_options(const struct options *o, unsigned phase) {
     return p;
 }
 
+/* Reads keys of a phase back, chosen at random: few are left of the early phases, but what is there
+ * must be right, however often its page was moved. */
+static bool read_back(const struct options *o, unsigned phase, const struct address *address,
+                      FILE *progress, struct phase_result *result, struct calcify_phase *p) {
+    struct options read = phase_options(o, phase);
+    read.requests = read.keys < READ_BACK_MAX ? read.keys : READ_BACK_MAX;
+    read.calls = 0;
+    read.reads_pct = 100;
+    driver_run("read back", SOURCE_MIX, &read, address, progress, result);
+    p->asked = result->tally.gets;
+    p->found = result->tally.hits;
+    p->wrong = result->tally.wrong.total;
+    p->wrong_samples = result->tally.wrong;
+    return result->failure.exit_code == 0 && !result->interrupted;
+}
+
+static void print_samples(FILE *out, unsigned phase, const char *what, const struct samples *s) {
+    for (unsigned i = 0; i < s->count; i++) {
+        fprintf(out, "phase %u, %s: %" PRIu64 " x %s\n", phase, what, s->list[i].times,
+                s->list[i].text);
+    }
+}
+
 static void print_table(FILE *out, const struct calcify_phase *phases, unsigned done) {
     fputs("                                   pages of the class of\n"
           "phase  value bytes    sets  class",
@@ -123,11 +149,15 @@ static void print_table(FILE *out, const struct calcify_phase *phases, unsigned 
         }
         fprintf(out, "  %6" PRIu64 "  %6" PRIu64 "\n", p->pages_elsewhere, p->errors);
     }
+    fputs("read back", out);
     for (unsigned i = 0; i < done; i++) {
-        for (unsigned j = 0; j < phases[i].error_samples.count; j++) {
-            const struct sample *s = &phases[i].error_samples.list[j];
-            fprintf(out, "phase %u: %" PRIu64 " x %s\n", i + 1, s->times, s->text);
-        }
+        fprintf(out, "%s phase %u: %" PRIu64 " of %" PRIu64 " found, %" PRIu64 " wrong",
+                i ? ";" : "", i + 1, phases[i].found, phases[i].asked, phases[i].wrong);
+    }
+    putc('\n', out);
+    for (unsigned i = 0; i < done; i++) {
+        print_samples(out, i + 1, "error", &phases[i].error_samples);
+        print_samples(out, i + 1, "wrong", &phases[i].wrong_samples);
     }
 }
 
@@ -149,7 +179,10 @@ static void print_json(FILE *out, const struct options *o, const char *server, c
         for (unsigned j = 0; j <= i; j++) {
             fprintf(out, "%s%" PRIu64, j ? "," : "", p->pages_after[j]);
         }
-        fputs("],\"error_samples\":[", out);
+        fprintf(out,
+                "],\"read_back\":{\"asked\":%" PRIu64 ",\"found\":%" PRIu64 ",\"wrong\":%" PRIu64
+                "},\"error_samples\":[",
+                p->asked, p->found, p->wrong);
         for (unsigned j = 0; j < p->error_samples.count; j++) {
             fputs(j ? "," : "", out);
             report_json_string(out, p->error_samples.list[j].text);
@@ -166,7 +199,7 @@ int calcify_run(const struct options *o, const struct address *address, const ch
     struct slab_stats before, after;
     unsigned done = 0;
     bool interrupted = false;
-    uint64_t errors = 0;
+    uint64_t errors = 0, wrong = 0;
 
     if (result == NULL) {
         failure->exit_code = LOAD_IO;
@@ -197,6 +230,11 @@ int calcify_run(const struct options *o, const struct address *address, const ch
         before = after;
         done++;
     }
+    for (unsigned i = 0; i < done && !interrupted && failure->exit_code == 0; i++) {
+        interrupted = !read_back(o, i, address, progress, result, &phases[i]);
+        *failure = result->failure;
+        wrong += phases[i].wrong;
+    }
     free(result);
     if (o->json) {
         print_json(out, o, address->text, version, phases, done);
@@ -209,5 +247,8 @@ int calcify_run(const struct options *o, const struct address *address, const ch
     if (failure->exit_code != 0) {
         return failure->exit_code;
     }
-    return interrupted ? LOAD_INTERRUPTED : o->fail_on_errors && errors > 0 ? LOAD_WRONG : LOAD_OK;
+    if (interrupted) {
+        return LOAD_INTERRUPTED;
+    }
+    return wrong > 0 || (o->fail_on_errors && errors > 0) ? LOAD_WRONG : LOAD_OK;
 }

@@ -14,6 +14,11 @@
 
 static char pattern[2 * PATTERN_BYTES];
 
+/* Small values take their stretch from the pattern's beginning, which stays in the nearest cache.
+ */
+#define SMALL_BYTES 4096
+#define SMALL_STARTS 4093
+
 void value_init(void) {
     struct rng r = rng_from(1);
     for (size_t i = 0; i < PATTERN_BYTES; i++) {
@@ -29,6 +34,11 @@ static uint64_t identity_of(uint64_t key_hash, size_t value_bytes, uint32_t vers
     return mix64(key_hash ^ mix64(((uint64_t)value_bytes << 32) + version + 1));
 }
 
+static const char *stretch_of(uint64_t identity, size_t value_bytes) {
+    return pattern + identity % (value_bytes <= SMALL_BYTES ? SMALL_STARTS : PATTERN_BYTES);
+}
+
+/* All of a value that has no room for a header. */
 static void small_bytes(char into[VALUE_HEADER_BYTES], uint64_t key_hash, size_t value_bytes) {
     uint64_t first = htole64(identity_of(key_hash, value_bytes, 0));
     uint32_t second = htole32((uint32_t)identity_of(key_hash, value_bytes, 1));
@@ -46,7 +56,7 @@ void value_fill(char *into, size_t value_bytes, uint64_t key_hash, uint32_t vers
     uint64_t identity = identity_of(key_hash, value_bytes, version);
     uint32_t version_le = htole32(version);
     uint64_t identity_le = htole64(identity);
-    const char *stretch = pattern + identity % PATTERN_BYTES;
+    const char *stretch = stretch_of(identity, value_bytes);
     memcpy(into, &version_le, sizeof(version_le));
     memcpy(into + sizeof(version_le), &identity_le, sizeof(identity_le));
     for (size_t at = VALUE_HEADER_BYTES; at < value_bytes;) {
@@ -70,7 +80,7 @@ enum value_state value_check(const char *value, size_t value_bytes, uint64_t key
     if (identity != identity_of(key_hash, value_bytes, le32toh(version))) {
         return VALUE_FOREIGN;
     }
-    const char *stretch = pattern + identity % PATTERN_BYTES;
+    const char *stretch = stretch_of(identity, value_bytes);
     for (size_t at = VALUE_HEADER_BYTES; at < value_bytes;) {
         size_t n = value_bytes - at < PATTERN_BYTES ? value_bytes - at : PATTERN_BYTES;
         if (memcmp(value + at, stretch, n) != 0) {

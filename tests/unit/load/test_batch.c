@@ -244,8 +244,8 @@ static void quiet_runs(void) {
     batch_build(&batch, &batcher, UINT64_MAX, 0);
     bool fenced = true;
     for (uint32_t i = 1; i < batch.group_count; i++) {
-        fenced = fenced && !(batch.groups[i].kind == GROUP_QUIET &&
-                             batch.groups[i - 1].kind == GROUP_QUIET);
+        fenced = fenced &&
+                 !(batch.groups[i].kind == GROUP_QUIET && batch.groups[i - 1].kind == GROUP_QUIET);
     }
     ok(fenced && batch.group_count > 10, "quiet runs between gets each have their own fence");
     for (uint32_t i = 0; i < batch.group_count && batcher.failure[0] == '\0'; i++) {

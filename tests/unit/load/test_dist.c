@@ -57,14 +57,37 @@ static void near(double got, double want, double tolerance, const char *claim) {
 }
 
 static void forms(void) {
-    static const char *const good[] = {"100", "d100",    "0",       "u50,500", "u5,5",
-                                       "e200", "n200,20", "l300,1.0", "p100,1.5", "g15,214,0.35",
-                                       "g0,1,-0.5", "v30.7984,8.20449,0.078688", "etc", "o16,21"};
-    static const char *const bad[] = {"",     "d",      "d-1",   "u5",     "u5,4",    "u1,2,3",
-                                      "e0",   "n1",     "n1,-1", "l0,1",   "p0,1",    "p1,0",
-                                      "g1,0,1", "v1,2", "x5",    "100 ",   " 100",    "1e5",
-                                      "inf",  "nan",    "0x10",  "d1,",    "etcetera", "u,",
-                                      "d1000000000000000", "--5", "o1",
+    static const char *const good[] = {
+        "100",     "d100",     "0",        "u50,500",      "u5,5",      "e200",
+        "n200,20", "l300,1.0", "p100,1.5", "g15,214,0.35", "g0,1,-0.5", "v30.7984,8.20449,0.078688",
+        "etc",     "o16,21"};
+    static const char *const bad[] = {"",
+                                      "d",
+                                      "d-1",
+                                      "u5",
+                                      "u5,4",
+                                      "u1,2,3",
+                                      "e0",
+                                      "n1",
+                                      "n1,-1",
+                                      "l0,1",
+                                      "p0,1",
+                                      "p1,0",
+                                      "g1,0,1",
+                                      "v1,2",
+                                      "x5",
+                                      "100 ",
+                                      " 100",
+                                      "1e5",
+                                      "inf",
+                                      "nan",
+                                      "0x10",
+                                      "d1,",
+                                      "etcetera",
+                                      "u,",
+                                      "d1000000000000000",
+                                      "--5",
+                                      "o1",
                                       "d100000000000000000000000000000000000000000000000000"};
     struct dist d;
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
@@ -151,11 +174,11 @@ static void stable(void) {
 }
 
 static void popularity_forms(void) {
-    static const char *const good[] = {"uniform", "zipf", "zipf:1", "zipf:1.2", "latest:0.5",
-                                       "hotspot", "hotspot:0.1,0.9", "sequential"};
-    static const char *const bad[] = {"", "zip", "zipf:", "zipf:0", "zipf:-1", "zipf:11", "zipf:1x",
-                                      "uniform:1", "hotspot:0.1", "hotspot:2,0.5", "zipfy",
-                                      "sequential:"};
+    static const char *const good[] = {"uniform",    "zipf",    "zipf:1",          "zipf:1.2",
+                                       "latest:0.5", "hotspot", "hotspot:0.1,0.9", "sequential"};
+    static const char *const bad[] = {
+        "",        "zip",       "zipf:",       "zipf:0",        "zipf:-1", "zipf:11",
+        "zipf:1x", "uniform:1", "hotspot:0.1", "hotspot:2,0.5", "zipfy",   "sequential:"};
     struct popularity p;
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         ok(popularity_parse(good[i], &p), "'%s' is a law", good[i]);

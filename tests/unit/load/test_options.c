@@ -36,7 +36,8 @@ static void taken(void) {
        "what is not read is set unless a method is given");
     ok(parse("--method delete --reads 90.5") && o.method == VERB_DELETE && o.reads_pct == 90.5,
        "a method and reads mix");
-    ok(parse("--duration 3") && o.requests == OPTION_AUTO, "a time replaces the number of requests");
+    ok(parse("--duration 3") && o.requests == OPTION_AUTO,
+       "a time replaces the number of requests");
     ok(parse("--calls 10") && o.requests == OPTION_AUTO, "so do calls");
     ok(parse("--replay x") && o.conns == 1 && o.fill_on_miss && o.requests == OPTION_AUTO,
        "a replay fills on a miss, on one connection, to its end");
@@ -48,8 +49,8 @@ static void taken(void) {
     ok(parse("--sizes 5 --preset etc") && o.sizes.kind == DIST_FIXED && o.fill_on_miss &&
            o.key_bytes.kind == DIST_GEV,
        "the user's options win over a preset's, wherever they stand");
-    ok(parse("--workload d") && o.inserts_pct == 100 &&
-           o.popularity.kind == POPULARITY_LATEST && o.reads_pct == 95,
+    ok(parse("--workload d") && o.inserts_pct == 100 && o.popularity.kind == POPULARITY_LATEST &&
+           o.reads_pct == 95,
        "workload d reads the latest of a growing set");
     ok(parse("--preset usr") && parse("--preset twitter") && parse("--workload a") &&
            parse("--workload b") && parse("--workload c"),

@@ -111,8 +111,14 @@ static void random_splits(uint64_t seed) {
     static enum reply_kind kinds[4096];
     struct rng rng = rng_from(seed);
     size_t n = 0, count = 0;
-    static const char *const simple[] = {"END\r\n", "STORED\r\n", "NOT_FOUND\r\n", "HD\r\n", "EN\r\n",
-                                         "MN\r\n", "SERVER_ERROR out of memory\r\n", "17\r\n"};
+    static const char *const simple[] = {"END\r\n",
+                                         "STORED\r\n",
+                                         "NOT_FOUND\r\n",
+                                         "HD\r\n",
+                                         "EN\r\n",
+                                         "MN\r\n",
+                                         "SERVER_ERROR out of memory\r\n",
+                                         "17\r\n"};
     while (n < sizeof(stream) - 2000) {
         if (rng_below(&rng, 2)) {
             const char *text = simple[rng_below(&rng, sizeof(simple) / sizeof(*simple))];
@@ -121,7 +127,8 @@ static void random_splits(uint64_t seed) {
         } else {
             unsigned bytes = (unsigned)rng_below(&rng, 600);
             n += (size_t)snprintf(stream + n, 300,
-                                  rng_below(&rng, 2) ? "VALUE key%u 0 %u\r\n" : "VA %2$u kkey%1$u\r\n",
+                                  rng_below(&rng, 2) ? "VALUE key%u 0 %u\r\n"
+                                                     : "VA %2$u kkey%1$u\r\n",
                                   (unsigned)rng_below(&rng, 1000), bytes);
             for (unsigned i = 0; i < bytes; i++) {
                 stream[n++] = "\r\nEND VALUE 0"[rng_below(&rng, 13)];

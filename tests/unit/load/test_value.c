@@ -7,8 +7,8 @@
 #define LARGE 200000
 static char value[LARGE], other[LARGE];
 
-static const size_t lengths[] = {0, 1, 2, 3, 7, 8, 11, 12, 13, 16, 32, 100, 1000, 65521, 65533,
-                                 65534, 100000, LARGE};
+static const size_t lengths[] = {0,  1,  2,   3,    7,     8,     11,    12,     13,
+                                 16, 32, 100, 1000, 65521, 65533, 65534, 100000, LARGE};
 #define LENGTHS (sizeof(lengths) / sizeof(*lengths))
 
 static void own_values_are_right(uint64_t seed) {

@@ -1,0 +1,299 @@
+#include "conn.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define CARRY_KEEP_BYTES 65536 /* a larger buffer is given back once it is empty */
+
+void worker_fail(struct worker *w, int exit_code, const char *what, const char *why) {
+    if (w->failure->exit_code == 0) {
+        w->failure->exit_code = exit_code;
+        snprintf(w->failure->text, sizeof(w->failure->text), "%.384s%s%.100s", what,
+                 *why ? ": " : "", why);
+    }
+    w->stopping = true;
+}
+
+/* ---------------------------------------------------------------- connections */
+
+static void update_call_rate(struct worker *w) {
+    if (w->options->call_rate > 0 && w->live > 0) {
+        w->batcher.pace.interval_ns = 1e9 / (w->options->call_rate * w->live);
+    }
+}
+
+/* The server's silence counts from when it first owes us something. */
+static void expect_answer(struct worker *w) {
+    if (w->busy + w->connecting == 0) {
+        w->last_heard_ns = clock_ns();
+    }
+}
+
+void conn_close(struct worker *w, struct conn *c) {
+    w->busy -= c->state == CONN_BUSY;
+    w->connecting -= c->state == CONN_CONNECTING;
+    close(c->fd); /* leaves the epoll set with it */
+    c->state = CONN_CLOSED;
+    w->live--;
+    update_call_rate(w);
+    buffer_fini(&c->carry);
+    c->carry_needed = 0;
+}
+
+static bool watch(struct worker *w, struct conn *c, int operation, bool writing) {
+    struct epoll_event e = {.events = writing ? EPOLLIN | EPOLLOUT : EPOLLIN, .data.ptr = c};
+    c->waits_to_write = writing;
+    if (epoll_ctl(w->epoll, operation, c->fd, &e) < 0) {
+        worker_fail(w, LOAD_IO, "cannot watch a connection", strerror(errno));
+        return false;
+    }
+    return true;
+}
+
+static void make_idle(struct worker *w, struct conn *c) {
+    c->state = CONN_IDLE;
+    c->next_idle = NULL;
+    if (w->idle_first == NULL) {
+        w->idle_first = c;
+    } else {
+        w->idle_last->next_idle = c;
+    }
+    w->idle_last = c;
+}
+
+bool conn_open(struct worker *w, struct conn *c) {
+    const struct options *o = w->options;
+    int linger_s = o->linger_s == OPTION_AUTO ? -1 : (int)o->linger_s;
+    bool tcp = w->config->address->socket.ss_family != AF_UNIX;
+    c->fd = address_connect(w->config->address, false, linger_s);
+    if (c->fd < 0) {
+        char what[320];
+        snprintf(what, sizeof(what), "cannot connect to %s", w->config->address->text);
+        worker_fail(w, LOAD_NO_CONNECTION, what, strerror(errno));
+        return false;
+    }
+    c->calls_left = o->calls > 0 ? o->calls : UINT64_MAX;
+    c->state = CONN_CONNECTING;
+    expect_answer(w);
+    w->connecting++;
+    w->live++;
+    update_call_rate(w);
+    w->tally->connections++;
+    if (!watch(w, c, EPOLL_CTL_ADD, tcp)) {
+        return false;
+    }
+    if (!tcp) {
+        w->connecting--;
+        make_idle(w, c);
+    }
+    return true;
+}
+
+static void finish_connecting(struct worker *w, struct conn *c) {
+    int error = 0;
+    socklen_t n = sizeof(error);
+    getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &n);
+    if (error != 0) {
+        char what[320];
+        snprintf(what, sizeof(what), "cannot connect to %s", w->config->address->text);
+        worker_fail(w, LOAD_NO_CONNECTION, what, strerror(error));
+        return;
+    }
+    w->connecting--;
+    w->last_heard_ns = clock_ns();
+    make_idle(w, c);
+    watch(w, c, EPOLL_CTL_MOD, false);
+}
+
+/* The server hung up. What it had sent last, if anything, says why. */
+static void hung_up(struct worker *w, const char *why) {
+    const struct samples *e = &w->tally->errors;
+    char what[sizeof(w->config->address->text) + SAMPLE_BYTES + 64];
+    snprintf(what, sizeof(what), "the server at %s closed a connection%s%s%s",
+             w->config->address->text, e->count ? " (it had said: " : "",
+             e->count ? e->list[e->count - 1].text : "", e->count ? ")" : "");
+    worker_fail(w, LOAD_IO, what, why);
+}
+
+/* ---------------------------------------------------------------- sending */
+
+static void send_batch(struct worker *w, struct conn *c) {
+    struct buffer *out = &c->batch.out;
+    while (c->sent < out->n) {
+        ssize_t n =
+            send(c->fd, out->bytes + c->sent, out->n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0 && errno != EAGAIN) {
+            hung_up(w, strerror(errno));
+            return;
+        }
+        if (n < 0) {
+            if (!c->waits_to_write) {
+                watch(w, c, EPOLL_CTL_MOD, true);
+            }
+            return;
+        }
+        c->sent += (size_t)n;
+        w->tally->sent_bytes += (uint64_t)n;
+    }
+    if (c->waits_to_write) {
+        watch(w, c, EPOLL_CTL_MOD, false);
+    }
+}
+
+bool worker_may_build(const struct worker *w) {
+    return !w->stopping && w->budget > 0 && !(w->batcher.ended && !w->batcher.has_held);
+}
+
+/* Gives an unoccupied connection its next batch. False when there is none for it now. */
+static bool start_batch(struct worker *w, struct conn *c, uint64_t now_ns) {
+    uint64_t budget = w->budget < c->calls_left ? w->budget : c->calls_left;
+    if (!worker_may_build(w)) {
+        return false;
+    }
+    if (w->options->shift.count > 0) {
+        source_set_time(w->batcher.source, (double)(now_ns - w->config->start_ns) / 1e9);
+    }
+    uint64_t built = batch_build(&c->batch, &w->batcher, budget, now_ns);
+    if (w->batcher.failure[0] != '\0') {
+        worker_fail(w, LOAD_IO, w->batcher.failure, "");
+        return false;
+    }
+    if (built == 0) {
+        return false;
+    }
+    w->budget -= built;
+    c->calls_left -= c->calls_left == UINT64_MAX ? 0 : built;
+    expect_answer(w);
+    w->busy++;
+    c->state = CONN_BUSY;
+    c->sent = 0;
+    send_batch(w, c);
+    return true;
+}
+
+void conn_start_idle(struct worker *w, uint64_t now_ns) {
+    while (w->idle_first != NULL && start_batch(w, w->idle_first, now_ns)) {
+        w->idle_first = w->idle_first->next_idle;
+    }
+}
+
+/* Goes on when the last reply of the batch has come. A server may refuse a value before it has all
+ * of its bytes; these must still be sent. */
+static void end_batch_if_done(struct worker *w, struct conn *c, uint64_t now_ns) {
+    if (c->state != CONN_BUSY || !batch_is_answered(&c->batch) || c->sent < c->batch.out.n) {
+        return;
+    }
+    if (batch_build_fills(&c->batch, &w->batcher, now_ns)) {
+        c->sent = 0;
+        send_batch(w, c);
+        return;
+    }
+    if (w->batcher.failure[0] != '\0') {
+        worker_fail(w, LOAD_IO, w->batcher.failure, "");
+        return;
+    }
+    w->busy--;
+    c->state = CONN_IDLE;
+    if (c->calls_left == 0) {
+        conn_close(w, c);
+        if (w->options->reconnect && worker_may_build(w)) {
+            conn_open(w, c);
+        }
+        return;
+    }
+    /* Under a rate the connection that has been idle longest is served first. */
+    if (w->idle_first != NULL || !start_batch(w, c, now_ns)) {
+        make_idle(w, c);
+    }
+}
+
+/* ---------------------------------------------------------------- receiving */
+
+/* Keeps the bytes of an element that has not wholly come. They may lie in the carry already. */
+static bool keep_rest(struct worker *w, struct conn *c, const char *rest, size_t n, size_t needed) {
+    if (c->carry.n > 0) {
+        memmove(c->carry.bytes, rest, n);
+        c->carry.n = n;
+    } else {
+        if (!buffer_reserve(&c->carry, n)) {
+            worker_fail(w, LOAD_IO, "out of memory", "");
+            return false;
+        }
+        buffer_put(&c->carry, rest, n);
+    }
+    c->carry_needed = needed;
+    return true;
+}
+
+static void receive(struct worker *w, struct conn *c) {
+    char *into = w->received;
+    size_t room = RECEIVE_BYTES;
+    if (c->carry.n > 0) {
+        size_t missing = c->carry_needed > c->carry.n ? c->carry_needed - c->carry.n : 1;
+        if (!buffer_reserve(&c->carry, missing > 16384 ? missing : 16384)) {
+            worker_fail(w, LOAD_IO, "out of memory", "");
+            return;
+        }
+        into = c->carry.bytes + c->carry.n;
+        room = c->carry.room - c->carry.n;
+    }
+    ssize_t got = recv(c->fd, into, room, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (got <= 0) {
+        hung_up(w, got < 0 ? strerror(errno) : "");
+        return;
+    }
+    uint64_t now_ns = clock_ns();
+    w->last_heard_ns = now_ns;
+    w->tally->received_bytes += (uint64_t)got;
+
+    const char *bytes = c->carry.n > 0 ? c->carry.bytes : w->received;
+    size_t n = c->carry.n + (size_t)got, needed;
+    if (c->carry.n > 0 && n < c->carry_needed) {
+        c->carry.n = n;
+        return;
+    }
+    size_t used = batch_feed(&c->batch, &w->batcher, bytes, n, now_ns, &needed);
+    if (w->batcher.failure[0] != '\0') {
+        worker_fail(w, LOAD_IO, w->batcher.failure, "");
+        return;
+    }
+    if (used < n) {
+        keep_rest(w, c, bytes + used, n - used, needed);
+        return;
+    }
+    c->carry.n = 0;
+    if (c->carry.room > CARRY_KEEP_BYTES) {
+        buffer_fini(&c->carry);
+    }
+    end_batch_if_done(w, c, now_ns);
+}
+
+void conn_handle_event(struct worker *w, struct conn *c, uint32_t events) {
+    switch (c->state) {
+    case CONN_CLOSED:
+        return;
+    case CONN_CONNECTING:
+        finish_connecting(w, c);
+        return;
+    case CONN_BUSY:
+        if (c->waits_to_write && (events & EPOLLOUT)) {
+            send_batch(w, c);
+            end_batch_if_done(w, c, clock_ns());
+        }
+        break;
+    case CONN_IDLE:
+        break;
+    }
+    if (c->state != CONN_CLOSED && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
+        receive(w, c);
+    }
+}
