@@ -209,6 +209,15 @@ unsigned slab_take(struct slab *s, unsigned class_id, uint32_t *refs, unsigned w
     }
 }
 
+bool slab_grow(struct slab *s, unsigned class_id) {
+    uint32_t page = arena_take_page(s->arena);
+    if (page == PAGE_NONE) {
+        return false;
+    }
+    class_add_page(s, class_id, page);
+    return true;
+}
+
 void slab_give(struct slab *s, uint32_t ref) {
     struct item *it = node_at(&s->arena->space, ref);
     uint32_t page = arena_page_of(s->arena, it);

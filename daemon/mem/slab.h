@@ -49,6 +49,8 @@ unsigned slab_class_of(const struct slab *, size_t bytes);
 /* Takes up to `want` free chunks of the class, growing it by a page of the pool when it has none. Returns how many. */
 unsigned slab_take(struct slab *, unsigned class_id, uint32_t *refs, unsigned want);
 void     slab_give(struct slab *, uint32_t ref);
+/* Gives the class a page of the pool, whether it needs one or not; false: the pool is empty. */
+bool     slab_grow(struct slab *, unsigned class_id);
 
 static inline struct page *slab_page(const struct slab *s, uint32_t page) { return &s->arena->table[page]; }
 static inline unsigned slab_page_class(const struct slab *s, uint32_t page) {

@@ -164,22 +164,6 @@ static void receive_value(struct conn *c) {
     buffers_trim(&w->buffers, c->n);
 }
 
-/* Hands bytes that were received with a value's command line to the value. Returns how many it took. */
-static size_t feed_value(struct conn *c, const char *bytes, size_t n) {
-    size_t fed = 0;
-    struct iovec piece;
-    while (fed < n && session_need(c->session) == SESSION_NEED_VALUE &&
-           session_value_iov(c->session, c->worker->batch, &piece, 1) == 1) {
-        size_t step = piece.iov_len < n - fed ? piece.iov_len : n - fed;
-        sanitize_ignore_writes_begin();
-        memcpy(piece.iov_base, bytes + fed, step);
-        sanitize_ignore_writes_end();
-        session_value_got(c->session, step);
-        fed += step;
-    }
-    return fed;
-}
-
 /* --- sending --- */
 
 /* Sends as much as the socket takes. True: all of it. Sets `gone` when the client is. */
@@ -284,24 +268,13 @@ static void send_replies(struct conn *c) {
 }
 
 void conn_answer(struct conn *c) {
-    struct worker *w = c->worker;
     if (c->gone || c->pending != NULL) {
         return;
     }
     send_replies(c);
     enum session_need need = session_need(c->session);
-    if (need == SESSION_NEED_VALUE && c->n > 0) {
-        size_t fed = feed_value(c, c->bytes, c->n);
-        c->bytes += fed;
-        c->n -= fed;
-        need = session_need(c->session);
-        c->resume = need != SESSION_NEED_VALUE; /* complete: its store is due */
-    }
     keep_rest(c);
-    if (need == SESSION_NEED_TURN) {
-        c->resume = true;
-        counter_add(&w->counters->conn_yields, 1);
-    }
+    c->resume = need == SESSION_NEED_TURN;
     c->close_after = need == SESSION_CLOSE;
     if (c->gone) {
         return;
@@ -314,6 +287,6 @@ void conn_answer(struct conn *c) {
     set_state(c, need == SESSION_NEED_VALUE ? "conn_nread" : "conn_read");
     c->gone = c->close_after;
     if (c->resume) {
-        worker_ready(w, c);
+        worker_ready(c->worker, c);
     }
 }
