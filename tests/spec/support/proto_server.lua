@@ -1,3 +1,4 @@
+-- SPDX-License-Identifier: BSD-3-Clause
 -- Starts a server for one test on a UNIX socket in a folder of its own, and stops it again.
 -- The server is a slated, or a memcached to check the tests themselves against:
 --   SLATE_TEST_SERVER        default build/bin/slated
@@ -16,39 +17,39 @@ Server.__name = "proto_server.Server"
 
 --- The program under test: the normal build or the debug build.
 function M.program(debug)
-  if debug then
-    return os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
-  end
-  return os.getenv("SLATE_TEST_SERVER") or "build/bin/slated"
+    if debug then
+        return os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
+    end
+    return os.getenv("SLATE_TEST_SERVER") or "build/bin/slated"
 end
 
 --- True when the program is there.
 function M.available(debug)
-  local file = io.open(M.program(debug), "rb")
-  if file then
-    file:close()
-  end
-  return file ~= nil
+    local file = io.open(M.program(debug), "rb")
+    if file then
+        file:close()
+    end
+    return file ~= nil
 end
 
 local function read_all(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("a") or ""
-  if file then
-    file:close()
-  end
-  return text
+    local file = io.open(path, "rb")
+    local text = file and file:read("a") or ""
+    if file then
+        file:close()
+    end
+    return text
 end
 
 local function quote(word)
-  return "'" .. word:gsub("'", "'\\''") .. "'"
+    return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
 local function run(command)
-  local pipe = assert(io.popen(command, "r"))
-  local line = pipe:read("l")
-  pipe:close()
-  return line
+    local pipe = assert(io.popen(command, "r"))
+    local line = pipe:read("l")
+    pipe:close()
+    return line
 end
 
 --- Starts the server and waits until it takes connections.
@@ -56,67 +57,72 @@ end
 -- @param debug true for the debug build
 -- @return the server, or nil and a message that holds what the server said
 function M.start(options, debug)
-  local folder = run("mktemp -d")
-  local self = setmetatable({ folder = folder, path = folder .. "/s", log = folder .. "/log" }, Server)
-  local words = { quote(M.program(debug)), "-s", quote(self.path), "-u", run("id -un") }
-  for _, option in ipairs(options or {}) do
-    words[#words + 1] = quote(option)
-  end
-  -- The shell stays to report the exit status, so that no zombie is left and a crash is seen.
-  local command = ("exec 2>%s; %s </dev/null >&2 & echo $!; wait $!; echo $?"):format(
-    quote(self.log), table.concat(words, " "))
-  self.shell = assert(io.popen(command, "r"))
-  self.pid = self.shell:read("l")
-  local deadline = socket.gettime() + START_DEADLINE_S
-  repeat
-    local connection = self:connect()
-    if connection then
-      connection:close()
-      return self
+    local folder = run("mktemp -d")
+    local self = setmetatable({ folder = folder, path = folder .. "/s", log = folder .. "/log" }, Server)
+    local words = { quote(M.program(debug)), "-s", quote(self.path), "-u", run("id -un") }
+    for _, option in ipairs(options or {}) do
+        words[#words + 1] = quote(option)
     end
-    socket.sleep(0.005)
-  until socket.gettime() > deadline or not self:alive()
-  local said = read_all(self.log)
-  self:stop()
-  return nil, ("%s did not start: %s"):format(M.program(debug), said)
+    -- The shell stays to report the exit status, so that no zombie is left and a crash is seen.
+    local command = ("exec 2>%s; %s </dev/null >&2 & echo $!; wait $!; echo $?"):format(
+        quote(self.log), table.concat(words, " "))
+    self.shell = assert(io.popen(command, "r"))
+    self.pid = self.shell:read("l")
+    local deadline = socket.gettime() + START_DEADLINE_S
+    repeat
+        local connection = self:connect()
+        if connection then
+            connection:close()
+            return self
+        end
+        socket.sleep(0.005)
+    until socket.gettime() > deadline or not self:alive()
+    local said = read_all(self.log)
+    self:stop()
+    return nil, ("%s did not start: %s"):format(M.program(debug), said)
 end
 
 --- True while the process runs.
 function Server:alive()
-  local stat = read_all(("/proc/%s/stat"):format(self.pid))
-  return stat ~= "" and not stat:find(") Z", 1, true)
+    local stat = read_all(("/proc/%s/stat"):format(self.pid))
+    return stat ~= "" and not stat:find(") Z", 1, true)
 end
 
 --- A new connection, or nil and a message.
 function Server:connect()
-  local connection = unix.stream()
-  local ok, message = connection:connect(self.path)
-  if not ok then
-    connection:close()
-    return nil, message
-  end
-  return connection
+    local connection = unix.stream()
+    local ok, message = connection:connect(self.path)
+    if not ok then
+        connection:close()
+        return nil, message
+    end
+    return connection
 end
 
 --- Resident memory of the server in bytes.
 function Server:resident_bytes()
-  local kib = read_all(("/proc/%s/status"):format(self.pid)):match("VmRSS:%s*(%d+) kB")
-  return tonumber(kib) * 1024
+    local kib = read_all(("/proc/%s/status"):format(self.pid)):match("VmRSS:%s*(%d+) kB")
+    return tonumber(kib) * 1024
 end
 
---- Ends the server and removes its folder.
--- @return the exit status (0 when it ended cleanly on SIGTERM), and what it wrote
+--- Tells the server to end, as SIGTERM does, and does not wait for it.
+function Server:terminate()
+    os.execute(("kill %s 2>/dev/null"):format(self.pid))
+end
+
+--- Ends the server, waits for it and removes its folder.
+-- @return the exit status (0 when it ended cleanly), and what it wrote
 function Server:stop()
-  if not self.shell then
-    return nil
-  end
-  os.execute(("kill %s 2>/dev/null"):format(self.pid))
-  local status = tonumber(self.shell:read("l"))
-  self.shell:close()
-  self.shell = nil
-  local said = read_all(self.log)
-  os.execute("rm -rf " .. quote(self.folder))
-  return status, said
+    if not self.shell then
+        return nil
+    end
+    self:terminate()
+    local status = tonumber(self.shell:read("l"))
+    self.shell:close()
+    self.shell = nil
+    local said = read_all(self.log)
+    os.execute("rm -rf " .. quote(self.folder))
+    return status, said
 end
 
 return M

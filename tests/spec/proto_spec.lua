@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Feeds every transcript of tests/proto to a fresh server, once whole and once byte by byte,
+-- and compares the replies exactly. PROTO=pattern runs only the transcripts whose name matches.
+
+package.path = "tests/spec/?.lua;" .. package.path
+local lfs = require "lfs"
+local transcript = require "support.transcript"
+local proto_server = require "support.proto_server"
+local replay = require "support.replay"
+
+local FOLDER <const> = "tests/proto/"
+local ENDING_SERVERS <const> = 12
+
+local function transcripts()
+    local names = {}
+    for name in lfs.dir(FOLDER) do
+        if name:match("%.txt$") and name:match(os.getenv("PROTO") or "") then
+            names[#names + 1] = name
+        end
+    end
+    table.sort(names)
+    return names
+end
+
+local function load_transcript(name)
+    local file = assert(io.open(FOLDER .. name, "rb"))
+    local text = file:read("a")
+    file:close()
+    return transcript.parse(text, name)
+end
+
+-- Servers that were told to end. A memcached takes up to a second for it, so several end at a time.
+local ending = {}
+
+-- Waits for the oldest until at most `left` remain. Each must have ended with status 0.
+local function reap(left)
+    while #ending > left do
+        local one = table.remove(ending, 1)
+        local status, said = one.server:stop()
+        assert(status == 0, ("after %s the server ended with status %s: %s"):format(one.name, status, said))
+    end
+end
+
+local function check(script, feed)
+    reap(ENDING_SERVERS)
+    local server = assert(proto_server.start(script.options, script.debug))
+    local ok, message = pcall(replay.play, script, server, feed)
+    server:terminate()
+    ending[#ending + 1] = { server = server, name = script.name }
+    if not ok then
+        error(message, 0)
+    end
+end
+
+describe("transcript", function()
+    for _, name in ipairs(transcripts()) do
+        local script = load_transcript(name)
+        for _, how in ipairs(script.whole and { "whole" } or { "whole", "byte by byte" }) do
+            it(("%s, fed %s"):format(name, how), function()
+                if script.debug and not proto_server.available(true) then
+                    pending("needs the debug build: make DEBUG=1")
+                    return
+                end
+                check(script, replay.feeds[how])
+            end)
+        end
+    end
+
+    it("servers all end cleanly", function()
+        reap(0)
+    end)
+end)

@@ -1,0 +1,158 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The transcript format and its player: what is well formed, and that a wrong server fails.
+package.path = "tests/spec/?.lua;" .. package.path
+local transcript = require "support.transcript"
+local proto_server = require "support.proto_server"
+local replay = require "support.replay"
+
+local function steps(text)
+    return transcript.parse(text, "t").steps
+end
+
+local function refusal(text)
+    local ok, message = pcall(transcript.parse, text, "t")
+    assert.is_false(ok)
+    return message
+end
+
+-- Feeds `replies` to a matcher that expects the "< " lines of `text`.
+local function match(text, replies, bindings)
+    local matcher = transcript.matcher(bindings or {})
+    for _, step in ipairs(steps(text)) do
+        matcher:expect(step.pieces)
+    end
+    local complete
+    local ok, message = pcall(function()
+        for _, reply in ipairs(replies) do
+            complete = matcher:feed(reply)
+        end
+    end)
+    return ok and complete, message
+end
+
+describe("transcript format", function()
+    it("knows escapes and repeats", function()
+        local step = steps([[> a\r\n\t\\\{\<\x00\xff{b*3}{\x20*2}c]])[1]
+        assert.equal("send", step.kind)
+        assert.equal("a\r\n\t\\{<\0\255bbb  c", step.pieces[1].bytes)
+    end)
+
+    it("keeps long runs apart, so that they may go out in pieces", function()
+        local pieces = steps("> a{b*5000}c")[1].pieces
+        assert.equal(3, #pieces)
+        assert.is_true(pieces[2].long)
+        assert.equal(5000, #pieces[2].bytes)
+    end)
+
+    it("knows headers, comments, connections, waits and closes", function()
+        local script = transcript.parse("# text\n! debug\n! option -o a,b -C\n\n> x\n@ 2\n= wait\n= close\n", "t")
+        assert.is_true(script.debug)
+        assert.same({ "-o", "a,b", "-C" }, script.options)
+        local kinds = {}
+        for i, step in ipairs(script.steps) do
+            kinds[i] = step.kind
+        end
+        assert.same({ "send", "connection", "wait", "close" }, kinds)
+    end)
+
+    it("refuses what is no transcript, and names the line", function()
+        assert.matches("^t:2: not a transcript line", refusal("# text\nfoo"))
+        assert.matches("^t:1: unknown escape", refusal([[> \q]]))
+        assert.matches("^t:1: unknown escape", refusal([[> \x1]]))
+        assert.matches("^t:1: a repeat is written", refusal("> {a}"))
+        assert.matches("^t:1: a repeat is written", refusal("> {a*3"))
+        assert.matches("^t:1: a placeholder is written", refusal("> <A>"))
+        assert.matches("^t:1: unknown header", refusal("! fast"))
+        assert.matches("^t:2: not a transcript line", refusal("> x\n! debug"))
+        assert.matches("^t:1: not a transcript line", refusal("= later"))
+    end)
+
+    it("refuses to send a placeholder that no reply has bound", function()
+        local pieces = steps("> <cas>")[1].pieces
+        assert.is_true(transcript.needs_reply(pieces))
+        local ok, message = pcall(transcript.fill, pieces, {})
+        assert.is_false(ok)
+        assert.equal("t:1: <cas> is sent before a reply has bound it", message)
+        assert.equal("17", transcript.fill(pieces, { cas = "17" })[1].bytes)
+    end)
+end)
+
+describe("transcript matcher", function()
+    it("takes a reply in any pieces", function()
+        assert.is_true(match([[< STORED\r\n]], { "STORED\r\n" }))
+        assert.is_true(match([[< STORED\r\n]], { "ST", "ORED", "\r", "\n" }))
+        assert.is_false(match([[< STORED\r\n]], { "STORED\r" }))
+    end)
+
+    it("reports the line of the first difference", function()
+        local ok, message = match("< STORED\\r\\n\n< END\\r\\n", { "STORED\r\nENDE\r\n" })
+        assert.is_false(ok)
+        assert.matches("^t:2: expected  END", message)
+    end)
+
+    it("reports bytes that nobody expects", function()
+        local ok, message = match([[< END\r\n]], { "END\r\nEND\r\n" })
+        assert.is_false(ok)
+        assert.matches("unexpected bytes", message)
+    end)
+
+    it("binds a number once and demands it again", function()
+        local bindings = {}
+        assert.is_true(match([[< c<cas> c<cas>\r\n]], { "c17 c17\r\n" }, bindings))
+        assert.equal("17", bindings.cas)
+        assert.is_false(match([[< c<cas> c<cas>\r\n]], { "c17 c18\r\n" }))
+        assert.is_false(match([[< c<cas>\r\n]], { "cx\r\n" }))
+    end)
+
+    it("waits for a number's last digit", function()
+        local bindings = {}
+        assert.is_true(match([[< <cas>\r\n]], { "1", "7", "\r\n" }, bindings))
+        assert.equal("17", bindings.cas)
+    end)
+
+    it("compares with an earlier number, beyond 64 bits too", function()
+        assert.is_true(match([[< <a> <b^a>\r\n]], { "9 10\r\n" }))
+        assert.is_true(match([[< <a> <b^a>\r\n]], { "18446744073709551615 18446744073709551616\r\n" }))
+        assert.is_false(match([[< <a> <b^a>\r\n]], { "10 10\r\n" }))
+        assert.is_false(match([[< <a> <b^a>\r\n]], { "10 9\r\n" }))
+    end)
+
+    it("takes any number for <num> and any text for <line>", function()
+        assert.is_true(match([[< <num> <num> <line>\r\n]], { "1 -2 some text\r\n" }))
+        assert.is_false(match([[< <num>\r\n]], { "x\r\n" }))
+        assert.is_false(match([[< <line>\r\n]], { "\r\n" }))
+    end)
+end)
+
+describe("transcript player", function()
+    local server
+
+    setup(function() server = assert(proto_server.start({})) end)
+    teardown(function() server:stop() end)
+
+    local function play(text, feed)
+        return pcall(replay.play, transcript.parse(text, "t"), server, replay.feeds[feed or "whole"])
+    end
+
+    it("passes a server that answers as the transcript says", function()
+        assert.is_true(play("> version\\r\\n\n< VERSION <line>\\r\\n\n> quit\\r\\n\n= close"))
+    end)
+
+    for _, feed in ipairs({ "whole", "byte by byte" }) do
+        it("fails a server that answers otherwise, fed " .. feed, function()
+            local ok, message = play("> foo\\r\\n\n< OK\\r\\n", feed)
+            assert.is_false(ok)
+            assert.matches("^t:2: expected  OK", message)
+        end)
+
+        it("fails a server that says more, fed " .. feed, function()
+            assert.is_false((play("> version\\r\\n", feed)))
+        end)
+
+        it("fails a server that closes when it should not, fed " .. feed, function()
+            local ok, message = play("> quit\\r\\n\n", feed)
+            assert.is_false(ok)
+            assert.matches("connection closed before t: end", message)
+        end)
+    end
+end)
