@@ -132,7 +132,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(FLAG, coredumps, NULL, 'r', "enable-coredumps", false, 0, 0, "flag", STARTUP, PROCESS, "lift the limit of core files") \
     X(TEXT, user, NULL, 'u', "user", NULL, 0, 0, "name", STARTUP, PROCESS, "become this user; needed when started as root") \
     X(FLAG, lock_memory, NULL, 'k', "lock-memory", false, 0, 0, "flag", STARTUP, PROCESS, "keep all memory in RAM; needs the system's leave") \
-    X(TEXT, pidfile, NULL, 'P', "pidfile", NULL, 0, 0, "path", STARTUP, PROCESS, "write the process id here, with -d only") \
+    X(TEXT, pidfile, NULL, 'P', "pidfile", NULL, 0, 0, "path", STARTUP, PROCESS, "write the process id to this file, which is removed at the end") \
     X(FLAG, largepages, NULL, 'L', "enable-largepages", false, 0, 0, "flag", STARTUP, MEMORY, "accepted without effect: huge pages are asked for anyway") \
     X(TEXT, slab_sizes, NULL, OPT_EXTENDED, "slab_sizes", NULL, 0, 0, "bytes", STARTUP, MEMORY, "chunk sizes instead of a growth factor: 96-200-1000") \
     X(ACCEPTED, no_hashexpand, NULL, OPT_EXTENDED, "no_hashexpand", NULL, 0, 0, "flag", STARTUP, MEMORY, "accepted without effect: the index grows without a pause") \

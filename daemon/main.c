@@ -1,0 +1,217 @@
+/* slated: reads options, builds the rooms from the bottom up, runs, and tears them down in reverse. Only main exits. */
+#include <errno.h>
+#include <event2/event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/net.h"
+#include "serve/options.h"
+#include "serve/process.h"
+#include "serve/slab_sizes.h"
+#include "serve/version.h"
+
+static struct settings settings;
+static struct server   server;
+
+enum { MANY_THREADS = 64 };
+
+/* --- signals: async-signal-safe, on any thread --- */
+
+static void on_signal(int number) {
+    int kept = errno;
+    server_request_stop(&server, number == SIGUSR1 ? SERVER_STOP_GRACEFUL : SERVER_STOP);
+    errno = kept;
+}
+
+/* Held back while the server is built, so that one that comes early ends it cleanly; and threads never get them. */
+static void hold_signals(sigset_t *held) {
+    signal(SIGPIPE, SIG_IGN); /* a client that hangs up is found by its send */
+    signal(SIGHUP, SIG_IGN);  /* nothing to read again yet */
+    sigemptyset(held);
+    sigaddset(held, SIGINT);
+    sigaddset(held, SIGTERM);
+    sigaddset(held, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, held, NULL);
+}
+
+static void take_signals(const sigset_t *held) {
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (int number = 1; number < NSIG; number++) {
+        if (sigismember(held, number) == 1) {
+            sigaction(number, &action, NULL);
+        }
+    }
+    pthread_sigmask(SIG_UNBLOCK, held, NULL);
+}
+
+/* --- what each room is told --- */
+
+static struct cache *make_cache(const struct settings *s) {
+    struct slab_sizes sizes = {.count = 0};
+    char why[SETTING_WHY_BYTES];
+    bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max, &sizes, why);
+    return cache_create(&(struct cache_config){
+        .limit_bytes = s->maxbytes,
+        .partitions = (unsigned)s->partitions,
+        .slab = {.chunk_bytes_min = (uint32_t)((size_t)s->chunk_size + sizeof(struct item) + (s->cas ? 8 : 0)),
+                 .growth_factor = s->factor,
+                 .sizes = listed ? sizes.bytes : NULL,
+                 .size_count = sizes.count,
+                 .chunk_bytes_max = (uint32_t)s->slab_chunk_max},
+        .item_bytes_max = (uint32_t)s->item_size_max,
+        .cas = s->cas,
+        .evict = s->evict_to_free,
+        .steal_pages = s->slab_reassign,
+        .huge_pages = true,
+        .policy = evict_find(s->lru_segmented ? "slru" : "lru"),
+        .hot_pct = (uint32_t)s->hot_lru_pct,
+        .warm_pct = (uint32_t)s->warm_lru_pct,
+        .hot_factor_pct = (uint32_t)(s->hot_max_factor * 100 + 0.5),
+        .warm_factor_pct = (uint32_t)(s->warm_max_factor * 100 + 0.5),
+        .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
+    });
+}
+
+static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
+    return tuner_create(cache, &(struct tune_config){
+                                   .automove = (enum automove_mode)s->slab_automove,
+                                   .ratio = s->slab_automove_ratio,
+                                   .window_s = (unsigned)s->slab_automove_window,
+                                   .reassign = s->slab_reassign,
+                                   .crawler = s->lru_crawler,
+                                   .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
+                                   .crawler_tocrawl = (uint32_t)s->lru_crawler_tocrawl,
+                               });
+}
+
+static struct net *make_net(const struct settings *s) {
+    return net_start(&server, &(struct net_config){
+                                  .listen = s->inter,
+                                  .port = s->port,
+                                  .unix_path = s->socketpath,
+                                  .unix_mode = (unsigned)s->access_mask,
+                                  .backlog = s->backlog,
+                                  .worker_count = (unsigned)s->threads,
+                                  .conns_max = (uint32_t)s->maxconns,
+                                  .conns_max_fast = s->maxconns_fast,
+                                  .idle_timeout_s = (uint32_t)s->idle_timeout,
+                                  .port_file = getenv("MEMCACHED_PORT_FILENAME"),
+                              });
+}
+
+/* --- a server's life --- */
+
+static int serve(struct net *net) {
+    if (settings.pidfile) {
+        int status = process_pidfile_write(settings.pidfile);
+        if (status != 0) {
+            net_stop(net, false);
+            return status;
+        }
+    }
+    log_info("slated " SLATE_VERSION " serves: memory=%llu threads=%d policy=%s",
+             (unsigned long long)settings.maxbytes, settings.threads, cache_policy(server.cache)->name);
+    process_ready(&settings);
+    enum server_stop how = net_run(net);
+    log_info("stopping%s", how == SERVER_STOP_GRACEFUL ? " gracefully" : "");
+    net_stop(net, how == SERVER_STOP_GRACEFUL);
+    if (settings.pidfile) {
+        process_pidfile_remove(settings.pidfile);
+    }
+    return EXIT_SUCCESS;
+}
+
+static int build_and_serve(void) {
+    int status = EX_OSERR;
+    sigset_t held;
+    struct net *net = NULL;
+    hold_signals(&held);
+    if (!server_init(&server, &settings)) {
+        log_error("cannot start: out of memory");
+        return EX_OSERR;
+    }
+    server.event_version = event_get_version();
+    server.cache = make_cache(&settings);
+    if (!server.cache) {
+        log_error("cannot have a cache of %llu bytes: %s", (unsigned long long)settings.maxbytes, strerror(errno));
+        goto done;
+    }
+    server.tuner = make_tuner(&settings, server.cache);
+    if (!server.tuner) {
+        log_error("cannot start the tuner: %s", strerror(errno));
+        goto done;
+    }
+    net = make_net(&settings); /* says itself what it could not have */
+    if (net) {
+        take_signals(&held);
+        status = serve(net);
+    }
+done:
+    if (net) {
+        net_destroy(&net);
+    }
+    if (server.tuner) {
+        tuner_destroy(&server.tuner);
+    }
+    cache_destroy(&server.cache);
+    server_fini(&server);
+    return status;
+}
+
+static int run(void) {
+    bool parent;
+    clock_start();
+    log_set_verbosity(settings.verbosity);
+    if (settings.threads > MANY_THREADS) {
+        log_warn("%d worker threads are many: more than there are processors do not help", settings.threads);
+    }
+    int status = process_limits(&settings);
+    if (status == 0) {
+        status = process_drop_root(&settings);
+    }
+    if (status == 0) {
+        status = process_background(&settings, &parent);
+        if (status == 0 && !parent) {
+            process_lock_memory(&settings);
+            status = build_and_serve();
+        }
+    }
+    return status;
+}
+
+static void help(void) {
+    printf("slated " SLATE_VERSION ": a cache daemon that speaks memcached's protocol\n\n"
+           "Usage: slated [option ...]\n\n");
+    settings_help(stdout);
+    printf("\nSub-options of -o may follow each other with commas. slated(8) says more.\n");
+}
+
+int main(int argc, char **argv) {
+    char why[SETTING_WHY_BYTES];
+    switch (options_parse(argc, argv, &settings, why)) {
+    case OPTIONS_HELP:
+        help();
+        return EXIT_SUCCESS;
+    case OPTIONS_LICENSE:
+        printf("%s\nUses libevent %s.\n", version_license, event_get_version());
+        return EXIT_SUCCESS;
+    case OPTIONS_VERSION:
+        printf("slated " SLATE_VERSION " (memcached " SLATE_PROTOCOL_VERSION " compatible)\n");
+        return EXIT_SUCCESS;
+    case OPTIONS_DESCRIBE:
+        settings_describe(stdout);
+        return EXIT_SUCCESS;
+    case OPTIONS_BAD:
+        fprintf(stderr, "slated: %s\n", why);
+        return EX_USAGE;
+    case OPTIONS_RUN:
+        break;
+    }
+    return run();
+}

@@ -1,0 +1,220 @@
+#include "serve/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "serve/server.h"
+
+static int ready_fd = -1; /* where the parent waits */
+
+/* --- limits --- */
+
+static int raise_descriptors(const struct settings *s) {
+    struct rlimit limit;
+    /* Beside connections: stdio, the event loops, the pidfile. */
+    rlim_t want = (rlim_t)s->maxconns + server_reserved_fds((unsigned)s->threads) + 16;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        log_error("cannot read the limit of open files: %s", strerror(errno));
+        return EX_OSERR;
+    }
+    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= want) {
+        return 0;
+    }
+    limit.rlim_cur = want;
+    if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < want) {
+        limit.rlim_max = want; /* root may */
+    }
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        log_error("cannot open %lu files at once (%s): ask for fewer connections with -c, or start as root",
+                  (unsigned long)want, strerror(errno));
+        return EX_OSERR;
+    }
+    return 0;
+}
+
+static int raise_cores(void) {
+    struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY}, was;
+    if (setrlimit(RLIMIT_CORE, &limit) == 0) {
+        return 0;
+    }
+    if (getrlimit(RLIMIT_CORE, &was) == 0) {
+        was.rlim_cur = was.rlim_max;
+        if (was.rlim_max != 0 && setrlimit(RLIMIT_CORE, &was) == 0) {
+            return 0;
+        }
+    }
+    log_error("cannot lift the limit of core files, which -r asks for: %s", strerror(errno));
+    return EX_OSERR;
+}
+
+int process_limits(const struct settings *s) {
+    int status = raise_descriptors(s);
+    if (status == 0 && s->coredumps) {
+        status = raise_cores();
+    }
+    return status;
+}
+
+/* --- user --- */
+
+int process_drop_root(const struct settings *s) {
+    if (getuid() != 0 && geteuid() != 0) {
+        return 0;
+    }
+    if (!s->user || !*s->user) {
+        fprintf(stderr, "slated: must add '-u root' to start as root, or better -u with another user\n");
+        return EX_USAGE;
+    }
+    errno = 0;
+    const struct passwd *to = getpwnam(s->user);
+    if (!to) {
+        fprintf(stderr, "slated: can't find the user %s to switch to\n", s->user);
+        return EX_NOUSER;
+    }
+    if (to->pw_uid == 0) {
+        return 0;
+    }
+    if (initgroups(s->user, to->pw_gid) != 0 || setgid(to->pw_gid) != 0 || setuid(to->pw_uid) != 0) {
+        log_error("cannot become user %s: %s", s->user, strerror(errno));
+        return EX_OSERR;
+    }
+    return 0;
+}
+
+/* --- background --- */
+
+/* Waits for the child's word. Without one it has ended, and its status is ours. */
+static int await_child(pid_t child, int fd) {
+    char    word;
+    ssize_t n;
+    do {
+        n = read(fd, &word, 1);
+    } while (n < 0 && errno == EINTR);
+    if (n == 1) {
+        return 0;
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFEXITED(status) && WEXITSTATUS(status) != 0 ? WEXITSTATUS(status) : EX_SOFTWARE;
+}
+
+int process_background(const struct settings *s, bool *parent) {
+    int fds[2];
+    *parent = false;
+    if (!s->daemonize) {
+        return 0;
+    }
+    if (pipe2(fds, O_CLOEXEC) != 0) {
+        log_error("cannot go into the background: %s", strerror(errno));
+        return EX_OSERR;
+    }
+    pid_t child = fork();
+    if (child < 0) {
+        log_error("cannot go into the background: %s", strerror(errno));
+        close(fds[0]);
+        close(fds[1]);
+        return EX_OSERR;
+    }
+    if (child > 0) {
+        *parent = true;
+        close(fds[1]);
+        int status = await_child(child, fds[0]);
+        close(fds[0]);
+        return status;
+    }
+    close(fds[0]);
+    ready_fd = fds[1];
+    setsid();
+    return 0;
+}
+
+static bool relative(const char *path) { return path && *path != '/'; }
+
+void process_ready(const struct settings *s) {
+    if (ready_fd < 0) {
+        return;
+    }
+    /* Not in anybody's way when a file system is to be unmounted; but a core file goes where the server was started, and
+     * a relative path is removed at the end by the name it was made with. */
+    if (!s->coredumps && !relative(s->socketpath) && !relative(s->pidfile) && chdir("/") != 0) {
+        log_warn("cannot leave the current folder: %s", strerror(errno));
+    }
+    int null = s->verbosity > 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null >= 0) {
+        dup2(null, STDIN_FILENO);
+        dup2(null, STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        if (null > STDERR_FILENO) {
+            close(null);
+        }
+    }
+    if (write(ready_fd, "+", 1) != 1) {
+        log_warn("nobody waited for the start");
+    }
+    close(ready_fd);
+    ready_fd = -1;
+}
+
+void process_lock_memory(const struct settings *s) {
+    if (s->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+        log_warn("cannot lock memory, which -k asks for: %s", strerror(errno));
+    }
+}
+
+/* --- pidfile --- */
+
+static long pid_in(const char *path) {
+    long  pid = 0;
+    FILE *file = fopen(path, "re");
+    if (file) {
+        if (fscanf(file, "%ld", &pid) != 1) {
+            pid = 0;
+        }
+        fclose(file);
+    }
+    return pid;
+}
+
+int process_pidfile_write(const char *path) {
+    char temporary[4096];
+    long other = pid_in(path);
+    if (other > 0 && other != (long)getpid() && kill((pid_t)other, 0) == 0) {
+        log_warn("the pidfile %s names a process that runs: %ld", path, other);
+    }
+    /* Written aside and renamed, so that a reader never sees half of it. */
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary) {
+        log_error("cannot write the pidfile: its name is too long");
+        return EX_CANTCREAT;
+    }
+    FILE *file = fopen(temporary, "we");
+    bool  written = file && fprintf(file, "%ld\n", (long)getpid()) > 0;
+    if (file) {
+        written = fclose(file) == 0 && written;
+    }
+    if (!written || rename(temporary, path) != 0) {
+        log_error("cannot write the pidfile %s: %s", path, strerror(errno));
+        unlink(temporary);
+        return EX_CANTCREAT;
+    }
+    return 0;
+}
+
+void process_pidfile_remove(const char *path) {
+    if (pid_in(path) == (long)getpid() && unlink(path) != 0) {
+        log_warn("cannot remove the pidfile %s: %s", path, strerror(errno));
+    }
+}

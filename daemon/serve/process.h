@@ -1,0 +1,30 @@
+/* What the daemon asks of the operating system at its start: limits, locked memory, another user, the background, a pidfile.
+ *
+ * Called by main alone, in the order of this file, before any thread but the first exists (pidfile apart). Errors: an exit
+ * status of sysexits.h after one line on stderr; 0 is success. What the system may refuse without harm is only warned of. */
+#ifndef SLATE_SERVE_PROCESS_H
+#define SLATE_SERVE_PROCESS_H
+#include <stdbool.h>
+
+#include "serve/settings.h"
+
+/* Room for all connections, and core files with -r. */
+int process_limits(const struct settings *);
+
+/* As root: needs -u, and becomes that user. Otherwise nothing happens. */
+int process_drop_root(const struct settings *);
+
+/* Into the background with -d. Returns twice: in the child with 0 and *parent false; in the parent, once the child is ready
+ * or has failed, with *parent true and the status to exit with. */
+int process_background(const struct settings *, bool *parent);
+
+/* All memory from now on stays in RAM with -k; after going into the background, for a fork would undo it. */
+void process_lock_memory(const struct settings *);
+
+/* The child serves: lets the parent go and, unless it is to talk, gives up the terminal. Nothing without -d. */
+void process_ready(const struct settings *);
+
+/* Writes the process id, warning when the file names a process that runs; removes the file if it is still ours. */
+int  process_pidfile_write(const char *path);
+void process_pidfile_remove(const char *path);
+#endif
