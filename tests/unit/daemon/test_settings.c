@@ -1,0 +1,283 @@
+/* The table of options and the command line read by it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "serve/options.h"
+#include "serve/slab_sizes.h"
+#include "tap.h"
+
+static struct settings s;
+static char why[SETTING_WHY_BYTES];
+
+/* Parses a command line given as one text; words are cut at spaces, "\1" stands for a space within one. */
+static enum options_action parse_words(const char *line) {
+    static char text[4096];
+    static char *argv[64];
+    int argc = 0;
+    snprintf(text, sizeof text, "slated %s", line);
+    for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    argv[argc] = NULL;
+    why[0] = '\0';
+    return options_parse(argc, argv, &s, why);
+}
+
+static void accepts(const char *line) { is(parse_words(line), OPTIONS_RUN, "`%s` is accepted%s%s", line, *why ? ": " : "", why); }
+
+static void refuses(const char *line, const char *sentence) {
+    is(parse_words(line), OPTIONS_BAD, "`%s` is refused", line);
+    is_str(why, sentence, "… in one sentence that names the option and what is allowed");
+}
+
+static const char *shown(const char *name) {
+    static char value[SETTING_LIST_BYTES];
+    const struct setting *row = setting_find(name, strlen(name));
+    if (!row) {
+        return "(no such setting)";
+    }
+    setting_format(&s, row, value, sizeof value);
+    return value;
+}
+
+static void shows(const char *line, const char *name, const char *value) {
+    is(parse_words(line), OPTIONS_RUN, "`%s` is accepted%s%s", line, *why ? ": " : "", why);
+    is_str(shown(name), value, "… and %s is %s", name, value);
+}
+
+static void test_defaults_are_memcacheds(void) {
+    static const char *const facts[][2] = {
+        {"maxbytes", "67108864"}, {"maxconns", "1024"}, {"tcpport", "11211"}, {"udpport", "0"}, {"verbosity", "0"},
+        {"oldest", "0"}, {"evictions", "on"}, {"domain_socket", "NULL"}, {"umask", "700"}, {"growth_factor", "1.25"},
+        {"chunk_size", "48"}, {"num_threads", "4"}, {"num_threads_per_udp", "4"}, {"stat_key_prefix", ":"},
+        {"detail_enabled", "no"}, {"reqs_per_event", "20"}, {"cas_enabled", "yes"}, {"tcp_backlog", "1024"},
+        {"binding_protocol", "auto-negotiate"}, {"auth_enabled_sasl", "no"}, {"item_size_max", "1048576"},
+        {"maxconns_fast", "yes"}, {"hashpower_init", "0"}, {"slab_reassign", "yes"}, {"slab_automove", "1"},
+        {"slab_automove_ratio", "0.80"}, {"slab_automove_window", "10"}, {"slab_chunk_max", "524288"},
+        {"lru_crawler", "yes"}, {"lru_crawler_sleep", "100"}, {"lru_crawler_tocrawl", "0"}, {"flush_enabled", "yes"},
+        {"dump_enabled", "yes"}, {"lru_maintainer_thread", "yes"}, {"lru_segmented", "yes"}, {"hot_lru_pct", "20"},
+        {"warm_lru_pct", "40"}, {"hot_max_factor", "0.20"}, {"warm_max_factor", "2.00"}, {"temp_lru", "no"},
+        {"temporary_ttl", "61"}, {"idle_timeout", "0"}, {"watcher_logbuf_size", "262144"},
+        {"worker_logbuf_size", "65536"}, {"read_buf_mem_limit", "0"}, {"track_sizes", "no"},
+        {"slab_automove_freeratio", "0.010"}, {"ssl_min_version", "tlsv1.2"}, {"memory_file", "(null)"},
+        {"client_flags_size", "4"},
+    };
+    parse_words("");
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+        is_str(shown(facts[i][0]), facts[i][1], "default of %s", facts[i][0]);
+    }
+    is_str(shown("inter"), "127.0.0.1", "listens on the loopback interface unless told otherwise");
+}
+
+static void test_values_are_read_and_shown(void) {
+    shows("-m 100", "maxbytes", "104857600");
+    shows("-m 1g", "maxbytes", "1073741824");
+    shows("--memory-limit=128", "maxbytes", "134217728");
+    shows("-p 0", "tcpport", "0");
+    shows("-p -1", "tcpport", "-1");
+    shows("-a 0770", "umask", "770");
+    shows("-a 750", "umask", "750");
+    shows("-I 2m", "item_size_max", "2097152");
+    shows("-I 524288", "item_size_max", "524288");
+    shows("-f 1.5", "growth_factor", "1.50");
+    shows("-M", "evictions", "off");
+    shows("-C", "cas_enabled", "no");
+    shows("-F -X", "flush_enabled", "no");
+    shows("-vv", "verbosity", "2");
+    shows("-vvvvvv", "verbosity", "3");
+    shows("-t 7", "num_threads_per_udp", "7");
+    shows("-D /", "stat_key_prefix", "/");
+    shows("-D /", "detail_enabled", "yes");
+    shows("-B auto", "binding_protocol", "auto-negotiate");
+    shows("-B ascii", "binding_protocol", "ascii");
+    shows("-l 127.0.0.2", "inter", "127.0.0.2");
+    shows("-l 127.0.0.2 -l [::1]:5,127.0.0.3", "inter", "127.0.0.2,[::1]:5,127.0.0.3");
+    shows("-s /tmp/x", "domain_socket", "/tmp/x");
+    shows("-U 0", "udpport", "0");
+}
+
+static void test_extended_options(void) {
+    shows("-o no_maxconns_fast", "maxconns_fast", "no");
+    shows("-o maxconns_fast=no", "maxconns_fast", "no");
+    shows("-o slab_automove", "slab_automove", "1");
+    shows("-o slab_automove=2,slab_automove_window=30", "slab_automove_window", "30");
+    shows("-o no_slab_automove", "slab_automove", "0");
+    shows("-o slab_chunk_max=128", "slab_chunk_max", "131072");
+    shows("-o slab_chunk_max=128k", "slab_chunk_max", "131072");
+    shows("-o no_chunked_items", "slab_chunk_max", "1048576");
+    shows("-o watcher_logbuf_size=512", "watcher_logbuf_size", "524288");
+    shows("-o temporary_ttl=30", "temp_lru", "yes");
+    shows("-o temporary_ttl=61", "temp_lru", "yes");
+    shows("-o temporary_ttl=-1", "temp_lru", "no");
+    shows("-o no_lru_maintainer", "lru_segmented", "no");
+    shows("--policy lru", "lru_segmented", "no");
+    shows("-o no_lru_crawler,track_sizes", "track_sizes", "yes");
+    shows("--extended track_sizes", "track_sizes", "yes");
+    shows("-o hashpower=20", "hashpower_init", "20");
+    shows("-o hash_algorithm=murmur3", "hash_algorithm", "xxh3");
+    shows("-o no_modern", "slab_reassign", "no");
+    is_str(shown("lru_segmented"), "no", "… nor a segmented policy");
+    is_str(shown("slab_chunk_max"), "1048576", "… nor chains");
+    is_str(shown("maxconns_fast"), "no", "… and connections wait");
+    is_str(shown("slab_automove"), "0", "… and nothing moves pages");
+    accepts("-o modern,no_hashexpand,resp_obj_mem_limit=4,inline_ascii_resp,no_inline_ascii_resp,no_drop_privileges");
+    accepts("-o tail_repair_time=30,slab_automove_freeratio=0.02,read_buf_mem_limit=16");
+}
+
+static void test_bad_values_are_refused(void) {
+    refuses("-p 70000", "-p wants a whole number from -1 to 65535, not \"70000\"");
+    refuses("-p 80x", "-p wants a whole number from -1 to 65535, not \"80x\"");
+    refuses("-p", "-p needs a value");
+    refuses("--port", "--port needs a value");
+    refuses("-t 0", "-t wants a whole number from 1 to 128, not \"0\"");
+    refuses("-t 129", "-t wants a whole number from 1 to 128, not \"129\"");
+    refuses("-c 0", "-c wants a whole number from 1 to 1000000, not \"0\"");
+    refuses("-R 0", "-R wants a whole number from 1 to 1000000, not \"0\"");
+    refuses("-f 1", "-f wants a number from 1.01 to 100, not \"1\"");
+    refuses("-f nan", "-f wants a number from 1.01 to 100, not \"nan\"");
+    refuses("-a 999", "-a wants an octal number from 0 to 777, not \"999\"");
+    refuses("-m 0", "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, not \"0\"");
+    refuses("-m 99999999999999999999",
+            "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, not \"99999999999999999999\"");
+    refuses("-m -5", "-m wants a number of megabytes, or one with k, m, g or t, from 2m to 4t, not \"-5\"");
+    refuses("-I 1023", "-I wants a number of bytes, or one with k, m, g or t, from 1k to 1g, not \"1023\"");
+    refuses("-I 2x", "-I wants a number of bytes, or one with k, m, g or t, from 1k to 1g, not \"2x\"");
+    refuses("-m 3 -I 2m", "-I (2097152 bytes) must be at most half of -m (3145728 bytes)");
+    refuses("-I 1500k", "-I (1536000 bytes) must be a multiple of slab_chunk_max (524288 bytes)");
+    refuses("-I 1024", "slab_chunk_max (524288 bytes) must not be larger than -I (1024 bytes)");
+    refuses("-o slab_chunk_max=96 -I 192k", "slab_chunk_max (98304 bytes) must divide a page of 1048576 bytes");
+    refuses("-n 524288", "-n (524288 bytes) must be smaller than slab_chunk_max (524288 bytes)");
+    refuses("-D ab", "-D wants a single character, not \"ab\"");
+    refuses("--partitions 12", "--partitions (12) must be a power of two");
+    refuses("-o foo", "-o foo is not an option");
+    refuses("-o no_foo", "-o no_foo is not an option");
+    refuses("-o ,", "-o  is not an option");
+    refuses("-o hot_lru_pct", "-o hot_lru_pct needs a value");
+    refuses("-o no_hot_lru_pct", "-o no_hot_lru_pct cannot be turned off");
+    refuses("-o hashpower=11", "-o hashpower wants a whole number from 12 to 32, not \"11\"");
+    refuses("-o slab_automove=3", "-o slab_automove wants a whole number from 0 to 2, not \"3\"");
+    refuses("-o hot_lru_pct=50,warm_lru_pct=40", "hot_lru_pct (50) and warm_lru_pct (40) must not exceed 80 together");
+    refuses("-o hash_algorithm=crc", "-o hash_algorithm wants one of murmur3|jenkins|xxh3, not \"crc\"");
+    refuses("-o track_sizes=maybe", "-o track_sizes wants yes or no, not \"maybe\"");
+    refuses("-Q", "-Q is not an option");
+    refuses("--quux", "--quux is not an option");
+    refuses("--daemon=yes", "--daemon=yes takes no value");
+    refuses("stray", "stray is not an option");
+}
+
+static void test_options_of_absent_features_say_so(void) {
+    refuses("-U 11211", "-U cannot be used: UDP is not built yet");
+    refuses("-S", "-S cannot be used: SASL authentication is not built yet");
+    refuses("-Y users", "-Y cannot be used: authentication by a password file is not built yet");
+    refuses("-Z", "-Z cannot be used: TLS is not built yet");
+    refuses("-o ssl_key=/k", "-o ssl_key cannot be used: TLS is not built yet");
+    refuses("-o ext_path=/x:1G", "-o ext_path cannot be used: storage on flash is not built");
+    refuses("-o proxy_config=x.lua", "-o proxy_config cannot be used: there is no proxy");
+    refuses("-e /dev/shm/x", "-e cannot be used: restart from a memory file is not built yet");
+    refuses("-N 3", "-N cannot be used: threads by NAPI id are not built");
+    refuses("-o drop_privileges", "-o drop_privileges cannot be used: a system call filter is not built yet");
+    refuses("-B binary", "-B wants one of auto|ascii, not \"binary\" (protocol of the listeners; the binary protocol is "
+                         "not built yet)");
+}
+
+static void test_actions(void) {
+    is(parse_words("-h"), OPTIONS_HELP, "-h asks for help");
+    is(parse_words("--help"), OPTIONS_HELP, "--help too");
+    is(parse_words("-V"), OPTIONS_VERSION, "-V asks for the version");
+    is(parse_words("-i"), OPTIONS_LICENSE, "-i asks for the licence");
+    is(parse_words("--describe"), OPTIONS_DESCRIBE, "--describe asks for the table");
+    is(parse_words("-m 64 -h"), OPTIONS_HELP, "also behind other options");
+}
+
+static void test_lists_are_bounded(void) {
+    char line[2048] = "-l ";
+    memset(line + 3, 'a', 1100);
+    line[1103] = '\0';
+    refuses(line, "-l holds at most 1022 bytes in all");
+}
+
+static void test_slab_sizes(void) {
+    struct slab_sizes sizes;
+    ok(slab_sizes_parse("96-200-1000", 524288, &sizes, why) && sizes.count == 3 && sizes.bytes[2] == 1000,
+       "sizes are read in order");
+    ok(!slab_sizes_parse("47", 524288, &sizes, why), "a size below 48 bytes is refused");
+    ok(!slab_sizes_parse("100-104", 524288, &sizes, why), "sizes closer than 8 bytes are refused");
+    ok(!slab_sizes_parse("200-100", 524288, &sizes, why), "descending sizes are refused");
+    ok(!slab_sizes_parse("96-524288", 524288, &sizes, why), "a size as large as slab_chunk_max is refused");
+    ok(!slab_sizes_parse("96--200", 524288, &sizes, why), "an empty size is refused");
+    ok(!slab_sizes_parse("96,200", 524288, &sizes, why), "another separator is refused");
+    ok(!slab_sizes_parse("", 524288, &sizes, why), "nothing is refused");
+    char many[1024] = "";
+    for (int i = 0; i < 63; i++) {
+        snprintf(many + strlen(many), sizeof many - strlen(many), "%s%d", i ? "-" : "", 100 + 8 * i);
+    }
+    ok(!slab_sizes_parse(many, 524288, &sizes, why), "more sizes than classes are refused");
+    refuses("-o slab_sizes=9", "slab_sizes: 9 is not from 48 to under slab_chunk_max (524288 bytes)");
+}
+
+/* Names are looked up by all their spellings, so no two rows may share one. */
+static void test_names_are_unique(void) {
+    for (int i = 0; i < SETTING_ROWS; i++) {
+        const struct setting *row = &setting_table[i];
+        bool unique = true;
+        for (int k = 0; k < SETTING_ROWS; k++) {
+            const struct setting *other = &setting_table[k];
+            if (k != i) {
+                unique &= strcmp(row->field, other->field) != 0;
+                unique &= !(row->flag > OPT_EXTENDED && row->flag == other->flag);
+                unique &= !(row->name && other->name && strcmp(row->name, other->name) == 0);
+                unique &= !(row->stat && other->stat && strcmp(row->stat, other->stat) == 0);
+            }
+        }
+        ok(unique, "%s shares no name or letter with another row", row->field);
+    }
+}
+
+static void test_a_refused_value_changes_nothing(void) {
+    struct settings before, after;
+    settings_init(&before);
+    after = before;
+    for (int i = 0; i < SETTING_ROWS; i++) {
+        const struct setting *row = &setting_table[i];
+        if (row->type != SETTING_TEXT && row->type != SETTING_LIST && row->type != SETTING_ACCEPTED &&
+            row->type != SETTING_ACTION) {
+            ok(!setting_set(&after, row, "!", false, why), "%s refuses nonsense", row->field);
+        }
+    }
+    is(memcmp(&before, &after, sizeof before), 0, "and no byte of the settings has changed");
+}
+
+static void test_describe_has_a_row_of_eleven_fields_for_every_option(void) {
+    char  *text = NULL;
+    size_t bytes = 0;
+    FILE  *to = open_memstream(&text, &bytes);
+    settings_describe(to);
+    fclose(to);
+    int lines = 0, right = 0;
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        int tabs = 0;
+        for (const char *c = line; *c; c++) {
+            tabs += *c == '\t';
+        }
+        lines++;
+        right += tabs == 10;
+    }
+    is(lines, SETTING_ROWS, "--describe has a line for every row");
+    is(right, SETTING_ROWS, "each of eleven fields");
+    free(text);
+}
+
+int main(void) {
+    test_defaults_are_memcacheds();
+    test_values_are_read_and_shown();
+    test_extended_options();
+    test_bad_values_are_refused();
+    test_options_of_absent_features_say_so();
+    test_actions();
+    test_lists_are_bounded();
+    test_slab_sizes();
+    test_names_are_unique();
+    test_a_refused_value_changes_nothing();
+    test_describe_has_a_row_of_eleven_fields_for_every_option();
+    return tap_done();
+}
