@@ -337,9 +337,11 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
             break;
         }
         unsigned room = GROUP_ROOM - b->grouped, count;
+        char *next;
         enum parsed how =
-            parse(&s->parser, at, end, &b->group[b->grouped], most < room ? most : room, &count, &at);
+            parse(&s->parser, at, end, &b->group[b->grouped], most < room ? most : room, &count, &next);
         if (how == PARSED) {
+            at = next;
             enlist(b, slot, s, count);
             if (needs_follow_up(&b->group[b->grouped - 1])) {
                 follow_up(b, s);

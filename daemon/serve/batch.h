@@ -115,11 +115,15 @@ char *classic_run(struct batch *, const struct request *, char *p);
 char *meta_run(struct batch *, const struct request *, char *p);
 /* What to store, and the reply once it was tried. */
 void  classic_store_of(const struct batch *, const struct request *, struct cache_store *);
-char *classic_stored(const struct request *, enum cache_status, char *p);
+char *classic_stored(const struct batch *, const struct request *, enum cache_status, char *p);
 const char *meta_store_of(const struct batch *, const struct request *, struct meta_flags *, struct cache_store *);
 char *meta_stored(struct batch *, const struct request *, const struct meta_flags *, enum cache_status,
                   const struct cache_view *, char *p);
 
+/* Whether the request's own value is within the item limit, apart from what it is to be joined with. */
+bool value_fits_alone(const struct batch *, const struct request *);
+/* The CAS to compare with when a client gives `cas`: 0 equals none, also where items have no CAS and show 0. */
+static inline uint64_t cas_to_compare(uint64_t cas) { return cas != 0 ? cas : UINT64_MAX; }
 /* Every failed ms leaves nothing behind, whatever its mode. */
 void meta_drop(struct batch *, const struct key *);
 

@@ -75,10 +75,10 @@ static char *get(struct batch *b, const struct request *r, char *p) {
 void classic_store_of(const struct batch *b, const struct request *r, struct cache_store *store) {
     static const enum cache_mode modes[] = {
         [VERB_SET] = CACHE_SET,       [VERB_ADD] = CACHE_ADD,         [VERB_REPLACE] = CACHE_REPLACE,
-        [VERB_APPEND] = CACHE_APPEND, [VERB_PREPEND] = CACHE_PREPEND, [VERB_CAS] = CACHE_SET,
+        [VERB_APPEND] = CACHE_APPEND, [VERB_PREPEND] = CACHE_PREPEND, [VERB_CAS] = CACHE_REPLACE,
     };
     note(b, &r->key, PREFIX_SET);
-    bool cas = r->verb == VERB_CAS;
+    bool cas = r->verb == VERB_CAS; /* replaces, so that a failure leaves the old item: only a plain set drops it */
     *store = (struct cache_store){
         .mode = modes[r->verb],
         .value = r->value,
@@ -86,14 +86,22 @@ void classic_store_of(const struct batch *b, const struct request *r, struct cac
         .client_flags = r->client_flags,
         .exptime_s = clock_expiry_s(r->exptime, cache_now_s(b->ct)),
         .compare = cas,
-        .compare_cas = r->number,
+        .compare_cas = cas_to_compare(r->number),
         .classic_cas = cas,
     };
 }
 
-char *classic_stored(const struct request *r, enum cache_status status, char *p) {
+bool value_fits_alone(const struct batch *b, const struct request *r) {
+    size_t head = sizeof(struct item) + (cache_has_cas(b->cache) ? 8 : 0) + r->key.len;
+    return head + r->value_bytes + 2 <= cache_item_bytes_max(b->cache);
+}
+
+char *classic_stored(const struct batch *b, const struct request *r, enum cache_status status, char *p) {
     if (r->flags & REQUEST_NOREPLY) {
         return p;
+    }
+    if (status == CACHE_TOO_LARGE && (r->verb == VERB_APPEND || r->verb == VERB_PREPEND) && value_fits_alone(b, r)) {
+        status = CACHE_NOT_STORED; /* too large only together with what is there */
     }
     switch (status) {
     case CACHE_OK:
@@ -119,7 +127,7 @@ static char *store(struct batch *b, const struct request *r, char *p) {
     }
     struct cache_store what;
     classic_store_of(b, r, &what);
-    return classic_stored(r, cache_store(b->ct, &r->key, &what, NULL), p);
+    return classic_stored(b, r, cache_store(b->ct, &r->key, &what, NULL), p);
 }
 
 /* --- changing --- */

@@ -98,7 +98,7 @@ void intake_finish(struct batch *b, struct session *s) {
     } else if (p && r->verb == VERB_META_SET) {
         p = meta_stored(b, r, &in->flags, status, &view, p);
     } else if (p) {
-        p = classic_stored(r, status, p);
+        p = classic_stored(b, r, status, p);
     }
     if (p) {
         batch_reply_end(b, p);

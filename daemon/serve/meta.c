@@ -235,7 +235,7 @@ const char *meta_store_of(const struct batch *b, const struct request *r, struct
         .client_flags = m->client_flags,
         .exptime_s = clock_expiry_s(m->touch_exptime, now_s),
         .compare = meta_has(m, 'C'),
-        .compare_cas = m->compare_cas,
+        .compare_cas = cas_to_compare(m->compare_cas),
         .compare_low = meta_has(m, 'I'),
         .cas = m->cas,
         .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0,
@@ -250,12 +250,12 @@ const char *meta_store_of(const struct batch *b, const struct request *r, struct
         store->compare = false;
         return NULL;
     case 'R':
-        store->mode = store->compare ? CACHE_SET : CACHE_REPLACE;
+        store->mode = CACHE_REPLACE;
         return NULL;
     case 'A':
     case 'P':
         store->mode = m->mode == 'A' ? CACHE_APPEND : CACHE_PREPEND;
-        store->compare = store->compare && store->compare_cas != 0;
+        store->compare = m->compare_cas != 0; /* unlike above, 0 is no comparison */
         store->compare_low = false;
         store->vivify = meta_has(m, 'N');
         if (store->vivify) {
@@ -272,6 +272,9 @@ char *meta_stored(struct batch *b, const struct request *r, const struct meta_fl
     char *start = p;
     bool stored = status == CACHE_OK;
     bool joined = m->mode == 'A' || m->mode == 'P';
+    if (status == CACHE_TOO_LARGE && joined && value_fits_alone(b, r)) {
+        status = CACHE_NOT_STORED;
+    }
     switch (status) {
     case CACHE_OK:
         p = PUT(p, "HD");
@@ -288,7 +291,9 @@ char *meta_stored(struct batch *b, const struct request *r, const struct meta_fl
         break;
     case CACHE_TOO_LARGE:
     case CACHE_NO_MEMORY:
-        meta_drop(b, &r->key);
+        if (m->mode != 0 && m->mode != 'S') {
+            meta_drop(b, &r->key);
+        }
         return status == CACHE_TOO_LARGE ? PUT(p, reply_too_large) : PUT(p, reply_no_memory);
     }
     for (unsigned i = 0; i < m->token_count; i++) {

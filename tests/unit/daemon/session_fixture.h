@@ -1,0 +1,200 @@
+/* A server without sockets, and clients that feed it bytes as net does: a buffer with what is unfinished, a turn at a
+ * time, large values straight into item memory, replies in pieces or kept for later. */
+#ifndef SESSION_FIXTURE_H
+#define SESSION_FIXTURE_H
+#include <sys/uio.h>
+
+#include "cache_fixture.h"
+#include "proto/parse.h"
+#include "serve/options.h"
+#include "serve/server.h"
+#include "serve/session.h"
+#include "tune/tune.h"
+
+struct rig {
+    struct settings       settings;
+    struct server         server;
+    struct cache_thread  *ct;
+    struct serve_counters counters;
+    struct batch         *batch;
+    bool awkward; /* receive and send in random small pieces, keep replies, hand value bytes to batch_add at times */
+    uint64_t random;
+};
+
+static inline uint32_t rig_random(struct rig *rig, uint32_t below) {
+    rig->random = rig->random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(rig->random >> 33) % below;
+}
+
+/* `options` as on the command line, cut apart in place; NULL: none. False: they, or memory, cannot be had. */
+static inline bool rig_open(struct rig *rig, char *options) {
+    char why[SETTING_WHY_BYTES], name[] = "slated";
+    char *argv[32] = {name};
+    int argc = 1;
+    for (char *word = options ? strtok(options, " ") : NULL; word && argc < 31; word = strtok(NULL, " ")) {
+        argv[argc++] = word;
+    }
+    memset(rig, 0, sizeof *rig);
+    clock_start();
+    settings_init(&rig->settings);
+    if (options_parse(argc, argv, &rig->settings, why) != OPTIONS_RUN) {
+        printf("# %s\n", why);
+        return false;
+    }
+    if (!server_init(&rig->server, &rig->settings)) {
+        return false;
+    }
+    struct cache_config config = fixture_config(rig->settings.maxbytes);
+    config.item_bytes_max = (uint32_t)rig->settings.item_size_max;
+    config.cas = rig->settings.cas;
+    config.evict = rig->settings.evict_to_free;
+    rig->server.cache = cache_create(&config);
+    rig->ct = rig->server.cache ? cache_thread_create(rig->server.cache) : NULL;
+    struct tune_config tune = {
+        .automove = AUTOMOVE_OFF, .ratio = 0.8, .window_s = 10, .reassign = true, .crawler = true, .crawler_sleep_us = 100};
+    rig->server.tuner = rig->ct ? tuner_create(rig->server.cache, &tune) : NULL;
+    rig->server.workers[0] = &rig->counters;
+    rig->server.worker_count = 1;
+    rig->batch = rig->server.tuner ? batch_create(&rig->server, rig->ct, &rig->counters) : NULL;
+    return rig->batch != NULL;
+}
+
+static inline void rig_close(struct rig *rig) {
+    batch_destroy(&rig->batch);
+    tuner_destroy(&rig->server.tuner);
+    cache_thread_destroy(&rig->ct);
+    cache_destroy(&rig->server.cache);
+    server_fini(&rig->server);
+}
+
+struct client {
+    struct session    *session;
+    struct conn_record record;
+    char  *in; /* in_bytes that no request has taken, with exactly the promised slack behind */
+    size_t in_bytes;
+    char  *out; /* every reply so far */
+    size_t out_bytes, out_room;
+    struct output *kept;
+    bool   closed;
+};
+
+static inline void client_open(struct rig *rig, struct client *c) {
+    memset(c, 0, sizeof *c);
+    c->session = session_create(&rig->server, &c->record);
+    c->in = malloc(PARSE_SLACK);
+}
+
+static inline void client_close(struct rig *rig, struct client *c) {
+    cache_turn_begin(rig->ct);
+    output_destroy(&c->kept);
+    session_destroy(&c->session, rig->batch);
+    cache_turn_end(rig->ct);
+    free(c->in);
+    free(c->out);
+}
+
+static inline void client_collect(struct client *c, const void *bytes, size_t n) {
+    if (c->out_room - c->out_bytes < n) {
+        c->out_room = (c->out_bytes + n) * 2;
+        c->out = realloc(c->out, c->out_room);
+    }
+    memcpy(c->out + c->out_bytes, bytes, n);
+    c->out_bytes += n;
+}
+
+/* Sends at most `limit` bytes of `out`. */
+static inline void client_receive(struct rig *rig, struct client *c, struct output *out, size_t limit) {
+    while (limit > 0 && output_bytes(out) > 0) {
+        struct iovec iov[8];
+        int pieces = output_iov(out, iov, rig->awkward ? 1 + (int)rig_random(rig, 8) : 8);
+        size_t sent = 0;
+        for (int i = 0; i < pieces && sent < limit; i++) {
+            size_t step = iov[i].iov_len < limit - sent ? iov[i].iov_len : limit - sent;
+            client_collect(c, iov[i].iov_base, step);
+            sent += step;
+        }
+        output_sent(out, sent);
+        limit -= sent;
+    }
+}
+
+static inline void client_take_output(struct rig *rig, struct client *c) {
+    struct output *out = batch_output(rig->batch, c->session);
+    if (c->kept) {
+        client_receive(rig, c, c->kept, SIZE_MAX);
+        output_destroy(&c->kept);
+    }
+    if (!out) {
+        return;
+    }
+    if (rig->awkward && rig_random(rig, 4) == 0) {
+        client_receive(rig, c, out, rig_random(rig, 100));
+        c->kept = output_bytes(out) ? output_keep(out) : NULL;
+        return;
+    }
+    client_receive(rig, c, out, SIZE_MAX);
+}
+
+/* One turn of a worker in which `count` clients are ready. */
+static inline void rig_turn(struct rig *rig, struct client **clients, size_t count) {
+    cache_turn_begin(rig->ct);
+    batch_begin(rig->batch);
+    size_t used[64];
+    for (size_t i = 0; i < count; i++) {
+        used[i] = batch_add(rig->batch, clients[i]->session, clients[i]->in, clients[i]->in_bytes);
+    }
+    batch_run(rig->batch);
+    for (size_t i = 0; i < count; i++) {
+        struct client *c = clients[i];
+        client_take_output(rig, c);
+        c->in_bytes -= used[i];
+        char *rest = malloc(c->in_bytes + PARSE_SLACK); /* moved each time, so that a stale pointer is found */
+        memcpy(rest, c->in + used[i], c->in_bytes);
+        memset(rest + c->in_bytes, '\n', PARSE_SLACK);
+        free(c->in);
+        c->in = rest;
+        c->closed = session_need(c->session) == SESSION_CLOSE;
+    }
+    cache_turn_end(rig->ct);
+}
+
+/* Value bytes go where they will stay; returns how many of n did. */
+static inline size_t client_fill_value(struct rig *rig, struct client *c, const char *bytes, size_t n) {
+    struct iovec iov[4];
+    size_t done = 0;
+    int pieces = session_value_iov(c->session, rig->batch, iov, rig->awkward ? 1 + (int)rig_random(rig, 4) : 4);
+    for (int i = 0; i < pieces && done < n; i++) {
+        size_t step = iov[i].iov_len < n - done ? iov[i].iov_len : n - done;
+        memcpy(iov[i].iov_base, bytes + done, step);
+        done += step;
+    }
+    session_value_got(c->session, done);
+    return done;
+}
+
+/* Takes turns until nothing is left to do without more bytes. */
+static inline void client_settle(struct rig *rig, struct client *c) {
+    do {
+        rig_turn(rig, &c, 1);
+    } while (!c->closed && (session_need(c->session) == SESSION_NEED_TURN || c->kept));
+}
+
+/* Sends n bytes as they come from a socket in one piece. */
+static inline void client_send(struct rig *rig, struct client *c, const char *bytes, size_t n) {
+    size_t done = 0;
+    cache_turn_begin(rig->ct);
+    while (!c->closed && done < n && session_need(c->session) == SESSION_NEED_VALUE && c->in_bytes == 0 &&
+           !(rig->awkward && rig_random(rig, 3) == 0)) {
+        done += client_fill_value(rig, c, bytes + done, n - done);
+    }
+    cache_turn_end(rig->ct);
+    if (c->closed) {
+        return;
+    }
+    c->in = realloc(c->in, c->in_bytes + n - done + PARSE_SLACK);
+    memcpy(c->in + c->in_bytes, bytes + done, n - done);
+    c->in_bytes += n - done;
+    memset(c->in + c->in_bytes, '\n', PARSE_SLACK);
+    client_settle(rig, c);
+}
+#endif

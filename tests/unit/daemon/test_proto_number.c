@@ -1,0 +1,82 @@
+#include "tap.h"
+
+#include "proto/number.h"
+
+static bool u64_is(const char *s, uint64_t want) {
+    uint64_t v = ~want;
+    return number_u64(s, strlen(s), &v) && v == want;
+}
+
+static bool u64_refuses(const char *s) {
+    uint64_t v = 77;
+    return !number_u64(s, strlen(s), &v) && v == 77;
+}
+
+static bool i32_is(const char *s, int32_t want) {
+    int32_t v = ~want;
+    return number_i32(s, strlen(s), &v) && v == want;
+}
+
+static bool i32_refuses(const char *s) {
+    int32_t v = 77;
+    return !number_i32(s, strlen(s), &v) && v == 77;
+}
+
+static bool flags_are(const char *s, uint32_t want) {
+    uint32_t v = ~want;
+    return number_client_flags(s, strlen(s), &v) && v == want;
+}
+
+static bool exptime_is(const char *s, int32_t want) {
+    int32_t v = ~want;
+    return number_exptime(s, strlen(s), &v) && v == want;
+}
+
+static void test_strict_numbers(void) {
+    uint32_t u32;
+    ok(u64_is("0", 0) && u64_is("18446744073709551615", UINT64_MAX), "a u64 holds 0 to 2^64-1");
+    ok(u64_is("0000000000000000000001", 1) && u64_refuses("00000000000000000000001"), "a u64 has at most 22 characters");
+    ok(u64_refuses("18446744073709551616") && u64_refuses("99999999999999999999"), "a u64 beyond 2^64-1 is refused");
+    ok(u64_refuses("-1") && u64_refuses("+1") && u64_refuses("1a") && u64_refuses(" 1"), "a u64 is digits only");
+    ok(i32_is("2147483647", INT32_MAX) && i32_is("-2147483648", INT32_MIN), "an i32 holds its whole range");
+    ok(i32_refuses("2147483648") && i32_refuses("-2147483649"), "an i32 out of range is refused");
+    ok(i32_is("-", 0) && i32_refuses("--1") && i32_refuses("+1"), "a lone minus is zero, as memcached has it; other signs fail");
+    ok(number_u32("4294967295", 10, &u32) && u32 == UINT32_MAX && !number_u32("4294967296", 10, &u32),
+       "a u32 ends at 4294967295");
+}
+
+static void test_loose_numbers(void) {
+    uint32_t flags;
+    int32_t exptime;
+    ok(flags_are("4294967296", 0) && flags_are("4294967297", 1), "client flags are cut to 32 bits");
+    ok(flags_are("+5", 5) && flags_are("5\tx", 5), "client flags may have a plus, and white space ends them");
+    ok(!number_client_flags("-1", 2, &flags) && !number_client_flags("x", 1, &flags) &&
+           !number_client_flags("1x", 2, &flags) && !number_client_flags("", 0, &flags),
+       "client flags are no other text and not negative");
+    ok(exptime_is("-1", -1) && exptime_is("+60", 60) && exptime_is("4294967296", 0), "exptime is signed and cut to 32 bits");
+    ok(!number_exptime("99999999999999999999", 20, &exptime) && !number_exptime("9223372036854775808", 19, &exptime),
+       "exptime beyond 64 bits is refused");
+}
+
+static void test_put(uint64_t seed) {
+    uint64_t state = seed | 1;
+    int wrong = 0;
+    for (int i = 0; i < 200000; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        uint64_t v = state >> (state & 63);
+        char want[32], got[32];
+        int n = snprintf(want, sizeof want, "%" PRIu64, v);
+        char *end = number_put(got, v);
+        uint64_t back = ~v;
+        wrong += end - got != n || memcmp(want, got, (size_t)n) != 0 || !number_u64(got, (size_t)n, &back) || back != v;
+    }
+    is(wrong, 0, "numbers of every length are written as printf writes them, and read back");
+}
+
+int main(void) {
+    uint64_t seed = tap_seed();
+    test_strict_numbers();
+    test_loose_numbers();
+    test_put(seed);
+    return tap_done();
+}
