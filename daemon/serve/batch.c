@@ -145,46 +145,59 @@ bool batch_put_value(struct batch *b, const char *p, struct item *borrowed, uint
 
 /* --- running --- */
 
-static void run_command(struct batch *b, const struct request *r) {
-    struct slot *slot = &b->slots[r->slot];
-    struct session *s = slot->session;
-    text_out_clear(&b->text);
-    struct command_context context = {
-        .server = b->server,
-        .session = s,
-        .ct = b->ct,
-        .line = r->text,
-        .line_bytes = r->text_bytes,
-        .noreply = (r->flags & REQUEST_NOREPLY) != 0,
-        .out = &b->text,
-    };
-    if (!command_run(&context)) {
-        if (r->flags & REQUEST_HTTP) {
-            context.close = true;
-        } else {
-            text_out_str(&b->text, "ERROR\r\n");
-        }
-    }
+/* Puts what a command wrote behind the replies of its session. */
+static void reply_text(struct batch *b, unsigned slot) {
     if (b->text.failed) {
         text_out_clear(&b->text);
         text_out_str(&b->text, "SERVER_ERROR out of memory writing stats\r\n");
+    }
+    if (b->text.used == 0 || !batch_reply_begin(b, slot)) {
+        return;
+    }
+    if (b->room - b->used < b->text.used && !grow_bytes(b, b->text.used)) {
+        lose(b, &b->slots[slot]);
+        return;
+    }
+    memcpy(b->bytes + b->used, b->text.bytes, b->text.used);
+    b->used += b->text.used;
+}
+
+static struct command_context context_of(struct batch *b, struct session *s) {
+    text_out_clear(&b->text);
+    return (struct command_context){
+        .server = b->server, .session = s, .ct = b->ct, .counters = b->counters, .out = &b->text};
+}
+
+static void run_command(struct batch *b, const struct request *r) {
+    struct session *s = b->slots[r->slot].session;
+    struct command_context context = context_of(b, s);
+    context.line = r->text;
+    context.line_bytes = r->text_bytes;
+    context.noreply = (r->flags & REQUEST_NOREPLY) != 0;
+    if (!command_run(&context)) {
+        if (r->flags & REQUEST_HTTP) {
+            context.close = true;
+        } else if (!context.noreply) {
+            text_out_str(&b->text, "ERROR\r\n");
+        }
     }
     if (context.close) {
         s->closing = true;
         s->need = SESSION_CLOSE;
     }
-    if (context.noreply || b->text.used == 0) {
-        return;
+    s->more = context.more;
+    reply_text(b, r->slot);
+}
+
+/* The next piece of an answer that goes on. */
+static void run_more(struct batch *b, struct session *s) {
+    struct command_context context = context_of(b, s);
+    if (!s->more->run(s->more, &context) || b->text.failed) {
+        s->more->destroy(s->more);
+        s->more = NULL;
     }
-    if (!batch_reply_begin(b, r->slot)) {
-        return;
-    }
-    if (b->room - b->used < b->text.used && !grow_bytes(b, b->text.used)) {
-        lose(b, slot);
-        return;
-    }
-    memcpy(b->bytes + b->used, b->text.bytes, b->text.used);
-    b->used += b->text.used;
+    b->requests++;
+    reply_text(b, s->slot);
 }
 
 static void run_request(struct batch *b, const struct request *r) {
@@ -319,7 +332,15 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
     }
     char *at = bytes, *end = bytes + n;
     s->need = SESSION_NEED_BYTES;
+    if (s->more) {
+        batch_run_group(b);
+        run_more(b, s);
+    }
     while (!s->closing) {
+        if (s->more) {
+            s->need = SESSION_NEED_TURN;
+            break;
+        }
         if ((s->swallow_bytes > 0 || s->intake) && !take_value_bytes(b, s, &at, end)) {
             s->need = SESSION_NEED_VALUE;
             break;

@@ -72,6 +72,7 @@ struct session {
     struct conn_record *record;
     struct parser       parser;
     struct intake      *intake;        /* a value being received, or NULL */
+    struct command_more *more;         /* an answer that goes on in the next turn, or NULL */
     uint64_t            swallow_bytes; /* of a refused data block, still to come */
     uint64_t            turn;          /* the turn in which `slot` is its */
     uint16_t            slot;

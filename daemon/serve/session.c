@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "serve/batch.h"
+#include "serve/commands.h"
 
 struct session *session_create(struct server *server, struct conn_record *record) {
     struct session *s = calloc(1, sizeof *s);
@@ -20,6 +21,9 @@ void session_destroy(struct session **taken, struct batch *b) {
     }
     if (s->intake) {
         intake_abandon(b->ct, s);
+    }
+    if (s->more) {
+        s->more->destroy(s->more);
     }
     if (s->turn == b->turn && s->slot < b->slot_count && b->slots[s->slot].session == s) {
         b->slots[s->slot].session = NULL;
