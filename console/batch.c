@@ -150,7 +150,7 @@ static void print_json(const struct model *model, time_t wall, uint64_t now_ms, 
         }
         printf("%s{\"state\":\"%s\"", is_first ? "" : ",", class_state_word(health_class_state(model, id)));
         for (int column = 0; column < COLUMN_COUNT; column++) {
-            double value = class_table_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
+            double value = class_table_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
             printf(",\"%s\":", class_columns[column].name);
             if (column == COLUMN_CHANGE && !isnan(value)) {
                 printf("%.0f", value);

@@ -108,6 +108,12 @@ double class_table_value(const struct model *model, unsigned id, enum class_colu
     return NAN;
 }
 
+double class_table_shown_value(const struct model *model, unsigned id, enum class_column column, uint64_t window_ms) {
+    bool is_share = column == COLUMN_USED_PCT || column == COLUMN_UNREAD_PCT || column == COLUMN_WASTE_PCT;
+    double value = class_table_value(model, id, column, window_ms);
+    return is_share && value > 0 ? value * 100 : value;
+}
+
 const char *class_table_text(const struct model *model, unsigned id, enum class_column column, uint64_t window_ms,
                              char out[16]) {
     double value = class_table_value(model, id, column, window_ms);

@@ -54,6 +54,8 @@ void class_table_init(struct class_table_ui *ui);
 
 /* NAN when unknown. Rates as means over window_ms. */
 double class_table_value(const struct model *model, unsigned class_id, enum class_column column, uint64_t window_ms);
+/* The same in the unit that the table shows: shares in percent. For filters and JSON. */
+double class_table_shown_value(const struct model *model, unsigned class_id, enum class_column column, uint64_t window_ms);
 /* As text, at most the column's width. */
 const char *class_table_text(const struct model *model, unsigned class_id, enum class_column column, uint64_t window_ms,
                              char out[16]);

@@ -96,8 +96,7 @@ static void try_connect(struct client *client, uint64_t now_ms) {
         close(client->fd);
         client->fd = -1;
     }
-    go_down(client, now_ms, "cannot connect to %s: %s", client->address.text,
-            error != 0 ? strerror(error) : "no address");
+    go_down(client, now_ms, "cannot connect: %s (%s)", error != 0 ? strerror(error) : "no address", client->address.text);
 }
 
 static void begin(struct client *client, uint64_t now_ms) {
@@ -145,10 +144,10 @@ static void step_connecting(struct client *client, uint64_t now_ms) {
         if (++client->endpoint < client->endpoints.count) {
             try_connect(client, now_ms);
         } else {
-            go_down(client, now_ms, "cannot connect to %s: %s", client->address.text, strerror(error));
+            go_down(client, now_ms, "cannot connect: %s (%s)", strerror(error), client->address.text);
         }
     } else if (now_ms >= client->deadline_ms) {
-        go_down(client, now_ms, "cannot connect to %s: no answer in %d s", client->address.text, CONNECT_MS / 1000);
+        go_down(client, now_ms, "cannot connect: no answer in %d s (%s)", CONNECT_MS / 1000, client->address.text);
     }
 }
 

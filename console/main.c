@@ -17,6 +17,10 @@ int main(int argc, char **argv) {
         options_help(stdout);
         return EXIT_OK;
     }
+    if (options.wants_tables) {
+        options_describe(stdout);
+        return EXIT_OK;
+    }
     if (options.wants_version) {
         printf("slatetop %s\n", SLATE_VERSION);
         return EXIT_OK;

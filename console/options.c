@@ -1,5 +1,8 @@
 #include "options.h"
 
+#include "class_table.h"
+#include "keys.h"
+
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,8 +22,9 @@ static const struct {
     {'r', "read-only", NULL, "never send a command that changes the server"},
     {'a', "ascii", NULL, "draw with ASCII only"},
     {'m', "mono", NULL, "no colours; also when NO_COLOR is set"},
-    {'h', "help", NULL, "this text"},
-    {'V', "version", NULL, "the version"},
+    {'D', "describe", NULL, "print the tables of options, keys, columns and rates, tab-separated"},
+    {'h', "help", NULL, "print this text"},
+    {'V', "version", NULL, "print the version"},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -87,6 +91,7 @@ static bool take_option(struct options *options, int letter, const char *argumen
         options->read_only = options->read_only || letter == 'r';
         options->ascii = options->ascii || letter == 'a';
         options->mono = options->mono || letter == 'm';
+        options->wants_tables = options->wants_tables || letter == 'D';
         options->wants_help = options->wants_help || letter == 'h';
         options->wants_version = options->wants_version || letter == 'V';
         return true;
@@ -121,15 +126,35 @@ bool options_parse(struct options *options, int argc, char **argv, char *why, si
     return address_parse(server != NULL ? server : "127.0.0.1", &options->address, why, why_bytes);
 }
 
+static const char *option_name(int row, char out[40]) {
+    snprintf(out, 40, "--%s%s%s", rows[row].name, rows[row].argument != NULL ? " " : "",
+             rows[row].argument != NULL ? rows[row].argument : "");
+    return out;
+}
+
 void options_help(FILE *out) {
     fprintf(out, "usage: slatetop [options] [ADDRESS]\n"
                  "A console for slated and memcached: what the slab classes do, and pages moved between them.\n\n");
     for (int i = 0; i < ROWS; i++) {
         char name[40];
-        snprintf(name, sizeof name, "--%s%s%s", rows[i].name, rows[i].argument != NULL ? " " : "",
-                 rows[i].argument != NULL ? rows[i].argument : "");
-        fprintf(out, "  -%c, %-20s %s\n", rows[i].letter, name, rows[i].help);
+        fprintf(out, "  -%c, %-20s %s\n", rows[i].letter, option_name(i, name), rows[i].help);
     }
     fprintf(out, "\nKeys are listed by F1 or ? in the console.\n"
                  "Exit status: 0 ok, 64 wrong use, 69 no connection (batch mode), 130 interrupted.\n");
+}
+
+void options_describe(FILE *out) {
+    char name[40];
+    for (int i = 0; i < ROWS; i++) {
+        fprintf(out, "option\t-%c, %s\t%s\n", rows[i].letter, option_name(i, name), rows[i].help);
+    }
+    for (unsigned i = 0; i < key_row_count; i++) {
+        fprintf(out, "key\t%s\t%s\n", key_row_names(&key_rows[i], name, sizeof name), key_rows[i].help);
+    }
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        fprintf(out, "column\t%s\t%s\t%s\n", class_columns[i].head, class_columns[i].name, class_columns[i].meaning);
+    }
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        fprintf(out, "rate\t%s\t%s\t%s\n", metric_rows[i].name, metric_rows[i].key, metric_rows[i].meaning);
+    }
 }

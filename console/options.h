@@ -15,10 +15,12 @@ struct options {
     uint64_t interval_ms;
     unsigned snapshots; /* batch mode: how many to print */
     bool batch, json, read_only, ascii, mono;
-    bool wants_help, wants_version;
+    bool wants_help, wants_version, wants_tables;
 };
 
 /* False with one sentence in why when the command line is wrong. */
 bool options_parse(struct options *options, int argc, char **argv, char *why, size_t why_bytes);
 void options_help(FILE *out);
+/* The tables of options, keys, columns and rates as tab-separated lines: kind, name, (key), meaning. */
+void options_describe(FILE *out);
 #endif

@@ -49,7 +49,7 @@ static void test_filters_choose_rows(void) {
         const char *filter;
         unsigned rows;
     } cases[] = {{"", 3}, {"ev>0", 2}, {"size>=1000 pages=1", 2}, {"12", 1}, {"pages>1", 1}, {"size<200", 1}, {"ev>1e9", 0},
-                 {"  ev>0   12 ", 1}, {"class<=12", 2}};
+                 {"  ev>0   12 ", 1}, {"class<=12", 2}, {"usedpct>50", 3}};
     struct model *model = fixture_model("memcached-1.6.18");
     struct class_table_ui ui;
     unsigned ids[CLASS_LIMIT];

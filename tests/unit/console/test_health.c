@@ -60,7 +60,7 @@ static void test_old_figures_are_called_old(void) {
     ok(health_is_stale(model, 17000, 1000), "five are not");
     health_assess(model, 17000, 1000, lines);
     ok(lines[0].severity == SEVERITY_BAD && strstr(lines[0].text, "5s old") != NULL, "said first: %s", lines[0].text);
-    model_set_link(model, LINK_DOWN, "cannot connect to x: refused", 0);
+    model_set_link(model, LINK_DOWN, "cannot connect: refused", 0);
     health_assess(model, 17000, 1000, lines);
     ok(strstr(lines[0].text, "figures are 5s old: cannot connect") != NULL, "with the reason: %s", lines[0].text);
     model_destroy(&model);

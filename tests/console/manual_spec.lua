@@ -1,0 +1,39 @@
+-- slatetop(1) lists what the program has: options, keys, columns and rates come from the same tables.
+package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
+local tui = require "tui"
+
+-- The manual as plain words: no macros, no escapes, one blank between words.
+local function manual()
+  local file = assert(io.open("man/slatetop.1"))
+  local text = file:read("a")
+  file:close()
+  text = text:gsub("\\&", ""):gsub("\\e", "\\"):gsub("\\%(%*D", "Δ"):gsub("\\%-", "-"):gsub("\n%.It Li ", "\n")
+  return (text:gsub("[%s\"]+", " "))
+end
+
+local function capital(text)
+  return text:sub(1, 1):upper() .. text:sub(2)
+end
+
+describe("slatetop(1)", function()
+  local text = manual()
+  local output = tui.run(tui.slatetop .. " --describe")
+
+  it("has a table to be compared with", function()
+    assert.is_true(select(2, output:gsub("\n", "")) > 60)
+  end)
+
+  for line in output:gmatch("[^\n]+") do
+    local kind, name = line:match("^(%a+)\t([^\t]*)\t")
+    local meaning = line:match("([^\t]*)$")
+    it(("lists the %s %s"):format(kind, name), function()
+      assert.truthy(text:find(capital(meaning) .. ".", 1, true), "missing: " .. meaning)
+      if kind ~= "option" then
+        assert.truthy(text:find(" " .. name .. " ", 1, true), "missing: " .. name)
+      else
+        local short, long = name:match("^%-(%a), %-%-([%a-]+)")
+        assert.truthy(text:find(("Fl %s , Fl Fl %s"):format(short, long), 1, true), "missing: " .. name)
+      end
+    end)
+  end
+end)
