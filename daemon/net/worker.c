@@ -174,7 +174,8 @@ static bool obey(struct worker *w) {
 static void *worker_main(void *arg) {
     struct worker *w = arg;
     while (obey(w)) {
-        event_base_loop(w->base, w->ready_first != NULL ? EVLOOP_NONBLOCK : EVLOOP_ONCE);
+        /* Once, always: without it, a poll goes on for as long as a socket that nobody reads stays readable. */
+        event_base_loop(w->base, EVLOOP_ONCE | (w->ready_first != NULL ? EVLOOP_NONBLOCK : 0));
         if (w->ready_first != NULL) {
             worker_turn(w);
         }
