@@ -396,7 +396,7 @@ static void parse_command(const char *line, const char *stop, const struct token
         r->flags |= REQUEST_HTTP;
     }
     bool always_answers = n > 0 && line[0] != ' ' &&
-        (TOKEN_IS(&t[0], "quit") || TOKEN_IS(&t[0], "version") || TOKEN_IS(&t[0], "stats") ||
+        (TOKEN_IS(&t[0], "version") || TOKEN_IS(&t[0], "stats") ||
                           TOKEN_IS(&t[0], "watch"));
     if (n > 0 && !always_answers && TOKEN_IS(&t[n - 1], "noreply")) {
         r->flags |= REQUEST_NOREPLY;
@@ -406,7 +406,7 @@ static void parse_command(const char *line, const char *stop, const struct token
 static const struct {
     const char *name;
     uint8_t     bytes, verb;
-} keyed_commands[] = {
+} hot_commands[] = {
     {"get", 3, VERB_GET},         {"gets", 4, VERB_GETS},       {"gat", 3, VERB_GAT},
     {"gats", 4, VERB_GATS},       {"set", 3, VERB_SET},         {"add", 3, VERB_ADD},
     {"replace", 7, VERB_REPLACE}, {"append", 6, VERB_APPEND},   {"prepend", 7, VERB_PREPEND},
@@ -414,12 +414,13 @@ static const struct {
     {"decr", 4, VERB_DECR},       {"touch", 5, VERB_TOUCH},     {"mg", 2, VERB_META_GET},
     {"ms", 2, VERB_META_SET},     {"md", 2, VERB_META_DELETE},  {"ma", 2, VERB_META_ARITH},
     {"me", 2, VERB_META_DEBUG},   {"mn", 2, VERB_META_NOOP},
+    {"quit", 4, VERB_CLOSE},
 };
 
 static uint8_t find_verb(const char *name, size_t bytes) {
-    for (size_t i = 0; i < sizeof keyed_commands / sizeof *keyed_commands; i++) {
-        if (keyed_commands[i].bytes == bytes && memcmp(keyed_commands[i].name, name, bytes) == 0) {
-            return keyed_commands[i].verb;
+    for (size_t i = 0; i < sizeof hot_commands / sizeof *hot_commands; i++) {
+        if (hot_commands[i].bytes == bytes && memcmp(hot_commands[i].name, name, bytes) == 0) {
+            return hot_commands[i].verb;
         }
     }
     return VERB_COMMAND;
@@ -456,8 +457,8 @@ static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *d
     if (verb == VERB_GET || verb == VERB_GETS) {
         return parse_get(ps, verb, line + name_bytes, end, out, room, count, next);
     }
-    if (verb == VERB_META_NOOP) {
-        *out = (struct request){.verb = VERB_META_NOOP};
+    if (verb == VERB_META_NOOP || verb == VERB_CLOSE) {
+        *out = (struct request){.verb = verb};
         return PARSED;
     }
     if (verb_is_meta(verb)) {

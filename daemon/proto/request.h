@@ -16,6 +16,7 @@ enum verb {
     VERB_META_GET, VERB_META_SET, VERB_META_DELETE, VERB_META_ARITH, VERB_META_DEBUG, VERB_META_NOOP,
     VERB_COMMAND, /* everything else: `text` is the line, for the table of commands */
     VERB_REPLY,   /* nothing to do but send `text` (a protocol error) */
+    VERB_CLOSE,   /* quit: hang up without a word, after what came before is answered */
 };
 
 enum {

@@ -205,6 +205,9 @@ static void run_request(struct batch *b, const struct request *r) {
         run_command(b, r);
         return;
     }
+    if (r->verb == VERB_CLOSE) {
+        return; /* batch_add has done it */
+    }
     char *p = batch_reply_begin(b, r->slot);
     if (!p) {
         return;
@@ -287,6 +290,8 @@ static void follow_up(struct batch *b, struct session *s) {
         }
     } else if (r->verb == VERB_COMMAND) {
         batch_run_group(b);
+    } else if (r->verb == VERB_CLOSE) {
+        s->closing = true;
     } else if (!r->value) {
         struct request streamed = *r;
         b->grouped--;
