@@ -16,6 +16,7 @@ bool server_init(struct server *server, struct settings *settings) {
     server->event_version = "none";
     lock_init(&server->lock);
     lock_init(&server->registry.lock);
+    server->registry.last = &server->registry.first;
     server->prefixes = prefix_stats_create(settings->prefix_delimiter[0], settings->detail_enabled);
     if (!server->prefixes) {
         server_fini(server);
@@ -140,12 +141,10 @@ void server_reset_counters(struct server *server) {
 
 void conn_registry_add(struct conn_registry *registry, struct conn_record *record) {
     lock_take(&registry->lock);
-    record->next = registry->first;
-    record->link = &registry->first;
-    if (record->next) {
-        record->next->link = &record->next;
-    }
-    registry->first = record;
+    record->next = NULL;
+    record->link = registry->last; /* in the order of their coming, listeners first */
+    *registry->last = record;
+    registry->last = &record->next;
     lock_release(&registry->lock);
 }
 
@@ -154,6 +153,8 @@ void conn_registry_remove(struct conn_registry *registry, struct conn_record *re
     *record->link = record->next;
     if (record->next) {
         record->next->link = record->link;
+    } else {
+        registry->last = record->link;
     }
     lock_release(&registry->lock);
 }

@@ -47,7 +47,7 @@ struct conn_record {
 };
 struct conn_registry {
     struct lock         lock;
-    struct conn_record *first;
+    struct conn_record *first, **last; /* last: where the next one is linked; server_init sets it */
 };
 void conn_registry_add(struct conn_registry *, struct conn_record *);    /* any thread */
 void conn_registry_remove(struct conn_registry *, struct conn_record *);
