@@ -25,7 +25,8 @@ for _, program in ipairs(servers) do
     local folder, server, screen
 
     local function open(arguments, width, height, environment)
-      screen = tui.open(folder, ("%s %s %s"):format(tui.slatetop, arguments or "", server.socket), width, height, environment)
+      local command = ("%s %s %s"):format(tui.slatetop, arguments or "", server.socket)
+      screen = tui.open(folder, command, width, height, environment)
       return screen
     end
 
@@ -37,7 +38,8 @@ for _, program in ipairs(servers) do
     after_each(function()
       if screen then screen:close() end
       screen = nil
-      server:stop()
+      if server then server:stop() end
+      server = nil
       tui.remove_folder(folder)
     end)
 
@@ -48,7 +50,7 @@ for _, program in ipairs(servers) do
       screen:wait("hit %")
       screen:press("2")
       screen:wait("EV/s")
-      screen:wait("1 classes")
+      screen:wait("classes by EV/s")
       screen:press("q")
       screen:wait("status=0")
       assert.is_true(screen:line_is_restored())
@@ -132,8 +134,8 @@ for _, program in ipairs(servers) do
       open()
       screen:wait("live 1s")
       local letters = "abcdefghijklmnopr tuvwxyzABCDEFGHIJKLMNOPQRTUVWXYZ0123456789+-<>=/?!"
-      local named = { "Enter", "Escape", "Tab", "Up", "Down", "Left", "Right", "F1", "F4", "F5", "F6", "F7", "F8", "BSpace",
-        "Home", "End", "PPage", "NPage", "m", "t", "f", "2" }
+      local named = { "Enter", "Escape", "Tab", "Up", "Down", "Left", "Right", "F1", "F4", "F5", "F6", "F7", "F8",
+        "BSpace", "Home", "End", "PPage", "NPage", "m", "t", "f", "2" }
       for _ = 1, 40 do
         local keys = {}
         for i = 1, 25 do

@@ -1,5 +1,5 @@
--- Drives the real slatetop in a tmux of its own, and servers for it to look at. Everything lives in one temporary folder
--- and on UNIX sockets; close() ends every process that was started, by its id.
+-- Drives the real slatetop in a tmux of its own, and servers for it to look at. Everything lives in one temporary
+-- folder and on UNIX sockets; close() and stop() end every process that was started, by its id.
 local system = require "system"
 local unix = require "socket.unix"
 
@@ -54,8 +54,8 @@ Server.__index = Server
 
 --- Starts a cache server on a UNIX socket of its own. arguments: more options.
 function M.start_server(program, folder, arguments)
-  local self = setmetatable({ socket = folder .. "/cache.sock", program = program, arguments = arguments or "" }, Server)
-  self:start()
+  local self = { socket = folder .. "/cache.sock", program = program, arguments = arguments or "" }
+  setmetatable(self, Server):start()
   return self
 end
 
@@ -64,7 +64,11 @@ function Server:start()
   local user = first_line("id -u") == "0" and "-u root" or ""
   self.pid = first_line(("%s -s %s %s -m 64 -t 2 %s </dev/null >/dev/null 2>&1 & echo $!"):format(
     self.program, self.socket, user, self.arguments))
-  M.wait_until(function() return self:ask("version\r\n"):match("^VERSION") end, function() return "no server" end)
+  local answers, message = pcall(M.wait_until, function() return self:ask("version\r\n"):match("^VERSION") end)
+  if not answers then
+    self:stop()
+    error(self.program .. " does not answer: " .. message, 2)
+  end
 end
 
 --- Sends raw bytes, then quit, and returns everything that comes back; "" when there is no server.
@@ -122,7 +126,8 @@ local count = 0
 --- Opens a terminal of width x height that runs a command line; environment comes before it.
 function M.open(folder, command, width, height, environment)
   count = count + 1
-  local self = setmetatable({ name = ("slatetop-spec-%s-%d"):format(folder:match("%w+$"), count), folder = folder }, Screen)
+  local self = { name = ("slatetop-spec-%s-%d"):format(folder:match("%w+$"), count), folder = folder }
+  setmetatable(self, Screen)
   local shell = ("env TERM=tmux-256color LC_ALL=C.UTF-8 %s sh -c %s"):format(environment or "",
     quote("stty -a >" .. folder .. "/before; " .. command .. " 2>" .. folder .. "/errors; echo status=$?; stty -a >"
       .. folder .. "/after; exec cat"))
