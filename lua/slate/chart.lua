@@ -225,7 +225,7 @@ end
 local TERMINALS <const> = {
     png = "pngcairo noenhanced size %d,%d font 'sans,11' background '#ffffff'",
     svg = "svg noenhanced size %d,%d font 'sans,13' background '#ffffff'",
-    dumb = "dumb nofeed noenhanced size %d,%d ",
+    dumb = "dumb noenhanced size %d,%d ",
 }
 
 local function terminal_line(options)
@@ -380,9 +380,9 @@ function M.run(script, program)
     program = program or "gnuplot"
     local errors = os.tmpname()
     io.stdout:flush()
-    -- After an early failure the shell drains the rest of the script, so that writing never meets
-    -- a closed pipe.
-    local pipe, problem = io.popen(("{ %s; status=$?; cat >/dev/null; exit $status; } 2>%s"):format(
+    -- After an early failure the shell itself drains the rest of the script, so that writing never
+    -- meets a closed pipe.
+    local pipe, problem = io.popen(("{ %s; status=$?; while read -r _; do :; done; exit $status; } 2>%s"):format(
         shell_quoted(program), shell_quoted(errors)), "w")
     if not pipe then
         os.remove(errors)
@@ -400,6 +400,21 @@ function M.run(script, program)
     local reason = said:match("line %d+: ([^\n]+)") or said:match("([^\n]*%S[^\n]*)%s*$")
         or "status " .. tostring(status)
     return nil, "gnuplot failed: " .. reason, "chart"
+end
+
+--- Draws a pages chart as text. options as for `pages_script`, without terminal and output.
+-- Returns the text, or nil, message, code.
+function M.pages_text(series, options)
+    local path = os.tmpname()
+    local script = M.pages_script(series, {
+        terminal = "dumb", output = path, width = options.width, height = options.height, colour = options.colour,
+    })
+    local ok, message, code = M.run(script, options.program)
+    local text = read_and_remove(path)
+    if not ok then
+        return nil, message, code
+    end
+    return (text:gsub("\f", ""):gsub("[ \t]+\n", "\n")) -- gnuplot begins each page with a form feed
 end
 
 --- The chart format that a file name asks for, or nil and a message.

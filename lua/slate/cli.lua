@@ -120,7 +120,7 @@ local function dispatch(arguments, launcher)
     end
     local parsed, parser = parse(arguments, at)
     if not parsed then
-        return nil, parser .. "; see 'slatectl help'", "usage"
+        return nil, parser:gsub("\n", ". ") .. "; see 'slatectl help'", "usage"
     end
     local name = parsed.version and "version" or parsed.command
     if not name then

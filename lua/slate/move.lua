@@ -187,7 +187,8 @@ function M.verify(result, plan, after)
     if result.state ~= "moved" and not result.why then
         local counted = result.slabs_moved or 0
         result.why = counted >= plan.pages
-            and "the server did move pages, but other moves followed: automove may have undone it"
+            and "the server did move pages, but others followed: the source took new ones from the pool for its "
+                .. "items, or automove moved them back"
             or ("the server gave the move up (%d busy items)"):format(result.busy_items or 0)
     end
     return result

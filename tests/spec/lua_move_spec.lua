@@ -132,7 +132,7 @@ describe("move", function()
             { FINAL, final_reply(5, 1, 2) },
         }, 1, { wait = true })
         assert.equal("not moved", result.state)
-        assert.truthy(result.why:find("automove may have undone it", 1, true))
+        assert.truthy(result.why:find("automove moved them back", 1, true))
     end)
 
     it("says so when the mover gives the page up", function()

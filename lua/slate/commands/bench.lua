@@ -2,6 +2,11 @@
 --- slatectl bench ...: hands everything after the word to slate-load, which is installed beside us.
 local M = {}
 
+function M.declare(command)
+    command:argument("words", "What slate-load is to do; slatectl bench --help lists it all."):args("*")
+        :argname("ARGUMENT")
+end
+
 local function quoted(word)
     return "'" .. word:gsub("'", "'\\''") .. "'"
 end

@@ -40,15 +40,14 @@ local function write_file(path, text)
 end
 
 -- gnuplot writes beside the wanted file, which is replaced only by a finished chart.
-local function draw_to_file(series, parsed, options)
+local function draw_picture(series, parsed, options)
     local unfinished = parsed.output .. ".unfinished"
-    local writable, problem = io.open(unfinished, "w")
-    if not writable then
-        return nil, "cannot write " .. problem, "output"
+    local ok, message, code = write_file(unfinished, "")
+    if not ok then
+        return nil, message, code
     end
-    writable:close()
     options.output = unfinished
-    local ok, message, code = chart.run(chart.pages_script(series, options))
+    ok, message, code = chart.run(chart.pages_script(series, options))
     if ok then
         local renamed, why = os.rename(unfinished, parsed.output)
         if renamed then
@@ -68,11 +67,18 @@ local function draw(context, series, parsed, options)
             return nil, message, code
         end
     end
-    if parsed.output then
-        return draw_to_file(series, parsed, options)
+    if options.terminal ~= "dumb" then
+        return draw_picture(series, parsed, options)
     end
+    local text, message, code = chart.pages_text(series, options)
+    if not text then
+        return nil, message, code
+    elseif parsed.output then
+        return write_file(parsed.output, text)
+    end
+    context:out(text)
     context:flush()
-    return chart.run(chart.pages_script(series, options))
+    return true
 end
 
 local function drawing_options(context, parsed)
@@ -136,7 +142,7 @@ local function live(context, parsed, options)
         local series = repaint and chart.pages_series(list)
         if series then
             context:out("\27[H\27[2J")
-            draw(context, series, { keep_script = nil }, options)
+            draw(context, series, {}, options)
         end
     end)
 end

@@ -1,0 +1,392 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local dkjson = require "dkjson"
+local fill = require "support.fill"
+local server = require "support.server"
+
+local MANUAL <const> = command.read_file("man/slatectl.1")
+
+-- One JSON document on one line, as an independent parser sees it, with a schema from the manual.
+local function document(text)
+    assert.equal(1, select(2, text:gsub("\n", "")), text)
+    local value, _, problem = dkjson.decode(text)
+    assert.is_table(value, problem)
+    assert.truthy(MANUAL:find(".It Li " .. value.schema .. "\n", 1, true), value.schema)
+    return value
+end
+
+for _, kind in ipairs(server.all()) do
+    describe("slatectl on " .. kind.name, function()
+        local one, client, ctl
+
+        setup(function()
+            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" } })
+            client = one:connect()
+            ctl = command.new({ server = one.address })
+            assert.equal(2, fill.fill(client, 5, 2))
+            assert.is_true(fill.fill(client, 12) >= 6) -- all that is left, so that no pool hides a move
+        end)
+        teardown(function()
+            client:close()
+            ctl.remove()
+            one:stop()
+        end)
+
+        local function succeed(arguments)
+            local code, out, err = ctl.run(arguments)
+            assert.equal(0, code, arguments .. ": " .. err .. out)
+            return out, err
+        end
+
+        it("writes valid JSON with a documented schema for every command", function()
+            for _, arguments in ipairs({ "top --interval 50ms", "classes --interval 50ms", "classes --interval 0",
+                "stats", "stats slabs", "stats items", "stats settings", "stats conns", "stats sizes", "stats reset",
+                "settings", "automove", "move 12 5 --dry-run", "record j.jsonl --count 2 --interval 20ms",
+                "chart pages j.jsonl", "version", "version --caps", "help" }) do
+                document((succeed(arguments .. " --json")))
+                os.remove(arguments:find("^chart") and ctl.folder .. "/j.jsonl" or "")
+            end
+        end)
+
+        it("takes shared options before and after the command", function()
+            assert.equal(succeed("--json settings maxbytes"), succeed("settings maxbytes --json"))
+            assert.equal(succeed("settings maxbytes"), succeed("-s " .. one.address .. " settings maxbytes"))
+        end)
+
+        it("shows the overview and the classes that matter", function()
+            local out = succeed("top --interval 50ms")
+            for _, part in ipairs({ one.address, "hit ratio", "gets/s", "memory", "CLASS", "automove 0" }) do
+                assert.truthy(out:find(part, 1, true), out)
+            end
+            assert.is_nil(out:find("\27", 1, true))
+        end)
+
+        it("repeats top for the rounds asked for, one JSON line each", function()
+            local out = succeed("top -w 50ms --count 3 --json")
+            local rounds = 0
+            for line in out:gmatch("[^\n]+\n") do
+                rounds = rounds + 1
+                assert.is_true(document(line).interval_s > 0)
+            end
+            assert.equal(3, rounds)
+            assert.equal(2, select(2, succeed("top -w 50ms --count 2"):gsub("hit ratio", "")))
+        end)
+
+        it("lists the classes with the server's own numbers", function()
+            local rows = {}
+            for _, row in ipairs(document((succeed("classes --interval 0 --json"))).classes) do
+                rows[row.id] = row
+            end
+            assert.equal(fill.pages_of(client, 12), rows[12].pages)
+            assert.equal(fill.pages_of(client, 5), rows[5].pages)
+            assert.is_nil(rows[12].set_per_s)
+            assert.is_true(rows[12].used_ratio > 0 and rows[12].used_ratio <= 1)
+            local few = document((succeed("classes --interval 0 --json --sort pages --top 1")))
+            assert.equal(12, few.classes[1].id)
+            assert.equal(1, #few.classes)
+            assert.is_true(few.truncated >= 1)
+            assert.equal(5, document((succeed("classes 5 --interval 0 --json"))).classes[1].id)
+            local code, _, err = ctl.run("classes 63 --interval 0")
+            assert.equal(1, code)
+            assert.truthy(err:find("class 63 holds nothing", 1, true))
+        end)
+
+        it("shows rates where there is traffic", function()
+            local code, out = ctl.shell("slatectl classes --interval 500ms --json & pid=$!; "
+                .. "lua5.4 -e 'package.path=\"'" .. ctl.root .. "'/lua/?.lua;\"..package.path "
+                .. "local c=require(\"slate.client\").connect(\"'" .. one.address .. "'\") "
+                .. "local t=os.time()+2 repeat c:set(\"r\",\"v\") until os.time()>=t'; wait $pid")
+            assert.equal(0, code)
+            local busy = false
+            for _, row in ipairs(document(out).classes) do
+                busy = busy or (row.set_per_s or 0) > 0
+            end
+            assert.is_true(busy)
+        end)
+
+        it("prints statistics with the server's names in the server's order", function()
+            local names = {}
+            for _, line in ipairs(client:stats("settings")) do
+                names[#names + 1] = line:match("^STAT (%S+)")
+            end
+            local shown = {}
+            for line in succeed("stats settings"):gmatch("[^\n]+") do
+                shown[#shown + 1] = line:match("^%S+")
+            end
+            assert.same(names, shown)
+        end)
+
+        it("says what the server does not know, and what needs slated", function()
+            local code, _, err = ctl.run("stats nonsense")
+            assert.equal(3, code)
+            assert.truthy(err:find("does not know 'stats nonsense'", 1, true))
+            if not kind.is_slated then
+                code, _, err = ctl.run("stats policies")
+                assert.equal(3, code)
+                assert.truthy(err:find("needs slated", 1, true))
+                code, _, err = ctl.run("automove utility")
+                assert.equal(3, code)
+                assert.truthy(err:find("needs slated", 1, true))
+                assert.truthy(succeed("version --caps"):find("needs slated", 1, true))
+            else
+                assert.truthy(succeed("version --caps"):find("is slated", 1, true))
+            end
+        end)
+
+        it("finds settings by a part of their name", function()
+            assert.truthy(succeed("settings automove"):find("^slab_automove"))
+            assert.equal(1, (ctl.run("settings nothing-like-it")))
+        end)
+
+        it("explains a move without sending it", function()
+            local before = fill.pages_of(client, 12)
+            local out, err = succeed("move 12 5 2 --dry-run --trace")
+            assert.truthy(out:find("slabs reassign 12 5", 1, true))
+            assert.truthy(out:find(("class 12: %d -> %d pages"):format(before, before - 2), 1, true))
+            assert.truthy(out:find("nothing was sent", 1, true))
+            assert.is_nil(err:find("reassign", 1, true))
+            assert.equal(before, fill.pages_of(client, 12))
+        end)
+
+        it("sends nothing for a class the server does not use or a page it cannot give", function()
+            local requests = { "12 63", "-1 63", "62 12", "12 5 63", "12 12", "12 64" }
+            if kind.is_slated then
+                requests = { "62 12", "12 5 63", "12 12", "12 64" }
+            end
+            for _, request in ipairs(requests) do
+                local code, _, err = ctl.run("move " .. request .. " --trace")
+                assert.truthy(code == 1 or code == 64, request .. ": " .. code)
+                assert.is_nil(err:find("> slabs", 1, true), err)
+            end
+        end)
+
+        it("moves pages, waits, and tells the truth about the outcome", function()
+            local src, dst = fill.pages_of(client, 12), fill.pages_of(client, 5)
+            local out, err = succeed("move 12 5 2 --wait --json --trace")
+            local result = document(out)
+            assert.equal("moved", result.state)
+            assert.equal(2, result.pages_moved)
+            assert.equal(src - 2, fill.pages_of(client, 12))
+            assert.equal(dst + 2, fill.pages_of(client, 5))
+            assert.equal(src - 2, result.src_pages_after)
+            assert.equal(dst + 2, result.dst_pages_after)
+            assert.equal(kind.is_slated and 1 or 2, select(2, err:gsub("> slabs reassign", "")))
+            assert.truthy(succeed("move 12 0 --wait"):find("from class 12 to the global pool", 1, true))
+        end)
+
+        it("shows and sets automove, and checks that it is set", function()
+            for mode, name in pairs({ [2] = "eviction", [1] = "ratio", [0] = "off" }) do
+                assert.equal(mode, document((succeed("automove " .. name .. " --json"))).mode)
+                assert.equal(mode, document((succeed("automove " .. mode .. " --json"))).mode)
+                assert.equal(name, document((succeed("automove --json"))).name)
+            end
+            succeed("automove 0")
+            assert.equal(64, (ctl.run("automove sideways")))
+        end)
+
+        it("records what it is told to, and draws it", function()
+            succeed("record a.jsonl --interval 20ms --count 5")
+            local text = command.read_file(ctl.folder .. "/a.jsonl")
+            local lines = 0
+            for line in text:gmatch("[^\n]+\n") do
+                lines = lines + 1
+                local one_line = document(line)
+                assert.equal(lines == 1, one_line.settings ~= nil)
+                assert.equal(kind.is_slated, one_line.slated ~= nil)
+            end
+            assert.equal(5, lines)
+            succeed("record a.jsonl --interval 20ms --count 2 --append")
+            succeed("chart pages a.jsonl -o a.png --keep-script a.gp")
+            assert.equal("\137PNG", command.read_file(ctl.folder .. "/a.png"):sub(1, 4))
+            assert.truthy(command.read_file(ctl.folder .. "/a.gp"):find("class 12", 1, true))
+            succeed("chart pages --live --duration 200ms --interval 50ms -o live.svg")
+            assert.truthy(command.read_file(ctl.folder .. "/live.svg"):find("class 12", 1, true))
+            assert.truthy(succeed("chart pages a.jsonl"):find("class 12", 1, true))
+            local bands = document((succeed("chart pages a.jsonl --json"))).bands
+            assert.equal(7, #bands[1].pages)
+        end)
+
+        it("ends a recording on a full disk with a message, the recording readable", function()
+            local code, _, err = ctl.shell("slatectl record - --count 3 --interval 10ms >/dev/full")
+            assert.equal(74, code)
+            assert.truthy(err:find("No space left on device", 1, true), err)
+            -- A limit on the size of files fails like a disk that fills up in the middle of a line.
+            code, _, err = ctl.shell("trap '' XFSZ; ulimit -f 100; "
+                .. "slatectl record full.jsonl --interval 10ms --count 200")
+            assert.equal(74, code)
+            assert.truthy(err:find("cannot write full.jsonl", 1, true), err)
+            local out
+            out, err = succeed("chart pages full.jsonl --json")
+            assert.is_true(#document(out).times_s >= 2)
+            assert.truthy(err:find("1 damaged line skipped", 1, true) or err == "", err)
+        end)
+
+        it("keeps what it recorded when it is interrupted", function()
+            local code, _, err = ctl.shell("slatectl record int.jsonl --interval 20ms --count 500 & pid=$!; "
+                .. "until [ -s int.jsonl ]; do sleep 0.02; done; kill -INT $pid; wait $pid")
+            assert.equal(130, code)
+            assert.truthy(err:find("interrupted: %d+ snapshots written to int.jsonl"), err)
+            assert.is_table(document(command.read_file(ctl.folder .. "/int.jsonl"):match("^[^\n]*\n")))
+        end)
+
+        it("takes a reader that has had enough for no failure", function()
+            local code, out, err = ctl.shell("{ slatectl stats; echo $? >code; } | head -n 1")
+            assert.equal(0, code)
+            assert.equal("", err)
+            assert.equal(1, select(2, out:gsub("\n", "")))
+            assert.equal("0\n", command.read_file(ctl.folder .. "/code"))
+        end)
+
+        it("reports output that cannot be written", function()
+            local code, _, err = ctl.shell("slatectl stats >/dev/full")
+            assert.equal(74, code)
+            assert.truthy(err:find("No space left on device", 1, true), err)
+        end)
+
+        it("runs every example of the manual", function()
+            local examples = 0
+            for line in MANUAL:match("%.Sh EXAMPLES\n(.-)\n%.Sh"):gmatch("%.Dl (slatectl [^\n]+)") do
+                if not line:find("slatectl bench") or io.open("build/bin/slate-load") then
+                    local code, _, err = ctl.shell((line:gsub("127%.0%.0%.1:11211", one.address)))
+                    assert.equal(0, code, line .. ": " .. err)
+                end
+                examples = examples + 1
+            end
+            assert.is_true(examples >= 10)
+            succeed("automove 0")
+        end)
+    end)
+end
+
+describe("slatectl without a server", function()
+    local ctl
+
+    setup(function() ctl = command.new({ server = "./nobody" }) end)
+    teardown(function() ctl.remove() end)
+
+    it("says that it cannot connect, for every command that must", function()
+        for _, arguments in ipairs({ "top", "classes", "stats", "settings", "move 1 2", "automove", "record r.jsonl",
+            "chart pages --live", "version --caps" }) do
+            local code, out, err = ctl.run(arguments)
+            assert.equal(69, code, arguments)
+            assert.equal("", out)
+            assert.truthy(err:find("^slatectl: cannot connect to ./nobody: [^\n]+\n$"), err)
+        end
+        assert.is_nil(io.open(ctl.folder .. "/r.jsonl"))
+    end)
+
+    it("answers what needs no server", function()
+        local code, out = ctl.run("version")
+        assert.equal(0, code)
+        assert.truthy(out:find("^slatectl %d+%.%d+%.%d+\n$"), out)
+        assert.equal(0, (ctl.run("--version")))
+        for _, row in ipairs(require("slate.cli").COMMANDS) do
+            local help_code, text = ctl.run("help " .. row.name)
+            assert.equal(0, help_code, row.name)
+            assert.truthy(text:find("Usage: slatectl " .. row.name, 1, true))
+        end
+    end)
+
+    it("refuses a wrong command line with one line and exit 64", function()
+        for _, arguments in ipairs({ "nonsense", "stats --nonsense", "move 1", "move a b", "move 1 2 0", "move 1 2 x",
+            "top --interval soon", "record", "record a.jsonl --count -3", "chart", "chart nonsense", "chart pages",
+            "chart pages a.jsonl --live", "chart pages a.jsonl -o a.gif", "classes --sort nonsense", "classes 99",
+            "-s 'a b' stats", "-s host:99999 stats", "--timeout x stats", "help nonsense", "stats --timeout" }) do
+            local code, out, err = ctl.run(arguments)
+            assert.equal(64, code, arguments .. ": " .. err)
+            assert.equal("", out)
+            assert.truthy(err:find("^slatectl: [^\n]+\n$"), err)
+        end
+        assert.equal(64, (ctl.run("")))
+        assert.equal(64, (ctl.shell("SLATE_SERVER='a b' slatectl stats")))
+    end)
+
+    it("says what is wrong with a file it cannot read or draw", function()
+        local code, _, err = ctl.run("chart pages missing.jsonl")
+        assert.equal(74, code)
+        assert.truthy(err:find("cannot read missing.jsonl: No such file", 1, true), err)
+        code, _, err = ctl.shell("echo hello >hello.txt; slatectl chart pages hello.txt")
+        assert.equal(74, code)
+        assert.truthy(err:find("hello.txt is not a recording", 1, true), err)
+    end)
+
+    it("loads only what a command needs", function()
+        local pipe = assert(io.popen("lua5.4 -e 'package.path=\"lua/?.lua;\"..package.path "
+            .. "require(\"slate.cli\").main({\"version\"}, {version=\"1\"}) "
+            .. "for n in pairs(package.loaded) do print(n) end'"))
+        local loaded = pipe:read("a")
+        pipe:close()
+        for _, name in ipairs({ "socket", "cjson", "slate.client", "slate.commands.top" }) do
+            assert.is_nil(loaded:find("\n" .. name:gsub("%.", "%%.")), name)
+        end
+    end)
+
+    it("documents every command, option and exit code in the manual", function()
+        local cli = require "slate.cli"
+        for _, row in ipairs(cli.COMMANDS) do
+            assert.truthy(MANUAL:find("\n%.It Xo\n%.Cm " .. row.name)
+                or MANUAL:find("\n%.It Cm " .. row.name), row.name)
+            for _, one in ipairs(cli.parser(row.name)._commands) do
+                for _, option in ipairs(one._name == row.name and one._options or {}) do
+                    for _, alias in ipairs(option._aliases) do
+                        local words = "Fl " .. alias:gsub("^%-", ""):gsub("^%-", "Fl ")
+                        assert.truthy(MANUAL:find(words, 1, true), row.name .. " " .. alias)
+                    end
+                end
+            end
+        end
+        for _, code in pairs(cli.EXIT) do
+            assert.truthy(MANUAL:find(("\n.It %d\n"):format(code), 1, true), "exit " .. code)
+        end
+    end)
+end)
+
+describe("slatectl and a hostile server", function()
+    local ctl
+
+    setup(function() ctl = command.new() end)
+    teardown(function() ctl.remove() end)
+
+    -- Runs slatectl against a misbehaving server that lives as long as the command.
+    local function against(behaviour, arguments)
+        local code, out, err = ctl.shell(("rm -f h; lua5.4 %s h %s & server=$!; until [ -S h ]; do sleep 0.02; done\n"
+            .. "slatectl -s ./h %s; code=$?; kill $server; wait $server; exit $code"):format(
+            server.quoted(ctl.root .. "/tests/spec/support/hostile.lua"), behaviour, arguments))
+        return code, out, err
+    end
+
+    it("waits no longer than it was told", function()
+        local code, _, err = against("silence", "--timeout 200ms stats")
+        assert.equal(69, code)
+        assert.truthy(err:find("did not answer in time", 1, true), err)
+    end)
+
+    it("names the end of a connection, also in the middle of a reply", function()
+        for behaviour, arguments in pairs({ hangup = "stats", torn = "top" }) do
+            local code, _, err = against(behaviour, arguments)
+            assert.equal(69, code)
+            assert.truthy(err:find("closed the connection", 1, true) or err:find("Broken pipe", 1, true)
+                or err:find("reset by peer", 1, true), err)
+        end
+    end)
+
+    it("knows what is no cache server", function()
+        local code, _, err = against("http", "top")
+        assert.equal(69, code)
+        assert.truthy(err:find("not a cache server: it answered 'HTTP/1.1 400 Bad Request'", 1, true), err)
+    end)
+
+    it("does not swallow an endless line", function()
+        local code, _, err = against("endless_line", "stats")
+        assert.equal(69, code)
+        assert.truthy(err:find("a line of more than 65536 bytes", 1, true), err)
+    end)
+
+    it("sends no escape sequence of the server's to the terminal", function()
+        local code, out = against("escape", "stats")
+        assert.equal(0, code)
+        assert.is_nil(out:find("[\27\7]"))
+        assert.truthy(out:find("name", 1, true))
+    end)
+end)

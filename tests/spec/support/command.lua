@@ -1,0 +1,51 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Runs slatectl, as it lies in the source tree, the way a person would: through the shell.
+local server = require "support.server"
+
+local M = {}
+
+local function read_file(path)
+    local file = assert(io.open(path, "rb"))
+    local text = file:read("a")
+    file:close()
+    return text
+end
+
+M.read_file = read_file
+
+--- The folder of the source tree.
+function M.root()
+    local pipe = assert(io.popen("pwd"))
+    local path = pipe:read("l")
+    pipe:close()
+    return path
+end
+
+--- A runner with a folder of its own for files. Call `remove` at the end.
+-- options.server: the address for SLATE_SERVER.
+function M.new(options)
+    local self = { folder = server.folder(), root = M.root() }
+
+    --- Runs a shell line in which slatectl stands for ours. Returns its exit code, output and messages.
+    function self.shell(line)
+        local script = ("cd %s || exit\nPATH=%s:$PATH\n{ %s\n} >.out 2>.err </dev/null"):format(
+            server.quoted(self.folder), server.quoted(self.root .. "/scripts"), line)
+        local environment = self.server and "SLATE_SERVER=" .. server.quoted(self.server) .. " " or ""
+        local _, _, code = os.execute(environment .. "sh -c " .. server.quoted(script))
+        return code, read_file(self.folder .. "/.out"), read_file(self.folder .. "/.err")
+    end
+
+    --- Runs slatectl with these arguments (one string, for the shell).
+    function self.run(arguments)
+        return self.shell("slatectl " .. arguments)
+    end
+
+    function self.remove()
+        server.remove_folder(self.folder)
+    end
+
+    self.server = options and options.server
+    return self
+end
+
+return M

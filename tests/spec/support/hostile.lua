@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- A server that misbehaves, for specs: `lua5.4 hostile.lua SOCKET BEHAVIOUR`.
+-- Serves connections one after the other until it is killed.
+local unix = require "socket.unix"
+
+local path, behaviour = arg[1], arg[2]
+local listener = unix.stream()
+assert(listener:bind(path))
+assert(listener:listen())
+
+local BEHAVIOURS <const> = {
+    silence = function(peer) peer:receive("*a") end,
+    hangup = function() end,
+    http = function(peer) peer:send("HTTP/1.1 400 Bad Request\r\n\r\n") end,
+    endless_line = function(peer)
+        while peer:send(("x"):rep(65536)) do end -- until the other side has had enough
+    end,
+    -- An honest start, then half a reply.
+    torn = function(peer)
+        peer:receive("*l")
+        peer:send("VERSION 1.6.45\r\nERROR\r\nSTAT pid 1\r\nSTAT upti")
+    end,
+    escape = function(peer)
+        peer:receive("*l")
+        peer:send("STAT name \27]0;owned\7\27[2J\r\nEND\r\n")
+    end,
+}
+
+while true do
+    local peer = assert(listener:accept())
+    BEHAVIOURS[behaviour](peer)
+    peer:close()
+end
