@@ -140,8 +140,22 @@ void cache_thread_destroy(struct cache_thread **taken) {
     *taken = NULL;
 }
 
+/* Threads may meet here: the later time stays. */
+static void flushed(struct cache *c, uint32_t at_s) {
+    uint32_t was = atomic_load_explicit(&c->flushed_s, memory_order_relaxed);
+    while (at_s > was && !atomic_compare_exchange_weak_explicit(&c->flushed_s, &was, at_s, memory_order_relaxed,
+                                                                memory_order_relaxed)) {
+    }
+}
+
 void cache_turn_begin(struct cache_thread *ct) {
     ct->now_s = clock_now_s();
+    uint32_t flush_s = atomic_load_explicit(&ct->cache->flush_at_s, memory_order_relaxed);
+    if (flush_s != 0 && flush_s <= ct->now_s) {
+        flushed(ct->cache, flush_s);
+        atomic_compare_exchange_strong_explicit(&ct->cache->flush_at_s, &flush_s, 0, memory_order_relaxed,
+                                                memory_order_relaxed);
+    }
     uint64_t n = atomic_load_explicit(&ct->turn->n, memory_order_relaxed);
     assert(n % 2 == 0);
     atomic_store_explicit(&ct->turn->n, n + 1, memory_order_seq_cst); /* seen before any reference is found in this turn */
@@ -187,7 +201,16 @@ const struct evict_policy *cache_policy(const struct cache *c) {
     return atomic_load_explicit(&c->policy, memory_order_relaxed);
 }
 
-void cache_flush(struct cache *c, uint32_t at_s) { atomic_store_explicit(&c->flush_at_s, at_s, memory_order_relaxed); }
+void cache_flush(struct cache *c, uint32_t at_s) {
+    uint32_t now_s = clock_now_s();
+    bool to_come = at_s > now_s;
+    atomic_store_explicit(&c->flush_at_s, to_come ? at_s : 0, memory_order_relaxed);
+    if (!to_come) {
+        /* A second flush in one second goes beyond the stamp of what was stored since the first. */
+        uint32_t was = atomic_load_explicit(&c->flushed_s, memory_order_relaxed);
+        flushed(c, at_s == now_s && was >= now_s ? was + 1 : at_s);
+    }
+}
 
 /* --- hunger --- */
 

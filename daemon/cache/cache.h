@@ -186,7 +186,8 @@ enum cache_status cache_arith(struct cache_thread *, const struct key *, const s
                               uint64_t *number, struct cache_view *);
 enum cache_status cache_touch(struct cache_thread *, const struct key *, uint32_t exptime_s);
 
-/* Items stored at or before `at_s` count as gone from then on; a later call replaces an earlier one. */
+/* Items stored before this call, at or before `at_s`, count as gone from that time on. One flush may be to come: a later
+ * call replaces it; what is gone stays gone. */
 void cache_flush(struct cache *, uint32_t at_s);
 
 /* --- run-time settings --- */

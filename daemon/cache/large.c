@@ -235,7 +235,7 @@ enum cache_status cache_publish(struct cache_thread *ct, struct item *taken, con
     struct key key = key_make(bytes, len);
     enum cache_status status = CACHE_OK;
     unsigned class_id = SLAB_CLASS_NONE;
-    node_set_time_s(&taken->node, ct->now_s); /* it is stored now, not when its first byte came */
+    node_set_time_s(&taken->node, cache_stamp_s(ct)); /* it is stored now, not when its first byte came */
     while (!try_publish(ct, &key, taken, s, view, &status, &class_id)) {
     }
     if (status == CACHE_NO_MEMORY || status == CACHE_TOO_LARGE) {

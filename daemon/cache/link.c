@@ -47,7 +47,7 @@ void item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const st
     /* Whoever still reads this chunk as what it was must find its bucket's version changed before it sees these stores. */
     atomic_thread_fence(memory_order_release);
     node_set_mark(&it->node, 0);
-    node_set_time_s(&it->node, ct->now_s);
+    node_set_time_s(&it->node, cache_stamp_s(ct));
     atomic_store_explicit(&it->node.key_len, key->len, memory_order_relaxed);
     item_set_flags(it, (uint8_t)(flags | CHUNK_DRAFT));
     item_store32(&it->exptime_s, exptime_s);

@@ -42,7 +42,8 @@ struct cache {
     struct evict_tuning tuning;
     _Atomic(const struct evict_policy *) policy;
     _Atomic int64_t     temporary_ttl_s;
-    _Atomic uint32_t    flush_at_s; /* items stored at or before are gone once this time has come; 0: none */
+    _Atomic uint32_t    flushed_s;  /* items stamped at or before are gone; see cache_stamp_s */
+    _Atomic uint32_t    flush_at_s; /* becomes flushed_s once it has come; 0: no flush is to come */
     uint8_t             stock_most[SLAB_CLASSES_MAX];
     uint8_t             cas_flag; /* ITEM_CAS or 0 */
 
@@ -85,12 +86,17 @@ static inline bool cache_item_expired(const struct item *it, uint32_t now_s) {
     uint32_t at = item_exptime_s(it);
     return at != 0 && at <= now_s;
 }
-static inline bool cache_item_flushed(const struct cache *c, const struct item *it, uint32_t now_s) {
-    uint32_t at = atomic_load_explicit(&c->flush_at_s, memory_order_relaxed);
-    return at != 0 && at <= now_s && item_time_s(it) <= at;
+static inline bool cache_item_flushed(const struct cache *c, const struct item *it) {
+    return item_time_s(it) <= atomic_load_explicit(&c->flushed_s, memory_order_relaxed);
 }
 static inline bool cache_item_dead(const struct cache *c, const struct item *it, uint32_t now_s) {
-    return cache_item_expired(it, now_s) || cache_item_flushed(c, it, now_s);
+    return cache_item_expired(it, now_s) || cache_item_flushed(c, it);
+}
+
+/* What a store is stamped with: now, or the second after the flush when all that this one stored has been flushed. */
+static inline uint32_t cache_stamp_s(const struct cache_thread *ct) {
+    uint32_t flushed_s = atomic_load_explicit(&ct->cache->flushed_s, memory_order_relaxed);
+    return ct->now_s > flushed_s ? ct->now_s : flushed_s + 1;
 }
 
 /* The class whose queue an item is in: its chunk's, or that of its first tail when it is chained, for that is the memory

@@ -103,7 +103,7 @@ static void count_dead(struct cache_thread *ct, struct partition *p, const struc
     const struct item *it = item_at(ct->cache, ref);
     if (cache_item_expired(it, ct->now_s)) {
         COUNT(ct, get_expired);
-    } else if (cache_item_flushed(ct->cache, it, ct->now_s)) {
+    } else if (cache_item_flushed(ct->cache, it)) {
         COUNT(ct, get_flushed);
     }
 }

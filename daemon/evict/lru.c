@@ -14,7 +14,9 @@ static void lru_hit(struct evict_queue *q, struct node *n, uint32_t now_s) {
         return; /* the newest already */
     }
     evict_list_remove(q, n);
-    node_set_time_s(n, now_s);
+    if (now_s > node_time_s(n)) { /* one stored right after a flush is stamped with the next second */
+        node_set_time_s(n, now_s);
+    }
     node_set_mark(n, (uint8_t)(1u << 3 | node_hits(n)));
     evict_list_push(q, 0, n);
 }

@@ -228,6 +228,15 @@ static void test_time_takes_items(struct cache *c, struct cache_thread *ct) {
     cache_turn_begin(ct);
     is(cache_peek(ct, &key, &v), CACHE_MISS, "then it has");
     cache_flush(c, 0);
+    for (int i = 0; i < 3; i++) {
+        cache_store(ct, &key, &s, NULL);
+        is(cache_peek(ct, &key, &v), CACHE_OK, "what is stored after a flush lives");
+        cache_flush(c, cache_now_s(ct));
+        is(cache_peek(ct, &key, &v), CACHE_MISS, "a flush takes what was stored before, in the same second too");
+    }
+    cache_flush(c, cache_now_s(ct) + 1000);
+    is(cache_peek(ct, &key, &v), CACHE_MISS, "what a flush took does not come back with the next");
+    cache_flush(c, 0);
 }
 
 static void test_too_large_a_set_takes_the_old_value_with_it(struct cache_thread *ct) {
