@@ -68,8 +68,8 @@ function M.sides(folder)
       M.fail(program .. " is missing; build it with make")
     end
   end
-  local version = (bench_server.capture({ slated, "-V" }) or ""):match("(%S+)%s*$") or "of unknown version"
-  return { { name = "slated", program = slated, version = "slated " .. version }, find_peer() }, load
+  local version = (bench_server.capture({ slated, "-V" }) or ""):match("^%S+ %S+") or "slated of unknown version"
+  return { { name = "slated", program = slated, version = version }, find_peer() }, load
 end
 
 --- Starts both sides on the same terms.

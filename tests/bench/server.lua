@@ -6,6 +6,7 @@ local socket = require("socket")
 local M = {}
 
 local START_DEADLINE_S = 10
+local STOP_DEADLINE_S = 10
 local PORT_ATTEMPTS = 5
 
 local Server = {}
@@ -99,13 +100,20 @@ function Server:cpu_s()
   return (tonumber(user) + tonumber(system)) / 100
 end
 
---- Ends the process and waits for its end.
+--- Ends the process and waits for its end; one that does not end by itself is killed.
 -- @return its exit status, and what it wrote to stderr
 function Server:stop()
   if not self.shell then
     return nil
   end
   os.execute(("kill %d 2>/dev/null"):format(self.pid))
+  local deadline = socket.gettime() + STOP_DEADLINE_S
+  while self:alive() and socket.gettime() < deadline do
+    socket.sleep(0.005)
+  end
+  if self:alive() then
+    os.execute(("kill -9 %d"):format(self.pid))
+  end
   local status = tonumber(self.shell:read("l"))
   self.shell:close()
   self.shell = nil
