@@ -201,6 +201,8 @@ const struct evict_policy *cache_policy(const struct cache *c) {
     return atomic_load_explicit(&c->policy, memory_order_relaxed);
 }
 
+bool cache_set_limit(struct cache *c, size_t limit_bytes) { return arena_set_limit(c->arena, limit_bytes); }
+
 void cache_flush(struct cache *c, uint32_t at_s) {
     uint32_t now_s = clock_now_s();
     bool to_come = at_s > now_s;
@@ -282,7 +284,7 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     f->pages_out = atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed);
     f->class_count = c->slab->class_count;
     f->partitions = c->partition_count;
-    f->limit_bytes = c->config.limit_bytes;
+    f->limit_bytes = (size_t)f->pages_limit << PAGE_SHIFT;
 }
 
 /* The caller holds the shelf's partition. */

@@ -191,6 +191,9 @@ enum cache_status cache_touch(struct cache_thread *, const struct key *, uint32_
 void cache_flush(struct cache *, uint32_t at_s);
 
 /* --- run-time settings --- */
+/* A new limit of item memory. False, and nothing changed: beyond the address space that was reserved at the start, or below
+ * what classes have now (pages of theirs must go to the pool first). */
+bool cache_set_limit(struct cache *, size_t limit_bytes);
 void cache_set_tuning(struct cache *, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct, uint32_t warm_factor_pct);
 void cache_set_temporary_ttl(struct cache *, int64_t ttl_s);
 void cache_set_policy(struct cache_thread *, const struct evict_policy *); /* every class; no item is dropped */

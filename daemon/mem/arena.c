@@ -74,6 +74,17 @@ void arena_destroy(struct arena **taken) {
     *taken = NULL;
 }
 
+bool arena_set_limit(struct arena *a, size_t limit_bytes) {
+    lock_take(&a->lock);
+    size_t limit = limit_bytes >> PAGE_SHIFT;
+    bool possible = limit <= a->page_max && limit >= atomic_load_explicit(&a->pages_out, memory_order_relaxed);
+    if (possible) {
+        atomic_store_explicit(&a->page_limit, (uint32_t)limit, memory_order_relaxed);
+    }
+    lock_release(&a->lock);
+    return possible;
+}
+
 uint32_t arena_take_page(struct arena *a) {
     uint32_t page = PAGE_NONE;
     lock_take(&a->lock);

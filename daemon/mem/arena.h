@@ -56,6 +56,8 @@ struct arena {
 struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages);
 void          arena_destroy(struct arena **);
 
+/* How many bytes of pages may be out at once. False: more than was reserved, or fewer than are out. */
+bool     arena_set_limit(struct arena *, size_t limit_bytes);
 uint32_t arena_take_page(struct arena *);                 /* PAGE_NONE: the limit is reached */
 void     arena_give_page(struct arena *, uint32_t page);  /* its memory goes back to the system */
 

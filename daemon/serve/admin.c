@@ -60,7 +60,16 @@ void admin_shutdown(struct command_context *ctx, const struct words *w) {
     }
 }
 
-/* The limit is fixed at start for now: only the value it already has can be set. */
+/* Up to what was reserved at the start, and down to what classes have. */
+static bool set_limit(struct command_context *ctx, uint32_t megabytes) {
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES];
+    server_settings(ctx->server, &from);
+    to = from;
+    to.maxbytes = (uint64_t)megabytes << 20;
+    return settings_check(&to, why) && server_change(ctx->server, ctx->ct, &from, &to);
+}
+
 void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
     enum { LEAST_MEGABYTES = 8, MOST_MEGABYTES = 1000000000 };
     uint32_t megabytes;
@@ -70,7 +79,7 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n");
     } else if (megabytes > MOST_MEGABYTES) {
         text_out_str(ctx->out, "MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n");
-    } else if ((uint64_t)megabytes << 20 != ctx->server->settings->maxbytes) {
+    } else if (!set_limit(ctx, megabytes)) {
         text_out_str(ctx->out, "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n");
     } else {
         text_out_str(ctx->out, ANSWER_OK);

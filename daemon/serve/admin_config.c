@@ -43,11 +43,12 @@ static void set(struct command_context *ctx, const struct words *w) {
     server_settings(ctx->server, &from);
     to = from;
     if (!setting_set(&to, row, value, false, why)) {
-        text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->name, why);
+        text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->stat ? row->stat : row->name, why);
     } else if (!settings_check(&to, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
+    } else if (!server_change(ctx->server, ctx->ct, &from, &to)) {
+        text_out_str(ctx->out, "CLIENT_ERROR that much memory was not reserved, or classes have more now\r\n");
     } else {
-        server_change(ctx->server, ctx->ct, &from, &to);
         text_out_str(ctx->out, ANSWER_OK);
     }
 }

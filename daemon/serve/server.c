@@ -72,9 +72,12 @@ static void log_change(const struct settings *from, const struct settings *to, c
     log_info("setting changed: %s=%s, was %s", row->stat ? row->stat : row->field, after, before);
 }
 
-void server_change(struct server *server, struct cache_thread *ct, const struct settings *from,
+bool server_change(struct server *server, struct cache_thread *ct, const struct settings *from,
                    const struct settings *to) {
     struct settings now;
+    if (to->maxbytes != from->maxbytes && !cache_set_limit(server->cache, to->maxbytes)) {
+        return false;
+    }
     lock_take(&server->lock);
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         if (row->when == SETTING_RUNTIME && !setting_same(from, to, row)) {
@@ -93,6 +96,7 @@ void server_change(struct server *server, struct cache_thread *ct, const struct 
         latest = told;
         told = settings_version(server, &now);
     } while (told != latest);
+    return true;
 }
 
 void server_request_stop(struct server *server, enum server_stop how) {

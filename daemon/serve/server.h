@@ -90,8 +90,9 @@ void server_fini(struct server *);
 /* A consistent copy of all settings, RUNTIME ones as they are now. Any thread, no project lock held. */
 void server_settings(struct server *, struct settings *copy);
 /* Makes every RUNTIME value in which `to` differs from `from` the server's, tells whoever owns it (cache, tuner, log) and
- * logs each change with its old value. Two changes at once: both happen, of one value the later stays. */
-void server_change(struct server *, struct cache_thread *, const struct settings *from, const struct settings *to);
+ * logs each change with its old value. Two changes at once: both happen, of one value the later stays. False, and nothing
+ * changed: the cache cannot have that memory limit. */
+bool server_change(struct server *, struct cache_thread *, const struct settings *from, const struct settings *to);
 
 /* Asks main to end the server; SERVER_STOP_GRACEFUL lets clients have what they asked for. Any thread. */
 void server_request_stop(struct server *, enum server_stop);

@@ -47,7 +47,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
 
 /* clang-format off */
 #define SETTINGS(X) \
-    X(MEGABYTES, maxbytes, "maxbytes", 'm', "memory-limit", 64 * SETTINGS_MIB, 2 * SETTINGS_MIB, 4096 * SETTINGS_GIB, "bytes", STARTUP, MEMORY, "memory for items") \
+    X(MEGABYTES, maxbytes, "maxbytes", 'm', "memory-limit", 64 * SETTINGS_MIB, 2 * SETTINGS_MIB, 4096 * SETTINGS_GIB, "bytes", RUNTIME, MEMORY, "memory for items") \
     X(INT, maxconns, "maxconns", 'c', "conn-limit", 1024, 1, 1000000, "connections", STARTUP, NETWORK, "connections that may be open at once") \
     X(INT, port, "tcpport", 'p', "port", 11211, -1, 65535, "port", STARTUP, NETWORK, "TCP port; 0: none, -1: any free one") \
     X(ABSENT, udpport, "udpport", 'U', "udp-port", "0", 0, 0, "port", STARTUP, NETWORK, "UDP is not built yet") \
