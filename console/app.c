@@ -1,5 +1,6 @@
 #include "app.h"
 
+#include "health.h"
 #include "poller.h"
 #include "term.h"
 #include "views/view.h"
@@ -24,6 +25,7 @@ struct app {
     struct cells *cells;
     struct action last; /* what undo takes back: the inverse of the last change that succeeded */
     bool has_last;
+    int starving; /* the class that starves most, as the events know it; -1: none */
     uint64_t automove_before; /* of the automove action under way */
     char message[NOTE_BYTES];
     uint64_t message_until_ms;
@@ -253,6 +255,9 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
     case COMMAND_REDRAW:
         term_redraw();
         break;
+    case COMMAND_SUSPEND:
+        term_suspend();
+        break;
     case COMMAND_AUTOMOVE:
         intent = propose_automove(&frame);
         break;
@@ -335,6 +340,20 @@ static void follow_link(struct app *app) {
     }
 }
 
+/* Events for what begins and ends: what the overview says only while it lasts. */
+static void note_starvation(struct app *app) {
+    int worst = health_worst_class(app->model);
+    if (worst == app->starving) {
+        return;
+    }
+    if (worst >= 0) {
+        model_note(app->model, EVENT_ALARM, time(NULL), "class %d starves: it evicts while other classes have room", worst);
+    } else {
+        model_note(app->model, EVENT_ALARM, time(NULL), "class %d no longer starves", app->starving);
+    }
+    app->starving = worst;
+}
+
 static void step_server(struct app *app, uint64_t now_ms) {
     unsigned generation = client_generation(app->client);
     struct reply reply;
@@ -345,6 +364,7 @@ static void step_server(struct app *app, uint64_t now_ms) {
             app->is_dirty = true;
         } else if (poller_take(&app->poller, &reply, now_ms)) {
             model_add(app->model, &app->poller.latest, time(NULL));
+            note_starvation(app);
             app->is_dirty = true;
         }
     }
@@ -406,7 +426,7 @@ static void loop(struct app *app) {
 }
 
 int app_run(const struct options *options) {
-    struct app app = {.options = options, .is_dirty = true};
+    struct app app = {.options = options, .is_dirty = true, .starving = -1};
     char why[NOTE_BYTES];
     app.model = model_create(options->address.text);
     app.client = client_create(&options->address);
@@ -421,6 +441,10 @@ int app_run(const struct options *options) {
     } else {
         loop(&app);
         term_close();
+        if (app.job.state == JOB_RUNNING) {
+            job_abandon(&app.job, "slatetop was left before the rest was sent");
+            fprintf(stderr, "slatetop: %s\n", app.job.outcome);
+        }
     }
     cells_destroy(&app.cells);
     client_destroy(&app.client);

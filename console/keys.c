@@ -31,7 +31,8 @@ const struct key_row key_rows[] = {
     {COMMAND_WINDOW, SCOPE_CLASSES, {'a'}, NULL, "rates over 1, 10 or 100 s"},
     {COMMAND_IDLE_ROWS, SCOPE_CLASSES, {'z'}, NULL, "hide or show classes without traffic"},
     {COMMAND_REDRAW, SCOPE_VIEWS, {KEY_CONTROL('l')}, NULL, "draw the whole screen again"},
-    {COMMAND_QUIT, SCOPE_VIEWS, {F(10), 'q', KEY_CONTROL('c')}, "Quit", "leave; a change under way goes on without you"},
+    {COMMAND_SUSPEND, SCOPE_VIEWS, {KEY_CONTROL('z')}, NULL, "back to the shell; fg returns"},
+    {COMMAND_QUIT, SCOPE_VIEWS, {F(10), 'q', KEY_CONTROL('c')}, "Quit", "leave; pages not yet asked for are not moved"},
 
     {COMMAND_SEND, SCOPE_REVIEW, {'S'}, "Send", "send what the review shows; Enter never sends"},
     {COMMAND_NEXT_FIELD, SCOPE_REVIEW, {KEY_ARROW_DOWN, '\t', 'j', KEY_RETURN}, "Next field", "next field"},

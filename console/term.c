@@ -67,6 +67,15 @@ static void catch_signals(void) {
     signal(SIGPIPE, SIG_IGN);
 }
 
+static void release_signals(void) {
+    for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++) {
+        signal(fatal_signals[i], SIG_DFL);
+    }
+    for (size_t i = 0; i < sizeof loop_signals / sizeof *loop_signals; i++) {
+        signal(loop_signals[i], SIG_DFL);
+    }
+}
+
 static void set_style(enum style style, attr_t attributes, short foreground, short background) {
     term.attributes[style] = attributes;
     term.pairs[style] = 0;
@@ -143,6 +152,7 @@ void term_close(void) {
     }
     endwin();
     delscreen(term.screen);
+    release_signals();
     term.is_open = false;
     close(term.signal_pipe[0]);
     close(term.signal_pipe[1]);
@@ -175,6 +185,9 @@ void term_show(const struct cells *cells) {
 }
 
 void term_redraw(void) { clearok(curscr, TRUE); }
+
+/* ncurses handles SIGTSTP: it puts the terminal back, stops the process, and draws everything again afterwards. */
+void term_suspend(void) { raise(SIGTSTP); }
 
 void term_resize(void) {
     struct winsize size;

@@ -25,6 +25,8 @@ void term_size(int *width, int *height);
 void term_show(const struct cells *cells);
 /* Forgets what is on the screen, so that the next term_show draws all of it. */
 void term_redraw(void);
+/* Stops the process as ^Z does, with the terminal put back; returns when it is continued. */
+void term_suspend(void);
 /* Follows a changed window size. */
 void term_resize(void);
 

@@ -181,7 +181,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     int rates = at_most(left.height - health - memory, 1 + (is_tall ? RATE_LINES : RATE_LINES_COMPACT));
     draw_health(frame, cells, (struct rect){take_rows(&left, health), 0, health, area.width});
     draw_rates(frame, cells, (struct rect){take_rows(&left, rates), 0, rates, area.width});
-    draw_memory(frame, cells, (struct rect){take_rows(&left, memory), 0, memory, area.width});
+    if (memory > 0) {
+        draw_memory(frame, cells, (struct rect){take_rows(&left, memory), 0, memory, area.width});
+    }
     if (left.height >= 16 && area.width >= 100) {
         int half = area.width / 2;
         int y = take_rows(&left, 7);
