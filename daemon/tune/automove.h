@@ -46,8 +46,9 @@ bool automove_ratio_decide(struct automove_ratio *, const struct snapshot *befor
 /* --- eviction (mode 2): a page at every eviction, as fast as memory is needed ---
  *
  * The class that is hungry and has the youngest tail gets pages: one, and twice as many each time it is still hungry. They
- * come from the class that loses least: first of those that did not evict lately and whose tail is not younger; within these
- * the oldest, then the richest. A class that evicts itself gives only when its tail is at least twice as old, so that two
+ * come from the class that loses least: first of those that have a page's worth of free chunks, then of those that did not
+ * evict lately and whose tail is older by an eighth (or is as young, below 8 s); within these the oldest, then the richest.
+ * A class that evicts itself gives only when its tail is at least twice as old, so that two
  * classes under the same pressure do not pass pages to and fro. No class gives its last page. */
 struct automove_eviction {
     uint64_t hungry_us[SLAB_CLASSES_MAX]; /* when it last was; 0: never */

@@ -1,9 +1,10 @@
 #include "tune/automove.h"
 
 enum {
-    LATELY_US = 50 * 1000,      /* a class that was hungry within this time counts as evicting */
+    LATELY_US = 10 * 1000,      /* a class that was hungry within this time counts as evicting */
     STREAK_US = 200 * 1000,     /* moves to one class within this time are in a row */
     PAGES_AT_ONCE = 8,
+    OLDER_BY = 8,               /* a donor's tail is older by an eighth, so that equal ages move nothing */
     EVICTING_DONOR_FACTOR = 2,  /* how much older the tail of a donor must be that evicts itself */
 };
 
@@ -51,7 +52,7 @@ static bool donor_of(const struct automove_eviction *a, const struct snapshot *s
     if (c->pages < 2) {
         return false;
     }
-    return d->spare || (d->quiet ? c->age_s >= receiver_s : c->age_s > EVICTING_DONOR_FACTOR * receiver_s + 1);
+    return d->spare || (d->quiet ? c->age_s >= receiver_s + receiver_s / OLDER_BY : c->age_s > EVICTING_DONOR_FACTOR * receiver_s + 1);
 }
 
 static unsigned pages_of(struct automove_eviction *a, const struct snapshot *s, unsigned receiver, uint32_t donor_pages) {

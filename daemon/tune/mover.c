@@ -62,15 +62,13 @@ static uint32_t begin(struct mover *m, unsigned from) {
     return PAGE_NONE;
 }
 
-/* Gives the class a page of the pool, so that its items have somewhere to go. False: the pool is empty. */
-static bool make_room(struct mover *m, unsigned class_id) { return slab_grow(cache_slab(m->cache), class_id); }
-
 static void empty_chunk(struct mover *m, uint32_t page, unsigned from, uint32_t i) {
     struct slab *slab = cache_slab(m->cache);
     bool pool = arena_pages_free(slab->arena) > 0;
     enum cache_moved moved = cache_evacuate(m->ct, page, i, !pool);
-    if (moved == CACHE_MOVED_NO_ROOM) {
-        moved = cache_evacuate(m->ct, page, i, !make_room(m, from));
+    if (moved == CACHE_MOVED_NO_ROOM) { /* a page of the pool gives its items somewhere to go */
+        bool grown = slab_grow(slab, from);
+        moved = cache_evacuate(m->ct, page, i, !grown);
     }
     switch (moved) {
     case CACHE_MOVED_FREE: break;
@@ -125,30 +123,47 @@ static bool drain(struct mover *m, uint32_t page, unsigned from) {
     }
 }
 
-enum mover_result mover_move(struct mover *m, unsigned from, unsigned to) {
-    struct slab *slab = cache_slab(m->cache);
-    if (from == SLAB_CLASS_NONE) {
-        if (!slab_grow(slab, to)) {
-            return MOVER_NO_PAGE;
-        }
-        count(&m->pages_moved);
-        return MOVER_MOVED;
-    }
-    uint32_t page = begin(m, from);
-    if (page == PAGE_NONE) {
-        return MOVER_NO_PAGE;
-    }
-    bool emptied = drain(m, page, from);
-    if (emptied && cache_quiesce(m->ct, MOVER_PATIENCE_US)) {
-        slab_drain_end(slab, page, to);
-        count(&m->pages_moved);
-        return MOVER_MOVED;
-    }
-    if (emptied) {
-        note_busy(m, "turn");
-    }
-    slab_drain_cancel(slab, page);
+static void give_up(struct mover *m, uint32_t page) {
+    slab_drain_cancel(cache_slab(m->cache), page);
     avoid(m, page);
     count(&m->given_up);
-    return MOVER_GAVE_UP;
+}
+
+static unsigned move_from_pool(struct mover *m, unsigned to, unsigned pages) {
+    unsigned moved = 0;
+    while (moved < pages && slab_grow(cache_slab(m->cache), to)) {
+        count(&m->pages_moved);
+        moved++;
+    }
+    return moved;
+}
+
+unsigned mover_move(struct mover *m, unsigned from, unsigned to, unsigned pages) {
+    uint32_t emptied[MOVER_PAGES_MAX];
+    unsigned n = 0;
+    if (from == SLAB_CLASS_NONE) {
+        return move_from_pool(m, to, pages);
+    }
+    while (n < pages && n < MOVER_PAGES_MAX) {
+        uint32_t page = begin(m, from);
+        if (page == PAGE_NONE) {
+            break;
+        }
+        if (!drain(m, page, from)) {
+            give_up(m, page);
+            break; /* the next page is likely to hold chunks that are just as busy */
+        }
+        emptied[n++] = page;
+    }
+    if (n > 0 && !cache_quiesce(m->ct, MOVER_PATIENCE_US)) {
+        note_busy(m, "turn");
+        while (n > 0) {
+            give_up(m, emptied[--n]);
+        }
+    }
+    for (unsigned i = 0; i < n; i++) {
+        slab_drain_end(cache_slab(m->cache), emptied[i], to);
+        count(&m->pages_moved);
+    }
+    return n;
 }

@@ -69,16 +69,13 @@ static void wake(void *arg) {
 
 /* --- moving --- */
 
-static enum mover_result move_one(struct tuner *t, unsigned from, unsigned to, const char *reason) {
+/* Returns how many pages moved. */
+static unsigned move_pages(struct tuner *t, const struct page_move *move) {
     atomic_store_explicit(&t->moving, true, memory_order_relaxed);
-    enum mover_result result = mover_move(&t->mover, from, to);
+    unsigned moved = mover_move(&t->mover, move->from, move->to, move->pages);
     atomic_store_explicit(&t->moving, false, memory_order_relaxed);
-    log_debug("page from class %u to %u: %s (%s)", from, to,
-              result == MOVER_MOVED     ? "moved"
-              : result == MOVER_NO_PAGE ? "none to spare"
-                                        : "given up",
-              reason);
-    return result;
+    log_debug("%u of %u pages moved from class %u to %u: %s", moved, move->pages, move->from, move->to, move->reason);
+    return moved;
 }
 
 /* The class with the most pages, at least two of them; SLAB_CLASS_NONE. */
@@ -97,7 +94,7 @@ static unsigned richest_class(const struct tuner *t, unsigned except) {
     return richest;
 }
 
-/* One page of what an operator asked for, so that automove and other requests have their turn in between. */
+/* A few pages of what an operator asked for, so that automove has its turn in between. */
 static void serve_request(struct tuner *t) {
     lock_take(&t->lock);
     struct request r = t->request;
@@ -106,10 +103,11 @@ static void serve_request(struct tuner *t) {
         return;
     }
     unsigned from = r.from < 0 ? richest_class(t, (unsigned)r.to) : (unsigned)r.from;
+    struct page_move move = {from, (unsigned)r.to, r.pages < MOVER_PAGES_MAX ? r.pages : MOVER_PAGES_MAX, "asked for"};
     bool any = r.from >= 0 || from != SLAB_CLASS_NONE;
-    bool moved = any && move_one(t, from, (unsigned)r.to, "asked for") == MOVER_MOVED;
+    unsigned moved = any ? move_pages(t, &move) : 0;
     lock_take(&t->lock);
-    t->request.pages = moved ? t->request.pages - 1 : 0;
+    t->request.pages = moved > 0 ? r.pages - moved : 0;
     lock_release(&t->lock);
 }
 
@@ -138,11 +136,8 @@ static void still_hunger(struct tuner *t) {
         if (!automove_eviction_decide(&t->by_eviction, &t->now, &move)) {
             break;
         }
-        for (unsigned i = 0; i < move.pages; i++) {
-            if (move_one(t, move.from, move.to, move.reason) != MOVER_MOVED) {
-                t->hunger_rest_us = clock_mono_us() + HUNGER_REST_US;
-                return;
-            }
+        if (move_pages(t, &move) == 0) {
+            break;
         }
         hungry = cache_take_hunger(t->cache);
     }
@@ -176,9 +171,7 @@ static void each_second(struct tuner *t) {
     adopt_window(t);
     snapshot_take(t->cache, 0, &after);
     if (t->reassign && t->second.class_count != 0 && decide(t, &after, &move)) {
-        for (unsigned i = 0; i < move.pages; i++) {
-            move_one(t, move.from, move.to, move.reason);
-        }
+        move_pages(t, &move);
     }
     t->second = after;
 }
