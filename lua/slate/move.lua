@@ -39,9 +39,10 @@ local function ids_with_pages(now)
     return #ids > 0 and table.concat(ids, ", ") or "none"
 end
 
-local function unknown_class(now, id)
-    return nil, ("class %d holds no pages on this server (classes that do: %s); nothing was sent, because some "
-        .. "versions of memcached crash when asked for a class they do not use"):format(id, ids_with_pages(now)), "no"
+local function unknown_class(now, request, id)
+    return nil, ("class %d holds no pages on this server (classes that do: %s); nothing was sent%s"):format(id,
+        ids_with_pages(now), request.slated and ""
+        or ", because some versions of memcached crash when asked for a class they do not use"), "no"
 end
 
 local function check_source(now, request)
@@ -53,7 +54,7 @@ local function check_source(now, request)
     if not held and src == M.POOL then
         return nil, "this server has no global page pool", "unsupported"
     elseif not held then
-        return unknown_class(now, src)
+        return unknown_class(now, request, src)
     end
     local keeps = src == M.POOL and 0 or 1
     if held - keeps < pages then
@@ -67,7 +68,7 @@ local function check_destination(now, request)
     if request.dst == M.POOL or request.slated then
         return true -- slated knows its classes and answers for each of them
     elseif not pages_of(now, request.dst) then
-        return unknown_class(now, request.dst)
+        return unknown_class(now, request, request.dst)
     end
     return true
 end

@@ -144,19 +144,23 @@ local function donor_for(row, rows)
     return best
 end
 
+local function remedy(row, donor)
+    if not donor then
+        return "no calm class has a page to spare"
+    end
+    local free = (donor.free_pages or 0) // 1
+    return ("try slatectl move %d %d --dry-run (class %d: %soldest item %s)"):format(donor.id, row.id, donor.id,
+        free > 0 and ("%d free pages, "):format(free) or "", require("slate.units").age(donor.age_s))
+end
+
 --- What to do about it, as sentences with the command to type. Empty when nothing stands out.
 function M.advice(rows)
     local sentences = {}
     for _, row in ipairs(rows) do
         local flags = table.concat(row.flags, " ")
         if flags:find("starving") or flags:find("out_of_memory") then
-            local donor = donor_for(row, rows)
             sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id,
-                flags:find("out_of_memory") and "is out of memory" or "starves",
-                not donor and "no calm class has a page to spare"
-                or ("class %d has %d free pages and its oldest item is %s old: slatectl move %d %d --dry-run"):format(
-                    donor.id, (donor.free_pages or 0) // 1, require("slate.units").age(donor.age_s),
-                    donor.id, row.id))
+                flags:find("out_of_memory") and "is out of memory" or "starves", remedy(row, donor_for(row, rows)))
         end
     end
     return sentences

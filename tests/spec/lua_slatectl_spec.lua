@@ -130,7 +130,12 @@ for _, kind in ipairs(server.all()) do
                 assert.truthy(err:find("needs slated", 1, true))
                 assert.truthy(succeed("version --caps"):find("needs slated", 1, true))
             else
-                assert.truthy(succeed("version --caps"):find("is slated", 1, true))
+                local caps = succeed("version --caps")
+                assert.truthy(caps:find("is slated", 1, true))
+                assert.truthy(caps:find("stats slated +yes"), caps)
+                local code_of_name, _, message = ctl.run("automove utility")
+                assert.truthy(code_of_name == 0 or code_of_name == 3 and message:find("does not have automove", 1, true))
+                succeed("automove 0")
             end
         end)
 
@@ -244,6 +249,17 @@ for _, kind in ipairs(server.all()) do
             assert.truthy(err:find("No space left on device", 1, true), err)
         end)
 
+        it("runs the example of the library's README", function()
+            local file = assert(io.open(ctl.folder .. "/example.lua", "w"))
+            file:write(command.read_file("lua/README.md"):match("```lua\n(.-)```"))
+            file:close()
+            local environment = ("SLATE_SERVER=%s LUA_PATH=%s"):format(one.address,
+                server.quoted(ctl.root .. "/lua/?.lua"))
+            local code, out, err = ctl.shell(environment .. " lua5.4 example.lua")
+            assert.equal(0, code, err)
+            assert.truthy(out:find("12\t%d"), out)
+        end)
+
         it("runs every example of the manual", function()
             local examples = 0
             for line in MANUAL:match("%.Sh EXAMPLES\n(.-)\n%.Sh"):gmatch("%.Dl (slatectl [^\n]+)") do
@@ -300,6 +316,33 @@ describe("slatectl without a server", function()
         end
         assert.equal(64, (ctl.run("")))
         assert.equal(64, (ctl.shell("SLATE_SERVER='a b' slatectl stats")))
+    end)
+
+    it("hands slate-load its words untouched, and its exit code on", function()
+        local code, out = ctl.shell("mkdir -p bin; "
+            .. "printf '#!/bin/sh\\nprintf \"<%%s>\" \"$@\"; exit 5' >bin/slate-load; "
+            .. "chmod +x bin/slate-load; unset SLATE_SERVER; cat >run.lua <<'END'\n"
+            .. "package.path = '" .. ctl.root .. "/lua/?.lua;' .. package.path\n"
+            .. "os.exit(require('slate.cli').main(arg, { bin_dir = './bin', version = '1' }))\nEND\n"
+            .. "lua5.4 run.lua -s here:1 --json bench calcify \"it's\" 'a b' '$HOME' --json -s")
+        assert.equal(5, code)
+        assert.equal("<calcify><it's><a b><$HOME><--json><-s><--server><here:1>", out)
+    end)
+
+    it("says that slate-load is missing", function()
+        local code, _, err = ctl.shell("lua5.4 run.lua bench; rm -r bin; lua5.4 run.lua bench")
+        assert.equal(69, code)
+        assert.truthy(err:find("./bin/slate-load is missing", 1, true), err)
+    end)
+
+    it("draws nothing without gnuplot, and says what to install", function()
+        local code, out, err = ctl.shell("cp " .. server.quoted(ctl.root) .. "/tests/spec/support/two.jsonl .; "
+            .. "PATH=/nowhere " .. server.quoted(ctl.root .. "/scripts/slatectl") .. " chart pages two.jsonl -o a.png")
+        assert.equal(69, code)
+        assert.equal("", out)
+        assert.truthy(err:find("apt install gnuplot-nox", 1, true), err)
+        assert.is_nil(io.open(ctl.folder .. "/a.png"))
+        assert.is_nil(io.open(ctl.folder .. "/a.png.unfinished"))
     end)
 
     it("says what is wrong with a file it cannot read or draw", function()

@@ -84,6 +84,9 @@ local function set_mode(client, who, word)
         return nil, message, code
     elseif line ~= "OK" then
         local refused, refusal_code = require("slate.client").refusal(line)
+        if not mode.number and line:find("bad command line", 1, true) then
+            return nil, ("slated %s does not have automove %s"):format(who.slated, word), "unsupported"
+        end
         return nil, ("automove stays as it was; %s"):format(refused or "unexpected reply: " .. line),
             refusal_code or "protocol"
     end

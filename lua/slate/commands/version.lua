@@ -6,16 +6,28 @@ function M.declare(command)
     command:flag("--caps", "Ask the server too: what it is, and what it can do.")
 end
 
--- What depends on the server: a name, whether stock memcached has it too.
-local CAPABILITIES <const> = {
-    { "move a page", true }, { "automove off, ratio, eviction", true }, { "record and chart", true },
-    { "move many pages with one command", false }, { "automove by other policies", false },
+-- Groups of statistics that memcached has not. A slated is asked which of them it has.
+local SLATED_GROUPS <const> = {
+    "slated", "policies", "pages", "moves", "geometry", "curve", "whatif", "hotkeys", "latency", "describe",
 }
 
-local function capabilities(slated)
-    local list = {}
-    for i, row in ipairs(CAPABILITIES) do
-        list[i] = { name = row[1], available = row[2] or slated ~= nil }
+-- What the server can do: list of { name, available }, or nil, message, code.
+local function capabilities(client, who)
+    local list = {
+        { name = "move a page, and see the outcome", available = true },
+        { name = "automove off, ratio and eviction", available = true },
+        { name = "move many pages with one command", available = who.slated ~= nil },
+    }
+    local found, message, code = {}, nil, nil
+    if who.slated then
+        local groups = table.move(SLATED_GROUPS, 1, #SLATED_GROUPS, 1, {})
+        found, message, code = client:stats_groups(groups)
+        if not found then
+            return nil, message, code
+        end
+    end
+    for _, group in ipairs(SLATED_GROUPS) do
+        list[#list + 1] = { name = "stats " .. group, available = found[group] ~= nil }
     end
     return list
 end
@@ -29,7 +41,8 @@ local function out_text(context, who, list)
         or "memcached " .. who.version
     context:out(context.server.name, " is ", what, "\n")
     for _, row in ipairs(list) do
-        context:out(("  %-34s%s\n"):format(row.name, row.available and "yes" or "needs slated"))
+        context:out(("  %-34s%s\n"):format(row.name, row.available and "yes"
+            or who.slated and "not in this version" or "needs slated"))
     end
 end
 
@@ -40,8 +53,13 @@ function M.run(context, parsed)
         if not client then
             return nil, found, code
         end
+        local message
+        who = found
+        list, message, code = capabilities(client, who)
+        if not list then
+            return nil, message, code
+        end
         client:close()
-        who, list = found, capabilities(found.slated)
     end
     if context.json then
         context:out_json("slate/version/1", {

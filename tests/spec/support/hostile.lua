@@ -11,7 +11,10 @@ assert(listener:listen())
 local BEHAVIOURS <const> = {
     silence = function(peer) peer:receive("*a") end,
     hangup = function() end,
-    http = function(peer) peer:send("HTTP/1.1 400 Bad Request\r\n\r\n") end,
+    http = function(peer)
+        peer:receive("*l")
+        peer:send("HTTP/1.1 400 Bad Request\r\n\r\n")
+    end,
     endless_line = function(peer)
         while peer:send(("x"):rep(65536)) do end -- until the other side has had enough
     end,

@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+
+-- A fresh copy of the module, with or without lua-system.
+local function load_clock(with_system)
+    package.loaded["slate.clock"] = nil
+    local system = package.loaded.system
+    package.loaded.system = nil
+    if not with_system then
+        package.preload.system = function() error("not installed") end
+    end
+    local clock = require "slate.clock"
+    package.preload.system = nil
+    package.loaded.system = system
+    return clock
+end
+
+for _, with_system in ipairs({ true, false }) do
+    describe(("clock %s lua-system"):format(with_system and "with" or "without"), function()
+        local clock
+
+        setup(function() clock = load_clock(with_system) end)
+
+        it("never steps back, and sleeps at least as long as it is told", function()
+            local start_s = clock.steady_s()
+            clock.sleep(0.02)
+            assert.is_true(clock.steady_s() - start_s >= 0.02)
+            clock.sleep(0)
+            clock.sleep(-1)
+        end)
+
+        it("tells the time of day, advancing with the steady clock", function()
+            assert.is_true(math.abs(clock.time_s() - os.time()) < 5)
+            local time_s, steady_s = clock.time_s(), clock.steady_s()
+            clock.sleep(0.02)
+            assert.is_true(math.abs((clock.time_s() - time_s) - (clock.steady_s() - steady_s)) < 0.01)
+        end)
+    end)
+end
