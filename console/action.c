@@ -117,7 +117,9 @@ int action_suggest_source(const struct model *model, unsigned to, double *pages_
     for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
         const struct class_stats *stats = &now->classes[id];
         double evicts = model_class_metric(model, id, CLASS_METRIC_EVICTIONS);
-        if (id == to || pages_of(now, id) < 2 || (evicts > 0 && !(evicts < taker_evicts))) {
+        bool evicts_more = evicts > 0 && !(evicts < taker_evicts);
+        bool has_grown = model_page_change(model, id, GROWTH_WINDOW_MS) > 0;
+        if (id == to || pages_of(now, id) < 2 || evicts_more || has_grown) {
             continue;
         }
         double free_pages = class_free_pages(stats);

@@ -10,7 +10,7 @@
 
 enum action_kind { ACTION_MOVE_PAGES, ACTION_AUTOMOVE };
 
-enum { MOVE_PAGES_LIMIT = 1000000, POOL_CLASS = 0, AUTOMOVE_MODES = 3 };
+enum { GROWTH_WINDOW_MS = 10000, MOVE_PAGES_LIMIT = 1000000, POOL_CLASS = 0, AUTOMOVE_MODES = 3 };
 
 struct action {
     enum action_kind kind;
@@ -27,8 +27,9 @@ unsigned action_command(const struct action *action, const struct snapshot *now,
 /* "move 3 pages from class 4 to class 12". */
 void action_title(const struct action *action, char *out, size_t out_bytes);
 
-/* The best giver for a class: whole free pages first, then the oldest tail. Never a class that evicts more than the taker.
- * -1 when no class has two pages. pages_free says how many pages it can give for nothing. */
+/* The best giver for a class: whole free pages first, then the oldest tail. Never a class that evicts more than the taker,
+ * nor one that got pages within the last GROWTH_WINDOW_MS: it needed them. -1 when there is none. pages_free says how many pages it
+ * can give for nothing. */
 int action_suggest_source(const struct model *model, unsigned to, double *pages_free);
 
 const char *automove_mode_name(unsigned mode);

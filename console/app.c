@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MESSAGE_MS = 8000, TICK_MS = 1000, TAG_JOB = TAG_OTHER };
+enum { MESSAGE_MS = 8000, ALARM_AFTER_MS = 5000, TICK_MS = 1000, TAG_JOB = TAG_OTHER };
 
 struct app {
     const struct options *options;
@@ -25,7 +25,8 @@ struct app {
     struct cells *cells;
     struct action last; /* what undo takes back: the inverse of the last change that succeeded */
     bool has_last;
-    int starving; /* the class that starves most, as the events know it; -1: none */
+    bool is_alarmed;           /* the events say that a class starves */
+    uint64_t alarm_differs_ms; /* since when the figures say otherwise; 0: they agree */
     uint64_t automove_before; /* of the automove action under way */
     char message[NOTE_BYTES];
     uint64_t message_until_ms;
@@ -341,17 +342,26 @@ static void follow_link(struct app *app) {
 }
 
 /* Events for what begins and ends: what the overview says only while it lasts. */
-static void note_starvation(struct app *app) {
+static void note_starvation(struct app *app, uint64_t now_ms) {
     int worst = health_worst_class(app->model);
-    if (worst == app->starving) {
+    bool starves = worst >= 0;
+    if (starves == app->is_alarmed) {
+        app->alarm_differs_ms = 0;
         return;
     }
-    if (worst >= 0) {
-        model_note(app->model, EVENT_ALARM, time(NULL), "class %d starves: it evicts while other classes have room", worst);
-    } else {
-        model_note(app->model, EVENT_ALARM, time(NULL), "class %d no longer starves", app->starving);
+    if (app->alarm_differs_ms == 0) {
+        app->alarm_differs_ms = now_ms;
     }
-    app->starving = worst;
+    if (now_ms - app->alarm_differs_ms < ALARM_AFTER_MS) { /* on the edge it comes and goes; an event is for what stays */
+        return;
+    }
+    if (starves) {
+        model_note(app->model, EVENT_ALARM, time(NULL), "class %d starves: it evicts while another class has room", worst);
+    } else {
+        model_note(app->model, EVENT_ALARM, time(NULL), "no class starves any more");
+    }
+    app->is_alarmed = starves;
+    app->alarm_differs_ms = 0;
 }
 
 static void step_server(struct app *app, uint64_t now_ms) {
@@ -364,7 +374,7 @@ static void step_server(struct app *app, uint64_t now_ms) {
             app->is_dirty = true;
         } else if (poller_take(&app->poller, &reply, now_ms)) {
             model_add(app->model, &app->poller.latest, time(NULL));
-            note_starvation(app);
+            note_starvation(app, now_ms);
             app->is_dirty = true;
         }
     }
@@ -426,7 +436,7 @@ static void loop(struct app *app) {
 }
 
 int app_run(const struct options *options) {
-    struct app app = {.options = options, .is_dirty = true, .starving = -1};
+    struct app app = {.options = options, .is_dirty = true};
     char why[NOTE_BYTES];
     app.model = model_create(options->address.text);
     app.client = client_create(&options->address);

@@ -47,7 +47,8 @@ enum class_state health_class_state(const struct model *model, unsigned class_id
     }
     double own_age = stat_number(class_tail_age(&now->classes[class_id]));
     double giver_age = stat_number(class_tail_age(&now->classes[giver]));
-    return free_pages >= 1 || giver_age >= STARVING_AGE_RATIO * fmax(own_age, 1) ? CLASS_STARVING : CLASS_EVICTING;
+    bool has_room = free_pages >= 1 && !(giver_age < own_age); /* a younger class is about to fill its free pages */
+    return has_room || giver_age >= STARVING_AGE_RATIO * fmax(own_age, 1) ? CLASS_STARVING : CLASS_EVICTING;
 }
 
 const char *class_state_word(enum class_state state) {

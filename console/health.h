@@ -20,7 +20,7 @@ enum class_state {
     CLASS_CALM,     /* nothing to say */
     CLASS_SPARE,    /* whole pages free, and nothing is evicted */
     CLASS_EVICTING, /* evicts, as a full cache does */
-    CLASS_STARVING  /* evicts while another class has free pages or keeps items at least STARVING_AGE_RATIO times as long */
+    CLASS_STARVING  /* evicts while an older class has free pages, or one keeps items STARVING_AGE_RATIO times as long */
 };
 enum { STARVING_AGE_RATIO = 2, SPARE_PAGES = 2 };
 

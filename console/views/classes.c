@@ -157,6 +157,7 @@ static struct intent mark_source(struct class_table_ui *table) {
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     struct class_table_ui *table = &ui->classes;
     struct intent none = {0};
+    class_table_move_cursor(frame->model, table, 0); /* a key may come before the first drawing has placed the cursor */
     switch (given) {
     case COMMAND_UP:
         class_table_move_cursor(frame->model, table, -1);

@@ -180,6 +180,20 @@ void review_draw(const struct frame *frame, const struct ui *ui, struct cells *c
                    verdict);
 }
 
+/* The class with the most pages, for want of a better giver; -1 when none has two. */
+static int largest_class(const struct snapshot *now, unsigned except) {
+    int largest = -1;
+    double most = 1;
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        double pages = stat_number(now->classes[id].value[CLASS_total_pages]);
+        if (id != except && pages > most) {
+            most = pages;
+            largest = (int)id;
+        }
+    }
+    return largest;
+}
+
 struct intent propose_move(const struct frame *frame, int to, int from) {
     const struct snapshot *now = model_now(frame->model);
     if (now == NULL) {
@@ -191,6 +205,7 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
     double free_pages = 0;
     if (from < 0) {
         from = action_suggest_source(frame->model, (unsigned)to, &free_pages);
+        from = from >= 0 ? from : largest_class(now, (unsigned)to);
     } else {
         free_pages = floor(class_free_pages(&now->classes[from]));
     }

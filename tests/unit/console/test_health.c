@@ -1,4 +1,5 @@
 #include "health.h"
+#include "action.h"
 #include "fixture.h"
 #include "tap.h"
 
@@ -51,6 +52,17 @@ static void test_a_class_with_a_free_page_does_not_starve(void) {
     snapshot.classes[12].value[CLASS_free_chunks] = 2000;
     model_add(model, &snapshot, 0);
     is(health_class_state(model, 12), CLASS_EVICTING, "it was given pages and is filling them");
+    model_destroy(&model);
+}
+
+static void test_a_class_that_just_got_pages_is_not_asked_to_give(void) {
+    struct model *model = fixture_model("memcached-1.4.25");
+    fixture_load("memcached-1.4.25-second.txt", 14000, &snapshot);
+    snapshot.classes[4].value[CLASS_total_pages]++;
+    model_add(model, &snapshot, 0);
+    double free_pages;
+    is(action_suggest_source(model, 12, &free_pages), -1, "class 4 has grown a moment ago: it needed that");
+    is(health_class_state(model, 12), CLASS_EVICTING, "so nobody has room, and nobody starves");
     model_destroy(&model);
 }
 
@@ -117,6 +129,7 @@ int main(void) {
     test_a_starving_class_is_named_first_with_the_key();
     test_evictions_alone_are_no_alarm();
     test_a_class_with_a_free_page_does_not_starve();
+    test_a_class_that_just_got_pages_is_not_asked_to_give();
     test_old_figures_are_called_old();
     test_without_figures_there_is_still_a_line();
     test_losses_and_limits_are_reported();
