@@ -93,10 +93,20 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("shows rates where there is traffic", function()
-            local code, out = ctl.shell("slatectl classes --interval 500ms --json & pid=$!; "
-                .. "lua5.4 -e 'package.path=\"'" .. ctl.root .. "'/lua/?.lua;\"..package.path "
-                .. "local c=require(\"slate.client\").connect(\"'" .. one.address .. "'\") "
-                .. "local t=os.time()+2 repeat c:set(\"r\",\"v\") until os.time()>=t'; wait $pid")
+            local file = assert(io.open(ctl.folder .. "/traffic.lua", "w"))
+            file:write(([[
+                package.path = %q .. "/lua/?.lua;" .. package.path
+                local client = assert(require("slate.client").connect(%q))
+                repeat
+                    assert(client:set("r", "v"))
+                    local marker = io.open("started", "w")
+                    marker:close()
+                    local stop = io.open("stop")
+                until stop
+            ]]):format(ctl.root, one.address))
+            file:close()
+            local code, out = ctl.shell("lua5.4 traffic.lua & pid=$!; until [ -e started ]; do sleep 0.02; done; "
+                .. "slatectl classes --interval 300ms --json; code=$?; touch stop; wait $pid; exit $code")
             assert.equal(0, code)
             local busy = false
             for _, row in ipairs(document(out).classes) do
@@ -134,7 +144,8 @@ for _, kind in ipairs(server.all()) do
                 assert.truthy(caps:find("is slated", 1, true))
                 assert.truthy(caps:find("stats slated +yes"), caps)
                 local code_of_name, _, message = ctl.run("automove utility")
-                assert.truthy(code_of_name == 0 or code_of_name == 3 and message:find("does not have automove", 1, true))
+                assert.truthy(code_of_name == 0
+                    or code_of_name == 3 and message:find("does not have automove", 1, true), message)
                 succeed("automove 0")
             end
         end)

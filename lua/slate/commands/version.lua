@@ -18,10 +18,10 @@ local function capabilities(client, who)
         { name = "automove off, ratio and eviction", available = true },
         { name = "move many pages with one command", available = who.slated ~= nil },
     }
-    local found, message, code = {}, nil, nil
+    local found = {}
     if who.slated then
-        local groups = table.move(SLATED_GROUPS, 1, #SLATED_GROUPS, 1, {})
-        found, message, code = client:stats_groups(groups)
+        local message, code
+        found, message, code = client:stats_groups(SLATED_GROUPS)
         if not found then
             return nil, message, code
         end
