@@ -75,8 +75,7 @@ bool cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_h
 /* --- with the lock --- */
 
 static void count_miss(struct cache_thread *ct, const struct cache_fetch *f) {
-    if (f->touch) {
-        COUNT(ct, cmd_get);
+    if (f->touch && !f->meta) { /* a meta get that misses is a get, with a new time or not */
         COUNT(ct, cmd_touch);
         COUNT(ct, touch_misses);
     } else {
@@ -86,7 +85,6 @@ static void count_miss(struct cache_thread *ct, const struct cache_fetch *f) {
 
 static void count_found(struct cache_thread *ct, const struct cache_fetch *f, const struct item *it, unsigned class_id) {
     if (f->touch) {
-        COUNT(ct, cmd_get);
         COUNT(ct, cmd_touch);
         COUNT_CLASS(ct, class_id, touch_hits);
     } else {

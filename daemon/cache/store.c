@@ -71,6 +71,8 @@ uint8_t store_stale_flag(const struct cache_store *s, const struct item *old) {
 void store_counted(struct cache_thread *ct, const struct cache_store *s, enum cache_status status, unsigned class_id) {
     if (status == CACHE_OK) {
         COUNT_CLASS(ct, class_id, cmd_set);
+    } else {
+        COUNT(ct, cmd_set); /* refused by its condition: in no class, but a set */
     }
     if (!s->classic_cas) {
         return;

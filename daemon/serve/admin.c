@@ -94,6 +94,10 @@ void admin_watch(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "CLIENT_ERROR watch commands not allowed\r\n");
         return;
     }
+    if (ctx->follows) {
+        text_out_str(ctx->out, "ERROR cannot pipeline other commands before watch\r\n");
+        return;
+    }
     for (unsigned i = 1; i < w->count; i++) {
         bool known = false;
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {

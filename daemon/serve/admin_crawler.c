@@ -71,6 +71,9 @@ static void dump(struct command_context *ctx, enum dump_kind kind, const struct 
     uint64_t classes = ~(uint64_t)0;
     if (!ctx->server->settings->dump_enabled) {
         text_out_str(ctx->out, kind == DUMP_META ? "ERROR metadump not allowed\r\n" : "ERROR key dump not allowed\r\n");
+    } else if (ctx->follows) {
+        text_out_printf(ctx->out, "ERROR cannot pipeline other commands before %s\r\n",
+                        kind == DUMP_META ? "metadump" : "mgdump");
     } else if (!word_is(ids, "hash") && !word_classes(ids, &classes)) {
         text_out_str(ctx->out, ANSWER_BAD_CLASS);
     } else {

@@ -21,6 +21,9 @@ void admin_debugtime(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, ANSWER_ERROR);
         return;
     }
+    /* A turn reads the clock once, at its start; what follows in this one is to see the new time. */
+    cache_turn_end(ctx->ct);
+    cache_turn_begin(ctx->ct);
     text_out_str(ctx->out, ANSWER_OK);
 }
 

@@ -53,10 +53,14 @@ void batch_destroy(struct batch **taken) {
     free(b);
 }
 
+static void note_prefixes(struct batch *b) {
+    b->prefixes = prefix_stats_on(b->server->prefixes) ? b->server->prefixes : NULL;
+}
+
 void batch_begin(struct batch *b) {
     return_values(b);
     b->turn++;
-    b->prefixes = prefix_stats_on(b->server->prefixes) ? b->server->prefixes : NULL;
+    note_prefixes(b);
     b->used = 0;
     b->requests = 0;
     b->slot_count = 0;
@@ -174,6 +178,7 @@ static void run_command(struct batch *b, const struct request *r) {
     context.line = r->text;
     context.line_bytes = r->text_bytes;
     context.noreply = (r->flags & REQUEST_NOREPLY) != 0;
+    context.follows = b->slots[r->slot].requests > 1;
     if (!command_run(&context)) {
         if (r->flags & REQUEST_HTTP) {
             context.close = true;
@@ -186,6 +191,7 @@ static void run_command(struct batch *b, const struct request *r) {
         s->need = SESSION_CLOSE;
     }
     s->more = context.more;
+    note_prefixes(b); /* it may have been `stats detail` */
     reply_text(b, r->slot);
 }
 

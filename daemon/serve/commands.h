@@ -29,6 +29,7 @@ struct command_context {
     const char          *line; /* without its line end; not terminated; valid during the call */
     size_t               line_bytes;
     bool                 noreply; /* the line's last word is `noreply` */
+    bool                 follows; /* requests that came in the same turn run before it, and their replies with its own */
     struct text_out     *out;
     struct serve_counters *counters; /* the worker's */
     bool                 close; /* set by the command: hang up after the answer */
