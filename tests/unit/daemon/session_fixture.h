@@ -98,7 +98,9 @@ static inline void client_collect(struct client *c, const void *bytes, size_t n)
         c->out_room = (c->out_bytes + n) * 2;
         c->out = realloc(c->out, c->out_room);
     }
-    memcpy(c->out + c->out_bytes, bytes, n);
+    if (n > 0) {
+        memcpy(c->out + c->out_bytes, bytes, n);
+    }
     c->out_bytes += n;
 }
 
