@@ -3,6 +3,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"
+local make = require("support.snapshots").make
 local server = require "support.server"
 
 local MANUAL <const> = command.read_file("man/slatectl.1")
@@ -347,8 +348,14 @@ describe("slatectl without a server", function()
     end)
 
     it("draws nothing without gnuplot, and says what to install", function()
-        local code, out, err = ctl.shell("cp " .. server.quoted(ctl.root) .. "/tests/spec/support/two.jsonl .; "
-            .. "PATH=/nowhere " .. server.quoted(ctl.root .. "/scripts/slatectl") .. " chart pages two.jsonl -o a.png")
+        -- Far more than a pipe holds, so that a shell without gnuplot must still read it all.
+        local writer = assert(require("slate.record").create(ctl.folder .. "/long.jsonl"))
+        for i = 1, 5000 do
+            assert(writer:append(make(i, { [3] = { chunk_size = 152, total_pages = 1 + i % 7 } })))
+        end
+        writer:close()
+        local code, out, err = ctl.shell("PATH=/nowhere " .. server.quoted(ctl.root .. "/scripts/slatectl")
+            .. " chart pages long.jsonl -o a.png")
         assert.equal(69, code)
         assert.equal("", out)
         assert.truthy(err:find("apt install gnuplot-nox", 1, true), err)

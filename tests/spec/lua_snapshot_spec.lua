@@ -72,6 +72,13 @@ describe("rates", function()
         assert.is_nil(rates.classes[2])
     end)
 
+    it("are unknown for a class whose counter went back", function()
+        local after = make(101, { [1] = { evicted = 4 }, [2] = { evicted = 2 } }, { cmd_get = 100, threads = 4 })
+        local rates = snapshot.rates(before, after)
+        assert.is_nil(rates.classes[1].evicted)
+        assert.equal(1, rates.classes[2].evicted)
+    end)
+
     it("are unknown after a restart, never huge or negative", function()
         local restarted = make(101, { [1] = { evicted = 3 } }, { pid = 2, cmd_get = 900 })
         local reset = make(101, {}, { cmd_get = 5 })
