@@ -1,0 +1,209 @@
+/* Decisions about pages, on snapshots that are made up. */
+#include "tap.h"
+#include "tune/automove.h"
+
+enum { CLASSES = 6, CHUNKS = 100, SECOND_US = 1000000 };
+
+/* Memory is used up, every class has 10 pages, nothing is free, every tail is 100 s old. */
+static struct snapshot full(uint64_t second) {
+    struct snapshot s = {.time_us = second * SECOND_US, .pages_limit = 60, .class_count = CLASSES};
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        s.classes[i] = (struct snapshot_class){
+            .chunk_bytes = 1000 * i, .chunks_per_page = CHUNKS, .pages = 10, .items = 1000, .age_s = 100};
+    }
+    return s;
+}
+
+/* Seconds of the same load: class 2 evicts and its tail is `young_s` old, class 5's is `old_s`. */
+struct load {
+    uint32_t young_s, old_s;
+    unsigned evict_every; /* seconds; 0: never */
+};
+
+static struct snapshot loaded(const struct load *l, uint64_t second) {
+    struct snapshot s = full(second);
+    s.classes[2].age_s = l->young_s;
+    s.classes[5].age_s = l->old_s;
+    s.classes[2].evicted = l->evict_every ? 50 * (second / l->evict_every) : 0;
+    return s;
+}
+
+/* The first second in which the mode moves a page, or 0 when it does not within `seconds`. */
+static unsigned first_move(const struct load *l, double ratio, unsigned window, unsigned seconds, struct page_move *move) {
+    struct automove_ratio a;
+    unsigned moved_at = 0;
+    if (!automove_ratio_init(&a, ratio, window)) {
+        return 0;
+    }
+    struct snapshot before = loaded(l, 100);
+    for (unsigned i = 1; i <= seconds && moved_at == 0; i++) {
+        struct snapshot after = loaded(l, 100 + i);
+        if (automove_ratio_decide(&a, &before, &after, move)) {
+            moved_at = i;
+        }
+        before = after;
+    }
+    automove_ratio_fini(&a);
+    return moved_at;
+}
+
+static void test_ratio(void) {
+    struct page_move m = {0};
+    struct load shift = {.young_s = 10, .old_s = 300, .evict_every = 1};
+    is(first_move(&shift, 0.8, 10, 30, &m), 10, "ratio: the first page moves when the window has filled");
+    ok(m.from == 5 && m.to == 2 && m.pages == 1, "ratio: one page, from the oldest tail to the youngest that evicts");
+    is(first_move(&shift, 0.8, 4, 30, &m), 4, "ratio: a shorter window decides sooner");
+
+    struct load close = {.young_s = 90, .old_s = 100, .evict_every = 1};
+    is(first_move(&close, 0.8, 5, 30, &m), 0, "ratio: ages closer than the ratio move nothing");
+    is(first_move(&close, 0.95, 5, 30, &m), 5, "ratio: unless the ratio is closer still");
+
+    struct load calm = {.young_s = 10, .old_s = 300, .evict_every = 0};
+    is(first_move(&calm, 0.8, 5, 30, &m), 0, "ratio: a young class that does not evict gets nothing");
+
+    struct load rare = {.young_s = 10, .old_s = 300, .evict_every = 7};
+    unsigned at = first_move(&rare, 0.8, 5, 30, &m);
+    ok(at >= 5 && (100 + at) % 7 == 0, "ratio: a page moves only in a second in which the receiver evicts (at %u)", at);
+}
+
+static void test_ratio_keeps_pages(void) {
+    struct automove_ratio a;
+    struct page_move m;
+    unsigned moves = 0;
+    automove_ratio_init(&a, 0.8, 3);
+    struct snapshot before = full(100);
+    for (unsigned i = 1; i <= 10; i++) {
+        struct snapshot after = full(100 + i);
+        for (unsigned c = 1; c <= CLASSES; c++) {
+            after.classes[c].pages = 2;
+        }
+        after.classes[2].age_s = 1;
+        after.classes[2].evicted = 10 * i;
+        moves += automove_ratio_decide(&a, &before, &after, &m);
+        before = after;
+    }
+    is(moves, 0, "ratio: a class of two pages gives none");
+    moves = 0;
+    for (unsigned i = 11; i <= 20; i++) {
+        struct snapshot after = loaded(&(struct load){10, 300, 1}, 100 + i);
+        after.pages_free = 1;
+        moves += automove_ratio_decide(&a, &before, &after, &m);
+        before = after;
+    }
+    is(moves, 0, "ratio: nothing moves while the pool has pages");
+    automove_ratio_fini(&a);
+}
+
+static void test_ratio_surplus(void) {
+    struct automove_ratio a;
+    struct page_move m = {0};
+    automove_ratio_init(&a, 0.8, 3);
+    struct snapshot before = full(100);
+    unsigned at = 0;
+    for (unsigned i = 1; i <= 10 && at == 0; i++) {
+        struct snapshot after = full(100 + i);
+        after.classes[4].free_chunks = CHUNKS * 5 / 2 + 1;
+        at = automove_ratio_decide(&a, &before, &after, &m) ? i : 0;
+        before = after;
+    }
+    is(at, 3, "ratio: free chunks of more than 2.5 pages go to the pool after a clean window");
+    ok(m.from == 4 && m.to == SLAB_CLASS_NONE, "ratio: from the class that has them");
+    automove_ratio_fini(&a);
+}
+
+static void test_ratio_survives_reset(void) {
+    struct page_move m = {0};
+    struct automove_ratio a;
+    automove_ratio_init(&a, 0.8, 3);
+    struct load l = {10, 300, 1};
+    struct snapshot before = loaded(&l, 1000000);
+    unsigned moves = 0;
+    for (unsigned i = 1; i <= 5; i++) { /* counters start again, as after `stats reset` */
+        struct snapshot after = loaded(&l, i);
+        moves += automove_ratio_decide(&a, &before, &after, &m);
+        before = after;
+    }
+    ok(moves > 0 && m.to == 2, "ratio: a counter that starts again is no endless eviction");
+    ok(automove_ratio_resize(&a, 7) && a.seen == 0, "ratio: a new window starts empty");
+    automove_ratio_fini(&a);
+}
+
+static void test_eviction(void) {
+    struct automove_eviction a = {0};
+    struct page_move m = {0};
+    struct snapshot s = full(100);
+    ok(!automove_eviction_decide(&a, &s, &m), "eviction: nobody hungry, nothing moves");
+    s.classes[3].hungry = true;
+    s.classes[3].age_s = 1;
+    s.classes[6].age_s = 500;
+    ok(automove_eviction_decide(&a, &s, &m) && m.from == 6 && m.to == 3 && m.pages == 1,
+       "eviction: a hungry class gets a page from the oldest tail");
+    s.time_us += 1000;
+    automove_eviction_decide(&a, &s, &m);
+    is(m.pages, 2, "eviction: still hungry, two more");
+    for (int i = 0; i < 5; i++) {
+        s.time_us += 1000;
+        automove_eviction_decide(&a, &s, &m);
+    }
+    is(m.pages, 8, "eviction: then four, then eight at once and not more");
+    s.time_us += SECOND_US;
+    automove_eviction_decide(&a, &s, &m);
+    is(m.pages, 1, "eviction: after a pause it begins with one again");
+    s.classes[6].pages = 1;
+    s.time_us += SECOND_US;
+    ok(automove_eviction_decide(&a, &s, &m) && m.from != 6, "eviction: no class gives its last page");
+    s.classes[1].pages = 3;
+    s.classes[1].age_s = 900;
+    for (int i = 0; i < 5; i++) {
+        s.time_us += 1000;
+        automove_eviction_decide(&a, &s, &m);
+    }
+    ok(m.from == 1 && m.pages == 2, "eviction: however hungry the other is");
+    s.pages_free = 1;
+    ok(!automove_eviction_decide(&a, &s, &m), "eviction: while the pool has pages nothing moves");
+}
+
+static void test_eviction_settles(void) {
+    struct automove_eviction a = {0};
+    struct page_move m = {0};
+    struct snapshot s = full(100);
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        s.classes[i].hungry = true;
+    }
+    ok(!automove_eviction_decide(&a, &s, &m), "eviction: classes under the same pressure pass no pages round");
+    s.classes[2].age_s = 40;
+    ok(automove_eviction_decide(&a, &s, &m) && m.to == 2, "eviction: unless one's tail is less than half as old");
+    s = full(200);
+    s.classes[3].hungry = true;
+    ok(!automove_eviction_decide(&a, &s, &m), "eviction: a quiet class whose tail is as old gives nothing");
+    s.classes[3].age_s = 60;
+    ok(automove_eviction_decide(&a, &s, &m), "eviction: one whose tail is older does");
+    s = full(300);
+    s.classes[3].hungry = true;
+    s.classes[4].free_chunks = CHUNKS;
+    ok(automove_eviction_decide(&a, &s, &m) && m.from == 4, "eviction: a page's worth of free chunks is given whatever the ages");
+}
+
+static void test_surplus(void) {
+    struct snapshot before = full(1), after = full(2);
+    struct page_move m = {0};
+    ok(!automove_surplus_decide(&before, &after, &m), "surplus: none, nothing moves");
+    before.classes[2].free_chunks = after.classes[2].free_chunks = CHUNKS * 3;
+    ok(automove_surplus_decide(&before, &after, &m) && m.from == 2 && m.to == SLAB_CLASS_NONE, "surplus: goes to the pool");
+    after.classes[2].evicted = 1;
+    ok(!automove_surplus_decide(&before, &after, &m), "surplus: not from a class that evicted");
+    after.classes[2].evicted = 0;
+    after.pages_free = 1;
+    ok(!automove_surplus_decide(&before, &after, &m), "surplus: not while the pool has pages");
+}
+
+int main(void) {
+    test_ratio();
+    test_ratio_keeps_pages();
+    test_ratio_surplus();
+    test_ratio_survives_reset();
+    test_eviction();
+    test_eviction_settles();
+    test_surplus();
+    return tap_done();
+}
