@@ -75,7 +75,7 @@ check: ## run the C unit tests only (DEBUG=1 for asserts; SAN=address,undefined 
 	@$(RUN) $(TESTS)
 build-fuzz/%: tests/fuzz/%.c $(wildcard $(ROOMS:%=daemon/%/*.[ch]))
 	@mkdir -p $(@D) && clang $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) -g -O1 -fsanitize=fuzzer,address,undefined \
-	    -fno-sanitize-recover=all -Idaemon -o $@ $(filter %.c,$^) $(DAEMON_LIBS)
+	    -fno-sanitize-recover=all -Idaemon -Itests/unit -Itests/unit/daemon -o $@ $(filter %.c,$^) $(DAEMON_LIBS)
 fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
 	@scripts/bootstrap fuzz && $(MAKE_J) $(FUZZERS)
 	@cd build-fuzz && for f in $(notdir $(FUZZERS)); do echo "$$f for $(FUZZ_S) s" && mkdir -p corpus-$$f && \

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A client may send anything: the whole of the daemon behind its sockets survives it, and answers the same to a stream that
+ * comes in one piece and to one that comes in random pieces, with values handed over in both ways and replies kept for later.
+ *
+ * Input: eight bytes that choose the pieces, then the stream. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session_fixture.h"
+
+enum { SEED_BYTES = 8, INPUT_BYTES_MAX = 8192 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+/* Commands whose answers tell the time, the process or how its input arrived. */
+static bool repeatable(const char *stream, size_t n) {
+    static const char *const words[] = {"stats", "me ", "lru_crawler", "watch", "slabs", "conns", "cache_memlimit", "verbosity"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (memmem(stream, n, words[i], strlen(words[i])) != NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Sends the stream to a server of its own; the replies are left in *client. */
+static void play(struct rig *rig, struct client *client, const char *stream, size_t n, uint64_t random) {
+    char options[] = "-m 8";
+    if (!rig_open(rig, options)) {
+        abort();
+    }
+    clock_pause();
+    rig->awkward = random != 0;
+    rig->random = random;
+    client_open(rig, client);
+    for (size_t done = 0; done < n && !client->closed;) {
+        size_t step = rig->awkward ? 1 + rig_random(rig, 40) : n;
+        step = step < n - done ? step : n - done;
+        client_send(rig, client, stream + done, step);
+        done += step;
+    }
+}
+
+static void end(struct rig *rig, struct client *client) {
+    client_close(rig, client);
+    rig_close(rig);
+    clock_resume();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    static struct rig rig;
+    struct client whole, pieces;
+    uint64_t random;
+
+    if (n < SEED_BYTES || n > INPUT_BYTES_MAX) {
+        return 0;
+    }
+    memcpy(&random, data, SEED_BYTES);
+    const char *stream = (const char *)data + SEED_BYTES;
+    n -= SEED_BYTES;
+    play(&rig, &whole, stream, n, 0);
+    char *wanted = whole.out_bytes ? malloc(whole.out_bytes) : NULL;
+    size_t wanted_bytes = whole.out_bytes;
+    bool whole_closed = whole.closed;
+    if (wanted != NULL) {
+        memcpy(wanted, whole.out, wanted_bytes);
+    }
+    end(&rig, &whole);
+
+    play(&rig, &pieces, stream, n, random | 1);
+    /* How much of an endless line is waited for depends on how it arrives. */
+    if (!whole_closed && !pieces.closed && repeatable(stream, n) &&
+        (pieces.out_bytes != wanted_bytes ||
+         (wanted_bytes > 0 && memcmp(pieces.out, wanted, wanted_bytes) != 0))) {
+        fprintf(stderr, "whole:\n%.*s\nin pieces:\n%.*s\n", (int)wanted_bytes, wanted ? wanted : "", (int)pieces.out_bytes,
+                pieces.out ? pieces.out : "");
+        abort();
+    }
+    end(&rig, &pieces);
+    free(wanted);
+    return 0;
+}
