@@ -5,10 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const automove_names[AUTOMOVE_MODES] = {"off", "by age, gently", "at every eviction"};
+static const char *const automove_names[AUTOMOVE_MODES] = {"off", "by age, gently",
+                                                           "at every eviction"};
 
-__attribute__((format(printf, 3, 4)))
-static bool refuse(char *why, size_t why_bytes, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static bool refuse(char *why, size_t why_bytes,
+                                                         const char *format, ...) {
     va_list ap;
     va_start(ap, format);
     vsnprintf(why, why_bytes, format, ap);
@@ -17,16 +18,19 @@ static bool refuse(char *why, size_t why_bytes, const char *format, ...) {
 }
 
 static uint64_t pages_of(const struct snapshot *now, unsigned class_id) {
-    uint64_t pages = class_id < CLASS_LIMIT ? now->classes[class_id].value[CLASS_total_pages] : STAT_ABSENT;
+    uint64_t pages =
+        class_id < CLASS_LIMIT ? now->classes[class_id].value[CLASS_total_pages] : STAT_ABSENT;
     return pages == STAT_ABSENT ? 0 : pages;
 }
 
-/* Class ids are checked against the classes the server lists, on every server: some versions crash on a class id that
- * they have not used yet. */
-static bool check_move(const struct action *action, const struct snapshot *now, char *why, size_t why_bytes) {
+/* Class ids are checked against the classes the server lists, on every server: some versions crash
+ * on a class id that they have not used yet. */
+static bool check_move(const struct action *action, const struct snapshot *now, char *why,
+                       size_t why_bytes) {
     uint64_t have = pages_of(now, action->from);
     if (now->setting[SETTING_slab_reassign] == 0) {
-        return refuse(why, why_bytes, "this server runs with slab_reassign off: start it with -o slab_reassign");
+        return refuse(why, why_bytes,
+                      "this server runs with slab_reassign off: start it with -o slab_reassign");
     }
     if (action->from == POOL_CLASS) {
         return refuse(why, why_bytes, "choose a class to take pages from");
@@ -41,18 +45,23 @@ static bool check_move(const struct action *action, const struct snapshot *now, 
         return refuse(why, why_bytes, "this server has no global page pool: choose a class");
     }
     if (action->to != POOL_CLASS && pages_of(now, action->to) == 0) {
-        return refuse(why, why_bytes, "class %u has no pages yet, and some servers crash on such a move", action->to);
+        return refuse(why, why_bytes,
+                      "class %u has no pages yet, and some servers crash on such a move",
+                      action->to);
     }
     if (have < 2) {
-        return refuse(why, why_bytes, "class %u has one page, and a class keeps its last one", action->from);
+        return refuse(why, why_bytes, "class %u has one page, and a class keeps its last one",
+                      action->from);
     }
     if (action->pages < 1 || action->pages > have - 1) {
-        return refuse(why, why_bytes, "class %u can give 1 to %lu pages", action->from, (unsigned long)(have - 1));
+        return refuse(why, why_bytes, "class %u can give 1 to %lu pages", action->from,
+                      (unsigned long)(have - 1));
     }
     return true;
 }
 
-bool action_check(const struct action *action, const struct snapshot *now, char *why, size_t why_bytes) {
+bool action_check(const struct action *action, const struct snapshot *now, char *why,
+                  size_t why_bytes) {
     if (now == NULL) {
         return refuse(why, why_bytes, "nothing is known about the server yet");
     }
@@ -64,26 +73,31 @@ bool action_check(const struct action *action, const struct snapshot *now, char 
             return refuse(why, why_bytes, "this server does not report an automove setting");
         }
         if (now->setting[SETTING_slab_reassign] == 0) {
-            return refuse(why, why_bytes, "this server runs with slab_reassign off: start it with -o slab_reassign");
+            return refuse(
+                why, why_bytes,
+                "this server runs with slab_reassign off: start it with -o slab_reassign");
         }
         if (action->automove >= AUTOMOVE_MODES) {
             return refuse(why, why_bytes, "automove modes are 0, 1 and 2");
         }
         if (action->automove == now->setting[SETTING_slab_automove]) {
-            return refuse(why, why_bytes, "automove is %u already: choose another mode", action->automove);
+            return refuse(why, why_bytes, "automove is %u already: choose another mode",
+                          action->automove);
         }
         return true;
     }
     return false;
 }
 
-unsigned action_command(const struct action *action, const struct snapshot *now, char *line, size_t line_bytes) {
+unsigned action_command(const struct action *action, const struct snapshot *now, char *line,
+                        size_t line_bytes) {
     if (action->kind == ACTION_AUTOMOVE) {
         snprintf(line, line_bytes, "slabs automove %u", action->automove);
         return 1;
     }
     if (now->is_slated && action->pages > 1) {
-        snprintf(line, line_bytes, "slabs reassign %u %u %u", action->from, action->to, action->pages);
+        snprintf(line, line_bytes, "slabs reassign %u %u %u", action->from, action->to,
+                 action->pages);
         return 1;
     }
     snprintf(line, line_bytes, "slabs reassign %u %u", action->from, action->to);
@@ -101,11 +115,13 @@ static const char *class_name(char out[24], unsigned class_id) {
 void action_title(const struct action *action, char *out, size_t out_bytes) {
     char from[24], to[24];
     if (action->kind == ACTION_AUTOMOVE) {
-        snprintf(out, out_bytes, "set automove to %u (%s)", action->automove, automove_mode_name(action->automove));
+        snprintf(out, out_bytes, "set automove to %u (%s)", action->automove,
+                 automove_mode_name(action->automove));
         return;
     }
-    snprintf(out, out_bytes, "move %u page%s from %s to %s", action->pages, action->pages == 1 ? "" : "s",
-             class_name(from, action->from), class_name(to, action->to));
+    snprintf(out, out_bytes, "move %u page%s from %s to %s", action->pages,
+             action->pages == 1 ? "" : "s", class_name(from, action->from),
+             class_name(to, action->to));
 }
 
 int action_suggest_source(const struct model *model, unsigned to, double *pages_free) {
@@ -123,7 +139,8 @@ int action_suggest_source(const struct model *model, unsigned to, double *pages_
             continue;
         }
         double free_pages = class_free_pages(stats);
-        double whole = isnan(free_pages) ? 0 : fmin(floor(free_pages), (double)pages_of(now, id) - 1);
+        double whole =
+            isnan(free_pages) ? 0 : fmin(floor(free_pages), (double)pages_of(now, id) - 1);
         uint64_t tail = class_tail_age(stats);
         double age = tail == STAT_ABSENT ? 0 : (double)tail;
         if (best < 0 || whole > best_free || (whole == best_free && age > best_age)) {

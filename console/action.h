@@ -1,9 +1,11 @@
-/* Writes to a server: what the operator wants, whether it may be sent, what exactly would be sent, and carrying it out.
+/* Writes to a server: what the operator wants, whether it may be sent, what exactly would be sent,
+ * and carrying it out.
  *
- * An action is plain data. action_check is the one gate: nothing is sent that it refuses, and it refuses what is known to
- * crash a server. A job carries one action out as a pure state machine: it hands out command lines and takes in replies,
- * so it is tested without a server; the outcome is what the server's page counts and settings say afterwards, never the
- * "OK". Actions do not draw. One thread. */
+ * An action is plain data. action_check is the one gate: nothing is sent that it refuses, and it
+ * refuses what is known to crash a server. A job carries one action out as a pure state machine: it
+ * hands out command lines and takes in replies, so it is tested without a server; the outcome is
+ * what the server's page counts and settings say afterwards, never the "OK". Actions do not draw.
+ * One thread. */
 #ifndef CONSOLE_ACTION_H
 #define CONSOLE_ACTION_H
 #include "model.h"
@@ -18,18 +20,22 @@ struct action {
     unsigned automove;        /* ACTION_AUTOMOVE: the mode wanted, 0..2 */
 };
 
-/* True when the action may be sent to this server now; else why says in a sentence what is wrong and what would do. */
-bool action_check(const struct action *action, const struct snapshot *now, char *why, size_t why_bytes);
+/* True when the action may be sent to this server now; else why says in a sentence what is wrong
+ * and what would do. */
+bool action_check(const struct action *action, const struct snapshot *now, char *why,
+                  size_t why_bytes);
 
-/* The command line that is sent, and how often: slated takes a page count, memcached moves one page a command. */
-unsigned action_command(const struct action *action, const struct snapshot *now, char *line, size_t line_bytes);
+/* The command line that is sent, and how often: slated takes a page count, memcached moves one page
+ * a command. */
+unsigned action_command(const struct action *action, const struct snapshot *now, char *line,
+                        size_t line_bytes);
 
 /* "move 3 pages from class 4 to class 12". */
 void action_title(const struct action *action, char *out, size_t out_bytes);
 
-/* The best giver for a class: whole free pages first, then the oldest tail. Never a class that evicts more than the taker,
- * nor one that got pages within the last GROWTH_WINDOW_MS: it needed them. -1 when there is none. pages_free says how many pages it
- * can give for nothing. */
+/* The best giver for a class: whole free pages first, then the oldest tail. Never a class that
+ * evicts more than the taker, nor one that got pages within the last GROWTH_WINDOW_MS: it needed
+ * them. -1 when there is none. pages_free says how many pages it can give for nothing. */
 int action_suggest_source(const struct model *model, unsigned to, double *pages_free);
 
 const char *automove_mode_name(unsigned mode);
@@ -43,8 +49,8 @@ struct job {
     struct action action;
     bool counts_pages_at_once; /* slated: one command moves all */
     enum job_wait wait;
-    uint64_t due_ms;      /* WAIT_TIME: send next_line then */
-    uint64_t pause_ms;    /* grows while nothing changes */
+    uint64_t due_ms;   /* WAIT_TIME: send next_line then */
+    uint64_t pause_ms; /* grows while nothing changes */
     uint64_t begun_ms;
     uint64_t progress_ms; /* when the last page was seen to move */
     bool next_is_probe;
@@ -52,7 +58,7 @@ struct job {
     uint64_t from_pages, to_pages; /* at the start */
     unsigned moved;                /* pages seen to have moved */
     unsigned refusals;             /* BUSY in a row */
-    char outcome[NOTE_BYTES]; /* a sentence; while running, how far it is */
+    char outcome[NOTE_BYTES];      /* a sentence; while running, how far it is */
 };
 
 enum {
@@ -63,10 +69,11 @@ enum {
 };
 
 /* Begins an action that action_check has allowed. */
-void job_start(struct job *job, const struct action *action, const struct snapshot *now, uint64_t now_ms);
+void job_start(struct job *job, const struct action *action, const struct snapshot *now,
+               uint64_t now_ms);
 
-/* The next line to send, NULL when there is none now; *is_stats says which form the reply has. Call again after each reply
- * and at job_due_ms. */
+/* The next line to send, NULL when there is none now; *is_stats says which form the reply has. Call
+ * again after each reply and at job_due_ms. */
 const char *job_next_line(struct job *job, bool *is_stats, uint64_t now_ms);
 void job_take_reply(struct job *job, const char *text, size_t text_bytes, uint64_t now_ms);
 

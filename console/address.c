@@ -14,12 +14,14 @@
 static bool is_port(const char *text) {
     char *end;
     long port = strtol(text, &end, 10);
-    return *text >= '0' && *text <= '9' && *end == '\0' && port >= 1 && port <= 65535 && strlen(text) <= 5;
+    return *text >= '0' && *text <= '9' && *end == '\0' && port >= 1 && port <= 65535 &&
+           strlen(text) <= 5;
 }
 
 static bool parse_path(const char *path, struct address *address, char *why, size_t why_bytes) {
-    if (strlen(path) >= sizeof ((struct sockaddr_un *)0)->sun_path) {
-        snprintf(why, why_bytes, "socket path is longer than %zu bytes", sizeof ((struct sockaddr_un *)0)->sun_path - 1);
+    if (strlen(path) >= sizeof((struct sockaddr_un *)0)->sun_path) {
+        snprintf(why, why_bytes, "socket path is longer than %zu bytes",
+                 sizeof((struct sockaddr_un *)0)->sun_path - 1);
         return false;
     }
     address->is_path = true;
@@ -68,7 +70,8 @@ bool address_parse(const char *text, struct address *address, char *why, size_t 
     memcpy(address->host, host, host_bytes);
     snprintf(address->port, sizeof address->port, "%.5s", port != NULL ? port : "11211");
     bool needs_brackets = strchr(address->host, ':') != NULL;
-    snprintf(address->text, sizeof address->text, needs_brackets ? "[%s]:%s" : "%s:%s", address->host, address->port);
+    snprintf(address->text, sizeof address->text, needs_brackets ? "[%s]:%s" : "%s:%s",
+             address->host, address->port);
     return true;
 }
 

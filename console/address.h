@@ -1,8 +1,9 @@
-/* Where a server is: "host", "host:port", "[v6]:port", "/path/of/a/socket" or "unix:/path"; and its numbers.
+/* Where a server is: "host", "host:port", "[v6]:port", "/path/of/a/socket" or "unix:/path"; and its
+ * numbers.
  *
- * Looking up a name may take as long as a name server likes, so it never happens in this process: numeric addresses and
- * paths are answered at once, names are looked up in a child that writes the answer to a pipe and can be given up at any
- * time. One thread. */
+ * Looking up a name may take as long as a name server likes, so it never happens in this process:
+ * numeric addresses and paths are answered at once, names are looked up in a child that writes the
+ * answer to a pipe and can be given up at any time. One thread. */
 #ifndef CONSOLE_ADDRESS_H
 #define CONSOLE_ADDRESS_H
 #include <stdbool.h>
@@ -39,12 +40,14 @@ struct lookup {
 /* False with a sentence in why when the text is no address. */
 bool address_parse(const char *text, struct address *address, char *why, size_t why_bytes);
 
-/* True when no lookup is needed: *found then holds the endpoint (or a reason, for a path that is too long). */
+/* True when no lookup is needed: *found then holds the endpoint (or a reason, for a path that is
+ * too long). */
 bool address_is_numeric(const struct address *address, struct endpoints *found);
 
 /* Starts a child; false with errno when it can't. */
 bool lookup_begin(struct lookup *lookup, const struct address *address);
-/* Reads the answer (count 0 and a reason when there is none) and ends the lookup. Call when pipe_fd is readable. */
+/* Reads the answer (count 0 and a reason when there is none) and ends the lookup. Call when pipe_fd
+ * is readable. */
 void lookup_end(struct lookup *lookup, struct endpoints *found);
 /* Gives the lookup up; does nothing when none runs. */
 void lookup_cancel(struct lookup *lookup);

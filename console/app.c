@@ -27,7 +27,7 @@ struct app {
     bool has_last;
     bool is_alarmed;           /* the events say that a class starves */
     uint64_t alarm_differs_ms; /* since when the figures say otherwise; 0: they agree */
-    uint64_t automove_before; /* of the automove action under way */
+    uint64_t automove_before;  /* of the automove action under way */
     char message[NOTE_BYTES];
     uint64_t message_until_ms;
     bool is_dirty, is_done;
@@ -47,14 +47,15 @@ static void show_message(struct app *app, const char *text, uint64_t now_ms) {
 }
 
 static struct frame make_frame(const struct app *app, uint64_t now_ms) {
-    return (struct frame){.model = app->model,
-                          .job = &app->job,
-                          .now_ms = now_ms,
-                          .interval_ms = app->options->interval_ms,
-                          .retry_ms = client_state(app->client) == CLIENT_DOWN ? client_retry_ms(app->client) : 0,
-                          .wall = time(NULL),
-                          .read_only = app->options->read_only,
-                          .message = app->message};
+    return (struct frame){
+        .model = app->model,
+        .job = &app->job,
+        .now_ms = now_ms,
+        .interval_ms = app->options->interval_ms,
+        .retry_ms = client_state(app->client) == CLIENT_DOWN ? client_retry_ms(app->client) : 0,
+        .wall = time(NULL),
+        .read_only = app->options->read_only,
+        .message = app->message};
 }
 
 static void draw(struct app *app, uint64_t now_ms) {
@@ -107,16 +108,20 @@ static void remember_undo(struct app *app) {
     const struct job *job = &app->job;
     if (job->action.kind == ACTION_AUTOMOVE) {
         app->has_last = job->succeeded && app->automove_before < AUTOMOVE_MODES;
-        app->last = (struct action){.kind = ACTION_AUTOMOVE, .automove = (unsigned)app->automove_before};
+        app->last =
+            (struct action){.kind = ACTION_AUTOMOVE, .automove = (unsigned)app->automove_before};
         return;
     }
     app->has_last = job->moved > 0 && job->action.to != POOL_CLASS;
-    app->last = (struct action){.kind = ACTION_MOVE_PAGES, .from = job->action.to, .to = job->action.from,
+    app->last = (struct action){.kind = ACTION_MOVE_PAGES,
+                                .from = job->action.to,
+                                .to = job->action.from,
                                 .pages = job->moved};
 }
 
 static void finish_job(struct app *app, uint64_t now_ms) {
-    model_note(app->model, app->job.succeeded ? EVENT_YOU : EVENT_ALARM, time(NULL), "%s", app->job.outcome);
+    model_note(app->model, app->job.succeeded ? EVENT_YOU : EVENT_ALARM, time(NULL), "%s",
+               app->job.outcome);
     show_message(app, app->job.outcome, now_ms);
     remember_undo(app);
     app->job.state = JOB_NONE;
@@ -325,7 +330,8 @@ static enum link_state link_of(const struct app *app) {
     case CLIENT_CONNECTING:
         break;
     }
-    /* While it tries again, and until the server has answered, the reason of the last failure stays on the screen. */
+    /* While it tries again, and until the server has answered, the reason of the last failure stays
+     * on the screen. */
     return model_link(app->model) == LINK_DOWN ? LINK_DOWN : LINK_CONNECTING;
 }
 
@@ -352,11 +358,12 @@ static void note_starvation(struct app *app, uint64_t now_ms) {
     if (app->alarm_differs_ms == 0) {
         app->alarm_differs_ms = now_ms;
     }
-    if (now_ms - app->alarm_differs_ms < ALARM_AFTER_MS) { /* on the edge it comes and goes; an event is for what stays */
-        return;
+    if (now_ms - app->alarm_differs_ms < ALARM_AFTER_MS) {
+        return; /* on the edge it comes and goes; an event is for what stays */
     }
     if (starves) {
-        model_note(app->model, EVENT_ALARM, time(NULL), "class %d starves: it evicts while another class has room", worst);
+        model_note(app->model, EVENT_ALARM, time(NULL),
+                   "class %d starves: it evicts while another class has room", worst);
     } else {
         model_note(app->model, EVENT_ALARM, time(NULL), "no class starves any more");
     }
@@ -378,7 +385,8 @@ static void step_server(struct app *app, uint64_t now_ms) {
             app->is_dirty = true;
         }
     }
-    bool is_same_connection = client_state(app->client) == CLIENT_UP && generation == client_generation(app->client);
+    bool is_same_connection =
+        client_state(app->client) == CLIENT_UP && generation == client_generation(app->client);
     if (!is_same_connection) {
         job_abandon(&app->job, "the connection broke, so the rest is unknown");
     }
@@ -387,7 +395,9 @@ static void step_server(struct app *app, uint64_t now_ms) {
     follow_link(app);
 }
 
-static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static uint64_t earlier(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
 
 /* Sleeps until a key, a signal, the server or a deadline. */
 static void wait_for_something(const struct app *app, uint64_t now_ms) {
@@ -445,7 +455,8 @@ int app_run(const struct options *options) {
     if (app.model == NULL || app.client == NULL) {
         fprintf(stderr, "slatetop: out of memory\n");
         app.exit_code = EXIT_INTERNAL;
-    } else if (!term_open(&(struct term_options){.ascii = options->ascii, .mono = options->mono}, why, sizeof why)) {
+    } else if (!term_open(&(struct term_options){.ascii = options->ascii, .mono = options->mono},
+                          why, sizeof why)) {
         fprintf(stderr, "slatetop: %s\n", why);
         app.exit_code = EXIT_USAGE;
     } else {

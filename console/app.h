@@ -1,5 +1,5 @@
-/* The console's loop: one thread, one poll() over the terminal, the signals and the server's socket. Only the app sends
- * commands that change a server, and only through the review. */
+/* The console's loop: one thread, one poll() over the terminal, the signals and the server's
+ * socket. Only the app sends commands that change a server, and only through the review. */
 #ifndef CONSOLE_APP_H
 #define CONSOLE_APP_H
 #include "options.h"
@@ -7,7 +7,8 @@
 /* Monotonic milliseconds. */
 uint64_t clock_ms(void);
 
-/* Runs the console until the operator leaves; returns the exit code. Errors before the first screen go to stderr. */
+/* Runs the console until the operator leaves; returns the exit code. Errors before the first screen
+ * go to stderr. */
 int app_run(const struct options *options);
 
 /* Prints snapshots without a terminal; returns the exit code. */

@@ -27,7 +27,8 @@ static const char *metric_text(enum metric metric, double value, char out[FORMAT
     if (metric_rows[metric].unit == UNIT_RATIO) {
         return format_percent(out, value);
     }
-    return metric_rows[metric].unit == UNIT_BYTES_PER_SECOND ? format_bytes(out, value) : format_count(out, value);
+    return metric_rows[metric].unit == UNIT_BYTES_PER_SECOND ? format_bytes(out, value)
+                                                             : format_count(out, value);
 }
 
 static void print_health(const struct model *model, uint64_t now_ms, uint64_t interval_ms) {
@@ -42,7 +43,8 @@ static void print_overview(const struct model *model) {
     const struct snapshot *now = model_now(model);
     for (int i = 0; i < METRIC_COUNT; i++) {
         char text[FORMAT_BYTES];
-        printf("%-18s %7s%s", metric_rows[i].name, metric_text((enum metric)i, model_metric(model, (enum metric)i), text),
+        printf("%-18s %7s%s", metric_rows[i].name,
+               metric_text((enum metric)i, model_metric(model, (enum metric)i), text),
                i % 3 == 2 || i == METRIC_COUNT - 1 ? "\n" : "   ");
     }
     char bytes[FORMAT_BYTES], limit[FORMAT_BYTES], items[FORMAT_BYTES], pool[FORMAT_BYTES];
@@ -79,20 +81,23 @@ static void print_classes(const struct model *model) {
     }
 }
 
-static void print_text(const struct model *model, time_t wall, uint64_t now_ms, uint64_t interval_ms) {
+static void print_text(const struct model *model, time_t wall, uint64_t now_ms,
+                       uint64_t interval_ms) {
     const struct snapshot *now = model_now(model);
     char clock_text[32];
     struct tm local;
     localtime_r(&wall, &local);
     strftime(clock_text, sizeof clock_text, "%Y-%m-%d %H:%M:%S", &local);
-    printf("%s  %s  %s %s\n", clock_text, model_server(model), now->is_slated ? "slated" : "memcached", now->version);
+    printf("%s  %s  %s %s\n", clock_text, model_server(model),
+           now->is_slated ? "slated" : "memcached", now->version);
     print_health(model, now_ms, interval_ms);
     print_overview(model);
     print_classes(model);
     printf("\n");
 }
 
-/* Strings here are printable ASCII or our own words, but an address may hold anything the user typed. */
+/* Strings here are printable ASCII or our own words, but an address may hold anything the user
+ * typed. */
 static void print_json_string(const char *text) {
     putchar('"');
     for (const char *at = text; *at != '\0'; at++) {
@@ -115,7 +120,8 @@ static void print_json_number(double value) {
     }
 }
 
-static void print_json(const struct model *model, time_t wall, uint64_t now_ms, uint64_t interval_ms) {
+static void print_json(const struct model *model, time_t wall, uint64_t now_ms,
+                       uint64_t interval_ms) {
     const struct snapshot *now = model_now(model);
     printf("{\"time\":%lld,\"server\":", (long long)wall);
     print_json_string(model_server(model));
@@ -125,7 +131,8 @@ static void print_json(const struct model *model, time_t wall, uint64_t now_ms, 
     struct health_line lines[HEALTH_LIMIT];
     int count = health_assess(model, now_ms, interval_ms, lines);
     for (int i = 0; i < count; i++) {
-        printf("%s{\"severity\":\"%s\",\"text\":", i > 0 ? "," : "", severity_word(lines[i].severity));
+        printf("%s{\"severity\":\"%s\",\"text\":", i > 0 ? "," : "",
+               severity_word(lines[i].severity));
         print_json_string(lines[i].text);
         printf("}");
     }
@@ -148,9 +155,11 @@ static void print_json(const struct model *model, time_t wall, uint64_t now_ms, 
         if (!now->classes[id].present) {
             continue;
         }
-        printf("%s{\"state\":\"%s\"", is_first ? "" : ",", class_state_word(health_class_state(model, id)));
+        printf("%s{\"state\":\"%s\"", is_first ? "" : ",",
+               class_state_word(health_class_state(model, id)));
         for (int column = 0; column < COLUMN_COUNT; column++) {
-            double value = class_table_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
+            double value =
+                class_table_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
             printf(",\"%s\":", class_columns[column].name);
             if (column == COLUMN_CHANGE && !isnan(value)) {
                 printf("%.0f", value);
@@ -164,7 +173,8 @@ static void print_json(const struct model *model, time_t wall, uint64_t now_ms, 
     printf("]}\n");
 }
 
-static void wait_for_server(const struct client *client, const struct poller *poller, uint64_t now_ms, uint64_t limit_ms) {
+static void wait_for_server(const struct client *client, const struct poller *poller,
+                            uint64_t now_ms, uint64_t limit_ms) {
     uint64_t due_ms = limit_ms;
     due_ms = client_due_ms(client) < due_ms ? client_due_ms(client) : due_ms;
     due_ms = poller_due_ms(poller, client) < due_ms ? poller_due_ms(poller, client) : due_ms;
@@ -172,8 +182,10 @@ static void wait_for_server(const struct client *client, const struct poller *po
     poll(&polled, 1, due_ms > now_ms ? (int)(due_ms - now_ms) : 0);
 }
 
-/* Runs until the snapshots are printed; the exit code. A lost connection ends it: a script would rather know. */
-static int print_snapshots(const struct options *options, struct model *model, struct client *client, struct poller *poller) {
+/* Runs until the snapshots are printed; the exit code. A lost connection ends it: a script would
+ * rather know. */
+static int print_snapshots(const struct options *options, struct model *model,
+                           struct client *client, struct poller *poller) {
     unsigned printed = 0;
     uint64_t limit_ms = clock_ms() + FIRST_REPLY_MS + options->interval_ms;
     while (printed < options->snapshots) {
@@ -186,7 +198,8 @@ static int print_snapshots(const struct options *options, struct model *model, s
             }
             model_set_link(model, LINK_UP, "", time(NULL));
             model_add(model, &poller->latest, time(NULL));
-            (options->json ? print_json : print_text)(model, time(NULL), now_ms, options->interval_ms);
+            (options->json ? print_json : print_text)(model, time(NULL), now_ms,
+                                                      options->interval_ms);
             if (fflush(stdout) != 0) {
                 fprintf(stderr, "slatetop: cannot write: %s\n", strerror(errno));
                 return EXIT_INTERNAL;
@@ -205,7 +218,8 @@ static int print_snapshots(const struct options *options, struct model *model, s
             return EXIT_NO_SERVER;
         }
         if (poller->refusal[0] != '\0') {
-            fprintf(stderr, "slatetop: %s refuses to answer: %s\n", options->address.text, poller->refusal);
+            fprintf(stderr, "slatetop: %s refuses to answer: %s\n", options->address.text,
+                    poller->refusal);
             return EXIT_NO_SERVER;
         }
         if (now_ms >= limit_ms) {

@@ -6,18 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const uint32_t spark_glyphs[8] = {0x2581, 0x2582, 0x2583, 0x2584, 0x2585, 0x2586, 0x2587, 0x2588};
+static const uint32_t spark_glyphs[8] = {0x2581, 0x2582, 0x2583, 0x2584,
+                                         0x2585, 0x2586, 0x2587, 0x2588};
 
 /* What an ASCII terminal shows for the glyphs that the console draws with. */
 static const struct {
     uint32_t glyph;
     char ascii;
 } ascii_twins[] = {
-    {0x2581, '.'}, {0x2582, ':'}, {0x2583, '-'}, {0x2584, '='}, {0x2585, '+'}, {0x2586, '*'}, {0x2587, '%'},
-    {0x2588, '#'}, {0x2591, '.'}, {0x2592, '='}, {0x2593, '#'}, {0x2500, '-'}, {0x2502, '|'}, {0x250c, '+'},
-    {0x2510, '+'}, {0x2514, '+'}, {0x2518, '+'}, {0x00b7, '.'}, {0x0394, 'd'}, {0x03a3, 'S'}, {0x25b6, '>'},
-    {0x25c0, '<'}, {0x25b2, '^'}, {0x25bc, 'v'}, {0x25cf, '*'}, {0x25cb, 'o'}, {0x2192, '>'}, {0x2190, '<'},
-    {0x2191, '^'}, {0x2193, 'v'}, {0x00d7, 'x'}, {0x2264, '<'}, {0x2026, '~'},
+    {0x2581, '.'}, {0x2582, ':'}, {0x2583, '-'}, {0x2584, '='}, {0x2585, '+'}, {0x2586, '*'},
+    {0x2587, '%'}, {0x2588, '#'}, {0x2591, '.'}, {0x2592, '='}, {0x2593, '#'}, {0x2500, '-'},
+    {0x2502, '|'}, {0x250c, '+'}, {0x2510, '+'}, {0x2514, '+'}, {0x2518, '+'}, {0x00b7, '.'},
+    {0x0394, 'd'}, {0x03a3, 'S'}, {0x25b6, '>'}, {0x25c0, '<'}, {0x25b2, '^'}, {0x25bc, 'v'},
+    {0x25cf, '*'}, {0x25cb, 'o'}, {0x2192, '>'}, {0x2190, '<'}, {0x2191, '^'}, {0x2193, 'v'},
+    {0x00d7, 'x'}, {0x2264, '<'}, {0x2026, '~'},
 };
 
 static uint32_t to_ascii(uint32_t glyph) {
@@ -53,7 +55,8 @@ static uint32_t utf8_next(const char **text) {
     return glyph >= least[tail] ? glyph : '?';
 }
 
-/* One column wide in every terminal: Latin, Greek, Cyrillic, arrows and blocks. The rest is not worth a broken layout. */
+/* One column wide in every terminal: Latin, Greek, Cyrillic, arrows and blocks. The rest is not
+ * worth a broken layout. */
 static bool is_narrow(uint32_t glyph) {
     return (glyph >= 0x20 && glyph < 0x7f) || (glyph >= 0xa1 && glyph < 0x300 && glyph != 0xad) ||
            (glyph >= 0x370 && glyph < 0x483) || (glyph >= 0x2010 && glyph < 0x2028) ||
@@ -67,7 +70,8 @@ static void put(struct cells *cells, int y, int x, uint32_t glyph, uint8_t style
     if (!is_narrow(glyph)) {
         glyph = '?';
     }
-    cells->grid[y * cells->width + x] = (struct cell){cells->ascii ? to_ascii(glyph) : glyph, style};
+    cells->grid[y * cells->width + x] =
+        (struct cell){cells->ascii ? to_ascii(glyph) : glyph, style};
 }
 
 static int clamp(int value, int low, int high) {
@@ -160,7 +164,8 @@ static float largest(const float *values, int count, float low) {
     return high;
 }
 
-/* Height of a value in eighths of a row, over `rows` rows; anything above low shows at least one eighth. */
+/* Height of a value in eighths of a row, over `rows` rows; anything above low shows at least one
+ * eighth. */
 static int eighths(float value, float low, float high, int rows) {
     if (isnan(value) || value <= low || high <= low) {
         return 0;
@@ -168,7 +173,8 @@ static int eighths(float value, float low, float high, int rows) {
     return clamp((int)lroundf((value - low) / (high - low) * 8.0f * (float)rows), 1, 8 * rows);
 }
 
-float cells_graph(struct cells *cells, struct rect area, uint8_t style, const float *values, int count, float low) {
+float cells_graph(struct cells *cells, struct rect area, uint8_t style, const float *values,
+                  int count, float low) {
     if (count > area.width) {
         values += count - area.width;
         count = area.width;
@@ -183,14 +189,16 @@ float cells_graph(struct cells *cells, struct rect area, uint8_t style, const fl
             if (here > 0) {
                 put(cells, y, x, spark_glyphs[here - 1], style);
             } else if (row == 0 && !isnan(values[i])) {
-                put(cells, y, x, 0xb7, STYLE_DIM); /* a measured zero, as opposed to no measurement */
+                put(cells, y, x, 0xb7,
+                    STYLE_DIM); /* a measured zero, as opposed to no measurement */
             }
         }
     }
     return high;
 }
 
-void cells_bar(struct cells *cells, int y, int x, int width, double used_share, double slack_share) {
+void cells_bar(struct cells *cells, int y, int x, int width, double used_share,
+               double slack_share) {
     put(cells, y, x, '[', STYLE_DIM);
     put(cells, y, x + width - 1, ']', STYLE_DIM);
     int inner = width - 2;

@@ -1,16 +1,18 @@
 /* A grid of character cells: what views draw on, what the terminal shows, what tests read.
  *
- * Coordinates are row y and column x from 0. Everything outside the grid is clipped, so a view needs no size checks to be
- * safe. A cell holds one glyph of one column; bytes that are not UTF-8, control characters and wide glyphs become '?', so
- * nothing a server says can reach the terminal as a control sequence. In an ASCII grid the drawing glyphs turn into ASCII.
- * A grid belongs to one thread. */
+ * Coordinates are row y and column x from 0. Everything outside the grid is clipped, so a view
+ * needs no size checks to be safe. A cell holds one glyph of one column; bytes that are not UTF-8,
+ * control characters and wide glyphs become '?', so nothing a server says can reach the terminal as
+ * a control sequence. In an ASCII grid the drawing glyphs turn into ASCII. A grid belongs to one
+ * thread. */
 #ifndef CONSOLE_CELLS_H
 #define CONSOLE_CELLS_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a cell means; term turns it into colour and attributes. Meaning is never in the style alone. */
+/* What a cell means; term turns it into colour and attributes. Meaning is never in the style alone.
+ */
 enum style {
     STYLE_PLAIN,
     STYLE_DIM,
@@ -49,7 +51,8 @@ void cells_destroy(struct cells **cells);
 void cells_clear(struct cells *cells);
 void cells_fill(struct cells *cells, struct rect area, uint32_t glyph, uint8_t style);
 
-/* Writes UTF-8 text from (y, x), clipped at the right edge of the grid; returns the column after it. */
+/* Writes UTF-8 text from (y, x), clipped at the right edge of the grid; returns the column after
+ * it. */
 int cells_text(struct cells *cells, int y, int x, uint8_t style, const char *text);
 int cells_printf(struct cells *cells, int y, int x, uint8_t style, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
@@ -61,10 +64,12 @@ void cells_text_right(struct cells *cells, int y, int x_end, uint8_t style, cons
 /* A rule across the area's first row, with a title in it. */
 void cells_rule(struct cells *cells, int y, int x, int width, const char *title);
 
-/* Columns of bars over the rows of the area, one value a column, the newest at the right edge; of more values than columns
- * the newest are drawn, so a wider area shows more of the past. Scaled from low to the largest value drawn, which is
- * returned (low when there is none). A measured value at low is a dot, NAN is a gap. */
-float cells_graph(struct cells *cells, struct rect area, uint8_t style, const float *values, int count, float low);
+/* Columns of bars over the rows of the area, one value a column, the newest at the right edge; of
+ * more values than columns the newest are drawn, so a wider area shows more of the past. Scaled
+ * from low to the largest value drawn, which is returned (low when there is none). A measured value
+ * at low is a dot, NAN is a gap. */
+float cells_graph(struct cells *cells, struct rect area, uint8_t style, const float *values,
+                  int count, float low);
 
 /* A horizontal bar in three parts: used, slack and the empty rest; shares are 0..1. */
 void cells_bar(struct cells *cells, int y, int x, int width, double used_share, double slack_share);
@@ -78,6 +83,7 @@ void cells_select(struct cells *cells, int y, int x, int width);
 /* Columns that UTF-8 text takes in a grid. */
 int cells_width_of(const char *text);
 
-/* Row y as UTF-8 without trailing blanks, for tests and plain output; out is cut at a whole glyph when it is too small. */
+/* Row y as UTF-8 without trailing blanks, for tests and plain output; out is cut at a whole glyph
+ * when it is too small. */
 const char *cells_row(const struct cells *cells, int y, char *out, size_t out_bytes);
 #endif

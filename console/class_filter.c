@@ -1,5 +1,5 @@
-/* Filters of the class table: terms separated by spaces, all of which must hold. A term is a column, one of < <= = >= > and
- * a number ("ev>0"), or a class id alone. */
+/* Filters of the class table: terms separated by spaces, all of which must hold. A term is a
+ * column, one of < <= = >= > and a number ("ev>0"), or a class id alone. */
 #include "class_filter.h"
 
 #include <math.h>
@@ -34,8 +34,9 @@ static bool parse_term(const char *text, size_t n, struct term *term) {
         memcpy(term->op, word + name_bytes, op_bytes);
         term->op[op_bytes] = '\0';
         int column = 0;
-        while (column < COLUMN_COUNT && (strlen(class_columns[column].name) != name_bytes ||
-                                         memcmp(class_columns[column].name, word, name_bytes) != 0)) {
+        while (column < COLUMN_COUNT &&
+               (strlen(class_columns[column].name) != name_bytes ||
+                memcmp(class_columns[column].name, word, name_bytes) != 0)) {
             column++;
         }
         if (column == COLUMN_COUNT) {
@@ -45,8 +46,9 @@ static bool parse_term(const char *text, size_t n, struct term *term) {
     }
     char *end;
     term->bound = strtod(number, &end);
-    bool known_op = strcmp(term->op, "<") == 0 || strcmp(term->op, "<=") == 0 || strcmp(term->op, "=") == 0 ||
-                    strcmp(term->op, ">=") == 0 || strcmp(term->op, ">") == 0;
+    bool known_op = strcmp(term->op, "<") == 0 || strcmp(term->op, "<=") == 0 ||
+                    strcmp(term->op, "=") == 0 || strcmp(term->op, ">=") == 0 ||
+                    strcmp(term->op, ">") == 0;
     return known_op && end != number && *end == '\0' && isfinite(term->bound);
 }
 
@@ -63,7 +65,8 @@ bool class_filter_check(const char *text, char *why, size_t why_bytes) {
     for (size_t n = next_word(&text, &word); n > 0; n = next_word(&text, &word)) {
         struct term term;
         if (!parse_term(word, n, &term)) {
-            snprintf(why, why_bytes, "filter: '%.*s' is not understood; try ev>0, size>=1000 or a class number",
+            snprintf(why, why_bytes,
+                     "filter: '%.*s' is not understood; try ev>0, size>=1000 or a class number",
                      (int)(n < 30 ? n : 30), word);
             return false;
         }
@@ -71,7 +74,8 @@ bool class_filter_check(const char *text, char *why, size_t why_bytes) {
     return true;
 }
 
-bool class_filter_passes(const char *text, const struct model *model, unsigned class_id, uint64_t window_ms) {
+bool class_filter_passes(const char *text, const struct model *model, unsigned class_id,
+                         uint64_t window_ms) {
     const char *word;
     for (size_t n = next_word(&text, &word); n > 0; n = next_word(&text, &word)) {
         struct term term;
@@ -79,7 +83,7 @@ bool class_filter_passes(const char *text, const struct model *model, unsigned c
             continue;
         }
         double value = class_table_shown_value(model, class_id, term.column, window_ms);
-        bool less = value < term.bound, equal = value == term.bound, more = value > term.bound;
+        bool less = value<term.bound, equal = value == term.bound, more = value> term.bound;
         bool holds = (term.op[0] == '<' && less) || (term.op[0] == '>' && more) ||
                      ((term.op[0] == '=' || term.op[1] == '=') && equal);
         if (!holds) { /* an absent value passes no comparison */

@@ -4,5 +4,6 @@
 #include "class_table.h"
 
 /* text has passed class_filter_check. An absent value passes no comparison. */
-bool class_filter_passes(const char *text, const struct model *model, unsigned class_id, uint64_t window_ms);
+bool class_filter_passes(const char *text, const struct model *model, unsigned class_id,
+                         uint64_t window_ms);
 #endif

@@ -12,20 +12,26 @@
 
 const struct class_column_row class_columns[COLUMN_COUNT] = {
     [COLUMN_ID] = {"CL", "class", 3, 0, "slab class id"},
-    [COLUMN_SIZE] = {"SIZE", "size", 6, 4, "chunk size in bytes: the largest item of the class with its header"},
+    [COLUMN_SIZE] = {"SIZE", "size", 6, 4,
+                     "chunk size in bytes: the largest item of the class with its header"},
     [COLUMN_PAGES] = {"PAGES", "pages", 5, 1, "pages (usually 1 MiB) that the class owns"},
     [COLUMN_CHANGE] = {"Δ1m", "change", 4, 5, "change of PAGES within the last minute"},
     [COLUMN_USED] = {"USED", "used", 5, 7, "chunks in use"},
     [COLUMN_FREE] = {"FREE", "free", 5, 6, "free chunks"},
-    [COLUMN_ITEMS] = {"ITEMS", "items", 5, 9, "items in the class; a large item may take chunks of several"},
-    [COLUMN_AGE] = {"AGE", "age", 6, 3, "age of the oldest item that eviction could take: small means starved"},
+    [COLUMN_ITEMS] = {"ITEMS", "items", 5, 9,
+                      "items in the class; a large item may take chunks of several"},
+    [COLUMN_AGE] = {"AGE", "age", 6, 3,
+                    "age of the oldest item that eviction could take: small means starved"},
     [COLUMN_HITS] = {"HIT/s", "hits", 6, 2, "keys found in this class a second"},
     [COLUMN_SETS] = {"SET/s", "sets", 6, 8, "store commands for this class a second"},
     [COLUMN_EVICTIONS] = {"EV/s", "ev", 6, 1, "live items thrown out of this class a second"},
     [COLUMN_USED_PCT] = {"USED%", "usedpct", 5, 11, "share of the chunks in use"},
-    [COLUMN_UNREAD_PCT] = {"UNRD%", "unread", 5, 12, "share of the evicted items that were never read"},
-    [COLUMN_AGE_RATIO] = {"xMED", "agex", 5, 10, "AGE over the median AGE of all classes; under 0.5 starves"},
-    [COLUMN_WASTE_PCT] = {"WST%", "waste", 5, 13, "share of the used chunks' bytes that items do not fill"},
+    [COLUMN_UNREAD_PCT] = {"UNRD%", "unread", 5, 12,
+                           "share of the evicted items that were never read"},
+    [COLUMN_AGE_RATIO] = {"xMED", "agex", 5, 10,
+                          "AGE over the median AGE of all classes; under 0.5 starves"},
+    [COLUMN_WASTE_PCT] = {"WST%", "waste", 5, 13,
+                          "share of the used chunks' bytes that items do not fill"},
     [COLUMN_NO_MEMORY] = {"OOM/s", "oom", 5, 14, "sets refused for want of memory a second"},
 };
 
@@ -35,8 +41,10 @@ void class_table_init(struct class_table_ui *ui) {
     *ui = (struct class_table_ui){.source = -1, .sort = COLUMN_EVICTIONS, .window_ms = 10000};
 }
 
-static double rate(const struct model *model, unsigned id, enum class_metric metric, uint64_t window_ms) {
-    return window_ms <= 1000 ? model_class_metric(model, id, metric) : model_class_mean(model, id, metric, window_ms);
+static double rate(const struct model *model, unsigned id, enum class_metric metric,
+                   uint64_t window_ms) {
+    return window_ms <= 1000 ? model_class_metric(model, id, metric)
+                             : model_class_mean(model, id, metric, window_ms);
 }
 
 static int compare_doubles(const void *a, const void *b) {
@@ -62,7 +70,8 @@ static double ratio(double part, double whole) {
     return whole > 0 ? part / whole : NAN;
 }
 
-double class_table_value(const struct model *model, unsigned id, enum class_column column, uint64_t window_ms) {
+double class_table_value(const struct model *model, unsigned id, enum class_column column,
+                         uint64_t window_ms) {
     const struct snapshot *now = model_now(model);
     const struct class_stats *stats = &now->classes[id];
     double used = stat_number(stats->value[CLASS_used_chunks]);
@@ -92,13 +101,15 @@ double class_table_value(const struct model *model, unsigned id, enum class_colu
     case COLUMN_USED_PCT:
         return ratio(used, stat_number(stats->value[CLASS_total_chunks]));
     case COLUMN_UNREAD_PCT:
-        return ratio(rate(model, id, CLASS_METRIC_UNREAD, window_ms), rate(model, id, CLASS_METRIC_EVICTIONS, window_ms));
+        return ratio(rate(model, id, CLASS_METRIC_UNREAD, window_ms),
+                     rate(model, id, CLASS_METRIC_EVICTIONS, window_ms));
     case COLUMN_AGE_RATIO:
         return ratio(stat_number(class_tail_age(stats)), median_age(model));
     case COLUMN_WASTE_PCT: {
         double bytes = used * stat_number(stats->value[CLASS_chunk_size]);
         double waste = ratio(bytes - stat_number(stats->value[CLASS_mem_requested]), bytes);
-        return waste < 0 ? NAN : waste; /* chunked items are booked in one class and stored in several */
+        return waste < 0 ? NAN
+                         : waste; /* chunked items are booked in one class and stored in several */
     }
     case COLUMN_NO_MEMORY:
         return rate(model, id, CLASS_METRIC_NO_MEMORY, window_ms);
@@ -108,19 +119,22 @@ double class_table_value(const struct model *model, unsigned id, enum class_colu
     return NAN;
 }
 
-double class_table_shown_value(const struct model *model, unsigned id, enum class_column column, uint64_t window_ms) {
-    bool is_share = column == COLUMN_USED_PCT || column == COLUMN_UNREAD_PCT || column == COLUMN_WASTE_PCT;
+double class_table_shown_value(const struct model *model, unsigned id, enum class_column column,
+                               uint64_t window_ms) {
+    bool is_share =
+        column == COLUMN_USED_PCT || column == COLUMN_UNREAD_PCT || column == COLUMN_WASTE_PCT;
     double value = class_table_value(model, id, column, window_ms);
     return is_share && value > 0 ? value * 100 : value;
 }
 
-const char *class_table_text(const struct model *model, unsigned id, enum class_column column, uint64_t window_ms,
-                             char out[16]) {
+const char *class_table_text(const struct model *model, unsigned id, enum class_column column,
+                             uint64_t window_ms, char out[16]) {
     double value = class_table_value(model, id, column, window_ms);
     switch (column) {
     case COLUMN_ID:
     case COLUMN_SIZE:
-        return value < 1e6 ? format_exact(out, isnan(value) ? STAT_ABSENT : (uint64_t)value) : format_bytes(out, value);
+        return value < 1e6 ? format_exact(out, isnan(value) ? STAT_ABSENT : (uint64_t)value)
+                           : format_bytes(out, value);
     case COLUMN_CHANGE:
         return format_delta(out, value);
     case COLUMN_AGE:
@@ -145,7 +159,8 @@ const char *class_table_text(const struct model *model, unsigned id, enum class_
 }
 
 static bool is_idle(const struct model *model, unsigned id, uint64_t window_ms) {
-    return !(rate(model, id, CLASS_METRIC_HITS, window_ms) > 0) && !(rate(model, id, CLASS_METRIC_SETS, window_ms) > 0) &&
+    return !(rate(model, id, CLASS_METRIC_HITS, window_ms) > 0) &&
+           !(rate(model, id, CLASS_METRIC_SETS, window_ms) > 0) &&
            !(rate(model, id, CLASS_METRIC_EVICTIONS, window_ms) > 0);
 }
 
@@ -166,7 +181,8 @@ static int compare_rows(const struct sortable *a, const struct sortable *b, bool
     return a->id > b->id ? 1 : -1;
 }
 
-unsigned class_table_rows(const struct model *model, const struct class_table_ui *ui, unsigned ids[CLASS_LIMIT]) {
+unsigned class_table_rows(const struct model *model, const struct class_table_ui *ui,
+                          unsigned ids[CLASS_LIMIT]) {
     struct sortable rows[CLASS_LIMIT];
     unsigned count = 0;
     const struct snapshot *now = model_now(model);
@@ -209,8 +225,8 @@ static int take_columns(struct layout *layout, int left, int first, int last) {
     return left;
 }
 
-/* The main columns come first, then a short trend, then the state in words, then the rest; what is left makes the trends
- * longer, and when there is much left there are two. */
+/* The main columns come first, then a short trend, then the state in words, then the rest; what is
+ * left makes the trends longer, and when there is much left there are two. */
 static struct layout lay_out(int width) {
     struct layout layout = {0};
     int left = take_columns(&layout, width - MARK_WIDTH, 0, LAST_MAIN_RANK);
@@ -226,7 +242,8 @@ static struct layout lay_out(int width) {
     return layout;
 }
 
-static void draw_heads(const struct class_table_ui *ui, struct cells *cells, struct rect area, const struct layout *layout) {
+static void draw_heads(const struct class_table_ui *ui, struct cells *cells, struct rect area,
+                       const struct layout *layout) {
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     int x = area.x + MARK_WIDTH;
     for (int column = 0; column < COLUMN_COUNT; column++) {
@@ -235,7 +252,8 @@ static void draw_heads(const struct class_table_ui *ui, struct cells *cells, str
         }
         int end = x + class_columns[column].width;
         bool is_sort = (int)ui->sort == column;
-        cells_text_right(cells, area.y, end, is_sort ? STYLE_STRONG : STYLE_HEADER, class_columns[column].head);
+        cells_text_right(cells, area.y, end, is_sort ? STYLE_STRONG : STYLE_HEADER,
+                         class_columns[column].head);
         if (is_sort) {
             cells_text(cells, area.y, end, STYLE_STRONG, ui->is_ascending ? "▲" : "▼");
         }
@@ -263,15 +281,16 @@ static const char *state_mark(enum class_state state) {
     return state == CLASS_STARVING ? "!" : state == CLASS_SPARE ? "+" : " ";
 }
 
-static void draw_trend(const struct model *model, struct cells *cells, int y, int x, int width, unsigned id,
-                       enum class_metric metric) {
+static void draw_trend(const struct model *model, struct cells *cells, int y, int x, int width,
+                       unsigned id, enum class_metric metric) {
     float values[1000];
     int count = model_class_history(model, id, metric, values, width < 1000 ? width : 1000);
     cells_graph(cells, (struct rect){y, x, 1, width}, STYLE_GRAPH, values, count, 0);
 }
 
-static void draw_row(const struct model *model, const struct class_table_ui *ui, struct cells *cells, struct rect row,
-                     const struct layout *layout, unsigned id) {
+static void draw_row(const struct model *model, const struct class_table_ui *ui,
+                     struct cells *cells, struct rect row, const struct layout *layout,
+                     unsigned id) {
     enum class_state state = health_class_state(model, id);
     cells_text(cells, row.y, row.x, STYLE_STRONG, (int)id == ui->source ? "◀" : " ");
     cells_text(cells, row.y, row.x + 1, (uint8_t)state_style(state), state_mark(state));
@@ -282,9 +301,11 @@ static void draw_row(const struct model *model, const struct class_table_ui *ui,
         }
         char text[16];
         int end = x + class_columns[column].width;
-        bool is_alarm = state == CLASS_STARVING && (column == COLUMN_EVICTIONS || column == COLUMN_ID);
-        cells_text_right(cells, row.y, end, is_alarm ? STYLE_BAD : STYLE_PLAIN,
-                         class_table_text(model, id, (enum class_column)column, ui->window_ms, text));
+        bool is_alarm =
+            state == CLASS_STARVING && (column == COLUMN_EVICTIONS || column == COLUMN_ID);
+        cells_text_right(
+            cells, row.y, end, is_alarm ? STYLE_BAD : STYLE_PLAIN,
+            class_table_text(model, id, (enum class_column)column, ui->window_ms, text));
         x = end + 1;
     }
     if (layout->has_state) {
@@ -326,8 +347,9 @@ static bool has_total(enum class_column column) {
 }
 
 /* Sums over the rows shown; chunks of different sizes are not added up. */
-static void draw_totals(const struct model *model, const struct class_table_ui *ui, struct cells *cells, struct rect row,
-                        const struct layout *layout, const unsigned *ids, unsigned count) {
+static void draw_totals(const struct model *model, const struct class_table_ui *ui,
+                        struct cells *cells, struct rect row, const struct layout *layout,
+                        const unsigned *ids, unsigned count) {
     cells_printf(cells, row.y, row.x, STYLE_STRONG, "Σ%u", count);
     int x = row.x + MARK_WIDTH;
     for (int column = 0; column < COLUMN_COUNT; column++) {
@@ -341,14 +363,16 @@ static void draw_totals(const struct model *model, const struct class_table_ui *
         }
         double sum = NAN;
         for (unsigned i = 0; i < count; i++) {
-            double value = class_table_value(model, ids[i], (enum class_column)column, ui->window_ms);
+            double value =
+                class_table_value(model, ids[i], (enum class_column)column, ui->window_ms);
             if (!isnan(value) && (value >= 0 || column == COLUMN_CHANGE)) {
                 sum = isnan(sum) ? value : sum + value;
             }
         }
         char text[16];
         cells_text_right(cells, row.y, end, STYLE_STRONG,
-                         column == COLUMN_CHANGE ? format_delta(text, sum) : format_count(text, sum));
+                         column == COLUMN_CHANGE ? format_delta(text, sum)
+                                                 : format_count(text, sum));
     }
 }
 
@@ -372,8 +396,8 @@ static void scroll_to(struct class_table_ui *ui, unsigned row, unsigned count, u
     }
 }
 
-void class_table_draw(const struct model *model, struct class_table_ui *ui, struct cells *cells, struct rect area,
-                      bool with_cursor) {
+void class_table_draw(const struct model *model, struct class_table_ui *ui, struct cells *cells,
+                      struct rect area, bool with_cursor) {
     unsigned ids[CLASS_LIMIT];
     unsigned count = class_table_rows(model, ui, ids);
     struct layout layout = lay_out(area.width);
@@ -403,12 +427,16 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
     }
     if (count == 0) {
         cells_text_fit(cells, area.y + 1, area.x + MARK_WIDTH, area.width - MARK_WIDTH, STYLE_DIM,
-                       ui->filter[0] != '\0' || ui->hides_idle ? "no class passes the filter" : "no class has pages yet");
+                       ui->filter[0] != '\0' || ui->hides_idle ? "no class passes the filter"
+                                                               : "no class has pages yet");
     }
     if (totals) {
-        draw_totals(model, ui, cells, (struct rect){area.y + area.height - 1, area.x, 1, area.width}, &layout, ids, count);
+        draw_totals(model, ui, cells,
+                    (struct rect){area.y + area.height - 1, area.x, 1, area.width}, &layout, ids,
+                    count);
         if (top + visible < count) {
-            cells_text_right(cells, area.y + area.height - 1, area.x + area.width, STYLE_DIM, "more ↓");
+            cells_text_right(cells, area.y + area.height - 1, area.x + area.width, STYLE_DIM,
+                             "more ↓");
         }
     }
 }

@@ -36,7 +36,8 @@ struct client {
     char out[OUT_LIMIT];
     size_t out_bytes;
 
-    char *in; /* in_start..in_bytes: not yet handed out; in_scan: lines before it have been looked at */
+    char *in; /* in_start..in_bytes: not yet handed out; in_scan: lines before it have been looked
+                 at */
     size_t in_capacity, in_start, in_scan, in_bytes;
 };
 
@@ -45,8 +46,8 @@ static void forget_traffic(struct client *client) {
     client->out_bytes = client->in_start = client->in_scan = client->in_bytes = 0;
 }
 
-__attribute__((format(printf, 3, 4)))
-static void go_down(struct client *client, uint64_t now_ms, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void go_down(struct client *client, uint64_t now_ms,
+                                                          const char *format, ...) {
     va_list ap;
     va_start(ap, format);
     vsnprintf(client->note, sizeof client->note, format, ap);
@@ -62,7 +63,8 @@ static void go_down(struct client *client, uint64_t now_ms, const char *format, 
     forget_traffic(client);
     client->state = CLIENT_DOWN;
     client->deadline_ms = now_ms + client->backoff_ms;
-    client->backoff_ms = client->backoff_ms * 2 < BACKOFF_MOST_MS ? client->backoff_ms * 2 : BACKOFF_MOST_MS;
+    client->backoff_ms =
+        client->backoff_ms * 2 < BACKOFF_MOST_MS ? client->backoff_ms * 2 : BACKOFF_MOST_MS;
 }
 
 static void come_up(struct client *client) {
@@ -70,7 +72,8 @@ static void come_up(struct client *client) {
     client->generation++;
     client->deadline_ms = UINT64_MAX;
     int on = 1;
-    setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* fails on UNIX sockets, and need not succeed */
+    setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on,
+               sizeof on); /* fails on UNIX sockets, and need not succeed */
 }
 
 /* Tries endpoints from client->endpoint on until one connects or is under way. */
@@ -78,12 +81,14 @@ static void try_connect(struct client *client, uint64_t now_ms) {
     int error = 0;
     for (; client->endpoint < client->endpoints.count; client->endpoint++) {
         const struct endpoint *endpoint = &client->endpoints.list[client->endpoint];
-        client->fd = socket(endpoint->socket_address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        client->fd = socket(endpoint->socket_address.ss_family,
+                            SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         if (client->fd < 0) {
             error = errno;
             continue;
         }
-        if (connect(client->fd, (const struct sockaddr *)&endpoint->socket_address, endpoint->bytes) == 0) {
+        if (connect(client->fd, (const struct sockaddr *)&endpoint->socket_address,
+                    endpoint->bytes) == 0) {
             come_up(client);
             return;
         }
@@ -96,7 +101,8 @@ static void try_connect(struct client *client, uint64_t now_ms) {
         close(client->fd);
         client->fd = -1;
     }
-    go_down(client, now_ms, "cannot connect: %s (%s)", error != 0 ? strerror(error) : "no address", client->address.text);
+    go_down(client, now_ms, "cannot connect: %s (%s)", error != 0 ? strerror(error) : "no address",
+            client->address.text);
 }
 
 static void begin(struct client *client, uint64_t now_ms) {
@@ -120,13 +126,14 @@ static void step_lookup(struct client *client, uint64_t now_ms) {
     if (is_readable(client->lookup.pipe_fd, POLLIN)) {
         lookup_end(&client->lookup, &client->endpoints);
         if (client->endpoints.count == 0) {
-            go_down(client, now_ms, "cannot find %s: %s", client->address.host, client->endpoints.why);
+            go_down(client, now_ms, "cannot find %s: %s", client->address.host,
+                    client->endpoints.why);
         } else {
             try_connect(client, now_ms);
         }
     } else if (now_ms >= client->deadline_ms) {
-        go_down(client, now_ms, "cannot find %s: no answer from the name server in %d s", client->address.host,
-                LOOKUP_MS / 1000);
+        go_down(client, now_ms, "cannot find %s: no answer from the name server in %d s",
+                client->address.host, LOOKUP_MS / 1000);
     }
 }
 
@@ -144,14 +151,17 @@ static void step_connecting(struct client *client, uint64_t now_ms) {
         if (++client->endpoint < client->endpoints.count) {
             try_connect(client, now_ms);
         } else {
-            go_down(client, now_ms, "cannot connect: %s (%s)", strerror(error), client->address.text);
+            go_down(client, now_ms, "cannot connect: %s (%s)", strerror(error),
+                    client->address.text);
         }
     } else if (now_ms >= client->deadline_ms) {
-        go_down(client, now_ms, "cannot connect: no answer in %d s (%s)", CONNECT_MS / 1000, client->address.text);
+        go_down(client, now_ms, "cannot connect: no answer in %d s (%s)", CONNECT_MS / 1000,
+                client->address.text);
     }
 }
 
-/* Moves what is left to the front and makes room for one read; false when the reply is too large or memory is out. */
+/* Moves what is left to the front and makes room for one read; false when the reply is too large or
+ * memory is out. */
 static bool make_room(struct client *client) {
     if (client->in_start > 0) {
         memmove(client->in, client->in + client->in_start, client->in_bytes - client->in_start);
@@ -177,7 +187,8 @@ static bool make_room(struct client *client) {
 /* One read a step: a server that sends without end can't keep the keys waiting. */
 static void read_some(struct client *client, uint64_t now_ms) {
     if (!make_room(client)) {
-        go_down(client, now_ms, "%s sent a reply of more than %d KiB", client->address.text, REPLY_LIMIT / 1024);
+        go_down(client, now_ms, "%s sent a reply of more than %d KiB", client->address.text,
+                REPLY_LIMIT / 1024);
         return;
     }
     ssize_t got = recv(client->fd, client->in + client->in_bytes, READ_BYTES, 0);
@@ -187,7 +198,8 @@ static void read_some(struct client *client, uint64_t now_ms) {
     } else if (got == 0) {
         go_down(client, now_ms, "%s closed the connection", client->address.text);
     } else if (errno != EAGAIN && errno != EINTR) {
-        go_down(client, now_ms, "connection to %s broke: %s", client->address.text, strerror(errno));
+        go_down(client, now_ms, "connection to %s broke: %s", client->address.text,
+                strerror(errno));
     }
 }
 
@@ -250,15 +262,18 @@ void client_step(struct client *client, uint64_t now_ms) {
             read_some(client, now_ms);
         }
         if (client->state == CLIENT_UP && client->pending > 0 && now_ms >= client->deadline_ms) {
-            go_down(client, now_ms, "%s has not answered for %d s", client->address.text, SILENCE_MS / 1000);
+            go_down(client, now_ms, "%s has not answered for %d s", client->address.text,
+                    SILENCE_MS / 1000);
         }
         break;
     }
 }
 
-bool client_send(struct client *client, const char *line, enum reply_form form, int tag, uint64_t now_ms) {
+bool client_send(struct client *client, const char *line, enum reply_form form, int tag,
+                 uint64_t now_ms) {
     size_t bytes = strlen(line);
-    if (client->state != CLIENT_UP || client->pending == REQUEST_LIMIT || client->out_bytes + bytes + 2 > OUT_LIMIT) {
+    if (client->state != CLIENT_UP || client->pending == REQUEST_LIMIT ||
+        client->out_bytes + bytes + 2 > OUT_LIMIT) {
         return false;
     }
     if (client->pending == 0) {
@@ -267,7 +282,8 @@ bool client_send(struct client *client, const char *line, enum reply_form form, 
     memcpy(client->out + client->out_bytes, line, bytes);
     memcpy(client->out + client->out_bytes + bytes, "\r\n", 2);
     client->out_bytes += bytes + 2;
-    client->requests[(client->first + client->pending++) % REQUEST_LIMIT] = (struct request){form, tag};
+    client->requests[(client->first + client->pending++) % REQUEST_LIMIT] =
+        (struct request){form, tag};
     return true;
 }
 
@@ -280,11 +296,13 @@ void client_flush(struct client *client, uint64_t now_ms) {
         client->out_bytes -= (size_t)sent;
         memmove(client->out, client->out + sent, client->out_bytes);
     } else if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-        /* What the server still said before it closed, such as "too many open connections", is worth more than EPIPE. */
+        /* What the server still said before it closed, such as "too many open connections", is
+         * worth more than EPIPE. */
         int error = errno;
         client->out_bytes = 0;
         if (!is_readable(client->fd, POLLIN)) {
-            go_down(client, now_ms, "connection to %s broke: %s", client->address.text, strerror(error));
+            go_down(client, now_ms, "connection to %s broke: %s", client->address.text,
+                    strerror(error));
         }
     }
 }
@@ -296,7 +314,8 @@ static bool starts_with(const char *line, size_t bytes, const char *prefix) {
 /* What one line is to the reply being read. */
 enum line_kind { LINE_GOES_ON, LINE_ENDS_STATS, LINE_IS_REPLY, LINE_IS_GARBAGE };
 
-static enum line_kind judge_line(enum reply_form form, bool is_first, const char *line, size_t bytes) {
+static enum line_kind judge_line(enum reply_form form, bool is_first, const char *line,
+                                 size_t bytes) {
     if (form == REPLY_LINE) {
         return LINE_IS_REPLY;
     }
@@ -306,7 +325,8 @@ static enum line_kind judge_line(enum reply_form form, bool is_first, const char
     if (bytes == 3 && memcmp(line, "END", 3) == 0) {
         return LINE_ENDS_STATS;
     }
-    bool is_answer = starts_with(line, bytes, "ERROR") || starts_with(line, bytes, "CLIENT_ERROR") ||
+    bool is_answer = starts_with(line, bytes, "ERROR") ||
+                     starts_with(line, bytes, "CLIENT_ERROR") ||
                      starts_with(line, bytes, "SERVER_ERROR");
     return is_first && is_answer ? LINE_IS_REPLY : LINE_IS_GARBAGE;
 }
@@ -321,18 +341,20 @@ bool client_take_reply(struct client *client, struct reply *reply, uint64_t now_
         size_t bytes = (size_t)(newline - line);
         bytes -= bytes > 0 && line[bytes - 1] == '\r';
         if (client->pending == 0) {
-            go_down(client, now_ms, "%s spoke unasked: %.*s", client->address.text, (int)(bytes < 60 ? bytes : 60), line);
+            go_down(client, now_ms, "%s spoke unasked: %.*s", client->address.text,
+                    (int)(bytes < 60 ? bytes : 60), line);
             return false;
         }
         const struct request *request = &client->requests[client->first];
-        enum line_kind kind = judge_line(request->form, client->in_scan == client->in_start, line, bytes);
+        enum line_kind kind =
+            judge_line(request->form, client->in_scan == client->in_start, line, bytes);
         client->in_scan = (size_t)(newline - client->in) + 1;
         if (kind == LINE_GOES_ON) {
             continue;
         }
         if (kind == LINE_IS_GARBAGE) {
-            go_down(client, now_ms, "%s does not speak the memcached text protocol: %.*s", client->address.text,
-                    (int)(bytes < 60 ? bytes : 60), line);
+            go_down(client, now_ms, "%s does not speak the memcached text protocol: %.*s",
+                    client->address.text, (int)(bytes < 60 ? bytes : 60), line);
             return false;
         }
         *reply = (struct reply){.tag = request->tag,
@@ -348,7 +370,15 @@ bool client_take_reply(struct client *client, struct reply *reply, uint64_t now_
     return false;
 }
 
-enum client_state client_state(const struct client *client) { return client->state; }
-unsigned client_generation(const struct client *client) { return client->generation; }
-const char *client_note(const struct client *client) { return client->note; }
-uint64_t client_retry_ms(const struct client *client) { return client->deadline_ms; }
+enum client_state client_state(const struct client *client) {
+    return client->state;
+}
+unsigned client_generation(const struct client *client) {
+    return client->generation;
+}
+const char *client_note(const struct client *client) {
+    return client->note;
+}
+uint64_t client_retry_ms(const struct client *client) {
+    return client->deadline_ms;
+}

@@ -1,9 +1,11 @@
-/* A non-blocking text-protocol connection to one server, over TCP or a UNIX socket, that reconnects by itself.
+/* A non-blocking text-protocol connection to one server, over TCP or a UNIX socket, that reconnects
+ * by itself.
  *
- * The owner polls client_fd() for client_events(), calls client_step() when the fd is ready or client_due_ms() has come,
- * queues requests with client_send(), and takes complete replies in order with client_take_reply(). No call blocks. Limits:
- * a reply of more than REPLY_LIMIT bytes, a line that is not an answer, or SILENCE_MS without a byte while an answer is
- * due ends the connection with a note that says so; the next try comes after a pause that doubles from BACKOFF_FIRST_MS to
+ * The owner polls client_fd() for client_events(), calls client_step() when the fd is ready or
+ * client_due_ms() has come, queues requests with client_send(), and takes complete replies in order
+ * with client_take_reply(). No call blocks. Limits: a reply of more than REPLY_LIMIT bytes, a line
+ * that is not an answer, or SILENCE_MS without a byte while an answer is due ends the connection
+ * with a note that says so; the next try comes after a pause that doubles from BACKOFF_FIRST_MS to
  * BACKOFF_MOST_MS. One thread; all times are monotonic milliseconds. */
 #ifndef CONSOLE_CLIENT_H
 #define CONSOLE_CLIENT_H
@@ -30,7 +32,7 @@ struct reply {
     int tag;          /* as given to client_send */
     const char *text; /* not terminated; valid until the next call of any client function */
     size_t text_bytes;
-    bool is_stats;    /* ended with END */
+    bool is_stats; /* ended with END */
 };
 
 struct client;
@@ -44,9 +46,10 @@ short client_events(const struct client *client);
 uint64_t client_due_ms(const struct client *client); /* UINT64_MAX: nothing is due */
 void client_step(struct client *client, uint64_t now_ms);
 
-/* Queues one command line (without its line end). False when the connection is not up or REQUEST_LIMIT is reached. What
- * was queued goes out in one write at the next client_flush. */
-bool client_send(struct client *client, const char *line, enum reply_form form, int tag, uint64_t now_ms);
+/* Queues one command line (without its line end). False when the connection is not up or
+ * REQUEST_LIMIT is reached. What was queued goes out in one write at the next client_flush. */
+bool client_send(struct client *client, const char *line, enum reply_form form, int tag,
+                 uint64_t now_ms);
 void client_flush(struct client *client, uint64_t now_ms);
 
 bool client_take_reply(struct client *client, struct reply *reply, uint64_t now_ms);

@@ -58,7 +58,8 @@ const char *format_bytes(char out[FORMAT_BYTES], double bytes) {
         snprintf(out, FORMAT_BYTES, "%.0f", bytes);
         return out;
     }
-    return bytes >= 999.0 * 0x1p60 ? special(out, ">999E") : scaled(out, bytes / 1024, 1024.0, "KMGTPE");
+    return bytes >= 999.0 * 0x1p60 ? special(out, ">999E")
+                                   : scaled(out, bytes / 1024, 1024.0, "KMGTPE");
 }
 
 const char *format_percent(char out[FORMAT_BYTES], double ratio) {

@@ -8,15 +8,21 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FULL_CONNECTIONS_PCT = 90, UNREAD_PCT = 20, HIT_DROP_PCT = 5, SLOW_REPLY_MS = 200, LONG_WINDOW_MS = 100000 };
+enum {
+    FULL_CONNECTIONS_PCT = 90,
+    UNREAD_PCT = 20,
+    HIT_DROP_PCT = 5,
+    SLOW_REPLY_MS = 200,
+    LONG_WINDOW_MS = 100000
+};
 
 struct report {
     struct health_line *lines;
     int count;
 };
 
-__attribute__((format(printf, 3, 4)))
-static void say(struct report *report, enum severity severity, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void
+say(struct report *report, enum severity severity, const char *format, ...) {
     if (report->count == HEALTH_LIMIT) {
         return;
     }
@@ -42,13 +48,15 @@ enum class_state health_class_state(const struct model *model, unsigned class_id
     }
     double free_pages;
     int giver = action_suggest_source(model, class_id, &free_pages);
-    if (giver < 0 || class_free_pages(&now->classes[class_id]) >= 1) { /* it was given pages, and is filling them */
-        return CLASS_EVICTING;
+    if (giver < 0 || class_free_pages(&now->classes[class_id]) >= 1) {
+        return CLASS_EVICTING; /* nobody can help, or it was given pages and is filling them */
     }
     double own_age = stat_number(class_tail_age(&now->classes[class_id]));
     double giver_age = stat_number(class_tail_age(&now->classes[giver]));
-    bool has_room = free_pages >= 1 && !(giver_age < own_age); /* a younger class is about to fill its free pages */
-    return has_room || giver_age >= STARVING_AGE_RATIO * fmax(own_age, 1) ? CLASS_STARVING : CLASS_EVICTING;
+    /* A younger class is about to fill its free pages itself. */
+    bool has_room = free_pages >= 1 && !(giver_age < own_age);
+    bool is_much_older = giver_age >= STARVING_AGE_RATIO * fmax(own_age, 1);
+    return has_room || is_much_older ? CLASS_STARVING : CLASS_EVICTING;
 }
 
 const char *class_state_word(enum class_state state) {
@@ -94,7 +102,8 @@ const char *severity_word(enum severity severity) {
     return words[severity];
 }
 
-static void report_link(struct report *report, const struct model *model, uint64_t now_ms, uint64_t interval_ms) {
+static void report_link(struct report *report, const struct model *model, uint64_t now_ms,
+                        uint64_t interval_ms) {
     char age[FORMAT_BYTES];
     bool has_figures = model_now(model) != NULL;
     format_age(age, has_figures ? (double)(model_age_ms(model, now_ms) / 1000) : NAN);
@@ -113,7 +122,8 @@ static void report_link(struct report *report, const struct model *model, uint64
     }
 }
 
-static void report_evictions(struct report *report, const struct model *model, const struct snapshot *now) {
+static void report_evictions(struct report *report, const struct model *model,
+                             const struct snapshot *now) {
     char rate[FORMAT_BYTES], age[FORMAT_BYTES], spread[FORMAT_BYTES];
     double evictions = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
     int worst = health_worst_class(model);
@@ -123,13 +133,15 @@ static void report_evictions(struct report *report, const struct model *model, c
         format_count(rate, evictions_of(model, (unsigned)worst));
         format_age(age, stat_number(class_tail_age(&now->classes[worst])));
         if (free_pages >= 1) {
-            say(report, SEVERITY_BAD, "press m: class %d starves, %s evictions/s at age %s; class %d has %.0f free pages",
+            say(report, SEVERITY_BAD,
+                "press m: class %d starves, %s evictions/s at age %s; class %d has %.0f free pages",
                 worst, rate, age, giver, free_pages);
         } else {
             char giver_age[FORMAT_BYTES];
             format_age(giver_age, stat_number(class_tail_age(&now->classes[giver])));
-            say(report, SEVERITY_BAD, "press m: class %d starves, %s evictions/s at age %s; class %d keeps %s",
-                worst, rate, age, giver, giver_age);
+            say(report, SEVERITY_BAD,
+                "press m: class %d starves, %s evictions/s at age %s; class %d keeps %s", worst,
+                rate, age, giver, giver_age);
         }
     } else if (evictions > 0) {
         double tail_spread = health_tail_spread(model);
@@ -138,14 +150,16 @@ static void report_evictions(struct report *report, const struct model *model, c
         if (isnan(tail_spread)) {
             say(report, SEVERITY_OK, "full: %s evictions/s, no class starves", rate);
         } else {
-            say(report, SEVERITY_OK, "full: %s evictions/s, no class starves (tail ages differ x%s)", rate, spread);
+            say(report, SEVERITY_OK,
+                "full: %s evictions/s, no class starves (tail ages differ x%s)", rate, spread);
         }
     } else if (evictions == 0) {
         say(report, SEVERITY_OK, "no evictions");
     }
     double unread = model_mean(model, METRIC_EVICTED_UNREAD, HEALTH_WINDOW_MS);
     if (evictions > 0 && unread * 100 > evictions * UNREAD_PCT) {
-        say(report, SEVERITY_WATCH, "%.0f %% of evicted items were never read (want under %d): memory is short",
+        say(report, SEVERITY_WATCH,
+            "%.0f %% of evicted items were never read (want under %d): memory is short",
             fmin(unread / evictions, 1) * 100, UNREAD_PCT);
     }
 }
@@ -154,12 +168,15 @@ static void report_losses(struct report *report, const struct model *model) {
     char text[FORMAT_BYTES];
     double refused = model_mean(model, METRIC_NO_MEMORY, HEALTH_WINDOW_MS);
     if (refused > 0) {
-        say(report, SEVERITY_BAD, "out of memory: %s sets/s refused; give pages to the class with OOM/s",
+        say(report, SEVERITY_BAD,
+            "out of memory: %s sets/s refused; give pages to the class with OOM/s",
             format_count(text, refused));
     }
     double lost = model_mean(model, METRIC_LOST_BY_MOVES, HEALTH_WINDOW_MS);
     if (lost > 0) {
-        say(report, SEVERITY_WATCH, "page moves drop %s live items/s, which no eviction counter shows", format_count(text, lost));
+        say(report, SEVERITY_WATCH,
+            "page moves drop %s live items/s, which no eviction counter shows",
+            format_count(text, lost));
     }
 }
 
@@ -170,15 +187,16 @@ static void report_hits(struct report *report, const struct model *model) {
     if (isnan(now_ratio)) {
         say(report, SEVERITY_OK, "no gets in the last 10 s: no hit ratio");
     } else if ((long_ratio - now_ratio) * 100 > HIT_DROP_PCT) {
-        say(report, SEVERITY_WATCH, "hit ratio fell to %s %%, from %s %% over 100 s", format_percent(now_text, now_ratio),
-            format_percent(then_text, long_ratio));
+        say(report, SEVERITY_WATCH, "hit ratio fell to %s %%, from %s %% over 100 s",
+            format_percent(now_text, now_ratio), format_percent(then_text, long_ratio));
     } else {
-        say(report, SEVERITY_OK, "hit ratio %s %% over 10 s, %s %% over 100 s", format_percent(now_text, now_ratio),
-            format_percent(then_text, long_ratio));
+        say(report, SEVERITY_OK, "hit ratio %s %% over 10 s, %s %% over 100 s",
+            format_percent(now_text, now_ratio), format_percent(then_text, long_ratio));
     }
 }
 
-static void report_connections(struct report *report, const struct model *model, const struct snapshot *now) {
+static void report_connections(struct report *report, const struct model *model,
+                               const struct snapshot *now) {
     double open = stat_number(now->general[GENERAL_curr_connections]);
     double most = stat_number(now->general[GENERAL_max_connections]);
     if (isnan(most)) {
@@ -187,23 +205,28 @@ static void report_connections(struct report *report, const struct model *model,
     char rate[FORMAT_BYTES];
     double refused = model_mean(model, METRIC_REFUSED, HEALTH_WINDOW_MS);
     if (refused > 0 || now->general[GENERAL_accepting_conns] == 0) {
-        say(report, SEVERITY_BAD, "connections are refused or kept waiting (%s/s): %.0f of %.0f are open", format_count(rate, refused),
-            open, most);
+        say(report, SEVERITY_BAD,
+            "connections are refused or kept waiting (%s/s): %.0f of %.0f are open",
+            format_count(rate, refused), open, most);
     } else if (open * 100 >= most * FULL_CONNECTIONS_PCT) {
-        say(report, SEVERITY_WATCH, "%.0f of %.0f connections are open: new ones will soon be refused", open, most);
+        say(report, SEVERITY_WATCH,
+            "%.0f of %.0f connections are open: new ones will soon be refused", open, most);
     } else if (!isnan(open) && !isnan(most)) {
         say(report, SEVERITY_OK, "%.0f of %.0f connections", open, most);
     }
 }
 
-static void report_automove(struct report *report, const struct model *model, const struct snapshot *now) {
+static void report_automove(struct report *report, const struct model *model,
+                            const struct snapshot *now) {
     uint64_t mode = now->setting[SETTING_slab_automove];
     if (now->setting[SETTING_slab_reassign] == 0) {
-        say(report, SEVERITY_WATCH, "slab_reassign is off: pages stay where they are until a restart");
+        say(report, SEVERITY_WATCH,
+            "slab_reassign is off: pages stay where they are until a restart");
     } else if (mode == 0 && health_worst_class(model) >= 0) {
         say(report, SEVERITY_WATCH, "press t: automove is off, nobody moves pages but you");
     } else if (mode < AUTOMOVE_MODES) {
-        say(report, SEVERITY_OK, "automove %u (%s)", (unsigned)mode, automove_mode_name((unsigned)mode));
+        say(report, SEVERITY_OK, "automove %u (%s)", (unsigned)mode,
+            automove_mode_name((unsigned)mode));
     } else if (now->automove[0] != '\0') {
         say(report, SEVERITY_OK, "automove %s", now->automove);
     }
@@ -224,11 +247,13 @@ static void sort_lines(struct health_line *lines, int count) {
     }
 }
 
-int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms, struct health_line out[HEALTH_LIMIT]) {
+int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
+                  struct health_line out[HEALTH_LIMIT]) {
     struct report report = {out, 0};
     const struct snapshot *now = model_now(model);
     report_link(&report, model, now_ms, interval_ms);
-    if (now != NULL && isnan(model_metric(model, METRIC_OPS)) && isnan(model_mean(model, METRIC_OPS, HEALTH_WINDOW_MS))) {
+    if (now != NULL && isnan(model_metric(model, METRIC_OPS)) &&
+        isnan(model_mean(model, METRIC_OPS, HEALTH_WINDOW_MS))) {
         say(&report, SEVERITY_OK, "measuring: rates need a second sample");
     } else if (now != NULL) {
         report_evictions(&report, model, now);

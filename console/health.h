@@ -1,7 +1,7 @@
 /* The state of the server in words: what is wrong, how bad, and which key does something about it.
  *
- * Pure functions of the model: the same figures give the same words. Rates are means over HEALTH_WINDOW_MS, so that one
- * quiet second does not take an alarm away. One thread. */
+ * Pure functions of the model: the same figures give the same words. Rates are means over
+ * HEALTH_WINDOW_MS, so that one quiet second does not take an alarm away. One thread. */
 #ifndef CONSOLE_HEALTH_H
 #define CONSOLE_HEALTH_H
 #include "model.h"
@@ -20,12 +20,15 @@ enum class_state {
     CLASS_CALM,     /* nothing to say */
     CLASS_SPARE,    /* whole pages free, and nothing is evicted */
     CLASS_EVICTING, /* evicts, as a full cache does */
-    CLASS_STARVING  /* evicts while an older class has free pages, or one keeps items STARVING_AGE_RATIO times as long */
+    CLASS_STARVING  /* evicts while an older class has free pages, or one keeps items
+                       STARVING_AGE_RATIO times as long */
 };
 enum { STARVING_AGE_RATIO = 2, SPARE_PAGES = 2 };
 
-/* Lines, worst first; returns how many (at least 1). now_ms and interval_ms tell how old the figures may be. */
-int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms, struct health_line out[HEALTH_LIMIT]);
+/* Lines, worst first; returns how many (at least 1). now_ms and interval_ms tell how old the
+ * figures may be. */
+int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
+                  struct health_line out[HEALTH_LIMIT]);
 
 enum class_state health_class_state(const struct model *model, unsigned class_id);
 const char *class_state_word(enum class_state state);

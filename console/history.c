@@ -39,7 +39,9 @@ void history_begin(struct history *history, uint64_t at_ms) {
     history->fresh += history->fresh < history->capacity;
 }
 
-void history_break(struct history *history) { history->fresh = 0; }
+void history_break(struct history *history) {
+    history->fresh = 0;
+}
 
 void history_set(struct history *history, unsigned series, double value) {
     if (history->series[series] == NULL) {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-__attribute__((format(printf, 3, 4)))
-static void finish(struct job *job, bool succeeded, const char *format, ...) {
+__attribute__((format(printf, 3, 4))) static void finish(struct job *job, bool succeeded,
+                                                         const char *format, ...) {
     va_list ap;
     va_start(ap, format);
     vsnprintf(job->outcome, sizeof job->outcome, format, ap);
@@ -22,7 +22,9 @@ static void pause_then(struct job *job, bool probe, uint64_t pause_ms, uint64_t 
     job->due_ms = now_ms + pause_ms;
 }
 
-static const char *plural(unsigned n) { return n == 1 ? "" : "s"; }
+static const char *plural(unsigned n) {
+    return n == 1 ? "" : "s";
+}
 
 /* A running sentence, and the end of every final one: what the page counts say. */
 static void describe_moved(const struct job *job, char *out, size_t out_bytes) {
@@ -40,12 +42,15 @@ static void give_up(struct job *job, const char *why) {
     finish(job, false, "%s; %s", moved, why);
 }
 
-void job_start(struct job *job, const struct action *action, const struct snapshot *now, uint64_t now_ms) {
-    *job = (struct job){.state = JOB_RUNNING, .action = *action, .begun_ms = now_ms, .progress_ms = now_ms};
+void job_start(struct job *job, const struct action *action, const struct snapshot *now,
+               uint64_t now_ms) {
+    *job = (struct job){
+        .state = JOB_RUNNING, .action = *action, .begun_ms = now_ms, .progress_ms = now_ms};
     job->counts_pages_at_once = action_command(action, now, job->command, sizeof job->command) == 1;
     if (action->kind == ACTION_MOVE_PAGES) {
         job->from_pages = now->classes[action->from].value[CLASS_total_pages];
-        job->to_pages = action->to == POOL_CLASS ? 0 : now->classes[action->to].value[CLASS_total_pages];
+        job->to_pages =
+            action->to == POOL_CLASS ? 0 : now->classes[action->to].value[CLASS_total_pages];
         describe_moved(job, job->outcome, sizeof job->outcome);
     }
     pause_then(job, false, 0, now_ms);
@@ -67,7 +72,8 @@ static bool reply_is(const char *text, size_t text_bytes, const char *word) {
     return text_bytes >= strlen(word) && memcmp(text, word, strlen(word)) == 0;
 }
 
-static void take_command_reply(struct job *job, const char *text, size_t text_bytes, uint64_t now_ms) {
+static void take_command_reply(struct job *job, const char *text, size_t text_bytes,
+                               uint64_t now_ms) {
     if (reply_is(text, text_bytes, "OK")) {
         job->refusals = 0;
         job->pause_ms = JOB_PROBE_FIRST_MS;
@@ -77,7 +83,9 @@ static void take_command_reply(struct job *job, const char *text, size_t text_by
     if (reply_is(text, text_bytes, "BUSY") && job->action.kind == ACTION_MOVE_PAGES) {
         job->refusals++;
         if (now_ms - job->progress_ms >= JOB_PATIENCE_MS) {
-            give_up(job, "the server's own page mover stayed busy: try again, or set automove to 0 first");
+            give_up(
+                job,
+                "the server's own page mover stayed busy: try again, or set automove to 0 first");
         } else {
             pause_then(job, false, JOB_BUSY_PAUSE_MS, now_ms);
         }
@@ -100,8 +108,8 @@ static void take_command_reply(struct job *job, const char *text, size_t text_by
     }
 }
 
-/* Pages that left the source and reached the destination: the smaller of both changes, so that a page which another mover
- * brought or took is not mistaken for ours. */
+/* Pages that left the source and reached the destination: the smaller of both changes, so that a
+ * page which another mover brought or took is not mistaken for ours. */
 static unsigned count_moved(const struct job *job, const struct snapshot *probe) {
     uint64_t from = probe->classes[job->action.from].value[CLASS_total_pages];
     from = from == STAT_ABSENT ? 0 : from;
@@ -149,9 +157,11 @@ static void take_page_probe(struct job *job, const struct snapshot *probe, uint6
 
 static void take_setting_probe(struct job *job, const struct snapshot *probe, uint64_t now_ms) {
     if (probe->setting[SETTING_slab_automove] == job->action.automove) {
-        finish(job, true, "automove is now %u (%s)", job->action.automove, automove_mode_name(job->action.automove));
+        finish(job, true, "automove is now %u (%s)", job->action.automove,
+               automove_mode_name(job->action.automove));
     } else {
-        probe_again(job, "the server said OK, but its settings still show the old automove", now_ms);
+        probe_again(job, "the server said OK, but its settings still show the old automove",
+                    now_ms);
     }
 }
 
@@ -159,7 +169,8 @@ void job_take_reply(struct job *job, const char *text, size_t text_bytes, uint64
     if (job->wait == WAIT_REPLY) {
         take_command_reply(job, text, text_bytes, now_ms);
     } else if (job->wait == WAIT_PROBE) {
-        static struct snapshot probe; /* 100 kB: too large for a stack frame, and needed by one caller at a time */
+        static struct snapshot
+            probe; /* 100 kB: too large for a stack frame, and needed by one caller at a time */
         snapshot_init(&probe);
         if (job->action.kind == ACTION_AUTOMOVE) {
             snapshot_parse(&probe, GROUP_SETTINGS, text, text_bytes);

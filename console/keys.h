@@ -1,4 +1,5 @@
-/* The one table of keys: from it come the bindings, the key bar, the help overlay and the man page's list. */
+/* The one table of keys: from it come the bindings, the key bar, the help overlay and the man
+ * page's list. */
 #ifndef CONSOLE_KEYS_H
 #define CONSOLE_KEYS_H
 #include <stdbool.h>
@@ -23,7 +24,7 @@ enum key {
     KEY_FUNCTION, /* KEY_FUNCTION + n is Fn */
     KEY_FUNCTION_LAST = KEY_FUNCTION + 12
 };
-#define KEY_CONTROL(letter) ((uint32_t)(letter) & 0x1f)
+#define KEY_CONTROL(letter) ((uint32_t)(letter)&0x1f)
 
 enum command {
     COMMAND_NONE,
@@ -63,13 +64,25 @@ enum command {
 };
 
 /* Where a binding holds. */
-enum scope { SCOPE_OVERVIEW = 1, SCOPE_CLASSES = 2, SCOPE_EVENTS = 4, SCOPE_REVIEW = 8, SCOPE_FILTER = 16, SCOPE_HELP = 32 };
-enum { SCOPE_VIEWS = SCOPE_OVERVIEW | SCOPE_CLASSES | SCOPE_EVENTS, KEYS_PER_ROW = 4, KEY_NAME_BYTES = 8 };
+enum scope {
+    SCOPE_OVERVIEW = 1,
+    SCOPE_CLASSES = 2,
+    SCOPE_EVENTS = 4,
+    SCOPE_REVIEW = 8,
+    SCOPE_FILTER = 16,
+    SCOPE_HELP = 32
+};
+enum {
+    SCOPE_VIEWS = SCOPE_OVERVIEW | SCOPE_CLASSES | SCOPE_EVENTS,
+    KEYS_PER_ROW = 4,
+    KEY_NAME_BYTES = 8
+};
 
 struct key_row {
     enum command command;
     unsigned scopes;             /* enum scope, or'ed */
-    uint32_t keys[KEYS_PER_ROW]; /* 0 ends; the first that is an F-key, else the first, stands in the key bar */
+    uint32_t keys[KEYS_PER_ROW]; /* 0 ends; the first that is an F-key, else the first, stands in
+                                    the key bar */
     const char *bar;             /* label in the key bar, NULL for none */
     const char *help;
 };

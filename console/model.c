@@ -13,36 +13,50 @@ enum { SOURCE_LIMIT = 8 };
 #define SOURCE_END GENERAL_COUNT /* ends a list of sources */
 
 const struct metric_row metric_rows[METRIC_COUNT] = {
-    [METRIC_OPS] = {"ops/s", "ops", UNIT_PER_SECOND, "gets, sets, touches, deletes and counter changes a second"},
+    [METRIC_OPS] = {"ops/s", "ops", UNIT_PER_SECOND,
+                    "gets, sets, touches, deletes and counter changes a second"},
     [METRIC_GETS] = {"gets/s", "gets", UNIT_PER_SECOND, "keys asked for a second"},
     [METRIC_SETS] = {"sets/s", "sets", UNIT_PER_SECOND, "store commands a second"},
     [METRIC_HITS] = {"hits/s", "hits", UNIT_PER_SECOND, "keys found a second"},
-    [METRIC_HIT_RATIO] = {"hit %", "hit_ratio", UNIT_RATIO, "share of the keys asked for that were found, in the interval"},
-    [METRIC_EVICTIONS] = {"evictions/s", "evictions", UNIT_PER_SECOND, "live items thrown out for memory a second"},
-    [METRIC_EVICTED_UNREAD] = {"evicted unread/s", "evicted_unread", UNIT_PER_SECOND, "evicted items that were never read"},
-    [METRIC_EXPIRED_UNREAD] = {"expired unread/s", "expired_unread", UNIT_PER_SECOND, "expired items that were never read"},
-    [METRIC_LOST_BY_MOVES] = {"lost by moves/s", "lost_by_moves", UNIT_PER_SECOND, "live items dropped by page moves, not counted as evictions"},
-    [METRIC_NO_MEMORY] = {"out of memory/s", "out_of_memory", UNIT_PER_SECOND, "sets refused for want of memory"},
-    [METRIC_REFUSED] = {"refused conns/s", "refused_connections", UNIT_PER_SECOND, "connections refused or made to wait at the limit"},
-    [METRIC_BYTES_IN] = {"received", "received_bytes", UNIT_BYTES_PER_SECOND, "bytes from clients a second"},
+    [METRIC_HIT_RATIO] = {"hit %", "hit_ratio", UNIT_RATIO,
+                          "share of the keys asked for that were found, in the interval"},
+    [METRIC_EVICTIONS] = {"evictions/s", "evictions", UNIT_PER_SECOND,
+                          "live items thrown out for memory a second"},
+    [METRIC_EVICTED_UNREAD] = {"evicted unread/s", "evicted_unread", UNIT_PER_SECOND,
+                               "evicted items that were never read"},
+    [METRIC_EXPIRED_UNREAD] = {"expired unread/s", "expired_unread", UNIT_PER_SECOND,
+                               "expired items that were never read"},
+    [METRIC_LOST_BY_MOVES] = {"lost by moves/s", "lost_by_moves", UNIT_PER_SECOND,
+                              "live items dropped by page moves, not counted as evictions"},
+    [METRIC_NO_MEMORY] = {"out of memory/s", "out_of_memory", UNIT_PER_SECOND,
+                          "sets refused for want of memory"},
+    [METRIC_REFUSED] = {"refused conns/s", "refused_connections", UNIT_PER_SECOND,
+                        "connections refused or made to wait at the limit"},
+    [METRIC_BYTES_IN] = {"received", "received_bytes", UNIT_BYTES_PER_SECOND,
+                         "bytes from clients a second"},
     [METRIC_BYTES_OUT] = {"sent", "sent_bytes", UNIT_BYTES_PER_SECOND, "bytes to clients a second"},
-    [METRIC_CPU] = {"server cpu %", "server_cpu", UNIT_RATIO, "processor time of the server; 100 is one core"},
-    [METRIC_REPLY_MS] = {"stats reply ms", "reply_ms", UNIT_MS, "time of one refresh, from request to last reply"},
+    [METRIC_CPU] = {"server cpu %", "server_cpu", UNIT_RATIO,
+                    "processor time of the server; 100 is one core"},
+    [METRIC_REPLY_MS] = {"stats reply ms", "reply_ms", UNIT_MS,
+                         "time of one refresh, from request to last reply"},
     [METRIC_CONNECTIONS] = {"connections", "connections", UNIT_COUNT, "open connections"},
-    [METRIC_PAGES_MOVED] = {"page moves/s", "page_moves", UNIT_PER_SECOND, "pages that changed class a second"},
+    [METRIC_PAGES_MOVED] = {"page moves/s", "page_moves", UNIT_PER_SECOND,
+                            "pages that changed class a second"},
 };
 
-/* Counters whose increase a second makes a rate. Those a server does not have are left out of the sum. */
+/* Counters whose increase a second makes a rate. Those a server does not have are left out of the
+ * sum. */
 static const enum general_stat rate_sources[METRIC_COUNT][SOURCE_LIMIT] = {
-    [METRIC_OPS] = {GENERAL_cmd_get, GENERAL_cmd_set, GENERAL_cmd_touch, GENERAL_delete_hits, GENERAL_delete_misses,
-                    GENERAL_incr_hits, GENERAL_decr_hits, SOURCE_END},
+    [METRIC_OPS] = {GENERAL_cmd_get, GENERAL_cmd_set, GENERAL_cmd_touch, GENERAL_delete_hits,
+                    GENERAL_delete_misses, GENERAL_incr_hits, GENERAL_decr_hits, SOURCE_END},
     [METRIC_GETS] = {GENERAL_cmd_get, SOURCE_END},
     [METRIC_SETS] = {GENERAL_cmd_set, SOURCE_END},
     [METRIC_HITS] = {GENERAL_get_hits, SOURCE_END},
     [METRIC_EVICTIONS] = {GENERAL_evictions, SOURCE_END},
     [METRIC_EVICTED_UNREAD] = {GENERAL_evicted_unfetched, SOURCE_END},
     [METRIC_EXPIRED_UNREAD] = {GENERAL_expired_unfetched, SOURCE_END},
-    [METRIC_LOST_BY_MOVES] = {GENERAL_slab_reassign_evictions_nomem, GENERAL_slab_reassign_busy_deletes, SOURCE_END},
+    [METRIC_LOST_BY_MOVES] = {GENERAL_slab_reassign_evictions_nomem,
+                              GENERAL_slab_reassign_busy_deletes, SOURCE_END},
     [METRIC_NO_MEMORY] = {GENERAL_store_no_memory, SOURCE_END},
     [METRIC_REFUSED] = {GENERAL_rejected_connections, GENERAL_listen_disabled_num, SOURCE_END},
     [METRIC_BYTES_IN] = {GENERAL_bytes_read, SOURCE_END},
@@ -56,9 +70,9 @@ static const enum general_stat rate_sources[METRIC_COUNT][SOURCE_LIMIT] = {
 
 /* CLASS_COUNT: not a rate. */
 static const enum class_stat class_sources[CLASS_METRIC_COUNT] = {
-    [CLASS_METRIC_HITS] = CLASS_get_hits,          [CLASS_METRIC_SETS] = CLASS_cmd_set,
-    [CLASS_METRIC_EVICTIONS] = CLASS_evicted,      [CLASS_METRIC_UNREAD] = CLASS_evicted_unfetched,
-    [CLASS_METRIC_NO_MEMORY] = CLASS_outofmemory,  [CLASS_METRIC_PAGES] = CLASS_COUNT,
+    [CLASS_METRIC_HITS] = CLASS_get_hits,         [CLASS_METRIC_SETS] = CLASS_cmd_set,
+    [CLASS_METRIC_EVICTIONS] = CLASS_evicted,     [CLASS_METRIC_UNREAD] = CLASS_evicted_unfetched,
+    [CLASS_METRIC_NO_MEMORY] = CLASS_outofmemory, [CLASS_METRIC_PAGES] = CLASS_COUNT,
 };
 
 struct model {
@@ -87,7 +101,8 @@ static double increase(uint64_t before, uint64_t now) {
     return now >= before ? (double)(now - before) : FORMAT_RESET;
 }
 
-static double summed_increase(const struct snapshot *before, const struct snapshot *now, const enum general_stat *sources) {
+static double summed_increase(const struct snapshot *before, const struct snapshot *now,
+                              const enum general_stat *sources) {
     double sum = NAN;
     for (; *sources != SOURCE_END; sources++) {
         double change = increase(before->general[*sources], now->general[*sources]);
@@ -105,7 +120,8 @@ static double per_second(double change, double dt_s) {
     return change < 0 ? FORMAT_RESET : change / dt_s;
 }
 
-static void compute_rates(struct model *model, const struct snapshot *before, const struct snapshot *now, double dt_s) {
+static void compute_rates(struct model *model, const struct snapshot *before,
+                          const struct snapshot *now, double dt_s) {
     for (int i = 0; i < METRIC_COUNT; i++) {
         model->metric[i] = per_second(summed_increase(before, now, rate_sources[i]), dt_s);
     }
@@ -118,7 +134,8 @@ static void compute_rates(struct model *model, const struct snapshot *before, co
         for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
             enum class_stat source = class_sources[i];
             if (source != CLASS_COUNT) {
-                double change = increase(before->classes[id].value[source], now->classes[id].value[source]);
+                double change =
+                    increase(before->classes[id].value[source], now->classes[id].value[source]);
                 model->class_metric[id][i] = per_second(change, dt_s);
             }
         }
@@ -140,7 +157,8 @@ static void read_gauges(struct model *model, const struct snapshot *now) {
     model->metric[METRIC_REPLY_MS] = now->reply_ms;
     model->metric[METRIC_CONNECTIONS] = stat_number(now->general[GENERAL_curr_connections]);
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
-        model->class_metric[id][CLASS_METRIC_PAGES] = stat_number(now->classes[id].value[CLASS_total_pages]);
+        model->class_metric[id][CLASS_METRIC_PAGES] =
+            stat_number(now->classes[id].value[CLASS_total_pages]);
     }
 }
 
@@ -157,24 +175,27 @@ static void record(struct model *model, uint64_t at_ms) {
     }
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
-            record_value(&model->history, class_series(id, (enum class_metric)i), model->class_metric[id][i]);
+            record_value(&model->history, class_series(id, (enum class_metric)i),
+                         model->class_metric[id][i]);
         }
     }
 }
 
 /* "4: 120 → 118, 12: 31 → 33" for the classes whose page count changed; empty when none did. */
-static void describe_page_changes(const struct snapshot *before, const struct snapshot *now, char *out, size_t out_bytes) {
+static void describe_page_changes(const struct snapshot *before, const struct snapshot *now,
+                                  char *out, size_t out_bytes) {
     size_t used = 0;
     out[0] = '\0';
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
-        uint64_t was = before->classes[id].value[CLASS_total_pages], is = now->classes[id].value[CLASS_total_pages];
+        uint64_t was = before->classes[id].value[CLASS_total_pages],
+                 is = now->classes[id].value[CLASS_total_pages];
         was = was == STAT_ABSENT ? 0 : was;
         is = is == STAT_ABSENT ? 0 : is;
         if (was == is) {
             continue;
         }
-        int n = snprintf(out + used, out_bytes - used, "%sclass %u: %lu → %lu", used > 0 ? ", " : "", id,
-                         (unsigned long)was, (unsigned long)is);
+        int n = snprintf(out + used, out_bytes - used, "%sclass %u: %lu → %lu",
+                         used > 0 ? ", " : "", id, (unsigned long)was, (unsigned long)is);
         if (n < 0 || (size_t)n >= out_bytes - used) {
             snprintf(out + used, out_bytes - used, " …");
             return;
@@ -183,7 +204,8 @@ static void describe_page_changes(const struct snapshot *before, const struct sn
     }
 }
 
-static void note_changes(struct model *model, const struct snapshot *before, const struct snapshot *now, time_t wall) {
+static void note_changes(struct model *model, const struct snapshot *before,
+                         const struct snapshot *now, time_t wall) {
     char changes[NOTE_BYTES - 20];
     describe_page_changes(before, now, changes, sizeof changes);
     if (changes[0] != '\0') {
@@ -192,10 +214,11 @@ static void note_changes(struct model *model, const struct snapshot *before, con
     if (strcmp(before->automove, now->automove) != 0 && before->automove[0] != '\0') {
         model_note(model, EVENT_SETTING, wall, "automove %s → %s", before->automove, now->automove);
     }
-    uint64_t limit_was = before->general[GENERAL_limit_maxbytes], limit = now->general[GENERAL_limit_maxbytes];
+    uint64_t limit_was = before->general[GENERAL_limit_maxbytes],
+             limit = now->general[GENERAL_limit_maxbytes];
     if (limit_was != limit && limit_was != STAT_ABSENT && limit != STAT_ABSENT) {
-        model_note(model, EVENT_SETTING, wall, "memory limit %lu → %lu MiB", (unsigned long)(limit_was >> 20),
-                   (unsigned long)(limit >> 20));
+        model_note(model, EVENT_SETTING, wall, "memory limit %lu → %lu MiB",
+                   (unsigned long)(limit_was >> 20), (unsigned long)(limit >> 20));
     }
 }
 
@@ -233,17 +256,20 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
     model->now = *snapshot;
     model->has_now = true;
     const struct snapshot *before = &model->before, *now = &model->now;
-    double dt_s = had && now->at_ms > before->at_ms ? (double)(now->at_ms - before->at_ms) / 1000.0 : 0;
+    double dt_s =
+        had && now->at_ms > before->at_ms ? (double)(now->at_ms - before->at_ms) / 1000.0 : 0;
     if (!had || dt_s <= 0) {
         forget_rates(model, NAN);
     } else if (is_restart(before, now)) {
         forget_rates(model, FORMAT_RESET);
         history_break(&model->history);
-        model_note(model, EVENT_SERVER, wall, "the server restarted: counters and items start again");
+        model_note(model, EVENT_SERVER, wall,
+                   "the server restarted: counters and items start again");
     } else {
         compute_rates(model, before, now, dt_s);
         if (model->metric[METRIC_OPS] < 0) {
-            model_note(model, EVENT_SERVER, wall, "the counters went back: someone sent \"stats reset\"");
+            model_note(model, EVENT_SERVER, wall,
+                       "the counters went back: someone sent \"stats reset\"");
         }
         note_changes(model, before, now, wall);
     }
@@ -272,9 +298,15 @@ void model_note(struct model *model, enum event_kind kind, time_t wall, const ch
     va_end(ap);
 }
 
-const char *model_server(const struct model *model) { return model->server; }
-enum link_state model_link(const struct model *model) { return model->link; }
-const char *model_link_note(const struct model *model) { return model->link_note; }
+const char *model_server(const struct model *model) {
+    return model->server;
+}
+enum link_state model_link(const struct model *model) {
+    return model->link;
+}
+const char *model_link_note(const struct model *model) {
+    return model->link_note;
+}
 
 uint64_t model_age_ms(const struct model *model, uint64_t now_ms) {
     if (!model->has_now) {
@@ -296,7 +328,8 @@ double model_class_metric(const struct model *model, unsigned class_id, enum cla
 }
 
 double model_mean(const struct model *model, enum metric metric, uint64_t window_ms) {
-    if (metric == METRIC_HIT_RATIO) { /* a mean of ratios would weigh a quiet second like a busy one */
+    if (metric ==
+        METRIC_HIT_RATIO) { /* a mean of ratios would weigh a quiet second like a busy one */
         double gets = history_mean(&model->history, METRIC_GETS, window_ms);
         double hits = history_mean(&model->history, METRIC_HITS, window_ms);
         return gets > 0 ? fmin(hits / gets, 1.0) : NAN;
@@ -304,7 +337,8 @@ double model_mean(const struct model *model, enum metric metric, uint64_t window
     return history_mean(&model->history, metric, window_ms);
 }
 
-double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric, uint64_t window_ms) {
+double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,
+                        uint64_t window_ms) {
     return history_mean(&model->history, class_series(class_id, metric), window_ms);
 }
 
@@ -316,7 +350,8 @@ int model_history(const struct model *model, enum metric metric, float *out, int
     return history_copy(&model->history, metric, out, limit);
 }
 
-int model_class_history(const struct model *model, unsigned class_id, enum class_metric metric, float *out, int limit) {
+int model_class_history(const struct model *model, unsigned class_id, enum class_metric metric,
+                        float *out, int limit) {
     return history_copy(&model->history, class_series(class_id, metric), out, limit);
 }
 
@@ -327,7 +362,9 @@ const struct event *model_event(const struct model *model, unsigned index) {
     return &model->events[(model->events_total - 1 - index) % EVENT_LIMIT];
 }
 
-unsigned model_events_total(const struct model *model) { return model->events_total; }
+unsigned model_events_total(const struct model *model) {
+    return model->events_total;
+}
 
 const char *event_kind_name(enum event_kind kind) {
     static const char *const names[] = {"server", "pages", "setting", "you", "alarm"};

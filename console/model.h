@@ -1,8 +1,10 @@
-/* What the console knows about one server: the last two snapshots, rates between them, history, events, and the state of
- * the link. Rates are computed here and nowhere else, from two snapshots and the monotonic time between them.
+/* What the console knows about one server: the last two snapshots, rates between them, history,
+ * events, and the state of the link. Rates are computed here and nowhere else, from two snapshots
+ * and the monotonic time between them.
  *
- * The model knows no view and no socket. Times are monotonic milliseconds handed in by the caller, so tests need no
- * waiting. Memory: about 0.4 MB, plus 1 MB per 20 classes once an hour of one-second samples is full. One thread. */
+ * The model knows no view and no socket. Times are monotonic milliseconds handed in by the caller,
+ * so tests need no waiting. Memory: about 0.4 MB, plus 1 MB per 20 classes once an hour of
+ * one-second samples is full. One thread. */
 #ifndef CONSOLE_MODEL_H
 #define CONSOLE_MODEL_H
 #include "stats.h"
@@ -15,7 +17,8 @@ enum {
     NOTE_BYTES = 200
 };
 
-/* Figures of the whole server. The table in model.c says how each comes from the stats; names and meaning too. */
+/* Figures of the whole server. The table in model.c says how each comes from the stats; names and
+ * meaning too. */
 enum metric {
     METRIC_OPS,
     METRIC_GETS,
@@ -51,8 +54,8 @@ enum class_metric {
 enum unit { UNIT_PER_SECOND, UNIT_BYTES_PER_SECOND, UNIT_RATIO, UNIT_MS, UNIT_COUNT };
 
 struct metric_row {
-    const char *name;    /* short, for a table */
-    const char *key;     /* in JSON; rates are a second, ratios 0..1 */
+    const char *name; /* short, for a table */
+    const char *key;  /* in JSON; rates are a second, ratios 0..1 */
     enum unit unit;
     const char *meaning; /* one sentence for the operator */
 };
@@ -73,11 +76,13 @@ struct model;
 struct model *model_create(const char *server);
 void model_destroy(struct model **model);
 
-/* Takes in a complete snapshot; its at_ms must not go backwards. A restart or a reset of the counters makes the rates of
- * that one sample FORMAT_RESET and writes an event. wall is the time of day for events. */
+/* Takes in a complete snapshot; its at_ms must not go backwards. A restart or a reset of the
+ * counters makes the rates of that one sample FORMAT_RESET and writes an event. wall is the time of
+ * day for events. */
 void model_add(struct model *model, const struct snapshot *snapshot, time_t wall);
 
-/* What the link is doing; a note says why it is down. Writes an event when a working link breaks or comes back. */
+/* What the link is doing; a note says why it is down. Writes an event when a working link breaks or
+ * comes back. */
 void model_set_link(struct model *model, enum link_state state, const char *note, time_t wall);
 
 void model_note(struct model *model, enum event_kind kind, time_t wall, const char *format, ...)
@@ -92,20 +97,25 @@ uint64_t model_age_ms(const struct model *model, uint64_t now_ms);
 /* The newest snapshot; NULL before the first. Valid until the next model_add. */
 const struct snapshot *model_now(const struct model *model);
 
-/* Newest rate or gauge: NAN when unknown (no second sample, stat missing), FORMAT_RESET when a counter went back. */
+/* Newest rate or gauge: NAN when unknown (no second sample, stat missing), FORMAT_RESET when a
+ * counter went back. */
 double model_metric(const struct model *model, enum metric metric);
 double model_class_metric(const struct model *model, unsigned class_id, enum class_metric metric);
 
-/* Mean over the samples of the last window_ms; NAN when there are none. Cost: O(samples in the window). */
+/* Mean over the samples of the last window_ms; NAN when there are none. Cost: O(samples in the
+ * window). */
 double model_mean(const struct model *model, enum metric metric, uint64_t window_ms);
-double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric, uint64_t window_ms);
+double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,
+                        uint64_t window_ms);
 
-/* Change of a class's page count over the last window_ms, or since the first sample when that is younger. */
+/* Change of a class's page count over the last window_ms, or since the first sample when that is
+ * younger. */
 double model_page_change(const struct model *model, unsigned class_id, uint64_t window_ms);
 
 /* The newest samples, oldest first, at most limit; returns how many were written. */
 int model_history(const struct model *model, enum metric metric, float *out, int limit);
-int model_class_history(const struct model *model, unsigned class_id, enum class_metric metric, float *out, int limit);
+int model_class_history(const struct model *model, unsigned class_id, enum class_metric metric,
+                        float *out, int limit);
 
 /* Events, newest first: index 0 is the newest; NULL past the end. */
 const struct event *model_event(const struct model *model, unsigned index);

@@ -14,7 +14,8 @@ static const struct {
     const char *argument; /* NULL: none */
     const char *help;
 } rows[] = {
-    {'s', "server", "ADDRESS", "host, host:port, [v6]:port or /path of a UNIX socket (127.0.0.1:11211)"},
+    {'s', "server", "ADDRESS",
+     "host, host:port, [v6]:port or /path of a UNIX socket (127.0.0.1:11211)"},
     {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)"},
     {'b', "batch", NULL, "print plain text instead of opening the console"},
     {'n', "iterations", "N", "batch mode: how many snapshots to print (1; rates need 2)"},
@@ -36,7 +37,8 @@ static void build_getopt(char letters[2 * ROWS + 2], struct option longs[ROWS + 
         if (rows[i].argument != NULL) {
             letters[used++] = ':';
         }
-        longs[i] = (struct option){rows[i].name, rows[i].argument != NULL ? required_argument : no_argument, NULL,
+        longs[i] = (struct option){rows[i].name,
+                                   rows[i].argument != NULL ? required_argument : no_argument, NULL,
                                    rows[i].letter};
     }
     letters[used] = '\0';
@@ -64,21 +66,23 @@ static bool parse_count(const char *text, unsigned *count) {
     return true;
 }
 
-static bool take_option(struct options *options, int letter, const char *argument, const char **server, char *why,
-                        size_t why_bytes) {
+static bool take_option(struct options *options, int letter, const char *argument,
+                        const char **server, char *why, size_t why_bytes) {
     switch (letter) {
     case 's':
         *server = argument;
         return true;
     case 'd':
         if (!parse_delay(argument, &options->interval_ms)) {
-            snprintf(why, why_bytes, "--delay takes seconds from 0.1 to 3600, not '%.40s'", argument);
+            snprintf(why, why_bytes, "--delay takes seconds from 0.1 to 3600, not '%.40s'",
+                     argument);
             return false;
         }
         return true;
     case 'n':
         if (!parse_count(argument, &options->snapshots)) {
-            snprintf(why, why_bytes, "--iterations takes a number from 1 to %d, not '%.40s'", SNAPSHOTS_MOST, argument);
+            snprintf(why, why_bytes, "--iterations takes a number from 1 to %d, not '%.40s'",
+                     SNAPSHOTS_MOST, argument);
             return false;
         }
         return true;
@@ -108,7 +112,8 @@ bool options_parse(struct options *options, int argc, char **argv, char *why, si
     opterr = 0;
     for (int letter; (letter = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
         if (letter == '?' || letter == ':') {
-            snprintf(why, why_bytes, letter == ':' ? "option '%.40s' needs an argument" : "unknown option '%.40s'",
+            snprintf(why, why_bytes,
+                     letter == ':' ? "option '%.40s' needs an argument" : "unknown option '%.40s'",
                      argv[optind - 1]);
             return false;
         }
@@ -118,7 +123,8 @@ bool options_parse(struct options *options, int argc, char **argv, char *why, si
     }
     if (optind < argc) {
         if (server != NULL || optind + 1 < argc) {
-            snprintf(why, why_bytes, "one server at a time: '%.80s' is too many", argv[server != NULL ? optind : optind + 1]);
+            snprintf(why, why_bytes, "one server at a time: '%.80s' is too many",
+                     argv[server != NULL ? optind : optind + 1]);
             return false;
         }
         server = argv[optind];
@@ -134,13 +140,15 @@ static const char *option_name(int row, char out[40]) {
 
 void options_help(FILE *out) {
     fprintf(out, "usage: slatetop [options] [ADDRESS]\n"
-                 "A console for slated and memcached: what the slab classes do, and pages moved between them.\n\n");
+                 "A console for slated and memcached: what the slab classes do, and pages moved "
+                 "between them.\n\n");
     for (int i = 0; i < ROWS; i++) {
         char name[40];
         fprintf(out, "  -%c, %-20s %s\n", rows[i].letter, option_name(i, name), rows[i].help);
     }
-    fprintf(out, "\nKeys are listed by F1 or ? in the console.\n"
-                 "Exit status: 0 ok, 64 wrong use, 69 no connection (batch mode), 130 interrupted.\n");
+    fprintf(out,
+            "\nKeys are listed by F1 or ? in the console.\n"
+            "Exit status: 0 ok, 64 wrong use, 69 no connection (batch mode), 130 interrupted.\n");
 }
 
 void options_describe(FILE *out) {
@@ -149,12 +157,15 @@ void options_describe(FILE *out) {
         fprintf(out, "option\t-%c, %s\t%s\n", rows[i].letter, option_name(i, name), rows[i].help);
     }
     for (unsigned i = 0; i < key_row_count; i++) {
-        fprintf(out, "key\t%s\t%s\n", key_row_names(&key_rows[i], name, sizeof name), key_rows[i].help);
+        fprintf(out, "key\t%s\t%s\n", key_row_names(&key_rows[i], name, sizeof name),
+                key_rows[i].help);
     }
     for (int i = 0; i < COLUMN_COUNT; i++) {
-        fprintf(out, "column\t%s\t%s\t%s\n", class_columns[i].head, class_columns[i].name, class_columns[i].meaning);
+        fprintf(out, "column\t%s\t%s\t%s\n", class_columns[i].head, class_columns[i].name,
+                class_columns[i].meaning);
     }
     for (int i = 0; i < METRIC_COUNT; i++) {
-        fprintf(out, "rate\t%s\t%s\t%s\n", metric_rows[i].name, metric_rows[i].key, metric_rows[i].meaning);
+        fprintf(out, "rate\t%s\t%s\t%s\n", metric_rows[i].name, metric_rows[i].key,
+                metric_rows[i].meaning);
     }
 }

@@ -4,8 +4,9 @@
 #include <time.h>
 
 static const char *const commands[GROUP_COUNT] = {
-    [GROUP_GENERAL] = "stats",           [GROUP_ITEMS] = "stats items",   [GROUP_SLABS] = "stats slabs",
-    [GROUP_SETTINGS] = "stats settings", [GROUP_SLATED] = "stats slated",
+    [GROUP_GENERAL] = "stats",       [GROUP_ITEMS] = "stats items",
+    [GROUP_SLABS] = "stats slabs",   [GROUP_SETTINGS] = "stats settings",
+    [GROUP_SLATED] = "stats slated",
 };
 
 /* The cost of a refresh is often below a millisecond, finer than the loop's clock. */
@@ -64,7 +65,8 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) 
 }
 
 static void remember_refusal(struct poller *poller, const struct reply *reply) {
-    size_t n = reply->text_bytes < sizeof poller->refusal - 1 ? reply->text_bytes : sizeof poller->refusal - 1;
+    size_t n = reply->text_bytes < sizeof poller->refusal - 1 ? reply->text_bytes
+                                                              : sizeof poller->refusal - 1;
     memcpy(poller->refusal, reply->text, n);
     poller->refusal[n] = '\0';
     poller->refusal[strcspn(poller->refusal, "\r\n")] = '\0';
@@ -98,7 +100,8 @@ bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_
 void poller_hurry(struct poller *poller, uint64_t now_ms) {
     poller->next_ms = now_ms;
     if (poller->refreshes > 0) {
-        poller->refreshes = SETTINGS_EVERY; /* not 0: what kind of server it is can't have changed */
+        poller->refreshes =
+            SETTINGS_EVERY; /* not 0: what kind of server it is can't have changed */
     }
 }
 

@@ -1,8 +1,9 @@
 /* Asks one server for its stats at a steady pace and makes snapshots of the answers.
  *
- * A refresh is one write with every command pipelined, so it costs one round trip; "stats settings" goes along only every
- * SETTINGS_EVERY refreshes, "stats slated" once a connection. No new refresh starts while one is under way: a slow server
- * is asked less often, never more. One thread; times are monotonic milliseconds. */
+ * A refresh is one write with every command pipelined, so it costs one round trip; "stats settings"
+ * goes along only every SETTINGS_EVERY refreshes, "stats slated" once a connection. No new refresh
+ * starts while one is under way: a slow server is asked less often, never more. One thread; times
+ * are monotonic milliseconds. */
 #ifndef CONSOLE_POLLER_H
 #define CONSOLE_POLLER_H
 #include "client.h"
@@ -12,13 +13,13 @@ enum { SETTINGS_EVERY = 10, TAG_OTHER = GROUP_COUNT /* tags from here on are not
 
 struct poller {
     uint64_t interval_ms;
-    uint64_t next_ms;     /* when the next refresh is due */
-    double asked_ms;      /* when the one under way was written */
-    unsigned generation;  /* of the connection that the draft belongs to */
-    unsigned refreshes;   /* on this connection */
+    uint64_t next_ms;      /* when the next refresh is due */
+    double asked_ms;       /* when the one under way was written */
+    unsigned generation;   /* of the connection that the draft belongs to */
+    unsigned refreshes;    /* on this connection */
     enum stats_group last; /* the reply that completes the refresh under way */
     bool is_waiting;
-    bool has_answered;    /* on this connection */
+    bool has_answered;      /* on this connection */
     struct snapshot draft;  /* being filled */
     struct snapshot latest; /* complete */
     char refusal[120];      /* the server's words when it refused "stats"; empty otherwise */
@@ -29,7 +30,8 @@ void poller_init(struct poller *poller, uint64_t interval_ms);
 /* Starts a refresh when one is due and the connection is up. Call after client_step. */
 void poller_step(struct poller *poller, struct client *client, uint64_t now_ms);
 
-/* Takes one reply whose tag is below TAG_OTHER. True when it completed a snapshot, which is then poller->latest. */
+/* Takes one reply whose tag is below TAG_OTHER. True when it completed a snapshot, which is then
+ * poller->latest. */
 bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms);
 
 /* Makes the next refresh due at once, settings included: something was just changed. */

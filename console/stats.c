@@ -28,7 +28,8 @@ static int name_index(const char *const names[], int count, struct span name) {
     return -1;
 }
 
-/* Digits only; anything else, and what does not fit 64 bits, is absent. Leaves *rest behind the digits. */
+/* Digits only; anything else, and what does not fit 64 bits, is absent. Leaves *rest behind the
+ * digits. */
 static uint64_t parse_digits(struct span text, struct span *rest) {
     uint64_t value = 0;
     size_t i = 0;
@@ -58,7 +59,8 @@ static uint64_t parse_fixed(struct span text, unsigned places) {
     }
     size_t at = 1;
     for (unsigned i = 0; i < places; i++, at++) {
-        bool has_digit = rest.bytes > at && rest.at[0] == '.' && isdigit((unsigned char)rest.at[at]);
+        bool has_digit =
+            rest.bytes > at && rest.at[0] == '.' && isdigit((unsigned char)rest.at[at]);
         value = value * 10 + (has_digit ? (uint64_t)(rest.at[at] - '0') : 0);
     }
     return rest.bytes == 0 || rest.at[0] == '.' ? value : STAT_ABSENT;
@@ -120,7 +122,8 @@ static void parse_setting(struct snapshot *snapshot, struct span name, struct sp
     }
 }
 
-static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct span name, struct span value) {
+static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct span name,
+                       struct span value) {
     switch (group) {
     case GROUP_GENERAL:
         parse_general(snapshot, name, value);
@@ -160,7 +163,8 @@ void snapshot_init(struct snapshot *snapshot) {
     }
 }
 
-void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text, size_t text_bytes) {
+void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text,
+                    size_t text_bytes) {
     const char *end = text + text_bytes;
     for (const char *line = text; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
@@ -173,7 +177,8 @@ void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const cha
             const char *name = line + 5;
             const char *space = memchr(name, ' ', (size_t)(stop - name));
             const char *value = space != NULL ? space + 1 : stop;
-            parse_stat(snapshot, group, (struct span){name, (size_t)((space != NULL ? space : stop) - name)},
+            parse_stat(snapshot, group,
+                       (struct span){name, (size_t)((space != NULL ? space : stop) - name)},
                        (struct span){value, (size_t)(stop - value)});
         }
         line = next;
@@ -213,7 +218,8 @@ double stat_number(uint64_t value) {
     return value == STAT_ABSENT ? NAN : (double)value;
 }
 
-bool snapshot_version_at_least(const struct snapshot *snapshot, unsigned major, unsigned minor, unsigned patch) {
+bool snapshot_version_at_least(const struct snapshot *snapshot, unsigned major, unsigned minor,
+                               unsigned patch) {
     unsigned have[3];
     if (sscanf(snapshot->version, "%u.%u.%u", &have[0], &have[1], &have[2]) != 3) {
         return false;

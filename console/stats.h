@@ -1,8 +1,10 @@
-/* What one refresh of one server said, as numbers: the tables of stats the console knows, and their parser.
+/* What one refresh of one server said, as numbers: the tables of stats the console knows, and their
+ * parser.
  *
- * A snapshot is plain data: copy it with '='. A stat the server did not send, or sent as something that is not a number, is
- * STAT_ABSENT; it is never zero. Names the console does not know are skipped, so servers from 1.4 to 1.6 and slated all fit.
- * Adding a stat is one row in a table below. Functions here do no I/O and may be called from any thread. */
+ * A snapshot is plain data: copy it with '='. A stat the server did not send, or sent as something
+ * that is not a number, is STAT_ABSENT; it is never zero. Names the console does not know are
+ * skipped, so servers from 1.4 to 1.6 and slated all fit. Adding a stat is one row in a table
+ * below. Functions here do no I/O and may be called from any thread. */
 #ifndef CONSOLE_STATS_H
 #define CONSOLE_STATS_H
 #include <stdbool.h>
@@ -12,30 +14,37 @@
 #define STAT_ABSENT UINT64_MAX
 enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to 200 */
 
-/* General stats: X(name on the wire). rusage_* arrive as seconds.micros and are kept in microseconds. */
-#define GENERAL_STATS(X)                                                                                               \
-    X(pid) X(uptime) X(time) X(rusage_user) X(rusage_system)                                                           \
-    X(max_connections) X(curr_connections) X(total_connections) X(rejected_connections)                                \
-    X(listen_disabled_num) X(accepting_conns) X(conn_yields) X(threads)                                                \
-    X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits) X(get_misses) X(get_expired)                                        \
-    X(delete_hits) X(delete_misses) X(incr_hits) X(incr_misses) X(decr_hits) X(decr_misses)                            \
-    X(bytes_read) X(bytes_written) X(bytes) X(limit_maxbytes) X(curr_items) X(total_items) X(hash_bytes)               \
-    X(read_buf_bytes) X(response_obj_bytes)                                                                            \
-    X(evictions) X(evicted_unfetched) X(evicted_active) X(expired_unfetched) X(reclaimed)                              \
-    X(store_no_memory) X(store_too_large) X(slab_global_page_pool) X(slabs_moved) X(slab_reassign_running)             \
-    X(slab_reassign_rescues) X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes) X(slab_reassign_busy_items)
+/* clang-format off */
+/* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds. */
+#define GENERAL_STATS(X)                                                                           \
+    X(pid) X(uptime) X(time) X(rusage_user) X(rusage_system)                                       \
+    X(max_connections) X(curr_connections) X(total_connections) X(rejected_connections)            \
+    X(listen_disabled_num) X(accepting_conns) X(conn_yields) X(threads)                            \
+    X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits) X(get_misses) X(get_expired)                    \
+    X(delete_hits) X(delete_misses) X(incr_hits) X(incr_misses) X(decr_hits) X(decr_misses)        \
+    X(bytes_read) X(bytes_written) X(bytes) X(limit_maxbytes) X(curr_items) X(total_items)         \
+    X(hash_bytes) X(read_buf_bytes) X(response_obj_bytes)                                          \
+    X(evictions) X(evicted_unfetched) X(evicted_active) X(expired_unfetched) X(reclaimed)          \
+    X(store_no_memory) X(store_too_large) X(slab_global_page_pool) X(slabs_moved)                  \
+    X(slab_reassign_running) X(slab_reassign_rescues) X(slab_reassign_evictions_nomem)             \
+    X(slab_reassign_busy_deletes) X(slab_reassign_busy_items)
 
-/* Stats of one class, from "stats slabs" (N:name) and "stats items" (items:N:name). mem_requested has lived in both. */
-#define CLASS_STATS(X)                                                                                                 \
-    X(chunk_size) X(chunks_per_page) X(total_pages) X(total_chunks) X(used_chunks) X(free_chunks) X(free_chunks_end)   \
-    X(mem_requested) X(get_hits) X(cmd_set) X(delete_hits) X(incr_hits) X(decr_hits) X(touch_hits)                     \
-    X(number) X(number_hot) X(number_warm) X(number_cold) X(number_temp) X(age) X(age_hot) X(age_warm)                 \
+/* Stats of one class, from "stats slabs" (N:name) and "stats items" (items:N:name). mem_requested
+ * has lived in both. */
+#define CLASS_STATS(X)                                                                             \
+    X(chunk_size) X(chunks_per_page) X(total_pages)                                                \
+    X(total_chunks) X(used_chunks) X(free_chunks) X(free_chunks_end)                               \
+    X(mem_requested) X(get_hits) X(cmd_set) X(delete_hits) X(incr_hits) X(decr_hits) X(touch_hits) \
+    X(number) X(number_hot) X(number_warm) X(number_cold) X(number_temp) X(age) X(age_hot) X(age_warm) \
     X(evicted) X(evicted_unfetched) X(evicted_time) X(outofmemory) X(reclaimed) X(expired_unfetched)
 
-/* Settings that are numbers or switches: yes/on count as 1, no/off as 0; slated's names of automove modes as their numbers. */
-#define SETTING_STATS(X)                                                                                               \
-    X(maxbytes) X(maxconns) X(num_threads) X(item_size_max) X(slab_chunk_max) X(slab_reassign) X(slab_automove)        \
-    X(slab_automove_ratio) X(slab_automove_window) X(lru_segmented) X(lru_maintainer_thread) X(evictions)
+/* Settings that are numbers or switches: yes/on count as 1, no/off as 0; slated's names of automove
+ * modes as their numbers. */
+#define SETTING_STATS(X)                                                                           \
+    X(maxbytes) X(maxconns) X(num_threads) X(item_size_max) X(slab_chunk_max)                      \
+    X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(slab_automove_window)               \
+    X(lru_segmented) X(lru_maintainer_thread) X(evictions)
+/* clang-format on */
 
 #define STAT_AS_ENUM(prefix, name) prefix##name,
 #define GENERAL_ENUM(name) STAT_AS_ENUM(GENERAL_, name)
@@ -46,7 +55,14 @@ enum class_stat { CLASS_STATS(CLASS_ENUM) CLASS_COUNT };
 enum setting_stat { SETTING_STATS(SETTING_ENUM) SETTING_COUNT };
 
 /* The replies a snapshot is made of. */
-enum stats_group { GROUP_GENERAL, GROUP_ITEMS, GROUP_SLABS, GROUP_SETTINGS, GROUP_SLATED, GROUP_COUNT };
+enum stats_group {
+    GROUP_GENERAL,
+    GROUP_ITEMS,
+    GROUP_SLABS,
+    GROUP_SETTINGS,
+    GROUP_SLATED,
+    GROUP_COUNT
+};
 
 struct class_stats {
     bool present;                /* the server named this class in "stats slabs" or "stats items" */
@@ -68,23 +84,29 @@ struct snapshot {
 void snapshot_init(struct snapshot *snapshot);
 
 /* Reads the STAT lines of one reply; anything else in it is skipped. Cost: O(bytes). */
-void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text, size_t text_bytes);
+void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text,
+                    size_t text_bytes);
 
 /* Takes what the slow groups (settings, slated) said from an older snapshot. */
 void snapshot_inherit(struct snapshot *snapshot, const struct snapshot *older);
 
-/* Free chunks of a class, counting the never-used end of its last page that old servers list apart; STAT_ABSENT if unknown. */
+/* Free chunks of a class, counting the never-used end of its last page that old servers list apart;
+ * STAT_ABSENT if unknown. */
 uint64_t class_free_chunks(const struct class_stats *stats);
 
-/* Pages that the free chunks of a class would fill, were they packed: what it could give away cheaply. NAN if unknown. */
+/* Pages that the free chunks of a class would fill, were they packed: what it could give away
+ * cheaply. NAN if unknown. */
 double class_free_pages(const struct class_stats *stats);
 
-/* Age in seconds of the oldest item that eviction could take; STAT_ABSENT for an empty or unknown class. */
+/* Age in seconds of the oldest item that eviction could take; STAT_ABSENT for an empty or unknown
+ * class. */
 uint64_t class_tail_age(const struct class_stats *stats);
 
 /* STAT_ABSENT becomes NAN. */
 double stat_number(uint64_t value);
 
-/* True for a memcached whose version is at least major.minor.patch; false when the version is unknown or not numeric. */
-bool snapshot_version_at_least(const struct snapshot *snapshot, unsigned major, unsigned minor, unsigned patch);
+/* True for a memcached whose version is at least major.minor.patch; false when the version is
+ * unknown or not numeric. */
+bool snapshot_version_at_least(const struct snapshot *snapshot, unsigned major, unsigned minor,
+                               unsigned patch);
 #endif

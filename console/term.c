@@ -15,7 +15,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
-/* ncurses has KEY_ names of its own; those of keys.h are enum constants and stay distinct because they are not macros. */
+/* ncurses has KEY_ names of its own; those of keys.h are enum constants and stay distinct because
+ * they are not macros. */
 
 static struct {
     bool is_open, is_ascii, has_colour;
@@ -25,7 +26,8 @@ static struct {
     int signal_pipe[2];
 } term = {.signal_pipe = {-1, -1}};
 
-/* Kept apart from ncurses for the handler of fatal signals, which may call only what is async-signal-safe. */
+/* Kept apart from ncurses for the handler of fatal signals, which may call only what is
+ * async-signal-safe. */
 static struct termios saved_line;
 static char restore_text[128];
 static size_t restore_bytes;
@@ -48,7 +50,8 @@ static void on_loop_signal(int number) {
 
 static void append_restore(const char *capability) {
     const char *text = tigetstr(capability);
-    if (text == NULL || text == (const char *)-1 || restore_bytes + strlen(text) > sizeof restore_text) {
+    if (text == NULL || text == (const char *)-1 ||
+        restore_bytes + strlen(text) > sizeof restore_text) {
         return;
     }
     memcpy(restore_text + restore_bytes, text, strlen(text));
@@ -85,7 +88,8 @@ static void set_style(enum style style, attr_t attributes, short foreground, sho
     }
 }
 
-/* Without colour, weight and reverse carry the same distinctions; words and marks carry them anyway. */
+/* Without colour, weight and reverse carry the same distinctions; words and marks carry them
+ * anyway. */
 static void choose_styles(void) {
     bool colour = term.has_colour;
     set_style(STYLE_PLAIN, A_NORMAL, -1, -1);
@@ -118,7 +122,8 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
     term.screen = newterm(NULL, stdout, stdin);
     if (term.screen == NULL) {
         const char *name = getenv("TERM");
-        snprintf(why, why_bytes, "the terminal type '%.40s' is not known: set TERM", name != NULL ? name : "");
+        snprintf(why, why_bytes, "the terminal type '%.40s' is not known: set TERM",
+                 name != NULL ? name : "");
         return false;
     }
     set_term(term.screen);
@@ -159,7 +164,9 @@ void term_close(void) {
     term.signal_pipe[0] = term.signal_pipe[1] = -1;
 }
 
-bool term_is_ascii(void) { return term.is_ascii; }
+bool term_is_ascii(void) {
+    return term.is_ascii;
+}
 
 void term_size(int *width, int *height) {
     getmaxyx(stdscr, *height, *width);
@@ -169,7 +176,8 @@ void term_size(int *width, int *height) {
 static void to_curses(const struct cell *cell, cchar_t *out) {
     wchar_t glyph[2] = {(wchar_t)cell->glyph, L'\0'};
     unsigned style = cell->style & ~(unsigned)CELL_SELECTED;
-    attr_t attributes = term.attributes[style] | (cell->style & CELL_SELECTED ? A_REVERSE : A_NORMAL);
+    attr_t attributes =
+        term.attributes[style] | (cell->style & CELL_SELECTED ? A_REVERSE : A_NORMAL);
     setcchar(out, glyph, attributes, term.pairs[style], NULL);
 }
 
@@ -184,10 +192,15 @@ void term_show(const struct cells *cells) {
     refresh();
 }
 
-void term_redraw(void) { clearok(curscr, TRUE); }
+void term_redraw(void) {
+    clearok(curscr, TRUE);
+}
 
-/* ncurses handles SIGTSTP: it puts the terminal back, stops the process, and draws everything again afterwards. */
-void term_suspend(void) { raise(SIGTSTP); }
+/* ncurses handles SIGTSTP: it puts the terminal back, stops the process, and draws everything again
+ * afterwards. */
+void term_suspend(void) {
+    raise(SIGTSTP);
+}
 
 void term_resize(void) {
     struct winsize size;
@@ -232,7 +245,9 @@ uint32_t term_key(void) {
     return code == 127 || code == 8 ? (uint32_t)KEY_ERASE : (uint32_t)code;
 }
 
-int term_signal_fd(void) { return term.signal_pipe[0]; }
+int term_signal_fd(void) {
+    return term.signal_pipe[0];
+}
 
 int term_signal(void) {
     unsigned char byte;

@@ -1,5 +1,5 @@
-/* Classes: one row a slab class, sorted and filtered, with the pages to move under the cursor; tall screens show the class
- * under the cursor in detail below. */
+/* Classes: one row a slab class, sorted and filtered, with the pages to move under the cursor; tall
+ * screens show the class under the cursor in detail below. */
 #include "view.h"
 
 #include "format.h"
@@ -10,17 +10,21 @@
 
 enum { DETAIL_ROWS = 13, DETAIL_MOST = 24, SCREEN_STEP = 15 };
 
-static const char *number(double value, char out[FORMAT_BYTES]) { return format_count(out, value); }
+static const char *number(double value, char out[FORMAT_BYTES]) {
+    return format_count(out, value);
+}
 
 /* "by EV/s, rates over 10 s, filter ev>0, 3 of 12 classes" */
-static void draw_status(const struct frame *frame, const struct ui *ui, struct cells *cells, int y, int width) {
+static void draw_status(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
+                        int width) {
     const struct class_table_ui *table = &ui->classes;
     char text[240];
     unsigned ids[CLASS_LIMIT];
     unsigned shown = class_table_rows(frame->model, table, ids);
     int n = snprintf(text, sizeof text, "%u classes by %s %s   rates over %lu s (a)%s", shown,
                      class_columns[table->sort].head, table->is_ascending ? "▲" : "▼",
-                     (unsigned long)(table->window_ms / 1000), table->hides_idle ? "   idle hidden (z)" : "");
+                     (unsigned long)(table->window_ms / 1000),
+                     table->hides_idle ? "   idle hidden (z)" : "");
     if (table->filter[0] != '\0') {
         n += snprintf(text + n, sizeof text - (size_t)n, "   filter: %s", table->filter);
     }
@@ -31,7 +35,8 @@ static void draw_status(const struct frame *frame, const struct ui *ui, struct c
 }
 
 /* What the row under the cursor means, in a sentence. */
-static void draw_hint(const struct frame *frame, const struct ui *ui, struct cells *cells, int y, int width) {
+static void draw_hint(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
+                      int width) {
     unsigned id = ui->classes.cursor;
     if (model_now(frame->model) == NULL || id == 0) {
         return;
@@ -43,15 +48,21 @@ static void draw_hint(const struct frame *frame, const struct ui *ui, struct cel
     enum class_state state = health_class_state(frame->model, id);
     switch (state) {
     case CLASS_STARVING:
-        snprintf(text, sizeof text, "! press m: class %u starves, %s evictions/s; class %d can give pages (%.0f free)", id,
-                 number(model_class_mean(frame->model, id, CLASS_METRIC_EVICTIONS, HEALTH_WINDOW_MS), rate), giver, given);
+        snprintf(
+            text, sizeof text,
+            "! press m: class %u starves, %s evictions/s; class %d can give pages (%.0f free)", id,
+            number(model_class_mean(frame->model, id, CLASS_METRIC_EVICTIONS, HEALTH_WINDOW_MS),
+                   rate),
+            giver, given);
         break;
     case CLASS_SPARE:
-        snprintf(text, sizeof text, "+ press f to give: class %u has %.0f whole free pages and evicts nothing", id,
+        snprintf(text, sizeof text,
+                 "+ press f to give: class %u has %.0f whole free pages and evicts nothing", id,
                  floor(free_pages));
         break;
     case CLASS_EVICTING:
-        snprintf(text, sizeof text, "class %u evicts, as a full cache does; no class is much better off", id);
+        snprintf(text, sizeof text,
+                 "class %u evicts, as a full cache does; no class is much better off", id);
         break;
     case CLASS_EMPTY:
         snprintf(text, sizeof text, "class %u has no pages", id);
@@ -63,13 +74,14 @@ static void draw_hint(const struct frame *frame, const struct ui *ui, struct cel
     cells_text_fit(cells, y, 0, width, state == CLASS_STARVING ? STYLE_BAD : STYLE_PLAIN, text);
 }
 
-static void draw_class_graph(const struct frame *frame, struct cells *cells, struct rect area, unsigned id,
-                             enum class_metric metric, const char *title) {
+static void draw_class_graph(const struct frame *frame, struct cells *cells, struct rect area,
+                             unsigned id, enum class_metric metric, const char *title) {
     char text[FORMAT_BYTES];
     cells_rule(cells, area.y, area.x, area.width - 1, title);
     struct rect plot = {area.y + 1, area.x + 7, area.height - 1, area.width - 8};
     float values[1000];
-    int count = model_class_history(frame->model, id, metric, values, plot.width < 1000 ? plot.width : 1000);
+    int count = model_class_history(frame->model, id, metric, values,
+                                    plot.width < 1000 ? plot.width : 1000);
     float high = cells_graph(cells, plot, STYLE_GRAPH, values, count, 0);
     cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, format_count(text, (double)high));
     cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, "0");
@@ -84,8 +96,9 @@ static void draw_segments(const struct class_stats *stats, struct cells *cells, 
                  number(stat_number(stats->value[CLASS_number_temp]), temp));
 }
 
-/* The class under the cursor: figures, then its evictions, hits and pages over time, side by side. */
-static void draw_detail(const struct frame *frame, const struct ui *ui, struct cells *cells, struct rect area) {
+/* The class under the cursor: figures, then its evictions, hits and pages over time. */
+static void draw_detail(const struct frame *frame, const struct ui *ui, struct cells *cells,
+                        struct rect area) {
     unsigned id = ui->classes.cursor;
     const struct snapshot *now = model_now(frame->model);
     if (now == NULL || id == 0) {
@@ -93,23 +106,30 @@ static void draw_detail(const struct frame *frame, const struct ui *ui, struct c
     }
     const struct class_stats *stats = &now->classes[id];
     char title[60], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
-    snprintf(title, sizeof title, "class %u: %s", id, class_state_word(health_class_state(frame->model, id)));
+    snprintf(title, sizeof title, "class %u: %s", id,
+             class_state_word(health_class_state(frame->model, id)));
     cells_rule(cells, area.y, area.x, area.width, title);
-    cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN, "%s pages of %s chunks of %s bytes; whole pages free: %s",
+    cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN,
+                 "%s pages of %s chunks of %s bytes; whole pages free: %s",
                  number(stat_number(stats->value[CLASS_total_pages]), a),
                  number(stat_number(stats->value[CLASS_chunks_per_page]), b),
-                 format_exact(c, stats->value[CLASS_chunk_size]), number(floor(class_free_pages(stats)), d));
+                 format_exact(c, stats->value[CLASS_chunk_size]),
+                 number(floor(class_free_pages(stats)), d));
     draw_segments(stats, cells, area.y + 2, area.x);
     cells_printf(cells, area.y + 3, area.x, STYLE_PLAIN,
-                 "since the counters began: %s evicted, %s of them unread; %s expired unread; %s refused for want of memory",
+                 "since the counters began: %s evicted, %s of them unread; %s expired unread; %s "
+                 "refused for want of memory",
                  number(stat_number(stats->value[CLASS_evicted]), a),
                  number(stat_number(stats->value[CLASS_evicted_unfetched]), b),
                  number(stat_number(stats->value[CLASS_expired_unfetched]), c),
                  number(stat_number(stats->value[CLASS_outofmemory]), d));
     int third = area.width / 3, top = area.y + 4, height = area.height - 4;
-    draw_class_graph(frame, cells, (struct rect){top, area.x, height, third}, id, CLASS_METRIC_EVICTIONS, "evictions/s");
-    draw_class_graph(frame, cells, (struct rect){top, area.x + third, height, third}, id, CLASS_METRIC_HITS, "hits/s");
-    draw_class_graph(frame, cells, (struct rect){top, area.x + 2 * third, height, area.width - 2 * third}, id,
+    draw_class_graph(frame, cells, (struct rect){top, area.x, height, third}, id,
+                     CLASS_METRIC_EVICTIONS, "evictions/s");
+    draw_class_graph(frame, cells, (struct rect){top, area.x + third, height, third}, id,
+                     CLASS_METRIC_HITS, "hits/s");
+    draw_class_graph(frame, cells,
+                     (struct rect){top, area.x + 2 * third, height, area.width - 2 * third}, id,
                      CLASS_METRIC_PAGES, "pages");
 }
 
@@ -124,7 +144,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     struct rect table = {area.y, area.x, area.height - foot - detail, area.width};
     class_table_draw(frame->model, &ui->classes, cells, table, true);
     if (detail > 0) {
-        draw_detail(frame, ui, cells, (struct rect){table.y + table.height, area.x, detail, area.width});
+        draw_detail(frame, ui, cells,
+                    (struct rect){table.y + table.height, area.x, detail, area.width});
     }
     int y = area.y + area.height - foot;
     if (foot == 2) {
@@ -151,13 +172,15 @@ static struct intent mark_source(struct class_table_ui *table) {
         return say("no source is marked");
     }
     table->source = (int)table->cursor;
-    return say("class %u is the source: go to the class that needs the pages and press m", table->cursor);
+    return say("class %u is the source: go to the class that needs the pages and press m",
+               table->cursor);
 }
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     struct class_table_ui *table = &ui->classes;
     struct intent none = {0};
-    class_table_move_cursor(frame->model, table, 0); /* a key may come before the first drawing has placed the cursor */
+    /* A key may come before the first drawing has placed the cursor. */
+    class_table_move_cursor(frame->model, table, 0);
     switch (given) {
     case COMMAND_UP:
         class_table_move_cursor(frame->model, table, -1);

@@ -3,12 +3,14 @@
 
 #include <time.h>
 
-void events_draw_list(const struct frame *frame, struct cells *cells, struct rect area, unsigned top) {
+void events_draw_list(const struct frame *frame, struct cells *cells, struct rect area,
+                      unsigned top) {
     for (int i = 0; i < area.height; i++) {
         const struct event *event = model_event(frame->model, top + (unsigned)i);
         if (event == NULL) {
             if (i == 0) {
-                cells_text(cells, area.y, area.x, STYLE_DIM, "nothing has happened since slatetop started");
+                cells_text(cells, area.y, area.x, STYLE_DIM,
+                           "nothing has happened since slatetop started");
             }
             return;
         }
@@ -16,7 +18,9 @@ void events_draw_list(const struct frame *frame, struct cells *cells, struct rec
         struct tm local;
         localtime_r(&event->wall, &local);
         strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
-        uint8_t style = event->kind == EVENT_ALARM ? STYLE_BAD : event->kind == EVENT_YOU ? STYLE_STRONG : STYLE_PLAIN;
+        uint8_t style = event->kind == EVENT_ALARM ? STYLE_BAD
+                        : event->kind == EVENT_YOU ? STYLE_STRONG
+                                                   : STYLE_PLAIN;
         int y = area.y + i;
         cells_printf(cells, y, area.x, STYLE_DIM, "%s", clock_text);
         cells_printf(cells, y, area.x + 9, style, "%-8s", event_kind_name(event->kind));

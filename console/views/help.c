@@ -1,8 +1,9 @@
-/* The list of keys, from the key table: those of the current view first, then those of the dialogs. */
+/* The list of keys, from the key table: those of the current view first, then those of the dialogs.
+ */
 #include "view.h"
 
-static unsigned draw_scope(struct cells *cells, struct rect inside, unsigned line, unsigned top, unsigned scopes,
-                           const char *heading) {
+static unsigned draw_scope(struct cells *cells, struct rect inside, unsigned line, unsigned top,
+                           unsigned scopes, const char *heading) {
     for (unsigned i = 0; i <= key_row_count; i++) {
         bool is_heading = i == 0;
         if (!is_heading && !(key_rows[i - 1].scopes & scopes)) {
@@ -17,8 +18,10 @@ static unsigned draw_scope(struct cells *cells, struct rect inside, unsigned lin
             continue;
         }
         char names[40];
-        cells_text_fit(cells, y, inside.x + 1, 18, STYLE_STRONG, key_row_names(&key_rows[i - 1], names, sizeof names));
-        cells_text_fit(cells, y, inside.x + 20, inside.width - 20, STYLE_DIALOG, key_rows[i - 1].help);
+        cells_text_fit(cells, y, inside.x + 1, 18, STYLE_STRONG,
+                       key_row_names(&key_rows[i - 1], names, sizeof names));
+        cells_text_fit(cells, y, inside.x + 20, inside.width - 20, STYLE_DIALOG,
+                       key_rows[i - 1].help);
     }
     return line;
 }

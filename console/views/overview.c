@@ -1,5 +1,5 @@
-/* Overview: health in words first, then rates with their past, then memory; larger screens add graphs, the busiest classes
- * and the last events. */
+/* Overview: health in words first, then rates with their past, then memory; larger screens add
+ * graphs, the busiest classes and the last events. */
 #include "view.h"
 
 #include "format.h"
@@ -9,11 +9,26 @@
 #include <stdio.h>
 
 static const enum metric rate_lines[] = {
-    METRIC_OPS,       METRIC_GETS,     METRIC_SETS,      METRIC_HIT_RATIO,       METRIC_EVICTIONS,
-    METRIC_BYTES_OUT, METRIC_BYTES_IN, METRIC_CPU,       METRIC_CONNECTIONS,     METRIC_REPLY_MS,
-    METRIC_NO_MEMORY, METRIC_REFUSED,  METRIC_EXPIRED_UNREAD, METRIC_LOST_BY_MOVES,
+    METRIC_OPS,
+    METRIC_GETS,
+    METRIC_SETS,
+    METRIC_HIT_RATIO,
+    METRIC_EVICTIONS,
+    METRIC_BYTES_OUT,
+    METRIC_BYTES_IN,
+    METRIC_CPU,
+    METRIC_CONNECTIONS,
+    METRIC_REPLY_MS,
+    METRIC_NO_MEMORY,
+    METRIC_REFUSED,
+    METRIC_EXPIRED_UNREAD,
+    METRIC_LOST_BY_MOVES,
 };
-enum { RATE_LINES = sizeof rate_lines / sizeof *rate_lines, RATE_LINES_COMPACT = 9, MEMORY_ROWS = 4 };
+enum {
+    RATE_LINES = sizeof rate_lines / sizeof *rate_lines,
+    RATE_LINES_COMPACT = 9,
+    MEMORY_ROWS = 4
+};
 
 static const char *metric_text(enum metric metric, double value, char out[FORMAT_BYTES]) {
     switch (metric_rows[metric].unit) {
@@ -29,7 +44,8 @@ static const char *metric_text(enum metric metric, double value, char out[FORMAT
     return format_count(out, value);
 }
 
-/* Where a graph begins: at zero, but for the hit ratio a little below its lowest value, or every change would drown. */
+/* Where a graph begins: at zero, but for the hit ratio a little below its lowest value, or every
+ * change would drown. */
 static float floor_of(enum metric metric, const float *values, int count) {
     float low = 1.0f;
     for (int i = 0; i < count && metric == METRIC_HIT_RATIO; i++) {
@@ -47,9 +63,11 @@ static void draw_health(const struct frame *frame, struct cells *cells, struct r
     for (int i = 0; i < count && i < area.height - 1; i++) {
         uint8_t style = (uint8_t)styles[lines[i].severity];
         int y = area.y + 1 + i;
-        cells_printf(cells, y, area.x, style, "%s %-5s", marks[lines[i].severity], severity_word(lines[i].severity));
+        cells_printf(cells, y, area.x, style, "%s %-5s", marks[lines[i].severity],
+                     severity_word(lines[i].severity));
         cells_text_fit(cells, y, area.x + 8, area.width - 8,
-                       lines[i].severity == SEVERITY_BAD ? style : (uint8_t)STYLE_PLAIN, lines[i].text);
+                       lines[i].severity == SEVERITY_BAD ? style : (uint8_t)STYLE_PLAIN,
+                       lines[i].text);
     }
 }
 
@@ -70,9 +88,11 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
         enum metric metric = rate_lines[i];
         char text[FORMAT_BYTES];
         int y = area.y + 1 + i;
-        bool is_bad = (metric == METRIC_NO_MEMORY || metric == METRIC_REFUSED) && model_metric(frame->model, metric) > 0;
+        bool is_bad = (metric == METRIC_NO_MEMORY || metric == METRIC_REFUSED) &&
+                      model_metric(frame->model, metric) > 0;
         cells_text(cells, y, area.x, is_bad ? STYLE_BAD : STYLE_PLAIN, metric_rows[metric].name);
-        cells_text_right(cells, y, area.x + 24, STYLE_STRONG, metric_text(metric, model_metric(frame->model, metric), text));
+        cells_text_right(cells, y, area.x + 24, STYLE_STRONG,
+                         metric_text(metric, model_metric(frame->model, metric), text));
         if (has_means) {
             cells_text_right(cells, y, area.x + 33, STYLE_PLAIN,
                              metric_text(metric, model_mean(frame->model, metric, 10000), text));
@@ -80,8 +100,10 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
                              metric_text(metric, model_mean(frame->model, metric, 100000), text));
         }
         float values[1000];
-        int count = model_history(frame->model, metric, values, spark_width < 1000 ? spark_width : 1000);
-        cells_graph(cells, (struct rect){y, spark_x, 1, spark_width}, STYLE_GRAPH, values, count, floor_of(metric, values, count));
+        int count =
+            model_history(frame->model, metric, values, spark_width < 1000 ? spark_width : 1000);
+        cells_graph(cells, (struct rect){y, spark_x, 1, spark_width}, STYLE_GRAPH, values, count,
+                    floor_of(metric, values, count));
     }
 }
 
@@ -118,25 +140,29 @@ static void draw_memory(const struct frame *frame, struct cells *cells, struct r
     struct memory memory = measure_memory(now);
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
     double slack = fmax(memory.pages_bytes - memory.items - memory.free_chunk_bytes, 0);
-    int x = cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN, "items %6s ", format_bytes(a, memory.items));
+    int x = cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN, "items %6s ",
+                         format_bytes(a, memory.items));
     int bar = area.width - 36;
     if (bar >= 10 && memory.limit > 0) {
         cells_bar(cells, area.y + 1, x, bar, memory.items / memory.limit, slack / memory.limit);
         x += bar;
     }
-    cells_printf(cells, area.y + 1, x, STYLE_PLAIN, " of %s, slack %s", format_bytes(b, memory.limit),
-                 format_bytes(c, slack));
+    cells_printf(cells, area.y + 1, x, STYLE_PLAIN, " of %s, slack %s",
+                 format_bytes(b, memory.limit), format_bytes(c, slack));
     if (area.height < 3) {
         return;
     }
-    cells_printf(cells, area.y + 2, area.x, STYLE_PLAIN, "pages %6s in %u classes, pool %s   free chunks %s   items %s",
+    cells_printf(cells, area.y + 2, area.x, STYLE_PLAIN,
+                 "pages %6s in %u classes, pool %s   free chunks %s   items %s",
                  format_count(a, memory.pages), memory.classes,
                  format_count(b, stat_number(now->general[GENERAL_slab_global_page_pool])),
-                 format_bytes(c, memory.free_chunk_bytes), format_count(d, stat_number(now->general[GENERAL_curr_items])));
+                 format_bytes(c, memory.free_chunk_bytes),
+                 format_count(d, stat_number(now->general[GENERAL_curr_items])));
     if (area.height < 4) {
         return;
     }
-    cells_printf(cells, area.y + 3, area.x, STYLE_PLAIN, "conns %6s of %s   threads %s   hash %s   up %s",
+    cells_printf(cells, area.y + 3, area.x, STYLE_PLAIN,
+                 "conns %6s of %s   threads %s   hash %s   up %s",
                  format_count(a, stat_number(now->general[GENERAL_curr_connections])),
                  format_count(b, stat_number(now->general[GENERAL_max_connections])),
                  format_count(c, stat_number(now->general[GENERAL_threads])),
@@ -145,18 +171,20 @@ static void draw_memory(const struct frame *frame, struct cells *cells, struct r
 }
 
 /* A graph of some rows with its scale at the left and the figure in its heading. */
-static void draw_graph(const struct frame *frame, struct cells *cells, struct rect area, enum metric metric) {
+static void draw_graph(const struct frame *frame, struct cells *cells, struct rect area,
+                       enum metric metric) {
     char text[FORMAT_BYTES], top[FORMAT_BYTES];
     cells_rule(cells, area.y, area.x, area.width - 1, metric_rows[metric].name);
-    cells_printf(cells, area.y, area.x + 4 + cells_width_of(metric_rows[metric].name), STYLE_STRONG, " %s ",
-                 metric_text(metric, model_metric(frame->model, metric), text));
+    cells_printf(cells, area.y, area.x + 4 + cells_width_of(metric_rows[metric].name), STYLE_STRONG,
+                 " %s ", metric_text(metric, model_metric(frame->model, metric), text));
     struct rect plot = {area.y + 1, area.x + 7, area.height - 1, area.width - 8};
     float values[1000];
     int count = model_history(frame->model, metric, values, plot.width < 1000 ? plot.width : 1000);
     float low = floor_of(metric, values, count);
     float high = cells_graph(cells, plot, STYLE_GRAPH, values, count, low);
     cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, metric_text(metric, (double)high, top));
-    cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM, metric_text(metric, (double)low, top));
+    cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM,
+                     metric_text(metric, (double)low, top));
 }
 
 static int take_rows(struct rect *left, int rows) {
@@ -178,7 +206,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     bool is_tall = area.height >= 30;
     int health = at_most(health_count + 1, is_tall ? 9 : area.height >= 20 ? 7 : 3);
     int memory = area.height >= 16 ? MEMORY_ROWS : 0;
-    int rates = at_most(left.height - health - memory, 1 + (is_tall ? RATE_LINES : RATE_LINES_COMPACT));
+    int rates =
+        at_most(left.height - health - memory, 1 + (is_tall ? RATE_LINES : RATE_LINES_COMPACT));
     draw_health(frame, cells, (struct rect){take_rows(&left, health), 0, health, area.width});
     draw_rates(frame, cells, (struct rect){take_rows(&left, rates), 0, rates, area.width});
     if (memory > 0) {
@@ -195,11 +224,13 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         int classes = left.height - events;
         int y = take_rows(&left, classes);
         cells_rule(cells, y, 0, area.width, "classes");
-        class_table_draw(frame->model, &ui->classes, cells, (struct rect){y + 1, 0, classes - 1, area.width}, false);
+        class_table_draw(frame->model, &ui->classes, cells,
+                         (struct rect){y + 1, 0, classes - 1, area.width}, false);
     }
     if (left.height >= 2) {
         cells_rule(cells, left.y, 0, area.width, "events");
-        events_draw_list(frame, cells, (struct rect){left.y + 1, 0, left.height - 1, area.width}, 0);
+        events_draw_list(frame, cells, (struct rect){left.y + 1, 0, left.height - 1, area.width},
+                         0);
     }
 }
 
@@ -210,4 +241,5 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     return (struct intent){0};
 }
 
-const struct view overview_view = {"Overview", SCOPE_OVERVIEW, COMMAND_VIEW_OVERVIEW, draw, command};
+const struct view overview_view = {"Overview", SCOPE_OVERVIEW, COMMAND_VIEW_OVERVIEW, draw,
+                                   command};

@@ -1,5 +1,5 @@
-/* The review of a change: what will be sent, to which server, what it may cost, and what the server would refuse. Nothing
- * leaves this dialog but by a capital S. */
+/* The review of a change: what will be sent, to which server, what it may cost, and what the server
+ * would refuse. Nothing leaves this dialog but by a capital S. */
 #include "view.h"
 
 #include "format.h"
@@ -26,7 +26,8 @@ static unsigned *field_value(struct review *review) {
 /* The next class with pages in the direction of step; the pool counts as a destination. */
 static unsigned step_class(const struct snapshot *now, unsigned id, int step, bool may_be_pool) {
     id = id < CLASS_LIMIT ? id : CLASS_LIMIT;
-    for (int next = (int)id + step; now != NULL && next >= (may_be_pool ? 0 : 1) && next < CLASS_LIMIT; next += step) {
+    for (int next = (int)id + step;
+         now != NULL && next >= (may_be_pool ? 0 : 1) && next < CLASS_LIMIT; next += step) {
         bool is_pool = next == POOL_CLASS;
         if (is_pool || stat_number(now->classes[next].value[CLASS_total_pages]) > 0) {
             return (unsigned)next;
@@ -62,17 +63,20 @@ void review_command(struct review *review, const struct snapshot *now, enum comm
 
 void review_digit(struct review *review, unsigned digit) {
     unsigned *value = field_value(review);
-    unsigned most = review->action.kind == ACTION_AUTOMOVE ? 9 : review->field < 2 ? 999 : MOVE_PAGES_LIMIT;
+    unsigned most = review->action.kind == ACTION_AUTOMOVE ? 9
+                    : review->field < 2                    ? 999
+                                                           : MOVE_PAGES_LIMIT;
     unsigned typed = (review->is_typing ? *value * 10 : 0) + digit;
     *value = typed <= most ? typed : digit;
     review->is_typing = true;
 }
 
-static void draw_field(const struct review *review, struct cells *cells, int y, int x, unsigned field, const char *label,
-                       unsigned value, const char *note) {
+static void draw_field(const struct review *review, struct cells *cells, int y, int x,
+                       unsigned field, const char *label, unsigned value, const char *note) {
     bool is_current = review->field == field;
     cells_printf(cells, y, x, STYLE_DIALOG, "%s %-6s", is_current ? "▶" : " ", label);
-    cells_printf(cells, y, x + 9, is_current ? STYLE_STRONG | CELL_SELECTED : STYLE_STRONG, "[%4u]", value);
+    cells_printf(cells, y, x + 9, is_current ? STYLE_STRONG | CELL_SELECTED : STYLE_STRONG, "[%4u]",
+                 value);
     cells_text_fit(cells, y, x + 17, BOX_WIDTH - 21, STYLE_DIALOG, note);
 }
 
@@ -90,11 +94,13 @@ static void class_note(const struct snapshot *now, unsigned id, char *out, size_
     snprintf(out, out_bytes, "%s B chunks, %s pages, %s of them free, oldest item %s",
              format_exact(size, stats->value[CLASS_chunk_size]),
              format_count(pages, stat_number(stats->value[CLASS_total_pages])),
-             format_count(free_pages, floor(class_free_pages(stats))), format_age(age, stat_number(class_tail_age(stats))));
+             format_count(free_pages, floor(class_free_pages(stats))),
+             format_age(age, stat_number(class_tail_age(stats))));
 }
 
 /* What the move may cost: items on pages beyond the free ones, if the server can't rescue them. */
-static void loss_note(const struct action *action, const struct snapshot *now, char *out, size_t out_bytes) {
+static void loss_note(const struct action *action, const struct snapshot *now, char *out,
+                      size_t out_bytes) {
     const struct class_stats *stats = &now->classes[action->from];
     double free_pages = class_free_pages(stats);
     double chunks = stat_number(stats->value[CLASS_chunks_per_page]);
@@ -105,18 +111,23 @@ static void loss_note(const struct action *action, const struct snapshot *now, c
     double most = fmax((double)action->pages - floor(free_pages), 0) * chunks;
     char text[FORMAT_BYTES];
     if (most == 0) {
-        snprintf(out, out_bytes, "probably nothing: class %u has as many free chunks as the pages hold", action->from);
+        snprintf(out, out_bytes,
+                 "probably nothing: class %u has as many free chunks as the pages hold",
+                 action->from);
     } else {
-        snprintf(out, out_bytes, "up to %s items of class %u, the oldest ones", format_count(text, most), action->from);
+        snprintf(out, out_bytes, "up to %s items of class %u, the oldest ones",
+                 format_count(text, most), action->from);
     }
 }
 
-static void draw_line(struct cells *cells, int y, int x, const char *label, uint8_t style, const char *text) {
+static void draw_line(struct cells *cells, int y, int x, const char *label, uint8_t style,
+                      const char *text) {
     cells_printf(cells, y, x, STYLE_DIALOG, "  %-9s", label);
     cells_text_fit(cells, y, x + 12, BOX_WIDTH - 16, style, text);
 }
 
-static void draw_move(const struct frame *frame, const struct review *review, struct cells *cells, int y, int x) {
+static void draw_move(const struct frame *frame, const struct review *review, struct cells *cells,
+                      int y, int x) {
     const struct snapshot *now = model_now(frame->model);
     const struct action *action = &review->action;
     char note[NOTE_BYTES];
@@ -133,18 +144,24 @@ static void draw_move(const struct frame *frame, const struct review *review, st
     uint64_t automove = now->setting[SETTING_slab_automove];
     bool is_moving = automove != 0 && automove != STAT_ABSENT;
     draw_line(cells, y++, x, "automove", STYLE_DIALOG,
-              is_moving ? "is on and may take the pages back (t sets it to 0)" : "is off: the pages stay");
-    draw_line(cells, y, x, "undo", STYLE_DIALOG, "u moves the pages back; items that were lost do not return");
+              is_moving ? "is on and may take the pages back (t sets it to 0)"
+                        : "is off: the pages stay");
+    draw_line(cells, y, x, "undo", STYLE_DIALOG,
+              "u moves the pages back; items that were lost do not return");
 }
 
-static void draw_automove(const struct frame *frame, const struct review *review, struct cells *cells, int y, int x) {
+static void draw_automove(const struct frame *frame, const struct review *review,
+                          struct cells *cells, int y, int x) {
     const struct snapshot *now = model_now(frame->model);
     char note[NOTE_BYTES];
-    draw_field(review, cells, y, x, 0, "mode", review->action.automove, automove_mode_name(review->action.automove));
+    draw_field(review, cells, y, x, 0, "mode", review->action.automove,
+               automove_mode_name(review->action.automove));
     snprintf(note, sizeof note, "%s", now->automove[0] != '\0' ? now->automove : "-");
     draw_line(cells, y + 1, x, "now", STYLE_DIALOG, note);
-    draw_line(cells, y + 6, x, "modes", STYLE_DIALOG, "0 off; 1 moves a page when one class is much older than another;");
-    draw_line(cells, y + 7, x, "", STYLE_DIALOG, "2 moves one at every eviction: fast, costly, not for long");
+    draw_line(cells, y + 6, x, "modes", STYLE_DIALOG,
+              "0 off; 1 moves a page when one class is much older than another;");
+    draw_line(cells, y + 7, x, "", STYLE_DIALOG,
+              "2 moves one at every eviction: fast, costly, not for long");
     draw_line(cells, y + 8, x, "undo", STYLE_DIALOG, "u sets the old mode again");
 }
 
@@ -164,7 +181,8 @@ void review_draw(const struct frame *frame, const struct ui *ui, struct cells *c
     char line[80], sent[120], server[120], why[NOTE_BYTES];
     bool is_allowed = action_check(&review->action, now, why, sizeof why);
     unsigned times = is_allowed ? action_command(&review->action, now, line, sizeof line) : 0;
-    snprintf(sent, sizeof sent, times == 1 ? "%.70s" : "%.70s   × %u, one after the other", line, times);
+    snprintf(sent, sizeof sent, times == 1 ? "%.70s" : "%.70s   × %u, one after the other", line,
+             times);
     snprintf(server, sizeof server, "to %.100s", model_server(frame->model));
     y += 3;
     if (is_allowed) {
@@ -175,9 +193,9 @@ void review_draw(const struct frame *frame, const struct ui *ui, struct cells *c
     }
     const char *verdict = frame->read_only ? "READ-ONLY: nothing can be sent.   Esc closes"
                           : !is_allowed    ? "change the fields until it can be sent.   Esc cancels"
-                                           : "capital S sends it.   Esc cancels.   Enter never sends";
-    cells_text_fit(cells, box.y + box.height - 2, x + 2, width - 6, frame->read_only || !is_allowed ? STYLE_WARN : STYLE_STRONG,
-                   verdict);
+                                        : "capital S sends it.   Esc cancels.   Enter never sends";
+    cells_text_fit(cells, box.y + box.height - 2, x + 2, width - 6,
+                   frame->read_only || !is_allowed ? STYLE_WARN : STYLE_STRONG, verdict);
 }
 
 /* The class with the most pages, for want of a better giver; -1 when none has two. */
@@ -212,9 +230,11 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
     if (from < 0) {
         return say("no other class has a page to spare");
     }
-    /* All the free pages, up to half of what the source has; when none is free, an eighth of it, for pages cost items. */
+    /* All the free pages, up to half of what the source has; when none is free, an eighth of it,
+     * for pages cost items. */
     double have = stat_number(now->classes[from].value[CLASS_total_pages]);
-    double pages = free_pages >= 1 ? fmin(free_pages, floor(have / 2)) : fmin(floor(have / 8), PAGES_AT_COST);
+    double pages =
+        free_pages >= 1 ? fmin(free_pages, floor(have / 2)) : fmin(floor(have / 8), PAGES_AT_COST);
     struct intent intent = {.kind = INTENT_REVIEW};
     intent.action = (struct action){.kind = ACTION_MOVE_PAGES,
                                     .from = (unsigned)from,

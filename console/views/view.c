@@ -26,7 +26,9 @@ static int link_words(const struct frame *frame, char *out, size_t out_bytes) {
     uint64_t age_ms = model_age_ms(frame->model, frame->now_ms);
     format_age(age, age_ms == UINT64_MAX ? NAN : (double)(age_ms / 1000));
     if (model_link(frame->model) == LINK_DOWN) {
-        unsigned wait_s = frame->retry_ms > frame->now_ms ? (unsigned)((frame->retry_ms - frame->now_ms + 999) / 1000) : 0;
+        unsigned wait_s = frame->retry_ms > frame->now_ms
+                              ? (unsigned)((frame->retry_ms - frame->now_ms + 999) / 1000)
+                              : 0;
         if (wait_s > 0) {
             snprintf(out, out_bytes, "DOWN, next try in %us", wait_s);
         } else {
@@ -61,7 +63,10 @@ static void draw_title(const struct frame *frame, struct cells *cells) {
     const struct snapshot *now = model_now(frame->model);
     char left[NOTE_BYTES + 80];
     snprintf(left, sizeof left, " slatetop  %s  %s%s", model_server(frame->model),
-             now == NULL ? "" : now->is_slated ? "slated " : "memcached ", now == NULL ? "" : now->version);
+             now == NULL      ? ""
+             : now->is_slated ? "slated "
+                              : "memcached ",
+             now == NULL ? "" : now->version);
     cells_text_fit(cells, 0, 0, words_x - 2, STYLE_TITLE, left);
 }
 
@@ -69,8 +74,8 @@ static void draw_tabs(const struct ui *ui, struct cells *cells) {
     int x = 0;
     for (unsigned i = 0; view_list[i] != NULL; i++) {
         bool is_open = ui->view == i;
-        x = cells_printf(cells, 1, x, is_open ? STYLE_STRONG : STYLE_DIM, is_open ? "[%u %s]" : " %u %s ", i + 1,
-                         view_list[i]->name);
+        x = cells_printf(cells, 1, x, is_open ? STYLE_STRONG : STYLE_DIM,
+                         is_open ? "[%u %s]" : " %u %s ", i + 1, view_list[i]->name);
         x++;
     }
 }
@@ -95,7 +100,8 @@ static void draw_key_bar(enum scope scope, struct cells *cells) {
         if (!(row->scopes & (unsigned)scope) || row->bar == NULL) {
             continue;
         }
-        const char *shown = is_wide ? key_row_names(row, names, sizeof names) : key_label(key_row_bar_key(row), key);
+        const char *shown = is_wide ? key_row_names(row, names, sizeof names)
+                                    : key_label(key_row_bar_key(row), key);
         int width = cells_width_of(shown) + cells_width_of(row->bar) + (is_wide ? 3 : 1);
         if (x + width > cells->width) {
             break;
@@ -132,7 +138,8 @@ static void dim(struct cells *cells, struct rect area) {
 void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
     cells_clear(cells);
     if (cells->width < SCREEN_LEAST_WIDTH || cells->height < SCREEN_LEAST_HEIGHT) {
-        cells_printf(cells, 0, 0, STYLE_STRONG, "need %dx%d", SCREEN_LEAST_WIDTH, SCREEN_LEAST_HEIGHT);
+        cells_printf(cells, 0, 0, STYLE_STRONG, "need %dx%d", SCREEN_LEAST_WIDTH,
+                     SCREEN_LEAST_HEIGHT);
         return;
     }
     draw_title(frame, cells);

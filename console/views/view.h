@@ -1,7 +1,8 @@
-/* What a view is: one const struct and one file. A view draws the model onto cells and turns commands into intents; it does
- * no I/O and changes nothing but its own part of struct ui.
+/* What a view is: one const struct and one file. A view draws the model onto cells and turns
+ * commands into intents; it does no I/O and changes nothing but its own part of struct ui.
  *
- * To add a view: a file here with its struct, a line in view_list (view.c), a COMMAND_VIEW_ and a scope in keys. */
+ * To add a view: a file here with its struct, a line in view_list (view.c), a COMMAND_VIEW_ and a
+ * scope in keys. */
 #ifndef CONSOLE_VIEWS_VIEW_H
 #define CONSOLE_VIEWS_VIEW_H
 #include "action.h"
@@ -25,8 +26,8 @@ struct frame {
 struct review {
     bool is_open;
     struct action action;
-    unsigned field;      /* the one that keys change */
-    bool is_typing;      /* the next digit continues the number */
+    unsigned field; /* the one that keys change */
+    bool is_typing; /* the next digit continues the number */
 };
 
 struct events_ui {
@@ -48,8 +49,8 @@ enum intent_kind { INTENT_NONE, INTENT_REVIEW, INTENT_SAY };
 /* What a view wants done. */
 struct intent {
     enum intent_kind kind;
-    struct action action;   /* INTENT_REVIEW: to be reviewed, not to be sent */
-    char text[NOTE_BYTES];  /* INTENT_SAY */
+    struct action action;  /* INTENT_REVIEW: to be reviewed, not to be sent */
+    char text[NOTE_BYTES]; /* INTENT_SAY */
 };
 
 struct view {
@@ -81,11 +82,13 @@ void review_open(struct review *review, const struct action *action);
 void review_command(struct review *review, const struct snapshot *now, enum command command);
 void review_digit(struct review *review, unsigned digit);
 
-/* The review that the view's "move pages" command should open, for the given destination (or the worst class when -1). */
+/* The review that the view's "move pages" command should open, for the given destination (or the
+ * worst class when -1). */
 struct intent propose_move(const struct frame *frame, int to, int from);
 struct intent propose_automove(const struct frame *frame);
 struct intent say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* The last lines of events, newest first. */
-void events_draw_list(const struct frame *frame, struct cells *cells, struct rect area, unsigned top);
+void events_draw_list(const struct frame *frame, struct cells *cells, struct rect area,
+                      unsigned top);
 #endif

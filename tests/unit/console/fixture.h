@@ -1,4 +1,5 @@
-/* Loads a server's replies from fixtures/ into a snapshot; see fixtures/README.md for the format. */
+/* Loads a server's replies from fixtures/ into a snapshot; see fixtures/README.md for the format.
+ */
 #ifndef CONSOLE_TEST_FIXTURE_H
 #define CONSOLE_TEST_FIXTURE_H
 #include "tap.h"
@@ -6,11 +7,13 @@
 #include "model.h"
 #include "stats.h"
 
-/* The text of a fixture; the caller frees it. Ends the test when it can't be read: nothing could be claimed. */
+/* The text of a fixture; the caller frees it. Ends the test when it can't be read: nothing could be
+ * claimed. */
 static char *fixture_text(const char *name, size_t *bytes) {
     char path[512];
     const char *slash = strrchr(__FILE__, '/');
-    int n = snprintf(path, sizeof path, "%.*s/fixtures/%s", (int)(slash - __FILE__), __FILE__, name);
+    int n =
+        snprintf(path, sizeof path, "%.*s/fixtures/%s", (int)(slash - __FILE__), __FILE__, name);
     FILE *file = n < (int)sizeof path ? fopen(path, "r") : NULL;
     if (file == NULL) {
         printf("Bail out! cannot open %s: run from the top of the tree\n", path);
@@ -23,7 +26,8 @@ static char *fixture_text(const char *name, size_t *bytes) {
 }
 
 static enum stats_group fixture_group(const char *heading) {
-    static const char *const names[GROUP_COUNT] = {"stats", "stats items", "stats slabs", "stats settings", "stats slated"};
+    static const char *const names[GROUP_COUNT] = {"stats", "stats items", "stats slabs",
+                                                   "stats settings", "stats slated"};
     int group = 0;
     while (group < GROUP_COUNT && strcmp(names[group], heading) != 0) {
         group++;
@@ -31,8 +35,8 @@ static enum stats_group fixture_group(const char *heading) {
     return (enum stats_group)group;
 }
 
-__attribute__((unused))
-static void fixture_load(const char *name, uint64_t at_ms, struct snapshot *snapshot) {
+__attribute__((unused)) static void fixture_load(const char *name, uint64_t at_ms,
+                                                 struct snapshot *snapshot) {
     size_t bytes;
     char *text = fixture_text(name, &bytes);
     snapshot_init(snapshot);
@@ -51,8 +55,7 @@ static void fixture_load(const char *name, uint64_t at_ms, struct snapshot *snap
 }
 
 /* A model that has seen both refreshes of a server, two seconds apart, the second at 12,000 ms. */
-__attribute__((unused))
-static struct model *fixture_model(const char *server) {
+__attribute__((unused)) static struct model *fixture_model(const char *server) {
     static struct snapshot snapshot;
     char name[100];
     struct model *model = model_create("cache7:11211");

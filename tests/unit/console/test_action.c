@@ -9,14 +9,18 @@ static struct action move(unsigned from, unsigned to, unsigned pages) {
     return (struct action){.kind = ACTION_MOVE_PAGES, .from = from, .to = to, .pages = pages};
 }
 
-static bool allowed(struct action action) { return action_check(&action, &now, why, sizeof why); }
+static bool allowed(struct action action) {
+    return action_check(&action, &now, why, sizeof why);
+}
 
 static void test_only_sound_moves_are_allowed(void) {
     fixture_load("memcached-1.6.18-second.txt", 1, &now);
     ok(allowed(move(4, 12, 3)), "a class with pages may give to another");
     ok(allowed(move(4, 0, 3)), "or to the pool");
-    ok(!allowed(move(12, 4, 1)) && strstr(why, "last one") != NULL, "a class keeps its last page: %s", why);
-    ok(!allowed(move(4, 12, 64)) && strstr(why, "1 to 63") != NULL, "not more than it has: %s", why);
+    ok(!allowed(move(12, 4, 1)) && strstr(why, "last one") != NULL,
+       "a class keeps its last page: %s", why);
+    ok(!allowed(move(4, 12, 64)) && strstr(why, "1 to 63") != NULL, "not more than it has: %s",
+       why);
     ok(!allowed(move(4, 12, 0)), "not none");
     ok(!allowed(move(4, 4, 1)) && strstr(why, "same") != NULL, "not to itself: %s", why);
     ok(!allowed(move(0, 12, 1)), "not from the pool");
@@ -28,16 +32,19 @@ static void test_class_ids_the_server_does_not_list_are_never_sent(void) {
     fixture_load("memcached-1.6.18-second.txt", 1, &now);
     static const unsigned unlisted[] = {13, 39, 63, 64, 200, 255, 256, 999, 4294967295u};
     for (size_t i = 0; i < sizeof unlisted / sizeof *unlisted; i++) {
-        ok(!allowed(move(4, unlisted[i], 1)) && !allowed(move(unlisted[i], 12, 1)), "class %u is refused", unlisted[i]);
+        ok(!allowed(move(4, unlisted[i], 1)) && !allowed(move(unlisted[i], 12, 1)),
+           "class %u is refused", unlisted[i]);
     }
 }
 
 static void test_servers_that_cannot_move_pages_say_why(void) {
     fixture_load("memcached-1.4.25-second.txt", 1, &now);
-    ok(!allowed(move(4, 12, 1)) && strstr(why, "slab_reassign off") != NULL, "slab_reassign no: %s", why);
+    ok(!allowed(move(4, 12, 1)) && strstr(why, "slab_reassign off") != NULL, "slab_reassign no: %s",
+       why);
     now.setting[SETTING_slab_reassign] = 1;
     ok(allowed(move(4, 12, 1)), "with it on, 1.4.25 moves too");
-    ok(!allowed(move(4, 0, 1)) && strstr(why, "no global page pool") != NULL, "but it has no pool: %s", why);
+    ok(!allowed(move(4, 0, 1)) && strstr(why, "no global page pool") != NULL,
+       "but it has no pool: %s", why);
     struct action any = move(4, 12, 1);
     ok(!action_check(&any, NULL, why, sizeof why), "nothing is sent before the first snapshot");
 }
@@ -45,7 +52,8 @@ static void test_servers_that_cannot_move_pages_say_why(void) {
 static void test_automove_changes_only_to_another_known_mode(void) {
     fixture_load("memcached-1.6.18-second.txt", 1, &now);
     ok(allowed((struct action){.kind = ACTION_AUTOMOVE, .automove = 1}), "0 to 1");
-    ok(!allowed((struct action){.kind = ACTION_AUTOMOVE, .automove = 0}), "0 to 0 changes nothing: %s", why);
+    ok(!allowed((struct action){.kind = ACTION_AUTOMOVE, .automove = 0}),
+       "0 to 0 changes nothing: %s", why);
     ok(!allowed((struct action){.kind = ACTION_AUTOMOVE, .automove = 3}), "3 is no mode: %s", why);
 }
 
@@ -65,7 +73,8 @@ static void test_the_suggested_source_has_free_pages_or_the_oldest_items(void) {
     double free_pages;
     is(action_suggest_source(model, 12, &free_pages), 4, "class 4 gives");
     is((long)free_pages, 7, "39543 free chunks of 5461 a page are 7 whole pages");
-    is(action_suggest_source(model, 4, &free_pages), -1, "class 12 has one page and evicts: nothing to give");
+    is(action_suggest_source(model, 4, &free_pages), -1,
+       "class 12 has one page and evicts: nothing to give");
     model_destroy(&model);
 }
 
@@ -74,7 +83,9 @@ static void test_the_suggested_source_has_free_pages_or_the_oldest_items(void) {
 static struct job job;
 static uint64_t clock_at;
 
-static void reply(const char *text) { job_take_reply(&job, text, strlen(text), clock_at); }
+static void reply(const char *text) {
+    job_take_reply(&job, text, strlen(text), clock_at);
+}
 
 /* The next line, going forward in time until there is one; NULL when the job is over. */
 static const char *next(void) {
@@ -91,7 +102,8 @@ static const char *next(void) {
 
 static void probe(unsigned from_pages, unsigned to_pages) {
     char text[200];
-    snprintf(text, sizeof text, "STAT 4:total_pages %u\r\nSTAT 12:total_pages %u\r\nEND\r\n", from_pages, to_pages);
+    snprintf(text, sizeof text, "STAT 4:total_pages %u\r\nSTAT 12:total_pages %u\r\nEND\r\n",
+             from_pages, to_pages);
     reply(text);
 }
 
@@ -127,7 +139,8 @@ static void test_an_ok_without_effect_is_a_failure(void) {
         probe(64, 1);
         probes++;
     }
-    ok(!job.succeeded && strstr(job.outcome, "0 of 1 page") != NULL, "it is given up: %s", job.outcome);
+    ok(!job.succeeded && strstr(job.outcome, "0 of 1 page") != NULL, "it is given up: %s",
+       job.outcome);
     ok(probes < 60, "after %d patient looks, not a storm of them", probes);
 }
 
@@ -146,13 +159,18 @@ static void test_a_busy_server_is_asked_again_for_a_while(void) {
 }
 
 static void test_refusals_end_the_job_in_words(void) {
-    static const char *const refusals[] = {"NOSPARE source class has no spare pages\r\n", "BADCLASS invalid src or dst class id\r\n",
-                                           "ERROR\r\n", "CLIENT_ERROR slab reassignment disabled\r\n", "\033[2J\r\n", ""};
+    static const char *const refusals[] = {"NOSPARE source class has no spare pages\r\n",
+                                           "BADCLASS invalid src or dst class id\r\n",
+                                           "ERROR\r\n",
+                                           "CLIENT_ERROR slab reassignment disabled\r\n",
+                                           "\033[2J\r\n",
+                                           ""};
     for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
         begin(move(4, 12, 2));
         next();
         reply(refusals[i]);
-        ok(job.state == JOB_DONE && !job.succeeded && strchr(job.outcome, '\033') == NULL, "refused: %s", job.outcome);
+        ok(job.state == JOB_DONE && !job.succeeded && strchr(job.outcome, '\033') == NULL,
+           "refused: %s", job.outcome);
     }
 }
 
@@ -189,7 +207,8 @@ static void test_a_broken_connection_leaves_what_is_known(void) {
     next();
     probe(63, 2);
     job_abandon(&job, "the connection broke");
-    is_str(job.outcome, "1 of 3 pages moved, class 4 to class 12; the connection broke", "the outcome says how far it came");
+    is_str(job.outcome, "1 of 3 pages moved, class 4 to class 12; the connection broke",
+           "the outcome says how far it came");
 }
 
 static void test_automove_is_verified_by_the_settings(void) {

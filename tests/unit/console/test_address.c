@@ -9,15 +9,20 @@
 static struct address address;
 static char why[200];
 
-static bool parse(const char *text) { return address_parse(text, &address, why, sizeof why); }
+static bool parse(const char *text) {
+    return address_parse(text, &address, why, sizeof why);
+}
 
 static void test_the_forms_of_an_address(void) {
     static const struct {
         const char *text, *host, *port, *shown;
     } cases[] = {
-        {"cache7", "cache7", "11211", "cache7:11211"},       {"cache7:22122", "cache7", "22122", "cache7:22122"},
-        {"[::1]:22122", "::1", "22122", "[::1]:22122"},      {"[::1]", "::1", "11211", "[::1]:11211"},
-        {"::1", "::1", "11211", "[::1]:11211"},              {":22122", "127.0.0.1", "22122", "127.0.0.1:22122"},
+        {"cache7", "cache7", "11211", "cache7:11211"},
+        {"cache7:22122", "cache7", "22122", "cache7:22122"},
+        {"[::1]:22122", "::1", "22122", "[::1]:22122"},
+        {"[::1]", "::1", "11211", "[::1]:11211"},
+        {"::1", "::1", "11211", "[::1]:11211"},
+        {":22122", "127.0.0.1", "22122", "127.0.0.1:22122"},
         {"", "127.0.0.1", "11211", "127.0.0.1:11211"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -27,7 +32,8 @@ static void test_the_forms_of_an_address(void) {
         is_str(address.text, cases[i].shown, "how it is shown");
     }
     ok(parse("/run/x.sock") && address.is_path, "a path is a UNIX socket");
-    ok(parse("unix:x.sock") && address.is_path && strcmp(address.host, "x.sock") == 0, "so is what follows unix:");
+    ok(parse("unix:x.sock") && address.is_path && strcmp(address.host, "x.sock") == 0,
+       "so is what follows unix:");
 }
 
 static void test_wrong_addresses_are_refused(void) {
@@ -37,7 +43,8 @@ static void test_wrong_addresses_are_refused(void) {
     long_path[sizeof long_path - 1] = '\0';
     memset(long_host, 'a', sizeof long_host - 1);
     long_host[sizeof long_host - 1] = '\0';
-    const char *wrong[] = {"x:0", "x:65536", "x:abc", "x:", "x:1x", "x:-1", "x: 1", "[::1", "[::1]x", long_path, long_host};
+    const char *wrong[] = {"x:0",  "x:65536", "x:abc",  "x:",      "x:1x",   "x:-1",
+                           "x: 1", "[::1",    "[::1]x", long_path, long_host};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ok(!parse(wrong[i]), "'%.20s' is refused: %s", wrong[i], why);
     }
@@ -49,9 +56,11 @@ static void test_numbers_need_no_lookup(void) {
     ok(address_is_numeric(&address, &found) && found.count == 1, "IPv4");
     is(found.list[0].socket_address.ss_family, AF_INET, "its family");
     parse("[::1]:80");
-    ok(address_is_numeric(&address, &found) && found.list[0].socket_address.ss_family == AF_INET6, "IPv6");
+    ok(address_is_numeric(&address, &found) && found.list[0].socket_address.ss_family == AF_INET6,
+       "IPv6");
     parse("/tmp/x");
-    ok(address_is_numeric(&address, &found) && found.list[0].socket_address.ss_family == AF_UNIX, "a path");
+    ok(address_is_numeric(&address, &found) && found.list[0].socket_address.ss_family == AF_UNIX,
+       "a path");
     parse("localhost:80");
     ok(!address_is_numeric(&address, &found), "a name is looked up elsewhere");
 }

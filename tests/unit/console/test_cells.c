@@ -54,7 +54,8 @@ static void test_graphs_keep_the_newest_at_the_right(void) {
     float holes[] = {NAN, 0, NAN, 0.001f, 4};
     cells_clear(cells);
     cells_graph(cells, (struct rect){0, 0, 1, 8}, STYLE_GRAPH, holes, 5, 0);
-    is_str(cells_row(cells, 0, row, sizeof row), "    · ▁█", "unknown is a gap, zero a dot, a little still shows");
+    is_str(cells_row(cells, 0, row, sizeof row), "    · ▁█",
+           "unknown is a gap, zero a dot, a little still shows");
     cells_destroy(&cells);
 }
 

@@ -21,7 +21,8 @@ static void test_rows_are_sorted_by_the_chosen_column(void) {
     ok(ids[0] == 12 && ids[2] == 4, "and the other way round");
     for (int column = 0; column < COLUMN_COUNT; column++) {
         ui.sort = (enum class_column)column;
-        is(class_table_rows(model, &ui, ids), 3, "sorting by %s loses no row", class_columns[column].head);
+        is(class_table_rows(model, &ui, ids), 3, "sorting by %s loses no row",
+           class_columns[column].head);
     }
     model_destroy(&model);
 }
@@ -48,8 +49,10 @@ static void test_filters_choose_rows(void) {
     static const struct {
         const char *filter;
         unsigned rows;
-    } cases[] = {{"", 3}, {"ev>0", 2}, {"size>=1000 pages=1", 2}, {"12", 1}, {"pages>1", 1}, {"size<200", 1}, {"ev>1e9", 0},
-                 {"  ev>0   12 ", 1}, {"class<=12", 2}, {"usedpct>50", 3}};
+    } cases[] = {{"", 3},          {"ev>0", 2},         {"size>=1000 pages=1", 2},
+                 {"12", 1},        {"pages>1", 1},      {"size<200", 1},
+                 {"ev>1e9", 0},    {"  ev>0   12 ", 1}, {"class<=12", 2},
+                 {"usedpct>50", 3}};
     struct model *model = fixture_model("memcached-1.6.18");
     struct class_table_ui ui;
     unsigned ids[CLASS_LIMIT];
@@ -57,12 +60,16 @@ static void test_filters_choose_rows(void) {
     class_table_init(&ui);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         snprintf(ui.filter, sizeof ui.filter, "%s", cases[i].filter);
-        ok(class_filter_check(cases[i].filter, why, sizeof why), "'%s' is a filter", cases[i].filter);
-        is(class_table_rows(model, &ui, ids), cases[i].rows, "and lets %u rows through", cases[i].rows);
+        ok(class_filter_check(cases[i].filter, why, sizeof why), "'%s' is a filter",
+           cases[i].filter);
+        is(class_table_rows(model, &ui, ids), cases[i].rows, "and lets %u rows through",
+           cases[i].rows);
     }
-    static const char *const wrong[] = {"ev", "ev>", ">3", "ev>>3", "ev=>3", "nosuch>1", "ev>1x", "ev>nan", "ev>0 bad", "1 2x"};
+    static const char *const wrong[] = {"ev",       "ev>",   ">3",     "ev>>3",    "ev=>3",
+                                        "nosuch>1", "ev>1x", "ev>nan", "ev>0 bad", "1 2x"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        ok(!class_filter_check(wrong[i], why, sizeof why) && strlen(why) > 0, "'%s' is refused: %s", wrong[i], why);
+        ok(!class_filter_check(wrong[i], why, sizeof why) && strlen(why) > 0, "'%s' is refused: %s",
+           wrong[i], why);
     }
     model_destroy(&model);
 }
@@ -75,7 +82,8 @@ static void test_absent_is_a_dash_and_never_zero(void) {
     model_add(model, &snapshot, 0);
     for (int column = COLUMN_SIZE; column < COLUMN_COUNT; column++) {
         char text[16];
-        is_str(class_table_text(model, 7, (enum class_column)column, 1000, text), "-", "%s", class_columns[column].head);
+        is_str(class_table_text(model, 7, (enum class_column)column, 1000, text), "-", "%s",
+               class_columns[column].head);
     }
     model_destroy(&model);
 }
@@ -83,10 +91,12 @@ static void test_absent_is_a_dash_and_never_zero(void) {
 static void test_every_text_fits_its_column(void) {
     struct model *model = fixture_model("memcached-1.6.45");
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        for (int column = 0; column < COLUMN_COUNT && model_now(model)->classes[id].present; column++) {
+        for (int column = 0; column < COLUMN_COUNT && model_now(model)->classes[id].present;
+             column++) {
             char text[16];
             class_table_text(model, id, (enum class_column)column, 1000, text);
-            ok(cells_width_of(text) <= class_columns[column].width, "class %u %s '%s' fits", id, class_columns[column].head, text);
+            ok(cells_width_of(text) <= class_columns[column].width, "class %u %s '%s' fits", id,
+               class_columns[column].head, text);
         }
     }
     model_destroy(&model);

@@ -1,4 +1,5 @@
-/* The client against a server that this test plays itself, on a UNIX socket in a folder of its own. */
+/* The client against a server that this test plays itself, on a UNIX socket in a folder of its own.
+ */
 #include "client.h"
 #include "poller.h"
 #include "tap.h"
@@ -17,7 +18,8 @@ static void listen_here(void) {
     snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
     unlink(path);
     listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 || listen(listener, 4) != 0) {
+    if (bind(listener, (struct sockaddr *)&address, sizeof address) != 0 ||
+        listen(listener, 4) != 0) {
         printf("Bail out! cannot listen on %s\n", path);
         exit(1);
     }
@@ -90,11 +92,13 @@ static void test_a_refused_connection_is_tried_again_later_and_later(void) {
         clock_at = client_due_ms(client) > clock_at ? client_due_ms(client) : clock_at;
         client_step(client, clock_at);
         wait = client_retry_ms(client) - clock_at;
-        ok(client_state(client) == CLIENT_DOWN && wait >= last, "wait %d is not shorter (%lu ms)", i, (unsigned long)wait);
+        ok(client_state(client) == CLIENT_DOWN && wait >= last, "wait %d is not shorter (%lu ms)",
+           i, (unsigned long)wait);
         last = wait;
     }
     is(wait, BACKOFF_MOST_MS, "and not longer than the limit");
-    ok(strstr(client_note(client), "No such file") != NULL, "the reason is kept: %s", client_note(client));
+    ok(strstr(client_note(client), "No such file") != NULL, "the reason is kept: %s",
+       client_note(client));
     client_destroy(&client);
 }
 
@@ -103,12 +107,14 @@ static void test_a_server_that_dies_is_noticed_and_found_again(void) {
     unsigned generation = client_generation(client);
     close(peer);
     client_step(client, clock_at);
-    ok(client_state(client) == CLIENT_DOWN && strstr(client_note(client), "closed") != NULL, "noticed: %s", client_note(client));
+    ok(client_state(client) == CLIENT_DOWN && strstr(client_note(client), "closed") != NULL,
+       "noticed: %s", client_note(client));
     ok(!client_send(client, "stats", REPLY_STATS, 1, clock_at), "nothing can be sent meanwhile");
     clock_at = client_due_ms(client);
     client_step(client, clock_at);
     peer = accept(listener, NULL, NULL);
-    ok(client_state(client) == CLIENT_UP && client_generation(client) == generation + 1, "found again");
+    ok(client_state(client) == CLIENT_UP && client_generation(client) == generation + 1,
+       "found again");
     hang_up(&client);
 }
 
@@ -122,13 +128,14 @@ static void test_a_silent_server_is_given_up(void) {
     is(client_state(client), CLIENT_UP, "it has its time");
     clock_at += 1;
     client_step(client, clock_at);
-    ok(client_state(client) == CLIENT_DOWN && strstr(client_note(client), "not answered") != NULL, "and no more: %s",
-       client_note(client));
+    ok(client_state(client) == CLIENT_DOWN && strstr(client_note(client), "not answered") != NULL,
+       "and no more: %s", client_note(client));
     hang_up(&client);
 }
 
 static void test_garbage_ends_the_connection_with_a_reason(void) {
-    static const char *const garbage[] = {"HTTP/1.1 400 Bad Request\r\n", "STAT a 1\r\nnonsense\r\n", "\r\n", "\033[2J\r\n"};
+    static const char *const garbage[] = {"HTTP/1.1 400 Bad Request\r\n",
+                                          "STAT a 1\r\nnonsense\r\n", "\r\n", "\033[2J\r\n"};
     for (size_t i = 0; i < sizeof garbage / sizeof *garbage; i++) {
         struct client *client = connect_here();
         struct reply reply;
@@ -137,7 +144,8 @@ static void test_garbage_ends_the_connection_with_a_reason(void) {
         serve(garbage[i]);
         client_step(client, clock_at);
         ok(!client_take_reply(client, &reply, clock_at), "no reply is made of it");
-        ok(client_state(client) == CLIENT_DOWN && strchr(client_note(client), '\033') == NULL, "%s", client_note(client));
+        ok(client_state(client) == CLIENT_DOWN && strchr(client_note(client), '\033') == NULL, "%s",
+           client_note(client));
         hang_up(&client);
     }
     struct client *client = connect_here();
@@ -145,8 +153,8 @@ static void test_garbage_ends_the_connection_with_a_reason(void) {
     serve("ERROR Too many open connections\r\n");
     client_step(client, clock_at);
     client_take_reply(client, &reply, clock_at);
-    ok(strstr(client_note(client), "Too many open connections") != NULL, "what a server says unasked is shown: %s",
-       client_note(client));
+    ok(strstr(client_note(client), "Too many open connections") != NULL,
+       "what a server says unasked is shown: %s", client_note(client));
     hang_up(&client);
 }
 
@@ -163,7 +171,8 @@ static void test_an_endless_reply_is_cut_off(void) {
         client_step(client, clock_at);
         client_take_reply(client, &reply, clock_at);
     }
-    ok(client_state(client) == CLIENT_DOWN, "given up after %d KiB: %s", sent * 32, client_note(client));
+    ok(client_state(client) == CLIENT_DOWN, "given up after %d KiB: %s", sent * 32,
+       client_note(client));
     ok(sent * 32 <= 2 * REPLY_LIMIT / 1024, "within its limit");
     hang_up(&client);
 }
@@ -195,23 +204,29 @@ static void test_a_refresh_is_one_write_and_one_snapshot(void) {
     struct client *client = connect_here();
     poller_init(&poller, 1000);
     is(step_poller(client), 0, "nothing yet");
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\nstats slated\r\n", "the first asks for all");
-    serve("STAT pid 7\r\nEND\r\nEND\r\nSTAT 3:total_pages 2\r\nEND\r\nSTAT slab_automove 2\r\nEND\r\n");
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\nstats slated\r\n",
+           "the first asks for all");
+    serve("STAT pid 7\r\nEND\r\nEND\r\nSTAT 3:total_pages 2\r\nEND\r\nSTAT slab_automove "
+          "2\r\nEND\r\n");
     is(step_poller(client), 0, "four of five replies are no snapshot");
     clock_at += 5000;
     step_poller(client);
     is_str(request(), "", "a slow server is not asked again meanwhile");
     serve("ERROR\r\n");
     is(step_poller(client), 1, "the fifth completes it");
-    ok(poller.latest.general[GENERAL_pid] == 7 && poller.latest.classes[3].value[CLASS_total_pages] == 2, "with what they said");
+    ok(poller.latest.general[GENERAL_pid] == 7 &&
+           poller.latest.classes[3].value[CLASS_total_pages] == 2,
+       "with what they said");
     ok(!poller.latest.is_slated, "ERROR to stats slated means memcached");
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\n", "the next leaves the slow ones out");
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\n",
+           "the next leaves the slow ones out");
     serve("STAT pid 7\r\nEND\r\nEND\r\nEND\r\n");
     is(step_poller(client), 1, "and is complete without them");
     is(poller.latest.setting[SETTING_slab_automove], 2, "settings are carried over");
     poller_hurry(&poller, clock_at);
     step_poller(client);
-    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\n", "a hurried one asks for settings again");
+    is_str(request(), "stats\r\nstats items\r\nstats slabs\r\nstats settings\r\n",
+           "a hurried one asks for settings again");
     hang_up(&client);
 }
 

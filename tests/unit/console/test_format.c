@@ -9,14 +9,18 @@ static void test_counts_keep_three_digits_and_a_unit(void) {
         double value;
         const char *text;
     } cases[] = {
-        {0, "0"},          {0.001, "<0.1"},  {0.4, "0.4"},       {7, "7"},          {9.94, "9.9"},     {9.96, "10"},
-        {999, "999"},      {9999, "9999"},   {9999.6, "10.0k"},  {44200, "44.2k"},  {99960, "100k"},   {803000, "803k"},
-        {999499, "999k"},  {999600, "1.00M"}, {1630000, "1.63M"}, {5e9, "5.00G"},    {NAN, "-"},        {FORMAT_RESET, "reset"},
+        {0, "0"},         {0.001, "<0.1"},   {0.4, "0.4"},
+        {7, "7"},         {9.94, "9.9"},     {9.96, "10"},
+        {999, "999"},     {9999, "9999"},    {9999.6, "10.0k"},
+        {44200, "44.2k"}, {99960, "100k"},   {803000, "803k"},
+        {999499, "999k"}, {999600, "1.00M"}, {1630000, "1.63M"},
+        {5e9, "5.00G"},   {NAN, "-"},        {FORMAT_RESET, "reset"},
         {1e18, ">999P"},
     };
     char out[FORMAT_BYTES];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        is_str(format_count(out, cases[i].value), cases[i].text, "count %g is %s", cases[i].value, cases[i].text);
+        is_str(format_count(out, cases[i].value), cases[i].text, "count %g is %s", cases[i].value,
+               cases[i].text);
     }
 }
 
@@ -26,7 +30,8 @@ static void test_bytes_use_powers_of_1024(void) {
     is_str(format_bytes(out, 65536), "64.0K", "64 KiB");
     is_str(format_bytes(out, 67108864), "64.0M", "64 MiB");
     is_str(format_bytes(out, 1073741824.0), "1.00G", "1 GiB");
-    is_str(format_bytes(out, 1000.0 * 1024 * 1024), "0.98G", "1000 MiB goes to the next unit, so width stays");
+    is_str(format_bytes(out, 1000.0 * 1024 * 1024), "0.98G",
+           "1000 MiB goes to the next unit, so width stays");
     is_str(format_bytes(out, NAN), "-", "absent is a dash");
 }
 
@@ -44,12 +49,21 @@ static void test_ages_take_at_most_six_columns(void) {
     static const struct {
         double age_s;
         const char *text;
-    } cases[] = {{0, "0s"},          {612, "612s"},      {1000, "16m40"}, {5999, "99m59"},
-                 {7200, "2h00m"},    {359999, "99h59m"}, {360000, "4d04h"}, {41 * 86400.0 + 7200, "41d02h"},
-                 {402 * 86400.0, "402d"}, {NAN, "-"},    {1e300, ">30y"}};
+    } cases[] = {{0, "0s"},
+                 {612, "612s"},
+                 {1000, "16m40"},
+                 {5999, "99m59"},
+                 {7200, "2h00m"},
+                 {359999, "99h59m"},
+                 {360000, "4d04h"},
+                 {41 * 86400.0 + 7200, "41d02h"},
+                 {402 * 86400.0, "402d"},
+                 {NAN, "-"},
+                 {1e300, ">30y"}};
     char out[FORMAT_BYTES];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        is_str(format_age(out, cases[i].age_s), cases[i].text, "age %g is %s", cases[i].age_s, cases[i].text);
+        is_str(format_age(out, cases[i].age_s), cases[i].text, "age %g is %s", cases[i].age_s,
+               cases[i].text);
         ok(strlen(out) <= 6, "and takes at most six columns");
     }
 }

@@ -21,7 +21,8 @@ static int find(int count, const char *words) {
 static void test_a_starving_class_is_named_first_with_the_key(void) {
     struct model *model = fixture_model("memcached-1.4.25");
     int count = health_assess(model, 12100, 1000, lines);
-    ok(lines[0].severity == SEVERITY_BAD && strstr(lines[0].text, "class 12 starves") != NULL, "worst first: %s", lines[0].text);
+    ok(lines[0].severity == SEVERITY_BAD && strstr(lines[0].text, "class 12 starves") != NULL,
+       "worst first: %s", lines[0].text);
     ok(strncmp(lines[0].text, "press m", 7) == 0, "and the key that helps stands first");
     ok(strstr(lines[0].text, "class 4 has 7 free pages") != NULL, "and who can give");
     is(health_class_state(model, 12), CLASS_STARVING, "the class is starving");
@@ -40,7 +41,8 @@ static void test_evictions_alone_are_no_alarm(void) {
     snapshot.classes[12].value[CLASS_evicted] += 500;
     snapshot.general[GENERAL_evictions] += 500;
     model_add(model, &snapshot, 0);
-    is(health_class_state(model, 12), CLASS_EVICTING, "a full cache whose classes are even does not starve");
+    is(health_class_state(model, 12), CLASS_EVICTING,
+       "a full cache whose classes are even does not starve");
     int count = health_assess(model, 22100, 1000, lines);
     ok(find(count, "no class starves") >= 0, "and the words say so");
     model_destroy(&model);
@@ -61,7 +63,8 @@ static void test_a_class_that_just_got_pages_is_not_asked_to_give(void) {
     snapshot.classes[4].value[CLASS_total_pages]++;
     model_add(model, &snapshot, 0);
     double free_pages;
-    is(action_suggest_source(model, 12, &free_pages), -1, "class 4 has grown a moment ago: it needed that");
+    is(action_suggest_source(model, 12, &free_pages), -1,
+       "class 4 has grown a moment ago: it needed that");
     is(health_class_state(model, 12), CLASS_EVICTING, "so nobody has room, and nobody starves");
     model_destroy(&model);
 }
@@ -71,10 +74,12 @@ static void test_old_figures_are_called_old(void) {
     ok(!health_is_stale(model, 13000, 1000), "a second is fresh");
     ok(health_is_stale(model, 17000, 1000), "five are not");
     health_assess(model, 17000, 1000, lines);
-    ok(lines[0].severity == SEVERITY_BAD && strstr(lines[0].text, "5s old") != NULL, "said first: %s", lines[0].text);
+    ok(lines[0].severity == SEVERITY_BAD && strstr(lines[0].text, "5s old") != NULL,
+       "said first: %s", lines[0].text);
     model_set_link(model, LINK_DOWN, "cannot connect: refused", 0);
     health_assess(model, 17000, 1000, lines);
-    ok(strstr(lines[0].text, "figures are 5s old: cannot connect") != NULL, "with the reason: %s", lines[0].text);
+    ok(strstr(lines[0].text, "figures are 5s old: cannot connect") != NULL, "with the reason: %s",
+       lines[0].text);
     model_destroy(&model);
 }
 
@@ -99,10 +104,12 @@ static void test_losses_and_limits_are_reported(void) {
     int no_memory = find(count, "out of memory");
     ok(no_memory >= 0 && lines[no_memory].severity == SEVERITY_BAD, "refused sets are bad");
     int connections = find(count, "1000 of 1024 connections");
-    ok(connections >= 0 && lines[connections].severity == SEVERITY_WATCH, "nearly full connections are to be watched");
+    ok(connections >= 0 && lines[connections].severity == SEVERITY_WATCH,
+       "nearly full connections are to be watched");
     ok(find(count, "page moves drop") >= 0, "items that moves lose are named");
     for (int i = 1; i < count; i++) {
-        ok(lines[i - 1].severity <= lines[i].severity, "line %d is not worse than the one above", i);
+        ok(lines[i - 1].severity <= lines[i].severity, "line %d is not worse than the one above",
+           i);
     }
     model_destroy(&model);
 }

@@ -31,7 +31,8 @@ static void test_means_weigh_by_time_and_skip_gaps(void) {
     history_begin(&history, 5000);
     ok(history_mean(&history, 0, 10000) == 40, "(10 x 1 + 50 x 3) / 4, the gap counts for nothing");
     ok(history_mean(&history, 0, 2000) == 50, "a window takes what is younger");
-    ok(isnan(history_mean(&history, 0, 500)), "nothing measured in the window is unknown, not zero");
+    ok(isnan(history_mean(&history, 0, 500)),
+       "nothing measured in the window is unknown, not zero");
     history_fini(&history);
 }
 

@@ -1,7 +1,8 @@
 #include "keys.h"
 #include "tap.h"
 
-static const enum scope scopes[] = {SCOPE_OVERVIEW, SCOPE_CLASSES, SCOPE_EVENTS, SCOPE_REVIEW, SCOPE_FILTER, SCOPE_HELP};
+static const enum scope scopes[] = {SCOPE_OVERVIEW, SCOPE_CLASSES, SCOPE_EVENTS,
+                                    SCOPE_REVIEW,   SCOPE_FILTER,  SCOPE_HELP};
 enum { SCOPES = sizeof scopes / sizeof *scopes };
 
 static void test_no_key_means_two_things_in_one_place(void) {
@@ -10,7 +11,8 @@ static void test_no_key_means_two_things_in_one_place(void) {
         for (unsigned j = i + 1; j < key_row_count; j++) {
             for (int a = 0; a < KEYS_PER_ROW && key_rows[i].keys[a] != 0; a++) {
                 for (int b = 0; b < KEYS_PER_ROW && key_rows[j].keys[b] != 0; b++) {
-                    if (key_rows[i].keys[a] == key_rows[j].keys[b] && (key_rows[i].scopes & key_rows[j].scopes)) {
+                    if (key_rows[i].keys[a] == key_rows[j].keys[b] &&
+                        (key_rows[i].scopes & key_rows[j].scopes)) {
                         printf("# '%s' and '%s' share a key\n", key_rows[i].help, key_rows[j].help);
                         conflicts++;
                     }
@@ -38,13 +40,17 @@ static void test_every_function_key_has_a_twin(void) {
 /* The promise of the review: only capitals execute. */
 static void test_only_a_capital_sends(void) {
     for (unsigned i = 0; i < key_row_count; i++) {
-        for (int k = 0; k < KEYS_PER_ROW && key_rows[i].command == COMMAND_SEND && key_rows[i].keys[k] != 0; k++) {
-            ok(key_rows[i].keys[k] >= 'A' && key_rows[i].keys[k] <= 'Z', "send is bound to a capital");
+        for (int k = 0;
+             k < KEYS_PER_ROW && key_rows[i].command == COMMAND_SEND && key_rows[i].keys[k] != 0;
+             k++) {
+            ok(key_rows[i].keys[k] >= 'A' && key_rows[i].keys[k] <= 'Z',
+               "send is bound to a capital");
             is(key_rows[i].scopes, SCOPE_REVIEW, "and only inside the review");
         }
     }
     for (int s = 0; s < SCOPES; s++) {
-        ok(key_command(KEY_RETURN, scopes[s]) != COMMAND_SEND, "Enter does not send in scope %d", scopes[s]);
+        ok(key_command(KEY_RETURN, scopes[s]) != COMMAND_SEND, "Enter does not send in scope %d",
+           scopes[s]);
     }
 }
 
@@ -55,7 +61,8 @@ static void test_names_are_readable(void) {
     is_str(key_label(KEY_ESCAPE, name), "Esc", "escape");
     is_str(key_label('m', name), "m", "a letter");
     for (unsigned i = 0; i < key_row_count; i++) {
-        ok(key_row_names(&key_rows[i], names, sizeof names)[0] != '\0' && strlen(key_rows[i].help) <= 54,
+        ok(key_row_names(&key_rows[i], names, sizeof names)[0] != '\0' &&
+               strlen(key_rows[i].help) <= 54,
            "'%s' has a key and fits the help at 80 columns", key_rows[i].help);
     }
 }
@@ -64,7 +71,8 @@ static void test_there_is_always_a_way_out(void) {
     for (int s = 0; s < SCOPES; s++) {
         enum command command = key_command(KEY_CONTROL('c'), scopes[s]);
         enum command escape = key_command(KEY_ESCAPE, scopes[s]);
-        ok(command == COMMAND_QUIT || command == COMMAND_CANCEL || escape == COMMAND_CANCEL, "scope %d can be left", scopes[s]);
+        ok(command == COMMAND_QUIT || command == COMMAND_CANCEL || escape == COMMAND_CANCEL,
+           "scope %d can be left", scopes[s]);
     }
 }
 

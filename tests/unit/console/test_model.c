@@ -7,11 +7,14 @@
 
 static struct snapshot snapshot;
 
-static bool near(double got, double want) { return fabs(got - want) < 1e-6 * fmax(1, fabs(want)); }
+static bool near(double got, double want) {
+    return fabs(got - want) < 1e-6 * fmax(1, fabs(want));
+}
 
 static void test_one_snapshot_gives_no_rates(void) {
     struct model *model = model_create("x");
-    ok(model_now(model) == NULL && model_age_ms(model, 5) == UINT64_MAX, "nothing is known at first");
+    ok(model_now(model) == NULL && model_age_ms(model, 5) == UINT64_MAX,
+       "nothing is known at first");
     fixture_load("memcached-1.6.18-first.txt", 10000, &snapshot);
     model_add(model, &snapshot, 0);
     ok(isnan(model_metric(model, METRIC_GETS)), "a rate needs two snapshots");
@@ -27,8 +30,10 @@ static void test_rates_are_increase_over_monotonic_time(void) {
     ok(near(model_metric(model, METRIC_HIT_RATIO), 0.75), "150 hits of 200 gets");
     ok(near(model_metric(model, METRIC_CPU), 2), "4 s of processor time in 2 s are two cores");
     ok(near(model_class_metric(model, 12, CLASS_METRIC_EVICTIONS), 100), "class 12 evictions/s");
-    ok(model_class_metric(model, 4, CLASS_METRIC_EVICTIONS) == 0, "class 4 evicts nothing: a measured zero");
-    ok(isnan(model_metric(model, METRIC_PAGES_MOVED)), "1.4.25 has no slabs_moved: unknown, not zero");
+    ok(model_class_metric(model, 4, CLASS_METRIC_EVICTIONS) == 0,
+       "class 4 evicts nothing: a measured zero");
+    ok(isnan(model_metric(model, METRIC_PAGES_MOVED)),
+       "1.4.25 has no slabs_moved: unknown, not zero");
     ok(isnan(model_metric(model, METRIC_NO_MEMORY)), "nor store_no_memory");
     ok(near(model_metric(model, METRIC_OPS), 300), "ops leave out what the server does not count");
     model_destroy(&model);
@@ -41,7 +46,8 @@ static void test_a_reset_is_said_not_computed(void) {
     snapshot.classes[12].value[CLASS_evicted] = 0;
     model_add(model, &snapshot, 5);
     ok(model_metric(model, METRIC_GETS) == FORMAT_RESET, "a counter that fell is a reset");
-    ok(model_class_metric(model, 12, CLASS_METRIC_EVICTIONS) == FORMAT_RESET, "a class counter too");
+    ok(model_class_metric(model, 12, CLASS_METRIC_EVICTIONS) == FORMAT_RESET,
+       "a class counter too");
     ok(strstr(model_event(model, 0)->text, "stats reset") != NULL, "an event says so");
     float values[1];
     model_history(model, METRIC_GETS, values, 1);
@@ -66,7 +72,8 @@ static void test_page_changes_become_events(void) {
     snapshot.classes[4].value[CLASS_total_pages] = 62;
     snapshot.classes[12].value[CLASS_total_pages] = 3;
     model_add(model, &snapshot, 5);
-    is_str(model_event(model, 0)->text, "class 4: 64 → 62, class 12: 1 → 3", "the event names both classes");
+    is_str(model_event(model, 0)->text, "class 4: 64 → 62, class 12: 1 → 3",
+           "the event names both classes");
     ok(model_page_change(model, 12, 60000) == 2, "the change within the minute");
     model_destroy(&model);
 }
@@ -100,7 +107,8 @@ static void test_the_event_ring_keeps_the_newest(void) {
     char want[40];
     snprintf(want, sizeof want, "event %d", EVENT_LIMIT + 9);
     is_str(model_event(model, 0)->text, want, "the newest is first");
-    ok(model_event(model, EVENT_LIMIT - 1) != NULL && model_event(model, EVENT_LIMIT) == NULL, "the oldest are forgotten");
+    ok(model_event(model, EVENT_LIMIT - 1) != NULL && model_event(model, EVENT_LIMIT) == NULL,
+       "the oldest are forgotten");
     model_destroy(&model);
 }
 
@@ -113,7 +121,8 @@ static void test_an_hour_of_history_is_bounded(void) {
         model_add(model, &snapshot, 0);
     }
     static float values[HISTORY_SAMPLES * 2];
-    is(model_history(model, METRIC_GETS, values, HISTORY_SAMPLES * 2), HISTORY_SAMPLES, "history is an hour, not more");
+    is(model_history(model, METRIC_GETS, values, HISTORY_SAMPLES * 2), HISTORY_SAMPLES,
+       "history is an hour, not more");
     ok(near(model_mean(model, METRIC_GETS, 100000), 10), "and its means are right");
     model_destroy(&model);
 }

@@ -5,7 +5,8 @@ static struct options options;
 static char why[200];
 
 static bool parse(const char *a, const char *b, const char *c) {
-    char *argv[] = {(char[]){"slatetop"}, (char *)(uintptr_t)a, (char *)(uintptr_t)b, (char *)(uintptr_t)c, NULL};
+    char *argv[] = {(char[]){"slatetop"}, (char *)(uintptr_t)a, (char *)(uintptr_t)b,
+                    (char *)(uintptr_t)c, NULL};
     int argc = 1;
     while (argv[argc] != NULL) {
         argc++;

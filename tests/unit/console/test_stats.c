@@ -6,11 +6,14 @@
 
 static struct snapshot snapshot;
 
-static void parse(enum stats_group group, const char *text) { snapshot_parse(&snapshot, group, text, strlen(text)); }
+static void parse(enum stats_group group, const char *text) {
+    snapshot_parse(&snapshot, group, text, strlen(text));
+}
 
 static void test_a_fresh_snapshot_knows_nothing(void) {
     snapshot_init(&snapshot);
-    is(snapshot.general[GENERAL_cmd_get], STAT_ABSENT, "a stat that was not sent is absent, not zero");
+    is(snapshot.general[GENERAL_cmd_get], STAT_ABSENT,
+       "a stat that was not sent is absent, not zero");
     is(snapshot.classes[4].value[CLASS_total_pages], STAT_ABSENT, "so is a class stat");
     ok(!snapshot.classes[4].present, "and a class that was not named is not there");
 }
@@ -20,13 +23,16 @@ static void test_new_and_old_layouts_are_understood(void) {
     is_str(snapshot.version, "1.6.18", "1.6.18: version");
     is(snapshot.classes[12].value[CLASS_total_pages], 1, "1.6.18: pages from stats slabs");
     is(snapshot.classes[12].value[CLASS_evicted], 145915, "1.6.18: evictions from stats items");
-    ok(snapshot.classes[12].value[CLASS_mem_requested] != STAT_ABSENT, "1.6.18: mem_requested from stats items");
+    ok(snapshot.classes[12].value[CLASS_mem_requested] != STAT_ABSENT,
+       "1.6.18: mem_requested from stats items");
     is(snapshot.setting[SETTING_slab_automove], 0, "1.6.18: a setting");
     is(snapshot.setting[SETTING_slab_reassign], 1, "1.6.18: yes is 1");
     ok(!snapshot.is_slated, "1.6.18: ERROR to stats slated means memcached");
     fixture_load("memcached-1.4.25-second.txt", 1, &snapshot);
-    is(snapshot.classes[4].value[CLASS_mem_requested], 304500 * 180, "1.4.25: mem_requested from stats slabs");
-    is(class_free_chunks(&snapshot.classes[4]), 39543, "1.4.25: the unused end of a page counts as free chunks");
+    is(snapshot.classes[4].value[CLASS_mem_requested], 304500 * 180,
+       "1.4.25: mem_requested from stats slabs");
+    is(class_free_chunks(&snapshot.classes[4]), 39543,
+       "1.4.25: the unused end of a page counts as free chunks");
     is(snapshot.general[GENERAL_slabs_moved], STAT_ABSENT, "1.4.25: what it lacks is absent");
     is(snapshot.classes[4].value[CLASS_number_hot], STAT_ABSENT, "1.4.25: no segments");
     fixture_load("memcached-1.6.45-second.txt", 1, &snapshot);
@@ -43,15 +49,18 @@ static void test_rusage_is_in_microseconds(void) {
 
 static void test_nonsense_is_absent_and_harmless(void) {
     snapshot_init(&snapshot);
-    parse(GROUP_GENERAL, "STAT cmd_get -5\r\nSTAT cmd_set abc\r\nSTAT pid\r\nSTAT uptime \r\nSTAT  \r\nSTAT\r\ngarbage\r\n"
-                         "STAT evictions 99999999999999999999999\r\nSTAT get_hits 12x\r\nSTAT bytes 7");
+    parse(GROUP_GENERAL,
+          "STAT cmd_get -5\r\nSTAT cmd_set abc\r\nSTAT pid\r\nSTAT uptime \r\nSTAT  "
+          "\r\nSTAT\r\ngarbage\r\n"
+          "STAT evictions 99999999999999999999999\r\nSTAT get_hits 12x\r\nSTAT bytes 7");
     is(snapshot.general[GENERAL_cmd_get], STAT_ABSENT, "a negative number is absent");
     is(snapshot.general[GENERAL_cmd_set], STAT_ABSENT, "a word is absent");
     is(snapshot.general[GENERAL_pid], STAT_ABSENT, "no value is absent");
     is(snapshot.general[GENERAL_evictions], STAT_ABSENT, "what does not fit 64 bits is absent");
     is(snapshot.general[GENERAL_get_hits], STAT_ABSENT, "a number with a tail is absent");
     is(snapshot.general[GENERAL_bytes], 7, "a last line without its end still counts");
-    parse(GROUP_SLABS, "STAT 256:total_pages 3\r\nSTAT 999999999999999999999:total_pages 3\r\nSTAT :x 1\r\nSTAT 5: 1\r\n"
+    parse(GROUP_SLABS, "STAT 256:total_pages 3\r\nSTAT 999999999999999999999:total_pages 3\r\nSTAT "
+                       ":x 1\r\nSTAT 5: 1\r\n"
                        "STAT 255:total_pages 9\r\n");
     is(snapshot.classes[255].value[CLASS_total_pages], 9, "the last class id is kept");
     parse(GROUP_GENERAL, "STAT version 1.6\033[2Jevil\r\n");
@@ -65,9 +74,11 @@ static void test_random_bytes_do_not_break_the_parser(void) {
     for (int round = 0; round < 2000; round++) {
         for (size_t i = 0; i < sizeof text; i++) {
             seed = seed * 6364136223846793005u + 1442695040888963407u;
-            text[i] = round % 2 ? (char)(seed >> 40) : alphabet[(seed >> 40) % (sizeof alphabet - 1)];
+            text[i] =
+                round % 2 ? (char)(seed >> 40) : alphabet[(seed >> 40) % (sizeof alphabet - 1)];
         }
-        snapshot_parse(&snapshot, (enum stats_group)(round % GROUP_COUNT), text, seed % sizeof text);
+        snapshot_parse(&snapshot, (enum stats_group)(round % GROUP_COUNT), text,
+                       seed % sizeof text);
     }
     ok(true, "2000 random replies are survived");
 }
@@ -75,15 +86,20 @@ static void test_random_bytes_do_not_break_the_parser(void) {
 static void test_an_empty_class_has_no_tail_age(void) {
     snapshot_init(&snapshot);
     parse(GROUP_ITEMS, "STAT items:5:number 0\r\nSTAT items:5:age 0\r\n");
-    is(class_tail_age(&snapshot.classes[5]), STAT_ABSENT, "age 0 of an empty class would look like starvation");
-    ok(isnan(class_free_pages(&snapshot.classes[5])), "free pages are unknown without chunks a page");
+    is(class_tail_age(&snapshot.classes[5]), STAT_ABSENT,
+       "age 0 of an empty class would look like starvation");
+    ok(isnan(class_free_pages(&snapshot.classes[5])),
+       "free pages are unknown without chunks a page");
 }
 
 static void test_versions_compare_as_numbers(void) {
     snapshot_init(&snapshot);
-    ok(!snapshot_version_at_least(&snapshot, 1, 0, 0), "an unknown version is not at least anything");
+    ok(!snapshot_version_at_least(&snapshot, 1, 0, 0),
+       "an unknown version is not at least anything");
     parse(GROUP_GENERAL, "STAT version 1.6.9\r\n");
-    ok(snapshot_version_at_least(&snapshot, 1, 6, 9) && !snapshot_version_at_least(&snapshot, 1, 6, 10), "1.6.9 is before 1.6.10");
+    ok(snapshot_version_at_least(&snapshot, 1, 6, 9) &&
+           !snapshot_version_at_least(&snapshot, 1, 6, 10),
+       "1.6.9 is before 1.6.10");
 }
 
 static void test_slateds_automove_names_are_modes(void) {
@@ -91,7 +107,8 @@ static void test_slateds_automove_names_are_modes(void) {
     parse(GROUP_SETTINGS, "STAT slab_automove eviction\r\n");
     is(snapshot.setting[SETTING_slab_automove], 2, "eviction is mode 2");
     parse(GROUP_SETTINGS, "STAT slab_automove utility\r\n");
-    is(snapshot.setting[SETTING_slab_automove], STAT_ABSENT, "a mode beyond memcached's is no number");
+    is(snapshot.setting[SETTING_slab_automove], STAT_ABSENT,
+       "a mode beyond memcached's is no number");
     is_str(snapshot.automove, "utility", "but its name is kept");
 }
 

@@ -9,7 +9,12 @@ static struct job job;
 static char screen[200 * 1024];
 
 static struct frame frame_of(const struct model *model) {
-    return (struct frame){.model = model, .job = &job, .now_ms = 12400, .interval_ms = 1000, .wall = 1002, .message = ""};
+    return (struct frame){.model = model,
+                          .job = &job,
+                          .now_ms = 12400,
+                          .interval_ms = 1000,
+                          .wall = 1002,
+                          .message = ""};
 }
 
 static void reset_ui(unsigned view) {
@@ -34,14 +39,17 @@ static const char *draw(const struct frame *frame, int width, int height, bool a
     return screen;
 }
 
-static bool shows(const char *text) { return strstr(screen, text) != NULL; }
+static bool shows(const char *text) {
+    return strstr(screen, text) != NULL;
+}
 
 static void test_overview_says_what_is_wrong_and_what_to_press(void) {
     struct model *model = fixture_model("memcached-1.4.25");
     struct frame frame = frame_of(model);
     reset_ui(0);
     draw(&frame, 80, 24, false);
-    ok(shows("! BAD   press m: class 12 starves, 100 evictions/s at age 9s; class 4 has 7 free pages\n") ||
+    ok(shows("! BAD   press m: class 12 starves, 100 evictions/s at age 9s; class 4 has 7 free "
+             "pages\n") ||
            shows("! BAD   press m: class 12 starves, 100 evictions/s at age 9s; class 4 has"),
        "the starving class, in words, with the key");
     ok(shows("evictions/s          100"), "evictions/s");
@@ -58,16 +66,25 @@ static void test_class_table_shows_the_promised_columns_at_80(void) {
     struct frame frame = frame_of(model);
     reset_ui(1);
     draw(&frame, 80, 24, false);
-    static const char *const heads[] = {"CL",    "SIZE",  "PAGES", "Δ1m",  "USED",  "FREE",
-                                        "ITEMS", "AGE",   "HIT/s", "SET/s", "EV/s▼", "EV trend"};
+    static const char *const heads[] = {"CL",    "SIZE", "PAGES", "Δ1m",   "USED",  "FREE",
+                                        "ITEMS", "AGE",  "HIT/s", "SET/s", "EV/s▼", "EV trend"};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         ok(shows(heads[i]), "column %s", heads[i]);
     }
     ok(shows(">! 12   1184     1"), "the starving class is marked and under the cursor");
     ok(shows("Σ3"), "totals");
     draw(&frame, 160, 50, false);
-    static const char *const more[] = {"USED%", "UNRD%", "xMED", "WST%", "OOM/s", "STATE", "PAGES, history", "EVICTIONS/s, history",
-                                       "STARVING", "items by segment", "whole pages free"};
+    static const char *const more[] = {"USED%",
+                                       "UNRD%",
+                                       "xMED",
+                                       "WST%",
+                                       "OOM/s",
+                                       "STATE",
+                                       "PAGES, history",
+                                       "EVICTIONS/s, history",
+                                       "STARVING",
+                                       "items by segment",
+                                       "whole pages free"};
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
         ok(shows(more[i]), "at 160x50 also %s", more[i]);
     }
@@ -93,7 +110,8 @@ static void test_the_review_shows_exactly_what_is_sent(void) {
     ok(shows("[  39]"), "digits add up");
     review_digit(&ui.review, 9);
     draw(&frame, 80, 24, false);
-    ok(shows("refused") && shows("class 4 can give 1 to 63 pages"), "too many is refused in the dialog");
+    ok(shows("refused") && shows("class 4 can give 1 to 63 pages"),
+       "too many is refused in the dialog");
     ok(!shows("slabs reassign"), "and nothing is offered to be sent");
     review_command(&ui.review, model_now(model), COMMAND_PREVIOUS_FIELD);
     review_command(&ui.review, model_now(model), COMMAND_MORE);
@@ -132,7 +150,8 @@ static void test_old_figures_are_marked_in_words(void) {
     model_set_link(model, LINK_DOWN, "cache7:11211 closed the connection", 0);
     frame.retry_ms = 22000;
     draw(&frame, 80, 24, false);
-    ok(shows("DOWN, next try in 2s") && shows("closed the connection"), "a lost one is down, with the reason and the next try");
+    ok(shows("DOWN, next try in 2s") && shows("closed the connection"),
+       "a lost one is down, with the reason and the next try");
     ok(shows("1184"), "the last figures stay");
     model_destroy(&model);
 }
@@ -143,7 +162,8 @@ static void test_the_first_screen_needs_no_reply(void) {
     for (unsigned view = 0; view_list[view] != NULL; view++) {
         reset_ui(view);
         draw(&frame, 80, 24, false);
-        ok(shows("cache7:11211") && shows("connecting"), "%s without a snapshot", view_list[view]->name);
+        ok(shows("cache7:11211") && shows("connecting"), "%s without a snapshot",
+           view_list[view]->name);
     }
     is(propose_move(&frame, 1, 2).kind, INTENT_SAY, "and nothing can be proposed");
     is(propose_automove(&frame).kind, INTENT_SAY, "nor changed");
@@ -176,14 +196,17 @@ static void test_ascii_keeps_the_meaning(void) {
             is_ascii = is_ascii && (unsigned char)*at < 0x7f;
         }
         ok(is_ascii, "%s is ASCII only", view_list[view]->name);
-        ok(view == 2 || shows("starves") || shows("STARVING"), "%s still says who starves", view_list[view]->name);
+        ok(view == 2 || shows("starves") || shows("STARVING"), "%s still says who starves",
+           view_list[view]->name);
     }
     model_destroy(&model);
 }
 
 static void test_every_size_and_server_is_drawn(void) {
-    static const char *const servers[] = {"memcached-1.4.25", "memcached-1.6.18", "memcached-1.6.45"};
-    static const int sizes[][2] = {{1, 1}, {39, 9}, {40, 10}, {80, 24}, {100, 30}, {132, 43}, {160, 50}, {238, 61}, {400, 100}};
+    static const char *const servers[] = {"memcached-1.4.25", "memcached-1.6.18",
+                                          "memcached-1.6.45"};
+    static const int sizes[][2] = {{1, 1},    {39, 9},   {40, 10},  {80, 24},  {100, 30},
+                                   {132, 43}, {160, 50}, {238, 61}, {400, 100}};
     for (int s = 0; s < 3; s++) {
         struct model *model = fixture_model(servers[s]);
         struct frame frame = frame_of(model);
@@ -192,14 +215,17 @@ static void test_every_size_and_server_is_drawn(void) {
             for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
                 for (int overlay = 0; overlay < 4; overlay++) {
                     reset_ui(view);
-                    struct action action = {overlay == 2 ? ACTION_AUTOMOVE : ACTION_MOVE_PAGES, 4, 12, 1, 1};
+                    struct action action = {overlay == 2 ? ACTION_AUTOMOVE : ACTION_MOVE_PAGES, 4,
+                                            12, 1, 1};
                     if (overlay == 1) {
                         ui.help_is_open = true;
                     } else if (overlay > 1) {
                         review_open(&ui.review, &action);
                     }
                     draw(&frame, sizes[size][0], sizes[size][1], false);
-                    drawn += sizes[size][0] >= SCREEN_LEAST_WIDTH ? shows("cache7") || shows("slatetop") : shows("need") || size == 0;
+                    drawn += sizes[size][0] >= SCREEN_LEAST_WIDTH
+                                 ? shows("cache7") || shows("slatetop")
+                                 : shows("need") || size == 0;
                 }
             }
         }
@@ -208,7 +234,8 @@ static void test_every_size_and_server_is_drawn(void) {
     }
 }
 
-/* Random commands in random order on random data: nothing breaks, and no view ever does more than propose. */
+/* Random commands in random order on random data: nothing breaks, and no view ever does more than
+ * propose. */
 static void test_random_commands_break_nothing(void) {
     uint64_t seed = tap_seed();
     struct model *model = fixture_model("memcached-1.6.18");
