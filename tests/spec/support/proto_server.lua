@@ -88,7 +88,7 @@ function Server:alive()
     return stat ~= "" and not stat:find(") Z", 1, true)
 end
 
---- A new connection, or nil and a message.
+--- A new connection, or nil and a message. While the listener's queue is full it looks connected, but sending fails.
 function Server:connect()
     local connection = unix.stream()
     local ok, message = connection:connect(self.path)

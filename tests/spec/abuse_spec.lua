@@ -1,0 +1,377 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Bad and greedy clients: each gets the documented reply or is hung up on, and nobody else suffers.
+-- SEED=number repeats a run of random bytes. SLATE_TEST_SERVER chooses the server (support/proto_server.lua).
+package.path = "tests/spec/?.lua;" .. package.path
+local socket = require "socket"
+local proto_server = require "support.proto_server"
+
+local DEADLINE_S <const> = 30 -- only a hang takes that long
+local MIB <const> = 1048576
+
+local server
+local opened = {} -- every connection of the test at hand
+
+local function start(...)
+    server = assert(proto_server.start({ ... }))
+end
+
+local function connect()
+    local connection = assert(server:connect())
+    connection:settimeout(DEADLINE_S)
+    opened[#opened + 1] = connection
+    return connection
+end
+
+-- Sends a line and returns the first line of the reply, or nil and why.
+local function ask(connection, line)
+    connection:send(line .. "\r\n")
+    return connection:receive("*l")
+end
+
+-- The figures of the general statistics, asked on a connection that is open.
+local function stats(connection)
+    local figures = {}
+    local line = ask(connection, "stats")
+    while line and line ~= "END" do
+        local name, value = line:match("^STAT (%S+) (.*)")
+        figures[name] = tonumber(value) or value
+        line = connection:receive("*l")
+    end
+    return figures
+end
+
+local function wait_for(what, condition)
+    local deadline = socket.gettime() + DEADLINE_S
+    while not condition() do
+        assert(socket.gettime() < deadline, "still waiting for " .. what)
+        socket.sleep(0.01)
+    end
+end
+
+-- The server takes a new client and answers it.
+local function assert_serves()
+    local connection = connect()
+    assert.equal("STORED", ask(connection, "set alive 0 0 2\r\nhi"))
+    assert.equal("VALUE alive 0 2", ask(connection, "get alive"))
+    connection:close()
+end
+
+-- True when the server hangs up without a word.
+local function hangs_up(connection)
+    local bytes, problem, partial = connection:receive("*a")
+    return (bytes or partial) == "" and problem ~= "timeout"
+end
+
+local function open_files_limit()
+    for line in io.lines("/proc/self/limits") do
+        local soft = line:match("^Max open files%s+(%d+)")
+        if soft then
+            return tonumber(soft)
+        end
+    end
+    return 1024
+end
+
+after_each(function()
+    for _, connection in ipairs(opened) do
+        connection:close()
+    end
+    opened = {}
+    if not server then
+        return
+    end
+    local status, said = server:stop()
+    server = nil
+    assert(status == 0, ("the server ended with status %s: %s"):format(status, said))
+end)
+
+describe("lines", function()
+    it("without an end are hung up on, however long, and cost no memory", function()
+        start()
+        assert_serves()
+        local before = server:resident_bytes()
+        for _ = 1, 20 do
+            local connection = connect()
+            connection:send(("x"):rep(MIB))
+            assert.is_true(hangs_up(connection))
+            connection:close()
+        end
+        assert_serves()
+        assert.is_true(server:resident_bytes() - before < 8 * MIB)
+    end)
+
+    it("of a megabyte of keys are answered", function()
+        start()
+        local connection = connect()
+        assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
+        assert.equal("VALUE k 0 1", ask(connection, "get " .. ("missing "):rep(MIB // 8) .. "k"))
+        assert.equal("v", connection:receive("*l"))
+        assert.equal("END", connection:receive("*l"))
+        assert.equal("MN", ask(connection, "mn"))
+    end)
+
+    it("that are half there cost no more than a read buffer each", function()
+        start("-c", "1000")
+        assert_serves()
+        local before = server:resident_bytes()
+        local count, connections = math.min(500, open_files_limit() - 100), {}
+        for i = 1, count do
+            connections[i] = connect()
+            connections[i]:send("set key 0 0 5" .. (" "):rep(2000))
+        end
+        local watcher = connect()
+        wait_for("the bytes to be read", function()
+            return stats(watcher).bytes_read >= count * 2000
+        end)
+        assert.is_true(server:resident_bytes() - before < count * 24 * 1024)
+        for _, connection in ipairs(connections) do
+            assert.equal("STORED", ask(connection, "\r\nvalue"))
+        end
+    end)
+end)
+
+describe("numbers", function()
+    local bad = { "", "-", "+", "x", "1x", "0x10", "1e3", "1.5", "--1", "- 1", "nan", "inf", "9", "-1", "-0", "007",
+        "4294967295", "4294967296", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
+        "18446744073709551615", "18446744073709551616", ("9"):rep(400), "\0", "\xff\xfe", "%n%s%x", "1\r2" }
+    local forms = { "incr n %s", "decr n %s", "touch n %s", "gat %s n", "gats %s n", "verbosity %s", "mg n v T%s",
+        "mg n N%s", "mg n R%s", "mg n C%s", "mg n E%s", "ma n D%s", "ma n J%s", "ma n N%s", "ma n C%s", "md m C%s",
+        "slabs reassign %s x", "slabs automove window %s", "lru_crawler sleep %s", "lru tune %s 1 0.1 1",
+        "ms n S%s", "stats cachedump %s x" }
+
+    it("of every bad shape get one answer, and the connection goes on", function()
+        start()
+        local connection = connect()
+        for _, form in ipairs(forms) do
+            for _, number in ipairs(bad) do
+                local line = form:format(number)
+                connection:send(line .. "\r\nmn\r\n")
+                local reply
+                repeat
+                    reply = assert(connection:receive("*l"), "hung up after: " .. line)
+                until reply == "MN"
+            end
+        end
+        assert_serves()
+    end)
+end)
+
+describe("data blocks", function()
+    it("that stop half way leave neither an item nor its memory behind", function()
+        start("-M", "-m", "8")
+        local watcher = connect()
+        for _ = 1, 200 do
+            local connection = connect()
+            connection:send("set half 0 0 500000\r\n" .. ("x"):rep(100000))
+            connection:close()
+        end
+        wait_for("the clients to be gone", function()
+            return stats(watcher).curr_connections <= 2
+        end)
+        assert.equal("END", ask(watcher, "get half"))
+        assert.equal("STORED", ask(watcher, "set whole 0 0 500000\r\n" .. ("x"):rep(500000)))
+    end)
+
+    it("that are too large and never end hold nobody up", function()
+        start()
+        local connections = {}
+        for i = 1, 50 do
+            connections[i] = connect()
+            connections[i]:send("set huge 0 0 2147483645\r\n" .. ("x"):rep(100000))
+        end
+        assert_serves()
+        for _, connection in ipairs(connections) do
+            connection:close()
+        end
+        assert_serves()
+    end)
+
+    it("and commands cut off at any byte leave the server well", function()
+        start()
+        local text = "set k 5 0 10\r\n0123456789\r\nms k 3 F5 T10 c\r\nabc\r\nget k k k\r\nmg k v f t\r\n" ..
+            "ma n N0 J5 v\r\nincr n 5\r\nstats items\r\nlru_crawler metadump all\r\n"
+        for length = 1, #text do
+            local connection = connect()
+            connection:send(text:sub(1, length))
+            connection:close()
+        end
+        assert_serves()
+        local watcher = connect()
+        wait_for("the clients to be gone", function()
+            return stats(watcher).curr_connections <= 2
+        end)
+    end)
+end)
+
+describe("random bytes", function()
+    it("end in an answer or a hang-up, never in harm", function()
+        local seed = tonumber(os.getenv("SEED")) or os.time()
+        print("SEED=" .. seed)
+        math.randomseed(seed)
+        start()
+        local words = { "get", "set", "ms", "mg", "ma", "md", "me", "incr", "cas", "stats", "k", "0", "1", "10",
+            "-1", "b", "v", "T1", "N9", "noreply", " ", "\r\n", "\n", "\0", "\xff", "{", "append", "touch", "gat",
+            "lru", "slabs" }
+        for _ = 1, 300 do
+            local burst = {}
+            for i = 1, math.random(60) do
+                local pick = math.random(4)
+                burst[i] = pick == 1 and string.char(math.random(0, 255)) or words[math.random(#words)] .. " "
+            end
+            local connection = connect()
+            connection:send(table.concat(burst) .. "\r\n")
+            connection:send(("\r\n"):rep(20)) -- ends a short data block that the burst may have begun
+            connection:shutdown("send")
+            connection:receive("*a")
+            connection:close()
+        end
+        assert_serves()
+    end)
+end)
+
+describe("idle connections", function()
+    -- 10,000 where this process and the server may open that many files, else as many as fit.
+    local limit = open_files_limit()
+    local count = limit >= 13000 and 10000 or math.min(2000, limit - 200)
+
+    it(("by the thousand (%d) cost little memory and slow nobody"):format(count), function()
+        start("-c", tostring(limit >= 13000 and 12000 or limit - 100))
+        assert_serves()
+        local before = server:resident_bytes()
+        local connections = {}
+        for i = 1, count do
+            connections[i] = connect()
+            assert.matches("^VERSION ", (ask(connections[i], "version")))
+        end
+        local watcher = connect()
+        assert.is_true(stats(watcher).curr_connections >= count)
+        local each = (server:resident_bytes() - before) / count
+        assert.is_true(each < 4096, ("%.0f bytes each"):format(each))
+        assert_serves()
+        for i = 1, count, count // 20 do
+            assert.matches("^VERSION ", ask(connections[i], "version"))
+        end
+        for _, connection in ipairs(connections) do
+            connection:close()
+        end
+        wait_for("the server to let them go", function()
+            return stats(watcher).curr_connections <= 2
+        end)
+    end)
+end)
+
+describe("a client that never reads", function()
+    -- Sends requests without reading until nothing more goes out.
+    local function stuff(connection, request)
+        connection:settimeout(0)
+        local refused, bytes = 0, request:rep(4096 // #request)
+        while refused < 20 do
+            local sent, problem, last = connection:send(bytes)
+            assert(sent or problem == "timeout", problem)
+            refused = (sent or last > 0) and 0 or refused + 1
+            if refused > 0 then
+                socket.sleep(0.005)
+            end
+        end
+    end
+
+    for _, value_bytes in ipairs({ 10, 1000, 100000, 900000 }) do
+        it(("of %d-byte values is no longer served; others are, in bounded memory"):format(value_bytes), function()
+            start()
+            local writer = connect()
+            assert.equal("STORED", ask(writer, ("set k 0 0 %d\r\n%s"):format(value_bytes, ("v"):rep(value_bytes))))
+            local before = server:resident_bytes()
+            local greedy = {}
+            for i = 1, 8 do
+                greedy[i] = connect()
+                stuff(greedy[i], "get k\r\n")
+            end
+            assert_serves()
+            assert.is_true(server:resident_bytes() - before < 64 * MIB)
+            -- One that reads after all gets what it asked for.
+            greedy[1]:settimeout(DEADLINE_S)
+            assert.equal("VALUE k 0 " .. value_bytes, greedy[1]:receive("*l"))
+            assert.equal(("v"):rep(value_bytes), greedy[1]:receive(value_bytes))
+            for _, connection in ipairs(greedy) do
+                connection:close()
+            end
+            wait_for("the server to let them go", function()
+                return stats(writer).curr_connections <= 2
+            end)
+        end)
+    end
+
+    it("cannot keep a value from being replaced or deleted", function()
+        start()
+        local writer, greedy = connect(), connect()
+        assert.equal("STORED", ask(writer, "set k 0 0 500000\r\n" .. ("v"):rep(500000)))
+        stuff(greedy, "get k\r\n")
+        assert.equal("STORED", ask(writer, "set k 0 0 3\r\nnew"))
+        assert.equal("VALUE k 0 3", ask(writer, "get k"))
+        assert.equal("new", writer:receive("*l"))
+        assert.equal("END", writer:receive("*l"))
+        assert.equal("DELETED", ask(writer, "delete k"))
+        greedy:settimeout(DEADLINE_S)
+        assert.equal("VALUE k 0 500000", greedy:receive("*l"))
+        assert.equal(("v"):rep(500000), greedy:receive(500000))
+        greedy:close()
+    end)
+end)
+
+describe("the connection limit", function()
+    it("answers a connection too many, closes it, and serves again when there is room", function()
+        start("-c", "100")
+        local served, refused = {}, 0
+        for _ = 1, 150 do
+            local connection = connect()
+            local line = ask(connection, "version")
+            if line and line:find("^VERSION ") then
+                served[#served + 1] = connection
+            else
+                assert.equal("ERROR Too many open connections", line)
+                assert.is_true(hangs_up(connection))
+                connection:close()
+                refused = refused + 1
+            end
+        end
+        assert.is_true(#served >= 50 and #served <= 100, #served .. " served")
+        assert.is_true(refused >= 50)
+        assert.equal(refused, stats(served[1]).rejected_connections)
+        for i = 2, #served do
+            served[i]:close()
+        end
+        wait_for("room", function() return stats(served[1]).curr_connections <= 2 end)
+        assert_serves()
+    end)
+
+    it("with no_maxconns_fast lets them wait until there is room", function()
+        start("-c", "100", "-o", "no_maxconns_fast")
+        -- A connection whose request is on its way, or nil while the listener takes none.
+        local function request()
+            local connection = connect()
+            return connection:send("version\r\n") and connection
+        end
+        local clients = {}
+        for i = 1, 150 do
+            clients[i] = request() or false
+        end
+        assert.matches("^VERSION ", (clients[1]:receive("*l")))
+        wait_for("the listener to rest", function()
+            local now = stats(clients[1])
+            return now.listen_disabled_num > 0 and now.accepting_conns == 0
+        end)
+        local now = stats(clients[1])
+        assert.is_true(now.curr_connections <= 100)
+        assert.equal(0, now.rejected_connections or 0) -- memcached shows it only where it rejects
+        -- As each one leaves, another's turn comes.
+        for i = 2, 150 do
+            wait_for("a turn", function()
+                clients[i] = clients[i] or request()
+                return clients[i]
+            end)
+            assert.matches("^VERSION ", (clients[i]:receive("*l")))
+            clients[i]:close()
+        end
+        assert_serves()
+    end)
+end)
