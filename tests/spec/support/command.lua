@@ -31,7 +31,8 @@ function M.new(options)
         local script = ("cd %s || exit\nPATH=%s:$PATH\n{ %s\n} >.out 2>.err </dev/null"):format(
             server.quoted(self.folder), server.quoted(self.root .. "/scripts"), line)
         local environment = self.server and "SLATE_SERVER=" .. server.quoted(self.server) .. " " or ""
-        local _, _, code = os.execute(environment .. "sh -c " .. server.quoted(script))
+        -- luasocket, loaded by specs, ignores SIGPIPE, and children inherit that; a person's shell does not.
+        local _, _, code = os.execute(environment .. "env --default-signal=PIPE sh -c " .. server.quoted(script))
         return code, read_file(self.folder .. "/.out"), read_file(self.folder .. "/.err")
     end
 
