@@ -1,0 +1,480 @@
+/* Listeners, workers and connections over loopback and UNIX sockets, in one process. Run under TSan too. */
+#include "tap.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "net/net.h"
+#include "session_fixture.h"
+
+enum { PATIENCE_MS = 20000 };
+
+/* --- a server --- */
+
+struct host {
+    struct rig  rig; /* its cache, tuner and settings; its own batch is not used */
+    struct net *net;
+    pthread_t   thread;
+    char        folder[64], path[96], port_file[96];
+    int         port;
+};
+
+static void *run_main(void *arg) {
+    struct host *h = arg;
+    net_run(h->net);
+    return NULL;
+}
+
+static int read_port(const char *path, const char *family) {
+    char line[64], head[32];
+    int port = 0;
+    FILE *f = fopen(path, "r");
+    snprintf(head, sizeof head, "TCP %s: ", family);
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        if (strncmp(line, head, strlen(head)) == 0) {
+            port = atoi(line + strlen(head));
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    return port;
+}
+
+static struct net_config host_config(struct host *h) {
+    return (struct net_config){.listen = "127.0.0.1", .port = -1, .backlog = 1024, .worker_count = 2, .conns_max = 1024,
+                               .conns_max_fast = true, .port_file = h->port_file, .unix_mode = 0700};
+}
+
+static bool host_prepare(struct host *h) {
+    memset(h, 0, sizeof *h);
+    strcpy(h->folder, "/tmp/slate-test-net-XXXXXX");
+    if (mkdtemp(h->folder) == NULL || !rig_open(&h->rig, NULL)) {
+        return false;
+    }
+    snprintf(h->path, sizeof h->path, "%s/socket", h->folder);
+    snprintf(h->port_file, sizeof h->port_file, "%s/ports", h->folder);
+    return true;
+}
+
+static bool host_start(struct host *h, const struct net_config *cfg) {
+    h->net = net_start(&h->rig.server, cfg);
+    if (h->net == NULL) {
+        return false;
+    }
+    h->port = read_port(h->port_file, "INET");
+    pthread_create(&h->thread, NULL, run_main, h);
+    return true;
+}
+
+/* As main does it on a signal. */
+static void host_stop(struct host *h, bool graceful) {
+    atomic_store(&h->rig.server.stop, graceful ? SERVER_STOP_GRACEFUL : SERVER_STOP);
+    net_wake(h->net);
+    pthread_join(h->thread, NULL);
+    net_stop(h->net, graceful);
+    net_destroy(&h->net);
+    atomic_store(&h->rig.server.stop, SERVER_RUN);
+}
+
+static void host_close(struct host *h) {
+    unlink(h->port_file);
+    rmdir(h->folder);
+    rig_close(&h->rig);
+}
+
+/* --- clients --- */
+
+static int connect_tcp(int port) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static int connect_unix(const char *path) {
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
+    strcpy(to.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool say(int fd, const char *bytes, size_t n) {
+    while (n > 0) {
+        ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
+        if (sent <= 0) {
+            return false;
+        }
+        bytes += sent;
+        n -= (size_t)sent;
+    }
+    return true;
+}
+
+/* Reads exactly n bytes, or up to the end. */
+static size_t hear(int fd, char *to, size_t n) {
+    size_t got = 0;
+    while (got < n) {
+        ssize_t r = recv(fd, to + got, n - got, 0);
+        if (r <= 0) {
+            break;
+        }
+        got += (size_t)r;
+    }
+    return got;
+}
+
+/* Whether the server answers `question` with exactly `answer`. */
+static bool answers(int fd, const char *question, const char *answer) {
+    char got[512];
+    size_t n = strlen(answer);
+    return say(fd, question, strlen(question)) && hear(fd, got, n) == n && memcmp(got, answer, n) == 0;
+}
+
+static bool hung_up(int fd) {
+    char byte;
+    return recv(fd, &byte, 1, 0) == 0 || errno == ECONNRESET;
+}
+
+/* Waits until a number is as wanted. */
+static bool settles(_Atomic uint64_t *n, uint64_t want) {
+    for (int i = 0; i < PATIENCE_MS; i++) {
+        if (atomic_load(n) == want) {
+            return true;
+        }
+        usleep(1000);
+    }
+    return false;
+}
+
+/* --- claims --- */
+
+static void test_serves_and_stops(void) {
+    struct host h;
+    host_prepare(&h);
+    struct net_config cfg = host_config(&h);
+    ok(host_start(&h, &cfg) && h.port > 0, "a free port is found and written to the port file");
+    int a = connect_tcp(h.port), b = connect_tcp(h.port);
+    ok(answers(a, "set k 0 0 5\r\nhello\r\n", "STORED\r\n"), "a client stores");
+    ok(answers(b, "get k\r\n", "VALUE k 0 5\r\nhello\r\nEND\r\n"), "another worker's client reads it");
+    ok(answers(a, "bad\r\nget none\r\nmn\r\n", "ERROR\r\nEND\r\nMN\r\n"), "replies come in order");
+    is(atomic_load(&h.rig.server.conns.current), 2, "two connections are counted");
+    ok(say(a, "quit\r\n", 6) && hung_up(a), "quit hangs up");
+    ok(settles(&h.rig.server.conns.current, 1), "and is not counted any more");
+    host_stop(&h, false);
+    ok(hung_up(b), "stopping hangs up");
+    is(atomic_load(&h.rig.server.conns.current), 0, "no connection is left");
+    is(atomic_load(&h.rig.server.conns.structures), 0, "nor its memory");
+    is(atomic_load(&h.rig.server.conns.buffer_bytes), 0, "nor a buffer");
+    ok(h.rig.server.registry.first == NULL, "nor a record");
+    close(a);
+    close(b);
+    host_close(&h);
+}
+
+static void test_bytes_in_any_pieces(uint64_t seed) {
+    struct host h;
+    host_prepare(&h);
+    struct net_config cfg = host_config(&h);
+    host_start(&h, &cfg);
+    int fd = connect_tcp(h.port), on = 1;
+    setsockopt(fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &on, sizeof on);
+    char text[6000], value[3001];
+    memset(value, 'v', 3000);
+    value[3000] = '\0';
+    int n = snprintf(text, sizeof text, "set small 0 0 3\r\nabc\r\nset large 0 0 3000\r\n%s\r\nget small none large\r\n", value);
+    h.rig.random = seed;
+    for (int at = 0; at < n;) {
+        int step = 1 + (int)rig_random(&h.rig, 97);
+        step = step < n - at ? step : n - at;
+        say(fd, text + at, (size_t)step);
+        at += step;
+    }
+    char want[6000], got[6000];
+    int m = snprintf(want, sizeof want, "STORED\r\nSTORED\r\nVALUE small 0 3\r\nabc\r\nVALUE large 0 3000\r\n%s\r\nEND\r\n", value);
+    ok(hear(fd, got, (size_t)m) == (size_t)m && memcmp(got, want, (size_t)m) == 0, "requests may come in any pieces");
+
+    enum { LINE = 300 * 1000 }; /* a get line far longer than any buffer */
+    char *line = malloc(LINE + 16);
+    memcpy(line, "get", 3);
+    for (int i = 3; i < LINE; i += 10) {
+        memcpy(line + i, " nokey0000", 10);
+    }
+    int end = 3 + (LINE - 3 + 9) / 10 * 10;
+    memcpy(line + end, " small\r\n", 8);
+    ok(say(fd, line, (size_t)end + 8) && answers(fd, "", "VALUE small 0 3\r\nabc\r\nEND\r\n"), "a get line may be as long as it likes");
+    free(line);
+
+    enum { MANY = 20000 };
+    char *asks = malloc(MANY * 12), *replies = malloc(MANY * 40);
+    size_t want_bytes = strlen("VALUE small 0 3\r\nabc\r\nEND\r\n");
+    for (int i = 0; i < MANY; i++) {
+        memcpy(asks + i * 11, "get small\r\n", 11);
+    }
+    bool all = say(fd, asks, 40000 / 11 * 11) && hear(fd, replies, 40000 / 11 * want_bytes) == 40000 / 11 * want_bytes;
+    ok(all && memcmp(replies + 40000 / 11 * want_bytes - 5, "END\r\n", 5) == 0, "thousands of requests in a row are all answered");
+    free(asks);
+    free(replies);
+    close(fd);
+    host_stop(&h, false);
+    host_close(&h);
+}
+
+static void test_large_values(void) {
+    struct host h;
+    host_prepare(&h);
+    struct net_config cfg = host_config(&h);
+    host_start(&h, &cfg);
+    int fd = connect_tcp(h.port);
+    enum { BYTES = 900000 };
+    char *value = malloc(BYTES + 2), *got = malloc(BYTES + 64), head[64];
+    fixture_value(value, BYTES, 1, 1);
+    memcpy(value + BYTES, "\r\n", 2);
+    say(fd, "set big 0 0 900000\r\n", 20);
+    say(fd, value, BYTES + 2);
+    ok(answers(fd, "", "STORED\r\n"), "a value larger than any buffer is stored");
+    say(fd, "get big\r\nget big\r\n", 18);
+    unsigned good = 0;
+    for (int i = 0; i < 2; i++) {
+        int n = snprintf(head, sizeof head, "VALUE big 0 %d\r\n", BYTES);
+        size_t all = (size_t)n + BYTES + strlen("\r\nEND\r\n");
+        good += hear(fd, got, all) == all && memcmp(got + n, value, BYTES) == 0;
+    }
+    is(good, 2, "and read back whole");
+    say(fd, "set big 0 0 2000000\r\n", 21);
+    for (int i = 0; i < 2000000; i += 500000) {
+        say(fd, value, 500000);
+    }
+    say(fd, "\r\n", 2);
+    ok(answers(fd, "", "SERVER_ERROR object too large for cache\r\n") && answers(fd, "mn\r\n", "MN\r\n"),
+       "one that is too large is read past");
+    say(fd, "set half 0 0 900000\r\n", 21);
+    say(fd, value, 1000);
+    close(fd);
+    ok(settles(&h.rig.server.conns.current, 0), "a client may leave in the middle of a value");
+    fd = connect_tcp(h.port);
+    ok(answers(fd, "get half\r\n", "END\r\n"), "which then is not stored");
+    close(fd);
+    free(value);
+    free(got);
+    host_stop(&h, false);
+    host_close(&h);
+}
+
+static void test_client_that_never_reads(void) {
+    struct host h;
+    host_prepare(&h);
+    struct net_config cfg = host_config(&h);
+    cfg.worker_count = 1;
+    host_start(&h, &cfg);
+    int good = connect_tcp(h.port), bad = connect_tcp(h.port);
+    char *value = calloc(1, 100002);
+    memset(value, 'x', 100000);
+    memcpy(value + 100000, "\r\n", 2);
+    say(good, "set big 0 0 100000\r\n", 20);
+    say(good, value, 100002);
+    answers(good, "", "STORED\r\n");
+    free(value);
+    size_t asked = 0;
+    struct timeval soon = {.tv_usec = 300000};
+    setsockopt(bad, SOL_SOCKET, SO_SNDTIMEO, &soon, sizeof soon);
+    while (asked < 64u << 20 && send(bad, "get big\r\nget big\r\nget big\r\n", 27, MSG_NOSIGNAL) == 27) {
+        asked += 27;
+    }
+    ok(asked < 64u << 20, "the server stops reading from a client that reads no replies (%zu bytes asked)", asked);
+    ok(atomic_load(&h.rig.server.conns.buffer_bytes) < 1u << 20, "its memory is bounded");
+    ok(answers(good, "mn\r\n", "MN\r\n"), "another client of the same worker is served");
+    close(bad);
+    ok(settles(&h.rig.server.conns.current, 1), "it may leave with replies unsent");
+    ok(answers(good, "delete big\r\n", "DELETED\r\n"), "and nothing is held up by it");
+    close(good);
+    host_stop(&h, false);
+    host_close(&h);
+}
+
+static void test_limits_connections(void) {
+    struct host h;
+    host_prepare(&h);
+    struct net_config cfg = host_config(&h);
+    cfg.conns_max = 3;
+    host_start(&h, &cfg);
+    int fds[4];
+    for (int i = 0; i < 3; i++) {
+        fds[i] = connect_tcp(h.port);
+        answers(fds[i], "mn\r\n", "MN\r\n");
+    }
+    fds[3] = connect_tcp(h.port);
+    ok(answers(fds[3], "", "ERROR Too many open connections\r\n") && hung_up(fds[3]), "one too many is told so and closed");
+    is(atomic_load(&h.rig.server.conns.rejected), 1, "and counted");
+    close(fds[0]);
+    close(fds[3]);
+    settles(&h.rig.server.conns.current, 2);
+    fds[3] = connect_tcp(h.port);
+    ok(answers(fds[3], "mn\r\n", "MN\r\n"), "when one leaves, another may come");
+    close(fds[1]), close(fds[2]), close(fds[3]);
+    host_stop(&h, false);
+
+    cfg.conns_max_fast = false;
+    cfg.conns_max = 2;
+    host_start(&h, &cfg);
+    for (int i = 0; i < 3; i++) {
+        fds[i] = connect_tcp(h.port);
+    }
+    ok(answers(fds[0], "mn\r\n", "MN\r\n") && answers(fds[1], "mn\r\n", "MN\r\n"), "without maxconns_fast the first are served");
+    ok(settles(&h.rig.server.conns.listen_disabled_num, 1), "accepting stops");
+    ok(!atomic_load(&h.rig.server.conns.accepting), "and says so");
+    say(fds[2], "mn\r\n", 4);
+    close(fds[0]);
+    ok(answers(fds[2], "", "MN\r\n"), "the one that waited is served when another leaves");
+    ok(atomic_load(&h.rig.server.conns.listen_disabled_us) > 0, "the time is counted");
+    close(fds[1]), close(fds[2]);
+    host_stop(&h, false);
+    host_close(&h);
+}
+
+static void test_idle_timeout(void) {
+    struct host h;
+    host_prepare(&h);
+    struct net_config cfg = host_config(&h);
+    cfg.worker_count = 1;
+    cfg.idle_timeout_s = 1;
+    host_start(&h, &cfg);
+    int idle = connect_tcp(h.port);
+    answers(idle, "mn\r\n", "MN\r\n");
+    ok(hung_up(idle), "an idle connection is closed");
+    close(idle);
+    ok(settles(&h.rig.server.conns.current, 0), "and gone");
+    struct serve_values v = {0};
+    server_values(&h.rig.server, &v);
+    is(v.idle_kicks, 1, "and counted");
+    host_stop(&h, false);
+    host_close(&h);
+}
+
+static void test_unix_socket(void) {
+    struct host h;
+    struct stat st;
+    host_prepare(&h);
+    struct net_config cfg = host_config(&h);
+    cfg.unix_path = h.path;
+    cfg.unix_mode = 0750;
+    cfg.port_file = NULL;
+    ok(host_start(&h, &cfg), "listens on a UNIX socket");
+    ok(stat(h.path, &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0750, "with the permissions asked for");
+    int fd = connect_unix(h.path);
+    ok(answers(fd, "mn\r\n", "MN\r\n"), "and serves it");
+    log_set_level(LOG_LEVEL_ERROR - 1);
+    struct server other = {.settings = h.rig.server.settings, .cache = h.rig.server.cache, .tuner = h.rig.server.tuner};
+    ok(net_start(&other, &cfg) == NULL && errno == EADDRINUSE, "a socket in use is left alone");
+    ok(answers(fd, "mn\r\n", "MN\r\n"), "and still served");
+    close(fd);
+    host_stop(&h, false);
+    ok(stat(h.path, &st) != 0, "it is removed at the end");
+
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    strcpy(at.sun_path, h.path);
+    int stale = socket(AF_UNIX, SOCK_STREAM, 0);
+    ok(bind(stale, (struct sockaddr *)&at, sizeof at) == 0 && close(stale) == 0 && host_start(&h, &cfg),
+       "a socket that a dead server left is replaced");
+    host_stop(&h, false);
+    FILE *f = fopen(h.path, "w");
+    fputs("precious", f);
+    fclose(f);
+    ok(net_start(&h.rig.server, &cfg) == NULL && stat(h.path, &st) == 0 && st.st_size == 8, "another file is left alone");
+    unlink(h.path);
+    cfg.unix_path = NULL;
+    cfg.listen = "127.0.0.1:99999";
+    ok(net_start(&h.rig.server, &cfg) == NULL && errno == EINVAL, "an address that makes no sense is refused");
+    log_set_level(LOG_LEVEL_WARN);
+    host_close(&h);
+}
+
+static void test_graceful_stop(void) {
+    struct host h;
+    host_prepare(&h);
+    struct net_config cfg = host_config(&h);
+    host_start(&h, &cfg);
+    enum { CLIENTS = 20 };
+    int fds[CLIENTS], idle = connect_tcp(h.port);
+    answers(idle, "mn\r\n", "MN\r\n");
+    for (int i = 0; i < CLIENTS; i++) {
+        fds[i] = connect_tcp(h.port);
+        answers(fds[i], "mn\r\n", "MN\r\n");
+        say(fds[i], "set a 0 0 1\r\n1\r\nget a\r\n", 23); /* asked before the stop */
+    }
+    host_stop(&h, true);
+    unsigned answered = 0;
+    for (int i = 0; i < CLIENTS; i++) {
+        answered += answers(fds[i], "", "STORED\r\nVALUE a 0 1\r\n1\r\nEND\r\n") && hung_up(fds[i]);
+        close(fds[i]);
+    }
+    is(answered, CLIENTS, "a graceful stop answers what was asked before, then hangs up");
+    ok(hung_up(idle), "idle connections are closed at once");
+    close(idle);
+    host_close(&h);
+}
+
+static void test_many_idle_connections(void) {
+    enum { WANTED = 10000, SPARE = 200 };
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    unsigned n = limit.rlim_cur / 2 > WANTED + SPARE ? WANTED : (unsigned)(limit.rlim_cur / 2 - SPARE);
+    struct host h;
+    host_prepare(&h);
+    struct net_config cfg = host_config(&h);
+    cfg.unix_path = h.path;
+    cfg.port_file = NULL;
+    cfg.conns_max = WANTED + SPARE;
+    host_start(&h, &cfg);
+    int *fds = calloc(n, sizeof *fds);
+    unsigned connected = 0;
+    for (unsigned i = 0; i < n; i++) {
+        fds[i] = connect_unix(h.path);
+        connected += fds[i] >= 0;
+    }
+    is(connected, n, "%u connections are accepted", n);
+    ok(answers(fds[0], "mn\r\n", "MN\r\n") && answers(fds[n - 1], "mn\r\n", "MN\r\n"), "the first and the last are served");
+    ok(atomic_load(&h.rig.server.conns.buffer_bytes) < 4u << 20, "idle ones have no buffers");
+    for (unsigned i = 0; i < n; i++) {
+        close(fds[i]);
+    }
+    free(fds);
+    ok(settles(&h.rig.server.conns.current, 0), "and all may leave");
+    host_stop(&h, false);
+    host_close(&h);
+}
+
+int main(void) {
+    uint64_t seed = tap_seed();
+    test_serves_and_stops();
+    test_bytes_in_any_pieces(seed);
+    test_large_values();
+    test_client_that_never_reads();
+    test_limits_connections();
+    test_idle_timeout();
+    test_unix_socket();
+    test_graceful_stop();
+    test_many_idle_connections();
+    return tap_done();
+}
