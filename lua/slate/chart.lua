@@ -255,8 +255,10 @@ local function add_text_frame(lines, series, options)
 end
 
 local function add_picture_frame(lines, series)
+    local marked = #series.marks > 0 -- their labels stand between the title and the plot
     table.move({
-        "set tmargin 5", "set title " .. quoted(series.title) .. " offset 0,1.6", "set border 3", "set tics out",
+        "set tmargin " .. (marked and 5 or 3),
+        "set title " .. quoted(series.title) .. (marked and " offset 0,1.6" or ""), "set border 3", "set tics out",
         "set grid ytics front linetype 1 linecolor '#ffffff' linewidth 0.5", "set style fill solid 1.0 noborder",
     }, 1, 6, #lines + 1, lines)
 end
