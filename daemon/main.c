@@ -13,6 +13,7 @@
 #include "serve/options.h"
 #include "serve/process.h"
 #include "serve/slab_sizes.h"
+#include "serve/stats.h"
 #include "serve/version.h"
 
 static struct settings settings;
@@ -206,6 +207,9 @@ int main(int argc, char **argv) {
         return EXIT_SUCCESS;
     case OPTIONS_DESCRIBE:
         settings_describe(stdout);
+        return EXIT_SUCCESS;
+    case OPTIONS_DESCRIBE_COUNTERS:
+        stats_describe_counters(stdout);
         return EXIT_SUCCESS;
     case OPTIONS_BAD:
         fprintf(stderr, "slated: %s\n", why);

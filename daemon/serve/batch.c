@@ -240,6 +240,11 @@ void batch_run_group(struct batch *b) {
                 cache_prefetch_item(b->cache, &b->group[i].key);
             }
         }
+        for (unsigned i = 0; i < n; i++) { /* by now the items are here, and their neighbours in the queue known */
+            if (verb_stores(b->group[i].verb)) {
+                cache_prefetch_neighbours(b->cache, &b->group[i].key);
+            }
+        }
     }
     for (unsigned i = 0; i < n; i++) {
         run_request(b, &b->group[i]);

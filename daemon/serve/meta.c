@@ -225,9 +225,7 @@ const char *meta_store_of(const struct batch *b, const struct request *r, struct
     if (error) {
         return error;
     }
-    if (m->opaque_too_long) {
-        return opaque_too_long;
-    }
+    error = m->opaque_too_long ? opaque_too_long : NULL;
     uint32_t now_s = cache_now_s(b->ct);
     *store = (struct cache_store){
         .value = r->value,
@@ -244,14 +242,14 @@ const char *meta_store_of(const struct batch *b, const struct request *r, struct
     case 0:
     case 'S':
         store->mode = CACHE_SET;
-        return NULL;
+        return error;
     case 'E':
         store->mode = CACHE_ADD;
         store->compare = false;
-        return NULL;
+        return error;
     case 'R':
         store->mode = CACHE_REPLACE;
-        return NULL;
+        return error;
     case 'A':
     case 'P':
         store->mode = m->mode == 'A' ? CACHE_APPEND : CACHE_PREPEND;
@@ -261,7 +259,7 @@ const char *meta_store_of(const struct batch *b, const struct request *r, struct
         if (store->vivify) {
             store->exptime_s = clock_expiry_s(m->vivify_exptime, now_s);
         }
-        return NULL;
+        return error;
     default:
         return "CLIENT_ERROR invalid mode for ms M token\r\n";
     }

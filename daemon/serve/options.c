@@ -117,9 +117,9 @@ static bool read_one(struct settings *s, const struct setting *row, const char *
 static enum options_action action_of(const struct setting *row) {
     static const char *const names[] = {
         [OPTIONS_HELP] = "help", [OPTIONS_LICENSE] = "license", [OPTIONS_VERSION] = "version",
-        [OPTIONS_DESCRIBE] = "describe",
+        [OPTIONS_DESCRIBE] = "describe", [OPTIONS_DESCRIBE_COUNTERS] = "describe_counters",
     };
-    for (enum options_action a = OPTIONS_HELP; row->type == SETTING_ACTION && a <= OPTIONS_DESCRIBE; a++) {
+    for (enum options_action a = OPTIONS_HELP; row->type == SETTING_ACTION && a <= OPTIONS_DESCRIBE_COUNTERS; a++) {
         if (strcmp(row->field, names[a]) == 0) {
             return a;
         }

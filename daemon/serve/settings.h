@@ -153,7 +153,8 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(ACTION, help, NULL, 'h', "help", NULL, 0, 0, "-", STARTUP, PROCESS, "this list") \
     X(ACTION, license, NULL, 'i', "license", NULL, 0, 0, "-", STARTUP, PROCESS, "the licence") \
     X(ACTION, version, NULL, 'V', "version", NULL, 0, 0, "-", STARTUP, PROCESS, "the version") \
-    X(ACTION, describe, NULL, 0, "describe", NULL, 0, 0, "-", STARTUP, PROCESS, "every option as a line of tab-separated fields")
+    X(ACTION, describe, NULL, 0, "describe", NULL, 0, 0, "-", STARTUP, PROCESS, "every option as a line of tab-separated fields") \
+    X(ACTION, describe_counters, NULL, 0, "describe-counters", NULL, 0, 0, "-", STARTUP, PROCESS, "every line of stats, likewise")
 /* clang-format on */
 
 #define SETTING_C_FLAG(field) bool field;

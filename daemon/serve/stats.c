@@ -90,21 +90,31 @@ static void stats_sizes(struct command_context *ctx, const struct words *w) {
     }
 }
 
-/* One line a row: its table and name, kind, unit, help. */
-static void describe(struct text_out *out, const char *table, const struct counter_info *row) {
-    for (; row->name; row++) {
-        text_out_printf(out, "STAT %s:%s %s %s %s\r\n", table, row->name, row->kind, row->unit, row->help);
-    }
-}
+static const struct {
+    const char                *name; /* as in `stats NAME` */
+    const struct counter_info *rows;
+} tables[] = {
+    {"general", stats_general_info}, {"items", stats_items_info}, {"slabs", stats_slabs_info},
+    {"slated", stats_slated_info},   {"moves", stats_moves_info},
+};
 
 static void stats_describe(struct command_context *ctx, const struct words *w) {
     (void)w;
-    describe(ctx->out, "general", stats_general_info);
-    describe(ctx->out, "items", stats_items_info);
-    describe(ctx->out, "slabs", stats_slabs_info);
-    describe(ctx->out, "slated", stats_slated_info);
-    describe(ctx->out, "moves", stats_moves_info);
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        for (const struct counter_info *row = tables[i].rows; row->name; row++) {
+            text_out_printf(ctx->out, "STAT %s:%s %s %s %s\r\n", tables[i].name, row->name, row->kind, row->unit,
+                            row->help);
+        }
+    }
     text_out_str(ctx->out, "END\r\n");
+}
+
+void stats_describe_counters(FILE *to) {
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        for (const struct counter_info *row = tables[i].rows; row->name; row++) {
+            fprintf(to, "%s\t%s\t%s\t%s\t%s\n", tables[i].name, row->name, row->kind, row->unit, row->help);
+        }
+    }
 }
 
 static void stats_nothing(struct command_context *ctx, const struct words *w) {

@@ -5,11 +5,16 @@
  * they are, so values of one answer may be a few operations apart. */
 #ifndef SLATE_SERVE_STATS_H
 #define SLATE_SERVE_STATS_H
+#include <stdio.h>
+
 #include "base/counter.h"
 #include "serve/commands.h"
 #include "serve/words.h"
 
 void stats_command(struct command_context *, const struct words *);
+
+/* Every row of the tables as a line of tab-separated fields: table, name, kind, unit, help. */
+void stats_describe_counters(FILE *);
 
 /* The parts of it: each writes STAT lines without END. */
 void stats_general(struct command_context *); /* stats_general.c */
