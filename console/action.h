@@ -57,7 +57,6 @@ struct job {
     char command[64];
     uint64_t from_pages, to_pages; /* at the start */
     unsigned moved;                /* pages seen to have moved */
-    unsigned refusals;             /* BUSY in a row */
     char outcome[NOTE_BYTES];      /* a sentence; while running, how far it is */
 };
 

@@ -68,7 +68,7 @@ bool address_parse(const char *text, struct address *address, char *why, size_t 
         host_bytes = strlen(host);
     }
     memcpy(address->host, host, host_bytes);
-    snprintf(address->port, sizeof address->port, "%.5s", port != NULL ? port : "11211");
+    snprintf(address->port, sizeof address->port, "%.5s", port != NULL ? port : DEFAULT_PORT);
     bool needs_brackets = strchr(address->host, ':') != NULL;
     snprintf(address->text, sizeof address->text, needs_brackets ? "[%s]:%s" : "%s:%s",
              address->host, address->port);

@@ -11,7 +11,8 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-enum { ADDRESS_BYTES = 256, ENDPOINT_LIMIT = 4, DEFAULT_PORT = 11211 };
+enum { ADDRESS_BYTES = 256, ENDPOINT_LIMIT = 4 };
+#define DEFAULT_PORT "11211"
 
 struct address {
     char text[ADDRESS_BYTES + 32]; /* to show: host:port or the path */

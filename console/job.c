@@ -75,13 +75,11 @@ static bool reply_is(const char *text, size_t text_bytes, const char *word) {
 static void take_command_reply(struct job *job, const char *text, size_t text_bytes,
                                uint64_t now_ms) {
     if (reply_is(text, text_bytes, "OK")) {
-        job->refusals = 0;
         job->pause_ms = JOB_PROBE_FIRST_MS;
         pause_then(job, true, job->pause_ms, now_ms);
         return;
     }
     if (reply_is(text, text_bytes, "BUSY") && job->action.kind == ACTION_MOVE_PAGES) {
-        job->refusals++;
         if (now_ms - job->progress_ms >= JOB_PATIENCE_MS) {
             give_up(
                 job,

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCE_LIMIT = 8 };
+enum { SOURCE_LIMIT = 10 };
 #define SOURCE_END GENERAL_COUNT /* ends a list of sources */
 
 const struct metric_row metric_rows[METRIC_COUNT] = {
@@ -48,7 +48,8 @@ const struct metric_row metric_rows[METRIC_COUNT] = {
  * sum. */
 static const enum general_stat rate_sources[METRIC_COUNT][SOURCE_LIMIT] = {
     [METRIC_OPS] = {GENERAL_cmd_get, GENERAL_cmd_set, GENERAL_cmd_touch, GENERAL_delete_hits,
-                    GENERAL_delete_misses, GENERAL_incr_hits, GENERAL_decr_hits, SOURCE_END},
+                    GENERAL_delete_misses, GENERAL_incr_hits, GENERAL_incr_misses,
+                    GENERAL_decr_hits, GENERAL_decr_misses, SOURCE_END},
     [METRIC_GETS] = {GENERAL_cmd_get, SOURCE_END},
     [METRIC_SETS] = {GENERAL_cmd_set, SOURCE_END},
     [METRIC_HITS] = {GENERAL_get_hits, SOURCE_END},

@@ -217,18 +217,3 @@ uint64_t class_tail_age(const struct class_stats *stats) {
 double stat_number(uint64_t value) {
     return value == STAT_ABSENT ? NAN : (double)value;
 }
-
-bool snapshot_version_at_least(const struct snapshot *snapshot, unsigned major, unsigned minor,
-                               unsigned patch) {
-    unsigned have[3];
-    if (sscanf(snapshot->version, "%u.%u.%u", &have[0], &have[1], &have[2]) != 3) {
-        return false;
-    }
-    unsigned want[3] = {major, minor, patch};
-    for (int i = 0; i < 3; i++) {
-        if (have[i] != want[i]) {
-            return have[i] > want[i];
-        }
-    }
-    return true;
-}

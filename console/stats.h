@@ -17,33 +17,27 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
 /* clang-format off */
 /* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds. */
 #define GENERAL_STATS(X)                                                                           \
-    X(pid) X(uptime) X(time) X(rusage_user) X(rusage_system)                                       \
-    X(max_connections) X(curr_connections) X(total_connections) X(rejected_connections)            \
-    X(listen_disabled_num) X(accepting_conns) X(conn_yields) X(threads)                            \
-    X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits) X(get_misses) X(get_expired)                    \
+    X(pid) X(uptime) X(rusage_user) X(rusage_system) X(threads)                                    \
+    X(max_connections) X(curr_connections) X(rejected_connections) X(listen_disabled_num) X(accepting_conns) \
+    X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits)                                                 \
     X(delete_hits) X(delete_misses) X(incr_hits) X(incr_misses) X(decr_hits) X(decr_misses)        \
-    X(bytes_read) X(bytes_written) X(bytes) X(limit_maxbytes) X(curr_items) X(total_items)         \
-    X(hash_bytes) X(read_buf_bytes) X(response_obj_bytes)                                          \
-    X(evictions) X(evicted_unfetched) X(evicted_active) X(expired_unfetched) X(reclaimed)          \
-    X(store_no_memory) X(store_too_large) X(slab_global_page_pool) X(slabs_moved)                  \
-    X(slab_reassign_running) X(slab_reassign_rescues) X(slab_reassign_evictions_nomem)             \
-    X(slab_reassign_busy_deletes) X(slab_reassign_busy_items)
+    X(bytes_read) X(bytes_written) X(bytes) X(limit_maxbytes) X(curr_items) X(hash_bytes)          \
+    X(evictions) X(evicted_unfetched) X(expired_unfetched) X(store_no_memory)                      \
+    X(slab_global_page_pool) X(slabs_moved)                                                        \
+    X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes)
 
 /* Stats of one class, from "stats slabs" (N:name) and "stats items" (items:N:name). mem_requested
  * has lived in both. */
 #define CLASS_STATS(X)                                                                             \
     X(chunk_size) X(chunks_per_page) X(total_pages)                                                \
     X(total_chunks) X(used_chunks) X(free_chunks) X(free_chunks_end)                               \
-    X(mem_requested) X(get_hits) X(cmd_set) X(delete_hits) X(incr_hits) X(decr_hits) X(touch_hits) \
-    X(number) X(number_hot) X(number_warm) X(number_cold) X(number_temp) X(age) X(age_hot) X(age_warm) \
-    X(evicted) X(evicted_unfetched) X(evicted_time) X(outofmemory) X(reclaimed) X(expired_unfetched)
+    X(mem_requested) X(get_hits) X(cmd_set)                                                        \
+    X(number) X(number_hot) X(number_warm) X(number_cold) X(number_temp) X(age)                    \
+    X(evicted) X(evicted_unfetched) X(outofmemory) X(expired_unfetched)
 
 /* Settings that are numbers or switches: yes/on count as 1, no/off as 0; slated's names of automove
  * modes as their numbers. */
-#define SETTING_STATS(X)                                                                           \
-    X(maxbytes) X(maxconns) X(num_threads) X(item_size_max) X(slab_chunk_max)                      \
-    X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(slab_automove_window)               \
-    X(lru_segmented) X(lru_maintainer_thread) X(evictions)
+#define SETTING_STATS(X) X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio)
 /* clang-format on */
 
 #define STAT_AS_ENUM(prefix, name) prefix##name,
@@ -104,9 +98,4 @@ uint64_t class_tail_age(const struct class_stats *stats);
 
 /* STAT_ABSENT becomes NAN. */
 double stat_number(uint64_t value);
-
-/* True for a memcached whose version is at least major.minor.patch; false when the version is
- * unknown or not numeric. */
-bool snapshot_version_at_least(const struct snapshot *snapshot, unsigned major, unsigned minor,
-                               unsigned patch);
 #endif

@@ -156,7 +156,13 @@ static void draw_automove(const struct frame *frame, const struct review *review
     char note[NOTE_BYTES];
     draw_field(review, cells, y, x, 0, "mode", review->action.automove,
                automove_mode_name(review->action.automove));
-    snprintf(note, sizeof note, "%s", now->automove[0] != '\0' ? now->automove : "-");
+    int used = snprintf(note, sizeof note, "%s", now->automove[0] != '\0' ? now->automove : "-");
+    uint64_t ratio = now->setting[SETTING_slab_automove_ratio];
+    if (ratio != STAT_ABSENT) {
+        snprintf(note + used, sizeof note - (size_t)used,
+                 "; by age, a page moves when the young tail is under %.2f of the old",
+                 (double)ratio / 1000);
+    }
     draw_line(cells, y + 1, x, "now", STYLE_DIALOG, note);
     draw_line(cells, y + 6, x, "modes", STYLE_DIALOG,
               "0 off; 1 moves a page when one class is much older than another;");

@@ -92,16 +92,6 @@ static void test_an_empty_class_has_no_tail_age(void) {
        "free pages are unknown without chunks a page");
 }
 
-static void test_versions_compare_as_numbers(void) {
-    snapshot_init(&snapshot);
-    ok(!snapshot_version_at_least(&snapshot, 1, 0, 0),
-       "an unknown version is not at least anything");
-    parse(GROUP_GENERAL, "STAT version 1.6.9\r\n");
-    ok(snapshot_version_at_least(&snapshot, 1, 6, 9) &&
-           !snapshot_version_at_least(&snapshot, 1, 6, 10),
-       "1.6.9 is before 1.6.10");
-}
-
 static void test_slateds_automove_names_are_modes(void) {
     snapshot_init(&snapshot);
     parse(GROUP_SETTINGS, "STAT slab_automove eviction\r\n");
@@ -119,7 +109,6 @@ int main(void) {
     test_nonsense_is_absent_and_harmless();
     test_random_bytes_do_not_break_the_parser();
     test_an_empty_class_has_no_tail_age();
-    test_versions_compare_as_numbers();
     test_slateds_automove_names_are_modes();
     return tap_done();
 }
