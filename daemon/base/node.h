@@ -1,7 +1,7 @@
 /* The part of an item that an eviction policy may see, and how 32-bit references become nodes.
  *
  * A reference is an offset into the arena in units of 1 << shift bytes; 0 is none. `next`, `prev` and `where` change only
- * under the partition's lock. `mark` is written by hits without a lock (one relaxed byte store, and none when it would
+ * under the partition's lock, and are atomic because whoever prefetches looks without it. `mark` is written by hits without a lock (one relaxed byte store, and none when it would
  * not change): three bits count hits for the policy, five hold the time of the last hit as a code that grows with the
  * item's age, so that an item takes at most some 30 such stores between two moves, however often it is read. */
 #ifndef SLATE_BASE_NODE_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 struct node {
-    uint32_t        next, prev; /* towards newer, towards older; while a chunk is free, next links the free list */
+    _Atomic uint32_t next, prev; /* towards newer, towards older; while a chunk is free, next links the free list */
     _Atomic uint8_t  mark;
     _Atomic uint8_t  where;          /* the policy's: which of its lists */
     _Atomic uint8_t  flags, key_len; /* the item's, not a policy's (mem/item.h); here so that nothing is padding */
@@ -54,6 +54,14 @@ static inline uint32_t node_age_s(uint8_t code) {
 static inline uint8_t node_mark(const struct node *n) { return atomic_load_explicit(&n->mark, memory_order_relaxed); }
 static inline void    node_set_mark(struct node *n, uint8_t m) {
     atomic_store_explicit(&n->mark, m, memory_order_relaxed);
+}
+static inline uint32_t node_next(const struct node *n) { return atomic_load_explicit(&n->next, memory_order_relaxed); }
+static inline uint32_t node_prev(const struct node *n) { return atomic_load_explicit(&n->prev, memory_order_relaxed); }
+static inline void     node_set_next(struct node *n, uint32_t ref) {
+    atomic_store_explicit(&n->next, ref, memory_order_relaxed);
+}
+static inline void node_set_prev(struct node *n, uint32_t ref) {
+    atomic_store_explicit(&n->prev, ref, memory_order_relaxed);
 }
 static inline uint8_t node_where(const struct node *n) { return atomic_load_explicit(&n->where, memory_order_relaxed); }
 static inline void    node_set_where(struct node *n, unsigned where) {

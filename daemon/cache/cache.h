@@ -104,6 +104,7 @@ bool            cache_read_end(struct cache_thread *, struct cache_reader *, boo
 /* Prefetches, first the buckets of many keys, then their items; each is a hint only. */
 void cache_prefetch_bucket(const struct cache *, const struct key *);
 void cache_prefetch_item(const struct cache *, const struct key *);
+void cache_prefetch_neighbours(const struct cache *, const struct key *); /* of an item that is to be replaced */
 
 /* --- reading with the partition's lock: what has an effect, and large values --- */
 struct cache_fetch {

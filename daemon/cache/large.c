@@ -24,14 +24,14 @@ static bool chain_extend(struct cache_thread *ct, struct partition *p, struct it
     atomic_thread_fence(memory_order_release); /* as in item_init */
     atomic_store_explicit(&t->key_len, 0, memory_order_relaxed);
     atomic_store_explicit(&t->flags, CHUNK_DRAFT, memory_order_relaxed);
-    t->next = 0;
-    t->head = ref_of_item(c, head);
+    item_store32(&t->next, 0);
+    item_store32(&t->head, ref_of_item(c, head));
     uint32_t used_bytes = end->left < room ? end->left : room;
     item_store32(&t->used_bytes, used_bytes);
     if (end->last == NULL) {
         item_store32(item_chain(head), ref);
     } else {
-        end->last->next = ref;
+        item_store32(&end->last->next, ref);
     }
     end->last = t;
     end->left -= used_bytes;
@@ -72,7 +72,7 @@ static void set_tails_state(const struct cache *c, struct item *it, enum chunk_s
         for (uint32_t ref = item_load32(item_chain(it)); ref != 0;) {
             struct tail *t = (void *)item_at(c, ref);
             atomic_store_explicit(&t->flags, state, memory_order_relaxed);
-            ref = t->next;
+            ref = tail_next(t);
         }
     }
 }

@@ -17,7 +17,7 @@ uint64_t cache_item_requested_bytes(const struct cache *c, const struct item *it
     uint64_t bytes = item_total_bytes(flags, item_key_len(it), item_value_bytes(it));
     if (flags & ITEM_CHAINED) {
         uint32_t tails = 0;
-        for (uint32_t ref = first_tail(it); ref != 0; ref = ((struct tail *)node_at(&c->arena->space, ref))->next) {
+        for (uint32_t ref = first_tail(it); ref != 0; ref = tail_next(node_at(&c->arena->space, ref))) {
             tails++;
         }
         bytes += item_value_bytes(it) + (uint64_t)tails * TAIL_HEADER;
@@ -85,7 +85,7 @@ static void detach_locked(struct cache_thread *ct, struct partition *p, struct i
     if (!item_large(it)) {
         stock_push_locked(ct, p, ref_of_item(c, it));
     } else if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
-        it->node.next = ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0;
+        node_set_next(&it->node, ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0);
         ct->doomed = it;
     }
 }

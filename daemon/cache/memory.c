@@ -55,7 +55,7 @@ void item_release(struct cache_thread *ct, struct item *it) {
     uint32_t ref = item_flags(it) & ITEM_CHAINED ? item_load32(item_chain(it)) : 0;
     slab_give(c->slab, ref_of_item(c, it));
     while (ref != 0) {
-        uint32_t next = ((struct tail *)node_at(&c->arena->space, ref))->next;
+        uint32_t next = tail_next(node_at(&c->arena->space, ref));
         slab_give(c->slab, ref);
         ref = next;
     }
@@ -67,7 +67,7 @@ void chunks_settle(struct cache_thread *ct) {
     }
     while (ct->doomed != NULL) {
         struct item *it = ct->doomed;
-        ct->doomed = it->node.next != 0 ? item_at(ct->cache, it->node.next) : NULL;
+        ct->doomed = node_next(&it->node) != 0 ? item_at(ct->cache, node_next(&it->node)) : NULL;
         item_release(ct, it);
     }
 }

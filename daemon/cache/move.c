@@ -67,8 +67,8 @@ static size_t bytes_in_use(const struct item *it) {
 static void adopt_tails(const struct cache *c, struct item *it) {
     for (uint32_t ref = item_load32(item_chain(it)); ref != 0;) {
         struct tail *t = (void *)item_at(c, ref);
-        t->head = ref_of_item(c, it);
-        ref = t->next;
+        item_store32(&t->head, ref_of_item(c, it));
+        ref = tail_next(t);
     }
 }
 
@@ -91,7 +91,7 @@ static void relocate_locked(struct cache_thread *ct, struct partition *p, const 
     if (!item_large(to)) {
         stock_push_locked(ct, p, ref_of_item(c, it));
     } else if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
-        it->node.next = ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0;
+        node_set_next(&it->node, ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0);
         ct->doomed = it;
     }
 }
@@ -172,17 +172,17 @@ static bool relink_tail(const struct cache *c, struct item *head, uint32_t from,
     }
     for (uint32_t ref = item_load32(item_chain(head)); ref != 0;) {
         struct tail *t = (void *)item_at(c, ref);
-        if (t->next == from) {
-            t->next = to;
+        if (tail_next(t) == from) {
+            item_store32(&t->next, to);
             return true;
         }
-        ref = t->next;
+        ref = tail_next(t);
     }
     return false;
 }
 
 static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted) {
-    for (uint32_t ref = item_load32(item_chain(head)); ref != 0; ref = ((struct tail *)(void *)item_at(c, ref))->next) {
+    for (uint32_t ref = item_load32(item_chain(head)); ref != 0; ref = tail_next((void *)item_at(c, ref))) {
         if (ref == wanted) {
             return true;
         }
@@ -203,7 +203,7 @@ static bool plausible_ref(const struct cache *c, uint32_t ref) {
 
 static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, bool may_evict, uint32_t *spare) {
     struct cache *c = ct->cache;
-    uint32_t head_ref = __atomic_load_n(&t->head, __ATOMIC_RELAXED), ref = ref_of_item(c, t);
+    uint32_t head_ref = item_load32(&t->head), ref = ref_of_item(c, t);
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
     if (!plausible_ref(c, head_ref) || !copy_key_warily(item_at(c, head_ref), bytes, &key)) {
@@ -222,8 +222,8 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
     } else if (*spare != 0) {
         struct tail *to = (void *)item_at(c, *spare);
         copy_chunk((struct item *)(void *)to, (const struct item *)(const void *)t, TAIL_HEADER + item_load32(&t->used_bytes));
-        to->next = t->next;
-        to->head = head_ref;
+        item_store32(&to->next, tail_next(t));
+        item_store32(&to->head, head_ref);
         relink_tail(c, head, ref, *spare);
         atomic_store_explicit(&t->flags, CHUNK_LOOSE, memory_order_relaxed);
         *spare = ref; /* given back by the caller */

@@ -14,6 +14,15 @@ void cache_prefetch_item(const struct cache *c, const struct key *key) {
     }
 }
 
+void cache_prefetch_neighbours(const struct cache *c, const struct key *key) {
+    uint32_t ref = index_guess(&partition_of(c, key->hash)->index, key->hash);
+    if (ref != 0) {
+        const struct node *n = node_at(&c->arena->space, ref);
+        __builtin_prefetch(node_at(&c->arena->space, node_next(n)), 1);
+        __builtin_prefetch(node_at(&c->arena->space, node_prev(n)), 1);
+    }
+}
+
 enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key, struct cache_reader *r) {
     const struct cache *c = ct->cache;
     const struct partition *p = partition_of(c, key->hash);
@@ -221,7 +230,7 @@ int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t
         } else {
             skip -= used_bytes;
         }
-        ref = t->next;
+        ref = tail_next(t);
     }
     return n;
 }

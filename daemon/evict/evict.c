@@ -24,10 +24,10 @@ void evict_list_push(struct evict_queue *q, unsigned list, struct node *n) {
     struct evict_list *l = &q->list[list];
     uint32_t ref = node_ref(q->space, n);
     node_set_where(n, list);
-    n->next = 0;
-    n->prev = l->newest;
+    node_set_next(n, 0);
+    node_set_prev(n, l->newest);
     if (l->newest != 0) {
-        at(q, l->newest)->next = ref;
+        node_set_next(at(q, l->newest), ref);
     } else {
         l->oldest = ref;
     }
@@ -39,10 +39,10 @@ void evict_list_push_old(struct evict_queue *q, unsigned list, struct node *n) {
     struct evict_list *l = &q->list[list];
     uint32_t ref = node_ref(q->space, n);
     node_set_where(n, list);
-    n->prev = 0;
-    n->next = l->oldest;
+    node_set_prev(n, 0);
+    node_set_next(n, l->oldest);
     if (l->oldest != 0) {
-        at(q, l->oldest)->prev = ref;
+        node_set_prev(at(q, l->oldest), ref);
     } else {
         l->newest = ref;
     }
@@ -52,15 +52,15 @@ void evict_list_push_old(struct evict_queue *q, unsigned list, struct node *n) {
 
 void evict_list_remove(struct evict_queue *q, struct node *n) {
     struct evict_list *l = &q->list[node_where(n)];
-    if (n->next != 0) {
-        at(q, n->next)->prev = n->prev;
+    if (node_next(n) != 0) {
+        node_set_prev(at(q, node_next(n)), node_prev(n));
     } else {
-        l->newest = n->prev;
+        l->newest = node_prev(n);
     }
-    if (n->prev != 0) {
-        at(q, n->prev)->next = n->next;
+    if (node_prev(n) != 0) {
+        node_set_next(at(q, node_prev(n)), node_next(n));
     } else {
-        l->oldest = n->next;
+        l->oldest = node_next(n);
     }
     l->count--;
 }
@@ -68,15 +68,15 @@ void evict_list_remove(struct evict_queue *q, struct node *n) {
 void evict_moved(struct evict_queue *q, const struct node *from, struct node *to) {
     struct evict_list *l = &q->list[node_where(from)];
     uint32_t ref = node_ref(q->space, to);
-    to->next = from->next;
-    to->prev = from->prev;
-    if (to->next != 0) {
-        at(q, to->next)->prev = ref;
+    node_set_next(to, node_next(from));
+    node_set_prev(to, node_prev(from));
+    if (node_next(to) != 0) {
+        node_set_prev(at(q, node_next(to)), ref);
     } else {
         l->newest = ref;
     }
-    if (to->prev != 0) {
-        at(q, to->prev)->next = ref;
+    if (node_prev(to) != 0) {
+        node_set_next(at(q, node_prev(to)), ref);
     } else {
         l->oldest = ref;
     }

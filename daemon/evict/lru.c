@@ -10,7 +10,7 @@ static void lru_insert(struct evict_queue *q, struct node *n, bool temporary, ui
 }
 
 static void lru_hit(struct evict_queue *q, struct node *n, uint32_t now_s) {
-    if (n->next == 0) {
+    if (node_next(n) == 0) {
         return; /* the newest already */
     }
     evict_list_remove(q, n);

@@ -64,6 +64,9 @@ static void slru_insert(struct evict_queue *q, struct node *n, bool temporary, u
     for (unsigned i = 0; i < PULLS_PER_INSERT && pull(q, HOT, now_s); i++) {
     }
     pull(q, WARM, now_s);
+    /* The next pull takes HOT's oldest, which is in the cache by now, and makes the one after it the oldest. */
+    const struct node *oldest = evict_oldest_in(q, HOT);
+    __builtin_prefetch(node_at(q->space, node_next(oldest != NULL ? oldest : n)), 1);
 }
 
 static struct node *slru_victim(struct evict_queue *q, uint32_t now_s) {

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #include "mem/item.h"
 
@@ -113,20 +116,23 @@ static void set_slot(struct bucket *b, unsigned slot, uint8_t tag, uint32_t ref)
     }
 }
 
-/* A bit (the top one of each byte) where the byte equals `tag`; exact. */
-static uint64_t match64(uint64_t tags, uint8_t tag) {
-    uint64_t x = tags ^ (0x0101010101010101u * tag);
-    return ~(((x & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | x | 0x7f7f7f7f7f7f7f7fu);
-}
-
-/* Slots of the bucket with this tag, as bits 0 to 11. */
+/* Slots of the bucket with this tag, as bits 0 to 11; exact. */
+#ifdef __SSE2__
 static unsigned match_slots(const struct bucket *b, uint8_t tag) {
-    uint64_t low = match64(tags_low(b), tag), high = match64(tags_high(b) | (uint64_t)tags_high(b) << 32, tag);
-    /* gather the top bit of each byte */
-    unsigned l = (unsigned)((low >> 7) * 0x0102040810204080u >> 56);
-    unsigned h = (unsigned)((high >> 7) * 0x0102040810204080u >> 56);
-    return l | (h & 15u) << 8;
+    __m128i tags = _mm_set_epi64x((long long)tags_high(b), (long long)tags_low(b));
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8((char)tag))) & ((1u << INDEX_SLOTS) - 1);
 }
+#else
+/* The top bit of each byte that equals `tag`, gathered into the low byte. */
+static unsigned match_bytes(uint64_t tags, uint8_t tag) {
+    uint64_t x = tags ^ (0x0101010101010101u * tag);
+    uint64_t equal = ~(((x & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | x | 0x7f7f7f7f7f7f7f7fu);
+    return (unsigned)((equal >> 7) * 0x0102040810204080u >> 56);
+}
+static unsigned match_slots(const struct bucket *b, uint8_t tag) {
+    return match_bytes(tags_low(b), tag) | (match_bytes(tags_high(b), tag) & 15u) << 8;
+}
+#endif
 
 static struct bucket *overflow_at(const struct index *ix, uint32_t number) {
     return index_segment_bucket(&ix->overflow, number);

@@ -48,8 +48,8 @@ _Static_assert(sizeof(struct item) == 24, "header without CAS");
 
 /* Every chunk of a chained value starts like an item, so that whoever meets a chunk can tell: its key_len is 0. */
 struct tail {
-    uint32_t         next;    /* reference of the next tail; 0: the last */
-    uint32_t         head;    /* reference of the item */
+    _Atomic uint32_t next;    /* reference of the next tail; 0: the last */
+    _Atomic uint32_t head;    /* reference of the item */
     uint8_t          unused[2];
     _Atomic uint8_t  flags;   /* only state */
     _Atomic uint8_t  key_len; /* 0 */
@@ -60,7 +60,6 @@ _Static_assert(sizeof(struct tail) == TAIL_HEADER, "tail header");
 _Static_assert(offsetof(struct tail, flags) == offsetof(struct node, flags) &&
                    offsetof(struct tail, key_len) == offsetof(struct node, key_len),
                "a chunk's state stands in the same place in items and tails");
-static inline char *tail_data(const struct tail *t) { return (char *)t + TAIL_HEADER; }
 
 static inline uint8_t item_flags(const struct item *it) {
     return atomic_load_explicit(&it->node.flags, memory_order_relaxed);
@@ -77,6 +76,8 @@ static inline uint8_t item_key_len(const struct item *it) {
 }
 static inline uint32_t item_load32(const _Atomic uint32_t *p) { return atomic_load_explicit(p, memory_order_relaxed); }
 static inline void item_store32(_Atomic uint32_t *p, uint32_t v) { atomic_store_explicit(p, v, memory_order_relaxed); }
+static inline uint32_t tail_next(const struct tail *t) { return item_load32(&t->next); }
+static inline char *tail_data(const struct tail *t) { return (char *)t + TAIL_HEADER; }
 static inline uint32_t item_value_bytes(const struct item *it) { return item_load32(&it->value_bytes); }
 static inline uint32_t item_exptime_s(const struct item *it) { return item_load32(&it->exptime_s); }
 static inline uint32_t item_time_s(const struct item *it) { return node_time_s(&it->node); }

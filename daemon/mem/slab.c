@@ -153,7 +153,7 @@ static void class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
     uint32_t next = 0;
     for (uint32_t i = c->chunks_per_page; i-- > 0;) {
         struct item *it = (void *)(start + (size_t)i * c->chunk_bytes);
-        it->node.next = next;
+        node_set_next(&it->node, next);
         item_set_flags(it, CHUNK_FREE);
         next = node_ref(&s->arena->space, it);
     }
@@ -179,7 +179,7 @@ static unsigned class_pop(struct slab *s, struct slab_class *c, uint32_t *refs, 
         struct page *p = slab_page(s, page);
         while (got < want && p->free_head != 0) {
             refs[got++] = p->free_head;
-            p->free_head = ((struct item *)node_at(&s->arena->space, p->free_head))->node.next;
+            p->free_head = node_next(node_at(&s->arena->space, p->free_head));
             p->free_count--;
         }
         if (p->free_head == 0) {
@@ -225,7 +225,7 @@ void slab_give(struct slab *s, uint32_t ref) {
     struct slab_class *c = &s->classes[slab_page_class(s, page)];
     item_set_flags(it, CHUNK_FREE);
     lock_take(&c->lock);
-    it->node.next = p->free_head;
+    node_set_next(&it->node, p->free_head);
     p->free_head = ref;
     p->free_count++;
     if (!slab_page_draining(s, page)) {
