@@ -1,0 +1,274 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The statistics of slated: memcached's names in memcached's order, and its own under names of their own.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local unix = require "socket.unix"
+local server = require "support.server"
+
+local FIXTURE <const> = "tests/fixtures/memcached-1.6.45-stats.txt"
+local DEADLINE_S <const> = 20
+
+-- The fixture's names by section.
+local function fixture()
+    local sections, title = {}, nil
+    for line in io.lines(FIXTURE) do
+        local section = line:match("^%[(.+)%]$")
+        if section then
+            title = section
+            sections[title] = {}
+        elseif title and line ~= "" then
+            table.insert(sections[title], line)
+        end
+    end
+    return sections
+end
+
+local function connect(path)
+    local connection = unix.stream()
+    assert(connection:connect(path))
+    connection:settimeout(DEADLINE_S)
+    return connection
+end
+
+-- Sends a command and returns its lines up to and without END.
+local function lines_of(connection, command)
+    assert(connection:send(command .. "\r\n"))
+    local lines = {}
+    repeat
+        local line = assert(connection:receive("*l"))
+        lines[#lines + 1] = line
+    until line == "END" or line == "EN" or line:find("^%u+_?ERROR") or line == "RESET"
+    return lines
+end
+
+local function names_and_values(connection, command)
+    local names, values = {}, {}
+    for _, line in ipairs(lines_of(connection, command)) do
+        local name, value = line:match("^STAT (%S+) (.*)$")
+        if name then
+            names[#names + 1] = name
+            values[name] = value
+        end
+    end
+    return names, values
+end
+
+local function ask(connection, command)
+    assert(connection:send(command .. "\r\n"))
+    return connection:receive("*l")
+end
+
+describe("slated's stats", function()
+    local one, peer, connection
+
+    local function start(...)
+        one = server.start({ args = { ... } })
+        connection = connect(one.address)
+    end
+
+    after_each(function()
+        if connection then
+            connection:close()
+        end
+        for _, started in ipairs({ one or false, peer or false }) do
+            if started then
+                started:stop()
+            end
+        end
+        one, peer, connection = nil, nil, nil
+    end)
+
+    it("hold memcached's names in memcached's order", function()
+        start()
+        assert.same(fixture()["stats"], (names_and_values(connection, "stats")))
+        assert.same(fixture()["stats settings"], (names_and_values(connection, "stats settings")))
+        assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
+        local items = names_and_values(connection, "stats items")
+        local slabs = names_and_values(connection, "stats slabs")
+        for _, names in ipairs({ items, slabs }) do
+            for i, name in ipairs(names) do
+                names[i] = name:gsub("^items:%d+:", "items:N:"):gsub("^%d+:", "N:")
+            end
+        end
+        assert.same(fixture()["stats items"], items)
+        assert.same(fixture()["stats slabs"], slabs)
+    end)
+
+    it("hold what the memcached at hand prints, name by name", function()
+        if server.memcached() ~= "build/peer/memcached" then
+            pending("memcached 1.6.45 is not built (tests/bench/peer builds it)")
+            return
+        end
+        start()
+        peer = server.start({ binary = server.memcached() })
+        local theirs = connect(peer.address)
+        assert.same((names_and_values(theirs, "stats")), (names_and_values(connection, "stats")))
+        -- Its settings leave out what it was built without; what it has stands in the same order.
+        local wanted = names_and_values(theirs, "stats settings")
+        theirs:close()
+        local at = 1
+        for _, name in ipairs((names_and_values(connection, "stats settings"))) do
+            if name == wanted[at] then
+                at = at + 1
+            end
+        end
+        assert.equal(#wanted + 1, at, "missing or out of order: " .. tostring(wanted[at]))
+    end)
+
+    it("show idle_kicks only with an idle timeout, after auth_errors", function()
+        start("-o", "idle_timeout=60")
+        local names = names_and_values(connection, "stats")
+        local place
+        for i, name in ipairs(names) do
+            place = name == "idle_kicks" and i or place
+        end
+        assert.equal("auth_errors", names[place - 1])
+        assert.equal("bytes_read", names[place + 1])
+    end)
+
+    it("leave out the lines of queues when the policy is flat", function()
+        start("-o", "no_lru_maintainer")
+        assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
+        for _, name in ipairs((names_and_values(connection, "stats items"))) do
+            assert.is_nil(name:find("hot"), name)
+            assert.is_nil(name:find("moves_"), name)
+        end
+    end)
+
+    it("describe every line they print", function()
+        start("-o", "idle_timeout=60,temporary_ttl=5")
+        assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
+        local described = {}
+        for _, line in ipairs(lines_of(connection, "stats describe")) do
+            local name, kind, unit, help = line:match("^STAT (%S+) (%l+) (%S+) (.+)$")
+            if name then
+                assert.truthy(kind == "counter" or kind == "gauge" or kind == "text", line)
+                assert.truthy(unit and #help > 3, line)
+                described[name] = true
+            end
+        end
+        local count = 0
+        for command, table_name in pairs({ [""] = "general", items = "items", slabs = "slabs", slated = "slated",
+            moves = "moves" }) do
+            for _, name in ipairs((names_and_values(connection, "stats " .. command))) do
+                local key = table_name .. ":" .. name:gsub("^items:%d+:", ""):gsub("^%d+:", "")
+                assert.truthy(described[key], key .. " is not described")
+                count = count + 1
+            end
+        end
+        assert.truthy(count > 150, "only " .. count .. " lines were looked at")
+    end)
+
+    it("count from the start again after stats reset, and keep what is true now", function()
+        start()
+        assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
+        assert.same({ "VALUE k 0 1", "v", "END" }, lines_of(connection, "get k"))
+        assert.equal("OK", ask(connection, "flush_all 1000"))
+        local _, before = names_and_values(connection, "stats")
+        assert.equal("1", before.cmd_set)
+        assert.equal("1", before.cmd_flush)
+        assert.equal("RESET", ask(connection, "stats reset"))
+        local _, after = names_and_values(connection, "stats")
+        for _, name in ipairs({ "cmd_get", "cmd_set", "cmd_flush", "get_hits", "total_items", "total_connections" }) do
+            assert.equal("0", after[name], name)
+        end
+        assert.equal("1", after.curr_items)
+        assert.equal("1", after.curr_connections)
+    end)
+
+    it("answer a beginning of some sub-commands and the whole word of the others", function()
+        start()
+        assert.equal("STAT maxbytes 67108864", lines_of(connection, "stats s")[1])
+        assert.equal("STAT maxbytes 67108864", lines_of(connection, "stats se")[1])
+        assert.equal("RESET", ask(connection, "stats r"))
+        assert.equal("CLIENT_ERROR usage: stats detail on|off|dump", ask(connection, "stats d"))
+        assert.equal("CLIENT_ERROR bad command line", ask(connection, "stats c"))
+        for _, word in ipairs({ "sl", "i", "siz", "slatedx", "polici", "nonsense", "settingsx" }) do
+            assert.equal("ERROR", ask(connection, "stats " .. word), word)
+        end
+    end)
+
+    it("name each connection once, listeners first", function()
+        start()
+        local other = connect(one.address)
+        assert.equal("VERSION 1.6.45", ask(other, "version"))
+        local names, values = names_and_values(connection, "stats conns")
+        assert.equal("conn_listening", values[names[1]:match("^%d+") .. ":state"])
+        local addresses, listening = 0, 0
+        for name, value in pairs(values) do
+            addresses = addresses + (name:find(":addr$") and 1 or 0)
+            listening = listening + (value == "conn_listening" and 1 or 0)
+            if name:find("addr$") then
+                assert.equal("unix:" .. one.address, value)
+            end
+        end
+        assert.truthy(addresses >= 3)
+        assert.equal(1, listening)
+        other:close()
+    end)
+
+    it("count operations by key prefix while detail is on", function()
+        start("-D", "/")
+        ask(connection, "set a/1 0 0 1\r\nv")
+        lines_of(connection, "get a/1 a/2 plain")
+        ask(connection, "delete a/1")
+        assert.same({ "PREFIX a get 2 hit 1 set 1 del 1", "END" }, lines_of(connection, "stats detail dump"))
+        assert.equal("OK", ask(connection, "stats detail off"))
+        lines_of(connection, "get a/1")
+        assert.same({ "PREFIX a get 2 hit 1 set 1 del 1", "END" }, lines_of(connection, "stats detail dump"))
+    end)
+
+    it("draw a histogram of item sizes when asked to at the start", function()
+        start("-o", "track_sizes")
+        for i = 1, 5 do
+            ask(connection, ("set small%d 0 0 10\r\n%s"):format(i, ("x"):rep(10)))
+        end
+        ask(connection, ("set large 0 0 1000\r\n%s"):format(("x"):rep(1000)))
+        local _, sizes = names_and_values(connection, "stats sizes")
+        assert.same({ ["64"] = "5", ["1056"] = "1" }, sizes)
+    end)
+
+    it("go on in pieces when a dump is long, and others are served meanwhile", function()
+        start()
+        local ITEMS <const> = 30000
+        for from = 1, ITEMS, 1000 do
+            local batch = {}
+            for i = from, from + 999 do
+                batch[#batch + 1] = ("set item-%06d 0 0 4 noreply\r\nabcd\r\n"):format(i)
+            end
+            connection:send(table.concat(batch))
+        end
+        assert.equal("VERSION 1.6.45", ask(connection, "version"))
+        connection:send("lru_crawler metadump all\r\n")
+        local other = connect(one.address)
+        assert.same({ "VALUE item-000001 0 4", "abcd", "END" }, lines_of(other, "get item-000001"))
+        other:close()
+        local seen, count = {}, 0
+        assert.equal("OK", connection:receive("*l"))
+        for line in function() return connection:receive("*l") end do
+            if line == "END" then
+                break
+            end
+            local key = line:match("^key=(%S+) exp=%-1 la=%d+ cas=%d+ fetch=%l+ cls=%d+ size=%d+ flags=0 $")
+            assert.truthy(key and not seen[key], "not a line of a dump, or a key twice: " .. line)
+            seen[key] = true
+            count = count + 1
+        end
+        assert.equal(ITEMS, count)
+        assert.equal("VERSION 1.6.45", ask(connection, "version"))
+    end)
+
+    it("end a dump when the client leaves in the middle of it", function()
+        start()
+        for i = 1, 20000 do
+            connection:send(("set item-%06d 0 0 4 noreply\r\nabcd\r\n"):format(i))
+        end
+        assert.equal("VERSION 1.6.45", ask(connection, "version"))
+        for _ = 1, 5 do
+            local other = connect(one.address)
+            other:send("lru_crawler metadump all\r\n")
+            assert.equal("OK", other:receive("*l"))
+            other:close()
+        end
+        assert.equal("VERSION 1.6.45", ask(connection, "version"))
+    end)
+end)
