@@ -52,6 +52,19 @@ local function run(command)
     return line
 end
 
+--- True when the server takes a connection and, told to quit, closes it: afterwards it has none.
+function Server:answers()
+    local connection = self:connect()
+    if not connection then
+        return false
+    end
+    connection:settimeout(START_DEADLINE_S)
+    connection:send("quit\r\n")
+    local _, problem = connection:receive("*l")
+    connection:close()
+    return problem == "closed"
+end
+
 --- Starts the server and waits until it takes connections.
 -- @param options list of command-line words
 -- @param debug true for the debug build
@@ -70,9 +83,7 @@ function M.start(options, debug)
     self.pid = self.shell:read("l")
     local deadline = socket.gettime() + START_DEADLINE_S
     repeat
-        local connection = self:connect()
-        if connection then
-            connection:close()
+        if self:answers() then
             return self
         end
         socket.sleep(0.005)
