@@ -1,11 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The statistics of slated: memcached's names in memcached's order, and its own under names of their own.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local unix = require "socket.unix"
 local server = require "support.server"
+local wire = require "support.wire"
 
 local FIXTURE <const> = "tests/fixtures/memcached-1.6.45-stats.txt"
-local DEADLINE_S <const> = 20
 
 -- The fixture's names by section.
 local function fixture()
@@ -22,40 +21,7 @@ local function fixture()
     return sections
 end
 
-local function connect(path)
-    local connection = unix.stream()
-    assert(connection:connect(path))
-    connection:settimeout(DEADLINE_S)
-    return connection
-end
-
--- Sends a command and returns its lines up to and without END.
-local function lines_of(connection, command)
-    assert(connection:send(command .. "\r\n"))
-    local lines = {}
-    repeat
-        local line = assert(connection:receive("*l"))
-        lines[#lines + 1] = line
-    until line == "END" or line == "EN" or line:find("^%u+_?ERROR") or line == "RESET"
-    return lines
-end
-
-local function names_and_values(connection, command)
-    local names, values = {}, {}
-    for _, line in ipairs(lines_of(connection, command)) do
-        local name, value = line:match("^STAT (%S+) (.*)$")
-        if name then
-            names[#names + 1] = name
-            values[name] = value
-        end
-    end
-    return names, values
-end
-
-local function ask(connection, command)
-    assert(connection:send(command .. "\r\n"))
-    return connection:receive("*l")
-end
+local ask, connect, lines_of = wire.ask, wire.connect, wire.lines
 
 describe("slated's stats", function()
     local one, peer, connection
@@ -79,11 +45,11 @@ describe("slated's stats", function()
 
     it("hold memcached's names in memcached's order", function()
         start()
-        assert.same(fixture()["stats"], (names_and_values(connection, "stats")))
-        assert.same(fixture()["stats settings"], (names_and_values(connection, "stats settings")))
+        assert.same(fixture()["stats"], (wire.stats(connection)))
+        assert.same(fixture()["stats settings"], (wire.stats(connection, "settings")))
         assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
-        local items = names_and_values(connection, "stats items")
-        local slabs = names_and_values(connection, "stats slabs")
+        local items = wire.stats(connection, "items")
+        local slabs = wire.stats(connection, "slabs")
         for _, names in ipairs({ items, slabs }) do
             for i, name in ipairs(names) do
                 names[i] = name:gsub("^items:%d+:", "items:N:"):gsub("^%d+:", "N:")
@@ -101,12 +67,12 @@ describe("slated's stats", function()
         start()
         peer = server.start({ binary = server.memcached() })
         local theirs = connect(peer.address)
-        assert.same((names_and_values(theirs, "stats")), (names_and_values(connection, "stats")))
+        assert.same((wire.stats(theirs)), (wire.stats(connection)))
         -- Its settings leave out what it was built without; what it has stands in the same order.
-        local wanted = names_and_values(theirs, "stats settings")
+        local wanted = wire.stats(theirs, "settings")
         theirs:close()
         local at = 1
-        for _, name in ipairs((names_and_values(connection, "stats settings"))) do
+        for _, name in ipairs((wire.stats(connection, "settings"))) do
             if name == wanted[at] then
                 at = at + 1
             end
@@ -116,7 +82,7 @@ describe("slated's stats", function()
 
     it("show idle_kicks only with an idle timeout, after auth_errors", function()
         start("-o", "idle_timeout=60")
-        local names = names_and_values(connection, "stats")
+        local names = wire.stats(connection)
         local place
         for i, name in ipairs(names) do
             place = name == "idle_kicks" and i or place
@@ -128,7 +94,7 @@ describe("slated's stats", function()
     it("leave out the lines of queues when the policy is flat", function()
         start("-o", "no_lru_maintainer")
         assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
-        for _, name in ipairs((names_and_values(connection, "stats items"))) do
+        for _, name in ipairs((wire.stats(connection, "items"))) do
             assert.is_nil(name:find("hot"), name)
             assert.is_nil(name:find("moves_"), name)
         end
@@ -147,9 +113,8 @@ describe("slated's stats", function()
             end
         end
         local count = 0
-        for command, table_name in pairs({ [""] = "general", items = "items", slabs = "slabs", slated = "slated",
-            moves = "moves" }) do
-            for _, name in ipairs((names_and_values(connection, "stats " .. command))) do
+        for _, table_name in ipairs({ "general", "items", "slabs", "slated", "moves" }) do
+            for _, name in ipairs((wire.stats(connection, table_name ~= "general" and table_name or nil))) do
                 local key = table_name .. ":" .. name:gsub("^items:%d+:", ""):gsub("^%d+:", "")
                 assert.truthy(described[key], key .. " is not described")
                 count = count + 1
@@ -163,11 +128,11 @@ describe("slated's stats", function()
         assert.equal("STORED", ask(connection, "set k 0 0 1\r\nv"))
         assert.same({ "VALUE k 0 1", "v", "END" }, lines_of(connection, "get k"))
         assert.equal("OK", ask(connection, "flush_all 1000"))
-        local _, before = names_and_values(connection, "stats")
+        local _, before = wire.stats(connection)
         assert.equal("1", before.cmd_set)
         assert.equal("1", before.cmd_flush)
         assert.equal("RESET", ask(connection, "stats reset"))
-        local _, after = names_and_values(connection, "stats")
+        local _, after = wire.stats(connection)
         for _, name in ipairs({ "cmd_get", "cmd_set", "cmd_flush", "get_hits", "total_items", "total_connections" }) do
             assert.equal("0", after[name], name)
         end
@@ -191,7 +156,7 @@ describe("slated's stats", function()
         start()
         local other = connect(one.address)
         assert.equal("VERSION 1.6.45", ask(other, "version"))
-        local names, values = names_and_values(connection, "stats conns")
+        local names, values = wire.stats(connection, "conns")
         assert.equal("conn_listening", values[names[1]:match("^%d+") .. ":state"])
         local addresses, listening = 0, 0
         for name, value in pairs(values) do
@@ -223,7 +188,7 @@ describe("slated's stats", function()
             ask(connection, ("set small%d 0 0 10\r\n%s"):format(i, ("x"):rep(10)))
         end
         ask(connection, ("set large 0 0 1000\r\n%s"):format(("x"):rep(1000)))
-        local _, sizes = names_and_values(connection, "stats sizes")
+        local _, sizes = wire.stats(connection, "sizes")
         assert.same({ ["64"] = "5", ["1056"] = "1" }, sizes)
     end)
 

@@ -1,0 +1,205 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slated as a program: its options, its answers on the command line, its exit statuses and its manual pages.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local server = require "support.server"
+local wire = require "support.wire"
+
+local slated = server.slated()
+local AS_ROOT <const> = (function()
+    local pipe = assert(io.popen("id -u"))
+    local id = pipe:read("l")
+    pipe:close()
+    return id == "0"
+end)()
+local USER <const> = AS_ROOT and " -u root" or ""
+
+local function read_all(path)
+    local file = assert(io.open(path, "r"))
+    local text = file:read("a")
+    file:close()
+    return text
+end
+
+-- Runs slated with these words, for at most two seconds: it is to end by itself.
+local function run(words)
+    assert(slated, "there is no slated to run: run make first")
+    local folder = server.folder()
+    local _, _, code = os.execute(("timeout 2 %s %s >%s/out 2>%s/err </dev/null"):format(server.quoted(slated), words,
+        folder, folder))
+    local out, err = read_all(folder .. "/out"), read_all(folder .. "/err")
+    server.remove_folder(folder)
+    return code, out, err
+end
+
+local function assert_refused(words, pattern, status)
+    local code, out, err = run(words)
+    assert.equal(status or 64, code, words .. ": " .. err)
+    assert.equal("", out)
+    assert.truthy(err:find(pattern, 1, true), err)
+    assert.equal(1, select(2, err:gsub("\n", "\n")), "not one line: " .. err)
+end
+
+describe("slated's command line", function()
+    it("names every option of --describe in --help", function()
+        local code, help = run("-h")
+        assert.equal(0, code)
+        local _, rows = run("--describe")
+        local count = 0
+        for row in rows:gmatch("[^\n]+") do
+            local option = row:match("^[^\t]+\t([^\t]+)")
+            for word in option:gmatch("%-%-[%w-]+") do
+                assert.truthy(help:find(word, 1, true), word)
+                count = count + 1
+            end
+            local extended = option:match("^%-o (.+)")
+            if extended then
+                assert.truthy(help:find("-o " .. extended, 1, true), extended)
+                count = count + 1
+            end
+        end
+        assert.truthy(count > 90, "only " .. count .. " options were looked at")
+    end)
+
+    it("says its version, memcached's, and its licence", function()
+        local code, out = run("-V")
+        assert.equal(0, code)
+        assert.truthy(out:find("^slated %d+%.%d+%.%d+ %(memcached 1%.6%.45 compatible%)\n$"), out)
+        code, out = run("--license")
+        assert.equal(0, code)
+        assert.equal(read_all("LICENSE"), out:sub(1, #read_all("LICENSE")))
+        assert.truthy(out:find("libevent %d"))
+    end)
+
+    it("refuses unknown options and illegal values with one sentence and status 64", function()
+        assert_refused("-Q", "-Q is not an option")
+        assert_refused("--quux", "--quux is not an option")
+        assert_refused("-o quux", "-o quux is not an option")
+        assert_refused("-t 0", "-t wants a whole number from 1 to 128")
+        assert_refused("-p 70000", "-p wants a whole number from -1 to 65535")
+        assert_refused("-m", "-m needs a value")
+        assert_refused("-I 512m -m 64", "must be at most half of -m")
+        assert_refused("word", "word is not an option")
+    end)
+
+    it("says what is missing when an option needs what is not there", function()
+        for words, missing in pairs({ ["-Z"] = "TLS", ["-S"] = "SASL", ["-U 11211"] = "UDP", ["-Y f"] = "password file",
+            ["-e /dev/shm/x"] = "memory file", ["-o ext_path=/x:1g"] = "flash", ["-B binary"] = "binary protocol",
+            ["-o proxy_config=x"] = "proxy" }) do
+            assert_refused(words, missing)
+        end
+    end)
+
+    it("wants -u as root, and a user that exists", function()
+        if not AS_ROOT then
+            pending("needs root")
+            return
+        end
+        assert_refused("-p 0 -s /tmp/never", "must add '-u root' to start as root", 64)
+        assert_refused("-s /tmp/never -u no-such-user", "can't find the user no-such-user to switch to", 67)
+    end)
+
+    it("says in one line which address, file or folder it could not have", function()
+        assert_refused("-s /nonexistent/folder/socket" .. USER, "/nonexistent/folder/socket", 71)
+        local folder = server.folder()
+        assert_refused(("-s %s/s -P /nonexistent/pid%s"):format(folder, USER), "/nonexistent/pid", 73)
+        assert.is_nil(io.open(folder .. "/s"), "the socket is removed again")
+        server.remove_folder(folder)
+    end)
+
+    it("has the tables of its manual pages up to date", function()
+        local _, _, code = os.execute("scripts/man-tables --check " .. server.quoted(slated))
+        assert.equal(0, code)
+    end)
+end)
+
+describe("slated's options", function()
+    local one, connection
+
+    after_each(function()
+        if connection then
+            connection:close()
+            connection = nil
+        end
+        if one then
+            one:stop()
+            one = nil
+        end
+    end)
+
+    local function start(...)
+        one = server.start({ args = { ... } })
+        connection = wire.connect(one.address)
+    end
+
+    local function setting(name)
+        local _, values = wire.stats(connection, "settings")
+        return values[name]
+    end
+
+    it("take effect and are shown by stats settings", function()
+        start("-m", "100", "-t", "2", "-I", "2m", "-C", "-M", "-a", "0770", "-f", "1.5", "-R", "5",
+            "-o", "no_maxconns_fast,slab_automove=2,idle_timeout=30,hash_algorithm=murmur3,modern")
+        for name, value in pairs({ maxbytes = "104857600", num_threads = "2", item_size_max = "2097152",
+            cas_enabled = "no", evictions = "off", umask = "770", growth_factor = "1.50", reqs_per_event = "5",
+            maxconns_fast = "no", slab_automove = "2", idle_timeout = "30", hash_algorithm = "xxh3" }) do
+            assert.equal(value, setting(name), name)
+        end
+        local pipe = assert(io.popen("stat -c %a " .. server.quoted(one.address)))
+        assert.equal("770", pipe:read("l"))
+        pipe:close()
+    end)
+
+    it("take chunk sizes instead of a growth factor", function()
+        start("-o", "slab_sizes=100-200-1000")
+        for i, bytes in ipairs({ 10, 120, 500, 3000 }) do
+            assert.equal("STORED", wire.ask(connection, ("set k%d 0 0 %d\r\n%s"):format(i, bytes, ("x"):rep(bytes))))
+        end
+        local sizes = {}
+        local _, values = wire.stats(connection, "slabs")
+        for name, bytes in pairs(values) do
+            local id = name:match("^(%d+):chunk_size$")
+            if id then
+                sizes[tonumber(id)] = tonumber(bytes)
+            end
+        end
+        assert.same({ 104, 200, 1000, 524288 }, sizes)
+    end)
+
+    it("are shown by config get and changed by config set within their limits", function()
+        start()
+        assert.equal("OK", wire.ask(connection, "config set hot_lru_pct 30"))
+        assert.equal("30", setting("hot_lru_pct"))
+        assert.same({ "CONFIG hot_lru_pct 30 runtime", "END" }, wire.lines(connection, "config get hot*pct"))
+        assert.same({ "CONFIG num_threads 4 startup", "END" }, wire.lines(connection, "config get num_threads"))
+        for line, answer in pairs({
+            ["config set hot_lru_pct 70"] = "must not exceed 80 together",
+            ["config set hot_lru_pct x"] = "wants a whole number from 1 to 80",
+            ["config set num_threads 2"] = "cannot change while the server runs",
+            ["config set quux 2"] = "no such setting",
+            ["config set oldest 5"] = "cannot change while the server runs",
+            ["config set"] = "usage: config set name value",
+            ["config set maxbytes 4000000"] = "was not reserved",
+        }) do
+            local got = wire.ask(connection, line)
+            assert.truthy(got:find("^CLIENT_ERROR ") and got:find(answer, 1, true), got)
+        end
+        assert.equal("30", setting("hot_lru_pct"))
+    end)
+
+    it("keep the old names of the same settings", function()
+        start()
+        assert.equal("OK", wire.ask(connection, "lru tune 10 25 0.1 2.0"))
+        assert.equal("10", setting("hot_lru_pct"))
+        assert.equal("25", setting("warm_lru_pct"))
+        assert.equal("OK", wire.ask(connection, "lru mode flat"))
+        assert.equal("no", setting("lru_segmented"))
+        assert.equal("OK", wire.ask(connection, "lru temp_ttl 30"))
+        assert.equal("yes", setting("temp_lru"))
+        assert.equal("OK", wire.ask(connection, "slabs automove eviction"))
+        assert.equal("2", setting("slab_automove"))
+        assert.equal("OK", wire.ask(connection, "verbosity 1"))
+        assert.equal("1", setting("verbosity"))
+        assert.equal("OK", wire.ask(connection, "cache_memlimit 32"))
+        assert.equal("33554432", setting("maxbytes"))
+    end)
+end)
