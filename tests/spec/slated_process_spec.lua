@@ -1,0 +1,272 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slated as a process: signals, the background, the pidfile, sockets, ports and the connection limit.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local socket = require "socket"
+local server = require "support.server"
+local wire = require "support.wire"
+
+local DEADLINE_S <const> = 20 -- only a hang takes that long
+
+local function capture(command)
+    local pipe = assert(io.popen(command, "r"))
+    local text = pipe:read("a")
+    pipe:close()
+    return (text:gsub("%s+$", ""))
+end
+
+local USER <const> = capture("id -u") == "0" and "-u root" or ""
+
+local function read_all(path)
+    local file = io.open(path, "r")
+    local text = file and file:read("a")
+    if file then
+        file:close()
+    end
+    return text
+end
+
+local function wait_for(what, condition)
+    local deadline = socket.gettime() + DEADLINE_S
+    while not condition() do
+        assert(socket.gettime() < deadline, "still waiting for " .. what)
+        socket.sleep(0.005)
+    end
+end
+
+-- Is there anything by that name, also a socket?
+local function exists(path)
+    return os.execute("test -e " .. server.quoted(path)) == true
+end
+
+describe("slated", function()
+    local folder, pid, shell
+
+    -- Starts slated with these words under a shell that reports its exit status; waits until it serves.
+    local function start(words, environment)
+        folder = folder or server.folder()
+        local command = ("exec 2>%s/log; %s %s %s -s %s/s %s </dev/null >&2 & echo $!; wait $!; echo $?"):format(folder,
+            environment or "", server.quoted(server.slated()), words or "", folder, USER)
+        shell = assert(io.popen(command, "r"))
+        pid = assert(math.tointeger(tonumber(shell:read("l"))))
+        wait_for("slated to serve", function()
+            return exists(folder .. "/s") or not server.is_running(pid)
+        end)
+    end
+
+    -- The exit status, once it has ended.
+    local function status()
+        local code = tonumber(shell:read("l"))
+        shell:close()
+        shell, pid = nil, nil
+        return code
+    end
+
+    local function signal(name)
+        assert(os.execute(("kill -%s %d"):format(name, pid)))
+    end
+
+    local function connect()
+        return wire.connect(folder .. "/s")
+    end
+
+    after_each(function()
+        if pid and server.is_running(pid) then
+            os.execute("kill -9 " .. pid)
+        end
+        if shell then
+            shell:close()
+        end
+        if folder then
+            server.remove_folder(folder)
+        end
+        folder, pid, shell = nil, nil, nil
+    end)
+
+    for _, name in ipairs({ "TERM", "INT", "USR1" }) do
+        it("ends cleanly on SIG" .. name .. ", with a client connected, and removes its socket", function()
+            start()
+            local client = connect()
+            assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
+            signal(name)
+            assert.equal(0, status())
+            assert.is_false(exists(folder .. "/s"))
+            assert.equal("closed", select(2, client:receive("*l")))
+            client:close()
+        end)
+    end
+
+    it("serves on through SIGHUP and SIGPIPE", function()
+        start()
+        signal("HUP")
+        signal("PIPE")
+        local client = connect()
+        assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
+        client:close()
+        signal("TERM")
+        assert.equal(0, status())
+    end)
+
+    it("ends on the shutdown command only when started with -A", function()
+        start()
+        local client = connect()
+        assert.equal("SERVER_ERROR: shutdown not enabled", wire.ask(client, "shutdown"))
+        client:close()
+        signal("TERM")
+        assert.equal(0, status())
+        start("-A")
+        client = connect()
+        assert.equal("CLIENT_ERROR invalid shutdown mode", wire.ask(client, "shutdown later"))
+        assert.is_nil(wire.ask(client, "shutdown graceful"))
+        assert.equal(0, status())
+        client:close()
+    end)
+
+    it("writes its pidfile whole, says so when it names a running process, and removes it", function()
+        folder = server.folder()
+        local file = assert(io.open(folder .. "/pid", "w"))
+        file:write("1\n")
+        file:close()
+        start("-P " .. folder .. "/pid")
+        wait_for("the pidfile", function() return read_all(folder .. "/pid") == pid .. "\n" end)
+        assert.truthy(read_all(folder .. "/log"):find("names a process that runs: 1", 1, true))
+        signal("TERM")
+        assert.equal(0, status())
+        assert.is_false(exists(folder .. "/pid"))
+        assert.is_false(exists(folder .. "/pid.tmp"))
+    end)
+
+    it("leaves a pidfile alone that another process has written meanwhile", function()
+        folder = server.folder()
+        start("-P " .. folder .. "/pid")
+        wait_for("the pidfile", function() return exists(folder .. "/pid") end)
+        local file = assert(io.open(folder .. "/pid", "w"))
+        file:write("1\n")
+        file:close()
+        signal("TERM")
+        assert.equal(0, status())
+        assert.equal("1\n", read_all(folder .. "/pid"))
+    end)
+
+    it("goes into the background with -d once it serves", function()
+        folder = server.folder()
+        local _, _, code = os.execute(("%s -d -P %s/pid -s %s/s %s </dev/null >%s/log 2>&1"):format(
+            server.quoted(server.slated()), folder, folder, USER, folder))
+        assert.equal(0, code)
+        pid = math.tointeger(tonumber(read_all(folder .. "/pid")))
+        -- No waiting: the command has returned, so it serves.
+        local client = connect()
+        assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
+        client:close()
+        assert.equal("1", capture(("ps -o pid=,sid= -p %d | awk '{ print $1 == $2 }'"):format(pid)))
+        assert.equal("/", capture(("readlink /proc/%d/cwd"):format(pid)))
+        assert.equal("/dev/null", capture(("readlink /proc/%d/fd/2"):format(pid)))
+        local ended = pid
+        signal("TERM")
+        wait_for("the end", function() return not server.is_running(ended) end)
+        assert.is_false(exists(folder .. "/pid"))
+    end)
+
+    it("says with -d too why it cannot start, and returns that status", function()
+        folder = server.folder()
+        local _, _, code = os.execute(("%s -d -s /nonexistent/s %s </dev/null >%s/log 2>&1"):format(
+            server.quoted(server.slated()), USER, folder))
+        assert.equal(71, code)
+        assert.truthy(read_all(folder .. "/log"):find("/nonexistent/s", 1, true))
+    end)
+
+    it("writes the ports it got to MEMCACHED_PORT_FILENAME", function()
+        folder = server.folder()
+        local one = server.start({ transport = "tcp" })
+        local host, port = one.address:match("^(.+):(%d+)$")
+        assert.equal("127.0.0.1", host)
+        assert.truthy(tonumber(port) > 0)
+        local client = wire.connect(one.address)
+        assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
+        client:close()
+        one:stop()
+    end)
+
+    it("refuses an address that is taken, with one line and status 71", function()
+        local one = server.start({ transport = "tcp" })
+        folder = server.folder()
+        local _, _, code = os.execute(("timeout 5 %s -l %s %s </dev/null >%s/log 2>&1"):format(
+            server.quoted(server.slated()), one.address, USER, folder))
+        one:stop()
+        assert.equal(71, code)
+        assert.equal(1, select(2, read_all(folder .. "/log"):gsub("\n", "\n")), read_all(folder .. "/log"))
+        assert.truthy(read_all(folder .. "/log"):find("127.0.0.1", 1, true))
+    end)
+
+    local function stat(client, name)
+        local _, values = wire.stats(client)
+        return tonumber(values[name])
+    end
+
+    -- As many clients as fit, one of them the first of the list.
+    local function fill(client)
+        local clients = { client }
+        local most = stat(client, "max_connections")
+        while stat(client, "curr_connections") < most - 1 and #clients < most do
+            local one = connect()
+            one:settimeout(DEADLINE_S)
+            assert.equal("VERSION 1.6.45", wire.ask(one, "version"))
+            clients[#clients + 1] = one
+        end
+        return clients
+    end
+
+    it("turns connections away at the limit, saying so, and takes them again below it", function()
+        start("-c 12 -t 1")
+        local clients = fill(connect())
+        -- The limit is within one of what is open now, listeners counted or not.
+        local refused
+        for _ = 1, 3 do
+            local one = connect()
+            local line = wire.ask(one, "version")
+            if line ~= "VERSION 1.6.45" then
+                refused = line
+                one:close()
+                break
+            end
+            clients[#clients + 1] = one
+        end
+        assert.equal("ERROR Too many open connections", refused)
+        assert.truthy(stat(clients[1], "rejected_connections") >= 1)
+        table.remove(clients):close()
+        wait_for("a place", function()
+            local one = connect()
+            local line = wire.ask(one, "version")
+            clients[#clients + 1] = one
+            return line == "VERSION 1.6.45"
+        end)
+        for _, one in ipairs(clients) do
+            one:close()
+        end
+    end)
+
+    it("lets connections wait at the limit with no_maxconns_fast", function()
+        start("-c 12 -t 1 -o no_maxconns_fast")
+        local clients = fill(connect())
+        local waiting = {}
+        for i = 1, 4 do
+            waiting[i] = connect()
+            waiting[i]:send("version\r\n")
+        end
+        wait_for("the limit", function() return stat(clients[1], "accepting_conns") == 0 end)
+        assert.truthy(stat(clients[1], "listen_disabled_num") >= 1)
+        local last = connect()
+        last:send("version\r\n")
+        for _ = 1, 4 do
+            table.remove(clients):close()
+        end
+        assert.equal("VERSION 1.6.45", last:receive("*l"))
+        assert.equal(0, stat(last, "rejected_connections"))
+        last:close()
+        for _, one in ipairs(clients) do
+            one:close()
+        end
+        for _, one in ipairs(waiting) do
+            one:close()
+        end
+    end)
+end)
