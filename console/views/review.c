@@ -71,13 +71,43 @@ void review_digit(struct review *review, unsigned digit) {
     review->is_typing = true;
 }
 
-static void draw_field(const struct review *review, struct cells *cells, int y, int x,
-                       unsigned field, const char *label, unsigned value, const char *note) {
-    bool is_current = review->field == field;
-    cells_printf(cells, y, x, STYLE_DIALOG, "%s %-6s", is_current ? "▶" : " ", label);
-    cells_printf(cells, y, x + 9, is_current ? STYLE_STRONG | CELL_SELECTED : STYLE_STRONG, "[%4u]",
-                 value);
-    cells_text_fit(cells, y, x + 17, BOX_WIDTH - 21, STYLE_DIALOG, note);
+/* The inside of the dialog, filled from the top; what does not fit is left out, so the order is
+ * that of importance. */
+struct sheet {
+    struct cells *cells;
+    struct rect inside;
+    int y;
+    bool is_compact; /* no blank lines: a small terminal still shows what is sent */
+};
+
+static int sheet_next(struct sheet *sheet) {
+    bool has_room =
+        sheet->y < sheet->inside.y + sheet->inside.height - 1; /* the last row is the verdict's */
+    return has_room ? sheet->y++ : -1;
+}
+
+static void skip_line(struct sheet *sheet) {
+    sheet->y += sheet->is_compact ? 0 : 1;
+}
+
+static void draw_field(struct sheet *sheet, bool is_current, const char *label, unsigned value,
+                       const char *note) {
+    int y = sheet_next(sheet), x = sheet->inside.x;
+    if (y < 0) {
+        return;
+    }
+    uint8_t style = (uint8_t)(STYLE_STRONG | (is_current ? CELL_SELECTED : 0));
+    cells_printf(sheet->cells, y, x, STYLE_DIALOG, "%s %-6s", is_current ? "▶" : " ", label);
+    cells_printf(sheet->cells, y, x + 9, style, "[%4u]", value);
+    cells_text_fit(sheet->cells, y, x + 17, sheet->inside.width - 17, STYLE_DIALOG, note);
+}
+
+static void draw_line(struct sheet *sheet, const char *label, uint8_t style, const char *text) {
+    int y = sheet_next(sheet), x = sheet->inside.x;
+    if (y >= 0) {
+        cells_printf(sheet->cells, y, x, STYLE_DIALOG, "  %-9s", label);
+        cells_text_fit(sheet->cells, y, x + 12, sheet->inside.width - 12, style, text);
+    }
 }
 
 static void class_note(const struct snapshot *now, unsigned id, char *out, size_t out_bytes) {
@@ -120,88 +150,104 @@ static void loss_note(const struct action *action, const struct snapshot *now, c
     }
 }
 
-static void draw_line(struct cells *cells, int y, int x, const char *label, uint8_t style,
-                      const char *text) {
-    cells_printf(cells, y, x, STYLE_DIALOG, "  %-9s", label);
-    cells_text_fit(cells, y, x + 12, BOX_WIDTH - 16, style, text);
-}
-
-static void draw_move(const struct frame *frame, const struct review *review, struct cells *cells,
-                      int y, int x) {
-    const struct snapshot *now = model_now(frame->model);
+static void draw_fields(struct sheet *sheet, const struct review *review,
+                        const struct snapshot *now) {
     const struct action *action = &review->action;
     char note[NOTE_BYTES];
+    if (action->kind == ACTION_AUTOMOVE) {
+        draw_field(sheet, true, "mode", action->automove, automove_mode_name(action->automove));
+        draw_line(sheet, "now", STYLE_DIALOG, now->automove[0] != '\0' ? now->automove : "-");
+        return;
+    }
     class_note(now, action->from, note, sizeof note);
-    draw_field(review, cells, y++, x, 0, "from", action->from, note);
+    draw_field(sheet, review->field == 0, "from", action->from, note);
     class_note(now, action->to, note, sizeof note);
-    draw_field(review, cells, y++, x, 1, "to", action->to, note);
-    draw_field(review, cells, y++, x, 2, "pages", action->pages, "type a number, or + and -");
-    y += 3; /* what is sent, drawn by the caller */
+    draw_field(sheet, review->field == 1, "to", action->to, note);
+    draw_field(sheet, review->field == 2, "pages", action->pages, "type a number, or + and -");
+}
+
+static void draw_automove_notes(struct sheet *sheet, const struct snapshot *now) {
+    char note[NOTE_BYTES];
+    uint64_t ratio = now->setting[SETTING_slab_automove_ratio];
+    draw_line(sheet, "0", STYLE_DIALOG, "off: only you move pages");
+    snprintf(note, sizeof note, "to a class whose oldest item is under %.2f of another's age",
+             ratio == STAT_ABSENT ? 0.8 : (double)ratio / 1000);
+    draw_line(sheet, "1", STYLE_DIALOG,
+              ratio == STAT_ABSENT ? "to the younger class, by age" : note);
+    draw_line(sheet, "2", STYLE_DIALOG, "a page at every eviction: fast and costly, not for long");
+    draw_line(sheet, "undo", STYLE_DIALOG, "u sets the old mode again");
+}
+
+static void draw_move_notes(struct sheet *sheet, const struct action *action,
+                            const struct snapshot *now) {
+    char note[NOTE_BYTES];
     if (action->from < CLASS_LIMIT) {
         loss_note(action, now, note, sizeof note);
-        draw_line(cells, y++, x, "may lose", STYLE_DIALOG, note);
+        draw_line(sheet, "may lose", STYLE_DIALOG, note);
     }
     uint64_t automove = now->setting[SETTING_slab_automove];
     bool is_moving = automove != 0 && automove != STAT_ABSENT;
-    draw_line(cells, y++, x, "automove", STYLE_DIALOG,
+    draw_line(sheet, "automove", STYLE_DIALOG,
               is_moving ? "is on and may take the pages back (t sets it to 0)"
                         : "is off: the pages stay");
-    draw_line(cells, y, x, "undo", STYLE_DIALOG,
-              "u moves the pages back; items that were lost do not return");
+    draw_line(sheet, "undo", STYLE_DIALOG,
+              "u moves the pages back, but not the items that were lost");
 }
 
-static void draw_automove(const struct frame *frame, const struct review *review,
-                          struct cells *cells, int y, int x) {
-    const struct snapshot *now = model_now(frame->model);
-    char note[NOTE_BYTES];
-    draw_field(review, cells, y, x, 0, "mode", review->action.automove,
-               automove_mode_name(review->action.automove));
-    int used = snprintf(note, sizeof note, "%s", now->automove[0] != '\0' ? now->automove : "-");
-    uint64_t ratio = now->setting[SETTING_slab_automove_ratio];
-    if (ratio != STAT_ABSENT) {
-        snprintf(note + used, sizeof note - (size_t)used,
-                 "; by age, a page moves when the young tail is under %.2f of the old",
-                 (double)ratio / 1000);
+/* What is sent and to whom, or why nothing is; true when it may be sent. */
+static bool draw_command(struct sheet *sheet, const struct frame *frame,
+                         const struct action *action, const struct snapshot *now) {
+    char line[80], text[NOTE_BYTES];
+    if (!action_check(action, now, text, sizeof text)) {
+        draw_line(sheet, "refused", STYLE_BAD, text);
+        return false;
     }
-    draw_line(cells, y + 1, x, "now", STYLE_DIALOG, note);
-    draw_line(cells, y + 6, x, "modes", STYLE_DIALOG,
-              "0 off; 1 moves a page when one class is much older than another;");
-    draw_line(cells, y + 7, x, "", STYLE_DIALOG,
-              "2 moves one at every eviction: fast, costly, not for long");
-    draw_line(cells, y + 8, x, "undo", STYLE_DIALOG, "u sets the old mode again");
+    unsigned times = action_command(action, now, line, sizeof line);
+    snprintf(text, sizeof text, times == 1 ? "%.70s" : "%.70s × %u, one after the other", line,
+             times);
+    draw_line(sheet, "will send", STYLE_STRONG, text);
+    if (!sheet->is_compact) {
+        snprintf(text, sizeof text, "to %.150s", model_server(frame->model));
+        draw_line(sheet, "", STYLE_DIALOG, text);
+    }
+    return true;
+}
+
+static void draw_verdict(const struct sheet *sheet, bool is_read_only, bool is_allowed) {
+    const char *verdict = is_read_only  ? "Esc closes.   READ-ONLY: nothing can be sent"
+                          : !is_allowed ? "Esc cancels.   Change the fields until it can be sent"
+                                        : "capital S sends it.   Esc cancels.   Enter never sends";
+    cells_text_fit(sheet->cells, sheet->inside.y + sheet->inside.height - 1, sheet->inside.x + 2,
+                   sheet->inside.width - 2, is_read_only || !is_allowed ? STYLE_WARN : STYLE_STRONG,
+                   verdict);
 }
 
 void review_draw(const struct frame *frame, const struct ui *ui, struct cells *cells) {
-    const struct review *review = &ui->review;
+    const struct action *action = &ui->review.action;
     const struct snapshot *now = model_now(frame->model);
+    bool is_move = action->kind == ACTION_MOVE_PAGES;
     int width = cells->width < BOX_WIDTH ? cells->width : BOX_WIDTH;
     int height = cells->height - 3 < BOX_HEIGHT ? cells->height - 3 : BOX_HEIGHT;
     struct rect box = {(cells->height - height) / 2, (cells->width - width) / 2, height, width};
-    bool is_move = review->action.kind == ACTION_MOVE_PAGES;
     cells_box(cells, box, is_move ? "Move pages: review" : "Automove: review");
-    int y = box.y + 2, x = box.x + 2;
     if (now == NULL) {
         return;
     }
-    (is_move ? draw_move : draw_automove)(frame, review, cells, y, x);
-    char line[80], sent[120], server[120], why[NOTE_BYTES];
-    bool is_allowed = action_check(&review->action, now, why, sizeof why);
-    unsigned times = is_allowed ? action_command(&review->action, now, line, sizeof line) : 0;
-    snprintf(sent, sizeof sent, times == 1 ? "%.70s" : "%.70s   × %u, one after the other", line,
-             times);
-    snprintf(server, sizeof server, "to %.100s", model_server(frame->model));
-    y += 3;
-    if (is_allowed) {
-        draw_line(cells, y + 1, x, "will send", STYLE_STRONG, sent);
-        draw_line(cells, y + 2, x, "", STYLE_DIALOG, server);
+    struct sheet sheet = {.cells = cells,
+                          .inside = {box.y + 1, box.x + 2, box.height - 2, box.width - 4},
+                          .y = box.y + 1,
+                          .is_compact = height < BOX_HEIGHT};
+    skip_line(&sheet);
+    draw_fields(&sheet, &ui->review, now);
+    skip_line(&sheet);
+    bool is_allowed = draw_command(&sheet, frame, action, now);
+    skip_line(&sheet);
+    if (is_move) {
+        draw_move_notes(&sheet, action, now);
     } else {
-        draw_line(cells, y + 1, x, "refused", STYLE_BAD, why);
+        draw_automove_notes(&sheet, now);
     }
-    const char *verdict = frame->read_only ? "READ-ONLY: nothing can be sent.   Esc closes"
-                          : !is_allowed    ? "change the fields until it can be sent.   Esc cancels"
-                                        : "capital S sends it.   Esc cancels.   Enter never sends";
-    cells_text_fit(cells, box.y + box.height - 2, x + 2, width - 6,
-                   frame->read_only || !is_allowed ? STYLE_WARN : STYLE_STRONG, verdict);
+    draw_verdict(&sheet, frame->read_only, is_allowed);
 }
 
 /* The class with the most pages, for want of a better giver; -1 when none has two. */

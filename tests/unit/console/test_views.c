@@ -100,7 +100,7 @@ static void test_the_review_shows_exactly_what_is_sent(void) {
     review_open(&ui.review, &intent.action);
     review_digit(&ui.review, 3);
     draw(&frame, 80, 24, false);
-    ok(shows("slabs reassign 4 12   × 3, one after the other"), "the command and how often");
+    ok(shows("slabs reassign 4 12 × 3, one after the other"), "the command and how often");
     ok(shows("to cache7:11211"), "and to whom");
     ok(shows("capital S sends it"), "and how it is confirmed");
     ok(shows("up to 16.4k items of class 4"), "and what it may cost");
@@ -120,6 +120,10 @@ static void test_the_review_shows_exactly_what_is_sent(void) {
     review_command(&ui.review, model_now(model), COMMAND_LESS);
     review_command(&ui.review, model_now(model), COMMAND_LESS);
     is(ui.review.action.to, POOL_CLASS, "below the first class is the pool");
+    ui.review.action = (struct action){ACTION_MOVE_PAGES, 4, 12, 3, 0};
+    draw(&frame, 40, 10, false);
+    ok(shows("slabs reassign 4 12 × 3") && shows("capital S sends it"),
+       "the smallest screen still shows what is sent");
     frame.read_only = true;
     draw(&frame, 80, 24, false);
     ok(shows("READ-ONLY: nothing can be sent"), "read-only says so");
