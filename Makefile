@@ -21,7 +21,7 @@ LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildca
 DAEMON_LIBS  := -levent -levent_pthreads -lm
 CONSOLE_LIBS := -lncursesw -ltinfo -lm
 LOAD_LIBS    := -lz -lm
-TESTS   := $(patsubst tests/unit/%.c,$B/unit/%,$(wildcard tests/unit/*/test_*.c))
+TESTS   := $(patsubst tests/%.c,$B/%,$(wildcard tests/unit/*/test_*.c tests/stress/test_*.c))
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
 SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
 # The thread sanitizer wants a memory layout that the kernel did not shuffle.
@@ -55,6 +55,8 @@ $B/tests/bench/load/%.o: tests/bench/load/%.c
 # Unit tests keep their asserts and link every object of the program they test.
 $B/unit/daemon/%: tests/unit/daemon/%.c $(DAEMON_O)
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(CFLAGS) -Idaemon -Itests/unit $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
+$B/stress/%: tests/stress/%.c $(DAEMON_O)
+	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(CFLAGS) -Idaemon -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
 $B/unit/console/%: tests/unit/console/%.c $(CONSOLE_O)
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(CFLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
 $B/unit/load/%: tests/unit/load/%.c $(LOAD_O)
@@ -70,7 +72,7 @@ test: ## build all and run every test; the last line counts them
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated
 	@$(RUN) $(TESTS) $(SPECS)
 units: $(TESTS) ## build the C unit tests only
-check: ## run the C unit tests only (DEBUG=1 for asserts; SAN=address,undefined or SAN=thread)
+check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units
 	@$(RUN) $(TESTS)
 build-fuzz/%: tests/fuzz/%.c $(wildcard $(ROOMS:%=daemon/%/*.[ch]))
