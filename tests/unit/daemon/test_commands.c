@@ -1,0 +1,295 @@
+/* Commands run in one process, without a socket: what they answer and what they change. The transcripts of tests/proto hold
+ * the exact replies; here stands what only the inside can see. */
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "session_fixture.h"
+#include "serve/commands.h"
+#include "serve/dump.h"
+#include "serve/prefix.h"
+#include "serve/words.h"
+#include "tap.h"
+
+static struct text_out out;
+
+/* Runs a line in a turn of its own, a long answer to its end; returns the whole answer. */
+static const char *answer(struct rig *rig, const char *line, bool noreply) {
+    struct command_context ctx = {.server = &rig->server,
+                                  .ct = rig->ct,
+                                  .line = line,
+                                  .line_bytes = strlen(line),
+                                  .noreply = noreply,
+                                  .out = &out,
+                                  .counters = &rig->counters};
+    text_out_clear(&out);
+    cache_turn_begin(rig->ct);
+    bool known = command_run(&ctx);
+    cache_turn_end(rig->ct);
+    while (ctx.more) {
+        struct command_context next = {
+            .server = &rig->server, .ct = rig->ct, .out = &out, .counters = &rig->counters};
+        cache_turn_begin(rig->ct);
+        bool last = !ctx.more->run(ctx.more, &next);
+        cache_turn_end(rig->ct);
+        if (last) {
+            ctx.more->destroy(ctx.more);
+            ctx.more = NULL;
+        }
+    }
+    text_out_bytes(&out, "", 1);
+    return known ? out.bytes : "(unknown)";
+}
+
+static void answers(struct rig *rig, const char *line, const char *want) {
+    is_str(answer(rig, line, false), want, "`%s` is answered", line);
+}
+
+static void store(struct rig *rig, const char *name, const char *value, size_t bytes) {
+    struct key key = key_make(name, strlen(name));
+    struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
+    cache_turn_begin(rig->ct);
+    cache_store(rig->ct, &key, &s, NULL);
+    cache_turn_end(rig->ct);
+}
+
+static void test_a_change_reaches_its_owner(struct rig *rig) {
+    struct tune_facts t;
+    answers(rig, "slabs automove 2", "OK\r\n");
+    is(tuner_automove(rig->server.tuner), AUTOMOVE_EVICTION, "the tuner has the mode");
+    answers(rig, "slabs automove window 60", "OK\r\n");
+    answers(rig, "slabs automove ratio 0.5", "OK\r\n");
+    answers(rig, "lru_crawler sleep 5", "OK\r\n");
+    answers(rig, "lru_crawler tocrawl 7", "OK\r\n");
+    tuner_facts(rig->server.tuner, &t);
+    ok(t.window_s == 60 && t.ratio == 0.5, "and its window and ratio");
+    ok(t.crawler_sleep_us == 5 && t.crawler_tocrawl == 7, "and the crawler's knobs");
+    answers(rig, "lru_crawler disable", "OK\r\n");
+    tuner_facts(rig->server.tuner, &t);
+    ok(!t.crawler, "the crawler is off");
+    answers(rig, "lru_crawler enable", "OK\r\n");
+    answers(rig, "lru mode flat", "OK\r\n");
+    is_str(cache_policy(rig->server.cache)->name, "lru", "the cache has the policy");
+    answers(rig, "lru mode segmented", "OK\r\n");
+    is_str(cache_policy(rig->server.cache)->name, "slru", "and back");
+    struct cache_facts facts;
+    answers(rig, "cache_memlimit 32", "OK\r\n");
+    cache_facts(rig->server.cache, &facts);
+    is(facts.pages_limit, 32, "the cache has the limit");
+    answers(rig, "cache_memlimit 64", "OK\r\n");
+}
+
+static void test_a_refused_change_changes_nothing(struct rig *rig) {
+    struct settings before, after;
+    server_settings(&rig->server, &before);
+    static const char *const lines[] = {
+        "slabs automove 9",         "slabs automove window 2",       "slabs automove ratio 7", "lru tune 50 40 0.2 2.0",
+        "lru tune 10 20 0 2.0",     "lru mode sideways",             "lru temp_ttl x",         "lru_crawler sleep 1000001",
+        "lru_crawler tocrawl many", "config set hot_lru_pct 100",    "config set maxbytes 1",  "config set maxbytes 4000000",
+        "config set warm_lru_pct",  "config set slab_automove ratio", "verbosity loud",         "cache_memlimit 7",
+    };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const char *said = answer(rig, lines[i], false);
+        ok(strcmp(said, "OK\r\n") != 0 && strstr(said, "\r\n") == said + strlen(said) - 2, "`%s` is refused in one line",
+           lines[i]);
+    }
+    server_settings(&rig->server, &after);
+    is(memcmp(&before, &after, sizeof before), 0, "and every setting is as it was");
+}
+
+static void test_noreply_silences_what_it_silences_in_memcached(struct rig *rig) {
+    is_str(answer(rig, "verbosity 0 noreply", true), "", "a change");
+    is_str(answer(rig, "verbosity x noreply", true), "", "its errors");
+    is_str(answer(rig, "slabs reassign 1 noreply", true), "", "also of a subcommand");
+    is_str(answer(rig, "version noreply", true), "VERSION 1.6.45\r\n", "but not version");
+    is_str(answer(rig, "stats noreply", true), "ERROR\r\n", "nor stats, which takes it for a word");
+    is_str(answer(rig, "nonsense noreply", true), "(unknown)", "an unknown command is the session's to answer");
+}
+
+static unsigned count_lines(const char *text, const char *begin) {
+    unsigned n = 0;
+    for (const char *at = text; (at = strstr(at, begin)) != NULL; at++) {
+        n += at == text || at[-1] == '\n';
+    }
+    return n;
+}
+
+static void test_dumps_show_every_item_once(struct rig *rig) {
+    enum { ITEMS = 20000 };
+    char name[32];
+    for (int i = 0; i < ITEMS; i++) {
+        snprintf(name, sizeof name, "dump %d", i);
+        store(rig, name, "abc", 3);
+    }
+    const char *meta = answer(rig, "lru_crawler metadump all", false);
+    is(count_lines(meta, "key=dump%20"), ITEMS, "metadump shows every item, its key escaped");
+    is(count_lines(meta, "key=dump%2019999 "), 1, "each once");
+    ok(strncmp(meta, "OK\r\n", 4) == 0 && strcmp(meta + strlen(meta) - 5, "END\r\n") == 0, "between OK and END");
+    const char *mg = answer(rig, "lru_crawler mgdump all", false);
+    is(count_lines(mg, "mg dump "), ITEMS, "mgdump too");
+    const char *none = answer(rig, "lru_crawler metadump 40", false);
+    is_str(none, "OK\r\nEND\r\n", "a class without items is empty");
+    const char *few = answer(rig, "stats cachedump 1 5", false);
+    is(count_lines(few, "ITEM dump "), 5, "cachedump keeps to its limit");
+    const char *all = answer(rig, "stats cachedump 1 0", false);
+    ok(strlen(all) <= DUMP_CACHE_BYTES + 5, "and to its size");
+}
+
+static void test_a_dump_can_be_given_up(struct rig *rig) {
+    struct command_context ctx = {.server = &rig->server, .ct = rig->ct, .out = &out, .counters = &rig->counters};
+    ctx.line = "lru_crawler metadump all";
+    ctx.line_bytes = strlen(ctx.line);
+    text_out_clear(&out);
+    cache_turn_begin(rig->ct);
+    command_run(&ctx);
+    cache_turn_end(rig->ct);
+    ok(ctx.more != NULL && out.used < 1 << 20, "its first piece is small");
+    ctx.more->destroy(ctx.more); /* leaks are the sanitizer's to find */
+}
+
+struct changer {
+    struct rig *rig;
+    int         value;
+};
+
+static void *change_often(void *arg) {
+    struct changer *changer = arg;
+    struct cache_thread *ct = cache_thread_create(changer->rig->server.cache);
+    for (int i = 0; i < 200; i++) {
+        struct settings from, to;
+        server_settings(&changer->rig->server, &from);
+        to = from;
+        to.slab_automove_window = changer->value + i;
+        server_change(&changer->rig->server, ct, &from, &to);
+    }
+    cache_thread_destroy(&ct);
+    return NULL;
+}
+
+static void test_concurrent_changes_leave_owner_and_settings_alike(struct rig *rig) {
+    struct changer changers[2] = {{rig, 10}, {rig, 1000}};
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&threads[i], NULL, change_often, &changers[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    struct settings now;
+    struct tune_facts t;
+    server_settings(&rig->server, &now);
+    tuner_facts(rig->server.tuner, &t);
+    is(t.window_s, now.slab_automove_window, "the tuner has what the settings say");
+}
+
+static void test_connections_are_listed_in_the_order_of_their_coming(struct rig *rig) {
+    static struct conn_record records[3];
+    for (int i = 0; i < 3; i++) {
+        records[i].fd = 10 + i;
+        snprintf(records[i].addr, sizeof records[i].addr, "tcp:127.0.0.1:%d", i);
+        atomic_store(&records[i].state, "conn_read");
+        conn_registry_add(&rig->server.registry, &records[i]);
+    }
+    conn_registry_remove(&rig->server.registry, &records[2]);
+    conn_registry_remove(&rig->server.registry, &records[0]);
+    conn_registry_add(&rig->server.registry, &records[0]);
+    const char *said = answer(rig, "stats conns", false);
+    const char *first = strstr(said, "STAT 11:addr tcp:127.0.0.1:1\r\n"), *second = strstr(said, "STAT 10:addr");
+    ok(first && second && first < second && !strstr(said, "STAT 12:"), "also when some have gone");
+    conn_registry_remove(&rig->server.registry, &records[1]);
+    conn_registry_remove(&rig->server.registry, &records[0]);
+    answers(rig, "stats conns", "END\r\n");
+}
+
+static void test_prefixes_are_bounded(void) {
+    struct prefix_stats *p = prefix_stats_create(':', true);
+    char name[32];
+    for (int i = 0; i < PREFIX_MAX + 500; i++) {
+        int len = snprintf(name, sizeof name, "p%d:x", i);
+        struct key key = key_make(name, (size_t)len);
+        prefix_stats_note(p, &key, PREFIX_HIT);
+    }
+    struct key plain = key_make("plain", 5), empty = key_make(":x", 2);
+    prefix_stats_clear(p);
+    prefix_stats_note(p, &plain, PREFIX_GET);
+    text_out_clear(&out);
+    prefix_stats_dump(p, &out);
+    is(out.used, 0, "a key without a delimiter is not counted");
+    prefix_stats_note(p, &empty, PREFIX_SET);
+    for (int i = 0; i < PREFIX_MAX + 500; i++) {
+        int len = snprintf(name, sizeof name, "p%d:x", i);
+        struct key key = key_make(name, (size_t)len);
+        prefix_stats_note(p, &key, PREFIX_HIT);
+        prefix_stats_note(p, &key, PREFIX_GET);
+    }
+    prefix_stats_dump(p, &out);
+    text_out_bytes(&out, "", 1);
+    is(count_lines(out.bytes, "PREFIX "), PREFIX_MAX, "at most PREFIX_MAX are kept");
+    ok(strstr(out.bytes, "PREFIX  get 0 hit 0 set 1 del 0\r\n") != NULL, "an empty prefix is one too");
+    ok(strstr(out.bytes, "PREFIX p0 get 2 hit 1 set 0 del 0\r\n") != NULL, "a hit is a get");
+    prefix_stats_destroy(&p);
+}
+
+static struct word word_of(const char *text) { return (struct word){text, strlen(text)}; }
+
+static void test_words(void) {
+    struct words w;
+    words_split("  a  bc   d ", 12, &w);
+    ok(w.count == 3 && word_is(&w.word[1], "bc") && w.word[2].len == 1, "lines are split at runs of spaces");
+    words_split("a b c d e f g h i j k l m n o p q r s t u v w x y z", 51, &w);
+    is(w.count, WORDS_MAX, "into at most WORDS_MAX words");
+    words_split("", 0, &w);
+    is(w.count, 0, "or none");
+    uint32_t u;
+    int32_t  i;
+    uint64_t bits;
+    double   d;
+    struct word word = word_of("4294967295");
+    ok(word_u32(&word, &u) && u == UINT32_MAX, "the largest number is one");
+    static const char *const not_u32[] = {"4294967296", "", "-1", "+1", "1x", " 1", "99999999999999999999999"};
+    for (size_t n = 0; n < sizeof not_u32 / sizeof *not_u32; n++) {
+        word = word_of(not_u32[n]);
+        ok(!word_u32(&word, &u), "\"%s\" is none", not_u32[n]);
+    }
+    word = word_of("-2147483648");
+    ok(word_i32(&word, &i) && i == INT32_MIN, "the smallest number is one");
+    word = word_of("-2147483649");
+    ok(!word_i32(&word, &i), "one less is none");
+    word = word_of("2147483648");
+    ok(!word_i32(&word, &i), "nor is one more than the largest");
+    word = word_of("0.25");
+    ok(word_double(&word, &d) && d == 0.25, "a fraction is a number");
+    word = word_of("inf");
+    ok(!word_double(&word, &d), "infinity is not");
+    word = word_of("1,2,,63");
+    ok(word_classes(&word, &bits) && bits == ((uint64_t)1 << 63 | 6), "classes are a list");
+    word = word_of("all");
+    ok(word_classes(&word, &bits) && bits == ~(uint64_t)1, "or all");
+    static const char *const not_classes[] = {"0", "64", "x", "1,x", "", ",", "-1"};
+    for (size_t n = 0; n < sizeof not_classes / sizeof *not_classes; n++) {
+        word = word_of(not_classes[n]);
+        ok(!word_classes(&word, &bits), "\"%s\" is no list of classes", not_classes[n]);
+    }
+}
+
+int main(void) {
+    struct rig rig;
+    text_out_init(&out);
+    if (!ok(rig_open(&rig, NULL), "a server starts")) {
+        return tap_done();
+    }
+    test_a_change_reaches_its_owner(&rig);
+    test_a_refused_change_changes_nothing(&rig);
+    test_noreply_silences_what_it_silences_in_memcached(&rig);
+    test_dumps_show_every_item_once(&rig);
+    test_a_dump_can_be_given_up(&rig);
+    test_concurrent_changes_leave_owner_and_settings_alike(&rig);
+    test_connections_are_listed_in_the_order_of_their_coming(&rig);
+    rig_close(&rig);
+    test_prefixes_are_bounded();
+    test_words();
+    text_out_fini(&out);
+    return tap_done();
+}
