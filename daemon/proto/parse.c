@@ -49,11 +49,14 @@ static enum parsed check_keys(const char *p, const char *end, bool *too_long) {
     }
 }
 
-/* memcached answers a bad key in a get line with this and an empty line, of which noreply takes only the first. */
-static void reply_bad_key(struct request *r, const char *line_end) {
+/* memcached answers a bad key in a get line with this and an empty line, of which noreply takes only the first; gat knows
+ * no noreply. */
+static void reply_bad_key(struct request *r, uint8_t verb, const char *keys, const char *line_end) {
     static const char text[] = "CLIENT_ERROR bad command line format\r\n\r\n";
-    const char *stop = line_end[-1] == '\r' ? line_end - 1 : line_end;
-    if (STARTS_WITH(stop - 8, " noreply")) {
+    struct token t[TOKENS_MAX - 1];
+    const char *stop = line_end > keys && line_end[-1] == '\r' ? line_end - 1 : line_end;
+    unsigned n = token_split(keys, (size_t)(stop - keys), t, TOKENS_MAX - 1);
+    if (verb <= VERB_GETS && TOKEN_IS(&t[n - 1], "noreply")) {
         reply(r, text + sizeof text - 3, 2, false);
     } else {
         REPLY(r, text);
@@ -110,7 +113,7 @@ static enum parsed parse_keys(struct parser *ps, char *at, char *end, struct req
         }
         if (too_long || rest_too_long) {
             char *line_end = memchr(at, '\n', (size_t)(end - at));
-            reply_bad_key(&out[0], line_end);
+            reply_bad_key(&out[0], ps->verb, at, line_end);
             *count = 1;
             *next = line_end + 1;
             return PARSED;

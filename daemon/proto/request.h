@@ -46,7 +46,9 @@ struct request {
 _Static_assert(sizeof(void *) != 8 || sizeof(struct request) == 64, "a request is one cache line");
 
 static inline bool verb_has_key(uint8_t verb) { return verb < VERB_META_NOOP; }
-/* Whether it replaces the item of its key, as far as the verb tells. */
-static inline bool verb_stores(uint8_t verb) { return (verb >= VERB_SET && verb <= VERB_DELETE) || verb == VERB_META_SET; }
+/* Whether it may take an item out of its queue. */
+static inline bool verb_unlinks(uint8_t verb) {
+    return (verb >= VERB_SET && verb <= VERB_DELETE) || verb == VERB_META_SET || verb == VERB_META_DELETE;
+}
 static inline bool verb_is_meta(uint8_t verb) { return verb >= VERB_META_GET && verb <= VERB_META_NOOP; }
 #endif

@@ -241,7 +241,7 @@ void batch_run_group(struct batch *b) {
             }
         }
         for (unsigned i = 0; i < n; i++) { /* by now the items are here, and their neighbours in the queue known */
-            if (verb_stores(b->group[i].verb)) {
+            if (verb_unlinks(b->group[i].verb)) {
                 cache_prefetch_neighbours(b->cache, &b->group[i].key);
             }
         }

@@ -59,6 +59,34 @@ static bool stands_before(const struct meta_flags *m, char a, char b) {
     return false;
 }
 
+/* Flags act in the order they stand, so t shows the expiry time of the moment in which it is reached: `before` of an item
+ * that was there, never of one just made; then what T, and N of a new item, have set. */
+static uint32_t shown_exptime_s(const struct meta_flags *m, bool created, uint32_t before_s, uint32_t touch_s,
+                                uint32_t vivify_s) {
+    uint32_t exptime_s = created ? 0 : before_s;
+    for (unsigned i = 0; i < m->token_count && m->tokens[i].ptr[0] != 't'; i++) {
+        if (m->tokens[i].ptr[0] == 'T') {
+            exptime_s = touch_s;
+        } else if (m->tokens[i].ptr[0] == 'N' && created) {
+            exptime_s = vivify_s;
+        }
+    }
+    return exptime_s;
+}
+
+/* The expiry time of an item that N makes: T's when that comes later. */
+static uint32_t vivify_exptime_s(const struct meta_flags *m, uint32_t touch_s, uint32_t now_s) {
+    bool touched_last = meta_has(m, 'T') && meta_has(m, 'N') && stands_before(m, 'N', 'T');
+    return touched_last ? touch_s : clock_expiry_s(m->vivify_exptime, now_s);
+}
+
+/* The expiry time before a command that touches, for t; looked up only when both are given. */
+static uint32_t exptime_before_s(struct batch *b, const struct request *r, const struct meta_flags *m) {
+    struct cache_view view = {0};
+    bool wanted = meta_has(m, 'T') && meta_has(m, 't') && cache_peek(b->ct, &r->key, &view) == CACHE_OK;
+    return wanted ? view.exptime_s : 0;
+}
+
 /* --- mg --- */
 
 static char *put_get_flags(char *p, const struct request *r, const struct meta_flags *m, const struct cache_view *v,
@@ -120,7 +148,6 @@ static char *put_get_miss(char *p, const struct request *r, const struct meta_fl
 /* With the partition's lock: when the command has an effect, and for items that are large, stale or being recached. */
 static char *get_locked(struct batch *b, const struct request *r, const struct meta_flags *m, char *p) {
     uint32_t now_s = cache_now_s(b->ct);
-    struct cache_view view = {0};
     struct cache_fetch want = {
         .no_bump = meta_has(m, 'u'),
         .touch = meta_has(m, 'T'),
@@ -133,7 +160,7 @@ static char *get_locked(struct batch *b, const struct request *r, const struct m
         want.exptime_s = clock_expiry_s(m->touch_exptime, now_s);
     }
     if (want.vivify) {
-        want.vivify_exptime_s = clock_expiry_s(m->vivify_exptime, now_s);
+        want.vivify_exptime_s = vivify_exptime_s(m, want.exptime_s, now_s);
         want.vivify_cas = m->cas;
     }
     if (m->recache > 0) {
@@ -141,24 +168,16 @@ static char *get_locked(struct batch *b, const struct request *r, const struct m
         want.recache = recache_at_s > now_s;
         want.recache_s = (int32_t)(recache_at_s - now_s);
     }
-    bool ttl_before_touch = want.touch && meta_has(m, 't') && stands_before(m, 't', 'T');
-    uint32_t old_exptime_s = 0;
-    if (ttl_before_touch && cache_peek(b->ct, &r->key, &view) == CACHE_OK) {
-        old_exptime_s = view.exptime_s;
-    }
-    view = (struct cache_view){0};
+    uint32_t before_s = exptime_before_s(b, r, m);
+    struct cache_view view = {0};
     if (cache_fetch(b->ct, &r->key, &want, b->scratch, &view) != CACHE_OK) {
         return put_get_miss(p, r, m);
     }
-    uint32_t shown_exptime_s = view.exptime_s;
-    if (ttl_before_touch) {
-        shown_exptime_s = old_exptime_s;
-    } else if (view.created && meta_has(m, 't') && stands_before(m, 't', 'N')) {
-        shown_exptime_s = 0; /* of the new item, before N has set it */
-    }
+    uint32_t ttl_exptime_s = shown_exptime_s(m, view.created, want.touch ? before_s : view.exptime_s, want.exptime_s,
+                                             clock_expiry_s(m->vivify_exptime, now_s));
     bool value = shows_value(m, view.cas);
     p = put_get_head(p, value, view.value_bytes);
-    p = put_get_flags(p, r, m, &view, shown_exptime_s, now_s);
+    p = put_get_flags(p, r, m, &view, ttl_exptime_s, now_s);
     if (!value) {
         if (view.borrowed) {
             cache_return(b->ct, view.borrowed);
@@ -391,20 +410,6 @@ static char *put_arith(char *p, const struct request *r, const struct meta_flags
     return meta_has(m, 'v') ? PUT(put_bytes(p, digits, digit_bytes), "\r\n") : p;
 }
 
-/* The expiry time that t shows: that of the moment in which the flags, from left to right, reach it. */
-static uint32_t arith_ttl(const struct meta_flags *m, const struct cache_arith *what, const struct cache_view *view,
-                          uint32_t old_exptime_s) {
-    uint32_t exptime_s = view->created ? 0 : old_exptime_s;
-    for (unsigned i = 0; i < m->token_count && m->tokens[i].ptr[0] != 't'; i++) {
-        if (m->tokens[i].ptr[0] == 'T') {
-            exptime_s = what->exptime_s;
-        } else if (m->tokens[i].ptr[0] == 'N' && view->created) {
-            exptime_s = what->vivify_exptime_s;
-        }
-    }
-    return exptime_s;
-}
-
 static char *arith(struct batch *b, const struct request *r, char *p) {
     struct meta_flags m;
     if (meta_flags_parse(r, &m)) {
@@ -428,23 +433,17 @@ static char *arith(struct batch *b, const struct request *r, char *p) {
         .exptime_s = clock_expiry_s(m.touch_exptime, now_s),
         .vivify = meta_has(&m, 'N'),
         .initial = m.initial,
-        .vivify_exptime_s = clock_expiry_s(m.vivify_exptime, now_s),
         .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0,
     };
-    if (what.touch && what.vivify && stands_before(&m, 'N', 'T')) {
-        what.vivify_exptime_s = what.exptime_s; /* the later flag has the last word */
-    }
+    what.vivify_exptime_s = vivify_exptime_s(&m, what.exptime_s, now_s);
+    uint32_t before_s = exptime_before_s(b, r, &m), ttl_exptime_s;
     struct cache_view view = {0};
-    uint32_t old_exptime_s = 0;
-    if (meta_has(&m, 't') && cache_peek(b->ct, &r->key, &view) == CACHE_OK) {
-        old_exptime_s = view.exptime_s;
-    }
-    view = (struct cache_view){0};
     uint64_t number = 0;
     switch (cache_arith(b->ct, &r->key, &what, &number, &view)) {
     case CACHE_OK:
-        return meta_has(&m, 'q') ? p
-                                 : put_arith(p, r, &m, number, &view, arith_ttl(&m, &what, &view, old_exptime_s), now_s);
+        ttl_exptime_s = shown_exptime_s(&m, view.created, what.touch ? before_s : view.exptime_s, what.exptime_s,
+                                        clock_expiry_s(m.vivify_exptime, now_s));
+        return meta_has(&m, 'q') ? p : put_arith(p, r, &m, number, &view, ttl_exptime_s, now_s);
     case CACHE_NOT_A_NUMBER:
         return PUT(p, "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n");
     case CACHE_TOO_LARGE:
