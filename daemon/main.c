@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/net.h"
+#include "serve/listen_list.h"
 #include "serve/options.h"
 #include "serve/process.h"
 #include "serve/slab_sizes.h"
@@ -60,7 +61,7 @@ static struct cache *make_cache(const struct settings *s) {
     return cache_create(&(struct cache_config){
         .limit_bytes = s->maxbytes,
         .partitions = (unsigned)s->partitions,
-        .slab = {.chunk_bytes_min = (uint32_t)((size_t)s->chunk_size + sizeof(struct item) + (s->cas ? 8 : 0)),
+        .slab = {.chunk_bytes_min = (uint32_t)s->chunk_size + SLAB_HEADER_ROOM,
                  .growth_factor = s->factor,
                  .sizes = listed ? sizes.bytes : NULL,
                  .size_count = sizes.count,
@@ -92,8 +93,9 @@ static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
 }
 
 static struct net *make_net(const struct settings *s) {
+    char plain[SETTING_LIST_BYTES], why[SETTING_WHY_BYTES];
     return net_start(&server, &(struct net_config){
-                                  .listen = s->inter,
+                                  .listen = listen_list_plain(s->inter, plain, why) ? plain : s->inter,
                                   .port = s->port,
                                   .unix_path = s->socketpath,
                                   .unix_mode = (unsigned)s->access_mask,

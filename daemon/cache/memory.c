@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 enum {
-    EVICT_HERE_MIN = 32,   /* items in a queue before its own tail is evicted without looking at other partitions */
+    EVICT_HERE_MIN = 128,  /* items in a queue before its own tail is evicted without looking at other partitions */
     EVICT_LOOK_MOST = 16,  /* partitions looked at for the oldest */
     EVICT_TRIES = 64,      /* evicted items may still be on their way to slow clients */
     STEAL_WAIT_US = 100,
@@ -127,7 +127,7 @@ static bool evict_somewhere(struct cache_thread *ct, unsigned class_id) {
     struct cache *c = ct->cache;
     unsigned start = (unsigned)thread_random(ct), looked = 0;
     struct partition *oldest = NULL;
-    uint32_t oldest_s = UINT32_MAX;
+    uint32_t oldest_s = UINT32_MAX, longest = 0;
     for (unsigned i = 0; i < c->partition_count && looked < EVICT_LOOK_MOST; i++) {
         struct partition *p = &c->partitions[(start + i) % c->partition_count];
         lock_take(&p->lock);
@@ -135,9 +135,11 @@ static bool evict_somewhere(struct cache_thread *ct, unsigned class_id) {
         const struct node *n = s != NULL ? evict_oldest(&s->queue) : NULL;
         if (n != NULL) {
             looked++;
-            if (node_used_s(n) < oldest_s) {
+            uint32_t used_s = node_used_s(n), count = evict_count(&s->queue);
+            if (used_s < oldest_s || (used_s == oldest_s && count > longest)) { /* seconds are coarse: then the longest queue */
                 oldest = p;
-                oldest_s = node_used_s(n);
+                oldest_s = used_s;
+                longest = count;
             }
         }
         lock_release(&p->lock);

@@ -15,8 +15,12 @@
 
 enum { SLAB_CLASSES_MAX = 64, SLAB_CLASS_NONE = 0 }; /* ids 1 to 63, as memcached's */
 
+/* The smallest chunk holds this much beside -n's bytes: what memcached's header takes. So classes have memcached's sizes,
+ * and no item takes a larger chunk than it would there. */
+enum { SLAB_HEADER_ROOM = 48 };
+
 struct slab_config {
-    uint32_t        chunk_bytes_min; /* of the first class: -n plus the header */
+    uint32_t        chunk_bytes_min; /* of the first class: -n plus SLAB_HEADER_ROOM */
     double          growth_factor;   /* > 1 */
     const uint32_t *sizes;           /* explicit chunk sizes instead (slab_sizes), ascending; NULL: by factor */
     unsigned        size_count;

@@ -7,7 +7,7 @@
 static inline struct cache_config fixture_config(size_t limit_bytes) {
     return (struct cache_config){
         .limit_bytes = limit_bytes,
-        .slab = {.chunk_bytes_min = 80, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10},
+        .slab = {.chunk_bytes_min = 96, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10},
         .item_bytes_max = 1 << 20,
         .cas = true,
         .evict = true,
