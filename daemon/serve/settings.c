@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "mem/arena.h"
+#include "serve/listen_list.h"
 #include "serve/slab_sizes.h"
 
 /* What a type keeps of the default and of its place in the struct. */
@@ -408,12 +409,13 @@ bool settings_settle(struct settings *s, char *why) {
     if (!s->lru_maintainer) {
         s->policy = "lru";
     }
+    char plain[SETTING_LIST_BYTES];
     s->num_threads_per_udp = s->threads;
     if (strcmp(s->protocol, "auto") == 0) {
         s->protocol = "auto-negotiate";
     }
     s->lru_segmented = strcmp(s->policy, "slru") == 0;
-    return settings_check(s, why);
+    return listen_list_plain(s->inter, plain, why) && settings_check(s, why);
 }
 
 bool settings_check(const struct settings *s, char *why) {

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "serve/listen_list.h"
 #include "serve/options.h"
 #include "serve/slab_sizes.h"
 #include "tap.h"
@@ -196,6 +197,22 @@ static void test_lists_are_bounded(void) {
     refuses(line, "-l holds at most 1022 bytes in all");
 }
 
+static void test_listeners_may_be_named_as_in_memcached(void) {
+    char plain[SETTING_LIST_BYTES];
+    ok(listen_list_plain("127.0.0.1,[::1]:5", plain, why), "plain addresses are taken");
+    is_str(plain, "127.0.0.1,[::1]:5", "as they are");
+    ok(listen_list_plain("tag[a]:proto[ascii]:127.0.0.1:1,notls:*,tag_b_:h,proto[negotiating]:[::1]", plain, why),
+       "and so are those with words that mean nothing here");
+    is_str(plain, "127.0.0.1:1,*,h,[::1]", "without these");
+    refuses("-l btls:127.0.0.1", "-l: TLS is not built yet");
+    refuses("-l 127.0.0.1,mtls:127.0.0.1:2", "-l: TLS is not built yet");
+    refuses("-l proto[binary]:*", "-l: a listener speaks proto[ascii] or proto[negotiating]; others are not built yet");
+    refuses("-l tag[123456789]:*", "-l: a tag has 1 to 8 characters");
+    refuses("-l tag[]:*", "-l: a tag has 1 to 8 characters");
+    refuses("-l tag[abc", "-l: a tag has 1 to 8 characters");
+    shows("-l tag[x]:127.0.0.1", "inter", "tag[x]:127.0.0.1");
+}
+
 static void test_slab_sizes(void) {
     struct slab_sizes sizes;
     ok(slab_sizes_parse("96-200-1000", 524288, &sizes, why) && sizes.count == 3 && sizes.bytes[2] == 1000,
@@ -275,6 +292,7 @@ int main(void) {
     test_options_of_absent_features_say_so();
     test_actions();
     test_lists_are_bounded();
+    test_listeners_may_be_named_as_in_memcached();
     test_slab_sizes();
     test_names_are_unique();
     test_a_refused_value_changes_nothing();
