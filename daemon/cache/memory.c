@@ -157,15 +157,15 @@ static bool evict_somewhere(struct cache_thread *ct, unsigned class_id) {
 
 /* --- pages of other classes, when nothing else is left --- */
 
-/* The class that can best spare a page: the most pages, at least two of them unless it must be. */
-static unsigned richest_class(const struct cache *c, unsigned except, uint32_t least_pages) {
+/* The class that can best spare a page: the most pages, at least `least_pages`, and not among `refused`. */
+static unsigned richest_class(const struct cache *c, uint64_t refused, uint32_t least_pages) {
     unsigned best = SLAB_CLASS_NONE;
     uint32_t most = 0;
     for (unsigned i = 1; i <= c->slab->class_count; i++) {
         struct slab_class_facts f;
         slab_facts(c->slab, i, &f);
         uint32_t pages = f.pages - f.draining;
-        if (i != except && pages >= least_pages && pages > most) {
+        if (!(refused >> i & 1) && pages >= least_pages && pages > most) {
             best = i;
             most = pages;
         }
@@ -193,20 +193,27 @@ static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, u
     return true;
 }
 
-static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
-    struct cache *c = ct->cache;
-    unsigned donor = richest_class(c, class_id, 2);
-    if (donor == SLAB_CLASS_NONE) {
-        donor = richest_class(c, class_id, 1);
-    }
-    if (donor == SLAB_CLASS_NONE) {
-        return false;
-    }
+static bool steal_from(struct cache_thread *ct, unsigned donor, unsigned class_id) {
     uint32_t pages[STEAL_PAGES];
-    unsigned n = slab_spare_pages(c->slab, donor, pages, STEAL_PAGES);
+    unsigned n = slab_spare_pages(ct->cache->slab, donor, pages, STEAL_PAGES);
     for (unsigned i = 0; i < n; i++) {
         if (steal_page(ct, pages[i], donor, class_id)) {
             return true;
+        }
+    }
+    return false;
+}
+
+/* From the richest class whose pages are not all in use; a class gives its last page only when no other can give any. */
+static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
+    for (uint32_t least_pages = 2; least_pages > 0; least_pages--) {
+        uint64_t refused = (uint64_t)1 << class_id;
+        unsigned donor;
+        while ((donor = richest_class(ct->cache, refused, least_pages)) != SLAB_CLASS_NONE) {
+            if (steal_from(ct, donor, class_id)) {
+                return true;
+            }
+            refused |= (uint64_t)1 << donor;
         }
     }
     return false;

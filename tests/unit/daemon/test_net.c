@@ -1,176 +1,17 @@
 /* Listeners, workers and connections over loopback and UNIX sockets, in one process. Run under TSan too. */
 #include "tap.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
-#include <pthread.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "net/net.h"
-#include "session_fixture.h"
-
-enum { PATIENCE_MS = 20000 };
-
-/* --- a server --- */
-
-struct host {
-    struct rig  rig; /* its cache, tuner and settings; its own batch is not used */
-    struct net *net;
-    pthread_t   thread;
-    char        folder[64], path[96], port_file[96];
-    int         port;
-};
-
-static void *run_main(void *arg) {
-    struct host *h = arg;
-    net_run(h->net);
-    return NULL;
-}
-
-static int read_port(const char *path, const char *family) {
-    char line[64], head[32];
-    int port = 0;
-    FILE *f = fopen(path, "r");
-    snprintf(head, sizeof head, "TCP %s: ", family);
-    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
-        if (strncmp(line, head, strlen(head)) == 0) {
-            port = atoi(line + strlen(head));
-        }
-    }
-    if (f != NULL) {
-        fclose(f);
-    }
-    return port;
-}
-
-static struct net_config host_config(struct host *h) {
-    return (struct net_config){.listen = "127.0.0.1", .port = -1, .backlog = 1024, .worker_count = 2, .conns_max = 1024,
-                               .conns_max_fast = true, .port_file = h->port_file, .unix_mode = 0700};
-}
-
-static bool host_prepare(struct host *h) {
-    memset(h, 0, sizeof *h);
-    strcpy(h->folder, "/tmp/slate-test-net-XXXXXX");
-    if (mkdtemp(h->folder) == NULL || !rig_open(&h->rig, NULL)) {
-        return false;
-    }
-    snprintf(h->path, sizeof h->path, "%s/socket", h->folder);
-    snprintf(h->port_file, sizeof h->port_file, "%s/ports", h->folder);
-    return true;
-}
-
-static bool host_start(struct host *h, const struct net_config *cfg) {
-    h->net = net_start(&h->rig.server, cfg);
-    if (h->net == NULL) {
-        return false;
-    }
-    h->port = read_port(h->port_file, "INET");
-    pthread_create(&h->thread, NULL, run_main, h);
-    return true;
-}
-
-/* As main does it on a signal. */
-static void host_stop(struct host *h, bool graceful) {
-    atomic_store(&h->rig.server.stop, graceful ? SERVER_STOP_GRACEFUL : SERVER_STOP);
-    net_wake(h->net);
-    pthread_join(h->thread, NULL);
-    net_stop(h->net, graceful);
-    net_destroy(&h->net);
-    atomic_store(&h->rig.server.stop, SERVER_RUN);
-}
-
-static void host_close(struct host *h) {
-    unlink(h->port_file);
-    rmdir(h->folder);
-    rig_close(&h->rig);
-}
-
-/* --- clients --- */
-
-static int connect_tcp(int port) {
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static int connect_unix(const char *path) {
-    struct sockaddr_un to = {.sun_family = AF_UNIX};
-    struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
-    strcpy(to.sun_path, path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
-        close(fd);
-        return -1;
-    }
-    return fd;
-}
-
-static bool say(int fd, const char *bytes, size_t n) {
-    while (n > 0) {
-        ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
-        if (sent <= 0) {
-            return false;
-        }
-        bytes += sent;
-        n -= (size_t)sent;
-    }
-    return true;
-}
-
-/* Reads exactly n bytes, or up to the end. */
-static size_t hear(int fd, char *to, size_t n) {
-    size_t got = 0;
-    while (got < n) {
-        ssize_t r = recv(fd, to + got, n - got, 0);
-        if (r <= 0) {
-            break;
-        }
-        got += (size_t)r;
-    }
-    return got;
-}
-
-/* Whether the server answers `question` with exactly `answer`. */
-static bool answers(int fd, const char *question, const char *answer) {
-    char got[512];
-    size_t n = strlen(answer);
-    return say(fd, question, strlen(question)) && hear(fd, got, n) == n && memcmp(got, answer, n) == 0;
-}
-
-static bool hung_up(int fd) {
-    char byte;
-    return recv(fd, &byte, 1, 0) == 0 || errno == ECONNRESET;
-}
-
-/* Waits until a number is as wanted. */
-static bool settles(_Atomic uint64_t *n, uint64_t want) {
-    for (int i = 0; i < PATIENCE_MS; i++) {
-        if (atomic_load(n) == want) {
-            return true;
-        }
-        usleep(1000);
-    }
-    return false;
-}
+#include "net_fixture.h"
 
 /* --- claims --- */
 
 static void test_serves_and_stops(void) {
     struct host h;
-    host_prepare(&h);
+    host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
     ok(host_start(&h, &cfg) && h.port > 0, "a free port is found and written to the port file");
     int a = connect_tcp(h.port), b = connect_tcp(h.port);
@@ -193,11 +34,10 @@ static void test_serves_and_stops(void) {
 
 static void test_bytes_in_any_pieces(uint64_t seed) {
     struct host h;
-    host_prepare(&h);
+    host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
     host_start(&h, &cfg);
-    int fd = connect_tcp(h.port), on = 1;
-    setsockopt(fd, IPPROTO_TCP, 1 /* TCP_NODELAY */, &on, sizeof on);
+    int fd = connect_tcp(h.port);
     char text[6000], value[3001];
     memset(value, 'v', 3000);
     value[3000] = '\0';
@@ -241,7 +81,7 @@ static void test_bytes_in_any_pieces(uint64_t seed) {
 
 static void test_large_values(void) {
     struct host h;
-    host_prepare(&h);
+    host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
     host_start(&h, &cfg);
     int fd = connect_tcp(h.port);
@@ -282,7 +122,7 @@ static void test_large_values(void) {
 
 static void test_client_that_never_reads(void) {
     struct host h;
-    host_prepare(&h);
+    host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
     cfg.worker_count = 1;
     host_start(&h, &cfg);
@@ -313,7 +153,7 @@ static void test_client_that_never_reads(void) {
 
 static void test_limits_connections(void) {
     struct host h;
-    host_prepare(&h);
+    host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
     cfg.conns_max = 3;
     host_start(&h, &cfg);
@@ -353,7 +193,7 @@ static void test_limits_connections(void) {
 
 static void test_idle_timeout(void) {
     struct host h;
-    host_prepare(&h);
+    host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
     cfg.worker_count = 1;
     cfg.idle_timeout_s = 1;
@@ -373,7 +213,7 @@ static void test_idle_timeout(void) {
 static void test_unix_socket(void) {
     struct host h;
     struct stat st;
-    host_prepare(&h);
+    host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
     cfg.unix_path = h.path;
     cfg.unix_mode = 0750;
@@ -410,7 +250,7 @@ static void test_unix_socket(void) {
 
 static void test_graceful_stop(void) {
     struct host h;
-    host_prepare(&h);
+    host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
     host_start(&h, &cfg);
     enum { CLIENTS = 20 };
@@ -441,7 +281,7 @@ static void test_many_idle_connections(void) {
     setrlimit(RLIMIT_NOFILE, &limit);
     unsigned n = limit.rlim_cur / 2 > WANTED + SPARE ? WANTED : (unsigned)(limit.rlim_cur / 2 - SPARE);
     struct host h;
-    host_prepare(&h);
+    host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
     cfg.unix_path = h.path;
     cfg.port_file = NULL;

@@ -1,0 +1,168 @@
+/* A server with sockets of its own in this process, in a folder of its own, and clients that talk to it. */
+#ifndef NET_FIXTURE_H
+#define NET_FIXTURE_H
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "net/net.h"
+#include "session_fixture.h"
+
+enum { PATIENCE_MS = 20000 };
+
+/* --- a server --- */
+
+struct host {
+    struct rig  rig; /* its cache, tuner and settings; its own batch is not used */
+    struct net *net;
+    pthread_t   thread;
+    char        folder[64], path[96], port_file[96];
+    int         port;
+};
+
+static inline void *run_main(void *arg) {
+    struct host *h = arg;
+    net_run(h->net);
+    return NULL;
+}
+
+static inline int read_port(const char *path, const char *family) {
+    char line[64], head[32];
+    int port = 0;
+    FILE *f = fopen(path, "r");
+    snprintf(head, sizeof head, "TCP %s: ", family);
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        if (strncmp(line, head, strlen(head)) == 0) {
+            port = atoi(line + strlen(head));
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+    return port;
+}
+
+static inline struct net_config host_config(struct host *h) {
+    return (struct net_config){.listen = "127.0.0.1", .port = -1, .backlog = 1024, .worker_count = 2, .conns_max = 1024,
+                               .conns_max_fast = true, .port_file = h->port_file, .unix_mode = 0700};
+}
+
+/* `options` as rig_open takes them. */
+static inline bool host_prepare(struct host *h, char *options) {
+    memset(h, 0, sizeof *h);
+    strcpy(h->folder, "/tmp/slate-test-net-XXXXXX");
+    if (mkdtemp(h->folder) == NULL || !rig_open(&h->rig, options)) {
+        return false;
+    }
+    snprintf(h->path, sizeof h->path, "%s/socket", h->folder);
+    snprintf(h->port_file, sizeof h->port_file, "%s/ports", h->folder);
+    return true;
+}
+
+static inline bool host_start(struct host *h, const struct net_config *cfg) {
+    h->net = net_start(&h->rig.server, cfg);
+    if (h->net == NULL) {
+        return false;
+    }
+    h->port = read_port(h->port_file, "INET");
+    pthread_create(&h->thread, NULL, run_main, h);
+    return true;
+}
+
+/* As main does it on a signal. */
+static inline void host_stop(struct host *h, bool graceful) {
+    atomic_store(&h->rig.server.stop, graceful ? SERVER_STOP_GRACEFUL : SERVER_STOP);
+    net_wake(h->net);
+    pthread_join(h->thread, NULL);
+    net_stop(h->net, graceful);
+    net_destroy(&h->net);
+    atomic_store(&h->rig.server.stop, SERVER_RUN);
+}
+
+static inline void host_close(struct host *h) {
+    unlink(h->port_file);
+    rmdir(h->folder);
+    rig_close(&h->rig);
+}
+
+/* --- clients --- */
+
+static inline int connect_tcp(int port) {
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static inline int connect_unix(const char *path) {
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = PATIENCE_MS / 1000};
+    strcpy(to.sun_path, path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static inline bool say(int fd, const char *bytes, size_t n) {
+    while (n > 0) {
+        ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
+        if (sent <= 0) {
+            return false;
+        }
+        bytes += sent;
+        n -= (size_t)sent;
+    }
+    return true;
+}
+
+/* Reads exactly n bytes, or up to the end. */
+static inline size_t hear(int fd, char *to, size_t n) {
+    size_t got = 0;
+    while (got < n) {
+        ssize_t r = recv(fd, to + got, n - got, 0);
+        if (r <= 0) {
+            break;
+        }
+        got += (size_t)r;
+    }
+    return got;
+}
+
+/* Whether the server answers `question` with exactly `answer`. */
+static inline bool answers(int fd, const char *question, const char *answer) {
+    char got[512];
+    size_t n = strlen(answer);
+    return say(fd, question, strlen(question)) && hear(fd, got, n) == n && memcmp(got, answer, n) == 0;
+}
+
+static inline bool hung_up(int fd) {
+    char byte;
+    return recv(fd, &byte, 1, 0) == 0 || errno == ECONNRESET;
+}
+
+/* Waits until a number is as wanted. */
+static inline bool settles(_Atomic uint64_t *n, uint64_t want) {
+    for (int i = 0; i < PATIENCE_MS; i++) {
+        if (atomic_load(n) == want) {
+            return true;
+        }
+        usleep(1000);
+    }
+    return false;
+}
+#endif
