@@ -6,8 +6,6 @@
 #include "base/log.h"
 #include "serve/prefix.h"
 
-const struct counter_info serve_counter_info[] = {SERVE_COUNTERS(COUNTER_INFO){NULL, NULL, NULL, NULL}};
-
 enum { SERVE_COUNTER_COUNT = sizeof(struct serve_values) / sizeof(uint64_t) };
 
 bool server_init(struct server *server, struct settings *settings) {

@@ -100,7 +100,6 @@ void server_request_stop(struct server *, enum server_stop);
 /* Sums over the workers, less what a reset took away. */
 void server_values(struct server *, struct serve_values *);
 void server_reset_counters(struct server *);
-extern const struct counter_info serve_counter_info[]; /* ends with a NULL name */
 
 /* Descriptors the server needs beside its connections: the listeners', the workers' and the log's. */
 static inline unsigned server_reserved_fds(unsigned threads) { return 5 * threads; }
