@@ -1,5 +1,5 @@
 /* Many clients, bad clients and an operator at once on one small server: no wrong value, no refused set, no reply out of
- * place, nobody left waiting, nothing left behind. STRESS_ROUNDS= rounds of 400 requests a client (100); SEED= repeats the
+ * place, nobody left waiting, nothing left behind. STRESS_ROUNDS= rounds of 400 requests a client (50); SEED= repeats the
  * clients' choices, though not the threads' timing. Run under the sanitizers too. */
 #include "tap.h"
 
@@ -267,7 +267,7 @@ static void *operator_main(void *arg) {
 int main(void) {
     uint64_t seed = tap_seed() | 1;
     const char *given = getenv("STRESS_ROUNDS");
-    unsigned rounds = given != NULL ? (unsigned)atoi(given) : 100;
+    unsigned rounds = given != NULL ? (unsigned)atoi(given) : 50;
     struct host h;
     static struct client_job clients[CLIENTS];
     pthread_t threads[CLIENTS], guest_threads[2], operator_thread;
