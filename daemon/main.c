@@ -120,6 +120,7 @@ static int serve(struct net *net) {
     }
     log_info("slated " SLATE_VERSION " serves: memory=%llu threads=%d policy=%s",
              (unsigned long long)settings.maxbytes, settings.threads, cache_policy(server.cache)->name);
+    process_lock_memory(&settings);
     process_ready(&settings);
     enum server_stop how = net_run(net);
     log_info("stopping%s", how == SERVER_STOP_GRACEFUL ? " gracefully" : "");
@@ -181,7 +182,6 @@ static int run(void) {
     if (status == 0) {
         status = process_background(&settings, &parent);
         if (status == 0 && !parent) {
-            process_lock_memory(&settings);
             status = build_and_serve();
         }
     }

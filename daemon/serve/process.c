@@ -65,6 +65,10 @@ int process_limits(const struct settings *s) {
     if (status == 0 && s->coredumps) {
         status = raise_cores();
     }
+    if (s->lock_memory) {
+        /* While still root, if ever; a refusal shows when memory is locked. */
+        setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+    }
     return status;
 }
 
@@ -170,7 +174,8 @@ void process_ready(const struct settings *s) {
 }
 
 void process_lock_memory(const struct settings *s) {
-    if (s->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+    /* On fault: much more is mapped than will ever be used, so that the cache can grow. */
+    if (s->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) {
         log_warn("cannot lock memory, which -k asks for: %s", strerror(errno));
     }
 }

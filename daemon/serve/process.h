@@ -18,7 +18,7 @@ int process_drop_root(const struct settings *);
  * or has failed, with *parent true and the status to exit with. */
 int process_background(const struct settings *, bool *parent);
 
-/* All memory from now on stays in RAM with -k; after going into the background, for a fork would undo it. */
+/* What memory is used stays in RAM with -k. Once all is built: a fork would undo it, and the system may refuse. */
 void process_lock_memory(const struct settings *);
 
 /* The child serves: lets the parent go and, unless it is to talk, gives up the terminal. Nothing without -d. */
