@@ -31,7 +31,7 @@ FUZZ_S  ?= 60
 MAN     := $(wildcard man/*.[1-8])
 LUA     := $(shell find lua/slate -name '*.lua')
 DEST    := $(DESTDIR)$(PREFIX)
-MAKE_J   = $(MAKE) --no-print-directory -j$(shell nproc)
+MAKE_J   = $(MAKE) -s --no-print-directory -j$(shell nproc)
 slatectl = sed 's|@LUADIR@|$1|;s|@BINDIR@|$2|;s|@VERSION@|$(VERSION)|' scripts/slatectl
 
 all: $(BINS) ## build the four programs into build/bin (DEBUG=1, SAN=address,undefined, CI=1)
