@@ -20,7 +20,8 @@
 
 enum {
     ACCEPTS_AT_ONCE = 64,        /* a listener, before others have their turn */
-    RETRY_ACCEPT_US = 10 * 1000, /* while there are too many connections */
+    RETRY_ACCEPT_US = 10 * 1000, /* how often to look whether a connection has gone */
+    RETRY_ANYWAY_US = 1000 * 1000, /* what ran out may be somebody else's doing */
 };
 
 struct net {
@@ -33,7 +34,7 @@ struct net {
     struct event      wake_event, retry_timer;
     int               wake_fd;
     bool              stopped, disabled; /* disabled: not accepting for now */
-    uint64_t          disabled_since_us;
+    uint64_t          disabled_at_us, counted_until_us, disabled_conns; /* when, and with how many connections */
     char             *socket_path; /* to be removed */
     unsigned          next_worker, worker_count; /* worker_count: initialised */
     struct worker     workers[];
@@ -43,9 +44,11 @@ static void add(_Atomic uint64_t *n, uint64_t by) { atomic_fetch_add_explicit(n,
 
 /* --- accepting --- */
 
-static bool at_limit(const struct net *net) {
-    return atomic_load_explicit(&net->server->conns.current, memory_order_relaxed) >= net->config.conns_max;
+static uint64_t conns_now(const struct net *net) {
+    return atomic_load_explicit(&net->server->conns.current, memory_order_relaxed);
 }
+
+static bool at_limit(const struct net *net) { return conns_now(net) >= net->config.conns_max; }
 
 static void accept_disable(struct net *net) {
     static const struct timeval retry = {.tv_usec = RETRY_ACCEPT_US};
@@ -53,7 +56,8 @@ static void accept_disable(struct net *net) {
         return;
     }
     net->disabled = true;
-    net->disabled_since_us = clock_mono_us();
+    net->disabled_at_us = net->counted_until_us = clock_mono_us();
+    net->disabled_conns = conns_now(net);
     atomic_store_explicit(&net->server->conns.accepting, false, memory_order_relaxed);
     add(&net->server->conns.listen_disabled_num, 1);
     for (unsigned i = 0; i < net->listener_count; i++) {
@@ -65,8 +69,8 @@ static void accept_disable(struct net *net) {
 /* The time is added while it passes, so that statistics show it before it ends. */
 static void account_disabled(struct net *net) {
     uint64_t now_us = clock_mono_us();
-    add(&net->server->conns.listen_disabled_us, now_us - net->disabled_since_us);
-    net->disabled_since_us = now_us;
+    add(&net->server->conns.listen_disabled_us, now_us - net->counted_until_us);
+    net->counted_until_us = now_us;
 }
 
 static void accept_enable(struct net *net) {
@@ -83,7 +87,8 @@ static void on_retry(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     account_disabled(net);
-    if (!at_limit(net)) {
+    bool room = conns_now(net) < net->disabled_conns || net->counted_until_us - net->disabled_at_us >= RETRY_ANYWAY_US;
+    if (room && !at_limit(net)) {
         accept_enable(net);
     }
 }

@@ -220,6 +220,9 @@ bool worker_start(struct worker *w) {
     int error = pthread_create(&w->thread, NULL, worker_main, w);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     w->started = error == 0;
+    if (w->started) {
+        pthread_setname_np(w->thread, "slated-worker");
+    }
     errno = error;
     return w->started;
 }

@@ -48,8 +48,8 @@ bool automove_ratio_decide(struct automove_ratio *, const struct snapshot *befor
  * The class that is hungry and has the youngest tail gets pages: one, and twice as many each time it is still hungry. They
  * come from the class that loses least: first of those that have a page's worth of free chunks, then of those that did not
  * evict lately and whose tail is older by an eighth (or is as young, below 8 s); within these the oldest, then the richest.
- * A class that evicts itself gives only when its tail is at least twice as old, so that two
- * classes under the same pressure do not pass pages to and fro. No class gives its last page. */
+ * A class that evicts itself gives only when its tail is more than twice as old, so that two classes under the same pressure
+ * do not pass pages to and fro. No class gives its last page. */
 struct automove_eviction {
     uint64_t hungry_us[SLAB_CLASSES_MAX]; /* when it last was; 0: never */
     unsigned receiver;                    /* of the last move */
@@ -58,7 +58,7 @@ struct automove_eviction {
 };
 bool automove_eviction_decide(struct automove_eviction *, const struct snapshot *, struct page_move *);
 
-/* --- either: pages that a class has no use for ---
+/* --- pages that a class has no use for; beside mode 2 ---
  *
  * A class that holds more free chunks than 2.5 pages' worth, and has not evicted since `before`, gives to a pool that is
  * empty. */

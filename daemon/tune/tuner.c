@@ -54,7 +54,7 @@ struct tuner {
     struct crawler          crawler;
     struct automove_ratio   by_ratio;
     struct automove_eviction by_eviction;
-    struct snapshot         second, now; /* of the last second; of the last decision of mode 2 */
+    struct snapshot         second, now; /* of the last second (no classes: none); of the last decision of mode 2 */
     uint64_t                second_us, ages_us, hunger_rest_us;
     _Atomic bool            moving;
 };
@@ -157,7 +157,7 @@ static void adopt_window(struct tuner *t) {
 }
 
 static bool decide(struct tuner *t, const struct snapshot *after, struct page_move *move) {
-    switch ((enum automove_mode)atomic_load_explicit(&t->automove, memory_order_relaxed)) {
+    switch (tuner_automove(t)) {
     case AUTOMOVE_OFF: break;
     case AUTOMOVE_RATIO: return automove_ratio_decide(&t->by_ratio, &t->second, after, move);
     case AUTOMOVE_EVICTION: return automove_surplus_decide(&t->second, after, move);
@@ -165,12 +165,18 @@ static bool decide(struct tuner *t, const struct snapshot *after, struct page_mo
     return false;
 }
 
+/* Nothing is to be decided, and a snapshot of a large cache not to be paid for, while the pool has pages. */
 static void each_second(struct tuner *t) {
     struct snapshot after;
     struct page_move move;
+    bool off = !t->reassign || tuner_automove(t) == AUTOMOVE_OFF;
     adopt_window(t);
+    if (off || arena_pages_free(cache_slab(t->cache)->arena) > 0) {
+        t->second.class_count = 0;
+        return;
+    }
     snapshot_take(t->cache, 0, &after);
-    if (t->reassign && t->second.class_count != 0 && decide(t, &after, &move)) {
+    if (t->second.class_count != 0 && decide(t, &after, &move)) {
         move_pages(t, &move);
     }
     t->second = after;
@@ -222,7 +228,7 @@ static void *tuner_main(void *arg) {
     t->second_us = clock_mono_us();
     while (!atomic_load_explicit(&t->stop, memory_order_acquire)) {
         serve_request(t);
-        if (atomic_load_explicit(&t->automove, memory_order_relaxed) == AUTOMOVE_EVICTION) {
+        if (tuner_automove(t) == AUTOMOVE_EVICTION) {
             still_hunger(t);
         }
         if (clock_mono_us() >= t->second_us) {
@@ -274,11 +280,13 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
     int error = pthread_create(&t->thread, NULL, tuner_main, t);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    t->started = error == 0;
     if (error != 0) {
         tuner_destroy(&t);
         errno = error;
+        return NULL;
     }
+    t->started = true;
+    pthread_setname_np(t->thread, "slated-tuner");
     return t;
 }
 

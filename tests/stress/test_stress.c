@@ -271,7 +271,9 @@ int main(void) {
     struct host h;
     static struct client_job clients[CLIENTS];
     pthread_t threads[CLIENTS], guest_threads[2], operator_thread;
-    char options[] = "-m 24";
+    /* Each client and guest may have one large value on its way in and one on its way out, each holding up to two pages:
+     * with 48 there are always others, so no set has a reason to be refused. */
+    char options[] = "-m 48";
     if (!host_prepare(&h, options)) {
         return 1;
     }

@@ -191,6 +191,34 @@ static void test_limits_connections(void) {
     host_close(&h);
 }
 
+static void test_runs_out_of_descriptors(void) {
+    struct host h;
+    struct rlimit before, tight;
+    host_prepare(&h, NULL);
+    struct net_config cfg = host_config(&h);
+    host_start(&h, &cfg);
+    log_set_level(LOG_LEVEL_ERROR);
+    int first = connect_tcp(h.port);
+    answers(first, "mn\r\n", "MN\r\n");
+    int next = dup(first); /* the lowest descriptor that is free */
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &before);
+    tight = before;
+    tight.rlim_cur = (rlim_t)next + 1; /* for one more: the client's */
+    setrlimit(RLIMIT_NOFILE, &tight);
+    int second = connect_tcp(h.port);
+    ok(second == next && settles(&h.rig.server.conns.listen_disabled_num, 1), "with no descriptor left, accepting stops");
+    ok(answers(first, "mn\r\n", "MN\r\n"), "who is there is served");
+    say(second, "mn\r\n", 4);
+    close(first);
+    ok(answers(second, "", "MN\r\n"), "and when one leaves, the one that waited is too");
+    setrlimit(RLIMIT_NOFILE, &before);
+    log_set_level(LOG_LEVEL_WARN);
+    close(second);
+    host_stop(&h, false);
+    host_close(&h);
+}
+
 static void test_idle_timeout(void) {
     struct host h;
     host_prepare(&h, NULL);
@@ -222,7 +250,6 @@ static void test_unix_socket(void) {
     ok(stat(h.path, &st) == 0 && S_ISSOCK(st.st_mode) && (st.st_mode & 0777) == 0750, "with the permissions asked for");
     int fd = connect_unix(h.path);
     ok(answers(fd, "mn\r\n", "MN\r\n"), "and serves it");
-    log_set_level(LOG_LEVEL_ERROR - 1);
     struct server other = {.settings = h.rig.server.settings, .cache = h.rig.server.cache, .tuner = h.rig.server.tuner};
     ok(net_start(&other, &cfg) == NULL && errno == EADDRINUSE, "a socket in use is left alone");
     ok(answers(fd, "mn\r\n", "MN\r\n"), "and still served");
@@ -312,6 +339,7 @@ int main(void) {
     test_large_values();
     test_client_that_never_reads();
     test_limits_connections();
+    test_runs_out_of_descriptors();
     test_idle_timeout();
     test_unix_socket();
     test_graceful_stop();
