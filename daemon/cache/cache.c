@@ -308,6 +308,7 @@ void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_fa
     uint32_t now_s = clock_now_s();
     memset(f, 0, sizeof *f);
     slab_facts(c->slab, class_id, &f->slab);
+    f->evicted_age_s = atomic_load_explicit(&c->evicted_age_s[class_id], memory_order_relaxed);
     lock_take(&c->threads_lock);
     sum_locked(c, &total, classes);
     f->counters = classes[class_id];

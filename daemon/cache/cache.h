@@ -207,6 +207,7 @@ struct cache_class_facts {
     uint64_t list_items[EVICT_LISTS];
     uint32_t list_age_s[EVICT_LISTS]; /* of the list's oldest */
     uint32_t stock_chunks;            /* free chunks at the partitions */
+    uint32_t evicted_age_s;           /* since its last use, of the item evicted last */
     struct cache_class_values counters;
 };
 struct cache_facts {

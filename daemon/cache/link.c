@@ -155,6 +155,11 @@ void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *
 
 void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id) {
     COUNT_CLASS(ct, class_id, evicted);
+    uint32_t used_s = node_used_s(&it->node), age_s = ct->now_s > used_s ? ct->now_s - used_s : 0;
+    _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];
+    if (atomic_load_explicit(last, memory_order_relaxed) != age_s) { /* seldom, so threads seldom meet here */
+        atomic_store_explicit(last, age_s, memory_order_relaxed);
+    }
     if (item_exptime_s(it) != 0) {
         COUNT_CLASS(ct, class_id, evicted_nonzero);
     }

@@ -58,6 +58,7 @@ struct cache {
     _Atomic bool     hunger_on_evict;
     void           (*wake)(void *);
     void            *wake_arg;
+    _Atomic uint32_t evicted_age_s[SLAB_CLASSES_MAX]; /* since its last use, of the item evicted last */
     _Atomic bool     stealing; /* one page steal at a time */
 } __attribute__((aligned(64)));
 

@@ -31,7 +31,7 @@ static uint64_t tail_age_s(const struct class_stats *c) { return list_age_s(c, c
     ALWAYS(mem_requested, gauge, bytes, U64, c->facts.requested_bytes, "bytes its items asked for") \
     ALWAYS(evicted, counter, items, U64, c->facts.counters.evicted, "live items dropped to make room") \
     ALWAYS(evicted_nonzero, counter, items, U64, c->facts.counters.evicted_nonzero, "of these, items with an expiry time") \
-    ALWAYS(evicted_time, gauge, seconds, U64, c->facts.counters.evicted ? tail_age_s(c) : 0, "time since the item next to go was used") \
+    ALWAYS(evicted_time, gauge, seconds, U64, c->facts.evicted_age_s, "time since its last use, of the item evicted last") \
     ALWAYS(outofmemory, counter, operations, U64, c->facts.counters.outofmemory, "stores refused for lack of memory") \
     ALWAYS(tailrepairs, counter, items, U64, 0, "always 0: items cannot leak references") \
     ALWAYS(reclaimed, counter, items, U64, c->facts.counters.reclaimed, "expired items whose memory was used at once") \
