@@ -26,21 +26,21 @@ static inline char *number_put(char *p, uint64_t v) {
         *p = (char)('0' + v);
         return p + 1;
     }
-    char digits[NUMBER_BYTES];
-    char *at = digits + NUMBER_BYTES;
-    while (v >= 100) {
+    unsigned digits = 2;
+    for (uint64_t limit = 100; v >= limit && digits < NUMBER_BYTES; limit *= 10) {
+        digits++;
+    }
+    char *end = p + digits;
+    char *at = end;
+    for (; v >= 100; v /= 100) {
         at -= 2;
         memcpy(at, number_pairs + 2 * (v % 100), 2);
-        v /= 100;
     }
     if (v >= 10) {
-        at -= 2;
-        memcpy(at, number_pairs + 2 * v, 2);
+        memcpy(p, number_pairs + 2 * v, 2);
     } else {
-        *--at = (char)('0' + v);
+        *p = (char)('0' + v);
     }
-    size_t n = (size_t)(digits + NUMBER_BYTES - at);
-    memcpy(p, at, n);
-    return p + n;
+    return end;
 }
 #endif

@@ -125,6 +125,32 @@ static enum parsed parse_keys(struct parser *ps, char *at, char *end, struct req
     return PARSED;
 }
 
+/* The same for a line that has nothing unusual about it: returns how many keys, 0 when parse_keys has to look. */
+static inline unsigned plain_keys(const char *p, const char *end, struct request *out, unsigned room, const char **next) {
+    for (unsigned n = 0; n < room; n++) {
+        const char *stop = scan_token_end(p, end);
+        size_t bytes = (size_t)(stop - p);
+        if (stop >= end) {
+            return 0;
+        }
+        bool last = *stop == '\n';
+        bytes -= last && bytes > 0 && stop[-1] == '\r';
+        if (bytes == 0 || bytes > KEY_BYTES_MAX) {
+            return 0;
+        }
+        struct request *r = &out[n];
+        r->verb = VERB_GET;
+        r->flags = last ? REQUEST_END : 0;
+        r->key = key_make(p, bytes);
+        p = stop + 1;
+        if (last) {
+            *next = p;
+            return n + 1;
+        }
+    }
+    return 0;
+}
+
 static enum parsed parse_get(struct parser *ps, uint8_t verb, char *keys, char *end, struct request *out, unsigned room,
                              unsigned *count, char **next) {
     ps->verb = verb;
@@ -246,8 +272,9 @@ static void take_meta_key(struct request *r, char *key, size_t bytes, bool binar
 /* A flag is named by a letter or a digit (which no command has); anything else makes the line a bad one. */
 static inline bool flag_looks_right(char c) { return (c > 64 && c < 123) || (c >= '0' && c <= '9'); }
 
-/* A meta command with a key, from behind its name on. PARSE_MORE: its line is not whole. */
-static enum parsed parse_meta(uint8_t verb, char *p, char *end, struct request *r, char **next) {
+/* A meta command with a key, from behind its name on. PARSE_MORE: its line is not whole, or `whole_only` and its data block is
+ * not. Decoding the key in place comes last, since it may be done only once. */
+static enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct request *r, char **next) {
     bool storing = verb == VERB_META_SET, good = true, binary = false;
     int32_t value_bytes = 0;
     const char *key = scan_spaces_end(p, end);
@@ -294,7 +321,7 @@ static enum parsed parse_meta(uint8_t verb, char *p, char *end, struct request *
     r->value_bytes = (uint32_t)value_bytes;
     r->text = flags;
     r->text_bytes = (uint32_t)(text_end - flags);
-    if (storing && take_block(r, data, end, next) == PARSE_MORE) {
+    if (storing && (take_block(r, data, end, next) == PARSE_MORE || (whole_only && !r->value))) {
         return PARSE_MORE;
     }
     take_meta_key(r, p + (key - p), key_bytes, binary);
@@ -407,22 +434,25 @@ static void parse_command(const char *line, const char *stop, const struct token
 }
 
 static const struct {
-    const char *name;
-    uint8_t     bytes, verb;
+    char    name[8];
+    uint8_t verb;
 } hot_commands[] = {
-    {"get", 3, VERB_GET},         {"gets", 4, VERB_GETS},       {"gat", 3, VERB_GAT},
-    {"gats", 4, VERB_GATS},       {"set", 3, VERB_SET},         {"add", 3, VERB_ADD},
-    {"replace", 7, VERB_REPLACE}, {"append", 6, VERB_APPEND},   {"prepend", 7, VERB_PREPEND},
-    {"cas", 3, VERB_CAS},         {"delete", 6, VERB_DELETE},   {"incr", 4, VERB_INCR},
-    {"decr", 4, VERB_DECR},       {"touch", 5, VERB_TOUCH},     {"mg", 2, VERB_META_GET},
-    {"ms", 2, VERB_META_SET},     {"md", 2, VERB_META_DELETE},  {"ma", 2, VERB_META_ARITH},
-    {"me", 2, VERB_META_DEBUG},   {"mn", 2, VERB_META_NOOP},
-    {"quit", 4, VERB_CLOSE},
+    {"get", VERB_GET},         {"gets", VERB_GETS},       {"gat", VERB_GAT},       {"gats", VERB_GATS},
+    {"set", VERB_SET},         {"add", VERB_ADD},         {"cas", VERB_CAS},       {"replace", VERB_REPLACE},
+    {"append", VERB_APPEND},   {"prepend", VERB_PREPEND}, {"delete", VERB_DELETE}, {"touch", VERB_TOUCH},
+    {"incr", VERB_INCR},       {"decr", VERB_DECR},       {"mg", VERB_META_GET},   {"ms", VERB_META_SET},
+    {"md", VERB_META_DELETE},  {"ma", VERB_META_ARITH},   {"me", VERB_META_DEBUG}, {"mn", VERB_META_NOOP},
+    {"quit", VERB_CLOSE},
 };
 
 static uint8_t find_verb(const char *name, size_t bytes) {
+    char padded[8] = {0};
+    if (bytes >= sizeof padded) {
+        return VERB_COMMAND;
+    }
+    memcpy(padded, name, bytes);
     for (size_t i = 0; i < sizeof hot_commands / sizeof *hot_commands; i++) {
-        if (hot_commands[i].bytes == bytes && memcmp(hot_commands[i].name, name, bytes) == 0) {
+        if (memcmp(hot_commands[i].name, padded, sizeof padded) == 0) {
             return hot_commands[i].verb;
         }
     }
@@ -465,7 +495,7 @@ static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *d
         return PARSED;
     }
     if (verb_is_meta(verb)) {
-        return parse_meta(verb, line + name_bytes, end, out, next);
+        return parse_meta(verb, false, line + name_bytes, end, out, next);
     }
     struct token t[TOKENS_MAX];
     unsigned n = token_split(line, (size_t)(stop - line), t, TOKENS_MAX);
@@ -492,28 +522,50 @@ static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *d
     }
 }
 
+/* One plain line at `at`: get, set with its whole data block, or a meta command. Returns its requests; 0: something else. */
+static inline unsigned plain_line(char *at, char *end, struct request *out, unsigned room, char **next) {
+    if (STARTS_WITH(at, "get ")) {
+        const char *behind;
+        unsigned n = plain_keys(at + 4, end, out, room, &behind);
+        *next = n ? at + (behind - at) : at;
+        return n;
+    }
+    if (STARTS_WITH(at, "set ")) {
+        char *data;
+        return fast_set(at, end, out, &data) && take_block(out, data, end, next) == PARSED && out->value &&
+               !(out->flags & REQUEST_BAD_DATA);
+    }
+    if (at[0] == 'm' && at[2] == ' ') {
+        uint8_t verb = meta_verb(at[1]);
+        return verb != VERB_COMMAND && parse_meta(verb, true, at + 3, end, out, next) == PARSED;
+    }
+    return 0;
+}
+
+unsigned parse_plain(const struct parser *ps, char **at, char *end, struct request *out, unsigned room) {
+    unsigned n = 0;
+    if (ps->in_get_line || ps->seen_bytes > 0) {
+        return 0;
+    }
+    for (char *p = *at; n < room && p < end; *at = p) {
+        unsigned count = plain_line(p, end, out + n, room - n, &p);
+        if (count == 0) {
+            break;
+        }
+        n += count;
+    }
+    return n;
+}
+
 enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, unsigned room, unsigned *count,
                   char **next) {
     if (ps->in_get_line) {
         return parse_keys(ps, at, end, out, room, count, next);
     }
     if (ps->seen_bytes == 0) {
-        *count = 1;
-        if (STARTS_WITH(at, "get ")) {
-            enum parsed how = parse_get(ps, VERB_GET, at + 4, end, out, room, count, next);
-            if (how == PARSED) {
-                return PARSED;
-            }
-        } else if (STARTS_WITH(at, "set ")) {
-            char *data;
-            if (fast_set(at, end, out, &data)) {
-                return take_block(out, data, end, next);
-            }
-        } else if (at[0] == 'm' && at[2] == ' ' && meta_verb(at[1]) != VERB_COMMAND) {
-            enum parsed how = parse_meta(meta_verb(at[1]), at + 3, end, out, next);
-            if (how == PARSED) {
-                return PARSED;
-            }
+        *count = plain_line(at, end, out, room, next);
+        if (*count > 0) {
+            return PARSED;
         }
     }
     size_t bytes = (size_t)(end - at);

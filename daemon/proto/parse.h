@@ -36,4 +36,9 @@ enum parsed {
 /* Parses one line from at (< end), or as many keys of a get line as there is room for; room >= 1. Decodes base64 keys in
  * place once their request is whole. */
 enum parsed parse(struct parser *, char *at, char *end, struct request *out, unsigned room, unsigned *count, char **next);
+
+/* As many lines as there is room for while they are plain: whole get, set and meta lines with their data blocks, as clients
+ * write them. Returns how many requests, none of which needs its caller before the next, and moves `at` behind them; 0: parse
+ * has to look. The fast way through a pipeline. */
+unsigned parse_plain(const struct parser *, char **at, char *end, struct request *out, unsigned room);
 #endif

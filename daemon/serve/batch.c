@@ -80,6 +80,7 @@ static void lose(struct batch *b, struct slot *slot) {
     b->used = out->at;
     out->end = out->at;
     slot->lost = true;
+    b->slot_current = NO_SLOT;
     if (slot->session) {
         slot->session->closing = true;
         slot->session->need = SESSION_CLOSE;
@@ -111,6 +112,9 @@ static inline void settle_slot(struct batch *b) {
 }
 
 char *batch_reply_begin(struct batch *b, unsigned slot) {
+    if (b->slots[slot].lost) {
+        return NULL;
+    }
     if (slot != b->slot_current) {
         settle_slot(b);
         b->slot_current = slot;
@@ -118,13 +122,7 @@ char *batch_reply_begin(struct batch *b, unsigned slot) {
         out->at = out->end = b->used;
         out->value_next = out->value_end = (uint32_t)b->value_count;
     }
-    if (b->room - b->used >= REPLY_ROOM && !b->slots[slot].lost) {
-        return b->bytes + b->used;
-    }
-    if (b->slots[slot].lost) {
-        return NULL;
-    }
-    if (!grow_bytes(b, REPLY_ROOM)) {
+    if (b->room - b->used < REPLY_ROOM && !grow_bytes(b, REPLY_ROOM)) {
         lose(b, &b->slots[slot]);
         return NULL;
     }
@@ -206,7 +204,13 @@ static void run_more(struct batch *b, struct session *s) {
     reply_text(b, s->slot);
 }
 
-static void run_request(struct batch *b, const struct request *r) {
+/* batch_reply_begin, for the usual case that the request before was the same session's. A lost session is never current. */
+static inline char *reply_begin(struct batch *b, unsigned slot) {
+    bool same = slot == b->slot_current && b->room - b->used >= REPLY_ROOM;
+    return same ? b->bytes + b->used : batch_reply_begin(b, slot);
+}
+
+static inline void run_request(struct batch *b, const struct request *r) {
     if (r->verb == VERB_COMMAND) {
         run_command(b, r);
         return;
@@ -214,7 +218,7 @@ static void run_request(struct batch *b, const struct request *r) {
     if (r->verb == VERB_CLOSE) {
         return; /* batch_add has done it */
     }
-    char *p = batch_reply_begin(b, r->slot);
+    char *p = reply_begin(b, r->slot);
     if (!p) {
         return;
     }
@@ -373,10 +377,14 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
             BATCH_COUNT(b, conn_yields);
             break;
         }
-        unsigned room = GROUP_ROOM - b->grouped, count;
+        unsigned room = GROUP_ROOM - b->grouped < most ? GROUP_ROOM - b->grouped : most;
+        unsigned count = parse_plain(&s->parser, &at, end, &b->group[b->grouped], room);
+        if (count > 0) {
+            enlist(b, slot, s, count);
+            continue;
+        }
         char *next;
-        enum parsed how =
-            parse(&s->parser, at, end, &b->group[b->grouped], most < room ? most : room, &count, &next);
+        enum parsed how = parse(&s->parser, at, end, &b->group[b->grouped], room, &count, &next);
         if (how == PARSED) {
             at = next;
             enlist(b, slot, s, count);

@@ -84,7 +84,7 @@ void classic_store_of(const struct batch *b, const struct request *r, struct cac
         .value = r->value,
         .value_bytes = r->value_bytes,
         .client_flags = r->client_flags,
-        .exptime_s = clock_expiry_s(r->exptime, cache_now_s(b->ct)),
+        .exptime_s = r->exptime == 0 ? 0 : clock_expiry_s(r->exptime, cache_now_s(b->ct)),
         .compare = cas,
         .compare_cas = cas_to_compare(r->number),
         .classic_cas = cas,
