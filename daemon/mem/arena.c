@@ -17,16 +17,31 @@ static unsigned unit_shift(size_t map_bytes) {
     return shift;
 }
 
+static size_t head_bytes_of(size_t reserve_bytes) {
+    return round_up((reserve_bytes >> PAGE_SHIFT) * sizeof(struct page), HUGE_BYTES);
+}
+
+/* One huge page more as a guard, which a stale reader of the last chunk may read, and one to align within. */
+static size_t map_bytes_of(size_t reserve_bytes) { return head_bytes_of(reserve_bytes) + reserve_bytes + 2 * HUGE_BYTES; }
+
+/* Room to grow must not cost coarser references than the limit itself needs. */
+static size_t affordable_reserve(size_t limit_bytes, size_t reserve_bytes) {
+    size_t most = (size_t)UINT32_MAX << unit_shift(map_bytes_of(limit_bytes));
+    while (reserve_bytes > limit_bytes && map_bytes_of(reserve_bytes) > most) {
+        reserve_bytes -= reserve_bytes - limit_bytes < PAGE_BYTES * 1024u ? reserve_bytes - limit_bytes : PAGE_BYTES * 1024u;
+    }
+    return reserve_bytes > limit_bytes ? reserve_bytes : limit_bytes;
+}
+
 struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages) {
     struct arena *a = calloc(1, sizeof *a);
     if (a == NULL) {
         return NULL;
     }
-    size_t reserve = reserve_bytes > limit_bytes ? reserve_bytes : limit_bytes;
+    size_t reserve = affordable_reserve(limit_bytes, reserve_bytes) & ~(size_t)(PAGE_BYTES - 1);
     a->page_max = (uint32_t)(reserve >> PAGE_SHIFT);
-    a->head_bytes = round_up((size_t)a->page_max * sizeof(struct page), HUGE_BYTES);
-    /* One huge page more as a guard, which a stale reader of the last chunk may read, and one to align within. */
-    a->map_bytes = a->head_bytes + ((size_t)a->page_max << PAGE_SHIFT) + 2 * HUGE_BYTES;
+    a->head_bytes = head_bytes_of(reserve);
+    a->map_bytes = map_bytes_of(reserve);
     a->pool = calloc(a->page_max ? a->page_max : 1, sizeof *a->pool);
     char *map = mmap(NULL, a->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (a->pool == NULL || map == MAP_FAILED) {

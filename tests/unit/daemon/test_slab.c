@@ -137,6 +137,33 @@ static void test_a_page_given_back_leaves_memory(void) {
     arena_destroy(&a);
 }
 
+static void test_references_stay_fine_while_they_can(void) {
+    static const struct { size_t limit_gb, reserve_gb; unsigned shift; } cases[] = {
+        {1, 4, 3}, {20, 80, 3}, {31, 124, 3}, {32, 128, 4}, {60, 240, 4}, {100, 100, 5},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct arena *a = arena_create(cases[i].limit_gb << 30, cases[i].reserve_gb << 30, false);
+        if (a == NULL) {
+            tap_skip("this machine does not map so much");
+            continue;
+        }
+        is(a->space.shift, cases[i].shift, "%zu GB are addressed in units of %u bytes", cases[i].limit_gb, 1u << cases[i].shift);
+        ok(((size_t)a->page_max << PAGE_SHIFT) >= cases[i].limit_gb << 30, "all of them");
+        struct slab *s = slab_create(a, &defaults);
+        uint32_t refs[3], odd = 0;
+        slab_take(s, 3, refs, 3);
+        for (unsigned j = 0; j < 3; j++) {
+            odd += node_ref(&a->space, node_at(&a->space, refs[j])) != refs[j];
+        }
+        for (unsigned j = 1; j <= s->class_count; j++) {
+            odd += s->classes[j].chunk_bytes % (1u << a->space.shift) != 0;
+        }
+        is(odd, 0, "and chunks lie on units");
+        slab_destroy(&s);
+        arena_destroy(&a);
+    }
+}
+
 int main(void) {
     uint64_t seed = tap_seed() | 1;
     test_sizes();
@@ -144,5 +171,6 @@ int main(void) {
     test_the_limit_is_the_limit();
     test_pages_drain_and_change_hands();
     test_a_page_given_back_leaves_memory();
+    test_references_stay_fine_while_they_can();
     return tap_done();
 }
