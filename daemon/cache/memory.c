@@ -84,12 +84,14 @@ static void note_hunger(struct cache *c, unsigned class_id) {
     }
 }
 
-/* Unlinks the queue's next victim. Its chunks go to the stock or wait in the thread's hands. */
-static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct shelf *s, unsigned class_id) {
+/* Unlinks the queue's next victim. Its chunks go to the stock or wait in the thread's hands. *leaving: they are in a page
+ * that is on the move, and so lost to the class. */
+static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct shelf *s, unsigned class_id, bool *leaving) {
     struct item *it = (struct item *)evict_victim(&s->queue, ct->now_s);
     if (it == NULL) {
         return false;
     }
+    *leaving = slab_page_draining(ct->cache->slab, arena_page_of(ct->cache->arena, it));
     char bytes[KEY_BYTES_MAX + 14];
     uint8_t len = item_copy_key(it, bytes);
     if (cache_item_dead(ct->cache, it, ct->now_s)) {
@@ -113,7 +115,8 @@ uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsign
         slab_has_free(c->slab, class_id)) {
         return 0;
     }
-    if (!evict_one_locked(ct, p, s, class_id)) {
+    bool leaving;
+    if (!evict_one_locked(ct, p, s, class_id, &leaving)) {
         return 0;
     }
     if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
@@ -122,8 +125,9 @@ uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsign
     return stock_pop_locked(p, class_id);
 }
 
-/* Evicts the oldest victim among the partitions looked at. False: the class has no item to evict. */
-static bool evict_somewhere(struct cache_thread *ct, unsigned class_id) {
+/* Evicts the oldest victim among the partitions looked at. False: the class has no item to evict. *ref gets a chunk of that
+ * partition's stock, where the victim's went, before others find it there; 0 when it went elsewhere. */
+static bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t *ref, bool *leaving) {
     struct cache *c = ct->cache;
     unsigned start = (unsigned)thread_random(ct), looked = 0;
     struct partition *oldest = NULL;
@@ -149,7 +153,8 @@ static bool evict_somewhere(struct cache_thread *ct, unsigned class_id) {
     }
     lock_take(&oldest->lock);
     struct shelf *s = oldest->shelves[class_id];
-    bool evicted = evict_one_locked(ct, oldest, s, class_id);
+    bool evicted = evict_one_locked(ct, oldest, s, class_id, leaving);
+    *ref = evicted ? stock_pop_locked(oldest, class_id) : 0;
     lock_release(&oldest->lock);
     chunks_settle(ct);
     return evicted;
@@ -276,7 +281,7 @@ static bool all_draining(const struct cache *c, unsigned class_id) {
 
 uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id) {
     struct cache *c = ct->cache;
-    for (unsigned tries = 0; tries < EVICT_TRIES; tries++) {
+    for (int tries = 0; tries < EVICT_TRIES; tries++) {
         uint32_t ref = take_free(ct, p, class_id);
         if (ref != 0) {
             return ref;
@@ -284,13 +289,12 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
         if (!c->config.evict) {
             break;
         }
-        if (!all_draining(c, class_id) && evict_somewhere(ct, class_id)) {
+        bool leaving;
+        if (!all_draining(c, class_id) && evict_somewhere(ct, class_id, &ref, &leaving)) {
+            tries -= leaving; /* the oldest items may all live in the page that moves: that ends by itself */
             if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
                 note_hunger(c, class_id);
             }
-            lock_take(&p->lock); /* it may have gone to this partition's stock */
-            ref = stock_pop_locked(p, class_id);
-            lock_release(&p->lock);
             if (ref != 0) {
                 return ref;
             }

@@ -155,7 +155,9 @@ static void on_accept(evutil_socket_t fd, short what, void *arg) {
     (void)what;
     for (const struct listener *l = net->listeners; l != NULL; l = l->next) {
         if (l->record.fd == fd) {
-            for (int i = 0; i < ACCEPTS_AT_ONCE && accept_one(net, l); i++) {
+            bool more = true; /* at the limit, the next event tells whether anybody waits */
+            for (int i = 0; more && i < ACCEPTS_AT_ONCE && (i == 0 || !at_limit(net)); i++) {
+                more = accept_one(net, l);
             }
             return;
         }
