@@ -1,131 +1,23 @@
-/* Two paths lead through here. get and set lines as clients write them are recognised by word compares and scanned once.
- * Everything else, and every irregularity in those two, takes the general path: find the line's end, split at spaces. */
+/* Two paths lead through here. get, set and meta lines as clients write them are recognised by word compares and scanned
+ * once. Everything else, and every irregularity in those, takes the general path: find the line's end, split at spaces. */
 #include "proto/parse.h"
 
 #include <limits.h>
 #include <string.h>
 
-#include "proto/base64.h"
+#include "proto/line.h"
 #include "proto/number.h"
-#include "proto/scan.h"
 #include "proto/token.h"
 
-enum { TOKENS_MAX = 23 }; /* further ones are not looked at */
-
-static const char bad_line[] = "CLIENT_ERROR bad command line format\r\n";
 static const char bad_exptime[] = "CLIENT_ERROR invalid exptime argument\r\n";
 static const char bad_delta[] = "CLIENT_ERROR invalid numeric delta argument\r\n";
 
 static bool starts_with(const char *p, const char *word, size_t n) { return memcmp(p, word, n) == 0; }
 #define STARTS_WITH(p, word) starts_with((p), (word), sizeof(word) - 1)
 
-static void reply(struct request *r, const char *text, size_t bytes, bool noreply) {
-    *r = (struct request){.verb = VERB_REPLY, .text = text, .text_bytes = noreply ? 0 : (uint32_t)bytes};
-}
-#define REPLY(r, text) reply((r), (text), sizeof(text) - 1, false)
-#define REPLY_UNLESS(noreply, r, text) reply((r), (text), sizeof(text) - 1, (noreply))
-
-/* The end of a token that scan_token_end found at `stop`, without the CR of the line's end. */
-static const char *trim(const char *token, const char *stop) {
-    return *stop == '\n' && stop > token && stop[-1] == '\r' ? stop - 1 : stop;
-}
-
 /* --- get lines --- */
 
-/* What is wrong with the keys from p to the line's end: PARSED: nothing. */
-static enum parsed check_keys(const char *p, const char *end, bool *too_long) {
-    *too_long = false;
-    for (;;) {
-        const char *key = scan_spaces_end(p, end);
-        const char *stop = key < end ? scan_token_end(key, end) : end;
-        if (stop >= end) {
-            return PARSE_GROW;
-        }
-        *too_long |= trim(key, stop) - key > KEY_BYTES_MAX;
-        if (*stop == '\n') {
-            return PARSED;
-        }
-        p = stop;
-    }
-}
-
-/* memcached answers a bad key in a get line with this and an empty line, of which noreply takes only the first; gat knows
- * no noreply. */
-static void reply_bad_key(struct request *r, uint8_t verb, const char *keys, const char *line_end) {
-    static const char text[] = "CLIENT_ERROR bad command line format\r\n\r\n";
-    struct token t[TOKENS_MAX - 1];
-    const char *stop = line_end > keys && line_end[-1] == '\r' ? line_end - 1 : line_end;
-    unsigned n = token_split(keys, (size_t)(stop - keys), t, TOKENS_MAX - 1);
-    if (verb <= VERB_GETS && TOKEN_IS(&t[n - 1], "noreply")) {
-        reply(r, text + sizeof text - 3, 2, false);
-    } else {
-        REPLY(r, text);
-    }
-}
-
-/* The keys of a get line from `at`, behind the command (and exptime). */
-static enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *out, unsigned room, unsigned *count,
-                              char **next) {
-    unsigned n = 0;
-    const char *p = at;
-    bool too_long = false;
-    for (;;) {
-        const char *key = scan_spaces_end(p, end);
-        const char *stop = key < end ? scan_token_end(key, end) : end;
-        if (stop >= end) {
-            return PARSE_GROW;
-        }
-        size_t bytes = (size_t)(trim(key, stop) - key);
-        if (bytes > KEY_BYTES_MAX) {
-            too_long = true;
-            break;
-        }
-        if (bytes > 0) {
-            if (n == room) {
-                break;
-            }
-            struct request *r = &out[n++];
-            r->verb = ps->verb;
-            r->flags = 0;
-            r->exptime = ps->exptime;
-            r->key = key_make(key, bytes);
-        }
-        p = stop;
-        if (*stop == '\n') {
-            ps->in_get_line = false;
-            if (n == 0) {
-                REPLY(&out[0], bad_line);
-                n = 1;
-            } else {
-                out[n - 1].flags = REQUEST_END;
-            }
-            *count = n;
-            *next = at + (stop + 1 - at);
-            return PARSED;
-        }
-    }
-    /* A bad key, or more keys than room: look at the whole line before its first reply is made. */
-    if (!ps->in_get_line) {
-        bool rest_too_long;
-        enum parsed whole = check_keys(p, end, &rest_too_long);
-        if (whole != PARSED) {
-            return whole;
-        }
-        if (too_long || rest_too_long) {
-            char *line_end = memchr(at, '\n', (size_t)(end - at));
-            reply_bad_key(&out[0], ps->verb, at, line_end);
-            *count = 1;
-            *next = line_end + 1;
-            return PARSED;
-        }
-    }
-    ps->in_get_line = true;
-    *count = n;
-    *next = at + (p - at);
-    return PARSED;
-}
-
-/* The same for a line that has nothing unusual about it: returns how many keys, 0 when parse_keys has to look. */
+/* parse_keys for a line that has nothing unusual about it: returns how many keys, 0 when parse_keys has to look. */
 static inline unsigned plain_keys(const char *p, const char *end, struct request *out, unsigned room, const char **next) {
     for (unsigned n = 0; n < room; n++) {
         const char *stop = scan_token_end(p, end);
@@ -159,22 +51,6 @@ static enum parsed parse_get(struct parser *ps, uint8_t verb, char *keys, char *
 }
 
 /* --- data blocks --- */
-
-/* Completes a storage request whose data block starts at `data`. */
-static enum parsed take_block(struct request *r, char *data, char *end, char **next) {
-    size_t want = (size_t)r->value_bytes + 2, have = (size_t)(end - data);
-    r->value = NULL;
-    *next = data;
-    if (have >= want) {
-        r->value = data;
-        if (data[want - 2] != '\r' || data[want - 1] != '\n') {
-            r->flags |= REQUEST_BAD_DATA;
-        }
-        *next = data + want;
-        return PARSED;
-    }
-    return r->value_bytes <= PARSE_WAIT_MAX ? PARSE_MORE : PARSED;
-}
 
 /* An error in place of a storage command whose length is known: its data block is dropped. */
 static enum parsed refuse_block(struct request *r, const char *text, size_t bytes, bool noreply, uint32_t value_bytes) {
@@ -242,90 +118,6 @@ static bool fast_set(char *at, char *end, struct request *r, char **data) {
     r->exptime = (int32_t)exptime;
     *data = at + (p + 1 - at);
     return true;
-}
-
-/* --- meta commands --- */
-
-/* `me` honours b only where memcached does: as its first flag, with another one behind it. */
-static bool debug_key_is_binary(const struct request *r) {
-    struct token t[2];
-    return token_split(r->text, r->text_bytes, t, 2) == 2 && TOKEN_IS(&t[0], "b");
-}
-
-/* The request is whole: decodes and hashes its key. A key that cannot be is empty and marked. */
-static void take_meta_key(struct request *r, char *key, size_t bytes, bool binary) {
-    if (r->verb == VERB_META_DEBUG) {
-        binary = debug_key_is_binary(r);
-    }
-    if (bytes <= KEY_BYTES_MAX && binary) {
-        r->flags |= REQUEST_BINARY_KEY;
-        bytes = base64_decode(key, key, bytes);
-    }
-    if (bytes == 0 || bytes > KEY_BYTES_MAX) {
-        r->flags |= REQUEST_BAD_KEY;
-        r->key = (struct key){.ptr = key};
-    } else {
-        r->key = key_make(key, bytes);
-    }
-}
-
-/* A flag is named by a letter or a digit (which no command has); anything else makes the line a bad one. */
-static inline bool flag_looks_right(char c) { return (c > 64 && c < 123) || (c >= '0' && c <= '9'); }
-
-/* A meta command with a key, from behind its name on. PARSE_MORE: its line is not whole, or `whole_only` and its data block is
- * not. Decoding the key in place comes last, since it may be done only once. */
-static enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct request *r, char **next) {
-    bool storing = verb == VERB_META_SET, good = true, binary = false;
-    int32_t value_bytes = 0;
-    const char *key = scan_spaces_end(p, end);
-    const char *stop = key < end ? scan_token_end(key, end) : end;
-    if (stop >= end) {
-        return PARSE_MORE;
-    }
-    const char *flags = trim(key, stop);
-    size_t key_bytes = (size_t)(flags - key);
-    good = key_bytes > 0;
-    if (storing && *stop != '\n') {
-        const char *digits = scan_spaces_end(stop, end);
-        stop = digits < end ? scan_token_end(digits, end) : end;
-        if (stop >= end) {
-            return PARSE_MORE;
-        }
-        flags = trim(digits, stop);
-        good &= flags > digits && number_i32(digits, (size_t)(flags - digits), &value_bytes) && value_bytes >= 0 &&
-                value_bytes <= INT_MAX - 2;
-    } else if (storing) {
-        good = false;
-    }
-    const char *text_end = flags;
-    for (unsigned n = storing ? 3 : 2; *stop != '\n'; n++) {
-        const char *flag = scan_spaces_end(stop, end);
-        stop = flag < end ? scan_token_end(flag, end) : end;
-        if (stop >= end) {
-            return PARSE_MORE;
-        }
-        text_end = trim(flag, stop);
-        if (text_end > flag) {
-            good &= flag_looks_right(*flag) || n >= TOKENS_MAX;
-            binary |= *flag == 'b';
-        }
-    }
-    char *data = p + (stop + 1 - p);
-    *next = data;
-    if (!good) {
-        REPLY(r, bad_line);
-        return PARSED;
-    }
-    r->verb = verb;
-    r->flags = 0;
-    r->value_bytes = (uint32_t)value_bytes;
-    r->text = flags;
-    r->text_bytes = (uint32_t)(text_end - flags);
-    if (storing && (take_block(r, data, end, next) == PARSE_MORE || (whole_only && !r->value))) {
-        return PARSE_MORE;
-    }
-    take_meta_key(r, p + (key - p), key_bytes, binary);
-    return PARSED;
 }
 
 static uint8_t meta_verb(char c) {
