@@ -50,6 +50,7 @@ static void must(bool holds, const char *what) {
 
 static bool verb_stores(uint8_t verb) { return (verb >= VERB_SET && verb <= VERB_CAS) || verb == VERB_META_SET; }
 
+/* Writes down the members that mean something for the request's verb. */
 static void put_request(struct record *out, const struct request *q) {
     uint8_t flags = q->flags & (uint8_t)~REQUEST_BAD_DATA; /* told with the data */
     put_number(out, "\nverb", q->verb);
@@ -68,10 +69,10 @@ static void put_request(struct record *out, const struct request *q) {
     if (q->verb >= VERB_SET && q->verb <= VERB_CAS) {
         put_number(out, "client_flags", q->client_flags);
     }
-    if (q->verb >= VERB_SET && q->verb <= VERB_TOUCH) {
+    if (q->verb == VERB_CAS || q->verb == VERB_INCR || q->verb == VERB_DECR) {
         put_number(out, "number", q->number);
     }
-    if (q->verb < VERB_META_GET) {
+    if ((q->verb >= VERB_GAT && q->verb <= VERB_CAS) || q->verb == VERB_TOUCH) {
         put_number(out, "exptime", (uint64_t)(int64_t)q->exptime);
     }
 }
