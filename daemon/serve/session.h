@@ -9,8 +9,13 @@
  *     for each: batch_output(batch, session, &out); send it; output_done() or output_keep()
  *     cache_turn_end(ct);
  *
- * batch_add parses; batch_run hashes nothing more, prefetches buckets, then items, in groups, then executes in order, so
- * requests of one session keep theirs. Threading: a session and a batch belong to one worker thread. */
+ * batch_add parses, and runs a group of requests whenever one is full; batch_run runs the last. A group's buckets and items
+ * are prefetched, then its requests run in order, so those of one session keep theirs. A session is added once a turn.
+ * Limits of a turn: a session always may run reqs_per_event requests, up to 512 while the batch has run fewer than 2048;
+ * each key of a get line counts. Its replies then take at most some 1.2 MB, apart from borrowed values.
+ * Errors: without memory for its replies a session loses them and closes; without memory for a value it answers so.
+ * Threading: a session and a batch belong to one worker thread. Cost: no allocation, lock or system call of their own,
+ * but one allocation for a value that is received piece by piece. */
 #ifndef SLATE_SERVE_SESSION_H
 #define SLATE_SERVE_SESSION_H
 #include <stdbool.h>
@@ -31,7 +36,7 @@ void          batch_destroy(struct batch **);
 enum session_need {
     SESSION_NEED_BYTES, /* what was not used is the start of a request: keep it, read more */
     SESSION_NEED_VALUE, /* after batch_run: the session takes value bytes by session_value_* until it has them all */
-    SESSION_NEED_TURN,  /* there is more to run: call batch_add with the rest in the next turn */
+    SESSION_NEED_TURN,  /* there is more to run: call batch_add with the rest, which may be nothing, in the next turn */
     SESSION_NEED_ROOM,  /* a request longer than `n`: only a get line is; grow the buffer */
     SESSION_CLOSE,      /* send the output, then hang up */
 };
