@@ -40,7 +40,7 @@ static void wait_for(struct conn *c, short what) {
 
 bool conn_open(struct conn *c, struct worker *w) {
     c->worker = w;
-    c->session = session_create(w->server, &c->record);
+    c->session = session_create();
     if (c->session == NULL || event_assign(&c->event, w->base, c->record.fd, EV_READ | EV_PERSIST, on_event, c) != 0 ||
         event_add(&c->event, NULL) != 0) {
         return false;

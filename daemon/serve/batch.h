@@ -68,8 +68,6 @@ struct intake {
 };
 
 struct session {
-    struct server      *server;
-    struct conn_record *record;
     struct parser       parser;
     struct intake      *intake;        /* a value being received, or NULL */
     struct command_more *more;         /* an answer that goes on in the next turn, or NULL */

@@ -4,14 +4,7 @@
 #include "serve/batch.h"
 #include "serve/commands.h"
 
-struct session *session_create(struct server *server, struct conn_record *record) {
-    struct session *s = calloc(1, sizeof *s);
-    if (s) {
-        s->server = server;
-        s->record = record;
-    }
-    return s;
-}
+struct session *session_create(void) { return calloc(1, sizeof(struct session)); }
 
 void session_destroy(struct session **taken, struct batch *b) {
     struct session *s = *taken;

@@ -27,8 +27,8 @@
 struct session;
 struct batch;
 
-struct session *session_create(struct server *, struct conn_record *); /* NULL: out of memory. A few dozen bytes. */
-void session_destroy(struct session **, struct batch *);               /* abandons a half-read value */
+struct session *session_create(void);                    /* NULL: out of memory. A few dozen bytes */
+void            session_destroy(struct session **, struct batch *); /* abandons a half-read value */
 
 struct batch *batch_create(struct server *, struct cache_thread *, struct serve_counters *);
 void          batch_destroy(struct batch **);

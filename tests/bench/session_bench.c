@@ -178,7 +178,7 @@ static bool open_bench(struct bench *b) {
     b->ct = b->server.cache ? cache_thread_create(b->server.cache) : NULL;
     b->batch = b->ct ? batch_create(&b->server, b->ct, &b->counters) : NULL;
     for (int s = 0; b->batch && s < SESSIONS; s++) {
-        b->sessions[s] = session_create(&b->server, NULL);
+        b->sessions[s] = session_create();
         b->buffers[s] = malloc(BUFFER_BYTES + PARSE_SLACK);
     }
     return b->batch != NULL;

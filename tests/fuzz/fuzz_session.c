@@ -35,7 +35,7 @@ static void play(struct rig *rig, struct client *client, const char *stream, siz
     clock_pause();
     rig->awkward = random != 0;
     rig->random = random;
-    client_open(rig, client);
+    client_open(client);
     for (size_t done = 0; done < n && !client->closed;) {
         size_t step = rig->awkward ? 1 + rig_random(rig, 40) : n;
         step = step < n - done ? step : n - done;

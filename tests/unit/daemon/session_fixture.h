@@ -68,8 +68,7 @@ static inline void rig_close(struct rig *rig) {
 }
 
 struct client {
-    struct session    *session;
-    struct conn_record record;
+    struct session *session;
     char  *in; /* in_bytes that no request has taken, with exactly the promised slack behind */
     size_t in_bytes;
     char  *out; /* every reply so far */
@@ -78,9 +77,9 @@ struct client {
     bool   closed;
 };
 
-static inline void client_open(struct rig *rig, struct client *c) {
+static inline void client_open(struct client *c) {
     memset(c, 0, sizeof *c);
-    c->session = session_create(&rig->server, &c->record);
+    c->session = session_create();
     c->in = malloc(PARSE_SLACK);
 }
 

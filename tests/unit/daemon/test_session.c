@@ -162,7 +162,7 @@ static void play(const struct stream *s, long piece, struct client *c) {
     rig_open(&rig, NULL);
     rig.random = s->random;
     rig.awkward = piece < 0;
-    client_open(&rig, c);
+    client_open(c);
     for (size_t at = 0; at < s->n;) {
         size_t step = piece == 0 ? s->n : piece < 0 ? 1 + rig_random(&rig, rig_random(&rig, 3) ? 30 : 6000) : (size_t)piece;
         step = step < s->n - at ? step : s->n - at;
@@ -227,7 +227,7 @@ static void test_clients_in_one_turn_get_their_own_replies(uint64_t seed) {
     for (int i = 0; i < CLIENTS; i++) {
         streams[i] = (struct stream){.random = seed + (uint64_t)i, .prefix = prefixes[i], .private_only = true};
         make_stream(&streams[i], 400);
-        client_open(&rig, &together[i]);
+        client_open(&together[i]);
     }
     for (bool busy = true; busy;) {
         struct client *ready[CLIENTS];
@@ -274,7 +274,7 @@ static void test_a_get_line_of_100000_keys(void) {
     char *line = malloc(KEYS * 8 + 16);
     size_t n = (size_t)sprintf(line, "get");
     rig_open(&rig, NULL);
-    client_open(&rig, &c);
+    client_open(&c);
     client_send(&rig, &c, "set k7 0 0 1\r\nx\r\n", 17);
     for (int i = 0; i < KEYS; i++) {
         n += (size_t)sprintf(line + n, " k%d", i % 10);
@@ -309,7 +309,7 @@ static void test_everyone_gets_a_share_of_a_full_batch(void) {
     struct client clients[CLIENTS], *ready[CLIENTS];
     rig_open(&rig, NULL);
     for (int i = 0; i < CLIENTS; i++) {
-        client_open(&rig, &clients[i]);
+        client_open(&clients[i]);
         clients[i].in = realloc(clients[i].in, 1000 * 4 + PARSE_SLACK);
         for (int k = 0; k < 1000; k++) {
             memcpy(clients[i].in + 4 * k, "mn\r\n", 4);
@@ -341,7 +341,7 @@ static void test_after_closing_nothing_is_taken(void) {
     static struct rig rig;
     struct client c, *ready = &c;
     rig_open(&rig, NULL);
-    client_open(&rig, &c);
+    client_open(&c);
     client_send(&rig, &c, "mn\r\nquit\r\nset k 0 0 1\r\nx\r\n", 27);
     ok(c.closed && out_is(&c, "MN\r\n"), "what comes before quit is answered, then the session closes");
     c.in = realloc(c.in, 7 + PARSE_SLACK);
@@ -361,8 +361,8 @@ static void test_a_value_stays_whole_while_it_is_sent(void) {
     struct client writer, reader;
     char head[64], *value = malloc(BYTES + 2);
     rig_open(&rig, NULL);
-    client_open(&rig, &writer);
-    client_open(&rig, &reader);
+    client_open(&writer);
+    client_open(&reader);
     fixture_value(value, BYTES, 1, 1);
     memcpy(value + BYTES, "\r\n", 2);
     client_send(&rig, &writer, head, (size_t)sprintf(head, "set k 0 0 %d\r\n", BYTES));
@@ -407,12 +407,12 @@ static void test_a_client_gone_in_the_middle_leaves_no_memory_behind(void) {
     struct client c;
     rig_open(&rig, options);
     for (int i = 0; i < 200; i++) {
-        client_open(&rig, &c);
+        client_open(&c);
         client_send(&rig, &c, head, (size_t)sprintf(head, "set k%d 0 0 500000\r\n", i));
         client_send(&rig, &c, value, 300000);
         client_close(&rig, &c);
     }
-    client_open(&rig, &c);
+    client_open(&c);
     client_send(&rig, &c, "set k 0 0 500000\r\n", 18);
     memcpy(value + 500000, "\r\n", 2);
     client_send(&rig, &c, value, 500002);
@@ -435,7 +435,7 @@ static void test_empty_turns_and_unsent_replies(void) {
     struct client c;
     char get[7 + PARSE_SLACK] = "get k\r\n", *value = calloc(1, 5002);
     rig_open(&rig, NULL);
-    client_open(&rig, &c);
+    client_open(&c);
     memcpy(value + 5000, "\r\n", 2);
     client_send(&rig, &c, "set k 0 0 5000\r\n", 16);
     client_send(&rig, &c, value, 5002);
@@ -491,7 +491,7 @@ static void test_error_words(void) {
     rig_open(&rig, NULL);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         struct client c;
-        client_open(&rig, &c);
+        client_open(&c);
         client_send(&rig, &c, lines[i].asked, strlen(lines[i].asked));
         if (!ok(out_is(&c, lines[i].answer), "%.*s is answered as it should be", (int)strcspn(lines[i].asked, "\r"),
                 lines[i].asked)) {

@@ -278,7 +278,7 @@ static bool play(struct player *p) {
         }
         struct client *c = &p->clients[id];
         if (!p->open[id]) {
-            client_open(&p->rig, c);
+            client_open(c);
             p->open[id] = true;
         }
         if (step->kind == STEP_SEND) {
