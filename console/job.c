@@ -106,18 +106,20 @@ static void take_command_reply(struct job *job, const char *text, size_t text_by
     }
 }
 
-/* Pages that left the source and reached the destination: the smaller of both changes, so that a
- * page which another mover brought or took is not mistaken for ours. */
-static unsigned count_moved(const struct job *job, const struct snapshot *probe) {
+static unsigned pages_left(const struct job *job, const struct snapshot *probe) {
     uint64_t from = probe->classes[job->action.from].value[CLASS_total_pages];
     from = from == STAT_ABSENT ? 0 : from;
-    uint64_t left = job->from_pages > from ? job->from_pages - from : 0;
+    return (unsigned)(job->from_pages > from ? job->from_pages - from : 0);
+}
+
+/* Pages that reached the destination. What left the source says less: it takes new pages from the pool, if there are any, for
+ * the items it rescued. */
+static unsigned count_moved(const struct job *job, const struct snapshot *probe) {
     if (job->action.to == POOL_CLASS) {
-        return (unsigned)left;
+        return pages_left(job, probe);
     }
     uint64_t to = probe->classes[job->action.to].value[CLASS_total_pages];
-    uint64_t arrived = to != STAT_ABSENT && to > job->to_pages ? to - job->to_pages : 0;
-    return (unsigned)(left < arrived ? left : arrived);
+    return (unsigned)(to != STAT_ABSENT && to > job->to_pages ? to - job->to_pages : 0);
 }
 
 static void probe_again(struct job *job, const char *why_not, uint64_t now_ms) {
@@ -145,7 +147,8 @@ static void take_page_probe(struct job *job, const struct snapshot *probe, uint6
     if (job->moved >= job->action.pages) {
         char text[100];
         describe_moved(job, text, sizeof text);
-        finish(job, true, "%s in %.1f s", text, (double)(now_ms - job->begun_ms) / 1000.0);
+        finish(job, true, "%s in %.1f s%s", text, (double)(now_ms - job->begun_ms) / 1000.0,
+               pages_left(job, probe) < job->moved ? "; its items took new pages from the pool" : "");
     } else if (progressed && !job->counts_pages_at_once) {
         pause_then(job, false, 0, now_ms);
     } else {

@@ -47,7 +47,6 @@ struct evict_policy {
     void (*remove)(struct evict_queue *, struct node *);
     struct node *(*victim)(struct evict_queue *, uint32_t now_s); /* may reorder, does not remove; NULL when none may go */
     void (*hit)(struct evict_queue *, struct node *, uint32_t now_s); /* NULL unless order changes on a hit (costs a lock) */
-    void (*tend)(struct evict_queue *, unsigned steps, uint32_t now_s); /* background upkeep; NULL when it needs none */
 };
 
 extern const struct evict_policy evict_lru, evict_slru;

