@@ -22,6 +22,9 @@ static int64_t elapsed_s(void) {
 }
 
 void clock_start(void) {
+    if (start_unix_s != 0) {
+        return;
+    }
     start_mono_s = mono_s();
     start_unix_s = (int64_t)time(NULL);
 }

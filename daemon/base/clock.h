@@ -10,7 +10,7 @@
 enum { CLOCK_EPOCH_S = 2 };
 #define CLOCK_RELATIVE_MAX_S (60 * 60 * 24 * 30) /* larger expiry times are absolute unix times */
 
-void     clock_start(void);           /* once, before any other call; marks the start of the process */
+void     clock_start(void);           /* before any other call and any thread; marks the start of the process. Once is enough */
 uint32_t clock_now_s(void);           /* cache time */
 uint64_t clock_mono_us(void);         /* monotonic microseconds, for durations; never shifted */
 uint32_t clock_uptime_s(void);        /* seconds since clock_start, shifted with the clock */

@@ -1,8 +1,8 @@
 /* What the thread sanitizer must be told, where a race is by design. Nothing in other builds.
  *
- * The kernel writes a value that is being received straight into its chunk. Readers without a lock may still read that chunk
+ * A value that is being received is written straight into its chunk, by the kernel or a plain copy. Readers without a lock may still read that chunk
  * by a stale reference; the index's version then rejects what they read (mem/item.h). Those reads are atomic, but the
- * kernel's writes cannot be, so they are hidden from the sanitizer: this, and nothing else, is what these are for. */
+ * writes cannot be, so they are hidden from the sanitizer: this, and nothing else, is what these are for. */
 #ifndef SLATE_BASE_SANITIZE_H
 #define SLATE_BASE_SANITIZE_H
 
