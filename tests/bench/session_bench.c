@@ -2,9 +2,11 @@
  *
  * What parsing, the cache and formatting cost without sockets: sessions fed from memory, as a worker feeds them.
  *
- *     session_bench [KEYS [SECONDS [CASE]]]        1000000 keys, 2 seconds a case, all cases
+ *     make && gcc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -pthread -Idaemon -o build/session_bench \
+ *         tests/bench/session_bench.c $(find build/daemon -mindepth 2 -name '*.o') -levent -levent_pthreads -lm
+ *     build/session_bench [KEYS [SECONDS [CASE]]]        1000000 keys, 2 seconds a case, all cases
  *
- * Prints nanoseconds an operation; the client's part, copying prepared requests into the buffer, is measured apart and
+ * Prints the thread's CPU time an operation, in nanoseconds; the client's part, copying prepared requests into the buffer, is measured apart and
  * taken off. The key sequence is random, so that the index and the items miss the processor's caches as they do in life. */
 #include <inttypes.h>
 #include <stdio.h>
