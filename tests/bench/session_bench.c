@@ -6,8 +6,9 @@
  *         tests/bench/session_bench.c $(find build/daemon -mindepth 2 -name '*.o') -levent -levent_pthreads -lm
  *     build/session_bench [KEYS [SECONDS [CASE]]]        1000000 keys, 2 seconds a case, all cases
  *
- * Prints the thread's CPU time an operation, in nanoseconds; the client's part, copying prepared requests into the buffer, is measured apart and
- * taken off. The key sequence is random, so that the index and the items miss the processor's caches as they do in life. */
+ * Prints the thread's CPU time an operation, in nanoseconds; the client's part, copying prepared requests into the buffer, is
+ * measured apart and taken off. Keys are random, so that the index and the items miss the processor's caches as in life,
+ * except in the cases of one request a turn, whose few keys stay in them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
