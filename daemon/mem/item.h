@@ -159,23 +159,31 @@ static inline void item_load_bytes(char *to, const char *from, size_t n) {
     }
 }
 
-/* Copies n bytes into a chunk that only the caller writes. Neighbouring bytes of the same words are kept. */
+/* Writes n < 8 bytes within one aligned word of a chunk; its other bytes are kept. */
+static inline void item_store_part(char *aligned, unsigned skew, const char *from, size_t n) {
+    _Atomic uint64_t *at = (void *)aligned;
+    uint64_t w = atomic_load_explicit(at, memory_order_relaxed);
+    memcpy((char *)&w + skew, from, n);
+    atomic_store_explicit(at, w, memory_order_relaxed);
+}
+
+/* Copies n bytes into a chunk that only the caller writes. */
 static inline void item_store_bytes(char *to, const char *from, size_t n) {
-    while (n > 0) {
-        unsigned skew = (unsigned)((uintptr_t)to & 7u);
-        _Atomic uint64_t *at = (void *)(to - skew);
+    unsigned skew = (unsigned)((uintptr_t)to & 7u);
+    if (skew != 0) {
         size_t step = 8 - skew < n ? 8 - skew : n;
-        uint64_t w;
-        if (step == 8) {
-            memcpy(&w, from, 8);
-        } else {
-            w = atomic_load_explicit(at, memory_order_relaxed);
-            memcpy((char *)&w + skew, from, step);
-        }
-        atomic_store_explicit(at, w, memory_order_relaxed);
+        item_store_part(to - skew, skew, from, step);
         to += step;
         from += step;
         n -= step;
+    }
+    for (; n >= 8; n -= 8, to += 8, from += 8) {
+        uint64_t w;
+        memcpy(&w, from, 8);
+        atomic_store_explicit((_Atomic uint64_t *)(void *)to, w, memory_order_relaxed);
+    }
+    if (n != 0) {
+        item_store_part(to, 0, from, n);
     }
 }
 

@@ -42,6 +42,26 @@ static unsigned plan_sizes(const struct slab_config *cfg, uint32_t unit, uint32_
     return n;
 }
 
+static unsigned class_search(const struct slab *s, size_t bytes) {
+    unsigned low = 1, high = s->class_count;
+    while (low < high) {
+        unsigned mid = (low + high) / 2;
+        if (s->classes[mid].chunk_bytes < bytes) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+unsigned slab_class_of(const struct slab *s, size_t bytes) {
+    if (bytes <= SLAB_SMALL_BYTES && bytes <= s->chunk_bytes_max) {
+        return s->class_of_small[(bytes + 7) / 8];
+    }
+    return bytes > s->chunk_bytes_max ? SLAB_CLASS_NONE : class_search(s, bytes);
+}
+
 struct slab *slab_create(struct arena *arena, const struct slab_config *cfg) {
     uint32_t sizes[SLAB_CLASSES_MAX];
     uint32_t unit = 1u << arena->space.shift;
@@ -63,6 +83,9 @@ struct slab *slab_create(struct arena *arena, const struct slab_config *cfg) {
     for (unsigned i = 0; i < n; i++) {
         class_init(&s->classes[i + 1], sizes[i]);
     }
+    for (unsigned i = 0; i <= SLAB_SMALL_BYTES / 8; i++) {
+        s->class_of_small[i] = (uint8_t)class_search(s, (size_t)i * 8);
+    }
     return s;
 }
 
@@ -75,22 +98,6 @@ void slab_destroy(struct slab **taken) {
     }
     free(*taken);
     *taken = NULL;
-}
-
-unsigned slab_class_of(const struct slab *s, size_t bytes) {
-    unsigned low = 1, high = s->class_count;
-    if (bytes > s->chunk_bytes_max) {
-        return SLAB_CLASS_NONE;
-    }
-    while (low < high) {
-        unsigned mid = (low + high) / 2;
-        if (s->classes[mid].chunk_bytes < bytes) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    return low;
 }
 
 /* --- lists of pages, under the class's lock --- */

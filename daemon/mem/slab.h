@@ -27,6 +27,8 @@ struct slab_config {
     uint32_t        chunk_bytes_max; /* slab_chunk_max: larger values are chained */
 };
 
+enum { SLAB_SMALL_BYTES = 4096 };
+
 struct slab_class {
     struct lock      lock;
     uint32_t         chunk_bytes, chunks_per_page;
@@ -41,6 +43,7 @@ struct slab {
     struct arena     *arena;
     uint32_t          chunk_bytes_max;
     unsigned          class_count; /* highest id */
+    uint8_t           class_of_small[SLAB_SMALL_BYTES / 8 + 1]; /* by size in words: most items are found here */
     struct slab_class classes[SLAB_CLASSES_MAX];
 };
 
