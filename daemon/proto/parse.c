@@ -234,7 +234,7 @@ static const struct {
     {"append", VERB_APPEND},   {"prepend", VERB_PREPEND}, {"delete", VERB_DELETE}, {"touch", VERB_TOUCH},
     {"incr", VERB_INCR},       {"decr", VERB_DECR},       {"mg", VERB_META_GET},   {"ms", VERB_META_SET},
     {"md", VERB_META_DELETE},  {"ma", VERB_META_ARITH},   {"me", VERB_META_DEBUG}, {"mn", VERB_META_NOOP},
-    {"quit", VERB_CLOSE},
+    {"quit", VERB_CLOSE},      {"version", VERB_VERSION},
 };
 
 static uint8_t find_verb(const char *name, size_t bytes) {
@@ -282,7 +282,7 @@ static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *d
     if (verb == VERB_GET || verb == VERB_GETS) {
         return parse_get(ps, verb, line + name_bytes, end, out, room, count, next);
     }
-    if (verb == VERB_META_NOOP || verb == VERB_CLOSE) {
+    if (verb == VERB_META_NOOP || verb == VERB_VERSION || verb == VERB_CLOSE) {
         *out = (struct request){.verb = verb};
         return PARSED;
     }

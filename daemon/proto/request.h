@@ -14,6 +14,7 @@ enum verb {
     VERB_SET, VERB_ADD, VERB_REPLACE, VERB_APPEND, VERB_PREPEND, VERB_CAS,
     VERB_DELETE, VERB_INCR, VERB_DECR, VERB_TOUCH,
     VERB_META_GET, VERB_META_SET, VERB_META_DELETE, VERB_META_ARITH, VERB_META_DEBUG, VERB_META_NOOP,
+    VERB_VERSION, /* no command of the table, since clients end runs of noreply with it */
     VERB_COMMAND, /* everything else: `text` is the line, for the table of commands */
     VERB_REPLY,   /* nothing to do but send `text` (a protocol error) */
     VERB_CLOSE,   /* quit: hang up without a word, after what came before is answered */

@@ -1,12 +1,6 @@
 #include "serve/admin.h"
 
 #include "base/clock.h"
-#include "serve/version.h"
-
-void admin_version(struct command_context *ctx, const struct words *w) {
-    (void)w;
-    text_out_str(ctx->out, "VERSION " SLATE_PROTOCOL_VERSION "\r\n");
-}
 
 void admin_verbosity(struct command_context *ctx, const struct words *w) {
     enum { VERBOSITY_MAX = 2 };

@@ -9,7 +9,6 @@
 #define ANSWER_OK "OK\r\n"
 #define ANSWER_BAD_FORMAT "CLIENT_ERROR bad command line format\r\n"
 
-void admin_version(struct command_context *, const struct words *);
 void admin_verbosity(struct command_context *, const struct words *);
 void admin_flush_all(struct command_context *, const struct words *);
 void admin_shutdown(struct command_context *, const struct words *);

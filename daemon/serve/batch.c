@@ -5,6 +5,7 @@
 #include "serve/commands.h"
 #include "serve/prefix.h"
 #include "serve/settings.h"
+#include "serve/version.h"
 
 enum { BATCH_FIRST_BYTES = 64 * 1024, NO_SLOT = TURN_SESSIONS };
 
@@ -224,6 +225,8 @@ static inline void run_request(struct batch *b, const struct request *r) {
     }
     if (r->verb == VERB_REPLY) {
         p = put_bytes(p, r->text, r->text_bytes);
+    } else if (r->verb == VERB_VERSION) {
+        p = PUT(p, "VERSION " SLATE_PROTOCOL_VERSION "\r\n");
     } else if (r->verb < VERB_META_GET) {
         p = classic_run(b, r, p);
     } else {

@@ -12,7 +12,6 @@ struct command {
 
 static const struct command commands[] = {
     {"stats", false, stats_command},
-    {"version", false, admin_version},
     {"verbosity", true, admin_verbosity},
     {"flush_all", true, admin_flush_all},
     {"shutdown", true, admin_shutdown},
