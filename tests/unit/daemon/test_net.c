@@ -200,20 +200,28 @@ static void test_runs_out_of_descriptors(void) {
     log_set_level(LOG_LEVEL_ERROR);
     int first = connect_tcp(h.port);
     answers(first, "mn\r\n", "MN\r\n");
-    int next = dup(first); /* the lowest descriptor that is free */
+    int held[16], held_count = 0; /* what is left under a low limit, but for one: the client's */
+    int next = dup(first);
     close(next);
     getrlimit(RLIMIT_NOFILE, &before);
     tight = before;
-    tight.rlim_cur = (rlim_t)next + 1; /* for one more: the client's */
+    tight.rlim_cur = (rlim_t)next + 4;
     setrlimit(RLIMIT_NOFILE, &tight);
+    while (held_count < 16 && (held[held_count] = dup(STDERR_FILENO)) >= 0) {
+        held_count++;
+    }
+    close(held[--held_count]);
     int second = connect_tcp(h.port);
-    ok(second == next && settles(&h.rig.server.conns.listen_disabled_num, 1), "with no descriptor left, accepting stops");
+    ok(second >= 0 && settles(&h.rig.server.conns.listen_disabled_num, 1), "with no descriptor left, accepting stops");
     ok(answers(first, "mn\r\n", "MN\r\n"), "who is there is served");
     say(second, "mn\r\n", 4);
     close(first);
     ok(answers(second, "", "MN\r\n"), "and when one leaves, the one that waited is too");
     setrlimit(RLIMIT_NOFILE, &before);
     log_set_level(LOG_LEVEL_WARN);
+    while (held_count > 0) {
+        close(held[--held_count]);
+    }
     close(second);
     host_stop(&h, false);
     host_close(&h);
