@@ -70,6 +70,48 @@ bool option_parse_real(const struct row *row, const char *text, void *field) {
     return true;
 }
 
+/* Seconds, or a number with its unit; false for anything else. */
+static bool read_time(const char *text, double *seconds) {
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {{"", 1}, {"ms", 1e-3}, {"s", 1}, {"m", 60}, {"h", 3600}};
+    double number;
+    char *end;
+    if (!read_decimal(text, &end, &number)) {
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+        if (strcmp(end, units[i].name) == 0) {
+            *seconds = number * units[i].seconds;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool option_parse_time(const struct row *row, const char *text, void *field) {
+    double seconds;
+    if (!read_time(text, &seconds) || seconds < row->min || seconds > row->max) {
+        return false;
+    }
+    *(double *)field = seconds;
+    return true;
+}
+
+bool option_parse_whole_time(const struct row *row, const char *text, void *field) {
+    double seconds;
+    if (row->initial != NULL && strcmp(row->initial, "auto") == 0 && strcmp(text, "auto") == 0) {
+        *(uint64_t *)field = OPTION_AUTO;
+        return true;
+    }
+    if (!option_parse_time(row, text, &seconds) || seconds != floor(seconds)) {
+        return false;
+    }
+    *(uint64_t *)field = (uint64_t)seconds;
+    return true;
+}
+
 bool option_parse_dist(const struct row *row, const char *text, void *field) {
     (void)row;
     return dist_parse(text, field);
@@ -147,9 +189,11 @@ bool option_parse_every(const struct row *row, const char *text, void *field) {
     if (!read_decimal(text, &end, &number) || number <= 0 || number > 1e15) {
         return false;
     }
-    if (strcmp(end, "s") == 0) {
-        e.seconds = number;
-    } else if (*end == '\0' && number == floor(number)) {
+    if (*end != '\0') {
+        if (!read_time(text, &e.seconds)) {
+            return false;
+        }
+    } else if (number == floor(number)) {
         e.requests = (uint64_t)number;
     } else {
         return false;

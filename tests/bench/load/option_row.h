@@ -24,8 +24,10 @@ struct row {
 };
 
 /* Field types: bool, const char * (borrowed), uint64_t, double; then as their names say. A count or
- * real whose initial text is "auto" takes that word too and becomes OPTION_AUTO or -1. */
+ * real whose initial text is "auto" takes that word too and becomes OPTION_AUTO or -1. A time is a
+ * double in seconds, a whole time a count of them. */
 option_parser option_parse_switch, option_parse_text, option_parse_count, option_parse_real,
+    option_parse_time, option_parse_whole_time,
     option_parse_dist, option_parse_popularity, option_parse_method, option_parse_protocol,
     option_parse_arrivals, option_parse_size_by, option_parse_shift, option_parse_every,
     option_parse_verify;

@@ -16,6 +16,10 @@
     {name, argument, initial, min, max, NULL, FIELD(field), option_parse_count, help}
 #define REAL(name, argument, initial, min, max, field, help)                                       \
     {name, argument, initial, min, max, NULL, FIELD(field), option_parse_real, help}
+#define TIME(name, initial, min, max, field, help)                                                 \
+    {name, "TIME", initial, min, max, NULL, FIELD(field), option_parse_time, help}
+#define WHOLE_TIME(name, initial, min, max, field, help)                                           \
+    {name, "TIME", initial, min, max, NULL, FIELD(field), option_parse_whole_time, help}
 #define OTHER(name, argument, initial, expects, parse, field, help)                                \
     {name, argument, initial, 0, 0, expects, FIELD(field), parse, help}
 
@@ -29,7 +33,7 @@ static const struct row rows[] = {
          "the server: host:port, [ipv6]:port, unix:/path or /path"),
     OTHER("protocol", "NAME", "text", "text or meta", option_parse_protocol, meta,
           "text (get, set) or meta (mg, ms)"),
-    REAL("timeout", "SECONDS", "10", 0.1, 3600, timeout_s,
+    TIME("timeout", "10", 0.1, 3600, timeout_s,
          "give up when the server has sent nothing for this long while replies are due"),
 
     GROUP("Connections"),
@@ -42,7 +46,7 @@ static const struct row rows[] = {
     REAL("call-rate", "N", "0", 0, 1e9, call_rate,
          "requests a second and connection, open loop (0: as fast as replies come)"),
     SWITCH("reconnect", reconnect, "open a new connection for each that has made its calls"),
-    COUNT("linger", "SECONDS", "auto", 0, 3600, linger_s,
+    WHOLE_TIME("linger", "auto", 0, 3600, linger_s,
           "SO_LINGER for the sockets; 0 resets on close and leaves no TIME_WAIT behind"),
     COUNT("threads", "N", "1", 1, 64, threads, "threads, each with its share of connections"),
 
@@ -50,7 +54,7 @@ static const struct row rows[] = {
     COUNT("requests", "N", "auto", 0, 1e15, requests,
           "stop after this many requests (100000 when nothing else ends the run); each key of a "
           "multi-get is a request; 0 with --insert: load only"),
-    REAL("duration", "SECONDS", "0", 0, 1e7, duration_s, "stop after this long (0: no limit)"),
+    TIME("duration", "0", 0, 1e7, duration_s, "stop after this long (0: no limit)"),
     OTHER("method", "VERB", "get", "get set add replace append prepend delete incr decr or touch",
           option_parse_method, method,
           "what is sent: get set add replace append prepend delete incr decr touch; with --reads, "
@@ -65,7 +69,7 @@ static const struct row rows[] = {
     SWITCH("noreply", noreply,
            "ask for no reply to writes; a command that is answered ends each batch"),
     SWITCH("fill-on-miss", fill_on_miss, "after a miss, set the key, as an application would"),
-    COUNT("ttl", "SECONDS", "0", 0, 2147483647, ttl_s, "expiry time of values (0: none)"),
+    WHOLE_TIME("ttl", "0", 0, 2147483647, ttl_s, "expiry time of values (0: none)"),
     REAL("rate", "N", "0", 0, 1e9, rate,
          "requests a second in all, open loop: latency counts from the moment a request was due, "
          "so a stalled server cannot hide (0: as fast as replies come)"),
@@ -106,9 +110,9 @@ static const struct row rows[] = {
           shift,
           "the size of values changes from one of these to the next; every phase has keys of its "
           "own"),
-    OTHER("shift-every", "WHEN", "100000", "a number of requests or a time, as in 100000 or 10s",
+    OTHER("shift-every", "WHEN", "100000", "a number of requests or a time, as in 100000, 10s or 5m",
           option_parse_every, shift_every,
-          "length of a phase: a number of requests, or a time as in 10s"),
+          "length of a phase: a number of requests, or a time with its unit: ms, s, m or h"),
 
     GROUP("Replay"),
     TEXT("replay", "FILE", NULL, replay,
@@ -125,7 +129,7 @@ static const struct row rows[] = {
     GROUP("Output"),
     OTHER("verify", "WHICH", "all", "all, none or sample:N", option_parse_verify, verify_every,
           "values to check against their key: all, none or sample:N (one in N)"),
-    REAL("interval", "SECONDS", "0", 0, 3600, interval_s,
+    TIME("interval", "0", 0, 3600, interval_s,
          "print a line of progress on standard error this often (0: never)"),
     SWITCH("json", json, "print the report as JSON"),
     SWITCH("fail-on-errors", fail_on_errors, "exit 1 when the server answered with an error"),
@@ -154,6 +158,11 @@ static bool set_row(struct options *o, const struct row *row, const char *text, 
     }
     if (row->expects != NULL) {
         snprintf(why, why_bytes, "--%s takes %s, not '%s'", row->name, row->expects, text);
+    } else if (row->parse == option_parse_time || row->parse == option_parse_whole_time) {
+        snprintf(why, why_bytes,
+                 "--%s takes a time from %.15g to %.15g%s seconds, as in 20, 1m or 2h, not '%s'",
+                 row->name, row->min, row->max,
+                 row->parse == option_parse_whole_time ? " whole" : "", text);
     } else {
         snprintf(why, why_bytes, "--%s takes a %snumber from %.15g to %.15g, not '%s'", row->name,
                  row->parse == option_parse_count ? "whole " : "", row->min, row->max, text);
@@ -212,6 +221,13 @@ static bool read_arguments(int argc, char **argv, bool loads_only, struct option
     return true;
 }
 
+/* True when --key-bytes names a length that no key can have. What only a tail of a distribution
+ * would give is cut to the longest key instead. */
+static bool keys_are_too_long(const struct dist *d) {
+    bool has_two_lengths = d->kind == DIST_UNIFORM || d->kind == DIST_EITHER;
+    return d->kind != DIST_ETC && (d->a > KEY_MAX_BYTES || (has_two_lengths && d->b > KEY_MAX_BYTES));
+}
+
 /* Fills in what depends on other options and refuses combinations that mean nothing. */
 static bool settle(struct options *o, char *why, size_t why_bytes) {
     const char *problem = NULL;
@@ -248,6 +264,10 @@ static bool settle(struct options *o, char *why, size_t why_bytes) {
         problem = "--reconnect needs --calls";
     } else if (o->rate > 0 && o->call_rate > 0) {
         problem = "--rate and --call-rate exclude each other";
+    } else if (keys_are_too_long(&o->key_bytes)) {
+        snprintf(why, why_bytes, "--key-bytes takes at most %d, the longest key there is, not '%s'",
+                 KEY_MAX_BYTES, o->key_bytes.text);
+        return false;
     } else if (strlen(o->key_prefix) > 200) {
         problem = "--key-prefix takes at most 200 bytes";
     } else if (o->key_prefix[strcspn(o->key_prefix, " \t\r\n\v\f")] != '\0') {
@@ -302,7 +322,8 @@ void options_print_help(FILE *out) {
     fputs("usage: slate-load [calcify] [options]\n"
           "Loads a memcached-compatible server, checks every value it reads back, and reports\n"
           "throughput and latency. `calcify` runs the slab rebalancing experiment.\n"
-          "Numbers may end in k, m or g (thousands, millions, thousand millions).\n",
+          "Numbers may end in k, m or g (thousands, millions, thousand millions).\n"
+          "A TIME is in seconds, or ends in ms, s, m or h.\n",
           out);
     for (size_t i = 0; i < ROWS; i++) {
         const struct row *row = &rows[i];

@@ -45,6 +45,18 @@ static void taken(void) {
     ok(parse("--shift 100,1000 --shift-every 2.5s") && o.shift.count == 2 &&
            o.shift_every.seconds == 2.5,
        "a shift by time");
+    ok(parse("--duration 20s --interval 500ms --timeout 2m --linger 1m --ttl 2h") &&
+           o.duration_s == 20 && o.interval_s == 0.5 && o.timeout_s == 120 && o.linger_s == 60 &&
+           o.ttl_s == 7200,
+       "times may have a unit: ms, s, m or h");
+    ok(parse("--duration 1.5 --interval 3 --timeout 4 --linger 0 --ttl 5") && o.duration_s == 1.5 &&
+           o.interval_s == 3 && o.timeout_s == 4 && o.linger_s == 0 && o.ttl_s == 5,
+       "times without a unit are seconds");
+    ok(parse("--shift 1,2 --shift-every 250ms") && o.shift_every.seconds == 0.25 &&
+           parse("--shift 1,2 --shift-every 2m") && o.shift_every.seconds == 120,
+       "the length of a phase has the same units");
+    ok(parse("--key-bytes 250") && parse("--key-bytes u10,250") && parse("--key-bytes n250,20"),
+       "keys of 250 bytes are fine, and tails of a distribution are cut");
     ok(parse("--verify sample:10") && o.verify_every == 10, "a sample");
     ok(parse("--sizes 5 --preset etc") && o.sizes.kind == DIST_FIXED && o.fill_on_miss &&
            o.key_bytes.kind == DIST_GEV,
@@ -83,6 +95,21 @@ static void refused(void) {
         {"--verify sample:0", "all, none or sample:N"},
         {"--shift 1,,2", "--shift takes"},
         {"--shift 1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "1 to 16"},
+        {"--duration 20x", "--duration takes a time from 0 to 10000000 seconds, as in"},
+        {"--duration s", "--duration takes a time"},
+        {"--duration 1sm", "--duration takes a time"},
+        {"--duration 9999h", "--duration takes a time"},
+        {"--timeout 50ms", "--timeout takes a time from 0.1 to 3600"},
+        {"--interval -1s", "--interval takes a time"},
+        {"--linger 500ms", "--linger takes a time from 0 to 3600 whole seconds"},
+        {"--ttl 1.5", "whole seconds"},
+        {"--shift-every 10k", "--shift-every takes"},
+        {"--key-bytes 300", "--key-bytes takes at most 250, the longest key there is, not '300'"},
+        {"--key-bytes u10,251", "at most 250"},
+        {"--key-bytes o300,10", "at most 250"},
+        {"--key-bytes l400,1", "at most 250"},
+        {"--preset usr --key-bytes 251", "at most 250"},
+        {"--key-prefix k --key-bytes 251", "at most 250"},
         {"--shift-every 0", "--shift-every takes"},
         {"--preset none", "there are: etc usr twitter"},
         {"--workload e", "there are: a b c d"},
