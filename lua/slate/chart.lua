@@ -404,6 +404,23 @@ function M.run(script, program)
     return nil, "gnuplot failed: " .. reason, "chart"
 end
 
+local ENDINGS <const> = { png = "IEND\xae\x42\x60\x82$", svg = "</svg>%s*$" }
+
+--- Does a picture end as its format says? gnuplot reports success on a full disk too.
+function M.is_whole(path, terminal)
+    local file = io.open(path, "rb")
+    if not file then
+        return false
+    end
+    local bytes = file:seek("end")
+    file:seek("set", math.max(0, bytes - 64))
+    local tail = file:read("a")
+    file:close()
+    return tail:find(ENDINGS[terminal]) ~= nil
+end
+
+local TEXT_END <const> = "SLATE_TEXT_END"
+
 --- Draws a pages chart as text. options as for `pages_script`, without terminal and output.
 -- Returns the text, or nil, message, code.
 function M.pages_text(series, options)
@@ -411,12 +428,18 @@ function M.pages_text(series, options)
     local script = M.pages_script(series, {
         terminal = "dumb", output = path, width = options.width, height = options.height, colour = options.colour,
     })
+    -- The mark is the last that is written: without it the file is cut short.
+    script = script .. ("set output\nset print %s append\nprint '%s'\n"):format(quoted(path), TEXT_END)
     local ok, message, code = M.run(script, options.program)
     local text = read_and_remove(path)
     if not ok then
         return nil, message, code
     end
-    return (text:gsub("\f", ""):gsub("[ \t]+\n", "\n")) -- gnuplot begins each page with a form feed
+    local whole = text:match("^(.*)" .. TEXT_END .. "\n$")
+    if not whole then
+        return nil, ("cannot draw: %s came out cut short; is the disk full?"):format(path), "output"
+    end
+    return (whole:gsub("\f", ""):gsub("[ \t]+\n", "\n")) -- gnuplot begins each page with a form feed
 end
 
 --- The chart format that a file name asks for, or nil and a message.

@@ -143,6 +143,22 @@ describe("chart runner", function()
         end
     end)
 
+    it("tells a whole picture from one cut short anywhere", function()
+        for _, terminal in ipairs({ "png", "svg" }) do
+            local path = folder .. "/whole." .. terminal
+            assert(draw(terminal, path))
+            assert.is_true(chart.is_whole(path, terminal))
+            local bytes = read(path)
+            for _, kept in ipairs({ 0, 1, #bytes // 2, #bytes - 4 }) do
+                local file = assert(io.open(path, "wb"))
+                file:write(bytes:sub(1, kept))
+                file:close()
+                assert.is_false(chart.is_whole(path, terminal), terminal .. " of " .. kept .. " bytes")
+            end
+        end
+        assert.is_false(chart.is_whole(folder .. "/nowhere.png", "png"))
+    end)
+
     it("makes text that reads without colour", function()
         local text = assert(chart.pages_text(chart.pages_series(recording(30, two_classes)), {}))
         assert.is_nil(text:find("[\27\f]"))

@@ -363,6 +363,27 @@ describe("slatectl without a server", function()
         assert.is_nil(io.open(ctl.folder .. "/a.png.unfinished"))
     end)
 
+    it("keeps the old chart when the disk is full, and says so", function()
+        local writer = assert(require("slate.record").create(ctl.folder .. "/drawn.jsonl"))
+        for i = 1, 300 do
+            assert(writer:append(make(i, { [3] = { chunk_size = 152, total_pages = 1 + i % 7 } })))
+        end
+        writer:close()
+        for _, extension in ipairs({ "png", "svg", "txt" }) do
+            local name = "drawn." .. extension
+            assert.equal(0, (ctl.run("chart pages drawn.jsonl -o " .. name)))
+            local good = command.read_file(ctl.folder .. "/" .. name)
+            -- A limit on the size of files fails like a full disk: gnuplot sees failed writes.
+            local code, out, err = ctl.shell("trap '' XFSZ; ulimit -f 1; slatectl chart pages drawn.jsonl "
+                .. "--width 400 --height 200 -o " .. name)
+            assert.equal(74, code, err)
+            assert.equal("", out)
+            assert.truthy(err:find("^slatectl: cannot [^\n]+ is the disk full%?\n$"), err)
+            assert.equal(good, command.read_file(ctl.folder .. "/" .. name))
+            assert.is_nil(io.open(ctl.folder .. "/" .. name .. ".unfinished"))
+        end
+    end)
+
     it("says what is wrong with a file it cannot read or draw", function()
         local code, _, err = ctl.run("chart pages missing.jsonl")
         assert.equal(74, code)

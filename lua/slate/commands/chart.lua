@@ -39,24 +39,35 @@ local function write_file(path, text)
     return true
 end
 
--- gnuplot writes beside the wanted file, which is replaced only by a finished chart.
-local function draw_picture(series, parsed, options)
-    local unfinished = parsed.output .. ".unfinished"
-    local ok, message, code = write_file(unfinished, "")
-    if not ok then
-        return nil, message, code
-    end
-    options.output = unfinished
-    ok, message, code = chart.run(chart.pages_script(series, options))
+-- Writes beside the wanted file, which is replaced only by a finished chart. `write` gets the path.
+local function replace_file(path, write)
+    local unfinished = path .. ".unfinished"
+    local ok, message, code = write(unfinished)
     if ok then
-        local renamed, why = os.rename(unfinished, parsed.output)
+        local renamed, why = os.rename(unfinished, path)
         if renamed then
             return true
         end
-        ok, message, code = nil, ("cannot write %s: %s"):format(parsed.output, why), "output"
+        ok, message, code = nil, ("cannot write %s: %s"):format(path, why), "output"
     end
     os.remove(unfinished)
     return ok, message, code
+end
+
+local function draw_picture(series, parsed, options)
+    return replace_file(parsed.output, function(unfinished)
+        local ok, message, code = write_file(unfinished, "") -- says why not, where gnuplot would not
+        if not ok then
+            return nil, message, code
+        end
+        options.output = unfinished
+        ok, message, code = chart.run(chart.pages_script(series, options))
+        if ok and not chart.is_whole(unfinished, options.terminal) then
+            return nil, ("cannot write %s: the picture came out cut short; is the disk full?"):format(parsed.output),
+                "output"
+        end
+        return ok, message, code
+    end)
 end
 
 local function draw(context, series, parsed, options)
@@ -74,7 +85,7 @@ local function draw(context, series, parsed, options)
     if not text then
         return nil, message, code
     elseif parsed.output then
-        return write_file(parsed.output, text)
+        return replace_file(parsed.output, function(unfinished) return write_file(unfinished, text) end)
     end
     context:out(text)
     context:flush()
