@@ -9,6 +9,7 @@ enum {
     EVICT_HERE_MIN = 128,  /* items in a queue before its own tail is evicted without looking at other partitions */
     EVICT_LOOK_MOST = 16,  /* partitions looked at for the oldest */
     EVICT_TRIES = 64,      /* evicted items may still be on their way to slow clients */
+    RESCUE_TRIES = 4,      /* others may be quicker to take what was freed */
     STEAL_WAIT_US = 100,
     STEAL_TRIES = 2000,
     STEAL_PAGES = 16,
@@ -160,6 +161,18 @@ static bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t
     return evicted;
 }
 
+uint32_t chunk_by_eviction(struct cache_thread *ct, unsigned class_id) {
+    uint32_t ref = 0;
+    bool leaving;
+    for (int tries = 0; ref == 0 && tries < RESCUE_TRIES && evict_somewhere(ct, class_id, &ref, &leaving); tries++) {
+        tries -= leaving; /* its victims go first: they had to leave anyway */
+        if (ref == 0 && slab_has_free_chunk(ct->cache->slab, class_id)) {
+            slab_take(ct->cache->slab, class_id, &ref, 1);
+        }
+    }
+    return ref;
+}
+
 /* --- pages of other classes, when nothing else is left --- */
 
 /* The class that can best spare a page: the most pages, at least `least_pages`, and not among `refused`. */
@@ -287,6 +300,9 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
             return ref;
         }
         if (!c->config.evict) {
+            if (slab_grow_first(c->slab, class_id)) {
+                continue;
+            }
             break;
         }
         bool leaving;

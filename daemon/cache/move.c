@@ -108,25 +108,6 @@ static enum cache_moved drop_locked(struct cache_thread *ct, struct partition *p
     return busy ? CACHE_MOVED_BUSY : CACHE_MOVED_EVICTED;
 }
 
-/* With no chunk free, the class's next victim makes room, unless the item itself is no better than a victim. */
-static uint32_t target_by_eviction_locked(struct cache_thread *ct, struct partition *p, unsigned class_id,
-                                          const struct item *it) {
-    struct cache *c = ct->cache;
-    struct shelf *s = p->shelves[class_id];
-    if (node_hits(&it->node) == 0 || c->stock_most[class_id] == 0) {
-        return 0;
-    }
-    struct item *victim = (struct item *)evict_victim(&s->queue, ct->now_s);
-    if (victim == NULL || victim == it || node_hits(&victim->node) >= node_hits(&it->node)) {
-        return 0;
-    }
-    char bytes[KEY_BYTES_MAX + 14];
-    uint8_t len = item_copy_key(victim, bytes);
-    count_eviction(ct, victim, class_id);
-    unlink_locked(ct, p, key_hash(bytes, len), victim);
-    return stock_pop_locked(p, class_id);
-}
-
 static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id, struct item *it, bool may_evict,
                                       uint32_t *spare) {
     struct cache *c = ct->cache;
@@ -148,9 +129,6 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
         moved = CACHE_MOVED_BUSY; /* a reader finds the tails through this chunk */
     } else {
         uint32_t ref = target_locked(p, class_id, spare);
-        if (ref == 0 && may_evict) {
-            ref = target_by_eviction_locked(ct, p, class_id, it);
-        }
         if (ref != 0) {
             bool busy = borrowed(it);
             relocate_locked(ct, p, &key, it, item_at(c, ref));
@@ -253,6 +231,8 @@ enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t
     bool tail = item_key_len(it) == 0;
     if (slab_has_free_chunk(c->slab, class_id)) {
         slab_take(c->slab, class_id, &spare, 1);
+    } else if (may_evict && !tail && node_hits(&it->node) > 0) {
+        spare = chunk_by_eviction(ct, class_id); /* what was read stays, at the cost of the class's next victim */
     }
     enum cache_moved moved =
         tail ? evacuate_tail(ct, (struct tail *)(void *)it, may_evict, &spare) : evacuate_item(ct, class_id, it, may_evict, &spare);

@@ -114,6 +114,8 @@ void     stock_push_locked(struct cache_thread *, struct partition *, uint32_t r
 uint32_t chunk_obtain(struct cache_thread *, struct partition *, unsigned class_id);
 /* A chunk by evicting from this partition's queue, when that queue is long enough to be a fair sample; 0: it is not. */
 uint32_t chunk_evict_locked(struct cache_thread *, struct partition *, unsigned class_id);
+/* A chunk of the class by evicting its oldest, for an item worth more; 0: none was to be had in a few tries. No lock held. */
+uint32_t chunk_by_eviction(struct cache_thread *, unsigned class_id);
 /* Gives back what was unlinked under a lock. To be called after each lock_release that may have unlinked. */
 void     chunks_settle(struct cache_thread *);
 /* Gives back the chunks of an item nobody can reach any more. No lock held. */

@@ -100,10 +100,10 @@ bool arena_set_limit(struct arena *a, size_t limit_bytes) {
     return possible;
 }
 
-uint32_t arena_take_page(struct arena *a) {
+uint32_t arena_take_page(struct arena *a, bool over_limit) {
     uint32_t page = PAGE_NONE;
     lock_take(&a->lock);
-    if (arena_pages_free(a) > 0 && a->pool_count > 0) {
+    if ((over_limit || arena_pages_free(a) > 0) && a->pool_count > 0) {
         page = a->pool[--a->pool_count];
         atomic_fetch_add_explicit(&a->pages_out, 1, memory_order_relaxed);
     }

@@ -58,7 +58,7 @@ void          arena_destroy(struct arena **);
 
 /* How many bytes of pages may be out at once. False: more than was reserved, or fewer than are out. */
 bool     arena_set_limit(struct arena *, size_t limit_bytes);
-uint32_t arena_take_page(struct arena *);                 /* PAGE_NONE: the limit is reached */
+uint32_t arena_take_page(struct arena *, bool over_limit); /* PAGE_NONE: the limit (or the reserve) is reached */
 void     arena_give_page(struct arena *, uint32_t page);  /* its memory goes back to the system */
 
 static inline char *arena_page_start(const struct arena *a, uint32_t page) {

@@ -31,11 +31,12 @@ static unsigned plan_sizes(const struct slab_config *cfg, uint32_t unit, uint32_
     } else {
         double size = cfg->chunk_bytes_min;
         while (n < SLAB_CLASSES_MAX - 2 && size <= most / cfg->growth_factor) {
-            uint32_t aligned = round_up((uint32_t)size, unit);
-            if (n == 0 || aligned > sizes[n - 1]) {
-                sizes[n++] = aligned;
+            sizes[n] = round_up((uint32_t)size, unit);
+            size = sizes[n] * cfg->growth_factor;
+            if (size < sizes[n] + unit) {
+                size = sizes[n] + unit; /* a small factor of a small size: the next one is still another */
             }
-            size = aligned * cfg->growth_factor;
+            n++;
         }
     }
     sizes[n++] = most;
@@ -208,7 +209,7 @@ unsigned slab_take(struct slab *s, unsigned class_id, uint32_t *refs, unsigned w
         if (got > 0) {
             return got;
         }
-        uint32_t page = arena_take_page(s->arena);
+        uint32_t page = arena_take_page(s->arena, false);
         if (page == PAGE_NONE) {
             return 0;
         }
@@ -217,7 +218,20 @@ unsigned slab_take(struct slab *s, unsigned class_id, uint32_t *refs, unsigned w
 }
 
 bool slab_grow(struct slab *s, unsigned class_id) {
-    uint32_t page = arena_take_page(s->arena);
+    uint32_t page = arena_take_page(s->arena, false);
+    if (page == PAGE_NONE) {
+        return false;
+    }
+    class_add_page(s, class_id, page);
+    return true;
+}
+
+bool slab_grow_first(struct slab *s, unsigned class_id) {
+    struct slab_class *c = &s->classes[class_id];
+    uint32_t page = PAGE_NONE;
+    if (atomic_load_explicit(&c->page_count, memory_order_relaxed) == 0) {
+        page = arena_take_page(s->arena, true);
+    }
     if (page == PAGE_NONE) {
         return false;
     }

@@ -56,6 +56,9 @@ unsigned slab_class_of(const struct slab *, size_t bytes);
 /* Takes up to `want` free chunks of the class, growing it by a page of the pool when it has none. Returns how many. */
 unsigned slab_take(struct slab *, unsigned class_id, uint32_t *refs, unsigned want);
 void     slab_give(struct slab *, uint32_t ref);
+/* The first page of a class that has none may go over the limit, within what is reserved: without evictions (-M) a cache full
+ * of one size would otherwise refuse every other for ever. memcached does the same. False: it has pages, or none is left. */
+bool slab_grow_first(struct slab *, unsigned class_id);
 /* Gives the class a page of the pool, whether it needs one or not; false: the pool is empty. */
 bool     slab_grow(struct slab *, unsigned class_id);
 

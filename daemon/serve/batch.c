@@ -7,7 +7,7 @@
 #include "serve/settings.h"
 #include "serve/version.h"
 
-enum { BATCH_FIRST_BYTES = 64 * 1024, NO_SLOT = TURN_SESSIONS };
+enum { BATCH_FIRST_BYTES = 64 * 1024, NO_SLOT = TURN_SESSIONS, BINARY_MAGIC = 0x80 };
 
 struct batch *batch_create(struct server *server, struct cache_thread *ct, struct serve_counters *counters) {
     struct batch *b = malloc(sizeof *b);
@@ -22,6 +22,7 @@ struct batch *batch_create(struct server *server, struct cache_thread *ct, struc
     b->cache = server->cache;
     b->ct = ct;
     b->counters = counters;
+    b->refuses_binary = server->settings->protocol == NULL || strcmp(server->settings->protocol, "ascii") != 0;
     b->reqs_per_event = (uint32_t)server->settings->reqs_per_event;
     b->bytes = bytes;
     b->room = BATCH_FIRST_BYTES;
@@ -347,6 +348,12 @@ static uint32_t allowance(const struct batch *b, const struct slot *slot) {
     return slot->requests < most ? most - slot->requests : 0;
 }
 
+/* The binary protocol is not built: a client that opens with its magic byte would wait for an answer for ever. */
+static void meet(const struct batch *b, struct session *s, const char *bytes) {
+    s->spoke = true;
+    s->closing = s->closing || (b->refuses_binary && (uint8_t)bytes[0] == BINARY_MAGIC);
+}
+
 size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
     struct slot *slot = slot_of(b, s);
     if (!slot) {
@@ -355,6 +362,9 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
     }
     char *at = bytes, *end = bytes + n;
     s->need = SESSION_NEED_BYTES;
+    if (!s->spoke && n > 0) {
+        meet(b, s, bytes);
+    }
     if (s->more) {
         batch_run_group(b);
         run_more(b, s);

@@ -75,6 +75,7 @@ struct session {
     uint64_t            turn;          /* the turn in which `slot` is its */
     uint16_t            slot;
     uint8_t             need;
+    bool                spoke; /* its first byte has come */
     bool                closing;
 };
 
@@ -84,6 +85,7 @@ struct batch {
     struct cache_thread   *ct;
     struct serve_counters *counters;
     struct prefix_stats   *prefixes; /* of `stats detail`, NULL while that is off */
+    bool     refuses_binary; /* -B auto: a first byte of 0x80 is a binary client's */
     uint32_t reqs_per_event;
     uint64_t turn;
     uint32_t requests; /* of this turn */

@@ -62,11 +62,12 @@ static uint32_t begin(struct mover *m, unsigned from) {
     return PAGE_NONE;
 }
 
-static void empty_chunk(struct mover *m, uint32_t page, unsigned from, uint32_t i) {
+/* A page of the pool gives rescued items somewhere to go, unless the pool is where pages are being sent. */
+static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned to, uint32_t i) {
     struct slab *slab = cache_slab(m->cache);
-    bool pool = arena_pages_free(slab->arena) > 0;
+    bool pool = to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
     enum cache_moved moved = cache_evacuate(m->ct, page, i, !pool);
-    if (moved == CACHE_MOVED_NO_ROOM) { /* a page of the pool gives its items somewhere to go */
+    if (moved == CACHE_MOVED_NO_ROOM) {
         bool grown = slab_grow(slab, from);
         moved = cache_evacuate(m->ct, page, i, !grown);
     }
@@ -89,18 +90,18 @@ static void empty_chunk(struct mover *m, uint32_t page, unsigned from, uint32_t 
 
 /* Goes over every chunk once, in turns short enough that nobody waits for this thread. A chunk that looks free may yet be
  * filled by a thread that took it before the drain began, so each pass looks at all of them. */
-static void empty_page(struct mover *m, uint32_t page, unsigned from) {
+static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
     struct slab *slab = cache_slab(m->cache);
     for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL;) {
         cache_turn_begin(m->ct);
         for (uint32_t stop = i + CHUNKS_A_TURN; i < stop && slab_page_chunk(slab, page, i) != NULL; i++) {
-            empty_chunk(m, page, from, i);
+            empty_chunk(m, page, from, to, i);
         }
         cache_turn_end(m->ct);
     }
 }
 
-static bool drain(struct mover *m, uint32_t page, unsigned from) {
+static bool drain(struct mover *m, uint32_t page, unsigned from, unsigned to) {
     struct slab *slab = cache_slab(m->cache);
     uint64_t give_up_us = 0;
     unsigned backoff_us = BACKOFF_MIN_US;
@@ -108,7 +109,7 @@ static bool drain(struct mover *m, uint32_t page, unsigned from) {
     cache_drain_stocks(m->ct, page);
     cache_turn_end(m->ct);
     for (;;) {
-        empty_page(m, page, from);
+        empty_page(m, page, from, to);
         if (slab_drain_empty(slab, page)) {
             return true;
         }
@@ -149,7 +150,7 @@ unsigned mover_move(struct mover *m, unsigned from, unsigned to, unsigned pages)
         if (page == PAGE_NONE) {
             break;
         }
-        if (!drain(m, page, from)) {
+        if (!drain(m, page, from, to)) {
             give_up(m, page);
             break; /* the next page is likely to hold chunks that are just as busy */
         }

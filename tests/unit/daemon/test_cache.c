@@ -250,6 +250,24 @@ static void test_too_large_a_set_takes_the_old_value_with_it(struct cache_thread
     is(cache_peek(ct, &key, &v), CACHE_MISS, "and the old value is gone");
 }
 
+static void test_without_evictions_every_size_gets_a_page(void) {
+    struct cache_config cfg = fixture_config(8u << 20);
+    cfg.evict = false;
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    cache_turn_begin(ct);
+    uint64_t n = 0;
+    while (fixture_set(ct, n, value, 50000) == CACHE_OK) {
+        n++;
+    }
+    ok(n > 100, "-M refuses once the cache is full of one size");
+    is(fixture_set(ct, 1000000, value, 3), CACHE_OK, "but a size that has no page yet gets its first");
+    is(fixture_set(ct, 1000001, value, 50000), CACHE_NO_MEMORY, "and the full one is still full");
+    cache_turn_end(ct);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
 static void test_a_borrowed_value_outlives_its_item(struct cache_thread *ct) {
     struct key key = key_make("loan", 4);
     fixture_value(value, 100000, 1, 1);
@@ -277,6 +295,7 @@ int main(void) {
     for (int i = 0; evict_policies[i] != NULL; i++) {
         test_eviction_never_shows_a_wrong_value(seed | 1, evict_policies[i]);
     }
+    test_without_evictions_every_size_gets_a_page();
     struct cache_config cfg = fixture_config(64u << 20);
     struct cache *c = cache_create(&cfg);
     struct cache_thread *ct = cache_thread_create(c);

@@ -136,7 +136,7 @@ static void test_chained_values_move(void) {
     }
     unsigned moved = 0;
     for (unsigned c = 1; c <= r.slab->class_count; c++) {
-        moved += mover_move(&r.mover, c, SLAB_CLASS_NONE, 4);
+        moved += mover_move(&r.mover, c, SLAB_CLASS_NONE, 1); /* the others have room for what it holds */
     }
     for (unsigned i = 1; i < ITEMS; i += 2) {
         kept += get(&r, i, BYTES + i, &wrong);
@@ -144,6 +144,43 @@ static void test_chained_values_move(void) {
     ok(moved > 0 && r.mover.chunk_rescues > 0, "pieces of chained values move (%" PRIu64 ")", r.mover.chunk_rescues);
     is(kept, ITEMS / 2, "no chained value is lost");
     is(wrong, 0, "nor damaged");
+    rig_close(&r);
+}
+
+static void test_pages_sent_to_the_pool_stay_there(void) {
+    struct rig r;
+    rig_open(&r, 32u << 20);
+    unsigned from = class_of(&r, 3000), wrong = 0;
+    for (unsigned i = 0; i < 5000; i++) {
+        set(&r, i, 3000);
+    }
+    uint32_t pages = pages_of(&r, from), pool = arena_pages_free(r.slab->arena);
+    is(mover_move(&r.mover, from, SLAB_CLASS_NONE, 5), 5, "five pages of a full class go to the pool");
+    is(pages_of(&r, from), pages - 5, "and the class does not take them back for what they held");
+    is(arena_pages_free(r.slab->arena), pool + 5, "so the pool has them");
+    for (unsigned i = 0; i < 5000; i++) {
+        get(&r, i, 3000, &wrong);
+    }
+    is(wrong, 0, "what is left is right");
+    rig_close(&r);
+}
+
+static void test_what_was_read_outlives_a_move_of_a_full_class(void) {
+    struct rig r;
+    rig_open(&r, 16u << 20);
+    enum { ITEMS = 6000, EVERY = 10 };
+    unsigned from = class_of(&r, 1000), wrong = 0, kept = 0;
+    for (unsigned i = 0; i < ITEMS; i++) {
+        set(&r, i, 1000);
+    }
+    for (unsigned i = 0; i < ITEMS; i += EVERY) {
+        get(&r, i, 1000, &wrong), get(&r, i, 1000, &wrong), get(&r, i, 1000, &wrong);
+    }
+    is(mover_move(&r.mover, from, SLAB_CLASS_NONE, 3), 3, "pages of a class without a free chunk move");
+    for (unsigned i = 0; i < ITEMS; i += EVERY) {
+        kept += get(&r, i, 1000, &wrong);
+    }
+    ok(kept >= ITEMS / EVERY * 99 / 100, "what was read stays (%u of %d), what was not makes room", kept, ITEMS / EVERY);
     rig_close(&r);
 }
 
@@ -242,6 +279,8 @@ int main(void) {
     test_rescues_when_there_is_room();
     test_keeps_the_last_page();
     test_chained_values_move();
+    test_pages_sent_to_the_pool_stay_there();
+    test_what_was_read_outlives_a_move_of_a_full_class();
     test_drops_when_memory_is_full();
     test_slow_reader_stops_a_move();
     test_draft_stops_a_move();

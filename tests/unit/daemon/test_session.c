@@ -353,6 +353,21 @@ static void test_after_closing_nothing_is_taken(void) {
     rig_close(&rig);
 }
 
+static void test_a_binary_client_is_hung_up_on(void) {
+    static struct rig rig;
+    struct client c;
+    rig_open(&rig, NULL);
+    client_open(&c);
+    client_send(&rig, &c, "\x80\x0b\0\0", 4);
+    ok(c.closed && out_is(&c, ""), "the binary protocol's magic byte opens no session");
+    client_close(&rig, &c);
+    client_open(&c);
+    client_send(&rig, &c, "mn\r\n\x80\x0b\r\n", 8);
+    ok(!c.closed && out_is(&c, "MN\r\nERROR\r\n"), "later it is a byte like others");
+    client_close(&rig, &c);
+    rig_close(&rig);
+}
+
 /* --- values --- */
 
 static void test_a_value_stays_whole_while_it_is_sent(void) {
@@ -509,6 +524,7 @@ int main(void) {
     test_a_get_line_of_100000_keys();
     test_everyone_gets_a_share_of_a_full_batch();
     test_after_closing_nothing_is_taken();
+    test_a_binary_client_is_hung_up_on();
     test_a_value_stays_whole_while_it_is_sent();
     test_a_client_gone_in_the_middle_leaves_no_memory_behind();
     test_empty_turns_and_unsent_replies();

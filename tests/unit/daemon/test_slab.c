@@ -33,6 +33,11 @@ static void test_sizes(void) {
     struct slab_config bad_factor = defaults;
     bad_factor.growth_factor = 1.0;
     ok(slab_create(a, &bad_factor) == NULL && errno == EINVAL, "a growth factor of 1 is refused");
+    struct slab_config small_factor = defaults;
+    small_factor.growth_factor = 1.01;
+    s = slab_create(a, &small_factor);
+    ok(s != NULL && s->class_count == 62, "a factor that changes no aligned size still makes classes, %u", s->class_count);
+    slab_destroy(&s);
     sizes[2] = 150;
     ok(slab_create(a, &own) == NULL && errno == EINVAL, "sizes that do not ascend are refused");
     arena_destroy(&a);
@@ -122,7 +127,7 @@ static void test_pages_drain_and_change_hands(void) {
 
 static void test_a_page_given_back_leaves_memory(void) {
     struct arena *a = arena_create(4u << 20, 0, false);
-    uint32_t page = arena_take_page(a);
+    uint32_t page = arena_take_page(a, false);
     char *start = arena_page_start(a, page);
     memset(start, 7, PAGE_BYTES);
     arena_give_page(a, page);
