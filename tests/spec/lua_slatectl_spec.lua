@@ -136,18 +136,11 @@ for _, kind in ipairs(server.all()) do
                 code, _, err = ctl.run("stats policies")
                 assert.equal(3, code)
                 assert.truthy(err:find("needs slated", 1, true))
-                code, _, err = ctl.run("automove utility")
-                assert.equal(3, code)
-                assert.truthy(err:find("needs slated", 1, true))
                 assert.truthy(succeed("version --caps"):find("needs slated", 1, true))
             else
                 local caps = succeed("version --caps")
                 assert.truthy(caps:find("is slated", 1, true))
                 assert.truthy(caps:find("stats slated +yes"), caps)
-                local code_of_name, _, message = ctl.run("automove utility")
-                assert.truthy(code_of_name == 0
-                    or code_of_name == 3 and message:find("does not have automove", 1, true), message)
-                succeed("automove 0")
             end
         end)
 
@@ -199,7 +192,29 @@ for _, kind in ipairs(server.all()) do
                 assert.equal(name, document((succeed("automove --json"))).name)
             end
             succeed("automove 0")
-            assert.equal(64, (ctl.run("automove sideways")))
+            assert.equal(64, (ctl.run("automove 'ratio 0.5'")))
+        end)
+
+        it("sends other automove modes on, and puts the server's refusal in a sentence", function()
+            for _, mode in ipairs({ "utility", "lua:mine", "3", "window" }) do
+                local code, out, err = ctl.run("automove " .. mode .. " --trace")
+                assert.equal(3, code, mode)
+                assert.equal("", out)
+                assert.truthy(err:find("> slabs automove " .. mode .. "\n", 1, true), err)
+                assert.truthy(err:find("has no automove mode '" .. mode .. "' (off, ratio and eviction are known); "
+                    .. "it stays as it was\n", 1, true), err)
+                assert.equal(0, document((succeed("automove --json"))).mode)
+            end
+        end)
+
+        it("offers only automove modes that work", function()
+            local modes = 0
+            for name in succeed("help automove"):match("0 or .-eviction"):gmatch("%d or (%l+)") do
+                succeed("automove " .. name)
+                modes = modes + 1
+            end
+            assert.equal(3, modes)
+            succeed("automove 0")
         end)
 
         it("records what it is told to, and draws it", function()
@@ -421,6 +436,7 @@ describe("slatectl without a server", function()
         for _, code in pairs(cli.EXIT) do
             assert.truthy(MANUAL:find(("\n.It %d\n"):format(code), 1, true), "exit " .. code)
         end
+        assert.is_nil(MANUAL:find("\n.It 2\n", 1, true)) -- no command returns it
     end)
 end)
 

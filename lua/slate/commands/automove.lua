@@ -2,12 +2,11 @@
 --- slatectl automove [MODE]: shows or sets how the server moves pages by itself.
 local M = {}
 
--- Names, and the number by which every server knows the mode; the others are slated's alone.
+-- Names, and the number by which every server knows the mode.
 local MODES <const> = {
     { name = "off", number = 0, help = "pages stay where they are" },
     { name = "ratio", number = 1, help = "a page goes to the class whose items die youngest, by a ratio of ages" },
     { name = "eviction", number = 2, help = "a page goes to a class at every eviction" },
-    { name = "random" }, { name = "lra" }, { name = "lrc" }, { name = "utility" },
 }
 
 local function mode_of(word)
@@ -16,21 +15,17 @@ local function mode_of(word)
             return mode
         end
     end
-    if word:find("^lua:[%w_.-]+$") then
-        return { name = word }
-    end
     return nil
 end
 
 function M.declare(command)
-    command:argument("mode", "0 or off, 1 or ratio, 2 or eviction; on slated also random, lra, lrc, utility and "
-        .. "lua:NAME. Without it the present mode is shown."):args("?"):argname("MODE"):convert(function(text)
-        if mode_of(text) then
-            return text
-        end
-        return nil, ("'%s' is no mode: 0, 1, 2, off, ratio, eviction, random, lra, lrc, utility, lua:NAME"):format(
-            text)
-    end)
+    command:argument("mode", "0 or off, 1 or ratio, 2 or eviction. Without it the present mode is shown."):args("?")
+        :argname("MODE"):convert(function(text)
+            if text:find("^[%w_.:-]+$") then
+                return text
+            end
+            return nil, "a mode is one word: off, ratio or eviction"
+        end)
 end
 
 -- The state as the server reports it: a record for JSON and for people.
@@ -73,19 +68,18 @@ local function out_state(context, state)
     context:out(require("slate.table").pairs(rows))
 end
 
--- Sets the mode. true, or nil, message, code.
+-- Sets the mode; a word that is not known here is the server's to judge.
+-- Returns the mode, or nil, message, code.
 local function set_mode(client, who, word)
-    local mode = mode_of(word)
-    if not who.slated and not mode.number then
-        return nil, ("automove %s needs slated: memcached %s has 0, 1 and 2"):format(word, who.version), "unsupported"
-    end
+    local mode = mode_of(word) or { name = word }
     local line, message, code = client:command("slabs automove " .. (mode.number or mode.name))
     if not line then
         return nil, message, code
     elseif line ~= "OK" then
         local refused, refusal_code = require("slate.client").refusal(line)
-        if not mode.number and line:find("bad command line", 1, true) then
-            return nil, ("slated %s does not have automove %s"):format(who.slated, word), "unsupported"
+        if not mode.number and (line == "ERROR" or line:find("bad command line", 1, true)) then
+            return nil, ("%s has no automove mode '%s' (off, ratio and eviction are known); it stays as it was"):format(
+                who.slated and "slated " .. who.slated or "memcached " .. who.version, word), "unsupported"
         end
         return nil, ("automove stays as it was; %s"):format(refused or "unexpected reply: " .. line),
             refusal_code or "protocol"
@@ -112,7 +106,7 @@ function M.run(context, parsed)
     end
     client:close()
     out_state(context, state)
-    if wanted and state.mode ~= wanted.number and state.mode ~= wanted.name then
+    if wanted and state.mode ~= wanted.number and state.name ~= wanted.name and state.mode ~= wanted.name then
         return nil, ("the server answered OK, but its mode is %s"):format(tostring(state.mode)), "no"
     end
     return 0
