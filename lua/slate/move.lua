@@ -6,6 +6,7 @@
 -- would crash some versions of memcached, is refused here before anything is sent.
 local clock = require "slate.clock"
 local snapshot = require "slate.snapshot"
+local plural = require("slate.units").plural
 
 local M = {}
 
@@ -58,8 +59,8 @@ local function check_source(now, request)
     end
     local keeps = src == M.POOL and 0 or 1
     if held - keeps < pages then
-        return nil, ("%s has %d page%s%s and cannot give %d; nothing was sent"):format(class_name(src), held,
-            held == 1 and "" or "s", keeps == 1 and ", keeps its last one" or "", pages), "no"
+        return nil, ("%s has %s%s and cannot give %d; nothing was sent"):format(class_name(src),
+            plural(held, "page"), keeps == 1 and ", keeps its last one" or "", pages), "no"
     end
     return true
 end
@@ -68,7 +69,9 @@ local function check_destination(now, request)
     if request.dst == M.POOL or request.slated then
         return true -- slated knows its classes and answers for each of them
     elseif not pages_of(now, request.dst) then
-        return unknown_class(now, request, request.dst)
+        local _, message, code = unknown_class(now, request, request.dst)
+        return nil, ("%s; storing one item of the size of class %d gives it a first page, after which pages can be "
+            .. "moved to it"):format(message, request.dst), code
     end
     return true
 end
@@ -97,7 +100,7 @@ end
 
 --- Checks a request against a snapshot (taken with settings). Pure; nothing is sent.
 -- request: src (-1 any, 0 pool, or a class), dst (0 pool, or a class), pages, slated (version or nil).
--- Returns a plan { src, dst, pages, commands, src_pages, dst_pages, items_at_risk, automove, before },
+-- Returns a plan { src, dst, pages, slated, commands, src_pages, dst_pages, items_at_risk, automove, before },
 -- or nil, message, code.
 function M.plan(now, request)
     local ok, message, code = check_ids(request)
@@ -121,7 +124,7 @@ function M.plan(now, request)
         commands[i] = one_command and line .. " " .. request.pages or line
     end
     return {
-        src = request.src, dst = request.dst, pages = request.pages, commands = commands,
+        src = request.src, dst = request.dst, pages = request.pages, slated = request.slated, commands = commands,
         pages_per_command = one_command and request.pages or 1,
         src_pages = request.src ~= M.ANY and pages_of(now, request.src) or nil,
         dst_pages = pages_of(now, request.dst) or 0,
@@ -135,14 +138,14 @@ function M.describe(plan)
     local times = #plan.commands > 1 and (" (%d times, one after the other)"):format(#plan.commands) or ""
     lines[1] = ("would send: %s%s"):format(plan.commands[1], times)
     if plan.src_pages then
-        lines[#lines + 1] = ("%s: %d -> %d pages"):format(class_name(plan.src), plan.src_pages,
-            plan.src_pages - plan.pages)
+        lines[#lines + 1] = ("%s: %d -> %s"):format(class_name(plan.src), plan.src_pages,
+            plural(plan.src_pages - plan.pages, "page"))
     end
-    lines[#lines + 1] = ("%s: %d -> %d pages"):format(class_name(plan.dst), plan.dst_pages,
-        plan.dst_pages + plan.pages)
+    lines[#lines + 1] = ("%s: %d -> %s"):format(class_name(plan.dst), plan.dst_pages,
+        plural(plan.dst_pages + plan.pages, "page"))
     if plan.items_at_risk then
         lines[#lines + 1] = plan.items_at_risk == 0 and "free chunks can take in every item: none needs to be lost"
-            or ("at most %d items may be lost"):format(plan.items_at_risk)
+            or "at most " .. plural(plan.items_at_risk, "item") .. " may be lost"
     end
     if plan.automove and plan.automove ~= 0 then
         lines[#lines + 1] = ("automove is %s and may move pages back"):format(tostring(plan.automove))
@@ -157,15 +160,54 @@ local function growth(before, after, name)
     return nil
 end
 
-local function note_losses(result, before, after)
-    local rescued, nomem = growth(before, after, "slab_reassign_rescues"),
-        growth(before, after, "slab_reassign_evictions_nomem")
-    local deleted = growth(before, after, "slab_reassign_busy_deletes")
-    result.items_rescued = rescued
-    if nomem or deleted then
-        result.items_lost = (nomem or 0) + (deleted or 0)
+-- slated counts what its moves evict; nil when it did not say, or when counters began anew.
+local function evicted_by_moves(lines_before, lines_after)
+    local stats = require "slate.stats"
+    local before = lines_before and stats.flat(lines_before).evicted
+    local after = lines_after and stats.flat(lines_after).evicted
+    return before and after and after >= before and after - before or nil
+end
+
+-- memcached evicts from the source to make room for rescued items, and counts that with the evictions
+-- by stores: the sum is a bound, and no number of lost items follows from it.
+local function note_bound(result, plan, after, dropped)
+    local class, class_after = snapshot.by_id(plan.before)[plan.src], snapshot.by_id(after)[plan.src]
+    local first, last = class and class.evicted, class_after and class_after.evicted
+    if first and last and last >= first then
+        result.items_evicted_at_most = last - first + dropped
     end
+end
+
+local function note_losses(result, plan, after)
+    local before = plan.before
+    result.items_rescued = growth(before, after, "slab_reassign_rescues")
     result.busy_items = growth(before, after, "slab_reassign_busy_items")
+    local dropped = math.max(0, growth(before, after, "slab_reassign_evictions_nomem") or 0)
+        + math.max(0, growth(before, after, "slab_reassign_busy_deletes") or 0)
+    if plan.slated then
+        local evicted = evicted_by_moves(plan.moves_before, plan.moves_after)
+        result.items_lost = evicted and evicted + dropped
+    else
+        note_bound(result, plan, after, dropped)
+    end
+end
+
+-- Why pages that moved are not where they were sent: only what was seen is said to be possible.
+local function why_not_there(plan, after, counted)
+    local stored = growth(plan.before, after, "total_items") or growth(plan.before, after, "cmd_set")
+    local seen = {}
+    if plan.automove == 0 then
+        seen[1] = "automove is off"
+    elseif plan.automove ~= nil then
+        seen[1] = ("automove is %s and may have moved pages back"):format(tostring(plan.automove))
+    end
+    if stored == 0 then
+        seen[#seen + 1] = "nothing was stored meanwhile"
+    elseif stored and stored > 0 then
+        seen[#seen + 1] = plural(stored, "item") .. " stored meanwhile may have taken pages"
+    end
+    return ("the server counted %s, but the page counts do not show %s%s"):format(plural(counted, "page move"),
+        plan.pages == 1 and "it" or "them all", #seen > 0 and " (" .. table.concat(seen, "; ") .. ")" or "")
 end
 
 -- Pages that changed hands, by the page counts. The larger of the two sides counts: a class may
@@ -182,15 +224,14 @@ end
 -- Fills `result`; state becomes "moved", "partly" or "not moved".
 function M.verify(result, plan, after)
     note_pages(result, plan, after)
-    note_losses(result, plan.before, after)
+    note_losses(result, plan, after)
     result.slabs_moved = growth(plan.before, after, "slabs_moved")
     result.state = result.pages_moved == plan.pages and "moved" or result.pages_moved > 0 and "partly" or "not moved"
     if result.state ~= "moved" and not result.why then
         local counted = result.slabs_moved or 0
         result.why = counted >= plan.pages
-            and "the server did move pages, but others followed: the source took new ones from the pool for its "
-                .. "items, or automove moved them back"
-            or ("the server gave the move up (%d busy items)"):format(result.busy_items or 0)
+            and why_not_there(plan, after, counted)
+            or ("the server gave the move up (%s)"):format(plural(result.busy_items or 0, "busy item"))
     end
     return result
 end
@@ -272,13 +313,17 @@ end
 -- pages moved, wanted, busy retries), result (a table to fill, so that an interrupted caller still
 -- sees how far it got). Returns the result:
 -- { state = "accepted" | "moved" | "partly" | "not moved", pages_wanted, pages_accepted, pages_moved,
---   src_pages_before/after, dst_pages_before/after, items_rescued, items_lost, busy_retries, elapsed_s, why },
+--   src_pages_before/after, dst_pages_before/after, items_rescued, items_lost (on slated),
+--   items_evicted_at_most (on memcached), busy_retries, elapsed_s, why },
 -- or nil, message, code when nothing was accepted or the connection was lost.
 function M.run(client, plan, options)
     local started_s = clock.steady_s()
     local result = options.result or {}
     result.pages_wanted, result.pages_accepted, result.busy_retries = plan.pages, 0, 0
     local bounds = { until_s = started_s + options.limit_s, progress = options.progress }
+    if options.wait and plan.slated then
+        plan.moves_before = client:stats("moves") -- a refusal leaves the losses unknown
+    end
     for _, command in ipairs(plan.commands) do
         local ok, message, code = send(client, command, result, bounds.until_s)
         if not ok then
@@ -303,16 +348,15 @@ function M.run(client, plan, options)
         if not after then
             return nil, message, code
         end
+        if plan.slated then
+            plan.moves_after = client:stats("moves")
+        end
         M.verify(result, plan, after)
     else
         result.state = "accepted"
     end
     result.elapsed_s = clock.steady_s() - started_s
     return result
-end
-
-local function plural(n, word)
-    return ("%d %s%s"):format(n, word, n == 1 and "" or "s")
 end
 
 --- The outcome in words.
@@ -325,19 +369,21 @@ function M.words(plan, result)
     local parts = { ("moved %d of %s %s in %.2f s"):format(result.pages_moved, plural(plan.pages, "page"), route,
         result.elapsed_s) }
     if result.src_pages_after then
-        parts[#parts + 1] = ("%s has %d pages (was %d)"):format(class_name(plan.src), result.src_pages_after,
-            result.src_pages_before)
+        parts[#parts + 1] = ("%s has %s (was %d)"):format(class_name(plan.src),
+            plural(result.src_pages_after, "page"), result.src_pages_before)
     end
-    parts[#parts + 1] = ("%s has %d pages (was %d)"):format(class_name(plan.dst), result.dst_pages_after,
-        result.dst_pages_before)
+    parts[#parts + 1] = ("%s has %s (was %d)"):format(class_name(plan.dst),
+        plural(result.dst_pages_after, "page"), result.dst_pages_before)
     if result.items_rescued then
         parts[#parts + 1] = plural(result.items_rescued, "item") .. " rescued"
     end
     if result.items_lost then
         parts[#parts + 1] = plural(result.items_lost, "item") .. " lost"
+    elseif result.items_evicted_at_most then
+        parts[#parts + 1] = "up to " .. plural(result.items_evicted_at_most, "item") .. " evicted"
     end
     if result.busy_retries > 0 then
-        parts[#parts + 1] = plural(result.busy_retries, "busy retry"):gsub("retrys", "retries")
+        parts[#parts + 1] = plural(result.busy_retries, "busy retry", "busy retries")
     end
     if result.why then
         parts[#parts + 1] = result.why

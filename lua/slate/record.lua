@@ -26,8 +26,8 @@ function Writer:append(one)
         ok, problem = self.handle:flush()
     end
     if not ok then
-        return nil, ("cannot write %s: %s; it holds %d snapshots of this run"):format(
-            self.name, (problem:gsub("^.*: ", "")), self.written), "output"
+        return nil, ("cannot write %s: %s; it holds %s of this run"):format(
+            self.name, (problem:gsub("^.*: ", "")), require("slate.units").plural(self.written, "snapshot")), "output"
     end
     self.written = self.written + 1
     return true

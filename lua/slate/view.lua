@@ -148,9 +148,10 @@ local function remedy(row, donor)
     if not donor then
         return "no calm class has a page to spare"
     end
+    local units = require "slate.units"
     local free = (donor.free_pages or 0) // 1
     return ("try slatectl move %d %d --dry-run (class %d: %soldest item %s)"):format(donor.id, row.id, donor.id,
-        free > 0 and ("%d free pages, "):format(free) or "", require("slate.units").age(donor.age_s))
+        free > 0 and units.plural(free, "free page") .. ", " or "", units.age(donor.age_s))
 end
 
 --- What to do about it, as sentences with the command to type. Empty when nothing stands out.

@@ -40,6 +40,13 @@ describe("move plan", function()
         end
     end)
 
+    it("says how a class without pages gets its first one", function()
+        local _, message = plan(-1, 2)
+        assert.truthy(message:find("storing one item of the size of class 2 gives it a first page", 1, true), message)
+        _, message = plan(5, 12) -- as a source it has nothing to give, then or now
+        assert.is_nil(message:find("first page", 1, true), message)
+    end)
+
     it("lets slated judge a destination without pages", function()
         assert.is_table(plan(4, 5, 1, "0.1.0"))
         assert.is_nil((plan(5, 4, 1, "0.1.0")))
@@ -85,6 +92,8 @@ describe("move plan", function()
             "at most 2000 items may be lost", "automove is 1 and may move pages back" }) do
             assert.truthy(words:find(part, 1, true), words)
         end
+        words = table.concat(move.describe(move.plan(now, { src = 4, dst = 12, pages = 4 })), "\n")
+        assert.truthy(words:find("class 4: 5 -> 1 page\n", 1, true), words)
     end)
 end)
 
@@ -101,6 +110,12 @@ local function final_reply(src_pages, dst_pages, moved, busy_items)
 end
 
 local FINAL <const> = "stats\r\nstats slabs\r\nstats items\r\n"
+
+local MOVES <const> = "stats moves\r\n"
+
+local function moves_reply(evicted)
+    return ("STAT mode off\r\nSTAT evicted %d\r\nEND\r\n"):format(evicted)
+end
 
 local function run(script, pages, options, slated)
     local transport = script_transport.new(script)
@@ -124,6 +139,8 @@ describe("move", function()
         assert.equal(7, result.items_rescued)
         assert.truthy(move.words(made, result):find("moved 1 of 1 page from class 4 to class 12", 1, true))
         assert.truthy(move.words(made, result):find("class 12 has 2 pages (was 1)", 1, true))
+        result.dst_pages_after = 1
+        assert.truthy(move.words(made, result):find("class 12 has 1 page (was 1)", 1, true))
     end)
 
     it("says so when pages came and went again", function()
@@ -132,7 +149,77 @@ describe("move", function()
             { FINAL, final_reply(5, 1, 2) },
         }, 1, { wait = true })
         assert.equal("not moved", result.state)
-        assert.truthy(result.why:find("automove moved them back", 1, true))
+        assert.equal("the server counted 2 page moves, but the page counts do not show it (automove is off)", result.why)
+    end)
+
+    -- The verdict on one page that the server counted and that is in its old place; more general statistics.
+    local function why_it_did_not_stay(automove, stored)
+        local first = before({ slabs_moved = 10, total_items = 100 })
+        first.settings.slab_automove = automove
+        local made = assert(move.plan(first, { src = 4, dst = 12, pages = 1 }))
+        local after = before({ slabs_moved = 11, total_items = stored and 100 + stored })
+        return move.verify({}, made, after).why
+    end
+
+    it("blames for a page that did not stay only what was seen", function()
+        local seen <const> = "the server counted 1 page move, but the page counts do not show it"
+        assert.equal(seen .. " (automove is off; nothing was stored meanwhile)", why_it_did_not_stay(0, 0))
+        assert.equal(seen .. " (automove is off; 1 item stored meanwhile may have taken pages)",
+            why_it_did_not_stay(0, 1))
+        assert.equal(seen .. " (automove is 2 and may have moved pages back; nothing was stored meanwhile)",
+            why_it_did_not_stay(2, 0))
+        assert.equal(seen, why_it_did_not_stay(nil, nil))
+    end)
+
+    local function lost_on_slated(moves_before, moves_after)
+        local result, _, _, _, made = run({
+            { MOVES, moves_before }, { "slabs reassign 4 12\r\n", "OK\r\n" },
+            { "stats\r\n", stats_reply(1, false) }, { FINAL, final_reply(4, 2, 1) }, { MOVES, moves_after },
+        }, 1, { wait = true }, "0.1.0")
+        return result.items_lost, move.words(made, result)
+    end
+
+    it("counts on slated the items that moves evicted", function()
+        local lost, words = lost_on_slated(moves_reply(5), moves_reply(47))
+        assert.equal(42, lost)
+        assert.truthy(words:find("; 42 items lost", 1, true), words)
+        assert.equal(0, (lost_on_slated(moves_reply(5), moves_reply(5))))
+        lost, words = lost_on_slated(moves_reply(5), moves_reply(6))
+        assert.equal(1, lost)
+        assert.truthy(words:find("; 1 item lost", 1, true), words)
+    end)
+
+    it("leaves a loss out that it cannot know", function()
+        for _, pair in ipairs({ { moves_reply(5), moves_reply(4) }, { "ERROR\r\n", moves_reply(4) },
+            { moves_reply(4), "END\r\n" } }) do
+            local lost, words = lost_on_slated(pair[1], pair[2])
+            assert.is_nil(lost)
+            assert.is_nil(words:find("lost", 1, true), words)
+        end
+    end)
+
+    local function verified_on_memcached(evicted_before, evicted_after)
+        local first, after = before(), before()
+        first.classes[1].evicted, after.classes[1].evicted = evicted_before, evicted_after
+        first.general.slab_reassign_busy_deletes, after.general.slab_reassign_busy_deletes = 3, 5
+        after.classes[1].total_pages, after.classes[2].total_pages = 4, 2
+        local made = assert(move.plan(first, { src = 4, dst = 12, pages = 1 }))
+        local result = move.verify({ elapsed_s = 0, busy_retries = 0 }, made, after)
+        return result, move.words(made, result)
+    end
+
+    it("gives on memcached the most that can have been evicted, and never a number of losses", function()
+        local result, words = verified_on_memcached(10, 30)
+        assert.equal("moved", result.state)
+        assert.is_nil(result.items_lost)
+        assert.equal(22, result.items_evicted_at_most)
+        assert.truthy(words:find("; up to 22 items evicted", 1, true), words)
+        for _, pair in ipairs({ { nil, 30 }, { 10, nil }, { 30, 10 } }) do
+            result, words = verified_on_memcached(pair[1], pair[2])
+            assert.is_nil(result.items_lost)
+            assert.is_nil(result.items_evicted_at_most)
+            assert.is_nil(words:find("evicted", 1, true), words)
+        end
     end)
 
     it("says so when the mover gives the page up", function()
@@ -189,9 +276,10 @@ describe("move", function()
 
     it("waits for all pages of slated's one command", function()
         local result = run({
+            { MOVES, moves_reply(0) },
             { "slabs reassign 4 12 3\r\n", "OK\r\n" }, { "stats\r\n", stats_reply(1, true) },
             { "stats\r\n", stats_reply(2, false) }, { "stats\r\n", stats_reply(3, false) },
-            { FINAL, final_reply(2, 4, 3) },
+            { FINAL, final_reply(2, 4, 3) }, { MOVES, moves_reply(0) },
         }, 3, { wait = true }, "0.1.0")
         assert.equal("moved", result.state)
         assert.equal(3, result.pages_moved)

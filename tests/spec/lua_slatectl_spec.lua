@@ -185,6 +185,36 @@ for _, kind in ipairs(server.all()) do
             assert.truthy(succeed("move 12 0 --wait"):find("from class 12 to the global pool", 1, true))
         end)
 
+        it("does not call lost items none when a full class gives pages", function()
+            local function items()
+                for _, row in ipairs(document((succeed("classes 12 --interval 0 --json"))).classes) do
+                    return row.items
+                end
+            end
+            assert.is_true(fill.fill(client, 12) >= 4)
+            local before = items()
+            local out = succeed("move 12 5 2 --wait --json")
+            local result, gone = document(out), before - items()
+            assert.is_true(gone > 0)
+            if kind.is_slated then
+                assert.equal(gone, result.items_lost)
+                assert.truthy(result.words:find(("; %d items? lost"):format(gone)), result.words)
+            else
+                assert.truthy(out:find('"items_lost":null', 1, true), out)
+                assert.is_nil(result.words:find("lost", 1, true), result.words)
+                assert.is_true(result.items_evicted_at_most >= gone, out)
+            end
+        end)
+
+        it("writes singular for one", function()
+            local one_class = succeed("classes 5 --interval 0")
+            local count = #document((succeed("classes --interval 0 --json"))).classes
+            assert.truthy(one_class:find(("1 of %d class%s, "):format(count, count == 1 and "" or "es"), 1, true),
+                one_class)
+            local _, err = succeed("record one.jsonl --count 1")
+            assert.truthy(err:find("1 snapshot written to one.jsonl", 1, true), err)
+        end)
+
         it("shows and sets automove, and checks that it is set", function()
             for mode, name in pairs({ [2] = "eviction", [1] = "ratio", [0] = "off" }) do
                 assert.equal(mode, document((succeed("automove " .. name .. " --json"))).mode)

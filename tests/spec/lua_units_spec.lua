@@ -49,6 +49,13 @@ describe("units", function()
         assert.equal("64 is out of range: 1 to 63 is allowed", message)
     end)
 
+    it("puts a noun in the singular for one alone", function()
+        assert.equal("0 pages", units.plural(0, "page"))
+        assert.equal("1 page", units.plural(1, "page"))
+        assert.equal("1 class", units.plural(1, "class", "classes"))
+        assert.equal("12 classes", units.plural(12, "class", "classes"))
+    end)
+
     it("reads server addresses", function()
         assert.same({ host = "cache7", port = 11211, name = "cache7:11211" }, units.parse_server("cache7"))
         assert.same({ host = "10.0.0.1", port = 1, name = "10.0.0.1:1" }, units.parse_server("10.0.0.1:1"))

@@ -64,7 +64,7 @@ local function out_state(context, state)
     add("window", state.window_s and ("%d"):format(state.window_s))
     add("free ratio", state.free_ratio)
     add("pages moved", state.pages_moved)
-    add("free pool", state.free_pool_pages and ("%d pages"):format(state.free_pool_pages))
+    add("free pool", state.free_pool_pages and require("slate.units").plural(state.free_pool_pages, "page"))
     context:out(require("slate.table").pairs(rows))
 end
 

@@ -132,7 +132,7 @@ function M.run(context, parsed)
     for _, row in ipairs(all) do
         pages = pages + (row.pages or 0)
     end
-    context:out(("%d of %d classes, %d pages%s\n"):format(#shown, #all, pages,
+    context:out(("%d of %s, %s%s\n"):format(#shown, units.plural(#all, "class", "classes"), units.plural(pages, "page"),
         rates and (rates.reset and ", counters were reset: no rates"
             or (", rates over %.2f s"):format(rates.interval_s)) or ""))
     return 0

@@ -48,6 +48,9 @@ local function out_result(context, plan, result)
             fields[key] = value
         end
         fields.code = nil
+        if result.state ~= "accepted" and fields.items_lost == nil then
+            fields.items_lost = require("slate.json").null -- unknown, which is not none
+        end
         context:out_json("slate/move/1", fields)
         return
     end
@@ -60,8 +63,8 @@ local function progress_line(context)
         return nil, function() end
     end
     local function show(moved, wanted, retries)
-        io.stderr:write(("\rmoved %d of %d pages%s\27[K"):format(moved, wanted,
-            retries > 0 and (", %d busy retries"):format(retries) or ""))
+        io.stderr:write(("\rmoved %d of %s%s\27[K"):format(moved, units.plural(wanted, "page"),
+            retries > 0 and ", " .. units.plural(retries, "busy retry", "busy retries") or ""))
         io.stderr:flush()
     end
     return show, function() io.stderr:write("\r\27[K") end
@@ -97,8 +100,8 @@ function M.run(context, parsed)
     end
     local sofar = { pages_wanted = plan.pages, pages_accepted = 0, busy_retries = 0 }
     context.summary = function()
-        return ("the server had accepted %d of %d page moves, and goes on with those"):format(
-            sofar.pages_accepted, sofar.pages_wanted)
+        return ("the server had accepted %d of %s, and goes on with what it accepted"):format(
+            sofar.pages_accepted, units.plural(sofar.pages_wanted, "page move"))
     end
     local progress, wipe = progress_line(context)
     local result

@@ -125,7 +125,7 @@ function M.run(context, parsed)
     end
     local tally = { missed = 0, is_down = false }
     local function summary()
-        return ("%d snapshots written to %s%s"):format(writer.written, writer.name,
+        return ("%s written to %s%s"):format(units.plural(writer.written, "snapshot"), writer.name,
             tally.missed > 0 and (", %d missed while the server was away"):format(tally.missed) or "")
     end
     context.summary = summary

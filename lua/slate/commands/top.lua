@@ -49,7 +49,7 @@ local function heading(o)
                 units.percent(o.used_ratio)),
             "items " .. units.count(o.items), "connections " .. units.count(o.connections),
             known("CPU %s", o.cpu_ratio and units.percent(o.cpu_ratio)),
-            known("free pool %d pages", o.free_pool_pages))
+            known("free pool %s", o.free_pool_pages and units.plural(o.free_pool_pages, "page")))
 end
 
 -- The classes that matter come first: in trouble, then busy.
@@ -75,7 +75,7 @@ local function text_of(now, before, rates, most_rows)
     local text = heading(view.overview(now, rates)) .. "\n"
         .. require("slate.commands.classes").text(shown, oldest_s)
     if #shown < #rows then
-        text = text .. ("%d more classes: slatectl classes\n"):format(#rows - #shown)
+        text = text .. units.plural(#rows - #shown, "more class", "more classes") .. ": slatectl classes\n"
     end
     for _, sentence in ipairs(advice) do
         text = text .. sentence .. "\n"
