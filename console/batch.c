@@ -4,9 +4,9 @@
 #include "class_table.h"
 #include "format.h"
 #include "health.h"
+#include "output.h"
 #include "poller.h"
 
-#include <errno.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -88,8 +88,8 @@ static void print_text(const struct model *model, time_t wall, uint64_t now_ms,
     struct tm local;
     localtime_r(&wall, &local);
     strftime(clock_text, sizeof clock_text, "%Y-%m-%d %H:%M:%S", &local);
-    printf("%s  %s  %s %s\n", clock_text, model_server(model),
-           now->is_slated ? "slated" : "memcached", now->version);
+    printf("%s  %s  %s %s\n", clock_text, model_server(model), snapshot_software(now),
+           snapshot_version(now));
     print_health(model, now_ms, interval_ms);
     print_overview(model);
     print_classes(model);
@@ -125,8 +125,8 @@ static void print_json(const struct model *model, time_t wall, uint64_t now_ms,
     const struct snapshot *now = model_now(model);
     printf("{\"time\":%lld,\"server\":", (long long)wall);
     print_json_string(model_server(model));
-    printf(",\"software\":\"%s\",\"version\":", now->is_slated ? "slated" : "memcached");
-    print_json_string(now->version);
+    printf(",\"software\":\"%s\",\"version\":", snapshot_software(now));
+    print_json_string(snapshot_version(now));
     printf(",\"health\":[");
     struct health_line lines[HEALTH_LIMIT];
     int count = health_assess(model, now_ms, interval_ms, lines);
@@ -200,9 +200,9 @@ static int print_snapshots(const struct options *options, struct model *model,
             model_add(model, &poller->latest, time(NULL));
             (options->json ? print_json : print_text)(model, time(NULL), now_ms,
                                                       options->interval_ms);
-            if (fflush(stdout) != 0) {
-                fprintf(stderr, "slatetop: cannot write: %s\n", strerror(errno));
-                return EXIT_INTERNAL;
+            int exit_code;
+            if (!output_flush(&exit_code)) {
+                return exit_code;
             }
             printed++;
             limit_ms = now_ms + FIRST_REPLY_MS + options->interval_ms;
@@ -236,7 +236,6 @@ int batch_run(const struct options *options) {
     struct sigaction action = {.sa_handler = on_interrupt};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    signal(SIGPIPE, SIG_IGN);
     struct model *model = model_create(options->address.text);
     struct client *client = client_create(&options->address);
     struct poller *poller = malloc(sizeof *poller);

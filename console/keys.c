@@ -11,7 +11,7 @@
 const struct key_row key_rows[] = {
     {COMMAND_HELP, SCOPE_VIEWS, {F(1), '?', 'h'}, "Help", "this list of keys"},
     {COMMAND_VIEW_OVERVIEW, SCOPE_VIEWS, {'1'}, NULL, "overview: health, rates, memory"},
-    {COMMAND_VIEW_CLASSES, SCOPE_VIEWS, {'2'}, NULL, "classes: one row a slab class"},
+    {COMMAND_VIEW_CLASSES, SCOPE_VIEWS, {'2', 'c'}, NULL, "classes: one row a slab class"},
     {COMMAND_VIEW_EVENTS, SCOPE_VIEWS, {'3'}, NULL, "events: page moves, settings, what you sent"},
     {COMMAND_NEXT_VIEW, SCOPE_VIEWS, {'\t'}, NULL, "next view"},
     {COMMAND_PREVIOUS_VIEW, SCOPE_VIEWS, {KEY_BACK_TAB}, NULL, "previous view"},

@@ -1,8 +1,24 @@
 /* slatetop: parses the command line and runs the console or batch mode. */
 #include "app.h"
+#include "output.h"
 
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
+
+/* Options that print something and end; false when there is more to do. */
+static bool print_and_leave(const struct options *options) {
+    if (options->wants_help) {
+        options_help(stdout);
+    } else if (options->wants_tables) {
+        options_describe(stdout);
+    } else if (options->wants_version) {
+        printf("slatetop %s\n", SLATE_VERSION);
+    } else {
+        return false;
+    }
+    return true;
+}
 
 int main(int argc, char **argv) {
     setlocale(LC_ALL, "");
@@ -13,17 +29,11 @@ int main(int argc, char **argv) {
         fprintf(stderr, "slatetop: %s; --help lists the options\n", why);
         return EXIT_USAGE;
     }
-    if (options.wants_help) {
-        options_help(stdout);
-        return EXIT_OK;
-    }
-    if (options.wants_tables) {
-        options_describe(stdout);
-        return EXIT_OK;
-    }
-    if (options.wants_version) {
-        printf("slatetop %s\n", SLATE_VERSION);
-        return EXIT_OK;
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is noticed when writing fails */
+    if (print_and_leave(&options)) {
+        int exit_code;
+        output_flush(&exit_code);
+        return exit_code;
     }
     return options.batch ? batch_run(&options) : app_run(&options);
 }

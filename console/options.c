@@ -23,11 +23,24 @@ static const struct {
     {'r', "read-only", NULL, "never send a command that changes the server"},
     {'a', "ascii", NULL, "draw with ASCII only"},
     {'m', "mono", NULL, "no colours; also when NO_COLOR is set"},
-    {'D', "describe", NULL, "print the tables of options, keys, columns and rates, tab-separated"},
+    {'D', "describe", NULL, "print the tables of options, keys and the like, tab-separated"},
     {'h', "help", NULL, "print this text"},
     {'V', "version", NULL, "print the version"},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
+
+static const struct {
+    enum exit_code code;
+    const char *meaning;
+} exit_rows[] = {
+    {EXIT_OK, "success; also when the reader of the output has gone"},
+    {EXIT_USAGE, "wrong use, or no terminal"},
+    {EXIT_NO_SERVER, "no connection, in batch mode"},
+    {EXIT_INTERNAL, "out of memory"},
+    {EXIT_OUTPUT, "output that can't be written"},
+    {EXIT_INTERRUPTED, "interrupted by a signal"},
+};
+enum { EXIT_ROWS = sizeof exit_rows / sizeof *exit_rows };
 
 static void build_getopt(char letters[2 * ROWS + 2], struct option longs[ROWS + 1]) {
     size_t used = 0;
@@ -146,9 +159,10 @@ void options_help(FILE *out) {
         char name[40];
         fprintf(out, "  -%c, %-20s %s\n", rows[i].letter, option_name(i, name), rows[i].help);
     }
-    fprintf(out,
-            "\nKeys are listed by F1 or ? in the console.\n"
-            "Exit status: 0 ok, 64 wrong use, 69 no connection (batch mode), 130 interrupted.\n");
+    fprintf(out, "\nKeys are listed by F1 or ? in the console.\n\nExit status:\n");
+    for (int i = 0; i < EXIT_ROWS; i++) {
+        fprintf(out, "  %3d  %s\n", (int)exit_rows[i].code, exit_rows[i].meaning);
+    }
 }
 
 void options_describe(FILE *out) {
@@ -167,5 +181,8 @@ void options_describe(FILE *out) {
     for (int i = 0; i < METRIC_COUNT; i++) {
         fprintf(out, "rate\t%s\t%s\t%s\n", metric_rows[i].name, metric_rows[i].key,
                 metric_rows[i].meaning);
+    }
+    for (int i = 0; i < EXIT_ROWS; i++) {
+        fprintf(out, "exit\t%d\t%s\n", (int)exit_rows[i].code, exit_rows[i].meaning);
     }
 }

@@ -12,6 +12,7 @@ enum exit_code {
     EXIT_USAGE = 64,
     EXIT_NO_SERVER = 69,
     EXIT_INTERNAL = 70,
+    EXIT_OUTPUT = 74,
     EXIT_INTERRUPTED = 130
 };
 
@@ -28,7 +29,7 @@ struct options {
 /* False with one sentence in why when the command line is wrong. */
 bool options_parse(struct options *options, int argc, char **argv, char *why, size_t why_bytes);
 void options_help(FILE *out);
-/* The tables of options, keys, columns and rates as tab-separated lines: kind, name, (key),
- * meaning. */
+/* The tables of options, keys, columns, rates and exit codes as tab-separated lines: kind, name,
+ * (key), meaning. */
 void options_describe(FILE *out);
 #endif

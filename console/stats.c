@@ -141,6 +141,9 @@ static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct
         break;
     case GROUP_SLATED:
         snapshot->is_slated = true;
+        if (span_is(name, "slated_version")) {
+            copy_printable(snapshot->own_version, sizeof snapshot->own_version, value);
+        }
         break;
     case GROUP_COUNT:
         break;
@@ -188,6 +191,7 @@ void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const cha
 void snapshot_inherit(struct snapshot *snapshot, const struct snapshot *older) {
     memcpy(snapshot->setting, older->setting, sizeof snapshot->setting);
     memcpy(snapshot->automove, older->automove, sizeof snapshot->automove);
+    memcpy(snapshot->own_version, older->own_version, sizeof snapshot->own_version);
     snapshot->is_slated = older->is_slated;
 }
 
@@ -212,6 +216,14 @@ double class_free_pages(const struct class_stats *stats) {
 uint64_t class_tail_age(const struct class_stats *stats) {
     /* An empty class reports age 0, which would look like the youngest tail of all. */
     return stats->value[CLASS_number] == 0 ? STAT_ABSENT : stats->value[CLASS_age];
+}
+
+const char *snapshot_software(const struct snapshot *snapshot) {
+    return snapshot->is_slated ? "slated" : "memcached";
+}
+
+const char *snapshot_version(const struct snapshot *snapshot) {
+    return snapshot->is_slated ? snapshot->own_version : snapshot->version;
 }
 
 double stat_number(uint64_t value) {

@@ -64,11 +64,13 @@ struct class_stats {
 };
 
 struct snapshot {
-    uint64_t at_ms;    /* monotonic time of the general reply, set by the poller */
-    double reply_ms;   /* time from the write of the request to the last reply */
-    char version[32];  /* "" when absent; printable ASCII only */
-    char automove[24]; /* slab_automove as the server spells it: slated has modes with names */
-    bool is_slated;    /* "stats slated" answered with stats */
+    uint64_t at_ms;       /* monotonic time of the general reply, set by the poller */
+    double reply_ms;      /* time from the write of the request to the last reply */
+    char version[32];     /* "" when absent; printable ASCII only; slated's is the memcached's it is
+                             compatible with */
+    char own_version[32]; /* slated's own; "" when absent; printable ASCII only */
+    char automove[24];    /* slab_automove as the server spells it: slated has modes with names */
+    bool is_slated;       /* "stats slated" answered with stats */
     uint64_t general[GENERAL_COUNT];
     uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio) in thousandths */
     struct class_stats classes[CLASS_LIMIT];
@@ -95,6 +97,11 @@ double class_free_pages(const struct class_stats *stats);
 /* Age in seconds of the oldest item that eviction could take; STAT_ABSENT for an empty or unknown
  * class. */
 uint64_t class_tail_age(const struct class_stats *stats);
+
+/* What the server calls itself: "slated" or "memcached", and the version of that program, "" when
+ * unknown. */
+const char *snapshot_software(const struct snapshot *snapshot);
+const char *snapshot_version(const struct snapshot *snapshot);
 
 /* STAT_ABSENT becomes NAN. */
 double stat_number(uint64_t value);

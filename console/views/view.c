@@ -62,11 +62,8 @@ static void draw_title(const struct frame *frame, struct cells *cells) {
     cells_text(cells, 0, words_x, (uint8_t)words_style, words);
     const struct snapshot *now = model_now(frame->model);
     char left[NOTE_BYTES + 80];
-    snprintf(left, sizeof left, " slatetop  %s  %s%s", model_server(frame->model),
-             now == NULL      ? ""
-             : now->is_slated ? "slated "
-                              : "memcached ",
-             now == NULL ? "" : now->version);
+    snprintf(left, sizeof left, " slatetop  %s  %s %s", model_server(frame->model),
+             now == NULL ? "" : snapshot_software(now), now == NULL ? "" : snapshot_version(now));
     cells_text_fit(cells, 0, 0, words_x - 2, STYLE_TITLE, left);
 }
 

@@ -239,6 +239,33 @@ for _, program in ipairs(servers) do
       assert.equal(0, snapshots[2].rates.gets)
       assert.equal(67108864, snapshots[1].memory.limit_bytes)
     end)
+
+    it("names the server with its own version on screen, in text and in JSON", function()
+      local software, stats, name = "memcached", "stats", "version"
+      if server:ask("stats slated\r\n"):find("STAT ", 1, true) then
+        software, stats, name = "slated", "stats slated", "slated_version"
+      end
+      local version = server:ask(stats .. "\r\n"):match("STAT " .. name .. " ([^\r\n]+)")
+      local wanted = software .. " " .. version
+      assert.truthy(tui.run(tui.slatetop .. " -b " .. server.socket):find(wanted .. "\n", 1, true))
+      local json = require("cjson").decode((tui.run(tui.slatetop .. " --json " .. server.socket)))
+      assert.equal(wanted, json.software .. " " .. json.version)
+      open(nil, 132, 43)
+      screen:wait("  " .. wanted .. "  ")
+      screen:press("c")
+      screen:wait("[2 Classes]")
+    end)
+
+    it("ends with 74 on a full disk, and silently when the reader goes", function()
+      local command = tui.slatetop .. " %s " .. server.socket
+      local output, code = tui.run("{ " .. command:format("-b -n 2 -d 0.1") .. " >/dev/full; }")
+      assert.equal(74, code)
+      assert.equal("slatetop: cannot write: No space left on device\n", output)
+      output, code = tui.run("{ { " .. command:format("-b -n 100 -d 0.1") .. "; echo status=$? >&2; } | head -n 1; }")
+      assert.equal(0, code)
+      assert.truthy(output:find("status=0\n", 1, true), output)
+      assert.is_nil(output:find("slatetop:", 1, true), output)
+    end)
   end)
 end
 
@@ -314,5 +341,13 @@ describe("slatetop without a server", function()
     output, code = tui.run(tui.slatetop .. " --help")
     assert.equal(0, code)
     assert.truthy(output:find("--read-only", 1, true))
+    for _, status in ipairs { 0, 64, 69, 70, 74, 130 } do
+      assert.truthy(output:find(("\n +%d  %%l"):format(status)), "exit status " .. status)
+    end
+    for _, option in ipairs { "--help", "--version", "--describe" } do
+      local complaint, status = tui.run(("{ %s %s >/dev/full; }"):format(tui.slatetop, option))
+      assert.equal(74, status)
+      assert.equal("slatetop: cannot write: No space left on device\n", complaint)
+    end
   end)
 end)

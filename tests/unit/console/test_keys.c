@@ -76,7 +76,15 @@ static void test_there_is_always_a_way_out(void) {
     }
 }
 
+static void test_views_open_from_everywhere(void) {
+    for (int s = 0; s < 3; s++) {
+        is(key_command('2', scopes[s]), COMMAND_VIEW_CLASSES, "2 opens the classes");
+        is(key_command('c', scopes[s]), COMMAND_VIEW_CLASSES, "so does c");
+    }
+}
+
 int main(void) {
+    test_views_open_from_everywhere();
     test_no_key_means_two_things_in_one_place();
     test_every_function_key_has_a_twin();
     test_only_a_capital_sends();

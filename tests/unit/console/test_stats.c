@@ -102,7 +102,25 @@ static void test_slateds_automove_names_are_modes(void) {
     is_str(snapshot.automove, "utility", "but its name is kept");
 }
 
+static void test_slated_is_named_by_its_own_version(void) {
+    static struct snapshot later;
+    snapshot_init(&snapshot);
+    parse(GROUP_GENERAL, "STAT version 1.6.45\r\n");
+    is_str(snapshot_software(&snapshot), "memcached", "a server without stats slated is memcached");
+    is_str(snapshot_version(&snapshot), "1.6.45", "with the version of its stats");
+    parse(GROUP_SLATED, "STAT slated_version 0.1.0\r\n");
+    is_str(snapshot_software(&snapshot), "slated", "one with them is slated");
+    is_str(snapshot_version(&snapshot), "0.1.0",
+           "with its own version, not the one it is compatible with");
+    snapshot_init(&later);
+    snapshot_inherit(&later, &snapshot);
+    is_str(snapshot_version(&later), "0.1.0", "a later refresh, which does not ask, knows it too");
+    parse(GROUP_SLATED, "STAT slated_version 0\033[2J\r\n");
+    ok(strchr(snapshot_version(&snapshot), '\033') == NULL, "it can't carry an escape either");
+}
+
 int main(void) {
+    test_slated_is_named_by_its_own_version();
     test_a_fresh_snapshot_knows_nothing();
     test_new_and_old_layouts_are_understood();
     test_rusage_is_in_microseconds();
