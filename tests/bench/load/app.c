@@ -55,6 +55,14 @@ static struct options insert_options(const struct options *o) {
     return p;
 }
 
+/* True when requests were made and every one was answered with an error. Errors are counted against
+ * requests too, because a meta multi-get takes a key that failed for a miss as well. */
+static bool nothing_succeeded(const struct tally *t) {
+    uint64_t done =
+        t->hits + t->misses + t->stored + t->not_stored + t->found + t->not_found + t->unconfirmed;
+    return t->errors.total > 0 && (done == 0 || t->errors.total >= t->requests + t->fills);
+}
+
 static int exit_code_of(const struct options *o, const struct phase_result *phases,
                         unsigned count) {
     int code = LOAD_OK;
@@ -66,11 +74,22 @@ static int exit_code_of(const struct options *o, const struct phase_result *phas
         if (p->interrupted) {
             return LOAD_INTERRUPTED;
         }
-        if (p->tally.wrong.total > 0 || (o->fail_on_errors && p->tally.errors.total > 0)) {
+        if (p->tally.wrong.total > 0 || nothing_succeeded(&p->tally) ||
+            (o->fail_on_errors && p->tally.errors.total > 0)) {
             code = LOAD_WRONG;
         }
     }
     return code;
+}
+
+/* A run that failed before it had sent anything has nothing to report. */
+static bool has_something_to_report(const struct phase_result *phases, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        if (phases[i].failure.exit_code == 0 || phases[i].tally.sent_bytes > 0) {
+            return true;
+        }
+    }
+    return count == 0;
 }
 
 /* The insert phase, if asked for, then the load itself; then the report of both. */
@@ -100,7 +119,9 @@ static int run_phases(const struct options *o, const struct address *address, co
                             .version = version,
                             .phases = phases,
                             .phase_count = count};
-    (o->json ? report_json : report_text)(out, &report);
+    if (has_something_to_report(phases, count)) {
+        (o->json ? report_json : report_text)(out, &report);
+    }
     if (count > 0 && phases[count - 1].failure.exit_code != 0) {
         fprintf(err, "slate-load: %s\n", phases[count - 1].failure.text);
     }

@@ -7,21 +7,22 @@
 #include "preset.h"
 
 #define FIELD(name) offsetof(struct options, name)
-#define GROUP(title) {.help = title}
+#define GROUP(title)                                                                               \
+    { .help = title }
 #define SWITCH(name, field, help)                                                                  \
-    {name, NULL, NULL, 0, 0, NULL, FIELD(field), option_parse_switch, help}
+    { name, NULL, NULL, 0, 0, NULL, FIELD(field), option_parse_switch, help }
 #define TEXT(name, argument, initial, field, help)                                                 \
-    {name, argument, initial, 0, 0, "text", FIELD(field), option_parse_text, help}
+    { name, argument, initial, 0, 0, "text", FIELD(field), option_parse_text, help }
 #define COUNT(name, argument, initial, min, max, field, help)                                      \
-    {name, argument, initial, min, max, NULL, FIELD(field), option_parse_count, help}
+    { name, argument, initial, min, max, NULL, FIELD(field), option_parse_count, help }
 #define REAL(name, argument, initial, min, max, field, help)                                       \
-    {name, argument, initial, min, max, NULL, FIELD(field), option_parse_real, help}
+    { name, argument, initial, min, max, NULL, FIELD(field), option_parse_real, help }
 #define TIME(name, initial, min, max, field, help)                                                 \
-    {name, "TIME", initial, min, max, NULL, FIELD(field), option_parse_time, help}
+    { name, "TIME", initial, min, max, NULL, FIELD(field), option_parse_time, help }
 #define WHOLE_TIME(name, initial, min, max, field, help)                                           \
-    {name, "TIME", initial, min, max, NULL, FIELD(field), option_parse_whole_time, help}
+    { name, "TIME", initial, min, max, NULL, FIELD(field), option_parse_whole_time, help }
 #define OTHER(name, argument, initial, expects, parse, field, help)                                \
-    {name, argument, initial, 0, 0, expects, FIELD(field), parse, help}
+    { name, argument, initial, 0, 0, expects, FIELD(field), parse, help }
 
 static const char dist_forms[] =
     "a number or one of d100 u50,500 o16,21 e200 n200,20 l300,1 p100,1.5 g15,214,0.35 "
@@ -47,7 +48,7 @@ static const struct row rows[] = {
          "requests a second and connection, open loop (0: as fast as replies come)"),
     SWITCH("reconnect", reconnect, "open a new connection for each that has made its calls"),
     WHOLE_TIME("linger", "auto", 0, 3600, linger_s,
-          "SO_LINGER for the sockets; 0 resets on close and leaves no TIME_WAIT behind"),
+               "SO_LINGER for the sockets; 0 resets on close and leaves no TIME_WAIT behind"),
     COUNT("threads", "N", "1", 1, 64, threads, "threads, each with its share of connections"),
 
     GROUP("Requests"),
@@ -110,8 +111,9 @@ static const struct row rows[] = {
           shift,
           "the size of values changes from one of these to the next; every phase has keys of its "
           "own"),
-    OTHER("shift-every", "WHEN", "100000", "a number of requests or a time, as in 100000, 10s or 5m",
-          option_parse_every, shift_every,
+    OTHER("shift-every", "WHEN", "100000",
+          "a number of requests or a time, as in 100000, 10s or 5m", option_parse_every,
+          shift_every,
           "length of a phase: a number of requests, or a time with its unit: ms, s, m or h"),
 
     GROUP("Replay"),
@@ -132,7 +134,8 @@ static const struct row rows[] = {
     TIME("interval", "0", 0, 3600, interval_s,
          "print a line of progress on standard error this often (0: never)"),
     SWITCH("json", json, "print the report as JSON"),
-    SWITCH("fail-on-errors", fail_on_errors, "exit 1 when the server answered with an error"),
+    SWITCH("fail-on-errors", fail_on_errors,
+           "exit 1 when the server answered any request with an error"),
     SWITCH("help", help, "print this list and exit"),
     SWITCH("version", version, "print the version and exit"),
     /* Unlisted: for the scripts and tests that keep the manual in step. */
@@ -225,7 +228,8 @@ static bool read_arguments(int argc, char **argv, bool loads_only, struct option
  * would give is cut to the longest key instead. */
 static bool keys_are_too_long(const struct dist *d) {
     bool has_two_lengths = d->kind == DIST_UNIFORM || d->kind == DIST_EITHER;
-    return d->kind != DIST_ETC && (d->a > KEY_MAX_BYTES || (has_two_lengths && d->b > KEY_MAX_BYTES));
+    return d->kind != DIST_ETC &&
+           (d->a > KEY_MAX_BYTES || (has_two_lengths && d->b > KEY_MAX_BYTES));
 }
 
 /* Fills in what depends on other options and refuses combinations that mean nothing. */

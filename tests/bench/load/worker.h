@@ -13,7 +13,7 @@
 /* Exit codes of the program (sysexits where they exist). */
 enum {
     LOAD_OK = 0,
-    LOAD_WRONG = 1, /* wrong values; or errors, when told to fail on them */
+    LOAD_WRONG = 1, /* wrong values; only errors; or errors, when told to fail on them */
     LOAD_USAGE = 64,
     LOAD_NO_CONNECTION = 69,
     LOAD_IO = 74,

@@ -201,6 +201,28 @@ static bool always_fails(int fd, const char *line) {
     return true;
 }
 
+/* Fails commands but not the lines of data that follow them. */
+static bool fails_commands(int fd, const char *line) {
+    static const char *const commands[] = {"get ", "set ", "mg ", "ms "};
+    if (strncmp(line, "mn", 2) == 0) {
+        say(fd, "MN\r\n");
+    }
+    for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+        if (strncmp(line, commands[i], strlen(commands[i])) == 0) {
+            say(fd, "SERVER_ERROR out of paper\r\n");
+        }
+    }
+    return true;
+}
+
+static bool fails_at_first(int fd, const char *line) {
+    static bool has_failed;
+    (void)line;
+    say(fd, has_failed ? "END\r\n" : "SERVER_ERROR out of paper\r\n");
+    has_failed = true;
+    return true;
+}
+
 /* Answers "get KEY" with a value whose bytes are right for another key. */
 static bool mixes_up(int fd, const char *line) {
     char reply[300];
@@ -256,12 +278,31 @@ static void misbehaving_servers(void) {
     ok(strstr(messages, "HTTP/1.1 200 OK") != NULL, "and is shown: %s", messages);
     end_server();
     start_server(always_fails);
-    is(run("--server unix:%s --requests 10 --json", socket_path), 0,
-       "errors are counted, not fatal");
+    is(run("--server unix:%s --requests 10 --json", socket_path), 1,
+       "a run in which every request got an error exits 1");
     ok(json_number("errors") == 10 && strstr(output, "SERVER_ERROR out of \\\"paper\\\"") != NULL,
        "their text is in the report");
-    is(run("--server unix:%s --requests 10 --fail-on-errors", socket_path), 1,
-       "--fail-on-errors makes them fatal at the end");
+    end_server();
+    static const char *const shapes[] = {"--method set",
+                                         "--mget 5",
+                                         "--protocol meta --mget 5",
+                                         "--protocol meta --mget 5 --fill-on-miss",
+                                         "--method set --noreply",
+                                         "--insert --keys 10"};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+        start_server(fails_commands);
+        is(run("--server unix:%s --requests 10 --conns 2 --sizes 0 %s", socket_path, shapes[i]), 1,
+           "so it does with %s", shapes[i]);
+        end_server();
+    }
+    start_server(fails_at_first);
+    is(run("--server unix:%s --requests 10 --conns 1 --json", socket_path), 0,
+       "some errors are counted, not fatal");
+    ok(json_number("errors") == 1 && json_number("misses") == 9, "among requests that succeed");
+    end_server();
+    start_server(fails_at_first);
+    is(run("--server unix:%s --requests 10 --conns 1 --fail-on-errors", socket_path), 1,
+       "--fail-on-errors makes a single one fatal at the end");
     end_server();
     start_server(mixes_up);
     is(run("--server unix:%s --requests 10 --json", socket_path), 1, "wrong values exit 1");
@@ -355,6 +396,12 @@ static void damaged_store(void) {
        "and names the one wrong key");
 }
 
+static void write_text(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    fputs(text, f);
+    fclose(f);
+}
+
 static void write_trace(const char *path) {
     FILE *f = fopen(path, "w");
     for (int i = 0; i < 3000; i++) {
@@ -388,6 +435,15 @@ static void replays(void) {
         is((long long)json_number("wrong"), 0, "all that comes back is right");
     }
     is(run("--server unix:%s --replay %s/nothing", socket_path, folder), 74, "a missing trace: 74");
+    ok(output[0] == '\0' && lines_of(messages) == 1, "no report, one sentence: %s", messages);
+    write_text(path, "a b c\n");
+    is(run("--server unix:%s --replay %s --json", socket_path, path), 74, "a bad line: 74");
+    ok(output[0] == '\0' && lines_of(messages) == 1 && strstr(messages, "line 1:") != NULL,
+       "no report when it is the first, one sentence: %s", messages);
+    write_text(path, "a 5\nb 5\nc d e\n");
+    is(run("--server unix:%s --replay %s --json", socket_path, path), 74, "a later bad line: 74");
+    ok(json_number("requests") >= 1 && strstr(messages, "line 3:") != NULL,
+       "what was sent before it is reported: %s", output);
     unlink(path);
 }
 
