@@ -187,9 +187,7 @@ for _, kind in ipairs(server.all()) do
 
         it("does not call lost items none when a full class gives pages", function()
             local function items()
-                for _, row in ipairs(document((succeed("classes 12 --interval 0 --json"))).classes) do
-                    return row.items
-                end
+                return document((succeed("classes 12 --interval 0 --json"))).classes[1].items
             end
             assert.is_true(fill.fill(client, 12) >= 4)
             local before = items()
@@ -288,7 +286,7 @@ for _, kind in ipairs(server.all()) do
             local code, _, err = ctl.shell("slatectl record int.jsonl --interval 20ms --count 500 & pid=$!; "
                 .. "until [ -s int.jsonl ]; do sleep 0.02; done; kill -INT $pid; wait $pid")
             assert.equal(130, code)
-            assert.truthy(err:find("interrupted: %d+ snapshots written to int.jsonl"), err)
+            assert.truthy(err:find("interrupted: %d+ snapshots? written to int.jsonl"), err)
             assert.is_table(document(command.read_file(ctl.folder .. "/int.jsonl"):match("^[^\n]*\n")))
         end)
 
