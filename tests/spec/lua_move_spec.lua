@@ -149,7 +149,8 @@ describe("move", function()
             { FINAL, final_reply(5, 1, 2) },
         }, 1, { wait = true })
         assert.equal("not moved", result.state)
-        assert.equal("the server counted 2 page moves, but the page counts do not show it (automove is off)", result.why)
+        assert.equal("the server counted 2 page moves, but the page counts do not show it (automove is off)",
+            result.why)
     end)
 
     -- The verdict on one page that the server counted and that is in its old place; more general statistics.
