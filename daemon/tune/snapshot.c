@@ -51,6 +51,7 @@ void snapshot_take(struct cache *cache, uint64_t hungry, struct snapshot *s) {
 
 void snapshot_refresh(struct cache *cache, uint64_t hungry, struct snapshot *s) {
     struct slab *slab = cache_slab(cache);
+    const struct evict_policy *policy = cache_policy(cache);
     s->time_us = clock_mono_us();
     s->pages_free = arena_pages_free(slab->arena);
     for (unsigned i = 1; i <= s->class_count; i++) {
@@ -58,5 +59,10 @@ void snapshot_refresh(struct cache *cache, uint64_t hungry, struct snapshot *s) 
         slab_facts(slab, i, &f);
         refresh_class(&s->classes[i], &f, bit(hungry, i));
         s->classes[i].free_chunks = f.free_chunks;
+        if (bit(hungry, i)) { /* a class of few chunks can turn over, and its tail be young, within a moment */
+            struct cache_class_facts hungry_now;
+            cache_class_facts(cache, i, &hungry_now);
+            s->classes[i].age_s = tail_age_s(policy, &hungry_now);
+        }
     }
 }
