@@ -57,7 +57,9 @@ static void take_signals(const sigset_t *held) {
 static struct cache *make_cache(const struct settings *s) {
     struct slab_sizes sizes = {.count = 0};
     char why[SETTING_WHY_BYTES];
-    bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max, &sizes, why);
+    /* Values that are copied are never chained, however small the chunks asked for. */
+    uint32_t chunk_bytes_max = s->slab_chunk_max < SLAB_CHUNK_MAX_LEAST ? SLAB_CHUNK_MAX_LEAST : (uint32_t)s->slab_chunk_max;
+    bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, chunk_bytes_max, &sizes, why);
     return cache_create(&(struct cache_config){
         .limit_bytes = s->maxbytes,
         .partitions = (unsigned)s->partitions,
@@ -65,7 +67,7 @@ static struct cache *make_cache(const struct settings *s) {
                  .growth_factor = s->factor,
                  .sizes = listed ? sizes.bytes : NULL,
                  .size_count = sizes.count,
-                 .chunk_bytes_max = (uint32_t)s->slab_chunk_max},
+                 .chunk_bytes_max = chunk_bytes_max},
         .item_bytes_max = (uint32_t)s->item_size_max,
         .cas = s->cas,
         .evict = s->evict_to_free,

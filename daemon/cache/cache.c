@@ -158,7 +158,8 @@ void cache_turn_begin(struct cache_thread *ct) {
     }
     uint64_t n = atomic_load_explicit(&ct->turn->n, memory_order_relaxed);
     assert(n % 2 == 0);
-    atomic_store_explicit(&ct->turn->n, n + 1, memory_order_seq_cst); /* seen before any reference is found in this turn */
+    atomic_store_explicit(&ct->turn->n, n + 1, memory_order_seq_cst);
+    atomic_thread_fence(memory_order_seq_cst); /* seen before any reference is found in this turn; pairs with cache_quiesce */
 }
 
 void cache_turn_end(struct cache_thread *ct) {

@@ -143,6 +143,7 @@ struct cache_store {
     uint64_t cas;              /* the CAS to give; 0: the next */
     bool     vivify;           /* append, prepend: on a miss store as a set */
     bool     binary_key;
+    bool     won, stale;       /* marks the new item carries from the start */
     bool     classic_cas;      /* counts cas_* statistics */
 };
 /* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is gone. `view` may be NULL. */

@@ -9,12 +9,14 @@
 static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) { return compare && item_cas(it) != wanted; }
 
 /* Invalidates in place: stale, with a new CAS, and nobody has won it yet. */
-static void mark_stale_locked(struct partition *p, struct item *it, const struct cache_delete *d) {
+static void mark_stale_locked(struct partition *p, const struct key *key, struct item *it, const struct cache_delete *d) {
+    index_change_begin(&p->index, key->hash);
     item_set_flags(it, (uint8_t)((item_flags(it) | ITEM_STALE) & ~ITEM_WON));
     item_set_cas(it, next_cas_locked(p, d->cas));
     if (d->touch) {
         item_store32(&it->exptime_s, d->exptime_s);
     }
+    index_change_end(&p->index, key->hash);
 }
 
 /* Meta x: an empty item takes the place of the old one. */
@@ -29,20 +31,9 @@ static enum cache_status drop_value(struct cache_thread *ct, const struct key *k
         .compare_cas = was->cas,
         .cas = d->cas,
         .binary_key = was->binary_key,
+        .stale = d->mark_stale,
     };
-    struct cache_view now;
-    enum cache_status status = cache_store(ct, key, &s, &now);
-    if (status == CACHE_OK && d->mark_stale) {
-        struct partition *p = partition_of(ct->cache, key->hash);
-        lock_take(&p->lock);
-        struct item *it = find_live_locked(ct, p, key);
-        if (it != NULL && item_cas(it) == now.cas) {
-            item_set_flags(it, item_flags(it) | ITEM_STALE);
-        }
-        lock_release(&p->lock);
-        chunks_settle(ct);
-    }
-    return status;
+    return cache_store(ct, key, &s, NULL);
 }
 
 enum cache_status cache_delete(struct cache_thread *ct, const struct key *key, const struct cache_delete *d) {
@@ -62,7 +53,7 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key, c
         if (d->drop_value) {
             cache_view_item(c, it, &was);
         } else if (d->mark_stale) {
-            mark_stale_locked(p, it, d);
+            mark_stale_locked(p, key, it, d);
         } else {
             unlink_locked(ct, p, key->hash, it);
         }
@@ -78,6 +69,13 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key, c
 
 /* --- touch --- */
 
+void touch_locked(struct partition *p, const struct key *key, struct item *it, uint32_t exptime_s) {
+    assert(lock_held(&p->lock));
+    index_change_begin(&p->index, key->hash);
+    item_store32(&it->exptime_s, exptime_s);
+    index_change_end(&p->index, key->hash);
+}
+
 enum cache_status cache_touch(struct cache_thread *ct, const struct key *key, uint32_t exptime_s) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
@@ -85,7 +83,7 @@ enum cache_status cache_touch(struct cache_thread *ct, const struct key *key, ui
     lock_take(&p->lock);
     struct item *it = find_live_locked(ct, p, key);
     if (it != NULL) {
-        item_store32(&it->exptime_s, exptime_s);
+        touch_locked(p, key, it, exptime_s);
         mark_hit_locked(ct, p, it);
         COUNT_CLASS(ct, cache_item_class(c, it), touch_hits);
     } else {

@@ -1,6 +1,8 @@
 /* Values over ITEM_COPY_MAX: drafts that are filled outside the lock, in one chunk or a chain of them, then published. */
 #include "cache/partition.h"
 
+enum { COPY_STEP = 64 << 10 };
+
 /* The end of an item's chain. */
 struct chain_end {
     struct tail *last;
@@ -96,12 +98,12 @@ static void draft_write(struct cache_thread *ct, struct item *it, size_t at, con
 static void draft_copy(struct cache_thread *ct, struct item *to, size_t at, const struct item *from) {
     struct iovec iov[8];
     size_t done = 0, bytes = item_value_bytes(from);
-    char words[1024 + 8];
+    char words[COPY_STEP + 8]; /* large, because finding the place to write walks the chain */
     while (done < bytes) {
         int pieces = cache_value_iov(ct, from, done, iov, 8);
         for (int i = 0; i < pieces; i++) {
             for (size_t off = 0; off < iov[i].iov_len;) {
-                size_t step = iov[i].iov_len - off < 1024 ? iov[i].iov_len - off : 1024;
+                size_t step = iov[i].iov_len - off < COPY_STEP ? iov[i].iov_len - off : COPY_STEP;
                 item_load_bytes(words, (const char *)iov[i].iov_base + off, step);
                 draft_write(ct, to, at + done, words, step);
                 off += step;
@@ -185,28 +187,32 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
         lock_release(&p->lock);
         chunks_settle(ct);
         whole = join(ct, key, s, draft, borrowed, old_bytes, &was, status);
-        if (borrowed != NULL) {
-            cache_return(ct, borrowed);
-        }
         if (whole == NULL) {
+            if (borrowed != NULL) {
+                cache_return(ct, borrowed);
+            }
             return true;
         }
         lock_take(&p->lock);
-        if (!index_unchanged(&p->index, key, &look)) {
-            lock_release(&p->lock);
-            item_release(ct, whole);
-            return false;
+        struct item *now = find_live_locked(ct, p, key);
+        bool same = now != NULL && (borrowed != NULL ? now == borrowed : index_unchanged(&p->index, key, &look));
+        *status = same ? store_condition(s, now) : CACHE_OK;
+        if (same) { /* it may have been touched while its value was copied */
+            item_store32(&whole->exptime_s, item_exptime_s(now));
         }
-        old = find_live_locked(ct, p, key);
-        if (old == NULL) { /* it expired meanwhile */
+        old = now;
+        if (!same) {
             lock_release(&p->lock);
             chunks_settle(ct);
             item_release(ct, whole);
+            if (borrowed != NULL) {
+                cache_return(ct, borrowed);
+            }
             return false;
         }
     }
     if (*status == CACHE_OK) {
-        item_set_flags(whole, item_flags(whole) | store_stale_flag(s, old));
+        item_set_flags(whole, item_flags(whole) | store_marks(s, old));
         set_tails_state(c, whole, CHUNK_LINKED);
         if (link_locked(ct, p, key, whole, old, s->cas)) {
             *class_id = cache_item_class(c, whole);
@@ -219,6 +225,9 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
     }
     lock_release(&p->lock);
     chunks_settle(ct);
+    if (borrowed != NULL) { /* held until here, so that its chunk could become no other item's */
+        cache_return(ct, borrowed);
+    }
     if (*status != CACHE_OK || whole != draft) {
         if (whole != draft && *status != CACHE_OK) {
             item_release(ct, whole);

@@ -11,7 +11,9 @@ enum {
     EVICT_TRIES = 64,      /* evicted items may still be on their way to slow clients */
     RESCUE_TRIES = 4,      /* others may be quicker to take what was freed */
     STEAL_WAIT_US = 100,
-    STEAL_TRIES = 2000,
+    STEAL_TRIES = 100,
+    STEAL_PAUSE_US = 5000,  /* after a try in vain nobody tries for so long: slow clients hold what is in the way */
+    OBTAIN_PATIENCE_US = 50000,
     STEAL_PAGES = 16,
 };
 #define STEAL_QUIESCE_US 100000
@@ -182,7 +184,7 @@ static unsigned richest_class(const struct cache *c, uint64_t refused, uint32_t 
     for (unsigned i = 1; i <= c->slab->class_count; i++) {
         struct slab_class_facts f;
         slab_facts(c->slab, i, &f);
-        uint32_t pages = f.pages - f.draining;
+        uint32_t pages = f.pages > f.draining ? f.pages - f.draining : 0;
         if (!(refused >> i & 1) && pages >= least_pages && pages > most) {
             best = i;
             most = pages;
@@ -191,10 +193,28 @@ static unsigned richest_class(const struct cache *c, uint64_t refused, uint32_t 
     return best;
 }
 
+/* Whether a page holds a draft or something on its way to a client, as far as a look without a lock can tell: then nothing
+ * need be dropped to find out that it cannot be had. */
+static bool page_in_use(const struct cache *c, uint32_t page) {
+    struct item *it;
+    for (uint32_t i = 0; (it = slab_page_chunk(c->slab, page, i)) != NULL; i++) {
+        switch (item_state(it)) {
+        case CHUNK_FREE: break;
+        case CHUNK_DRAFT:
+        case CHUNK_LOOSE: return true;
+        case CHUNK_LINKED:
+            if (item_key_len(it) != 0 && item_large(it) && atomic_load_explicit(item_refs(it), memory_order_relaxed) > 1) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 /* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in it is in use. */
 static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id) {
     struct cache *c = ct->cache;
-    if (!slab_drain_begin(c->slab, page, donor)) {
+    if (page_in_use(c, page) || !slab_drain_begin(c->slab, page, donor)) {
         return false;
     }
     cache_drain_stocks(ct, page);
@@ -249,7 +269,11 @@ static bool steal(struct cache_thread *ct, unsigned class_id) {
     struct cache *c = ct->cache;
     for (unsigned i = 0; i < STEAL_TRIES; i++) {
         if (!atomic_exchange_explicit(&c->stealing, true, memory_order_acquire)) {
-            bool got = slab_has_free(c->slab, class_id) || steal_from_richest(ct, class_id);
+            bool got = slab_has_free(c->slab, class_id);
+            if (!got && clock_mono_us() >= c->steal_again_us) {
+                got = steal_from_richest(ct, class_id);
+                c->steal_again_us = got ? 0 : clock_mono_us() + STEAL_PAUSE_US;
+            }
             atomic_store_explicit(&c->stealing, false, memory_order_release);
             return got;
         }
@@ -294,6 +318,7 @@ static bool all_draining(const struct cache *c, unsigned class_id) {
 
 uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id) {
     struct cache *c = ct->cache;
+    uint64_t give_up_us = 0;
     for (int tries = 0; tries < EVICT_TRIES; tries++) {
         uint32_t ref = take_free(ct, p, class_id);
         if (ref != 0) {
@@ -320,7 +345,13 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
                 break;
             }
             if (!steal(ct, class_id)) {
+                uint64_t now_us = clock_mono_us();
+                give_up_us = give_up_us != 0 ? give_up_us : now_us + OBTAIN_PATIENCE_US;
+                if (now_us >= give_up_us) {
+                    break;
+                }
                 rest(ct); /* what is in the way is in use for a moment: a draft, a page on the move */
+                tries = 0;
             }
         }
     }

@@ -60,6 +60,7 @@ struct cache {
     void            *wake_arg;
     _Atomic uint32_t evicted_age_s[SLAB_CLASSES_MAX]; /* since its last use, of the item evicted last */
     _Atomic bool     stealing; /* one page steal at a time */
+    uint64_t         steal_again_us; /* of the one who is stealing */
 } __attribute__((aligned(64)));
 
 struct cache_thread {
@@ -127,6 +128,8 @@ struct item *find_live_locked(struct cache_thread *, struct partition *, const s
 /* Makes a filled draft visible, in place of `old` when there is one. False: the index has no memory. */
 bool link_locked(struct cache_thread *, struct partition *, const struct key *, struct item *taken, struct item *old, uint64_t cas);
 void unlink_locked(struct cache_thread *, struct partition *, uint64_t hash, struct item *);
+/* Changes in place what a lock-free reader, or a store that joins with what it read, must not see half: between these. */
+void touch_locked(struct partition *, const struct key *, struct item *, uint32_t exptime_s);
 void mark_hit_locked(struct cache_thread *, struct partition *, struct item *);
 void count_eviction(struct cache_thread *, const struct item *, unsigned class_id);
 /* Header of a new item in a chunk that is the caller's; the value is not written. */
@@ -139,7 +142,7 @@ uint8_t item_flags_for(const struct cache *, uint32_t client_flags, bool binary_
 /* The condition of a store against the item that is there (or NULL). */
 enum cache_status store_condition(const struct cache_store *, const struct item *old);
 /* The marks a compared store leaves: a lower CAS under meta I makes the new item stale. */
-uint8_t store_stale_flag(const struct cache_store *, const struct item *old);
+uint8_t store_marks(const struct cache_store *, const struct item *old);
 bool item_over_limit(const struct cache *, const struct key *, uint64_t value_bytes);
 /* Counts a refusal; a set that failed for its size or for memory must not leave the old value behind. Returns `why`. */
 enum cache_status store_refused(struct cache_thread *, const struct key *, const struct cache_store *, enum cache_status why);

@@ -138,27 +138,22 @@ static void copy_or_borrow_locked(struct item *it, char *to, struct cache_view *
     }
 }
 
-/* Makes the empty item of a vivifying miss; the caller has won it. */
+/* Makes the empty item of a vivifying miss; the caller has won it. CACHE_NOT_STORED: somebody else made one first. */
 static enum cache_status vivify(struct cache_thread *ct, const struct key *key, const struct cache_fetch *f,
                                 struct cache_view *v) {
-    struct cache_store s = {
-        .mode = CACHE_ADD, .value = "", .exptime_s = f->vivify_exptime_s, .cas = f->vivify_cas, .binary_key = f->binary_key};
+    struct cache_store s = {.mode = CACHE_ADD,
+                            .value = "",
+                            .exptime_s = f->vivify_exptime_s,
+                            .cas = f->vivify_cas,
+                            .binary_key = f->binary_key,
+                            .won = true};
     enum cache_status status = cache_store(ct, key, &s, v);
-    if (status != CACHE_OK) {
-        return status;
+    if (status == CACHE_OK) {
+        v->created = true;
+        v->won = true;
+        v->lost = false;
     }
-    struct partition *p = partition_of(ct->cache, key->hash);
-    lock_take(&p->lock);
-    struct item *it = find_live_locked(ct, p, key);
-    if (it != NULL) {
-        item_set_flags(it, item_flags(it) | ITEM_WON);
-    }
-    lock_release(&p->lock);
-    chunks_settle(ct);
-    v->created = true;
-    v->won = true;
-    v->lost = false;
-    return CACHE_OK;
+    return status;
 }
 
 enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key, const struct cache_fetch *f, char *to,
@@ -172,7 +167,11 @@ enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key, co
         lock_release(&p->lock);
         chunks_settle(ct);
         count_miss(ct, f);
-        return f->vivify ? vivify(ct, key, f, v) : CACHE_MISS;
+        if (!f->vivify) {
+            return CACHE_MISS;
+        }
+        enum cache_status status = vivify(ct, key, f, v);
+        return status == CACHE_NOT_STORED ? cache_fetch(ct, key, f, to, v) : status;
     }
     cache_view_item(c, it, v);
     count_found(ct, f, it, v->class_id);
@@ -180,7 +179,7 @@ enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key, co
         settle_win_locked(ct, it, f, v);
     }
     if (f->touch) {
-        item_store32(&it->exptime_s, f->exptime_s);
+        touch_locked(p, key, it, f->exptime_s);
         v->exptime_s = f->exptime_s;
     }
     if (!f->no_bump) {

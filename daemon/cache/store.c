@@ -64,8 +64,9 @@ static void fill_value(struct item *it, const struct key *key, const struct plan
 }
 
 /* The marks a compared store leaves: a lower CAS under meta I makes the new item stale. */
-uint8_t store_stale_flag(const struct cache_store *s, const struct item *old) {
-    return s->compare && s->compare_low && old != NULL && s->compare_cas < item_cas(old) ? ITEM_STALE : 0;
+uint8_t store_marks(const struct cache_store *s, const struct item *old) {
+    bool lower = s->compare && s->compare_low && old != NULL && s->compare_cas < item_cas(old);
+    return (uint8_t)((s->stale || lower ? ITEM_STALE : 0) | (s->won ? ITEM_WON : 0));
 }
 
 void store_counted(struct cache_thread *ct, const struct cache_store *s, enum cache_status status, unsigned class_id) {
@@ -173,7 +174,7 @@ static enum cache_status store_small(struct cache_thread *ct, const struct key *
             continue;
         }
         struct item *it = item_at(c, ref);
-        item_init(ct, it, (uint8_t)(plan.flags | store_stale_flag(s, old)), key, plan.value_bytes, plan.client_flags, plan.exptime_s);
+        item_init(ct, it, (uint8_t)(plan.flags | store_marks(s, old)), key, plan.value_bytes, plan.client_flags, plan.exptime_s);
         fill_value(it, key, &plan, s, old);
         if (!link_locked(ct, p, key, it, old, s->cas)) {
             item_set_state(it, CHUNK_FREE);

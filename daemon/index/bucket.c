@@ -199,6 +199,9 @@ static void write_end(struct bucket *first) {
     atomic_store_explicit(&first->version, v + 1, memory_order_release);
 }
 
+void index_change_begin(struct index *ix, uint64_t hash) { write_begin(index_bucket_of(ix, hash)); }
+void index_change_end(struct index *ix, uint64_t hash) { write_end(index_bucket_of(ix, hash)); }
+
 static struct bucket *overflow_take(struct index *ix, uint32_t *number) {
     if (ix->overflow_free != 0) {
         *number = ix->overflow_free - 1;

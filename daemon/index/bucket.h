@@ -109,6 +109,10 @@ bool index_insert(struct index *, uint64_t hash, uint32_t ref); /* false: out of
 void index_replace(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref); /* old_ref must be there */
 void index_remove(struct index *, uint64_t hash, uint32_t ref);                        /* must be there */
 
+/* Brackets a change of items that stay where they are: whoever looked at this chain before looks again. */
+void index_change_begin(struct index *, uint64_t hash);
+void index_change_end(struct index *, uint64_t hash);
+
 /* All references of the i-th chain, for walking under the lock; false past the end. Room for `max`; *count says how many. */
 bool index_chain(const struct index *, uint32_t i, uint32_t *refs, unsigned max, unsigned *count);
 uint64_t index_bytes(const struct index *);

@@ -67,7 +67,7 @@ struct slab *slab_create(struct arena *arena, const struct slab_config *cfg) {
     uint32_t sizes[SLAB_CLASSES_MAX];
     uint32_t unit = 1u << arena->space.shift;
     unsigned n = 0;
-    if (cfg->growth_factor > 1.0 && cfg->chunk_bytes_max <= PAGE_BYTES && cfg->chunk_bytes_max % unit == 0 &&
+    if (cfg->growth_factor > 1.0 && cfg->chunk_bytes_max >= SLAB_CHUNK_MAX_LEAST && cfg->chunk_bytes_max <= PAGE_BYTES && cfg->chunk_bytes_max % unit == 0 &&
         cfg->chunk_bytes_min >= sizeof(struct item) + 8) {
         n = plan_sizes(cfg, unit, sizes);
     }

@@ -24,10 +24,14 @@ struct slab_config {
     double          growth_factor;   /* > 1 */
     const uint32_t *sizes;           /* explicit chunk sizes instead (slab_sizes), ascending; NULL: by factor */
     unsigned        size_count;
-    uint32_t        chunk_bytes_max; /* slab_chunk_max: larger values are chained */
+    uint32_t        chunk_bytes_max; /* slab_chunk_max, at least SLAB_CHUNK_MAX_LEAST: larger values are chained */
 };
 
 enum { SLAB_SMALL_BYTES = 4096 };
+
+/* The largest chunk holds at least a copied value with its key: so only large items are chained (mem/item.h relies on it). */
+enum { SLAB_CHUNK_MAX_LEAST = 4096 };
+_Static_assert(SLAB_CHUNK_MAX_LEAST >= sizeof(struct item) + 8 + 12 + KEY_BYTES_MAX + ITEM_COPY_MAX, "chained implies large");
 
 struct slab_class {
     struct lock      lock;

@@ -50,7 +50,7 @@ static uint32_t begin(struct mover *m, unsigned from) {
     uint32_t pages[CANDIDATES];
     uint64_t now_us = clock_mono_us();
     slab_facts(slab, from, &f);
-    if (f.pages - f.draining < 2) {
+    if (f.pages < f.draining + 2) {
         return PAGE_NONE;
     }
     unsigned n = slab_spare_pages(slab, from, pages, CANDIDATES);

@@ -126,7 +126,7 @@ static void still_hunger(struct tuner *t) {
         return;
     }
     uint64_t hungry = cache_take_hunger(t->cache);
-    while (hungry != 0 && !atomic_load_explicit(&t->stop, memory_order_relaxed) && !request_waits(t)) {
+    while (hungry != 0 && clock_mono_us() < t->second_us && !atomic_load_explicit(&t->stop, memory_order_relaxed) && !request_waits(t)) {
         if (clock_mono_us() - t->ages_us > AGES_MAX_US) {
             snapshot_take(t->cache, hungry, &t->now);
             t->ages_us = t->now.time_us;

@@ -359,7 +359,7 @@ static void test_a_binary_client_is_hung_up_on(void) {
     rig_open(&rig, NULL);
     client_open(&c);
     client_send(&rig, &c, "\x80\x0b\0\0", 4);
-    ok(c.closed && out_is(&c, ""), "the binary protocol's magic byte opens no session");
+    ok(c.closed && c.out_bytes == 0, "the binary protocol's magic byte opens no session");
     client_close(&rig, &c);
     client_open(&c);
     client_send(&rig, &c, "mn\r\n\x80\x0b\r\n", 8);

@@ -36,8 +36,11 @@ static void test_sizes(void) {
     struct slab_config small_factor = defaults;
     small_factor.growth_factor = 1.01;
     s = slab_create(a, &small_factor);
-    ok(s != NULL && s->class_count == 62, "a factor that changes no aligned size still makes classes, %u", s->class_count);
+    ok(s != NULL && s->class_count == 63, "a factor that changes no aligned size still makes classes, %u", s->class_count);
     slab_destroy(&s);
+    struct slab_config tiny = defaults;
+    tiny.chunk_bytes_max = 2048;
+    ok(slab_create(a, &tiny) == NULL && errno == EINVAL, "chunks too small for a copied value are refused");
     sizes[2] = 150;
     ok(slab_create(a, &own) == NULL && errno == EINVAL, "sizes that do not ascend are refused");
     arena_destroy(&a);
