@@ -80,7 +80,4 @@ static inline void node_renew(struct node *n, unsigned hits) {
     node_set_time_s(n, node_used_s(n));
     node_set_mark(n, (uint8_t)((node_fetched(n) ? 1u << 3 : 0u) | hits));
 }
-static inline void     node_set_hits(struct node *n, unsigned hits) {
-    node_set_mark(n, (uint8_t)((node_mark(n) & ~7u) | hits));
-}
 #endif

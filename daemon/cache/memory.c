@@ -13,7 +13,8 @@ enum {
     STEAL_WAIT_US = 100,
     STEAL_TRIES = 100,
     STEAL_PAUSE_US = 5000,  /* after a try in vain nobody tries for so long: slow clients hold what is in the way */
-    OBTAIN_PATIENCE_US = 50000,
+    OBTAIN_PATIENCE_US = 250000, /* before a store is refused */
+    HOPELESS_US = 1000000,       /* after that, others are refused at once */
     STEAL_PAGES = 16,
 };
 #define STEAL_QUIESCE_US 100000
@@ -348,7 +349,11 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
                 uint64_t now_us = clock_mono_us();
                 give_up_us = give_up_us != 0 ? give_up_us : now_us + OBTAIN_PATIENCE_US;
                 if (now_us >= give_up_us) {
+                    atomic_store_explicit(&c->hopeless_until_us, now_us + HOPELESS_US, memory_order_relaxed);
                     break;
+                }
+                if (now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
+                    break; /* somebody has just waited in vain */
                 }
                 rest(ct); /* what is in the way is in use for a moment: a draft, a page on the move */
                 tries = 0;

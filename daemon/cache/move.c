@@ -142,21 +142,20 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
     return moved;
 }
 
-/* The link (in the head or in the tail before) that points at this tail; NULL: it is not of this chain. */
-static bool relink_tail(const struct cache *c, struct item *head, uint32_t from, uint32_t to) {
+/* Points the link to a tail, which is in the head or in the tail before, at its copy. */
+static void relink_tail(const struct cache *c, struct item *head, uint32_t from, uint32_t to) {
     if (item_load32(item_chain(head)) == from) {
         item_store32(item_chain(head), to);
-        return true;
+        return;
     }
     for (uint32_t ref = item_load32(item_chain(head)); ref != 0;) {
         struct tail *t = (void *)item_at(c, ref);
         if (tail_next(t) == from) {
             item_store32(&t->next, to);
-            return true;
+            return;
         }
         ref = tail_next(t);
     }
-    return false;
 }
 
 static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted) {

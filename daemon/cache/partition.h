@@ -61,6 +61,7 @@ struct cache {
     _Atomic uint32_t evicted_age_s[SLAB_CLASSES_MAX]; /* since its last use, of the item evicted last */
     _Atomic bool     stealing; /* one page steal at a time */
     uint64_t         steal_again_us; /* of the one who is stealing */
+    _Atomic uint64_t hopeless_until_us; /* no memory was to be had for long: do not wait for it */
 } __attribute__((aligned(64)));
 
 struct cache_thread {

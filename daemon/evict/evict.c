@@ -35,21 +35,6 @@ void evict_list_push(struct evict_queue *q, unsigned list, struct node *n) {
     l->count++;
 }
 
-void evict_list_push_old(struct evict_queue *q, unsigned list, struct node *n) {
-    struct evict_list *l = &q->list[list];
-    uint32_t ref = node_ref(q->space, n);
-    node_set_where(n, list);
-    node_set_prev(n, 0);
-    node_set_next(n, l->oldest);
-    if (l->oldest != 0) {
-        node_set_prev(at(q, l->oldest), ref);
-    } else {
-        l->newest = ref;
-    }
-    l->oldest = ref;
-    l->count++;
-}
-
 void evict_list_remove(struct evict_queue *q, struct node *n) {
     struct evict_list *l = &q->list[node_where(n)];
     if (node_next(n) != 0) {

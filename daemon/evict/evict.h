@@ -2,7 +2,7 @@
  *
  * A policy is one const table of functions over nodes; it never sees items, keys or locks and never allocates. A queue
  * belongs to its partition: every call but evict_find is made under the partition's lock. Hits are noted by the cache in
- * the node's mark (base/node.h), never here. Times are cache seconds. Cost: every call is O(1), amortised. */
+ * the node's mark (base/node.h), never here. Times are cache seconds. Cost: every call but evict_switch is O(1), amortised. */
 #ifndef SLATE_EVICT_EVICT_H
 #define SLATE_EVICT_EVICT_H
 #include <stdatomic.h>
@@ -73,6 +73,5 @@ struct node *evict_oldest_in(const struct evict_queue *, unsigned list);
 
 /* --- lists, for the policies --- */
 void evict_list_push(struct evict_queue *, unsigned list, struct node *);      /* as the newest */
-void evict_list_push_old(struct evict_queue *, unsigned list, struct node *);  /* as the oldest */
 void evict_list_remove(struct evict_queue *, struct node *);                   /* from the list in node->where */
 #endif

@@ -67,7 +67,9 @@ struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_p
     a->space = (struct node_space){.base = base, .shift = unit_shift(a->map_bytes)};
     a->table = (struct page *)(void *)base;
     a->pages = base + a->head_bytes;
-    a->huge = huge_pages && madvise(a->pages, (size_t)a->page_max << PAGE_SHIFT, MADV_HUGEPAGE) == 0;
+    if (huge_pages) { /* a wish: a system that refuses it serves small pages */
+        madvise(a->pages, (size_t)a->page_max << PAGE_SHIFT, MADV_HUGEPAGE);
+    }
     lock_init(&a->lock);
     for (uint32_t i = 0; i < a->page_max; i++) {
         a->pool[i] = a->page_max - 1 - i; /* page 0 is taken first */

@@ -45,7 +45,6 @@ struct arena {
     struct page      *table; /* page_max entries, at base */
     size_t            head_bytes, map_bytes;
     uint32_t          page_max;
-    bool              huge;
     struct lock       lock;       /* over what follows */
     uint32_t         *pool;       /* free page numbers, a stack */
     uint32_t          pool_count;

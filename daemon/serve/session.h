@@ -6,7 +6,7 @@
  *     cache_turn_begin(ct); batch_begin(batch);
  *     for each ready connection: used = batch_add(batch, session, bytes, n);   // bytes stay as they are until batch_run
  *     batch_run(batch);
- *     for each: batch_output(batch, session, &out); send it; output_done() or output_keep()
+ *     for each: out = batch_output(batch, session); send it by output_iov and output_sent; output_keep() what is left
  *     cache_turn_end(ct);
  *
  * batch_add parses, and runs a group of requests whenever one is full; batch_run runs the last. A group's buckets and items

@@ -77,7 +77,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(INT, slab_automove, "slab_automove", OPT_EXTENDED, "slab_automove", 1, 0, 2, "mode", RUNTIME, TUNING, "move pages by itself: 0 off, 1 ratio of ages, 2 at evictions") \
     X(RATIO, slab_automove_ratio, "slab_automove_ratio", OPT_EXTENDED, "slab_automove_ratio", 0.8, 0.01, 1, "ratio", RUNTIME, TUNING, "mode 1 moves when the youngest class's age is below this share of the oldest's") \
     X(INT, slab_automove_window, "slab_automove_window", OPT_EXTENDED, "slab_automove_window", 10, 3, 1800, "seconds", RUNTIME, TUNING, "mode 1 averages ages over this time") \
-    X(KILOBYTES, slab_chunk_max, "slab_chunk_max", OPT_EXTENDED, "slab_chunk_max", SETTINGS_MIB / 2, 1024, SETTINGS_MIB, "bytes", STARTUP, MEMORY, "larger values are chains of chunks; divides 1 MiB and the largest item") \
+    X(KILOBYTES, slab_chunk_max, "slab_chunk_max", OPT_EXTENDED, "slab_chunk_max", SETTINGS_MIB / 2, 1024, SETTINGS_MIB, "bytes", STARTUP, MEMORY, "larger values are chains of chunks, but never values up to 4 KB; divides 1 MiB and the largest item") \
     X(FLAG, lru_crawler, "lru_crawler", OPT_EXTENDED, "lru_crawler", true, 0, 0, "flag", RUNTIME, TUNING, "free expired items in the background") \
     X(INT, lru_crawler_sleep, "lru_crawler_sleep", OPT_EXTENDED, "lru_crawler_sleep", 100, 0, 1000000, "microseconds", RUNTIME, TUNING, "the crawler rests this long between two items' worth of work") \
     X(INT, lru_crawler_tocrawl, "lru_crawler_tocrawl", OPT_EXTENDED, "lru_crawler_tocrawl", 0, 0, 2147483647, "items", RUNTIME, TUNING, "most items a class and run of the crawler; 0: all") \
