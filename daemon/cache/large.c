@@ -191,6 +191,7 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
             if (borrowed != NULL) {
                 cache_return(ct, borrowed);
             }
+            item_release(ct, draft);
             return true;
         }
         lock_take(&p->lock);

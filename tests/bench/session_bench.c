@@ -165,7 +165,7 @@ static bool open_bench(struct bench *b) {
     }
     struct cache_config config = {
         .limit_bytes = (size_t)1 << 30,
-        .slab = {.chunk_bytes_min = 80, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10},
+        .slab = {.chunk_bytes_min = 48 + SLAB_HEADER_ROOM, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10},
         .item_bytes_max = 1 << 20,
         .cas = true,
         .evict = true,

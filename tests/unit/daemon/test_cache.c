@@ -250,6 +250,34 @@ static void test_too_large_a_set_takes_the_old_value_with_it(struct cache_thread
     is(cache_peek(ct, &key, &v), CACHE_MISS, "and the old value is gone");
 }
 
+/* Chunks that are neither free nor in a partition's stock. */
+static uint64_t chunks_in_use(struct cache *c) {
+    struct cache_facts all;
+    uint64_t used = 0;
+    cache_facts(c, &all);
+    for (unsigned i = 1; i <= all.class_count; i++) {
+        struct cache_class_facts f;
+        cache_class_facts(c, i, &f);
+        used += (uint64_t)f.slab.pages * f.slab.chunks_per_page - f.slab.free_chunks - f.stock_chunks;
+    }
+    return used;
+}
+
+static void test_a_join_that_fails_leaves_no_chunk_behind(struct cache *c, struct cache_thread *ct) {
+    struct key key = key_make("over", 4);
+    struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = 700000};
+    cache_store(ct, &key, &s, NULL);
+    uint64_t before = chunks_in_use(c), refused = 0;
+    s = (struct cache_store){.mode = CACHE_APPEND, .value = value, .value_bytes = 500000};
+    for (int i = 0; i < 20; i++) {
+        refused += cache_store(ct, &key, &s, NULL) != CACHE_OK;
+    }
+    is(refused, 20, "appends past the item limit are refused");
+    is(chunks_in_use(c), before, "and hold no memory");
+    struct cache_view v;
+    ok(cache_peek(ct, &key, &v) == CACHE_OK && v.value_bytes == 700000, "the value there was stays");
+}
+
 static void test_without_evictions_every_size_gets_a_page(void) {
     struct cache_config cfg = fixture_config(8u << 20);
     cfg.evict = false;
@@ -303,6 +331,7 @@ int main(void) {
     test_stores_obey_their_conditions(ct);
     test_appends_join_values_of_any_size(ct);
     test_numbers_count_up_and_down(ct);
+    test_a_join_that_fails_leaves_no_chunk_behind(c, ct);
     test_too_large_a_set_takes_the_old_value_with_it(ct);
     test_a_borrowed_value_outlives_its_item(ct);
     test_time_takes_items(c, ct);
