@@ -8,6 +8,7 @@ VERSION := 0.1.0
 ROOMS   := $(shell cut -d' ' -f1 daemon/LAYERS)
 
 CFLAGS  ?= -O2 -g
+LUA_FLAGS := $(or $(shell pkg-config --cflags lua5.4 2>/dev/null),-I/usr/include/lua5.4)
 FLAGS   := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
            -DSLATE_VERSION='"$(VERSION)"' -fno-strict-aliasing -pthread -MMD -MP \
            $(if $(DEBUG),-DSLATE_DEBUG,$(if $(SAN),,-DNDEBUG)) $(if $(CI),-Werror) \
@@ -18,8 +19,11 @@ LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
 DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c)))
 CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/views/*.c)))
 LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
-DAEMON_LIBS  := -levent -levent_pthreads -lm
-CONSOLE_LIBS := -lncursesw -ltinfo -lm
+DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
+DAEMON_LIBS  := $B/jemalloc.o -levent -levent_pthreads -llua5.4 -lz -lm
+JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a)
+JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
+CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -lz -lm
 LOAD_LIBS    := -lz -lm
 TESTS   := $(patsubst tests/%.c,$B/%,$(wildcard tests/unit/*/test_*.c tests/stress/test_*.c))
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
@@ -36,8 +40,11 @@ slatectl = sed 's|@LUADIR@|$1|;s|@BINDIR@|$2|;s|@VERSION@|$(VERSION)|' scripts/s
 
 all: $(BINS) ## build the four programs into build/bin (DEBUG=1, SAN=address,undefined, CI=1)
 
-$B/bin/slated: $B/daemon/main.o $(DAEMON_O)
-	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(DAEMON_LIBS)
+$B/bin/slated: $B/daemon/main.o $(DAEMON_O) $B/jemalloc.o
+	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
+# jemalloc for items only: all its names but these are made local, so that malloc is the C library's, or a sanitizer's.
+$B/jemalloc.o: $(JEMALLOC)
+	@mkdir -p $(@D) && $(CC) -r -nostdlib -o $@ $(JEMALLOC_API:%=-Wl,-u,%) $< && objcopy $(JEMALLOC_API:%=-G %) $@
 $B/bin/slatetop: $B/console/main.o $(CONSOLE_O)
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
 $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O)
@@ -45,18 +52,30 @@ $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O)
 $B/bin/slatectl: scripts/slatectl
 	@mkdir -p $(@D) && $(call slatectl,$(CURDIR)/lua,$(CURDIR)/$B/bin) >$@ && chmod +x $@
 
+# slated has the rules for policies in it, as a string of C.
+$B/gen/tune/policy_core.inc: lua/slate/policy_core.lua
+	@mkdir -p $(@D) && sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
+$B/daemon/tune/lua_box.o: $B/gen/tune/policy_core.inc
 $B/daemon/%.o: daemon/%.c
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Idaemon -c -o $@ $<
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) -c -o $@ $<
+# slatetop has the explanations in it, likewise.
+$B/gen/console/explain/text.inc: man/explain.txt
+	@mkdir -p $(@D) && sed '/^#/d;s/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
+$B/console/explain.o: $B/gen/console/explain/text.inc
 $B/console/%.o: console/%.c
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Iconsole -c -o $@ $<
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
 $B/tests/bench/load/%.o: tests/bench/load/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -c -o $@ $<
+$B/bench/foresight $B/bench/flip: $B/bench/%: tests/bench/%.c $(DAEMON_O) $B/jemalloc.o
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
+$B/bench/%: tests/bench/%.c
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
 # Unit tests keep their asserts and link every object of the program they test.
-$B/unit/daemon/%: tests/unit/daemon/%.c $(DAEMON_O)
-	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(CFLAGS) -Idaemon -Itests/unit $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
-$B/stress/%: tests/stress/%.c $(DAEMON_O)
-	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(CFLAGS) -Idaemon -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
+$B/unit/daemon/%: tests/unit/daemon/%.c $(DAEMON_O) $B/jemalloc.o
+	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(CFLAGS) $(DAEMON_I) -Itests/unit $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
+$B/stress/%: tests/stress/%.c $(DAEMON_O) $B/jemalloc.o
+	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
 $B/unit/console/%: tests/unit/console/%.c $(CONSOLE_O)
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(CFLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
 $B/unit/load/%: tests/unit/load/%.c $(LOAD_O)
@@ -75,9 +94,9 @@ units: $(TESTS) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units
 	@$(RUN) $(TESTS)
-build-fuzz/%: tests/fuzz/%.c $(wildcard $(ROOMS:%=daemon/%/*.[ch]))
+build-fuzz/%: tests/fuzz/%.c $(wildcard $(ROOMS:%=daemon/%/*.[ch])) $B/jemalloc.o $B/gen/tune/policy_core.inc
 	@mkdir -p $(@D) && clang $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) -g -O1 -fsanitize=fuzzer,address,undefined \
-	    -fno-sanitize-recover=all -Idaemon -Itests/unit -Itests/unit/daemon -o $@ $(filter %.c,$^) $(DAEMON_LIBS)
+	    -fno-sanitize-recover=all $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter %.c,$^) $(DAEMON_LIBS)
 fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
 	@scripts/bootstrap fuzz && $(MAKE_J) $(FUZZERS)
 	@cd build-fuzz && for f in $(notdir $(FUZZERS)); do echo "$$f for $(FUZZ_S) s" && mkdir -p corpus-$$f && \
@@ -86,19 +105,38 @@ fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
 lint: ## layers, luacheck, shellcheck and the man pages
 	@scripts/lint
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)
-	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/throughput $B/bin
+	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/floor && tests/bench/throughput $B/bin
 bench-hit: ## hit ratio on traces against memcached (TRACES=folder)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/hit-ratio $B/bin
+bench-predictions: ## predicted hit ratios and the policy auto against real caches, on traces (TRACES=folder, SAMPLES)
+	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/foresight $B/bench/flip && tests/bench/predictions $B
+bench-storm: ## a hundred changes of the eviction policy a second under load (SAN=address,undefined or SAN=thread)
+	@scripts/bootstrap bench && $(MAKE_J) $B/bin/slated && $(MAKE) -s SAN= build/bin/slate-load
+	@ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 $(if $(findstring thread,$(SAN)),setarch -R) \
+	    tests/bench/policy-storm $B/bin/slated build/bin/slate-load
 bench-calcify: ## the 2012 rebalancing experiment against memcached
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/calcify $B/bin
+bench-memory: ## moves, strategies and geometry against memcached (ONLY=names, MODES=names, TRACES=folder)
+	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/memory/run $B/bin $(ONLY)
+doc: ## the reference of the Lua library as HTML in build/doc
+	@scripts/bootstrap doc && scripts/make-doc $(CURDIR)/build/doc && echo build/doc/html/index.html
+bench-clients: ## the Lua library's cluster beside libmemcached, by its benchmark names (KEYS, RUNS, SERVERS)
+	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/libmemcached-peer
+	@tests/bench/libmemcached/run $B/bin $B/bench/libmemcached-peer
+$B/bench/libmemcached-peer: tests/bench/libmemcached/peer.c
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lmemcached
+bench-console: ## what slatetop costs: bytes, processor time, memory
+	@scripts/bootstrap test && $(MAKE_J) all && tests/bench/console $B/bin
 install: $(BINS) ## copy programs, man pages and the Lua library to DESTDIR and PREFIX (/usr/local)
 	install -Dt $(DEST)/bin $(filter-out %/slatectl,$(BINS))
 	$(call slatectl,$(PREFIX)/share/lua/5.4,$(PREFIX)/bin) | install -D /dev/stdin $(DEST)/bin/slatectl
 	for f in $(LUA:lua/%=%); do install -Dm644 lua/$$f $(DEST)/share/lua/5.4/$$f; done
 	for f in $(MAN:man/%=%); do install -Dm644 man/$$f $(DEST)/share/man/man$${f##*.}/$$f; done
+	install -Dm644 -t $(DEST)/share/slate man/explain.txt
 uninstall: ## remove what install put there
 	rm -f $(BINS:$B/%=$(DEST)/%) $(foreach f,$(MAN:man/%=%),$(DEST)/share/man/man$(subst .,,$(suffix $f))/$f)
-	rm -f $(LUA:lua/%=$(DEST)/share/lua/5.4/%)
+	rm -f $(LUA:lua/%=$(DEST)/share/lua/5.4/%) $(DEST)/share/slate/explain.txt
+	test ! -d $(DEST)/share/slate || find $(DEST)/share/slate -depth -type d -empty -delete
 	test ! -d $(DEST)/share/lua/5.4/slate || find $(DEST)/share/lua/5.4/slate -depth -type d -empty -delete
 dist: ## an archive of the last commit in build/
 	@mkdir -p build && git archive --prefix=slate-$(VERSION)/ -o build/slate-$(VERSION).tar.gz HEAD && echo build/slate-$(VERSION).tar.gz
@@ -107,5 +145,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test units check fuzz lint bench bench-hit bench-calcify install uninstall dist clean help
+.PHONY: all run test units check fuzz lint bench bench-hit bench-predictions bench-storm bench-calcify bench-console bench-memory bench-clients doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -38,6 +38,9 @@ bool address_parse(const char *text, struct address *address, char *why, size_t 
     if (text[0] == '/' || text[0] == '.') {
         return parse_path(text, address, why, why_bytes);
     }
+    const char *whole = text;
+    address->is_list = strncmp(text, "dns:", 4) == 0;
+    text += address->is_list ? 4 : 0;
     const char *host = text, *host_end, *port = NULL;
     const char *colon = strchr(text, ':');
     if (text[0] == '[') {
@@ -63,6 +66,10 @@ bool address_parse(const char *text, struct address *address, char *why, size_t 
         snprintf(why, why_bytes, "host name is longer than %zu bytes", sizeof address->host - 1);
         return false;
     }
+    if (host_bytes == 0 && address->is_list) {
+        snprintf(why, why_bytes, "'%.80s' names no host", whole);
+        return false;
+    }
     if (host_bytes == 0) {
         host = "127.0.0.1";
         host_bytes = strlen(host);
@@ -70,8 +77,8 @@ bool address_parse(const char *text, struct address *address, char *why, size_t 
     memcpy(address->host, host, host_bytes);
     snprintf(address->port, sizeof address->port, "%.5s", port != NULL ? port : DEFAULT_PORT);
     bool needs_brackets = strchr(address->host, ':') != NULL;
-    snprintf(address->text, sizeof address->text, needs_brackets ? "[%s]:%s" : "%s:%s",
-             address->host, address->port);
+    snprintf(address->text, sizeof address->text, needs_brackets ? "%s[%s]:%s" : "%s%s:%s",
+             address->is_list ? "dns:" : "", address->host, address->port);
     return true;
 }
 
@@ -119,8 +126,10 @@ static void answer_and_exit(const struct address *address, int pipe_fd) {
     signal(SIGABRT, SIG_DFL);
     struct endpoints found;
     resolve(address, AI_NUMERICSERV, &found);
-    ssize_t written = write(pipe_fd, &found, sizeof found);
-    _exit(written == (ssize_t)sizeof found ? 0 : 1);
+    size_t bytes =
+        offsetof(struct endpoints, list) + (size_t)found.count * sizeof *found.list;
+    ssize_t written = write(pipe_fd, &found, bytes);
+    _exit(written == (ssize_t)bytes ? 0 : 1);
 }
 
 bool lookup_begin(struct lookup *lookup, const struct address *address) {
@@ -142,7 +151,10 @@ bool lookup_begin(struct lookup *lookup, const struct address *address) {
 }
 
 void lookup_end(struct lookup *lookup, struct endpoints *found) {
-    if (read(lookup->pipe_fd, found, sizeof *found) != (ssize_t)sizeof *found) {
+    ssize_t got = read(lookup->pipe_fd, found, sizeof *found);
+    size_t least = offsetof(struct endpoints, list);
+    if (got < (ssize_t)least || found->count > ENDPOINT_LIMIT ||
+        (size_t)got != least + (size_t)found->count * sizeof *found->list) {
         *found = (struct endpoints){0};
         snprintf(found->why, sizeof found->why, "the name lookup failed");
     }

@@ -1,5 +1,5 @@
-/* Where a server is: "host", "host:port", "[v6]:port", "/path/of/a/socket" or "unix:/path"; and its
- * numbers.
+/* Where a server is: "host", "host:port", "[v6]:port", "/path/of/a/socket" or "unix:/path"; or where
+ * many are: "dns:name:port"; and their numbers.
  *
  * Looking up a name may take as long as a name server likes, so it never happens in this process:
  * numeric addresses and paths are answered at once, names are looked up in a child that writes the
@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-enum { ADDRESS_BYTES = 256, ENDPOINT_LIMIT = 4 };
+enum { ADDRESS_BYTES = 256, ENDPOINT_LIMIT = 128 };
 #define DEFAULT_PORT "11211"
 
 struct address {
@@ -19,6 +19,7 @@ struct address {
     char host[ADDRESS_BYTES];      /* or the path when is_path */
     char port[8];
     bool is_path;
+    bool is_list; /* "dns:name:port": every address of the name is a server */
 };
 
 struct endpoint {
@@ -28,8 +29,8 @@ struct endpoint {
 
 struct endpoints {
     int count;
+    char why[124]; /* when count is 0: what was wrong */
     struct endpoint list[ENDPOINT_LIMIT];
-    char why[120]; /* when count is 0: what was wrong */
 };
 
 /* A name being looked up. pipe_fd is readable when the answer is there; -1 when nothing runs. */

@@ -1,9 +1,6 @@
 #include "app.h"
 
-#include "health.h"
-#include "poller.h"
-#include "term.h"
-#include "views/view.h"
+#include "app_state.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -13,48 +10,70 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MESSAGE_MS = 8000, ALARM_AFTER_MS = 5000, TICK_MS = 1000, TAG_JOB = TAG_OTHER };
-
-struct app {
-    const struct options *options;
-    struct model *model;
-    struct client *client;
-    struct poller poller;
-    struct job job;
-    struct ui ui;
-    struct cells *cells;
-    struct action last; /* what undo takes back: the inverse of the last change that succeeded */
-    bool has_last;
-    bool is_alarmed;           /* the events say that a class starves */
-    uint64_t alarm_differs_ms; /* since when the figures say otherwise; 0: they agree */
-    uint64_t automove_before;  /* of the automove action under way */
-    char message[NOTE_BYTES];
-    uint64_t message_until_ms;
-    bool is_dirty, is_done;
-    int exit_code;
-};
-
 uint64_t clock_ms(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-static void show_message(struct app *app, const char *text, uint64_t now_ms) {
+int64_t wall_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void show_message(struct app *app, const char *text, uint64_t now_ms) {
     snprintf(app->message, sizeof app->message, "%s", text);
     app->message_until_ms = now_ms + MESSAGE_MS;
     app->is_dirty = true;
 }
 
-static struct frame make_frame(const struct app *app, uint64_t now_ms) {
+static const char *fleet_note(const struct app *app) {
+    for (unsigned i = 0; i < app->fleet.list_count; i++) {
+        if (app->fleet.lists[i].note[0] != '\0') {
+            return app->fleet.lists[i].note;
+        }
+    }
+    return "";
+}
+
+const struct model *live_model(const struct app *app) {
+    return app->open != NULL ? app->open->model : app->nobody;
+}
+
+struct frame make_frame(struct app *app, uint64_t now_ms) {
+    const struct model *live = live_model(app), *shown = live;
+    int width, height;
+    term_size(&width, &height);
+    if (app->open != NULL) {
+        shown = timeline_model(&app->timeline, app->open->tape, live, width);
+    }
+    bool is_past = app->timeline.is_past;
+    const struct snapshot *now = model_now(shown);
+    time_t wall = time(NULL);
     return (struct frame){
-        .model = app->model,
-        .job = &app->job,
-        .now_ms = now_ms,
+        .model = shown,
+        .live = live,
+        .under_way = app->under_way,
+        .audit_path = app->audit_path,
+        .now_ms = is_past && now != NULL ? now->at_ms : now_ms,
         .interval_ms = app->options->interval_ms,
-        .retry_ms = client_state(app->client) == CLIENT_DOWN ? client_retry_ms(app->client) : 0,
-        .wall = time(NULL),
+        .retry_ms = app->open != NULL ? session_retry_ms(app->open) : 0,
+        .wall = wall,
+        .moment = is_past ? (time_t)(app->timeline.wall_ms / 1000) : wall,
         .read_only = app->options->read_only,
+        .is_past = is_past,
+        .is_replay = app->replay != NULL,
+        .plays = app->timeline.plays,
+        .is_recorded = app->open != NULL && app->open->record_fd >= 0,
+        .loaded_share = app->replay != NULL && app->replay->recording != NULL
+                            ? recording_progress(app->replay->recording)
+                            : 1,
+        .mark = &app->mark,
+        .servers = app->rows,
+        .server_count = app->row_count,
+        .fleet_note = fleet_note(app),
+        .watch = app->open != NULL ? app->open->watch.log : NULL,
         .message = app->message};
 }
 
@@ -68,127 +87,77 @@ static void draw(struct app *app, uint64_t now_ms) {
     if (app->cells == NULL) {
         return; /* out of memory: the old picture stays, the loop goes on */
     }
+    /* A pause keeps the rows of its moment, where there are any. */
+    bool is_late = !app->timeline.is_past || app->row_count != app->fleet.count;
+    if (view_current(&app->ui) == &fleet_view && is_late) {
+        app->row_count = fleet_rows(&app->fleet, now_ms, app->rows);
+    }
     struct frame frame = make_frame(app, now_ms);
     screen_draw(&frame, &app->ui, app->cells);
     term_show(app->cells);
     app->is_dirty = false;
-}
-
-/* ---- the one way in which a change is sent ---- */
-
-static void send_reviewed(struct app *app, uint64_t now_ms) {
-    char why[NOTE_BYTES], title[NOTE_BYTES / 2];
-    const struct snapshot *now = model_now(app->model);
-    if (app->options->read_only) {
-        show_message(app, "read-only: nothing was sent", now_ms);
-        return;
-    }
-    if (app->job.state == JOB_RUNNING) {
-        show_message(app, "one change at a time: the last one is still under way", now_ms);
-        return;
-    }
-    if (model_link(app->model) != LINK_UP) {
-        show_message(app, "no connection: nothing was sent", now_ms);
-        return;
-    }
-    if (!action_check(&app->ui.review.action, now, why, sizeof why)) {
-        show_message(app, why, now_ms);
-        return;
-    }
-    app->automove_before = now->setting[SETTING_slab_automove];
-    action_title(&app->ui.review.action, title, sizeof title);
-    model_note(app->model, EVENT_YOU, time(NULL), "%s", title);
-    job_start(&app->job, &app->ui.review.action, now, now_ms);
-    app->ui.review.is_open = false;
-    app->ui.classes.source = -1;
-}
-
-/* A move goes back the way it came, as far as it came; a setting gets its old value. */
-static void remember_undo(struct app *app) {
-    const struct job *job = &app->job;
-    if (job->action.kind == ACTION_AUTOMOVE) {
-        app->has_last = job->succeeded && app->automove_before < AUTOMOVE_MODES;
-        app->last =
-            (struct action){.kind = ACTION_AUTOMOVE, .automove = (unsigned)app->automove_before};
-        return;
-    }
-    app->has_last = job->moved > 0 && job->action.to != POOL_CLASS;
-    app->last = (struct action){.kind = ACTION_MOVE_PAGES,
-                                .from = job->action.to,
-                                .to = job->action.from,
-                                .pages = job->moved};
-}
-
-static void finish_job(struct app *app, uint64_t now_ms) {
-    model_note(app->model, app->job.succeeded ? EVENT_YOU : EVENT_ALARM, time(NULL), "%s",
-               app->job.outcome);
-    show_message(app, app->job.outcome, now_ms);
-    remember_undo(app);
-    app->job.state = JOB_NONE;
-    poller_hurry(&app->poller, now_ms);
-}
-
-static void step_job(struct app *app, uint64_t now_ms) {
-    bool is_stats;
-    const char *line = job_next_line(&app->job, &is_stats, now_ms);
-    if (line != NULL) {
-        if (!client_send(app->client, line, is_stats ? REPLY_STATS : REPLY_LINE, TAG_JOB, now_ms)) {
-            job_abandon(&app->job, "the connection is gone");
-        }
-        client_flush(app->client, now_ms);
-    }
-    if (app->job.state == JOB_DONE) {
-        finish_job(app, now_ms);
-    }
+    app->draw_ms = UINT64_MAX;
 }
 
 /* ---- keys ---- */
+
+/* The other servers' past stays theirs; only what is on the screen changes. */
+static void open_server(struct app *app, unsigned server) {
+    if (server < app->fleet.count) {
+        app->open = app->fleet.list[server];
+        app->ui.fleet.cursor = server + 1;
+        app->ui.classes.cursor = app->ui.classes.top = 0;
+        app->ui.classes.source = -1;
+        app->ui.view = 0;
+        tune_forget(&app->ui);
+        timeline_go_live(&app->timeline);
+    }
+}
 
 static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) {
     switch (intent->kind) {
     case INTENT_NONE:
         break;
     case INTENT_REVIEW:
-        review_open(&app->ui.review, &intent->action);
+        if (app->timeline.is_past) {
+            show_message(app, app->replay != NULL ? "a recording can't be changed"
+                                                  : "this is the past: . goes to now, then change it",
+                         now_ms);
+            break;
+        }
+        review_open(&app->ui.review, &intent->plan, NULL);
         break;
     case INTENT_SAY:
         show_message(app, intent->text, now_ms);
         break;
+    case INTENT_OPEN_SERVER:
+        open_server(app, intent->server);
+        break;
     }
 }
 
-static void key_in_filter(struct app *app, uint32_t key, uint64_t now_ms) {
+static void key_in_filter(struct app *app, uint32_t key) {
     struct class_table_ui *table = &app->ui.classes;
-    size_t length = strlen(table->typed);
-    char why[NOTE_BYTES];
     switch (key_command(key, SCOPE_FILTER)) {
     case COMMAND_ACCEPT:
-        if (class_filter_check(table->typed, why, sizeof why)) {
-            memcpy(table->filter, table->typed, sizeof table->filter);
-        } else {
-            show_message(app, why, now_ms);
-        }
-        table->edits_filter = false;
+        class_table_accept(table);
         break;
     case COMMAND_CANCEL:
         table->edits_filter = false;
         break;
     case COMMAND_BACK:
-        table->typed[length > 0 ? length - 1 : 0] = '\0';
+        class_table_erase(table);
         break;
     default:
-        if (key >= ' ' && key <= '~' && length + 1 < sizeof table->typed) {
-            table->typed[length] = (char)key;
-            table->typed[length + 1] = '\0';
-        }
+        class_table_type(table, key);
         break;
     }
 }
 
 static void key_in_review(struct app *app, uint32_t key, uint64_t now_ms) {
     struct review *review = &app->ui.review;
-    if (key >= '0' && key <= '9') {
-        review_digit(review, key - '0');
+    if ((key >= '0' && key <= '9') || key == '.') {
+        review_type(review, (char)key);
         return;
     }
     enum command command = key_command(key, SCOPE_REVIEW);
@@ -197,7 +166,7 @@ static void key_in_review(struct app *app, uint32_t key, uint64_t now_ms) {
     } else if (command == COMMAND_CANCEL) {
         review->is_open = false;
     } else {
-        review_command(review, model_now(app->model), command);
+        review_command(review, live_model(app), command);
     }
 }
 
@@ -239,11 +208,30 @@ static unsigned view_count(void) {
     return count;
 }
 
+/* Through the streams and back to none; what the last one said goes. */
+static void next_stream(struct app *app, uint64_t now_ms) {
+    struct session *session = app->open;
+    if (session == NULL || app->replay != NULL) {
+        show_message(app, "a recording has no streams", now_ms);
+        return;
+    }
+    enum stream now = session->watch.log != NULL ? session->watch.log->stream : STREAM_NONE;
+    enum stream next = (enum stream)((now + 1) % STREAM_COUNT);
+    if (!watch_start(&session->watch, &session->address, app->options->credentials, next)) {
+        show_message(app, "out of memory: nothing is watched", now_ms);
+    } else if (next == STREAM_NONE) {
+        show_message(app, "nothing is watched", now_ms);
+    }
+}
+
 static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
-    const struct view *view = view_list[app->ui.view];
+    const struct view *view = view_current(&app->ui);
     struct frame frame = make_frame(app, now_ms);
     enum command command = key_command(key, view->scope);
     struct intent intent = {0};
+    if (time_command(app, command, now_ms)) {
+        return;
+    }
     switch (command) {
     case COMMAND_QUIT:
         app->is_done = true;
@@ -252,11 +240,26 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
         app->ui.help_is_open = true;
         app->ui.help_top = 0;
         break;
+    case COMMAND_WHY:
+        app->ui.why = (struct why_ui){.is_open = true};
+        break;
+    case COMMAND_EXPLAIN:
+        explain_open(&app->ui);
+        break;
     case COMMAND_NEXT_VIEW:
-        app->ui.view = (app->ui.view + 1) % view_count();
+        view_open(&app->ui, (app->ui.view + 1) % view_count());
         break;
     case COMMAND_PREVIOUS_VIEW:
-        app->ui.view = (app->ui.view + view_count() - 1) % view_count();
+        view_open(&app->ui, (app->ui.view + view_count() - 1) % view_count());
+        break;
+    case COMMAND_MOUSE:
+        toggle_mouse(app, now_ms);
+        break;
+    case COMMAND_STREAMS:
+        next_stream(app, now_ms);
+        break;
+    case COMMAND_THEME:
+        next_theme(app, now_ms);
         break;
     case COMMAND_REDRAW:
         term_redraw();
@@ -267,16 +270,20 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
     case COMMAND_AUTOMOVE:
         intent = propose_automove(&frame);
         break;
+    case COMMAND_KEEP_TRIAL:
+        keep_trial(app, now_ms);
+        break;
     case COMMAND_UNDO:
-        intent = say("nothing to undo: no change was made from here");
-        if (app->has_last) {
-            intent = (struct intent){.kind = INTENT_REVIEW, .action = app->last};
+        intent = propose_undo(app);
+        if (intent.kind == INTENT_REVIEW) {
+            review_open(&app->ui.review, &intent.plan, intent.text);
+            return;
         }
         break;
     default:
         for (unsigned i = 0; view_list[i] != NULL; i++) {
             if (command != COMMAND_NONE && view_list[i]->open == command) {
-                app->ui.view = i;
+                view_open(&app->ui, i);
                 return;
             }
         }
@@ -286,13 +293,22 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
     obey(app, &intent, now_ms);
 }
 
-static void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
+void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     app->message[0] = '\0';
     app->is_dirty = true;
     if (app->ui.review.is_open) {
         key_in_review(app, key, now_ms);
     } else if (app->ui.classes.edits_filter) {
-        key_in_filter(app, key, now_ms);
+        key_in_filter(app, key);
+    } else if (app->ui.columns.is_open) {
+        columns_command(&app->ui, key_command(key, SCOPE_COLUMNS));
+    } else if (app->ui.tune.edits) {
+        struct frame frame = make_frame(app, now_ms);
+        tune_edit(&app->ui, &frame, key_command(key, SCOPE_VALUE), key);
+    } else if (app->ui.why.is_open) {
+        why_command(&app->ui, key_command(key, SCOPE_WHY));
+    } else if (app->ui.explain.is_open) {
+        explain_command(&app->ui, key_command(key, SCOPE_EXPLAIN));
     } else if (app->ui.help_is_open) {
         key_in_help(app, key);
     } else {
@@ -314,104 +330,63 @@ static void handle_signals(struct app *app) {
     }
 }
 
-static enum link_state link_of(const struct app *app) {
-    switch (client_state(app->client)) {
-    case CLIENT_UP:
-        if (app->poller.refusal[0] != '\0') {
-            return LINK_DOWN;
-        }
-        if (app->poller.has_answered && app->poller.generation == client_generation(app->client)) {
-            return LINK_UP;
-        }
-        break;
-    case CLIENT_DOWN:
-        return client_note(app->client)[0] != '\0' ? LINK_DOWN : LINK_CONNECTING;
-    case CLIENT_LOOKUP:
-    case CLIENT_CONNECTING:
-        break;
+static void step_session(struct app *app, struct session *session, uint64_t now_ms) {
+    int64_t wall_ms = wall_now_ms();
+    struct reply reply;
+    session->acting.audit_path = app->audit_path;
+    session_step(session, now_ms);
+    while (session_take(session, &reply, now_ms, wall_ms)) {
+        /* nobody else sends anything */
     }
-    /* While it tries again, and until the server has answered, the reason of the last failure stays
-     * on the screen. */
-    return model_link(app->model) == LINK_DOWN ? LINK_DOWN : LINK_CONNECTING;
+    bool is_open = session == app->open;
+    const struct view *view = view_current(&app->ui);
+    session->poller.wants = is_open ? screen_wants(&app->ui) : 0;
+    session_want(session, is_open && view->needs != NULL ? view->needs(&app->ui) : 0, app->ui.focus,
+                 now_ms);
+    session_end(session, now_ms, wall_ms);
+    bool is_shown = is_open || view == &fleet_view;
+    if (session->has_news && is_shown) {
+        /* One server's news are drawn at once; many answer at the same time, so theirs wait. */
+        uint64_t due_ms = app->fleet.count > 1 ? now_ms + GATHER_MS : now_ms;
+        app->draw_ms = due_ms < app->draw_ms ? due_ms : app->draw_ms;
+    }
+    session->has_news = false;
 }
 
-static void follow_link(struct app *app) {
-    enum link_state state = link_of(app);
-    bool is_refused = client_state(app->client) == CLIENT_UP && app->poller.refusal[0] != '\0';
-    char note[NOTE_BYTES];
-    snprintf(note, sizeof note, is_refused ? "the server refuses to answer: %.150s" : "%.190s",
-             is_refused ? app->poller.refusal : client_note(app->client));
-    if (state != model_link(app->model) || strcmp(note, model_link_note(app->model)) != 0) {
-        model_set_link(app->model, state, note, time(NULL));
+static void step_world(struct app *app, uint64_t now_ms) {
+    if (app->replay != NULL) {
+        step_session(app, app->replay, now_ms);
+    } else if (fleet_step_lists(&app->fleet, now_ms)) {
+        app->is_dirty = true;
+        app->open = app->open == NULL ? app->fleet.list[0] : app->open;
+    }
+    for (unsigned i = 0; i < app->fleet.count; i++) {
+        step_session(app, app->fleet.list[i], now_ms);
+    }
+    show_outcomes(app, now_ms);
+    if (app->open != NULL && timeline_tick(&app->timeline, app->open->tape, now_ms)) {
         app->is_dirty = true;
     }
-}
-
-/* Events for what begins and ends: what the overview says only while it lasts. */
-static void note_starvation(struct app *app, uint64_t now_ms) {
-    int worst = health_worst_class(app->model);
-    bool starves = worst >= 0;
-    if (starves == app->is_alarmed) {
-        app->alarm_differs_ms = 0;
-        return;
-    }
-    if (app->alarm_differs_ms == 0) {
-        app->alarm_differs_ms = now_ms;
-    }
-    if (now_ms - app->alarm_differs_ms < ALARM_AFTER_MS) {
-        return; /* on the edge it comes and goes; an event is for what stays */
-    }
-    if (starves) {
-        model_note(app->model, EVENT_ALARM, time(NULL),
-                   "class %d starves: it evicts while another class has room", worst);
-    } else {
-        model_note(app->model, EVENT_ALARM, time(NULL), "no class starves any more");
-    }
-    app->is_alarmed = starves;
-    app->alarm_differs_ms = 0;
-}
-
-static void step_server(struct app *app, uint64_t now_ms) {
-    unsigned generation = client_generation(app->client);
-    struct reply reply;
-    client_step(app->client, now_ms);
-    while (client_take_reply(app->client, &reply, now_ms)) {
-        if (reply.tag == TAG_JOB) {
-            job_take_reply(&app->job, reply.text, reply.text_bytes, now_ms);
-            app->is_dirty = true;
-        } else if (poller_take(&app->poller, &reply, now_ms)) {
-            model_add(app->model, &app->poller.latest, time(NULL));
-            note_starvation(app, now_ms);
-            app->is_dirty = true;
-        }
-    }
-    bool is_same_connection =
-        client_state(app->client) == CLIENT_UP && generation == client_generation(app->client);
-    if (!is_same_connection) {
-        job_abandon(&app->job, "the connection broke, so the rest is unknown");
-    }
-    poller_step(&app->poller, app->client, now_ms);
-    step_job(app, now_ms);
-    follow_link(app);
 }
 
 static uint64_t earlier(uint64_t a, uint64_t b) {
     return a < b ? a : b;
 }
 
-/* Sleeps until a key, a signal, the server or a deadline. */
+/* Sleeps until a key, a signal, a server or a deadline. */
 static void wait_for_something(const struct app *app, uint64_t now_ms) {
-    struct pollfd polled[] = {
+    struct pollfd polled[2 + FLEET_POLL_LIMIT] = {
         {.fd = STDIN_FILENO, .events = POLLIN},
         {.fd = term_signal_fd(), .events = POLLIN},
-        {.fd = client_fd(app->client), .events = client_events(app->client)},
     };
+    unsigned count = 2 + fleet_polled(&app->fleet, polled + 2);
     uint64_t due_ms = now_ms + TICK_MS - now_ms % TICK_MS; /* the clock in the title */
-    due_ms = earlier(due_ms, client_due_ms(app->client));
-    due_ms = earlier(due_ms, poller_due_ms(&app->poller, app->client));
-    due_ms = earlier(due_ms, job_due_ms(&app->job));
+    due_ms = earlier(due_ms, app->replay != NULL ? session_due_ms(app->replay) : UINT64_MAX);
+    due_ms = earlier(due_ms, fleet_due_ms(&app->fleet));
+    due_ms = earlier(due_ms, timeline_due_ms(&app->timeline));
+    due_ms = earlier(due_ms, app->draw_ms);
     int timeout_ms = due_ms > now_ms ? (int)(due_ms - now_ms) : 0;
-    poll(polled, sizeof polled / sizeof *polled, timeout_ms);
+    poll(polled, count, timeout_ms);
 }
 
 /* True when the terminal is gone: reading it would report an end for ever. */
@@ -428,7 +403,7 @@ static void loop(struct app *app) {
             app->message[0] = '\0';
             app->is_dirty = true;
         }
-        if (app->is_dirty || time(NULL) != shown_wall) {
+        if (app->is_dirty || now_ms >= app->draw_ms || time(NULL) != shown_wall) {
             shown_wall = time(NULL);
             draw(app, now_ms);
         }
@@ -439,36 +414,96 @@ static void loop(struct app *app) {
         handle_signals(app);
         now_ms = clock_ms();
         for (uint32_t key; (key = term_key()) != KEY_NONE && !app->is_done;) {
-            handle_key(app, key, now_ms);
+            if (key == KEY_POINTER) {
+                handle_pointer(app, now_ms);
+            } else {
+                handle_key(app, key, now_ms);
+            }
         }
-        step_server(app, now_ms);
+        step_world(app, now_ms);
+        seek_once_loaded(app);
     }
 }
 
-int app_run(const struct options *options) {
-    struct app app = {.options = options, .is_dirty = true};
+/* Everything that may fail before the first screen; false after a line on stderr. */
+static bool open_everything(struct app *app) {
+    const struct options *options = app->options;
     char why[NOTE_BYTES];
-    app.model = model_create(options->address.text);
-    app.client = client_create(&options->address);
-    poller_init(&app.poller, options->interval_ms);
-    class_table_init(&app.ui.classes);
-    if (app.model == NULL || app.client == NULL) {
-        fprintf(stderr, "slatetop: out of memory\n");
-        app.exit_code = EXIT_INTERNAL;
-    } else if (!term_open(&(struct term_options){.ascii = options->ascii, .mono = options->mono},
-                          why, sizeof why)) {
-        fprintf(stderr, "slatetop: %s\n", why);
-        app.exit_code = EXIT_USAGE;
+    if (options->audit_log != NULL) {
+        snprintf(app->audit_path, sizeof app->audit_path, "%s", options->audit_log);
     } else {
-        loop(&app);
-        term_close();
-        if (app.job.state == JOB_RUNNING) {
-            job_abandon(&app.job, "slatetop was left before the rest was sent");
-            fprintf(stderr, "slatetop: %s\n", app.job.outcome);
-        }
+        audit_default_path(app->audit_path);
     }
-    cells_destroy(&app.cells);
-    client_destroy(&app.client);
-    model_destroy(&app.model);
-    return app.exit_code;
+    fleet_init(&app->fleet, options->interval_ms, options->server_count,
+               options->credentials);
+    class_table_init(&app->ui.classes);
+    app->nobody = model_create("");
+    bool has_room = app->nobody != NULL;
+    if (options->replay != NULL) {
+        app->replay = app->open = session_replay(options->replay, why, sizeof why);
+        if (app->replay == NULL) {
+            fprintf(stderr, "slatetop: %s\n", why);
+            app->exit_code = EXIT_USAGE;
+            return false;
+        }
+        timeline_step(&app->timeline, app->open->tape, 0);
+        app->timeline.plays = !options->has_at;
+    }
+    for (unsigned i = 0; i < options->server_count; i++) {
+        has_room = has_room && fleet_add(&app->fleet, &options->servers[i]);
+    }
+    if (!has_room) {
+        fprintf(stderr, "slatetop: out of memory, or too many lists of servers\n");
+        app->exit_code = EXIT_INTERNAL;
+        return false;
+    }
+    app->open = app->fleet.count > 0 ? app->fleet.list[0] : app->open;
+    if (options->record != NULL && !session_record(app->open, options->record, why, sizeof why)) {
+        fprintf(stderr, "slatetop: %s\n", why);
+        app->exit_code = EXIT_OUTPUT;
+        return false;
+    }
+    /* Over ssh the terminal's own selection is worth more than ours. */
+    app->has_mouse = options->mouse == MOUSE_ON ||
+                     (options->mouse == MOUSE_AUTO && getenv("SSH_CONNECTION") == NULL);
+    app->theme = options->theme;
+    if (!term_open(&(struct term_options){.ascii = options->ascii,
+                                          .mono = options->mono,
+                                          .mouse = app->has_mouse,
+                                          .theme = options->theme},
+                   why, sizeof why)) {
+        fprintf(stderr, "slatetop: %s\n", why);
+        app->exit_code = EXIT_USAGE;
+        return false;
+    }
+    bool is_fleet = options->server_count > 1 || app->fleet.list_count > 0;
+    for (unsigned i = 0; is_fleet && view_list[i] != NULL; i++) {
+        app->ui.view = view_list[i] == &fleet_view ? i : app->ui.view;
+    }
+    return true;
+}
+
+int app_run(const struct options *options) {
+    struct app *app = calloc(1, sizeof *app);
+    if (app == NULL) {
+        fprintf(stderr, "slatetop: out of memory\n");
+        return EXIT_INTERNAL;
+    }
+    app->options = options;
+    app->is_dirty = true;
+    app->draw_ms = UINT64_MAX;
+    app->seeks = options->has_at;
+    if (open_everything(app)) {
+        loop(app);
+        term_close();
+        leave_servers(app);
+    }
+    int exit_code = app->exit_code;
+    cells_destroy(&app->cells);
+    timeline_go_live(&app->timeline);
+    session_destroy(&app->replay);
+    fleet_fini(&app->fleet);
+    model_destroy(&app->nobody);
+    free(app);
+    return exit_code;
 }

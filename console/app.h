@@ -4,8 +4,9 @@
 #define CONSOLE_APP_H
 #include "options.h"
 
-/* Monotonic milliseconds. */
+/* Monotonic milliseconds, and those of the time of day. */
 uint64_t clock_ms(void);
+int64_t wall_now_ms(void);
 
 /* Runs the console until the operator leaves; returns the exit code. Errors before the first screen
  * go to stderr. */

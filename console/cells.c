@@ -15,11 +15,11 @@ static const struct {
     char ascii;
 } ascii_twins[] = {
     {0x2581, '.'}, {0x2582, ':'}, {0x2583, '-'}, {0x2584, '='}, {0x2585, '+'}, {0x2586, '*'},
-    {0x2587, '%'}, {0x2588, '#'}, {0x2591, '.'}, {0x2592, '='}, {0x2593, '#'}, {0x2500, '-'},
+    {0x2587, '%'}, {0x2588, '#'}, {0x2591, '.'}, {0x2592, '='}, {0x2593, '@'}, {0x2500, '-'},
     {0x2502, '|'}, {0x250c, '+'}, {0x2510, '+'}, {0x2514, '+'}, {0x2518, '+'}, {0x00b7, '.'},
     {0x0394, 'd'}, {0x03a3, 'S'}, {0x25b6, '>'}, {0x25c0, '<'}, {0x25b2, '^'}, {0x25bc, 'v'},
     {0x25cf, '*'}, {0x25cb, 'o'}, {0x2192, '>'}, {0x2190, '<'}, {0x2191, '^'}, {0x2193, 'v'},
-    {0x00d7, 'x'}, {0x2264, '<'}, {0x2026, '~'},
+    {0x00d7, 'x'}, {0x2264, '<'}, {0x2026, '~'}, {0x25c6, 'X'}, {0x21af, '!'}, {0x00b1, '~'}, {0x00a6, ':'},
 };
 
 static uint32_t to_ascii(uint32_t glyph) {
@@ -65,6 +65,7 @@ static bool is_narrow(uint32_t glyph) {
 
 static void put(struct cells *cells, int y, int x, uint32_t glyph, uint8_t style) {
     if (y < 0 || x < 0 || y >= cells->height || x >= cells->width) {
+        cells->clipped += x >= cells->width && glyph != ' ';
         return;
     }
     if (!is_narrow(glyph)) {
@@ -87,8 +88,9 @@ struct cells *cells_create(int width, int height, bool ascii) {
     cells->height = clamp(height, 1, 1000);
     cells->ascii = ascii;
     cells->grid = calloc((size_t)cells->width * (size_t)cells->height, sizeof *cells->grid);
-    if (cells->grid == NULL) {
-        free(cells);
+    cells->hot = calloc(HOTSPOT_LIMIT, sizeof *cells->hot);
+    if (cells->grid == NULL || cells->hot == NULL) {
+        cells_destroy(&cells);
         return NULL;
     }
     cells_clear(cells);
@@ -98,12 +100,15 @@ struct cells *cells_create(int width, int height, bool ascii) {
 void cells_destroy(struct cells **cells) {
     if (*cells != NULL) {
         free((*cells)->grid);
+        free((*cells)->hot);
         free(*cells);
         *cells = NULL;
     }
 }
 
 void cells_clear(struct cells *cells) {
+    cells->hot_count = 0;
+    cells->clipped = 0;
     cells_fill(cells, (struct rect){0, 0, cells->height, cells->width}, ' ', STYLE_PLAIN);
 }
 
@@ -131,15 +136,75 @@ int cells_printf(struct cells *cells, int y, int x, uint8_t style, const char *f
     return cells_text(cells, y, x, style, text);
 }
 
+static bool is_digit(uint32_t glyph) {
+    return glyph >= '0' && glyph <= '9';
+}
+
+/* Where a text of n glyphs is cut so that an ellipsis fits into width: a number goes as a whole, for
+ * half of one is a wrong one. */
+static int cut_of(const uint32_t *glyphs, int n, int width) {
+    int cut = width - 1, begin = cut;
+    while (begin > 0 && glyphs[begin - 1] != ' ') {
+        begin--;
+    }
+    bool has_sign = begin + 1 < n && !is_digit(glyphs[begin]) && is_digit(glyphs[begin + 1]);
+    bool is_sign = has_sign && (glyphs[begin] < 'A' || glyphs[begin] > 0x7f);
+    bool is_number = begin > 0 && begin < cut && (is_digit(glyphs[begin]) || is_sign);
+    bool ends_here = glyphs[cut] == ' ' || glyphs[cut] == ',' || glyphs[cut] == ';';
+    return is_number && !ends_here ? begin : cut;
+}
+
 void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style, const char *text) {
-    bool fits = cells_width_of(text) <= width;
-    int end = x + width - (fits ? 0 : 1);
-    while (*text != '\0' && x < end) {
-        put(cells, y, x++, utf8_next(&text), style);
+    uint32_t glyphs[1024];
+    int n = 0;
+    while (*text != '\0' && n < (int)(sizeof glyphs / sizeof *glyphs)) {
+        glyphs[n++] = utf8_next(&text);
     }
-    if (!fits && width > 0) {
-        put(cells, y, end, 0x2026, style);
+    if (width <= 0) {
+        return;
     }
+    int cut = n <= width ? n : cut_of(glyphs, n, width);
+    for (int i = 0; i < cut; i++) {
+        put(cells, y, x + i, glyphs[i], style);
+    }
+    if (n > width) {
+        put(cells, y, x + cut, 0x2026, style);
+    }
+}
+
+/* Bytes of the next line: as many words as fit into width columns, one at least. */
+static size_t line_bytes(const char *text, int width) {
+    char line[1024];
+    size_t end = 0;
+    for (size_t at = 0; text[at] != '\0';) {
+        at += strspn(text + at, " ");
+        at += strcspn(text + at, " ");
+        size_t n = at < sizeof line - 1 ? at : sizeof line - 1;
+        memcpy(line, text, n);
+        line[n] = '\0';
+        if (end > 0 && cells_width_of(line) > width) {
+            break;
+        }
+        end = at;
+    }
+    return end;
+}
+
+int cells_paragraph(struct cells *cells, struct rect area, int skip, uint8_t style,
+                    const char *text) {
+    int rows = 0;
+    text += strspn(text, " ");
+    for (; *text != '\0' && rows - skip < area.height; rows++) {
+        char line[1024];
+        size_t bytes = line_bytes(text, area.width);
+        snprintf(line, sizeof line, "%.*s", (int)bytes, text);
+        if (cells != NULL && rows >= skip) {
+            cells_text_fit(cells, area.y + rows - skip, area.x, area.width, style, line);
+        }
+        text += bytes;
+        text += strspn(text, " ");
+    }
+    return rows;
 }
 
 void cells_text_right(struct cells *cells, int y, int x_end, uint8_t style, const char *text) {
@@ -149,7 +214,10 @@ void cells_text_right(struct cells *cells, int y, int x_end, uint8_t style, cons
 void cells_rule(struct cells *cells, int y, int x, int width, const char *title) {
     cells_fill(cells, (struct rect){y, x, 1, width}, 0x2500, STYLE_HEADER);
     if (title[0] != '\0') {
-        cells_printf(cells, y, x + 1, STYLE_HEADER, " %s ", title);
+        char text[300];
+        snprintf(text, sizeof text, " %s ", title);
+        bool fits = cells_width_of(text) <= width - 2;
+        cells_text_fit(cells, y, x + 1, width - 2, STYLE_HEADER, fits ? text : title);
     }
 }
 
@@ -210,7 +278,25 @@ void cells_bar(struct cells *cells, int y, int x, int width, double used_share,
     }
 }
 
+void cells_hot(struct cells *cells, struct rect area, enum hot_kind kind, unsigned value) {
+    if (cells->hot_count < HOTSPOT_LIMIT) {
+        cells->hot[cells->hot_count++] = (struct hotspot){area, kind, value};
+    }
+}
+
+const struct hotspot *cells_hot_at(const struct cells *cells, int y, int x) {
+    for (unsigned i = cells->hot_count; i > 0; i--) {
+        const struct hotspot *hot = &cells->hot[i - 1];
+        if (y >= hot->area.y && y < hot->area.y + hot->area.height && x >= hot->area.x &&
+            x < hot->area.x + hot->area.width) {
+            return hot;
+        }
+    }
+    return NULL;
+}
+
 void cells_box(struct cells *cells, struct rect area, const char *title) {
+    cells_hot(cells, area, HOT_NOTHING, 0);
     int bottom = area.y + area.height - 1, right = area.x + area.width - 1;
     cells_fill(cells, area, ' ', STYLE_DIALOG);
     for (int x = area.x; x <= right; x++) {

@@ -34,15 +34,35 @@ struct cell {
     uint8_t style;
 };
 
+struct hotspot;
 struct cells {
     int width, height;
+    unsigned hot_count;
+    struct hotspot *hot; /* HOTSPOT_LIMIT of them */
     bool ascii;
+    unsigned clipped;  /* glyphs that fell off the right edge since cells_clear: a layout too wide */
     struct cell *grid; /* width x height, row by row */
 };
 
 struct rect {
     int y, x, height, width;
 };
+
+/* What a click does where: whoever draws something that can be clicked says so. Of two that overlap
+ * the later one counts. */
+enum hot_kind {
+    HOT_NOTHING, /* hides what is below */
+    HOT_KEY,     /* value: a key */
+    HOT_VIEW,    /* value: its place in view_list */
+    HOT_SORT,    /* value: a column */
+    HOT_ROW      /* value: what the row is about */
+};
+struct hotspot {
+    struct rect area;
+    enum hot_kind kind;
+    unsigned value;
+};
+enum { HOTSPOT_LIMIT = 400 }; /* further ones can't be clicked */
 
 /* NULL when out of memory. Sizes are clamped to 1..1000. */
 struct cells *cells_create(int width, int height, bool ascii);
@@ -56,8 +76,13 @@ void cells_fill(struct cells *cells, struct rect area, uint32_t glyph, uint8_t s
 int cells_text(struct cells *cells, int y, int x, uint8_t style, const char *text);
 int cells_printf(struct cells *cells, int y, int x, uint8_t style, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* As cells_text within width columns; a text that does not fit ends in "…". */
+/* As cells_text within width columns; a text that does not fit ends in "…", never within a number. */
 void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style, const char *text);
+/* Text broken at blanks into lines of at most area.width columns, from the area's top; returns the
+ * rows it took, area.height at most: what does not fit is left out. The first `skip` rows are only
+ * counted, and the next one stands at the area's top; NULL cells counts all. */
+int cells_paragraph(struct cells *cells, struct rect area, int skip, uint8_t style,
+                    const char *text);
 /* As cells_text, right-aligned so that the text ends before column x_end. */
 void cells_text_right(struct cells *cells, int y, int x_end, uint8_t style, const char *text);
 
@@ -73,6 +98,11 @@ float cells_graph(struct cells *cells, struct rect area, uint8_t style, const fl
 
 /* A horizontal bar in three parts: used, slack and the empty rest; shares are 0..1. */
 void cells_bar(struct cells *cells, int y, int x, int width, double used_share, double slack_share);
+
+/* The area may be clicked until the grid is cleared. */
+void cells_hot(struct cells *cells, struct rect area, enum hot_kind kind, unsigned value);
+/* What is at (y, x); NULL when nothing is. */
+const struct hotspot *cells_hot_at(const struct cells *cells, int y, int x);
 
 /* A frame with a title and a blank inside. */
 void cells_box(struct cells *cells, struct rect area, const char *title);

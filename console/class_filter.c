@@ -1,5 +1,3 @@
-/* Filters of the class table: terms separated by spaces, all of which must hold. A term is a
- * column, one of < <= = >= > and a number ("ev>0"), or a class id alone. */
 #include "class_filter.h"
 
 #include <math.h>
@@ -82,7 +80,7 @@ bool class_filter_passes(const char *text, const struct model *model, unsigned c
         if (!parse_term(word, n, &term)) {
             continue;
         }
-        double value = class_table_shown_value(model, class_id, term.column, window_ms);
+        double value = class_column_shown_value(model, class_id, term.column, window_ms);
         bool less = value<term.bound, equal = value == term.bound, more = value> term.bound;
         bool holds = (term.op[0] == '<' && less) || (term.op[0] == '>' && more) ||
                      ((term.op[0] == '=' || term.op[1] == '=') && equal);

@@ -1,6 +1,5 @@
 #include "class_table.h"
 
-#include "action.h"
 #include "class_filter.h"
 #include "format.h"
 #include "health.h"
@@ -10,158 +9,62 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct class_column_row class_columns[COLUMN_COUNT] = {
-    [COLUMN_ID] = {"CL", "class", 3, 0, "slab class id"},
-    [COLUMN_SIZE] = {"SIZE", "size", 6, 4,
-                     "chunk size in bytes: the largest item of the class with its header"},
-    [COLUMN_PAGES] = {"PAGES", "pages", 5, 1, "pages (usually 1 MiB) that the class owns"},
-    [COLUMN_CHANGE] = {"Δ1m", "change", 4, 5, "change of PAGES within the last minute"},
-    [COLUMN_USED] = {"USED", "used", 5, 7, "chunks in use"},
-    [COLUMN_FREE] = {"FREE", "free", 5, 6, "free chunks"},
-    [COLUMN_ITEMS] = {"ITEMS", "items", 5, 9,
-                      "items in the class; a large item may take chunks of several"},
-    [COLUMN_AGE] = {"AGE", "age", 6, 3,
-                    "age of the oldest item that eviction could take: small means starved"},
-    [COLUMN_HITS] = {"HIT/s", "hits", 6, 2, "keys found in this class a second"},
-    [COLUMN_SETS] = {"SET/s", "sets", 6, 8, "store commands for this class a second"},
-    [COLUMN_EVICTIONS] = {"EV/s", "ev", 6, 1, "live items thrown out of this class a second"},
-    [COLUMN_USED_PCT] = {"USED%", "usedpct", 5, 11, "share of the chunks in use"},
-    [COLUMN_UNREAD_PCT] = {"UNRD%", "unread", 5, 12,
-                           "share of the evicted items that were never read"},
-    [COLUMN_AGE_RATIO] = {"xMED", "agex", 5, 10,
-                          "AGE over the median AGE of all classes; under 0.5 starves"},
-    [COLUMN_WASTE_PCT] = {"WST%", "waste", 5, 13,
-                          "share of the used chunks' bytes that items do not fill"},
-    [COLUMN_NO_MEMORY] = {"OOM/s", "oom", 5, 14, "sets refused for want of memory a second"},
-};
-
-enum { MARK_WIDTH = 2, TREND_LEAST = 8, STATE_WIDTH = 11, LAST_MAIN_RANK = 9, LAST_RANK = 14 };
+enum { MARK_WIDTH = 2, TREND_LEAST = 8, STATE_WIDTH = 11, LAST_MAIN_RANK = 9, LAST_TREND_RANK = 14, LAST_RANK = 18 };
+enum { TWO_TRENDS = 2 * (2 * TREND_LEAST + 1), LONG_TRENDS = 2 * (19 + 1) };
 
 void class_table_init(struct class_table_ui *ui) {
     *ui = (struct class_table_ui){.source = -1, .sort = COLUMN_EVICTIONS, .window_ms = 10000};
+    class_table_reset_columns(ui);
 }
 
-static double rate(const struct model *model, unsigned id, enum class_metric metric,
-                   uint64_t window_ms) {
-    return window_ms <= 1000 ? model_class_metric(model, id, metric)
-                             : model_class_mean(model, id, metric, window_ms);
+void class_table_reset_columns(struct class_table_ui *ui) {
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        ui->order[i] = (uint8_t)i;
+        ui->choice[i] = COLUMN_AUTO;
+    }
 }
 
-static int compare_doubles(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median_age(const struct model *model) {
-    const struct snapshot *now = model_now(model);
-    double ages[CLASS_LIMIT];
-    size_t count = 0;
-    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        uint64_t age = class_tail_age(&now->classes[id]);
-        if (age != STAT_ABSENT) {
-            ages[count++] = (double)age;
+void class_table_step_sort(struct class_table_ui *ui, int step) {
+    int at = 0;
+    while (ui->order[at] != ui->sort) {
+        at++;
+    }
+    for (int tries = 0; tries < COLUMN_COUNT; tries++) {
+        at = (at + step + COLUMN_COUNT) % COLUMN_COUNT;
+        if (ui->choice[ui->order[at]] != COLUMN_NEVER) {
+            break;
         }
     }
-    qsort(ages, count, sizeof *ages, compare_doubles);
-    return count > 0 ? ages[count / 2] : NAN;
+    ui->sort = (enum class_column)ui->order[at];
+    ui->is_ascending = ui->sort == COLUMN_ID || ui->sort == COLUMN_SIZE;
 }
 
-static double ratio(double part, double whole) {
-    return whole > 0 ? part / whole : NAN;
-}
-
-double class_table_value(const struct model *model, unsigned id, enum class_column column,
-                         uint64_t window_ms) {
-    const struct snapshot *now = model_now(model);
-    const struct class_stats *stats = &now->classes[id];
-    double used = stat_number(stats->value[CLASS_used_chunks]);
-    switch (column) {
-    case COLUMN_ID:
-        return id;
-    case COLUMN_SIZE:
-        return stat_number(stats->value[CLASS_chunk_size]);
-    case COLUMN_PAGES:
-        return stat_number(stats->value[CLASS_total_pages]);
-    case COLUMN_CHANGE:
-        return model_page_change(model, id, PAGE_CHANGE_WINDOW_MS);
-    case COLUMN_USED:
-        return used;
-    case COLUMN_FREE:
-        return stat_number(class_free_chunks(stats));
-    case COLUMN_ITEMS:
-        return stat_number(stats->value[CLASS_number]);
-    case COLUMN_AGE:
-        return stat_number(class_tail_age(stats));
-    case COLUMN_HITS:
-        return rate(model, id, CLASS_METRIC_HITS, window_ms);
-    case COLUMN_SETS:
-        return rate(model, id, CLASS_METRIC_SETS, window_ms);
-    case COLUMN_EVICTIONS:
-        return rate(model, id, CLASS_METRIC_EVICTIONS, window_ms);
-    case COLUMN_USED_PCT:
-        return ratio(used, stat_number(stats->value[CLASS_total_chunks]));
-    case COLUMN_UNREAD_PCT:
-        return ratio(rate(model, id, CLASS_METRIC_UNREAD, window_ms),
-                     rate(model, id, CLASS_METRIC_EVICTIONS, window_ms));
-    case COLUMN_AGE_RATIO:
-        return ratio(stat_number(class_tail_age(stats)), median_age(model));
-    case COLUMN_WASTE_PCT: {
-        double bytes = used * stat_number(stats->value[CLASS_chunk_size]);
-        double waste = ratio(bytes - stat_number(stats->value[CLASS_mem_requested]), bytes);
-        return waste < 0 ? NAN
-                         : waste; /* chunked items are booked in one class and stored in several */
+void class_table_type(struct class_table_ui *ui, uint32_t character) {
+    size_t length = strlen(ui->typed);
+    if (character >= ' ' && character <= '~' && length + 1 < sizeof ui->typed) {
+        ui->typed[length] = (char)character;
+        ui->typed[length + 1] = '\0';
+        ui->typed_why[0] = '\0';
     }
-    case COLUMN_NO_MEMORY:
-        return rate(model, id, CLASS_METRIC_NO_MEMORY, window_ms);
-    case COLUMN_COUNT:
-        break;
-    }
-    return NAN;
 }
 
-double class_table_shown_value(const struct model *model, unsigned id, enum class_column column,
-                               uint64_t window_ms) {
-    bool is_share =
-        column == COLUMN_USED_PCT || column == COLUMN_UNREAD_PCT || column == COLUMN_WASTE_PCT;
-    double value = class_table_value(model, id, column, window_ms);
-    return is_share && value > 0 ? value * 100 : value;
+void class_table_erase(struct class_table_ui *ui) {
+    size_t length = strlen(ui->typed);
+    ui->typed[length > 0 ? length - 1 : 0] = '\0';
+    ui->typed_why[0] = '\0';
 }
 
-const char *class_table_text(const struct model *model, unsigned id, enum class_column column,
-                             uint64_t window_ms, char out[16]) {
-    double value = class_table_value(model, id, column, window_ms);
-    switch (column) {
-    case COLUMN_ID:
-    case COLUMN_SIZE:
-        return value < 1e6 ? format_exact(out, isnan(value) ? STAT_ABSENT : (uint64_t)value)
-                           : format_bytes(out, value);
-    case COLUMN_CHANGE:
-        return format_delta(out, value);
-    case COLUMN_AGE:
-        return format_age(out, value);
-    case COLUMN_USED_PCT:
-    case COLUMN_UNREAD_PCT:
-    case COLUMN_WASTE_PCT:
-        return format_percent(out, value);
-    case COLUMN_PAGES:
-    case COLUMN_USED:
-    case COLUMN_FREE:
-    case COLUMN_ITEMS:
-    case COLUMN_HITS:
-    case COLUMN_SETS:
-    case COLUMN_EVICTIONS:
-    case COLUMN_AGE_RATIO:
-    case COLUMN_NO_MEMORY:
-    case COLUMN_COUNT:
-        break;
+void class_table_accept(struct class_table_ui *ui) {
+    if (class_filter_check(ui->typed, ui->typed_why, sizeof ui->typed_why)) {
+        memcpy(ui->filter, ui->typed, sizeof ui->filter);
+        ui->edits_filter = false;
     }
-    return format_count(out, value);
 }
 
 static bool is_idle(const struct model *model, unsigned id, uint64_t window_ms) {
-    return !(rate(model, id, CLASS_METRIC_HITS, window_ms) > 0) &&
-           !(rate(model, id, CLASS_METRIC_SETS, window_ms) > 0) &&
-           !(rate(model, id, CLASS_METRIC_EVICTIONS, window_ms) > 0);
+    return !(class_column_value(model, id, COLUMN_HITS, window_ms) > 0) &&
+           !(class_column_value(model, id, COLUMN_SETS, window_ms) > 0) &&
+           !(class_column_value(model, id, COLUMN_EVICTIONS, window_ms) > 0);
 }
 
 struct sortable {
@@ -191,7 +94,7 @@ unsigned class_table_rows(const struct model *model, const struct class_table_ui
             !class_filter_passes(ui->filter, model, id, ui->window_ms)) {
             continue;
         }
-        struct sortable row = {class_table_value(model, id, ui->sort, ui->window_ms), id};
+        struct sortable row = {class_column_value(model, id, ui->sort, ui->window_ms), id};
         unsigned at = count++;
         for (; at > 0 && compare_rows(&rows[at - 1], &row, ui->is_ascending) > 0; at--) {
             rows[at] = rows[at - 1];
@@ -212,32 +115,51 @@ struct layout {
     int trend_width;
 };
 
+static int take_column(struct layout *layout, int left, enum class_column column) {
+    if (layout->shown[column] || left < class_columns[column].width + 1) {
+        return left;
+    }
+    layout->shown[column] = true;
+    return left - class_columns[column].width - 1;
+}
+
 /* Shows the columns whose rank is in first..last while they fit; returns the width that is left. */
-static int take_columns(struct layout *layout, int left, int first, int last) {
+static int take_columns(struct layout *layout, const struct class_table_ui *ui, int left, int first,
+                        int last) {
     for (int rank = first; rank <= last; rank++) {
         for (int column = 0; column < COLUMN_COUNT; column++) {
-            if (class_columns[column].rank == rank && left >= class_columns[column].width + 1) {
-                layout->shown[column] = true;
-                left -= class_columns[column].width + 1;
+            if (class_columns[column].rank == rank && ui->choice[column] != COLUMN_NEVER) {
+                left = take_column(layout, left, (enum class_column)column);
             }
         }
     }
     return left;
 }
 
-/* The main columns come first, then a short trend, then the state in words, then the rest; what is
- * left makes the trends longer, and when there is much left there are two. */
-static struct layout lay_out(int width) {
+/* The class id and what the operator chose come first, then the main columns, a short trend, the
+ * state in words and the rest; what is left makes the trends longer, and when there is much left
+ * there are two. */
+static struct layout lay_out(const struct class_table_ui *ui, int width) {
     struct layout layout = {0};
-    int left = take_columns(&layout, width - MARK_WIDTH, 0, LAST_MAIN_RANK);
+    int left = take_column(&layout, width - MARK_WIDTH, COLUMN_ID);
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        if (ui->choice[ui->order[i]] == COLUMN_ALWAYS) {
+            left = take_column(&layout, left, (enum class_column)ui->order[i]);
+        }
+    }
+    left = take_columns(&layout, ui, left, 0, LAST_MAIN_RANK);
     int reserved = left >= TREND_LEAST + 1 ? TREND_LEAST + 1 : 0;
     left -= reserved;
     if (reserved > 0 && left >= STATE_WIDTH + 1) {
         layout.has_state = true;
         left -= STATE_WIDTH + 1;
     }
-    left = take_columns(&layout, left, LAST_MAIN_RANK + 1, LAST_RANK) + reserved;
-    layout.trends = left >= 2 * (2 * TREND_LEAST + 1) ? 2 : left >= TREND_LEAST + 1 ? 1 : 0;
+    left = take_columns(&layout, ui, left, LAST_MAIN_RANK + 1, LAST_TREND_RANK) + reserved;
+    if (left >= LONG_TRENDS) { /* columns of the last ranks come after both trends */
+        left = take_columns(&layout, ui, left - LONG_TRENDS, LAST_TREND_RANK + 1, LAST_RANK) +
+               LONG_TRENDS;
+    }
+    layout.trends = left >= TWO_TRENDS ? 2 : left >= TREND_LEAST + 1 ? 1 : 0;
     layout.trend_width = layout.trends > 0 ? left / layout.trends - 1 : 0;
     return layout;
 }
@@ -246,14 +168,17 @@ static void draw_heads(const struct class_table_ui *ui, struct cells *cells, str
                        const struct layout *layout) {
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     int x = area.x + MARK_WIDTH;
-    for (int column = 0; column < COLUMN_COUNT; column++) {
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        enum class_column column = (enum class_column)ui->order[i];
         if (!layout->shown[column]) {
             continue;
         }
         int end = x + class_columns[column].width;
-        bool is_sort = (int)ui->sort == column;
+        bool is_sort = ui->sort == column;
         cells_text_right(cells, area.y, end, is_sort ? STYLE_STRONG : STYLE_HEADER,
                          class_columns[column].head);
+        cells_hot(cells, (struct rect){area.y, x, 1, class_columns[column].width + 1}, HOT_SORT,
+                  column);
         if (is_sort) {
             cells_text(cells, area.y, end, STYLE_STRONG, ui->is_ascending ? "▲" : "▼");
         }
@@ -295,17 +220,18 @@ static void draw_row(const struct model *model, const struct class_table_ui *ui,
     cells_text(cells, row.y, row.x, STYLE_STRONG, (int)id == ui->source ? "◀" : " ");
     cells_text(cells, row.y, row.x + 1, (uint8_t)state_style(state), state_mark(state));
     int x = row.x + MARK_WIDTH;
-    for (int column = 0; column < COLUMN_COUNT; column++) {
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        enum class_column column = (enum class_column)ui->order[i];
         if (!layout->shown[column]) {
             continue;
         }
-        char text[16];
+        char text[CELL_BYTES];
         int end = x + class_columns[column].width;
         bool is_alarm =
             state == CLASS_STARVING && (column == COLUMN_EVICTIONS || column == COLUMN_ID);
         cells_text_right(
             cells, row.y, end, is_alarm ? STYLE_BAD : STYLE_PLAIN,
-            class_table_text(model, id, (enum class_column)column, ui->window_ms, text));
+            class_column_text(model, id, column, ui->window_ms, text));
         x = end + 1;
     }
     if (layout->has_state) {
@@ -321,55 +247,31 @@ static void draw_row(const struct model *model, const struct class_table_ui *ui,
     }
 }
 
-static bool has_total(enum class_column column) {
-    switch (column) {
-    case COLUMN_PAGES:
-    case COLUMN_CHANGE:
-    case COLUMN_ITEMS:
-    case COLUMN_HITS:
-    case COLUMN_SETS:
-    case COLUMN_EVICTIONS:
-    case COLUMN_NO_MEMORY:
-        return true;
-    case COLUMN_ID:
-    case COLUMN_SIZE:
-    case COLUMN_USED:
-    case COLUMN_FREE:
-    case COLUMN_AGE:
-    case COLUMN_USED_PCT:
-    case COLUMN_UNREAD_PCT:
-    case COLUMN_AGE_RATIO:
-    case COLUMN_WASTE_PCT:
-    case COLUMN_COUNT:
-        return false;
-    }
-    return false;
-}
-
 /* Sums over the rows shown; chunks of different sizes are not added up. */
 static void draw_totals(const struct model *model, const struct class_table_ui *ui,
                         struct cells *cells, struct rect row, const struct layout *layout,
                         const unsigned *ids, unsigned count) {
     cells_printf(cells, row.y, row.x, STYLE_STRONG, "Σ%u", count);
     int x = row.x + MARK_WIDTH;
-    for (int column = 0; column < COLUMN_COUNT; column++) {
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        enum class_column column = (enum class_column)ui->order[i];
         if (!layout->shown[column]) {
             continue;
         }
         int end = x + class_columns[column].width;
         x = end + 1;
-        if (!has_total((enum class_column)column)) {
+        if (!class_column_has_total(column)) {
             continue;
         }
         double sum = NAN;
-        for (unsigned i = 0; i < count; i++) {
+        for (unsigned row_at = 0; row_at < count; row_at++) {
             double value =
-                class_table_value(model, ids[i], (enum class_column)column, ui->window_ms);
+                class_column_value(model, ids[row_at], column, ui->window_ms);
             if (!isnan(value) && (value >= 0 || column == COLUMN_CHANGE)) {
                 sum = isnan(sum) ? value : sum + value;
             }
         }
-        char text[16];
+        char text[CELL_BYTES];
         cells_text_right(cells, row.y, end, STYLE_STRONG,
                          column == COLUMN_CHANGE ? format_delta(text, sum)
                                                  : format_count(text, sum));
@@ -400,7 +302,7 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
                       struct rect area, bool with_cursor) {
     unsigned ids[CLASS_LIMIT];
     unsigned count = class_table_rows(model, ui, ids);
-    struct layout layout = lay_out(area.width);
+    struct layout layout = lay_out(ui, area.width);
     draw_heads(ui, cells, area, &layout);
     if (model_now(model) == NULL || area.height < 2) {
         return;
@@ -418,6 +320,7 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
     for (unsigned i = 0; i < visible && top + i < count; i++) {
         struct rect row = {area.y + 1 + (int)i, area.x, 1, area.width};
         draw_row(model, ui, cells, row, &layout, ids[top + i]);
+        cells_hot(cells, row, HOT_ROW, ids[top + i]);
         if (with_cursor && top + i == cursor) {
             if ((int)ids[cursor] != ui->source) {
                 cells_text(cells, row.y, row.x, STYLE_STRONG, ">");

@@ -1,38 +1,16 @@
-/* The table of slab classes: its columns, which rows are shown and in what order, and its drawing.
+/* The table of slab classes: which rows and columns are shown and in what order, and its drawing.
  * Used by the classes view, by the overview and by batch mode. Functions do no I/O. One thread. */
 #ifndef CONSOLE_CLASS_TABLE_H
 #define CONSOLE_CLASS_TABLE_H
 #include "cells.h"
-#include "model.h"
+#include "class_columns.h"
+#include "class_filter.h"
 
-enum class_column {
-    COLUMN_ID,
-    COLUMN_SIZE,
-    COLUMN_PAGES,
-    COLUMN_CHANGE,
-    COLUMN_USED,
-    COLUMN_FREE,
-    COLUMN_ITEMS,
-    COLUMN_AGE,
-    COLUMN_HITS,
-    COLUMN_SETS,
-    COLUMN_EVICTIONS,
-    COLUMN_USED_PCT,
-    COLUMN_UNREAD_PCT,
-    COLUMN_AGE_RATIO,
-    COLUMN_WASTE_PCT,
-    COLUMN_NO_MEMORY,
-    COLUMN_COUNT
-};
-
-enum { FILTER_BYTES = 80, PAGE_CHANGE_WINDOW_MS = 60000 };
-
-struct class_column_row {
-    const char *head; /* as in the table */
-    const char *name; /* as in filters, JSON and the man page */
-    int width;
-    int rank; /* columns leave a narrow table from the highest rank down */
-    const char *meaning;
+/* What the operator wants of a column. */
+enum column_choice {
+    COLUMN_AUTO,   /* shown while there is room, by its rank */
+    COLUMN_ALWAYS, /* gets its room first */
+    COLUMN_NEVER
 };
 
 struct class_table_ui {
@@ -46,29 +24,16 @@ struct class_table_ui {
     char filter[FILTER_BYTES];
     bool edits_filter;
     char typed[FILTER_BYTES]; /* the filter being edited */
+    char typed_why[120];      /* why it was not taken; empty: it was not tried as it stands */
+    uint8_t order[COLUMN_COUNT]; /* columns from left to right */
+    enum column_choice choice[COLUMN_COUNT];
 };
 
-extern const struct class_column_row class_columns[COLUMN_COUNT];
-
 void class_table_init(struct class_table_ui *ui);
-
-/* NAN when unknown. Rates as means over window_ms. */
-double class_table_value(const struct model *model, unsigned class_id, enum class_column column,
-                         uint64_t window_ms);
-/* The same in the unit that the table shows: shares in percent. For filters and JSON. */
-double class_table_shown_value(const struct model *model, unsigned class_id,
-                               enum class_column column, uint64_t window_ms);
-/* As text, at most the column's width. */
-const char *class_table_text(const struct model *model, unsigned class_id, enum class_column column,
-                             uint64_t window_ms, char out[16]);
 
 /* The class ids to show, sorted; returns how many. */
 unsigned class_table_rows(const struct model *model, const struct class_table_ui *ui,
                           unsigned ids[CLASS_LIMIT]);
-
-/* True when the text is a filter ("ev>0 size>=1000", a class id, or nothing); else why names what
- * is wrong. */
-bool class_filter_check(const char *text, char *why, size_t why_bytes);
 
 /* Draws heads, rows and a line of totals; with_cursor marks the row under the cursor and scrolls to
  * it. */
@@ -77,4 +42,17 @@ void class_table_draw(const struct model *model, struct class_table_ui *ui, stru
 
 /* Moves the cursor by rows; keeps it on a row that exists. */
 void class_table_move_cursor(const struct model *model, struct class_table_ui *ui, int rows);
+
+/* Columns back to their order and choice at the start. */
+void class_table_reset_columns(struct class_table_ui *ui);
+
+/* Sorts by the next (1) or previous (-1) column that may be shown. */
+void class_table_step_sort(struct class_table_ui *ui, int step);
+
+/* A key while the filter is typed: characters are put in, and the last taken back. */
+void class_table_type(struct class_table_ui *ui, uint32_t character);
+void class_table_erase(struct class_table_ui *ui);
+/* Takes the filter as typed and ends the typing; when it is none, typing goes on and typed_why says
+ * what is wrong. */
+void class_table_accept(struct class_table_ui *ui);
 #endif

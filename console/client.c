@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { OUT_LIMIT = 8192, READ_BYTES = 65536 };
+enum { OUT_LIMIT = 8192, READ_BYTES = 65536, CREDENTIALS_BYTES = 300 };
 
 struct request {
     enum reply_form form;
@@ -20,6 +20,9 @@ struct request {
 
 struct client {
     struct address address;
+    char credentials[CREDENTIALS_BYTES]; /* "user password"; "": none */
+    bool awaits_login;                   /* the next reply is the one to them */
+    bool is_stream;                      /* lines come unasked */
     enum client_state state;
     int fd;
     struct lookup lookup;
@@ -67,13 +70,26 @@ __attribute__((format(printf, 3, 4))) static void go_down(struct client *client,
         client->backoff_ms * 2 < BACKOFF_MOST_MS ? client->backoff_ms * 2 : BACKOFF_MOST_MS;
 }
 
-static void come_up(struct client *client) {
+/* memcached's way to log in over the text protocol: a set of any key with user and password. */
+static void say_credentials(struct client *client, uint64_t now_ms) {
+    client->awaits_login = client->credentials[0] != '\0';
+    if (client->awaits_login) {
+        char line[CREDENTIALS_BYTES + 60];
+        snprintf(line, sizeof line, "set slatetop 0 0 %zu\r\n%s", strlen(client->credentials),
+                 client->credentials);
+        client_send(client, line, REPLY_LINE, 0, now_ms);
+    }
+}
+
+static void come_up(struct client *client, uint64_t now_ms) {
     client->state = CLIENT_UP;
     client->generation++;
     client->deadline_ms = UINT64_MAX;
+    client->is_stream = false;
     int on = 1;
     setsockopt(client->fd, IPPROTO_TCP, TCP_NODELAY, &on,
                sizeof on); /* fails on UNIX sockets, and need not succeed */
+    say_credentials(client, now_ms);
 }
 
 /* Tries endpoints from client->endpoint on until one connects or is under way. */
@@ -89,7 +105,7 @@ static void try_connect(struct client *client, uint64_t now_ms) {
         }
         if (connect(client->fd, (const struct sockaddr *)&endpoint->socket_address,
                     endpoint->bytes) == 0) {
-            come_up(client);
+            come_up(client, now_ms);
             return;
         }
         if (errno == EINPROGRESS) {
@@ -143,7 +159,7 @@ static void step_connecting(struct client *client, uint64_t now_ms) {
         socklen_t error_bytes = sizeof error;
         getsockopt(client->fd, SOL_SOCKET, SO_ERROR, &error, &error_bytes);
         if (error == 0) {
-            come_up(client);
+            come_up(client, now_ms);
             return;
         }
         close(client->fd);
@@ -203,12 +219,13 @@ static void read_some(struct client *client, uint64_t now_ms) {
     }
 }
 
-struct client *client_create(const struct address *address) {
+struct client *client_create(const struct address *address, const char *credentials) {
     struct client *client = calloc(1, sizeof *client);
     if (client == NULL) {
         return NULL;
     }
     client->address = *address;
+    snprintf(client->credentials, sizeof client->credentials, "%s", credentials);
     client->fd = -1;
     client->lookup = (struct lookup){.child = -1, .pipe_fd = -1};
     client->state = CLIENT_DOWN;
@@ -240,7 +257,8 @@ short client_events(const struct client *client) {
 }
 
 uint64_t client_due_ms(const struct client *client) {
-    return client->state == CLIENT_UP && client->pending == 0 ? UINT64_MAX : client->deadline_ms;
+    bool is_quiet = client->pending == 0 || client->is_stream;
+    return client->state == CLIENT_UP && is_quiet ? UINT64_MAX : client->deadline_ms;
 }
 
 void client_step(struct client *client, uint64_t now_ms) {
@@ -261,7 +279,8 @@ void client_step(struct client *client, uint64_t now_ms) {
         if (client->state == CLIENT_UP && is_readable(client->fd, POLLIN)) {
             read_some(client, now_ms);
         }
-        if (client->state == CLIENT_UP && client->pending > 0 && now_ms >= client->deadline_ms) {
+        if (client->state == CLIENT_UP && client->pending > 0 && !client->is_stream &&
+            now_ms >= client->deadline_ms) {
             go_down(client, now_ms, "%s has not answered for %d s", client->address.text,
                     SILENCE_MS / 1000);
         }
@@ -316,7 +335,7 @@ enum line_kind { LINE_GOES_ON, LINE_ENDS_STATS, LINE_IS_REPLY, LINE_IS_GARBAGE }
 
 static enum line_kind judge_line(enum reply_form form, bool is_first, const char *line,
                                  size_t bytes) {
-    if (form == REPLY_LINE) {
+    if (form != REPLY_STATS) {
         return LINE_IS_REPLY;
     }
     if (starts_with(line, bytes, "STAT ")) {
@@ -329,6 +348,16 @@ static enum line_kind judge_line(enum reply_form form, bool is_first, const char
                      starts_with(line, bytes, "CLIENT_ERROR") ||
                      starts_with(line, bytes, "SERVER_ERROR");
     return is_first && is_answer ? LINE_IS_REPLY : LINE_IS_GARBAGE;
+}
+
+/* The reply to the credentials. False when they were refused, and the connection is given up. */
+static bool take_login(struct client *client, const char *line, size_t bytes, uint64_t now_ms) {
+    if (starts_with(line, bytes, "STORED")) {
+        return true;
+    }
+    go_down(client, now_ms, "%s refuses the password: %.*s", client->address.text,
+            (int)(bytes < 60 ? bytes : 60), line);
+    return false;
 }
 
 bool client_take_reply(struct client *client, struct reply *reply, uint64_t now_ms) {
@@ -357,13 +386,26 @@ bool client_take_reply(struct client *client, struct reply *reply, uint64_t now_
                     client->address.text, (int)(bytes < 60 ? bytes : 60), line);
             return false;
         }
+        if (client->awaits_login && !take_login(client, line, bytes, now_ms)) {
+            return false;
+        }
+        if (client->awaits_login) {
+            client->awaits_login = false;
+            client->in_start = client->in_scan;
+            client->first = (client->first + 1) % REQUEST_LIMIT;
+            client->pending--;
+            continue;
+        }
+        client->is_stream = request->form == REPLY_STREAM;
         *reply = (struct reply){.tag = request->tag,
                                 .text = client->in + client->in_start,
                                 .text_bytes = client->in_scan - client->in_start,
                                 .is_stats = kind == LINE_ENDS_STATS};
         client->in_start = client->in_scan;
-        client->first = (client->first + 1) % REQUEST_LIMIT;
-        client->pending--;
+        if (!client->is_stream) {
+            client->first = (client->first + 1) % REQUEST_LIMIT;
+            client->pending--;
+        }
         client->backoff_ms = BACKOFF_FIRST_MS;
         return true;
     }

@@ -26,7 +26,11 @@ enum {
 enum client_state { CLIENT_LOOKUP, CLIENT_CONNECTING, CLIENT_UP, CLIENT_DOWN };
 
 /* How the end of a reply is known. */
-enum reply_form { REPLY_LINE, REPLY_STATS /* STAT lines and END, or one line */ };
+enum reply_form {
+    REPLY_LINE,
+    REPLY_STATS, /* STAT lines and END, or one line */
+    REPLY_STREAM /* every line is a reply, for as long as the connection lasts; silence is fine */
+};
 
 struct reply {
     int tag;          /* as given to client_send */
@@ -37,8 +41,9 @@ struct reply {
 
 struct client;
 
-/* Begins to connect at the first client_step. NULL when out of memory. */
-struct client *client_create(const struct address *address);
+/* Begins to connect at the first client_step, and says `credentials` ("user password") first when
+ * they are not "". NULL when out of memory. */
+struct client *client_create(const struct address *address, const char *credentials);
 void client_destroy(struct client **client);
 
 int client_fd(const struct client *client); /* -1: nothing to poll */

@@ -219,13 +219,18 @@ static void report_connections(struct report *report, const struct model *model,
 static void report_automove(struct report *report, const struct model *model,
                             const struct snapshot *now) {
     uint64_t mode = now->setting[SETTING_slab_automove];
+    struct stat_line line;
+    const char *failed = stat_value(answer_text(model_answers(model), INQUIRY_MOVES), "failed", &line);
+    if (failed[0] != '\0' && strcmp(failed, "none") != 0) {
+        say(report, SEVERITY_BAD, "press x: an automove mode failed and is off: %.120s", failed);
+    }
     if (now->setting[SETTING_slab_reassign] == 0) {
         say(report, SEVERITY_WATCH,
             "slab_reassign is off: pages stay where they are until a restart");
     } else if (mode == 0 && health_worst_class(model) >= 0) {
         say(report, SEVERITY_WATCH, "press t: automove is off, nobody moves pages but you");
     } else if (mode < AUTOMOVE_MODES) {
-        say(report, SEVERITY_OK, "automove %u (%s)", (unsigned)mode,
+        say(report, SEVERITY_OK, "automove %s (%s)", automove_mode_word((unsigned)mode),
             automove_mode_name((unsigned)mode));
     } else if (now->automove[0] != '\0') {
         say(report, SEVERITY_OK, "automove %s", now->automove);

@@ -22,8 +22,8 @@ static bool print_and_leave(const struct options *options) {
 
 int main(int argc, char **argv) {
     setlocale(LC_ALL, "");
-    struct options options;
-    char why[200];
+    static struct options options; /* 70 kB */
+    char why[300];
     bool is_right = options_parse(&options, argc, argv, why, sizeof why);
     if (!is_right) {
         fprintf(stderr, "slatetop: %s; --help lists the options\n", why);

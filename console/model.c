@@ -88,6 +88,8 @@ struct model {
     struct history history; /* METRIC_COUNT series, then CLASS_METRIC_COUNT for each class */
     struct event events[EVENT_LIMIT];
     unsigned events_total;
+    struct answers answers;
+    struct details *details;
 };
 
 static unsigned class_series(unsigned class_id, enum class_metric metric) {
@@ -246,6 +248,8 @@ struct model *model_create(const char *server) {
 void model_destroy(struct model **model) {
     if (*model != NULL) {
         history_fini(&(*model)->history);
+        answers_fini(&(*model)->answers);
+        details_destroy(&(*model)->details);
         free(*model);
         *model = NULL;
     }
@@ -297,6 +301,26 @@ void model_note(struct model *model, enum event_kind kind, time_t wall, const ch
     va_start(ap, format);
     vsnprintf(event->text, sizeof event->text, format, ap);
     va_end(ap);
+}
+
+void model_answer(struct model *model, enum inquiry inquiry, const char *text, size_t bytes,
+                  bool is_stats, uint64_t now_ms) {
+    answers_take(&model->answers, inquiry, text, bytes, is_stats, now_ms);
+}
+
+const struct answers *model_answers(const struct model *model) {
+    return &model->answers;
+}
+
+void model_copy_events(struct model *model, const struct model *from, time_t until) {
+    unsigned kept = from->events_total < EVENT_LIMIT ? from->events_total : EVENT_LIMIT;
+    model->events_total = 0;
+    for (unsigned i = kept; i > 0; i--) {
+        const struct event *event = model_event(from, i - 1);
+        if (event->wall <= until) {
+            model->events[model->events_total++ % EVENT_LIMIT] = *event;
+        }
+    }
 }
 
 const char *model_server(const struct model *model) {
@@ -354,6 +378,17 @@ int model_history(const struct model *model, enum metric metric, float *out, int
 int model_class_history(const struct model *model, unsigned class_id, enum class_metric metric,
                         float *out, int limit) {
     return history_copy(&model->history, class_series(class_id, metric), out, limit);
+}
+
+const struct details *model_details(const struct model *model) {
+    return model->details;
+}
+
+struct details *model_open_details(struct model *model) {
+    if (model->details == NULL) {
+        model->details = details_create();
+    }
+    return model->details;
 }
 
 const struct event *model_event(const struct model *model, unsigned index) {

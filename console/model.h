@@ -3,16 +3,18 @@
  * and the monotonic time between them.
  *
  * The model knows no view and no socket. Times are monotonic milliseconds handed in by the caller,
- * so tests need no waiting. Memory: about 0.4 MB, plus 1 MB per 20 classes once an hour of
- * one-second samples is full. One thread. */
+ * so tests need no waiting. Memory: about 0.2 MB, plus 1 MB per 40 classes once its HISTORY_SAMPLES
+ * are full. One thread. */
 #ifndef CONSOLE_MODEL_H
 #define CONSOLE_MODEL_H
+#include "details.h"
+#include "inquiry.h"
 #include "stats.h"
 
 #include <time.h>
 
 enum {
-    HISTORY_SAMPLES = 3600, /* an hour at one sample a second */
+    HISTORY_SAMPLES = 1024, /* as wide as a graph gets; the hour is on the tape */
     EVENT_LIMIT = 256,
     NOTE_BYTES = 200
 };
@@ -85,14 +87,24 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
  * comes back. */
 void model_set_link(struct model *model, enum link_state state, const char *note, time_t wall);
 
+/* Takes the answer to an inquiry; answers_take says how. */
+void model_answer(struct model *model, enum inquiry inquiry, const char *text, size_t bytes,
+                  bool is_stats, uint64_t now_ms);
+
 void model_note(struct model *model, enum event_kind kind, time_t wall, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* Makes the events those of another model, up to a time of day. */
+void model_copy_events(struct model *model, const struct model *from, time_t until);
 
 const char *model_server(const struct model *model);
 enum link_state model_link(const struct model *model);
 const char *model_link_note(const struct model *model);
 /* Age of the newest snapshot in ms; UINT64_MAX before the first. */
 uint64_t model_age_ms(const struct model *model, uint64_t now_ms);
+
+/* What was last answered to inquiries. */
+const struct answers *model_answers(const struct model *model);
 
 /* The newest snapshot; NULL before the first. Valid until the next model_add. */
 const struct snapshot *model_now(const struct model *model);
@@ -116,6 +128,10 @@ double model_page_change(const struct model *model, unsigned class_id, uint64_t 
 int model_history(const struct model *model, enum metric metric, float *out, int limit);
 int model_class_history(const struct model *model, unsigned class_id, enum class_metric metric,
                         float *out, int limit);
+
+/* What only some views want; NULL until model_open_details. Filled by whoever polls. */
+const struct details *model_details(const struct model *model);
+struct details *model_open_details(struct model *model); /* NULL when out of memory */
 
 /* Events, newest first: index 0 is the newest; NULL past the end. */
 const struct event *model_event(const struct model *model, unsigned index);

@@ -1,7 +1,8 @@
 #include "options.h"
 
-#include "class_table.h"
+#include "class_columns.h"
 #include "keys.h"
+#include "term.h"
 
 #include <getopt.h>
 #include <math.h>
@@ -13,19 +14,32 @@ static const struct {
     const char *name;
     const char *argument; /* NULL: none */
     const char *help;
+    bool in_file; /* also a setting of the configuration file */
 } rows[] = {
     {'s', "server", "ADDRESS",
-     "host, host:port, [v6]:port or /path of a UNIX socket (127.0.0.1:11211)"},
-    {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)"},
-    {'b', "batch", NULL, "print plain text instead of opening the console"},
-    {'n', "iterations", "N", "batch mode: how many snapshots to print (1; rates need 2)"},
-    {'j', "json", NULL, "batch mode with one JSON object a line"},
-    {'r', "read-only", NULL, "never send a command that changes the server"},
-    {'a', "ascii", NULL, "draw with ASCII only"},
-    {'m', "mono", NULL, "no colours; also when NO_COLOR is set"},
-    {'D', "describe", NULL, "print the tables of options, keys and the like, tab-separated"},
-    {'h', "help", NULL, "print this text"},
-    {'V', "version", NULL, "print the version"},
+     "host, host:port, [v6]:port, /path of a UNIX socket, or dns:name:port for all addresses of a "
+     "name (127.0.0.1:11211); may be given often",
+     true},
+    {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true},
+    {'b', "batch", NULL, "print plain text instead of opening the console", false},
+    {'n', "iterations", "N", "batch mode: how many snapshots to print (1; rates need 2)", false},
+    {'j', "json", NULL, "batch mode with one JSON object a line", false},
+    {'w', "record", "FILE", "append every snapshot to a recording, as slatectl does", false},
+    {'p', "replay", "FILE", "look at a recording in the place of a server", false},
+    {'t', "at", "SECONDS", "replay: stand still so many seconds after the beginning", false},
+    {'l', "audit-log", "FILE",
+     "where changes are logged ($XDG_STATE_HOME/slate/audit.log, or below ~/.local/state)", false},
+    {'P', "password-file", "FILE", "log in with the user:password in the first line of the file",
+     true},
+    {'r', "read-only", NULL, "never send a command that changes the server", true},
+    {'a', "ascii", NULL, "draw with ASCII only", true},
+    {'m', "mono", NULL, "no colours; also when NO_COLOR is set", true},
+    {'C', "theme", "NAME", "default, light, colour-blind, high-contrast or mono", true},
+    {'M', "mouse", "WHEN", "yes, no or auto: unless over ssh (auto)", true},
+    {'c', "config", "FILE", "settings to read in the place of the usual file", false},
+    {'D', "describe", NULL, "print the tables of options, keys and the like, tab-separated", false},
+    {'h', "help", NULL, "print this text", false},
+    {'V', "version", NULL, "print the version", false},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -79,11 +93,98 @@ static bool parse_count(const char *text, unsigned *count) {
     return true;
 }
 
-static bool take_option(struct options *options, int letter, const char *argument,
-                        const char **server, char *why, size_t why_bytes) {
+static bool add_server(struct options *options, const char *text, char *why, size_t why_bytes) {
+    if (options->server_count == SERVER_LIMIT) {
+        snprintf(why, why_bytes, "at most %d servers: '%.80s' is too many", SERVER_LIMIT, text);
+        return false;
+    }
+    return address_parse(text, &options->servers[options->server_count++], why, why_bytes);
+}
+
+static bool parse_theme(const char *name, unsigned *theme, char *why, size_t why_bytes) {
+    for (*theme = 0; *theme < THEME_COUNT; ++*theme) {
+        if (strcmp(theme_names[*theme], name) == 0) {
+            return true;
+        }
+    }
+    *theme = 0;
+    snprintf(why, why_bytes, "there is no theme '%.40s': default, light, colour-blind, high-contrast, mono",
+             name);
+    return false;
+}
+
+static bool parse_mouse(const char *word, enum mouse_choice *mouse, char *why, size_t why_bytes) {
+    static const char *const words[] = {"auto", "yes", "no"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(words[i], word) == 0) {
+            *mouse = (enum mouse_choice)i;
+            return true;
+        }
+    }
+    snprintf(why, why_bytes, "mouse is yes, no or auto, not '%.40s'", word);
+    return false;
+}
+
+/* "user:password" as memcached's own file of users has it; the words go out with a blank between. */
+static bool read_password(const char *path, char out[CREDENTIALS_MOST + 1], char *why,
+                          size_t why_bytes) {
+    char line[CREDENTIALS_MOST + 2] = "";
+    FILE *file = fopen(path, "re");
+    bool is_read = file != NULL && fgets(line, sizeof line, file) != NULL;
+    if (file != NULL) {
+        fclose(file);
+    }
+    size_t bytes = strcspn(line, "\r\n");
+    bool is_whole = bytes < CREDENTIALS_MOST;
+    line[bytes] = '\0';
+    char *colon = strchr(line, ':');
+    if (!is_read || !is_whole || colon == NULL || colon == line || colon[1] == '\0' ||
+        strchr(line, ' ') != NULL) {
+        snprintf(why, why_bytes, is_read ? "the first line of %.80s is not user:password of at most 249 bytes"
+                                         : "cannot read the password in %.80s", path);
+        return false;
+    }
+    *colon = ' ';
+    memcpy(out, line, bytes + 1);
+    memset(line, 0, sizeof line);
+    return true;
+}
+
+static bool parse_seconds(const char *text, double *seconds) {
+    char *end;
+    *seconds = strtod(text, &end);
+    return end != text && *end == '\0' && *seconds >= 0 && *seconds < 1e9;
+}
+
+static bool take_option(struct options *options, int letter, const char *argument, char *why,
+                        size_t why_bytes) {
     switch (letter) {
     case 's':
-        *server = argument;
+        return add_server(options, argument, why, why_bytes);
+    case 'C':
+        return parse_theme(argument, &options->theme, why, why_bytes);
+    case 'M':
+        return parse_mouse(argument, &options->mouse, why, why_bytes);
+    case 'P':
+        return read_password(argument, options->credentials, why, why_bytes);
+    case 'c':
+        options->config = argument;
+        return true;
+    case 'w':
+        options->record = argument;
+        return true;
+    case 'l':
+        options->audit_log = argument;
+        return true;
+    case 'p':
+        options->replay = argument;
+        return true;
+    case 't':
+        options->has_at = true;
+        if (!parse_seconds(argument, &options->at_s)) {
+            snprintf(why, why_bytes, "--at takes seconds from the beginning, not '%.40s'", argument);
+            return false;
+        }
         return true;
     case 'd':
         if (!parse_delay(argument, &options->interval_ms)) {
@@ -115,14 +216,87 @@ static bool take_option(struct options *options, int letter, const char *argumen
     }
 }
 
-bool options_parse(struct options *options, int argc, char **argv, char *why, size_t why_bytes) {
-    *options = (struct options){.interval_ms = 1000, .snapshots = 1};
-    char letters[2 * ROWS + 2];
-    struct option longs[ROWS + 1];
-    build_getopt(letters, longs);
-    const char *server = NULL;
+/* What each option allows and the others do not. */
+static bool check_together(struct options *options, char *why, size_t why_bytes) {
+    if (options->replay != NULL && (options->server_count > 0 || options->record != NULL)) {
+        snprintf(why, why_bytes, "--replay takes no server and records nothing");
+        return false;
+    }
+    if (options->has_at && options->replay == NULL) {
+        snprintf(why, why_bytes, "--at needs --replay");
+        return false;
+    }
+    if (options->replay == NULL && options->server_count == 0 &&
+        !add_server(options, "127.0.0.1", why, why_bytes)) {
+        return false;
+    }
+    bool is_many =
+        options->server_count > 1 || (options->server_count == 1 && options->servers[0].is_list);
+    if (options->record != NULL && is_many) {
+        snprintf(why, why_bytes, "--record takes one server, so that a recording is about one");
+        return false;
+    }
+    return true;
+}
+
+bool options_set(struct options *options, const char *name, const char *value, char *why,
+                 size_t why_bytes) {
+    for (int i = 0; i < ROWS; i++) {
+        if (!rows[i].in_file || strcmp(rows[i].name, name) != 0) {
+            continue;
+        }
+        if (rows[i].argument != NULL) {
+            return take_option(options, rows[i].letter, value, why, why_bytes);
+        }
+        if (strcmp(value, "yes") == 0) {
+            return take_option(options, rows[i].letter, NULL, why, why_bytes);
+        }
+        if (strcmp(value, "no") == 0) {
+            return true; /* as it is without the setting */
+        }
+        snprintf(why, why_bytes, "%s is yes or no, not '%.40s'", name, value);
+        return false;
+    }
+    snprintf(why, why_bytes, "there is no setting '%.40s'; man slatetop lists them", name);
+    return false;
+}
+
+/* The path in --config, so that its file is read before the other options. */
+static const char *config_path(int argc, char **argv, const char *letters,
+                               const struct option *longs) {
+    const char *path = NULL;
     optind = 0; /* GNU: start afresh, so that tests may parse more than once */
     opterr = 0;
+    for (int letter; (letter = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
+        path = letter == 'c' ? optarg : path;
+    }
+    return path;
+}
+
+/* $XDG_CONFIG_HOME/slate/slatetoprc, or the same in ~/.config; false when neither is known. */
+static bool usual_path(char *out, size_t out_bytes) {
+    const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int n = -1;
+    if (folder != NULL && folder[0] == '/') { /* the specification wants others ignored */
+        n = snprintf(out, out_bytes, "%s/slate/slatetoprc", folder);
+    } else if (home != NULL && home[0] == '/') {
+        n = snprintf(out, out_bytes, "%s/.config/slate/slatetoprc", home);
+    }
+    return n > 0 && (size_t)n < out_bytes;
+}
+
+static bool read_config(struct options *options, const char *path, char *why, size_t why_bytes) {
+    char usual[4096];
+    if (path != NULL) {
+        return options_read_file(options, path, true, why, why_bytes);
+    }
+    return !usual_path(usual, sizeof usual) ||
+           options_read_file(options, usual, false, why, why_bytes);
+}
+
+static bool read_words(struct options *options, int argc, char **argv, const char *letters,
+                       const struct option *longs, char *why, size_t why_bytes) {
+    optind = 0;
     for (int letter; (letter = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
         if (letter == '?' || letter == ':') {
             snprintf(why, why_bytes,
@@ -130,19 +304,38 @@ bool options_parse(struct options *options, int argc, char **argv, char *why, si
                      argv[optind - 1]);
             return false;
         }
-        if (!take_option(options, letter, optarg, &server, why, why_bytes)) {
+        if (!take_option(options, letter, optarg, why, why_bytes)) {
             return false;
         }
     }
-    if (optind < argc) {
-        if (server != NULL || optind + 1 < argc) {
-            snprintf(why, why_bytes, "one server at a time: '%.80s' is too many",
-                     argv[server != NULL ? optind : optind + 1]);
+    for (; optind < argc; optind++) {
+        if (!add_server(options, argv[optind], why, why_bytes)) {
             return false;
         }
-        server = argv[optind];
     }
-    return address_parse(server != NULL ? server : "127.0.0.1", &options->address, why, why_bytes);
+    return true;
+}
+
+bool options_parse(struct options *options, int argc, char **argv, char *why, size_t why_bytes) {
+    static struct address of_file[SERVER_LIMIT]; /* 70 kB: too large for a stack frame */
+    *options = (struct options){.interval_ms = 1000, .snapshots = 1};
+    char letters[2 * ROWS + 2];
+    struct option longs[ROWS + 1];
+    build_getopt(letters, longs);
+    if (!read_config(options, config_path(argc, argv, letters, longs), why, why_bytes)) {
+        return false;
+    }
+    unsigned in_file = options->server_count;
+    memcpy(of_file, options->servers, sizeof of_file);
+    options->server_count = 0;
+    if (!read_words(options, argc, argv, letters, longs, why, why_bytes)) {
+        return false;
+    }
+    if (options->server_count == 0 && options->replay == NULL) {
+        memcpy(options->servers, of_file, sizeof of_file);
+        options->server_count = in_file;
+    }
+    return check_together(options, why, why_bytes);
 }
 
 static const char *option_name(int row, char out[40]) {
@@ -152,7 +345,7 @@ static const char *option_name(int row, char out[40]) {
 }
 
 void options_help(FILE *out) {
-    fprintf(out, "usage: slatetop [options] [ADDRESS]\n"
+    fprintf(out, "usage: slatetop [options] [ADDRESS ...]\n"
                  "A console for slated and memcached: what the slab classes do, and pages moved "
                  "between them.\n\n");
     for (int i = 0; i < ROWS; i++) {
@@ -170,6 +363,11 @@ void options_describe(FILE *out) {
     for (int i = 0; i < ROWS; i++) {
         fprintf(out, "option\t-%c, %s\t%s\n", rows[i].letter, option_name(i, name), rows[i].help);
     }
+    for (int i = 0; i < ROWS; i++) {
+        if (rows[i].in_file) {
+            fprintf(out, "setting\t%s\t%s\n", rows[i].name, rows[i].help);
+        }
+    }
     for (unsigned i = 0; i < key_row_count; i++) {
         fprintf(out, "key\t%s\t%s\n", key_row_names(&key_rows[i], name, sizeof name),
                 key_rows[i].help);
@@ -177,6 +375,10 @@ void options_describe(FILE *out) {
     for (int i = 0; i < COLUMN_COUNT; i++) {
         fprintf(out, "column\t%s\t%s\t%s\n", class_columns[i].head, class_columns[i].name,
                 class_columns[i].meaning);
+    }
+    for (int i = 0; i < FLEET_COLUMNS; i++) {
+        fprintf(out, "fleet\t%s\t%s\t%s\n", fleet_columns[i].head, fleet_columns[i].name,
+                fleet_columns[i].meaning);
     }
     for (int i = 0; i < METRIC_COUNT; i++) {
         fprintf(out, "rate\t%s\t%s\t%s\n", metric_rows[i].name, metric_rows[i].key,

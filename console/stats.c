@@ -101,6 +101,18 @@ static void parse_class(struct snapshot *snapshot, struct span name, struct span
     }
 }
 
+const char *const automove_words[AUTOMOVE_MODES] = {"off", "ratio", "eviction", "random",
+                                                    "lra", "lrc",   "utility"};
+
+static uint64_t parse_automove(struct span value) {
+    for (unsigned mode = 0; mode < AUTOMOVE_MODES; mode++) {
+        if (span_is(value, automove_words[mode])) {
+            return mode;
+        }
+    }
+    return parse_number(value);
+}
+
 static void parse_setting(struct snapshot *snapshot, struct span name, struct span value) {
     int i = name_index(setting_names, SETTING_COUNT, name);
     if (i < 0) {
@@ -108,15 +120,13 @@ static void parse_setting(struct snapshot *snapshot, struct span name, struct sp
     }
     if (i == SETTING_slab_automove) {
         copy_printable(snapshot->automove, sizeof snapshot->automove, value);
-    }
-    if (i == SETTING_slab_automove_ratio) {
+        snapshot->setting[i] = parse_automove(value);
+    } else if (i == SETTING_slab_automove_ratio || i == SETTING_growth_factor) {
         snapshot->setting[i] = parse_fixed(value, 3);
-    } else if (span_is(value, "yes") || span_is(value, "on") || span_is(value, "ratio")) {
+    } else if (span_is(value, "yes") || span_is(value, "on")) {
         snapshot->setting[i] = 1;
     } else if (span_is(value, "no") || span_is(value, "off")) {
         snapshot->setting[i] = 0;
-    } else if (span_is(value, "eviction")) {
-        snapshot->setting[i] = 2;
     } else {
         snapshot->setting[i] = parse_number(value);
     }

@@ -35,9 +35,14 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(number) X(number_hot) X(number_warm) X(number_cold) X(number_temp) X(age)                    \
     X(evicted) X(evicted_unfetched) X(outofmemory) X(expired_unfetched)
 
-/* Settings that are numbers or switches: yes/on count as 1, no/off as 0; slated's names of automove
- * modes as their numbers. */
-#define SETTING_STATS(X) X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio)
+/* Modes of automove: memcached has the first three and calls them by number; slated knows all by name. */
+enum { AUTOMOVE_STOCK_MODES = 3, AUTOMOVE_MODES = 7 };
+extern const char *const automove_words[AUTOMOVE_MODES];
+
+/* Settings that are numbers or switches: yes/on count as 1, no/off as 0; a mode of automove counts as its place in
+ * automove_words, and one that is not there as absent. */
+#define SETTING_STATS(X) X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(track_sizes) \
+    X(growth_factor) X(chunk_size) X(slab_chunk_max) X(item_size_max)
 /* clang-format on */
 
 #define STAT_AS_ENUM(prefix, name) prefix##name,
@@ -72,7 +77,8 @@ struct snapshot {
     char automove[24];    /* slab_automove as the server spells it: slated has modes with names */
     bool is_slated;       /* "stats slated" answered with stats */
     uint64_t general[GENERAL_COUNT];
-    uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio) in thousandths */
+    uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio, the growth factor) in
+                                         thousandths */
     struct class_stats classes[CLASS_LIMIT];
 };
 

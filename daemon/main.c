@@ -16,6 +16,7 @@
 #include "serve/slab_sizes.h"
 #include "serve/stats.h"
 #include "serve/version.h"
+#include "simulate/simulate.h"
 
 static struct settings settings;
 static struct server   server;
@@ -58,22 +59,25 @@ static struct cache *make_cache(const struct settings *s) {
     struct slab_sizes sizes = {.count = 0};
     char why[SETTING_WHY_BYTES];
     /* Values that are copied are never chained, however small the chunks asked for. */
-    uint32_t chunk_bytes_max = s->slab_chunk_max < SLAB_CHUNK_MAX_LEAST ? SLAB_CHUNK_MAX_LEAST : (uint32_t)s->slab_chunk_max;
-    bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, chunk_bytes_max, &sizes, why);
+    uint32_t chunk_bytes_max = s->slab_chunk_max < SLAB_CHUNK_MAX_CALM ? SLAB_CHUNK_MAX_CALM : (uint32_t)s->slab_chunk_max;
+    bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, chunk_bytes_max, (unsigned)s->slab_classes, &sizes, why);
     return cache_create(&(struct cache_config){
         .limit_bytes = s->maxbytes,
+        .store = cache_store_find(s->store),
+        .block_bytes = (uint32_t)s->block_size,
         .partitions = (unsigned)s->partitions,
         .slab = {.chunk_bytes_min = (uint32_t)s->chunk_size + SLAB_HEADER_ROOM,
                  .growth_factor = s->factor,
                  .sizes = listed ? sizes.bytes : NULL,
                  .size_count = sizes.count,
-                 .chunk_bytes_max = chunk_bytes_max},
+                 .chunk_bytes_max = chunk_bytes_max,
+                 .class_most = (unsigned)s->slab_classes},
         .item_bytes_max = (uint32_t)s->item_size_max,
         .cas = s->cas,
         .evict = s->evict_to_free,
         .steal_pages = s->slab_reassign,
         .huge_pages = true,
-        .policy = evict_find(s->lru_segmented ? "slru" : "lru"),
+        .policy = evict_find(s->policy) ? evict_find(s->policy) : &evict_s3fifo, /* auto begins with it */
         .hot_pct = (uint32_t)s->hot_lru_pct,
         .warm_pct = (uint32_t)s->warm_lru_pct,
         .hot_factor_pct = (uint32_t)(s->hot_max_factor * 100 + 0.5),
@@ -82,11 +86,22 @@ static struct cache *make_cache(const struct settings *s) {
     });
 }
 
+static const char *policy_dir(const struct settings *s) {
+    static char dir[1100]; /* the tuner keeps it */
+    return process_policy_dir(s, dir, sizeof dir);
+}
+
 static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
     return tuner_create(cache, &(struct tune_config){
-                                   .automove = (enum automove_mode)s->slab_automove,
+                                   .automove = s->slab_automove,
+                                   .policy_dir = policy_dir(s),
+                                   .on_failure = server_automove_failed,
+                                   .on_failure_arg = &server,
                                    .ratio = s->slab_automove_ratio,
                                    .window_s = (unsigned)s->slab_automove_window,
+                                   .geometry_rate_pct = s->slab_geometry_rate,
+                                   .sample_rate = s->sample_rate,
+                                   .sample_follow = !evict_find(s->policy),
                                    .reassign = s->slab_reassign,
                                    .crawler = s->lru_crawler,
                                    .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,
@@ -137,7 +152,13 @@ static int build_and_serve(void) {
     int status = EX_OSERR;
     sigset_t held;
     struct net *net = NULL;
+    char why[REASON_BYTES];
     hold_signals(&held);
+    const struct automove_config modes = {.policy_dir = policy_dir(&settings)};
+    if (!automove_check(&modes, settings.slab_automove, why)) {
+        log_error("-o slab_automove=%s: %s", settings.slab_automove, why);
+        return EX_USAGE;
+    }
     if (!server_init(&server, &settings)) {
         log_error("cannot start: out of memory");
         return EX_OSERR;
@@ -194,11 +215,15 @@ static void help(void) {
     printf("slated " SLATE_VERSION ": a cache daemon that speaks memcached's protocol\n\n"
            "Usage: slated [option ...]\n\n");
     settings_help(stdout);
+    printf("\nslated --simulate TRACE replays a trace instead of serving; with --help it tells its options.\n");
     printf("\nSub-options of -o may follow each other with commas. slated(8) says more.\n");
 }
 
 int main(int argc, char **argv) {
     char why[SETTING_WHY_BYTES];
+    if (simulate_is_wanted(argc, argv)) {
+        return simulate_run(argc, argv, make_cache, stdout);
+    }
     switch (options_parse(argc, argv, &settings, why)) {
     case OPTIONS_HELP:
         help();

@@ -1,6 +1,6 @@
 /* Classes: one row a slab class, sorted and filtered, with the pages to move under the cursor; tall
  * screens show the class under the cursor in detail below. */
-#include "view.h"
+#include "views/view.h"
 
 #include "format.h"
 #include "health.h"
@@ -34,14 +34,8 @@ static void draw_status(const struct frame *frame, const struct ui *ui, struct c
     cells_text_fit(cells, y, 0, width, STYLE_DIM, text);
 }
 
-/* What the row under the cursor means, in a sentence. */
-static void draw_hint(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
-                      int width) {
-    unsigned id = ui->classes.cursor;
-    if (model_now(frame->model) == NULL || id == 0) {
-        return;
-    }
-    char text[NOTE_BYTES], rate[FORMAT_BYTES];
+int class_hint(const struct frame *frame, unsigned id, char *out, size_t out_bytes) {
+    char rate[FORMAT_BYTES];
     double free_pages = class_free_pages(&model_now(frame->model)->classes[id]);
     double given;
     int giver = action_suggest_source(frame->model, id, &given);
@@ -49,29 +43,40 @@ static void draw_hint(const struct frame *frame, const struct ui *ui, struct cel
     switch (state) {
     case CLASS_STARVING:
         snprintf(
-            text, sizeof text,
+            out, out_bytes,
             "! press m: class %u starves, %s evictions/s; class %d can give pages (%.0f free)", id,
             number(model_class_mean(frame->model, id, CLASS_METRIC_EVICTIONS, HEALTH_WINDOW_MS),
                    rate),
             giver, given);
-        break;
+        return STYLE_BAD;
     case CLASS_SPARE:
-        snprintf(text, sizeof text,
+        snprintf(out, out_bytes,
                  "+ press f to give: class %u has %.0f whole free pages and evicts nothing", id,
                  floor(free_pages));
         break;
     case CLASS_EVICTING:
-        snprintf(text, sizeof text,
+        snprintf(out, out_bytes,
                  "class %u evicts, as a full cache does; no class is much better off", id);
         break;
     case CLASS_EMPTY:
-        snprintf(text, sizeof text, "class %u has no pages", id);
+        snprintf(out, out_bytes, "class %u has no pages", id);
         break;
     case CLASS_CALM:
-        snprintf(text, sizeof text, "class %u is calm: it evicts nothing", id);
+        snprintf(out, out_bytes, "class %u is calm: it evicts nothing", id);
         break;
     }
-    cells_text_fit(cells, y, 0, width, state == CLASS_STARVING ? STYLE_BAD : STYLE_PLAIN, text);
+    return STYLE_PLAIN;
+}
+
+/* What the row under the cursor means, in a sentence. */
+static void draw_hint(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
+                      int width) {
+    unsigned id = ui->classes.cursor;
+    char text[NOTE_BYTES];
+    if (model_now(frame->model) != NULL && id != 0) {
+        int style = class_hint(frame, id, text, sizeof text);
+        cells_text_fit(cells, y, 0, width, (uint8_t)style, text);
+    }
 }
 
 static void draw_class_graph(const struct frame *frame, struct cells *cells, struct rect area,
@@ -158,11 +163,6 @@ static void next_window(struct class_table_ui *table) {
     table->window_ms = table->window_ms == 1000 ? 10000 : table->window_ms == 10000 ? 100000 : 1000;
 }
 
-static void step_sort(struct class_table_ui *table, int step) {
-    table->sort = (enum class_column)(((int)table->sort + step + COLUMN_COUNT) % COLUMN_COUNT);
-    table->is_ascending = table->sort == COLUMN_ID || table->sort == COLUMN_SIZE;
-}
-
 static struct intent mark_source(struct class_table_ui *table) {
     if (table->cursor == 0) {
         return say("there is no class to mark");
@@ -205,10 +205,10 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     case COMMAND_MOVE_PAGES:
         return propose_move(frame, table->cursor > 0 ? (int)table->cursor : -1, table->source);
     case COMMAND_SORT_NEXT:
-        step_sort(table, 1);
+        class_table_step_sort(table, 1);
         return none;
     case COMMAND_SORT_PREVIOUS:
-        step_sort(table, -1);
+        class_table_step_sort(table, -1);
         return none;
     case COMMAND_SORT_REVERSE:
         table->is_ascending = !table->is_ascending;
@@ -221,11 +221,45 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
         return none;
     case COMMAND_FILTER:
         table->edits_filter = true;
+        table->typed_why[0] = '\0';
         snprintf(table->typed, sizeof table->typed, "%s", table->filter);
+        return none;
+    case COMMAND_OPEN_CLASS:
+        class_open(ui, table->cursor);
+        return none;
+    case COMMAND_COLUMNS:
+        ui->columns.is_open = true;
         return none;
     default: /* the rest of the commands belong to other views and to the app */
         return none;
     }
 }
 
-const struct view classes_view = {"Classes", SCOPE_CLASSES, COMMAND_VIEW_CLASSES, draw, command};
+static void terms(const struct ui *ui, struct terms *out) {
+    for (unsigned i = 0; i < COLUMN_COUNT; i++) {
+        terms_add(out, "class.", class_columns[i].name, ui->classes.sort == (enum class_column)i);
+    }
+    terms_add(out, "", "class.state", false);
+    terms_add(out, "", "starving", false);
+}
+
+/* The same head again turns the order round. */
+static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
+    struct class_table_ui *table = &ui->classes;
+    if (kind == HOT_ROW) {
+        table->cursor = value;
+    } else if (table->sort == (enum class_column)value) {
+        table->is_ascending = !table->is_ascending;
+    } else {
+        table->sort = (enum class_column)value;
+        table->is_ascending = table->sort == COLUMN_ID || table->sort == COLUMN_SIZE;
+    }
+}
+
+const struct view classes_view = {.name = "Classes",
+                                 .scope = SCOPE_CLASSES,
+                                 .open = COMMAND_VIEW_CLASSES,
+                                 .draw = draw,
+                                 .command = command,
+                                 .terms = terms,
+                                 .click = click};

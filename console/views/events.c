@@ -1,6 +1,9 @@
 /* Events: page moves, settings, restarts and what was sent from here, newest first. */
-#include "view.h"
+#include "views/view.h"
 
+#include "format.h"
+
+#include <stdio.h>
 #include <time.h>
 
 void events_draw_list(const struct frame *frame, struct cells *cells, struct rect area,
@@ -9,8 +12,8 @@ void events_draw_list(const struct frame *frame, struct cells *cells, struct rec
         const struct event *event = model_event(frame->model, top + (unsigned)i);
         if (event == NULL) {
             if (i == 0) {
-                cells_text(cells, area.y, area.x, STYLE_DIM,
-                           "nothing has happened since slatetop started");
+                cells_text_fit(cells, area.y, area.x, area.width, STYLE_DIM,
+                               "nothing has happened since slatetop started");
             }
             return;
         }
@@ -28,7 +31,40 @@ void events_draw_list(const struct frame *frame, struct cells *cells, struct rec
     }
 }
 
+/* "watch evictions: 5120 lines, 4.1 % lost", and the newest lines. */
+static void draw_watch(const struct watch_log *log, struct cells *cells, struct rect area) {
+    char title[120], lost[FORMAT_BYTES], shown[FORMAT_BYTES];
+    snprintf(title, sizeof title, "watch %s: %s lines, %s %% lost", stream_name(log->stream),
+             format_count(shown, (double)log->shown), format_percent(lost, watch_lost_share(log)));
+    cells_rule(cells, area.y, area.x, area.width, title);
+    if (log->note[0] != '\0') {
+        cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_WARN, log->note);
+        return;
+    }
+    if (log->kept == 0) {
+        cells_text(cells, area.y + 1, area.x, STYLE_DIM, "nothing has come yet");
+    }
+    for (int i = 0; i + 1 < area.height; i++) {
+        const struct watch_line *line = watch_line(log, (unsigned)i);
+        if (line == NULL) {
+            return;
+        }
+        char clock_text[16];
+        struct tm local;
+        time_t whole = (time_t)line->at_s;
+        strftime(clock_text, sizeof clock_text, "%H:%M:%S", localtime_r(&whole, &local));
+        cells_text(cells, area.y + 1 + i, area.x, STYLE_DIM, clock_text);
+        cells_text_fit(cells, area.y + 1 + i, area.x + 9, area.width - 9, STYLE_PLAIN, line->text);
+    }
+}
+
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    if (frame->watch != NULL && area.height >= 6) {
+        int height = area.height * 2 / 3;
+        area.height -= height;
+        draw_watch(frame->watch, cells,
+                   (struct rect){area.y + area.height, area.x, height, area.width});
+    }
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     cells_text(cells, area.y, area.x, STYLE_HEADER, "TIME     WHO      WHAT");
     area.y++;
@@ -68,4 +104,18 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     }
 }
 
-const struct view events_view = {"Events", SCOPE_EVENTS, COMMAND_VIEW_EVENTS, draw, command};
+static void terms(const struct ui *ui, struct terms *out) {
+    static const char *const shown[] = {"page_moves", "starving",       "slab_automove",
+                                        "ping_pong",  "memory.limit", "lost_by_moves"};
+    (void)ui;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        terms_add(out, "", shown[i], false);
+    }
+}
+
+const struct view events_view = {.name = "Events",
+                                .scope = SCOPE_EVENTS,
+                                .open = COMMAND_VIEW_EVENTS,
+                                .draw = draw,
+                                .command = command,
+                                .terms = terms};

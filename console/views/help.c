@@ -1,6 +1,6 @@
 /* The list of keys, from the key table: those of the current view first, then those of the dialogs.
  */
-#include "view.h"
+#include "views/view.h"
 
 static unsigned draw_scope(struct cells *cells, struct rect inside, unsigned line, unsigned top,
                            unsigned scopes, const char *heading) {
@@ -36,11 +36,19 @@ void help_draw(struct ui *ui, enum scope scope, struct cells *cells) {
         lines += (key_rows[i].scopes & (unsigned)scope) != 0;
         lines += (key_rows[i].scopes & SCOPE_REVIEW) != 0;
         lines += (key_rows[i].scopes & SCOPE_FILTER) != 0;
+        lines += (key_rows[i].scopes & SCOPE_COLUMNS) != 0;
+        lines += (key_rows[i].scopes & SCOPE_EXPLAIN) != 0;
+        lines += (key_rows[i].scopes & SCOPE_VALUE) != 0;
+        lines += (key_rows[i].scopes & SCOPE_WHY) != 0;
     }
-    lines += 3; /* headings */
+    lines += 7; /* headings */
     unsigned last_top = lines > (unsigned)inside.height ? lines - (unsigned)inside.height : 0;
     ui->help_top = ui->help_top < last_top ? ui->help_top : last_top;
     unsigned line = draw_scope(cells, inside, 0, ui->help_top, scope, "in this view");
     line = draw_scope(cells, inside, line, ui->help_top, SCOPE_REVIEW, "in a review");
-    draw_scope(cells, inside, line, ui->help_top, SCOPE_FILTER, "while typing a filter");
+    line = draw_scope(cells, inside, line, ui->help_top, SCOPE_FILTER, "while typing a filter");
+    line = draw_scope(cells, inside, line, ui->help_top, SCOPE_COLUMNS, "in the list of columns");
+    line = draw_scope(cells, inside, line, ui->help_top, SCOPE_EXPLAIN, "in an explanation");
+    line = draw_scope(cells, inside, line, ui->help_top, SCOPE_VALUE, "while typing a value");
+    draw_scope(cells, inside, line, ui->help_top, SCOPE_WHY, "in the reasons");
 }

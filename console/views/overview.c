@@ -1,6 +1,6 @@
 /* Overview: health in words first, then rates with their past, then memory; larger screens add
  * graphs, the busiest classes and the last events. */
-#include "view.h"
+#include "views/view.h"
 
 #include "format.h"
 #include "health.h"
@@ -82,7 +82,7 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
     if (has_means) {
         cells_text_right(cells, area.y, area.x + 33, STYLE_HEADER, " 10 s");
         cells_text_right(cells, area.y, area.x + 41, STYLE_HEADER, " 100 s");
-        cells_printf(cells, area.y, spark_x, STYLE_HEADER, " %s ", title);
+        cells_text_fit(cells, area.y, spark_x + 1, spark_width - 1, STYLE_HEADER, title);
     }
     for (int i = 0; i < RATE_LINES && i < area.height - 1; i++) {
         enum metric metric = rate_lines[i];
@@ -241,5 +241,25 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     return (struct intent){0};
 }
 
-const struct view overview_view = {"Overview", SCOPE_OVERVIEW, COMMAND_VIEW_OVERVIEW, draw,
-                                   command};
+static void terms(const struct ui *ui, struct terms *out) {
+    static const char *const others[] = {
+        "starving",       "tail_spread",        "lost_by_moves", "slab_automove", "memory.items",
+        "memory.limit",   "memory.slack",       "memory.pages",  "memory.pool",   "memory.free_chunks",
+        "curr_items",     "threads",            "memory.hash",   "uptime",
+    };
+    (void)ui;
+    for (int i = 0; i < RATE_LINES; i++) {
+        terms_add(out, "", metric_rows[rate_lines[i]].key, rate_lines[i] == METRIC_HIT_RATIO);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        terms_add(out, "", others[i], false);
+    }
+}
+
+const struct view overview_view = {.name = "Overview",
+                                  .scope = SCOPE_OVERVIEW,
+                                  .open = COMMAND_VIEW_OVERVIEW,
+                                  .draw = draw,
+                                  .command = command,
+                                  .terms = terms,
+                                  .wants = INQUIRY_BIT(MOVES)};

@@ -1,26 +1,90 @@
-/* The review of a change: what will be sent, to which server, what it may cost, and what the server
- * would refuse. Nothing leaves this dialog but by a capital S. */
-#include "view.h"
+/* The review of a plan: what will be sent word for word, to which server, what it should bring, what
+ * it may cost and what can't be undone. Nothing leaves this dialog but by a capital S. */
+#include "views/view.h"
 
+#include "forecast.h"
 #include "format.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { BOX_WIDTH = 76, BOX_HEIGHT = 15, PAGES_AT_COST = 8 };
+enum { BOX_WIDTH = 76, EVICTIONS_PCT = 20, HIT_POINTS = 1, LINES_SHOWN = 6 };
 
-void review_open(struct review *review, const struct action *action) {
-    *review = (struct review){.is_open = true, .action = *action};
-    review->field = action->kind == ACTION_MOVE_PAGES ? 2 : 0;
+/* ---- fields ---- */
+
+enum field { FIELD_FROM, FIELD_TO, FIELD_PAGES, FIELD_VALUE, FIELD_MINUTES, FIELD_EVICTIONS, FIELD_HITS };
+enum { FIELDS_MOST = 7 };
+
+/* The fields that this review has, in their order. An undo has none: it goes back as it came. */
+static unsigned fields_of(const struct review *review, enum field out[FIELDS_MOST]) {
+    unsigned count = 0;
+    if (review->is_undo) {
+        return 0;
+    }
+    if (review->plan.count == 1 && review->plan.steps[0].kind == ACTION_MOVE_PAGES) {
+        out[count++] = FIELD_FROM;
+        out[count++] = FIELD_TO;
+        out[count++] = FIELD_PAGES;
+    } else if (review->plan.count == 1) {
+        out[count++] = FIELD_VALUE;
+    }
+    out[count++] = FIELD_MINUTES;
+    if (review->terms.minutes > 0) {
+        out[count++] = FIELD_EVICTIONS;
+        out[count++] = FIELD_HITS;
+    }
+    return count;
 }
 
-static unsigned *field_value(struct review *review) {
-    struct action *action = &review->action;
-    if (action->kind == ACTION_AUTOMOVE) {
-        return &action->automove;
+void review_open(struct review *review, const struct plan *plan, const char *undo_of) {
+    memset(review, 0, sizeof *review);
+    review->is_open = true;
+    review->is_undo = undo_of != NULL;
+    review->plan = *plan;
+    review->terms = (struct trial_terms){0, EVICTIONS_PCT, HIT_POINTS};
+    snprintf(review->title, sizeof review->title, "%s", undo_of != NULL ? undo_of : "");
+    review->field = plan->count == 1 && plan->steps[0].kind == ACTION_MOVE_PAGES ? 2 : 0;
+}
+
+static unsigned *number_of(struct review *review, enum field field) {
+    struct action *action = &review->plan.steps[0];
+    switch (field) {
+    case FIELD_FROM:
+        return &action->from;
+    case FIELD_TO:
+        return &action->to;
+    case FIELD_PAGES:
+        return &action->pages;
+    case FIELD_MINUTES:
+        return &review->terms.minutes;
+    case FIELD_EVICTIONS:
+        return &review->terms.evictions_pct;
+    case FIELD_HITS:
+        return &review->terms.hit_points;
+    case FIELD_VALUE:
+        break;
     }
-    return review->field == 0 ? &action->from : review->field == 1 ? &action->to : &action->pages;
+    return NULL;
+}
+
+static unsigned most_of(enum field field) {
+    switch (field) {
+    case FIELD_FROM:
+    case FIELD_TO:
+        return 999;
+    case FIELD_PAGES:
+        return MOVE_PAGES_LIMIT;
+    case FIELD_MINUTES:
+        return TRIAL_MINUTES_MOST;
+    case FIELD_EVICTIONS:
+        return 9999;
+    case FIELD_HITS:
+        return 100;
+    case FIELD_VALUE:
+        break;
+    }
+    return 0;
 }
 
 /* The next class with pages in the direction of step; the pool counts as a destination. */
@@ -36,43 +100,81 @@ static unsigned step_class(const struct snapshot *now, unsigned id, int step, bo
     return id;
 }
 
-static void step_field(struct review *review, const struct snapshot *now, int step) {
-    unsigned *value = field_value(review);
-    if (review->action.kind == ACTION_MOVE_PAGES && review->field < 2) {
-        *value = step_class(now, *value, step, review->field == 1);
-    } else if (review->action.kind == ACTION_AUTOMOVE) {
-        *value = (*value + (unsigned)(step + AUTOMOVE_MODES)) % AUTOMOVE_MODES;
-    } else if (step > 0 || *value > 1) {
-        *value = (unsigned)((int)*value + step);
+static void step_value(struct action *action, const struct model *model, int step) {
+    struct tunable row;
+    char value[SETTING_VALUE_BYTES], behind[24] = "";
+    const struct snapshot *now = model_now(model);
+    if (now == NULL || !settings_find(now, model_answers(model), action->name, 0, &row)) {
+        return;
+    }
+    if (strcmp(action->name, "class_policy") == 0) { /* the class stays */
+        const char *blank = strchr(action->value, ' ');
+        snprintf(behind, sizeof behind, "%.20s", blank != NULL ? blank : "");
+    }
+    snprintf(value, sizeof value, "%.*s", (int)(strlen(action->value) - strlen(behind)), action->value);
+    char next[SETTING_VALUE_BYTES];
+    setting_step(&row, value, step, next);
+    snprintf(action->value, sizeof action->value, "%.120s%s", next, behind);
+}
+
+static void step_field(struct review *review, const struct model *model, enum field field, int step) {
+    unsigned *number = number_of(review, field);
+    if (field == FIELD_VALUE) {
+        step_value(&review->plan.steps[0], model, step);
+    } else if (field == FIELD_FROM || field == FIELD_TO) {
+        *number = step_class(model_now(model), *number, step, field == FIELD_TO);
+    } else if (step > 0 ? *number < most_of(field) : *number > (field == FIELD_PAGES ? 1U : 0U)) {
+        *number = (unsigned)((int)*number + step);
     }
 }
 
-void review_command(struct review *review, const struct snapshot *now, enum command command) {
-    unsigned fields = review->action.kind == ACTION_MOVE_PAGES ? 3 : 1;
+void review_command(struct review *review, const struct model *model, enum command command) {
+    enum field fields[FIELDS_MOST];
+    unsigned count = fields_of(review, fields);
     review->is_typing = false;
-    if (command == COMMAND_NEXT_FIELD) {
-        review->field = (review->field + 1) % fields;
-    } else if (command == COMMAND_PREVIOUS_FIELD) {
-        review->field = (review->field + fields - 1) % fields;
-    } else if (command == COMMAND_LESS) {
-        step_field(review, now, -1);
-    } else if (command == COMMAND_MORE) {
-        step_field(review, now, 1);
+    if (count == 0) {
+        return;
     }
+    if (command == COMMAND_NEXT_FIELD) {
+        review->field = (review->field + 1) % count;
+    } else if (command == COMMAND_PREVIOUS_FIELD) {
+        review->field = (review->field + count - 1) % count;
+    } else if (command == COMMAND_LESS) {
+        step_field(review, model, fields[review->field], -1);
+    } else if (command == COMMAND_MORE) {
+        step_field(review, model, fields[review->field], 1);
+    }
+    count = fields_of(review, fields); /* those of a trial come and go */
+    review->field = review->field < count ? review->field : count - 1;
 }
 
-void review_digit(struct review *review, unsigned digit) {
-    unsigned *value = field_value(review);
-    unsigned most = review->action.kind == ACTION_AUTOMOVE ? 9
-                    : review->field < 2                    ? 999
-                                                           : MOVE_PAGES_LIMIT;
-    unsigned typed = (review->is_typing ? *value * 10 : 0) + digit;
-    *value = typed <= most ? typed : digit;
+void review_type(struct review *review, char typed) {
+    enum field fields[FIELDS_MOST];
+    unsigned count = fields_of(review, fields);
+    if (count == 0) {
+        return;
+    }
+    enum field field = fields[review->field];
+    unsigned *number = number_of(review, field);
+    if (field == FIELD_VALUE) {
+        char *value = review->plan.steps[0].value;
+        size_t used = review->is_typing ? strlen(value) : 0;
+        if (used + 1 < 16 && strchr(value, ' ') == NULL) {
+            value[used] = typed;
+            value[used + 1] = '\0';
+        }
+    } else if (typed != '.') {
+        unsigned digit = (unsigned)(typed - '0');
+        unsigned wanted = (review->is_typing ? *number * 10 : 0) + digit;
+        *number = wanted <= most_of(field) ? wanted : digit;
+    }
     review->is_typing = true;
 }
 
+/* ---- drawing ---- */
+
 /* The inside of the dialog, filled from the top; what does not fit is left out, so the order is
- * that of importance. */
+ * that of importance. cells NULL: only counts the rows. */
 struct sheet {
     struct cells *cells;
     struct rect inside;
@@ -80,34 +182,39 @@ struct sheet {
     bool is_compact; /* no blank lines: a small terminal still shows what is sent */
 };
 
-static int sheet_next(struct sheet *sheet) {
-    bool has_room =
-        sheet->y < sheet->inside.y + sheet->inside.height - 1; /* the last row is the verdict's */
-    return has_room ? sheet->y++ : -1;
+static int rows_left(const struct sheet *sheet) {
+    return sheet->inside.y + sheet->inside.height - 1 - sheet->y; /* the last row is the verdict's */
 }
 
 static void skip_line(struct sheet *sheet) {
     sheet->y += sheet->is_compact ? 0 : 1;
 }
 
-static void draw_field(struct sheet *sheet, bool is_current, const char *label, unsigned value,
+static void draw_field(struct sheet *sheet, bool is_current, const char *label, const char *value,
                        const char *note) {
-    int y = sheet_next(sheet), x = sheet->inside.x;
-    if (y < 0) {
+    int y = sheet->y, x = sheet->inside.x;
+    if (rows_left(sheet) <= 0) {
+        return;
+    }
+    sheet->y++;
+    if (sheet->cells == NULL) {
         return;
     }
     uint8_t style = (uint8_t)(STYLE_STRONG | (is_current ? CELL_SELECTED : 0));
-    cells_printf(sheet->cells, y, x, STYLE_DIALOG, "%s %-6s", is_current ? "▶" : " ", label);
-    cells_printf(sheet->cells, y, x + 9, style, "[%4u]", value);
-    cells_text_fit(sheet->cells, y, x + 17, sheet->inside.width - 17, STYLE_DIALOG, note);
+    cells_printf(sheet->cells, y, x, STYLE_DIALOG, "%s %-8s", is_current ? "▶" : " ", label);
+    int end = cells_printf(sheet->cells, y, x + 11, style, "[%4s]", value) + 2;
+    cells_text_fit(sheet->cells, y, end, sheet->inside.x + sheet->inside.width - end, STYLE_DIALOG, note);
 }
 
 static void draw_line(struct sheet *sheet, const char *label, uint8_t style, const char *text) {
-    int y = sheet_next(sheet), x = sheet->inside.x;
-    if (y >= 0) {
-        cells_printf(sheet->cells, y, x, STYLE_DIALOG, "  %-9s", label);
-        cells_text_fit(sheet->cells, y, x + 12, sheet->inside.width - 12, style, text);
+    struct rect area = {sheet->y, sheet->inside.x + 12, rows_left(sheet), sheet->inside.width - 12};
+    if (text[0] == '\0' || area.height <= 0) {
+        return;
     }
+    if (sheet->cells != NULL) {
+        cells_printf(sheet->cells, sheet->y, sheet->inside.x, STYLE_DIALOG, "  %-9s", label);
+    }
+    sheet->y += cells_paragraph(sheet->cells, area, 0, style, text);
 }
 
 static void class_note(const struct snapshot *now, unsigned id, char *out, size_t out_bytes) {
@@ -121,7 +228,7 @@ static void class_note(const struct snapshot *now, unsigned id, char *out, size_
     }
     const struct class_stats *stats = &now->classes[id];
     char size[FORMAT_BYTES], pages[FORMAT_BYTES], free_pages[FORMAT_BYTES], age[FORMAT_BYTES];
-    snprintf(out, out_bytes, "%s B chunks, %s pages, %s of them free, oldest item %s",
+    snprintf(out, out_bytes, "%s B chunks, %s pages, %s free, oldest item %s",
              format_exact(size, stats->value[CLASS_chunk_size]),
              format_count(pages, stat_number(stats->value[CLASS_total_pages])),
              format_count(free_pages, floor(class_free_pages(stats))),
@@ -150,67 +257,148 @@ static void loss_note(const struct action *action, const struct snapshot *now, c
     }
 }
 
-static void draw_fields(struct sheet *sheet, const struct review *review,
-                        const struct snapshot *now) {
-    const struct action *action = &review->action;
-    char note[NOTE_BYTES];
-    if (action->kind == ACTION_AUTOMOVE) {
-        draw_field(sheet, true, "mode", action->automove, automove_mode_name(action->automove));
-        draw_line(sheet, "now", STYLE_DIALOG, now->automove[0] != '\0' ? now->automove : "-");
-        return;
+static void value_note(const struct action *action, const struct model *model, char *out, size_t out_bytes) {
+    struct tunable row;
+    const char *blank = strrchr(action->value, ' ');
+    unsigned class_id = 0;
+    if (strcmp(action->name, "class_policy") == 0 && blank != NULL) {
+        sscanf(blank, "%u", &class_id);
     }
-    class_note(now, action->from, note, sizeof note);
-    draw_field(sheet, review->field == 0, "from", action->from, note);
-    class_note(now, action->to, note, sizeof note);
-    draw_field(sheet, review->field == 1, "to", action->to, note);
-    draw_field(sheet, review->field == 2, "pages", action->pages, "type a number, or + and -");
+    unsigned mode = strcmp(action->name, "slab_automove") == 0 ? automove_mode_of(action->value) : AUTOMOVE_MODES;
+    bool is_known = settings_find(model_now(model), model_answers(model), action->name, class_id, &row);
+    if (!is_known) { /* lru_tune: four in one */
+        setting_read(action->name, "", answer_text(model_answers(model), INQUIRY_SETTINGS), row.now);
+        is_known = true;
+    }
+    snprintf(out, out_bytes, "%s%snow %.60s", mode < AUTOMOVE_MODES ? automove_mode_name(mode) : "",
+             mode < AUTOMOVE_MODES ? "; " : "", is_known && row.now[0] != '\0' ? row.now : "-");
 }
 
-static void draw_automove_notes(struct sheet *sheet, const struct snapshot *now) {
-    char note[NOTE_BYTES];
-    uint64_t ratio = now->setting[SETTING_slab_automove_ratio];
-    draw_line(sheet, "0", STYLE_DIALOG, "off: only you move pages");
-    snprintf(note, sizeof note, "to a class whose oldest item is under %.2f of another's age",
-             ratio == STAT_ABSENT ? 0.8 : (double)ratio / 1000);
-    draw_line(sheet, "1", STYLE_DIALOG,
-              ratio == STAT_ABSENT ? "to the younger class, by age" : note);
-    draw_line(sheet, "2", STYLE_DIALOG, "a page at every eviction: fast and costly, not for long");
-    draw_line(sheet, "undo", STYLE_DIALOG, "u sets the old mode again");
+static void draw_one_field(struct sheet *sheet, const struct review *review, const struct model *model,
+                           enum field field, bool is_current) {
+    static const char *const labels[] = {"from", "to", "pages", "value", "trial", "evict +%", "hits -pt"};
+    const struct action *action = &review->plan.steps[0];
+    struct review copy = *review; /* number_of gives out what may be changed */
+    const unsigned *number = number_of(&copy, field);
+    char note[NOTE_BYTES] = "", value[SETTING_VALUE_BYTES];
+    snprintf(value, sizeof value, "%.60s", action->value);
+    if (number != NULL) {
+        snprintf(value, sizeof value, "%u", *number);
+    }
+    if (field == FIELD_FROM || field == FIELD_TO) {
+        class_note(model_now(model), *number, note, sizeof note);
+    } else if (field == FIELD_VALUE) {
+        value_note(action, model, note, sizeof note);
+    } else {
+        snprintf(note, sizeof note, "%s",
+                 field == FIELD_PAGES       ? "type a number, or + and -"
+                 : field == FIELD_EVICTIONS ? "goes back when evictions rise by more; 0: never"
+                 : field == FIELD_HITS      ? "goes back when the hit ratio falls by more; 0: never"
+                 : *number == 0             ? "min; 0: it stays. 10 tries it for 10 minutes"
+                                            : "min, then it goes back unless kept with K");
+    }
+    draw_field(sheet, is_current, labels[field], value, note);
 }
 
-static void draw_move_notes(struct sheet *sheet, const struct action *action,
-                            const struct snapshot *now) {
-    char note[NOTE_BYTES];
-    if (action->from < CLASS_LIMIT) {
-        loss_note(action, now, note, sizeof note);
-        draw_line(sheet, "may lose", STYLE_DIALOG, note);
+/* Those of the change above what is sent, those of the trial below it. */
+static void draw_fields(struct sheet *sheet, const struct review *review, const struct model *model,
+                        bool of_trial) {
+    enum field fields[FIELDS_MOST];
+    unsigned count = fields_of(review, fields);
+    for (unsigned i = 0; i < count; i++) {
+        if ((fields[i] >= FIELD_MINUTES) == of_trial) {
+            draw_one_field(sheet, review, model, fields[i], review->field == i);
+        }
     }
-    uint64_t automove = now->setting[SETTING_slab_automove];
-    bool is_moving = automove != 0 && automove != STAT_ABSENT;
-    draw_line(sheet, "automove", STYLE_DIALOG,
-              is_moving ? "is on and may take the pages back (t sets it to 0)"
-                        : "is off: the pages stay");
-    draw_line(sheet, "undo", STYLE_DIALOG,
-              "u moves the pages back, but not the items that were lost");
+}
+
+/* ---- what is sent ---- */
+
+/* The lines of one step. A line may be long: it is shown whole. */
+static void draw_step(struct sheet *sheet, const struct action *action, const struct snapshot *now,
+                      unsigned *shown) {
+    char line[SETTING_LINE_BYTES], text[SETTING_LINE_BYTES + 40];
+    unsigned times;
+    for (unsigned i = 0; action_line(action, now, i, line, &times) && *shown < LINES_SHOWN; i++, (*shown)++) {
+        snprintf(text, sizeof text, times == 1 ? "%s" : "%s × %u, one after the other", line, times);
+        draw_line(sheet, *shown == 0 ? "will send" : "", STYLE_STRONG, text);
+    }
 }
 
 /* What is sent and to whom, or why nothing is; true when it may be sent. */
-static bool draw_command(struct sheet *sheet, const struct frame *frame,
-                         const struct action *action, const struct snapshot *now) {
-    char line[80], text[NOTE_BYTES];
-    if (!action_check(action, now, text, sizeof text)) {
-        draw_line(sheet, "refused", STYLE_BAD, text);
-        return false;
+static bool draw_commands(struct sheet *sheet, const struct review *review, const struct model *model) {
+    const struct snapshot *now = model_now(model);
+    char text[2 * NOTE_BYTES];
+    unsigned shown = 0;
+    for (unsigned i = 0; i < review->plan.count; i++) {
+        bool may_repeat = review->is_undo && review->plan.steps[i].kind == ACTION_SET;
+        if (!may_repeat && !action_check(&review->plan.steps[i], now, model_answers(model), text, sizeof text)) {
+            draw_line(sheet, "refused", STYLE_BAD, text);
+            return false;
+        }
     }
-    unsigned times = action_command(action, now, line, sizeof line);
-    snprintf(text, sizeof text, times == 1 ? "%.70s" : "%.70s × %u, one after the other", line,
-             times);
-    draw_line(sheet, "will send", STYLE_STRONG, text);
+    for (unsigned i = 0; i < review->plan.count; i++) {
+        draw_step(sheet, &review->plan.steps[i], now, &shown);
+    }
+    if (review->plan.count > LINES_SHOWN) {
+        snprintf(text, sizeof text, "… %u changes in all; it stops at the first that fails", review->plan.count);
+        draw_line(sheet, "", STYLE_DIALOG, text);
+    }
     if (!sheet->is_compact) {
-        snprintf(text, sizeof text, "to %.150s", model_server(frame->model));
+        snprintf(text, sizeof text, "to %.150s", model_server(model));
         draw_line(sheet, "", STYLE_DIALOG, text);
     }
     return true;
+}
+
+/* ---- what may come of it ---- */
+
+static void draw_warnings(struct sheet *sheet, const struct review *review, const struct model *model) {
+    char text[2 * NOTE_BYTES];
+    for (unsigned i = 0; i < review->plan.count; i++) {
+        action_warning(&review->plan.steps[i], model, text, sizeof text);
+        draw_line(sheet, "WARNING", STYLE_BAD, text);
+    }
+    const struct action *first = &review->plan.steps[0];
+    uint64_t automove = model_now(model)->setting[SETTING_slab_automove];
+    if (first->kind == ACTION_MOVE_PAGES && automove != 0 && automove != STAT_ABSENT) {
+        draw_line(sheet, "automove", STYLE_WARN, "is on and may take the pages back (t changes it)");
+    }
+}
+
+static void draw_effects(struct sheet *sheet, const struct review *review, const struct model *model) {
+    char text[2 * NOTE_BYTES];
+    for (unsigned i = 0; i < review->plan.count; i++) {
+        const struct action *action = &review->plan.steps[i];
+        forecast_words(action, model, text, sizeof text);
+        draw_line(sheet, "expects", STYLE_DIALOG, text);
+        if (action->kind == ACTION_MOVE_PAGES && action->from < CLASS_LIMIT) {
+            loss_note(action, model_now(model), text, sizeof text);
+            draw_line(sheet, "may lose", STYLE_DIALOG, text);
+        }
+    }
+    const struct explanation *entry =
+        review->plan.count == 1 && review->plan.steps[0].kind == ACTION_SET && !sheet->is_compact && !review->is_undo
+            ? explain_term(setting_term(review->plan.steps[0].name))
+            : NULL;
+    if (entry != NULL) {
+        draw_line(sheet, "what", STYLE_DIALOG, entry->meaning);
+    }
+}
+
+static void draw_way_back(struct sheet *sheet, const struct frame *frame, const struct review *review) {
+    char text[2 * NOTE_BYTES];
+    if (!review->is_undo) {
+        action_undo_note(&review->plan.steps[0], text, sizeof text);
+        draw_line(sheet, "undo", STYLE_DIALOG, review->plan.count == 1 ? text : "u sets all the old values again; items that are gone stay gone");
+    }
+    if (review->terms.minutes > 0) {
+        snprintf(text, sizeof text, "goes back after %u min, or at the bounds, or when slatetop is left; K keeps it", review->terms.minutes);
+        draw_line(sheet, "trial", STYLE_DIALOG, text);
+    }
+    if (!sheet->is_compact) {
+        draw_line(sheet, "log", STYLE_DIALOG, frame->audit_path[0] != '\0' ? frame->audit_path : "none: --audit-log names one");
+    }
 }
 
 static void draw_verdict(const struct sheet *sheet, bool is_read_only, bool is_allowed) {
@@ -222,89 +410,57 @@ static void draw_verdict(const struct sheet *sheet, bool is_read_only, bool is_a
                    verdict);
 }
 
+static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const struct review *review) {
+    skip_line(sheet);
+    draw_fields(sheet, review, frame->live, false);
+    if (review->is_undo) {
+        draw_line(sheet, "undoes", STYLE_DIALOG, review->title);
+    }
+    if (review->plan.count == 1 || review->is_undo) {
+        skip_line(sheet);
+    }
+    bool is_allowed = draw_commands(sheet, review, frame->live);
+    draw_warnings(sheet, review, frame->live);
+    skip_line(sheet);
+    draw_effects(sheet, review, frame->live);
+    draw_fields(sheet, review, frame->live, true);
+    draw_way_back(sheet, frame, review);
+    skip_line(sheet);
+    return is_allowed;
+}
+
+static const char *heading_of(const struct review *review) {
+    const struct action *first = &review->plan.steps[0];
+    return review->is_undo                       ? "Undo: review"
+           : review->plan.count > 1              ? "Changes: review"
+           : first->kind == ACTION_MOVE_PAGES    ? "Move pages: review"
+           : strcmp(first->name, "slab_automove") == 0 ? "Automove: review"
+                                                 : setting_label(first->name);
+}
+
 void review_draw(const struct frame *frame, const struct ui *ui, struct cells *cells) {
-    const struct action *action = &ui->review.action;
-    const struct snapshot *now = model_now(frame->model);
-    bool is_move = action->kind == ACTION_MOVE_PAGES;
+    const struct review *review = &ui->review;
     int width = cells->width < BOX_WIDTH ? cells->width : BOX_WIDTH;
-    int height = cells->height - 3 < BOX_HEIGHT ? cells->height - 3 : BOX_HEIGHT;
-    struct rect box = {(cells->height - height) / 2, (cells->width - width) / 2, height, width};
-    cells_box(cells, box, is_move ? "Move pages: review" : "Automove: review");
-    if (now == NULL) {
+    int most = cells->height - 3;
+    struct sheet sheet = {.inside = {0, 0, 1000, width - 4}};
+    struct rect box = {0, (cells->width - width) / 2, most, width};
+    if (model_now(frame->live) != NULL) {
+        draw_sheet(&sheet, frame, review);
+        sheet.is_compact = sheet.y + 3 > most;
+        box.height = sheet.is_compact ? most : sheet.y + 3;
+    }
+    box.y = (cells->height - box.height) / 2;
+    cells_box(cells, box, heading_of(review));
+    if (model_now(frame->live) == NULL) {
         return;
     }
-    struct sheet sheet = {.cells = cells,
-                          .inside = {box.y + 1, box.x + 2, box.height - 2, box.width - 4},
-                          .y = box.y + 1,
-                          .is_compact = height < BOX_HEIGHT};
-    skip_line(&sheet);
-    draw_fields(&sheet, &ui->review, now);
-    skip_line(&sheet);
-    bool is_allowed = draw_command(&sheet, frame, action, now);
-    skip_line(&sheet);
-    if (is_move) {
-        draw_move_notes(&sheet, action, now);
-    } else {
-        draw_automove_notes(&sheet, now);
-    }
+    sheet.cells = cells;
+    sheet.inside = (struct rect){box.y + 1, box.x + 2, box.height - 2, box.width - 4};
+    sheet.y = box.y + 1;
+    bool is_allowed = draw_sheet(&sheet, frame, review);
     draw_verdict(&sheet, frame->read_only, is_allowed);
 }
 
-/* The class with the most pages, for want of a better giver; -1 when none has two. */
-static int largest_class(const struct snapshot *now, unsigned except) {
-    int largest = -1;
-    double most = 1;
-    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        double pages = stat_number(now->classes[id].value[CLASS_total_pages]);
-        if (id != except && pages > most) {
-            most = pages;
-            largest = (int)id;
-        }
-    }
-    return largest;
-}
-
-struct intent propose_move(const struct frame *frame, int to, int from) {
-    const struct snapshot *now = model_now(frame->model);
-    if (now == NULL) {
-        return say("nothing is known about the server yet");
-    }
-    if (to < 0 && from < 0) {
-        return say("no class is starving: choose one in the class table (2) and press m there");
-    }
-    double free_pages = 0;
-    if (from < 0) {
-        from = action_suggest_source(frame->model, (unsigned)to, &free_pages);
-        from = from >= 0 ? from : largest_class(now, (unsigned)to);
-    } else {
-        free_pages = floor(class_free_pages(&now->classes[from]));
-    }
-    if (from < 0) {
-        return say("no other class has a page to spare");
-    }
-    /* All the free pages, up to half of what the source has; when none is free, an eighth of it,
-     * for pages cost items. */
-    double have = stat_number(now->classes[from].value[CLASS_total_pages]);
-    double pages =
-        free_pages >= 1 ? fmin(free_pages, floor(have / 2)) : fmin(floor(have / 8), PAGES_AT_COST);
-    struct intent intent = {.kind = INTENT_REVIEW};
-    intent.action = (struct action){.kind = ACTION_MOVE_PAGES,
-                                    .from = (unsigned)from,
-                                    .to = to < 0 ? POOL_CLASS : (unsigned)to,
-                                    .pages = pages >= 1 ? (unsigned)pages : 1};
-    return intent;
-}
-
-struct intent propose_automove(const struct frame *frame) {
-    const struct snapshot *now = model_now(frame->model);
-    if (now == NULL) {
-        return say("nothing is known about the server yet");
-    }
-    uint64_t mode = now->setting[SETTING_slab_automove];
-    if (mode == STAT_ABSENT && now->automove[0] == '\0') {
-        return say("this server does not report an automove setting");
-    }
-    struct intent intent = {.kind = INTENT_REVIEW};
-    intent.action = (struct action){.kind = ACTION_AUTOMOVE, .automove = mode == 0 ? 1 : 0};
-    return intent;
+struct intent review_of(struct action action) {
+    return (struct intent){.kind = INTENT_REVIEW, .plan = plan_of(action)};
 }

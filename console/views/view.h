@@ -8,26 +8,98 @@
 #include "action.h"
 #include "cells.h"
 #include "class_table.h"
+#include "explain.h"
+#include "fleet_table.h"
 #include "keys.h"
 #include "model.h"
+#include "trial.h"
+#include "watch.h"
+
+/* The moment that the diff compares with. */
+struct mark {
+    bool is_set;
+    time_t wall;
+    char server[NOTE_BYTES];
+    struct snapshot snapshot;
+};
 
 /* Everything that a screen is drawn from. Nothing here is changed by drawing. */
 struct frame {
-    const struct model *model;
-    const struct job *job;
+    const struct model *model; /* as it is now, or as it was at the moment looked at */
+    const struct model *live;  /* as it is now */
+    const char *under_way;     /* a change or a trial, in words; "" for none */
+    const char *audit_path;    /* where changes are logged */
     uint64_t now_ms, interval_ms;
     uint64_t retry_ms; /* while the link is down: time of the next try, 0 when one is under way */
     time_t wall;
     bool read_only;
-    const char *message; /* one line for the operator; "" for none */
+    bool is_past;   /* the screen shows an earlier moment, or stands still */
+    bool is_replay; /* of a recording; plays: it moves on by itself */
+    bool plays;
+    bool is_recorded;
+    double loaded_share;    /* of the recording */
+    time_t moment;          /* time of day of the figures shown */
+    const struct mark *mark;
+    const struct fleet_row *servers; /* in the order of the fleet */
+    unsigned server_count;
+    const char *fleet_note; /* what is wrong with a list of servers; "" when nothing is */
+    const struct watch_log *watch; /* the stream that is watched; NULL: none */
+    const char *message;    /* one line for the operator; "" for none */
 };
 
-/* The review of one change, before it is sent. */
+/* The review of a plan, before it is sent. */
 struct review {
+    bool is_open, is_undo;
+    struct plan plan;
+    char title[NOTE_BYTES];   /* of an undo: what is undone */
+    struct trial_terms terms; /* minutes 0: no trial */
+    unsigned field;           /* the one that keys change */
+    bool is_typing;           /* the next digit continues the number */
+};
+
+/* The list in which the columns of the class table are chosen. */
+struct columns_ui {
     bool is_open;
-    struct action action;
-    unsigned field; /* the one that keys change */
-    bool is_typing; /* the next digit continues the number */
+    unsigned cursor; /* its place in the order */
+};
+
+/* What a figure means: one term after the other, of those that the view shows. */
+struct explain_ui {
+    bool is_open;
+    struct terms terms;
+    unsigned top; /* first line shown, where the screen is too low for all */
+};
+
+/* Settings that are to change: values not sent yet, in the order of settings_list. */
+struct tune_ui {
+    unsigned cursor, top;
+    char wanted[SETTINGS_MOST][SETTING_VALUE_BYTES]; /* "" when it is to stay */
+    bool edits;
+    char typed[SETTING_VALUE_BYTES];
+};
+
+struct why_ui {
+    bool is_open;
+    unsigned top;
+};
+
+/* What the cells of the page map show. */
+enum page_mode { PAGE_MODE_FILL, PAGE_MODE_AGE, PAGE_MODE_USE, PAGE_MODES };
+
+struct pages_ui {
+    unsigned cursor; /* class id, or the pool's row; 0: the first */
+    unsigned top;    /* first row shown */
+    unsigned marked; /* how many pages of the source class are to be moved */
+    enum page_mode mode;
+};
+
+struct curves_ui {
+    unsigned cursor; /* class id; 0: the whole cache */
+    unsigned top;
+};
+
+struct hotkeys_ui {
+    unsigned cursor, top;
 };
 
 struct events_ui {
@@ -36,21 +108,34 @@ struct events_ui {
 
 /* What the operator has chosen on each screen. */
 struct ui {
-    unsigned view; /* index into view_list */
+    unsigned view;  /* index into view_list */
+    unsigned focus; /* the class whose every stat the view shows; 0: none */
     struct class_table_ui classes;
+    struct columns_ui columns;
+    struct explain_ui explain;
+    struct tune_ui tune;
+    struct why_ui why;
     struct events_ui events;
+    struct fleet_ui fleet;
+    unsigned diff_top;
+    struct pages_ui pages;
+    struct curves_ui curves;
+    struct hotkeys_ui hotkeys;
+    bool class_is_open; /* one class is shown, whatever the view */
+    unsigned class_top; /* first line of its stats shown */
     struct review review;
     bool help_is_open;
     unsigned help_top;
 };
 
-enum intent_kind { INTENT_NONE, INTENT_REVIEW, INTENT_SAY };
+enum intent_kind { INTENT_NONE, INTENT_REVIEW, INTENT_SAY, INTENT_OPEN_SERVER };
 
 /* What a view wants done. */
 struct intent {
     enum intent_kind kind;
-    struct action action;  /* INTENT_REVIEW: to be reviewed, not to be sent */
+    struct plan plan;      /* INTENT_REVIEW: to be reviewed, not to be sent */
     char text[NOTE_BYTES]; /* INTENT_SAY */
+    unsigned server;       /* INTENT_OPEN_SERVER: its place in the fleet */
 };
 
 struct view {
@@ -59,34 +144,81 @@ struct view {
     enum command open; /* the command that goes to this view */
     void (*draw)(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area);
     struct intent (*command)(const struct frame *frame, struct ui *ui, enum command command);
+    void (*terms)(const struct ui *ui, struct terms *terms); /* what it shows, for `?`; never none */
+    unsigned wants; /* INQUIRY_BITs: what it shows beyond a refresh */
+    /* A click on a head (HOT_SORT) or a row (HOT_ROW) of it; NULL: it has none. */
+    void (*click)(struct ui *ui, enum hot_kind kind, unsigned value);
+    unsigned (*needs)(const struct ui *ui); /* DETAIL_BITs of what it draws; NULL: none */
 };
 
-extern const struct view overview_view, classes_view, events_view;
+extern const struct view overview_view, classes_view, pages_view, sizes_view, curves_view,
+    tune_view, fleet_view, events_view, hotkeys_view, diff_view;
+/* One class: opened from others, and closed again; it has no key of its own. */
+extern const struct view class_view;
 
 /* The views in the order of their keys; NULL ends. */
 extern const struct view *const view_list[];
 
+/* The view on the screen. */
+const struct view *view_current(const struct ui *ui);
+/* Goes to a view of view_list. */
+void view_open(struct ui *ui, unsigned view);
+/* Shows one class, above the view that it is opened from. */
+void class_open(struct ui *ui, unsigned class_id);
+
 /* Draws a whole screen: title, tabs, the current view, overlays, message line and key bar. */
 void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
+
+/* What is to be asked of the server for what is on the screen, INQUIRY_BITs. */
+unsigned screen_wants(const struct ui *ui);
 
 /* The smallest screen that is drawn; below it one line says so. */
 enum { SCREEN_LEAST_WIDTH = 40, SCREEN_LEAST_HEIGHT = 10 };
 
 /* Overlays, drawn above the view. */
 void help_draw(struct ui *ui, enum scope scope, struct cells *cells);
+void explain_draw(struct ui *ui, struct cells *cells);
+void explain_open(struct ui *ui);
+void explain_command(struct ui *ui, enum command command);
+void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
+void why_command(struct ui *ui, enum command command);
+/* The tune view's line that is being edited; and all values that are wanted, when they were sent or
+ * another server is opened. */
+void tune_edit(struct ui *ui, const struct frame *frame, enum command command, uint32_t key);
+void tune_forget(struct ui *ui);
+void columns_draw(const struct ui *ui, struct cells *cells);
+void columns_command(struct ui *ui, enum command command);
 void review_draw(const struct frame *frame, const struct ui *ui, struct cells *cells);
 
-/* Opens the review of an action with its first field ready for typing. */
-void review_open(struct review *review, const struct action *action);
+/* Opens the review of a plan with its first field ready for typing; undo_of is the title of the
+ * change that it takes back, NULL when it is a change. */
+void review_open(struct review *review, const struct plan *plan, const char *undo_of);
 /* Changes a field, or nothing: COMMAND_SEND and COMMAND_CANCEL are the app's. */
-void review_command(struct review *review, const struct snapshot *now, enum command command);
-void review_digit(struct review *review, unsigned digit);
+void review_command(struct review *review, const struct model *model, enum command command);
+/* A digit or a point that was typed. */
+void review_type(struct review *review, char typed);
+struct intent review_of(struct action action);
 
 /* The review that the view's "move pages" command should open, for the given destination (or the
  * worst class when -1). */
 struct intent propose_move(const struct frame *frame, int to, int from);
 struct intent propose_automove(const struct frame *frame);
 struct intent say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The state of a class and what to press, in a sentence; the style it is to be drawn in. */
+int class_hint(const struct frame *frame, unsigned class_id, char *out, size_t out_bytes);
+
+/* "under_16s" as "under 16s". */
+void stat_name_words(char *out, size_t out_bytes, const char *name);
+
+/* Page moves: flows, what automove thinks, and the last moves, newest first. */
+void moves_draw(const struct frame *frame, struct cells *cells, struct rect area);
+void move_draw_line(const struct page_move *move, struct cells *cells, int y, int width);
+
+/* True when the server has told the group; else says in the area why not: it is on its way, was
+ * refused, or needs slated. */
+bool detail_ready(const struct frame *frame, enum detail_group group, struct cells *cells,
+                  struct rect area);
 
 /* The last lines of events, newest first. */
 void events_draw_list(const struct frame *frame, struct cells *cells, struct rect area,

@@ -39,6 +39,12 @@ uint64_t clock_mono_us(void) {
     return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
 }
 
+uint64_t clock_unix_ms(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_REALTIME, &ts);
+    return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
+}
+
 int64_t clock_unix_s(uint32_t now_s) { return start_unix_s + (int64_t)now_s - CLOCK_EPOCH_S; }
 
 uint32_t clock_expiry_s(int64_t exptime, uint32_t now_s) {

@@ -14,6 +14,7 @@ void     clock_start(void);           /* before any other call and any thread; m
 uint32_t clock_now_s(void);           /* cache time */
 uint64_t clock_mono_us(void);         /* monotonic microseconds, for durations; never shifted */
 uint32_t clock_uptime_s(void);        /* seconds since clock_start, shifted with the clock */
+uint64_t clock_unix_ms(void);         /* the system's time, for records; never shifted */
 int64_t  clock_unix_s(uint32_t now_s); /* unix time of a cache time */
 
 /* A client's expiry time as cache time: 0 = never; negative or past = CLOCK_EXPIRED. */

@@ -23,6 +23,7 @@ _Static_assert(sizeof(struct node) == 16, "a node is sixteen bytes of an item's 
 struct node_space {
     char    *base;
     unsigned shift;
+    uint64_t (*hash_of)(const struct node *); /* of its key, as key_hash gives it; under the lock that keeps the node */
 };
 
 static inline void *node_at(const struct node_space *s, uint32_t ref) { return s->base + ((size_t)ref << s->shift); }

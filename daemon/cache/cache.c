@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+enum { SHELVES_A_LOCK = 32 }; /* looked at in one hold of a partition's lock: four cache misses each */
 enum { PARTITIONS_MIN = 16, PARTITIONS_MAX = 1024, RESERVE_FACTOR = 4, INDEX_BYTES_MIN = 64 << 10 };
 
 /* 16 partitions at 64 MiB, one for every 4 MiB above. */
@@ -15,9 +16,34 @@ static unsigned default_partitions(size_t limit_bytes) {
     return n;
 }
 
-/* Chunks a partition may keep at hand: several small ones, none of those that matter. */
-static uint8_t default_stock(uint32_t chunk_bytes) {
-    return chunk_bytes <= 512 ? STOCK_MAX : chunk_bytes <= 4096 ? 2 : 0;
+static uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
+
+/* The slabs of a slab store; or the one class of blocks of a block store, and a second one for heads that no block holds;
+ * or the one class that all items of a heap are said to be of, which never has a page. */
+static struct slab *make_slab(struct cache *c, const struct cache_config *cfg) {
+    if (cfg->store == CACHE_STORE_SLAB) {
+        c->slab_bytes_most = SIZE_MAX;
+        return slab_create(c->arena, &cfg->slab);
+    }
+    if (cfg->store == CACHE_STORE_HEAP) {
+        uint32_t none = 0;
+        return slab_create(c->arena, &(struct slab_config){.chunk_bytes_min = SLAB_HEADER_ROOM, .growth_factor = 2,
+                                                           .sizes = &none, .chunk_bytes_max = PAGE_BYTES});
+    }
+    if (cfg->block_bytes < CACHE_BLOCK_LEAST || cfg->block_bytes > CACHE_BLOCK_MOST) {
+        errno = EINVAL;
+        return NULL;
+    }
+    uint32_t unit = 1u << c->arena->space.shift;
+    c->block_bytes = round_up(cfg->block_bytes, unit);
+    c->slab_bytes_most = c->block_bytes;
+    uint32_t head_bytes = round_up(SLAB_CHUNK_MAX_LEAST, unit);
+    bool any_head = c->block_bytes >= head_bytes;
+    return slab_create(c->arena, &(struct slab_config){.chunk_bytes_min = c->block_bytes,
+                                                       .growth_factor = 2, /* not asked: the sizes are given */
+                                                       .sizes = &c->block_bytes,
+                                                       .size_count = any_head ? 0 : 1,
+                                                       .chunk_bytes_max = any_head ? c->block_bytes : head_bytes});
 }
 
 struct cache *cache_create(const struct cache_config *cfg) {
@@ -29,6 +55,9 @@ struct cache *cache_create(const struct cache_config *cfg) {
     c->config = *cfg;
     lock_init(&c->threads_lock);
     atomic_init(&c->policy, cfg->policy);
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        atomic_init(&c->class_policy[i], cfg->policy);
+    }
     atomic_init(&c->temporary_ttl_s, cfg->temporary_ttl_s);
     cache_set_tuning(c, cfg->hot_pct, cfg->warm_pct, cfg->hot_factor_pct, cfg->warm_factor_pct);
     c->cas_flag = cfg->cas ? ITEM_CAS : 0;
@@ -39,9 +68,12 @@ struct cache *cache_create(const struct cache_config *cfg) {
     if (!index_pool_init(&c->index_pool, index_bytes_most)) {
         goto fail;
     }
-    c->arena = arena_create(cfg->limit_bytes, cfg->limit_bytes * RESERVE_FACTOR, cfg->huge_pages);
-    c->slab = c->arena != NULL ? slab_create(c->arena, &cfg->slab) : NULL;
-    c->partitions = c->slab != NULL ? aligned_alloc(64, n * sizeof *c->partitions) : NULL;
+    c->arena = arena_create(cfg->limit_bytes, cfg->limit_bytes * RESERVE_FACTOR,
+                            cfg->huge_pages && cfg->store != CACHE_STORE_HEAP); /* a heap gives back small pages */
+    c->slab = c->arena != NULL ? make_slab(c, cfg) : NULL;
+    c->heap = c->slab != NULL && cfg->store == CACHE_STORE_HEAP ? heap_create(c->arena) : NULL;
+    bool stored = c->slab != NULL && (c->heap != NULL) == (cfg->store == CACHE_STORE_HEAP);
+    c->partitions = stored ? aligned_alloc(64, n * sizeof *c->partitions) : NULL;
     if (c->partitions == NULL) {
         goto fail;
     }
@@ -54,9 +86,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
         }
         lock_init(&p->lock);
     }
-    for (unsigned i = 1; i <= c->slab->class_count; i++) {
-        c->stock_most[i] = default_stock(c->slab->classes[i].chunk_bytes);
-    }
+    geometry_set_stocks(c);
     return c;
 fail:;
     int saved = errno;
@@ -73,16 +103,18 @@ void cache_destroy(struct cache **taken) {
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         for (unsigned j = 0; j < SLAB_CLASSES_MAX; j++) {
-            free(p->shelves[j]);
+            shelf_destroy(p->shelves[j]);
         }
         index_fini(&p->index);
         lock_fini(&p->lock);
     }
     free(c->partitions);
     slab_destroy(&c->slab);
+    heap_destroy(&c->heap);
     arena_destroy(&c->arena);
     index_pool_fini(&c->index_pool);
     lock_fini(&c->threads_lock);
+    ghost_destroy(&c->ghost_kept);
     free(c);
     *taken = NULL;
 }
@@ -96,12 +128,13 @@ struct cache_thread *cache_thread_create(struct cache *c) {
     }
     memset(ct, 0, sizeof *ct);
     ct->cache = c;
-    ct->random = (uintptr_t)ct | 1u;
     ct->now_s = clock_now_s();
+    ct->sample_below = atomic_load_explicit(&c->sample_below, memory_order_relaxed);
     lock_take(&c->threads_lock);
-    bool room = c->thread_count < THREADS_MAX;
+    bool room = c->thread_count < THREADS_MAX && sample_thread_begin(ct);
     if (room) {
         c->threads[c->thread_count++] = ct;
+        ct->random = c->thread_count * UINT64_C(0x9e3779b97f4a7c15) | 1u; /* the same every time, so that a replay is too */
         for (ct->turn = c->turns; ct->turn->used; ct->turn++) {
         }
         ct->turn->used = true;
@@ -115,6 +148,7 @@ struct cache_thread *cache_thread_create(struct cache *c) {
 }
 
 static const size_t counter_count = sizeof(struct cache_counters) / sizeof(struct counter);
+static const size_t signal_counter_count = sizeof(struct cache_signal_counters) / sizeof(struct counter);
 static const size_t class_counter_count = sizeof(struct cache_class_counters) / sizeof(struct counter);
 
 void cache_thread_destroy(struct cache_thread **taken) {
@@ -123,6 +157,7 @@ void cache_thread_destroy(struct cache_thread **taken) {
         return;
     }
     struct cache *c = ct->cache;
+    heap_reclaim(ct); /* what cannot be given back now is lost until the cache ends */
     lock_take(&c->threads_lock);
     for (unsigned i = 0; i < c->thread_count; i++) {
         if (c->threads[i] == ct) {
@@ -131,9 +166,12 @@ void cache_thread_destroy(struct cache_thread **taken) {
         }
     }
     ct->turn->used = false;
+    sample_thread_end_locked(ct);
     counter_sum((uint64_t *)&c->retired, (struct counter *)&ct->counters, counter_count);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
         counter_sum((uint64_t *)&c->class_retired[i], (struct counter *)&ct->classes[i], class_counter_count);
+        counter_sum((uint64_t *)&c->signals_retired[i], (struct counter *)&ct->signals[i], signal_counter_count);
+        counter_sum((uint64_t *)&c->ages_retired[i], (struct counter *)&ct->ages[i], CACHE_AGES);
     }
     lock_release(&c->threads_lock);
     free(ct);
@@ -150,6 +188,8 @@ static void flushed(struct cache *c, uint32_t at_s) {
 
 void cache_turn_begin(struct cache_thread *ct) {
     ct->now_s = clock_now_s();
+    ct->stamp_pages = atomic_load_explicit(&ct->cache->stamp_pages, memory_order_relaxed);
+    ct->sample_below = atomic_load_explicit(&ct->cache->sample_below, memory_order_relaxed);
     uint32_t flush_s = atomic_load_explicit(&ct->cache->flush_at_s, memory_order_relaxed);
     if (flush_s != 0 && flush_s <= ct->now_s) {
         flushed(ct->cache, flush_s);
@@ -183,26 +223,47 @@ void cache_set_temporary_ttl(struct cache *c, int64_t ttl_s) {
     atomic_store_explicit(&c->temporary_ttl_s, ttl_s, memory_order_relaxed);
 }
 
-void cache_set_policy(struct cache_thread *ct, const struct evict_policy *policy) {
-    struct cache *c = ct->cache;
-    atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
+static void switch_class(struct cache *c, unsigned class_id, const struct evict_policy *policy) {
+    atomic_store_explicit(&c->class_policy[class_id], policy, memory_order_relaxed);
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
-        for (unsigned j = 1; j <= c->slab->class_count; j++) {
-            lock_take(&p->lock);
-            if (p->shelves[j] != NULL) {
-                evict_switch(&p->shelves[j]->queue, policy, ct->now_s);
-            }
-            lock_release(&p->lock);
+        lock_take(&p->lock);
+        if (p->shelves[class_id] != NULL) {
+            evict_switch(&p->shelves[class_id]->queue, policy);
         }
+        lock_release(&p->lock);
     }
 }
 
+void cache_set_policy(struct cache *c, const struct evict_policy *policy, unsigned class_id) {
+    if (class_id != SLAB_CLASS_NONE) {
+        switch_class(c, class_id, policy);
+        return;
+    }
+    atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        switch_class(c, i, policy);
+    }
+}
+
+const struct evict_policy *cache_class_policy(const struct cache *c, unsigned class_id) { return policy_of(c, class_id); }
 const struct evict_policy *cache_policy(const struct cache *c) {
     return atomic_load_explicit(&c->policy, memory_order_relaxed);
 }
 
-bool cache_set_limit(struct cache *c, size_t limit_bytes) { return arena_set_limit(c->arena, limit_bytes); }
+bool cache_set_limit(struct cache *c, size_t limit_bytes) {
+    if (c->heap != NULL && !c->config.evict && !heap_within(c, limit_bytes)) {
+        return false;
+    }
+    bool set = arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict);
+    if (set && c->heap != NULL) {
+        heap_lowered(c);
+    }
+    if (set && c->wake != NULL) {
+        c->wake(c->wake_arg);
+    }
+    return set;
+}
 
 void cache_flush(struct cache *c, uint32_t at_s) {
     uint32_t now_s = clock_now_s();
@@ -217,7 +278,7 @@ void cache_flush(struct cache *c, uint32_t at_s) {
 
 /* --- hunger --- */
 
-uint64_t cache_take_hunger(struct cache *c) { return atomic_exchange_explicit(&c->hunger, 0, memory_order_relaxed); }
+struct class_set cache_take_hunger(struct cache *c) { return class_set_shared_take(&c->hunger); }
 
 void cache_set_hunger_on_evict(struct cache *c, bool on) {
     atomic_store_explicit(&c->hunger_on_evict, on, memory_order_relaxed);
@@ -226,6 +287,11 @@ void cache_set_hunger_on_evict(struct cache *c, bool on) {
 void cache_on_hunger(struct cache *c, void (*wake)(void *), void *arg) {
     c->wake_arg = arg;
     c->wake = wake;
+}
+
+void cache_on_steal(struct cache *c, void (*stolen)(void *, const struct cache_steal *), void *arg) {
+    c->stolen_arg = arg;
+    c->stolen = stolen;
 }
 
 /* --- facts --- */
@@ -283,6 +349,13 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     }
     f->pages_limit = atomic_load_explicit(&c->arena->page_limit, memory_order_relaxed);
     f->pages_out = atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed);
+    if (c->heap != NULL) {
+        struct slab_class_facts heap;
+        heap_class_facts(c, &heap);
+        f->pages_out = heap.pages;
+    }
+    f->pages_free = f->pages_out < f->pages_limit ? f->pages_limit - f->pages_out : 0;
+    f->pages_free += atomic_load_explicit(&c->slab->withdrawn, memory_order_relaxed);
     f->class_count = c->slab->class_count;
     f->partitions = c->partition_count;
     f->limit_bytes = (size_t)f->pages_limit << PAGE_SHIFT;
@@ -303,16 +376,80 @@ static void add_shelf(const struct shelf *s, uint32_t now_s, struct cache_class_
     }
 }
 
-void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_facts *f) {
+/* The shelves of ids from `first` on, as many as one hold of a lock should look at. */
+static void add_shelves(struct cache *c, const struct class_set *ids, unsigned first, uint32_t now_s,
+                        struct cache_class_facts *by_id) {
+    for (unsigned i = 0; i < c->partition_count; i++) {
+        struct partition *p = &c->partitions[i];
+        lock_take(&p->lock);
+        for (unsigned id = first; id < first + SHELVES_A_LOCK; id++) {
+            if (class_set_has(ids, id) && p->shelves[id] != NULL) {
+                add_shelf(p->shelves[id], now_s, &by_id[id]);
+            }
+        }
+        lock_release(&p->lock);
+    }
+}
+
+static void chunk_facts(const struct cache *c, unsigned class_id, struct slab_class_facts *f) {
+    slab_facts(c->slab, class_id, f);
+    if (c->heap != NULL && class_id == HEAP_CLASS) {
+        heap_class_facts(c, f);
+    }
+}
+
+void cache_classes_facts(struct cache *c, const struct class_set *ids, struct cache_class_facts *by_id) {
     struct cache_values total;
-    struct cache_class_values classes[SLAB_CLASSES_MAX];
+    struct cache_class_values counters[SLAB_CLASSES_MAX];
     uint32_t now_s = clock_now_s();
-    memset(f, 0, sizeof *f);
-    slab_facts(c->slab, class_id, &f->slab);
-    f->evicted_age_s = atomic_load_explicit(&c->evicted_age_s[class_id], memory_order_relaxed);
     lock_take(&c->threads_lock);
-    sum_locked(c, &total, classes);
-    f->counters = classes[class_id];
+    sum_locked(c, &total, counters);
+    subtract((uint64_t *)counters, (uint64_t *)c->class_baseline, SLAB_CLASSES_MAX * class_counter_count);
+    lock_release(&c->threads_lock);
+    for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
+        if (class_set_has(ids, id)) {
+            by_id[id] = (struct cache_class_facts){.counters = counters[id]};
+            by_id[id].evicted_age_s = atomic_load_explicit(&c->evicted_age_s[id], memory_order_relaxed);
+            chunk_facts(c, id, &by_id[id].slab);
+        }
+    }
+    for (unsigned first = 0; first < SLAB_CLASSES_MAX && first <= c->slab->class_count; first += SHELVES_A_LOCK) {
+        add_shelves(c, ids, first, now_s, by_id);
+    }
+}
+
+void cache_sum_class_locked(struct cache *c, unsigned class_id, struct cache_class_values *sum) {
+    assert(lock_held(&c->threads_lock));
+    *sum = c->class_retired[class_id];
+    for (unsigned t = 0; t < c->thread_count; t++) {
+        counter_sum((uint64_t *)sum, (struct counter *)&c->threads[t]->classes[class_id], class_counter_count);
+    }
+    complete_class(sum);
+}
+
+uint64_t cache_class_evicted(struct cache *c, unsigned class_id) {
+    struct cache_class_values sum;
+    lock_take(&c->threads_lock);
+    cache_sum_class_locked(c, class_id, &sum);
+    lock_release(&c->threads_lock);
+    return sum.evicted;
+}
+
+void cache_class_ages(struct cache *c, unsigned class_id, struct cache_age_values *sum) {
+    lock_take(&c->threads_lock);
+    *sum = c->ages_retired[class_id];
+    for (unsigned t = 0; t < c->thread_count; t++) {
+        counter_sum((uint64_t *)sum, (struct counter *)&c->threads[t]->ages[class_id], CACHE_AGES);
+    }
+    lock_release(&c->threads_lock);
+}
+
+void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_facts *f) {
+    uint32_t now_s = clock_now_s();
+    *f = (struct cache_class_facts){.evicted_age_s = atomic_load_explicit(&c->evicted_age_s[class_id], memory_order_relaxed)};
+    chunk_facts(c, class_id, &f->slab);
+    lock_take(&c->threads_lock);
+    cache_sum_class_locked(c, class_id, &f->counters);
     subtract((uint64_t *)&f->counters, (uint64_t *)&c->class_baseline[class_id], class_counter_count);
     lock_release(&c->threads_lock);
     for (unsigned i = 0; i < c->partition_count; i++) {
@@ -325,12 +462,65 @@ void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_fa
     }
 }
 
+void cache_classes_counters(struct cache *c, struct cache_class_values *sum) {
+    struct cache_values total;
+    struct cache_class_values counters[SLAB_CLASSES_MAX];
+    memset(sum, 0, sizeof *sum);
+    lock_take(&c->threads_lock);
+    sum_locked(c, &total, counters);
+    subtract((uint64_t *)counters, (uint64_t *)c->class_baseline, SLAB_CLASSES_MAX * class_counter_count);
+    lock_release(&c->threads_lock);
+    for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
+        const uint64_t *from = (const uint64_t *)&counters[id];
+        for (size_t i = 0; i < class_counter_count; i++) {
+            ((uint64_t *)sum)[i] += from[i];
+        }
+    }
+}
+
 void cache_reset_counters(struct cache *c) {
     lock_take(&c->threads_lock);
     sum_locked(c, &c->baseline, c->class_baseline);
     lock_release(&c->threads_lock);
 }
 
+static uint64_t thread_hits(const struct cache_thread *ct, unsigned class_id) {
+    const struct counter *n = &ct->classes[class_id].hits_to_hot;
+    return counter_get(&n[EVICT_NEW]) + counter_get(&n[EVICT_MAIN]) + counter_get(&n[EVICT_OLD]) + counter_get(&n[EVICT_TEMP]);
+}
+
+void cache_reads(struct cache *c, uint64_t *hits, uint64_t *misses) {
+    *hits = 0;
+    lock_take(&c->threads_lock);
+    *misses = c->retired.get_misses;
+    for (unsigned i = 1; i <= c->slab->class_count; i++) {
+        const struct cache_class_values *n = &c->class_retired[i];
+        *hits += n->hits_to_hot + n->hits_to_warm + n->hits_to_cold + n->hits_to_temp;
+    }
+    for (unsigned t = 0; t < c->thread_count; t++) {
+        *misses += counter_get(&c->threads[t]->counters.get_misses);
+        for (unsigned i = 1; i <= c->slab->class_count; i++) {
+            *hits += thread_hits(c->threads[t], i);
+        }
+    }
+    lock_release(&c->threads_lock);
+}
+
+const struct evict_tuning *cache_tuning(const struct cache *c) { return &c->tuning; }
 struct slab *cache_slab(struct cache *c) { return c->slab; }
 uint32_t     cache_item_bytes_max(const struct cache *c) { return c->config.item_bytes_max; }
 bool         cache_has_cas(const struct cache *c) { return c->config.cas; }
+bool         cache_evicts(const struct cache *c) { return c->config.evict; }
+
+static const char *const store_names[] = {[CACHE_STORE_SLAB] = "slab", [CACHE_STORE_HEAP] = "heap", [CACHE_STORE_BLOCKS] = "blocks"};
+
+const char *cache_store_name(enum cache_store_kind kind) { return store_names[kind]; }
+enum cache_store_kind cache_store_kind(const struct cache *c) { return c->config.store; }
+
+enum cache_store_kind cache_store_find(const char *name) {
+    enum cache_store_kind kind = CACHE_STORE_SLAB;
+    for (enum cache_store_kind i = 0; i < CACHE_STORE_KINDS; i++) {
+        kind = strcmp(store_names[i], name) == 0 ? i : kind;
+    }
+    return kind;
+}

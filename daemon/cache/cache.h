@@ -4,7 +4,8 @@
  * at a time and none on return. Within a turn (cache_turn_begin … cache_turn_end) pages do not change hands under a
  * thread's feet; idle threads must be outside a turn, or page moves wait for them.
  *
- * Values up to ITEM_COPY_MAX bytes are copied; larger ones are borrowed: counted, sent from item memory, returned.
+ * Values up to ITEM_COPY_MAX bytes are copied; larger ones are borrowed: counted, sent from item memory, returned. In the
+ * block store small values may be chains too: those are copied under the partition's lock.
  * All sizes are bytes without the protocol's CR LF. Times are cache seconds (base/clock.h); `exptime_s` 0 = never. */
 #ifndef SLATE_CACHE_CACHE_H
 #define SLATE_CACHE_CACHE_H
@@ -17,7 +18,9 @@
 #include "cache/counters.h"
 #include "evict/evict.h"
 #include "index/bucket.h"
+#include "mem/fit.h"
 #include "mem/slab.h"
+#include "sample/stream.h"
 
 struct cache;
 struct cache_thread;
@@ -33,8 +36,18 @@ enum cache_status {
     CACHE_NOT_A_NUMBER, /* incr, decr */
 };
 
+/* Where items live, for good. */
+enum cache_store_kind {
+    CACHE_STORE_SLAB,   /* chunks of size classes, in pages that can change hands */
+    CACHE_STORE_HEAP,   /* one allocation an item; the limit counts the bytes that are really held */
+    CACHE_STORE_BLOCKS, /* chains of blocks of one size */
+    CACHE_STORE_KINDS,
+};
+
 struct cache_config {
     size_t   limit_bytes;        /* of item memory, 1 MiB pages */
+    enum cache_store_kind store;
+    uint32_t block_bytes;        /* CACHE_STORE_BLOCKS: CACHE_BLOCK_LEAST to CACHE_BLOCK_MOST */
     unsigned partitions;         /* power of two; 0: by limit_bytes, 16 at 64 MiB */
     struct slab_config slab;
     uint32_t item_bytes_max;     /* -I */
@@ -46,6 +59,8 @@ struct cache_config {
     uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
     int64_t  temporary_ttl_s;    /* items living at most this long go to the temporary queue; < 0: off */
 };
+
+enum { CACHE_BLOCK_LEAST = 64, CACHE_BLOCK_DEFAULT = 200, CACHE_BLOCK_MOST = 65536 };
 
 struct cache *cache_create(const struct cache_config *); /* NULL and errno */
 void          cache_destroy(struct cache **);             /* after every cache_thread */
@@ -83,7 +98,7 @@ struct cache_view {
  *         if (how == CACHE_READ_COPY) { format r; cache_read_copy(&r, to); }
  *     } while (!cache_read_end(ct, &r));               // true: they are; counts the hit or miss and marks the item
  *
- * CACHE_READ_SLOW: large, expired, flushed or invalidated: call cache_fetch instead (cache_read_end is then not called).
+ * CACHE_READ_SLOW: large, chained, expired, flushed or invalidated: call cache_fetch instead (cache_read_end is then not called).
  * `to` needs room for value_bytes + 8. */
 enum cache_read { CACHE_READ_MISS, CACHE_READ_COPY, CACHE_READ_SLOW };
 struct cache_reader {
@@ -101,10 +116,11 @@ enum cache_read cache_read_begin(struct cache_thread *, const struct key *, stru
 void            cache_read_copy(const struct cache_reader *, char *to);
 bool            cache_read_end(struct cache_thread *, struct cache_reader *, bool mark_hit);
 
-/* Prefetches, first the buckets of many keys, then their items; each is a hint only. */
-void cache_prefetch_bucket(const struct cache *, const struct key *);
-void cache_prefetch_item(const struct cache *, const struct key *);
-void cache_prefetch_neighbours(const struct cache *, const struct key *); /* of an item that is to be replaced */
+/* Prefetches, first the buckets of many keys, then their items, then the neighbours in the queue of items that are to be
+ * removed; each is a hint only, and so is the reference from one to the next (0: no item to be seen). */
+void     cache_prefetch_bucket(const struct cache *, const struct key *);
+uint32_t cache_prefetch_item(const struct cache *, const struct key *);
+void     cache_prefetch_neighbours(const struct cache *, uint32_t ref);
 
 /* --- reading with the partition's lock: what has an effect, and large values --- */
 struct cache_fetch {
@@ -125,8 +141,15 @@ enum cache_status cache_fetch(struct cache_thread *, const struct key *, const s
                               struct cache_view *);
 enum cache_status cache_peek(struct cache_thread *, const struct key *, struct cache_view *); /* no effect at all */
 
-/* Pieces of a borrowed value, in order. Returns how many, at most `max`, starting `skip` bytes into the value. */
-int  cache_value_iov(const struct cache_thread *, const struct item *borrowed, size_t skip, struct iovec *, int max);
+/* Where in a chain a caller was last, so that the next call need not walk there again; zeroes at first. */
+struct cache_place {
+    uint32_t tail;   /* reference of a tail; 0: none yet */
+    size_t   before; /* value bytes before it */
+};
+/* Pieces of a borrowed value, in order. Returns how many, at most `max`, starting `skip` bytes into the value. `place` may be
+ * NULL; it is for one item only, as long as that is borrowed. */
+int  cache_value_iov(const struct cache_thread *, const struct item *borrowed, size_t skip, struct cache_place *,
+                     struct iovec *, int max);
 void cache_return(struct cache_thread *, struct item *borrowed);
 
 /* --- storing --- */
@@ -152,7 +175,8 @@ enum cache_status cache_store(struct cache_thread *, const struct key *, const s
 /* A value that is still to come: reserve all its memory, fill it, publish or abandon it. A draft belongs to its maker. For
  * values over ITEM_COPY_MAX only; an append or prepend reserves what is to be added, and is joined when it is published. */
 enum cache_status cache_reserve(struct cache_thread *, const struct key *, const struct cache_store *, struct item **draft);
-int               cache_draft_iov(const struct cache_thread *, struct item *draft, size_t skip, struct iovec *, int max);
+int               cache_draft_iov(const struct cache_thread *, struct item *draft, size_t skip, struct cache_place *,
+                                  struct iovec *, int max);
 enum cache_status cache_publish(struct cache_thread *, struct item *taken, const struct cache_store *, struct cache_view *);
 void              cache_abandon(struct cache_thread *, struct item *taken);
 
@@ -194,12 +218,19 @@ void cache_flush(struct cache *, uint32_t at_s);
 
 /* --- run-time settings --- */
 /* A new limit of item memory. False, and nothing changed: beyond the address space that was reserved at the start, or below
- * what classes have now (pages of theirs must go to the pool first). */
+ * what classes have now while pages may not move or nothing may be evicted. Else whoever listens to hunger is woken: it has to
+ * give back the pages over the limit, and until then no class gets another from the pool. */
 bool cache_set_limit(struct cache *, size_t limit_bytes);
+/* Of the heap store: evicts what is beyond a limit that became lower. Within a turn, which it may end and begin anew. Cost: a
+ * walk over all items. True: there is more to be done. */
+bool cache_heap_shrink(struct cache_thread *);
 void cache_set_tuning(struct cache *, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct, uint32_t warm_factor_pct);
 void cache_set_temporary_ttl(struct cache *, int64_t ttl_s);
-void cache_set_policy(struct cache_thread *, const struct evict_policy *); /* every class; no item is dropped */
-const struct evict_policy *cache_policy(const struct cache *);
+/* Of one class, or of the whole cache and every class in it when that is SLAB_CLASS_NONE. No item is dropped or moved; each
+ * partition is held for a moment only. O(partitions), times classes for the whole. */
+void cache_set_policy(struct cache *, const struct evict_policy *, unsigned class_id);
+const struct evict_policy *cache_policy(const struct cache *); /* what the whole was last given */
+const struct evict_policy *cache_class_policy(const struct cache *, unsigned class_id);
 
 /* --- facts --- */
 struct cache_class_facts {
@@ -215,16 +246,78 @@ struct cache_facts {
     struct cache_values counters;
     uint64_t items, bytes;
     uint64_t index_bytes, index_buckets;
-    uint32_t pages_limit, pages_out;
+    uint32_t pages_limit, pages_out, pages_free; /* free: no class has them; 0 when more are out than there may be */
     unsigned class_count, partitions;
     size_t   limit_bytes;
 };
 void cache_facts(struct cache *, struct cache_facts *);
+/* Of one class, or of those of `ids` into an array of SLAB_CLASSES_MAX, by id; the others' entries are left as they are. Counters
+ * are summed once for all of them, and a partition is locked once for every 32. */
 void cache_class_facts(struct cache *, unsigned class_id, struct cache_class_facts *);
+void cache_classes_facts(struct cache *, const struct class_set *ids, struct cache_class_facts *by_id);
+/* How old items were when they were evicted, since the start. */
+void cache_class_ages(struct cache *, unsigned class_id, struct cache_age_values *);
+/* Counters of all classes together. */
+void cache_classes_counters(struct cache *, struct cache_class_values *sum);
 void cache_reset_counters(struct cache *);
 struct slab *cache_slab(struct cache *);
+enum cache_store_kind cache_store_kind(const struct cache *);
+const char *cache_store_name(enum cache_store_kind);         /* slab, heap, blocks */
+enum cache_store_kind cache_store_find(const char *name);    /* of such a name; CACHE_STORE_SLAB: of none */
 uint32_t cache_item_bytes_max(const struct cache *);
 bool cache_has_cas(const struct cache *);
+bool cache_evicts(const struct cache *); /* false: -M, nothing live is ever dropped */
+
+/* --- what a page is worth: how many hits a class would lose with one less, or gain with more (tune/automove_utility.h) --- */
+enum { CACHE_TAILS = EVICT_TAILS, CACHE_GHOST_DEPTHS = 7 };
+struct cache_signal {
+    uint64_t hits;                              /* all, since the start */
+    uint64_t tail_hits[CACHE_TAILS];            /* on items in the last page, in the last two pages; since the start */
+    uint64_t ghost_hits[CACHE_GHOST_DEPTHS];    /* sampled, of items evicted within 1 << d pages, the steps before not counted */
+    uint32_t ghost_weight;                      /* misses that one sampled one stands for */
+    uint64_t tail_items[CACHE_TAILS];           /* what the tails hold now: about one and two pages' worth, or all there is */
+};
+struct cache_signals {
+    uint64_t requests; /* hits, misses and stores since the start */
+    struct cache_signal classes[SLAB_CLASSES_MAX];
+};
+/* Starts measuring, or follows a change of classes; or stops. False: out of memory. From one thread. Cost: of starting and
+ * stopping, two pages' worth of nodes in every class; then that of sample/ghost.h and a step in the queue an eviction. */
+bool cache_measure(struct cache *, bool on);
+bool cache_measured(const struct cache *);
+/* Reads them all but the tails' items: some microseconds, no partition's lock. */
+void cache_signals(struct cache *, struct cache_signals *);
+/* Fills in the tails' items: a lock of every partition. */
+void cache_signal_tails(struct cache *, struct cache_signals *);
+
+/* --- the stream of sampled keys: reads, stores and ends of keys whose hash is in the sample (sample/stream.h) ---
+ *
+ * Each thread has a ring of its own and never waits: what does not fit is dropped and counted. Nothing is noted, at the cost of a
+ * branch, until cache_set_sample says so; the rings stay once they are made. */
+bool cache_sample_start(struct cache *, size_t ring_bytes); /* the rings, also of threads to come; false: out of memory, for some */
+/* Keys below are in the sample; 0: none. And every how many requests a key is to be noted (cache_sample_key); 0: never. */
+void     cache_set_sample(struct cache *, uint32_t below, uint32_t key_every);
+uint32_t cache_sample_key_every(const struct cache *);
+/* This key was asked for, and stands for so many requests. */
+void cache_sample_key(struct cache_thread *, const struct key *, uint32_t requests);
+
+struct cache_samples {
+    size_t used;
+    char   bytes[4096] __attribute__((aligned(8)));
+};
+/* Takes what a thread has noted, as far as there is room; threads are numbered from 0. False: there is no such thread. From one
+ * thread. Then the records one by one: NULL before the first and after the last. */
+bool cache_take_samples(struct cache *, unsigned thread, struct cache_samples *);
+const struct sample_record *cache_sample_next(const struct cache_samples *, const struct sample_record *);
+
+struct cache_sample_facts {
+    uint64_t written, dropped; /* records ever; for lack of room */
+    uint64_t ring_bytes;
+};
+void cache_sample_facts(struct cache *, struct cache_sample_facts *);
+/* Keys that reads found, and did not find, since the start. Some microseconds, no partition's lock. */
+void cache_reads(struct cache *, uint64_t *hits, uint64_t *misses);
+const struct evict_tuning *cache_tuning(const struct cache *); /* lives as long as the cache */
 
 /* --- walking: items one by one, for the crawler and dumps --- */
 struct cache_walk {
@@ -241,6 +334,27 @@ struct cache_walked { /* a copy; `key` of key_len bytes */
  * Returns how many were copied, -1 at the end. Each bucket is seen once; items stored or removed meanwhile may be missed. */
 int cache_walk_next(struct cache_thread *, struct cache_walk *, struct cache_walked *out, int max);
 
+/* --- which page of a class is to leave it --- */
+enum page_pick {
+    PICK_LEAST_VALUE,    /* the one whose items are worth least: live ones, and more the more they were read lately */
+    PICK_RANDOM,
+    PICK_LEAST_ACCESSED, /* the one that was longest not read or written; see cache_set_page_stamps */
+    PICK_LEAST_CREATED,  /* the one that the class has had for longest */
+};
+enum { CACHE_SPARE_MAX = 16 };
+/* Up to `max` (at most CACHE_SPARE_MAX) pages of the class, the one to lose first at the front; those that are on the move are left
+ * out. A look without a lock: O(pages of the arena) at a nanosecond each; by value it samples some 1,300 chunks at most. */
+unsigned cache_spare_pages(struct cache_thread *, unsigned class_id, enum page_pick, uint32_t *pages, unsigned max);
+/* What a page's live items are worth by a sample of them: the more there are, the more often and the more lately they were used. A
+ * measure to compare pages by, also of different classes; 0: nothing lives there. */
+uint64_t cache_page_value(const struct cache_thread *, uint32_t page);
+/* Whether a page holds a draft or something on its way to a client, as far as a look without a lock can tell: then nothing
+ * need be dropped to find out that it cannot be had. O(chunks of the page). */
+bool cache_page_in_use(const struct cache *, uint32_t page);
+/* Whether hits and stores note in a page when it was last accessed: at most a store a page and second. */
+void cache_set_page_stamps(struct cache *, bool on);
+bool cache_page_stamps(const struct cache *);
+
 /* --- for the page mover: one chunk of a draining page --- */
 enum cache_moved {
     CACHE_MOVED_FREE,    /* it was free, or just became so */
@@ -249,19 +363,49 @@ enum cache_moved {
     CACHE_MOVED_EVICTED, /* its item was dropped: no room, or not worth it */
     CACHE_MOVED_EXPIRED, /* its item was dead anyway */
     CACHE_MOVED_BUSY,    /* a draft, or being sent to a client: try again later */
+    CACHE_MOVED_DROPPED, /* its item was dropped, but is still being sent: try again later */
     CACHE_MOVED_NO_ROOM, /* live, but there was no chunk for the copy and `may_evict` is false */
 };
 enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t chunk, bool may_evict);
+/* Prefetches what emptying the chunk will touch, some chunks ahead of it; a hint only. */
+void cache_evacuate_prefetch(const struct cache_thread *, uint32_t page, uint32_t chunk);
+/* Live items that this thread has evicted, ever. */
+uint64_t cache_thread_evicted(const struct cache_thread *);
+/* --- geometry: changing which classes there are while everybody goes on --- */
+/* As slab_set_sizes(), with what the cache keeps by class. From one thread; cache_quiesce between two calls. */
+bool cache_set_sizes(struct cache *, const struct size_list *);
+/* Sizes of all live items and pieces of chained values, seen without a lock; of large caches a sample of the pages. Some 3 ns a
+ * chunk, at most some tens of milliseconds. */
+void cache_sizes(const struct cache *, struct size_histogram *);
+/* Whether everything in a page belongs into its class by the current geometry, as far as a look without a lock can tell. */
+bool cache_page_fits(const struct cache *, uint32_t page);
+uint64_t cache_class_evicted(struct cache *, unsigned class_id); /* since the start */
+
+/* As cache_evacuate, into the class that the item's size belongs to. */
+enum cache_refit {
+    CACHE_REFIT_FREE, /* where there is a free chunk; else CACHE_MOVED_NO_ROOM, and *wanted is the class that has none */
+    CACHE_REFIT_ROOM, /* or into another chunk of the class it is in; and what was used longest ago goes to make room: in the
+                       * one class or the other, or the item itself */
+};
+enum cache_moved cache_refit(struct cache_thread *, uint32_t page, uint32_t chunk, enum cache_refit, unsigned *wanted);
 /* Takes the page's free chunks out of every partition's stock. Once, after slab_drain_begin. */
 void cache_drain_stocks(struct cache_thread *, uint32_t page);
 /* Waits until every other thread has left the turn it was in, so that none holds a reference from before; the caller holds
  * none either. Returns at once when they are idle; false after `deadline_us` of waiting. */
 bool cache_quiesce(struct cache_thread *, uint64_t deadline_us);
 
-/* A class that needs memory says so here; the tuner looks and clears. Bit c: class c evicted or had none. */
-uint64_t cache_take_hunger(struct cache *);
+/* A class that needs memory says so here; the tuner looks and clears: those that evicted or had none. */
+struct class_set cache_take_hunger(struct cache *);
 /* While on, every eviction of a live item counts as hunger (automove 2); else only a class with nothing left does. */
 void cache_set_hunger_on_evict(struct cache *, bool on);
+/* A page that a class with nothing left took at once from another, while its set waited. */
+struct cache_steal {
+    unsigned from_class, to_class;
+    uint32_t rescued, evicted, expired; /* items that lived in it */
+    uint64_t duration_us;
+};
+/* Called from the thread that took it, no lock held. Set before other threads begin. */
+void cache_on_steal(struct cache *, void (*stolen)(void *, const struct cache_steal *), void *arg);
 /* Called (from any thread, no lock held) when hunger goes from none to some, to wake the tuner. */
 void cache_on_hunger(struct cache *, void (*wake)(void *), void *arg);
 #endif

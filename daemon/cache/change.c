@@ -56,6 +56,9 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key, c
             mark_stale_locked(p, key, it, d);
         } else {
             unlink_locked(ct, p, key->hash, it);
+            if (sampled(ct, key->hash)) {
+                sample_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0);
+            }
         }
     }
     lock_release(&p->lock);
@@ -159,9 +162,8 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
     } else if (item_large(it)) {
         status = CACHE_NOT_A_NUMBER;
     } else {
-        uint8_t flags = item_flags(it);
         uint32_t bytes = item_value_bytes(it);
-        item_load_bytes(text, (const char *)it + item_value_offset(flags, key->len, bytes), bytes);
+        value_copy_locked(c, it, text);
         if (!parse_number(text, bytes, number)) {
             status = CACHE_NOT_A_NUMBER;
         } else {
@@ -177,7 +179,7 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
                 .client_flags = item_client_flags(it),
                 .exptime_s = a->touch ? a->exptime_s : item_exptime_s(it),
                 .cas = a->cas,
-                .binary_key = flags & ITEM_BINKEY,
+                .binary_key = item_flags(it) & ITEM_BINKEY,
             };
         }
     }

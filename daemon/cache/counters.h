@@ -55,6 +55,39 @@
     X(hits_to_cold, counter, operations, "hits on items in the cold queue")                                \
     X(hits_to_temp, counter, operations, "hits on items in the temporary queue")
 
+/* What tells the worth of a page of a class; counted while it is measured (cache_measure). */
+#define CACHE_SIGNAL_COUNTERS(X)                                                                           \
+    X(tail_hits_1, counter, operations, "hits on items in the last page of the class's order")             \
+    X(tail_hits_2, counter, operations, "hits on items in its last two pages")                             \
+    X(ghost_hits_1, counter, operations, "sampled misses of items that one more page would have kept")     \
+    X(ghost_hits_2, counter, operations, "the same, of items that 2 pages, but not 1, would have kept")    \
+    X(ghost_hits_4, counter, operations, "the same, 4 pages, but not 2")                                   \
+    X(ghost_hits_8, counter, operations, "the same, 8 pages, but not 4")                                   \
+    X(ghost_hits_16, counter, operations, "the same, 16 pages, but not 8")                                 \
+    X(ghost_hits_32, counter, operations, "the same, 32 pages, but not 16")                                \
+    X(ghost_hits_64, counter, operations, "the same, 64 pages, but not 32")
+
+/* How long ago evicted items were last used: steps of four. */
+#define CACHE_AGE_COUNTERS(X) \
+    X(under_1s, counter, items, "evicted items last used less than 1 s before") \
+    X(under_4s, counter, items, "evicted items last used less than 4 s before, but not less than 1 s") \
+    X(under_16s, counter, items, "evicted items last used less than 16 s before, but not less than 4 s") \
+    X(under_64s, counter, items, "evicted items last used less than 64 s before, but not less than 16 s") \
+    X(under_256s, counter, items, "evicted items last used less than 256 s before, but not less than 64 s") \
+    X(under_1024s, counter, items, "evicted items last used less than 1024 s before, but not less than 256 s") \
+    X(under_4096s, counter, items, "evicted items last used less than 4096 s before, but not less than 1024 s") \
+    X(under_16384s, counter, items, "evicted items last used less than 16384 s before, but not less than 4096 s") \
+    X(under_65536s, counter, items, "evicted items last used less than 65536 s before, but not less than 16384 s") \
+    X(under_262144s, counter, items, "evicted items last used less than 262144 s before, but not less than 65536 s") \
+    X(under_1048576s, counter, items, "evicted items last used less than 1048576 s before, but not less than 262144 s") \
+    X(older, counter, items, "evicted items last used 1048576 s (12 days) before, or longer ago")
+struct cache_age_counters { CACHE_AGE_COUNTERS(COUNTER_MEMBER) };
+struct cache_age_values { CACHE_AGE_COUNTERS(COUNTER_VALUE) };
+enum { CACHE_AGES = sizeof(struct cache_age_values) / sizeof(uint64_t) };
+
+struct cache_signal_counters { CACHE_SIGNAL_COUNTERS(COUNTER_MEMBER) };
+struct cache_signal_values { CACHE_SIGNAL_COUNTERS(COUNTER_VALUE) };
+
 struct cache_counters { CACHE_COUNTERS(COUNTER_MEMBER) };
 struct cache_values { CACHE_COUNTERS(COUNTER_VALUE) };
 struct cache_class_counters { CACHE_CLASS_COUNTERS(COUNTER_MEMBER) };

@@ -1,28 +1,52 @@
-/* Values over ITEM_COPY_MAX: drafts that are filled outside the lock, in one chunk or a chain of them, then published. */
+/* Values over ITEM_COPY_MAX, and smaller ones in chains: drafts that are filled outside the lock, then published. */
 #include "cache/partition.h"
 
-enum { COPY_STEP = 64 << 10 };
+enum { COPY_STEP = 64 << 10, CHAIN_TAKE = 32 };
 
 /* The end of an item's chain. */
 struct chain_end {
     struct tail *last;
     uint32_t     left; /* value bytes without a chunk yet */
+    uint32_t     taken[CHAIN_TAKE]; /* chunks for what is left */
+    unsigned     taken_count;
 };
+
+/* The right class for a tail of as much as is left. */
+static unsigned tail_class(const struct cache *c, uint32_t left) {
+    size_t want = (size_t)left + TAIL_HEADER, most = c->block_bytes != 0 ? c->block_bytes : c->slab->chunk_bytes_max;
+    return slab_class_of(c->slab, want < most ? want : most);
+}
+
+static uint32_t tail_room(const struct cache *c, unsigned class_id) { return slab_chunk_bytes(c->slab, class_id) - TAIL_HEADER; }
+
+/* A chunk for the next tail; several are taken at a time, but never more than the value needs. */
+static uint32_t tail_chunk(struct cache_thread *ct, struct partition *p, struct chain_end *end) {
+    struct cache *c = ct->cache;
+    if (end->taken_count > 0) {
+        return end->taken[--end->taken_count];
+    }
+    unsigned class_id = tail_class(c, end->left);
+    uint32_t whole = end->left / tail_room(c, class_id);
+    end->taken_count = slab_take(c->slab, class_id, end->taken, whole < 1 ? 1 : whole < CHAIN_TAKE ? whole : CHAIN_TAKE);
+    if (end->taken_count > 0) {
+        return end->taken[--end->taken_count];
+    }
+    uint32_t ref = 0;
+    for (; ref == 0 && class_id != SLAB_CLASS_NONE; class_id = slab_next_class(c->slab, class_id)) {
+        ref = chunk_obtain(ct, p, class_id, 0); /* a right-sized class may have nothing: a larger chunk serves */
+    }
+    return ref;
+}
 
 /* Adds a chunk for as much as is left, at most the largest class's. */
 static bool chain_extend(struct cache_thread *ct, struct partition *p, struct item *head, struct chain_end *end) {
     struct cache *c = ct->cache;
-    size_t want = (size_t)end->left + TAIL_HEADER;
-    unsigned class_id = want > c->slab->chunk_bytes_max ? c->slab->class_count : slab_class_of(c->slab, want);
-    uint32_t ref = 0;
-    while (ref == 0 && class_id <= c->slab->class_count) {
-        ref = chunk_obtain(ct, p, class_id++); /* a right-sized class may have nothing: a larger chunk serves */
-    }
+    uint32_t ref = tail_chunk(ct, p, end);
     if (ref == 0) {
         return false;
     }
     struct tail *t = (void *)item_at(c, ref);
-    uint32_t room = c->slab->classes[class_id - 1].chunk_bytes - TAIL_HEADER;
+    uint32_t room = tail_room(c, slab_ref_class(c->slab, ref));
     atomic_thread_fence(memory_order_release); /* as in item_init */
     atomic_store_explicit(&t->key_len, 0, memory_order_relaxed);
     atomic_store_explicit(&t->flags, CHUNK_DRAFT, memory_order_relaxed);
@@ -45,12 +69,15 @@ static struct item *draft_make(struct cache_thread *ct, const struct key *key, u
                                uint32_t client_flags, uint32_t exptime_s) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
-    unsigned class_id = slab_class_of(c->slab, item_total_bytes(flags, key->len, value_bytes));
+    unsigned class_id = whole_item_class(c, flags, key->len, value_bytes);
     if (class_id == SLAB_CLASS_NONE) {
         flags |= ITEM_CHAINED;
         class_id = slab_class_of(c->slab, item_total_bytes(flags, key->len, value_bytes));
     }
-    uint32_t ref = chunk_obtain(ct, p, class_id);
+    uint32_t ref = 0;
+    if (c->heap != NULL || slab_take(c->slab, class_id, &ref, 1) == 0) {
+        ref = chunk_obtain(ct, p, class_id, item_total_bytes(flags, key->len, value_bytes));
+    }
     if (ref == 0) {
         return NULL;
     }
@@ -58,7 +85,7 @@ static struct item *draft_make(struct cache_thread *ct, const struct key *key, u
     item_init(ct, it, flags, key, value_bytes, client_flags, exptime_s);
     if (flags & ITEM_CHAINED) {
         item_store32(item_chain(it), 0);
-        struct chain_end end = {.left = value_bytes};
+        struct chain_end end = {.left = value_bytes - value_bytes_in_head(c, it)};
         while (end.left > 0) {
             if (!chain_extend(ct, p, it, &end)) {
                 item_release(ct, it);
@@ -79,11 +106,12 @@ static void set_tails_state(const struct cache *c, struct item *it, enum chunk_s
     }
 }
 
-/* Writes n bytes at an offset of a draft's value. */
-static void draft_write(struct cache_thread *ct, struct item *it, size_t at, const char *from, size_t n) {
+/* Writes n bytes at an offset of a draft's value; `place` as of cache_value_iov. */
+static void draft_write(struct cache_thread *ct, struct item *it, size_t at, struct cache_place *place, const char *from,
+                        size_t n) {
     struct iovec iov[8];
     while (n > 0) {
-        int pieces = cache_value_iov(ct, it, at, iov, 8);
+        int pieces = cache_value_iov(ct, it, at, place, iov, 8);
         for (int i = 0; i < pieces && n > 0; i++) {
             size_t step = iov[i].iov_len < n ? iov[i].iov_len : n;
             item_store_bytes(iov[i].iov_base, from, step);
@@ -98,14 +126,15 @@ static void draft_write(struct cache_thread *ct, struct item *it, size_t at, con
 static void draft_copy(struct cache_thread *ct, struct item *to, size_t at, const struct item *from) {
     struct iovec iov[8];
     size_t done = 0, bytes = item_value_bytes(from);
-    char words[COPY_STEP + 8]; /* large, because finding the place to write walks the chain */
+    struct cache_place from_place = {0}, to_place = {0};
+    char words[COPY_STEP + 8];
     while (done < bytes) {
-        int pieces = cache_value_iov(ct, from, done, iov, 8);
+        int pieces = cache_value_iov(ct, from, done, &from_place, iov, 8);
         for (int i = 0; i < pieces; i++) {
             for (size_t off = 0; off < iov[i].iov_len;) {
                 size_t step = iov[i].iov_len - off < COPY_STEP ? iov[i].iov_len - off : COPY_STEP;
                 item_load_bytes(words, (const char *)iov[i].iov_base + off, step);
-                draft_write(ct, to, at + done, words, step);
+                draft_write(ct, to, at + done, &to_place, words, step);
                 off += step;
                 done += step;
             }
@@ -125,8 +154,9 @@ enum cache_status cache_reserve(struct cache_thread *ct, const struct key *key, 
     return *draft != NULL ? CACHE_OK : store_refused(ct, key, s, CACHE_NO_MEMORY);
 }
 
-int cache_draft_iov(const struct cache_thread *ct, struct item *draft, size_t skip, struct iovec *iov, int max) {
-    return cache_value_iov(ct, draft, skip, iov, max);
+int cache_draft_iov(const struct cache_thread *ct, struct item *draft, size_t skip, struct cache_place *place,
+                    struct iovec *iov, int max) {
+    return cache_value_iov(ct, draft, skip, place, iov, max);
 }
 
 void cache_abandon(struct cache_thread *ct, struct item *taken) { item_release(ct, taken); }
@@ -152,7 +182,7 @@ static struct item *join(struct cache_thread *ct, const struct key *key, const s
     if (old != NULL) {
         draft_copy(ct, whole, old_at, old);
     } else {
-        draft_write(ct, whole, old_at, old_bytes, was->value_bytes);
+        draft_write(ct, whole, old_at, NULL, old_bytes, was->value_bytes);
     }
     draft_copy(ct, whole, added_at, added);
     return whole;
@@ -160,7 +190,7 @@ static struct item *join(struct cache_thread *ct, const struct key *key, const s
 
 /* One try at publishing. Returns false when the old item changed while the two were joined: try again. */
 static bool try_publish(struct cache_thread *ct, const struct key *key, struct item *draft, const struct cache_store *s,
-                        struct cache_view *view, enum cache_status *status, unsigned *class_id) {
+                        const struct index_look *unchanged, struct cache_view *view, enum cache_status *status, unsigned *class_id) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     bool joins = false;
@@ -171,7 +201,8 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
 
     lock_take(&p->lock);
     struct item *old = find_live_locked(ct, p, key);
-    *status = store_condition(s, old);
+    bool changed = unchanged != NULL && !index_unchanged(&p->index, key, unchanged);
+    *status = changed ? CACHE_EXISTS : store_condition(s, old);
     *class_id = old != NULL ? cache_item_class(c, old) : SLAB_CLASS_NONE;
     joins = *status == CACHE_OK && old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
     if (joins) {
@@ -181,8 +212,7 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
             atomic_fetch_add_explicit(item_refs(old), 1, memory_order_relaxed);
             borrowed = old;
         } else {
-            item_load_bytes(old_bytes, (const char *)old + item_value_offset(item_flags(old), key->len, was.value_bytes),
-                            was.value_bytes);
+            value_copy_locked(c, old, old_bytes);
         }
         lock_release(&p->lock);
         chunks_settle(ct);
@@ -238,30 +268,41 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
     return true;
 }
 
+static enum cache_status publish(struct cache_thread *ct, const struct key *key, struct item *taken,
+                                 const struct cache_store *s, const struct index_look *unchanged, struct cache_view *view) {
+    enum cache_status status = CACHE_OK;
+    unsigned class_id = SLAB_CLASS_NONE;
+    node_set_time_s(&taken->node, cache_stamp_s(ct)); /* it is stored now, not when its first byte came */
+    while (!try_publish(ct, key, taken, s, unchanged, view, &status, &class_id)) {
+    }
+    if (status == CACHE_NO_MEMORY || status == CACHE_TOO_LARGE) {
+        return store_refused(ct, key, s, status);
+    }
+    if (unchanged == NULL) {
+        store_counted(ct, s, status, class_id);
+        if (status == CACHE_OK && sampled(ct, key->hash)) {
+            sample_note(ct, SAMPLE_STORE, key->hash, class_id, s->value_bytes);
+        }
+    }
+    return status;
+}
+
 enum cache_status cache_publish(struct cache_thread *ct, struct item *taken, const struct cache_store *s,
                                 struct cache_view *view) {
     char bytes[KEY_BYTES_MAX + 14];
     uint8_t len = item_copy_key(taken, bytes);
     struct key key = key_make(bytes, len);
-    enum cache_status status = CACHE_OK;
-    unsigned class_id = SLAB_CLASS_NONE;
-    node_set_time_s(&taken->node, cache_stamp_s(ct)); /* it is stored now, not when its first byte came */
-    while (!try_publish(ct, &key, taken, s, view, &status, &class_id)) {
-    }
-    if (status == CACHE_NO_MEMORY || status == CACHE_TOO_LARGE) {
-        return store_refused(ct, &key, s, status);
-    }
-    store_counted(ct, s, status, class_id);
-    return status;
+    return publish(ct, &key, taken, s, NULL, view);
 }
 
 enum cache_status store_large(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                              struct cache_view *view) {
+                              const struct index_look *look, struct cache_view *view) {
     struct item *draft = NULL;
+    struct cache_place place = {0};
     enum cache_status status = cache_reserve(ct, key, s, &draft);
     if (status != CACHE_OK) {
         return status;
     }
-    draft_write(ct, draft, 0, s->value, s->value_bytes);
-    return cache_publish(ct, draft, s, view);
+    draft_write(ct, draft, 0, &place, s->value, s->value_bytes);
+    return publish(ct, key, draft, s, look, view);
 }

@@ -1,5 +1,6 @@
 /* Items in and out of the index and the queues: every change of what the cache holds passes here. */
 #include "cache/partition.h"
+#include "cache/watch.h"
 
 static uint32_t first_tail(const struct item *it) {
     return item_load32(item_chain((struct item *)(uintptr_t)it));
@@ -72,22 +73,38 @@ static void count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned
     }
 }
 
-/* Leaves index and queue to the caller's next step; the item becomes LOOSE and loses the link's count. */
+/* Leaves the index to the caller's next step; the item becomes LOOSE and loses the link's count. */
 static void detach_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
     struct cache *c = ct->cache;
-    unsigned class_id = cache_item_class(c, it);
-    struct shelf *shelf = p->shelves[class_id];
+    struct shelf *shelf = p->shelves[cache_item_class(c, it)];
     uint64_t bytes = cache_item_requested_bytes(c, it);
     evict_remove(&shelf->queue, &it->node);
     shelf->requested_bytes -= bytes;
     p->bytes -= bytes;
     item_set_state(it, CHUNK_LOOSE);
-    if (!item_large(it)) {
+    if (!item_large(it) && !item_chained(it)) {
         stock_push_locked(ct, p, ref_of_item(c, it));
-    } else if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
+    } else if (!item_large(it) || atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
         node_set_next(&it->node, ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0);
         ct->doomed = it;
     }
+}
+
+static bool temporary(const struct cache_thread *ct, const struct item *it) {
+    int64_t ttl_s = atomic_load_explicit(&ct->cache->temporary_ttl_s, memory_order_relaxed);
+    uint32_t exptime_s = item_exptime_s(it);
+    return ttl_s >= 0 && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s <= ttl_s;
+}
+
+void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *it, unsigned class_id, uint64_t was_bytes) {
+    assert(lock_held(&p->lock));
+    struct shelf *shelf = p->shelves[class_id];
+    uint64_t more_bytes = cache_item_requested_bytes(ct->cache, it) - was_bytes; /* wraps when it is less, and back */
+    shelf->requested_bytes += more_bytes;
+    p->bytes += more_bytes;
+    evict_renew(&shelf->queue, &it->node, temporary(ct, it), ct->now_s);
+    count_moves(ct, &shelf->queue, class_id);
+    COUNT(ct, total_items);
 }
 
 void unlink_locked(struct cache_thread *ct, struct partition *p, uint64_t hash, struct item *it) {
@@ -117,11 +134,9 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
     uint64_t bytes = cache_item_requested_bytes(c, it);
     shelf->requested_bytes += bytes;
     p->bytes += bytes;
-    int64_t ttl_s = atomic_load_explicit(&c->temporary_ttl_s, memory_order_relaxed);
-    uint32_t exptime_s = item_exptime_s(it);
-    bool temporary = ttl_s >= 0 && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s <= ttl_s;
-    evict_insert(&shelf->queue, &it->node, temporary, ct->now_s);
+    evict_insert(&shelf->queue, &it->node, temporary(ct, it), ct->now_s);
     count_moves(ct, &shelf->queue, class_id);
+    page_accessed(ct, it);
     COUNT(ct, total_items);
     return true;
 }
@@ -141,21 +156,34 @@ struct item *find_live_locked(struct cache_thread *ct, struct partition *p, cons
         COUNT_CLASS(ct, cache_item_class(c, it), expired_unfetched);
     }
     unlink_locked(ct, p, key->hash, it);
+    if (sampled(ct, key->hash)) {
+        sample_note(ct, SAMPLE_GONE, key->hash, SLAB_CLASS_NONE, 0);
+    }
     return NULL;
 }
 
 void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
     assert(lock_held(&p->lock));
     struct shelf *shelf = p->shelves[cache_item_class(ct->cache, it)];
+    page_accessed(ct, it);
     item_note_hit(it, shelf->queue.policy->hit_max, ct->now_s);
     if (shelf->queue.policy->hit != NULL) {
         shelf->queue.policy->hit(&shelf->queue, &it->node, ct->now_s);
     }
 }
 
-void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id) {
+void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id, uint64_t hash) {
     COUNT_CLASS(ct, class_id, evicted);
+    if (event_watched(EVENT_EVICTIONS)) {
+        cache_tell_eviction(ct, it, class_id);
+    }
+    struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
+    if (ghost != NULL) {
+        ghost_evicted(ghost, class_id, hash);
+    }
     uint32_t used_s = node_used_s(&it->node), age_s = ct->now_s > used_s ? ct->now_s - used_s : 0;
+    unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1; /* of four to the step */
+    counter_add(&(&ct->ages[class_id].under_1s)[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
     _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];
     if (atomic_load_explicit(last, memory_order_relaxed) != age_s) { /* seldom, so threads seldom meet here */
         atomic_store_explicit(last, age_s, memory_order_relaxed);

@@ -1,6 +1,7 @@
 /* Where chunks come from: the partition's stock, the class's free lists, the pool of pages, eviction, and as the last resort
  * a page of another class. Memory is taken before a partition is locked and given back after, so one lock is held at a time. */
 #include "cache/partition.h"
+#include "watch/event.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,7 +16,6 @@ enum {
     STEAL_PAUSE_US = 5000,  /* after a try in vain nobody tries for so long: slow clients hold what is in the way */
     OBTAIN_PATIENCE_US = 250000, /* before a store is refused */
     HOPELESS_US = 1000000,       /* after that, others are refused at once */
-    STEAL_PAGES = 16,
 };
 #define STEAL_QUIESCE_US 100000
 
@@ -27,10 +27,18 @@ struct shelf *shelf_of_locked(struct cache *c, struct partition *p, unsigned cla
         if (s == NULL) {
             return NULL;
         }
-        evict_init(&s->queue, atomic_load_explicit(&c->policy, memory_order_relaxed), &c->tuning, &c->arena->space);
+        evict_init(&s->queue, policy_of(c, class_id), &c->tuning, &c->arena->space);
+        evict_watch_tail(&s->queue, measured_tail(c, class_id));
         p->shelves[class_id] = s;
     }
     return s;
+}
+
+void shelf_destroy(struct shelf *taken) {
+    if (taken != NULL) {
+        evict_fini(&taken->queue);
+        free(taken);
+    }
 }
 
 uint32_t stock_pop_locked(struct partition *p, unsigned class_id) {
@@ -56,18 +64,31 @@ void stock_push_locked(struct cache_thread *ct, struct partition *p, uint32_t re
 
 void item_release(struct cache_thread *ct, struct item *it) {
     struct cache *c = ct->cache;
-    uint32_t ref = item_flags(it) & ITEM_CHAINED ? item_load32(item_chain(it)) : 0;
-    slab_give(c->slab, ref_of_item(c, it));
-    while (ref != 0) {
-        uint32_t next = tail_next(node_at(&c->arena->space, ref));
-        slab_give(c->slab, ref);
-        ref = next;
+    uint32_t refs[GIVE_MAX], next = item_chained(it) ? item_load32(item_chain(it)) : 0;
+    unsigned n = 0;
+    refs[n++] = ref_of_item(c, it);
+    if (c->heap != NULL) {
+        heap_retire(ct, refs, n);
+        return;
     }
+    while (next != 0) {
+        if (n == GIVE_MAX) {
+            slab_give_all(c->slab, refs, n);
+            n = 0;
+        }
+        refs[n++] = next;
+        next = tail_next(node_at(&c->arena->space, next));
+    }
+    slab_give_all(c->slab, refs, n);
 }
 
 void chunks_settle(struct cache_thread *ct) {
-    while (ct->give_count > 0) {
-        slab_give(ct->cache->slab, ct->give[--ct->give_count]);
+    unsigned count = ct->give_count;
+    ct->give_count = 0;
+    if (ct->cache->heap == NULL) {
+        slab_give_all(ct->cache->slab, ct->give, count);
+    } else if (count > 0) {
+        heap_retire(ct, ct->give, count);
     }
     while (ct->doomed != NULL) {
         struct item *it = ct->doomed;
@@ -79,11 +100,7 @@ void chunks_settle(struct cache_thread *ct) {
 /* --- eviction --- */
 
 static void note_hunger(struct cache *c, unsigned class_id) {
-    uint64_t bit = (uint64_t)1 << class_id;
-    if (atomic_load_explicit(&c->hunger, memory_order_relaxed) & bit) {
-        return;
-    }
-    if (atomic_fetch_or_explicit(&c->hunger, bit, memory_order_relaxed) == 0 && c->wake != NULL) {
+    if (class_set_shared_add(&c->hunger, class_id) && c->wake != NULL) {
         c->wake(c->wake_arg);
     }
 }
@@ -97,25 +114,30 @@ static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struc
     }
     *leaving = slab_page_draining(ct->cache->slab, arena_page_of(ct->cache->arena, it));
     char bytes[KEY_BYTES_MAX + 14];
-    uint8_t len = item_copy_key(it, bytes);
+    uint64_t hash = key_hash(bytes, item_copy_key(it, bytes));
     if (cache_item_dead(ct->cache, it, ct->now_s)) {
         COUNT_CLASS(ct, class_id, reclaimed);
         if (!node_fetched(&it->node)) {
             COUNT_CLASS(ct, class_id, expired_unfetched);
         }
     } else {
-        count_eviction(ct, it, class_id);
+        count_eviction(ct, it, class_id, hash);
+        evict_note_evicted(&s->queue, &it->node);
     }
     COUNT_CLASS(ct, class_id, direct_reclaims);
-    unlink_locked(ct, p, key_hash(bytes, len), it);
+    unlink_locked(ct, p, hash, it);
     return true;
+}
+
+static bool may_evict(const struct cache *c, unsigned class_id) {
+    return c->config.evict && policy_of(c, class_id)->victim != NULL;
 }
 
 uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsigned class_id) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
     struct shelf *s = p->shelves[class_id];
-    if (!c->config.evict || s == NULL || c->stock_most[class_id] == 0 || evict_count(&s->queue) < EVICT_HERE_MIN ||
+    if (!may_evict(c, class_id) || s == NULL || c->stock_most[class_id] == 0 || evict_count(&s->queue) < EVICT_HERE_MIN ||
         slab_has_free(c->slab, class_id)) {
         return 0;
     }
@@ -164,6 +186,19 @@ static bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t
     return evicted;
 }
 
+bool evict_any(struct cache_thread *ct, struct partition *p, unsigned class_id) {
+    bool leaving, evicted = false;
+    lock_take(&p->lock);
+    struct shelf *s = p->shelves[class_id];
+    if (s != NULL && evict_count(&s->queue) >= EVICT_HERE_MIN) {
+        evicted = evict_one_locked(ct, p, s, class_id, &leaving);
+    }
+    lock_release(&p->lock);
+    chunks_settle(ct);
+    uint32_t ref;
+    return evicted || evict_somewhere(ct, class_id, &ref, &leaving);
+}
+
 uint32_t chunk_by_eviction(struct cache_thread *ct, unsigned class_id) {
     uint32_t ref = 0;
     bool leaving;
@@ -179,14 +214,14 @@ uint32_t chunk_by_eviction(struct cache_thread *ct, unsigned class_id) {
 /* --- pages of other classes, when nothing else is left --- */
 
 /* The class that can best spare a page: the most pages, at least `least_pages`, and not among `refused`. */
-static unsigned richest_class(const struct cache *c, uint64_t refused, uint32_t least_pages) {
+static unsigned richest_class(const struct cache *c, const struct class_set *refused, uint32_t least_pages) {
     unsigned best = SLAB_CLASS_NONE;
     uint32_t most = 0;
     for (unsigned i = 1; i <= c->slab->class_count; i++) {
         struct slab_class_facts f;
         slab_facts(c->slab, i, &f);
         uint32_t pages = f.pages > f.draining ? f.pages - f.draining : 0;
-        if (!(refused >> i & 1) && pages >= least_pages && pages > most) {
+        if (!class_set_has(refused, i) && pages >= least_pages && pages > most) {
             best = i;
             most = pages;
         }
@@ -194,34 +229,22 @@ static unsigned richest_class(const struct cache *c, uint64_t refused, uint32_t 
     return best;
 }
 
-/* Whether a page holds a draft or something on its way to a client, as far as a look without a lock can tell: then nothing
- * need be dropped to find out that it cannot be had. */
-static bool page_in_use(const struct cache *c, uint32_t page) {
-    struct item *it;
-    for (uint32_t i = 0; (it = slab_page_chunk(c->slab, page, i)) != NULL; i++) {
-        switch (item_state(it)) {
-        case CHUNK_FREE: break;
-        case CHUNK_DRAFT:
-        case CHUNK_LOOSE: return true;
-        case CHUNK_LINKED:
-            if (item_key_len(it) != 0 && item_large(it) && atomic_load_explicit(item_refs(it), memory_order_relaxed) > 1) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
 /* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in it is in use. */
 static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id) {
     struct cache *c = ct->cache;
-    if (page_in_use(c, page) || !slab_drain_begin(c->slab, page, donor)) {
+    struct cache_steal steal = {.from_class = donor, .to_class = class_id};
+    uint64_t start_us = clock_mono_us();
+    if (cache_page_in_use(c, page) || !slab_drain_begin(c->slab, page, donor)) {
         return false;
     }
     cache_drain_stocks(ct, page);
     bool busy = false;
     for (uint32_t i = 0; !busy && slab_page_chunk(c->slab, page, i) != NULL; i++) {
-        busy = cache_evacuate(ct, page, i, true) == CACHE_MOVED_BUSY;
+        enum cache_moved moved = cache_evacuate(ct, page, i, true);
+        steal.rescued += moved == CACHE_MOVED_RESCUED;
+        steal.evicted += moved == CACHE_MOVED_EVICTED;
+        steal.expired += moved == CACHE_MOVED_EXPIRED;
+        busy = moved == CACHE_MOVED_BUSY || moved == CACHE_MOVED_DROPPED;
     }
     if (busy || !slab_drain_empty(c->slab, page) || !cache_quiesce(ct, STEAL_QUIESCE_US)) {
         slab_drain_cancel(c->slab, page);
@@ -229,12 +252,19 @@ static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, u
     }
     slab_drain_end(c->slab, page, class_id);
     COUNT(ct, page_steals);
+    if (event_watched(EVENT_SYSEVENTS)) {
+        event_slab_move(donor, class_id, EVENT_MOVE_DONE);
+    }
+    steal.duration_us = clock_mono_us() - start_us;
+    if (c->stolen != NULL) {
+        c->stolen(c->stolen_arg, &steal);
+    }
     return true;
 }
 
 static bool steal_from(struct cache_thread *ct, unsigned donor, unsigned class_id) {
-    uint32_t pages[STEAL_PAGES];
-    unsigned n = slab_spare_pages(ct->cache->slab, donor, pages, STEAL_PAGES);
+    uint32_t pages[CACHE_SPARE_MAX];
+    unsigned n = cache_spare_pages(ct, donor, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
     for (unsigned i = 0; i < n; i++) {
         if (steal_page(ct, pages[i], donor, class_id)) {
             return true;
@@ -243,23 +273,41 @@ static bool steal_from(struct cache_thread *ct, unsigned donor, unsigned class_i
     return false;
 }
 
-/* From the richest class whose pages are not all in use; a class gives its last page only when no other can give any. */
-static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
-    for (uint32_t least_pages = 2; least_pages > 0; least_pages--) {
-        uint64_t refused = (uint64_t)1 << class_id;
-        unsigned donor;
-        while ((donor = richest_class(ct->cache, refused, least_pages)) != SLAB_CLASS_NONE) {
-            if (steal_from(ct, donor, class_id)) {
-                return true;
-            }
-            refused |= (uint64_t)1 << donor;
+/* Pages of retired classes leave them anyway. */
+static bool steal_from_retired(struct cache_thread *ct, unsigned class_id) {
+    const struct slab *slab = ct->cache->slab;
+    for (unsigned i = 1; i <= slab->class_count; i++) {
+        if (i != class_id && slab_class_state(slab, i) == SLAB_CLASS_RETIRED && steal_from(ct, i, class_id)) {
+            return true;
         }
     }
     return false;
 }
 
-/* Waits a little, outside the turn: the one we wait for may be waiting for us. */
-static void rest(struct cache_thread *ct) {
+/* From a retired class, or the richest class whose pages are not all in use. When none has more than one, the first page of a
+ * class may go over the limit, as in memcached: with more classes than pages they would take the last one from each other at
+ * nearly every set. The tuner gives it back when a class can spare one. Beyond what is reserved, last pages are taken too. */
+static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
+    if (steal_from_retired(ct, class_id)) {
+        return true;
+    }
+    for (uint32_t least_pages = 2; least_pages > 0; least_pages--) {
+        struct class_set refused = class_set_one(class_id);
+        unsigned donor;
+        while ((donor = richest_class(ct->cache, &refused, least_pages)) != SLAB_CLASS_NONE) {
+            if (steal_from(ct, donor, class_id)) {
+                return true;
+            }
+            class_set_add(&refused, donor);
+        }
+        if (least_pages > 1 && slab_grow_first(ct->cache->slab, class_id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void turn_rest(struct cache_thread *ct) {
     cache_turn_end(ct);
     usleep(STEAL_WAIT_US);
     cache_turn_begin(ct);
@@ -278,7 +326,7 @@ static bool steal(struct cache_thread *ct, unsigned class_id) {
             atomic_store_explicit(&c->stealing, false, memory_order_release);
             return got;
         }
-        rest(ct);
+        turn_rest(ct);
         if (slab_has_free(c->slab, class_id)) {
             return true;
         }
@@ -317,15 +365,26 @@ static bool all_draining(const struct cache *c, unsigned class_id) {
     return f.draining >= f.pages;
 }
 
-uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id) {
+/* The class to take a chunk of: while we rested outside the turn the geometry may have changed, and the id be another's. */
+static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t chunk_bytes) {
+    bool serves = slab_class_state(c->slab, class_id) == SLAB_CLASS_ACTIVE && slab_chunk_bytes(c->slab, class_id) == chunk_bytes;
+    return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
+}
+
+uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id, size_t bytes) {
     struct cache *c = ct->cache;
+    if (c->heap != NULL) {
+        return heap_obtain(ct, p, bytes);
+    }
     uint64_t give_up_us = 0;
+    uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
     for (int tries = 0; tries < EVICT_TRIES; tries++) {
+        class_id = still_serving(c, class_id, chunk_bytes);
         uint32_t ref = take_free(ct, p, class_id);
         if (ref != 0) {
             return ref;
         }
-        if (!c->config.evict) {
+        if (!may_evict(c, class_id)) {
             if (slab_grow_first(c->slab, class_id)) {
                 continue;
             }
@@ -355,7 +414,7 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
                 if (now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
                     break; /* somebody has just waited in vain */
                 }
-                rest(ct); /* what is in the way is in use for a moment: a draft, a page on the move */
+                turn_rest(ct); /* what is in the way is in use for a moment: a draft, a page on the move */
                 tries = 0;
             }
         }

@@ -3,7 +3,10 @@
 
 #include <unistd.h>
 
-enum { QUIESCE_LOOK_US = 20 };
+enum {
+    QUIESCE_LOOK_US = 20,
+    TAIL_LOOK_PARTITIONS = 16, /* for the age of a class's tail */
+};
 
 void cache_drain_stocks(struct cache_thread *ct, uint32_t page) {
     struct cache *c = ct->cache;
@@ -40,6 +43,17 @@ static bool copy_key_warily(const struct item *it, char *bytes, struct key *key)
     return true;
 }
 
+void cache_evacuate_prefetch(const struct cache_thread *ct, uint32_t page, uint32_t chunk) {
+    const struct cache *c = ct->cache;
+    const struct item *it = slab_page_chunk(c->slab, page, chunk);
+    char bytes[KEY_BYTES_MAX + 14];
+    struct key key;
+    if (it != NULL && item_state(it) == CHUNK_LINKED && copy_key_warily(it, bytes, &key)) {
+        cache_prefetch_bucket(c, &key);
+        cache_prefetch_neighbours(c, ref_of_item(c, it));
+    }
+}
+
 /* A chunk for a copy: the partition's stock, then (taken before the lock) the class's; `spare` is 0 when neither has one. */
 static uint32_t target_locked(struct partition *p, unsigned class_id, uint32_t *spare) {
     uint32_t ref = stock_pop_locked(p, class_id);
@@ -50,7 +64,7 @@ static uint32_t target_locked(struct partition *p, unsigned class_id, uint32_t *
     return ref;
 }
 
-/* Copies a chunk's bytes; both chunks are of one class and the copy is not reachable yet. */
+/* Copies a chunk's bytes into one that holds as many; the copy is not reachable yet. */
 static void copy_chunk(struct item *to, const struct item *from, size_t bytes) {
     atomic_thread_fence(memory_order_release); /* as in item_init */
     const char *src = (const char *)from;
@@ -60,8 +74,8 @@ static void copy_chunk(struct item *to, const struct item *from, size_t bytes) {
     }
 }
 
-static size_t bytes_in_use(const struct item *it) {
-    return item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it));
+static size_t bytes_in_use(const struct cache *c, const struct item *it) {
+    return item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it)) + value_bytes_in_head(c, it);
 }
 
 static void adopt_tails(const struct cache *c, struct item *it) {
@@ -72,16 +86,34 @@ static void adopt_tails(const struct cache *c, struct item *it) {
     }
 }
 
-/* Gives an item a new chunk. It keeps its place in the queue. The old chunk goes back, or stays LOOSE while it is borrowed. */
+/* An item's memory is of another class now: sums and queues follow. `it` is in `from`'s queue; `now`, which may be its copy, comes
+ * to that of `to`, whose shelf is there. */
+static void requeue_locked(struct cache_thread *ct, struct partition *p, struct item *it, struct item *now, unsigned from, unsigned to,
+                           uint64_t bytes) {
+    struct evict_queue *q = &p->shelves[from]->queue;
+    evict_remove(q, &it->node);
+    p->shelves[from]->requested_bytes -= bytes;
+    evict_adopt(&p->shelves[to]->queue, &now->node, q->policy, ct->now_s);
+    p->shelves[to]->requested_bytes += bytes;
+}
+
+/* Gives an item a new chunk, of its class or another. In its class it keeps its place in the queue. The old chunk goes back, or
+ * stays LOOSE while it is borrowed. */
 static void relocate_locked(struct cache_thread *ct, struct partition *p, const struct key *key, struct item *it,
                             struct item *to) {
     struct cache *c = ct->cache;
-    struct shelf *shelf = p->shelves[cache_item_class(c, it)];
-    copy_chunk(to, it, bytes_in_use(it));
+    unsigned from_class = cache_item_class(c, it);
+    uint64_t bytes = cache_item_requested_bytes(c, it);
+    copy_chunk(to, it, bytes_in_use(c, it));
     if (item_large(to)) {
         atomic_store_explicit(item_refs(to), 1, memory_order_relaxed);
     }
-    evict_moved(&shelf->queue, &it->node, &to->node);
+    unsigned to_class = cache_item_class(c, to);
+    if (to_class == from_class) {
+        evict_moved(&p->shelves[from_class]->queue, &it->node, &to->node);
+    } else {
+        requeue_locked(ct, p, it, to, from_class, to_class, bytes);
+    }
     index_replace(&p->index, key->hash, ref_of_item(c, it), ref_of_item(c, to));
     if (item_flags(to) & ITEM_CHAINED) {
         adopt_tails(c, to);
@@ -103,9 +135,24 @@ static bool borrowed(struct item *it) {
 /* Drops an item to empty its page. */
 static enum cache_moved drop_locked(struct cache_thread *ct, struct partition *p, const struct key *key, struct item *it) {
     bool busy = borrowed(it);
-    count_eviction(ct, it, cache_item_class(ct->cache, it));
+    evict_note_evicted(&p->shelves[cache_item_class(ct->cache, it)]->queue, &it->node);
+    count_eviction(ct, it, cache_item_class(ct->cache, it), key->hash);
     unlink_locked(ct, p, key->hash, it);
-    return busy ? CACHE_MOVED_BUSY : CACHE_MOVED_EVICTED;
+    return busy ? CACHE_MOVED_DROPPED : CACHE_MOVED_EVICTED;
+}
+
+uint64_t cache_thread_evicted(const struct cache_thread *ct) {
+    uint64_t evicted = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        evicted += counter_get(&ct->classes[i].evicted);
+    }
+    return evicted;
+}
+
+/* Whether a chunk found before the lock serves now: what is to be copied may have grown, and its queue's shelf must be there. */
+static bool serves_locked(struct cache *c, struct partition *p, uint32_t ref, size_t bytes) {
+    unsigned class_id = slab_ref_class(c->slab, ref);
+    return slab_chunk_bytes(c->slab, class_id) >= bytes && shelf_of_locked(c, p, class_id) != NULL;
 }
 
 static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id, struct item *it, bool may_evict,
@@ -129,7 +176,10 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
         moved = CACHE_MOVED_BUSY; /* a reader finds the tails through this chunk */
     } else {
         uint32_t ref = target_locked(p, class_id, spare);
-        if (ref != 0) {
+        if (ref != 0 && !serves_locked(c, p, ref, bytes_in_use(c, it))) {
+            stock_push_locked(ct, p, ref);
+            moved = CACHE_MOVED_BUSY;
+        } else if (ref != 0) {
             bool busy = borrowed(it);
             relocate_locked(ct, p, &key, it, item_at(c, ref));
             moved = busy ? CACHE_MOVED_BUSY : CACHE_MOVED_RESCUED;
@@ -178,6 +228,24 @@ static bool plausible_ref(const struct cache *c, uint32_t ref) {
     return chunk_bytes != 0 && (size_t)(at - arena_page_start(c->arena, page)) % chunk_bytes == 0;
 }
 
+static size_t tail_bytes(const struct tail *t) { return TAIL_HEADER + (size_t)item_load32(&t->used_bytes); }
+
+/* Copies a tail; when it is the first of its chain, the item changes its queue with it. */
+static void relocate_tail_locked(struct cache_thread *ct, struct partition *p, struct item *head, struct tail *t, uint32_t to_ref) {
+    struct cache *c = ct->cache;
+    struct tail *to = (void *)item_at(c, to_ref);
+    unsigned from_class = cache_item_class(c, head);
+    copy_chunk((struct item *)(void *)to, (const struct item *)(const void *)t, tail_bytes(t));
+    item_store32(&to->next, tail_next(t));
+    item_store32(&to->head, ref_of_item(c, head));
+    relink_tail(c, head, ref_of_item(c, t), to_ref);
+    atomic_store_explicit(&t->flags, CHUNK_LOOSE, memory_order_relaxed);
+    unsigned to_class = cache_item_class(c, head);
+    if (to_class != from_class) {
+        requeue_locked(ct, p, head, head, from_class, to_class, cache_item_requested_bytes(c, head));
+    }
+}
+
 static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, bool may_evict, uint32_t *spare) {
     struct cache *c = ct->cache;
     uint32_t head_ref = item_load32(&t->head), ref = ref_of_item(c, t);
@@ -196,13 +264,10 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
     } else if (cache_item_dead(c, head, ct->now_s)) {
         unlink_locked(ct, p, key.hash, head);
         moved = CACHE_MOVED_EXPIRED;
+    } else if (*spare != 0 && !serves_locked(c, p, *spare, tail_bytes(t))) {
+        moved = CACHE_MOVED_BUSY;
     } else if (*spare != 0) {
-        struct tail *to = (void *)item_at(c, *spare);
-        copy_chunk((struct item *)(void *)to, (const struct item *)(const void *)t, TAIL_HEADER + item_load32(&t->used_bytes));
-        item_store32(&to->next, tail_next(t));
-        item_store32(&to->head, head_ref);
-        relink_tail(c, head, ref, *spare);
-        atomic_store_explicit(&t->flags, CHUNK_LOOSE, memory_order_relaxed);
+        relocate_tail_locked(ct, p, head, t, *spare);
         *spare = ref; /* given back by the caller */
         moved = CACHE_MOVED_CHUNK;
     } else {
@@ -213,32 +278,118 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
     return moved;
 }
 
-enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t chunk, bool may_evict) {
-    struct cache *c = ct->cache;
-    struct item *it = slab_page_chunk(c->slab, page, chunk);
-    if (it == NULL) {
-        return CACHE_MOVED_FREE;
+/* What a chunk to be emptied looks like before any lock is taken. */
+struct evacuee {
+    struct item *it;
+    bool         tail;
+    unsigned     own, right; /* the class it is in, and the one that its content belongs to by the geometry */
+};
+
+/* False: there is nothing to copy, and *moved says why. */
+static bool look_at(const struct cache *c, uint32_t page, uint32_t chunk, struct evacuee *e, enum cache_moved *moved) {
+    e->it = slab_page_chunk(c->slab, page, chunk);
+    *moved = CACHE_MOVED_FREE;
+    if (e->it == NULL) {
+        return false;
     }
-    switch (item_state(it)) {
-    case CHUNK_FREE: return CACHE_MOVED_FREE;
+    switch (item_state(e->it)) {
+    case CHUNK_FREE: return false;
     case CHUNK_DRAFT:
-    case CHUNK_LOOSE: return CACHE_MOVED_BUSY;
+    case CHUNK_LOOSE: *moved = CACHE_MOVED_BUSY; return false;
     case CHUNK_LINKED: break;
     }
-    unsigned class_id = slab_page_class(c->slab, page);
-    uint32_t spare = 0;
-    bool tail = item_key_len(it) == 0;
-    if (slab_has_free_chunk(c->slab, class_id)) {
-        slab_take(c->slab, class_id, &spare, 1);
-    } else if (may_evict && !tail && node_hits(&it->node) > 0) {
-        spare = chunk_by_eviction(ct, class_id); /* what was read stays, at the cost of the class's next victim */
+    e->tail = item_key_len(e->it) == 0;
+    e->own = slab_page_class(c->slab, page);
+    e->right = slab_class_of(c->slab, e->tail ? tail_bytes((const struct tail *)(const void *)e->it) : bytes_in_use(c, e->it));
+    if (e->right == SLAB_CLASS_NONE) {
+        e->right = e->own; /* what we read changed under us */
     }
-    enum cache_moved moved =
-        tail ? evacuate_tail(ct, (struct tail *)(void *)it, may_evict, &spare) : evacuate_item(ct, class_id, it, may_evict, &spare);
+    return true;
+}
+
+static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *e, unsigned to_class, bool may_evict, uint32_t spare) {
+    enum cache_moved moved = e->tail ? evacuate_tail(ct, (struct tail *)(void *)e->it, may_evict, &spare)
+                                     : evacuate_item(ct, to_class, e->it, may_evict, &spare);
     if (spare != 0) {
-        slab_give(c->slab, spare);
+        slab_give(ct->cache->slab, spare);
     }
     return moved;
+}
+
+static uint32_t take_one(struct cache *c, unsigned class_id) {
+    uint32_t ref = 0;
+    if (slab_has_free_chunk(c->slab, class_id)) {
+        slab_take(c->slab, class_id, &ref, 1);
+    }
+    return ref;
+}
+
+enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t chunk, bool may_evict) {
+    struct cache *c = ct->cache;
+    struct evacuee e;
+    enum cache_moved moved;
+    if (!look_at(c, page, chunk, &e, &moved)) {
+        return moved;
+    }
+    uint32_t spare = e.right != e.own ? take_one(c, e.right) : 0;
+    if (spare != 0) {
+        return evacuate(ct, &e, e.right, may_evict, spare);
+    }
+    spare = take_one(c, e.own);
+    if (spare == 0 && may_evict && !e.tail && node_hits(&e.it->node) > 0) {
+        spare = chunk_by_eviction(ct, e.own); /* what was read stays, at the cost of the class's next victim */
+    }
+    return evacuate(ct, &e, e.own, may_evict, spare);
+}
+
+/* --- changing the geometry --- */
+
+/* When the class's next victim was last used; UINT32_MAX: it has none. */
+static uint32_t tail_used_s(struct cache *c, unsigned class_id) {
+    uint32_t used_s = UINT32_MAX;
+    for (unsigned i = 0; i < c->partition_count && i < TAIL_LOOK_PARTITIONS; i++) {
+        struct partition *p = &c->partitions[i];
+        lock_take(&p->lock);
+        const struct node *n = p->shelves[class_id] != NULL ? evict_oldest(&p->shelves[class_id]->queue) : NULL;
+        if (n != NULL && node_used_s(n) < used_s) {
+            used_s = node_used_s(n);
+        }
+        lock_release(&p->lock);
+    }
+    return used_s;
+}
+
+/* A chunk for what lives in a full cache: of the class whose tail is older, by eviction. 0: the evacuee itself is the oldest, or
+ * there is nothing to evict. */
+static uint32_t room_for(struct cache_thread *ct, const struct evacuee *e, unsigned *class_id) {
+    struct cache *c = ct->cache;
+    uint32_t own_s = tail_used_s(c, e->own), right_s = e->right != e->own ? tail_used_s(c, e->right) : UINT32_MAX;
+    *class_id = right_s <= own_s ? e->right : e->own;
+    uint32_t oldest_s = right_s < own_s ? right_s : own_s;
+    if (!e->tail && node_hits(&e->it->node) == 0 && node_used_s(&e->it->node) <= oldest_s) {
+        return 0;
+    }
+    return c->config.evict ? chunk_by_eviction(ct, *class_id) : 0;
+}
+
+enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t chunk, enum cache_refit how, unsigned *wanted) {
+    struct cache *c = ct->cache;
+    struct evacuee e;
+    enum cache_moved moved;
+    if (!look_at(c, page, chunk, &e, &moved)) {
+        return moved;
+    }
+    *wanted = e.right;
+    unsigned to_class = e.right;
+    uint32_t spare = take_one(c, e.right);
+    if (spare == 0 && how == CACHE_REFIT_ROOM) {
+        to_class = e.own;
+        spare = e.own != e.right ? take_one(c, e.own) : 0;
+        if (spare == 0) {
+            spare = room_for(ct, &e, &to_class);
+        }
+    }
+    return evacuate(ct, &e, to_class, how == CACHE_REFIT_ROOM && c->config.evict, spare);
 }
 
 bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {

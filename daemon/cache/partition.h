@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "index/bucket.h"
+#include "mem/heap.h"
+#include "sample/ghost.h"
 
 enum { STOCK_MAX = 8, GIVE_MAX = 64, THREADS_MAX = 160 };
 
@@ -26,6 +28,8 @@ struct partition {
     struct shelf    *shelves[SLAB_CLASSES_MAX]; /* made at first use */
 } __attribute__((aligned(64)));
 
+struct ring; /* watch/ring.h */
+
 /* A thread's turn, odd within one; in the cache's memory because others look at it after the thread has gone. */
 struct turn {
     _Atomic uint64_t n;
@@ -36,16 +40,21 @@ struct cache {
     struct cache_config config;
     struct arena       *arena;
     struct slab        *slab;
+    struct heap        *heap; /* of the heap store, whose slab has a single class and no page; else NULL */
     struct index_pool   index_pool;
     struct partition   *partitions;
     unsigned            partition_count, partition_shift; /* hash >> shift is the number */
     struct evict_tuning tuning;
-    _Atomic(const struct evict_policy *) policy;
+    _Atomic(const struct evict_policy *) policy; /* of the whole, and of classes that were never given one of their own */
+    _Atomic(const struct evict_policy *) class_policy[SLAB_CLASSES_MAX];
+    _Atomic(struct ghost *) ghost; /* NULL: nothing is measured */
     _Atomic int64_t     temporary_ttl_s;
     _Atomic uint32_t    flushed_s;  /* items stamped at or before are gone; see cache_stamp_s */
     _Atomic uint32_t    flush_at_s; /* becomes flushed_s once it has come; 0: no flush is to come */
-    uint8_t             stock_most[SLAB_CLASSES_MAX];
+    _Atomic uint8_t     stock_most[SLAB_CLASSES_MAX]; /* chunks a partition keeps of a class; 0: none, and its own tail is not evicted alone */
     uint8_t             cas_flag; /* ITEM_CAS or 0 */
+    uint32_t            block_bytes; /* of the block store; 0: another store */
+    size_t              slab_bytes_most; /* up to so many, sizes alone decide an item's class: always in the slab store, never in a heap */
 
     struct lock          threads_lock; /* over the list; a thread's counters are its own */
     struct cache_thread *threads[THREADS_MAX];
@@ -53,9 +62,18 @@ struct cache {
     unsigned             thread_count;
     struct cache_values  retired, baseline;
     struct cache_class_values class_retired[SLAB_CLASSES_MAX], class_baseline[SLAB_CLASSES_MAX];
+    struct cache_signal_values signals_retired[SLAB_CLASSES_MAX];
+    struct cache_age_values    ages_retired[SLAB_CLASSES_MAX];
 
-    _Atomic uint64_t hunger;
+    _Atomic uint32_t sample_below, sample_key_every; /* cache_set_sample */
+    size_t           sample_ring_bytes;              /* of each thread; 0: none. Under threads_lock */
+    struct cache_sample_facts samples_retired;       /* likewise */
+    struct ghost    *ghost_kept; /* of an earlier measurement, for whoever still looks at it */
+    struct class_set_shared hunger;
     _Atomic bool     hunger_on_evict;
+    void           (*stolen)(void *, const struct cache_steal *);
+    void            *stolen_arg;
+    _Atomic bool     stamp_pages;
     void           (*wake)(void *);
     void            *wake_arg;
     _Atomic uint32_t evicted_age_s[SLAB_CLASSES_MAX]; /* since its last use, of the item evicted last */
@@ -64,16 +82,31 @@ struct cache {
     _Atomic uint64_t hopeless_until_us; /* no memory was to be had for long: do not wait for it */
 } __attribute__((aligned(64)));
 
+/* Memory of the heap store on its way back; linked through node.next. */
+struct limbo {
+    uint32_t first;
+    unsigned items;
+    size_t   bytes;
+};
+
 struct cache_thread {
     struct cache    *cache;
     struct turn     *turn;
     uint32_t         now_s;
+    bool             stamp_pages; /* as the cache had it at the turn's begin */
+    uint32_t         sample_below; /* likewise */
+    _Atomic(struct ring *) sample_ring; /* NULL: none was made yet */
+    uint32_t         donor_cursor; /* where the next look for pages to spare begins */
     uint64_t         random;
     uint32_t         give[GIVE_MAX]; /* chunks to give back once no lock is held */
     unsigned         give_count;
     struct item     *doomed;         /* unlinked large items whose chunks go back then, linked through node.next */
+    struct limbo     limbo_open, limbo_sealed;   /* cache/heap.c */
+    uint64_t         limbo_turns[THREADS_MAX];   /* that were under way when it was sealed */
     struct cache_counters       counters;
     struct cache_class_counters classes[SLAB_CLASSES_MAX];
+    struct cache_signal_counters signals[SLAB_CLASSES_MAX];
+    struct cache_age_counters    ages[SLAB_CLASSES_MAX];
 } __attribute__((aligned(64)));
 
 #define COUNT(ct, name) counter_add(&(ct)->counters.name, 1)
@@ -84,6 +117,10 @@ static inline struct partition *partition_of(const struct cache *c, uint64_t has
 }
 static inline struct item *item_at(const struct cache *c, uint32_t ref) { return node_at(&c->arena->space, ref); }
 static inline uint32_t ref_of_item(const struct cache *c, const void *it) { return node_ref(&c->arena->space, it); }
+
+static inline const struct evict_policy *policy_of(const struct cache *c, unsigned class_id) {
+    return atomic_load_explicit(&c->class_policy[class_id], memory_order_relaxed);
+}
 
 static inline bool cache_item_expired(const struct item *it, uint32_t now_s) {
     uint32_t at = item_exptime_s(it);
@@ -105,23 +142,64 @@ static inline uint32_t cache_stamp_s(const struct cache_thread *ct) {
 /* The class whose queue an item is in: its chunk's, or that of its first tail when it is chained, for that is the memory
  * its eviction frees. */
 unsigned cache_item_class(const struct cache *, const struct item *);
+/* The class for an unchained item; SLAB_CLASS_NONE: it must be chained. The block store chains what does not fit a block,
+ * unless not even the key does: that takes one of the larger chunks made for such heads. */
+static inline unsigned whole_item_class(const struct cache *c, uint8_t flags, uint8_t key_len, uint32_t value_bytes) {
+    size_t total = item_total_bytes(flags, key_len, value_bytes);
+    if (total <= c->slab_bytes_most) {
+        return slab_class_of(c->slab, total);
+    }
+    if (c->heap != NULL) {
+        return HEAP_CLASS;
+    }
+    return total - value_bytes <= c->block_bytes ? SLAB_CLASS_NONE : slab_class_of(c->slab, total);
+}
+/* How much of a chained item's value lies in its head. It follows from the layout alone. */
+static inline uint32_t value_bytes_in_head(const struct cache *c, const struct item *it) {
+    size_t offset = item_value_offset(item_flags(it), item_key_len(it), item_value_bytes(it));
+    return item_chained(it) && offset < c->block_bytes ? c->block_bytes - (uint32_t)offset : 0;
+}
+/* A small item's whole value; `to` has room for ITEM_COPY_MAX + 8. */
+void value_copy_locked(const struct cache *, const struct item *, char *to);
 uint64_t cache_item_requested_bytes(const struct cache *, const struct item *);
 void     cache_view_item(const struct cache *, const struct item *, struct cache_view *);
 
 /* --- memory.c: the shelves and where chunks come from. *_locked: the caller holds the partition's lock --- */
 struct shelf *shelf_of_locked(struct cache *, struct partition *, unsigned class_id); /* NULL: out of memory */
+void shelf_destroy(struct shelf *taken); /* or NULL */
 uint32_t stock_pop_locked(struct partition *, unsigned class_id);                     /* 0: none */
 void     stock_push_locked(struct cache_thread *, struct partition *, uint32_t ref);  /* or later, to its class */
-/* A free chunk of the class by any means, evicting or taking a page if need be; 0: there is none to be had. No lock held. */
-uint32_t chunk_obtain(struct cache_thread *, struct partition *, unsigned class_id);
+/* A free chunk of the class by any means, evicting or taking a page if need be; 0: there is none to be had. No lock held. The class
+ * is one of this turn's geometry; when that changes meanwhile, the chunk is of another class, and not smaller. The heap store goes
+ * by `bytes`, the others by the class. */
+uint32_t chunk_obtain(struct cache_thread *, struct partition *, unsigned class_id, size_t bytes);
 /* A chunk by evicting from this partition's queue, when that queue is long enough to be a fair sample; 0: it is not. */
 uint32_t chunk_evict_locked(struct cache_thread *, struct partition *, unsigned class_id);
 /* A chunk of the class by evicting its oldest, for an item worth more; 0: none was to be had in a few tries. No lock held. */
 uint32_t chunk_by_eviction(struct cache_thread *, unsigned class_id);
 /* Gives back what was unlinked under a lock. To be called after each lock_release that may have unlinked. */
 void     chunks_settle(struct cache_thread *);
+/* Evicts an item of the class, from this partition when its queue is long enough to be a fair sample. False: there is none. */
+bool     evict_any(struct cache_thread *, struct partition *, unsigned class_id);
+/* Waits a little, outside the turn: the one we wait for may be waiting for us. */
+void     turn_rest(struct cache_thread *);
 /* Gives back the chunks of an item nobody can reach any more. No lock held. */
 void     item_release(struct cache_thread *, struct item *taken);
+
+/* --- heap.c, for the heap store; no lock held --- */
+uint32_t heap_obtain(struct cache_thread *, struct partition *, size_t bytes); /* 0: there is none to be had */
+void     heap_retire(struct cache_thread *, const uint32_t *refs, unsigned count);
+bool     heap_reclaim(struct cache_thread *); /* waits until what this thread has retired can be given back, and does */
+bool     heap_within(const struct cache *, size_t limit_bytes); /* whether less memory is held, after what can be given back was */
+void     heap_lowered(struct cache *); /* the limit was changed: stores go on with what is held until it is given back */
+void     heap_class_facts(const struct cache *, struct slab_class_facts *); /* chunks are 16 bytes of memory that is held */
+
+/* --- cache.c --- */
+void cache_sum_class_locked(struct cache *, unsigned class_id, struct cache_class_values *sum); /* threads_lock is held */
+
+/* --- geometry.c --- */
+/* What partitions may keep at hand of each class, by its chunks' size; nothing of classes that are retired. */
+void geometry_set_stocks(struct cache *);
 
 /* --- link.c: items in and out of index and queues --- */
 /* The live item of a key; a dead one is unlinked and counted on the way. */
@@ -129,14 +207,31 @@ struct item *find_live_locked(struct cache_thread *, struct partition *, const s
 /* Makes a filled draft visible, in place of `old` when there is one. False: the index has no memory. */
 bool link_locked(struct cache_thread *, struct partition *, const struct key *, struct item *taken, struct item *old, uint64_t cas);
 void unlink_locked(struct cache_thread *, struct partition *, uint64_t hash, struct item *);
+/* An item of `class_id` that took `was_bytes` got a new value where it lies: sums and queue follow. */
+void renewed_locked(struct cache_thread *, struct partition *, struct item *, unsigned class_id, uint64_t was_bytes);
 /* Changes in place what a lock-free reader, or a store that joins with what it read, must not see half: between these. */
 void touch_locked(struct partition *, const struct key *, struct item *, uint32_t exptime_s);
 void mark_hit_locked(struct cache_thread *, struct partition *, struct item *);
-void count_eviction(struct cache_thread *, const struct item *, unsigned class_id);
+void count_eviction(struct cache_thread *, const struct item *, unsigned class_id, uint64_t hash);
 /* Header of a new item in a chunk that is the caller's; the value is not written. */
 void item_init(struct cache_thread *, struct item *, uint8_t flags, const struct key *, uint32_t value_bytes,
                uint32_t client_flags, uint32_t exptime_s);
 static inline uint64_t next_cas_locked(struct partition *p, uint64_t wanted) { return wanted != 0 ? wanted : ++p->cas; }
+
+/* --- measure.c --- */
+/* Nodes of a part of the tail of one queue of the class: a page's worth over all partitions. 0: nothing is measured. */
+uint32_t measured_tail(const struct cache *, unsigned class_id);
+/* A missed key was evicted from a class: counts it there. */
+void measure_miss(struct cache_thread *, const struct ghost *, uint64_t hash);
+/* A hit on an item that is in the tail, `where` as it was. */
+void measure_tail_hit(struct cache_thread *, unsigned class_id, const struct item *, unsigned where);
+
+/* --- sample.c --- */
+static inline bool sampled(const struct cache_thread *ct, uint64_t hash) { return sample_takes(hash, ct->sample_below); }
+/* Of a sampled key; the class is SLAB_CLASS_NONE where there is none. */
+void sample_note(struct cache_thread *, enum sample_verb, uint64_t hash, unsigned class_id, uint32_t value_bytes);
+bool sample_thread_begin(struct cache_thread *); /* false: out of memory */
+void sample_thread_end_locked(struct cache_thread *); /* threads_lock is held */
 
 /* --- store.c --- */
 uint8_t item_flags_for(const struct cache *, uint32_t client_flags, bool binary_key);
@@ -151,7 +246,20 @@ void store_counted(struct cache_thread *, const struct cache_store *, enum cache
 /* A small store that happens only while the key's chain is as `look` saw it; CACHE_EXISTS: it is not. Not counted as a set. */
 enum cache_status store_unchanged(struct cache_thread *, const struct key *, const struct cache_store *,
                                   const struct index_look *look, struct cache_view *);
-enum cache_status store_large(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_view *);
+/* The same of a value that is large or chained; `look` may be NULL: stored whatever the chain, and counted. */
+enum cache_status store_large(struct cache_thread *, const struct key *, const struct cache_store *,
+                              const struct index_look *look, struct cache_view *);
+
+/* Notes that something in the item's page was read or written. */
+static inline void page_accessed(const struct cache_thread *ct, const struct item *it) {
+    if (!ct->stamp_pages) {
+        return;
+    }
+    struct page *p = slab_page(ct->cache->slab, arena_page_of(ct->cache->arena, it));
+    if (atomic_load_explicit(&p->used_s, memory_order_relaxed) != ct->now_s) {
+        atomic_store_explicit(&p->used_s, ct->now_s, memory_order_relaxed);
+    }
+}
 
 static inline uint64_t thread_random(struct cache_thread *ct) { /* xorshift64* */
     uint64_t x = ct->random;

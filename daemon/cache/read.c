@@ -5,22 +5,20 @@ void cache_prefetch_bucket(const struct cache *c, const struct key *key) {
     __builtin_prefetch(index_bucket_of(&partition_of(c, key->hash)->index, key->hash));
 }
 
-void cache_prefetch_item(const struct cache *c, const struct key *key) {
+uint32_t cache_prefetch_item(const struct cache *c, const struct key *key) {
     uint32_t ref = index_guess(&partition_of(c, key->hash)->index, key->hash);
     if (ref != 0) {
         const char *it = node_at(&c->arena->space, ref);
         __builtin_prefetch(it);
         __builtin_prefetch(it + 64);
     }
+    return ref;
 }
 
-void cache_prefetch_neighbours(const struct cache *c, const struct key *key) {
-    uint32_t ref = index_guess(&partition_of(c, key->hash)->index, key->hash);
-    if (ref != 0) {
-        const struct node *n = node_at(&c->arena->space, ref);
-        __builtin_prefetch(node_at(&c->arena->space, node_next(n)), 1);
-        __builtin_prefetch(node_at(&c->arena->space, node_prev(n)), 1);
-    }
+void cache_prefetch_neighbours(const struct cache *c, uint32_t ref) {
+    const struct node *n = node_at(&c->arena->space, ref);
+    __builtin_prefetch(node_at(&c->arena->space, node_next(n)), 1);
+    __builtin_prefetch(node_at(&c->arena->space, node_prev(n)), 1);
 }
 
 enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key, struct cache_reader *r) {
@@ -36,8 +34,9 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
     uint8_t flags = item_flags(it);
     uint32_t value_bytes = item_value_bytes(it);
     r->item = it;
-    if (value_bytes > ITEM_COPY_MAX || cache_item_dead(c, it, ct->now_s) ||
-        atomic_load_explicit(&c->policy, memory_order_relaxed)->hit != NULL) {
+    r->class_id = (uint8_t)slab_page_class(c->slab, arena_page_of(c->arena, it));
+    if (value_bytes > ITEM_COPY_MAX || flags & ITEM_CHAINED || cache_item_dead(c, it, ct->now_s) ||
+        policy_of(c, r->class_id)->hit != NULL) {
         return CACHE_READ_SLOW;
     }
     r->value_bytes = value_bytes;
@@ -50,7 +49,6 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
     r->last_access_s = node_used_s(&it->node);
     r->fetched = node_fetched(&it->node);
     r->marked = flags & (ITEM_STALE | ITEM_WON);
-    r->class_id = (uint8_t)slab_page_class(c->slab, arena_page_of(c->arena, it));
     r->value = (const char *)it + item_value_offset(flags, key->len, value_bytes);
     return CACHE_READ_COPY;
 }
@@ -59,7 +57,19 @@ void cache_read_copy(const struct cache_reader *r, char *to) { item_load_bytes(t
 
 /* The counters of hits by list stand in the order of the lists. */
 static void count_hit(struct cache_thread *ct, unsigned class_id, const struct item *it) {
-    counter_add(&(&ct->classes[class_id].hits_to_hot)[node_where(&it->node) % EVICT_LISTS], 1);
+    unsigned where = node_where(&it->node);
+    counter_add(&(&ct->classes[class_id].hits_to_hot)[where & EVICT_WHERE_LIST], 1);
+    if (where & EVICT_TAIL_BOTH) {
+        measure_tail_hit(ct, class_id, it, where);
+    }
+}
+
+static void count_get_miss(struct cache_thread *ct, uint64_t hash) {
+    COUNT(ct, get_misses);
+    const struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
+    if (ghost != NULL) {
+        measure_miss(ct, ghost, hash);
+    }
 }
 
 bool cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_hit) {
@@ -68,27 +78,35 @@ bool cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_h
         COUNT(ct, read_retries);
         return false;
     }
+    bool sample = sampled(ct, r->key->hash);
     if (r->item == NULL) {
-        COUNT(ct, get_misses);
+        count_get_miss(ct, r->key->hash);
+        if (sample) {
+            sample_note(ct, SAMPLE_MISS, r->key->hash, SLAB_CLASS_NONE, 0);
+        }
         return true;
     }
     count_hit(ct, r->class_id, r->item);
+    if (sample) {
+        sample_note(ct, SAMPLE_HIT, r->key->hash, r->class_id, r->value_bytes);
+    }
     if (mark_hit) {
         /* The item may be gone by now and its chunk another's. The byte is then a spurious hit of that item, or lies in a
          * free chunk: pages change their layout only when no thread is within a turn that began before (cache_quiesce). */
-        item_note_hit(r->item, atomic_load_explicit(&c->policy, memory_order_relaxed)->hit_max, ct->now_s);
+        page_accessed(ct, r->item);
+        item_note_hit(r->item, policy_of(c, r->class_id)->hit_max, ct->now_s);
     }
     return true;
 }
 
 /* --- with the lock --- */
 
-static void count_miss(struct cache_thread *ct, const struct cache_fetch *f) {
+static void count_miss(struct cache_thread *ct, const struct cache_fetch *f, uint64_t hash) {
     if (f->touch && !f->meta) { /* a meta get that misses is a get, with a new time or not */
         COUNT(ct, cmd_touch);
         COUNT(ct, touch_misses);
     } else {
-        COUNT(ct, get_misses);
+        count_get_miss(ct, hash);
     }
 }
 
@@ -128,13 +146,12 @@ static void settle_win_locked(struct cache_thread *ct, struct item *it, const st
     }
 }
 
-static void copy_or_borrow_locked(struct item *it, char *to, struct cache_view *v) {
+static void copy_or_borrow_locked(const struct cache *c, struct item *it, char *to, struct cache_view *v) {
     if (item_large(it)) {
         atomic_fetch_add_explicit(item_refs(it), 1, memory_order_relaxed);
         v->borrowed = it;
     } else {
-        uint8_t flags = item_flags(it);
-        item_load_bytes(to, (const char *)it + item_value_offset(flags, item_key_len(it), v->value_bytes), v->value_bytes);
+        value_copy_locked(c, it, to);
     }
 }
 
@@ -166,7 +183,10 @@ enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key, co
     if (it == NULL) {
         lock_release(&p->lock);
         chunks_settle(ct);
-        count_miss(ct, f);
+        count_miss(ct, f, key->hash);
+        if (sampled(ct, key->hash)) {
+            sample_note(ct, SAMPLE_MISS, key->hash, SLAB_CLASS_NONE, 0);
+        }
         if (!f->vivify) {
             return CACHE_MISS;
         }
@@ -186,9 +206,12 @@ enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key, co
         mark_hit_locked(ct, p, it);
     }
     if (f->want_value) {
-        copy_or_borrow_locked(it, to, v);
+        copy_or_borrow_locked(c, it, to, v);
     }
     lock_release(&p->lock);
+    if (sampled(ct, key->hash)) {
+        sample_note(ct, SAMPLE_HIT, key->hash, v->class_id, v->value_bytes);
+    }
     return CACHE_OK;
 }
 
@@ -205,31 +228,58 @@ enum cache_status cache_peek(struct cache_thread *ct, const struct key *key, str
     return live ? CACHE_OK : CACHE_MISS;
 }
 
-int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t skip, struct iovec *iov, int max) {
+/* The value's bytes that lie in the item's own chunk. */
+static struct iovec own_piece(const struct cache *c, const struct item *it) {
     uint8_t flags = item_flags(it);
     uint32_t value_bytes = item_value_bytes(it);
-    if (!(flags & ITEM_CHAINED)) {
-        if (max < 1 || skip >= value_bytes) {
-            return 0;
-        }
-        iov[0].iov_base = (char *)(uintptr_t)it + item_value_offset(flags, item_key_len(it), value_bytes) + skip;
-        iov[0].iov_len = value_bytes - skip;
-        return 1;
+    return (struct iovec){.iov_base = (char *)(uintptr_t)it + item_value_offset(flags, item_key_len(it), value_bytes),
+                          .iov_len = flags & ITEM_CHAINED ? value_bytes_in_head(c, it) : value_bytes};
+}
+
+void value_copy_locked(const struct cache *c, const struct item *it, char *to) {
+    struct iovec own = own_piece(c, it);
+    item_load_bytes(to, own.iov_base, own.iov_len);
+    if (!item_chained(it)) {
+        return;
     }
-    int n = 0;
-    uint32_t ref = item_load32((const void *)((const char *)it + item_chain_offset(flags)));
-    while (ref != 0 && n < max) {
-        struct tail *t = node_at(&ct->cache->arena->space, ref);
+    to += own.iov_len;
+    for (uint32_t ref = item_load32(item_chain((struct item *)(uintptr_t)it)); ref != 0;) {
+        const struct tail *t = (const void *)item_at(c, ref);
         uint32_t used_bytes = item_load32(&t->used_bytes);
-        if (skip < used_bytes) {
-            iov[n].iov_base = tail_data(t) + skip;
-            iov[n].iov_len = used_bytes - skip;
-            n++;
-            skip = 0;
-        } else {
-            skip -= used_bytes;
-        }
+        item_load_bytes(to, tail_data(t), used_bytes);
+        to += used_bytes;
         ref = tail_next(t);
+    }
+}
+
+int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t skip, struct cache_place *place,
+                    struct iovec *iov, int max) {
+    const struct cache *c = ct->cache;
+    struct iovec own = own_piece(c, it);
+    struct cache_place at = {.before = own.iov_len};
+    int n = 0;
+    if (skip < own.iov_len && n < max) {
+        iov[n++] = (struct iovec){(char *)own.iov_base + skip, own.iov_len - skip};
+        skip = own.iov_len;
+    }
+    if (!item_chained(it)) {
+        return n;
+    }
+    at.tail = item_load32(item_chain((struct item *)(uintptr_t)it));
+    if (place != NULL && place->tail != 0 && place->before <= skip) {
+        at = *place;
+    }
+    while (at.tail != 0 && n < max) {
+        const struct tail *t = (const void *)item_at(c, at.tail);
+        uint32_t used_bytes = item_load32(&t->used_bytes);
+        if (skip < at.before + used_bytes) {
+            if (place != NULL && n == 0) {
+                *place = at;
+            }
+            iov[n++] = (struct iovec){tail_data(t) + (skip - at.before), at.before + used_bytes - skip};
+            skip = at.before + used_bytes;
+        }
+        at = (struct cache_place){.tail = tail_next(t), .before = at.before + used_bytes};
     }
     return n;
 }

@@ -1,4 +1,4 @@
-/* Storing small values, whole and in one hold of the lock; large ones go to large.c. */
+/* Storing small values, whole and in one hold of the lock; large and chained ones go to large.c. */
 #include "cache/partition.h"
 
 uint8_t item_flags_for(const struct cache *c, uint32_t client_flags, bool binary_key) {
@@ -45,10 +45,10 @@ static void plan_store(const struct cache *c, const struct cache_store *s, const
         binary = item_flags(old) & ITEM_BINKEY;
     }
     plan->flags = item_flags_for(c, plan->client_flags, binary);
-    plan->class_id = slab_class_of(c->slab, item_total_bytes(plan->flags, key->len, plan->value_bytes));
+    plan->class_id = whole_item_class(c, plan->flags, key->len, plan->value_bytes);
 }
 
-static void fill_value(struct item *it, const struct key *key, const struct plan *plan, const struct cache_store *s,
+static void fill_value(const struct cache *c, struct item *it, const struct key *key, const struct plan *plan, const struct cache_store *s,
                        const struct item *old) {
     char *to = (char *)it + item_value_offset(plan->flags, key->len, plan->value_bytes);
     if (!plan->joins) {
@@ -57,7 +57,7 @@ static void fill_value(struct item *it, const struct key *key, const struct plan
     }
     char was[ITEM_COPY_MAX + 8];
     uint32_t old_bytes = item_value_bytes(old);
-    item_load_bytes(was, (const char *)old + item_value_offset(item_flags(old), key->len, old_bytes), old_bytes);
+    value_copy_locked(c, old, was);
     bool append = s->mode == CACHE_APPEND;
     item_store_bytes(append ? to : to + s->value_bytes, was, old_bytes);
     item_store_bytes(append ? to + old_bytes : to, s->value, s->value_bytes);
@@ -114,99 +114,166 @@ enum cache_status store_refused(struct cache_thread *ct, const struct key *key, 
     return why;
 }
 
-/* The whole of a small store. With `unchanged`, only while the chain is as that look saw it; else CACHE_EXISTS. */
-static enum cache_status store_small(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                                     const struct index_look *unchanged, struct cache_view *view) {
+/* One small store on its way: what it was told, and the chunk it has meanwhile. */
+struct storing {
+    struct cache_thread       *ct;
+    struct partition          *p;
+    const struct key          *key;
+    const struct cache_store  *s;
+    const struct index_look   *unchanged; /* store only while the chain is as this look saw it; NULL: always */
+    struct cache_view         *view;
+    struct plan                plan;
+    uint32_t                   ref;       /* of the chunk to store in, of class ref_class; 0: none yet */
+    unsigned                   ref_class;
+};
+
+/* What is to be done next, and outside the lock unless it is STEP_AGAIN. */
+enum step { STEP_DONE, STEP_AGAIN, STEP_LARGE, STEP_NEEDS_CHUNK };
+
+/* Small values are only copied out, under the index's version, so an item may be written over where it lies. */
+static void overwrite_locked(const struct storing *st, struct item *it) {
+    struct cache_thread *ct = st->ct;
+    const struct plan *plan = &st->plan;
+    uint64_t was_bytes = cache_item_requested_bytes(ct->cache, it);
+    index_change_begin(&st->p->index, st->key->hash);
+    item_init(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags, plan->exptime_s);
+    fill_value(ct->cache, it, st->key, plan, st->s, NULL);
+    item_set_cas(it, next_cas_locked(st->p, st->s->cas));
+    item_set_state(it, CHUNK_LINKED);
+    page_accessed(ct, it);
+    index_change_end(&st->p->index, st->key->hash);
+    renewed_locked(ct, st->p, it, plan->class_id, was_bytes);
+}
+
+static size_t plan_bytes(const struct storing *st) {
+    return item_total_bytes(st->plan.flags, st->key->len, st->plan.value_bytes);
+}
+
+/* Whether the chunk is as large as the plan is by now: of a heap, chunks of one class are of all sizes. */
+static bool holds_plan(const struct storing *st) {
+    const struct heap *heap = st->ct->cache->heap;
+    return heap == NULL || heap_bytes_of(heap, st->ref) >= plan_bytes(st);
+}
+
+/* Whether a new item has the place of the old one: of the same class, and of a heap as many bytes. */
+static bool takes_place_of(const struct storing *st, const struct item *old) {
+    const struct cache *c = st->ct->cache;
+    return !st->plan.joins && !item_large(old) && !item_chained(old) && cache_item_class(c, old) == st->plan.class_id &&
+           (c->heap == NULL || heap_bytes_of(c->heap, ref_of_item(c, old)) == heap_bytes_for(c->heap, plan_bytes(st)));
+}
+
+/* The chunk a new item goes into: of the partition's stock, or by evicting from it. */
+static enum step choose_chunk_locked(struct storing *st) {
+    unsigned class_id = st->plan.class_id;
+    if (st->ref != 0 && (st->ref_class != class_id || !holds_plan(st))) {
+        stock_push_locked(st->ct, st->p, st->ref); /* the old item changed under us */
+        st->ref = 0;
+    }
+    st->ref_class = class_id;
+    if (st->ref == 0) {
+        st->ref = stock_pop_locked(st->p, class_id);
+    }
+    if (st->ref == 0) {
+        st->ref = chunk_evict_locked(st->ct, st->p, class_id);
+        return st->ref != 0 ? STEP_AGAIN /* the victim may have been the old item */ : STEP_NEEDS_CHUNK;
+    }
+    return STEP_DONE;
+}
+
+/* Everything that one hold of the lock can do. */
+static enum step store_locked(struct storing *st, enum cache_status *status) {
+    struct cache_thread *ct = st->ct;
     struct cache *c = ct->cache;
-    struct partition *p = partition_of(c, key->hash);
-    uint32_t ref = 0; /* the chunk to store in, once we have one, of class ref_class */
-    unsigned ref_class = SLAB_CLASS_NONE;
-    enum cache_status status;
-    struct plan plan = {0};
-    lock_take(&p->lock);
-    for (;;) {
-        struct item *old = find_live_locked(ct, p, key);
-        status = unchanged != NULL && !index_unchanged(&p->index, key, unchanged) ? CACHE_EXISTS : store_condition(s, old);
-        if (status != CACHE_OK) {
-            if (old != NULL) {
-                plan.class_id = cache_item_class(c, old);
-                if (s->mode == CACHE_ADD) {
-                    mark_hit_locked(ct, p, old);
-                }
-            }
-            break;
-        }
-        plan_store(c, s, key, old, &plan);
-        if (item_over_limit(c, key, plan.value_bytes)) {
-            status = CACHE_TOO_LARGE;
-            break;
-        }
-        if (plan.value_bytes > ITEM_COPY_MAX || plan.class_id == SLAB_CLASS_NONE) {
-            lock_release(&p->lock);
-            chunks_settle(ct);
-            if (ref != 0) {
-                slab_give(c->slab, ref);
-            }
-            return store_large(ct, key, s, view);
-        }
-        if (ref != 0 && ref_class != plan.class_id) {
-            stock_push_locked(ct, p, ref); /* the old item changed under us */
-            ref = 0;
-        }
-        if (ref == 0) {
-            ref_class = plan.class_id;
-            ref = stock_pop_locked(p, ref_class);
-        }
-        if (ref == 0) {
-            ref = chunk_evict_locked(ct, p, ref_class);
-            if (ref != 0) {
-                continue; /* the victim may have been `old` */
+    const struct cache_store *s = st->s;
+    struct item *old = find_live_locked(ct, st->p, st->key);
+    bool changed = st->unchanged != NULL && !index_unchanged(&st->p->index, st->key, st->unchanged);
+    *status = changed ? CACHE_EXISTS : store_condition(s, old);
+    if (*status != CACHE_OK) {
+        if (old != NULL) {
+            st->plan.class_id = cache_item_class(c, old);
+            if (s->mode == CACHE_ADD) {
+                mark_hit_locked(ct, st->p, old);
             }
         }
-        if (ref == 0) {
-            lock_release(&p->lock);
-            chunks_settle(ct);
-            ref = chunk_obtain(ct, p, ref_class);
-            if (ref == 0) {
-                return store_refused(ct, key, s, CACHE_NO_MEMORY);
-            }
-            lock_take(&p->lock);
-            continue;
+        return STEP_DONE;
+    }
+    plan_store(c, s, st->key, old, &st->plan);
+    if (item_over_limit(c, st->key, st->plan.value_bytes)) {
+        *status = CACHE_TOO_LARGE;
+        return STEP_DONE;
+    }
+    if (st->plan.value_bytes > ITEM_COPY_MAX || st->plan.class_id == SLAB_CLASS_NONE) {
+        return STEP_LARGE;
+    }
+    st->plan.flags |= store_marks(s, old);
+    struct item *it = old;
+    if (old != NULL && takes_place_of(st, old)) {
+        overwrite_locked(st, old);
+    } else {
+        enum step step = choose_chunk_locked(st);
+        if (step != STEP_DONE) {
+            return step;
         }
-        struct item *it = item_at(c, ref);
-        item_init(ct, it, (uint8_t)(plan.flags | store_marks(s, old)), key, plan.value_bytes, plan.client_flags, plan.exptime_s);
-        fill_value(it, key, &plan, s, old);
-        if (!link_locked(ct, p, key, it, old, s->cas)) {
+        it = item_at(c, st->ref);
+        item_init(ct, it, st->plan.flags, st->key, st->plan.value_bytes, st->plan.client_flags, st->plan.exptime_s);
+        fill_value(c, it, st->key, &st->plan, s, old);
+        if (!link_locked(ct, st->p, st->key, it, old, s->cas)) {
             item_set_state(it, CHUNK_FREE);
-            status = CACHE_NO_MEMORY;
-            break;
+            *status = CACHE_NO_MEMORY;
+            return STEP_DONE;
         }
-        if (view != NULL) {
-            cache_view_item(c, it, view);
+        st->ref = 0;
+    }
+    if (st->view != NULL) {
+        cache_view_item(c, it, st->view);
+    }
+    return STEP_DONE;
+}
+
+static enum cache_status store_small(struct storing *st) {
+    struct cache_thread *ct = st->ct;
+    enum cache_status status = CACHE_OK;
+    enum step step;
+    do {
+        lock_take(&st->p->lock);
+        do {
+            step = store_locked(st, &status);
+        } while (step == STEP_AGAIN);
+        if (st->ref != 0 && step != STEP_NEEDS_CHUNK) {
+            stock_push_locked(ct, st->p, st->ref);
         }
-        ref = 0;
-        break;
+        lock_release(&st->p->lock);
+        chunks_settle(ct);
+        if (step == STEP_NEEDS_CHUNK) {
+            st->ref = chunk_obtain(ct, st->p, st->ref_class, plan_bytes(st));
+            if (st->ref == 0) {
+                return store_refused(ct, st->key, st->s, CACHE_NO_MEMORY);
+            }
+        }
+    } while (step == STEP_NEEDS_CHUNK);
+    if (step == STEP_LARGE) {
+        return store_large(ct, st->key, st->s, st->unchanged, st->view);
     }
-    if (ref != 0) {
-        stock_push_locked(ct, p, ref);
-    }
-    lock_release(&p->lock);
-    chunks_settle(ct);
     if (status == CACHE_NO_MEMORY || status == CACHE_TOO_LARGE) {
-        return store_refused(ct, key, s, status);
+        return store_refused(ct, st->key, st->s, status);
     }
-    if (unchanged == NULL) {
-        store_counted(ct, s, status, plan.class_id);
+    if (st->unchanged == NULL) {
+        store_counted(ct, st->s, status, st->plan.class_id);
+        if (status == CACHE_OK && sampled(ct, st->key->hash)) {
+            sample_note(ct, SAMPLE_STORE, st->key->hash, st->plan.class_id, st->plan.value_bytes);
+        }
     }
     return status;
 }
 
 enum cache_status cache_store(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
                               struct cache_view *view) {
-    return s->value_bytes > ITEM_COPY_MAX ? store_large(ct, key, s, view) : store_small(ct, key, s, NULL, view);
+    return s->value_bytes > ITEM_COPY_MAX ? store_large(ct, key, s, NULL, view) : store_unchanged(ct, key, s, NULL, view);
 }
 
 enum cache_status store_unchanged(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
                                   const struct index_look *look, struct cache_view *view) {
-    return store_small(ct, key, s, look, view);
+    struct storing st = {.ct = ct, .p = partition_of(ct->cache, key->hash), .key = key, .s = s, .unchanged = look,
+                         .view = view};
+    return store_small(&st);
 }

@@ -4,32 +4,36 @@
  * of two neighbours. It is here as the yardstick others are measured against. */
 #include "evict/evict.h"
 
+enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP, KEEP_NONE = NODE_HITS_MAX + 1 };
+
 static void lru_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary, (void)now_s;
-    evict_list_push(q, 0, n);
+    evict_list_push(q, EVICT_MAIN, n);
 }
 
 static void lru_hit(struct evict_queue *q, struct node *n, uint32_t now_s) {
-    if (node_next(n) == 0) {
+    if (node_next(n) == 0 && evict_list_of(n) == EVICT_MAIN) {
         return; /* the newest already */
     }
-    evict_list_remove(q, n);
     if (now_s > node_time_s(n)) { /* one stored right after a flush is stamped with the next second */
         node_set_time_s(n, now_s);
     }
     node_set_mark(n, (uint8_t)(1u << 3 | node_hits(n)));
-    evict_list_push(q, 0, n);
+    evict_list_move(q, n, EVICT_MAIN);
 }
 
 static struct node *lru_victim(struct evict_queue *q, uint32_t now_s) {
     (void)now_s;
-    return evict_oldest_in(q, 0);
+    struct node *own = evict_oldest_in(q, EVICT_MAIN), *left = evict_leftover(q, OTHERS, own, KEEP_NONE);
+    return left != NULL ? left : own;
 }
 
 const struct evict_policy evict_lru = {
     .name = "lru",
     .source = "least recently used, exact",
-    .list_names = {"all"},
+    .cost = "hit: the partition's lock and three nodes; insert and victim: one node",
+    .list_names = {[EVICT_MAIN] = "all"},
+    .tail_list = EVICT_MAIN,
     .hit_max = 1,
     .insert = lru_insert,
     .remove = evict_list_remove,

@@ -2,27 +2,40 @@
  *
  * New items enter HOT (TEMP when they live shortly). A second hit makes an item active; at the old end of HOT or COLD an
  * active item goes to WARM, in WARM it gets another round; an idle one goes to COLD when its queue is over its share or
- * older than its factor times COLD's age. Victims are COLD's oldest. Hits only mark.
+ * older than its factor times COLD's age. Victims are COLD's oldest. Hits only mark, and so do new values of items that stay
+ * where they are: such an item goes to HOT when it reaches an old end, not at once.
  *
  * Source: memcached 1.4.24 to 1.6.45, doc/new_lru.txt (behaviour). Differences: shares count items, which within a class all
- * take one chunk; queues are moved a step at every insert, so no thread has to keep up; an active item leaves COLD when it
- * reaches the old end, not when it is hit. insert, victim: O(1) amortised. Memory: the node only. */
+ * take one chunk; queues are moved a step at every insert, so no thread has to keep up; an active or renewed item moves when
+ * it reaches an old end, not when it is hit or stored. insert, victim: O(1) amortised. Memory: the node only. */
 #include "evict/evict.h"
 
-enum { HOT, WARM, COLD, TEMP };
+enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP };
 enum { IDLE_MOST = 1, ACTIVE = 2 };
-enum { PULLS_PER_INSERT = 2, VICTIM_TRIES = 8 };
+enum { PULLS_PER_INSERT = 2, RENEWALS_PER_PULL = 4, VICTIM_TRIES = 8 };
 
 static uint32_t knob(const _Atomic uint32_t *k) { return atomic_load_explicit(k, memory_order_relaxed); }
 
-static void move(struct evict_queue *q, struct node *n, unsigned to) {
-    evict_list_remove(q, n);
-    evict_list_push(q, to, n);
+static bool renewed(const struct node *n) { return evict_renewed(n) && node_hits(n) < ACTIVE; }
+
+static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s);
+
+/* A list's oldest, after those that got a new value since they came here have gone to HOT, a few at a time. */
+static struct node *settled_oldest(struct evict_queue *q, unsigned list, uint32_t now_s) {
+    struct node *n = evict_oldest_in(q, list);
+    for (unsigned i = 0; i < RENEWALS_PER_PULL && n != NULL && renewed(n); i++) {
+        evict_list_move(q, n, HOT);
+        if (list != HOT) {
+            pull(q, HOT, now_s); /* HOT stays within its share */
+        }
+        n = evict_oldest_in(q, list);
+    }
+    return n;
 }
 
 /* Looks at the old end of HOT or WARM; false: nothing there wants to move. */
 static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
-    struct node *n = evict_oldest_in(q, list);
+    struct node *n = settled_oldest(q, list, now_s);
     if (n == NULL) {
         return false;
     }
@@ -33,7 +46,7 @@ static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
         } else {
             q->moves.to_warm++;
         }
-        move(q, n, WARM);
+        evict_list_move(q, n, WARM);
         return true;
     }
     uint32_t total = q->list[HOT].count + q->list[WARM].count + q->list[COLD].count;
@@ -49,7 +62,7 @@ static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
     if (!over) {
         return false;
     }
-    move(q, n, COLD);
+    evict_list_move(q, n, COLD);
     q->moves.to_cold++;
     return true;
 }
@@ -64,17 +77,29 @@ static void slru_insert(struct evict_queue *q, struct node *n, bool temporary, u
     __builtin_prefetch(node_at(q->space, node_next(oldest != NULL ? oldest : n)), 1);
 }
 
+static void slru_renew(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
+    if (temporary || evict_list_of(n) == TEMP) {
+        evict_list_remove(q, n);
+        slru_insert(q, n, temporary, now_s);
+    } else {
+        evict_renew_late(q, n, temporary, now_s);
+    }
+}
+
 static struct node *slru_victim(struct evict_queue *q, uint32_t now_s) {
     for (unsigned i = 0; i < VICTIM_TRIES; i++) {
-        struct node *n = evict_oldest_in(q, COLD);
+        struct node *n = settled_oldest(q, COLD, now_s);
         if (n == NULL) {
             break;
+        }
+        if (renewed(n)) {
+            continue;
         }
         if (node_hits(n) < ACTIVE) {
             return n;
         }
         node_renew(n, IDLE_MOST);
-        move(q, n, WARM);
+        evict_list_move(q, n, WARM);
         q->moves.to_warm++;
         pull(q, WARM, now_s);
     }
@@ -93,8 +118,11 @@ const struct evict_policy evict_slru = {
     .name = "slru",
     .source = "memcached's segmented LRU: hot, warm, cold, temporary",
     .list_names = {"hot", "warm", "cold", "temp"},
+    .tail_list = COLD,
+    .cost = "hit: one byte; insert: up to three nodes moved; victim: up to eight looked at",
     .hit_max = ACTIVE,
     .insert = slru_insert,
     .remove = evict_list_remove,
     .victim = slru_victim,
+    .renew = slru_renew,
 };

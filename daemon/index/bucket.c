@@ -285,12 +285,6 @@ static unsigned chain_collect(const struct index *ix, const struct bucket *b, st
     return n;
 }
 
-static uint64_t hash_of(const struct index *ix, uint32_t ref) {
-    char key[KEY_BYTES_MAX + 14];
-    uint8_t len = item_copy_key(node_at(ix->space, ref), key);
-    return key_hash(key, len);
-}
-
 enum { CHAIN_PAIRS_MAX = INDEX_SLOTS * CHAIN_MOST };
 
 /* Splits the next bucket of the round. Without memory it does nothing: chains grow longer, nothing is lost. */
@@ -314,7 +308,7 @@ static void split_one(struct index *ix) {
     write_begin(from);
     chain_clear(ix, from);
     for (unsigned i = 0; i < count; i++) {
-        struct bucket *home = index_slot_of(hash_of(ix, pairs[i].ref), n + 1) == n ? to : from;
+        struct bucket *home = index_slot_of(item_hash(node_at(ix->space, pairs[i].ref)), n + 1) == n ? to : from;
         chain_put(ix, home, pairs[i].tag, pairs[i].ref); /* cannot fail: at least as many overflow buckets came back */
     }
     atomic_store_explicit(&ix->bucket_count, n + 1, memory_order_release); /* before the version: a reader checks both */

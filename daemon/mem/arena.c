@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "mem/item.h"
+
 #define HUGE_BYTES ((size_t)2 << 20)
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -64,7 +66,7 @@ struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_p
     if (tail != 0) {
         munmap(base + a->map_bytes, tail);
     }
-    a->space = (struct node_space){.base = base, .shift = unit_shift(a->map_bytes)};
+    a->space = (struct node_space){.base = base, .shift = unit_shift(a->map_bytes), .hash_of = item_hash};
     a->table = (struct page *)(void *)base;
     a->pages = base + a->head_bytes;
     if (huge_pages) { /* a wish: a system that refuses it serves small pages */
@@ -91,10 +93,10 @@ void arena_destroy(struct arena **taken) {
     *taken = NULL;
 }
 
-bool arena_set_limit(struct arena *a, size_t limit_bytes) {
+bool arena_set_limit(struct arena *a, size_t limit_bytes, bool below_use) {
     lock_take(&a->lock);
     size_t limit = limit_bytes >> PAGE_SHIFT;
-    bool possible = limit <= a->page_max && limit >= atomic_load_explicit(&a->pages_out, memory_order_relaxed);
+    bool possible = limit <= a->page_max && (below_use || limit >= atomic_load_explicit(&a->pages_out, memory_order_relaxed));
     if (possible) {
         atomic_store_explicit(&a->page_limit, (uint32_t)limit, memory_order_relaxed);
     }

@@ -37,6 +37,9 @@ struct page {
     uint32_t         free_count; /* chunks on that list */
     uint32_t         next, prev; /* pages of the class that have free chunks, by page number; PAGE_NONE ends */
     uint32_t         owned_next, owned_prev; /* all pages of the class, newest first */
+    _Atomic uint32_t birth;      /* grows with each page that any class gets: the lower, the longer it is there */
+    _Atomic uint32_t created_s;  /* cache time at which the class got it */
+    _Atomic uint32_t used_s;     /* when it was last read or written, if the cache notes that */
 } __attribute__((aligned(64)));
 
 struct arena {
@@ -55,8 +58,9 @@ struct arena {
 struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages);
 void          arena_destroy(struct arena **);
 
-/* How many bytes of pages may be out at once. False: more than was reserved, or fewer than are out. */
-bool     arena_set_limit(struct arena *, size_t limit_bytes);
+/* How many bytes of pages may be out at once. False: more than was reserved, or fewer than are out; with `below_use` that is
+ * allowed: no more are handed out until enough have come back. */
+bool     arena_set_limit(struct arena *, size_t limit_bytes, bool below_use);
 uint32_t arena_take_page(struct arena *, bool over_limit); /* PAGE_NONE: the limit (or the reserve) is reached */
 void     arena_give_page(struct arena *, uint32_t page);  /* its memory goes back to the system */
 

@@ -5,7 +5,8 @@
  *                                        CAS   large   CHAINED  CFLAGS
  *
  * The header is 24 bytes, 32 with CAS. `refs` is there for values over ITEM_COPY_MAX, which are sent from item memory and
- * so counted; smaller values are copied. A chained item keeps its value in chunks that start with a `struct tail`.
+ * so counted; smaller values are copied. A chained item keeps its value in chunks that start with a `struct tail`; in the
+ * block store the room behind its key holds the value's first bytes.
  *
  * Readers without a lock see any field at any moment, also of a chunk that meanwhile became something else: every shared
  * access is a relaxed atomic of at most eight aligned bytes, every length is bounded before it is used, and the index's
@@ -84,9 +85,11 @@ static inline uint32_t item_time_s(const struct item *it) { return node_time_s(&
 
 /* --- offsets, as functions of flags and value_bytes --- */
 static inline size_t item_refs_offset(uint8_t flags) { return sizeof(struct item) + (flags & ITEM_CAS ? 8 : 0); }
-static inline size_t item_chain_offset(uint8_t flags) { return item_refs_offset(flags) + 4; }
+static inline size_t item_chain_offset(uint8_t flags, uint32_t value_bytes) {
+    return item_refs_offset(flags) + (value_bytes > ITEM_COPY_MAX ? 4 : 0);
+}
 static inline size_t item_cflags_offset(uint8_t flags, uint32_t value_bytes) {
-    return item_refs_offset(flags) + (value_bytes > ITEM_COPY_MAX ? 4 : 0) + (flags & ITEM_CHAINED ? 4 : 0);
+    return item_chain_offset(flags, value_bytes) + (flags & ITEM_CHAINED ? 4 : 0);
 }
 static inline size_t item_key_offset(uint8_t flags, uint32_t value_bytes) {
     return item_cflags_offset(flags, value_bytes) + (flags & ITEM_CFLAGS ? 4 : 0);
@@ -113,7 +116,7 @@ static inline _Atomic uint32_t *item_refs(struct item *it) { /* large items only
     return (void *)((char *)it + item_refs_offset(item_flags(it)));
 }
 static inline _Atomic uint32_t *item_chain(struct item *it) { /* chained items only: the first tail */
-    return (void *)((char *)it + item_chain_offset(item_flags(it)));
+    return (void *)((char *)it + item_chain_offset(item_flags(it), item_value_bytes(it)));
 }
 static inline uint32_t item_client_flags(const struct item *it) {
     uint8_t flags = item_flags(it);
@@ -123,6 +126,7 @@ static inline uint32_t item_client_flags(const struct item *it) {
     return item_load32((const void *)((const char *)it + item_cflags_offset(flags, item_value_bytes(it))));
 }
 static inline bool item_large(const struct item *it) { return item_value_bytes(it) > ITEM_COPY_MAX; }
+static inline bool item_chained(const struct item *it) { return item_flags(it) & ITEM_CHAINED; }
 
 /* --- bytes in chunks: aligned relaxed words, also for unaligned places --- */
 
@@ -239,6 +243,13 @@ static inline uint8_t item_copy_key(const struct item *it, char *to) {
     uint8_t len = item_key_len(it);
     item_load_bytes(to, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), len);
     return len;
+}
+
+/* The hash of an item's key, for whoever keeps the item from changing meanwhile. */
+static inline uint64_t item_hash(const struct node *n) {
+    char key[KEY_BYTES_MAX + 14];
+    uint8_t len = item_copy_key((const struct item *)(const void *)n, key);
+    return key_hash(key, len);
 }
 
 /* Notes a hit: at most one byte is stored, and none when it would not change. `most` is the policy's highest count. */

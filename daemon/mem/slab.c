@@ -3,90 +3,57 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
+#include "base/clock.h"
 
-static void class_init(struct slab_class *c, uint32_t chunk_bytes) {
+static void class_init(struct slab_class *c) {
     lock_init(&c->lock);
-    c->chunk_bytes = chunk_bytes;
-    c->chunks_per_page = chunk_bytes ? PAGE_BYTES / chunk_bytes : 0;
     c->partial = PAGE_NONE;
     c->owned = PAGE_NONE;
 }
 
-/* Chunk sizes ascending in `sizes`; the last is always chunk_bytes_max. Returns how many, 0 when they make no sense. */
-static unsigned plan_sizes(const struct slab_config *cfg, uint32_t unit, uint32_t *sizes) {
-    unsigned n = 0;
-    uint32_t most = cfg->chunk_bytes_max;
-    if (cfg->sizes != NULL) {
-        for (unsigned i = 0; i < cfg->size_count && n < SLAB_CLASSES_MAX - 2; i++) {
-            uint32_t size = round_up(cfg->sizes[i], unit);
-            if (size >= most) {
-                break;
-            }
-            if (n > 0 && size <= sizes[n - 1]) {
-                return 0;
-            }
-            sizes[n++] = size;
-        }
-    } else {
-        double size = cfg->chunk_bytes_min;
-        while (n < SLAB_CLASSES_MAX - 2 && size <= most / cfg->growth_factor) {
-            sizes[n] = round_up((uint32_t)size, unit);
-            size = sizes[n] * cfg->growth_factor;
-            if (size < sizes[n] + unit) {
-                size = sizes[n] + unit; /* a small factor of a small size: the next one is still another */
-            }
-            n++;
-        }
-    }
-    sizes[n++] = most;
-    return n;
+void slab_rules(const struct slab *s, struct size_rules *rules) {
+    *rules = (struct size_rules){
+        .least_bytes = sizeof(struct item) + 8,
+        .most_bytes = s->chunk_bytes_max,
+        .unit_bytes = 1u << s->arena->space.shift,
+        .count_most = GEOMETRY_SIZES_MAX,
+    };
 }
 
-static unsigned class_search(const struct slab *s, size_t bytes) {
-    unsigned low = 1, high = s->class_count;
-    while (low < high) {
-        unsigned mid = (low + high) / 2;
-        if (s->classes[mid].chunk_bytes < bytes) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
+static bool plan_sizes(const struct slab_config *cfg, struct size_rules *rules, struct size_list *sizes) {
+    bool sane = cfg->growth_factor > 1.0 && cfg->chunk_bytes_max >= SLAB_CHUNK_MAX_LEAST && cfg->chunk_bytes_max <= PAGE_BYTES &&
+                cfg->chunk_bytes_max % rules->unit_bytes == 0 && cfg->chunk_bytes_min >= rules->least_bytes &&
+                cfg->class_most < SLAB_CLASSES_MAX && cfg->class_most != 1;
+    rules->count_most = cfg->class_most != 0 ? cfg->class_most : SLAB_CLASSES_AT_START;
+    if (sane && cfg->sizes != NULL) {
+        return size_list_of(sizes, cfg->sizes, cfg->size_count, rules);
     }
-    return low;
-}
-
-unsigned slab_class_of(const struct slab *s, size_t bytes) {
-    if (bytes <= SLAB_SMALL_BYTES && bytes <= s->chunk_bytes_max) {
-        return s->class_of_small[(bytes + 7) / 8];
+    if (sane) {
+        size_list_by_factor(sizes, cfg->chunk_bytes_min, cfg->growth_factor, rules);
     }
-    return bytes > s->chunk_bytes_max ? SLAB_CLASS_NONE : class_search(s, bytes);
+    return sane;
 }
 
 struct slab *slab_create(struct arena *arena, const struct slab_config *cfg) {
-    uint32_t sizes[SLAB_CLASSES_MAX];
-    uint32_t unit = 1u << arena->space.shift;
-    unsigned n = 0;
-    if (cfg->growth_factor > 1.0 && cfg->chunk_bytes_max >= SLAB_CHUNK_MAX_LEAST && cfg->chunk_bytes_max <= PAGE_BYTES && cfg->chunk_bytes_max % unit == 0 &&
-        cfg->chunk_bytes_min >= sizeof(struct item) + 8) {
-        n = plan_sizes(cfg, unit, sizes);
-    }
-    struct slab *s = n == 0 ? NULL : aligned_alloc(64, sizeof *s);
+    struct size_list sizes;
+    struct size_rules rules;
+    struct slab *s = aligned_alloc(64, sizeof *s);
     if (s == NULL) {
-        errno = n == 0 ? EINVAL : ENOMEM;
         return NULL;
     }
     memset(s, 0, sizeof *s);
     s->arena = arena;
     s->chunk_bytes_max = cfg->chunk_bytes_max;
-    s->class_count = n;
-    class_init(&s->classes[0], 0);
-    for (unsigned i = 0; i < n; i++) {
-        class_init(&s->classes[i + 1], sizes[i]);
+    slab_rules(s, &rules);
+    if (!plan_sizes(cfg, &rules, &sizes)) {
+        free(s);
+        errno = EINVAL;
+        return NULL;
     }
-    for (unsigned i = 0; i <= SLAB_SMALL_BYTES / 8; i++) {
-        s->class_of_small[i] = (uint8_t)class_search(s, (size_t)i * 8);
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        class_init(&s->classes[i]);
     }
+    slab_set_sizes(s, &sizes);
     return s;
 }
 
@@ -94,11 +61,108 @@ void slab_destroy(struct slab **taken) {
     if (*taken == NULL) {
         return;
     }
-    for (unsigned i = 0; i <= (*taken)->class_count; i++) {
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
         lock_fini(&(*taken)->classes[i].lock);
     }
     free(*taken);
     *taken = NULL;
+}
+
+/* --- geometry --- */
+
+unsigned slab_next_class(const struct slab *s, unsigned class_id) { return slab_class_of(s, (size_t)slab_chunk_bytes(s, class_id) + 1); }
+
+/* The living class of a size; SLAB_CLASS_NONE. */
+static unsigned class_of_size(const struct slab *s, uint32_t chunk_bytes) {
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        if (slab_class_state(s, i) != SLAB_CLASS_UNUSED && slab_chunk_bytes(s, i) == chunk_bytes) {
+            return i;
+        }
+    }
+    return SLAB_CLASS_NONE;
+}
+
+static unsigned unused_id(const struct slab *s) {
+    unsigned i = 1;
+    while (i < SLAB_CLASSES_MAX && slab_class_state(s, i) != SLAB_CLASS_UNUSED) {
+        i++;
+    }
+    return i < SLAB_CLASSES_MAX ? i : SLAB_CLASS_NONE;
+}
+
+unsigned slab_ids_wanting(const struct slab *s, const struct size_list *sizes) {
+    unsigned unused = 0, wanted = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        unused += slab_class_state(s, i) == SLAB_CLASS_UNUSED;
+    }
+    for (unsigned i = 0; i < sizes->count; i++) {
+        wanted += class_of_size(s, sizes->bytes[i]) == SLAB_CLASS_NONE;
+    }
+    return wanted > unused ? wanted - unused : 0;
+}
+
+static void class_set_state(struct slab *s, unsigned class_id, enum slab_class_state state) {
+    struct slab_class *c = &s->classes[class_id];
+    lock_take(&c->lock);
+    atomic_store_explicit(&c->state, state, memory_order_relaxed);
+    lock_release(&c->lock);
+}
+
+/* The class of a size, made active: a living one, or one with an id that nobody uses. */
+static unsigned class_for_size(struct slab *s, uint32_t chunk_bytes) {
+    unsigned class_id = class_of_size(s, chunk_bytes);
+    if (class_id == SLAB_CLASS_NONE) {
+        class_id = unused_id(s);
+        atomic_store_explicit(&s->classes[class_id].chunk_bytes, chunk_bytes, memory_order_relaxed);
+        atomic_store_explicit(&s->classes[class_id].chunks_per_page, PAGE_BYTES / chunk_bytes, memory_order_relaxed);
+    }
+    class_set_state(s, class_id, SLAB_CLASS_ACTIVE);
+    return class_id;
+}
+
+static void count_classes(struct slab *s) {
+    unsigned last = SLAB_CLASSES_MAX - 1;
+    while (last > 0 && slab_class_state(s, last) == SLAB_CLASS_UNUSED) {
+        last--;
+    }
+    atomic_store_explicit(&s->class_count, last, memory_order_relaxed);
+}
+
+bool slab_set_sizes(struct slab *s, const struct size_list *sizes) {
+    if (slab_ids_wanting(s, sizes) > 0) {
+        return false;
+    }
+    struct class_set current = {{0}};
+    struct geometry *next = slab_geometry(s) == &s->tables[0] ? &s->tables[1] : &s->tables[0];
+    next->sizes = *sizes;
+    for (unsigned i = 0; i < sizes->count; i++) {
+        next->ids[i] = (uint8_t)class_for_size(s, sizes->bytes[i]);
+        class_set_add(&current, next->ids[i]);
+    }
+    geometry_index(next);
+    count_classes(s);
+    atomic_store_explicit(&s->geometry, next, memory_order_release); /* pairs with the acquire of slab_geometry */
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        if (slab_class_state(s, i) == SLAB_CLASS_ACTIVE && !class_set_has(&current, i)) {
+            class_set_state(s, i, SLAB_CLASS_RETIRED);
+        }
+    }
+    return true;
+}
+
+unsigned slab_reap(struct slab *s) {
+    unsigned reaped = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        struct slab_class *c = &s->classes[i];
+        lock_take(&c->lock);
+        if (slab_class_state(s, i) == SLAB_CLASS_RETIRED && atomic_load_explicit(&c->page_count, memory_order_relaxed) == 0) {
+            atomic_store_explicit(&c->state, SLAB_CLASS_UNUSED, memory_order_relaxed);
+            reaped++;
+        }
+        lock_release(&c->lock);
+    }
+    count_classes(s);
+    return reaped;
 }
 
 /* --- lists of pages, under the class's lock --- */
@@ -153,30 +217,53 @@ static void owned_unlink_locked(struct slab *s, struct slab_class *c, uint32_t p
 
 static void add32(_Atomic uint32_t *n, uint32_t by) { atomic_fetch_add_explicit(n, by, memory_order_relaxed); }
 
-/* Carves a page that nobody else knows of and gives it to the class. */
-static void class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
+/* Carves a page that nobody else knows of and gives it to the class. False: it is not active (any more). */
+static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
     struct slab_class *c = &s->classes[class_id];
     struct page *p = slab_page(s, page);
     char *start = arena_page_start(s->arena, page);
-    uint32_t next = 0;
-    for (uint32_t i = c->chunks_per_page; i-- > 0;) {
-        struct item *it = (void *)(start + (size_t)i * c->chunk_bytes);
+    uint32_t next = 0, chunk_bytes = slab_chunk_bytes(s, class_id), now_s = clock_now_s();
+    if (slab_class_state(s, class_id) != SLAB_CLASS_ACTIVE) {
+        return false;
+    }
+    for (uint32_t i = PAGE_BYTES / chunk_bytes; i-- > 0;) {
+        struct item *it = (void *)(start + (size_t)i * chunk_bytes);
         node_set_next(&it->node, next);
         item_set_flags(it, CHUNK_FREE);
         next = node_ref(&s->arena->space, it);
     }
     lock_take(&c->lock);
-    p->chunk_count = c->chunks_per_page;
-    p->free_head = next;
-    p->free_count = c->chunks_per_page;
-    atomic_store_explicit(&p->chunk_bytes, c->chunk_bytes, memory_order_relaxed);
-    atomic_store_explicit(&p->class_id, (uint8_t)class_id, memory_order_relaxed);
-    atomic_store_explicit(&p->state, PAGE_OWNED, memory_order_release);
-    partial_link_locked(s, c, page);
-    owned_link_locked(s, c, page);
-    add32(&c->page_count, 1);
-    add32(&c->free_count, c->chunks_per_page);
+    bool active = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE;
+    if (active) {
+        p->chunk_count = PAGE_BYTES / chunk_bytes;
+        p->free_head = next;
+        p->free_count = p->chunk_count;
+        atomic_store_explicit(&p->birth, atomic_fetch_add_explicit(&s->births, 1, memory_order_relaxed), memory_order_relaxed);
+        atomic_store_explicit(&p->created_s, now_s, memory_order_relaxed);
+        atomic_store_explicit(&p->used_s, now_s, memory_order_relaxed);
+        atomic_store_explicit(&p->chunk_bytes, chunk_bytes, memory_order_relaxed);
+        atomic_store_explicit(&p->class_id, (uint8_t)class_id, memory_order_relaxed);
+        atomic_store_explicit(&p->state, PAGE_OWNED, memory_order_release);
+        partial_link_locked(s, c, page);
+        owned_link_locked(s, c, page);
+        add32(&c->page_count, 1);
+        add32(&c->free_count, p->chunk_count);
+    }
     lock_release(&c->lock);
+    return active;
+}
+
+/* Takes a page of the pool for the class. */
+static bool class_grow(struct slab *s, unsigned class_id, bool over_limit) {
+    uint32_t page = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE ? arena_take_page(s->arena, over_limit) : PAGE_NONE;
+    if (page == PAGE_NONE) {
+        return false;
+    }
+    if (!class_add_page(s, class_id, page)) {
+        arena_give_page(s->arena, page); /* it was retired this moment */
+        return false;
+    }
+    return true;
 }
 
 static unsigned class_pop(struct slab *s, struct slab_class *c, uint32_t *refs, unsigned want) {
@@ -209,43 +296,24 @@ unsigned slab_take(struct slab *s, unsigned class_id, uint32_t *refs, unsigned w
         if (got > 0) {
             return got;
         }
-        uint32_t page = arena_take_page(s->arena, false);
-        if (page == PAGE_NONE) {
+        if (!class_grow(s, class_id, false)) {
             return 0;
         }
-        class_add_page(s, class_id, page);
     }
 }
 
-bool slab_grow(struct slab *s, unsigned class_id) {
-    uint32_t page = arena_take_page(s->arena, false);
-    if (page == PAGE_NONE) {
-        return false;
-    }
-    class_add_page(s, class_id, page);
-    return true;
-}
+bool slab_grow(struct slab *s, unsigned class_id) { return class_grow(s, class_id, false); }
 
 bool slab_grow_first(struct slab *s, unsigned class_id) {
-    struct slab_class *c = &s->classes[class_id];
-    uint32_t page = PAGE_NONE;
-    if (atomic_load_explicit(&c->page_count, memory_order_relaxed) == 0) {
-        page = arena_take_page(s->arena, true);
-    }
-    if (page == PAGE_NONE) {
-        return false;
-    }
-    class_add_page(s, class_id, page);
-    return true;
+    return atomic_load_explicit(&s->classes[class_id].page_count, memory_order_relaxed) == 0 && class_grow(s, class_id, true);
 }
 
-void slab_give(struct slab *s, uint32_t ref) {
+static void give_locked(struct slab *s, struct slab_class *c, uint32_t ref) {
+    assert(lock_held(&c->lock));
     struct item *it = node_at(&s->arena->space, ref);
     uint32_t page = arena_page_of(s->arena, it);
     struct page *p = slab_page(s, page);
-    struct slab_class *c = &s->classes[slab_page_class(s, page)];
     item_set_flags(it, CHUNK_FREE);
-    lock_take(&c->lock);
     node_set_next(&it->node, p->free_head);
     p->free_head = ref;
     p->free_count++;
@@ -255,8 +323,20 @@ void slab_give(struct slab *s, uint32_t ref) {
             partial_link_locked(s, c, page);
         }
     }
-    lock_release(&c->lock);
 }
+
+void slab_give_all(struct slab *s, const uint32_t *refs, unsigned count) {
+    for (unsigned i = 0; i < count;) {
+        struct slab_class *c = &s->classes[slab_ref_class(s, refs[i])];
+        lock_take(&c->lock);
+        do {
+            give_locked(s, c, refs[i++]);
+        } while (i < count && &s->classes[slab_ref_class(s, refs[i])] == c);
+        lock_release(&c->lock);
+    }
+}
+
+void slab_give(struct slab *s, uint32_t ref) { slab_give_all(s, &ref, 1); }
 
 /* --- moving pages --- */
 
@@ -287,7 +367,7 @@ bool slab_drain_empty(struct slab *s, uint32_t page) {
     return empty;
 }
 
-void slab_drain_end(struct slab *s, uint32_t page, unsigned to_class) {
+void slab_page_withdraw(struct slab *s, uint32_t page) {
     struct slab_class *c = &s->classes[slab_page_class(s, page)];
     struct page *p = slab_page(s, page);
     lock_take(&c->lock);
@@ -297,14 +377,22 @@ void slab_drain_end(struct slab *s, uint32_t page, unsigned to_class) {
     atomic_store_explicit(&p->class_id, SLAB_CLASS_NONE, memory_order_relaxed);
     p->free_head = 0;
     p->free_count = 0;
+    add32(&s->withdrawn, 1);
     add32(&c->page_count, (uint32_t)-1);
     add32(&c->moving, (uint32_t)-1);
     lock_release(&c->lock);
-    if (to_class != SLAB_CLASS_NONE) {
-        class_add_page(s, to_class, page);
-    } else {
+}
+
+void slab_page_place(struct slab *s, uint32_t page, unsigned to_class) {
+    if (to_class == SLAB_CLASS_NONE || !class_add_page(s, to_class, page)) {
         arena_give_page(s->arena, page);
     }
+    add32(&s->withdrawn, (uint32_t)-1);
+}
+
+void slab_drain_end(struct slab *s, uint32_t page, unsigned to_class) {
+    slab_page_withdraw(s, page);
+    slab_page_place(s, page, to_class);
 }
 
 void slab_drain_cancel(struct slab *s, uint32_t page) {
@@ -336,29 +424,37 @@ void slab_facts(const struct slab *s, unsigned class_id, struct slab_class_facts
         .pages = atomic_load_explicit(&c->page_count, memory_order_relaxed),
         .free_chunks = atomic_load_explicit(&c->free_count, memory_order_relaxed),
         .draining = atomic_load_explicit(&c->moving, memory_order_relaxed),
+        .retired = slab_class_state(s, class_id) == SLAB_CLASS_RETIRED,
     };
 }
 
-unsigned slab_spare_pages(struct slab *s, unsigned class_id, uint32_t *pages, unsigned max) {
+bool slab_page_facts(struct slab *s, uint32_t page, struct slab_page_facts *f) {
+    const struct page *p = slab_page(s, page);
+    unsigned class_id = slab_page_class(s, page);
+    if (class_id == SLAB_CLASS_NONE) {
+        return false; /* most of them, and they need no lock */
+    }
+    struct slab_class *c = &s->classes[class_id];
+    lock_take(&c->lock);
+    bool still = slab_page_class(s, page) == class_id;
+    *f = (struct slab_page_facts){
+        .class_id = class_id,
+        .draining = slab_page_draining(s, page),
+        .chunks = p->chunk_count,
+        .free_chunks = p->free_count,
+        .created_s = atomic_load_explicit(&p->created_s, memory_order_relaxed),
+        .used_s = atomic_load_explicit(&p->used_s, memory_order_relaxed),
+    };
+    lock_release(&c->lock);
+    return still && f->chunks > 0;
+}
+
+unsigned slab_partial_pages(struct slab *s, unsigned class_id, uint32_t *pages, unsigned max) {
     struct slab_class *c = &s->classes[class_id];
     unsigned n = 0;
     lock_take(&c->lock);
-    for (uint32_t page = c->owned; page != PAGE_NONE; page = slab_page(s, page)->owned_next) {
-        if (slab_page_draining(s, page)) {
-            continue;
-        }
-        /* Insertion into the best `max`: newest first in the list, so an equal page goes before those already there. */
-        uint32_t free_count = slab_page(s, page)->free_count;
-        unsigned at = 0;
-        while (at < n && slab_page(s, pages[at])->free_count > free_count) {
-            at++;
-        }
-        if (at == max) {
-            continue;
-        }
-        n = n < max ? n + 1 : n;
-        memmove(&pages[at + 1], &pages[at], (n - at - 1) * sizeof *pages);
-        pages[at] = page;
+    for (uint32_t page = c->partial; page != PAGE_NONE && n < max; page = slab_page(s, page)->next) {
+        pages[n++] = page;
     }
     lock_release(&c->lock);
     return n;

@@ -11,10 +11,11 @@
 #include "base/sanitize.h"
 #include "net/buffer.h"
 #include "net/worker.h"
+#include "watch/event.h"
 
 enum {
-    SEND_PIECES = 128, /* iovecs a call */
-    VALUE_PIECES = 64,
+    SEND_PIECES = 256, /* iovecs a call */
+    VALUE_PIECES = 256,
 };
 
 static void set_state(struct conn *c, const char *state) {
@@ -45,6 +46,7 @@ bool conn_open(struct conn *c, struct worker *w) {
         event_add(&c->event, NULL) != 0) {
         return false;
     }
+    session_set_fd(c->session, c->record.fd);
     set_state(c, "conn_read");
     return true;
 }
@@ -66,6 +68,9 @@ void conn_close(struct conn *c) {
         }
     }
     conn_registry_remove(&w->server->registry, &c->record);
+    if (event_watched(EVENT_CONNEVENTS)) {
+        event_conn_close(c->record.addr, (enum event_reason)c->reason, c->record.fd);
+    }
     close(c->record.fd);
     atomic_fetch_sub_explicit(&w->server->conns.current, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&w->server->conns.structures, 1, memory_order_relaxed);
@@ -73,7 +78,7 @@ void conn_close(struct conn *c) {
 }
 
 bool conn_idle(const struct conn *c) {
-    return c->kept == NULL && c->pending == NULL && session_need(c->session) == SESSION_NEED_BYTES;
+    return c->watching || (c->kept == NULL && c->pending == NULL && session_need(c->session) == SESSION_NEED_BYTES);
 }
 
 /* --- receiving --- */
@@ -86,6 +91,7 @@ static bool received(struct conn *c, ssize_t got) {
     }
     if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
         c->gone = true;
+        c->reason = got == 0 && !c->watching ? EVENT_NORMAL : EVENT_ERROR; /* to memcached a watcher's end is an error */
     }
     return false;
 }
@@ -164,7 +170,27 @@ static void receive_value(struct conn *c) {
     buffers_trim(&w->buffers, c->n);
 }
 
+/* What somebody who watches sends is nobody's; only that he hangs up matters. */
+static void receive_nothing(struct conn *c) {
+    struct buffers *b = &c->worker->buffers;
+    char *slice = buffers_slice(b);
+    received(c, recv(c->record.fd, slice, BUFFER_RECEIVE_BYTES, 0));
+    buffers_trim(b, 0);
+    c->readable = false;
+}
+
 /* --- sending --- */
+
+/* From now on the logger writes to the socket. */
+static void start_watching(struct conn *c) {
+    if (!session_watch(c->session)) {
+        log_warn("cannot let a client watch: %s", strerror(errno));
+        c->gone = true;
+        return;
+    }
+    c->watching = true;
+    set_state(c, "conn_watch");
+}
 
 /* Sends as much as the socket takes. True: all of it. Sets `gone` when the client is. */
 static bool send_output(struct conn *c, struct output *out) {
@@ -203,6 +229,9 @@ static void send_pending(struct conn *c) {
         c->resume = true;
         set_state(c, "conn_read");
         wait_for(c, EV_READ);
+        if (session_need(c->session) == SESSION_WATCHES && !c->gone) {
+            start_watching(c);
+        }
     }
 }
 
@@ -212,13 +241,17 @@ void conn_gather(struct conn *c) {
     struct worker *w = c->worker;
     c->bytes = NULL;
     c->n = 0;
+    if (c->watching) {
+        receive_nothing(c);
+        return;
+    }
     atomic_store_explicit(&c->record.last_cmd_s, cache_now_s(w->cache_thread), memory_order_relaxed);
     if (c->pending != NULL) {
         if (c->writable) {
             send_pending(c);
         }
         c->writable = false;
-        if (c->pending != NULL || c->gone) {
+        if (c->pending != NULL || c->gone || c->watching) {
             return;
         }
     }
@@ -268,7 +301,7 @@ static void send_replies(struct conn *c) {
 }
 
 void conn_answer(struct conn *c) {
-    if (c->gone || c->pending != NULL) {
+    if (c->gone || c->pending != NULL || c->watching) {
         return;
     }
     send_replies(c);
@@ -276,12 +309,19 @@ void conn_answer(struct conn *c) {
     keep_rest(c);
     c->resume = need == SESSION_NEED_TURN;
     c->close_after = need == SESSION_CLOSE;
+    if (c->close_after && session_quit(c->session)) {
+        c->reason = EVENT_NORMAL;
+    }
     if (c->gone) {
         return;
     }
     if (c->pending != NULL) {
         set_state(c, "conn_mwrite");
         wait_for(c, EV_WRITE);
+        return;
+    }
+    if (need == SESSION_WATCHES) {
+        start_watching(c);
         return;
     }
     set_state(c, need == SESSION_NEED_VALUE ? "conn_nread" : "conn_read");

@@ -31,6 +31,8 @@ struct conn {
     bool resume;    /* there is work without new bytes */
     bool close_after; /* hang up once `pending` is sent */
     bool gone;      /* hang up at the end of the turn */
+    bool watching;  /* it gets lines from the logger, and what it sends is thrown away */
+    uint8_t reason; /* enum event_reason: why it is gone */
 };
 
 /* Takes over the socket: a session, an event, a place in the worker's list. False: out of memory. */

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "net/net.h"
+#include "watch/event.h"
 
 enum { FINISH_TICK_US = 20 * 1000 };
 
@@ -62,6 +63,9 @@ static void take_inbox(struct worker *w) {
             w->conns->link = &c->next;
         }
         w->conns = c;
+        if (event_watched(EVENT_CONNEVENTS)) {
+            event_conn_new(c->record.addr, c->record.fd);
+        }
         if (!conn_open(c, w)) {
             log_warn("out of memory for a connection");
             close_between_turns(c);
@@ -80,7 +84,8 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
     take_inbox(w);
 }
 
-/* Closes connections that have been idle for too long. A client that never reads its replies is idle too. */
+/* Closes connections that have been idle for too long. A client that never reads its replies is idle too; one that watches
+ * is not. */
 static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
     struct worker *w = arg;
     uint32_t now_s = clock_now_s();
@@ -89,8 +94,9 @@ static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
     for (struct conn *c = w->conns, *next; c != NULL; c = next) {
         next = c->next;
         uint32_t last_s = atomic_load_explicit(&c->record.last_cmd_s, memory_order_relaxed);
-        if (!c->ready && now_s > last_s && now_s - last_s > w->idle_timeout_s) {
+        if (!c->ready && !c->watching && now_s > last_s && now_s - last_s > w->idle_timeout_s) {
             counter_add(&w->counters->idle_kicks, 1);
+            c->reason = EVENT_IDLE_TIMEOUT;
             close_between_turns(c);
         }
     }
@@ -102,7 +108,10 @@ static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
 static void finish_conn(struct worker *w, struct conn *c) {
     int waiting = 0;
     if (ioctl(c->record.fd, FIONREAD, &waiting) != 0 || waiting == 0) {
-        c->gone = c->gone || conn_idle(c);
+        if (!c->gone && conn_idle(c)) {
+            c->gone = true;
+            c->reason = EVENT_SHUTDOWN;
+        }
     } else if (c->pending == NULL) {
         c->readable = true;
         worker_ready(w, c);
@@ -173,6 +182,9 @@ static bool obey(struct worker *w) {
 
 static void *worker_main(void *arg) {
     struct worker *w = arg;
+    if (!event_thread_begin()) {
+        log_warn("worker: no memory to tell its events to those who watch");
+    }
     while (obey(w)) {
         /* Once, always: without it, a poll goes on for as long as a socket that nobody reads stays readable. */
         event_base_loop(w->base, EVLOOP_ONCE | (w->ready_first != NULL ? EVLOOP_NONBLOCK : 0));
@@ -180,6 +192,7 @@ static void *worker_main(void *arg) {
             worker_turn(w);
         }
     }
+    event_thread_end();
     return NULL;
 }
 

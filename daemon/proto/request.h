@@ -48,8 +48,6 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct request) == 64, "a request i
 
 static inline bool verb_has_key(uint8_t verb) { return verb < VERB_META_NOOP; }
 /* Whether it may take an item out of its queue. */
-static inline bool verb_unlinks(uint8_t verb) {
-    return (verb >= VERB_SET && verb <= VERB_DELETE) || verb == VERB_META_SET || verb == VERB_META_DELETE;
-}
+static inline bool verb_deletes(uint8_t verb) { return verb == VERB_DELETE || verb == VERB_META_DELETE; }
 static inline bool verb_is_meta(uint8_t verb) { return verb >= VERB_META_GET && verb <= VERB_META_NOOP; }
 #endif

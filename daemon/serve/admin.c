@@ -1,6 +1,32 @@
 #include "serve/admin.h"
 
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "base/clock.h"
+#include "base/log.h"
+#include "serve/session.h"
+#include "watch/event.h"
+
+bool admin_change(struct command_context *ctx, const struct settings *from, const struct settings *to, char *why) {
+    char who[AUDIT_WHO_BYTES];
+    server_who(ctx->server, session_fd(ctx->session), who);
+    if (!settings_check(to, why)) {
+        return false;
+    }
+    if (!server_change(ctx->server, ctx->ct, who, from, to)) {
+        snprintf(why, SETTING_WHY_BYTES, "that much memory was not reserved at the start, or classes have more and may not give pages");
+        return false;
+    }
+    return true;
+}
+
+void admin_audit(struct command_context *ctx, const char *what, const char *is) {
+    char who[AUDIT_WHO_BYTES];
+    server_who(ctx->server, session_fd(ctx->session), who);
+    audit_add(&ctx->server->audit, who, what, "", is);
+}
 
 void admin_verbosity(struct command_context *ctx, const struct words *w) {
     enum { VERBOSITY_MAX = 2 };
@@ -10,23 +36,27 @@ void admin_verbosity(struct command_context *ctx, const struct words *w) {
         return;
     }
     struct settings from, to;
+    char why[SETTING_WHY_BYTES];
     server_settings(ctx->server, &from);
     to = from;
     to.verbosity = level > VERBOSITY_MAX ? VERBOSITY_MAX : (int)level;
-    server_change(ctx->server, ctx->ct, &from, &to);
+    admin_change(ctx, &from, &to, why);
     text_out_str(ctx->out, ANSWER_OK);
 }
 
 /* Everything stored before now is gone, or, with a delay, everything stored before the second it takes effect. */
 static void flush(struct command_context *ctx, int32_t delay) {
     struct settings from, to;
+    char why[SETTING_WHY_BYTES], when[32];
     uint32_t now_s = cache_now_s(ctx->ct);
     uint32_t at_s = delay > 0 ? clock_expiry_s(delay, now_s) - 1 : now_s;
     cache_flush(ctx->server->cache, at_s);
     server_settings(ctx->server, &from);
     to = from;
     to.oldest = (int)at_s;
-    server_change(ctx->server, ctx->ct, &from, &to);
+    admin_change(ctx, &from, &to, why);
+    snprintf(when, sizeof when, "in %d s", (int)delay);
+    admin_audit(ctx, "flush_all", delay > 0 ? when : "now");
 }
 
 void admin_flush_all(struct command_context *ctx, const struct words *w) {
@@ -50,18 +80,19 @@ void admin_shutdown(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "CLIENT_ERROR invalid shutdown mode\r\n");
     } else {
         ctx->close = true;
+        admin_audit(ctx, "shutdown", graceful ? "graceful" : "now");
         server_request_stop(ctx->server, graceful ? SERVER_STOP_GRACEFUL : SERVER_STOP);
     }
 }
 
-/* Up to what was reserved at the start, and down to what classes have. */
+/* Up to what was reserved at the start; pages of classes that are over it are given back in the background. */
 static bool set_limit(struct command_context *ctx, uint32_t megabytes) {
     struct settings from, to;
     char why[SETTING_WHY_BYTES];
     server_settings(ctx->server, &from);
     to = from;
     to.maxbytes = (uint64_t)megabytes << 20;
-    return settings_check(&to, why) && server_change(ctx->server, ctx->ct, &from, &to);
+    return admin_change(ctx, &from, &to, why);
 }
 
 void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
@@ -80,10 +111,20 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
     }
 }
 
-/* There is no event log yet, so nobody can be added to its watchers. */
+/* The bit of a class of events; 0: there is none of that name. */
+static unsigned watch_class(const struct word *name) {
+#define CLASS_NAME(constant, word) #word,
+    static const char *const names[] = {EVENT_CLASSES_TABLE(CLASS_NAME)};
+    for (unsigned i = 0; i < EVENT_CLASS_COUNT; i++) {
+        if (word_is(name, names[i])) {
+            return 1u << i;
+        }
+    }
+    return 0;
+}
+
 void admin_watch(struct command_context *ctx, const struct words *w) {
-    static const char *const kinds[] = {"fetchers", "mutations",  "evictions", "connevents", "proxyreqs", "proxyevents",
-                                        "proxyuser", "deletions", "sysevents", "rawcmds"};
+    unsigned classes = 0;
     if (!ctx->server->settings->watch_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR watch commands not allowed\r\n");
         return;
@@ -93,16 +134,22 @@ void admin_watch(struct command_context *ctx, const struct words *w) {
         return;
     }
     for (unsigned i = 1; i < w->count; i++) {
-        bool known = false;
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-            known |= word_is(&w->word[i], kinds[k]);
-        }
-        if (!known) {
+        unsigned class_bit = watch_class(&w->word[i]);
+        if (class_bit == 0) {
             text_out_str(ctx->out, ANSWER_ERROR);
             return;
         }
+        classes |= class_bit;
     }
-    text_out_str(ctx->out, "WATCHER_FAILED failed to add log watcher\r\n");
+    ctx->watcher = watcher_open(classes != 0 ? classes : EVENT_FETCHERS);
+    if (ctx->watcher) {
+        text_out_str(ctx->out, ANSWER_OK);
+    } else if (errno == EUSERS) {
+        text_out_str(ctx->out, "WATCHER_TOO_MANY log watcher limit reached\r\n");
+    } else {
+        log_warn("cannot watch: %s", strerror(errno));
+        text_out_str(ctx->out, "WATCHER_FAILED failed to add log watcher\r\n");
+    }
 }
 
 void admin_extstore(struct command_context *ctx, const struct words *w) {

@@ -9,6 +9,12 @@
 #define ANSWER_OK "OK\r\n"
 #define ANSWER_BAD_FORMAT "CLIENT_ERROR bad command line format\r\n"
 
+/* Checks the settings, makes them the server's and notes who asked for it. False: nothing changed, `why` (SETTING_WHY_BYTES) holds
+ * a sentence. */
+bool admin_change(struct command_context *, const struct settings *from, const struct settings *to, char *why);
+/* Notes what a command did that is no setting. */
+void admin_audit(struct command_context *, const char *what, const char *is);
+
 void admin_verbosity(struct command_context *, const struct words *);
 void admin_flush_all(struct command_context *, const struct words *);
 void admin_shutdown(struct command_context *, const struct words *);
@@ -17,7 +23,14 @@ void admin_watch(struct command_context *, const struct words *);
 void admin_extstore(struct command_context *, const struct words *);
 void admin_refresh_certs(struct command_context *, const struct words *);
 void admin_slabs(struct command_context *, const struct words *);       /* admin_slabs.c */
+void admin_slabs_automove(struct command_context *, const struct words *); /* admin_automove.c */
+/* Has a mode of automove tried, and sets it if it starts; else `subject` begins the refusal's sentence, and outlives the command. */
+void admin_try_automove(struct command_context *, const char *mode, const char *subject);
+void admin_try_undo(struct command_context *, const char *name); /* the same, and then config undo, which sets that mode again */
+void admin_undo_now(struct command_context *);                  /* admin_config.c: config undo, with its answer */
+void admin_slabs_geometry(struct command_context *, const struct words *); /* admin_geometry.c */
 void admin_lru(struct command_context *, const struct words *);         /* admin_lru.c */
+void admin_evict(struct command_context *, const struct words *);       /* admin_evict.c */
 void admin_lru_crawler(struct command_context *, const struct words *); /* admin_crawler.c */
 void admin_config(struct command_context *, const struct words *);      /* admin_config.c */
 #ifdef SLATE_DEBUG

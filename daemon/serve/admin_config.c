@@ -1,7 +1,9 @@
-/* config get [pattern], config set <name> <value>: every setting by name. */
+/* config get [pattern], config set <name> <value>, config undo: every setting by name. */
 #include <fnmatch.h>
+#include <string.h>
 
 #include "serve/admin.h"
+#include "serve/session.h"
 
 enum { NAME_BYTES = 64, VALUE_BYTES = 256 };
 
@@ -44,12 +46,36 @@ static void set(struct command_context *ctx, const struct words *w) {
     to = from;
     if (!setting_set(&to, row, value, false, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->stat ? row->stat : row->name, why);
-    } else if (!settings_check(&to, why)) {
+    } else if (strcmp(from.slab_automove, to.slab_automove) != 0 && automove_wants_check(to.slab_automove)) {
+        admin_try_automove(ctx, to.slab_automove, "slab_automove");
+    } else if (!admin_change(ctx, &from, &to, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
-    } else if (!server_change(ctx->server, ctx->ct, &from, &to)) {
-        text_out_str(ctx->out, "CLIENT_ERROR that much memory was not reserved, or classes have more now\r\n");
     } else {
         text_out_str(ctx->out, ANSWER_OK);
+    }
+}
+
+void admin_undo_now(struct command_context *ctx) {
+    char who[AUDIT_WHO_BYTES], said[UNDO_SAID_BYTES];
+    server_who(ctx->server, session_fd(ctx->session), who);
+    switch (server_undo(ctx->server, ctx->ct, who, said)) {
+    case 1: text_out_printf(ctx->out, "OK %s\r\n", said); break;
+    case 0: text_out_str(ctx->out, "NOTHING to undo: no setting or policy was changed since the start, or all is undone\r\n"); break;
+    default: text_out_printf(ctx->out, "CLIENT_ERROR cannot undo: %s\r\n", said); break;
+    }
+}
+
+static void undo(struct command_context *ctx, const struct words *w) {
+    struct settings from, to;
+    server_settings(ctx->server, &from);
+    to = from;
+    server_undo_settings(ctx->server, &to);
+    if (w->count != 2) {
+        text_out_str(ctx->out, "CLIENT_ERROR usage: config undo\r\n");
+    } else if (strcmp(from.slab_automove, to.slab_automove) != 0 && automove_wants_check(to.slab_automove)) {
+        admin_try_undo(ctx, to.slab_automove);
+    } else {
+        admin_undo_now(ctx);
     }
 }
 
@@ -58,6 +84,8 @@ void admin_config(struct command_context *ctx, const struct words *w) {
         get(ctx, w);
     } else if (w->count > 1 && word_is(&w->word[1], "set")) {
         set(ctx, w);
+    } else if (w->count > 1 && word_is(&w->word[1], "undo")) {
+        undo(ctx, w);
     } else {
         text_out_str(ctx->out, ANSWER_ERROR);
     }

@@ -36,6 +36,7 @@ static const char *tocrawl(const struct word *w, struct settings *to) {
 static void change(struct command_context *ctx, const struct words *w) {
     struct settings from, to;
     const char *error = ANSWER_ERROR;
+    char why[SETTING_WHY_BYTES];
     server_settings(ctx->server, &from);
     to = from;
     if (w->count == 2 && word_is(&w->word[1], "enable")) {
@@ -48,16 +49,16 @@ static void change(struct command_context *ctx, const struct words *w) {
         error = tocrawl(&w->word[2], &to);
     }
     if (!error) {
-        server_change(ctx->server, ctx->ct, &from, &to);
+        admin_change(ctx, &from, &to, why);
     }
     text_out_str(ctx->out, error ? error : ANSWER_OK);
 }
 
 static void crawl(struct command_context *ctx, const struct word *ids) {
-    uint64_t classes;
+    struct class_set classes;
     const char *answer = ANSWER_BAD_CLASS;
-    if (word_classes(ids, &classes)) {
-        switch (tuner_crawl(ctx->server->tuner, classes)) {
+    if (word_classes(ids, server_class_last(ctx->server), &classes)) {
+        switch (tuner_crawl(ctx->server->tuner, &classes)) {
         case CRAWL_OK: answer = ANSWER_OK; break;
         case CRAWL_BUSY: answer = "BUSY currently processing crawler request\r\n"; break;
         case CRAWL_BAD_CLASS: answer = ANSWER_BAD_CLASS; break;
@@ -68,16 +69,16 @@ static void crawl(struct command_context *ctx, const struct word *ids) {
 }
 
 static void dump(struct command_context *ctx, enum dump_kind kind, const struct word *ids) {
-    uint64_t classes = ~(uint64_t)0;
+    struct class_set classes = class_set_all();
     if (!ctx->server->settings->dump_enabled) {
         text_out_str(ctx->out, kind == DUMP_META ? "ERROR metadump not allowed\r\n" : "ERROR key dump not allowed\r\n");
     } else if (ctx->follows) {
         text_out_printf(ctx->out, "ERROR cannot pipeline other commands before %s\r\n",
                         kind == DUMP_META ? "metadump" : "mgdump");
-    } else if (!word_is(ids, "hash") && !word_classes(ids, &classes)) {
+    } else if (!word_is(ids, "hash") && !word_classes(ids, server_class_last(ctx->server), &classes)) {
         text_out_str(ctx->out, ANSWER_BAD_CLASS);
     } else {
-        dump_start(ctx, kind, classes, 0);
+        dump_start(ctx, kind, &classes, 0);
     }
 }
 

@@ -26,7 +26,8 @@ static const char *mode(const struct words *w, struct settings *to) {
     if (w->count < 3 || !to->lru_maintainer || (!segmented && !word_is(&w->word[2], "flat"))) {
         return ANSWER_ERROR;
     }
-    to->lru_segmented = segmented;
+    char why[SETTING_WHY_BYTES];
+    setting_set(to, setting_find("policy", strlen("policy")), segmented ? "slru" : "lru", false, why);
     return NULL;
 }
 
@@ -47,6 +48,7 @@ void admin_lru(struct command_context *ctx, const struct words *w) {
     } knobs[] = {{"mode", mode}, {"tune", tune}, {"temp_ttl", temporary_ttl}};
     struct settings from, to;
     const char *error = ANSWER_ERROR;
+    char why[SETTING_WHY_BYTES];
     server_settings(ctx->server, &from);
     to = from;
     for (size_t i = 0; w->count > 1 && i < sizeof knobs / sizeof *knobs; i++) {
@@ -55,7 +57,7 @@ void admin_lru(struct command_context *ctx, const struct words *w) {
         }
     }
     if (!error) {
-        server_change(ctx->server, ctx->ct, &from, &to);
+        admin_change(ctx, &from, &to, why);
     }
     text_out_str(ctx->out, error ? error : ANSWER_OK);
 }

@@ -3,6 +3,7 @@
 
 #include "serve/batch.h"
 #include "serve/commands.h"
+#include "serve/observe.h"
 #include "serve/prefix.h"
 #include "serve/settings.h"
 #include "serve/version.h"
@@ -22,7 +23,7 @@ struct batch *batch_create(struct server *server, struct cache_thread *ct, struc
     b->cache = server->cache;
     b->ct = ct;
     b->counters = counters;
-    b->refuses_binary = server->settings->protocol == NULL || strcmp(server->settings->protocol, "ascii") != 0;
+    b->refuses_binary = strcmp(server->settings->protocol, "ascii") != 0;
     b->reqs_per_event = (uint32_t)server->settings->reqs_per_event;
     b->bytes = bytes;
     b->room = BATCH_FIRST_BYTES;
@@ -191,6 +192,10 @@ static void run_command(struct batch *b, const struct request *r) {
         s->need = SESSION_CLOSE;
     }
     s->more = context.more;
+    if (context.watcher) {
+        s->watcher = context.watcher;
+        s->closing = true; /* no more requests */
+    }
     note_prefixes(b); /* it may have been `stats detail` */
     reply_text(b, r->slot);
 }
@@ -240,26 +245,50 @@ static inline void run_request(struct batch *b, const struct request *r) {
     }
 }
 
+/* One request of some has its key noted. The distance varies, lest it beat in time with the client's loop. */
+static void note_key(struct batch *b, unsigned count) {
+    enum { LOOK_AGAIN = 4096 };
+    unsigned i = (unsigned)(count - 1 + (uint64_t)(b->key_due + 1)) % count;
+    if (b->key_every != 0 && verb_has_key(b->group[i].verb)) {
+        cache_sample_key(b->ct, &b->group[i].key, b->key_every);
+    }
+    b->key_every = cache_sample_key_every(b->cache);
+    b->key_random = b->key_random * 6364136223846793005u + 1442695040888963407u;
+    uint32_t most = b->key_every != 0 ? b->key_every : LOOK_AGAIN;
+    b->key_due = most / 2 + (uint32_t)((b->key_random >> 32) * (most + 1) >> 32);
+}
+
 void batch_run_group(struct batch *b) {
     unsigned n = b->grouped;
     if (n > 1) {
+        uint32_t leaving[GROUP_ROOM];
+        unsigned count = 0;
         for (unsigned i = 0; i < n; i++) {
             if (verb_has_key(b->group[i].verb)) {
-                cache_prefetch_item(b->cache, &b->group[i].key);
+                uint32_t ref = cache_prefetch_item(b->cache, &b->group[i].key);
+                if (ref != 0 && verb_deletes(b->group[i].verb)) {
+                    leaving[count++] = ref;
+                }
             }
         }
-        for (unsigned i = 0; i < n; i++) { /* by now the items are here, and their neighbours in the queue known */
-            if (verb_unlinks(b->group[i].verb)) {
-                cache_prefetch_neighbours(b->cache, &b->group[i].key);
-            }
+        for (unsigned i = 0; i < count; i++) { /* by now the items are here, and their neighbours in the queue known */
+            cache_prefetch_neighbours(b->cache, leaving[i]);
         }
     }
+    b->watched = event_watched(~0u);
     for (unsigned i = 0; i < n; i++) {
+        if (observed(b, ~0u)) {
+            observe_lookup(b, &b->group[i]);
+        }
         run_request(b, &b->group[i]);
     }
     b->grouped = 0;
     settle_slot(b);
     counter_add(&b->counters->requests, n);
+    b->key_due -= n;
+    if (b->key_due < 0 && n > 0) {
+        note_key(b, n);
+    }
 }
 
 void batch_run(struct batch *b) {
@@ -310,7 +339,7 @@ static void follow_up(struct batch *b, struct session *s) {
     } else if (r->verb == VERB_COMMAND) {
         batch_run_group(b);
     } else if (r->verb == VERB_CLOSE) {
-        s->closing = true;
+        s->closing = s->quit = true;
     } else if (!r->value) {
         struct request streamed = *r;
         b->grouped--;
@@ -414,7 +443,7 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
         break;
     }
     if (s->closing) {
-        s->need = SESSION_CLOSE;
+        s->need = s->watcher && !slot->lost ? SESSION_WATCHES : SESSION_CLOSE;
         return n;
     }
     return (size_t)(at - bytes);

@@ -18,6 +18,7 @@
 #include "serve/server.h"
 #include "serve/session.h"
 #include "serve/text_out.h"
+#include "watch/watcher.h"
 
 enum {
     GROUP_RUN = 64,      /* requests after which a group runs */
@@ -46,6 +47,7 @@ struct output {
     size_t   at, end;               /* the next byte to send, and where they end */
     uint32_t value_next, value_end; /* the next value to send */
     uint32_t value_sent;            /* bytes of it that are sent */
+    struct cache_place place;       /* and where they end in its chain */
     bool     kept;
 };
 
@@ -64,6 +66,7 @@ struct intake {
     struct meta_flags  flags;   /* of a meta command */
     struct cache_store store;
     size_t             got; /* of value_bytes + 2 */
+    struct cache_place place; /* where they end in the draft's chain */
     char               line_end[2];
 };
 
@@ -77,6 +80,9 @@ struct session {
     uint8_t             need;
     bool                spoke; /* its first byte has come */
     bool                closing;
+    bool                quit;     /* the client said so */
+    int                 fd;       /* of its connection, for those who watch; -1: none */
+    struct watcher     *watcher;  /* since the watch command, or NULL */
 };
 
 struct batch {
@@ -85,11 +91,16 @@ struct batch {
     struct cache_thread   *ct;
     struct serve_counters *counters;
     struct prefix_stats   *prefixes; /* of `stats detail`, NULL while that is off */
+    unsigned watched; /* classes of events somebody watches, while a group of requests runs */
+    struct cache_view looked; /* then: what the request at hand finds (serve/observe.c) */
     bool     refuses_binary; /* -B auto: a first byte of 0x80 is a binary client's */
     uint32_t reqs_per_event;
     uint64_t turn;
     uint32_t requests; /* of this turn */
     unsigned grouped;  /* requests in the group */
+    int64_t  key_due;  /* requests until one's key is noted for the hot keys */
+    uint64_t key_random;
+    uint32_t key_every; /* what it then stands for; 0: it is not noted */
     unsigned slot_count, slot_current; /* slot_current: whose replies are being written */
     char    *bytes;
     size_t   used, room;
@@ -116,7 +127,7 @@ char *classic_run(struct batch *, const struct request *, char *p);
 char *meta_run(struct batch *, const struct request *, char *p);
 /* What to store, and the reply once it was tried. */
 void  classic_store_of(const struct batch *, const struct request *, struct cache_store *);
-char *classic_stored(const struct batch *, const struct request *, enum cache_status, char *p);
+char *classic_stored(struct batch *, const struct request *, enum cache_status, const struct cache_view *, char *p);
 const char *meta_store_of(const struct batch *, const struct request *, struct meta_flags *, struct cache_store *);
 char *meta_stored(struct batch *, const struct request *, const struct meta_flags *, enum cache_status,
                   const struct cache_view *, char *p);

@@ -1,7 +1,7 @@
 /* The classic commands: one request against the cache, one reply. */
 #include "base/clock.h"
 #include "proto/number.h"
-#include "serve/batch.h"
+#include "serve/observe.h"
 #include "serve/prefix.h"
 
 static inline void note(const struct batch *b, const struct key *key, enum prefix_event event) {
@@ -96,7 +96,11 @@ bool value_fits_alone(const struct batch *b, const struct request *r) {
     return head + r->value_bytes + 2 <= cache_item_bytes_max(b->cache);
 }
 
-char *classic_stored(const struct batch *b, const struct request *r, enum cache_status status, char *p) {
+char *classic_stored(struct batch *b, const struct request *r, enum cache_status status, const struct cache_view *view,
+                     char *p) {
+    if (observed(b, EVENT_MUTATIONS)) {
+        observe_store(b, r, NULL, status, view);
+    }
     if (r->flags & REQUEST_NOREPLY) {
         return p;
     }
@@ -127,7 +131,9 @@ static char *store(struct batch *b, const struct request *r, char *p) {
     }
     struct cache_store what;
     classic_store_of(b, r, &what);
-    return classic_stored(b, r, cache_store(b->ct, &r->key, &what, NULL), p);
+    struct cache_view view;
+    enum cache_status status = cache_store(b->ct, &r->key, &what, observed(b, EVENT_MUTATIONS) ? &view : NULL);
+    return classic_stored(b, r, status, &view, p);
 }
 
 /* --- changing --- */
@@ -158,7 +164,13 @@ static char *change(struct batch *b, const struct request *r, char *p) {
     switch (r->verb) {
     case VERB_DELETE:
         note(b, &r->key, PREFIX_DELETE);
-        return cache_delete(b->ct, &r->key, &plainly) == CACHE_OK ? PUT(p, "DELETED\r\n") : PUT(p, "NOT_FOUND\r\n");
+        if (cache_delete(b->ct, &r->key, &plainly) != CACHE_OK) {
+            return PUT(p, "NOT_FOUND\r\n");
+        }
+        if (observed(b, EVENT_DELETIONS)) {
+            observe_delete(b, r, NULL);
+        }
+        return PUT(p, "DELETED\r\n");
     case VERB_TOUCH:
         return cache_touch(b->ct, &r->key, clock_expiry_s(r->exptime, cache_now_s(b->ct))) == CACHE_OK
                    ? PUT(p, "TOUCHED\r\n")

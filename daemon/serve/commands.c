@@ -18,6 +18,7 @@ static const struct command commands[] = {
     {"cache_memlimit", true, admin_cache_memlimit},
     {"slabs", true, admin_slabs},
     {"lru", true, admin_lru},
+    {"evict", true, admin_evict},
     {"lru_crawler", true, admin_lru_crawler},
     {"config", true, admin_config},
     {"watch", false, admin_watch},

@@ -12,6 +12,7 @@
 #include "serve/text_out.h"
 
 struct session;
+struct watcher;
 struct command_context;
 
 /* A long answer goes out in pieces. The command leaves `more` in its context; from then on it is the session's, which runs
@@ -34,6 +35,7 @@ struct command_context {
     struct serve_counters *counters; /* the worker's */
     bool                 close; /* set by the command: hang up after the answer */
     struct command_more *more;  /* set by the command: the answer goes on */
+    struct watcher      *watcher; /* set by the command: after the answer the session is this watcher's */
 };
 
 /* Runs the line's command. False: no command has that name, and nothing was written (the session answers ERROR).

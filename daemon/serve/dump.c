@@ -18,7 +18,7 @@ enum {
 struct dump {
     struct command_more  more; /* first: the session knows only this */
     enum dump_kind       kind;
-    uint64_t             classes;
+    struct class_set     classes;
     uint64_t             items_left, bytes_left;
     struct cache_walk    walk;
     uint64_t            *sizes; /* of DUMP_SIZES: how many items in each step */
@@ -91,7 +91,7 @@ static void count_size(struct dump *d, const struct cache_walked *it) {
 }
 
 static void dump_item(struct dump *d, struct text_out *out, const struct cache_walked *it) {
-    if (!(d->classes >> it->class_id & 1) || d->items_left == 0) {
+    if (!class_set_has(&d->classes, it->class_id) || d->items_left == 0) {
         return;
     }
     size_t before = out->used;
@@ -138,7 +138,7 @@ static bool dump_run(struct command_more *more, struct command_context *ctx) {
     return true;
 }
 
-void dump_start(struct command_context *ctx, enum dump_kind kind, uint64_t classes, uint32_t limit) {
+void dump_start(struct command_context *ctx, enum dump_kind kind, const struct class_set *classes, uint32_t limit) {
     struct dump *d = calloc(1, sizeof *d);
     if (d && kind == DUMP_SIZES) {
         d->size_count = cache_item_bytes_max(ctx->server->cache) / SIZE_STEP_BYTES + 2;
@@ -151,7 +151,7 @@ void dump_start(struct command_context *ctx, enum dump_kind kind, uint64_t class
     }
     d->more = (struct command_more){dump_run, dump_destroy};
     d->kind = kind;
-    d->classes = classes;
+    d->classes = *classes;
     d->items_left = limit ? limit : UINT64_MAX;
     d->bytes_left = kind == DUMP_CACHE ? DUMP_CACHE_BYTES : UINT64_MAX;
     if (kind == DUMP_META || kind == DUMP_MG) {

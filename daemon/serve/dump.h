@@ -12,6 +12,6 @@ enum dump_kind {
 };
 #define DUMP_CACHE_BYTES (2u << 20)
 
-/* Starts a dump of the items of these classes (bit c: class c); `limit` items at most, 0: all. */
-void dump_start(struct command_context *, enum dump_kind, uint64_t classes, uint32_t limit);
+/* Starts a dump of the items of these classes; `limit` items at most, 0: all. */
+void dump_start(struct command_context *, enum dump_kind, const struct class_set *classes, uint32_t limit);
 #endif

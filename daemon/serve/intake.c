@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/sanitize.h"
-#include "serve/batch.h"
+#include "serve/observe.h"
 
 /* Replies an error in place of storing and drops the data block. */
 static void refuse(struct batch *b, struct session *s, const struct request *r, const char *text) {
@@ -34,8 +34,8 @@ static struct intake *intake_of(const struct request *r, const struct cache_stor
 
 void intake_begin(struct batch *b, struct session *s, const struct request *r) {
     struct cache_store store;
+    struct meta_flags flags;
     if (r->verb == VERB_META_SET) {
-        struct meta_flags flags;
         const char *error = meta_store_of(b, r, &flags, &store);
         if (error) {
             refuse(b, s, r, error);
@@ -47,6 +47,12 @@ void intake_begin(struct batch *b, struct session *s, const struct request *r) {
     struct item *draft = NULL;
     enum cache_status status = cache_reserve(b->ct, &r->key, &store, &draft);
     if (status != CACHE_OK) {
+        if (observed(b, ~0u)) {
+            observe_lookup(b, r);
+        }
+        if (observed(b, EVENT_MUTATIONS)) {
+            observe_store(b, r, r->verb == VERB_META_SET ? &flags : NULL, status, NULL);
+        }
         if (r->verb == VERB_META_SET && store.mode != CACHE_SET) {
             meta_drop(b, &r->key);
         }
@@ -85,11 +91,15 @@ size_t intake_take(struct batch *b, struct session *s, const char *bytes, size_t
 
 void intake_finish(struct batch *b, struct session *s) {
     struct intake *in = s->intake;
+    in->request.slot = s->slot;
     const struct request *r = &in->request;
     bool good = in->line_end[0] == '\r' && in->line_end[1] == '\n';
     struct cache_view view = {0};
     enum cache_status status = CACHE_OK;
     if (good) {
+        if (observed(b, ~0u)) {
+            observe_lookup(b, r);
+        }
         status = cache_publish(b->ct, in->draft, &in->store, &view);
     } else {
         cache_abandon(b->ct, in->draft);
@@ -101,7 +111,7 @@ void intake_finish(struct batch *b, struct session *s) {
     } else if (p && r->verb == VERB_META_SET) {
         p = meta_stored(b, r, &in->flags, status, &view, p);
     } else if (p) {
-        p = classic_stored(b, r, status, p);
+        p = classic_stored(b, r, status, &view, p);
     }
     if (p) {
         batch_reply_end(b, p);

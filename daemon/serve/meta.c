@@ -2,7 +2,7 @@
 #include "base/clock.h"
 #include "proto/base64.h"
 #include "proto/number.h"
-#include "serve/batch.h"
+#include "serve/observe.h"
 
 static const char opaque_too_long[] = "CLIENT_ERROR opaque token too long\r\n";
 
@@ -288,6 +288,9 @@ char *meta_stored(struct batch *b, const struct request *r, const struct meta_fl
                   const struct cache_view *view, char *p) {
     char *start = p;
     bool stored = status == CACHE_OK;
+    if (observed(b, EVENT_MUTATIONS)) {
+        observe_store(b, r, m, status, view);
+    }
     bool joined = m->mode == 'A' || m->mode == 'P';
     if (status == CACHE_TOO_LARGE && joined && value_fits_alone(b, r)) {
         status = CACHE_NOT_STORED;
@@ -367,6 +370,9 @@ static char *delete(struct batch *b, const struct request *r, char *p) {
     };
     switch (cache_delete(b->ct, &r->key, &what)) {
     case CACHE_OK:
+        if (observed(b, EVENT_DELETIONS | EVENT_MUTATIONS)) {
+            observe_delete(b, r, &m);
+        }
         return meta_has(&m, 'q') ? p : put_echo(PUT(p, "HD"), r, &m);
     case CACHE_EXISTS:
         return put_echo(PUT(p, "EX"), r, &m);
@@ -441,6 +447,9 @@ static char *arith(struct batch *b, const struct request *r, char *p) {
     uint64_t number = 0;
     switch (cache_arith(b->ct, &r->key, &what, &number, &view)) {
     case CACHE_OK:
+        if (view.created && observed(b, EVENT_MUTATIONS)) {
+            observe_made(b, r, &view);
+        }
         ttl_exptime_s = shown_exptime_s(&m, view.created, what.touch ? before_s : view.exptime_s, what.exptime_s,
                                         clock_expiry_s(m.vivify_exptime, now_s));
         return meta_has(&m, 'q') ? p : put_arith(p, r, &m, number, &view, ttl_exptime_s, now_s);

@@ -46,9 +46,12 @@ static const struct setting *row_of_letter(int letter) {
     return NULL;
 }
 
+/* Options that have no letter are sub-options of -o too, and may be written with _ for - there. */
 static const struct setting *row_of_extended(const char *name) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        if (row->flag == OPT_EXTENDED && strcmp(row->name, name) == 0) {
+        bool ours = !row->flag && row->name && row->type != SETTING_ACTION;
+        if ((row->flag == OPT_EXTENDED && strcmp(row->name, name) == 0) ||
+            (ours && (strcmp(row->name, name) == 0 || strcmp(row->field, name) == 0))) {
             return row;
         }
     }

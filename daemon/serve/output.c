@@ -25,7 +25,7 @@ size_t output_bytes(const struct output *out) {
     return n;
 }
 
-int output_iov(const struct output *out, struct iovec *iov, int max) {
+int output_iov(struct output *out, struct iovec *iov, int max) {
     int n = 0;
     size_t at = out->at;
     size_t skip = out->value_sent;
@@ -40,7 +40,8 @@ int output_iov(const struct output *out, struct iovec *iov, int max) {
         }
         const struct output_value *v = &out->values[i];
         size_t left = v->value_bytes - skip;
-        int pieces = n < max ? cache_value_iov(out->ct, v->item, skip, iov + n, max - n) : 0;
+        struct cache_place *place = i == out->value_next ? &out->place : NULL;
+        int pieces = n < max ? cache_value_iov(out->ct, v->item, skip, place, iov + n, max - n) : 0;
         for (int k = 0; k < pieces; k++) {
             left -= iov[n + k].iov_len;
         }
@@ -72,6 +73,7 @@ void output_sent(struct output *out, size_t n) {
         cache_return(out->ct, v->item);
         out->value_next++;
         out->value_sent = 0;
+        out->place = (struct cache_place){0};
     }
 }
 
@@ -96,11 +98,13 @@ struct output *output_keep(struct output *out) {
         .end = bytes,
         .value_end = values,
         .value_sent = out->value_sent,
+        .place = out->place,
         .kept = true,
     };
     out->at = out->end;
     out->value_next = out->value_end; /* the borrowed values are the kept one's now */
     out->value_sent = 0;
+    out->place = (struct cache_place){0};
     return kept;
 }
 

@@ -24,8 +24,8 @@ static int ready_fd = -1; /* where the parent waits */
 
 static int raise_descriptors(const struct settings *s) {
     struct rlimit limit;
-    /* Beside connections: stdio, the event loops, the pidfile. */
-    rlim_t want = (rlim_t)s->maxconns + server_reserved_fds((unsigned)s->threads) + 16;
+    /* Beside connections: stdio, the event loops, the pidfile, the logger's ends of watching connections. */
+    rlim_t want = (rlim_t)s->maxconns + server_reserved_fds((unsigned)s->threads) + WATCHERS_MAX + 16;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
         log_error("cannot read the limit of open files: %s", strerror(errno));
         return EX_OSERR;
@@ -98,6 +98,31 @@ int process_drop_root(const struct settings *s) {
     return 0;
 }
 
+/* --- policies --- */
+
+const char *process_policy_dir(const struct settings *s, char *to, size_t room) {
+    static const char *const places[] = {"share/lua/5.4/slate/policies", "../lua/slate/policies"};
+    char program[1024];
+    if (s->policy_dir) {
+        return s->policy_dir;
+    }
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    program[n > 0 ? n : 0] = '\0';
+    for (int strip = 0; strip < 2; strip++) { /* bin/slated */
+        char *slash = strrchr(program, '/');
+        if (!slash) {
+            return NULL;
+        }
+        *slash = '\0';
+    }
+    for (unsigned i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if ((size_t)snprintf(to, room, "%s/%s", program, places[i]) < room && access(to, X_OK) == 0) {
+            return to;
+        }
+    }
+    return NULL;
+}
+
 /* --- background --- */
 
 /* Waits for the child's word. Without one it has ended, and its status is ours. */
@@ -154,7 +179,8 @@ void process_ready(const struct settings *s) {
     }
     /* Not in anybody's way when a file system is to be unmounted; but a core file goes where the server was started, and
      * a relative path is removed at the end by the name it was made with. */
-    if (!s->coredumps && !relative(s->socketpath) && !relative(s->pidfile) && chdir("/") != 0) {
+    if (!s->coredumps && !relative(s->socketpath) && !relative(s->pidfile) && !relative(s->policy_dir) &&
+        chdir("/") != 0) {
         log_warn("cannot leave the current folder: %s", strerror(errno));
     }
     int null = s->verbosity > 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);

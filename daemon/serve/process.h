@@ -5,6 +5,7 @@
 #ifndef SLATE_SERVE_PROCESS_H
 #define SLATE_SERVE_PROCESS_H
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "serve/settings.h"
 
@@ -13,6 +14,10 @@ int process_limits(const struct settings *);
 
 /* As root: needs -u, and becomes that user. Otherwise nothing happens. */
 int process_drop_root(const struct settings *);
+
+/* The folder of policies in Lua: the one given, else the one that was installed with this program, or that lies in the source
+ * tree it was built in; NULL: none. `to` may be what is returned. */
+const char *process_policy_dir(const struct settings *, char *to, size_t room);
 
 /* Into the background with -d. Returns twice: in the child with 0 and *parent false; in the parent, once the child is ready
  * or has failed, with *parent true and the status to exit with. */

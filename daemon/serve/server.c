@@ -1,5 +1,7 @@
 #include "serve/server.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +15,9 @@ bool server_init(struct server *server, struct settings *settings) {
     server->settings = settings;
     server->event_version = "none";
     lock_init(&server->lock);
+    audit_init(&server->audit);
+    undo_init(&server->undo);
+    server->at_start = *settings;
     lock_init(&server->registry.lock);
     server->registry.last = &server->registry.first;
     server->prefixes = prefix_stats_create(settings->prefix_delimiter[0], settings->detail_enabled);
@@ -20,12 +25,16 @@ bool server_init(struct server *server, struct settings *settings) {
         server_fini(server);
         return false;
     }
+    watch_init(settings->worker_logbuf_size, settings->watcher_logbuf_size);
     log_set_verbosity(settings->verbosity);
     return true;
 }
 
 void server_fini(struct server *server) {
+    watch_fini();
     prefix_stats_destroy(&server->prefixes);
+    audit_fini(&server->audit);
+    undo_fini(&server->undo);
     lock_fini(&server->lock);
     lock_fini(&server->registry.lock);
 }
@@ -48,43 +57,60 @@ static uint32_t percent(double ratio) { return (uint32_t)(ratio * 100 + 0.5); }
 
 /* Tells the owners. Every setter takes a value it already has without effect. */
 static void push(struct server *server, struct cache_thread *ct, const struct settings *s) {
-    const struct evict_policy *policy = evict_find(s->lru_segmented ? "slru" : "lru");
+    (void)ct;
+    const struct evict_policy *policy = evict_find(s->policy); /* NULL: auto, which goes on from the one there is */
     log_set_verbosity(s->verbosity);
     prefix_stats_enable(server->prefixes, s->detail_enabled);
     cache_set_tuning(server->cache, (uint32_t)s->hot_lru_pct, (uint32_t)s->warm_lru_pct, percent(s->hot_max_factor),
                      percent(s->warm_max_factor));
     cache_set_temporary_ttl(server->cache, s->temp_lru ? s->temporary_ttl : -1);
-    if (policy != cache_policy(server->cache)) {
-        cache_set_policy(ct, policy);
+    tuner_set_sampling(server->tuner, s->sample_rate, policy == NULL);
+    if (policy != NULL && policy != cache_policy(server->cache)) {
+        cache_set_policy(server->cache, policy, SLAB_CLASS_NONE);
     }
-    tuner_set_automove(server->tuner, (enum automove_mode)s->slab_automove);
+    tuner_set_automove(server->tuner, s->slab_automove);
     tuner_set_ratio(server->tuner, s->slab_automove_ratio);
     tuner_set_window(server->tuner, (unsigned)s->slab_automove_window);
+    tuner_set_geometry_rate(server->tuner, s->slab_geometry_rate);
     tuner_set_crawler(server->tuner, s->lru_crawler, (uint32_t)s->lru_crawler_sleep, (uint32_t)s->lru_crawler_tocrawl);
 }
 
-static void log_change(const struct settings *from, const struct settings *to, const struct setting *row) {
-    char before[64], after[64];
-    setting_format(from, row, before, sizeof before);
-    setting_format(to, row, after, sizeof after);
-    log_info("setting changed: %s=%s, was %s", row->stat ? row->stat : row->field, after, before);
+/* What flush_all set is told by flush_all itself. */
+static bool told_elsewhere(const struct setting *row) { return row->offset == offsetof(struct settings, oldest); }
+
+static void note_changes(struct server *server, const char *who, const struct settings *was, const struct settings *is) {
+    char before[AUDIT_VALUE_BYTES], after[AUDIT_VALUE_BYTES];
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        if (row->when == SETTING_RUNTIME && !setting_same(was, is, row) && !told_elsewhere(row)) {
+            setting_format(was, row, before, sizeof before);
+            setting_format(is, row, after, sizeof after);
+            audit_add(&server->audit, who, row->stat ? row->stat : row->field, before, after);
+        }
+    }
 }
 
-bool server_change(struct server *server, struct cache_thread *ct, const struct settings *from,
-                   const struct settings *to) {
-    struct settings now;
+/* `step`, filled in with the settings before and after; NULL: nobody wants to know. */
+static bool change(struct server *server, struct cache_thread *ct, const char *who, const struct settings *from,
+                   const struct settings *to, struct undo_step *step) {
+    struct settings was, now;
     if (to->maxbytes != from->maxbytes && !cache_set_limit(server->cache, to->maxbytes)) {
         return false;
     }
     lock_take(&server->lock);
+    was = *server->settings;
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         if (row->when == SETTING_RUNTIME && !setting_same(from, to, row)) {
-            log_change(server->settings, to, row);
             setting_copy(server->settings, to, row);
         }
     }
+    now = *server->settings;
     server->settings_version++;
     lock_release(&server->lock);
+    note_changes(server, who, &was, &now);
+    if (step) {
+        step->was = was;
+        step->is = now;
+    }
 
     /* Owners are told without the lock, for they take their own. Who finds that another change came in meanwhile tells
      * them again, so the last to leave leaves them with the latest values. */
@@ -95,6 +121,83 @@ bool server_change(struct server *server, struct cache_thread *ct, const struct 
         told = settings_version(server, &now);
     } while (told != latest);
     return true;
+}
+
+bool server_change(struct server *server, struct cache_thread *ct, const char *who, const struct settings *from,
+                   const struct settings *to) {
+    struct undo_step *step = undo_begin(server->cache);
+    if (!change(server, ct, who, from, to, step)) {
+        free(step);
+        return false;
+    }
+    undo_keep(&server->undo, server->cache, step);
+    return true;
+}
+
+static bool undo_step_of(struct server *server, struct cache_thread *ct, const char *who, const struct undo_step *step, char *said) {
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES] = "that much memory was not reserved at the start, or classes have more and may not give pages";
+    server_settings(server, &from);
+    to = from;
+    undo_settings(step, &to);
+    if (!settings_check(&to, why) || !change(server, ct, who, &from, &to, NULL)) {
+        snprintf(said, UNDO_SAID_BYTES, "%s", why);
+        return false;
+    }
+    undo_say(step, said);
+    if (undo_policies(step, server->cache) > 0) {
+        audit_add(&server->audit, who, "config undo", "", said);
+    }
+    return true;
+}
+
+void server_undo_settings(struct server *server, struct settings *to) {
+    lock_take(&server->undo.lock);
+    if (server->undo.count > 0) {
+        undo_settings(server->undo.steps[server->undo.count - 1], to);
+    }
+    lock_release(&server->undo.lock);
+}
+
+int server_undo(struct server *server, struct cache_thread *ct, const char *who, char said[UNDO_SAID_BYTES]) {
+    struct undo_step *step = undo_take(&server->undo);
+    if (!step) {
+        return 0;
+    }
+    if (!undo_step_of(server, ct, who, step, said)) {
+        undo_give(&server->undo, step);
+        return -1;
+    }
+    free(step);
+    return 1;
+}
+
+void server_automove_failed(void *arg, const char *mode, const char *why) {
+    struct server *server = arg;
+    const struct setting *row = setting_find("slab_automove", strlen("slab_automove"));
+    struct settings was, off;
+    char said[SETTING_WHY_BYTES];
+    lock_take(&server->lock);
+    was = off = *server->settings;
+    if (strcmp(was.slab_automove, mode) == 0 && setting_set(&off, row, "off", false, said)) {
+        setting_copy(server->settings, &off, row);
+        server->settings_version++;
+    }
+    lock_release(&server->lock);
+    snprintf(said, sizeof said, "tuner: %s failed: %s", mode, why);
+    note_changes(server, said, &was, &off);
+}
+
+void server_who(struct server *server, int fd, char to[AUDIT_WHO_BYTES]) {
+    snprintf(to, AUDIT_WHO_BYTES, "-");
+    lock_take(&server->registry.lock);
+    for (const struct conn_record *c = server->registry.first; c && fd >= 0; c = c->next) {
+        if (c->fd == fd) {
+            snprintf(to, AUDIT_WHO_BYTES, "%s", c->addr);
+            break;
+        }
+    }
+    lock_release(&server->registry.lock);
 }
 
 void server_request_stop(struct server *server, enum server_stop how) {
@@ -128,6 +231,7 @@ void server_reset_counters(struct server *server) {
     memset(&base, 0, sizeof base);
     sum_workers(server, &base.serve);
     tuner_facts(server->tuner, &base.tune);
+    watch_facts(&base.watch);
     base.conns_total = atomic_load_explicit(&server->conns.total, memory_order_relaxed);
     base.conns_rejected = atomic_load_explicit(&server->conns.rejected, memory_order_relaxed);
     base.listen_disabled_num = atomic_load_explicit(&server->conns.listen_disabled_num, memory_order_relaxed);

@@ -8,8 +8,11 @@
 #include "base/counter.h"
 #include "base/lock.h"
 #include "cache/cache.h"
+#include "serve/audit.h"
 #include "serve/settings.h"
+#include "serve/undo.h"
 #include "tune/tune.h"
+#include "watch/watcher.h"
 
 /* What sessions and connections count, per worker. The rows are the general `stats`' own names where it has them. */
 #define SERVE_COUNTERS(X)                                                               \
@@ -60,6 +63,7 @@ enum server_stop { SERVER_RUN, SERVER_STOP, SERVER_STOP_GRACEFUL };
 struct server_baseline {
     struct serve_values serve;
     struct tune_facts   tune; /* its counters */
+    struct watch_facts  watch;
     uint64_t            conns_total, conns_rejected, listen_disabled_num, listen_disabled_us;
 };
 
@@ -81,6 +85,9 @@ struct server {
     struct lock            lock; /* over RUNTIME settings, their version and the baseline */
     unsigned               settings_version;
     struct server_baseline baseline;
+    struct settings        at_start; /* a copy of the settings: which were changed since? */
+    struct audit           audit; /* has a lock of its own */
+    struct undo            undo;  /* likewise */
 };
 
 /* `settings` is borrowed. The caller fills cache, tuner and the rest before the first session. False: out of memory. */
@@ -90,12 +97,28 @@ void server_fini(struct server *);
 /* A consistent copy of all settings, RUNTIME ones as they are now. Any thread, no project lock held. */
 void server_settings(struct server *, struct settings *copy);
 /* Makes every RUNTIME value in which `to` differs from `from` the server's, tells whoever owns it (cache, tuner, log) and
- * logs each change with its old value. Two changes at once: both happen, of one value the later stays. False, and nothing
- * changed: the cache cannot have that memory limit. */
-bool server_change(struct server *, struct cache_thread *, const struct settings *from, const struct settings *to);
+ * puts each change with its old value and with `who` wanted it into the audit log. Two changes at once: both happen, of one value
+ * the later stays. False, and nothing changed: the cache cannot have that memory limit. */
+bool server_change(struct server *, struct cache_thread *, const char *who, const struct settings *from, const struct settings *to);
+/* Takes back the last change that server_change or a change of policies made and that was not taken back yet. 1: `said` tells what
+ * is as before; 0: there is none; -1: it cannot be, `said` tells why, and it stays the last. */
+int server_undo(struct server *, struct cache_thread *, const char *who, char said[UNDO_SAID_BYTES]);
+/* Puts into a copy of the settings what the next undo would make of them. */
+void server_undo_settings(struct server *, struct settings *to);
+/* The address of the connection with this descriptor; "-" when there is none. */
+void server_who(struct server *, int fd, char to[AUDIT_WHO_BYTES]);
+
+/* For tune_config.on_failure, with the server: the setting becomes off too. */
+void server_automove_failed(void *server, const char *mode, const char *why);
 
 /* Asks main to end the server; SERVER_STOP_GRACEFUL lets clients have what they asked for. Any thread. */
 void server_request_stop(struct server *, enum server_stop);
+
+/* The highest class id that a command may name: memcached's 63, or more where the geometry has more. */
+static inline unsigned server_class_last(const struct server *server) {
+    unsigned count = cache_slab(server->cache)->class_count;
+    return count > SLAB_CLASSES_AT_START ? count : SLAB_CLASSES_AT_START;
+}
 
 /* Sums over the workers, less what a reset took away. */
 void server_values(struct server *, struct serve_values *);

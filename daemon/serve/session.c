@@ -4,7 +4,13 @@
 #include "serve/batch.h"
 #include "serve/commands.h"
 
-struct session *session_create(void) { return calloc(1, sizeof(struct session)); }
+struct session *session_create(void) {
+    struct session *s = calloc(1, sizeof *s);
+    if (s) {
+        s->fd = -1;
+    }
+    return s;
+}
 
 void session_destroy(struct session **taken, struct batch *b) {
     struct session *s = *taken;
@@ -18,6 +24,7 @@ void session_destroy(struct session **taken, struct batch *b) {
     if (s->more) {
         s->more->destroy(s->more);
     }
+    watcher_close(&s->watcher);
     if (s->turn == b->turn && s->slot < b->slot_count && b->slots[s->slot].session == s) {
         b->slots[s->slot].session = NULL;
     }
@@ -25,6 +32,14 @@ void session_destroy(struct session **taken, struct batch *b) {
 }
 
 enum session_need session_need(const struct session *s) { return (enum session_need)s->need; }
+
+int session_fd(const struct session *s) { return s ? s->fd : -1; }
+
+void session_set_fd(struct session *s, int fd) { s->fd = fd; }
+
+bool session_watch(struct session *s) { return watcher_attach(s->watcher, s->fd); }
+
+bool session_quit(const struct session *s) { return s->quit; }
 
 int session_value_iov(struct session *s, struct batch *b, struct iovec *iov, int max) {
     if (s->swallow_bytes > 0) {
@@ -38,7 +53,7 @@ int session_value_iov(struct session *s, struct batch *b, struct iovec *iov, int
     int n = 0;
     size_t value_bytes = in->request.value_bytes, reached = in->got;
     if (reached < value_bytes) {
-        n = cache_draft_iov(b->ct, in->draft, reached, iov, max);
+        n = cache_draft_iov(b->ct, in->draft, reached, &in->place, iov, max);
         for (int i = 0; i < n; i++) {
             reached += iov[i].iov_len;
         }

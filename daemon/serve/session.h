@@ -39,6 +39,7 @@ enum session_need {
     SESSION_NEED_TURN,  /* there is more to run: call batch_add with the rest, which may be nothing, in the next turn */
     SESSION_NEED_ROOM,  /* a request longer than `n`: only a get line is; grow the buffer */
     SESSION_CLOSE,      /* send the output, then hang up */
+    SESSION_WATCHES,    /* send the output, then session_watch(); bytes that come later are nobody's */
 };
 void   batch_begin(struct batch *);
 bool   batch_full(const struct batch *);
@@ -46,6 +47,14 @@ bool   batch_full(const struct batch *);
 size_t batch_add(struct batch *, struct session *, char *bytes, size_t n);
 void   batch_run(struct batch *);
 enum session_need session_need(const struct session *); /* true after batch_run, or after batch_add when it added nothing */
+
+/* The connection's descriptor, as events tell it to those who watch. */
+int  session_fd(const struct session *); /* -1: none, or NULL was given */
+void session_set_fd(struct session *, int fd);
+/* Lets the logger write what is watched to the connection, until session_destroy. False: no descriptor; hang up. */
+bool session_watch(struct session *);
+/* After SESSION_CLOSE: whether it was the client's wish. */
+bool session_quit(const struct session *);
 
 /* A large value's bytes may land where they will stay. After session_value_got(n) either more is wanted or the value is
  * complete and its store runs with the next batch_add (which may have no bytes at all). Swallowed data blocks go the same
@@ -58,7 +67,7 @@ struct output;
 /* NULL: nothing to send. Valid until the next batch_begin. */
 struct output *batch_output(struct batch *, struct session *);
 size_t output_bytes(const struct output *);                    /* left to send */
-int    output_iov(const struct output *, struct iovec *, int max);
+int    output_iov(struct output *, struct iovec *, int max);
 void   output_sent(struct output *, size_t n);                 /* returns borrowed values that are fully sent */
 /* What is left, moved to memory of its own so that it survives the turn; NULL: out of memory (then drop the connection). */
 struct output *output_keep(struct output *);

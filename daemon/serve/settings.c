@@ -25,6 +25,7 @@
 #define NUMBER_RATIO3(d) (d)
 #define NUMBER_TEXT(d) 0
 #define NUMBER_CHOICE(d) 0
+#define NUMBER_MODE(d) 0
 #define NUMBER_LIST(d) 0
 #define NUMBER_ACCEPTED(d) 0
 #define NUMBER_ABSENT(d) 0
@@ -43,6 +44,7 @@
 #define WORDS_RATIO3(d) NULL
 #define WORDS_TEXT(d) (d)
 #define WORDS_CHOICE(d) (d)
+#define WORDS_MODE(d) (d)
 #define WORDS_LIST(d) (d)
 #define WORDS_ACCEPTED(d) (d)
 #define WORDS_ABSENT(d) (d)
@@ -61,6 +63,7 @@
 #define PLACE_RATIO3(field) offsetof(struct settings, field)
 #define PLACE_TEXT(field) offsetof(struct settings, field)
 #define PLACE_CHOICE(field) offsetof(struct settings, field)
+#define PLACE_MODE(field) offsetof(struct settings, field)
 #define PLACE_LIST(field) offsetof(struct settings, field)
 #define PLACE_ACCEPTED(field) 0
 #define PLACE_ABSENT(field) 0
@@ -110,6 +113,7 @@ static void put_number(struct settings *s, const struct setting *row, double num
         break;
     case SETTING_TEXT:
     case SETTING_CHOICE:
+    case SETTING_MODE:
     case SETTING_LIST:
     case SETTING_ACCEPTED:
     case SETTING_ABSENT:
@@ -118,14 +122,47 @@ static void put_number(struct settings *s, const struct setting *row, double num
     }
 }
 
+static size_t size_of(const struct setting *row) {
+    switch ((enum setting_type)row->type) {
+    case SETTING_FLAG:
+    case SETTING_NEGATED:
+    case SETTING_NEGSWITCH:
+        return sizeof(bool);
+    case SETTING_COUNT:
+    case SETTING_INT:
+    case SETTING_OCTAL:
+        return sizeof(int);
+    case SETTING_BYTES:
+    case SETTING_KILOBYTES:
+    case SETTING_MEGABYTES:
+        return sizeof(uint64_t);
+    case SETTING_RATIO:
+    case SETTING_RATIO3:
+        return sizeof(double);
+    case SETTING_TEXT:
+        return sizeof(const char *);
+    case SETTING_CHOICE:
+        return SETTING_CHOICE_BYTES;
+    case SETTING_MODE:
+        return AUTOMOVE_NAME_BYTES;
+    case SETTING_LIST:
+        return SETTING_LIST_BYTES;
+    case SETTING_ACCEPTED:
+    case SETTING_ABSENT:
+    case SETTING_ACTION:
+        return 0;
+    }
+    return 0;
+}
+
 void settings_init(struct settings *s) {
     memset(s, 0, sizeof *s);
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         put_number(s, row, row->default_number);
-        if (row->type == SETTING_TEXT || row->type == SETTING_CHOICE) {
+        if (row->type == SETTING_TEXT) {
             *(const char **)place(s, row) = row->default_text;
-        } else if (row->type == SETTING_LIST) {
-            snprintf(place(s, row), SETTING_LIST_BYTES, "%s", row->default_text);
+        } else if (row->type == SETTING_LIST || row->type == SETTING_MODE || row->type == SETTING_CHOICE) {
+            snprintf(place(s, row), size_of(row), "%s", row->default_text);
         }
     }
 }
@@ -164,6 +201,7 @@ bool setting_takes_value(const struct setting *row) {
     case SETTING_RATIO3:
     case SETTING_TEXT:
     case SETTING_CHOICE:
+    case SETTING_MODE:
     case SETTING_LIST:
         return true;
     }
@@ -284,6 +322,24 @@ static bool set_list(struct settings *s, const struct setting *row, const char *
     return true;
 }
 
+static bool set_mode(struct settings *s, const struct setting *row, const char *text, char *why) {
+    const char *argument;
+    const struct automove_mode *mode = automove_find(text, &argument);
+    char list[SETTING_WHY_BYTES / 2], *at = place(s, row);
+    if (!mode) {
+        automove_list(list, sizeof list);
+        return refuse(why, "wants 0, 1, 2 or one of %s, not \"%.80s\"", list, text);
+    }
+    memset(at, 0, size_of(row)); /* settings are compared as bytes */
+    automove_spell(mode, argument, at);
+    return true;
+}
+
+static void put_choice(char *at, const char *text) {
+    strncpy(at, text, SETTING_CHOICE_BYTES); /* zeroes to its end, because settings are compared as bytes */
+    at[SETTING_CHOICE_BYTES - 1] = '\0';
+}
+
 static bool set(struct settings *s, const struct setting *row, const char *text, bool cleared, char *why) {
     if (!text && !cleared && setting_takes_value(row)) {
         return refuse(why, "needs a value");
@@ -321,10 +377,12 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
         return true;
     case SETTING_CHOICE:
         if (cleared || !choice_find(row->unit, text)) {
-            return refuse(why, "wants one of %s, not \"%s\" (%s)", row->unit, cleared ? "" : text, row->help);
+            return refuse(why, "wants one of %s, not \"%.40s\" (%s)", row->unit, cleared ? "" : text, row->help);
         }
-        *(const char **)place(s, row) = text;
+        put_choice(place(s, row), text);
         return true;
+    case SETTING_MODE:
+        return set_mode(s, row, cleared ? "off" : text, why);
     case SETTING_LIST:
         return !cleared ? set_list(s, row, text, why) : refuse(why, "cannot be turned off");
     case SETTING_ACCEPTED:
@@ -347,44 +405,16 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     if (!set(s, row, text, cleared, why)) {
         return false;
     }
-    /* Two switches have no option of their own: they follow from a value's being given. */
+    /* These switches have no option of their own: they follow from a value's being given. */
     const void *at = place(s, row);
     if (at == &s->temporary_ttl) {
         s->temp_lru = s->temporary_ttl >= 0;
     } else if (at == &s->prefix_delimiter) {
         s->detail_enabled = true;
+    } else if (at == s->policy) {
+        s->lru_segmented = strcmp(s->policy, "lru") != 0;
     }
     return true;
-}
-
-static size_t size_of(const struct setting *row) {
-    switch ((enum setting_type)row->type) {
-    case SETTING_FLAG:
-    case SETTING_NEGATED:
-    case SETTING_NEGSWITCH:
-        return sizeof(bool);
-    case SETTING_COUNT:
-    case SETTING_INT:
-    case SETTING_OCTAL:
-        return sizeof(int);
-    case SETTING_BYTES:
-    case SETTING_KILOBYTES:
-    case SETTING_MEGABYTES:
-        return sizeof(uint64_t);
-    case SETTING_RATIO:
-    case SETTING_RATIO3:
-        return sizeof(double);
-    case SETTING_TEXT:
-    case SETTING_CHOICE:
-        return sizeof(const char *);
-    case SETTING_LIST:
-        return SETTING_LIST_BYTES;
-    case SETTING_ACCEPTED:
-    case SETTING_ABSENT:
-    case SETTING_ACTION:
-        return 0;
-    }
-    return 0;
 }
 
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *row) {
@@ -401,21 +431,29 @@ bool settings_settle(struct settings *s, char *why) {
     if (s->no_modern) {
         s->no_chunked_items = true;
         s->slab_reassign = s->maxconns_fast = s->lru_crawler = s->lru_maintainer = false;
-        s->slab_automove = 0;
+        set_mode(s, setting_find("slab_automove", strlen("slab_automove")), "off", why);
     }
     if (s->no_chunked_items) {
         s->slab_chunk_max = PAGE_BYTES;
     }
     if (!s->lru_maintainer) {
-        s->policy = "lru";
+        put_choice(s->policy, "lru");
+    }
+    if (strcmp(s->store, "slab") != 0) { /* there are no size classes that could want each other's pages */
+        set_mode(s, setting_find("slab_automove", strlen("slab_automove")), "off", why);
     }
     char plain[SETTING_LIST_BYTES];
     s->num_threads_per_udp = s->threads;
     if (strcmp(s->protocol, "auto") == 0) {
-        s->protocol = "auto-negotiate";
+        put_choice(s->protocol, "auto-negotiate");
     }
-    s->lru_segmented = strcmp(s->policy, "slru") == 0;
+    s->lru_segmented = strcmp(s->policy, "lru") != 0;
     return listen_list_plain(s->inter, plain, why) && settings_check(s, why);
+}
+
+static bool moves_pages(const struct settings *s) {
+    const char *argument;
+    return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);
 }
 
 bool settings_check(const struct settings *s, char *why) {
@@ -449,9 +487,15 @@ bool settings_check(const struct settings *s, char *why) {
         return refuse(why, "-n (%d bytes) must be smaller than slab_chunk_max (%" PRIu64 " bytes)", s->chunk_size,
                       s->slab_chunk_max);
     }
+    if (moves_pages(s) && strcmp(s->store, "slab") != 0) {
+        return refuse(why, "slab_automove needs --store=slab, this server has %s", s->store);
+    }
+    if (s->slab_sizes && strcmp(s->store, "slab") != 0) {
+        return refuse(why, "slab_sizes needs --store=slab, not %s", s->store);
+    }
     if (s->slab_sizes) {
         struct slab_sizes sizes;
-        return slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max, &sizes, why);
+        return slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max, (unsigned)s->slab_classes, &sizes, why);
     }
     return true;
 }

@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tune/automove.h"
+
 /*        type       C type        shown as        given as */
 enum setting_type {
     SETTING_FLAG,      /* bool         yes, no         the option alone sets it; -o no_NAME clears it */
@@ -30,7 +32,8 @@ enum setting_type {
     SETTING_RATIO,     /* double       0.80            a number */
     SETTING_RATIO3,    /* double       0.010           a number */
     SETTING_TEXT,      /* const char * text or NULL    a text */
-    SETTING_CHOICE,    /* const char * text or NULL    one of the texts in `unit` */
+    SETTING_CHOICE,    /* char []      text or NULL    one of the texts in `unit` */
+    SETTING_MODE,      /* char []      1, utility     a mode of automove by name or number (tune/automove.h) */
     SETTING_LIST,      /* char []      a,b             a text; further ones are added behind a comma */
     SETTING_ACCEPTED,  /* nothing      the default     anything, or one of `unit`'s; memcached knows it, here it means nothing */
     SETTING_ABSENT,    /* nothing      the default     only its default: the help says what is missing */
@@ -74,7 +77,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(FLAG, maxconns_fast, "maxconns_fast", OPT_EXTENDED, "maxconns_fast", true, 0, 0, "flag", STARTUP, NETWORK, "at the limit, turn connections away with an error; else let them wait") \
     X(INT, hashpower_init, "hashpower_init", OPT_EXTENDED, "hashpower", 0, 12, 32, "power of 2", STARTUP, MEMORY, "accepted without effect: the index grows without a pause") \
     X(FLAG, slab_reassign, "slab_reassign", OPT_EXTENDED, "slab_reassign", true, 0, 0, "flag", STARTUP, TUNING, "pages may move between classes") \
-    X(INT, slab_automove, "slab_automove", OPT_EXTENDED, "slab_automove", 1, 0, 2, "mode", RUNTIME, TUNING, "move pages by itself: 0 off, 1 ratio of ages, 2 at evictions") \
+    X(MODE, slab_automove, "slab_automove", OPT_EXTENDED, "slab_automove", "utility", 0, 0, "mode", RUNTIME, TUNING, "what moves pages by itself: 0 off, 1 ratio of ages, 2 eviction, or another mode by name") \
     X(RATIO, slab_automove_ratio, "slab_automove_ratio", OPT_EXTENDED, "slab_automove_ratio", 0.8, 0.01, 1, "ratio", RUNTIME, TUNING, "mode 1 moves when the youngest class's age is below this share of the oldest's") \
     X(INT, slab_automove_window, "slab_automove_window", OPT_EXTENDED, "slab_automove_window", 10, 3, 1800, "seconds", RUNTIME, TUNING, "mode 1 averages ages over this time") \
     X(KILOBYTES, slab_chunk_max, "slab_chunk_max", OPT_EXTENDED, "slab_chunk_max", SETTINGS_MIB / 2, 1024, SETTINGS_MIB, "bytes", STARTUP, MEMORY, "larger values are chains of chunks, but never values up to 4 KB; divides 1 MiB and the largest item") \
@@ -87,7 +90,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(NEGATED, watch_enabled, NULL, 'W', "disable-watch", true, 0, 0, "flag", STARTUP, ACCESS, "refuse watch") \
     X(ACCEPTED, hash_algorithm, "hash_algorithm", OPT_EXTENDED, "hash_algorithm", "xxh3", 0, 0, "murmur3|jenkins|xxh3", STARTUP, MEMORY, "accepted without effect: it is always xxh3") \
     X(FLAG, lru_maintainer, "lru_maintainer_thread", OPT_EXTENDED, "lru_maintainer", true, 0, 0, "flag", STARTUP, TUNING, "no_lru_maintainer makes the policy lru; queues are tended either way") \
-    X(FLAG, lru_segmented, "lru_segmented", 0, NULL, true, 0, 0, "flag", RUNTIME, TUNING, "whether the eviction policy is slru") \
+    X(FLAG, lru_segmented, "lru_segmented", 0, NULL, true, 0, 0, "flag", RUNTIME, TUNING, "whether the eviction policy has more than one queue: it is not lru") \
     X(INT, hot_lru_pct, "hot_lru_pct", OPT_EXTENDED, "hot_lru_pct", 20, 1, 80, "percent", RUNTIME, TUNING, "share of a class's items in its hot queue") \
     X(INT, warm_lru_pct, "warm_lru_pct", OPT_EXTENDED, "warm_lru_pct", 40, 1, 80, "percent", RUNTIME, TUNING, "the same of its warm queue; both together at most 80") \
     X(RATIO, hot_max_factor, "hot_max_factor", OPT_EXTENDED, "hot_max_factor", 0.2, 0.01, 1000, "ratio", RUNTIME, TUNING, "hot items go cold beyond this share of the cold queue's age") \
@@ -95,8 +98,8 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(FLAG, temp_lru, "temp_lru", 0, NULL, false, 0, 0, "flag", RUNTIME, TUNING, "whether short-lived items have a queue of their own") \
     X(INT, temporary_ttl, "temporary_ttl", OPT_EXTENDED, "temporary_ttl", 61, -1, 2147483647, "seconds", RUNTIME, TUNING, "items that live at most this long go to a queue of their own, which is never evicted; off unless given, and by -1") \
     X(INT, idle_timeout, "idle_timeout", OPT_EXTENDED, "idle_timeout", 0, 0, 2147483647, "seconds", STARTUP, NETWORK, "close connections idle for longer; 0: never") \
-    X(KILOBYTES, watcher_logbuf_size, "watcher_logbuf_size", OPT_EXTENDED, "watcher_logbuf_size", 262144, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, "accepted without effect: watch is not built yet") \
-    X(KILOBYTES, worker_logbuf_size, "worker_logbuf_size", OPT_EXTENDED, "worker_logbuf_size", 65536, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, "accepted without effect: watch is not built yet") \
+    X(KILOBYTES, watcher_logbuf_size, "watcher_logbuf_size", OPT_EXTENDED, "watcher_logbuf_size", 262144, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, "lines that may wait for a client that watches") \
+    X(KILOBYTES, worker_logbuf_size, "worker_logbuf_size", OPT_EXTENDED, "worker_logbuf_size", 65536, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, "events that may wait in each thread to be written for those who watch") \
     X(MEGABYTES, read_buf_mem_limit, "read_buf_mem_limit", OPT_EXTENDED, "read_buf_mem_limit", 0, 0, 1024 * SETTINGS_GIB, "bytes", STARTUP, NETWORK, "accepted without effect: read buffers belong to workers") \
     X(FLAG, track_sizes, "track_sizes", OPT_EXTENDED, "track_sizes", false, 0, 0, "flag", STARTUP, ACCESS, "answer `stats sizes` with a histogram of item sizes") \
     X(ACCEPTED, inline_ascii_resp, "inline_ascii_response", OPT_EXTENDED, "inline_ascii_resp", "no", 0, 0, "flag", STARTUP, NETWORK, "accepted without effect, as in memcached") \
@@ -148,8 +151,14 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(ABSENT, ext_io_depth, NULL, OPT_EXTENDED, "ext_io_depth", NULL, 0, 0, "requests", STARTUP, MEMORY, "storage on flash is not built") \
     X(ABSENT, proxy_arg, NULL, OPT_EXTENDED, "proxy_arg", NULL, 0, 0, "text", STARTUP, NETWORK, "there is no proxy") \
     X(ABSENT, proxy_memprofile, NULL, OPT_EXTENDED, "proxy_memprofile", NULL, 0, 0, "flag", STARTUP, NETWORK, "there is no proxy") \
-    X(CHOICE, policy, NULL, 0, "policy", "slru", 0, 0, "slru|lru", STARTUP, TUNING, "eviction policy") \
+    X(CHOICE, store, NULL, 0, "store", "slab", 0, 0, "slab|heap|blocks", STARTUP, MEMORY, "where items live: slab, chunks of size classes in pages that move; heap, an allocation an item; blocks, chains of small blocks of one size") \
+    X(BYTES, block_size, NULL, 0, "block-size", 200, 64, 65536, "bytes", STARTUP, MEMORY, "size of a block of --store=blocks, 16 bytes of which link it") \
+    X(CHOICE, policy, NULL, 0, "policy", "s3fifo", 0, 0, "slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|tinylfu|none|auto", RUNTIME, TUNING, "eviction policy of the whole cache; auto follows what miniature caches of all of them tell, from s3fifo on") \
+    X(RATIO3, sample_rate, NULL, OPT_EXTENDED, "sample_rate", 0.25, 0, 1, "ratio", RUNTIME, TUNING, "share of the keys that curves and miniature caches are made from, at most; memory and traffic lower it; 0: none, at no cost") \
+    X(TEXT, policy_dir, NULL, 0, "policy-dir", NULL, 0, 0, "path", STARTUP, TUNING, "folder of policies for slab_automove=lua:NAME; by default those that come with Slate") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, "parts of the cache with a lock each, a power of two; 0: by the memory, 16 at 64 MB") \
+    X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \
+    X(INT, slab_classes, NULL, 0, "slab-classes", 63, 2, 255, "classes", STARTUP, MEMORY, "most slab classes that a factor or a list of sizes makes at the start") \
     X(ACTION, help, NULL, 'h', "help", NULL, 0, 0, "-", STARTUP, PROCESS, "this list") \
     X(ACTION, license, NULL, 'i', "license", NULL, 0, 0, "-", STARTUP, PROCESS, "the licence") \
     X(ACTION, version, NULL, 'V', "version", NULL, 0, 0, "-", STARTUP, PROCESS, "the version") \
@@ -169,13 +178,15 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
 #define SETTING_C_RATIO(field) double field;
 #define SETTING_C_RATIO3(field) double field;
 #define SETTING_C_TEXT(field) const char *field;
-#define SETTING_C_CHOICE(field) const char *field;
+#define SETTING_C_CHOICE(field) char field[SETTING_CHOICE_BYTES];
+#define SETTING_C_MODE(field) char field[AUTOMOVE_NAME_BYTES];
 #define SETTING_C_LIST(field) char field[SETTING_LIST_BYTES];
 #define SETTING_C_ACCEPTED(field)
 #define SETTING_C_ABSENT(field)
 #define SETTING_C_ACTION(field)
 #define SETTING_MEMBER(type, field, ...) SETTING_C_##type(field)
 
+enum { SETTING_CHOICE_BYTES = 16 }; /* of a choice with its terminator */
 enum { SETTING_LIST_BYTES = 1024 }; /* of a list with its terminator: about forty addresses */
 
 /* Texts are borrowed from whoever gave them (argv) or from the table; they live as long as the process. */
@@ -214,6 +225,7 @@ bool settings_settle(struct settings *, char *why);
 
 /* The value as `stats settings` shows it. Returns its length; the text is cut at room - 1. */
 int  setting_format(const struct settings *, const struct setting *, char *to, size_t room);
+const char *setting_type_name(const struct setting *); /* as --describe has it: flag, whole, bytes, choice, ... */
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *);
 bool setting_same(const struct settings *, const struct settings *, const struct setting *);
 

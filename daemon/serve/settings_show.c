@@ -27,9 +27,10 @@ int setting_format(const struct settings *s, const struct setting *row, char *to
     case SETTING_RATIO3:
         return snprintf(to, room, "%.3f", *(const double *)at);
     case SETTING_TEXT:
-    case SETTING_CHOICE:
         text = *(const char *const *)at;
         break;
+    case SETTING_CHOICE:
+    case SETTING_MODE:
     case SETTING_LIST:
         text = at;
         break;
@@ -127,13 +128,15 @@ static const char *const type_names[] = {
     [SETTING_COUNT] = "count",         [SETTING_INT] = "whole",         [SETTING_OCTAL] = "octal",
     [SETTING_BYTES] = "bytes",         [SETTING_KILOBYTES] = "kilobytes", [SETTING_MEGABYTES] = "megabytes",
     [SETTING_RATIO] = "number",        [SETTING_RATIO3] = "number",     [SETTING_TEXT] = "text",
-    [SETTING_CHOICE] = "choice",       [SETTING_LIST] = "list",         [SETTING_ACCEPTED] = "accepted",
+    [SETTING_CHOICE] = "choice",       [SETTING_MODE] = "mode",           [SETTING_LIST] = "list",         [SETTING_ACCEPTED] = "accepted",
     [SETTING_ABSENT] = "absent",       [SETTING_ACTION] = "action",
 };
 static const char *const group_names[GROUP_COUNT] = {
     [GROUP_NETWORK] = "network", [GROUP_MEMORY] = "memory", [GROUP_TUNING] = "tuning",
     [GROUP_ACCESS] = "access",   [GROUP_PROCESS] = "process",
 };
+
+const char *setting_type_name(const struct setting *row) { return type_names[row->type]; }
 
 void settings_describe(FILE *to) {
     struct settings defaults;
@@ -148,7 +151,7 @@ void settings_describe(FILE *to) {
         } else if (row->name) {
             snprintf(option, sizeof option, "--%s", row->name);
         }
-        fprintf(to, "%s\t%s\t%s\t%s\t%.15g\t%.15g\t%s\t%s\t%s\t%s\t%s\n", row->field, option, type_names[row->type],
+        fprintf(to, "%s\t%s\t%s\t%s\t%.15g\t%.15g\t%s\t%s\t%s\t%s\t%s\n", row->field, option, setting_type_name(row),
                 row->type == SETTING_ACTION ? "-" : value, row->min, row->max, row->unit,
                 row->when == SETTING_RUNTIME ? "runtime" : "startup", group_names[row->group],
                 row->stat ? row->stat : "-", row->help);

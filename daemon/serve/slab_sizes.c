@@ -5,7 +5,7 @@
 
 #include "serve/settings.h"
 
-bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, struct slab_sizes *sizes, char *why) {
+bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, unsigned class_most, struct slab_sizes *sizes, char *why) {
     sizes->count = 0;
     for (const char *at = text;;) {
         char *end;
@@ -24,8 +24,8 @@ bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, struct slab_si
                      SLAB_SIZES_STEP_BYTES);
             return false;
         }
-        if (sizes->count == SLAB_CLASSES_MAX - 2) {
-            snprintf(why, SETTING_WHY_BYTES, "slab_sizes holds at most %d sizes", SLAB_CLASSES_MAX - 2);
+        if (sizes->count == class_most - 1) {
+            snprintf(why, SETTING_WHY_BYTES, "slab_sizes holds at most %u sizes", class_most - 1);
             return false;
         }
         sizes->bytes[sizes->count++] = (uint32_t)size;

@@ -14,6 +14,6 @@ struct slab_sizes {
 };
 
 /* Sizes ascend by at least SLAB_SIZES_STEP_BYTES, from SLAB_SIZES_LEAST_BYTES to under chunk_bytes_max, which is itself the
- * last class; at most SLAB_CLASSES_MAX - 2 of them. False: `why` (SETTING_WHY_BYTES) holds a sentence. */
-bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, struct slab_sizes *, char *why);
+ * last class; at most class_most - 1 of them. False: `why` (SETTING_WHY_BYTES) holds a sentence. */
+bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, unsigned class_most, struct slab_sizes *, char *why);
 #endif

@@ -10,11 +10,13 @@
 static void stats_reset(struct command_context *ctx, const struct words *w) {
     (void)w;
     server_reset_counters(ctx->server);
+    admin_audit(ctx, "stats reset", "all counters");
     text_out_str(ctx->out, "RESET\r\n");
 }
 
 static void stats_detail(struct command_context *ctx, const struct words *w) {
     struct settings from, to;
+    char why[SETTING_WHY_BYTES];
     const struct word *what = w->count > 2 ? &w->word[2] : NULL;
     if (!ctx->server->settings->dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats detail not allowed\r\n");
@@ -25,7 +27,7 @@ static void stats_detail(struct command_context *ctx, const struct words *w) {
         server_settings(ctx->server, &from);
         to = from;
         to.detail_enabled = word_is(what, "on");
-        server_change(ctx->server, ctx->ct, &from, &to);
+        admin_change(ctx, &from, &to, why);
         text_out_str(ctx->out, ANSWER_OK);
     } else {
         text_out_str(ctx->out, "CLIENT_ERROR usage: stats detail on|off|dump\r\n");
@@ -54,10 +56,11 @@ static void stats_cachedump(struct command_context *ctx, const struct words *w) 
         text_out_str(ctx->out, "CLIENT_ERROR bad command line\r\n");
     } else if (!word_u32(&w->word[2], &class_id) || !word_u32(&w->word[3], &limit)) {
         text_out_str(ctx->out, ANSWER_BAD_FORMAT);
-    } else if (class_id >= SLAB_CLASSES_MAX) {
+    } else if (class_id > server_class_last(ctx->server)) {
         text_out_str(ctx->out, "CLIENT_ERROR Illegal slab id\r\n");
     } else {
-        dump_start(ctx, DUMP_CACHE, (uint64_t)1 << class_id, limit);
+        struct class_set one = class_set_one(class_id);
+        dump_start(ctx, DUMP_CACHE, &one, limit);
     }
 }
 
@@ -82,9 +85,10 @@ static void stats_conns(struct command_context *ctx, const struct words *w) {
 }
 
 static void stats_sizes(struct command_context *ctx, const struct words *w) {
+    struct class_set all = class_set_all();
     (void)w;
     if (ctx->server->settings->track_sizes) {
-        dump_start(ctx, DUMP_SIZES, ~(uint64_t)0, 0);
+        dump_start(ctx, DUMP_SIZES, &all, 0);
     } else {
         text_out_str(ctx->out, "STAT sizes_status disabled\r\nEND\r\n");
     }
@@ -95,7 +99,9 @@ static const struct {
     const struct counter_info *rows;
 } tables[] = {
     {"general", stats_general_info}, {"items", stats_items_info}, {"slabs", stats_slabs_info},
-    {"slated", stats_slated_info},   {"moves", stats_moves_info},
+    {"slated", stats_slated_info},   {"moves", stats_moves_info}, {"automove", stats_automove_info},
+    {"geometry", stats_geometry_info}, {"whatif", stats_whatif_info}, {"curve", stats_curve_info},
+    {"evictions", stats_evictions_info}, {"sizehist", stats_sizehist_info}, {"pages", stats_pages_info},
 };
 
 static void stats_describe(struct command_context *ctx, const struct words *w) {
@@ -133,6 +139,13 @@ STATS_PART(slabs)
 STATS_PART(slated)
 STATS_PART(policies)
 STATS_PART(moves)
+STATS_PART(automove)
+STATS_PART(audit)
+STATS_PART(config)
+STATS_PART(geometry)
+STATS_PART(whatif)
+STATS_PART(sizehist)
+STATS_PART(evictions)
 
 /* memcached takes any beginning of the first six, the earlier row wins, and the whole word of the others. */
 static const struct {
@@ -145,7 +158,10 @@ static const struct {
     {"items", false, part_items},         {"slabs", false, part_slabs},         {"sizes", false, stats_sizes},
     {"proxy", false, stats_nothing},      {"proxyfuncs", false, stats_nothing}, {"proxybe", false, stats_nothing},
     {"slated", false, part_slated},       {"policies", false, part_policies},   {"moves", false, part_moves},
-    {"describe", false, stats_describe},
+    {"automove", false, part_automove},   {"audit", false, part_audit},         {"describe", false, stats_describe},
+    {"geometry", false, part_geometry},   {"curve", false, stats_curve},        {"whatif", false, part_whatif},
+    {"hotkeys", false, stats_hotkeys},    {"sizehist", false, part_sizehist},   {"evictions", false, part_evictions},
+    {"pages", false, stats_pages},         {"config", false, part_config},
 };
 
 void stats_command(struct command_context *ctx, const struct words *w) {

@@ -22,11 +22,22 @@ void stats_items(struct command_context *);   /* stats_classes.c */
 void stats_slabs(struct command_context *);
 void stats_slated(struct command_context *);   /* stats_own.c */
 void stats_policies(struct command_context *);
-void stats_moves(struct command_context *);
+void stats_moves(struct command_context *);   /* stats_moves.c */
+void stats_automove(struct command_context *); /* stats_automove.c */
+void stats_audit(struct command_context *);   /* stats_audit.c */
+void stats_config(struct command_context *);  /* stats_config.c */
+void stats_geometry(struct command_context *); /* stats_geometry.c */
+void stats_curve(struct command_context *, const struct words *); /* stats_sample.c; with END or an error */
+void stats_hotkeys(struct command_context *, const struct words *);
+void stats_whatif(struct command_context *);
+void stats_sizehist(struct command_context *); /* stats_held.c */
+void stats_pages(struct command_context *, const struct words *); /* stats_pages.c; with END or an error */
+void stats_evictions(struct command_context *);
 
 /* Their rows, for `stats describe`; tables end with a NULL name. */
 extern const struct counter_info stats_general_info[], stats_items_info[], stats_slabs_info[], stats_slated_info[],
-    stats_moves_info[];
+    stats_moves_info[], stats_automove_info[], stats_geometry_info[],
+    stats_whatif_info[], stats_curve_info[], stats_evictions_info[], stats_sizehist_info[], stats_pages_info[];
 
 /* Rows X(name, kind, unit, type, value, "help") of the tables: kind is counter, gauge or text; type is U64, TEXT, SECONDS (of
  * a struct timeval) or RATIO (a double with two digits). */

@@ -1,71 +1,78 @@
 /* `stats items` and `stats slabs`: one group of lines a slab class. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "mem/arena.h"
 #include "serve/stats.h"
 
 struct class_stats {
     unsigned                 id;
-    struct cache_class_facts facts;
-    int hot, warm, cold, temp; /* the policy's lists of these names; -1: it has none */
+    const struct cache_class_facts *facts;
+    const struct evict_policy *policy;
 };
 
-static uint64_t list_items(const struct class_stats *c, int list) { return list < 0 ? 0 : c->facts.list_items[list]; }
-static uint64_t list_age_s(const struct class_stats *c, int list) { return list < 0 ? 0 : c->facts.list_age_s[list]; }
+/* memcached's names for the four lists stand for whatever the policy keeps there. */
+enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP };
+static uint64_t list_items(const struct class_stats *c, unsigned list) { return c->facts->list_items[list]; }
+static uint64_t list_age_s(const struct class_stats *c, unsigned list) { return c->facts->list_age_s[list]; }
 
-/* The age of the queue that evicts: the cold one, or a flat policy's only one. */
-static uint64_t tail_age_s(const struct class_stats *c) { return list_age_s(c, c->cold < 0 ? 0 : c->cold); }
+/* Of the list that victims come from; while nothing has got there, of the oldest item. */
+static uint64_t tail_age_s(const struct class_stats *c) {
+    uint64_t age_s = list_age_s(c, c->policy->tail_list);
+    for (unsigned i = 0; list_items(c, c->policy->tail_list) == 0 && i < EVICT_LISTS; i++) {
+        age_s = list_age_s(c, i) > age_s ? list_age_s(c, i) : age_s;
+    }
+    return age_s;
+}
 
 /* Rows with a condition in front: ALWAYS, or SEGMENTED for those that a flat policy does not show, as in memcached. */
 /* clang-format off */
-#define ITEMS_STATS(ALWAYS, SEGMENTED, TEMP) \
-    ALWAYS(number, gauge, items, U64, c->facts.items, "items of the class") \
-    SEGMENTED(number_hot, gauge, items, U64, list_items(c, c->hot), "of these, in the hot queue") \
-    SEGMENTED(number_warm, gauge, items, U64, list_items(c, c->warm), "of these, in the warm queue") \
-    SEGMENTED(number_cold, gauge, items, U64, list_items(c, c->cold), "of these, in the cold queue") \
-    TEMP(number_temp, gauge, items, U64, list_items(c, c->temp), "of these, in the temporary queue; shown when that is on") \
-    SEGMENTED(age_hot, gauge, seconds, U64, list_age_s(c, c->hot), "time since the hot queue's oldest item was used") \
-    SEGMENTED(age_warm, gauge, seconds, U64, list_age_s(c, c->warm), "the same of the warm queue") \
+#define ITEMS_STATS(ALWAYS, SEGMENTED, IF_TEMP) \
+    ALWAYS(number, gauge, items, U64, c->facts->items, "items of the class") \
+    SEGMENTED(number_hot, gauge, items, U64, list_items(c, HOT), "of these, in the hot queue") \
+    SEGMENTED(number_warm, gauge, items, U64, list_items(c, WARM), "of these, in the warm queue") \
+    SEGMENTED(number_cold, gauge, items, U64, list_items(c, COLD), "of these, in the cold queue") \
+    IF_TEMP(number_temp, gauge, items, U64, list_items(c, TEMP), "of these, in the temporary queue; shown when that is on") \
+    SEGMENTED(age_hot, gauge, seconds, U64, list_age_s(c, HOT), "time since the hot queue's oldest item was used") \
+    SEGMENTED(age_warm, gauge, seconds, U64, list_age_s(c, WARM), "the same of the warm queue") \
     ALWAYS(age, gauge, seconds, U64, tail_age_s(c), "the same of the queue that evicts") \
-    ALWAYS(mem_requested, gauge, bytes, U64, c->facts.requested_bytes, "bytes its items asked for") \
-    ALWAYS(evicted, counter, items, U64, c->facts.counters.evicted, "live items dropped to make room") \
-    ALWAYS(evicted_nonzero, counter, items, U64, c->facts.counters.evicted_nonzero, "of these, items with an expiry time") \
-    ALWAYS(evicted_time, gauge, seconds, U64, c->facts.evicted_age_s, "time since its last use, of the item evicted last") \
-    ALWAYS(outofmemory, counter, operations, U64, c->facts.counters.outofmemory, "stores refused for lack of memory") \
+    ALWAYS(mem_requested, gauge, bytes, U64, c->facts->requested_bytes, "bytes its items asked for") \
+    ALWAYS(evicted, counter, items, U64, c->facts->counters.evicted, "live items dropped to make room") \
+    ALWAYS(evicted_nonzero, counter, items, U64, c->facts->counters.evicted_nonzero, "of these, items with an expiry time") \
+    ALWAYS(evicted_time, gauge, seconds, U64, c->facts->evicted_age_s, "time since its last use, of the item evicted last") \
+    ALWAYS(outofmemory, counter, operations, U64, c->facts->counters.outofmemory, "stores refused for lack of memory") \
     ALWAYS(tailrepairs, counter, items, U64, 0, "always 0: items cannot leak references") \
-    ALWAYS(reclaimed, counter, items, U64, c->facts.counters.reclaimed, "expired items whose memory was used at once") \
-    ALWAYS(expired_unfetched, counter, items, U64, c->facts.counters.expired_unfetched, "expired items never read") \
-    ALWAYS(evicted_unfetched, counter, items, U64, c->facts.counters.evicted_unfetched, "evicted items never read") \
-    SEGMENTED(evicted_active, counter, items, U64, c->facts.counters.evicted_active, "evicted items read lately") \
-    ALWAYS(crawler_reclaimed, counter, items, U64, c->facts.counters.crawler_reclaimed, "expired items freed by the crawler") \
-    ALWAYS(crawler_items_checked, counter, items, U64, c->facts.counters.crawler_items_checked, "items the crawler looked at") \
+    ALWAYS(reclaimed, counter, items, U64, c->facts->counters.reclaimed, "expired items whose memory was used at once") \
+    ALWAYS(expired_unfetched, counter, items, U64, c->facts->counters.expired_unfetched, "expired items never read") \
+    ALWAYS(evicted_unfetched, counter, items, U64, c->facts->counters.evicted_unfetched, "evicted items never read") \
+    SEGMENTED(evicted_active, counter, items, U64, c->facts->counters.evicted_active, "evicted items read lately") \
+    ALWAYS(crawler_reclaimed, counter, items, U64, c->facts->counters.crawler_reclaimed, "expired items freed by the crawler") \
+    ALWAYS(crawler_items_checked, counter, items, U64, c->facts->counters.crawler_items_checked, "items the crawler looked at") \
     ALWAYS(lrutail_reflocked, counter, items, U64, 0, "always 0: an item being sent is passed over") \
-    SEGMENTED(moves_to_cold, counter, items, U64, c->facts.counters.moves_to_cold, "items moved to the cold queue") \
-    SEGMENTED(moves_to_warm, counter, items, U64, c->facts.counters.moves_to_warm, "items moved to the warm queue") \
-    SEGMENTED(moves_within_lru, counter, items, U64, c->facts.counters.moves_within_lru, "items given another round in their queue") \
-    SEGMENTED(direct_reclaims, counter, items, U64, c->facts.counters.direct_reclaims, "evictions made by the store that needed the memory") \
-    SEGMENTED(hits_to_hot, counter, operations, U64, c->facts.counters.hits_to_hot, "hits on items in the hot queue") \
-    SEGMENTED(hits_to_warm, counter, operations, U64, c->facts.counters.hits_to_warm, "hits on items in the warm queue") \
-    SEGMENTED(hits_to_cold, counter, operations, U64, c->facts.counters.hits_to_cold, "hits on items in the cold queue") \
-    SEGMENTED(hits_to_temp, counter, operations, U64, c->facts.counters.hits_to_temp, "hits on items in the temporary queue")
+    SEGMENTED(moves_to_cold, counter, items, U64, c->facts->counters.moves_to_cold, "items moved to the cold queue") \
+    SEGMENTED(moves_to_warm, counter, items, U64, c->facts->counters.moves_to_warm, "items moved to the warm queue") \
+    SEGMENTED(moves_within_lru, counter, items, U64, c->facts->counters.moves_within_lru, "items given another round in their queue") \
+    SEGMENTED(direct_reclaims, counter, items, U64, c->facts->counters.direct_reclaims, "evictions made by the store that needed the memory") \
+    SEGMENTED(hits_to_hot, counter, operations, U64, c->facts->counters.hits_to_hot, "hits on items in the hot queue") \
+    SEGMENTED(hits_to_warm, counter, operations, U64, c->facts->counters.hits_to_warm, "hits on items in the warm queue") \
+    SEGMENTED(hits_to_cold, counter, operations, U64, c->facts->counters.hits_to_cold, "hits on items in the cold queue") \
+    SEGMENTED(hits_to_temp, counter, operations, U64, c->facts->counters.hits_to_temp, "hits on items in the temporary queue")
 
 #define SLABS_STATS(X) \
-    X(chunk_size, gauge, bytes, U64, c->facts.slab.chunk_bytes, "bytes of a chunk") \
-    X(chunks_per_page, gauge, chunks, U64, c->facts.slab.chunks_per_page, "chunks in a page of 1 MiB") \
-    X(total_pages, gauge, pages, U64, c->facts.slab.pages, "pages of the class") \
+    X(chunk_size, gauge, bytes, U64, c->facts->slab.chunk_bytes, "bytes of a chunk") \
+    X(chunks_per_page, gauge, chunks, U64, c->facts->slab.chunks_per_page, "chunks in a page of 1 MiB") \
+    X(total_pages, gauge, pages, U64, c->facts->slab.pages, "pages of the class") \
     X(total_chunks, gauge, chunks, U64, total_chunks(c), "chunks of these pages") \
     X(used_chunks, gauge, chunks, U64, total_chunks(c) - free_chunks(c), "chunks that hold items or parts of them") \
     X(free_chunks, gauge, chunks, U64, free_chunks(c), "chunks that are free") \
     X(free_chunks_end, gauge, chunks, U64, 0, "always 0") \
-    X(get_hits, counter, operations, U64, c->facts.counters.get_hits, "keys found in the class") \
-    X(cmd_set, counter, operations, U64, c->facts.counters.cmd_set, "values stored in the class") \
-    X(delete_hits, counter, operations, U64, c->facts.counters.delete_hits, "deletes in the class") \
-    X(incr_hits, counter, operations, U64, c->facts.counters.incr_hits, "increments in the class") \
-    X(decr_hits, counter, operations, U64, c->facts.counters.decr_hits, "decrements in the class") \
-    X(cas_hits, counter, operations, U64, c->facts.counters.cas_hits, "matching compare-and-swap stores in the class") \
-    X(cas_badval, counter, operations, U64, c->facts.counters.cas_badval, "mismatching compare-and-swap stores in the class") \
-    X(touch_hits, counter, operations, U64, c->facts.counters.touch_hits, "touches in the class")
+    X(get_hits, counter, operations, U64, c->facts->counters.get_hits, "keys found in the class") \
+    X(cmd_set, counter, operations, U64, c->facts->counters.cmd_set, "values stored in the class") \
+    X(delete_hits, counter, operations, U64, c->facts->counters.delete_hits, "deletes in the class") \
+    X(incr_hits, counter, operations, U64, c->facts->counters.incr_hits, "increments in the class") \
+    X(decr_hits, counter, operations, U64, c->facts->counters.decr_hits, "decrements in the class") \
+    X(cas_hits, counter, operations, U64, c->facts->counters.cas_hits, "matching compare-and-swap stores in the class") \
+    X(cas_badval, counter, operations, U64, c->facts->counters.cas_badval, "mismatching compare-and-swap stores in the class") \
+    X(touch_hits, counter, operations, U64, c->facts->counters.touch_hits, "touches in the class")
 
 #define SLABS_TOTALS(X) \
     X(active_slabs, gauge, classes, U64, active, "classes with pages") \
@@ -77,25 +84,22 @@ const struct counter_info stats_slabs_info[] = {
     SLABS_STATS(STATS_INFO) SLABS_TOTALS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
 static uint64_t total_chunks(const struct class_stats *c) {
-    return (uint64_t)c->facts.slab.pages * c->facts.slab.chunks_per_page;
+    return (uint64_t)c->facts->slab.pages * c->facts->slab.chunks_per_page;
 }
 
 /* Those the partitions keep in stock are free too. Counts come from several moments, so they are bounded. */
 static uint64_t free_chunks(const struct class_stats *c) {
-    uint64_t all = total_chunks(c), n = (uint64_t)c->facts.slab.free_chunks + c->facts.stock_chunks;
+    uint64_t all = total_chunks(c), n = (uint64_t)c->facts->slab.free_chunks + c->facts->stock_chunks;
     return n < all ? n : all;
 }
 
-static int list_named(const struct evict_policy *policy, const char *name) {
-    for (int i = 0; i < EVICT_LISTS; i++) {
-        if (policy->list_names[i] && strcmp(policy->list_names[i], name) == 0) {
-            return i;
-        }
-    }
-    return -1;
+/* All classes at one go, into an array by id; returns the highest. */
+static unsigned all_facts(struct cache *cache, struct cache_class_facts *by_id) {
+    unsigned count = cache_slab(cache)->class_count;
+    struct class_set all = class_set_first(count);
+    cache_classes_facts(cache, &all, by_id);
+    return count;
 }
-
-static unsigned class_count(struct cache *cache) { return cache_slab(cache)->class_count; }
 
 #define PUT_CLASS(prefix, name, kind, unit, type, value, help) \
     text_out_printf(out, "STAT " prefix "%u:" #name " %" PRIu64 "\r\n", c->id, (uint64_t)(value));
@@ -116,17 +120,16 @@ static void put_items(struct text_out *out, const struct class_stats *c, bool se
 
 void stats_items(struct command_context *ctx) {
     struct cache *cache = ctx->server->cache;
-    const struct evict_policy *policy = cache_policy(cache);
     struct settings now;
     server_settings(ctx->server, &now);
-    struct class_stats c = {.hot = list_named(policy, "hot"),
-                            .warm = list_named(policy, "warm"),
-                            .cold = list_named(policy, "cold"),
-                            .temp = list_named(policy, "temp")};
-    for (c.id = 1; c.id <= class_count(cache); c.id++) {
-        cache_class_facts(cache, c.id, &c.facts);
-        if (c.facts.items > 0) {
-            put_items(ctx->out, &c, c.cold >= 0, now.temp_lru);
+    struct class_stats c;
+    struct cache_class_facts by_id[SLAB_CLASSES_MAX];
+    unsigned count = all_facts(cache, by_id);
+    for (c.id = 1; c.id <= count; c.id++) {
+        c.facts = &by_id[c.id];
+        if (c.facts->items > 0) {
+            c.policy = cache_class_policy(cache, c.id);
+            put_items(ctx->out, &c, now.lru_segmented, now.temp_lru);
         }
     }
 }
@@ -138,12 +141,14 @@ void stats_slabs(struct command_context *ctx) {
     struct text_out *out = ctx->out;
     struct class_stats c;
     uint64_t active = 0, bytes = 0;
-    for (c.id = 1; c.id <= class_count(cache); c.id++) {
-        cache_class_facts(cache, c.id, &c.facts);
-        if (c.facts.slab.pages > 0) {
+    struct cache_class_facts by_id[SLAB_CLASSES_MAX];
+    unsigned count = all_facts(cache, by_id);
+    for (c.id = 1; c.id <= count; c.id++) {
+        c.facts = &by_id[c.id];
+        if (c.facts->slab.pages > 0) {
             put_slabs(out, &c);
             active++;
-            bytes += (uint64_t)c.facts.slab.pages * PAGE_BYTES;
+            bytes += (uint64_t)c.facts->slab.pages * PAGE_BYTES;
         }
     }
     SLABS_TOTALS(STATS_PUT)

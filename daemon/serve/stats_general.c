@@ -15,6 +15,7 @@ struct general {
     struct cache_class_values classes; /* their sums */
     struct serve_values       serve;
     struct tune_facts         tune;
+    struct watch_facts        watch;
     struct server_baseline    base;
     const struct server_conns *conns;
     const char *event_version;
@@ -23,6 +24,7 @@ struct general {
 
 #define CONNS(field) atomic_load_explicit(&g->conns->field, memory_order_relaxed)
 #define MOVED(field) (g->tune.field - g->base.tune.field)
+#define WATCH(field) (g->watch.field - g->base.watch.field)
 
 /* What this server has no counterpart of is 0, as on a memcached that does not use it. */
 /* clang-format off */
@@ -101,17 +103,17 @@ struct general {
     X(lru_crawler_starts, counter, operations, U64, MOVED(crawler_starts), "times the crawler started") \
     X(lru_maintainer_juggles, counter, items, U64, g->classes.moves_to_cold + g->classes.moves_to_warm + g->classes.moves_within_lru, "items moved within and between the eviction queues") \
     X(malloc_fails, counter, operations, U64, 0, "always 0") \
-    X(log_worker_dropped, counter, events, U64, 0, "always 0: watch is not built yet") \
-    X(log_worker_written, counter, events, U64, 0, "always 0: watch is not built yet") \
-    X(log_watcher_skipped, counter, events, U64, 0, "always 0: watch is not built yet") \
-    X(log_watcher_sent, counter, events, U64, 0, "always 0: watch is not built yet") \
-    X(log_watchers, gauge, connections, U64, 0, "always 0: watch is not built yet") \
+    X(log_worker_dropped, counter, events, U64, WATCH(worker_dropped), "events not told to those who watch, a thread's buffer being full") \
+    X(log_worker_written, counter, events, U64, WATCH(worker_written), "events told to those who watch") \
+    X(log_watcher_skipped, counter, lines, U64, WATCH(watcher_skipped), "lines that a slow watcher lost") \
+    X(log_watcher_sent, counter, lines, U64, WATCH(watcher_sent), "lines given to watchers") \
+    X(log_watchers, gauge, connections, U64, g->watch.watchers, "connections that watch") \
     X(unexpected_napi_ids, counter, operations, U64, 0, "always 0: threads are not chosen by NAPI id") \
     X(round_robin_fallback, counter, operations, U64, 0, "always 0: threads are not chosen by NAPI id") \
     X(bytes, gauge, bytes, U64, g->cache.bytes, "header, key and value bytes of all items") \
     X(curr_items, gauge, items, U64, g->cache.items, "items now") \
     X(total_items, counter, items, U64, g->cache.counters.total_items, "items ever linked") \
-    X(slab_global_page_pool, gauge, pages, U64, g->cache.pages_limit - g->cache.pages_out, "pages that no class has") \
+    X(slab_global_page_pool, gauge, pages, U64, g->cache.pages_free, "pages that no class has") \
     X(expired_unfetched, counter, items, U64, g->classes.expired_unfetched, "expired items never read") \
     X(evicted_unfetched, counter, items, U64, g->classes.evicted_unfetched, "evicted items never read") \
     X(evicted_active, counter, items, U64, g->classes.evicted_active, "evicted items read lately") \
@@ -130,26 +132,14 @@ struct general {
 const struct counter_info stats_general_info[] = {
     GENERAL_STATS(STATS_INFO) GENERAL_IDLE_STATS(STATS_INFO) GENERAL_STATS_2(STATS_INFO){NULL, NULL, NULL, NULL}};
 
-static void sum_classes(struct cache *cache, unsigned class_count, struct cache_class_values *sum) {
-    uint64_t *to = (uint64_t *)sum;
-    memset(sum, 0, sizeof *sum);
-    for (unsigned id = 1; id <= class_count; id++) {
-        struct cache_class_facts facts;
-        cache_class_facts(cache, id, &facts);
-        const uint64_t *from = (const uint64_t *)&facts.counters;
-        for (size_t i = 0; i < sizeof *sum / sizeof *to; i++) {
-            to[i] += from[i];
-        }
-    }
-}
-
 static void gather(struct server *server, struct general *g) {
     server_settings(server, &g->settings);
     getrusage(RUSAGE_SELF, &g->usage);
     cache_facts(server->cache, &g->cache);
-    sum_classes(server->cache, g->cache.class_count, &g->classes);
+    cache_classes_counters(server->cache, &g->classes);
     server_values(server, &g->serve);
     tuner_facts(server->tuner, &g->tune);
+    watch_facts(&g->watch);
     lock_take(&server->lock);
     g->base = server->baseline;
     lock_release(&server->lock);

@@ -1,4 +1,4 @@
-/* What is ours alone: stats slated, stats policies, stats moves. */
+/* What is ours alone: stats slated, stats policies. stats moves is in stats_moves.c. */
 #include <inttypes.h>
 
 #include "mem/item.h"
@@ -7,14 +7,14 @@
 struct own {
     struct cache_facts  cache;
     struct serve_values serve;
-    const char         *policy;
+    const char         *policy, *store;
     bool                cas;
 };
 
 /* clang-format off */
 #define SLATED_STATS(X) \
     X(slated_version, text, version, TEXT, SLATE_VERSION, "this program's own version") \
-    X(store, text, name, TEXT, "slab", "where items live") \
+    X(store, text, name, TEXT, o->store, "where items live: slab, heap, blocks") \
     X(index, text, name, TEXT, "bucket", "how keys find their items") \
     X(policy, text, name, TEXT, o->policy, "who is evicted") \
     X(partitions, gauge, partitions, U64, o->cache.partitions, "parts of the cache with a lock each") \
@@ -30,21 +30,9 @@ struct own {
     X(batches, counter, turns, U64, o->serve.batches, "turns of the workers that ran requests") \
     X(requests, counter, operations, U64, o->serve.requests, "requests run") \
     X(requests_per_batch, gauge, operations, RATIO, o->serve.batches ? (double)o->serve.requests / (double)o->serve.batches : 0, "how many of them a turn")
-
-#define MOVES_STATS(X) \
-    X(mode, text, name, TEXT, mode, "what moves pages by itself: off, ratio, eviction") \
-    X(running, gauge, flag, U64, t.moving, "1: a page is being moved") \
-    X(pages_moved, counter, pages, U64, t.pages_moved - b.pages_moved, "pages moved between classes") \
-    X(given_up, counter, pages, U64, t.moves_given_up - b.moves_given_up, "moves given up, the page held by a slow reader or for lack of room") \
-    X(rescues, counter, items, U64, t.rescues - b.rescues, "items copied out of moving pages") \
-    X(chunk_rescues, counter, chunks, U64, t.chunk_rescues - b.chunk_rescues, "pieces of large values copied out of moving pages") \
-    X(evicted, counter, items, U64, t.evictions_by_move - b.evictions_by_move, "live items dropped because there was no room for their copy") \
-    X(busy, counter, items, U64, t.busy_items - b.busy_items, "items that had to be tried again, being sent or stored") \
-    X(last_busy, text, reason, TEXT, t.last_busy ? t.last_busy : "none", "why an item could last not be moved")
 /* clang-format on */
 
 const struct counter_info stats_slated_info[] = {SLATED_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
-const struct counter_info stats_moves_info[] = {MOVES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
 void stats_slated(struct command_context *ctx) {
     struct text_out *out = ctx->out;
@@ -52,6 +40,7 @@ void stats_slated(struct command_context *ctx) {
     cache_facts(ctx->server->cache, &o->cache);
     server_values(ctx->server, &o->serve);
     o->policy = cache_policy(ctx->server->cache)->name;
+    o->store = cache_store_name(cache_store_kind(ctx->server->cache));
     o->cas = cache_has_cas(ctx->server->cache);
     SLATED_STATS(STATS_PUT)
 }
@@ -62,19 +51,13 @@ void stats_policies(struct command_context *ctx) {
         text_out_printf(ctx->out, "STAT %s:active %s\r\n", (*p)->name, *p == active ? "yes" : "no");
         text_out_printf(ctx->out, "STAT %s:bytes_per_item %zu\r\n", (*p)->name,
                         sizeof(struct node) + (*p)->bytes_per_item);
+        text_out_printf(ctx->out, "STAT %s:cost %s\r\n", (*p)->name, (*p)->cost);
         text_out_printf(ctx->out, "STAT %s:source %s\r\n", (*p)->name, (*p)->source);
     }
-}
-
-void stats_moves(struct command_context *ctx) {
-    static const char *const names[] = {
-        [AUTOMOVE_OFF] = "off", [AUTOMOVE_RATIO] = "ratio", [AUTOMOVE_EVICTION] = "eviction"};
-    struct text_out *out = ctx->out;
-    struct tune_facts t, b;
-    tuner_facts(ctx->server->tuner, &t);
-    lock_take(&ctx->server->lock);
-    b = ctx->server->baseline.tune;
-    lock_release(&ctx->server->lock);
-    const char *mode = names[t.automove];
-    MOVES_STATS(STATS_PUT)
+    for (unsigned id = 1; id <= cache_slab(ctx->server->cache)->class_count; id++) {
+        const struct evict_policy *own = cache_class_policy(ctx->server->cache, id);
+        if (own != active) {
+            text_out_printf(ctx->out, "STAT class:%u:policy %s\r\n", id, own->name);
+        }
+    }
 }

@@ -82,10 +82,10 @@ bool word_double(const struct word *w, double *to) {
     return *end == '\0' && isfinite(*to);
 }
 
-bool word_classes(const struct word *w, uint64_t *bits) {
-    *bits = 0;
+bool word_classes(const struct word *w, unsigned last, struct class_set *classes) {
+    *classes = (struct class_set){{0}};
     if (word_is(w, "all")) {
-        *bits = ~(uint64_t)1;
+        *classes = class_set_all();
         return true;
     }
     const char *at = w->at, *end = w->at + w->len;
@@ -94,12 +94,12 @@ bool word_classes(const struct word *w, uint64_t *bits) {
         struct word id = {at, (size_t)((comma ? comma : end) - at)};
         uint32_t    class_id;
         if (id.len > 0) { /* memcached skips empty ones */
-            if (!word_u32(&id, &class_id) || class_id == SLAB_CLASS_NONE || class_id >= SLAB_CLASSES_MAX) {
+            if (!word_u32(&id, &class_id) || class_id == SLAB_CLASS_NONE || class_id > last) {
                 return false;
             }
-            *bits |= (uint64_t)1 << class_id;
+            class_set_add(classes, class_id);
         }
         at = comma ? comma + 1 : end;
     }
-    return *bits != 0;
+    return !class_set_empty(classes);
 }

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "mem/class_set.h"
+
 enum { WORDS_MAX = 24 }; /* of one line; further ones are left out */
 
 struct word {
@@ -29,6 +31,6 @@ bool word_double(const struct word *, double *);
 /* Copies the word as a C string; false: it does not fit. */
 bool word_text(const struct word *, char *to, size_t room);
 
-/* Class ids of a list like 1,2,3 as bits 1 to 63, or every one for "all". False: not such a list. */
-bool word_classes(const struct word *, uint64_t *bits);
+/* Class ids of a list like 1,2,3, from 1 to `last`, or every one for "all". False: not such a list. */
+bool word_classes(const struct word *, unsigned last, struct class_set *);
 #endif

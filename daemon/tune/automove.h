@@ -1,66 +1,76 @@
-/* Whether pages should move, and where: decisions as functions of two snapshots and what the mode remembers of earlier ones.
+/* Modes of automove: whether pages should move, and where. A mode is one file with its decision, which is a function of
+ * snapshots and of what the mode remembers, and one row in the table of automove.c.
  *
- * No locks, no cache, no clock: a decision can be tried on snapshots that were made up or recorded. Threading: a state
- * belongs to one thread. Cost: O(classes), for the ratio mode times the window. */
+ * A decision takes no lock and reads no clock, so it can be tried on snapshots that were made up or recorded. Threading: a
+ * state belongs to the tuner's thread, and so does `check`. Cost: each row says its own. */
 #ifndef SLATE_TUNE_AUTOMOVE_H
 #define SLATE_TUNE_AUTOMOVE_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "tune/decision.h"
 #include "tune/snapshot.h"
 
-enum { AUTOMOVE_WINDOW_MIN = 3, AUTOMOVE_WINDOW_MAX = 1800 };
-
-struct page_move {
-    unsigned    from, to; /* to SLAB_CLASS_NONE: the pool */
-    unsigned    pages;
-    const char *reason;   /* a constant string, for the log */
+enum {
+    AUTOMOVE_NAME_BYTES = 128,     /* a mode's name with its argument and terminator */
+    AUTOMOVE_WINDOW_MIN = 3, AUTOMOVE_WINDOW_MAX = 1800,
 };
 
-/* --- ratio (mode 1): equal ages, as in memcached ---
- *
- * Once a second. When memory is used up: (a) a class whose free chunks have made more than 2.5 pages during a whole window
- * without evictions gives one to the pool; else (b) the class with the oldest tail and more than two pages gives one to the
- * class with the youngest tail among those that evict (in more than half of the window's seconds, or more than a quarter of
- * all evictions), if that one evicted in this very second and its age is below `ratio` of the oldest's. Ages are means over
- * the window, and (b) waits until the window has filled once. */
-struct automove_sample {
-    uint32_t age_s;
-    uint32_t evicted;
-    bool     dirty; /* the class evicted, ran out of memory or got a page */
+/* What modes are told. The knobs may change while a mode runs. */
+struct automove_config {
+    struct cache *cache;      /* for what samples keys or counts for a mode; decisions leave it alone */
+    const char   *policy_dir; /* where policies in Lua are; NULL: none was given */
+    double        ratio;      /* slab_automove_ratio */
+    unsigned      window_s;   /* slab_automove_window */
 };
-struct automove_ratio {
-    double   ratio;    /* 0.01..1 */
-    unsigned window;   /* samples, AUTOMOVE_WINDOW_MIN..MAX */
-    unsigned seen;     /* samples so far, up to window */
-    unsigned at;       /* where the next goes */
-    struct automove_sample *samples; /* window of them a class */
-};
-bool automove_ratio_init(struct automove_ratio *, double ratio, unsigned window); /* false: out of memory */
-void automove_ratio_fini(struct automove_ratio *);
-/* Starts the window again with another length; false: out of memory, the old one stays. */
-bool automove_ratio_resize(struct automove_ratio *, unsigned window);
-bool automove_ratio_decide(struct automove_ratio *, const struct snapshot *before, const struct snapshot *after,
-                           struct page_move *);
 
-/* --- eviction (mode 2): a page at every eviction, as fast as memory is needed ---
- *
- * The class that is hungry and has the youngest tail gets pages: one, and twice as many each time it is still hungry. They
- * come from the class that loses least: first of those that have a page's worth of free chunks, then of those that did not
- * evict lately and whose tail is older by an eighth (or is as young, below 8 s); within these the oldest, then the richest.
- * A class that evicts itself gives only when its tail is more than twice as old, so that two classes under the same pressure
- * do not pass pages to and fro. No class gives its last page. */
-struct automove_eviction {
-    uint64_t hungry_us[SLAB_CLASSES_MAX]; /* when it last was; 0: never */
-    unsigned receiver;                    /* of the last move */
-    uint64_t moved_us;
-    unsigned streak;                      /* moves in a row to that class */
+/* What a page is worth to a class, in hits a page and 1000 requests, as a mode sees it. */
+struct page_worth {
+    double   gain, gain_doubt; /* of one more; how far it may be wrong */
+    unsigned gain_pages;       /* the mean of so many more is best; 0: none gains */
+    double   loss, loss_doubt; /* of one less */
+    double   average;          /* over all its pages */
 };
-bool automove_eviction_decide(struct automove_eviction *, const struct snapshot *, struct page_move *);
 
-/* --- pages that a class has no use for; beside mode 2 ---
- *
- * A class that holds more free chunks than 2.5 pages' worth, and has not evicted since `before`, gives to a pool that is
- * empty. */
-bool automove_surplus_decide(const struct snapshot *before, const struct snapshot *after, struct page_move *);
+struct automove_mode {
+    const char *name;   /* "ratio"; with a ':' at its end an argument follows: "lua:NAME" */
+    int         number; /* memcached's, -1: none */
+    const char *help;
+    bool     hunger_on_evict; /* every eviction is a need; else only having nothing left is */
+    bool     with_free_pages; /* each_window is also asked while the pool has pages */
+    bool     wants_pages;     /* it wants the ages of pages in its snapshots (snapshot_pages) */
+    bool     stamps_pages;    /* and among them when a page was last read or written */
+    uint32_t window_us;       /* how often each_window is asked; 0: every second */
+    size_t   state_bytes;     /* zeroed before init */
+
+    /* All may be NULL. `argument` is what follows the ':', "" without one; `why` has REASON_BYTES. */
+    bool (*check)(const struct automove_config *, const char *argument, char *why); /* false: init would fail, or would soon after */
+    bool (*init)(void *state, const struct automove_config *, const char *argument, char *why);
+    bool (*configure)(void *state, const struct automove_config *, char *why); /* the knobs changed; false: they cannot */
+    void (*fini)(void *state);
+    /* True: the decision has moves. `before` is the snapshot of the window's start. */
+    bool (*each_window)(void *state, const struct snapshot *before, const struct snapshot *after, struct decision *);
+    /* A class needs memory: those that are hungry in the snapshot. Asked again as long as its moves succeed. */
+    bool (*at_need)(void *state, const struct snapshot *, struct decision *);
+    void (*moved)(void *state, const struct page_move *, unsigned pages); /* what became of a move: pages that moved */
+    void (*describe)(const void *state, char *to, size_t room); /* its state in words, for `stats moves` */
+    void (*worth)(const void *state, const struct snapshot *, struct page_worth *by_class); /* for `stats automove` */
+};
+
+extern const struct automove_mode *const automove_modes[]; /* NULL-terminated */
+extern const struct automove_mode automove_off, automove_ratio, automove_eviction, automove_random, automove_lra, automove_lrc,
+                                  automove_utility;
+
+/* The mode of a number or name; NULL: none. *argument gets what follows the ':'. */
+const struct automove_mode *automove_find(const char *name, const char **argument);
+/* Whether a mode would start. False: `why` (REASON_BYTES) says what is allowed, or what is wrong with it. May run the code of a
+ * policy: for the tuner's thread, or before there is one. */
+bool automove_check(const struct automove_config *, const char *name, char *why);
+/* Whether that has to run anything; if not, who knows the name knows the answer. */
+bool automove_wants_check(const char *name);
+/* The name as it is kept and shown: memcached's number for its modes, else the name. Within AUTOMOVE_NAME_BYTES. */
+void automove_spell(const struct automove_mode *, const char *argument, char to[AUTOMOVE_NAME_BYTES]);
+/* "off|ratio|...": what may be given, for error messages. */
+void automove_list(char *to, size_t room);
 #endif

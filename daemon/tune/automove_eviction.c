@@ -1,4 +1,6 @@
-#include "tune/automove.h"
+#include "tune/automove_eviction.h"
+
+#include <inttypes.h>
 
 enum {
     LATELY_US = 10 * 1000,      /* a class that was hungry within this time counts as evicting */
@@ -64,7 +66,8 @@ static unsigned pages_of(struct automove_eviction *a, const struct snapshot *s, 
     return pages < donor_pages - 1 ? pages : donor_pages - 1;
 }
 
-bool automove_eviction_decide(struct automove_eviction *a, const struct snapshot *s, struct page_move *move) {
+bool automove_eviction_decide(void *state, const struct snapshot *s, struct decision *decision) {
+    struct automove_eviction *a = state;
     for (unsigned i = 1; i <= s->class_count; i++) {
         if (s->classes[i].hungry) {
             a->hungry_us[i] = s->time_us;
@@ -72,19 +75,52 @@ bool automove_eviction_decide(struct automove_eviction *a, const struct snapshot
     }
     unsigned receiver = youngest_hungry(s);
     if (receiver == SLAB_CLASS_NONE || s->pages_free > 0) {
-        return false;
+        return decision_none(decision, "no class needs memory that the pool does not have");
     }
+    uint32_t receiver_s = s->classes[receiver].age_s;
     struct donor best = {.class_id = SLAB_CLASS_NONE}, d;
     for (unsigned i = 1; i <= s->class_count; i++) {
-        if (i != receiver && donor_of(a, s, i, s->classes[receiver].age_s, &d) &&
+        if (i != receiver && donor_of(a, s, i, receiver_s, &d) &&
             (best.class_id == SLAB_CLASS_NONE || better(&d, &best))) {
             best = d;
         }
     }
     if (best.class_id == SLAB_CLASS_NONE) {
-        return false;
+        return decision_none(decision, "class %u evicts at age %u s, but no class would lose less by giving a page", receiver,
+                             receiver_s);
     }
     unsigned pages = pages_of(a, s, receiver, best.pages);
-    *move = (struct page_move){best.class_id, receiver, pages, best.spare ? "the donor has free chunks" : "the receiver evicts"};
-    return true;
+    if (best.spare) {
+        return decision_move(decision, best.class_id, receiver, pages, "class %u evicts at age %u s, class %u has %" PRIu64 " free chunks",
+                             receiver, receiver_s, best.class_id, s->classes[best.class_id].free_chunks) != NULL;
+    }
+    return decision_move(decision, best.class_id, receiver, pages, "class %u evicts at age %u s, class %u's tail is %u s old%s",
+                         receiver, receiver_s, best.class_id, best.age_s, best.quiet ? "" : " though it evicts too") != NULL;
 }
+
+bool automove_has_surplus(const struct snapshot_class *c) { return 2 * c->free_chunks > 5 * (uint64_t)c->chunks_per_page; }
+
+bool automove_surplus_decide(void *unused, const struct snapshot *before, const struct snapshot *after, struct decision *d) {
+    (void)unused;
+    if (after->pages_free > 0) {
+        return decision_none(d, "the pool has %u pages", after->pages_free);
+    }
+    for (unsigned i = 1; i <= after->class_count; i++) {
+        const struct snapshot_class *was = &before->classes[i], *is = &after->classes[i];
+        if (automove_has_surplus(is) && automove_has_surplus(was) && is->evicted == was->evicted && is->pages <= was->pages) {
+            return decision_move(d, i, SLAB_CLASS_NONE, 1, "class %u has %" PRIu64 " free chunks, %u make a page", i, is->free_chunks,
+                                 is->chunks_per_page) != NULL;
+        }
+    }
+    return decision_none(d, "no class has more than two pages' worth of free chunks");
+}
+
+const struct automove_mode automove_eviction = {
+    .name = "eviction",
+    .number = 2,
+    .help = "pages go to a class at its evictions, from the class that loses least",
+    .hunger_on_evict = true,
+    .state_bytes = sizeof(struct automove_eviction),
+    .each_window = automove_surplus_decide,
+    .at_need = automove_eviction_decide,
+};

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "watch/event.h"
 
 enum {
     STEP_ITEMS = 256,
@@ -27,6 +28,7 @@ void crawler_fini(struct crawler *c) {
 void crawler_start(struct crawler *c, uint64_t items_max) {
     c->walk = (struct cache_walk){0};
     c->items_max = items_max;
+    c->started_us = clock_mono_us();
     atomic_store_explicit(&c->running, true, memory_order_relaxed);
     atomic_fetch_add_explicit(&c->starts, 1, memory_order_relaxed);
 }
@@ -49,6 +51,13 @@ static void finish(struct crawler *c) {
     }
     log_debug("crawler: looked at %llu items, freed %llu, again in %u s", (unsigned long long)c->walk.checked,
               (unsigned long long)c->walk.reclaimed, c->every_s);
+    if (event_watched(EVENT_SYSEVENTS)) {
+        uint64_t elapsed_us = clock_mono_us() - c->started_us;
+        event_lru_crawler(&(struct event_crawl){.examined = c->walk.checked,
+                                                .reclaimed = c->walk.reclaimed,
+                                                .elapsed_s = (uint32_t)(elapsed_us / 1000000),
+                                                .next_run_s = c->every_s});
+    }
     crawler_stop(c);
 }
 

@@ -18,7 +18,7 @@ struct crawler {
     struct cache_walk    walk;
     struct cache_walked *seen; /* the walk's copies of live items, which nobody here looks at */
     uint64_t             items_max;  /* of this run; 0: all */
-    uint64_t             next_run_us;
+    uint64_t             next_run_us, started_us;
     uint32_t             every_s;
     _Atomic bool         running;
     _Atomic uint64_t     starts;

@@ -1,15 +1,17 @@
 #include "tune/mover.h"
 
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
+#include "watch/event.h"
 
 enum {
     CHUNKS_A_TURN = 256,      /* chunks emptied before others may pass */
+    PREFETCH_AHEAD = 8,       /* chunks */
     BACKOFF_MIN_US = 20,
     BACKOFF_MAX_US = 5000,
     AVOID_US = 2 * 1000 * 1000,
-    CANDIDATES = MOVER_AVOIDED + 1,
 };
 
 void mover_init(struct mover *m, struct cache *cache, struct cache_thread *ct) {
@@ -43,20 +45,37 @@ static void avoid(struct mover *m, uint32_t page) {
     m->avoided_at = (m->avoided_at + 1) % MOVER_AVOIDED;
 }
 
-/* The page whose loss costs least; PAGE_NONE. Begins its drain. */
-static uint32_t begin(struct mover *m, unsigned from) {
-    struct slab *slab = cache_slab(m->cache);
+static bool cancelled(const struct mover *m) { return atomic_load_explicit(&m->cancel, memory_order_relaxed); }
+
+static bool can_spare(const struct slab *slab, const struct page_move *move) {
     struct slab_class_facts f;
-    uint32_t pages[CANDIDATES];
+    slab_facts(slab, move->from, &f);
+    return f.pages >= f.draining + (move->last_too ? 1 : 2);
+}
+
+/* Begins the drain of the page that is to leave; PAGE_NONE: there is none. One that is in use is taken only when all are. Small
+ * values are in use for a moment at most, so pages of small chunks need no look. */
+static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_in_use) {
+    struct slab *slab = cache_slab(m->cache);
+    uint32_t pages[CACHE_SPARE_MAX];
     uint64_t now_us = clock_mono_us();
-    slab_facts(slab, from, &f);
-    if (f.pages < f.draining + 2) {
+    if (!can_spare(slab, move)) {
         return PAGE_NONE;
     }
-    unsigned n = slab_spare_pages(slab, from, pages, CANDIDATES);
-    for (unsigned i = 0; i < n; i++) {
-        if (!avoids(m, pages[i], now_us) && slab_drain_begin(slab, pages[i], from)) {
-            return pages[i];
+    cache_turn_begin(m->ct); /* for the time */
+    unsigned n = cache_spare_pages(m->ct, move->from, move->pick, pages, CACHE_SPARE_MAX);
+    cache_turn_end(m->ct);
+    *was_in_use = false;
+    for (int in_use = 0; in_use < 2; in_use++) {
+        for (unsigned i = 0; i < n; i++) {
+            bool large = atomic_load_explicit(&slab_page(slab, pages[i])->chunk_bytes, memory_order_relaxed) > ITEM_COPY_MAX;
+            if (avoids(m, pages[i], now_us) || (in_use == 0 && large && cache_page_in_use(m->cache, pages[i]))) {
+                continue;
+            }
+            if (slab_drain_begin(slab, pages[i], move->from)) {
+                *was_in_use = in_use;
+                return pages[i];
+            }
         }
     }
     return PAGE_NONE;
@@ -66,17 +85,22 @@ static uint32_t begin(struct mover *m, unsigned from) {
 static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned to, uint32_t i) {
     struct slab *slab = cache_slab(m->cache);
     bool pool = to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
-    enum cache_moved moved = cache_evacuate(m->ct, page, i, !pool);
-    if (moved == CACHE_MOVED_NO_ROOM) {
+    bool may_evict = cache_evicts(m->cache);
+    enum cache_moved moved = cache_evacuate(m->ct, page, i, may_evict && !pool);
+    if (moved == CACHE_MOVED_NO_ROOM && (pool || may_evict)) {
         bool grown = slab_grow(slab, from);
-        moved = cache_evacuate(m->ct, page, i, !grown);
+        moved = cache_evacuate(m->ct, page, i, may_evict && !grown);
     }
     switch (moved) {
     case CACHE_MOVED_FREE: break;
     case CACHE_MOVED_RESCUED: count(&m->rescues); break;
     case CACHE_MOVED_CHUNK: count(&m->chunk_rescues); break;
-    case CACHE_MOVED_EVICTED: count(&m->evictions); break;
+    case CACHE_MOVED_EVICTED: break; /* counted with what was evicted to make room */
     case CACHE_MOVED_EXPIRED: count(&m->reclaimed); break;
+    case CACHE_MOVED_DROPPED:
+        count(&m->busy_deletes);
+        note_busy(m, "reader");
+        break;
     case CACHE_MOVED_BUSY:
         count(&m->busy_items);
         note_busy(m, item_state(slab_page_chunk(slab, page, i)) == CHUNK_DRAFT ? "draft" : "reader");
@@ -92,9 +116,10 @@ static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned 
  * filled by a thread that took it before the drain began, so each pass looks at all of them. */
 static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
     struct slab *slab = cache_slab(m->cache);
-    for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL;) {
+    for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL && !cancelled(m);) {
         cache_turn_begin(m->ct);
         for (uint32_t stop = i + CHUNKS_A_TURN; i < stop && slab_page_chunk(slab, page, i) != NULL; i++) {
+            cache_evacuate_prefetch(m->ct, page, i + PREFETCH_AHEAD);
             empty_chunk(m, page, from, to, i);
         }
         cache_turn_end(m->ct);
@@ -114,6 +139,9 @@ static bool drain(struct mover *m, uint32_t page, unsigned from, unsigned to) {
             return true;
         }
         uint64_t now_us = clock_mono_us();
+        if (cancelled(m)) {
+            return false;
+        }
         if (give_up_us == 0) {
             give_up_us = now_us + MOVER_PATIENCE_US;
         } else if (now_us >= give_up_us) {
@@ -124,47 +152,110 @@ static bool drain(struct mover *m, uint32_t page, unsigned from, unsigned to) {
     }
 }
 
-static void give_up(struct mover *m, uint32_t page) {
-    slab_drain_cancel(cache_slab(m->cache), page);
-    avoid(m, page);
-    count(&m->given_up);
+static void tell(const struct page_move *move, enum event_move what) {
+    if (event_watched(EVENT_SYSEVENTS)) {
+        event_slab_move(move->from, move->to, what);
+    }
 }
 
-static unsigned move_from_pool(struct mover *m, unsigned to, unsigned pages) {
+static unsigned move_from_pool(struct mover *m, const struct page_move *move) {
     unsigned moved = 0;
-    while (moved < pages && slab_grow(cache_slab(m->cache), to)) {
+    while (moved < move->pages && slab_grow(cache_slab(m->cache), move->to)) {
         count(&m->pages_moved);
+        tell(move, EVENT_MOVE_DONE);
         moved++;
     }
     return moved;
 }
 
-unsigned mover_move(struct mover *m, unsigned from, unsigned to, unsigned pages) {
-    uint32_t emptied[MOVER_PAGES_MAX];
-    unsigned n = 0;
-    if (from == SLAB_CLASS_NONE) {
-        return move_from_pool(m, to, pages);
+static const char *in_words(const char *busy) {
+    static const char *const words[][2] = {
+        {"draft", "a value in the page was still coming in"},
+        {"reader", "a value in the page was still being sent"},
+        {"no room", "there was no room for what lives in the page"},
+        {"turn", "a worker was busy for too long"},
+    };
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(busy, words[i][0]) == 0) {
+            return words[i][1];
+        }
     }
-    while (n < pages && n < MOVER_PAGES_MAX) {
-        uint32_t page = begin(m, from);
+    return "the page stayed in use";
+}
+
+static void put_back(struct mover *m, const struct page_move *move, uint32_t page, struct move_result *r) {
+    bool on_purpose = cancelled(m);
+    tell(move, EVENT_MOVE_GIVEN_UP);
+    slab_drain_cancel(cache_slab(m->cache), page);
+    r->given_up++;
+    if (on_purpose) {
+        r->why_not = "cancelled";
+        return;
+    }
+    avoid(m, page);
+    count(&m->given_up);
+    r->why_not = in_words(atomic_load_explicit(&m->last_busy, memory_order_relaxed));
+}
+
+/* Empties pages one after the other; returns how many. */
+static unsigned empty_pages(struct mover *m, const struct page_move *move, uint32_t *emptied, struct move_result *r) {
+    unsigned n = 0;
+    while (n < move->pages && n < MOVER_PAGES_MAX && r->given_up < MOVER_FAILURES_MAX && !cancelled(m)) {
+        bool was_in_use;
+        uint32_t page = begin(m, move, &was_in_use);
         if (page == PAGE_NONE) {
+            r->why_not = r->why_not != NULL ? r->why_not : "the class has no page to spare";
             break;
         }
-        if (!drain(m, page, from, to)) {
-            give_up(m, page);
-            break; /* the next page is likely to hold chunks that are just as busy */
+        tell(move, EVENT_MOVE_STARTED);
+        if (drain(m, page, move->from, move->to)) {
+            emptied[n++] = page;
+            continue;
         }
-        emptied[n++] = page;
+        put_back(m, move, page, r);
+        if (was_in_use) {
+            break; /* they all are: the next would be no better */
+        }
     }
+    return n;
+}
+
+static unsigned move_from_class(struct mover *m, const struct page_move *move, struct move_result *r) {
+    uint32_t emptied[MOVER_PAGES_MAX];
+    unsigned n = empty_pages(m, move, emptied, r);
     if (n > 0 && !cache_quiesce(m->ct, MOVER_PATIENCE_US)) {
         note_busy(m, "turn");
         while (n > 0) {
-            give_up(m, emptied[--n]);
+            put_back(m, move, emptied[--n], r);
         }
     }
     for (unsigned i = 0; i < n; i++) {
-        slab_drain_end(cache_slab(m->cache), emptied[i], to);
+        slab_drain_end(cache_slab(m->cache), emptied[i], move->to);
         count(&m->pages_moved);
+        tell(move, EVENT_MOVE_DONE);
     }
     return n;
+}
+
+static uint64_t get(const _Atomic uint64_t *n) { return atomic_load_explicit(n, memory_order_relaxed); }
+
+unsigned mover_move(struct mover *m, const struct page_move *move, struct move_result *result) {
+    struct move_result here, *r = result != NULL ? result : &here;
+    uint64_t start_us = clock_mono_us(), evicted = cache_thread_evicted(m->ct);
+    uint64_t rescues = get(&m->rescues), chunks = get(&m->chunk_rescues), reclaimed = get(&m->reclaimed);
+    *r = (struct move_result){.pages = 0};
+    if (move->from == SLAB_CLASS_NONE) {
+        r->pages = move_from_pool(m, move);
+        r->why_not = r->pages < move->pages ? "the pool is empty" : NULL;
+    } else {
+        r->pages = move_from_class(m, move, r);
+        r->why_not = r->pages < move->pages ? r->why_not : NULL;
+    }
+    r->rescued = get(&m->rescues) - rescues;
+    r->chunks_rescued = get(&m->chunk_rescues) - chunks;
+    r->expired = get(&m->reclaimed) - reclaimed;
+    r->lost = cache_thread_evicted(m->ct) - evicted;
+    r->duration_us = clock_mono_us() - start_us;
+    atomic_store_explicit(&m->evictions, get(&m->evictions) + r->lost, memory_order_relaxed);
+    return r->pages;
 }

@@ -4,9 +4,10 @@
  *
  * Pages of one move are emptied one after the other and change hands together, because waiting for the turns is what costs.
  * Live items are copied into other chunks of their class while there are any, and dropped when there are none and memory is
- * used up. A chunk that is being filled, or sent to a client, is tried again for MOVER_PATIENCE_US; then the page goes back
- * as it is and the move counts as given up. Threading: the owner's thread alone, through its cache_thread, outside a turn;
- * the counters may be read by anyone. Cost: 0.2 to 1 us a chunk, plus the longest turn of a worker. */
+ * used up; without evictions (-M) such a page goes back instead. A page in which something is being stored or sent is passed over while there is another; else its chunks are tried
+ * again for MOVER_PATIENCE_US. Then it goes back as it is, is left alone for a while, and the next page is tried, at most
+ * MOVER_FAILURES_MAX in one move. Threading: the owner's thread alone, through its cache_thread, outside a turn; the counters
+ * may be read by anyone, and anyone may set `cancel`. Cost: 0.2 to 1 us a chunk, plus the longest turn of a worker. */
 #ifndef SLATE_TUNE_MOVER_H
 #define SLATE_TUNE_MOVER_H
 #include <stdatomic.h>
@@ -14,11 +15,13 @@
 #include <stdint.h>
 
 #include "cache/cache.h"
+#include "tune/decision.h"
 
 enum {
     MOVER_PATIENCE_US = 100 * 1000,
-    MOVER_AVOIDED = 8,     /* pages lately given up that are not tried again at once */
-    MOVER_PAGES_MAX = 8,   /* in one move */
+    MOVER_AVOIDED = 8,      /* pages lately given up that are not tried again at once */
+    MOVER_PAGES_MAX = 8,    /* in one move */
+    MOVER_FAILURES_MAX = 3, /* pages that may go back in one move */
 };
 
 struct mover {
@@ -26,12 +29,22 @@ struct mover {
     struct cache_thread *ct;
     struct { uint32_t page; uint64_t until_us; } avoided[MOVER_AVOIDED];
     unsigned             avoided_at;
-    _Atomic uint64_t pages_moved, rescues, chunk_rescues, reclaimed, evictions, busy_items, no_room, given_up;
+    _Atomic bool         cancel; /* the move under way puts its page back and ends; the owner clears it */
+    _Atomic uint64_t pages_moved, rescues, chunk_rescues, reclaimed, evictions, busy_items, busy_deletes, no_room, given_up;
     _Atomic(const char *) last_busy; /* none, draft, reader, no room, turn: why the last chunk or page could not move */
+};
+
+/* What became of a move. */
+struct move_result {
+    unsigned    pages;     /* that changed hands */
+    unsigned    given_up;  /* pages put back */
+    uint64_t    rescued, chunks_rescued, lost, expired; /* items; lost: live ones that were evicted for it */
+    uint64_t    duration_us;
+    const char *why_not;   /* why fewer pages moved than asked for; NULL: they all did */
 };
 
 void mover_init(struct mover *, struct cache *, struct cache_thread *);
 /* Up to `pages` (at most MOVER_PAGES_MAX) from a class, or SLAB_CLASS_NONE, the pool, to another, or to the pool. Returns how
- * many moved; a class keeps its last page. */
-unsigned mover_move(struct mover *, unsigned from_class, unsigned to_class, unsigned pages);
+ * many moved. A class keeps its last page unless the move says otherwise. `result` may be NULL. */
+unsigned mover_move(struct mover *, const struct page_move *, struct move_result *);
 #endif

@@ -4,65 +4,122 @@
 
 #include "base/clock.h"
 
-/* The age that counts is that of the queue from which the policy evicts: the cold one where there is one with items. */
+/* The age that counts is that of the list from which the policy evicts, where that has items. */
 static uint32_t tail_age_s(const struct evict_policy *policy, const struct cache_class_facts *f) {
     uint32_t oldest_s = 0;
+    if (f->list_items[policy->tail_list] > 0) {
+        return f->list_age_s[policy->tail_list];
+    }
     for (unsigned i = 0; i < EVICT_LISTS; i++) {
-        if (f->list_items[i] == 0) {
-            continue;
-        }
-        if (policy->list_names[i] != NULL && strcmp(policy->list_names[i], "cold") == 0) {
-            return f->list_age_s[i];
-        }
         oldest_s = f->list_age_s[i] > oldest_s ? f->list_age_s[i] : oldest_s;
     }
     return oldest_s;
 }
 
+/* A retired class has pages, but no say in where they go. */
 static void refresh_class(struct snapshot_class *c, const struct slab_class_facts *f, bool hungry) {
+    if (f->retired) {
+        *c = (struct snapshot_class){.chunk_bytes = f->chunk_bytes, .chunks_per_page = f->chunks_per_page};
+        return;
+    }
     c->chunk_bytes = f->chunk_bytes;
     c->chunks_per_page = f->chunks_per_page;
     c->pages = f->pages > f->draining ? f->pages - f->draining : 0;
     c->hungry = hungry;
 }
 
-static bool bit(uint64_t bits, unsigned i) { return bits >> i & 1; }
+/* Classes may have come or changed since measuring began. */
+static void take_signals(struct cache *cache, struct snapshot *s) {
+    struct cache_signals signals;
+    if (!cache_measured(cache) || !cache_measure(cache, true)) {
+        return;
+    }
+    cache_signals(cache, &signals);
+    cache_signal_tails(cache, &signals);
+    s->requests = signals.requests;
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        s->classes[i].signal = signals.classes[i];
+    }
+}
 
-void snapshot_take(struct cache *cache, uint64_t hungry, struct snapshot *s) {
+void snapshot_take(struct cache *cache, const struct class_set *hungry, struct snapshot *s) {
     struct slab *slab = cache_slab(cache);
-    const struct evict_policy *policy = cache_policy(cache);
     memset(s, 0, sizeof *s);
     s->time_us = clock_mono_us();
     s->pages_limit = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed);
     s->pages_free = arena_pages_free(slab->arena);
     s->class_count = slab->class_count;
+    struct cache_class_facts facts[SLAB_CLASSES_MAX];
+    struct class_set all = class_set_first(s->class_count);
+    cache_classes_facts(cache, &all, facts);
     for (unsigned i = 1; i <= s->class_count; i++) {
         struct snapshot_class *c = &s->classes[i];
-        struct cache_class_facts f;
-        cache_class_facts(cache, i, &f);
-        refresh_class(c, &f.slab, bit(hungry, i));
-        c->free_chunks = (uint64_t)f.slab.free_chunks + f.stock_chunks;
-        c->items = f.items;
-        c->age_s = tail_age_s(policy, &f);
-        c->evicted = f.counters.evicted;
-        c->outofmemory = f.counters.outofmemory;
+        const struct cache_class_facts *f = &facts[i];
+        refresh_class(c, &f->slab, class_set_has(hungry, i));
+        if (f->slab.retired) {
+            continue;
+        }
+        c->free_chunks = (uint64_t)f->slab.free_chunks + f->stock_chunks;
+        c->items = f->items;
+        c->age_s = tail_age_s(cache_class_policy(cache, i), f);
+        c->evicted = f->counters.evicted;
+        c->outofmemory = f->counters.outofmemory;
+        c->get_hits = f->counters.get_hits;
+        c->cmd_set = f->counters.cmd_set;
+        c->requested_bytes = f->requested_bytes;
     }
+    take_signals(cache, s);
 }
 
-void snapshot_refresh(struct cache *cache, uint64_t hungry, struct snapshot *s) {
+void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struct snapshot *s) {
     struct slab *slab = cache_slab(cache);
-    const struct evict_policy *policy = cache_policy(cache);
     s->time_us = clock_mono_us();
     s->pages_free = arena_pages_free(slab->arena);
     for (unsigned i = 1; i <= s->class_count; i++) {
         struct slab_class_facts f;
         slab_facts(slab, i, &f);
-        refresh_class(&s->classes[i], &f, bit(hungry, i));
+        refresh_class(&s->classes[i], &f, class_set_has(hungry, i));
+        if (f.retired) {
+            continue;
+        }
         s->classes[i].free_chunks = f.free_chunks;
-        if (bit(hungry, i)) { /* a class of few chunks can turn over, and its tail be young, within a moment */
+        if (class_set_has(hungry, i)) { /* a class of few chunks can turn over, and its tail be young, within a moment */
             struct cache_class_facts hungry_now;
             cache_class_facts(cache, i, &hungry_now);
-            s->classes[i].age_s = tail_age_s(policy, &hungry_now);
+            s->classes[i].age_s = tail_age_s(cache_class_policy(cache, i), &hungry_now);
+            s->classes[i].evicted = hungry_now.counters.evicted;
+        }
+    }
+}
+
+static void see_page(struct snapshot_class *c, const struct page *p, uint32_t now_s) {
+    uint32_t birth = atomic_load_explicit(&p->birth, memory_order_relaxed);
+    uint32_t created_s = atomic_load_explicit(&p->created_s, memory_order_relaxed);
+    uint32_t used_s = atomic_load_explicit(&p->used_s, memory_order_relaxed);
+    uint32_t idle_s = now_s > used_s ? now_s - used_s : 0;
+    if (birth < c->oldest_page_birth) {
+        c->oldest_page_birth = birth;
+        c->page_age_s = now_s > created_s ? now_s - created_s : 0;
+    }
+    if (c->idle_page_birth == UINT32_MAX || idle_s > c->page_idle_s || (idle_s == c->page_idle_s && birth < c->idle_page_birth)) {
+        c->idle_page_birth = birth;
+        c->page_idle_s = idle_s;
+    }
+}
+
+void snapshot_pages(struct cache *cache, struct snapshot *s) {
+    const struct slab *slab = cache_slab(cache);
+    uint32_t now_s = clock_now_s();
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        s->classes[i].oldest_page_birth = s->classes[i].idle_page_birth = UINT32_MAX;
+        s->classes[i].page_age_s = s->classes[i].page_idle_s = 0;
+    }
+    for (uint32_t page = 0; page < slab->arena->page_max; page++) {
+        const struct page *p = slab_page(slab, page);
+        unsigned class_id = slab_page_class(slab, page);
+        if (class_id != SLAB_CLASS_NONE && class_id <= s->class_count &&
+            atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
+            see_page(&s->classes[class_id], p, now_s);
         }
     }
 }

@@ -11,21 +11,29 @@ struct snapshot_class {
     uint32_t pages;        /* owned, those that are being moved away not counted */
     uint64_t free_chunks;  /* in its pages and in the partitions' stocks */
     uint64_t items;
+    uint64_t requested_bytes; /* that its items asked for */
     uint32_t age_s;        /* since the last use of the item that would be evicted next; 0: none */
-    uint64_t evicted, outofmemory; /* since the start */
+    uint64_t evicted, outofmemory, get_hits, cmd_set; /* since the start */
+    struct cache_signal signal; /* as of snapshot_take; zero unless the cache is measured */
     bool     hungry;       /* it evicted, or had nothing to evict, since the snapshot before */
+    /* Of its pages, by snapshot_pages: */
+    uint32_t page_age_s, oldest_page_birth; /* of the page it has had for longest; a lower birth is older */
+    uint32_t page_idle_s, idle_page_birth;  /* of the page that was longest not read or written */
 };
 
 struct snapshot {
     uint64_t time_us;      /* clock_mono_us */
     uint32_t pages_limit, pages_free; /* free: no class has them */
+    uint64_t requests;     /* hits, misses and stores since the start; 0 unless the cache is measured */
     unsigned class_count;  /* classes 1 to class_count */
     struct snapshot_class classes[SLAB_CLASSES_MAX];
 };
 
 /* Takes a snapshot; `hungry` are the classes of cache_take_hunger. No lock held. Cost: a lock of every partition for every
- * class, some 20 ns each. */
-void snapshot_take(struct cache *, uint64_t hungry, struct snapshot *);
+ * 32 classes, and a look at each queue's old ends. */
+void snapshot_take(struct cache *, const struct class_set *hungry, struct snapshot *);
 /* Brings up to date only what is cheap and changes fast: pages, free chunks and hunger. */
-void snapshot_refresh(struct cache *, uint64_t hungry, struct snapshot *);
+void snapshot_refresh(struct cache *, const struct class_set *hungry, struct snapshot *);
+/* Fills in what is known of pages. O(pages of the arena), about a nanosecond each. */
+void snapshot_pages(struct cache *, struct snapshot *);
 #endif

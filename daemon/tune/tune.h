@@ -4,20 +4,28 @@
  * work is done on the tuner's thread alone, through its own cache_thread. */
 #ifndef SLATE_TUNE_TUNE_H
 #define SLATE_TUNE_TUNE_H
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "cache/cache.h"
-
-enum automove_mode { AUTOMOVE_OFF = 0, AUTOMOVE_RATIO = 1, AUTOMOVE_EVICTION = 2 };
+#include "tune/automove.h"
+#include "tune/geometry.h"
 
 struct tune_config {
-    enum automove_mode automove;
+    const char *automove;    /* a mode's name or number (tune/automove.h); NULL: off */
+    const char *policy_dir;  /* of policies in Lua; NULL: none */
+    /* Called on the tuner's thread, no lock held, when a mode failed and off took its place; may be NULL. */
+    void      (*on_failure)(void *, const char *mode, const char *why);
+    void       *on_failure_arg;
     double   ratio;          /* slab_automove_ratio */
     unsigned window_s;       /* slab_automove_window */
     bool     reassign;       /* slab_reassign: false: no page ever moves */
     bool     crawler;        /* lru_crawler */
     uint32_t crawler_sleep_us, crawler_tocrawl;
+    double   geometry_rate_pct; /* slab_geometry_rate */
+    double   sample_rate;       /* as of whatif_set */
+    bool     sample_follow;
 };
 
 struct tuner;
@@ -28,24 +36,74 @@ enum tune_status { TUNE_OK, TUNE_BUSY, TUNE_BAD_CLASS, TUNE_NO_SPARE, TUNE_SAME,
 /* Queues the move of `pages` pages; from -1: the tuner chooses; to 0: the pool. Returns at once. */
 enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, unsigned pages);
 
-void tuner_set_automove(struct tuner *, enum automove_mode);
-enum automove_mode tuner_automove(const struct tuner *);
+/* Ends the request that is under way: the page being emptied goes back. Waits for that, outside a turn. False: there is none.
+ * `moved` of `wanted` pages had moved. */
+bool tuner_cancel(struct tuner *, unsigned *moved, unsigned *wanted);
+
+/* By name or number. False: there is no such mode. One that cannot start, or fails later, is turned off, and on_failure is told:
+ * try it first. */
+bool tuner_set_automove(struct tuner *, const char *name);
+void tuner_automove(struct tuner *, char to[AUTOMOVE_NAME_BYTES]);            /* as automove_spell has it */
 bool tuner_set_ratio(struct tuner *, double ratio);       /* false: out of range */
 bool tuner_set_window(struct tuner *, unsigned window_s); /* false: not 3..1800 */
 
+/* Whether a mode would start, tried on the tuner's thread, where alone a policy's code runs. */
+struct automove_trial {
+    char         name[AUTOMOVE_NAME_BYTES];
+    bool         starts;            /* once `answered`; */
+    char         why[REASON_BYTES]; /* if not, why */
+    _Atomic bool answered;
+    _Atomic unsigned holders; /* who asked, and who answers */
+};
+struct automove_trial *automove_trial_create(const char *name); /* NULL: out of memory */
+void automove_trial_release(struct automove_trial **);          /* by whoever created it; also before it is answered */
+/* Hands it over, keeping the caller's hold; false: another waits for its answer. Waits for nobody. */
+bool tuner_try_automove(struct tuner *, struct automove_trial *);
+
+/* Hands an order to the tuner's thread (tune/geometry.h); false: another waits for its answer. */
+bool tuner_order_geometry(struct tuner *, struct geometry_order *);
+void tuner_set_geometry_rate(struct tuner *, double rate_pct);
+void tuner_geometry(struct tuner *, struct geometry_facts *);
+
+/* What the sampled keys tell, and whether the policy follows it (tune/whatif.h). */
+struct whatif;
+void           tuner_set_sampling(struct tuner *, double rate, bool follow);
+struct whatif *tuner_whatif(struct tuner *);
+
 enum crawl_status { CRAWL_OK, CRAWL_BUSY, CRAWL_BAD_CLASS, CRAWL_NOT_STARTED };
-enum crawl_status tuner_crawl(struct tuner *, uint64_t class_bits); /* now; frees expired items of these classes */
+enum crawl_status tuner_crawl(struct tuner *, const struct class_set *); /* now; frees expired items of these classes */
 void tuner_set_crawler(struct tuner *, bool enabled, uint32_t sleep_us, uint32_t tocrawl);
 
 struct tune_facts {
-    enum automove_mode automove;
     double   ratio;
     unsigned window_s;
     bool     reassign, moving, crawler, crawling;
     uint32_t crawler_sleep_us, crawler_tocrawl;
+    uint32_t pages_over; /* that are still to be given back after the memory limit was lowered */
     uint64_t pages_moved, rescues, chunk_rescues, inline_reclaim, busy_items, busy_deletes, busy_nomem, evictions_by_move,
              moves_given_up, crawler_starts;
     const char *last_busy; /* why the last chunk could not move: none, draft, reader, no room */
 };
-void tuner_facts(const struct tuner *, struct tune_facts *);
+void tuner_facts(struct tuner *, struct tune_facts *);
+
+struct tune_words {
+    char mode[AUTOMOVE_NAME_BYTES]; /* by name */
+    char why[REASON_BYTES];         /* the last decision */
+    char state[REASON_BYTES];       /* what the mode says of itself; may be empty */
+    char failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES]; /* the mode that failed last, and why; empty: none since a mode was set */
+};
+void tuner_words(struct tuner *, struct tune_words *);
+
+/* What pages are worth, as of the last window of a mode that weighs them. */
+struct tune_worth {
+    bool     known;       /* false: no such mode runs, or its first window has not ended */
+    uint64_t requests;    /* since the cache began, at its end */
+    unsigned class_count; /* classes 1 to class_count */
+    uint32_t pages[SLAB_CLASSES_MAX];
+    struct page_worth classes[SLAB_CLASSES_MAX];
+};
+void tuner_worth(struct tuner *, struct tune_worth *);
+
+struct move_log;
+struct move_log *tuner_moves(struct tuner *); /* the last moves: tune/moves.h */
 #endif

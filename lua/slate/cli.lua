@@ -10,13 +10,47 @@ local M = {}
 M.COMMANDS = {
     { name = "top", summary = "the server at a glance: rates, memory, the classes that matter, advice" },
     { name = "classes", summary = "a table of the slab classes with rates" },
-    { name = "stats", summary = "a group of statistics as the server reports it" },
+    { name = "pages", summary = "how full the pages of each class are" },
+    { name = "items", summary = "what each class holds by eviction queue, and what it has lost" },
+    { name = "sizes", summary = "how large the items are, over the boundaries of the classes" },
     { name = "settings", summary = "the server's settings" },
+    { name = "stats", summary = "a group of statistics as the server reports it" },
+    { name = "fleet", summary = "one row for each of many servers, the worst first", many = true },
+    { name = "fleet-up", summary = "start servers behind nutcracker on this machine, for trying out" },
+    { name = "fleet-down", summary = "end what fleet up has started" },
+    { name = "fleet-where", summary = "which server of a fleet holds a key" },
+    { name = "conns", summary = "who is connected, and how long each has been idle" },
+    { name = "hotkeys", summary = "the keys asked for most" },
+    { name = "watch", summary = "the server's stream of events, and how many were lost" },
+    { name = "latency", summary = "how long round trips take from here" },
+    { name = "keys", summary = "what keys there are, summed up by prefix or one by one" },
+    { name = "advise", summary = "what to change: chunk sizes, memory, automove, eviction policy" },
+    { name = "check", summary = "hold figures against thresholds, for monitoring", many = true },
+    { name = "doctor", summary = "what is wrong with the server, and what to do about it" },
+    { name = "waste", summary = "memory that holds no item, by class and by cause" },
+    { name = "curve", summary = "which hit ratio to expect with other amounts of memory" },
+    { name = "whatif", summary = "which hit ratio the other eviction policies would have" },
+    { name = "explain", summary = "what a figure or setting means and what to do about it" },
+    { name = "snapshot", summary = "everything the server says of itself at one moment" },
+    { name = "diff", summary = "what changed between two snapshots, or since one" },
     { name = "move", summary = "move pages between slab classes, and verify that they moved" },
     { name = "automove", summary = "show or set how the server moves pages by itself" },
+    { name = "moves", summary = "what moved pages lately, why, and what it cost" },
+    { name = "set", summary = "change settings of a running server, verified and on record" },
+    { name = "lru", summary = "change the segmented LRU's settings" },
+    { name = "plan", summary = "write page moves and settings to change into a file" },
+    { name = "apply", summary = "carry out a plan, step by step, each verified" },
+    { name = "trial", summary = "change settings for a while, and go back when a bound is crossed" },
+    { name = "undo", summary = "take back a change that slatectl made" },
+    { name = "geometry", summary = "show or change the chunk sizes of a live server" },
+    { name = "policy", summary = "list, show, write, test, simulate or run policies in Lua" },
     { name = "record", summary = "record snapshots into a file" },
-    { name = "chart", summary = "draw a recording, or the live server, with gnuplot" },
+    { name = "chart", summary = "draw recordings, or live servers: pages, moves, hits and more", many = true },
+    { name = "simulate", summary = "play a trace to caches of many policies and sizes, without a server" },
     { name = "bench", summary = "load a server with slate-load" },
+    { name = "export", summary = "the statistics for Prometheus, once or to whoever scrapes" },
+    { name = "repl", summary = "Lua with the library at hand and a client connected" },
+    { name = "completion", summary = "a script that completes commands and options in a shell" },
     { name = "version", summary = "print the version of slatectl, or of the server" },
     { name = "help", summary = "show how to use slatectl or one of its commands" },
 }
@@ -33,25 +67,51 @@ local DEFAULT_SERVER <const> = "127.0.0.1:11211"
 local SHARED_HELP <const> = "These options may stand before or after the command."
 
 local function module_of(name)
-    return require("slate.commands." .. name)
+    return require("slate.commands." .. name:gsub("-", "_"))
 end
 
---- The argparse parser. Commands other than `chosen` have only their name and summary.
+--- Makes one argument of a command's name in two words: `fleet up` is fleet-up.
+function M.join_names(arguments)
+    local joined, i = {}, 1
+    while i <= #arguments do
+        local pair = i < #arguments and arguments[i] .. "-" .. arguments[i + 1]
+        local is_name = false
+        for _, row in ipairs(M.COMMANDS) do
+            is_name = is_name or row.name == pair
+        end
+        joined[#joined + 1] = is_name and pair or arguments[i]
+        i = i + (is_name and 2 or 1)
+    end
+    return joined
+end
+
+--- The argparse parser. Commands other than `chosen` have only their name and summary; "*" chooses all.
 function M.parser(chosen)
     local units = require "slate.units"
     local parser = require "argparse"("slatectl", "Inspect and tune the slab caches slated and memcached.")
-    parser:command_target("command"):require_command(false):help_max_width(100)
+    parser:command_target("command"):require_command(false):help_max_width(80)
     parser:epilog(SHARED_HELP .. " slatectl help COMMAND explains a command; slatectl(1) is the manual.")
-    parser:option("-s --server", "host:port, [v6address]:port or /path/to.sock; also SLATE_SERVER. Default: "
-        .. DEFAULT_SERVER):argname("SERVER"):convert(units.parse_server)
+    parser:option("-s --server", "host:port, [v6address]:port, tls://host:port or /path/to.sock; may be given again "
+        .. "where a command takes many; also SLATE_SERVER, with commas between. Default: " .. DEFAULT_SERVER)
+        :argname("SERVER"):convert(units.parse_server):count("*")
     parser:option("--timeout", "Wait at most this long for an answer, such as 500ms or 10s. Default: 5s")
-        :argname("TIME"):convert(units.parse_duration)
-    parser:flag("--json", "Write JSON instead of text.")
-    parser:flag("--trace", "Print every command sent to the server on standard error.")
+        :argname("TIME"):convert(function(text)
+            local timeout_s, problem = units.parse_duration(text)
+            if timeout_s == 0 then
+                return nil, "a time-out of 0 leaves a server no time to answer"
+            end
+            return timeout_s, problem
+        end)
+    parser:mutex(
+        parser:flag("--json", "Write one JSON document instead of text."),
+        parser:flag("--jsonl", "Write JSON, a line for each row."),
+        parser:flag("--csv", "Write comma-separated values, a line for each row."))
+    parser:flag("--read-only", "Refuse whatever could change the server.")
+    parser:flag("--trace", "Print every command sent to the server, and every line answered, on standard error.")
     parser:flag("--version", "Print the version and exit.")
     for _, row in ipairs(M.COMMANDS) do
         local command = parser:command(row.name):summary(row.summary)
-        if row.name == chosen then
+        if row.name == chosen or chosen == "*" then
             command:description(row.summary:sub(1, 1):upper() .. row.summary:sub(2) .. ".")
             module_of(row.name).declare(command)
         end
@@ -85,16 +145,32 @@ local function protect_minus_one(arguments, at)
     return copy
 end
 
-local function server_of(parsed, environment)
-    if parsed.server then
+-- The servers to speak to, at least one; or nil and a message.
+local function servers_of(parsed, environment)
+    if #parsed.server > 0 then
         return parsed.server
     end
-    local from_environment = environment("SLATE_SERVER")
-    local server, problem = require("slate.units").parse_server(from_environment or DEFAULT_SERVER)
-    if not server then
-        return nil, "SLATE_SERVER: " .. problem
+    local servers = {}
+    for word in (environment("SLATE_SERVER") or DEFAULT_SERVER):gmatch("[^,]+") do
+        local server, problem = require("slate.units").parse_server(word)
+        if not server then
+            return nil, "SLATE_SERVER: " .. problem
+        end
+        servers[#servers + 1] = server
     end
-    return server
+    if #servers == 0 then
+        return nil, "SLATE_SERVER names no server"
+    end
+    return servers
+end
+
+local function row_of(name)
+    for _, row in ipairs(M.COMMANDS) do
+        if row.name == name then
+            return row
+        end
+    end
+    return {}
 end
 
 local function parse(arguments, at)
@@ -113,6 +189,7 @@ end
 --- Runs a command line. launcher: { version =, bin_dir = }.
 -- Returns the exit code and the message for standard error, if any.
 local function dispatch(arguments, launcher)
+    arguments = M.join_names(arguments)
     local at = M.find_command(arguments)
     if at and arguments[at] == "bench" then
         -- slate-load has options of its own: nothing after the word belongs to us.
@@ -120,20 +197,24 @@ local function dispatch(arguments, launcher)
     end
     local parsed, parser = parse(arguments, at)
     if not parsed then
-        return nil, parser:gsub("\n", ". ") .. "; see 'slatectl help'", "usage"
+        local name = at and row_of(arguments[at]).name
+        return nil, ("%s; see 'slatectl help%s'"):format(parser:gsub("\n", ". "), name and " " .. name or ""), "usage"
     end
     local name = parsed.version and "version" or parsed.command
     if not name then
         io.stderr:write(parser:get_usage(), "\n")
         return nil, "a command is needed; see 'slatectl help'", "usage"
     end
-    local server, problem = server_of(parsed, os.getenv)
-    if not server then
+    local servers, problem = servers_of(parsed, os.getenv)
+    if not servers then
         return nil, problem, "usage"
+    elseif #servers > 1 and not row_of(name).many then
+        return nil, ("%s speaks to one server, %d are given"):format(name, #servers), "usage"
     end
     M.context = require("slate.context").new({
-        server = server, timeout_s = parsed.timeout or 5, json = parsed.json, trace = parsed.trace,
-        version = launcher.version, bin_dir = launcher.bin_dir,
+        servers = servers, server = servers[1], timeout_s = parsed.timeout or 5, trace = parsed.trace,
+        format = parsed.json and "json" or parsed.jsonl and "jsonl" or parsed.csv and "csv" or nil,
+        read_only = parsed.read_only, version = launcher.version, bin_dir = launcher.bin_dir,
     })
     return module_of(name).run(M.context, parsed)
 end

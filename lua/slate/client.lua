@@ -6,34 +6,56 @@
 --     print(client:get("greeting").value)
 --
 -- A method returns its result, or nil, message, code when it could not be had. "No" is not an
--- error: a missing key gives false. Codes: "connect", "timeout", "closed", "protocol" (the
--- connection is gone and every later call says so), "unsupported", "refused", "busy", "server"
+-- error: a missing key gives false. Codes: "connect", "missing" (no TLS on this machine), "timeout", "closed" and
+-- "protocol" (the connection is gone and every later call says so), "unsupported", "refused", "busy", "server"
 -- (the server's answer) and "usage" (nothing was sent). One client is one connection and one
--- request at a time; each call has its own deadline.
+-- request at a time; each call has its own deadline, `timeout_s` in its options or that of the client.
+-- `client:pipeline()` sends many requests at once, `client:quiet()` asks for no replies: see slate.pipeline.
+-- @module slate.client
 local clock = require "slate.clock"
+local requests = require "slate.request"
 local units = require "slate.units"
 
 local M = {}
 
 M.DEFAULT_TIMEOUT_S = 5
-M.MAX_KEY_BYTES = 250
+M.MAX_KEY_BYTES = requests.MAX_KEY_BYTES
+M.MAX_VALUE_BYTES = 1 << 30 -- memcached's own limit for -I
+M.MAX_STATS_LINES = 1 << 20
 
 local Client = {}
 Client.__index = Client
 Client.__name = "slate.client"
 
---- Makes a client over a transport (see slate.transport).
--- options: timeout_s for each call; trace, a function that gets every command line sent.
+--- Says whether a reply line is an error: see `slate.request.refusal`.
+M.refusal = requests.refusal
+
+--- Makes a client over a transport.
+-- @tparam table transport see slate.transport; it belongs to the client from now on
+-- @tparam[opt] table options `timeout_s` for each call (5), `max_value_bytes` of a reply (1 GiB), `trace`, a function
+-- that gets every command line sent, `trace_reply`, one that gets every line answered, `read_only`: what could change
+-- the server is refused and not sent
+-- @treturn Client
 function M.new(transport, options)
     options = options or {}
     return setmetatable({
         transport = transport,
         timeout_s = options.timeout_s or M.DEFAULT_TIMEOUT_S,
+        max_value_bytes = options.max_value_bytes or M.MAX_VALUE_BYTES,
         trace = options.trace,
+        trace_reply = options.trace_reply,
+        read_only = options.read_only,
     }, Client)
 end
 
---- Connects to "host:port", "/path/to.sock" or a table from `units.parse_server`.
+--- Connects, and gives the password when there is one.
+-- @tparam string|table server "host:port", "tls://host:port", "/path/to.sock", or what `units.parse_server` returns
+-- @tparam[opt] table options those of `new`, `tls` (see slate.tls), `user` and `password` for a server with
+-- an --auth-file
+-- @treturn[1] Client
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
 function M.connect(server, options)
     local problem
     if type(server) == "string" then
@@ -43,11 +65,21 @@ function M.connect(server, options)
         end
     end
     local timeout_s = options and options.timeout_s or M.DEFAULT_TIMEOUT_S
-    local stream, message, code = require("slate.transport").connect(server, clock.steady_s() + timeout_s)
+    local stream, message, code = require("slate.transport").connect(server, clock.steady_s() + timeout_s,
+        options and options.tls)
     if not stream then
         return nil, message, code
     end
-    return M.new(stream, options)
+    local client = M.new(stream, options)
+    if options and options.user then
+        local ok
+        ok, message, code = client:authenticate(options.user, options.password or "")
+        if not ok then
+            client:close()
+            return nil, message, code
+        end
+    end
+    return client
 end
 
 -- After a failed transfer nobody knows what the next byte belongs to, so the connection ends.
@@ -57,17 +89,19 @@ function Client:lost(message, code)
     return nil, message, code
 end
 
+--- Closes the connection. May be called twice.
 function Client:close()
     if not self.broken then
         self:lost("the client has been closed", "closed")
     end
 end
 
-function Client:send(bytes)
+-- Sends bytes, and starts the clock for their answer.
+function Client:send(bytes, timeout_s)
     if self.broken then
         return nil, table.unpack(self.broken, 1, 2)
     end
-    self.deadline_s = clock.steady_s() + self.timeout_s
+    self.deadline_s = clock.steady_s() + (timeout_s or self.timeout_s)
     local ok, message, code = self.transport:send(bytes, self.deadline_s)
     if not ok then
         return self:lost(message, code)
@@ -76,66 +110,125 @@ function Client:send(bytes)
 end
 
 function Client:line()
+    if self.broken then
+        return nil, table.unpack(self.broken, 1, 2)
+    end
     local line, message, code = self.transport:receive_line(self.deadline_s)
     if not line then
         return self:lost(message, code)
     end
+    if self.trace_reply then
+        self.trace_reply(line)
+    end
     return line
 end
 
-local REFUSALS <const> = {
-    { "^ERROR$", "unsupported" }, { "^ERROR ", "refused" }, { "^CLIENT_ERROR", "refused" },
-    { "^SERVER_ERROR", "server" }, { "^BUSY", "busy" },
-}
-
---- Says whether a reply line is an error: nil if not, else message and code.
-function M.refusal(line)
-    for _, row in ipairs(REFUSALS) do
-        if line:find(row[1]) then
-            return "the server answered: " .. line, row[2]
-        end
+function Client:bytes(count)
+    local bytes, message, code = self.transport:receive_bytes(count, self.deadline_s)
+    if not bytes then
+        return self:lost(message, code)
     end
-    return nil
+    return bytes
 end
 
--- Sends one command with its optional data block, returns the first line of the reply as it is.
-function Client:exchange(command, data)
-    if self.trace then
-        self.trace(command)
-    end
-    local ok, message, code = self:send(data and command .. "\r\n" .. data .. "\r\n" or command .. "\r\n")
-    if not ok then
-        return nil, message, code
-    end
-    return self:line()
-end
-
---- Sends a command that has a one-line reply. Returns that line, whatever it says.
-function Client:command(command)
-    if command:find("[\r\n]") then
-        return nil, "a command is one line", "usage"
-    end
-    return self:exchange(command)
-end
-
-local function check_key(key)
-    if type(key) ~= "string" or #key == 0 or #key > M.MAX_KEY_BYTES or key:find("[%s%c]") then
-        return nil, ("a key has 1 to %d bytes without blanks or control characters"):format(M.MAX_KEY_BYTES), "usage"
+--- Whether a command line may be sent: a client that only reads refuses what could change the server.
+-- @tparam string line
+-- @treturn boolean true, or nil, message, "refused"
+function Client:permits(line)
+    if self.read_only and not require("slate.guard").is_read(line) then
+        return nil, ("'%s' may change the server and was not sent: reading only was asked for"):format(line), "refused"
     end
     return true
 end
 
--- Turns a one-line reply into a result: words[line] when listed, else an error.
-local function outcome(words, line, message, code)
-    if not line then
+-- Every command line passes here right before it is sent. True, or nil, message, code.
+function Client:admit(line)
+    local ok, message, code = self:permits(line)
+    if ok and self.trace then
+        self.trace(line)
+    end
+    return ok, message, code
+end
+
+--- Sends a request of slate.request without reading its answer: `request.read(client)` must do that before anything
+-- else is asked. So several servers can work at once.
+-- @tparam table request
+-- @treturn boolean true, or nil, message, code
+function Client:begin(request)
+    local ok, message, code = self:admit(request.line)
+    if not ok then
         return nil, message, code
     end
-    local result = words[line]
-    if result ~= nil then
-        return result, line
+    return self:send(requests.text(request), request.timeout_s)
+end
+
+--- Sends a request of slate.request and reads its answer. `client:get(key)` is `client:run(requests.get(key))`.
+-- @tparam ?table request nil passes on the message and code of the builder that made none
+-- @tparam[opt] string message
+-- @tparam[opt] string code
+-- @return what the request's builder says
+function Client:run(request, message, code)
+    if not request then
+        return nil, message, code
     end
-    local refused, refusal_code = M.refusal(line)
-    return nil, refused or ("unexpected reply: " .. line), refusal_code or "protocol"
+    local ok
+    ok, message, code = self:begin(request)
+    if not ok then
+        return nil, message, code
+    end
+    return request.read(self)
+end
+
+--- Sends a command that has a one-line reply.
+-- @tparam string command one line
+-- @tparam[opt] table options `timeout_s`
+-- @treturn string that line, whatever it says, or nil, message, code
+function Client:command(command, options)
+    if command:find("[\r\n]") then
+        return nil, "a command is one line", "usage"
+    end
+    return self:run({ line = command, read = self.line, timeout_s = options and options.timeout_s })
+end
+
+--- Sends a command whose reply has many lines and hands each to `on_line`, until one equals an entry of `ends`, the
+-- function returns false, or the reply is an error. A caller that stops early must close the client.
+-- @tparam string command one line
+-- @tparam table ends from a line to true
+-- @tparam function on_line gets each other line
+-- @treturn string the line that ended it, or nil, message, code
+function Client:each_line(command, ends, on_line)
+    local line, message, code = self:command(command)
+    local refused, refusal_code = M.refusal(line or "")
+    if refused then
+        return nil, refused, refusal_code
+    end
+    while line do
+        if ends[line] or on_line(line) == false then
+            return line
+        end
+        self.deadline_s = clock.steady_s() + self.timeout_s
+        line, message, code = self:line()
+    end
+    return nil, message, code
+end
+
+--- Gives user and password to a server that was started with an --auth-file. `connect` does so by itself.
+-- @tparam string user
+-- @tparam string password
+-- @treturn boolean true, or nil, message, code
+function Client:authenticate(user, password)
+    if (user .. password):find("[%s%c]") or user == "" then
+        return nil, "user and password hold no blanks or control characters", "usage"
+    end
+    -- memcached takes the two in a `set` of any key, which is the first command of the connection.
+    local read_only = self.read_only
+    self.read_only = false
+    local stored, message, code = self:run(requests.set("auth", user .. " " .. password))
+    self.read_only = read_only
+    if stored == nil and code == "refused" then
+        return nil, "the server refuses the user or the password", code
+    end
+    return stored, message, code
 end
 
 -- stats ---------------------------------------------------------------------------------------
@@ -159,12 +252,16 @@ local function read_stats(client)
             return { line }
         end
         lines[#lines + 1] = line
+        if #lines > M.MAX_STATS_LINES then
+            return client:lost(("statistics of more than %d lines"):format(M.MAX_STATS_LINES), "protocol")
+        end
     end
 end
 
 --- Asks for several groups of statistics in one round trip, "" being the general one.
--- Returns a table from group to its raw lines, and a table from each group that the server
--- refused to { message, code }.
+-- @tparam {string,...} groups
+-- @treturn table from group to its raw lines, or nil, message, code
+-- @treturn table from each group that the server refused to { message, code }
 function Client:stats_groups(groups)
     local commands = {}
     for i, group in ipairs(groups) do
@@ -172,8 +269,9 @@ function Client:stats_groups(groups)
         if commands[i]:find("[\r\n]") then
             return nil, "a group of statistics is one line", "usage"
         end
-        if self.trace then
-            self.trace(commands[i])
+        local ok, message, code = self:admit(commands[i])
+        if not ok then
+            return nil, message, code
         end
     end
     local ok, send_message, send_code = self:send(table.concat(commands, "\r\n") .. "\r\n")
@@ -194,7 +292,9 @@ function Client:stats_groups(groups)
     return found, refused
 end
 
---- The raw lines of one group of statistics ("" or nil: the general one).
+--- The raw lines of one group of statistics.
+-- @tparam[opt=""] string group the general one by default
+-- @treturn {string,...} or nil, message, code
 function Client:stats(group)
     group = group or ""
     local found, refused, code = self:stats_groups({ group })
@@ -206,13 +306,12 @@ function Client:stats(group)
     return found[group]
 end
 
---- Who answers: { version =, slated = version or nil }, in one round trip.
+--- Who answers, in one round trip.
 -- slated answers `version` with the version of memcached it stands in for; only it knows `stats slated`.
+-- @treturn table { version =, slated = version or nil }, or nil, message, code
 function Client:identify()
-    if self.trace then
-        self.trace("version")
-        self.trace("stats slated")
-    end
+    self:admit("version")
+    self:admit("stats slated")
     local ok, send_message, send_code = self:send("version\r\nstats slated\r\n")
     if not ok then
         return nil, send_message, send_code
@@ -238,178 +337,100 @@ end
 
 -- items ---------------------------------------------------------------------------------------
 
-local function read_values(client)
-    local items = {}
-    while true do
-        local line, message, code = client:line()
-        if not line then
-            return nil, message, code
-        end
-        if line == "END" then
-            return items
-        end
-        local key, flags, size, cas = line:match("^VALUE (%S+) (%d+) (%d+) ?(%d*)$")
-        if not key then
-            local refused, refusal_code = M.refusal(line)
-            if refused then
-                return nil, refused, refusal_code
-            end
-            return client:lost("unexpected reply: " .. line, "protocol")
-        end
-        local data
-        data, message, code = client.transport:receive_bytes(tonumber(size) + 2, client.deadline_s)
-        if not data then
-            return client:lost(message, code)
-        elseif data:sub(-2) ~= "\r\n" then
-            return client:lost("the value of " .. key .. " does not end where it should", "protocol")
-        end
-        -- CAS values stay text: they are opaque and may exceed a signed integer.
-        items[key] = { value = data:sub(1, -3), flags = tonumber(flags), cas = cas ~= "" and cas or nil }
-    end
-end
-
---- Reads several keys with their CAS values: a table from each key found to { value, flags, cas }.
-function Client:get_many(keys)
+--- Reads several keys with their CAS values.
+-- @tparam {string,...} keys
+-- @tparam[opt] table options `timeout_s`
+-- @treturn table from each key found to { value, flags, cas }, or nil, message, code
+function Client:get_many(keys, options)
     if #keys == 0 then
         return {}
     end
-    for _, key in ipairs(keys) do
-        local ok, message, code = check_key(key)
-        if not ok then
-            return nil, message, code
-        end
-    end
-    local command = "gets " .. table.concat(keys, " ")
-    if self.trace then
-        self.trace(command)
-    end
-    local ok, message, code = self:send(command .. "\r\n")
-    if not ok then
-        return nil, message, code
-    end
-    return read_values(self)
+    return self:run(requests.get_many(keys, options))
 end
 
---- Reads one key: { value, flags, cas }, or false when the server has no such item.
-function Client:get(key)
-    local items, message, code = self:get_many({ key })
-    if not items then
-        return nil, message, code
-    end
-    return items[key] or false
+--- Reads one key.
+-- @tparam string key
+-- @tparam[opt] table options `timeout_s`
+-- @treturn table { value, flags, cas }, or false when the server has no such item, or nil, message, code
+function Client:get(key, options)
+    return self:run(requests.get(key, options))
 end
 
-local STORE_MODES <const> = { set = true, add = true, replace = true, append = true, prepend = true, cas = true }
-local STORE_REPLIES <const> = { STORED = true, NOT_STORED = false, EXISTS = false, NOT_FOUND = false }
-
---- Stores a value. options: mode ("set" by default; add, replace, append, prepend, cas), flags,
--- ttl_s, cas (for mode "cas"). Returns true, or false and the server's word for why not.
+--- Stores a value.
+-- @tparam string key
+-- @tparam string value
+-- @tparam[opt] table options `mode` ("set" by default; add, replace, append, prepend, cas), `flags`,
+-- `ttl_s`, `cas` (for mode "cas"), `timeout_s`
+-- @treturn boolean true, or false and the server's word for why not, or nil, message, code
 function Client:set(key, value, options)
-    options = options or {}
-    local mode = options.mode or "set"
-    local ok, message, code = check_key(key)
-    if not ok then
-        return nil, message, code
-    elseif not STORE_MODES[mode] or mode == "cas" and not options.cas then
-        return nil, "cannot store with mode " .. mode .. (mode == "cas" and " and no cas" or ""), "usage"
-    end
-    local command = ("%s %s %d %d %d"):format(mode, key, options.flags or 0, options.ttl_s or 0, #value)
-    if mode == "cas" then
-        command = command .. " " .. options.cas
-    end
-    return outcome(STORE_REPLIES, self:exchange(command, value))
+    return self:run(requests.set(key, value, options))
 end
 
-local function on_key(client, format, key, ...)
-    local ok, message, code = check_key(key)
-    if not ok then
-        return nil, message, code
-    end
-    return client:exchange(format:format(key, ...))
+--- Deletes a key.
+-- @tparam string key
+-- @tparam[opt] table options `timeout_s`
+-- @treturn boolean true, or false when there was none, or nil, message, code
+function Client:delete(key, options)
+    return self:run(requests.delete(key, options))
 end
 
---- Deletes a key: true, or false when there was none.
-function Client:delete(key)
-    return outcome({ DELETED = true, NOT_FOUND = false }, on_key(self, "delete %s", key))
+--- Gives a key a new time to live.
+-- @tparam string key
+-- @tparam integer ttl_s
+-- @tparam[opt] table options `timeout_s`
+-- @treturn boolean true, or false when there is none, or nil, message, code
+function Client:touch(key, ttl_s, options)
+    return self:run(requests.touch(key, ttl_s, options))
 end
 
---- Gives a key a new time to live: true, or false when there is none.
-function Client:touch(key, ttl_s)
-    return outcome({ TOUCHED = true, NOT_FOUND = false }, on_key(self, "touch %s %d", key, ttl_s))
+--- Adds to a number.
+-- @tparam string key
+-- @tparam[opt=1] integer delta
+-- @tparam[opt] table options `timeout_s`
+-- @treturn integer its new value, or false when there is no such key, or nil, message, code
+function Client:incr(key, delta, options)
+    return self:run(requests.incr(key, delta, options))
 end
 
-local function count(client, verb, key, delta)
-    local line, message, code = on_key(client, verb .. " %s %d", key, delta or 1)
-    local number = line and line:match("^(%d+)%s*$")
-    if number then
-        return math.tointeger(tonumber(number)) or tonumber(number)
-    end
-    return outcome({ NOT_FOUND = false }, line, message, code)
-end
-
---- Adds to a number: its new value, or false when there is no such key.
-function Client:incr(key, delta)
-    return count(self, "incr", key, delta)
-end
-
---- Subtracts from a number, not below zero: its new value, or false when there is no such key.
-function Client:decr(key, delta)
-    return count(self, "decr", key, delta)
+--- Subtracts from a number, not below zero.
+-- @tparam string key
+-- @tparam[opt=1] integer delta
+-- @tparam[opt] table options `timeout_s`
+-- @treturn integer its new value, or false when there is no such key, or nil, message, code
+function Client:decr(key, delta, options)
+    return self:run(requests.decr(key, delta, options))
 end
 
 --- Invalidates every item, now or after a delay.
-function Client:flush_all(delay_s)
-    return outcome({ OK = true }, self:exchange(delay_s and ("flush_all %d"):format(delay_s) or "flush_all"))
+-- @tparam[opt] integer delay_s
+-- @tparam[opt] table options `timeout_s`
+-- @treturn boolean true, or nil, message, code
+function Client:flush_all(delay_s, options)
+    return self:run(requests.flush_all(delay_s, options))
 end
 
---- Sends a meta command ("mg", "ms", "md", "ma", "me", "mn").
--- flags: list of strings such as { "v", "t", "T30" }; data: the value for "ms" (its length is
--- added to the command). Returns { status = "HD", flags = {...}, value = } or an error;
--- statuses EN, NF, NS and EX are answers, not errors. Do not pass `q`: a hidden reply never comes.
-function Client:meta(verb, key, flags, data)
-    local words = { verb }
-    if verb ~= "mn" then
-        local ok, message, code = check_key(key)
-        if not ok then
-            return nil, message, code
-        end
-        words[2] = key
-    end
-    if data then
-        words[#words + 1] = tostring(#data)
-    end
-    for _, flag in ipairs(flags or {}) do
-        if flag:find("^q") or flag:find("[%s%c]") then
-            return nil, "the flag '" .. flag .. "' cannot be used here", "usage"
-        end
-        words[#words + 1] = flag
-    end
-    local line, message, code = self:exchange(table.concat(words, " "), data)
-    if not line then
-        return nil, message, code
-    end
-    local refused, refusal_code = M.refusal(line)
-    if refused then
-        return nil, refused, refusal_code
-    end
-    local reply = { flags = {} }
-    for word in line:gmatch("%S+") do
-        if reply.status then
-            reply.flags[#reply.flags + 1] = word
-        else
-            reply.status = word
-        end
-    end
-    if reply.status == "VA" then
-        local size = tonumber(table.remove(reply.flags, 1))
-        local block
-        block, message, code = self.transport:receive_bytes((size or 0) + 2, self.deadline_s)
-        if not block then
-            return self:lost(message, code)
-        end
-        reply.value = block:sub(1, -3)
-    end
-    return reply
+--- Sends a meta command.
+-- @tparam string verb "mg", "ms", "md", "ma", "me" or "mn"
+-- @tparam[opt] string key none for "mn"
+-- @tparam[opt] {string,...} flags such as { "v", "t", "T30" }; `q` is refused: a hidden reply never comes
+-- @tparam[opt] string data the value for "ms"; its length is added to the command
+-- @tparam[opt] table options `timeout_s`
+-- @treturn table { status = "HD", flags = {...}, value = }, or nil, message, code; statuses EN, NF, NS and EX are
+-- answers, not errors
+function Client:meta(verb, key, flags, data, options)
+    return self:run(requests.meta(verb, key, flags, data, options))
+end
+
+--- A pipeline: many requests, then all their answers. See slate.pipeline.
+-- @treturn Pipeline
+function Client:pipeline()
+    return require("slate.pipeline").new(self)
+end
+
+--- The no-reply mode: what is stored, deleted or counted is not answered. See slate.pipeline.
+-- @treturn Quiet
+function Client:quiet()
+    return require("slate.pipeline").quiet(self)
 end
 
 return M

@@ -7,9 +7,11 @@ local Context = {}
 Context.__index = Context
 Context.__name = "slate.context"
 
---- options: server (from units.parse_server), timeout_s, trace and json (booleans), and the
--- launcher's version and bin_dir.
+--- options: servers (a list, from units.parse_server) and server, its first; timeout_s; trace and read_only
+-- (booleans); format ("json", "jsonl", "csv" or nil for text); and the launcher's version and bin_dir.
+-- The field json is true when the output is for a program.
 function M.new(options)
+    options.json = options.format ~= nil
     return setmetatable(options, Context)
 end
 
@@ -35,19 +37,35 @@ function Context.say(_, text)
     io.stderr:write("slatectl: ", text, "\n")
 end
 
---- One JSON document on a line of its own. `fields` gets the schema's name.
 local KEY_ORDER <const> = { "schema", "server", "version", "slated", "time_s", "id", "name" }
+
+--- One JSON document on a line of its own, or its rows as lines of JSON or CSV. `fields` gets the schema's name.
 function Context:out_json(schema, fields)
-    local json = require "slate.json"
     fields.schema = schema
-    self:out(json.encode(fields, KEY_ORDER), "\n")
+    if self.format == "json" then
+        self:out(require("slate.json").encode(fields, KEY_ORDER), "\n")
+    else
+        local rows = require "slate.rows"
+        self:out(self.format == "csv" and rows.csv(fields, not self.has_heading) or rows.jsonl(fields, KEY_ORDER))
+        self.has_heading = true
+    end
     self:flush()
 end
 
---- Connects anew. Returns the client, or nil, message, code.
-function Context:connect()
-    local trace = self.trace and function(line) io.stderr:write("> ", line, "\n") end or nil
-    return require("slate.client").connect(self.server, { timeout_s = self.timeout_s, trace = trace })
+local function tracer(mark)
+    return function(line) io.stderr:write(mark, (line:gsub("%c", "?")), "\n") end
+end
+
+--- Connects anew, to the server or to another one. Returns the client, or nil, message, code.
+function Context:connect(server)
+    local options, message, code = require("slate.access").options(os.getenv)
+    if not options then
+        return nil, message, code
+    end
+    options.timeout_s, options.read_only = self.timeout_s, self.read_only
+    options.trace = self.trace and tracer("> ") or nil
+    options.trace_reply = self.trace and tracer("< ") or nil
+    return require("slate.client").connect(server or self.server, options)
 end
 
 --- Connects and asks who is there: client and { version, slated }, or nil, message, code.

@@ -10,7 +10,7 @@ local plural = require("slate.units").plural
 
 local M = {}
 
-M.ANY, M.POOL, M.MAX_CLASS = -1, 0, 63
+M.ANY, M.POOL, M.MAX_CLASS = -1, 0, 255
 
 local POLL_FIRST_S <const>, POLL_MOST_S <const> = 0.002, 0.05
 local BUSY_FIRST_S <const>, BUSY_MOST_S <const> = 0.005, 0.5

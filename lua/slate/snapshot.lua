@@ -9,6 +9,8 @@
 --     version   what the server calls itself ("1.6.45")
 --     slated    slated's own version; absent on memcached
 --     general   `stats`, name to value
+--     pages_limit, pages_free
+--               pages that the server may have, and those that no class has
 --     settings  `stats settings`, name to value; absent from snapshots that did not ask
 --     classes   list by class id: { id, chunk_size, total_pages, used_chunks, age, evicted, ... },
 --               `stats slabs` and `stats items` merged, names unchanged
@@ -24,7 +26,8 @@ local M = {}
 M.SCHEMA = "slate/snapshot/1"
 
 local KEY_ORDER <const> = {
-    "schema", "time_s", "server", "version", "slated", "id", "general", "settings", "classes", "totals",
+    "schema", "time_s", "server", "version", "slated", "pages_limit", "pages_free", "id", "general", "settings",
+    "classes", "totals",
 }
 
 --- Builds a snapshot from raw lines: a table from group ("", "slabs", "items", "settings") to lines.
@@ -32,7 +35,7 @@ local KEY_ORDER <const> = {
 function M.build(groups, about)
     local classes, totals = stats.classes(groups.slabs, groups.items)
     local general = stats.flat(groups[""] or {})
-    return {
+    local one = {
         schema = M.SCHEMA,
         time_s = about.time_s,
         server = about.server,
@@ -43,6 +46,8 @@ function M.build(groups, about)
         classes = classes,
         totals = totals,
     }
+    one.pages_limit, one.pages_free = require("slate.policy_core").pages(one)
+    return one
 end
 
 --- Takes a snapshot of a server in one round trip.
@@ -118,10 +123,15 @@ local function went_back(before, after)
     return false
 end
 
+--- Was the server restarted between two snapshots?
+function M.is_restart(before, after)
+    local a, b = before.general, after.general
+    return a.pid ~= b.pid or (a.uptime or 0) > (b.uptime or 0)
+end
+
 --- Was the server restarted, or were its counters reset, between two snapshots?
 function M.is_reset(before, after)
-    local a, b = before.general, after.general
-    return a.pid ~= b.pid or (a.uptime or 0) > (b.uptime or 0) or went_back(a, b)
+    return M.is_restart(before, after) or went_back(before.general, after.general)
 end
 
 --- The classes of a snapshot by id.

@@ -26,7 +26,7 @@ for name in ([[
     lru_maintainer_juggles malloc_fails log_worker_dropped log_worker_written log_watcher_skipped log_watcher_sent
     total_items expired_unfetched evicted_unfetched evicted_active evictions reclaimed crawler_reclaimed
     crawler_items_checked lrutail_reflocked moves_to_cold moves_to_warm moves_within_lru direct_reclaims
-    lru_bumps_dropped rusage_user rusage_system
+    lru_bumps_dropped round_robin_fallback unexpected_napi_ids rusage_user rusage_system
     evicted evicted_nonzero outofmemory tailrepairs hits_to_hot hits_to_warm hits_to_cold hits_to_temp
 ]]):gmatch("%S+") do
     M.COUNTERS[name] = true

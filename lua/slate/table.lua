@@ -51,14 +51,31 @@ function M.render(columns, rows)
     return table.concat(lines, "\n") .. "\n"
 end
 
---- Renders name and value pairs, one to a line, values aligned.
-function M.pairs(list)
+local TEXT_COLUMNS <const> = 79
+
+--- Breaks a text into lines of at most 79 columns, each behind `indent` blanks (0); no newline at the end.
+function M.wrap(text, indent)
+    local margin, lines, line = (" "):rep(indent or 0), {}, nil
+    for word in printable(text):gmatch("%S+") do
+        if line and #margin + width(line) + 1 + width(word) > TEXT_COLUMNS then
+            lines[#lines + 1] = margin .. line
+            line = nil
+        end
+        line = line and line .. " " .. word or word
+    end
+    lines[#lines + 1] = line and margin .. line
+    return table.concat(lines, "\n")
+end
+
+--- Renders name and value pairs, one to a line, values aligned. is_prose: long values are broken into lines.
+function M.pairs(list, is_prose)
     local widest, lines = 0, {}
     for _, pair in ipairs(list) do
         widest = math.max(widest, width(pair[1]))
     end
     for i, pair in ipairs(list) do
-        lines[i] = padded(printable(pair[1]), widest, true) .. "  " .. printable(tostring(pair[2]))
+        local name, value = padded(printable(pair[1]), widest, true), tostring(pair[2])
+        lines[i] = name .. "  " .. (is_prose and M.wrap(value, widest + 2):sub(widest + 3) or printable(value))
     end
     return #lines > 0 and table.concat(lines, "\n") .. "\n" or ""
 end

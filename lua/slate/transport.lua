@@ -1,18 +1,23 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- A byte stream to a server over TCP or a UNIX socket, every wait bounded by a deadline.
+--- A byte stream to a server over TCP, TLS or a UNIX socket, every wait bounded by a deadline.
 --
 -- The client talks to anything with these four methods, so a test may hand it a table instead:
---   send(bytes, deadline_s)            true, or nil, message, code
---   receive_line(deadline_s)           the line without its CR LF, or nil, message, code
---   receive_bytes(count, deadline_s)   exactly that many bytes, or nil, message, code
---   close()
--- Deadlines are moments of `clock.steady_s`. Codes: "connect", "timeout", "closed", "protocol".
+--
+-- * `send(bytes, deadline_s)`: true, or nil, message, code
+-- * `receive_line(deadline_s)`: the line without its CR LF, or nil, message, code
+-- * `receive_bytes(count, deadline_s)`: exactly that many bytes, or nil, message, code
+-- * `close()`
+--
+-- Deadlines are moments of `clock.steady_s`. Codes: "connect", "missing", "timeout", "closed", "protocol".
+-- @module slate.transport
 local clock = require "slate.clock"
 
 local M = {}
 
 local READ_BYTES <const> = 16384
 M.MAX_LINE_BYTES = 65536 -- no server sends such a line; without a limit a hostile one could fill memory
+--- What a server may answer while it is still being sent to.
+M.MAX_EARLY_BYTES = 256 << 20
 
 local Stream = {}
 Stream.__index = Stream
@@ -22,8 +27,11 @@ local function left_s(deadline_s)
     return math.max(0, deadline_s - clock.steady_s())
 end
 
+-- Words of luasocket and LuaSec for "not now".
+local WAITING <const> = { timeout = true, wantread = true, wantwrite = true }
+
 function Stream:failed(problem)
-    if problem == "timeout" then
+    if WAITING[problem] then
         return nil, ("%s did not answer in time"):format(self.name), "timeout"
     elseif problem == "closed" then
         return nil, ("%s closed the connection"):format(self.name), "closed"
@@ -31,46 +39,90 @@ function Stream:failed(problem)
     return nil, ("%s: %s"):format(self.name, problem), "closed"
 end
 
-function Stream:send(bytes, deadline_s)
-    local at = 1
-    while at <= #bytes do
-        self.socket:settimeout(left_s(deadline_s))
-        local last, problem, partial = self.socket:send(bytes, at)
-        if not last and (problem ~= "timeout" or left_s(deadline_s) == 0) then
-            return self:failed(problem)
-        end
-        at = (last or partial) + 1
-    end
-    return true
-end
-
--- Appends what the socket holds to the buffer; waits for the first byte only.
-function Stream:fill(deadline_s)
+-- Takes what has come while we were sending. A server that can get no answer out stops reading: with both sides
+-- sending and nobody reading, a long pipeline would hang.
+function Stream:take_early()
     while true do
         local bytes, problem, partial = self.socket:receive(READ_BYTES)
         bytes = bytes or partial
-        if bytes and #bytes > 0 then
-            self.buffer = self.buffer:sub(self.at) .. bytes
-            self.at = 1
+        if not bytes or #bytes == 0 then
+            return WAITING[problem], problem
+        end
+        self.early[#self.early + 1] = bytes
+        self.early_bytes = self.early_bytes + #bytes
+        if self.early_bytes > M.MAX_EARLY_BYTES then
+            return nil, ("more than %d bytes came before anything was to be answered"):format(M.MAX_EARLY_BYTES)
+        end
+    end
+end
+
+--- Sends all the bytes; what arrives meanwhile is kept for the next receive.
+-- @tparam string bytes
+-- @tparam number deadline_s
+-- @treturn boolean true, or nil, message, code
+function Stream:send(bytes, deadline_s)
+    local at = 1
+    self.socket:settimeout(0)
+    while true do
+        local last, problem, partial = self.socket:send(bytes, at)
+        at = (last or partial) + 1
+        if at > #bytes then
             return true
-        elseif problem ~= "timeout" then
+        elseif not last and not WAITING[problem] then
             return self:failed(problem)
         elseif left_s(deadline_s) == 0 then
             return self:failed("timeout")
         end
-        self.select({ self.socket }, nil, left_s(deadline_s))
+        local readable = self.select({ self.socket }, { self.socket }, left_s(deadline_s))
+        if readable[1] then
+            local ok
+            ok, problem = self:take_early()
+            if not ok then
+                return self:failed(problem)
+            end
+        end
     end
 end
 
-function Stream:receive_line(deadline_s)
+-- Appends what came early, or what the socket holds, to the buffer; waits for the first byte only.
+function Stream:fill(deadline_s)
+    local bytes, problem, partial
+    if #self.early > 0 then
+        bytes = table.concat(self.early)
+        self.early, self.early_bytes = {}, 0
+    end
     self.socket:settimeout(0)
+    while not bytes do
+        bytes, problem, partial = self.socket:receive(READ_BYTES)
+        bytes = bytes or partial
+        if bytes and #bytes > 0 then
+            break
+        elseif not WAITING[problem] then
+            return self:failed(problem)
+        elseif left_s(deadline_s) == 0 then
+            return self:failed("timeout")
+        end
+        bytes = nil
+        -- Renegotiation aside, a TLS socket that wants to write wants it for a moment only.
+        self.select({ self.socket }, problem == "wantwrite" and { self.socket } or nil, left_s(deadline_s))
+    end
+    self.buffer = self.buffer:sub(self.at) .. bytes
+    self.at = 1
+    return true
+end
+
+--- Receives a line.
+-- @tparam number deadline_s
+-- @treturn string the line without its CR LF, or nil, message, code
+function Stream:receive_line(deadline_s)
     local searched = self.at
     while true do
         local line_end = self.buffer:find("\n", searched, true)
         if line_end then
-            local line = self.buffer:sub(self.at, line_end - 1)
+            local last = self.buffer:byte(line_end - 1) == 13 and line_end > self.at and line_end - 2 or line_end - 1
+            local line = self.buffer:sub(self.at, last)
             self.at = line_end + 1
-            return (line:gsub("\r$", ""))
+            return line
         end
         local pending = #self.buffer - self.at + 1
         if pending > M.MAX_LINE_BYTES then
@@ -85,8 +137,16 @@ function Stream:receive_line(deadline_s)
     end
 end
 
+--- Receives so many bytes. Memory is taken as they arrive, not as they are announced.
+-- @tparam integer count
+-- @tparam number deadline_s
+-- @treturn string the bytes, or nil, message, code
 function Stream:receive_bytes(count, deadline_s)
-    self.socket:settimeout(0)
+    if #self.buffer - self.at + 1 >= count then -- mostly all of it is there
+        local bytes = self.buffer:sub(self.at, self.at + count - 1)
+        self.at = self.at + count
+        return bytes
+    end
     local parts, missing = {}, count
     while true do
         local part = self.buffer:sub(self.at, self.at + missing - 1)
@@ -103,6 +163,7 @@ function Stream:receive_bytes(count, deadline_s)
     end
 end
 
+--- Closes the connection.
 function Stream:close()
     self.socket:close()
 end
@@ -112,13 +173,18 @@ local function open_socket(server)
         local unix = require "socket.unix"
         return unix.stream(), server.path
     end
-    local core = require "socket.core"
-    return core.tcp(), server.host, server.port
+    return require("socket.core").tcp(), server.host, server.port
 end
 
---- Connects to a server as `units.parse_server` describes it, until the deadline.
--- Returns the stream, or nil, message, "connect".
-function M.connect(server, deadline_s)
+--- Connects to a server.
+-- @tparam table server as `units.parse_server` describes it
+-- @tparam number deadline_s
+-- @tparam[opt] table tls options of slate.tls, for a server with `tls`
+-- @treturn[1] Stream
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string "connect", or "missing" when there is no TLS to be had
+function M.connect(server, deadline_s, tls)
     local socket, host, port = open_socket(server)
     socket:settimeout(left_s(deadline_s))
     local ok, problem = socket:connect(host, port)
@@ -132,8 +198,16 @@ function M.connect(server, deadline_s)
     if server.port then
         socket:setoption("tcp-nodelay", true)
     end
+    if server.tls then
+        local code
+        socket, problem, code = require("slate.tls").wrap(socket, host, tls or {}, deadline_s)
+        if not socket then
+            return nil, ("cannot connect to %s: %s"):format(server.name, problem), code
+        end
+    end
     return setmetatable({
-        socket = socket, name = server.name, buffer = "", at = 1, select = require("socket.core").select,
+        socket = socket, name = server.name, buffer = "", at = 1, early = {}, early_bytes = 0,
+        select = require("socket.core").select,
     }, Stream)
 end
 

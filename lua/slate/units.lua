@@ -103,9 +103,17 @@ function M.parse_whole(text, least, most)
     return n
 end
 
---- Reads a server's address: "host", "host:port", "[v6]:port", "/path/to.sock" or "unix:/path".
--- Returns { path = } or { host =, port = }, each with `name` for messages; or nil and a message.
+--- Reads a server's address: "host", "host:port", "[v6]:port", "tls://host:port", "/path/to.sock" or "unix:/path".
+-- Returns { path = } or { host =, port =, tls = true or nil }, each with `name` for messages; or nil and a message.
 function M.parse_server(text)
+    local behind_tls = text:match("^tls://([^/]*)$")
+    if behind_tls then
+        local server, message = M.parse_server(behind_tls)
+        if server then
+            server.tls, server.name = true, "tls://" .. server.name
+        end
+        return server, message
+    end
     local path = text:match("^unix:(.+)$") or text:match("^(%.?%.?/.+)$")
     if path then
         return { path = path, name = path }

@@ -83,6 +83,12 @@ local function oldest_age_s(rows)
     return oldest
 end
 
+-- How long what a class evicts had not been used: the tail's age, or less where the policy evicts new items first.
+local function victim_age_s(row, class)
+    local last_s = (row.evicted_per_s or 0) > 0 and class.evicted_time
+    return last_s and math.min(last_s, row.age_s or last_s) or row.age_s
+end
+
 local function add_flags(rows)
     local oldest_s = oldest_age_s(rows)
     for _, row in ipairs(rows) do
@@ -90,7 +96,7 @@ local function add_flags(rows)
         if (row.out_of_memory_per_s or 0) > 0 then
             row.flags[#row.flags + 1] = "out_of_memory"
         end
-        if evicting and row.age_s and oldest_s and row.age_s < oldest_s * STARVING_AGE_RATIO then
+        if evicting and row.victim_age_s and oldest_s and row.victim_age_s < oldest_s * STARVING_AGE_RATIO then
             row.flags[#row.flags + 1] = "starving"
         end
         if not evicting and (row.free_pages or 0) >= IDLE_PAGES then
@@ -107,19 +113,20 @@ function M.classes(now, before, rates)
     local rows = {}
     for i, class in ipairs(now.classes) do
         rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
+        rows[i].victim_age_s = victim_age_s(rows[i], class)
     end
     add_flags(rows)
     return rows
 end
 
 --- The flags of a row in words.
-function M.note(row, oldest_s)
+function M.note(row)
     local words = {}
     for _, flag in ipairs(row.flags) do
         if flag == "idle" then
-            words[#words + 1] = ("idle: %d free pages"):format(row.free_pages // 1)
-        elseif flag == "starving" and oldest_s and oldest_s > 0 then
-            words[#words + 1] = ("starving: tail %.2fx of oldest"):format(row.age_s / oldest_s)
+            words[#words + 1] = ("idle: %d free"):format(row.free_pages // 1)
+        elseif flag == "starving" then
+            words[#words + 1] = "starves at " .. require("slate.units").age(row.victim_age_s)
         else
             words[#words + 1] = (flag:gsub("_", " "))
         end

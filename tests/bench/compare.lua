@@ -6,16 +6,16 @@ local bench_server = require("server")
 
 local M = {}
 
---- Ends the program with one line on stderr; what started it is told by the status.
+--- Ends the program, and the servers that it started, with one line on stderr; what started it is told by the status.
 function M.fail(message)
   io.stderr:write("bench: ", message, "\n")
-  os.exit(1)
+  os.exit(1, true)
 end
 
 --- Ends the program in peace where this machine lacks something, with the reason.
 function M.skip(message)
   print("skipped: " .. message)
-  os.exit(0)
+  os.exit(0, true)
 end
 
 local function exists(path)

@@ -122,17 +122,22 @@ function Server:stop()
   return status, said
 end
 
+-- A program that fails leaves no server behind, as long as it closes its state.
+Server.__gc = Server.stop
+
 -- The shell stays to report the exit status, so that no zombie is left.
 local function start_on(port, program, options)
   local words = { quote(program), "-l", "127.0.0.1", "-p", port, "-u", M.capture({ "id", "-un" }):match("%S+") }
   for _, option in ipairs(options.arguments or {}) do
     words[#words + 1] = quote(option)
   end
-  local self = setmetatable({ port = port, log = os.tmpname(), program = program }, Server)
-  self.address = "127.0.0.1:" .. port
+  local log = os.tmpname()
   local prefix = options.core and ("taskset -c %d "):format(options.core) or ""
-  self.shell = assert(io.popen(("exec 2>%s; %s%s </dev/null >&2 & echo $!; wait $!; echo $?"):format(
-    quote(self.log), prefix, table.concat(words, " ")), "r"))
+  local shell = assert(io.popen(("exec 2>%s; %s%s </dev/null >&2 & echo $!; wait $!; echo $?"):format(
+    quote(log), prefix, table.concat(words, " ")), "r"))
+  -- Only now: finalizers run in the reverse order, and the shell's waits for the server's end.
+  local self = setmetatable({ port = port, address = "127.0.0.1:" .. port, log = log, program = program,
+    shell = shell }, Server)
   self.pid = math.tointeger(tonumber(self.shell:read("l")))
   local deadline = socket.gettime() + START_DEADLINE_S
   repeat

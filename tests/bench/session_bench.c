@@ -3,7 +3,7 @@
  * What parsing, the cache and formatting cost without sockets: sessions fed from memory, as a worker feeds them.
  *
  *     make && gcc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -pthread -Idaemon -o build/session_bench \
- *         tests/bench/session_bench.c $(find build/daemon -mindepth 2 -name '*.o') -levent -levent_pthreads -lm
+ *         tests/bench/session_bench.c $(find build/daemon -mindepth 2 -name '*.o') -levent -levent_pthreads -llua5.4 -lz -lm
  *     build/session_bench [KEYS [SECONDS [CASE]]]        1000000 keys, 2 seconds a case, all cases
  *
  * Prints the thread's CPU time an operation, in nanoseconds; the client's part, copying prepared requests into the buffer, is

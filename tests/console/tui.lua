@@ -128,7 +128,7 @@ function M.open(folder, command, width, height, environment)
   count = count + 1
   local self = { name = ("slatetop-spec-%s-%d"):format(folder:match("%w+$"), count), folder = folder }
   setmetatable(self, Screen)
-  local shell = ("env TERM=tmux-256color LC_ALL=C.UTF-8 %s sh -c %s"):format(environment or "",
+  local shell = ("env XDG_CONFIG_HOME=/nowhere TERM=tmux-256color LC_ALL=C.UTF-8 %s sh -c %s"):format(environment or "",
     quote("stty -a >" .. folder .. "/before; " .. command .. " 2>" .. folder .. "/errors; status=$?; stty -a >"
       .. folder .. "/after; echo status=$status; exec cat"))
   run(("env LC_ALL=C.UTF-8 tmux -L %s -f /dev/null new-session -d -x %d -y %d %s"):format(self.name, width or 80,

@@ -26,7 +26,7 @@ describe("view", function()
         local rows = rows_of(before, after)
         assert.same({}, rows[1].flags)
         assert.same({ "starving" }, rows[2].flags)
-        assert.equal("starving: tail 0.02x of oldest", view.note(rows[2], 600))
+        assert.equal("starves at 10s", view.note(rows[2]))
     end)
 
     it("does not call a class starving that evicts as late as the others", function()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Feeds every transcript of tests/proto to a fresh server, once whole and once byte by byte,
--- and compares the replies exactly. PROTO=pattern runs only the transcripts whose name matches.
+-- Feeds every transcript of tests/proto to a fresh server, once whole, once byte by byte, and whole to the
+-- other stores, and compares the replies exactly. PROTO=pattern runs only the transcripts whose name matches.
 
 package.path = "tests/spec/?.lua;" .. package.path
 local lfs = require "lfs"
@@ -10,6 +10,7 @@ local replay = require "support.replay"
 
 local FOLDER <const> = "tests/proto/"
 local ENDING_SERVERS <const> = 12
+local OTHER_STORES <const> = { "heap", "blocks" }
 
 local function transcripts()
     local names = {}
@@ -47,9 +48,10 @@ local function reap(left)
     end
 end
 
-local function check(script, feed)
+local function check(script, feed, store)
     reap(ENDING_SERVERS)
-    local server = assert(proto_server.start(script.options, script.debug))
+    local options = table.move(script.options, 1, #script.options, 2, { "--store=" .. store })
+    local server = assert(proto_server.start(proto_server.is_slated() and options or script.options, script.debug))
     local ok, message = pcall(replay.play, script, server, feed)
     if not ok then
         local status, said = server:stop()
@@ -72,7 +74,16 @@ describe("transcript", function()
                     pending("needs the debug build: make DEBUG=1")
                     return
                 end
-                check(script, replay.feeds[how])
+                check(script, replay.feeds[how], "slab")
+            end)
+        end
+        for _, store in ipairs(script.slab and {} or OTHER_STORES) do
+            it(("%s, fed whole to the %s store"):format(name, store), function()
+                if (script.debug and not proto_server.available(true)) or not proto_server.is_slated() then
+                    pending("needs slated, and of some transcripts its debug build: make DEBUG=1")
+                    return
+                end
+                check(script, replay.feeds.whole, store)
             end)
         end
     end

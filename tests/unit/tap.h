@@ -39,6 +39,13 @@ static bool tap_check(bool pass, const char *file, int line, const char *claim, 
             printf("# got  '%s'\n# want '%s'\n", tap_got, tap_want); \
     } while (0)
 
+/* How much less a long test does in a build that is many times slower. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+enum { TAP_SLOWER = 8 };
+#else
+enum { TAP_SLOWER = 1 };
+#endif
+
 /* A skipped claim counts neither way and says why. */
 #define tap_skip(reason) printf("ok %d # SKIP %s\n", ++tap_run, reason)
 

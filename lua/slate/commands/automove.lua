@@ -2,16 +2,23 @@
 --- slatectl automove [MODE]: shows or sets how the server moves pages by itself.
 local M = {}
 
--- Names, and the number by which every server knows the mode.
+-- Names, and the number by which every server knows the mode; those without one are slated's alone.
 local MODES <const> = {
     { name = "off", number = 0, help = "pages stay where they are" },
     { name = "ratio", number = 1, help = "a page goes to the class whose items die youngest, by a ratio of ages" },
     { name = "eviction", number = 2, help = "a page goes to a class at every eviction" },
+    { name = "random", help = "a class in need gets any page of another class" },
+    { name = "lra", help = "a class in need gets the page that was longest not accessed" },
+    { name = "lrc", help = "a class in need gets the page that its class has had for longest" },
+    { name = "utility", help = "pages go where they promise most hits" },
+    { name = "lua:", help = "a policy in Lua decides" },
 }
 
 local function mode_of(word)
     for _, mode in ipairs(MODES) do
-        if word == mode.name or word == tostring(mode.number) then
+        if mode.name:sub(-1) == ":" and #word > #mode.name and word:sub(1, #mode.name) == mode.name then
+            return { name = word, help = mode.help }
+        elseif word == mode.name or word == tostring(mode.number) then
             return mode
         end
     end
@@ -19,12 +26,20 @@ local function mode_of(word)
 end
 
 function M.declare(command)
-    command:argument("mode", "0 or off, 1 or ratio, 2 or eviction. Without it the present mode is shown."):args("?")
+    command:argument("mode", "0 or off, 1 or ratio, 2 or eviction; slated also has random, lra, "
+        .. "lrc, utility and lua:NAME. Without it the present mode is shown."):args("?")
         :argname("MODE"):convert(function(text)
             if text:find("^[%w_.:-]+$") then
                 return text
             end
-            return nil, "a mode is one word: off, ratio or eviction"
+            return nil, "a mode is one word: off, ratio, eviction or another of slated's"
+        end)
+    command:argument("setting", "Settings of a policy, with lua:NAME: name=value."):args("*"):argname("SETTING")
+        :convert(function(text)
+            if text:find("^[%a_][%w_]*=[%g]*$") then
+                return text
+            end
+            return nil, ("'%s' is not a setting: write name=value"):format(text)
         end)
 end
 
@@ -65,7 +80,16 @@ local function out_state(context, state)
     add("free ratio", state.free_ratio)
     add("pages moved", state.pages_moved)
     add("free pool", state.free_pool_pages and require("slate.units").plural(state.free_pool_pages, "page"))
-    context:out(require("slate.table").pairs(rows))
+    context:out(require("slate.table").pairs(rows, true))
+end
+
+-- The modes of a server, when its refusal does not list them.
+local function known_modes(who)
+    local names = {}
+    for _, mode in ipairs(MODES) do
+        names[#names + 1] = (mode.number or who.slated) and mode.name:gsub(":$", ":NAME") or nil
+    end
+    return table.concat(names, ", ", 1, #names - 1) .. " and " .. names[#names] .. " are known"
 end
 
 -- Sets the mode; a word that is not known here is the server's to judge.
@@ -77,9 +101,11 @@ local function set_mode(client, who, word)
         return nil, message, code
     elseif line ~= "OK" then
         local refused, refusal_code = require("slate.client").refusal(line)
-        if not mode.number and (line == "ERROR" or line:find("bad command line", 1, true)) then
-            return nil, ("%s has no automove mode '%s' (off, ratio and eviction are known); it stays as it was"):format(
-                who.slated and "slated " .. who.slated or "memcached " .. who.version, word), "unsupported"
+        local has = line:match("^CLIENT_ERROR automove (wants .*)")
+        if not mode.number and (has or line == "ERROR" or line:find("bad command line", 1, true)) then
+            return nil, ("%s has no automove mode '%s' (%s); it stays as it was"):format(
+                who.slated and "slated " .. who.slated or "memcached " .. who.version, word,
+                has or known_modes(who)), "unsupported"
         end
         return nil, ("automove stays as it was; %s"):format(refused or "unexpected reply: " .. line),
             refusal_code or "protocol"
@@ -92,9 +118,13 @@ function M.run(context, parsed)
     if not client then
         return nil, who, code
     end
-    local wanted, message
+    local wanted, was, message
     if parsed.mode then
-        wanted, message, code = set_mode(client, who, parsed.mode)
+        was, message, code = require("slate.runtime").read(client)
+        if not was then
+            return nil, message, code
+        end
+        wanted, message, code = set_mode(client, who, table.concat({ parsed.mode, table.unpack(parsed.setting) }, " "))
         if not wanted then
             return nil, message, code
         end
@@ -108,6 +138,9 @@ function M.run(context, parsed)
     out_state(context, state)
     if wanted and state.mode ~= wanted.number and state.name ~= wanted.name and state.mode ~= wanted.name then
         return nil, ("the server answered OK, but its mode is %s"):format(tostring(state.mode)), "no"
+    elseif wanted and was.slab_automove ~= tostring(state.mode) then
+        require("slate.audit").note(context, { what = "set", name = "slab_automove", was = was.slab_automove,
+            is = tostring(state.mode) })
     end
     return 0
 end

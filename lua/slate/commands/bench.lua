@@ -42,6 +42,8 @@ function M.pass_through(arguments, at, launcher)
     for i = 1, at - 1 do
         if arguments[i] == "-s" or arguments[i] == "--server" then
             options.server = arguments[i + 1]
+        elseif arguments[i] == "--read-only" then
+            return nil, "bench stores items: --read-only refuses it", "refused"
         end
     end
     local program = launcher.bin_dir .. "/slate-load"

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl chart pages FILE | --live: stacked pages by class over time.
+--- slatectl chart KIND FILE... | --live: a recording or the live server as a picture, or as text.
 local chart = require "slate.chart"
+local picture = require "slate.picture"
 local units = require "slate.units"
 
 local M = {}
@@ -12,11 +13,16 @@ local function pixels(text)
 end
 
 function M.declare(command)
-    command:argument("what", "What to draw: pages."):choices({ "pages" }):argname("pages")
-    command:argument("file", "A recording."):args("?"):argname("FILE")
-    command:flag("--live", "Sample the server instead of reading a recording.")
-    command:option("-o --output", "Write FILE.png, FILE.svg or FILE.txt instead of drawing on the terminal.")
+    local names, lines = {}, {}
+    for i, kind in ipairs(chart.KINDS) do
+        names[i], lines[i] = kind.name, ("%s: %s"):format(kind.name, kind.summary)
+    end
+    command:argument("what", "What to draw. " .. table.concat(lines, "; ") .. "."):choices(names):argname("KIND")
+    command:argument("files", "Recordings; several for a fleet."):args("*"):argname("FILE")
+    command:flag("--live", "Sample the server instead of reading a recording; for a fleet all servers of -s.")
+    command:option("-o --output", "Write FILE.png, .svg, .html, .sixel or .txt instead of drawing on the terminal.")
         :argname("FILE")
+    command:flag("--sixel", "Draw a picture on the terminal, if it knows sixels.")
     command:option("--interval", "With --live, time between samples. Default: 1s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--duration", "With --live, how long to sample. Default: 60s"):argname("TIME")
@@ -26,74 +32,54 @@ function M.declare(command)
     command:option("--keep-script", "Also write the gnuplot script to this file."):argname("FILE")
 end
 
-local function write_file(path, text)
-    local file, problem = io.open(path, "w")
-    if not file then
-        return nil, "cannot write " .. problem, "output"
-    end
-    local ok, why = file:write(text)
-    local closed, why_closed = file:close()
-    if not (ok and closed) then
-        return nil, ("cannot write %s: %s"):format(path, why or why_closed), "output"
-    end
-    return true
+local function figure_of(what, list, histogram)
+    return require("slate.charts." .. what).figure(list, histogram)
 end
 
--- Writes beside the wanted file, which is replaced only by a finished chart. `write` gets the path.
-local function replace_file(path, write)
-    local unfinished = path .. ".unfinished"
-    local ok, message, code = write(unfinished)
-    if ok then
-        local renamed, why = os.rename(unfinished, path)
-        if renamed then
-            return true
-        end
-        ok, message, code = nil, ("cannot write %s: %s"):format(path, why), "output"
-    end
-    os.remove(unfinished)
-    return ok, message, code
-end
-
-local function draw_picture(series, parsed, options)
-    return replace_file(parsed.output, function(unfinished)
-        local ok, message, code = write_file(unfinished, "") -- says why not, where gnuplot would not
-        if not ok then
-            return nil, message, code
-        end
-        options.output = unfinished
-        ok, message, code = chart.run(chart.pages_script(series, options))
-        if ok and not chart.is_whole(unfinished, options.terminal) then
-            return nil, ("cannot write %s: the picture came out cut short; is the disk full?"):format(parsed.output),
-                "output"
-        end
-        return ok, message, code
-    end)
-end
-
-local function draw(context, series, parsed, options)
-    if parsed.keep_script then
-        local script = chart.pages_script(series, setmetatable({ output = parsed.output }, { __index = options }))
-        local ok, message, code = write_file(parsed.keep_script, script)
-        if not ok then
-            return nil, message, code
-        end
-    end
-    if options.terminal ~= "dumb" then
-        return draw_picture(series, parsed, options)
-    end
-    local text, message, code = chart.pages_text(series, options)
-    if not text then
-        return nil, message, code
-    elseif parsed.output then
-        return replace_file(parsed.output, function(unfinished) return write_file(unfinished, text) end)
-    end
-    context:out(text)
+local function draw_text(context, figure, options)
+    context:out(chart.text(figure, options))
     context:flush()
     return true
 end
 
+-- Through a file: gnuplot tells nothing of an output that failed.
+local function draw_sixel(context, figure, options)
+    local path = os.tmpname()
+    local ok, message, code = picture.save(path, figure, options)
+    if ok then
+        local file = assert(io.open(path, "rb"))
+        context:out(file:read("a"))
+        file:close()
+        context:flush()
+    end
+    os.remove(path)
+    return ok, message, code
+end
+
+local function keep_script(figure, parsed, options)
+    local terminal = options.terminal == "html" and "svg" or options.terminal == "text" and "png" or options.terminal
+    return picture.write_file(parsed.keep_script, require("slate.chart_gnuplot").script(figure, {
+        terminal = terminal, output = parsed.output or "chart." .. terminal,
+        width = options.terminal ~= "text" and options.width or nil,
+        height = options.terminal ~= "text" and options.height or nil,
+    }))
+end
+
+local function draw(context, figure, parsed, options)
+    if parsed.keep_script then
+        local ok, message, code = keep_script(figure, parsed, options)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    if parsed.output then
+        return picture.save(parsed.output, figure, options)
+    end
+    return (options.terminal == "sixel" and draw_sixel or draw_text)(context, figure, options)
+end
+
 local function drawing_options(context, parsed)
-    local terminal = "dumb"
+    local terminal = parsed.sixel and "sixel" or "text"
     if parsed.output then
         local known, problem = chart.terminal_for(parsed.output)
         if not known then
@@ -102,7 +88,7 @@ local function drawing_options(context, parsed)
         terminal = known
     end
     local options = { terminal = terminal, width = parsed.width, height = parsed.height }
-    if terminal == "dumb" and not parsed.output and context:is_terminal(1) then
+    if terminal == "text" and not parsed.output and context:is_terminal(1) then
         local columns, rows = context:terminal_size()
         options.width = options.width or columns
         options.height = options.height or rows and rows - 2
@@ -111,96 +97,154 @@ local function drawing_options(context, parsed)
     return options
 end
 
-local function load(context, path)
-    local list, skipped, code = require("slate.record").load(path)
-    if not list then
-        return nil, skipped, code
-    elseif skipped > 0 then
-        context:say(("%s: %d damaged line%s skipped"):format(path, skipped, skipped == 1 and "" or "s"))
+-- All recordings as one list in order of time.
+local function load(context, paths)
+    local record, all = require "slate.record", {}
+    for _, path in ipairs(paths) do
+        local list, skipped, code = record.load(path)
+        if not list then
+            return nil, skipped, code
+        elseif skipped > 0 then
+            context:say(("%s: %d damaged line%s skipped"):format(path, skipped, skipped == 1 and "" or "s"))
+        end
+        table.move(list, 1, #list, #all + 1, all)
     end
-    return list
+    table.sort(all, function(a, b) return a.time_s < b.time_s end)
+    return all
 end
 
--- Samples the server; on a terminal the chart is drawn anew with each sample.
+-- Connections to all servers. Returns a list of { client, slated, name }, or nil, message, code.
+local function connect(context)
+    local peers = {}
+    for i, server in ipairs(context.servers) do
+        local client, message, code = context:connect(server)
+        local who
+        if client then
+            who, message, code = client:identify()
+        end
+        if not who then
+            return nil, message, code
+        end
+        peers[i] = { client = client, slated = who.slated, name = server.name }
+    end
+    return peers
+end
+
+-- Samples the servers; on a terminal the chart is drawn anew with each sample.
+-- Returns the snapshots and, for a chart of sizes, the histogram; or nil, message, code.
 local function sample(context, parsed, on_sample)
     local clock = require "slate.clock"
-    local client, message, code = context:open()
-    if not client then
+    local peers, message, code = connect(context)
+    if not peers then
         return nil, message, code
     end
     local until_s = clock.steady_s() + (parsed.duration or LIVE_DURATION_S)
     local interval_s = math.max(parsed.interval or 1, 0.01)
-    local list = {}
+    local list, histogram = {}, nil
+    if parsed.what == "sizes" or parsed.what == "waste" then -- of this moment
+        until_s = 0
+    end
     while true do
-        local one
-        one, message, code = context:snapshot(client)
-        if not one then
-            return nil, message, code
+        for _, peer in ipairs(peers) do
+            local one
+            one, message, code = require("slate.snapshot").take(peer.client, {
+                server = peer.name, slated = peer.slated, settings = true,
+            })
+            if not one then
+                return nil, message, code
+            end
+            list[#list + 1] = one
         end
-        list[#list + 1] = one
-        if #list > 1 and clock.steady_s() + interval_s > until_s then
-            client:close()
-            return list
+        if until_s == 0 or #list > #peers and clock.steady_s() + interval_s > until_s then
+            break
         end
         on_sample(list)
         clock.sleep(interval_s)
     end
+    if parsed.what == "sizes" then
+        histogram = require("slate.sizehist").read(peers[1].client) -- nil: the means of the classes have to do
+    end
+    for _, peer in ipairs(peers) do
+        peer.client:close()
+    end
+    return list, histogram
 end
 
 local function live(context, parsed, options)
-    local repaint = not parsed.output and not context.json and context:is_terminal(1)
+    local repaint = options.terminal == "text" and not parsed.output and not context.json and context:is_terminal(1)
     return sample(context, parsed, function(list)
-        local series = repaint and chart.pages_series(list)
-        if series then
+        local figure = repaint and figure_of(parsed.what, list)
+        if figure then
             context:out("\27[H\27[2J")
-            draw(context, series, {}, options)
+            draw_text(context, figure, options)
         end
     end)
 end
 
-local function out_json(context, series)
+local PANEL_LISTS <const> = { "at", "series", "names", "right", "values", "ranges", "bars", "limits", "marks" }
+
+-- Positions without a value are null, so that lists have no holes.
+local function filled(list, count)
     local json = require "slate.json"
-    local bands = json.array()
-    for i, band in ipairs(series.bands) do
-        bands[i] = { label = band.label, pages = json.array(band.values) }
+    for i = 1, count do
+        list[i] = list[i] or json.null
     end
-    context:out_json("slate/chart-pages/1", {
-        title = series.title, times_s = json.array(series.times_s), bands = bands, marks = json.array(series.marks),
-    })
+    return json.array(list)
+end
+
+local function out_json(context, what, figure)
+    local json = require "slate.json"
+    local panels = json.array()
+    for i, panel in ipairs(figure.panels) do
+        local one = { kind = panel.kind, title = panel.title, x_label = panel.x.label, y_label = panel.y.label,
+            unit = panel.unit }
+        for _, name in ipairs(PANEL_LISTS) do
+            one[name] = panel[name] and json.array(panel[name])
+        end
+        for _, row in ipairs(panel.kind == "heat" and panel.values or panel.kind == "matrix" and panel.values or {}) do
+            filled(row, panel.kind == "heat" and #panel.at or #panel.names)
+        end
+        for _, series in ipairs(panel.series or {}) do
+            series.colour, series.grey, series.wide = nil, nil, nil
+        end
+        panels[i] = one
+    end
+    context:out_json("slate/chart/1", { chart = what, title = figure.title, note = figure.note, panels = panels })
 end
 
 function M.run(context, parsed)
-    if (parsed.file ~= nil) == (parsed.live == true) then
+    if (#parsed.files > 0) == (parsed.live == true) then
         return nil, "name a recording, or --live", "usage"
+    elseif #context.servers > 1 and parsed.what ~= "fleet" then
+        return nil, "only a chart of a fleet takes several servers", "usage"
     end
     local options, message, code = drawing_options(context, parsed)
     if not options then
         return nil, message, code
     end
-    local list
+    local list, histogram
     if parsed.live then
-        list, message, code = live(context, parsed, options)
+        list, histogram, code = live(context, parsed, options)
     else
-        list, message, code = load(context, parsed.file)
+        list, histogram, code = load(context, parsed.files)
     end
     if not list then
-        return nil, message, code
+        return nil, histogram, code
     end
-    local series
-    series, message = chart.pages_series(list)
-    if not series then
+    local figure
+    figure, message = figure_of(parsed.what, list, histogram)
+    if not figure then
         return nil, message, "no"
     end
-    if context.json then
-        out_json(context, series)
-        if not parsed.output then
-            return 0
+    if parsed.output or not context.json then
+        local ok
+        ok, message, code = draw(context, figure, parsed, options)
+        if not ok then
+            return nil, message, code
         end
     end
-    local ok
-    ok, message, code = draw(context, series, parsed, options)
-    if not ok then
-        return nil, message, code
+    if context.json then
+        out_json(context, parsed.what, figure)
     end
     return 0
 end

@@ -29,7 +29,7 @@ end
 
 function M.declare(command)
     command:argument("ids", "Only these classes."):args("*"):argname("CLASS"):convert(function(text)
-        return units.parse_whole(text, 1, 63)
+        return units.parse_whole(text, 1, 255)
     end)
     command:option("--sort", "Sort by a column, largest first (id: smallest first): "
         .. table.concat(sort_keys(), " ")):choices(sort_keys()):argname("COLUMN")
@@ -57,8 +57,8 @@ function M.sort(rows, key)
     end)
 end
 
---- The rows as a table for people. `oldest_s` is the age of the oldest class.
-function M.text(rows, oldest_s)
+--- The rows as a table for people.
+function M.text(rows)
     local columns, cells = {}, {}
     for c, column in ipairs(COLUMNS) do
         columns[c] = { title = column.title }
@@ -69,7 +69,7 @@ function M.text(rows, oldest_s)
         for c, column in ipairs(COLUMNS) do
             cells[r][c] = column.show(row[column.field])
         end
-        cells[r][#columns] = view.note(row, oldest_s)
+        cells[r][#columns] = view.note(row)
     end
     return require("slate.table").render(columns, cells)
 end
@@ -116,7 +116,6 @@ function M.run(context, parsed)
     if not rows then
         return nil, message, code
     end
-    local oldest_s = view.oldest_age_s(all)
     M.sort(rows, parsed.sort or "id")
     local shown = table.move(rows, 1, math.min(#rows, parsed.top or #rows), 1, {})
     if context.json then
@@ -127,7 +126,7 @@ function M.run(context, parsed)
         })
         return 0
     end
-    context:out(M.text(shown, oldest_s))
+    context:out(M.text(shown))
     local pages = 0
     for _, row in ipairs(all) do
         pages = pages + (row.pages or 0)

@@ -113,6 +113,10 @@ function M.run(context, parsed)
         return nil, message, code
     end
     client:close()
+    local pages = result.pages_moved or result.pages_accepted
+    if pages > 0 then
+        require("slate.audit").note(context, { what = "move", src = plan.src, dst = plan.dst, pages = pages })
+    end
     out_result(context, plan, result)
     return exit_code(result)
 end

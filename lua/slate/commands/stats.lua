@@ -7,12 +7,14 @@ local M = {}
 -- Groups that only slated has, for an answer that says more than ERROR.
 local SLATED_GROUPS <const> = {
     slated = true, policies = true, pages = true, moves = true, geometry = true, curve = true, whatif = true,
-    hotkeys = true, latency = true, describe = true,
+    hotkeys = true, latency = true, describe = true, automove = true, audit = true,
+    sizehist = true, evictions = true,
 }
 
 function M.declare(command)
     command:argument("group", "general when absent; items, slabs, settings, sizes, conns, and on slated: "
-        .. "slated, policies, pages, moves, geometry, curve, whatif, hotkeys, latency, describe")
+        .. "slated, policies, pages, moves, geometry, curve, whatif, hotkeys, latency, automove, audit, "
+        .. "sizehist, evictions, describe")
         :args("*"):argname("GROUP")
 end
 

@@ -41,15 +41,15 @@ local function heading(o)
     return line(o.server, kind, known("up %s", o.uptime_s and units.age(o.uptime_s)),
             known("automove %s", o.automove ~= nil and tostring(o.automove) or nil),
             o.reset and "counters were reset: no rates" or known("rates over %.2f s", o.interval_s))
-        .. line("hit ratio " .. units.percent(o.hit_ratio or o.hit_ratio_total, 2)
+        .. line("hits " .. units.percent(o.hit_ratio or o.hit_ratio_total, 2)
                 .. (not o.hit_ratio and o.hit_ratio_total and " since start" or ""),
             "gets/s " .. units.rate(o.get_per_s), "sets/s " .. units.rate(o.set_per_s),
             "evictions/s " .. units.rate(o.evictions_per_s), "pages moved " .. units.count(o.pages_moved))
         .. line(("memory %s of %s (%s)"):format(units.bytes(o.used_bytes), units.bytes(o.limit_bytes),
                 units.percent(o.used_ratio)),
-            "items " .. units.count(o.items), "connections " .. units.count(o.connections),
+            "items " .. units.count(o.items), "conns " .. units.count(o.connections),
             known("CPU %s", o.cpu_ratio and units.percent(o.cpu_ratio)),
-            known("free pool %s", o.free_pool_pages and units.plural(o.free_pool_pages, "page")))
+            known("pool %s", o.free_pool_pages and units.plural(o.free_pool_pages, "page")))
 end
 
 -- The classes that matter come first: in trouble, then busy.
@@ -70,10 +70,10 @@ end
 
 local function text_of(now, before, rates, most_rows)
     local rows = by_weight(view.classes(now, before, rates))
-    local oldest_s, advice = view.oldest_age_s(rows), view.advice(rows)
+    local advice = view.advice(rows)
     local shown = table.move(rows, 1, math.min(#rows, most_rows), 1, {})
     local text = heading(view.overview(now, rates)) .. "\n"
-        .. require("slate.commands.classes").text(shown, oldest_s)
+        .. require("slate.commands.classes").text(shown)
     if #shown < #rows then
         text = text .. units.plural(#rows - #shown, "more class", "more classes") .. ": slatectl classes\n"
     end

@@ -36,6 +36,7 @@ static void note_hit(struct batch *t, struct batcher *b, const struct op *op,
                      const struct reply *r) {
     uint64_t every = b->options->verify_every;
     b->tally->hits++;
+    b->tally->hit_bytes += r->value_bytes;
     b->tally->phases[t->phase].hits++;
     if (every == 0 || ++b->verify_tick < every) {
         return;

@@ -126,6 +126,9 @@ static int run_phases(const struct options *o, const struct address *address, co
         fprintf(err, "slate-load: %s\n", phases[count - 1].failure.text);
     }
     int code = exit_code_of(o, phases, count);
+    for (unsigned i = 0; i < count; i++) {
+        phase_result_fini(&phases[i]);
+    }
     free(phases);
     return code;
 }

@@ -118,6 +118,7 @@ static bool read_back(const struct options *o, unsigned phase, const struct addr
     p->found = result->tally.hits;
     p->wrong = result->tally.wrong.total;
     p->wrong_samples = result->tally.wrong;
+    phase_result_fini(result);
     return result->failure.exit_code == 0 && !result->interrupted;
 }
 
@@ -214,6 +215,7 @@ int calcify_run(const struct options *o, const struct address *address, const ch
         struct options phase = phase_options(o, done);
         struct calcify_phase *p = &phases[done];
         driver_run("calcify", SOURCE_INSERT, &phase, address, progress, result);
+        phase_result_fini(result);
         *failure = result->failure;
         interrupted = result->interrupted;
         if (failure->exit_code != 0 || !read_slabs(address, o->timeout_s, &after, failure)) {

@@ -122,9 +122,11 @@ static void hung_up(struct worker *w, const char *why) {
 
 static void send_batch(struct worker *w, struct conn *c) {
     struct buffer *out = &c->batch.out;
-    while (c->sent < out->n) {
-        ssize_t n =
-            send(c->fd, out->bytes + c->sent, out->n - c->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    size_t turn_bytes = w->options->send_bytes > 0 ? w->options->send_bytes : SIZE_MAX;
+    while (c->sent < out->n && turn_bytes > 0) {
+        size_t rest = out->n - c->sent;
+        ssize_t n = send(c->fd, out->bytes + c->sent, rest < turn_bytes ? rest : turn_bytes,
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) {
             continue;
         }
@@ -133,13 +135,17 @@ static void send_batch(struct worker *w, struct conn *c) {
             return;
         }
         if (n < 0) {
-            if (!c->waits_to_write) {
-                watch(w, c, EPOLL_CTL_MOD, true);
-            }
-            return;
+            break;
         }
         c->sent += (size_t)n;
+        turn_bytes -= (size_t)n;
         w->tally->sent_bytes += (uint64_t)n;
+    }
+    if (c->sent < out->n) {
+        if (!c->waits_to_write) {
+            watch(w, c, EPOLL_CTL_MOD, true);
+        }
+        return;
     }
     if (c->waits_to_write) {
         watch(w, c, EPOLL_CTL_MOD, false);

@@ -54,13 +54,14 @@ static double cpu_seconds(void) {
            (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
-/* What all workers have counted up to now. */
-struct counts {
-    uint64_t requests, hits, misses, errors, wrong;
-};
+static void fail(struct phase_result *result, const char *text) {
+    result->failure.exit_code = LOAD_IO;
+    snprintf(result->failure.text, sizeof(result->failure.text), "%s: %s", text, strerror(errno));
+}
 
-static struct counts read_progress(const struct run *r) {
-    struct counts c = {0};
+/* What all workers have counted up to now. */
+static struct interval read_progress(const struct run *r, double elapsed_s) {
+    struct interval c = {.end_s = elapsed_s};
     for (unsigned i = 0; i < r->thread_count; i++) {
         const struct progress *p = &r->threads[i].progress;
         c.requests += atomic_load_explicit(&p->requests, memory_order_relaxed);
@@ -72,11 +73,11 @@ static struct counts read_progress(const struct run *r) {
     return c;
 }
 
-static void print_progress(const struct run *r, const struct counts *now,
-                           const struct counts *before, double elapsed_s, double interval_s) {
+static void print_progress(const struct run *r, const struct interval *now,
+                           const struct interval *before) {
     uint64_t hits = now->hits - before->hits, misses = now->misses - before->misses;
-    fprintf(r->progress, "%8.1f s  %10.0f requests/s", elapsed_s,
-            (double)(now->requests - before->requests) / interval_s);
+    fprintf(r->progress, "%8.1f s  %10.0f requests/s", now->end_s,
+            (double)(now->requests - before->requests) / (now->end_s - before->end_s));
     if (hits + misses > 0) {
         fprintf(r->progress, "  hit ratio %.4f", (double)hits / (double)(hits + misses));
     }
@@ -85,11 +86,53 @@ static void print_progress(const struct run *r, const struct counts *now,
     fflush(r->progress);
 }
 
+/* Keeps the difference for the report; the array doubles when it is full. */
+static bool keep_interval(struct phase_result *result, const struct interval *now,
+                          const struct interval *before) {
+    size_t n = result->interval_count;
+    if ((n & (n - 1)) == 0) {
+        struct interval *grown = realloc(result->intervals, (n ? 2 * n : 1) * sizeof(*grown));
+        if (grown == NULL) {
+            return false;
+        }
+        result->intervals = grown;
+    }
+    result->intervals[result->interval_count++] =
+        (struct interval){.end_s = now->end_s,
+                          .requests = now->requests - before->requests,
+                          .hits = now->hits - before->hits,
+                          .misses = now->misses - before->misses,
+                          .errors = now->errors - before->errors,
+                          .wrong = now->wrong - before->wrong};
+    return true;
+}
+
+void phase_result_fini(struct phase_result *result) {
+    free(result->intervals);
+    result->intervals = NULL;
+    result->interval_count = 0;
+}
+
+/* Ends the interval that began with `before`: it is kept and, while the run goes on, printed. */
+static void end_interval(struct run *r, struct interval *before, uint64_t now_ns, bool goes_on,
+                         struct phase_result *result) {
+    struct interval now = read_progress(r, (double)(now_ns - r->start_ns) / 1e9);
+    if (goes_on) {
+        print_progress(r, &now, before);
+    }
+    if (!keep_interval(result, &now, before)) {
+        errno = ENOMEM;
+        fail(result, "cannot keep the intervals");
+        atomic_store_explicit(&r->stop, true, memory_order_relaxed);
+    }
+    *before = now;
+}
+
 /* Sleeps until all workers have ended; on the way prints progress and passes signals on. */
-static void watch_workers(struct run *r, unsigned running) {
+static void watch_workers(struct run *r, unsigned running, struct phase_result *result) {
     uint64_t interval_ns = (uint64_t)(r->options->interval_s * 1e9);
     uint64_t printed_ns = r->start_ns;
-    struct counts before = {0};
+    struct interval before = {0};
     struct pollfd fds[2] = {{.fd = r->done_event, .events = POLLIN},
                             {.fd = r->signals, .events = POLLIN}};
 
@@ -98,10 +141,7 @@ static void watch_workers(struct run *r, unsigned running) {
         if (interval_ns > 0) {
             uint64_t now_ns = clock_ns();
             if (now_ns >= printed_ns + interval_ns) {
-                struct counts now = read_progress(r);
-                print_progress(r, &now, &before, (double)(now_ns - r->start_ns) / 1e9,
-                               (double)(now_ns - printed_ns) / 1e9);
-                before = now;
+                end_interval(r, &before, now_ns, true, result);
                 printed_ns = now_ns;
             }
             timeout_ms = (int)((printed_ns + interval_ns - now_ns) / 1000000) + 1;
@@ -118,6 +158,9 @@ static void watch_workers(struct run *r, unsigned running) {
             r->interrupted = true;
             atomic_store_explicit(&r->stop, true, memory_order_relaxed);
         }
+    }
+    if (interval_ns > 0) {
+        end_interval(r, &before, clock_ns(), false, result);
     }
 }
 
@@ -136,11 +179,6 @@ static bool start_worker(struct run *r, unsigned i, enum source_kind source,
     return pthread_create(&t->id, NULL, thread_main, t) == 0;
 }
 
-static void fail(struct phase_result *result, const char *text) {
-    result->failure.exit_code = LOAD_IO;
-    snprintf(result->failure.text, sizeof(result->failure.text), "%s: %s", text, strerror(errno));
-}
-
 /* Starts the workers, waits for them and adds up what they counted. */
 static void run_workers(struct run *r, enum source_kind source, const struct address *address,
                         struct phase_result *result) {
@@ -153,7 +191,7 @@ static void run_workers(struct run *r, enum source_kind source, const struct add
         fail(result, "cannot start a thread");
         atomic_store_explicit(&r->stop, true, memory_order_relaxed);
     }
-    watch_workers(r, started);
+    watch_workers(r, started, result);
     for (unsigned i = 0; i < started; i++) {
         struct thread *t = &r->threads[i];
         pthread_join(t->id, NULL);

@@ -6,6 +6,12 @@
 
 #include "worker.h"
 
+/* What the workers counted between two looks at them. */
+struct interval {
+    double end_s; /* since the start of the phase */
+    uint64_t requests, hits, misses, errors, wrong;
+};
+
 struct phase_result {
     const char *name;
     double seconds;     /* wall time */
@@ -13,11 +19,14 @@ struct phase_result {
     bool interrupted;   /* SIGINT or SIGTERM came */
     struct failure failure;
     struct tally tally;
+    struct interval *intervals; /* one every --interval and the rest; NULL without that option */
+    size_t interval_count;
 };
 
 /* SIGINT and SIGTERM are taken while it runs: the workers finish what is in flight and the result
- * says `interrupted`. `progress` gets the --interval lines. `result` is filled whatever happens.
- * To be called from one thread at a time. */
+ * says `interrupted`. `progress` gets the --interval lines. `result` is filled whatever happens, and
+ * ends with phase_result_fini. To be called from one thread at a time. */
 void driver_run(const char *name, enum source_kind source, const struct options *o,
                 const struct address *address, FILE *progress, struct phase_result *result);
+void phase_result_fini(struct phase_result *result);
 #endif

@@ -30,25 +30,30 @@ static bool read_decimal(const char *text, char **end, double *out) {
     return *end == text + plain;
 }
 
-bool option_parse_count(const struct row *row, const char *text, void *field) {
-    double number;
+/* A decimal with one of k, m, g behind it, in thousands, or nothing. */
+static bool read_with_suffix(const char *text, double *number) {
+    static const char suffixes[] = "kmg";
     char *end;
-    if (row->initial != NULL && strcmp(row->initial, "auto") == 0 && strcmp(text, "auto") == 0) {
-        *(uint64_t *)field = OPTION_AUTO;
-        return true;
-    }
-    if (!read_decimal(text, &end, &number)) {
+    if (!read_decimal(text, &end, number)) {
         return false;
     }
     if (*end != '\0') {
-        static const char suffixes[] = "kmg";
         const char *suffix = strchr(suffixes, *end);
         if (suffix == NULL || end[1] != '\0') {
             return false;
         }
-        number *= pow(1000, (double)(suffix - suffixes + 1));
+        *number *= pow(1000, (double)(suffix - suffixes + 1));
     }
-    if (number != floor(number) || number < row->min || number > row->max) {
+    return true;
+}
+
+bool option_parse_count(const struct row *row, const char *text, void *field) {
+    double number;
+    if (row->initial != NULL && strcmp(row->initial, "auto") == 0 && strcmp(text, "auto") == 0) {
+        *(uint64_t *)field = OPTION_AUTO;
+        return true;
+    }
+    if (!read_with_suffix(text, &number) || number != floor(number) || number < row->min || number > row->max) {
         return false;
     }
     *(uint64_t *)field = (uint64_t)number;
@@ -57,13 +62,11 @@ bool option_parse_count(const struct row *row, const char *text, void *field) {
 
 bool option_parse_real(const struct row *row, const char *text, void *field) {
     double number;
-    char *end;
     if (row->initial != NULL && strcmp(row->initial, "auto") == 0 && strcmp(text, "auto") == 0) {
         *(double *)field = -1;
         return true;
     }
-    if (!read_decimal(text, &end, &number) || *end != '\0' || number < row->min ||
-        number > row->max) {
+    if (!read_with_suffix(text, &number) || number < row->min || number > row->max) {
         return false;
     }
     *(double *)field = number;

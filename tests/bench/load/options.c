@@ -50,6 +50,9 @@ static const struct row rows[] = {
     WHOLE_TIME("linger", "auto", 0, 3600, linger_s,
                "SO_LINGER for the sockets; 0 resets on close and leaves no TIME_WAIT behind"),
     COUNT("threads", "N", "1", 1, 64, threads, "threads, each with its share of connections"),
+    COUNT("send-bytes", "N", "0", 0, 1e9, send_bytes,
+          "send at most this many bytes of a connection before the others have their turn, so that "
+          "uploads overlap as they do on a network (0: no limit)"),
 
     GROUP("Requests"),
     COUNT("requests", "N", "auto", 0, 1e15, requests,
@@ -132,7 +135,8 @@ static const struct row rows[] = {
     OTHER("verify", "WHICH", "all", "all, none or sample:N", option_parse_verify, verify_every,
           "values to check against their key: all, none or sample:N (one in N)"),
     TIME("interval", "0", 0, 3600, interval_s,
-         "print a line of progress on standard error this often (0: never)"),
+         "print a line of progress on standard error this often (0: never); with --json the report "
+         "holds these intervals too"),
     SWITCH("json", json, "print the report as JSON"),
     SWITCH("fail-on-errors", fail_on_errors,
            "exit 1 when the server answered any request with an error"),

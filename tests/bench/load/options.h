@@ -48,7 +48,7 @@ struct options {
     bool meta;
     double timeout_s;
     /* connections */
-    uint64_t conns, calls, threads, linger_s;
+    uint64_t conns, calls, threads, linger_s, send_bytes;
     double conn_rate, call_rate;
     bool reconnect;
     /* requests */

@@ -167,6 +167,18 @@ static void json_shift(FILE *out, const struct options *o, const struct tally *t
     putc(']', out);
 }
 
+static void json_intervals(FILE *out, const struct phase_result *p) {
+    fputs(",\"intervals\":[", out);
+    for (size_t i = 0; i < p->interval_count; i++) {
+        const struct interval *n = &p->intervals[i];
+        fprintf(out,
+                "%s{\"end_s\":%.3f,\"requests\":%" PRIu64 ",\"hits\":%" PRIu64
+                ",\"misses\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"wrong\":%" PRIu64 "}",
+                i ? "," : "", n->end_s, n->requests, n->hits, n->misses, n->errors, n->wrong);
+    }
+    putc(']', out);
+}
+
 static void json_phase(FILE *out, const struct options *o, const struct phase_result *p) {
     const struct tally *t = &p->tally;
     const struct {
@@ -176,6 +188,7 @@ static void json_phase(FILE *out, const struct options *o, const struct phase_re
                   {"gets", t->gets},
                   {"hits", t->hits},
                   {"misses", t->misses},
+                  {"hit_bytes", t->hit_bytes},
                   {"sets", t->sets},
                   {"fills", t->fills},
                   {"stored", t->stored},
@@ -205,6 +218,9 @@ static void json_phase(FILE *out, const struct options *o, const struct phase_re
     json_latency(out, "write_latency_ns", &t->write_latency);
     if (o->shift.count > 0) {
         json_shift(out, o, t);
+    }
+    if (p->interval_count > 0) {
+        json_intervals(out, p);
     }
     if (p->failure.exit_code != 0) {
         fputs(",\"failure\":", out);

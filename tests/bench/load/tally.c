@@ -39,6 +39,7 @@ void tally_merge(struct tally *into, const struct tally *from) {
     into->gets += from->gets;
     into->hits += from->hits;
     into->misses += from->misses;
+    into->hit_bytes += from->hit_bytes;
     into->sets += from->sets;
     into->fills += from->fills;
     into->stored += from->stored;

@@ -28,6 +28,7 @@ struct phase_tally {
 struct tally {
     uint64_t requests; /* asked for by the load: gets, writes and others, without fills */
     uint64_t gets, hits, misses;
+    uint64_t hit_bytes; /* of the values that hits returned */
     uint64_t sets;  /* values sent: writes and fills */
     uint64_t fills; /* of these, after a miss */
     uint64_t stored, not_stored;

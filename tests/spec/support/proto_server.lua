@@ -32,6 +32,11 @@ function M.available(debug)
     return file ~= nil
 end
 
+--- Whether the program has options of ours: a memcached that the tests themselves are checked against has not.
+function M.is_slated()
+    return M.program():match("slated[^/]*$") ~= nil
+end
+
 local function read_all(path)
     local file = io.open(path, "rb")
     local text = file and file:read("a") or ""

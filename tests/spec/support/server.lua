@@ -113,16 +113,16 @@ local function listen_words(transport, folder)
 end
 
 -- The address once it is known: the socket's path, or the port that the server has written down.
-local function find_address(transport, folder)
-    if transport ~= "tcp" then
+local function find_address(options, folder)
+    if options.transport ~= "tcp" then
         return folder .. "/socket"
     end
     local port = (read_file(folder .. "/ports") or ""):match("TCP INET: (%d+)")
-    return port and "127.0.0.1:" .. port
+    return port and (options.tls and "tls://" or "") .. "127.0.0.1:" .. port
 end
 
-local function answers(address)
-    local client = address and require("slate.client").connect(address, { timeout_s = 1 })
+local function answers(address, tls)
+    local client = address and require("slate.client").connect(address, { timeout_s = 1, tls = tls })
     local line = client and client:command("version")
     if client then
         client:close()
@@ -131,7 +131,8 @@ local function answers(address)
 end
 
 --- Starts a server and waits until it answers.
--- options: binary (default: slated), args (list of words), transport ("unix", the default, or "tcp").
+-- options: binary (default: slated), args (list of words), transport ("unix", the default, or "tcp"), tls (of
+-- slate.tls, for a server that wants it).
 -- Returns { pid, address, folder, binary, stop(), log(), connect() }; raises an error with the
 -- server's own words when it does not come up.
 function M.start(options)
@@ -150,8 +151,8 @@ function M.start(options)
         folder, M.quoted(binary), table.concat(words, " "), folder))
     local server = setmetatable({ pid = math.tointeger(tonumber(pid)), folder = folder, binary = binary }, Server)
     local up = wait_until(START_S, function()
-        server.address = find_address(options.transport, folder)
-        return answers(server.address) or not M.is_running(server.pid)
+        server.address = find_address(options, folder)
+        return answers(server.address, options.tls) or not M.is_running(server.pid)
     end)
     if not up or not M.is_running(server.pid) then
         local said = server:log()

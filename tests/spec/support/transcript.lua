@@ -87,7 +87,7 @@ local function read_header(script, text, where)
         for word in options:gmatch("%S+") do
             script.options[#script.options + 1] = word
         end
-    elseif text == "debug" or text == "net" or text == "whole" then
+    elseif text == "debug" or text == "net" or text == "slab" or text == "whole" then
         script[text] = true
     else
         fail(where, "unknown header %q", text)
@@ -97,7 +97,7 @@ end
 --- Parses a transcript.
 -- @param text the file's content
 -- @param name how errors call it
--- @return { name, options = {words}, debug, net, whole, steps = {...} }; a step is
+-- @return { name, options = {words}, debug, net, slab, whole, steps = {...} }; a step is
 --   { kind = "send" | "expect", pieces }, { kind = "connection", id }, { kind = "wait" } or
 --     { kind = "close" }.
 -- Raises an error that names the line when the text is no transcript.

@@ -48,8 +48,24 @@ __attribute__((unused)) static void fixture_load(const char *name, uint64_t at_m
         char *body = memchr(at, '\n', (size_t)(end - at));
         char *next = body != NULL ? strstr(body, "\n### ") : NULL;
         char *stop = next != NULL ? next + 1 : end;
-        snapshot_parse(snapshot, fixture_group(heading), body + 1, (size_t)(stop - body - 1));
+        enum stats_group group = fixture_group(heading);
+        if (group < GROUP_COUNT) {
+            snapshot_parse(snapshot, group, body + 1, (size_t)(stop - body - 1));
+        }
         at = stop;
+    }
+    free(text);
+}
+
+/* What a server's fixture says to "stats settings", as the answer that is kept as text. */
+__attribute__((unused)) static void fixture_answers(const char *name, struct answers *answers) {
+    size_t bytes;
+    char *text = fixture_text(name, &bytes);
+    const char *body = strstr(text, "### stats settings\n");
+    const char *end = body != NULL ? strstr(body + 4, "\n### ") : NULL;
+    if (body != NULL) {
+        body += strlen("### stats settings\n");
+        answers_take(answers, INQUIRY_SETTINGS, body, end != NULL ? (size_t)(end - body) : strlen(body), true, 1);
     }
     free(text);
 }
@@ -66,6 +82,51 @@ __attribute__((unused)) static struct model *fixture_model(const char *server) {
     snprintf(name, sizeof name, "%s-second.txt", server);
     fixture_load(name, 12000, &snapshot);
     model_add(model, &snapshot, 1002);
+    struct answers answers = {0};
+    fixture_answers(name, &answers);
+    const char *settings = answer_text(&answers, INQUIRY_SETTINGS);
+    if (settings != NULL) {
+        model_answer(model, INQUIRY_SETTINGS, settings, strlen(settings), true, 12000);
+    }
+    answers_fini(&answers);
     return model;
+}
+
+/* What only some views want, from the same file; class_id: the one whose every stat is kept. */
+__attribute__((unused)) static void fixture_details(struct model *model, const char *name,
+                                                    unsigned class_id, uint64_t at_ms) {
+    static const struct {
+        const char *heading;
+        enum detail_group group;
+    } groups[] = {{"stats moves", DETAIL_MOVES},         {"stats automove", DETAIL_AUTOMOVE},
+                  {"stats policies", DETAIL_POLICIES},   {"stats evictions", DETAIL_EVICTIONS},
+                  {"stats pages 0 4096", DETAIL_PAGES},  {"stats sizehist", DETAIL_SIZEHIST},
+                  {"stats geometry", DETAIL_GEOMETRY},   {"stats curve", DETAIL_CURVE},
+                  {"stats whatif", DETAIL_WHATIF},       {"stats hotkeys 64", DETAIL_HOTKEYS}};
+    struct details *details = model_open_details(model);
+    size_t bytes;
+    char *text = fixture_text(name, &bytes);
+    details_focus(details, class_id);
+    for (char *at = text, *end = text + bytes; at < end;) {
+        char heading[40] = "";
+        unsigned curve_class;
+        sscanf(at, "### %39[^\n]", heading);
+        char *body = strchr(at, '\n') + 1;
+        char *next = strstr(body, "\n### ");
+        char *stop = next != NULL ? next + 1 : end;
+        size_t body_bytes = (size_t)(stop - body);
+        if (fixture_group(heading) < GROUP_COUNT) {
+            details_take_class(details, fixture_group(heading), body, body_bytes, at_ms);
+        } else if (sscanf(heading, "stats curve %u", &curve_class) == 1) {
+            details_take(details, DETAIL_CLASS_CURVES, curve_class, body, body_bytes, true, at_ms);
+        }
+        for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+            if (strcmp(groups[i].heading, heading) == 0) {
+                details_take(details, groups[i].group, 0, body, body_bytes, true, at_ms);
+            }
+        }
+        at = stop;
+    }
+    free(text);
 }
 #endif

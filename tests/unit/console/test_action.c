@@ -1,16 +1,22 @@
-#include "action.h"
+#include "job.h"
 #include "fixture.h"
 #include "tap.h"
 
 static struct snapshot now;
+static struct answers answers;
 static char why[NOTE_BYTES];
 
 static struct action move(unsigned from, unsigned to, unsigned pages) {
-    return (struct action){.kind = ACTION_MOVE_PAGES, .from = from, .to = to, .pages = pages};
+    return action_move(from, to, pages);
+}
+
+static void load(const char *fixture) {
+    fixture_load(fixture, 1, &now);
+    fixture_answers(fixture, &answers);
 }
 
 static bool allowed(struct action action) {
-    return action_check(&action, &now, why, sizeof why);
+    return action_check(&action, &now, &answers, why, sizeof why);
 }
 
 static void test_only_sound_moves_are_allowed(void) {
@@ -46,25 +52,25 @@ static void test_servers_that_cannot_move_pages_say_why(void) {
     ok(!allowed(move(4, 0, 1)) && strstr(why, "no global page pool") != NULL,
        "but it has no pool: %s", why);
     struct action any = move(4, 12, 1);
-    ok(!action_check(&any, NULL, why, sizeof why), "nothing is sent before the first snapshot");
+    ok(!action_check(&any, NULL, &answers, why, sizeof why), "nothing is sent before the first snapshot");
 }
 
 static void test_automove_changes_only_to_another_known_mode(void) {
-    fixture_load("memcached-1.6.18-second.txt", 1, &now);
-    ok(allowed((struct action){.kind = ACTION_AUTOMOVE, .automove = 1}), "0 to 1");
-    ok(!allowed((struct action){.kind = ACTION_AUTOMOVE, .automove = 0}),
-       "0 to 0 changes nothing: %s", why);
-    ok(!allowed((struct action){.kind = ACTION_AUTOMOVE, .automove = 3}), "3 is no mode: %s", why);
+    load("memcached-1.6.18-second.txt");
+    ok(allowed(action_set("slab_automove", "1")), "0 to 1");
+    ok(!allowed(action_set("slab_automove", "0")), "0 to 0 changes nothing: %s", why);
+    ok(!allowed(action_set("slab_automove", "3")), "3 is no mode: %s", why);
 }
 
 static void test_commands_are_what_the_server_understands(void) {
-    char line[64];
-    fixture_load("memcached-1.6.18-second.txt", 1, &now);
+    char line[SETTING_LINE_BYTES];
+    unsigned times;
+    load("memcached-1.6.18-second.txt");
     struct action three = move(4, 12, 3);
-    is(action_command(&three, &now, line, sizeof line), 3, "memcached takes one page a command");
+    ok(action_line(&three, &now, 0, line, &times) && times == 3, "memcached takes one page a command");
     is_str(line, "slabs reassign 4 12", "without a count");
     now.is_slated = true;
-    is(action_command(&three, &now, line, sizeof line), 1, "slated takes all in one");
+    ok(action_line(&three, &now, 0, line, &times) && times == 1, "slated takes all in one");
     is_str(line, "slabs reassign 4 12 3", "with the count");
 }
 
@@ -108,9 +114,13 @@ static void probe(unsigned from_pages, unsigned to_pages) {
 }
 
 static void begin(struct action action) {
-    fixture_load("memcached-1.6.18-second.txt", 1, &now);
+    load("memcached-1.6.18-second.txt");
     clock_at = 1000;
-    job_start(&job, &action, &now, clock_at);
+    job_start(&job, &action, &now, &answers, clock_at);
+    if (action.kind == ACTION_MOVE_PAGES) { /* what is there is read first */
+        next();
+        probe(64, 1);
+    }
 }
 
 static void test_a_move_is_done_when_the_pages_have_moved(void) {
@@ -196,7 +206,9 @@ static void test_slated_is_asked_once_and_watched(void) {
     struct action action = move(4, 12, 3);
     begin(action);
     now.is_slated = true;
-    job_start(&job, &action, &now, clock_at);
+    job_start(&job, &action, &now, &answers, clock_at);
+    next();
+    probe(64, 1);
     is_str(next(), "slabs reassign 4 12 3", "one command");
     reply("OK\r\n");
     next();
@@ -217,8 +229,31 @@ static void test_a_broken_connection_leaves_what_is_known(void) {
            "the outcome says how far it came");
 }
 
-static void test_automove_is_verified_by_the_settings(void) {
-    begin((struct action){.kind = ACTION_AUTOMOVE, .automove = 2});
+static void test_a_move_begins_with_the_pages_of_the_moment(void) {
+    load("memcached-1.6.18-second.txt");
+    struct action action = move(4, 12, 1);
+    job_start(&job, &action, &now, &answers, 1000);
+    is_str(next(), "stats slabs", "they are read before the first line");
+    probe(1, 64);
+    ok(job.state == JOB_DONE && !job.succeeded && !job.has_inverse,
+       "a source that has shrunk meanwhile is left alone: %s", job.outcome);
+}
+
+static void test_the_way_back_of_a_move_is_as_long_as_it_came(void) {
+    begin(move(4, 12, 3));
+    next();
+    reply("OK\r\n");
+    next();
+    probe(63, 2);
+    job_abandon(&job, "enough");
+    ok(job.has_inverse && job.inverse.from == 12 && job.inverse.to == 4 && job.inverse.pages == 1,
+       "one page of three goes back");
+}
+
+static void test_automove_is_read_set_and_verified_by_the_settings(void) {
+    begin(action_set("slab_automove", "2"));
+    is_str(next(), "stats settings", "the value before is read");
+    reply("STAT slab_automove 0\r\nEND\r\n");
     is_str(next(), "slabs automove 2", "the command");
     reply("OK\r\n");
     is_str(next(), "stats settings", "the setting is read back");
@@ -227,6 +262,62 @@ static void test_automove_is_verified_by_the_settings(void) {
     next();
     reply("STAT slab_automove 2\r\nEND\r\n");
     ok(job.succeeded, "done: %s", job.outcome);
+    ok(job.has_inverse && strcmp(job.inverse.value, "0") == 0, "the way back is what it was");
+}
+
+static void test_slated_takes_its_own_modes_by_name(void) {
+    struct action lra = action_set("slab_automove", "lra");
+    load("memcached-1.6.45-second.txt");
+    ok(!allowed(lra), "memcached has no mode lra: %s", why);
+    now.is_slated = true;
+    const char *config = "STAT slab_automove:value 1\r\nSTAT slab_automove:choices off|ratio|lra|lua:NAME\r\n";
+    answers_take(&answers, INQUIRY_CONFIG, config, strlen(config), true, 1);
+    ok(allowed(lra), "slated has");
+    ok(allowed(action_set("slab_automove", "lua:mine")), "and policies in Lua");
+    ok(!allowed(action_set("slab_automove", "lua:")), "by name: %s", why);
+    begin(lra);
+    next();
+    reply("STAT slab_automove ratio\r\nEND\r\n");
+    is_str(next(), "slabs automove lra", "the command has the name");
+    reply("OK\r\n");
+    next();
+    reply("STAT slab_automove lra\r\nEND\r\n");
+    ok(job.succeeded, "and so has the setting: %s", job.outcome);
+}
+
+static void test_what_could_not_be_undone_is_not_sent(void) {
+    begin(action_set("slab_automove", "1"));
+    next();
+    reply("STAT maxconns 1\r\nEND\r\n");
+    ok(job.state == JOB_DONE && !job.succeeded && !job.has_inverse && next() == NULL, "%s", job.outcome);
+    begin(action_set("slab_automove", "1"));
+    next();
+    reply("STAT slab_automove 1\r\nEND\r\n");
+    ok(job.state == JOB_DONE && job.succeeded && next() == NULL, "nor what is so already: %s", job.outcome);
+}
+
+static void test_a_refused_setting_leaves_no_way_back(void) {
+    begin(action_set("slab_automove", "1"));
+    next();
+    reply("STAT slab_automove 0\r\nEND\r\n");
+    next();
+    reply("CLIENT_ERROR \033[2J no\r\n");
+    ok(!job.succeeded && !job.has_inverse && strstr(job.outcome, "unchanged") != NULL &&
+           strchr(job.outcome, '\033') == NULL, "%s", job.outcome);
+}
+
+static void test_a_source_that_would_starve_is_warned_of(void) {
+    struct model *model = fixture_model("memcached-1.4.25");
+    char text[NOTE_BYTES];
+    struct action wrong = move(12, 4, 1), right = move(4, 12, 3);
+    action_warning(&wrong, model, text, sizeof text);
+    ok(strstr(text, "class 12") != NULL, "the class that starves gives: %s", text);
+    action_warning(&right, model, text, sizeof text);
+    is_str(text, "", "free pages of a calm class cost nothing");
+    struct action boost = action_set("slab_automove", "2");
+    action_warning(&boost, model, text, sizeof text);
+    ok(strstr(text, "trial") != NULL, "mode 2 is for minutes: %s", text);
+    model_destroy(&model);
 }
 
 int main(void) {
@@ -243,6 +334,13 @@ int main(void) {
     test_another_movers_pages_are_not_counted_as_ours();
     test_slated_is_asked_once_and_watched();
     test_a_broken_connection_leaves_what_is_known();
-    test_automove_is_verified_by_the_settings();
+    test_a_move_begins_with_the_pages_of_the_moment();
+    test_the_way_back_of_a_move_is_as_long_as_it_came();
+    test_automove_is_read_set_and_verified_by_the_settings();
+    test_slated_takes_its_own_modes_by_name();
+    test_what_could_not_be_undone_is_not_sent();
+    test_a_refused_setting_leaves_no_way_back();
+    test_a_source_that_would_starve_is_warned_of();
+    answers_fini(&answers);
     return tap_done();
 }

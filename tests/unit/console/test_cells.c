@@ -80,6 +80,27 @@ static void test_long_text_ends_in_an_ellipsis(void) {
     cells_destroy(&cells);
 }
 
+static void test_an_ellipsis_never_cuts_a_number(void) {
+    static const struct {
+        const char *text;
+        int width;
+        const char *want;
+    } cases[] = {
+        {"evicts 1234 a second", 10, "evicts …"}, {"evicts 1234 a second", 12, "evicts 1234…"},
+        {"lost 12, kept", 8, "lost 12…"},         {"age ±12.5 s", 8, "age …"},
+        {"cache7:11211", 8, "cache7:…"},          {"1234567", 4, "123…"},
+        {"miss 12.5k now", 9, "miss …"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char line[100];
+        struct cells *cells = cells_create(40, 1, false);
+        cells_text_fit(cells, 0, 0, cases[i].width, STYLE_PLAIN, cases[i].text);
+        is_str(cells_row(cells, 0, line, sizeof line), cases[i].want, "'%s' in %d columns",
+               cases[i].text, cases[i].width);
+        cells_destroy(&cells);
+    }
+}
+
 static void test_bars_show_used_slack_and_rest(void) {
     struct cells *cells = cells_create(12, 1, false);
     cells_bar(cells, 0, 0, 12, 0.5, 0.2);
@@ -104,6 +125,7 @@ int main(void) {
     test_graphs_keep_the_newest_at_the_right();
     test_graphs_may_have_several_rows();
     test_long_text_ends_in_an_ellipsis();
+    test_an_ellipsis_never_cuts_a_number();
     test_bars_show_used_slack_and_rest();
     test_a_row_is_cut_at_a_whole_glyph();
     return tap_done();

@@ -82,7 +82,7 @@ static void test_absent_is_a_dash_and_never_zero(void) {
     model_add(model, &snapshot, 0);
     for (int column = COLUMN_SIZE; column < COLUMN_COUNT; column++) {
         char text[16];
-        is_str(class_table_text(model, 7, (enum class_column)column, 1000, text), "-", "%s",
+        is_str(class_column_text(model, 7, (enum class_column)column, 1000, text), "-", "%s",
                class_columns[column].head);
     }
     model_destroy(&model);
@@ -94,7 +94,7 @@ static void test_every_text_fits_its_column(void) {
         for (int column = 0; column < COLUMN_COUNT && model_now(model)->classes[id].present;
              column++) {
             char text[16];
-            class_table_text(model, id, (enum class_column)column, 1000, text);
+            class_column_text(model, id, (enum class_column)column, 1000, text);
             ok(cells_width_of(text) <= class_columns[column].width, "class %u %s '%s' fits", id,
                class_columns[column].head, text);
         }

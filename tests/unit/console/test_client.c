@@ -29,7 +29,7 @@ static struct client *connect_here(void) {
     struct address address;
     char why[100];
     address_parse(path, &address, why, sizeof why);
-    struct client *client = client_create(&address);
+    struct client *client = client_create(&address, "");
     client_step(client, clock_at);
     peer = accept(listener, NULL, NULL);
     return client;
@@ -86,7 +86,7 @@ static void test_a_refused_connection_is_tried_again_later_and_later(void) {
     struct address address;
     char why[100];
     address_parse("/nonexistent/x.sock", &address, why, sizeof why);
-    struct client *client = client_create(&address);
+    struct client *client = client_create(&address, "");
     uint64_t last = 0, wait = 0;
     for (int i = 0; i < 12; i++) {
         clock_at = client_due_ms(client) > clock_at ? client_due_ms(client) : clock_at;

@@ -2,7 +2,8 @@
 #include "tap.h"
 
 static const enum scope scopes[] = {SCOPE_OVERVIEW, SCOPE_CLASSES, SCOPE_EVENTS,
-                                    SCOPE_REVIEW,   SCOPE_FILTER,  SCOPE_HELP};
+                                    SCOPE_REVIEW,   SCOPE_FILTER,  SCOPE_HELP,
+                                    SCOPE_COLUMNS};
 enum { SCOPES = sizeof scopes / sizeof *scopes };
 
 static void test_no_key_means_two_things_in_one_place(void) {
@@ -79,7 +80,9 @@ static void test_there_is_always_a_way_out(void) {
 static void test_views_open_from_everywhere(void) {
     for (int s = 0; s < 3; s++) {
         is(key_command('2', scopes[s]), COMMAND_VIEW_CLASSES, "2 opens the classes");
-        is(key_command('c', scopes[s]), COMMAND_VIEW_CLASSES, "so does c");
+        is(key_command('c', scopes[s]),
+           scopes[s] == SCOPE_CLASSES ? COMMAND_COLUMNS : COMMAND_VIEW_CLASSES,
+           "so does c, and there it chooses the columns");
     }
 }
 

@@ -1,8 +1,10 @@
 #include "options.h"
 #include "tap.h"
 
+#include <unistd.h>
+
 static struct options options;
-static char why[200];
+static char why[300];
 
 static bool parse(const char *a, const char *b, const char *c) {
     char *argv[] = {(char[]){"slatetop"}, (char *)(uintptr_t)a, (char *)(uintptr_t)b,
@@ -16,7 +18,7 @@ static bool parse(const char *a, const char *b, const char *c) {
 
 static void test_defaults(void) {
     ok(parse(NULL, NULL, NULL), "no options are fine");
-    is_str(options.address.text, "127.0.0.1:11211", "the usual server");
+    is_str(options.servers[0].text, "127.0.0.1:11211", "the usual server");
     is(options.interval_ms, 1000, "a second");
     is(options.snapshots, 1, "one snapshot");
 }
@@ -26,8 +28,11 @@ static void test_options_are_taken(void) {
     ok(parse("--json", NULL, NULL) && options.json && options.batch, "--json means batch");
     ok(parse("-d", "0.5", NULL) && options.interval_ms == 500, "-d 0.5");
     ok(parse("--read-only", "cache7", NULL) && options.read_only, "--read-only");
-    is_str(options.address.text, "cache7:11211", "a bare name gets the usual port");
-    ok(parse("-s", "/run/cache.sock", NULL) && options.address.is_path, "-s with a path");
+    is_str(options.servers[0].text, "cache7:11211", "a bare name gets the usual port");
+    ok(parse("a", "b:5", "dns:pool:6") && options.server_count == 3, "as many servers as one likes");
+    is_str(options.servers[1].text, "b:5", "in their order");
+    ok(options.servers[2].is_list && !options.servers[1].is_list, "one of them a list");
+    ok(parse("-s", "/run/cache.sock", NULL) && options.servers[0].is_path, "-s with a path");
 }
 
 static void test_wrong_use_is_one_clear_sentence(void) {
@@ -38,11 +43,51 @@ static void test_wrong_use_is_one_clear_sentence(void) {
     ok(!parse("-n", "3x", NULL), "a number with a tail: %s", why);
     ok(!parse("-n", NULL, NULL), "a missing argument: %s", why);
     ok(!parse("--bogus", NULL, NULL), "an unknown option: %s", why);
-    ok(!parse("a", "b", NULL), "two servers: %s", why);
-    ok(!parse("-s", "a", "b"), "two servers, one named: %s", why);
+    ok(!parse("--replay=x", "a", NULL), "a recording and a server: %s", why);
+    ok(!parse("--at=5", "a", NULL), "a place in no recording: %s", why);
+    ok(!parse("--at=x", "--replay=y", NULL), "a place that is no number: %s", why);
+    ok(!parse("--record=x", "a", "b"), "a recording of two servers: %s", why);
+    ok(!parse("--record=x", "dns:a", NULL), "or of a list of them: %s", why);
+    ok(!parse("dns::1", NULL, NULL), "a list without a name: %s", why);
+}
+
+static char rc_path[] = "/tmp/slatetop-rc-XXXXXX";
+
+static bool parse_rc(const char *text, const char *server) {
+    FILE *file = fopen(rc_path, "w");
+    fputs(text, file);
+    fclose(file);
+    return parse("-c", rc_path, server);
+}
+
+static void test_the_file_of_settings(void) {
+    close(mkstemp(rc_path));
+    ok(parse_rc("# mine\n\n server = a \nserver=b:5\ndelay = 2\nread-only = yes\nmono = no\ntheme = light\nmouse = no\n", NULL),
+       "settings are taken: %s", why);
+    is(options.server_count, 2, "servers");
+    is_str(options.servers[1].text, "b:5", "in their order");
+    ok(options.interval_ms == 2000 && options.read_only && !options.mono && options.theme == 1 &&
+           options.mouse == MOUSE_OFF, "and the rest");
+    ok(parse_rc("server = a\ndelay = 2\n", "c") && options.server_count == 1, "the command line counts for more");
+    is_str(options.servers[0].text, "c:11211", "its servers take the place of the file's");
+    ok(!parse_rc("delay = 1\n\ncolour = red\n", NULL) && strstr(why, ":3: there is no setting 'colour'") != NULL, "%s", why);
+    ok(!parse_rc("batch = yes\n", NULL), "what is no setting: %s", why);
+    ok(!parse_rc("mono = perhaps\n", NULL) && strstr(why, ":1: ") != NULL, "%s", why);
+    ok(!parse_rc("theme = pink\n", NULL), "%s", why);
+    ok(!parse_rc("mouse = rat\n", NULL), "%s", why);
+    ok(!parse_rc("delay\n", NULL), "%s", why);
+    ok(!parse("-c", "/nowhere/rc", NULL), "a file that was asked for must be there: %s", why);
+    ok(!parse("-c", "/tmp", NULL), "and be a file: %s", why);
+    ok(!parse("--password-file", "/nowhere/x", NULL), "%s", why);
+    ok(parse_rc("joe:secret\n", NULL) == false, "a password is no setting");
+    ok(parse("--password-file", rc_path, NULL), "but a file of its own: %s", why);
+    is_str(options.credentials, "joe secret", "as it is sent");
+    unlink(rc_path);
 }
 
 int main(void) {
+    setenv("XDG_CONFIG_HOME", "/nowhere", 1); /* not the settings of whoever runs the test */
+    test_the_file_of_settings();
     test_defaults();
     test_options_are_taken();
     test_wrong_use_is_one_clear_sentence();

@@ -1,47 +1,5 @@
 /* Views are given snapshots of real servers and their cells are read. */
-#include "views/view.h"
-#include "fixture.h"
-#include "health.h"
-#include "tap.h"
-
-static struct ui ui;
-static struct job job;
-static char screen[200 * 1024];
-
-static struct frame frame_of(const struct model *model) {
-    return (struct frame){.model = model,
-                          .job = &job,
-                          .now_ms = 12400,
-                          .interval_ms = 1000,
-                          .wall = 1002,
-                          .message = ""};
-}
-
-static void reset_ui(unsigned view) {
-    memset(&ui, 0, sizeof ui);
-    memset(&job, 0, sizeof job);
-    class_table_init(&ui.classes);
-    ui.view = view;
-}
-
-/* Draws and returns the whole screen as text, one line a row. */
-static const char *draw(const struct frame *frame, int width, int height, bool ascii) {
-    struct cells *cells = cells_create(width, height, ascii);
-    screen_draw(frame, &ui, cells);
-    size_t used = 0;
-    for (int y = 0; y < height; y++) {
-        cells_row(cells, y, screen + used, sizeof screen - used - 2);
-        used += strlen(screen + used);
-        screen[used++] = '\n';
-    }
-    screen[used] = '\0';
-    cells_destroy(&cells);
-    return screen;
-}
-
-static bool shows(const char *text) {
-    return strstr(screen, text) != NULL;
-}
+#include "screen.h"
 
 static void test_overview_says_what_is_wrong_and_what_to_press(void) {
     struct model *model = fixture_model("memcached-1.4.25");
@@ -97,30 +55,30 @@ static void test_the_review_shows_exactly_what_is_sent(void) {
     reset_ui(1);
     struct intent intent = propose_move(&frame, 12, 4);
     is(intent.kind, INTENT_REVIEW, "moving pages opens a review");
-    review_open(&ui.review, &intent.action);
-    review_digit(&ui.review, 3);
+    review_open(&ui.review, &intent.plan, NULL);
+    review_type(&ui.review, '3');
     draw(&frame, 80, 24, false);
     ok(shows("slabs reassign 4 12 × 3, one after the other"), "the command and how often");
     ok(shows("to cache7:11211"), "and to whom");
     ok(shows("capital S sends it"), "and how it is confirmed");
     ok(shows("up to 16.4k items of class 4"), "and what it may cost");
     ok(shows("SSend") && !shows("F5Move"), "the key bar is the review's");
-    review_digit(&ui.review, 9);
+    review_type(&ui.review, '9');
     draw(&frame, 80, 24, false);
     ok(shows("[  39]"), "digits add up");
-    review_digit(&ui.review, 9);
+    review_type(&ui.review, '9');
     draw(&frame, 80, 24, false);
     ok(shows("refused") && shows("class 4 can give 1 to 63 pages"),
        "too many is refused in the dialog");
     ok(!shows("slabs reassign"), "and nothing is offered to be sent");
-    review_command(&ui.review, model_now(model), COMMAND_PREVIOUS_FIELD);
-    review_command(&ui.review, model_now(model), COMMAND_MORE);
-    is(ui.review.action.to, 22, "plus on the destination goes to the next class with pages");
-    review_command(&ui.review, model_now(model), COMMAND_LESS);
-    review_command(&ui.review, model_now(model), COMMAND_LESS);
-    review_command(&ui.review, model_now(model), COMMAND_LESS);
-    is(ui.review.action.to, POOL_CLASS, "below the first class is the pool");
-    ui.review.action = (struct action){ACTION_MOVE_PAGES, 4, 12, 3, 0};
+    review_command(&ui.review, model, COMMAND_PREVIOUS_FIELD);
+    review_command(&ui.review, model, COMMAND_MORE);
+    is(ui.review.plan.steps[0].to, 22, "plus on the destination goes to the next class with pages");
+    review_command(&ui.review, model, COMMAND_LESS);
+    review_command(&ui.review, model, COMMAND_LESS);
+    review_command(&ui.review, model, COMMAND_LESS);
+    is(ui.review.plan.steps[0].to, POOL_CLASS, "below the first class is the pool");
+    ui.review.plan.steps[0] = action_move(4, 12, 3);
     draw(&frame, 40, 10, false);
     ok(shows("slabs reassign 4 12 × 3") && shows("capital S sends it"),
        "the smallest screen still shows what is sent");
@@ -135,12 +93,27 @@ static void test_automove_goes_through_the_same_review(void) {
     struct frame frame = frame_of(model);
     reset_ui(0);
     struct intent intent = propose_automove(&frame);
-    review_open(&ui.review, &intent.action);
+    review_open(&ui.review, &intent.plan, NULL);
     draw(&frame, 80, 24, false);
-    ok(shows("slabs automove 1") && shows("now       0"), "the command, and the value now");
-    review_command(&ui.review, model_now(model), COMMAND_LESS);
+    ok(shows("slabs automove 1") && shows("by age, gently; now 0"), "the command, and the value now");
+    review_command(&ui.review, model, COMMAND_LESS);
     draw(&frame, 80, 24, false);
-    ok(shows("automove is 0 already"), "what changes nothing is refused");
+    ok(shows("automove mode is 0 already"), "what changes nothing is refused");
+    model_destroy(&model);
+}
+
+static void test_a_policy_that_failed_is_shown(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    const char *moves = "STAT mode off\r\nSTAT why nothing\r\nSTAT failed lua:mine: line 3: nil\r\nEND\r\n";
+    model_answer(model, INQUIRY_MOVES, moves, strlen(moves), true, 12000);
+    reset_ui(0);
+    draw(&frame, 80, 24, false);
+    ok(shows("! BAD   press x: an automove mode failed and is off: lua:mine: line 3: nil"), "in the overview, with the key");
+    ((struct snapshot *)model_now(model))->is_slated = true;
+    ui.why.is_open = true;
+    draw(&frame, 80, 24, false);
+    ok(shows("FAILED and turned off: lua:mine: line 3: nil"), "and in the reasons");
     model_destroy(&model);
 }
 
@@ -179,9 +152,9 @@ static void test_help_lists_every_key_of_the_view(void) {
     struct frame frame = frame_of(model);
     reset_ui(1);
     ui.help_is_open = true;
-    draw(&frame, 80, 60, false);
+    draw(&frame, 80, 80, false);
     for (unsigned i = 0; i < key_row_count; i++) {
-        if (key_rows[i].scopes & (SCOPE_CLASSES | SCOPE_REVIEW | SCOPE_FILTER)) {
+        if (key_rows[i].scopes & (SCOPE_CLASSES | SCOPE_REVIEW | SCOPE_FILTER | SCOPE_COLUMNS)) {
             ok(shows(key_rows[i].help), "help has '%s'", key_rows[i].help);
         }
     }
@@ -200,7 +173,9 @@ static void test_ascii_keeps_the_meaning(void) {
             is_ascii = is_ascii && (unsigned char)*at < 0x7f;
         }
         ok(is_ascii, "%s is ASCII only", view_list[view]->name);
-        ok(view == 2 || shows("starves") || shows("STARVING"), "%s still says who starves",
+        bool is_about_classes = view_list[view] == &overview_view || view_list[view] == &classes_view || view_list[view] == &fleet_view;
+        ok(view_list[view] != &fleet_view || !shows("press m"), "%s names no key that it does not have", view_list[view]->name);
+        ok(!is_about_classes || shows("starves") || shows("STARVING"), "%s still says who starves",
            view_list[view]->name);
     }
     model_destroy(&model);
@@ -214,28 +189,72 @@ static void test_every_size_and_server_is_drawn(void) {
     for (int s = 0; s < 3; s++) {
         struct model *model = fixture_model(servers[s]);
         struct frame frame = frame_of(model);
-        int drawn = 0;
-        for (unsigned view = 0; view_list[view] != NULL; view++) {
+        int drawn = 0, views = 0;
+        for (unsigned view = 0; view_list[view] != NULL; view++, views++) {
             for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
-                for (int overlay = 0; overlay < 4; overlay++) {
+                for (int overlay = 0; overlay < 5; overlay++) {
                     reset_ui(view);
-                    struct action action = {overlay == 2 ? ACTION_AUTOMOVE : ACTION_MOVE_PAGES, 4,
-                                            12, 1, 1};
+                    struct plan plan = plan_of(overlay == 2 ? action_set("slab_automove", "1")
+                                                            : action_move(4, 12, 1));
+                    ui.why.is_open = overlay == 4;
                     if (overlay == 1) {
                         ui.help_is_open = true;
-                    } else if (overlay > 1) {
-                        review_open(&ui.review, &action);
+                    } else if (overlay == 2 || overlay == 3) {
+                        review_open(&ui.review, &plan, overlay == 3 ? "what was done" : NULL);
                     }
                     draw(&frame, sizes[size][0], sizes[size][1], false);
+                    if (clipped > 0 && sizes[size][0] >= SCREEN_LEAST_WIDTH) {
+                        printf("# %s is too wide at %dx%d, overlay %d\n", view_list[view]->name,
+                               sizes[size][0], sizes[size][1], overlay);
+                    }
                     drawn += sizes[size][0] >= SCREEN_LEAST_WIDTH
-                                 ? shows("cache7") || shows("slatetop")
+                                 ? clipped == 0 && (shows("cache7") || shows("slatetop"))
                                  : shows("need") || size == 0;
                 }
             }
         }
-        is(drawn, 3 * 9 * 4, "%s: every view at every size, with every overlay", servers[s]);
+        is(drawn, views * 9 * 5, "%s: every view at every size, with every overlay", servers[s]);
         model_destroy(&model);
     }
+}
+
+static void test_the_past_is_named_and_a_dead_server_is_a_row(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    static struct mark mark;
+    reset_ui(0);
+    frame.is_past = true;
+    frame.moment = 1002;
+    frame.wall = 1062;
+    ok(strstr(draw(&frame, 80, 24, false), "PAUSED 00:16:42, 60s ago") != NULL, "a pause has its time");
+    model_set_link(model, LINK_DOWN, "gone", 1050);
+    ok(strstr(draw(&frame, 80, 24, false), "now DOWN") != NULL, "and does not hide that the server is down");
+    frame.is_replay = true;
+    ok(strstr(draw(&frame, 80, 24, false), "STANDS AT 01-01 00:16:42") != NULL, "a replay has its day");
+    frame = frame_of(model);
+    frame.wall = frame.moment = 1062;
+    for (unsigned view = 0; view_list[view] != NULL; view++) {
+        if (view_list[view] == &fleet_view) {
+            reset_ui(view);
+            ok(strstr(draw(&frame, 80, 24, false), "! cache7:11211") != NULL && shows("DOWN"), "a dead server is a row");
+            ok(shows("1 server, 0 up"), "and is counted");
+        }
+        if (view_list[view] == &diff_view) {
+            reset_ui(view);
+            ok(strstr(draw(&frame, 80, 24, false), "press D") != NULL, "a diff says what it needs");
+            mark.is_set = true;
+            mark.wall = 1000;
+            mark.snapshot = *model_now(model);
+            mark.snapshot.general[GENERAL_cmd_get] -= 50;
+            mark.snapshot.classes[12].value[CLASS_total_pages] -= 1;
+            frame.mark = &mark;
+            frame.moment = 1002;
+            draw(&frame, 80, 24, false);
+            ok(shows("keys asked for              50"), "what came since");
+            ok(shows("  12    1184") && shows("+1"), "classes that changed, with by how much");
+        }
+    }
+    model_destroy(&model);
 }
 
 /* Random commands in random order on random data: nothing breaks, and no view ever does more than
@@ -245,16 +264,21 @@ static void test_random_commands_break_nothing(void) {
     struct model *model = fixture_model("memcached-1.6.18");
     struct frame frame = frame_of(model);
     reset_ui(0);
+    unsigned views = 0;
+    while (view_list[views] != NULL) {
+        views++;
+    }
     for (int i = 0; i < 20000; i++) {
         seed = seed * 6364136223846793005u + 1442695040888963407u;
         enum command command = (enum command)((seed >> 33) % (COMMAND_BACK + 1));
-        ui.view = (unsigned)(seed >> 50) % 3;
-        struct intent intent = view_list[ui.view]->command(&frame, &ui, command);
+        ui.view = (unsigned)(seed >> 50) % views;
+        ui.class_is_open = ui.class_is_open && (seed >> 22) % 4 > 0;
+        struct intent intent = view_current(&ui)->command(&frame, &ui, command);
         if (intent.kind == INTENT_REVIEW) {
-            review_open(&ui.review, &intent.action);
+            review_open(&ui.review, &intent.plan, NULL);
         }
-        review_command(&ui.review, model_now(model), command);
-        review_digit(&ui.review, (unsigned)(seed >> 20) % 10);
+        review_command(&ui.review, model, command);
+        review_type(&ui.review, (char)('0' + (unsigned)(seed >> 20) % 10));
         ui.classes.edits_filter = false;
         if (i % 50 == 0) {
             draw(&frame, 40 + (int)(seed >> 40) % 130, 10 + (int)(seed >> 35) % 50, false);
@@ -266,15 +290,18 @@ static void test_random_commands_break_nothing(void) {
 }
 
 int main(void) {
+    setenv("TZ", "UTC", 1);
     test_overview_says_what_is_wrong_and_what_to_press();
     test_class_table_shows_the_promised_columns_at_80();
     test_the_review_shows_exactly_what_is_sent();
     test_automove_goes_through_the_same_review();
+    test_a_policy_that_failed_is_shown();
     test_old_figures_are_marked_in_words();
     test_the_first_screen_needs_no_reply();
     test_help_lists_every_key_of_the_view();
     test_ascii_keeps_the_meaning();
     test_every_size_and_server_is_drawn();
+    test_the_past_is_named_and_a_dead_server_is_a_row();
     test_random_commands_break_nothing();
     return tap_done();
 }

@@ -4,9 +4,13 @@
 #include "base/clock.h"
 #include "cache/cache.h"
 
+static enum cache_store_kind fixture_store; /* of the caches made next */
+
 static inline struct cache_config fixture_config(size_t limit_bytes) {
     return (struct cache_config){
         .limit_bytes = limit_bytes,
+        .store = fixture_store,
+        .block_bytes = CACHE_BLOCK_DEFAULT,
         .slab = {.chunk_bytes_min = 96, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10},
         .item_bytes_max = 1 << 20,
         .cas = true,
@@ -44,6 +48,19 @@ static inline enum cache_status fixture_set(struct cache_thread *ct, uint64_t n,
     return cache_store(ct, &key, &s, NULL);
 }
 
+static inline void fixture_read_borrowed(struct cache_thread *ct, const struct item *borrowed, char *to) {
+    size_t done = 0;
+    struct cache_place place = {0};
+    struct iovec iov[4];
+    int pieces;
+    while ((pieces = cache_value_iov(ct, borrowed, done, &place, iov, 4)) > 0) {
+        for (int i = 0; i < pieces; i++) {
+            memcpy(to + done, iov[i].iov_base, iov[i].iov_len);
+            done += iov[i].iov_len;
+        }
+    }
+}
+
 /* Reads by whichever way the cache asks for. Returns the value's length, -1 on a miss. `to` holds the largest value + 8. */
 static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
     char name[64];
@@ -68,15 +85,7 @@ static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
         return -1;
     }
     if (v.borrowed != NULL) {
-        size_t done = 0;
-        struct iovec iov[4];
-        int pieces;
-        while ((pieces = cache_value_iov(ct, v.borrowed, done, iov, 4)) > 0) {
-            for (int i = 0; i < pieces; i++) {
-                memcpy(to + done, iov[i].iov_base, iov[i].iov_len);
-                done += iov[i].iov_len;
-            }
-        }
+        fixture_read_borrowed(ct, v.borrowed, to);
         cache_return(ct, v.borrowed);
     }
     return (long)v.value_bytes;

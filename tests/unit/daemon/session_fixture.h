@@ -46,12 +46,15 @@ static inline bool rig_open(struct rig *rig, char *options) {
     }
     struct cache_config config = fixture_config(rig->settings.maxbytes);
     config.item_bytes_max = (uint32_t)rig->settings.item_size_max;
+    config.store = cache_store_find(rig->settings.store);
+    config.block_bytes = (uint32_t)rig->settings.block_size;
     config.cas = rig->settings.cas;
     config.evict = rig->settings.evict_to_free;
     rig->server.cache = cache_create(&config);
     rig->ct = rig->server.cache ? cache_thread_create(rig->server.cache) : NULL;
     struct tune_config tune = {
-        .automove = AUTOMOVE_OFF, .ratio = 0.8, .window_s = 10, .reassign = true, .crawler = true, .crawler_sleep_us = 100};
+        .automove = "off", .ratio = 0.8, .window_s = 10, .reassign = rig->settings.slab_reassign, .crawler = true,
+        .crawler_sleep_us = 100};
     rig->server.tuner = rig->ct ? tuner_create(rig->server.cache, &tune) : NULL;
     rig->server.workers[0] = &rig->counters;
     rig->server.worker_count = 1;
@@ -178,6 +181,10 @@ static inline void client_settle(struct rig *rig, struct client *c) {
     do {
         rig_turn(rig, &c, 1);
     } while (!c->closed && (session_need(c->session) == SESSION_NEED_TURN || c->kept));
+    if (c->kept) { /* replies from before the end are sent before the connection is closed */
+        client_receive(rig, c, c->kept, SIZE_MAX);
+        output_destroy(&c->kept);
+    }
 }
 
 /* Sends n bytes as they come from a socket in one piece. */

@@ -1,6 +1,8 @@
 /* The cache against a plain array: every verb, every size, with and without room. */
 #include "tap.h"
 
+#include <math.h>
+
 #include "cache_fixture.h"
 
 enum { KEYS = 400, VALUE_MAX = 1500000 };
@@ -34,7 +36,7 @@ static void test_random_verbs_match_a_plain_array(uint64_t seed) {
     memset(shadow, 0, sizeof shadow);
     uint64_t x = seed, wrong = 0;
     cache_turn_begin(ct);
-    for (int i = 0; i < 40000; i++) {
+    for (int i = 0; i < 40000 / TAP_SLOWER; i++) {
         uint64_t n = fixture_random(&x) % KEYS;
         struct shadow *s = &shadow[n];
         char name[64];
@@ -66,7 +68,7 @@ static void test_random_verbs_match_a_plain_array(uint64_t seed) {
         }
         }
     }
-    is(wrong, 0, "40000 random sets, deletes and gets of 0 to 1.1 MB match a plain array");
+    is(wrong, 0, "%d random sets, deletes and gets of 0 to 1.1 MB match a plain array", 40000 / TAP_SLOWER);
     uint64_t there = 0;
     for (int i = 0; i < KEYS; i++) {
         there += shadow[i].there;
@@ -99,7 +101,7 @@ static void test_eviction_never_shows_a_wrong_value(uint64_t seed, const struct 
     memset(version, 0, sizeof version);
     uint64_t x = seed, wrong = 0, refused = 0, hits = 0;
     cache_turn_begin(ct);
-    for (int i = 0; i < 300000; i++) {
+    for (int i = 0; i < 300000 / TAP_SLOWER; i++) {
         uint64_t n = fixture_random(&x) % MANY;
         if (fixture_random(&x) % 2) {
             bytes[n] = (uint32_t)(fixture_random(&x) % 2000 == 0 ? fixture_random(&x) % 700000 : fixture_random(&x) % 900);
@@ -117,7 +119,11 @@ static void test_eviction_never_shows_a_wrong_value(uint64_t seed, const struct 
     }
     is(wrong, 0, "%s: no wrong value among %" PRIu64 " hits under eviction", policy->name, hits);
     ok(hits > 100, "%s: something was hit", policy->name);
-    is(refused, 0, "%s: no set is refused", policy->name);
+    if (policy->victim != NULL) {
+        is(refused, 0, "%s: no set is refused", policy->name);
+    } else if (TAP_SLOWER == 1) { /* else the cache does not fill */
+        ok(refused > 0, "%s: what does not fit is refused", policy->name);
+    }
     cache_turn_end(ct);
     cache_thread_destroy(&ct);
     cache_destroy(&c);
@@ -166,7 +172,7 @@ static void test_appends_join_values_of_any_size(struct cache_thread *ct) {
         size_t done = 0;
         struct iovec iov[2];
         int n;
-        while (v.borrowed != NULL && (n = cache_value_iov(ct, v.borrowed, done, iov, 2)) > 0) {
+        while (v.borrowed != NULL && (n = cache_value_iov(ct, v.borrowed, done, NULL, iov, 2)) > 0) {
             for (int i = 0; i < n; i++) {
                 memcpy(got + done, iov[i].iov_base, iov[i].iov_len);
                 done += iov[i].iov_len;
@@ -263,6 +269,30 @@ static uint64_t chunks_in_use(struct cache *c) {
     return used;
 }
 
+static void test_a_new_value_of_the_same_class_takes_the_old_ones_place(struct cache *c, struct cache_thread *ct) {
+    struct key key = key_make("rewritten", 9);
+    struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = 100, .client_flags = 7};
+    struct cache_view first, second;
+    struct cache_facts before, after;
+    cache_store(ct, &key, &s, &first);
+    cache_facts(c, &before);
+    uint64_t used = chunks_in_use(c);
+    fixture_value(value, 110, 3, 3);
+    s.value_bytes = 110;
+    s.client_flags = 0;
+    is(cache_store(ct, &key, &s, &second), CACHE_OK, "a key is stored again");
+    is(second.class_id, first.class_id, "in the same class");
+    cache_facts(c, &after);
+    is(chunks_in_use(c), used, "and takes no more memory");
+    is(after.bytes - before.bytes, 110 - 100 - 4, "the sum of bytes follows value and client flags");
+    is(after.items, before.items, "it is one item");
+    is(after.counters.total_items - before.counters.total_items, 1, "stored twice");
+    ok(second.cas > first.cas, "its CAS has grown");
+    struct cache_fetch f = {.want_value = true};
+    ok(cache_fetch(ct, &key, &f, got, &second) == CACHE_OK && second.value_bytes == 110 && second.client_flags == 0 &&
+           memcmp(got, value, 110) == 0, "and reads as stored last");
+}
+
 static void test_a_join_that_fails_leaves_no_chunk_behind(struct cache *c, struct cache_thread *ct) {
     struct key key = key_make("over", 4);
     struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = 700000};
@@ -296,6 +326,30 @@ static void test_without_evictions_every_size_gets_a_page(void) {
     cache_destroy(&c);
 }
 
+/* With more classes than pages they must not take the last page from each other at every set. */
+static void test_more_classes_than_pages_keep_their_items(void) {
+    enum { SIZES = 24, ROUNDS = 30, PAGES = 8 };
+    struct cache_config cfg = fixture_config(PAGES << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    uint64_t refused = 0, kept = 0;
+    cache_turn_begin(ct);
+    for (uint64_t n = 0; n < SIZES * ROUNDS; n++) {
+        refused += fixture_set(ct, n, value, (size_t)(60 * pow(1.3, (double)(n % SIZES)))) != CACHE_OK;
+    }
+    for (uint64_t n = 0; n < SIZES * ROUNDS; n++) {
+        kept += fixture_get(ct, n, got) >= 0;
+    }
+    struct cache_facts f;
+    cache_facts(c, &f);
+    is(refused, 0, "%u sizes in a cache of %u pages: no set is refused", SIZES, PAGES);
+    is(kept, SIZES * ROUNDS, "and what fits is kept: a class's first page goes over the limit");
+    ok(f.pages_out > f.pages_limit && f.pages_out <= SIZES, "by a page a class at most (%u pages)", f.pages_out);
+    cache_turn_end(ct);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
 static void test_a_borrowed_value_outlives_its_item(struct cache_thread *ct) {
     struct key key = key_make("loan", 4);
     fixture_value(value, 100000, 1, 1);
@@ -310,20 +364,22 @@ static void test_a_borrowed_value_outlives_its_item(struct cache_thread *ct) {
     for (uint64_t i = 0; i < 50; i++) {
         fixture_set(ct, 7000 + i, got, 100000);
     }
-    struct iovec iov[2];
-    cache_value_iov(ct, v.borrowed, 0, iov, 2);
-    ok(memcmp(iov[0].iov_base, value, 100000) == 0, "a deleted item's bytes stay while they are borrowed");
+    fixture_read_borrowed(ct, v.borrowed, got);
+    ok(memcmp(got, value, 100000) == 0, "a deleted item's bytes stay while they are borrowed");
     cache_return(ct, v.borrowed);
 }
 
-int main(void) {
-    uint64_t seed = tap_seed();
-    clock_start();
+static void test_store(enum cache_store_kind store, uint64_t seed) {
+    fixture_store = store;
+    printf("# the %s store\n", cache_store_name(store));
     test_random_verbs_match_a_plain_array(seed | 1);
-    for (int i = 0; evict_policies[i] != NULL; i++) {
+    for (int i = 0; evict_policies[i] != NULL && (store == CACHE_STORE_SLAB || i < 2); i++) {
         test_eviction_never_shows_a_wrong_value(seed | 1, evict_policies[i]);
     }
-    test_without_evictions_every_size_gets_a_page();
+    if (store == CACHE_STORE_SLAB) {
+        test_without_evictions_every_size_gets_a_page();
+    test_more_classes_than_pages_keep_their_items();
+    }
     struct cache_config cfg = fixture_config(64u << 20);
     struct cache *c = cache_create(&cfg);
     struct cache_thread *ct = cache_thread_create(c);
@@ -331,6 +387,7 @@ int main(void) {
     test_stores_obey_their_conditions(ct);
     test_appends_join_values_of_any_size(ct);
     test_numbers_count_up_and_down(ct);
+    test_a_new_value_of_the_same_class_takes_the_old_ones_place(c, ct);
     test_a_join_that_fails_leaves_no_chunk_behind(c, ct);
     test_too_large_a_set_takes_the_old_value_with_it(ct);
     test_a_borrowed_value_outlives_its_item(ct);
@@ -338,5 +395,13 @@ int main(void) {
     cache_turn_end(ct);
     cache_thread_destroy(&ct);
     cache_destroy(&c);
+}
+
+int main(void) {
+    uint64_t seed = tap_seed();
+    clock_start();
+    for (enum cache_store_kind store = 0; store < CACHE_STORE_KINDS; store++) {
+        test_store(store, seed);
+    }
     return tap_done();
 }

@@ -144,8 +144,10 @@ static void test_a_large_append_ends_beside_a_busy_neighbour(void) {
     cache_thread_destroy(&ct);
 }
 
-int main(void) {
-    clock_start();
+static void test_store(enum cache_store_kind store) {
+    fixture_store = store;
+    memset(won, 0, sizeof won);
+    printf("# the %s store\n", cache_store_name(store));
     struct cache_config cfg = fixture_config(256u << 20);
     cfg.item_bytes_max = 16 << 20;
     cache = cache_create(&cfg);
@@ -153,5 +155,12 @@ int main(void) {
     test_a_new_cas_comes_with_its_stale_mark();
     test_a_large_append_ends_beside_a_busy_neighbour();
     cache_destroy(&cache);
+}
+
+int main(void) {
+    clock_start();
+    for (enum cache_store_kind store = 0; store < CACHE_STORE_KINDS; store++) {
+        test_store(store);
+    }
     return tap_done();
 }

@@ -6,7 +6,7 @@
 
 #include "cache_fixture.h"
 
-enum { KEYS = 5000, WORKERS = 3, OPERATIONS = 60000, VALUE_MAX = 700000 };
+enum { KEYS = 5000, WORKERS = 3, OPERATIONS = TAP_SLOWER > 1 ? 20000 : 60000, VALUE_MAX = 700000 };
 
 struct job {
     struct cache *cache;
@@ -93,7 +93,7 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
         unsigned from = 1 + (unsigned)(fixture_random(&x) % slab->class_count);
         unsigned to = 1 + (unsigned)(fixture_random(&x) % slab->class_count);
         uint32_t page;
-        if (from == to || slab_spare_pages(slab, from, &page, 1) == 0 || !slab_drain_begin(slab, page, from)) {
+        if (from == to || cache_spare_pages(ct, from, (enum page_pick)(fixture_random(&x) % 4), &page, 1) == 0 || !slab_drain_begin(slab, page, from)) {
             usleep(10);
             continue;
         }
@@ -135,7 +135,10 @@ static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, con
     pthread_t threads[WORKERS], mover_thread;
     struct mover mover = {.cache = c, .seed = seed * 31 + 7};
     atomic_store(&done, false);
-    pthread_create(&mover_thread, NULL, mover_main, &mover);
+    bool moves = cfg.store != CACHE_STORE_HEAP; /* which has no pages to move */
+    if (moves) {
+        pthread_create(&mover_thread, NULL, mover_main, &mover);
+    }
     for (int i = 0; i < WORKERS; i++) {
         jobs[i] = (struct job){.cache = c, .seed = seed * 2 + (uint64_t)i * 77 + 1};
         pthread_create(&threads[i], NULL, work, &jobs[i]);
@@ -146,11 +149,19 @@ static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, con
         wrong += jobs[i].wrong, refused += jobs[i].refused, hits += jobs[i].hits;
     }
     atomic_store(&done, true);
-    pthread_join(mover_thread, NULL);
+    if (moves) {
+        pthread_join(mover_thread, NULL);
+    }
+    printf("# the %s store\n", cache_store_name(cfg.store));
     is(wrong, 0, "%s, %zu MiB: no wrong value among %" PRIu64 " hits while %" PRIu64 " pages moved", policy->name,
        limit_bytes >> 20, hits, mover.moved);
+#ifdef __SANITIZE_THREAD__
+    printf("# %" PRIu64 " sets were refused\n", refused);
+    tap_skip("under the thread sanitizer a turn may take longer than a set waits for memory");
+#else
     is(refused, 0, "%s, %zu MiB: no set refused", policy->name, limit_bytes >> 20);
-    ok(mover.moved > 0, "%s, %zu MiB: pages moved", policy->name, limit_bytes >> 20);
+#endif
+    ok(mover.moved > 0 || !moves, "%s, %zu MiB: pages moved", policy->name, limit_bytes >> 20);
 
     struct cache_thread *ct = cache_thread_create(c);
     struct cache_facts f;
@@ -195,5 +206,9 @@ int main(void) {
     test_threads_and_moving_pages(seed, 64u << 20, &evict_slru);
     test_threads_and_moving_pages(seed, 48u << 20, &evict_lru);
     test_threads_and_moving_pages(seed, 512u << 20, &evict_slru);
+    for (fixture_store = CACHE_STORE_HEAP; fixture_store <= CACHE_STORE_BLOCKS; fixture_store++) {
+        test_threads_and_moving_pages(seed, 32u << 20, &evict_slru);
+        test_threads_and_moving_pages(seed, 512u << 20, &evict_slru);
+    }
     return tap_done();
 }

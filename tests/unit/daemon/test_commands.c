@@ -47,6 +47,12 @@ static void answers(struct rig *rig, const char *line, const char *want) {
     is_str(answer(rig, line, false), want, "`%s` is answered", line);
 }
 
+static const char *automove_of(struct rig *rig) {
+    static char name[AUTOMOVE_NAME_BYTES];
+    tuner_automove(rig->server.tuner, name);
+    return name;
+}
+
 static void store(struct rig *rig, const char *name, const char *value, size_t bytes) {
     struct key key = key_make(name, strlen(name));
     struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
@@ -58,7 +64,7 @@ static void store(struct rig *rig, const char *name, const char *value, size_t b
 static void test_a_change_reaches_its_owner(struct rig *rig) {
     struct tune_facts t;
     answers(rig, "slabs automove 2", "OK\r\n");
-    is(tuner_automove(rig->server.tuner), AUTOMOVE_EVICTION, "the tuner has the mode");
+    is_str(automove_of(rig), "2", "the tuner has the mode");
     answers(rig, "slabs automove window 60", "OK\r\n");
     answers(rig, "slabs automove ratio 0.5", "OK\r\n");
     answers(rig, "lru_crawler sleep 5", "OK\r\n");
@@ -88,7 +94,7 @@ static void test_a_refused_change_changes_nothing(struct rig *rig) {
         "slabs automove 9",         "slabs automove window 2",       "slabs automove ratio 7", "lru tune 50 40 0.2 2.0",
         "lru tune 10 20 0 2.0",     "lru mode sideways",             "lru temp_ttl x",         "lru_crawler sleep 1000001",
         "lru_crawler tocrawl many", "config set hot_lru_pct 100",    "config set maxbytes 1",  "config set maxbytes 4000000",
-        "config set warm_lru_pct",  "config set slab_automove ratio", "verbosity loud",         "cache_memlimit 7",
+        "config set warm_lru_pct",  "config set slab_automove sideways", "verbosity loud",         "cache_memlimit 7",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         const char *said = answer(rig, lines[i], false);
@@ -161,7 +167,7 @@ static void *change_often(void *arg) {
         server_settings(&changer->rig->server, &from);
         to = from;
         to.slab_automove_window = changer->value + i;
-        server_change(&changer->rig->server, ct, &from, &to);
+        server_change(&changer->rig->server, ct, "test", &from, &to);
     }
     cache_thread_destroy(&ct);
     return NULL;
@@ -243,7 +249,7 @@ static void test_words(void) {
     is(w.count, 0, "or none");
     uint32_t u;
     int32_t  i;
-    uint64_t bits;
+    struct class_set classes;
     double   d;
     struct word word = word_of("4294967295");
     ok(word_u32(&word, &u) && u == UINT32_MAX, "the largest number is one");
@@ -262,14 +268,15 @@ static void test_words(void) {
     ok(word_double(&word, &d) && d == 0.25, "a fraction is a number");
     word = word_of("inf");
     ok(!word_double(&word, &d), "infinity is not");
-    word = word_of("1,2,,63");
-    ok(word_classes(&word, &bits) && bits == ((uint64_t)1 << 63 | 6), "classes are a list");
+    word = word_of("1,2,,255");
+    ok(word_classes(&word, 255, &classes) && class_set_count(&classes) == 3 && class_set_has(&classes, 1) &&
+           class_set_has(&classes, 2) && class_set_has(&classes, 255), "classes are a list");
     word = word_of("all");
-    ok(word_classes(&word, &bits) && bits == ~(uint64_t)1, "or all");
-    static const char *const not_classes[] = {"0", "64", "x", "1,x", "", ",", "-1"};
+    ok(word_classes(&word, 255, &classes) && class_set_count(&classes) == 255 && !class_set_has(&classes, 0), "or all");
+    static const char *const not_classes[] = {"0", "256", "x", "1,x", "", ",", "-1"};
     for (size_t n = 0; n < sizeof not_classes / sizeof *not_classes; n++) {
         word = word_of(not_classes[n]);
-        ok(!word_classes(&word, &bits), "\"%s\" is no list of classes", not_classes[n]);
+        ok(!word_classes(&word, 255, &classes), "\"%s\" is no list of classes", not_classes[n]);
     }
 }
 

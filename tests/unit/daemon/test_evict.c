@@ -5,7 +5,10 @@
 
 enum { NODES = 1000 };
 static struct node nodes[NODES + 1]; /* reference 0 is none */
-static struct node_space space = {.base = (char *)nodes, .shift = 4};
+
+/* A node's key is its number. */
+static uint64_t hash_of(const struct node *n) { return (uint64_t)(n - nodes) * 0x9e3779b97f4a7c15u; }
+static struct node_space space = {.base = (char *)nodes, .shift = 4, .hash_of = hash_of};
 static struct evict_tuning tuning = {20, 40, 20, 200};
 
 static void fresh(struct evict_queue *q, const struct evict_policy *p) {
@@ -30,6 +33,13 @@ static void hit(struct evict_queue *q, unsigned n, uint32_t now_s) {
     }
 }
 
+/* A new value where the old one lay, as the cache notes it. */
+static void renew(struct evict_queue *q, unsigned n, bool temporary, uint32_t now_s) {
+    node_set_mark(&nodes[n], 0);
+    node_set_time_s(&nodes[n], now_s);
+    evict_renew(q, &nodes[n], temporary, now_s);
+}
+
 static unsigned take_victim(struct evict_queue *q, uint32_t now_s) {
     struct node *v = evict_victim(q, now_s);
     if (v == NULL) {
@@ -48,6 +58,7 @@ static void test_every_node_goes_once(const struct evict_policy *p, uint64_t x) 
         insert(&q, n, n / 10);
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         hit(&q, 1 + (unsigned)(x % n), n / 10);
+        renew(&q, 1 + (unsigned)(x >> 32) % n, x % 7 == 0, n / 10);
     }
     is(evict_count(&q), NODES, "%s: counts what was inserted", p->name);
     unsigned victim, wrong = 0;
@@ -59,6 +70,7 @@ static void test_every_node_goes_once(const struct evict_policy *p, uint64_t x) 
     }
     is(wrong, 0, "%s: every node is a victim exactly once", p->name);
     is(evict_count(&q), 0, "%s: then nothing is left", p->name);
+    evict_fini(&q);
 }
 
 static void test_a_moved_node_keeps_its_place(const struct evict_policy *p) {
@@ -74,6 +86,7 @@ static void test_a_moved_node_keeps_its_place(const struct evict_policy *p) {
     ok(evict_victim(&q, 20) == to, "%s: the copy of the next victim is the next victim", p->name);
     evict_remove(&q, to);
     is(evict_count(&q), 8, "%s: and counts once", p->name);
+    evict_fini(&q);
 }
 
 static void test_a_switch_keeps_nodes_and_order(const struct evict_policy *from, const struct evict_policy *to) {
@@ -82,7 +95,7 @@ static void test_a_switch_keeps_nodes_and_order(const struct evict_policy *from,
     for (unsigned n = 1; n <= 100; n++) {
         insert(&q, n, n);
     }
-    evict_switch(&q, to, 101);
+    evict_switch(&q, to);
     is(evict_count(&q), 100, "%s to %s: every node stays", from->name, to->name);
     unsigned last = 0, inversions = 0;
     for (unsigned i = 0; i < 50; i++) {
@@ -91,6 +104,7 @@ static void test_a_switch_keeps_nodes_and_order(const struct evict_policy *from,
         last = v;
     }
     is(inversions, 0, "%s to %s: the oldest still go first", from->name, to->name);
+    evict_fini(&q);
 }
 
 static void test_lru_takes_the_least_recently_used(void) {
@@ -106,6 +120,7 @@ static void test_lru_takes_the_least_recently_used(void) {
         wrong += take_victim(&q, 20) != want[i];
     }
     is(wrong, 0, "lru: victims come in order of last use");
+    evict_fini(&q);
 }
 
 static void test_slru_moves_as_memcached_does(void) {
@@ -128,6 +143,26 @@ static void test_slru_moves_as_memcached_does(void) {
         take_victim(&q, 8);
     }
     is(take_victim(&q, 9), 200, "slru: temp is evicted last");
+    evict_fini(&q);
+}
+
+static void test_a_renewed_node_counts_as_new(const struct evict_policy *p) {
+    struct evict_queue q;
+    fresh(&q, p);
+    for (unsigned n = 1; n <= 100; n++) {
+        insert(&q, n, n);
+    }
+    for (unsigned n = 1; n <= 10; n++) {
+        renew(&q, n, false, 101);
+    }
+    unsigned early = 0;
+    for (unsigned i = 0; i < 50; i++) {
+        early += take_victim(&q, 102) <= 10;
+    }
+    is(early, 0, "%s: a new value of an old item makes it new", p->name);
+    renew(&q, 1, true, 103);
+    is(evict_count(&q), 50, "%s: and it is there once, also as a short-lived one", p->name);
+    evict_fini(&q);
 }
 
 static void test_marks_tell_age_within_a_third(void) {
@@ -140,13 +175,146 @@ static void test_marks_tell_age_within_a_third(void) {
     is(node_age_code(UINT32_MAX), 31, "and any age has a code of five bits");
 }
 
+/* Nodes of the tail's list whose marks are not what their place says, and parts of the tail that are not as long as can be. */
+static unsigned wrong_tail(const struct evict_queue *q, uint32_t want) {
+    unsigned wrong = 0;
+    uint32_t place = 0, both = q->tail.count[1], first = q->tail.count[0], count = q->list[q->policy->tail_list].count;
+    for (uint32_t ref = q->list[q->policy->tail_list].oldest; ref != 0; ref = node_next(&nodes[ref]), place++) {
+        wrong += evict_tails_of(&nodes[ref]) != (place < first) + (unsigned)(place < both);
+    }
+    uint32_t first_want = want < count ? want : count, both_want = 2 * want < count ? 2 * want : count;
+    return wrong + (first != first_want) + (both != both_want);
+}
+
+static void test_a_tail_is_the_nodes_that_go_next(const struct evict_policy *p, uint64_t x) {
+    enum { WANT = 60, LIVE = 500 };
+    struct evict_queue q;
+    unsigned live[LIVE], wrong = 0;
+    fresh(&q, p);
+    for (unsigned i = 0; i < LIVE; i++) {
+        live[i] = i + 1;
+        insert(&q, i + 1, 1);
+    }
+    evict_watch_tail(&q, WANT);
+    is(wrong_tail(&q, WANT), 0, "%s: a tail that is watched from now on is marked at once", p->name);
+    unsigned unused = LIVE + 1;
+    for (unsigned round = 0; round < 20000; round++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        unsigned i = (unsigned)(x >> 8) % LIVE, old = live[i];
+        switch (x % 8) {
+        case 0: /* one is copied elsewhere */
+            nodes[unused] = nodes[old];
+            evict_moved(&q, &nodes[old], &nodes[unused]);
+            live[i] = unused;
+            unused = old;
+            break;
+        case 1: /* one is deleted and another stored */
+            evict_remove(&q, &nodes[old]);
+            insert(&q, old, round / 10);
+            break;
+        case 2: renew(&q, old, false, round / 10); break;
+        case 3:
+        case 4: insert(&q, take_victim(&q, round / 10), round / 10); break;
+        default: hit(&q, old, round / 10); break;
+        }
+        wrong += wrong_tail(&q, WANT);
+    }
+    is(wrong, 0, "%s: it stays marked, exactly, while nodes come, go and move", p->name);
+    evict_switch(&q, evict_policies[0] == p ? evict_policies[1] : evict_policies[0]);
+    is(wrong_tail(&q, WANT), 0, "%s: it is marked anew when the policy changes", p->name);
+    evict_watch_tail(&q, 0);
+    unsigned marked = 0;
+    for (unsigned n = 1; n <= NODES; n++) {
+        marked += n != unused && evict_tails_of(&nodes[n]) != 0;
+    }
+    is(marked, 0, "%s: no mark is left when it is not watched any more", p->name);
+    evict_fini(&q);
+}
+
+static void test_none_names_no_victim(void) {
+    struct evict_queue q;
+    fresh(&q, &evict_none);
+    insert(&q, 1, 1);
+    ok(evict_victim(&q, 2) == NULL, "none: nothing has to go");
+    evict_switch(&q, &evict_slru);
+    is(take_victim(&q, 2), 1, "none: until another policy comes");
+    evict_fini(&q);
+}
+
+/* Asks for keys and inserts those that are not there, as a cache of `room` nodes; returns the hits. Keys are node numbers. */
+static unsigned replay(const struct evict_policy *p, const unsigned *keys, unsigned count, unsigned room) {
+    struct evict_queue q;
+    static bool there[NODES + 1];
+    unsigned hits = 0;
+    fresh(&q, p);
+    memset(there, 0, sizeof there);
+    for (unsigned i = 0; i < count; i++) {
+        if (there[keys[i]]) {
+            hits++;
+            hit(&q, keys[i], i / 100);
+            continue;
+        }
+        if (evict_count(&q) == room) {
+            struct node *v = evict_victim(&q, i / 100);
+            evict_note_evicted(&q, v);
+            evict_remove(&q, v);
+            there[v - nodes] = false;
+        }
+        insert(&q, keys[i], i / 100);
+        there[keys[i]] = true;
+    }
+    evict_fini(&q);
+    return hits;
+}
+
+/* A hot set of 20 keys among a stream of others: fifo loses it again and again, others keep it. */
+static void test_a_scan_does_not_flush_what_is_asked_for_often(void) {
+    enum { ASKED = 20000, ROOM = 100 };
+    static unsigned keys[ASKED];
+    for (unsigned i = 0; i < ASKED; i++) {
+        keys[i] = i % 3 == 0 ? 1 + i / 3 % 20 : 51 + (i - i / 3) % (NODES - 50);
+    }
+    unsigned fifo = replay(&evict_fifo, keys, ASKED, ROOM);
+    static const struct evict_policy *const guards[] = {&evict_s3fifo, &evict_sieve, &evict_tinylfu, &evict_slru};
+    for (unsigned i = 0; i < sizeof guards / sizeof guards[0]; i++) {
+        unsigned hits = replay(guards[i], keys, ASKED, ROOM);
+        ok(hits > ASKED / 3 * 95 / 100 && fifo < ASKED / 3 * 80 / 100, "%s: a hot set survives a scan (%u hits, fifo %u)", guards[i]->name, hits, fifo);
+    }
+}
+
+/* Keys that come back soon after they left unread: S3-FIFO keeps them the second time. */
+static void test_a_ghost_that_returns_goes_to_the_main_queue(void) {
+    struct evict_queue q;
+    fresh(&q, &evict_s3fifo);
+    for (unsigned n = 1; n <= 100; n++) {
+        insert(&q, n, 1);
+    }
+    struct node *v = evict_victim(&q, 2);
+    evict_note_evicted(&q, v);
+    evict_remove(&q, v);
+    insert(&q, (unsigned)(v - nodes), 3);
+    is(evict_list_of(v), EVICT_MAIN, "s3fifo: an item that comes back soon is not new");
+    insert(&q, 500, 3);
+    is(evict_list_of(&nodes[500]), EVICT_NEW, "s3fifo: one never seen is");
+    evict_fini(&q);
+}
+
 int main(void) {
     uint64_t seed = tap_seed() | 1;
+    test_none_names_no_victim();
+    test_a_scan_does_not_flush_what_is_asked_for_often();
+    test_a_ghost_that_returns_goes_to_the_main_queue();
     for (unsigned i = 0; evict_policies[i] != NULL; i++) {
+        if (evict_policies[i]->victim == NULL) {
+            continue;
+        }
         test_every_node_goes_once(evict_policies[i], seed);
         test_a_moved_node_keeps_its_place(evict_policies[i]);
+        test_a_renewed_node_counts_as_new(evict_policies[i]);
+        test_a_tail_is_the_nodes_that_go_next(evict_policies[i], seed);
         for (unsigned j = 0; evict_policies[j] != NULL; j++) {
-            if (i != j) {
+            /* tinylfu lets go of what is new first, whatever was there before */
+            if (i != j && evict_policies[j]->victim != NULL && evict_policies[j] != &evict_tinylfu) {
                 test_a_switch_keeps_nodes_and_order(evict_policies[i], evict_policies[j]);
             }
         }

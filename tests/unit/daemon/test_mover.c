@@ -14,15 +14,19 @@ struct rig {
     char                *value, *read;
 };
 
-static void rig_open(struct rig *r, size_t limit_bytes) {
-    struct cache_config cfg = fixture_config(limit_bytes);
-    r->cache = cache_create(&cfg);
+static void rig_open_with(struct rig *r, const struct cache_config *cfg) {
+    r->cache = cache_create(cfg);
     r->slab = cache_slab(r->cache);
     r->client = cache_thread_create(r->cache);
     r->ct = cache_thread_create(r->cache);
     r->value = malloc(VALUE_MAX);
     r->read = malloc(VALUE_MAX + 16);
     mover_init(&r->mover, r->cache, r->ct);
+}
+
+static void rig_open(struct rig *r, size_t limit_bytes) {
+    struct cache_config cfg = fixture_config(limit_bytes);
+    rig_open_with(r, &cfg);
 }
 
 static void rig_close(struct rig *r) {
@@ -79,6 +83,12 @@ static unsigned class_of(struct rig *r, size_t bytes) {
     return v.class_id;
 }
 
+static struct move_result last; /* of move */
+static unsigned move(struct rig *r, unsigned from, unsigned to, unsigned pages) {
+    struct page_move m = {.from = from, .to = to, .pages = pages};
+    return mover_move(&r->mover, &m, &last);
+}
+
 static void test_rescues_when_there_is_room(void) {
     struct rig r;
     rig_open(&r, 64u << 20);
@@ -93,7 +103,7 @@ static void test_rescues_when_there_is_room(void) {
         }
     }
     uint32_t had = pages_of(&r, from), had_to = pages_of(&r, to);
-    unsigned moved = mover_move(&r.mover, from, to, 4);
+    unsigned moved = move(&r, from, to, 4);
     is(moved, 4, "four pages move at once");
     is(pages_of(&r, from), had - 4, "the giver has four less");
     is(pages_of(&r, to), had_to + 4, "the receiver has four more");
@@ -105,9 +115,9 @@ static void test_rescues_when_there_is_room(void) {
     is(wrong, 0, "with its value");
     ok(r.mover.rescues > 0 && r.mover.evictions == 0, "by copying, not by evicting (%" PRIu64 " copied)", r.mover.rescues);
     uint32_t pool = arena_pages_free(r.slab->arena);
-    is(mover_move(&r.mover, to, SLAB_CLASS_NONE, 1), 1, "a page goes to the pool");
+    is(move(&r, to, SLAB_CLASS_NONE, 1), 1, "a page goes to the pool");
     is(arena_pages_free(r.slab->arena), pool + 1, "which has one more");
-    is(mover_move(&r.mover, SLAB_CLASS_NONE, from, 2), 2, "and two come from it");
+    is(move(&r, SLAB_CLASS_NONE, from, 2), 2, "and two come from it");
     is(arena_pages_free(r.slab->arena), pool - 1, "which then has two less");
     rig_close(&r);
 }
@@ -118,7 +128,7 @@ static void test_keeps_the_last_page(void) {
     unsigned from = class_of(&r, 1000), wrong = 0;
     set(&r, 1, 1000);
     is(pages_of(&r, from), 1, "a class with one page");
-    is(mover_move(&r.mover, from, class_of(&r, 100), 1), 0, "does not give it");
+    is(move(&r, from, class_of(&r, 100), 1), 0, "does not give it");
     ok(get(&r, 1, 1000, &wrong) && wrong == 0, "and keeps its item");
     rig_close(&r);
 }
@@ -136,7 +146,7 @@ static void test_chained_values_move(void) {
     }
     unsigned moved = 0;
     for (unsigned c = 1; c <= r.slab->class_count; c++) {
-        moved += mover_move(&r.mover, c, SLAB_CLASS_NONE, 1); /* the others have room for what it holds */
+        moved += move(&r, c, SLAB_CLASS_NONE, 1); /* the others have room for what it holds */
     }
     for (unsigned i = 1; i < ITEMS; i += 2) {
         kept += get(&r, i, BYTES + i, &wrong);
@@ -155,7 +165,7 @@ static void test_pages_sent_to_the_pool_stay_there(void) {
         set(&r, i, 3000);
     }
     uint32_t pages = pages_of(&r, from), pool = arena_pages_free(r.slab->arena);
-    is(mover_move(&r.mover, from, SLAB_CLASS_NONE, 5), 5, "five pages of a full class go to the pool");
+    is(move(&r, from, SLAB_CLASS_NONE, 5), 5, "five pages of a full class go to the pool");
     is(pages_of(&r, from), pages - 5, "and the class does not take them back for what they held");
     is(arena_pages_free(r.slab->arena), pool + 5, "so the pool has them");
     for (unsigned i = 0; i < 5000; i++) {
@@ -176,7 +186,7 @@ static void test_what_was_read_outlives_a_move_of_a_full_class(void) {
     for (unsigned i = 0; i < ITEMS; i += EVERY) {
         get(&r, i, 1000, &wrong), get(&r, i, 1000, &wrong), get(&r, i, 1000, &wrong);
     }
-    is(mover_move(&r.mover, from, SLAB_CLASS_NONE, 3), 3, "pages of a class without a free chunk move");
+    is(move(&r, from, SLAB_CLASS_NONE, 3), 3, "pages of a class without a free chunk move");
     for (unsigned i = 0; i < ITEMS; i += EVERY) {
         kept += get(&r, i, 1000, &wrong);
     }
@@ -194,7 +204,7 @@ static void test_drops_when_memory_is_full(void) {
         set(&r, i, BYTES);
     }
     is(arena_pages_free(r.slab->arena), 0, "memory is full");
-    is(mover_move(&r.mover, from, to, 2), 2, "pages move all the same");
+    is(move(&r, from, to, 2), 2, "pages move all the same");
     ok(r.mover.evictions > 0, "what they held is dropped (%" PRIu64 " items)", r.mover.evictions);
     for (unsigned i = 0; i < ITEMS; i++) {
         kept += get(&r, i, BYTES, &wrong);
@@ -222,7 +232,7 @@ static void test_slow_reader_stops_a_move(void) {
     }
     cache_turn_end(r.client);
     uint32_t had = pages_of(&r, from);
-    is(mover_move(&r.mover, from, class_of(&r, 100), 1), 0, "a page whose items are being sent does not move");
+    is(move(&r, from, class_of(&r, 100), 1), 0, "a page whose items are being sent does not move");
     is(r.mover.given_up, 1, "the move is given up and counted");
     is_str(r.mover.last_busy, "reader", "with the reason");
     ok(pages_of(&r, from) >= had, "the page stays with its class");
@@ -231,14 +241,14 @@ static void test_slow_reader_stops_a_move(void) {
     for (unsigned i = 0; i < ITEMS; i++) {
         struct iovec iov[4];
         fixture_value(r.value, BYTES, i, BYTES);
-        int pieces = views[i].borrowed ? cache_value_iov(r.client, views[i].borrowed, 0, iov, 4) : 0;
+        int pieces = views[i].borrowed ? cache_value_iov(r.client, views[i].borrowed, 0, NULL, iov, 4) : 0;
         damaged += pieces != 1 || memcmp(iov[0].iov_base, r.value, BYTES) != 0;
         cache_return(r.client, views[i].borrowed);
     }
     cache_turn_end(r.client);
     is(damaged, 0, "the reader's values are whole");
     ok(get(&r, 7, BYTES, &wrong) && wrong == 0, "and the items are still there");
-    is(mover_move(&r.mover, from, class_of(&r, 100), 1), 1, "when it is done, another page moves");
+    is(move(&r, from, class_of(&r, 100), 1), 1, "when it is done, another page moves");
     rig_close(&r);
 }
 
@@ -263,19 +273,201 @@ static void test_draft_stops_a_move(void) {
         cache_reserve(r.client, &key, &s, &drafts[i]);
     }
     cache_turn_end(r.client);
-    is(mover_move(&r.mover, from, class_of(&r, 100), 1), 0, "a page with half-received values does not move");
+    is(move(&r, from, class_of(&r, 100), 1), 0, "a page with half-received values does not move");
     is_str(r.mover.last_busy, "draft", "the reason says so");
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < DRAFTS; i++) {
         cache_abandon(r.client, drafts[i]);
     }
     cache_turn_end(r.client);
-    is(mover_move(&r.mover, from, class_of(&r, 100), 1), 1, "once they are abandoned, another page does");
+    is(move(&r, from, class_of(&r, 100), 1), 1, "once they are abandoned, another page does");
+    rig_close(&r);
+}
+
+/* --- which page goes --- */
+
+enum { PICK_BYTES = 1000, PICK_ITEMS = 20000 };
+
+/* The page that holds a key; PAGE_NONE: it is not there. */
+static uint32_t page_of(struct rig *r, uint64_t n) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    struct cache_reader reader;
+    cache_turn_begin(r->client);
+    enum cache_read how = cache_read_begin(r->client, &key, &reader);
+    uint32_t page = how == CACHE_READ_COPY ? arena_page_of(r->slab->arena, reader.item) : PAGE_NONE;
+    cache_turn_end(r->client);
+    return page;
+}
+
+/* A full class whose pages were all given to it one by one; returns the class. */
+static unsigned fill_class(struct rig *r, uint32_t page_of_item[PICK_ITEMS]) {
+    rig_open(r, 8u << 20);
+    unsigned class_id = class_of(r, PICK_BYTES);
+    for (unsigned i = 0; i < PICK_ITEMS; i++) {
+        set(r, i, PICK_BYTES);
+    }
+    for (unsigned i = 0; i < PICK_ITEMS; i++) {
+        page_of_item[i] = page_of(r, i);
+    }
+    return class_id;
+}
+
+/* A page in the middle of what lives. */
+static uint32_t some_page(const uint32_t page_of_item[PICK_ITEMS]) {
+    unsigned i = PICK_ITEMS - 1500;
+    while (page_of_item[i] == PAGE_NONE) {
+        i++;
+    }
+    return page_of_item[i];
+}
+
+/* Reads all items but those of one page. */
+static void read_all_but(struct rig *r, const uint32_t page_of_item[PICK_ITEMS], uint32_t page) {
+    unsigned wrong = 0;
+    for (unsigned i = 0; i < PICK_ITEMS; i++) {
+        if (page_of_item[i] != PAGE_NONE && page_of_item[i] != page) {
+            get(r, i, PICK_BYTES, &wrong);
+        }
+    }
+    is(wrong, 0, "values are right");
+}
+
+static bool gave(const struct rig *r, unsigned class_id, uint32_t page) { return slab_page_class(r->slab, page) != class_id; }
+
+static void test_the_page_of_least_value_goes(void) {
+    static uint32_t page_of_item[PICK_ITEMS];
+    struct rig r;
+    unsigned class_id = fill_class(&r, page_of_item);
+    uint32_t unread = some_page(page_of_item);
+    read_all_but(&r, page_of_item, unread);
+    cache_turn_begin(r.ct);
+    uint32_t best;
+    is(cache_spare_pages(r.ct, class_id, PICK_LEAST_VALUE, &best, 1), 1, "a page is proposed");
+    cache_turn_end(r.ct);
+    is(best, unread, "the one whose items nobody read");
+    is(move(&r, class_id, SLAB_CLASS_NONE, 1), 1, "it moves");
+    ok(gave(&r, class_id, unread), "it and no other");
+    ok(last.lost > 500 && last.lost < 1100 && last.rescued == 0 && last.why_not == NULL && last.duration_us > 0,
+       "which costs what lived in it (%" PRIu64 " items), and nothing was worth a copy", last.lost);
+    rig_close(&r);
+}
+
+static void test_lrc_and_lra_take_pages_by_age(void) {
+    static uint32_t page_of_item[PICK_ITEMS];
+    struct rig r;
+    unsigned class_id = fill_class(&r, page_of_item);
+    uint32_t oldest = PAGE_NONE, idle = some_page(page_of_item);
+    for (uint32_t page = 0; page < r.slab->arena->page_max; page++) {
+        bool owned = slab_page_class(r.slab, page) == class_id;
+        if (owned && (oldest == PAGE_NONE || r.slab->arena->table[page].birth < r.slab->arena->table[oldest].birth)) {
+            oldest = page;
+        }
+    }
+    struct page_move lrc = {.from = class_id, .pages = 1, .pick = PICK_LEAST_CREATED};
+    if (idle == oldest) { /* two questions, two pages */
+        idle = page_of_item[PICK_ITEMS - 1];
+    }
+    cache_set_page_stamps(r.cache, true);
+    clock_shift(10);
+    read_all_but(&r, page_of_item, idle);
+    struct page_move lra = {.from = class_id, .pages = 1, .pick = PICK_LEAST_ACCESSED};
+    ok(mover_move(&r.mover, &lra, &last) == 1 && gave(&r, class_id, idle), "lra: the page that was not accessed goes");
+    ok(mover_move(&r.mover, &lrc, &last) == 1 && gave(&r, class_id, oldest), "lrc: the page the class has had for longest goes");
+    uint32_t stamp_s = r.slab->arena->table[page_of_item[PICK_ITEMS - 2]].used_s;
+    cache_set_page_stamps(r.cache, false);
+    clock_shift(10);
+    read_all_but(&r, page_of_item, PAGE_NONE);
+    is(r.slab->arena->table[page_of_item[PICK_ITEMS - 2]].used_s, stamp_s, "nothing is noted while no mode asks for it");
+    rig_close(&r);
+}
+
+static void test_a_pinned_page_is_passed_over(void) {
+    struct rig r;
+    rig_open(&r, 64u << 20);
+    enum { BYTES = 5000, ITEMS = 2000 };
+    unsigned from = class_of(&r, BYTES);
+    for (unsigned i = 0; i < ITEMS; i++) {
+        set(&r, i, BYTES);
+    }
+    for (unsigned i = 1; i < 150; i++) { /* the page of item 0 is nearly empty, and so the one to go */
+        drop(&r, i);
+    }
+    char name[64];
+    struct key key = fixture_key(name, 0);
+    struct cache_fetch f = {.want_value = true};
+    struct cache_view view = {0};
+    cache_turn_begin(r.client);
+    cache_fetch(r.client, &key, &f, r.read, &view);
+    cache_turn_end(r.client);
+    uint32_t pinned = arena_page_of(r.slab->arena, view.borrowed);
+    is(move(&r, from, SLAB_CLASS_NONE, 1), 1, "another page moves");
+    ok(!gave(&r, from, pinned) && last.given_up == 0, "without a wait for the one that is in use");
+    cache_turn_begin(r.client);
+    cache_return(r.client, view.borrowed);
+    cache_turn_end(r.client);
+    ok(cache_page_in_use(r.cache, pinned) == false, "which later is not in use any more");
+    rig_close(&r);
+}
+
+static void test_the_last_page_goes_only_when_it_must(void) {
+    struct rig r;
+    rig_open(&r, 64u << 20);
+    unsigned from = class_of(&r, 1000), wrong = 0;
+    set(&r, 1, 1000);
+    is(move(&r, from, SLAB_CLASS_NONE, 1), 0, "the last page stays");
+    is_str(last.why_not, "the class has no page to spare", "and the result says why");
+    struct page_move m = {.from = from, .pages = 1, .last_too = true};
+    is(mover_move(&r.mover, &m, &last), 1, "unless the move says otherwise");
+    ok(!get(&r, 1, 1000, &wrong) && pages_of(&r, from) == 0, "its item had nowhere to go");
+    is(set(&r, 2, 1000), CACHE_OK, "and the class gets a page again when it needs one");
+    rig_close(&r);
+}
+
+static void test_without_evictions_nothing_is_dropped(void) {
+    struct cache_config cfg = fixture_config(8u << 20);
+    struct rig r;
+    cfg.evict = false;
+    rig_open_with(&r, &cfg);
+    unsigned class_id = class_of(&r, PICK_BYTES), stored = 0, kept = 0, wrong = 0;
+    while (set(&r, stored, PICK_BYTES) == CACHE_OK) {
+        stored++;
+    }
+    is(move(&r, class_id, SLAB_CLASS_NONE, 1), 0, "a full class gives no page when nothing may be evicted");
+    is_str(last.why_not, "there was no room for what lives in the page", "and the result says why");
+    for (unsigned i = 0; i < stored; i++) {
+        kept += get(&r, i, PICK_BYTES, &wrong);
+    }
+    ok(stored > 1000 && kept == stored && wrong == 0, "all %u items are there", stored);
+    for (unsigned i = 0; i < stored; i += 2) {
+        drop(&r, i);
+    }
+    is(move(&r, class_id, SLAB_CLASS_NONE, 1), 1, "once there is room for its items a page goes");
+    is(last.lost, 0, "and nothing is lost");
+    rig_close(&r);
+}
+
+static void test_a_cancelled_move_leaves_all_as_it_was(void) {
+    static uint32_t page_of_item[PICK_ITEMS];
+    struct rig r;
+    unsigned class_id = fill_class(&r, page_of_item);
+    uint32_t had = pages_of(&r, class_id);
+    atomic_store(&r.mover.cancel, true);
+    is(move(&r, class_id, SLAB_CLASS_NONE, 3), 0, "nothing moves");
+    ok(pages_of(&r, class_id) == had && r.mover.given_up == 0 && last.lost == 0, "nothing is lost or counted as given up");
+    atomic_store(&r.mover.cancel, false);
+    is(move(&r, class_id, SLAB_CLASS_NONE, 3), 3, "the next move is as ever");
     rig_close(&r);
 }
 
 int main(void) {
     clock_start();
+    test_the_page_of_least_value_goes();
+    test_lrc_and_lra_take_pages_by_age();
+    test_a_pinned_page_is_passed_over();
+    test_the_last_page_goes_only_when_it_must();
+    test_a_cancelled_move_leaves_all_as_it_was();
+    test_without_evictions_nothing_is_dropped();
     test_rescues_when_there_is_room();
     test_keeps_the_last_page();
     test_chained_values_move();

@@ -24,7 +24,7 @@ struct step {
 
 struct script {
     char        name[256], options[200];
-    bool        debug, net, whole;
+    bool        debug, net, slab, whole;
     struct step steps[STEPS_MAX];
     int         count;
 };
@@ -105,6 +105,8 @@ static bool read_line(char *line, int number) {
         script.debug = true;
     } else if (strcmp(line, "! net") == 0) {
         script.net = true;
+    } else if (strcmp(line, "! slab") == 0) {
+        script.slab = true;
     } else if (strcmp(line, "! whole") == 0) {
         script.whole = true;
     } else if (line[0] != '#' && line[0] != 0) {
@@ -305,16 +307,16 @@ static bool play(struct player *p) {
     return true;
 }
 
-static void play_script(enum feed feed, uint64_t seed) {
+static void play_script(enum cache_store_kind store, enum feed feed, uint64_t seed) {
     static struct player player;
-    char options[sizeof script.options];
+    char options[sizeof script.options + 32];
     memset(&player, 0, sizeof player);
-    snprintf(options, sizeof options, "%s", script.options);
+    snprintf(options, sizeof options, "--store=%s %s", cache_store_name(store), script.options);
     player.feed = feed;
-    bool good = rig_open(&player.rig, options[0] ? options : NULL);
+    bool good = rig_open(&player.rig, options);
     player.rig.awkward = feed == FEED_RANDOM;
     player.rig.random = seed;
-    ok(good && play(&player), "%s, fed %s", script.name, feed_names[feed]);
+    ok(good && play(&player), "%s, fed %s to the %s store", script.name, feed_names[feed], cache_store_name(store));
     if (failure[0]) {
         printf("# %s\n", failure);
         failure[0] = 0;
@@ -347,8 +349,10 @@ int main(void) {
             ok(false, "%s", failure);
             failure[0] = 0;
         } else if (!script.net && !script.debug) {
-            for (enum feed feed = FEED_WHOLE; feed <= (script.whole ? FEED_WHOLE : FEED_RANDOM); feed++) {
-                play_script(feed, seed + (uint64_t)i);
+            for (enum cache_store_kind store = 0; store < (script.slab ? CACHE_STORE_SLAB + 1 : CACHE_STORE_KINDS); store++) {
+                for (enum feed feed = FEED_WHOLE; feed <= (script.whole ? FEED_WHOLE : FEED_RANDOM); feed++) {
+                    play_script(store, feed, seed + (uint64_t)i);
+                }
             }
             played++;
         }

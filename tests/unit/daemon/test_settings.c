@@ -53,7 +53,7 @@ static void test_defaults_are_memcacheds(void) {
         {"chunk_size", "48"}, {"num_threads", "4"}, {"num_threads_per_udp", "4"}, {"stat_key_prefix", ":"},
         {"detail_enabled", "no"}, {"reqs_per_event", "20"}, {"cas_enabled", "yes"}, {"tcp_backlog", "1024"},
         {"binding_protocol", "auto-negotiate"}, {"auth_enabled_sasl", "no"}, {"item_size_max", "1048576"},
-        {"maxconns_fast", "yes"}, {"hashpower_init", "0"}, {"slab_reassign", "yes"}, {"slab_automove", "1"},
+        {"maxconns_fast", "yes"}, {"hashpower_init", "0"}, {"slab_reassign", "yes"},
         {"slab_automove_ratio", "0.80"}, {"slab_automove_window", "10"}, {"slab_chunk_max", "524288"},
         {"lru_crawler", "yes"}, {"lru_crawler_sleep", "100"}, {"lru_crawler_tocrawl", "0"}, {"flush_enabled", "yes"},
         {"dump_enabled", "yes"}, {"lru_maintainer_thread", "yes"}, {"lru_segmented", "yes"}, {"hot_lru_pct", "20"},
@@ -67,6 +67,7 @@ static void test_defaults_are_memcacheds(void) {
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
         is_str(shown(facts[i][0]), facts[i][1], "default of %s", facts[i][0]);
     }
+    is_str(shown("slab_automove"), "utility", "pages go by what they bring, not by memcached's rule of ages");
     is_str(shown("inter"), "127.0.0.1", "listens on the loopback interface unless told otherwise");
 }
 
@@ -156,7 +157,7 @@ static void test_bad_values_are_refused(void) {
     refuses("-o hot_lru_pct", "-o hot_lru_pct needs a value");
     refuses("-o no_hot_lru_pct", "-o no_hot_lru_pct cannot be turned off");
     refuses("-o hashpower=11", "-o hashpower wants a whole number from 12 to 32, not \"11\"");
-    refuses("-o slab_automove=3", "-o slab_automove wants a whole number from 0 to 2, not \"3\"");
+    refuses("-o slab_automove=3", "-o slab_automove wants 0, 1, 2 or one of off|ratio|eviction|random|lra|lrc|utility|lua:NAME, not \"3\"");
     refuses("-o hot_lru_pct=50,warm_lru_pct=40", "hot_lru_pct (50) and warm_lru_pct (40) must not exceed 80 together");
     refuses("-o hash_algorithm=crc", "-o hash_algorithm wants one of murmur3|jenkins|xxh3, not \"crc\"");
     refuses("-o track_sizes=maybe", "-o track_sizes wants yes or no, not \"maybe\"");
@@ -213,22 +214,37 @@ static void test_listeners_may_be_named_as_in_memcached(void) {
     shows("-l tag[x]:127.0.0.1", "inter", "tag[x]:127.0.0.1");
 }
 
+static void test_stores(void) {
+    shows("--store=blocks --block-size 128", "slab_automove", "0");
+    is_str(s.store, "blocks", "… and items live in blocks");
+    is(s.block_size, 128, "… of the size asked for");
+    shows("-o store=heap,block_size=1k", "slab_automove", "0");
+    is_str(s.store, "heap", "there is a heap store");
+    is(s.block_size, 1024, "both are sub-options of -o too");
+    shows("-o store=slab", "slab_automove", "utility");
+    is(parse_words("--store=disk"), OPTIONS_BAD, "`--store=disk` is refused");
+    ok(strstr(why, "--store wants one of slab|heap|blocks") == why, "… and the stores there are are named: %s", why);
+    refuses("--block-size=63",
+            "--block-size wants a number of bytes, or one with k, m, g or t, from 64 to 64k, not \"63\"");
+    refuses("--store=blocks -o slab_sizes=100-200", "slab_sizes needs --store=slab, not blocks");
+}
+
 static void test_slab_sizes(void) {
     struct slab_sizes sizes;
-    ok(slab_sizes_parse("96-200-1000", 524288, &sizes, why) && sizes.count == 3 && sizes.bytes[2] == 1000,
+    ok(slab_sizes_parse("96-200-1000", 524288, 63, &sizes, why) && sizes.count == 3 && sizes.bytes[2] == 1000,
        "sizes are read in order");
-    ok(!slab_sizes_parse("47", 524288, &sizes, why), "a size below 48 bytes is refused");
-    ok(!slab_sizes_parse("100-104", 524288, &sizes, why), "sizes closer than 8 bytes are refused");
-    ok(!slab_sizes_parse("200-100", 524288, &sizes, why), "descending sizes are refused");
-    ok(!slab_sizes_parse("96-524288", 524288, &sizes, why), "a size as large as slab_chunk_max is refused");
-    ok(!slab_sizes_parse("96--200", 524288, &sizes, why), "an empty size is refused");
-    ok(!slab_sizes_parse("96,200", 524288, &sizes, why), "another separator is refused");
-    ok(!slab_sizes_parse("", 524288, &sizes, why), "nothing is refused");
+    ok(!slab_sizes_parse("47", 524288, 63, &sizes, why), "a size below 48 bytes is refused");
+    ok(!slab_sizes_parse("100-104", 524288, 63, &sizes, why), "sizes closer than 8 bytes are refused");
+    ok(!slab_sizes_parse("200-100", 524288, 63, &sizes, why), "descending sizes are refused");
+    ok(!slab_sizes_parse("96-524288", 524288, 63, &sizes, why), "a size as large as slab_chunk_max is refused");
+    ok(!slab_sizes_parse("96--200", 524288, 63, &sizes, why), "an empty size is refused");
+    ok(!slab_sizes_parse("96,200", 524288, 63, &sizes, why), "another separator is refused");
+    ok(!slab_sizes_parse("", 524288, 63, &sizes, why), "nothing is refused");
     char many[1024] = "";
     for (int i = 0; i < 63; i++) {
         snprintf(many + strlen(many), sizeof many - strlen(many), "%s%d", i ? "-" : "", 100 + 8 * i);
     }
-    ok(!slab_sizes_parse(many, 524288, &sizes, why), "more sizes than classes are refused");
+    ok(!slab_sizes_parse(many, 524288, 63, &sizes, why), "more sizes than classes are refused");
     refuses("-o slab_sizes=9", "slab_sizes: 9 is not from 48 to under slab_chunk_max (524288 bytes)");
 }
 
@@ -293,6 +309,7 @@ int main(void) {
     test_actions();
     test_lists_are_bounded();
     test_listeners_may_be_named_as_in_memcached();
+    test_stores();
     test_slab_sizes();
     test_names_are_unique();
     test_a_refused_value_changes_nothing();

@@ -1,6 +1,8 @@
 /* Decisions about pages, on snapshots that are made up. */
 #include "tap.h"
-#include "tune/automove.h"
+#include "tune/automove_eviction.h"
+#include "tune/automove_need.h"
+#include "tune/automove_ratio.h"
 
 enum { CLASSES = 6, CHUNKS = 100, SECOND_US = 1000000 };
 
@@ -12,6 +14,28 @@ static struct snapshot full(uint64_t second) {
             .chunk_bytes = 1000 * i, .chunks_per_page = CHUNKS, .pages = 10, .items = 1000, .age_s = 100};
     }
     return s;
+}
+
+/* The first move of a decision; it stays as it was when nothing moves. */
+static bool first_of(bool any, const struct decision *d, struct page_move *m) {
+    if (any) {
+        *m = d->moves[0];
+    }
+    is(any, d->count > 0, "a decision says the same twice");
+    ok(*(any ? m->reason : d->why) != '\0', "and says why: %s", any ? m->reason : d->why);
+    return any;
+}
+static bool ratio_moves(struct automove_ratio *a, const struct snapshot *before, const struct snapshot *after, struct page_move *m) {
+    struct decision d = {0};
+    return first_of(automove_ratio_decide(a, before, after, &d), &d, m);
+}
+static bool eviction_moves(struct automove_eviction *a, const struct snapshot *s, struct page_move *m) {
+    struct decision d = {0};
+    return first_of(automove_eviction_decide(a, s, &d), &d, m);
+}
+static bool surplus_moves(const struct snapshot *before, const struct snapshot *after, struct page_move *m) {
+    struct decision d = {0};
+    return first_of(automove_surplus_decide(NULL, before, after, &d), &d, m);
 }
 
 /* Seconds of the same load: class 2 evicts and its tail is `young_s` old, class 5's is `old_s`. */
@@ -38,7 +62,7 @@ static unsigned first_move(const struct load *l, double ratio, unsigned window, 
     struct snapshot before = loaded(l, 100);
     for (unsigned i = 1; i <= seconds && moved_at == 0; i++) {
         struct snapshot after = loaded(l, 100 + i);
-        if (automove_ratio_decide(&a, &before, &after, move)) {
+        if (ratio_moves(&a, &before, &after, move)) {
             moved_at = i;
         }
         before = after;
@@ -79,7 +103,7 @@ static void test_ratio_keeps_pages(void) {
         }
         after.classes[2].age_s = 1;
         after.classes[2].evicted = 10 * i;
-        moves += automove_ratio_decide(&a, &before, &after, &m);
+        moves += ratio_moves(&a, &before, &after, &m);
         before = after;
     }
     is(moves, 0, "ratio: a class of two pages gives none");
@@ -87,7 +111,7 @@ static void test_ratio_keeps_pages(void) {
     for (unsigned i = 11; i <= 20; i++) {
         struct snapshot after = loaded(&(struct load){10, 300, 1}, 100 + i);
         after.pages_free = 1;
-        moves += automove_ratio_decide(&a, &before, &after, &m);
+        moves += ratio_moves(&a, &before, &after, &m);
         before = after;
     }
     is(moves, 0, "ratio: nothing moves while the pool has pages");
@@ -103,7 +127,7 @@ static void test_ratio_surplus(void) {
     for (unsigned i = 1; i <= 10 && at == 0; i++) {
         struct snapshot after = full(100 + i);
         after.classes[4].free_chunks = CHUNKS * 5 / 2 + 1;
-        at = automove_ratio_decide(&a, &before, &after, &m) ? i : 0;
+        at = ratio_moves(&a, &before, &after, &m) ? i : 0;
         before = after;
     }
     is(at, 3, "ratio: free chunks of more than 2.5 pages go to the pool after a clean window");
@@ -120,7 +144,7 @@ static void test_ratio_survives_reset(void) {
     unsigned moves = 0;
     for (unsigned i = 1; i <= 5; i++) { /* counters start again, as after `stats reset` */
         struct snapshot after = loaded(&l, i);
-        moves += automove_ratio_decide(&a, &before, &after, &m);
+        moves += ratio_moves(&a, &before, &after, &m);
         before = after;
     }
     ok(moves > 0 && m.to == 2, "ratio: a counter that starts again is no endless eviction");
@@ -132,35 +156,35 @@ static void test_eviction(void) {
     struct automove_eviction a = {0};
     struct page_move m = {0};
     struct snapshot s = full(100);
-    ok(!automove_eviction_decide(&a, &s, &m), "eviction: nobody hungry, nothing moves");
+    ok(!eviction_moves(&a, &s, &m), "eviction: nobody hungry, nothing moves");
     s.classes[3].hungry = true;
     s.classes[3].age_s = 1;
     s.classes[6].age_s = 500;
-    ok(automove_eviction_decide(&a, &s, &m) && m.from == 6 && m.to == 3 && m.pages == 1,
+    ok(eviction_moves(&a, &s, &m) && m.from == 6 && m.to == 3 && m.pages == 1,
        "eviction: a hungry class gets a page from the oldest tail");
     s.time_us += 1000;
-    automove_eviction_decide(&a, &s, &m);
+    eviction_moves(&a, &s, &m);
     is(m.pages, 2, "eviction: still hungry, two more");
     for (int i = 0; i < 5; i++) {
         s.time_us += 1000;
-        automove_eviction_decide(&a, &s, &m);
+        eviction_moves(&a, &s, &m);
     }
     is(m.pages, 8, "eviction: then four, then eight at once and not more");
     s.time_us += SECOND_US;
-    automove_eviction_decide(&a, &s, &m);
+    eviction_moves(&a, &s, &m);
     is(m.pages, 1, "eviction: after a pause it begins with one again");
     s.classes[6].pages = 1;
     s.time_us += SECOND_US;
-    ok(automove_eviction_decide(&a, &s, &m) && m.from != 6, "eviction: no class gives its last page");
+    ok(eviction_moves(&a, &s, &m) && m.from != 6, "eviction: no class gives its last page");
     s.classes[1].pages = 3;
     s.classes[1].age_s = 900;
     for (int i = 0; i < 5; i++) {
         s.time_us += 1000;
-        automove_eviction_decide(&a, &s, &m);
+        eviction_moves(&a, &s, &m);
     }
     ok(m.from == 1 && m.pages == 2, "eviction: however hungry the other is");
     s.pages_free = 1;
-    ok(!automove_eviction_decide(&a, &s, &m), "eviction: while the pool has pages nothing moves");
+    ok(!eviction_moves(&a, &s, &m), "eviction: while the pool has pages nothing moves");
 }
 
 static void test_eviction_settles(void) {
@@ -170,34 +194,139 @@ static void test_eviction_settles(void) {
     for (unsigned i = 1; i <= CLASSES; i++) {
         s.classes[i].hungry = true;
     }
-    ok(!automove_eviction_decide(&a, &s, &m), "eviction: classes under the same pressure pass no pages round");
+    ok(!eviction_moves(&a, &s, &m), "eviction: classes under the same pressure pass no pages round");
     s.classes[2].age_s = 40;
-    ok(automove_eviction_decide(&a, &s, &m) && m.to == 2, "eviction: unless one's tail is less than half as old");
+    ok(eviction_moves(&a, &s, &m) && m.to == 2, "eviction: unless one's tail is less than half as old");
     s = full(200);
     s.classes[3].hungry = true;
-    ok(!automove_eviction_decide(&a, &s, &m), "eviction: a quiet class whose tail is as old gives nothing");
+    ok(!eviction_moves(&a, &s, &m), "eviction: a quiet class whose tail is as old gives nothing");
     s.classes[3].age_s = 60;
-    ok(automove_eviction_decide(&a, &s, &m), "eviction: one whose tail is older does");
+    ok(eviction_moves(&a, &s, &m), "eviction: one whose tail is older does");
     s = full(300);
     s.classes[3].hungry = true;
     s.classes[4].free_chunks = CHUNKS;
-    ok(automove_eviction_decide(&a, &s, &m) && m.from == 4, "eviction: a page's worth of free chunks is given whatever the ages");
+    ok(eviction_moves(&a, &s, &m) && m.from == 4, "eviction: a page's worth of free chunks is given whatever the ages");
 }
 
 static void test_surplus(void) {
     struct snapshot before = full(1), after = full(2);
     struct page_move m = {0};
-    ok(!automove_surplus_decide(&before, &after, &m), "surplus: none, nothing moves");
+    ok(!surplus_moves(&before, &after, &m), "surplus: none, nothing moves");
     before.classes[2].free_chunks = after.classes[2].free_chunks = CHUNKS * 3;
-    ok(automove_surplus_decide(&before, &after, &m) && m.from == 2 && m.to == SLAB_CLASS_NONE, "surplus: goes to the pool");
+    ok(surplus_moves(&before, &after, &m) && m.from == 2 && m.to == SLAB_CLASS_NONE, "surplus: goes to the pool");
     after.classes[2].evicted = 1;
-    ok(!automove_surplus_decide(&before, &after, &m), "surplus: not from a class that evicted");
+    ok(!surplus_moves(&before, &after, &m), "surplus: not from a class that evicted");
     after.classes[2].evicted = 0;
     after.pages_free = 1;
-    ok(!automove_surplus_decide(&before, &after, &m), "surplus: not while the pool has pages");
+    ok(!surplus_moves(&before, &after, &m), "surplus: not while the pool has pages");
+}
+
+/* Class 2 is in need; classes have the pages given, and class 4's are the oldest. */
+static struct snapshot needy(const uint32_t pages[CLASSES + 1]) {
+    struct snapshot s = full(100);
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        s.classes[i].pages = pages[i];
+        s.classes[i].oldest_page_birth = i == 4 ? 1 : 100 + i;
+        s.classes[i].page_age_s = i == 4 ? 500 : 10;
+        s.classes[i].idle_page_birth = 100 + i;
+        s.classes[i].page_idle_s = i == 5 ? 300 : i;
+    }
+    s.classes[2].hungry = true;
+    s.classes[2].evicted = 1000;
+    return s;
+}
+
+static bool need_moves(bool (*mode)(void *, const struct snapshot *, struct decision *), struct automove_need *a,
+                       const struct snapshot *s, struct page_move *m) {
+    struct decision d = {0};
+    return first_of(mode(a, s, &d), &d, m);
+}
+
+static void test_random_draws_pages(void) {
+    static const uint32_t pages[CLASSES + 1] = {0, 30, 0, 10, 1, 20, 0};
+    struct automove_need a = {.random = 12345};
+    struct snapshot s = needy(pages);
+    unsigned from[CLASSES + 1] = {0};
+    for (unsigned i = 0; i < 6000; i++) {
+        struct decision d = {0};
+        if (automove_random_decide(&a, &s, &d) && d.count == 1 && d.moves[0].to == 2 && d.moves[0].pick == PICK_RANDOM) {
+            from[d.moves[0].from]++;
+        }
+    }
+    is(from[1] + from[3] + from[5], 6000, "random: every draw is of a class with two pages");
+    ok(from[1] > 2700 && from[1] < 3300 && from[3] > 800 && from[3] < 1200, "random: in proportion to their pages (%u, %u, %u)",
+       from[1], from[3], from[5]);
+}
+
+static void test_need_spares_others_when_its_own_page_is_chosen(void) {
+    static const uint32_t pages[CLASSES + 1] = {0, 1, 60, 1, 1, 1, 1};
+    struct automove_need a = {.random = 1};
+    struct page_move m;
+    struct snapshot s = needy(pages);
+    s.classes[3].pages = 2;
+    s.classes[2].oldest_page_birth = 1;
+    s.classes[4].oldest_page_birth = 50;
+    ok(!need_moves(automove_lrc_decide, &a, &s, &m), "lrc: the oldest page is its own, nothing moves");
+    s.classes[2].oldest_page_birth = 900;
+    s.classes[2].evicted += CHUNKS - 1;
+    ok(!need_moves(automove_lrc_decide, &a, &s, &m), "lrc: and it evicts a page's worth of its own items first");
+    s.classes[2].evicted += 1;
+    ok(need_moves(automove_lrc_decide, &a, &s, &m) && m.from == 3, "lrc: then it chooses again");
+    s.classes[2].oldest_page_birth = 1;
+    need_moves(automove_lrc_decide, &a, &s, &m);
+    s.classes[2].oldest_page_birth = 900;
+    s.classes[2].evicted = 5;
+    ok(need_moves(automove_lrc_decide, &a, &s, &m), "lrc: a counter that starts again does not make it wait for ever");
+}
+
+static void test_lra_and_lrc_choose_by_age(void) {
+    static const uint32_t pages[CLASSES + 1] = {0, 10, 10, 10, 10, 10, 10};
+    struct automove_need a = {.random = 1};
+    struct page_move m;
+    struct snapshot s = needy(pages);
+    ok(need_moves(automove_lrc_decide, &a, &s, &m) && m.from == 4 && m.to == 2 && m.pages == 1 && m.pick == PICK_LEAST_CREATED,
+       "lrc: the page that its class has had for longest");
+    ok(need_moves(automove_lra_decide, &a, &s, &m) && m.from == 5 && m.pick == PICK_LEAST_ACCESSED,
+       "lra: the page that was longest not accessed");
+    s.classes[5].pages = 1;
+    ok(need_moves(automove_lra_decide, &a, &s, &m) && m.from == 6, "lra: but no class's last one");
+    s.classes[6].hungry = true;
+    struct decision d = {0};
+    ok(automove_lrc_decide(&a, &s, &d) && d.count == 2 && d.moves[1].to == 6, "lrc: two classes in need get a page each");
+    s.pages_free = 1;
+    ok(!need_moves(automove_lra_decide, &a, &s, &m), "lra: while the pool has pages nothing moves");
+}
+
+static void test_names(void) {
+    const char *argument;
+    char text[AUTOMOVE_NAME_BYTES];
+    static const char *const same[][2] = {{"0", "0"}, {"off", "0"}, {"ratio", "1"}, {"1", "1"}, {"eviction", "2"}, {"random", "random"}};
+    for (unsigned i = 0; i < sizeof same / sizeof *same; i++) {
+        const struct automove_mode *mode = automove_find(same[i][0], &argument);
+        automove_spell(mode ? mode : &automove_off, argument, text);
+        is_str(mode ? text : "none", same[i][1], "names: %s is kept as %s", same[i][0], same[i][1]);
+    }
+    ok(automove_find("3", &argument) == NULL && automove_find("", &argument) == NULL && automove_find("ratio:", &argument) == NULL,
+       "names: others are unknown");
+}
+
+static void test_a_full_decision_takes_no_more(void) {
+    struct decision d = {0};
+    for (unsigned i = 0; i < DECISION_MOVES_MAX; i++) {
+        decision_move(&d, 1, 2, 1, "%0300d", 7);
+    }
+    ok(decision_move(&d, 1, 2, 1, "one too many") == NULL && d.count == DECISION_MOVES_MAX, "a decision has a bound");
+    is(strlen(d.moves[0].reason), REASON_BYTES - 1, "and so has a reason");
+    ok(!mode_failed(&d, "because of %d", 5) && d.failed && d.count == 0, "a mode that fails moves nothing");
+    is_str(d.why, "because of 5", "and says why");
 }
 
 int main(void) {
+    test_names();
+    test_a_full_decision_takes_no_more();
+    test_random_draws_pages();
+    test_need_spares_others_when_its_own_page_is_chosen();
+    test_lra_and_lrc_choose_by_age();
     test_ratio();
     test_ratio_keeps_pages();
     test_ratio_surplus();

@@ -5,11 +5,12 @@
 #include <unistd.h>
 
 #include "cache_fixture.h"
+#include "tune/moves.h"
 #include "tune/tune.h"
 
 enum { PATIENCE_MS = 20000 };
 
-static struct tune_config config(enum automove_mode mode) {
+static struct tune_config config(const char *mode) {
     return (struct tune_config){
         .automove = mode, .ratio = 0.8, .window_s = 10, .reassign = true, .crawler = true, .crawler_sleep_us = 100};
 }
@@ -53,7 +54,7 @@ static void test_reassign(void) {
     struct cache_config cfg = fixture_config(64u << 20);
     struct cache *c = cache_create(&cfg);
     struct cache_thread *ct = cache_thread_create(c);
-    struct tune_config tc = config(AUTOMOVE_OFF);
+    struct tune_config tc = config("off");
     struct tuner *t = tuner_create(c, &tc);
     int most = (int)cache_slab(c)->class_count;
     is(tuner_reassign(t, 3, 3, 1), TUNE_SAME, "from a class to itself");
@@ -96,7 +97,7 @@ static void test_crawl(void) {
     struct cache_config cfg = fixture_config(64u << 20);
     struct cache *c = cache_create(&cfg);
     struct cache_thread *ct = cache_thread_create(c);
-    struct tune_config tc = config(AUTOMOVE_OFF);
+    struct tune_config tc = config("off");
     struct tuner *t = tuner_create(c, &tc);
     char name[64], value[100] = {0};
     cache_turn_begin(ct);
@@ -106,14 +107,50 @@ static void test_crawl(void) {
         cache_store(ct, &key, &s, NULL);
     }
     cache_turn_end(ct);
-    is(tuner_crawl(t, 0), CRAWL_BAD_CLASS, "no class to crawl");
-    is(tuner_crawl(t, ~(uint64_t)0), CRAWL_OK, "all classes");
+    struct class_set none = {{0}}, all = class_set_all();
+    is(tuner_crawl(t, &none), CRAWL_BAD_CLASS, "no class to crawl");
+    is(tuner_crawl(t, &all), CRAWL_OK, "all classes");
     ok(wait_for(t, crawled_so_often, 1), "the crawler runs and ends");
     struct cache_facts f;
     cache_facts(c, &f);
     is(f.items, 10000, "it frees every expired item and no other");
     tuner_set_crawler(t, false, 100, 0);
-    is(tuner_crawl(t, ~(uint64_t)0), CRAWL_NOT_STARTED, "not while it is disabled");
+    is(tuner_crawl(t, &all), CRAWL_NOT_STARTED, "not while it is disabled");
+    tuner_destroy(&t);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
+static bool moves_something(const struct tune_facts *f, uint64_t n) { return f->moving && n == 0; }
+static bool holds_the_limit(const struct tune_facts *f, uint64_t n) { return f->pages_over == n; }
+
+/* A burst is ended half way: what had moved is told, the page on the move is back in its class, and moves that nobody asked for
+ * go on. */
+static void test_cancel(void) {
+    struct cache_config cfg = fixture_config(48u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    struct tune_config tc = config("off");
+    struct tuner *t = tuner_create(c, &tc);
+    unsigned moved = 1, wanted = 1;
+    ok(!tuner_cancel(t, &moved, &wanted) && moved == 0, "nothing to cancel");
+    cache_turn_begin(ct);
+    fill(ct, 0, 600000, 100);
+    cache_turn_end(ct);
+    unsigned from = slab_class_of(cache_slab(c), 150);
+    uint32_t had = pages_of(c, from);
+    is(tuner_reassign(t, (int)from, 10, had), TUNE_OK, "all of a class's %u pages are to move", had);
+    ok(wait_for(t, moves_something, 0), "the first is on its way");
+    ok(tuner_cancel(t, &moved, &wanted) && wanted == had && moved < had, "cancelled when %u of %u had moved", moved, wanted);
+    is(pages_of(c, from), had - moved, "the others are still the class's");
+    struct slab_class_facts f;
+    slab_facts(cache_slab(c), from, &f);
+    is(f.draining, 0, "and none is on the move");
+    ok(cache_set_limit(c, 24u << 20) && wait_for(t, holds_the_limit, 0), "pages over a lower limit go all the same");
+    struct tune_facts facts;
+    tuner_facts(t, &facts);
+    is(tuner_reassign(t, (int)from, 10, 1), TUNE_OK, "another request is taken");
+    ok(wait_for(t, moved_so_many, facts.pages_moved + 1), "and served");
     tuner_destroy(&t);
     cache_thread_destroy(&ct);
     cache_destroy(&c);
@@ -135,12 +172,49 @@ static void *shift_main(void *arg) {
     return NULL;
 }
 
-static void test_size_shift(void) {
+static unsigned records_by(struct tuner *t, const char *by, unsigned *without_reason) {
+    static struct move_record moves[MOVES_KEPT];
+    unsigned n = move_log_copy(tuner_moves(t), moves), found = 0;
+    *without_reason = 0;
+    for (unsigned i = 0; i < n; i++) {
+        found += strcmp(moves[i].by, by) == 0;
+        *without_reason += moves[i].reason[0] == '\0' || moves[i].unix_ms == 0 || (i > 0 && moves[i].number != moves[i - 1].number + 1);
+    }
+    return found;
+}
+
+/* Every chunk of every page is an item's, or is free and known to be. */
+static void check_chunks(struct cache *c, const char *mode) {
+    struct slab *slab = cache_slab(c);
+    uint64_t free_chunks[SLAB_CLASSES_MAX] = {0}, in_between = 0, held = 0;
+    struct cache_facts facts;
+    unsigned lost = 0;
+    for (uint32_t page = 0; page < slab->arena->page_max; page++) {
+        unsigned class_id = slab_page_class(slab, page);
+        struct item *it;
+        for (uint32_t i = 0; class_id != SLAB_CLASS_NONE && (it = slab_page_chunk(slab, page, i)) != NULL; i++) {
+            free_chunks[class_id] += item_state(it) == CHUNK_FREE;
+            in_between += item_state(it) == CHUNK_DRAFT || item_state(it) == CHUNK_LOOSE;
+        }
+    }
+    for (unsigned i = 1; i <= slab->class_count; i++) {
+        struct cache_class_facts f;
+        cache_class_facts(c, i, &f);
+        held += f.slab.pages;
+        lost += free_chunks[i] != (uint64_t)f.slab.free_chunks + f.stock_chunks || f.slab.draining != 0;
+    }
+    cache_facts(c, &facts);
+    is(held, facts.pages_out, "%s: no page is lost", mode);
+    is(lost, 0, "%s: every free chunk can be found", mode);
+    is(in_between, 0, "%s: and every other is an item's", mode);
+}
+
+static void test_size_shift(const char *mode) {
     enum { WRITERS = 3 };
-    static const size_t phases[] = {100, 1000, 10000, 100000};
+    static const size_t phases[] = {TAP_SLOWER > 1 ? 400 : 100, 1000, 10000, 100000};
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
-    struct tune_config tc = config(AUTOMOVE_EVICTION);
+    struct tune_config tc = config(mode);
     struct tuner *t = tuner_create(c, &tc);
     struct tune_facts f;
     for (unsigned i = 0; i < 4; i++) {
@@ -155,25 +229,73 @@ static void test_size_shift(void) {
             pthread_join(threads[w], NULL);
             refused += shifts[w].refused;
         }
-        is(refused, 0, "a shift to %zu bytes at full speed: nothing refused", phases[i]);
+        if (strcmp(mode, "off") != 0) { /* which makes do with what a set can take at once */
+            is(refused, 0, "%s: a shift to %zu bytes at full speed: nothing refused", mode, phases[i]);
+        }
     }
     tuner_facts(t, &f);
-    ok(f.pages_moved > 0, "pages followed (%" PRIu64 ")", f.pages_moved);
+    struct cache_facts facts;
+    unsigned nameless;
+    cache_facts(c, &facts);
+    ok(f.pages_moved + facts.counters.page_steals > 0, "%s: pages followed (%" PRIu64 ", and %" PRIu64 " at once)", mode, f.pages_moved,
+       facts.counters.page_steals);
+    unsigned recorded = records_by(t, mode, &nameless), steals = records_by(t, "steal", &nameless);
+    ok(recorded + steals > 0 && nameless == 0, "%s: each with its number, time and reason", mode);
     tuner_destroy(&t);
+    check_chunks(c, mode);
+    cache_destroy(&c);
+}
+
+/* Waits for the tuner's thread; says whether the mode would start. */
+static bool tried(struct tuner *t, const char *name, char why[REASON_BYTES]) {
+    struct automove_trial *trial = automove_trial_create(name);
+    while (!tuner_try_automove(t, trial)) {
+        usleep(100);
+    }
+    while (!atomic_load(&trial->answered)) {
+        usleep(100);
+    }
+    bool starts = trial->starts;
+    memcpy(why, trial->why, REASON_BYTES);
+    automove_trial_release(&trial);
+    return starts;
+}
+
+static void test_trials(void) {
+    struct cache_config cfg = fixture_config(16u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct tune_config tc = config("off");
+    struct tuner *t = tuner_create(c, &tc);
+    char why[REASON_BYTES], mode[AUTOMOVE_NAME_BYTES];
+    ok(tried(t, "utility", why) && tried(t, "1", why), "a mode of the table would start");
+    ok(!tried(t, "lua:any", why), "a policy without a folder would not");
+    is_str(why, "there is no policy directory: start with -o policy_dir=PATH", "and the trial says why");
+    tuner_automove(t, mode);
+    is_str(mode, "0", "a trial changes nothing");
+    struct automove_trial *left = automove_trial_create("utility");
+    ok(tuner_try_automove(t, left), "a trial that nobody waits for");
+    tuner_destroy(&t);
+    ok(atomic_load(&left->answered), "is answered before the tuner ends");
+    automove_trial_release(&left);
     cache_destroy(&c);
 }
 
 static void test_settings(void) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
-    struct tune_config tc = config(AUTOMOVE_RATIO);
+    struct tune_config tc = config("ratio");
     struct tuner *t = tuner_create(c, &tc);
     struct tune_facts f;
     ok(!tuner_set_ratio(t, 0) && !tuner_set_ratio(t, 1.5) && tuner_set_ratio(t, 0.5), "a ratio is from 0.01 to 1");
     ok(!tuner_set_window(t, 2) && !tuner_set_window(t, 1801) && tuner_set_window(t, 1800), "a window is from 3 to 1800 s");
-    tuner_set_automove(t, AUTOMOVE_OFF);
+    char mode[AUTOMOVE_NAME_BYTES], why[REASON_BYTES];
+    ok(tuner_set_automove(t, "off") && !tuner_set_automove(t, "sideways"), "a mode is one of the table's");
+    ok(!automove_check(&(struct automove_config){.cache = c}, "sideways", why), "another does not start");
+    is_str(why, "no such mode, there are off|ratio|eviction|random|lra|lrc|utility|lua:NAME", "and who asks for another is told which");
+    tuner_automove(t, mode);
+    is_str(mode, "0", "the mode is shown as memcached's number");
     tuner_facts(t, &f);
-    ok(f.automove == AUTOMOVE_OFF && f.window_s == 1800 && f.ratio == 0.5 && f.reassign, "facts show what was set");
+    ok(f.window_s == 1800 && f.ratio == 0.5 && f.reassign, "facts show what was set");
     tuner_destroy(&t);
     ok(t == NULL, "the tuner stops when asked");
     cache_destroy(&c);
@@ -183,7 +305,13 @@ int main(void) {
     clock_start();
     test_reassign();
     test_crawl();
-    test_size_shift();
+    for (const struct automove_mode *const *mode = automove_modes; *mode != NULL; mode++) {
+        if (strchr((*mode)->name, ':') == NULL) {
+            test_size_shift((*mode)->name);
+        }
+    }
+    test_cancel();
     test_settings();
+    test_trials();
     return tap_done();
 }

@@ -345,6 +345,7 @@ static void loads(void) {
                                          "--reads 50 --pipeline 8 --noreply --protocol meta",
                                          "--reads 90 --sizes l2000,2 --pipeline 16",
                                          "--reads 50 --sizes u0,40 --size-by request --ttl 100",
+                                         "--reads 50 --sizes u0,3000 --send-bytes 700",
                                          "--conns 9 --calls 100 --reconnect --linger 0",
                                          "--rate 100000 --arrivals poisson --pipeline 10"};
     for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
@@ -374,6 +375,31 @@ static void loads(void) {
     is(run("--server unix:%s --conns 10 --calls 5 --conn-rate 1000 --json", socket_path), 0,
        "connections open at a rate and close after their calls");
     ok(json_number("requests") == 50 && json_number("connections") == 10, "each made its calls");
+}
+
+/* What the intervals of a JSON report add up to, and how many there are. */
+static double interval_sum(const char *name, unsigned *count) {
+    char wanted[64];
+    double sum = 0;
+    const char *p = strstr(output, "\"intervals\":");
+    snprintf(wanted, sizeof(wanted), "\"%s\":", name);
+    for (*count = 0; p != NULL && (p = strstr(p, wanted)) != NULL; p++, (*count)++) {
+        sum += strtod(p + strlen(wanted), NULL);
+    }
+    return sum;
+}
+
+static void intervals(void) {
+    unsigned count;
+    run("--server unix:%s --insert --keys 500 --requests 0", socket_path);
+    is(run("--server unix:%s --keys 500 --requests 400 --rate 2000 --interval 0.05 --json",
+           socket_path),
+       0, "a run in intervals");
+    ok(interval_sum("requests", &count) == 400 && count >= 1, "they hold every request");
+    ok(interval_sum("hits", &count) == 400, "and every hit");
+    ok(strstr(output, "\"hit_bytes\":40000,") != NULL, "the bytes that came back are counted");
+    is(run("--server unix:%s --requests 400 --json", socket_path), 0, "a run without");
+    ok(strstr(output, "intervals") == NULL, "has none");
 }
 
 static void damaged_store(void) {
@@ -496,6 +522,7 @@ int main(void) {
     misbehaving_servers();
     if (start_memcached("-m 256 -t 1")) {
         loads();
+        intervals();
         damaged_store();
         replays();
         interrupt();

@@ -1,0 +1,305 @@
+#include "acting.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_words[] = {"change", "undo", "trial over"};
+
+void acting_init(struct acting *acting) {
+    memset(acting, 0, sizeof *acting);
+    acting->audit_path = "";
+}
+
+void acting_fini(struct acting *acting) {
+    for (unsigned i = 0; i < acting->undo_count; i++) {
+        free(acting->undo[i]);
+    }
+    acting->undo_count = 0;
+}
+
+/* ---- the undo list ---- */
+
+const struct undo_entry *acting_undo_top(const struct acting *acting) {
+    return acting->undo_count > 0 ? acting->undo[acting->undo_count - 1] : NULL;
+}
+
+static void remove_entry(struct acting *acting, unsigned id) {
+    for (unsigned i = 0; i < acting->undo_count; i++) {
+        if (acting->undo[i]->id == id) {
+            free(acting->undo[i]);
+            acting->undo_count--;
+            memmove(acting->undo + i, acting->undo + i + 1,
+                    (acting->undo_count - i) * sizeof *acting->undo);
+            return;
+        }
+    }
+}
+
+/* What was done, last first. Returns the entry's id, 0 when there was nothing or no memory. */
+static unsigned remember(struct acting *acting) {
+    struct undo_entry *entry = acting->inverses.count > 0 ? malloc(sizeof *entry) : NULL;
+    if (entry == NULL) {
+        return 0;
+    }
+    entry->id = ++acting->next_id;
+    snprintf(entry->title, sizeof entry->title, "%s", acting->title);
+    entry->back.count = acting->inverses.count;
+    for (unsigned i = 0; i < entry->back.count; i++) {
+        entry->back.steps[i] = acting->inverses.steps[entry->back.count - 1 - i];
+    }
+    if (acting->undo_count == UNDO_MOST) {
+        remove_entry(acting, acting->undo[0]->id);
+    }
+    acting->undo[acting->undo_count++] = entry;
+    return entry->id;
+}
+
+static const struct undo_entry *entry_of(const struct acting *acting, unsigned id) {
+    for (unsigned i = 0; i < acting->undo_count; i++) {
+        if (acting->undo[i]->id == id) {
+            return acting->undo[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- beginning ---- */
+
+static bool refuse(char *why, size_t why_bytes, const char *text) {
+    snprintf(why, why_bytes, "%s", text);
+    return false;
+}
+
+/* On the way back, what is as it should be already is no mistake. */
+static bool check_plan(const struct plan *plan, const struct model *model, bool is_back, char *why,
+                       size_t why_bytes) {
+    for (unsigned i = 0; i < plan->count; i++) {
+        bool is_set = plan->steps[i].kind == ACTION_SET;
+        if (!(is_back && is_set) &&
+            !action_check(&plan->steps[i], model_now(model), model_answers(model), why, why_bytes)) {
+            return false;
+        }
+    }
+    return plan->count > 0 || refuse(why, why_bytes, "nothing to send");
+}
+
+bool acting_begin(struct acting *acting, enum acting_kind kind, const struct plan *plan,
+                  const struct trial_terms *terms, struct model *model, uint64_t now_ms, time_t wall,
+                  char *why, size_t why_bytes) {
+    if (acting->is_running) {
+        return refuse(why, why_bytes, "one change at a time: the last one is still under way");
+    }
+    if (model_link(model) != LINK_UP) {
+        return refuse(why, why_bytes, "no connection: nothing was sent");
+    }
+    if (terms->minutes > 0 && acting->trial.is_on) {
+        return refuse(why, why_bytes, "one trial at a time: keep (K) or undo (u) the one that runs");
+    }
+    if (!check_plan(plan, model, kind != ACTING_CHANGE, why, why_bytes)) {
+        return false;
+    }
+    acting->is_running = acting->is_fresh = true;
+    acting->kind = kind;
+    acting->plan = *plan;
+    acting->at = 0;
+    acting->inverses.count = 0;
+    plan_title(plan, acting->title, sizeof acting->title);
+    trial_prepare(&acting->wanted_trial, terms, model, acting->title);
+    model_note(model, EVENT_YOU, wall, "%s%s%s", kind == ACTING_CHANGE ? "" : kind_words[kind],
+               kind == ACTING_CHANGE ? "" : ": ", acting->title);
+    job_start(&acting->job, &plan->steps[0], model_now(model), model_answers(model), now_ms);
+    return true;
+}
+
+/* ---- going on ---- */
+
+void acting_take_reply(struct acting *acting, const char *text, size_t text_bytes, uint64_t now_ms) {
+    job_take_reply(&acting->job, text, text_bytes, now_ms);
+}
+
+static void write_audit(struct acting *acting, struct model *model, time_t wall) {
+    const struct job *job = &acting->job;
+    const struct snapshot *now = model_now(model);
+    char software[60], what[NOTE_BYTES], command[SETTING_LINE_BYTES] = "", undo[SETTING_LINE_BYTES] = "";
+    char why[NOTE_BYTES];
+    unsigned times;
+    snprintf(software, sizeof software, "%s %s", snapshot_software(now), snapshot_version(now));
+    action_title(&job->action, what, sizeof what);
+    action_line(&job->action, now, 0, command, &times);
+    if (job->has_inverse) {
+        action_line(&job->inverse, now, 0, undo, &times);
+    }
+    struct audit_entry entry = {.wall = wall, .server = model_server(model), .software = software,
+                                .why = kind_words[acting->kind], .what = what, .command = command,
+                                .before = job->before, .undo = undo, .outcome = job->outcome,
+                                .succeeded = job->succeeded};
+    if (!audit_append(acting->audit_path, &entry, why, sizeof why)) {
+        model_note(model, EVENT_ALARM, wall, "%s", why);
+    }
+}
+
+static void say(struct acting *acting, struct model *model, bool is_good, time_t wall, const char *text) {
+    snprintf(acting->news, sizeof acting->news, "%.*s", NOTE_BYTES - 1, text);
+    if (acting->plan.count > 1 || acting->kind == ACTING_TRIAL_END) {
+        model_note(model, is_good ? EVENT_YOU : EVENT_ALARM, wall, "%s", text);
+    }
+}
+
+static void end_plan(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
+    const struct job *job = &acting->job;
+    char text[2 * NOTE_BYTES];
+    bool is_whole = job->succeeded && acting->at + 1 == acting->plan.count;
+    acting->is_running = false;
+    if (acting->plan.count == 1) {
+        snprintf(text, sizeof text, "%s", job->outcome);
+    } else if (is_whole) {
+        snprintf(text, sizeof text, "all %u changes made; the last: %s", acting->plan.count, job->outcome);
+    } else {
+        snprintf(text, sizeof text, "stopped at change %u of %u: %s", acting->at + 1, acting->plan.count,
+                 job->outcome);
+    }
+    if (acting->kind == ACTING_CHANGE) {
+        unsigned id = remember(acting);
+        if (is_whole && acting->wanted_trial.terms.minutes > 0 && id != 0) {
+            acting->trial = acting->wanted_trial;
+            acting->trial_entry = id;
+            acting->trial_why[0] = '\0';
+            trial_begin(&acting->trial, now_ms);
+        }
+    } else if (is_whole && acting->kind == ACTING_TRIAL_END) {
+        char why[NOTE_BYTES];
+        snprintf(why, sizeof why, "%s", acting->trial_why);
+        remove_entry(acting, acting->trial_entry);
+        acting->trial.is_on = false;
+        snprintf(text, sizeof text, "trial over, %.100s: %.280s", why, job->outcome);
+    } else if (is_whole && acting->undo_count > 0) {
+        unsigned id = acting_undo_top(acting)->id;
+        acting->trial.is_on = acting->trial.is_on && id != acting->trial_entry;
+        remove_entry(acting, id);
+    }
+    say(acting, model, is_whole, wall, text);
+}
+
+/* Ends the step under way; begins the next, or ends the plan. */
+static void end_step(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
+    struct job *job = &acting->job;
+    char why[NOTE_BYTES];
+    model_note(model, job->succeeded ? EVENT_YOU : EVENT_ALARM, wall, "%s", job->outcome);
+    write_audit(acting, model, wall);
+    if (job->has_inverse) {
+        acting->inverses.steps[acting->inverses.count++] = job->inverse;
+    }
+    job->state = JOB_NONE;
+    bool goes_on = job->succeeded && acting->at + 1 < acting->plan.count;
+    if (goes_on) {
+        const struct action *next = &acting->plan.steps[acting->at + 1];
+        if (acting->kind != ACTING_CHANGE ||
+            action_check(next, model_now(model), model_answers(model), why, sizeof why)) {
+            acting->at++;
+            job_start(job, next, model_now(model), model_answers(model), now_ms);
+            return;
+        }
+        job->succeeded = false;
+        snprintf(job->outcome, sizeof job->outcome, "%s", why);
+    }
+    end_plan(acting, model, now_ms, wall);
+}
+
+/* A trial that is over begins its way back; when that can't be sent now, it is tried again. */
+static void watch_trial(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
+    char why[NOTE_BYTES];
+    const struct trial_terms none = {0};
+    if (!acting->trial.is_on || acting->is_running) {
+        return;
+    }
+    if (acting->trial_why[0] == '\0' &&
+        !trial_is_over(&acting->trial, model, now_ms, acting->trial_why, sizeof acting->trial_why)) {
+        return;
+    }
+    const struct undo_entry *entry = entry_of(acting, acting->trial_entry);
+    if (entry == NULL) {
+        acting->trial.is_on = false; /* undone by hand */
+        return;
+    }
+    struct plan back = entry->back;
+    if (model_link(model) == LINK_UP &&
+        !acting_begin(acting, ACTING_TRIAL_END, &back, &none, model, now_ms, wall, why, sizeof why)) {
+        acting->trial.is_on = false; /* refused: the operator must see to it */
+        snprintf(acting->news, sizeof acting->news, "the trial cannot go back: %.150s", why);
+        model_note(model, EVENT_ALARM, wall, "%s", acting->news);
+    }
+}
+
+bool acting_step(struct acting *acting, struct client *client, int tag, struct model *model,
+                 uint64_t now_ms, time_t wall) {
+    watch_trial(acting, model, now_ms, wall);
+    if (!acting->is_running) {
+        return false;
+    }
+    if (acting->is_fresh) {
+        acting->generation = client_generation(client);
+        acting->is_fresh = false;
+    }
+    bool is_same = client_state(client) == CLIENT_UP && acting->generation == client_generation(client);
+    if (!is_same) {
+        job_abandon(&acting->job, "the connection broke, so the rest is unknown");
+    }
+    bool is_stats;
+    const char *line = job_next_line(&acting->job, &is_stats, now_ms);
+    if (line != NULL) {
+        if (!client_send(client, line, is_stats ? REPLY_STATS : REPLY_LINE, tag, now_ms)) {
+            job_abandon(&acting->job, "the connection is gone");
+        }
+        client_flush(client, now_ms);
+    }
+    bool is_done = acting->job.state == JOB_DONE;
+    if (is_done) {
+        end_step(acting, model, now_ms, wall);
+    }
+    return is_done;
+}
+
+uint64_t acting_due_ms(const struct acting *acting) {
+    if (acting->is_running) {
+        return job_due_ms(&acting->job);
+    }
+    /* One that waits for the server goes back as soon as that answers: nothing else is due. */
+    return acting->trial_why[0] != '\0' ? UINT64_MAX : trial_due_ms(&acting->trial);
+}
+
+bool acting_keep(struct acting *acting, struct model *model, time_t wall) {
+    bool was_on = acting->trial.is_on && acting->trial_why[0] == '\0';
+    if (was_on) {
+        acting->trial.is_on = false;
+        model_note(model, EVENT_YOU, wall, "trial kept: %s", acting->trial.title);
+        snprintf(acting->news, sizeof acting->news, "kept: %.180s", acting->trial.title);
+    }
+    return was_on;
+}
+
+bool acting_leave(struct acting *acting) {
+    if (acting->is_running && acting->kind == ACTING_CHANGE) {
+        acting->plan.count = acting->at + 1; /* no further step */
+        if (acting->wanted_trial.terms.minutes == 0) {
+            return false; /* what is sent is sent; the rest is not */
+        }
+    }
+    if (acting->trial.is_on && acting->trial_why[0] == '\0') {
+        snprintf(acting->trial_why, sizeof acting->trial_why, "slatetop was left");
+    }
+    return acting->is_running || acting->trial.is_on;
+}
+
+void acting_words(const struct acting *acting, uint64_t now_ms, char *out, size_t out_bytes) {
+    out[0] = '\0';
+    if (acting->is_running && acting->plan.count > 1) {
+        snprintf(out, out_bytes, "change %u of %u: %s", acting->at + 1, acting->plan.count, acting->job.outcome);
+    } else if (acting->is_running) {
+        snprintf(out, out_bytes, "%s", acting->job.outcome);
+    } else if (acting->trial.is_on && acting->trial_why[0] != '\0') {
+        snprintf(out, out_bytes, "trial over, %.100s: waiting for the server to go back", acting->trial_why);
+    } else if (acting->trial.is_on) {
+        trial_words(&acting->trial, now_ms, out, out_bytes);
+    }
+}

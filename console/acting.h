@@ -1,0 +1,73 @@
+/* The one way in which a server is changed from here: checked, sent, verified by reading back, noted
+ * as an event and in the audit log, and remembered for undo; a trial goes back by itself.
+ *
+ * A plan is carried out step by step and stops at the first that fails; what was done is one entry of
+ * the undo list. One acting belongs to one session, so a trial goes on while another server is on the
+ * screen. One thread; times are monotonic milliseconds, wall is the time of day. */
+#ifndef CONSOLE_ACTING_H
+#define CONSOLE_ACTING_H
+#include "audit.h"
+#include "client.h"
+#include "job.h"
+#include "trial.h"
+
+enum { UNDO_MOST = 16, ACTING_LEAVE_MS = 10000 };
+
+enum acting_kind { ACTING_CHANGE, ACTING_UNDO, ACTING_TRIAL_END };
+
+struct undo_entry {
+    unsigned id;
+    char title[NOTE_BYTES]; /* of the change */
+    struct plan back;       /* last change first */
+};
+
+struct acting {
+    const char *audit_path; /* borrowed */
+    struct job job;
+    bool is_running, is_fresh; /* fresh: begun, and nothing sent yet */
+    enum acting_kind kind;
+    struct plan plan;
+    unsigned at;           /* the step under way */
+    unsigned generation;   /* of the connection that its first line went to */
+    char title[NOTE_BYTES];
+    struct plan inverses;  /* of the steps done, in their order */
+    unsigned undo_count, next_id;
+    struct undo_entry *undo[UNDO_MOST]; /* oldest first, owned */
+    struct trial trial, wanted_trial;   /* wanted: begins when the plan has succeeded */
+    unsigned trial_entry;               /* id in the undo list */
+    char trial_why[NOTE_BYTES];         /* why it has to go back; "" while it goes on */
+    char news[NOTE_BYTES];              /* the last outcome, for the message line; whoever shows it clears it */
+};
+
+/* The owner sets audit_path before the first change. */
+void acting_init(struct acting *acting);
+void acting_fini(struct acting *acting);
+
+/* Begins a plan. False: nothing was sent, why says what is wrong: something else is under way, there
+ * is no connection, a step is refused by action_check. */
+bool acting_begin(struct acting *acting, enum acting_kind kind, const struct plan *plan,
+                  const struct trial_terms *terms, struct model *model, uint64_t now_ms, time_t wall,
+                  char *why, size_t why_bytes);
+
+/* The reply to what acting_step sent (its tag). */
+void acting_take_reply(struct acting *acting, const char *text, size_t text_bytes, uint64_t now_ms);
+
+/* Sends what is due, ends what is done, sends a trial back. tag marks the replies. True when the
+ * server was changed and should be looked at again. */
+bool acting_step(struct acting *acting, struct client *client, int tag, struct model *model,
+                 uint64_t now_ms, time_t wall);
+uint64_t acting_due_ms(const struct acting *acting);
+
+/* The newest entry of the undo list, NULL when it is empty. */
+const struct undo_entry *acting_undo_top(const struct acting *acting);
+
+/* Ends the trial, the change stays. False when there is none. */
+bool acting_keep(struct acting *acting, struct model *model, time_t wall);
+
+/* The console is left: a trial has to go back now, a plan stops behind the step under way. True while
+ * something is still to be done; call acting_step until it is false or patience is over. */
+bool acting_leave(struct acting *acting);
+
+/* What is under way, for the message line; "" for nothing. */
+void acting_words(const struct acting *acting, uint64_t now_ms, char *out, size_t out_bytes);
+#endif

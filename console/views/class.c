@@ -1,0 +1,329 @@
+/* One class: its state in words, rates over three windows with their past, what automove said and did
+ * about it, how old what it evicts had become, and every stat of it that the server has. */
+#include "views/view.h"
+
+#include "format.h"
+#include "health.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { STAT_WIDTH = 39, RATE_ROWS = 6, MOVES_SHOWN_MOST = 8 };
+
+static const struct {
+    enum class_metric metric;
+    const char *name;
+} rate_rows[RATE_ROWS] = {
+    {CLASS_METRIC_HITS, "hits/s"},          {CLASS_METRIC_SETS, "sets/s"},
+    {CLASS_METRIC_EVICTIONS, "evictions/s"}, {CLASS_METRIC_UNREAD, "unread ev/s"},
+    {CLASS_METRIC_NO_MEMORY, "no memory/s"}, {CLASS_METRIC_PAGES, "pages"},
+};
+
+/* What is left of the area, from the top. */
+struct column {
+    struct cells *cells;
+    int y, end, width;
+};
+
+static int next_line(struct column *column) {
+    return column->y < column->end ? column->y++ : -1;
+}
+
+static void put_line(struct column *column, uint8_t style, const char *text) {
+    int y = next_line(column);
+    if (y >= 0) {
+        cells_text_fit(column->cells, y, 0, column->width, style, text);
+    }
+}
+
+static const char *policy_of(const struct details *details, unsigned id) {
+    if (!detail_is_known(details, DETAIL_POLICIES)) {
+        return "";
+    }
+    const struct policy_list *policies = &details->policies;
+    return policies->of_class[id][0] != '\0' ? policies->of_class[id] : policies->active;
+}
+
+static void draw_facts(const struct frame *frame, struct column *column, unsigned id) {
+    const struct class_stats *stats = &model_now(frame->model)->classes[id];
+    const struct details *details = model_details(frame->model);
+    char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES], e[FORMAT_BYTES];
+    char f[FORMAT_BYTES], text[200];
+    const char *policy = policy_of(details, id);
+    int n = snprintf(text, sizeof text, "%s pages x %s chunks x %s B, %s free; %s items to %s old",
+                     format_count(a, stat_number(stats->value[CLASS_total_pages])),
+                     format_count(b, stat_number(stats->value[CLASS_chunks_per_page])),
+                     format_exact(c, stats->value[CLASS_chunk_size]),
+                     format_count(d, floor(class_free_pages(stats))),
+                     format_count(e, stat_number(stats->value[CLASS_number])),
+                     format_age(f, stat_number(class_tail_age(stats))));
+    if (policy[0] != '\0' && column->width >= 80) {
+        snprintf(text + n, sizeof text - (size_t)n, "; policy %s", policy);
+    }
+    put_line(column, STYLE_PLAIN, text);
+    if (column->end - column->y < 12) {
+        return;
+    }
+    snprintf(text, sizeof text, "items by segment: hot %s   warm %s   cold %s   temp %s",
+             format_count(a, stat_number(stats->value[CLASS_number_hot])),
+             format_count(b, stat_number(stats->value[CLASS_number_warm])),
+             format_count(c, stat_number(stats->value[CLASS_number_cold])),
+             format_count(d, stat_number(stats->value[CLASS_number_temp])));
+    put_line(column, STYLE_PLAIN, text);
+}
+
+static void draw_rates(const struct frame *frame, struct column *column, unsigned id) {
+    struct cells *cells = column->cells;
+    bool has_means = column->width >= 60;
+    int spark_x = has_means ? 38 : 21, y = next_line(column);
+    cells_rule(cells, y, 0, column->width, "rates");
+    cells_text_right(cells, y, 20, STYLE_HEADER, " now");
+    if (has_means) {
+        cells_text_right(cells, y, 28, STYLE_HEADER, " 10 s");
+        cells_text_right(cells, y, 36, STYLE_HEADER, " 100 s");
+    }
+    for (int i = 0; i < RATE_ROWS; i++) {
+        enum class_metric metric = rate_rows[i].metric;
+        char text[FORMAT_BYTES];
+        float values[1000];
+        int width = column->width - spark_x < 1000 ? column->width - spark_x : 1000;
+        y = next_line(column);
+        cells_text(cells, y, 0, STYLE_PLAIN, rate_rows[i].name);
+        cells_text_right(cells, y, 20, STYLE_STRONG,
+                         format_count(text, model_class_metric(frame->model, id, metric)));
+        if (has_means) {
+            double short_mean = model_class_mean(frame->model, id, metric, 10000);
+            double long_mean = model_class_mean(frame->model, id, metric, 100000);
+            cells_text_right(cells, y, 28, STYLE_PLAIN, format_count(text, short_mean));
+            cells_text_right(cells, y, 36, STYLE_PLAIN, format_count(text, long_mean));
+        }
+        int count = model_class_history(frame->model, id, metric, values, width);
+        cells_graph(cells, (struct rect){y, spark_x, 1, width}, STYLE_GRAPH, values, count, 0);
+    }
+}
+
+/* A page more, a page less: measured by an automove that weighs pages, or by the class's curve. */
+static void draw_worth(const struct frame *frame, struct column *column, unsigned id) {
+    const struct details *details = model_details(frame->model);
+    char text[200];
+    if (!detail_is_known(details, DETAIL_AUTOMOVE)) {
+        return;
+    }
+    const struct page_worth *worth = &details->worth.classes[id];
+    if (!details->worth.is_weighed || isnan(worth->gain)) {
+        snprintf(text, sizeof text,
+                 "worth of a page: not weighed by automove %s; the curves (6) estimate it",
+                 details->worth.mode);
+    } else {
+        snprintf(text, sizeof text,
+                 "hits in 1000 requests: a page more +%.1f ±%.1f, less -%.1f ±%.1f, the mean %.1f",
+                 worth->gain, worth->gain_doubt, worth->loss, worth->loss_doubt, worth->average);
+    }
+    put_line(column, STYLE_PLAIN, text);
+}
+
+static void draw_moves_of(const struct frame *frame, struct column *column, unsigned id,
+                          int limit) {
+    const struct details *details = model_details(frame->model);
+    if (!detail_is_known(details, DETAIL_MOVES)) {
+        return;
+    }
+    const struct move_list *moves = &details->moves;
+    char text[NOTE_BYTES + 40];
+    snprintf(text, sizeof text, "automove %s", moves->mode);
+    cells_rule(column->cells, next_line(column), 0, column->width, text);
+    snprintf(text, sizeof text, "now: %s", moves->why);
+    put_line(column, STYLE_PLAIN, text);
+    int shown = 0;
+    for (unsigned i = moves->count; i > 0 && shown < limit; i--) {
+        const struct page_move *move = &moves->moves[i - 1];
+        int y = move->from == id || move->to == id ? next_line(column) : -1;
+        if (y >= 0) {
+            move_draw_line(move, column->cells, y, column->width);
+            shown++;
+        }
+    }
+    if (shown == 0) {
+        put_line(column, STYLE_DIM, "none of the last moves was from or to this class");
+    }
+}
+
+/* How long ago what was evicted had been used, as one line of bars. */
+static void draw_eviction_ages(const struct frame *frame, struct column *column, unsigned id) {
+    const struct details *details = model_details(frame->model);
+    if (!detail_is_known(details, DETAIL_EVICTIONS) || !details->ages.known[id]) {
+        return;
+    }
+    const uint32_t *counts = details->ages.of_class[id];
+    float values[AGE_STEPS];
+    double sum = 0;
+    for (int i = 0; i < AGE_STEPS; i++) {
+        values[i] = (float)counts[i];
+        sum += counts[i];
+    }
+    int y = next_line(column);
+    int x = cells_text(column->cells, y, 0, STYLE_PLAIN, "evicted when unused for  1s ");
+    cells_graph(column->cells, (struct rect){y, x, 1, AGE_STEPS}, STYLE_GRAPH, values, AGE_STEPS, 0);
+    x = cells_text(column->cells, y, x + AGE_STEPS, STYLE_PLAIN, " 12d");
+    char text[80], median[24] = "-";
+    double seen = 0;
+    for (int i = 0; i < AGE_STEPS && seen * 2 < sum; i++) {
+        seen += counts[i];
+        stat_name_words(median, sizeof median, details->ages.names[i]);
+    }
+    snprintf(text, sizeof text, "   half of them %s", median);
+    cells_text_fit(column->cells, y, x, column->width - x, STYLE_PLAIN, text);
+}
+
+void stat_name_words(char *out, size_t out_bytes, const char *name) {
+    snprintf(out, out_bytes, "%s", name);
+    for (char *at = out; *at != '\0'; at++) {
+        *at = *at == '_' ? ' ' : *at;
+    }
+}
+
+/* "evicted   12345   402/s" */
+static void draw_stat(struct cells *cells, int y, int x, int width, const struct named_stat *stat,
+                      double dt_s) {
+    char rate[FORMAT_BYTES + 4] = "", text[FORMAT_BYTES];
+    double change = stat->now - stat->before;
+    if (dt_s > 0 && !isnan(change) && change != 0) {
+        snprintf(rate, sizeof rate, "%s%s", change < 0 ? "-" : "+",
+                 format_count(text, fabs(change) / dt_s));
+    }
+    cells_text_fit(cells, y, x, width - 18, STYLE_PLAIN, stat->name);
+    cells_text_right(cells, y, x + width - 8, STYLE_STRONG,
+                     isnan(stat->now)     ? stat->value
+                     : stat->now >= 1e8 || stat->now < 0 ? format_count(text, fabs(stat->now))
+                                                         : stat->value);
+    cells_text_right(cells, y, x + width - 1, STYLE_DIM, rate);
+}
+
+static void draw_stats(const struct frame *frame, struct ui *ui, struct column *column) {
+    const struct details *details = model_details(frame->model);
+    int rows = column->end - column->y - 1;
+    if (rows < 1) {
+        return;
+    }
+    cells_rule(column->cells, column->y, 0, column->width,
+               "every stat of the class: value, change a second");
+    struct rect area = {column->y + 1, 0, rows, column->width};
+    if (!detail_ready(frame, DETAIL_CLASS, column->cells, area)) {
+        return;
+    }
+    const struct class_detail *focus = &details->focus;
+    int columns = column->width / STAT_WIDTH > 0 ? column->width / STAT_WIDTH : 1;
+    int width = column->width / columns;
+    int lines = ((int)focus->count + columns - 1) / columns;
+    int last_top = lines > rows ? lines - rows : 0;
+    ui->class_top = ui->class_top < (unsigned)last_top ? ui->class_top : (unsigned)last_top;
+    double dt_s = focus->before_ms > 0 ? (double)(focus->at_ms - focus->before_ms) / 1000 : 0;
+    for (int i = 0; i < rows * columns; i++) {
+        int at = (int)ui->class_top + i / columns + i % columns * lines;
+        if (i / columns + (int)ui->class_top < lines && at < (int)focus->count) {
+            draw_stat(column->cells, area.y + i / columns, i % columns * width, width,
+                      &focus->stats[at], dt_s);
+        }
+    }
+    if (last_top > 0) {
+        cells_text_right(column->cells, column->y, column->width, STYLE_HEADER,
+                         (int)ui->class_top < last_top ? " more: Down " : " more: Up ");
+    }
+}
+
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    const struct snapshot *now = model_now(frame->model);
+    unsigned id = ui->focus;
+    struct column column = {cells, area.y, area.y + area.height, area.width};
+    char text[NOTE_BYTES];
+    if (now == NULL || !now->classes[id].present) {
+        snprintf(text, sizeof text, "class %u: the server does not list it (Esc goes back)", id);
+        put_line(&column, STYLE_DIM, text);
+        return;
+    }
+    snprintf(text, sizeof text, "class %u: %s", id,
+             class_state_word(health_class_state(frame->model, id)));
+    cells_rule(cells, next_line(&column), 0, area.width, text);
+    int style = class_hint(frame, id, text, sizeof text);
+    put_line(&column, (uint8_t)style, text);
+    draw_facts(frame, &column, id);
+    if (area.height >= 16) {
+        draw_rates(frame, &column, id);
+        draw_worth(frame, &column, id);
+    }
+    if (area.height >= 20) {
+        draw_moves_of(frame, &column, id, area.height >= 30 ? MOVES_SHOWN_MOST : 1);
+    }
+    if (area.height >= 24) {
+        draw_eviction_ages(frame, &column, id);
+    }
+    draw_stats(frame, ui, &column);
+}
+
+/* The next class of the table, in its order. */
+static void step_class(const struct frame *frame, struct ui *ui, int step) {
+    ui->classes.cursor = ui->focus;
+    class_table_move_cursor(frame->model, &ui->classes, step);
+    class_open(ui, ui->classes.cursor);
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    struct intent none = {0};
+    switch (given) {
+    case COMMAND_UP:
+        ui->class_top -= ui->class_top > 0;
+        return none;
+    case COMMAND_DOWN:
+        ui->class_top++;
+        return none;
+    case COMMAND_TOP:
+        ui->class_top = 0;
+        return none;
+    case COMMAND_BOTTOM:
+        ui->class_top = NAMED_STATS;
+        return none;
+    case COMMAND_PAGE_UP:
+        ui->class_top -= ui->class_top > 5 ? 5 : ui->class_top;
+        return none;
+    case COMMAND_PAGE_DOWN:
+        ui->class_top += 5;
+        return none;
+    case COMMAND_NEXT_CLASS:
+        step_class(frame, ui, 1);
+        return none;
+    case COMMAND_PREVIOUS_CLASS:
+        step_class(frame, ui, -1);
+        return none;
+    case COMMAND_MOVE_PAGES:
+        return propose_move(frame, (int)ui->focus,
+                            ui->classes.source == (int)ui->focus ? -1 : ui->classes.source);
+    case COMMAND_CLOSE_CLASS:
+        ui->class_is_open = false;
+        return none;
+    default: /* the rest of the commands belong to other views and to the app */
+        return none;
+    }
+}
+
+static void terms(const struct ui *ui, struct terms *out) {
+    static const char *const shown[] = {"class.state", "class.age", "class.pages", "class.hot", "class.warm", "class.cold", "class.hits", "class.sets", "class.ev", "class.unread", "class.oom", "policy", "automove.gain", "automove.loss", "moves.why", "class.evicted_time", "reclaimed", "crawler_reclaimed", "direct_reclaims", "tailrepairs"};
+    (void)ui;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        terms_add(out, "", shown[i], i == 0);
+    }
+}
+
+static unsigned needs(const struct ui *ui) {
+    (void)ui;
+    return DETAIL_BIT(DETAIL_CLASS) | DETAIL_BIT(DETAIL_MOVES) | DETAIL_BIT(DETAIL_AUTOMOVE) |
+           DETAIL_BIT(DETAIL_POLICIES) | DETAIL_BIT(DETAIL_EVICTIONS);
+}
+
+const struct view class_view = {.name = "Class",
+                                .scope = SCOPE_CLASS,
+                                .open = COMMAND_OPEN_CLASS,
+                                .draw = draw,
+                                .command = command,
+                                .terms = terms,
+                                .needs = needs};

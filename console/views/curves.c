@@ -1,0 +1,368 @@
+/* Curves: the miss ratio that other amounts of memory would give, what a page is worth to each class,
+ * and what other eviction policies would do. All from sampled keys. */
+#include "views/view.h"
+
+#include "format.h"
+#include "worth.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { AXIS_WIDTH = 7, SCREEN_STEP = 10, POLICY_WIDTH = 50, WORTH_WIDTH = 58, GRAPH_COLUMNS = 400 };
+
+static const struct curve *shown_curve(const struct details *details, const struct ui *ui) {
+    const struct curve *own = &details->class_curves[ui->curves.cursor % CLASS_LIMIT];
+    return ui->curves.cursor > 0 && own->count >= 2 ? own : &details->curve;
+}
+
+static void draw_axis(const struct curve *curve, struct cells *cells, int y, int x, int width) {
+    double first = curve->points[0].bytes, last = curve->points[curve->count - 1].bytes;
+    char text[FORMAT_BYTES + 8];
+    int free_from = x;
+    int at_now = (int)lround(log(curve->bytes / first) / log(last / first) * (width - 1));
+    for (int factor = -3; factor <= 3; factor++) {
+        double bytes = ldexp(curve->bytes, factor);
+        int column = x + at_now + (int)lround(factor * log(2) / log(last / first) * (width - 1));
+        char size[FORMAT_BYTES];
+        snprintf(text, sizeof text, factor == 0 ? "^now %s" : "^%s", format_bytes(size, bytes));
+        int text_width = cells_width_of(text);
+        if (column < free_from || column + text_width > x + width) {
+            continue;
+        }
+        cells_text(cells, y, column, factor == 0 ? STYLE_STRONG : STYLE_DIM, text);
+        free_from = column + text_width + 1;
+    }
+}
+
+static void draw_graph(const struct curve *curve, struct cells *cells, struct rect area) {
+    float values[GRAPH_COLUMNS];
+    char text[FORMAT_BYTES];
+    int width = area.width - AXIS_WIDTH;
+    width = width < GRAPH_COLUMNS ? width : GRAPH_COLUMNS;
+    double first = curve->points[0].bytes, last = curve->points[curve->count - 1].bytes;
+    for (int i = 0; i < width; i++) {
+        double bytes = first * pow(last / first, (double)i / (width > 1 ? width - 1 : 1));
+        bytes = fmin(fmax(bytes, first), last);
+        values[i] = (float)(1 - curve_value_at(curve, bytes));
+    }
+    /* A flat curve is drawn from a little below its lowest point, or its shape would drown. */
+    float most = values[0], least = values[width - 1];
+    float low = least > most / 2 ? fmaxf(least - (most - least) / 5 - 0.005f, 0) : 0;
+    struct rect plot = {area.y, area.x + AXIS_WIDTH, area.height - 1, width};
+    float high = cells_graph(cells, plot, STYLE_GRAPH, values, width, low);
+    cells_text_right(cells, plot.y, plot.x - 1, STYLE_DIM, format_percent(text, (double)high));
+    cells_text_right(cells, plot.y + plot.height - 1, plot.x - 1, STYLE_DIM,
+                     format_percent(text, (double)low));
+    draw_axis(curve, cells, area.y + area.height - 1, plot.x, width);
+}
+
+static void draw_curve(const struct details *details, const struct ui *ui, struct cells *cells,
+                       struct rect area) {
+    const struct curve *curve = shown_curve(details, ui);
+    char title[120], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES];
+    bool is_whole = curve == &details->curve;
+    if (curve->count < 2) {
+        cells_rule(cells, area.y, area.x, area.width, "miss % by memory");
+        cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_WARN,
+                       "too few sampled reads yet: a curve needs a busy cache and some time");
+        return;
+    }
+    char name[24] = "the whole cache";
+    if (!is_whole) {
+        snprintf(name, sizeof name, "class %u", ui->curves.cursor);
+    }
+    snprintf(title, sizeof title, "%s under LRU, by memory: miss %s %% at %s", name,
+             format_percent(a, 1 - curve->hit_ratio), format_bytes(b, curve->bytes));
+    cells_rule(cells, area.y, area.x, area.width, title);
+    if (area.width >= 80) {
+        snprintf(title, sizeof title, " %s sampled reads ", format_count(c, curve->reads));
+        cells_text_right(cells, area.y, area.x + area.width, STYLE_HEADER, title);
+    }
+    draw_graph(curve, cells,
+               (struct rect){area.y + 1, area.x, area.height - 1, area.width});
+}
+
+/* "hit % with half the memory 88.1, as it is 91.8, twice 94.0, four times 95.2" */
+static void draw_sizes(const struct details *details, struct cells *cells, int y, int x,
+                       int width) {
+    const double *at = details->curve.at_size;
+    char half[FORMAT_BYTES], now[FORMAT_BYTES], twice[FORMAT_BYTES], four[FORMAT_BYTES], text[160];
+    if (isnan(at[1])) {
+        cells_text_fit(cells, y, x, width, STYLE_DIM,
+                       "hit % with other memory under its own policy: not compared yet");
+        return;
+    }
+    snprintf(text, sizeof text, "hit %% under its own policy: %s now, x0.5 memory %s, x2 %s, x4 %s",
+             format_percent(now, at[1]), format_percent(half, at[0]), format_percent(twice, at[2]),
+             format_percent(four, at[3]));
+    cells_text_fit(cells, y, x, width, STYLE_PLAIN, text);
+}
+
+static const char *verdict_of(const struct whatif *whatif, const struct policy_guess *guess,
+                              uint8_t *style) {
+    bool is_sure = fabs(guess->difference) > guess->doubt;
+    *style = STYLE_PLAIN;
+    if (strcmp(whatif->policy, guess->name) == 0) {
+        *style = STYLE_STRONG;
+        return "today's";
+    }
+    if (!is_sure) {
+        return "no telling";
+    }
+    *style = guess->difference > 0 ? STYLE_GOOD : STYLE_DIM;
+    return guess->difference > 0 ? "+ better" : "- worse";
+}
+
+static bool goes_before(const struct whatif *whatif, unsigned a, unsigned b) {
+    const struct policy_guess *x = &whatif->policies[a], *y = &whatif->policies[b];
+    bool x_is_today = strcmp(x->name, whatif->policy) == 0;
+    bool y_is_today = strcmp(y->name, whatif->policy) == 0;
+    return x_is_today != y_is_today ? x_is_today : x->difference > y->difference;
+}
+
+/* Today's policy, then the others, the best first. */
+static unsigned sort_policies(const struct whatif *whatif, unsigned order[POLICY_LIMIT]) {
+    for (unsigned i = 0; i < whatif->count; i++) {
+        unsigned at = i;
+        for (; at > 0 && goes_before(whatif, i, order[at - 1]); at--) {
+            order[at] = order[at - 1];
+        }
+        order[at] = i;
+    }
+    return whatif->count;
+}
+
+static void draw_policies(const struct frame *frame, struct cells *cells, struct rect area) {
+    const struct details *details = model_details(frame->model);
+    cells_rule(cells, area.y, area.x, area.width, "what another policy would do");
+    struct rect rest = {area.y + 1, area.x, area.height - 1, area.width};
+    if (rest.height < 1 || !detail_ready(frame, DETAIL_WHATIF, cells, rest)) {
+        return;
+    }
+    const struct whatif *whatif = &details->whatif;
+    unsigned order[POLICY_LIMIT];
+    if (whatif->count == 0) {
+        char text[SAMPLE_WHY_BYTES + 40];
+        snprintf(text, sizeof text, "%s: %s", whatif->policy,
+                 whatif->is_sampling ? whatif->why : "sampling is off");
+        cells_text_fit(cells, rest.y, rest.x, rest.width, STYLE_DIM, text);
+        return;
+    }
+    unsigned count = sort_policies(whatif, order);
+    for (unsigned i = 0; i < count && (int)i < rest.height; i++) {
+        const struct policy_guess *guess = &whatif->policies[order[i]];
+        char hit[FORMAT_BYTES], text[100];
+        uint8_t style;
+        const char *verdict = verdict_of(whatif, guess, &style);
+        snprintf(text, sizeof text, "%-8s hit %5s %%  %+6.2f ±%5.2f pt  %s", guess->name,
+                 format_percent(hit, guess->hit_ratio), guess->difference * 100, guess->doubt * 100,
+                 verdict);
+        cells_text_fit(cells, rest.y + (int)i, rest.x, rest.width, style, text);
+    }
+}
+
+static const char *signed_rate(char out[FORMAT_BYTES + 2], double rate, char sign) {
+    char text[FORMAT_BYTES];
+    if (isnan(rate)) {
+        snprintf(out, FORMAT_BYTES + 2, "-");
+    } else {
+        snprintf(out, FORMAT_BYTES + 2, "%c%s", rate > 0 ? sign : ' ', format_count(text, fmax(rate, 0)));
+    }
+    return out;
+}
+
+static void draw_worth_row(const struct frame *frame, struct cells *cells, struct rect row,
+                           const struct class_worth *worth) {
+    const struct details *details = model_details(frame->model);
+    char gain[FORMAT_BYTES + 2], loss[FORMAT_BYTES + 2], a[FORMAT_BYTES], b[FORMAT_BYTES],
+        c[FORMAT_BYTES], text[120];
+    snprintf(text, sizeof text, "%3u %5s %6s %6s %8s %8s", worth->class_id,
+             format_count(a, worth->pages), format_percent(b, worth->read_share),
+             format_percent(c, worth->hit_ratio), signed_rate(gain, worth->gain, '+'),
+             signed_rate(loss, worth->loss, '-'));
+    cells_text(cells, row.y, row.x + 1, STYLE_PLAIN, text);
+    const struct policy_guess *best = &details->whatif.best[worth->class_id];
+    int x = row.x + 43, room = row.width - 43;
+    if (room >= 15 && best->name[0] != '\0' && best->difference > best->doubt) {
+        snprintf(text, sizeof text, "%s %+.1f pt", best->name, best->difference * 100);
+        cells_text_fit(cells, row.y, x, room, STYLE_GOOD, text);
+    }
+}
+
+/* One line: where a page does most good and where it is missed least. */
+static void draw_advice(const struct class_worth *worth, unsigned count, struct cells *cells, int y,
+                        int x, int width) {
+    char text[200], gain[FORMAT_BYTES], loss[FORMAT_BYTES];
+    unsigned giver = 0;
+    double least = INFINITY;
+    for (unsigned i = 1; i < count; i++) {
+        if (worth[i].loss < least && worth[i].pages >= 2) {
+            least = worth[i].loss;
+            giver = i;
+        }
+    }
+    if (count < 2 || giver == 0 || !(worth[0].gain > least)) {
+        cells_text_fit(cells, y, x, width, STYLE_DIM,
+                       giver == 0 ? "of no class that could give a page is it known what it costs"
+                                  : "no move of a page promises hits");
+        return;
+    }
+    snprintf(text, sizeof text, "a page from class %u to class %u: about +%s -%s hits/s; m reviews it",
+             worth[giver].class_id, worth[0].class_id, format_count(gain, worth[0].gain),
+             format_count(loss, fmax(least, 0)));
+    cells_text_fit(cells, y, x, width, STYLE_STRONG, text);
+}
+
+static bool is_weighed(const struct frame *frame) {
+    const struct details *details = model_details(frame->model);
+    return detail_is_known(details, DETAIL_AUTOMOVE) && details->worth.is_weighed;
+}
+
+static void draw_classes(const struct frame *frame, struct ui *ui, struct cells *cells,
+                         struct rect area) {
+    struct class_worth worth[CLASS_LIMIT];
+    unsigned count = worth_of_classes(frame->model, worth);
+    cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
+    cells_text_fit(cells, area.y, area.x, area.width, STYLE_HEADER,
+                   is_weighed(frame) ? "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s, MEASURED"
+                                     : "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s by curves");
+    int rows = area.height - 2;
+    unsigned cursor = 0;
+    for (unsigned i = 0; i < count; i++) {
+        cursor = worth[i].class_id == ui->curves.cursor ? i : cursor;
+    }
+    if (cursor < ui->curves.top) {
+        ui->curves.top = cursor;
+    }
+    if (rows > 0 && (int)cursor >= (int)ui->curves.top + rows) {
+        ui->curves.top = cursor - (unsigned)rows + 1;
+    }
+    for (int i = 0; i < rows && ui->curves.top + (unsigned)i < count; i++) {
+        unsigned at = ui->curves.top + (unsigned)i;
+        struct rect row = {area.y + 1 + i, area.x, 1, area.width};
+        draw_worth_row(frame, cells, row, &worth[at]);
+        if (ui->curves.cursor > 0 && worth[at].class_id == ui->curves.cursor) {
+            cells_text(cells, row.y, row.x, STYLE_STRONG, ">");
+            cells_select(cells, row.y, row.x, row.width);
+        }
+    }
+    if (count == 0) {
+        cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_DIM,
+                       "no class has sampled reads enough yet; automove utility (t) weighs pages too");
+    } else if (rows >= 0) {
+        draw_advice(worth, count, cells, area.y + area.height - 1, area.x, area.width);
+    }
+}
+
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    const struct details *details = model_details(frame->model);
+    if (!detail_ready(frame, DETAIL_CURVE, cells, area)) {
+        return;
+    }
+    int graph = area.height >= 40 ? area.height / 2 : area.height >= 16 ? 8 : area.height;
+    draw_curve(details, ui, cells, (struct rect){area.y, 0, graph, area.width});
+    struct rect rest = {area.y + graph, 0, area.height - graph, area.width};
+    if (rest.height < 6) {
+        return;
+    }
+    draw_sizes(details, cells, rest.y++, 0, area.width);
+    rest.height--;
+    if (area.width >= POLICY_WIDTH + WORTH_WIDTH) {
+        struct rect right = {rest.y, area.width - POLICY_WIDTH, rest.height, POLICY_WIDTH};
+        draw_policies(frame, cells, right);
+        rest.width = area.width - POLICY_WIDTH - 1;
+    } else {
+        int policies = rest.height / 2;
+        draw_policies(frame, cells, (struct rect){rest.y, 0, policies, area.width});
+        rest.y += policies;
+        rest.height -= policies;
+    }
+    draw_classes(frame, ui, cells, rest);
+}
+
+static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
+    struct class_worth worth[CLASS_LIMIT];
+    unsigned count = worth_of_classes(frame->model, worth);
+    int at = 0; /* the whole cache; class i of the list is at i + 1 */
+    for (unsigned i = 0; i < count; i++) {
+        at = worth[i].class_id == ui->curves.cursor ? (int)i + 1 : at;
+    }
+    at += rows;
+    at = at < 0 ? 0 : at > (int)count ? (int)count : at;
+    ui->curves.cursor = at == 0 ? 0 : worth[at - 1].class_id;
+}
+
+/* To the class under the cursor, or to the one that would gain most, from the one that would lose
+ * least. */
+static struct intent move(const struct frame *frame, const struct ui *ui) {
+    struct class_worth worth[CLASS_LIMIT];
+    unsigned count = worth_of_classes(frame->model, worth);
+    if (count < 2) {
+        return say("too few classes have curves: choose in the class table (2)");
+    }
+    unsigned to = ui->curves.cursor > 0 ? ui->curves.cursor : worth[0].class_id;
+    int from = -1;
+    double least = INFINITY;
+    for (unsigned i = 0; i < count; i++) {
+        if (worth[i].class_id != to && worth[i].pages >= 2 && worth[i].loss < least) {
+            least = worth[i].loss;
+            from = (int)worth[i].class_id;
+        }
+    }
+    struct intent intent = propose_move(frame, (int)to, from);
+    if (intent.kind == INTENT_REVIEW) {
+        intent.plan.steps[0].pages = 1; /* a slope tells of the next page, not of many */
+    }
+    return intent;
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    struct intent none = {0};
+    switch (given) {
+    case COMMAND_UP:
+    case COMMAND_DOWN:
+        move_cursor(frame, ui, given == COMMAND_UP ? -1 : 1);
+        return none;
+    case COMMAND_PAGE_UP:
+    case COMMAND_PAGE_DOWN:
+        move_cursor(frame, ui, given == COMMAND_PAGE_UP ? -SCREEN_STEP : SCREEN_STEP);
+        return none;
+    case COMMAND_TOP:
+    case COMMAND_BOTTOM:
+        move_cursor(frame, ui, given == COMMAND_TOP ? -CLASS_LIMIT : CLASS_LIMIT);
+        return none;
+    case COMMAND_OPEN_CLASS:
+        if (ui->curves.cursor == 0) {
+            return say("Down chooses a class; Enter then shows it");
+        }
+        class_open(ui, ui->curves.cursor);
+        return none;
+    case COMMAND_MOVE_PAGES:
+        return move(frame, ui);
+    default: /* the rest of the commands belong to other views and to the app */
+        return none;
+    }
+}
+
+static void terms(const struct ui *ui, struct terms *out) {
+    static const char *const shown[] = {"automove.gain", "automove.loss", "whatif.hit_ratio", "whatif.difference", "hit_ratio", "policy", "sample_rate"};
+    (void)ui;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        terms_add(out, "", shown[i], i == 0);
+    }
+}
+
+static unsigned needs(const struct ui *ui) {
+    (void)ui;
+    return DETAIL_BIT(DETAIL_CURVE) | DETAIL_BIT(DETAIL_CLASS_CURVES) | DETAIL_BIT(DETAIL_WHATIF) |
+           DETAIL_BIT(DETAIL_AUTOMOVE);
+}
+
+const struct view curves_view = {.name = "Curves",
+                                 .scope = SCOPE_CURVES,
+                                 .open = COMMAND_VIEW_CURVES,
+                                 .draw = draw,
+                                 .command = command,
+                                 .terms = terms,
+                                 .needs = needs};

@@ -1,0 +1,180 @@
+/* Fleet: one row a server, worst first, a dead one among them; below it the pool as a whole and what
+ * is odd about the server under the cursor. */
+#include "views/view.h"
+
+#include "format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { POOL_ROWS = 4, SCREEN_STEP = 15 };
+
+/* Drawing sorts a copy: the frame is not ours to change. */
+static unsigned sorted_rows(const struct frame *frame, const struct ui *ui,
+                            struct fleet_row rows[SERVER_LIMIT]) {
+    for (unsigned i = 0; i < frame->server_count; i++) {
+        rows[i] = frame->servers[i];
+    }
+    fleet_sort(rows, frame->server_count, &ui->fleet);
+    return frame->server_count;
+}
+
+static double sum(const struct fleet_row *rows, unsigned count, enum fleet_column column) {
+    double total = NAN;
+    for (unsigned i = 0; i < count; i++) {
+        if (rows[i].is_up && rows[i].value[column] >= 0) {
+            total = isnan(total) ? rows[i].value[column] : total + rows[i].value[column];
+        }
+    }
+    return total;
+}
+
+/* "12 servers, 11 up: 551k gets/s, hits 92.3%, 7.1k evictions/s, 88.0G of memory" */
+static void draw_pool(const struct frame *frame, const struct fleet_row *rows, unsigned count,
+                      struct cells *cells, int y, int width) {
+    char gets[FORMAT_BYTES], hit[FORMAT_BYTES], evictions[FORMAT_BYTES], memory[FORMAT_BYTES];
+    char text[NOTE_BYTES + 200];
+    unsigned up = 0;
+    double found = 0, asked = 0;
+    for (unsigned i = 0; i < count; i++) {
+        up += rows[i].is_up;
+        if (rows[i].is_up && rows[i].value[FLEET_GETS] > 0 && rows[i].value[FLEET_HIT] >= 0) {
+            asked += rows[i].value[FLEET_GETS];
+            found += rows[i].value[FLEET_GETS] * rows[i].value[FLEET_HIT];
+        }
+    }
+    snprintf(text, sizeof text, "%u server%s, %u up: %s gets/s, hits %s%%, %s evictions/s, %s memory%s%s",
+             count, count == 1 ? "" : "s", up, format_count(gets, sum(rows, count, FLEET_GETS)),
+             format_percent(hit, asked > 0 ? found / asked : NAN),
+             format_count(evictions, sum(rows, count, FLEET_EVICTIONS)),
+             format_bytes(memory, sum(rows, count, FLEET_MEMORY)),
+             frame->fleet_note[0] != '\0' ? "; " : "", frame->fleet_note);
+    cells_text_fit(cells, y, 0, width, up < count ? STYLE_WARN : STYLE_PLAIN, text);
+}
+
+/* What the server under the cursor has to say for itself, and how it differs from the rest. */
+static void draw_selected(const struct fleet_row *row, struct cells *cells, int y, int width) {
+    char text[2 * NOTE_BYTES], figure[40];
+    bool is_odd = row->is_up && row->value[FLEET_Z] >= OUTLIER_Z;
+    if (is_odd) {
+        snprintf(text, sizeof text, "%s is far from the pool: %s %s, %.1f deviations from the median; %s",
+                 model_server(row->model), fleet_columns[row->odd].head,
+                 fleet_text(row, row->odd, figure), row->value[FLEET_Z], row->words);
+    } else {
+        snprintf(text, sizeof text, "%s: %s", model_server(row->model), row->words);
+    }
+    cells_text_fit(cells, y, 0, width, is_odd || !row->is_up ? STYLE_BAD : STYLE_PLAIN, text);
+}
+
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    static struct fleet_row rows[SERVER_LIMIT]; /* 40 kB: too large for a stack frame */
+    unsigned count = sorted_rows(frame, ui, rows);
+    int foot = area.height >= 12 ? POOL_ROWS : 1;
+    if (count == 0) {
+        cells_text_fit(cells, area.y, 0, area.width, STYLE_WARN,
+                       frame->fleet_note[0] != '\0' ? frame->fleet_note
+                                                    : "looking up the list of servers");
+        return;
+    }
+    struct rect table = {area.y, area.x, area.height - foot, area.width};
+    fleet_table_draw(rows, count, &ui->fleet, frame->now_ms, cells, table);
+    int y = area.y + area.height - foot;
+    if (foot == POOL_ROWS) {
+        cells_rule(cells, y++, area.x, area.width,
+                   ui->fleet.has_order ? "pool" : "pool: worst first");
+    }
+    draw_pool(frame, rows, count, cells, y++, area.width);
+    if (foot == POOL_ROWS) {
+        draw_selected(&rows[fleet_row_at(rows, count, &ui->fleet)], cells, y++, area.width);
+        cells_text_fit(cells, y, 0, area.width, STYLE_DIM,
+                       "Enter opens the server under the cursor, 7 comes back");
+    }
+}
+
+static void move_cursor(const struct frame *frame, struct ui *ui, int step) {
+    static struct fleet_row rows[SERVER_LIMIT];
+    int count = (int)sorted_rows(frame, ui, rows);
+    int at = (int)fleet_row_at(rows, (unsigned)count, &ui->fleet) + step;
+    at = at >= count ? count - 1 : at;
+    if (count > 0) {
+        ui->fleet.cursor = rows[at < 0 ? 0 : at].server + 1;
+    }
+}
+
+/* Worst first, then by each column, then worst first again. */
+static void step_sort(struct fleet_ui *fleet, int step) {
+    int at = (fleet->has_order ? (int)fleet->sort + 1 : 0) + step;
+    at = (at + FLEET_COLUMNS + 1) % (FLEET_COLUMNS + 1);
+    fleet->has_order = at > 0;
+    fleet->sort = (enum fleet_column)(at > 0 ? at - 1 : 0);
+    fleet->is_ascending = fleet->sort == FLEET_HOST || fleet->sort == FLEET_HIT ||
+                          fleet->sort == FLEET_AGE || fleet->sort == FLEET_UP;
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    struct intent none = {0};
+    switch (given) {
+    case COMMAND_UP:
+        move_cursor(frame, ui, -1);
+        return none;
+    case COMMAND_DOWN:
+        move_cursor(frame, ui, 1);
+        return none;
+    case COMMAND_PAGE_UP:
+        move_cursor(frame, ui, -SCREEN_STEP);
+        return none;
+    case COMMAND_PAGE_DOWN:
+        move_cursor(frame, ui, SCREEN_STEP);
+        return none;
+    case COMMAND_TOP:
+        move_cursor(frame, ui, -SERVER_LIMIT);
+        return none;
+    case COMMAND_BOTTOM:
+        move_cursor(frame, ui, SERVER_LIMIT);
+        return none;
+    case COMMAND_SORT_NEXT:
+        step_sort(&ui->fleet, 1);
+        return none;
+    case COMMAND_SORT_PREVIOUS:
+        step_sort(&ui->fleet, -1);
+        return none;
+    case COMMAND_SORT_REVERSE:
+        ui->fleet.is_ascending = !ui->fleet.is_ascending;
+        return none;
+    case COMMAND_OPEN_SERVER:
+        move_cursor(frame, ui, 0); /* the first row, when nobody chose another */
+        return (struct intent){.kind = INTENT_OPEN_SERVER, .server = ui->fleet.cursor - 1};
+    default: /* the rest of the commands belong to other views and to the app */
+        return none;
+    }
+}
+
+static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
+    struct fleet_ui *fleet = &ui->fleet;
+    if (kind == HOT_ROW) {
+        fleet->cursor = value + 1;
+    } else if (fleet->has_order && fleet->sort == (enum fleet_column)value) {
+        fleet->is_ascending = !fleet->is_ascending;
+    } else {
+        fleet->has_order = false;
+        step_sort(fleet, (int)value + 1);
+    }
+}
+
+static void terms(const struct ui *ui, struct terms *out) {
+    static const char *const shown[] = {"fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions", "fleet.age", "connections", "reply_ms"};
+    (void)ui;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        terms_add(out, "", shown[i], i == 0);
+    }
+}
+
+const struct view fleet_view = {
+    .name = "Fleet",
+    .scope = SCOPE_FLEET,
+    .open = COMMAND_VIEW_FLEET,
+    .draw = draw,
+    .command = command,
+    .terms = terms,
+    .click = click};

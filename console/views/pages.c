@@ -1,0 +1,481 @@
+/* Pages: a cell a page, a row a class. Shows where memory lies unused, and moves it: f marks a class
+ * as the source, + and - say how many of its emptiest pages, m on another class opens the review. */
+#include "views/view.h"
+
+#include "format.h"
+#include "health.h"
+#include "page_summary.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { LABEL_WIDTH = 21, PANEL_LEAST = 3, PANEL_MOST = 14 };
+enum { POOL_ROW = CLASS_LIMIT }; /* stands for the pool among class ids */
+
+/* A row of the map: a class, or the pool. */
+struct map_row {
+    unsigned class_id; /* or POOL_ROW */
+    double size;
+};
+struct map {
+    unsigned count;
+    struct map_row rows[CLASS_LIMIT + 1];
+};
+
+static void list_rows(const struct snapshot *now, struct map *map) {
+    map->count = 0;
+    for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
+        if (!(stat_number(now->classes[id].value[CLASS_total_pages]) > 0)) {
+            continue;
+        }
+        struct map_row row = {id, stat_number(now->classes[id].value[CLASS_chunk_size])};
+        unsigned at = map->count++;
+        for (; at > 0 && map->rows[at - 1].size > row.size; at--) {
+            map->rows[at] = map->rows[at - 1];
+        }
+        map->rows[at] = row;
+    }
+    if (now != NULL && now->general[GENERAL_slab_global_page_pool] != STAT_ABSENT) {
+        map->rows[map->count++] = (struct map_row){POOL_ROW, NAN};
+    }
+}
+
+static unsigned row_of(const struct map *map, unsigned class_id) {
+    for (unsigned i = 0; i < map->count; i++) {
+        if (map->rows[i].class_id == class_id) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* The cursor begins where something is wrong. */
+static void place_cursor(const struct frame *frame, struct ui *ui, const struct map *map) {
+    int worst = health_worst_class(frame->model);
+    unsigned wanted = ui->pages.cursor == 0 && worst > 0 ? (unsigned)worst : ui->pages.cursor;
+    ui->pages.cursor = map->rows[row_of(map, wanted)].class_id;
+}
+
+static unsigned pages_of_row(const struct snapshot *now, unsigned class_id) {
+    double pages = stat_number(class_id == POOL_ROW
+                                   ? now->general[GENERAL_slab_global_page_pool]
+                                   : now->classes[class_id].value[CLASS_total_pages]);
+    return pages > 0 && pages <= PAGES_KEPT ? (unsigned)pages : 0;
+}
+
+static unsigned lines_of(unsigned pages, unsigned width, unsigned scale) {
+    unsigned cells = (pages + scale - 1) / scale;
+    return cells > width ? (cells + width - 1) / width : 1;
+}
+
+/* The fewest pages a cell with which every row fits; with more rows than lines they scroll. */
+static unsigned scale_for(const struct snapshot *now, const struct map *map, unsigned width,
+                          unsigned height) {
+    for (unsigned scale = 1;; scale *= 2) {
+        unsigned lines = 0, longest = 0;
+        for (unsigned i = 0; i < map->count; i++) {
+            unsigned needs = lines_of(pages_of_row(now, map->rows[i].class_id), width, scale);
+            lines += needs;
+            longest = needs > longest ? needs : longest;
+        }
+        if (lines <= height || longest <= 1) {
+            return scale;
+        }
+    }
+}
+
+static uint32_t fill_glyph(double percent) {
+    return percent >= 99.5 ? 0x2588
+           : percent >= 90 ? 0x2593
+           : percent >= 50 ? 0x2592
+           : percent >= 10 ? 0x2591
+                           : 0x00b7;
+}
+
+enum { MARK_GLYPH = 0x25c6, DRAIN_GLYPH = 0x21af };
+
+/* Hands out the pages of a class one by one, the fullest (or the oldest) first. */
+struct dealer {
+    const unsigned *steps;
+    int at;
+    unsigned left;
+};
+
+static int deal(struct dealer *dealer) {
+    while (dealer->left == 0 && dealer->at > 0) {
+        dealer->left = dealer->steps[--dealer->at];
+    }
+    dealer->left -= dealer->left > 0;
+    return dealer->at;
+}
+
+static struct dealer dealer_for(const struct page_summary *summary, enum page_mode mode) {
+    switch (mode) {
+    case PAGE_MODE_AGE:
+        return (struct dealer){summary->by_age, AGE_KINDS, 0};
+    case PAGE_MODE_USE:
+        return (struct dealer){summary->by_use, AGE_KINDS, 0};
+    case PAGE_MODE_FILL:
+    case PAGE_MODES:
+        break;
+    }
+    return (struct dealer){summary->by_fill, FILL_STEPS, 0};
+}
+
+struct cell_look {
+    uint32_t glyph;
+    uint8_t style;
+};
+
+/* What a cell that stands for `count` pages shows. */
+static struct cell_look look_of(struct dealer *dealer, enum page_mode mode, unsigned count) {
+    static const char letters[AGE_KINDS] = {'s', 'm', 'h', 'd'};
+    double sum = 0;
+    for (unsigned i = 0; i < count; i++) {
+        sum += deal(dealer);
+    }
+    double mean = sum / count;
+    if (mode != PAGE_MODE_FILL) {
+        return (struct cell_look){(uint32_t)letters[(int)lround(mean) % AGE_KINDS], STYLE_GRAPH};
+    }
+    return (struct cell_look){fill_glyph(mean), mean < 10 ? STYLE_GOOD : STYLE_GRAPH};
+}
+
+/* Cells from the fullest to the emptiest; those being emptied and those marked to go come last. */
+static void draw_cells(struct cells *cells, struct rect area, const struct page_summary *summary,
+                       enum page_mode mode, unsigned scale, unsigned marked) {
+    struct dealer dealer = dealer_for(summary, mode);
+    unsigned kept = summary->pages - summary->draining;
+    marked = marked < kept ? marked : kept;
+    unsigned total = (summary->pages + scale - 1) / scale, dealt = 0;
+    for (unsigned i = 0; i < total && (int)i < area.width * area.height; i++) {
+        unsigned count = summary->pages - i * scale < scale ? summary->pages - i * scale : scale;
+        unsigned settled = dealt + count <= kept ? count : kept > dealt ? kept - dealt : 0;
+        struct cell_look look = {DRAIN_GLYPH, STYLE_WARN};
+        if (settled > 0) {
+            look = look_of(&dealer, mode, settled);
+            if (dealt + settled > kept - marked) {
+                look = (struct cell_look){MARK_GLYPH, STYLE_STRONG};
+            }
+        }
+        dealt += count;
+        cells_fill(cells,
+                   (struct rect){area.y + (int)i / area.width, area.x + (int)i % area.width, 1, 1},
+                   look.glyph, look.style);
+    }
+}
+
+static void draw_pool_cells(struct cells *cells, struct rect area, unsigned pages, unsigned scale) {
+    unsigned total = (pages + scale - 1) / scale;
+    for (unsigned i = 0; i < total && (int)i < area.width * area.height; i++) {
+        cells_fill(cells,
+                   (struct rect){area.y + (int)i / area.width, area.x + (int)i % area.width, 1, 1},
+                   'o', STYLE_GOOD);
+    }
+}
+
+static void draw_label(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
+                       unsigned class_id, unsigned pages, bool is_current) {
+    char size[FORMAT_BYTES], count[FORMAT_BYTES];
+    bool is_source = ui->classes.source == (int)class_id;
+    cells_text(cells, y, 0, STYLE_STRONG, is_source ? "◀" : is_current ? ">" : " ");
+    format_count(count, pages);
+    if (class_id == POOL_ROW) {
+        cells_printf(cells, y, 1, STYLE_PLAIN, " pool         %5s", count);
+        return;
+    }
+    enum class_state state = health_class_state(frame->model, class_id);
+    bool is_bad = state == CLASS_STARVING;
+    double bytes = stat_number(model_now(frame->model)->classes[class_id].value[CLASS_chunk_size]);
+    cells_printf(cells, y, 1, is_bad ? STYLE_BAD : STYLE_PLAIN, "%s%3u %7sB %5s",
+                 is_bad                   ? "!"
+                 : state == CLASS_SPARE ? "+"
+                                        : " ",
+                 class_id, format_bytes(size, bytes), count);
+}
+
+/* The rows from the top one on; returns the line behind the last. The cursor's row is always among
+ * them. */
+static void draw_map(const struct frame *frame, struct ui *ui, struct cells *cells,
+                     struct rect area, const struct map *map, unsigned scale) {
+    const struct snapshot *now = model_now(frame->model);
+    unsigned width = (unsigned)(area.width - LABEL_WIDTH), cursor = row_of(map, ui->pages.cursor);
+    ui->pages.top = ui->pages.top < map->count ? ui->pages.top : 0;
+    ui->pages.top = cursor < ui->pages.top ? cursor : ui->pages.top;
+    for (;; ui->pages.top++) { /* scrolls until the cursor's row is whole */
+        unsigned lines = 0;
+        for (unsigned i = ui->pages.top; i <= cursor; i++) {
+            lines += lines_of(pages_of_row(now, map->rows[i].class_id), width, scale);
+        }
+        if ((int)lines <= area.height || ui->pages.top >= cursor) {
+            break;
+        }
+    }
+    int y = area.y, end = area.y + area.height;
+    for (unsigned i = ui->pages.top; i < map->count && y < end; i++) {
+        unsigned id = map->rows[i].class_id, pages = pages_of_row(now, id);
+        int lines = (int)lines_of(pages, width, scale);
+        lines = lines < end - y ? lines : end - y;
+        struct rect row = {y, LABEL_WIDTH, lines, (int)width};
+        draw_label(frame, ui, cells, y, id, pages, i == cursor);
+        if (id == POOL_ROW) {
+            draw_pool_cells(cells, row, pages, scale);
+        } else {
+            struct page_summary summary;
+            page_summary_of(frame->model, id, &summary);
+            draw_cells(cells, row, &summary, ui->pages.mode, scale,
+                       ui->classes.source == (int)id ? ui->pages.marked : 0);
+        }
+        for (int line = 0; line < lines && i == cursor; line++) {
+            cells_select(cells, y + line, 0, area.width);
+        }
+        y += lines;
+        if (y >= end && i + 1 < map->count) {
+            cells_text_right(cells, end - 1, area.width, STYLE_STRONG, " more ↓");
+        }
+    }
+    if (ui->pages.top > 0) {
+        cells_text_right(cells, area.y, area.width, STYLE_STRONG, " more ↑");
+    }
+}
+
+static bool is_exact(const struct frame *frame) {
+    const struct details *details = model_details(frame->model);
+    return detail_is_known(details, DETAIL_PAGES) && details->pages.is_whole;
+}
+
+static void draw_head(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
+                      int width, unsigned scale) {
+    static const char *const modes[] = {"how full", "age in its class", "time unused"};
+    char text[80], scale_text[FORMAT_BYTES];
+    const struct snapshot *now = model_now(frame->model);
+    cells_fill(cells, (struct rect){y, 0, 1, width}, ' ', STYLE_HEADER);
+    const char *source = is_exact(frame)                  ? "EXACT"
+                         : now != NULL && now->is_slated && !frame->is_past && !frame->is_replay
+                             ? "READING"
+                                                          : "ESTIMATED";
+    if (width < 60) { /* the legend is in the help and in the manual */
+        snprintf(text, sizeof text, "%s: a cell is %s page%s", source,
+                 format_count(scale_text, scale), scale > 1 ? "s" : "");
+        cells_text_fit(cells, y, 0, width, STYLE_HEADER, text);
+        return;
+    }
+    int x = cells_printf(cells, y, 0, STYLE_HEADER, "%s: a cell is %s page%s%s%s", source,
+                         format_count(scale_text, scale), scale > 1 ? "s" : "",
+                         width >= 100 ? ", by " : "", width >= 100 ? modes[ui->pages.mode] : "");
+    cells_text_fit(cells, y, x, width - x, STYLE_HEADER,
+                   ui->pages.mode == PAGE_MODE_FILL
+                       ? "  █full ▓90% ▒50% ░10% ·less ◆marked ↯moving"
+                       : "  s seconds m minutes h hours d days ◆marked");
+}
+
+/* "class 4: 12 empty, 9 under 10 %, 30 under half full" and what giving costs. */
+static void draw_selection(const struct frame *frame, const struct ui *ui, struct cells *cells,
+                           struct rect area) {
+    char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], title[80];
+    unsigned id = ui->pages.cursor;
+    struct page_summary summary;
+    int y = area.y, end = area.y + area.height;
+    if (id == POOL_ROW) {
+        cells_rule(cells, y++, 0, area.width, "the pool: pages that any class may take");
+    } else {
+        page_summary_of(frame->model, id, &summary);
+        snprintf(title, sizeof title, "class %u%s: %s", id, summary.is_exact ? "" : ", estimated",
+                 class_state_word(health_class_state(frame->model, id)));
+        cells_rule(cells, y++, 0, area.width, title);
+        char text[200];
+        int n = snprintf(text, sizeof text, "%u page%s: %u empty, %u under 10 %%, %u under half",
+                         summary.pages, summary.pages == 1 ? "" : "s",
+                         page_summary_below(&summary, 0), page_summary_below(&summary, 9),
+                         page_summary_below(&summary, 49));
+        if (summary.is_exact && area.width >= 60) {
+            snprintf(text + n, sizeof text - (size_t)n, "; aged %s to %s",
+                     format_age(a, summary.youngest_s), format_age(b, summary.oldest_s));
+        }
+        if (y < end) {
+            cells_text_fit(cells, y++, 0, area.width, STYLE_PLAIN, text);
+        }
+    }
+    if (y >= end || ui->classes.source < 0) {
+        if (y < end) {
+            cells_text_fit(cells, y, 0, area.width, STYLE_DIM,
+                           "f marks this class as the source; Enter shows the class");
+        }
+        return;
+    }
+    unsigned source = (unsigned)ui->classes.source;
+    page_summary_of(frame->model, source, &summary);
+    char text[200];
+    snprintf(text, sizeof text,
+             "◆ %u of class %u marked (+ -): %s%s items in them; m on the class that takes",
+             ui->pages.marked, source, summary.is_exact ? "" : "at least ",
+             format_count(c, page_summary_cost(&summary, ui->pages.marked)));
+    cells_text_fit(cells, y, 0, area.width, STYLE_STRONG, text);
+}
+
+/* Moves get what the map leaves, and a few rows of a screen of any size. */
+static int panel_rows(const struct snapshot *now, const struct map *map, unsigned width,
+                      int height) {
+    int lines = 0, least = height >= 14 ? PANEL_LEAST : 0;
+    for (unsigned i = 0; i < map->count; i++) {
+        lines += (int)lines_of(pages_of_row(now, map->rows[i].class_id), width, 1);
+    }
+    int left = height - lines;
+    return left < least ? least : left > PANEL_MOST ? PANEL_MOST : left;
+}
+
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    struct map map;
+    const struct snapshot *now = model_now(frame->model);
+    list_rows(now, &map);
+    if (map.count == 0) {
+        cells_text_fit(cells, area.y, 0, area.width, STYLE_DIM,
+                       now == NULL ? "waiting for the server" : "no class has pages yet");
+        return;
+    }
+    place_cursor(frame, ui, &map);
+    unsigned width = (unsigned)(area.width - LABEL_WIDTH);
+    int selection = area.height >= 14 ? 3 : area.height >= 8 ? 2 : 0;
+    int panel = panel_rows(now, &map, width, area.height - 1 - selection);
+    int height = area.height - 1 - selection - panel;
+    unsigned scale = scale_for(now, &map, width, (unsigned)height);
+    draw_head(frame, ui, cells, area.y, area.width, scale);
+    draw_map(frame, ui, cells, (struct rect){area.y + 1, 0, height, area.width}, &map, scale);
+    int y = area.y + 1 + height;
+    if (selection > 0) {
+        draw_selection(frame, ui, cells, (struct rect){y, 0, selection, area.width});
+    }
+    if (panel > 0) {
+        moves_draw(frame, cells, (struct rect){y + selection, 0, panel, area.width});
+    }
+}
+
+/* ---- commands ---- */
+
+static struct intent mark(const struct frame *frame, struct ui *ui) {
+    unsigned id = ui->pages.cursor;
+    struct page_summary summary;
+    if (id == POOL_ROW) {
+        return say("pages of the pool are free for any class: there is nothing to move");
+    }
+    if (ui->classes.source == (int)id) {
+        ui->classes.source = -1;
+        ui->pages.marked = 0;
+        return say("no page is marked");
+    }
+    page_summary_of(frame->model, id, &summary);
+    unsigned empty = page_summary_below(&summary, 0);
+    ui->classes.source = (int)id;
+    ui->pages.marked = empty > 0 && empty < summary.pages ? empty : 1;
+    return say("%u page%s of class %u marked: + and - for more or fewer, then m on the taker",
+               ui->pages.marked, ui->pages.marked == 1 ? "" : "s", id);
+}
+
+static struct intent mark_more(const struct frame *frame, struct ui *ui, int step) {
+    if (ui->classes.source < 0) {
+        return say("mark a class with f first");
+    }
+    unsigned pages = pages_of_row(model_now(frame->model), (unsigned)ui->classes.source);
+    int wanted = (int)ui->pages.marked + step;
+    ui->pages.marked = wanted < 1 ? 1 : wanted >= (int)pages ? pages - (pages > 1) : (unsigned)wanted;
+    return (struct intent){0};
+}
+
+static struct intent move(const struct frame *frame, struct ui *ui) {
+    int to = (int)ui->pages.cursor;
+    if (ui->classes.source == to) {
+        return say("go to the class that needs the pages and press m there");
+    }
+    if (to == POOL_ROW && ui->classes.source < 0) {
+        return say("mark a class with f first: its pages can go to the pool");
+    }
+    struct intent intent =
+        propose_move(frame, to == POOL_ROW ? -1 : to, ui->classes.source);
+    if (intent.kind == INTENT_REVIEW && ui->classes.source >= 0 && ui->pages.marked > 0) {
+        intent.plan.steps[0].pages = ui->pages.marked;
+    }
+    return intent;
+}
+
+static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
+    struct map map;
+    list_rows(model_now(frame->model), &map);
+    if (map.count > 0) {
+        place_cursor(frame, ui, &map);
+        int row = (int)row_of(&map, ui->pages.cursor) + rows;
+        row = row < 0 ? 0 : row >= (int)map.count ? (int)map.count - 1 : row;
+        ui->pages.cursor = map.rows[row].class_id;
+    }
+}
+
+static struct intent next_mode(const struct frame *frame, struct ui *ui) {
+    const struct details *details = model_details(frame->model);
+    if (!is_exact(frame)) {
+        return say("ages of pages need slated: this map is an estimate of how full they are");
+    }
+    ui->pages.mode = (enum page_mode)((ui->pages.mode + 1) % PAGE_MODES);
+    if (ui->pages.mode == PAGE_MODE_USE && !details->pages.notes_use) {
+        ui->pages.mode = PAGE_MODE_FILL; /* nothing notes it but automove lra */
+    }
+    return (struct intent){0};
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    enum { SCREEN = 10 };
+    struct intent none = {0};
+    if (model_now(frame->model) == NULL) {
+        return none;
+    }
+    move_cursor(frame, ui, 0);
+    switch (given) {
+    case COMMAND_UP:
+    case COMMAND_DOWN:
+        move_cursor(frame, ui, given == COMMAND_UP ? -1 : 1);
+        return none;
+    case COMMAND_PAGE_UP:
+    case COMMAND_PAGE_DOWN:
+        move_cursor(frame, ui, given == COMMAND_PAGE_UP ? -SCREEN : SCREEN);
+        return none;
+    case COMMAND_TOP:
+    case COMMAND_BOTTOM:
+        move_cursor(frame, ui, given == COMMAND_TOP ? -CLASS_LIMIT : CLASS_LIMIT);
+        return none;
+    case COMMAND_MARK_SOURCE:
+        return mark(frame, ui);
+    case COMMAND_MORE_PAGES:
+    case COMMAND_FEWER_PAGES:
+        return mark_more(frame, ui, given == COMMAND_MORE_PAGES ? 1 : -1);
+    case COMMAND_MOVE_PAGES:
+        return move(frame, ui);
+    case COMMAND_CELL_MODE:
+        return next_mode(frame, ui);
+    case COMMAND_OPEN_CLASS:
+        if (ui->pages.cursor != POOL_ROW) {
+            class_open(ui, ui->pages.cursor);
+        }
+        return none;
+    default: /* the rest of the commands belong to other views and to the app */
+        return none;
+    }
+}
+
+static void terms(const struct ui *ui, struct terms *out) {
+    static const char *const shown[] = {"class.pages", "class.free", "memory.pool", "moves.why", "moves.rescues", "lost_by_moves", "starving", "ping_pong"};
+    (void)ui;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        terms_add(out, "", shown[i], i == 0);
+    }
+}
+
+static unsigned needs(const struct ui *ui) {
+    (void)ui;
+    return DETAIL_BIT(DETAIL_PAGES) | DETAIL_BIT(DETAIL_MOVES);
+}
+
+const struct view pages_view = {.name = "Pages",
+                                .scope = SCOPE_PAGES,
+                                .open = COMMAND_VIEW_PAGES,
+                                .draw = draw,
+                                .command = command,
+                                .terms = terms,
+                                .needs = needs};

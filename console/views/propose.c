@@ -1,0 +1,59 @@
+/* What a key proposes: moves of pages and modes of automove, as plans to be reviewed. */
+#include "views/view.h"
+
+#include <math.h>
+
+enum { PAGES_AT_COST = 8 };
+
+/* The class with the most pages, for want of a better giver; -1 when none has two. */
+static int largest_class(const struct snapshot *now, unsigned except) {
+    int largest = -1;
+    double most = 1;
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        double pages = stat_number(now->classes[id].value[CLASS_total_pages]);
+        if (id != except && pages > most) {
+            most = pages;
+            largest = (int)id;
+        }
+    }
+    return largest;
+}
+
+struct intent propose_move(const struct frame *frame, int to, int from) {
+    const struct snapshot *now = model_now(frame->model);
+    if (now == NULL) {
+        return say("nothing is known about the server yet");
+    }
+    if (to < 0 && from < 0) {
+        return say("no class is starving: choose one in the class table (2) and press m there");
+    }
+    double free_pages = 0;
+    if (from < 0) {
+        from = action_suggest_source(frame->model, (unsigned)to, &free_pages);
+        from = from >= 0 ? from : largest_class(now, (unsigned)to);
+    } else {
+        free_pages = floor(class_free_pages(&now->classes[from]));
+    }
+    if (from < 0) {
+        return say("no other class has a page to spare");
+    }
+    /* All the free pages, up to half of what the source has; when none is free, an eighth of it,
+     * for pages cost items. */
+    double have = stat_number(now->classes[from].value[CLASS_total_pages]);
+    double pages =
+        free_pages >= 1 ? fmin(free_pages, floor(have / 2)) : fmin(floor(have / 8), PAGES_AT_COST);
+    return review_of(action_move((unsigned)from, to < 0 ? POOL_CLASS : (unsigned)to,
+                                 pages >= 1 ? (unsigned)pages : 1));
+}
+
+struct intent propose_automove(const struct frame *frame) {
+    const struct snapshot *now = model_now(frame->model);
+    if (now == NULL) {
+        return say("nothing is known about the server yet");
+    }
+    uint64_t mode = now->setting[SETTING_slab_automove];
+    if (mode == STAT_ABSENT && now->automove[0] == '\0') {
+        return say("this server does not report an automove setting");
+    }
+    return review_of(action_set("slab_automove", mode == 0 ? "1" : "0"));
+}

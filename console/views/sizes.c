@@ -1,0 +1,300 @@
+/* Sizes: how many items there are of each size, over the sizes that chunks have, now and by other
+ * growth factors; and what each choice wastes. */
+#include "views/view.h"
+
+#include "format.h"
+#include "size_plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { AXIS_WIDTH = 7, FACTORS = 6, TABLE_ROWS = FACTORS + 2, GRAPH_LEAST = 3 };
+enum { MARGIN = 3, COLUMNS_A_BIN = 8 };
+
+static const double factors[FACTORS] = {1.04, 1.08, 1.15, 1.25, 1.5, 2.0};
+
+/* Where the sizes come from. */
+enum origin { ORIGIN_NONE, ORIGIN_CLASSES, ORIGIN_TRACKED, ORIGIN_LIVE };
+static const char *const origin_words[] = {"", "ESTIMATED, a bar a class", "as the server tracks them",
+                                           "EXACT, of live items"};
+
+static enum origin find_sizes(const struct frame *frame, struct size_bins *sizes) {
+    const struct details *details = model_details(frame->model);
+    const struct snapshot *now = model_now(frame->model);
+    if (detail_is_known(details, DETAIL_SIZEHIST) ||
+        (detail_is_known(details, DETAIL_STOCK_SIZES) && details->sizes.is_tracked)) {
+        *sizes = details->sizes;
+        return now != NULL && now->is_slated ? ORIGIN_LIVE : ORIGIN_TRACKED;
+    }
+    if (now == NULL || now->is_slated) {
+        return ORIGIN_NONE;
+    }
+    size_bins_by_class(now, sizes);
+    return ORIGIN_CLASSES;
+}
+
+/* Bins on columns: a column shows one bin, or the sum of several. */
+struct axis {
+    unsigned first, bins; /* shown */
+    int x, width;         /* on the screen */
+};
+
+static struct axis make_axis(const struct size_bins *sizes, int x, int room) {
+    unsigned first = SIZE_BINS, last = 0;
+    for (unsigned bin = 0; bin < SIZE_BINS; bin++) {
+        if (sizes->bins[bin] > 0) {
+            first = bin < first ? bin : first;
+            last = bin;
+        }
+    }
+    first = first == SIZE_BINS ? 0 : first > MARGIN ? first - MARGIN : 0;
+    last = last + MARGIN < SIZE_BINS ? last + MARGIN : SIZE_BINS - 1;
+    struct axis axis = {.first = first, .bins = last - first + 1, .x = x};
+    axis.width = room < (int)axis.bins * COLUMNS_A_BIN ? room : (int)axis.bins * COLUMNS_A_BIN;
+    return axis;
+}
+
+/* The column of a size; -1: it is not shown. */
+static int column_of(const struct axis *axis, double bytes) {
+    unsigned bin = size_bin_of(bytes);
+    if (bin < axis->first || bin >= axis->first + axis->bins) {
+        return -1;
+    }
+    double begin = bin > 0 ? size_bin_end(bin - 1) : 0;
+    double share = fmin((bytes - begin) / (size_bin_end(bin) - begin), 0.999);
+    return (int)((bin - axis->first + share) * axis->width / axis->bins);
+}
+
+static void draw_bars(const struct size_bins *sizes, const struct axis *axis, struct cells *cells,
+                      struct rect area) {
+    float values[SIZE_BINS * COLUMNS_A_BIN] = {0};
+    int count = axis->width < (int)(sizeof values / sizeof *values)
+                    ? axis->width
+                    : (int)(sizeof values / sizeof *values);
+    for (int i = 0; i < count; i++) {
+        unsigned bin = axis->first + (unsigned)i * axis->bins / (unsigned)axis->width;
+        unsigned end = axis->first + (unsigned)(i + 1) * axis->bins / (unsigned)axis->width;
+        do {
+            values[i] += (float)sizes->bins[bin++];
+        } while (bin < end);
+    }
+    struct rect plot = {area.y, axis->x, area.height, count};
+    char text[FORMAT_BYTES];
+    float high = cells_graph(cells, plot, STYLE_GRAPH, values, count, 0);
+    cells_text_right(cells, area.y, axis->x - 1, STYLE_DIM, format_count(text, (double)high));
+    cells_text_right(cells, area.y + area.height - 1, axis->x - 1, STYLE_DIM, "0");
+}
+
+/* A mark at each size; a digit where several fall together. */
+static void draw_limits(const struct size_plan *plan, const struct axis *axis, struct cells *cells,
+                        int y, const char *label, uint32_t glyph, uint8_t style) {
+    unsigned at[1000] = {0};
+    for (unsigned i = 0; i < plan->count; i++) {
+        int column = column_of(axis, plan->bytes[i]);
+        if (column >= 0 && column < 1000) {
+            at[column]++;
+        }
+    }
+    cells_text_right(cells, y, axis->x - 1, style, label);
+    for (int i = 0; i < axis->width && i < 1000; i++) {
+        if (at[i] > 0) {
+            cells_fill(cells, (struct rect){y, axis->x + i, 1, 1},
+                       at[i] == 1  ? glyph
+                       : at[i] < 10 ? '0' + at[i]
+                                    : '+',
+                       style);
+        }
+    }
+}
+
+static void draw_scale(const struct axis *axis, struct cells *cells, int y) {
+    int free_from = 0;
+    for (double bytes = 16; bytes < 1e9; bytes *= 2) {
+        char text[FORMAT_BYTES];
+        int column = column_of(axis, bytes);
+        format_bytes(text, bytes);
+        if (bytes >= 1024) {
+            snprintf(text, sizeof text, "%.0f%c", bytes < 1 << 20 ? bytes / 1024 : bytes / (1 << 20),
+                     bytes < 1 << 20 ? 'K' : 'M');
+        }
+        int width = cells_width_of(text);
+        if (column - width + 1 >= free_from && column >= 0) {
+            cells_text(cells, y, axis->x + column - width + 1, STYLE_DIM, text);
+            free_from = column + 2;
+        }
+    }
+}
+
+/* One line of the table of choices. */
+struct choice {
+    const char *name;
+    const struct size_plan *plan;
+    double waste, waste_now;
+    bool is_best;
+};
+
+static void draw_choice(const struct choice *choice, struct cells *cells, int y, int width) {
+    char waste[FORMAT_BYTES], text[160];
+    double more = (1 - choice->waste) / (1 - choice->waste_now) - 1;
+    bool is_now = choice->waste == choice->waste_now;
+    snprintf(text, sizeof text, "%-16s %7u %6s %%  %s", choice->name, choice->plan->count,
+             format_percent(waste, choice->waste), choice->is_best ? "◀ least waste  " : "");
+    cells_text_fit(cells, y, 0, width, choice->is_best ? STYLE_GOOD : STYLE_PLAIN, text);
+    if (!is_now && !isnan(more) && width >= 60) {
+        snprintf(text, sizeof text, "%+.1f %% items", more * 100);
+        cells_text_fit(cells, y, 50, width - 50, STYLE_PLAIN, text);
+    }
+}
+
+/* The sizes of now and by other factors; the best of these is written to best. */
+static void draw_choices(const struct frame *frame, const struct size_bins *sizes,
+                         const struct size_plan *plan_now, const struct size_plan *best,
+                         double best_factor, struct cells *cells, struct rect area) {
+    const struct snapshot *now = model_now(frame->model);
+    double waste_now = size_plan_waste(plan_now, sizes);
+    int y = area.y, end = area.y + area.height;
+    cells_fill(cells, (struct rect){y, 0, 1, area.width}, ' ', STYLE_HEADER);
+    cells_text_fit(cells, y++, 0, area.width, STYLE_HEADER,
+                   "CHUNK SIZES      CLASSES    WASTE                in as much memory");
+    struct choice line = {"now", plan_now, waste_now, waste_now, false};
+    if (y < end) {
+        draw_choice(&line, cells, y++, area.width);
+    }
+    for (int i = 0; i < FACTORS && y < end; i++) {
+        struct size_plan plan;
+        char name[24];
+        size_plan_by_factor(size_plan_first(now), factors[i], size_plan_most(now), &plan);
+        if (plan.count < 2) {
+            continue;
+        }
+        snprintf(name, sizeof name, "-f %.2f", factors[i]);
+        double waste = size_plan_waste(&plan, sizes);
+        bool is_best = factors[i] == best_factor && best->count > 0 && waste < waste_now;
+        line = (struct choice){name, &plan, waste, waste_now, is_best};
+        draw_choice(&line, cells, y++, area.width);
+    }
+}
+
+/* Where only each class's mean is known, other sizes cannot be judged. */
+static void draw_waste_now(const struct frame *frame, struct cells *cells, int y, int width) {
+    char text[120], waste[FORMAT_BYTES];
+    snprintf(text, sizeof text, "waste in the chunks: %s %%",
+             format_percent(waste, class_waste(model_now(frame->model))));
+    cells_text_fit(cells, y, 0, width, STYLE_PLAIN, text);
+    cells_text_fit(cells, y + 1, 0, width, STYLE_WARN,
+                   "what other sizes would waste needs slated, or memcached -o track_sizes");
+}
+
+/* The factor that wastes least. */
+static double best_plan(const struct frame *frame, const struct size_bins *sizes,
+                        struct size_plan *best) {
+    const struct snapshot *now = model_now(frame->model);
+    double least = INFINITY, best_factor = NAN;
+    *best = (struct size_plan){0};
+    for (int i = 0; i < FACTORS && now != NULL; i++) {
+        struct size_plan plan;
+        size_plan_by_factor(size_plan_first(now), factors[i], size_plan_most(now), &plan);
+        double waste = size_plan_waste(&plan, sizes);
+        if (waste < least) {
+            least = waste;
+            *best = plan;
+            best_factor = factors[i];
+        }
+    }
+    return best_factor;
+}
+
+static void draw_geometry(const struct frame *frame, struct cells *cells, int y, int width) {
+    const struct details *details = model_details(frame->model);
+    char text[300], before[FORMAT_BYTES], predicted[FORMAT_BYTES], now[FORMAT_BYTES];
+    if (!detail_is_known(details, DETAIL_GEOMETRY)) {
+        cells_text_fit(cells, y, 0, width, STYLE_DIM,
+                       "memcached takes other sizes only at its start: -f -n -o slab_sizes");
+        return;
+    }
+    const struct geometry_state *geometry = &details->geometry;
+    int n = snprintf(text, sizeof text, "geometry %s: %s", geometry->state, geometry->why);
+    if (geometry->waste_before_pct > 0 && n > 0 && (size_t)n < sizeof text) {
+        snprintf(text + n, sizeof text - (size_t)n, "; waste %s %% before, %s %% predicted, %s %% now",
+                 format_count(before, geometry->waste_before_pct),
+                 format_count(predicted, geometry->waste_predicted_pct),
+                 format_count(now, geometry->waste_now_pct));
+    }
+    cells_text_fit(cells, y, 0, width, STYLE_PLAIN, text);
+}
+
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    struct size_bins sizes;
+    (void)ui;
+    enum origin origin = find_sizes(frame, &sizes);
+    if (origin == ORIGIN_NONE) {
+        detail_ready(frame, DETAIL_SIZEHIST, cells, area);
+        return;
+    }
+    struct size_plan plan, best = {0};
+    size_plan_now(frame->model, &plan);
+    double best_factor = origin != ORIGIN_CLASSES ? best_plan(frame, &sizes, &best) : NAN;
+    char title[120], text[FORMAT_BYTES];
+    snprintf(title, sizeof title, "%s items by size, header included: %s",
+             format_count(text, sizes.items), origin_words[origin]);
+    cells_fill(cells, (struct rect){area.y, 0, 1, area.width}, ' ', STYLE_HEADER);
+    cells_text_fit(cells, area.y, 0, area.width, STYLE_HEADER, title);
+    int table = area.height < 10 ? 0 : area.height < 16 ? 3 : TABLE_ROWS + 1;
+    table = origin == ORIGIN_CLASSES && table > 0 ? 2 : table;
+    int graph = area.height - 1 - 3 - table - (table > 0);
+    if (graph < GRAPH_LEAST) {
+        table = 0;
+        graph = area.height - 4;
+    }
+    struct axis axis = make_axis(&sizes, AXIS_WIDTH, area.width - AXIS_WIDTH);
+    draw_bars(&sizes, &axis, cells, (struct rect){area.y + 1, 0, graph, area.width});
+    int y = area.y + 1 + graph;
+    draw_limits(&plan, &axis, cells, y++, "now", 0x2502, STYLE_STRONG);
+    if (size_plan_waste(&best, &sizes) < size_plan_waste(&plan, &sizes)) {
+        char label[AXIS_WIDTH + 1];
+        snprintf(label, sizeof label, "-f%.2f", best_factor);
+        draw_limits(&best, &axis, cells, y, label, 0xa6, STYLE_DIM);
+    }
+    draw_scale(&axis, cells, y + 1);
+    y += 2;
+    if (table == 0) {
+        return;
+    }
+    if (origin == ORIGIN_CLASSES) {
+        draw_waste_now(frame, cells, y, area.width);
+    } else {
+        draw_choices(frame, &sizes, &plan, &best, best_factor, cells,
+                     (struct rect){y, 0, table, area.width});
+    }
+    draw_geometry(frame, cells, y + table, area.width);
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    (void)frame;
+    (void)ui;
+    (void)given;
+    return (struct intent){0};
+}
+
+static void terms(const struct ui *ui, struct terms *out) {
+    static const char *const shown[] = {"class.waste", "class.size", "growth_factor", "mem_requested", "geometry.state", "geometry.waste"};
+    (void)ui;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        terms_add(out, "", shown[i], i == 0);
+    }
+}
+
+static unsigned needs(const struct ui *ui) {
+    (void)ui;
+    return DETAIL_BIT(DETAIL_SIZEHIST) | DETAIL_BIT(DETAIL_STOCK_SIZES) |
+           DETAIL_BIT(DETAIL_GEOMETRY);
+}
+
+const struct view sizes_view = {.name = "Sizes",
+                                .scope = SCOPE_SIZES,
+                                .open = COMMAND_VIEW_SIZES,
+                                .draw = draw,
+                                .command = command,
+                                .terms = terms,
+                                .needs = needs};

@@ -1,0 +1,327 @@
+/* Tune: every setting that this server can change while it runs, what it is and what it is to be.
+ * Values are chosen here and sent from the review. */
+#include "views/view.h"
+
+#include "forecast.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LABEL_X = 1, NOW_X = 21, NEW_X = 35, SOURCE_X = 50, NOTE_X = 59, PANEL_ROWS = 7, SCREEN_STEP = 10 };
+
+void tune_forget(struct ui *ui) {
+    memset(ui->tune.wanted, 0, sizeof ui->tune.wanted);
+    ui->tune.edits = false;
+}
+
+static unsigned rows_of(const struct frame *frame, const struct ui *ui, struct tunable rows[SETTINGS_MOST]) {
+    const struct snapshot *now = model_now(frame->model);
+    return now != NULL ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows) : 0;
+}
+
+static bool is_changed(const struct tune_ui *tune, const struct tunable *rows, unsigned row) {
+    return tune->wanted[row][0] != '\0' && strcmp(tune->wanted[row], rows[row].now) != 0;
+}
+
+/* ---- the plan ---- */
+
+static bool is_lru(const char *name) {
+    return strcmp(name, "hot_lru_pct") == 0 || strcmp(name, "warm_lru_pct") == 0 ||
+           strcmp(name, "hot_max_factor") == 0 || strcmp(name, "warm_max_factor") == 0;
+}
+
+/* One command sets the four of lru tune: their new values, or those of now. */
+static struct action lru_action(const struct tune_ui *tune, const struct tunable *rows, unsigned count) {
+    char value[SETTING_VALUE_BYTES] = "";
+    for (unsigned i = 0; i < count; i++) {
+        if (is_lru(rows[i].name)) {
+            size_t used = strlen(value);
+            snprintf(value + used, sizeof value - used, "%s%.30s", used > 0 ? " " : "",
+                     is_changed(tune, rows, i) ? tune->wanted[i] : rows[i].now);
+        }
+    }
+    return action_set("lru_tune", value);
+}
+
+static struct plan make_plan(const struct ui *ui, const struct tunable *rows, unsigned count) {
+    struct plan plan = {.count = 0};
+    bool has_lru = false;
+    for (unsigned i = 0; i < count && plan.count < PLAN_LIMIT; i++) {
+        char value[SETTING_VALUE_BYTES];
+        if (!is_changed(&ui->tune, rows, i)) {
+            continue;
+        }
+        if (is_lru(rows[i].name)) {
+            if (!has_lru) {
+                plan.steps[plan.count++] = lru_action(&ui->tune, rows, count);
+            }
+            has_lru = true;
+            continue;
+        }
+        snprintf(value, sizeof value, strcmp(rows[i].name, "class_policy") == 0 ? "%.100s %u" : "%.150s",
+                 ui->tune.wanted[i], ui->classes.cursor);
+        plan.steps[plan.count++] = action_set(rows[i].name, value);
+    }
+    return plan;
+}
+
+/* ---- drawing ---- */
+
+static void note_of(const struct tunable *row, bool changed, char *out, size_t out_bytes) {
+    if (row->refusal[0] != '\0') {
+        snprintf(out, out_bytes, "%s", row->refusal);
+    } else if (changed) {
+        snprintf(out, out_bytes, "undo: %.60s", strcmp(row->name, "geometry") == 0 ? "revert" : row->now);
+    } else if (row->form == FORM_NUMBER) {
+        snprintf(out, out_bytes, "%.7g to %.10g", row->least, row->most);
+    } else {
+        snprintf(out, out_bytes, "%s", row->form == FORM_TEXT ? "auto, factor N, sizes N,N" : row->choices);
+    }
+}
+
+static void draw_row(const struct ui *ui, struct cells *cells, struct rect area, int y,
+                     const struct tunable *rows, unsigned index) {
+    const struct tunable *row = &rows[index];
+    bool changed = is_changed(&ui->tune, rows, index), is_narrow = area.width < 60;
+    uint8_t style = row->refusal[0] != '\0' ? STYLE_DIM : STYLE_PLAIN;
+    char note[SETTING_VALUE_BYTES];
+    cells_text_fit(cells, y, area.x + LABEL_X, NOW_X - LABEL_X - 1, style, row->label);
+    cells_text_fit(cells, y, area.x + NOW_X, is_narrow ? 8 : NEW_X - NOW_X - 1, style,
+                   row->now[0] != '\0' ? row->now : "-");
+    int new_x = is_narrow ? NOW_X + 9 : NEW_X;
+    const char *wanted = changed ? ui->tune.wanted[index] : row->refusal[0] != '\0' ? "" : "·";
+    cells_text_fit(cells, y, area.x + new_x, is_narrow ? area.width - new_x - 1 : SOURCE_X - NEW_X - 1,
+                   changed ? STYLE_STRONG : STYLE_DIM, wanted);
+    if (changed) {
+        cells_text(cells, y, area.x, STYLE_STRONG, "*");
+    }
+    if (is_narrow) {
+        return;
+    }
+    cells_text_fit(cells, y, area.x + SOURCE_X, NOTE_X - SOURCE_X - 1, style, row->source);
+    note_of(row, changed, note, sizeof note);
+    cells_text_fit(cells, y, area.x + NOTE_X, area.width - NOTE_X, changed ? STYLE_STRONG : STYLE_DIM, note);
+}
+
+/* All policies at once, as the miniature caches have them: "lru 91.0 -1.2 ± 0.3". */
+static void draw_policies(const struct frame *frame, struct cells *cells, struct rect area) {
+    const char *whatif = answer_text(model_answers(frame->model), INQUIRY_WHATIF);
+    struct stat_line line;
+    char text[1000] = "";
+    size_t used = 0;
+    for (const char *at = whatif; stat_next(&at, &line);) {
+        char *colon = strchr(line.name, ':'), name[64];
+        if (colon == NULL || strcmp(colon, ":hit_ratio") != 0 || strncmp(line.name, "class:", 6) == 0) {
+            continue;
+        }
+        *colon = '\0';
+        snprintf(name, sizeof name, "%.40s:hit_ratio", line.name);
+        double ratio = stat_value_number(whatif, name) * 100;
+        snprintf(name, sizeof name, "%.40s:difference", line.name);
+        double difference = stat_value_number(whatif, name) * 100;
+        snprintf(name, sizeof name, "%.40s:doubt", line.name);
+        double doubt = stat_value_number(whatif, name) * 100;
+        if (used + 60 < sizeof text) {
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.1f%% %+.1f±%.1f", used > 0 ? ",  " : "",
+                                     line.name, ratio, difference, doubt);
+        }
+    }
+    char why[300];
+    snprintf(why, sizeof why, "what-if: %s", whatif == NULL ? "the server has no figures" : stat_value(whatif, "why", &line));
+    cells_paragraph(cells, area, 0, STYLE_PLAIN, used > 0 ? text : why);
+}
+
+/* What the row under the cursor means, what the new value would bring, and what the server says. */
+static void draw_panel(const struct frame *frame, const struct ui *ui, struct cells *cells, struct rect area,
+                       const struct tunable *rows) {
+    const struct tunable *row = &rows[ui->tune.cursor];
+    const struct explanation *entry = explain_term(setting_term(row->name));
+    bool changed = is_changed(&ui->tune, rows, ui->tune.cursor);
+    bool is_policy = strcmp(row->name, "policy") == 0 || strcmp(row->name, "class_policy") == 0;
+    char text[2 * NOTE_BYTES];
+    cells_rule(cells, area.y, area.x, area.width, row->label);
+    struct rect left = {area.y + 1, area.x, area.height - 2, area.width};
+    if (changed) {
+        char value[SETTING_VALUE_BYTES];
+        snprintf(value, sizeof value, strcmp(row->name, "class_policy") == 0 ? "%.100s %u" : "%.150s",
+                 ui->tune.wanted[ui->tune.cursor], ui->classes.cursor);
+        struct action action = action_set(row->name, value);
+        forecast_words(&action, frame->model, text, sizeof text);
+        int rows_taken = cells_paragraph(cells, left, 0, STYLE_STRONG, text);
+        left.y += rows_taken;
+        left.height -= rows_taken;
+    }
+    struct stat_line line;
+    const char *failed = stat_value(answer_text(model_answers(frame->model), INQUIRY_MOVES), "failed", &line);
+    if (strcmp(row->name, "slab_automove") == 0 && failed[0] != '\0' && strcmp(failed, "none") != 0) {
+        snprintf(text, sizeof text, "FAILED and turned off: %s", failed);
+        int rows_taken = cells_paragraph(cells, left, 0, STYLE_BAD, text);
+        left.y += rows_taken;
+        left.height -= rows_taken;
+    }
+    if (is_policy && model_now(frame->model)->is_slated) {
+        draw_policies(frame, cells, left);
+    } else if (entry != NULL && left.height > 0) {
+        int rows_taken = cells_paragraph(cells, left, 0, STYLE_PLAIN, entry->meaning);
+        left.y += rows_taken;
+        left.height -= rows_taken;
+        if (left.height > 0) {
+            cells_paragraph(cells, left, 0, STYLE_DIM, entry->what_to_do);
+        }
+    }
+    cells_text_fit(cells, area.y + area.height - 1, area.x, area.width, STYLE_HEADER,
+                   frame->read_only ? "READ-ONLY: nothing can be sent" : "- + or Enter choose a new value; t reviews all of them, and sends nothing");
+}
+
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    struct tunable rows[SETTINGS_MOST];
+    unsigned count = rows_of(frame, ui, rows);
+    cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
+    cells_text(cells, area.y, area.x + LABEL_X, STYLE_HEADER, "SETTING");
+    cells_text(cells, area.y, area.x + NOW_X, STYLE_HEADER, "NOW");
+    cells_text(cells, area.y, area.x + (area.width < 60 ? NOW_X + 9 : NEW_X), STYLE_HEADER, "NEW");
+    if (area.width >= 60) {
+        cells_text(cells, area.y, area.x + SOURCE_X, STYLE_HEADER, "SOURCE");
+        cells_text(cells, area.y, area.x + NOTE_X, STYLE_HEADER, "RANGE, UNDO, NEEDS");
+    }
+    if (count == 0) {
+        cells_text(cells, area.y + 1, area.x, STYLE_DIM, frame->is_past ? "a recording and the past hold no settings" : "nothing is known about the server yet");
+        return;
+    }
+    struct tune_ui *tune = &ui->tune;
+    int panel = area.height >= 14 ? PANEL_ROWS + (area.height > (int)count + 12 ? 4 : 0) : 0;
+    unsigned shown = area.height > 1 + panel ? (unsigned)(area.height - 1 - panel) : 1;
+    tune->cursor = tune->cursor < count ? tune->cursor : count - 1;
+    tune->top = tune->cursor < tune->top ? tune->cursor : tune->top;
+    tune->top = tune->cursor >= tune->top + shown ? tune->cursor - shown + 1 : tune->top;
+    for (unsigned i = tune->top; i < count && i < tune->top + shown; i++) {
+        int y = area.y + 1 + (int)(i - tune->top);
+        draw_row(ui, cells, area, y, rows, i);
+        if (i == tune->cursor) {
+            cells_select(cells, y, area.x, area.width);
+        }
+    }
+    if (panel > 0) {
+        unsigned used = count < shown ? count : shown;
+        int y = area.y + 1 + (int)used;
+        draw_panel(frame, ui, cells, (struct rect){y, area.x, panel, area.width}, rows);
+    }
+}
+
+/* ---- keys ---- */
+
+static void step(struct ui *ui, const struct tunable *rows, int by) {
+    const struct tunable *row = &rows[ui->tune.cursor];
+    char *wanted = ui->tune.wanted[ui->tune.cursor], from[SETTING_VALUE_BYTES];
+    snprintf(from, sizeof from, "%s", wanted[0] != '\0' ? wanted : row->now);
+    setting_step(row, from, by, wanted);
+}
+
+static void move(struct tune_ui *tune, unsigned count, int by) {
+    int to = (int)tune->cursor + by;
+    tune->cursor = to < 0 ? 0 : to >= (int)count ? count - 1 : (unsigned)to;
+}
+
+static struct intent review_all(const struct ui *ui, const struct tunable *rows, unsigned count) {
+    struct intent intent = {.kind = INTENT_REVIEW, .plan = make_plan(ui, rows, count)};
+    return intent.plan.count > 0 ? intent : say("no new value is chosen: - and + choose one, Enter types one");
+}
+
+static struct intent change(const struct frame *frame, struct ui *ui, const struct tunable *rows, enum command given) {
+    const struct tunable *row = &rows[ui->tune.cursor];
+    if (frame->is_past) {
+        return say("this is the past: . goes to now");
+    }
+    if (row->refusal[0] != '\0') {
+        return say("%s: %s", row->label, row->refusal);
+    }
+    if (given == COMMAND_EDIT) {
+        ui->tune.edits = true;
+        ui->tune.typed[0] = '\0';
+    } else {
+        step(ui, rows, given == COMMAND_MORE ? 1 : -1);
+    }
+    return (struct intent){0};
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    struct tunable rows[SETTINGS_MOST];
+    unsigned count = rows_of(frame, ui, rows);
+    struct intent none = {0};
+    if (count == 0) {
+        return none;
+    }
+    move(&ui->tune, count, 0);
+    switch (given) {
+    case COMMAND_UP:
+        move(&ui->tune, count, -1);
+        return none;
+    case COMMAND_DOWN:
+        move(&ui->tune, count, 1);
+        return none;
+    case COMMAND_PAGE_UP:
+        move(&ui->tune, count, -SCREEN_STEP);
+        return none;
+    case COMMAND_PAGE_DOWN:
+        move(&ui->tune, count, SCREEN_STEP);
+        return none;
+    case COMMAND_TOP:
+        move(&ui->tune, count, -SETTINGS_MOST);
+        return none;
+    case COMMAND_BOTTOM:
+        move(&ui->tune, count, SETTINGS_MOST);
+        return none;
+    case COMMAND_LESS:
+    case COMMAND_MORE:
+    case COMMAND_EDIT:
+        return change(frame, ui, rows, given);
+    case COMMAND_RESET:
+        ui->tune.wanted[ui->tune.cursor][0] = '\0';
+        return none;
+    case COMMAND_REVIEW:
+        return review_all(ui, rows, count);
+    default: /* the rest of the commands belong to other views and to the app */
+        return none;
+    }
+}
+
+void tune_edit(struct ui *ui, const struct frame *frame, enum command given, uint32_t key) {
+    struct tune_ui *tune = &ui->tune;
+    size_t length = strlen(tune->typed);
+    struct tunable rows[SETTINGS_MOST];
+    if (given == COMMAND_ACCEPT) {
+        if (length > 0 && rows_of(frame, ui, rows) > tune->cursor) {
+            snprintf(tune->wanted[tune->cursor], sizeof tune->wanted[0], "%s", tune->typed);
+        }
+        tune->edits = false;
+    } else if (given == COMMAND_CANCEL) {
+        tune->edits = false;
+    } else if (given == COMMAND_BACK) {
+        tune->typed[length > 0 ? length - 1 : 0] = '\0';
+    } else if (key >= ' ' && key <= '~' && length + 1 < sizeof tune->typed) {
+        tune->typed[length] = (char)key;
+        tune->typed[length + 1] = '\0';
+    }
+}
+
+static void terms(const struct ui *ui, struct terms *out) {
+    static const char *const shown[] = {
+        "slab_automove", "slab_automove_ratio", "slab_automove_window", "slab_automove_freeratio", "policy", "policy",
+        "growth_factor", "slab_geometry_rate", "hot_lru_pct", "warm_lru_pct", "hot_max_factor", "warm_max_factor",
+        "lru_segmented", "temp_lru", "memory.limit", "lru_crawler", "lru_crawler_sleep", "lru_crawler_tocrawl",
+        "sample_rate", "verbosity", "detail_enabled", "whatif.hit_ratio", "whatif.difference", "moves.failed",
+    };
+    for (unsigned i = 0; i < sizeof shown / sizeof *shown; i++) {
+        terms_add(out, "", shown[i], i == ui->tune.cursor);
+    }
+}
+
+const struct view tune_view = {
+    .name = "Tune",
+    .scope = SCOPE_TUNE,
+    .open = COMMAND_VIEW_TUNE,
+    .draw = draw,
+    .command = command,
+    .terms = terms,
+    .wants = FORECAST_WANTS | INQUIRY_BIT(SETTINGS) | INQUIRY_BIT(CONFIG) | INQUIRY_BIT(POLICIES) |
+             INQUIRY_BIT(MOVES)};

@@ -1,0 +1,151 @@
+/* Which page of a class is the one to lose: by what lives in it, by its age, or any. Only looks: at the page table and at
+ * chunks, without a lock, so that a choice costs nobody else anything. What it sees may change the next moment, and whoever
+ * empties the page looks again. */
+#include "cache/partition.h"
+
+enum {
+    LOOK_PAGES = 64,   /* of least value: so many are compared, from where the last look ended */
+    SAMPLE_CHUNKS = 16, /* of each */
+    LISTED_PAGES = 16, /* pages with free chunks that are compared in any case */
+    LIVE_VALUE = 1 << 12, /* of a live item that was used a moment ago, and of each hit that its mark counts */
+    RECENT_S = 4,         /* a moment; with its idle time an item's value falls, as the hits it promises do */
+    IN_USE_VALUE = 1 << 28, /* of one that is being stored or sent: its page cannot be had now */
+};
+
+void cache_set_page_stamps(struct cache *c, bool on) { atomic_store_explicit(&c->stamp_pages, on, memory_order_relaxed); }
+
+bool cache_page_stamps(const struct cache *c) { return atomic_load_explicit(&c->stamp_pages, memory_order_relaxed); }
+
+static bool chunk_in_use(struct item *it) {
+    switch (item_state(it)) {
+    case CHUNK_FREE: return false;
+    case CHUNK_DRAFT:
+    case CHUNK_LOOSE: return true;
+    case CHUNK_LINKED:
+        return item_key_len(it) != 0 && item_large(it) && atomic_load_explicit(item_refs(it), memory_order_relaxed) > 1;
+    }
+    return false;
+}
+
+bool cache_page_in_use(const struct cache *c, uint32_t page) {
+    struct item *it;
+    for (uint32_t i = 0; (it = slab_page_chunk(c->slab, page, i)) != NULL; i++) {
+        if (chunk_in_use(it)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+struct candidate {
+    uint64_t cost; /* the least goes first */
+    uint32_t page;
+};
+
+/* Keeps the best `max`, the best first; of equals the one that came first. */
+struct ranking {
+    struct candidate *best;
+    unsigned count, max;
+};
+
+static void rank(struct ranking *r, uint32_t page, uint64_t cost) {
+    unsigned at = r->count;
+    for (unsigned i = 0; i < r->count; i++) {
+        if (r->best[i].page == page) {
+            return;
+        }
+    }
+    while (at > 0 && r->best[at - 1].cost > cost) {
+        at--;
+    }
+    if (at == r->max) {
+        return;
+    }
+    r->count += r->count < r->max;
+    memmove(&r->best[at + 1], &r->best[at], (r->count - at - 1) * sizeof *r->best);
+    r->best[at] = (struct candidate){cost, page};
+}
+
+static uint64_t item_value(const struct item *it, uint32_t now_s) {
+    uint32_t used_s = node_used_s(&it->node), idle_s = now_s > used_s ? now_s - used_s : 0;
+    return (uint64_t)LIVE_VALUE * RECENT_S * (1 + node_hits(&it->node)) / (RECENT_S + idle_s);
+}
+
+uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
+    const struct cache *c = ct->cache;
+    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
+    uint32_t chunks = chunk_bytes ? PAGE_BYTES / chunk_bytes : 0, looked = chunks < SAMPLE_CHUNKS ? chunks : SAMPLE_CHUNKS;
+    uint64_t value = 0;
+    for (uint32_t i = 0; i < looked; i++) {
+        struct item *it = slab_page_chunk(c->slab, page, (uint32_t)((uint64_t)i * chunks / looked));
+        if (it == NULL || item_state(it) == CHUNK_FREE) {
+            continue;
+        }
+        if (chunk_in_use(it)) {
+            value += IN_USE_VALUE;
+        } else if (item_key_len(it) == 0) {
+            value += LIVE_VALUE / 2; /* a piece of a value; what it belongs to is not looked up */
+        } else if (!cache_item_dead(c, it, ct->now_s)) {
+            value += item_value(it, ct->now_s);
+        }
+    }
+    return looked ? value * chunks / looked : 0;
+}
+
+static bool of_class(const struct cache *c, uint32_t page, unsigned class_id) {
+    const struct page *p = slab_page(c->slab, page);
+    return atomic_load_explicit(&p->class_id, memory_order_relaxed) == class_id &&
+           atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED;
+}
+
+static void rank_by_value(struct cache_thread *ct, unsigned class_id, struct ranking *r) {
+    struct cache *c = ct->cache;
+    uint32_t listed[LISTED_PAGES], page_max = c->arena->page_max;
+    unsigned n = slab_partial_pages(c->slab, class_id, listed, LISTED_PAGES);
+    for (unsigned i = 0; i < n; i++) {
+        rank(r, listed[i], cache_page_value(ct, listed[i]));
+    }
+    uint32_t page = ct->donor_cursor < page_max ? ct->donor_cursor : 0;
+    unsigned looked = 0;
+    for (uint32_t i = 0; i < page_max && looked < LOOK_PAGES; i++, page = page + 1 < page_max ? page + 1 : 0) {
+        if (of_class(c, page, class_id)) {
+            rank(r, page, cache_page_value(ct, page));
+            looked++;
+        }
+    }
+    ct->donor_cursor = page;
+}
+
+static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick pick, struct ranking *r) {
+    struct cache *c = ct->cache;
+    for (uint32_t page = 0; page < c->arena->page_max; page++) {
+        const struct page *p = slab_page(c->slab, page);
+        if (!of_class(c, page, class_id)) {
+            continue;
+        }
+        switch (pick) {
+        case PICK_LEAST_VALUE: break;
+        case PICK_RANDOM: rank(r, page, thread_random(ct)); break;
+        case PICK_LEAST_ACCESSED: {
+            uint64_t used_s = atomic_load_explicit(&p->used_s, memory_order_relaxed);
+            rank(r, page, used_s << 32 | atomic_load_explicit(&p->birth, memory_order_relaxed)); /* of equals the older */
+            break;
+        }
+        case PICK_LEAST_CREATED: rank(r, page, atomic_load_explicit(&p->birth, memory_order_relaxed)); break;
+        }
+    }
+}
+
+unsigned cache_spare_pages(struct cache_thread *ct, unsigned class_id, enum page_pick pick, uint32_t *pages, unsigned max) {
+    struct candidate best[CACHE_SPARE_MAX];
+    struct ranking r = {best, 0, max < CACHE_SPARE_MAX ? max : CACHE_SPARE_MAX};
+    if (pick == PICK_LEAST_VALUE) {
+        rank_by_value(ct, class_id, &r);
+    } else {
+        rank_all(ct, class_id, pick, &r);
+    }
+    for (unsigned i = 0; i < r.count; i++) {
+        pages[i] = best[i].page;
+    }
+    return r.count;
+}

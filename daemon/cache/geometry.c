@@ -1,0 +1,108 @@
+/* The geometry of a live cache: which classes there are, and what sizes its items have. */
+#include "cache/partition.h"
+
+enum { HISTOGRAM_PAGES = 2048 }; /* looked at; of more, every n-th */
+
+/* Chunks a partition may keep at hand: several small ones, none of those that matter. */
+static uint8_t default_stock(uint32_t chunk_bytes) {
+    return chunk_bytes <= 512 ? STOCK_MAX : chunk_bytes <= 4096 ? 2 : 0;
+}
+
+void geometry_set_stocks(struct cache *c) {
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        bool active = slab_class_state(c->slab, i) == SLAB_CLASS_ACTIVE;
+        uint8_t most = active ? default_stock(slab_chunk_bytes(c->slab, i)) : 0;
+        atomic_store_explicit(&c->stock_most[i], most, memory_order_relaxed);
+    }
+}
+
+/* What an id counted for the class it was goes to class 0, which is nobody's, so that totals stay and the next one begins
+ * with nothing. */
+static void forget_counts(struct cache *c, unsigned class_id) {
+    enum { COUNTERS = sizeof(struct cache_class_values) / sizeof(uint64_t) };
+    struct cache_class_values now;
+    lock_take(&c->threads_lock);
+    cache_sum_class_locked(c, class_id, &now);
+    uint64_t *base = (uint64_t *)&c->class_baseline[class_id], *nobody = (uint64_t *)&c->class_baseline[0];
+    for (size_t i = 0; i < COUNTERS; i++) {
+        nobody[i] -= ((uint64_t *)&now)[i] - base[i];
+        base[i] = ((uint64_t *)&now)[i];
+    }
+    lock_release(&c->threads_lock);
+}
+
+bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
+    struct class_set unused = {{0}};
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        if (slab_class_state(c->slab, i) == SLAB_CLASS_UNUSED) {
+            class_set_add(&unused, i);
+        }
+    }
+    const struct geometry *before = slab_geometry(c->slab);
+    if (!slab_set_sizes(c->slab, sizes)) {
+        return false;
+    }
+    geometry_set_stocks(c);
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        if (class_set_has(&unused, i) && slab_class_state(c->slab, i) != SLAB_CLASS_UNUSED) {
+            forget_counts(c, i);
+            cache_set_policy(c, policy_of(c, geometry_class_of(before, slab_chunk_bytes(c->slab, i))), i); /* as its items had */
+            atomic_store_explicit(&c->evicted_age_s[i], 0, memory_order_relaxed);
+        }
+    }
+    return true;
+}
+
+/* --- sizes of what is there, seen without a lock --- */
+
+/* Bytes that a chunk's content needs; 0: nothing lives in it, or it changes this moment. */
+static uint32_t content_bytes(const struct cache *c, const struct item *it, uint32_t chunk_bytes, uint32_t now_s) {
+    if (item_state(it) != CHUNK_LINKED) {
+        return 0;
+    }
+    uint64_t bytes;
+    if (item_key_len(it) == 0) {
+        bytes = TAIL_HEADER + (uint64_t)item_load32(&((const struct tail *)(const void *)it)->used_bytes);
+    } else {
+        bytes = item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it));
+        if (cache_item_dead(c, it, now_s)) {
+            return 0;
+        }
+    }
+    return bytes <= chunk_bytes ? (uint32_t)bytes : 0;
+}
+
+static void add_page(const struct cache *c, uint32_t page, uint32_t now_s, struct size_histogram *h) {
+    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
+    const struct item *it;
+    for (uint32_t i = 0; (it = slab_page_chunk(c->slab, page, i)) != NULL; i++) {
+        uint32_t bytes = content_bytes(c, it, chunk_bytes, now_s);
+        if (bytes != 0) {
+            size_histogram_add(h, bytes, chunk_bytes);
+        }
+    }
+}
+
+void cache_sizes(const struct cache *c, struct size_histogram *h) {
+    uint32_t page_max = c->arena->page_max, out = atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed);
+    uint32_t every = out / HISTOGRAM_PAGES + 1, owned = 0, now_s = clock_now_s();
+    size_histogram_init(h, every);
+    for (uint32_t page = 0; page < page_max; page++) {
+        if (slab_page_class(c->slab, page) != SLAB_CLASS_NONE && owned++ % every == 0) {
+            add_page(c, page, now_s, h);
+        }
+    }
+}
+
+bool cache_page_fits(const struct cache *c, uint32_t page) {
+    unsigned class_id = slab_page_class(c->slab, page);
+    uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
+    const struct item *it;
+    for (uint32_t i = 0; (it = slab_page_chunk(c->slab, page, i)) != NULL; i++) {
+        uint32_t bytes = content_bytes(c, it, chunk_bytes, 0);
+        if (bytes != 0 && slab_class_of(c->slab, bytes) != class_id) {
+            return false;
+        }
+    }
+    return true;
+}

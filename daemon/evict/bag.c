@@ -1,0 +1,61 @@
+/* Bag LRU: three bags by age; hits only stamp, and a pass takes what was stamped to the newest bag before its turn comes.
+ *
+ * Each bag holds a third. An insert into the newest pushes the oldest of each bag over its share into the next, unless it was
+ * hit since it last moved: then it is new again. The victim is the oldest of the oldest bag that was not hit.
+ * Source: Wiggins and Langston, "Enhancing the Scalability of Memcached", Intel 2012. Differences: theirs counts items a bag and
+ * has a thread that passes over them; here every insert passes over a few. insert, victim: O(1) amortised. */
+#include "evict/evict.h"
+
+enum { BAGS = 3, PASS_PER_INSERT = 2, VICTIM_TRIES = 64 }; /* the bags are EVICT_NEW, EVICT_MAIN, EVICT_OLD, in this order */
+
+/* Takes the oldest of a bag to the newest bag if it was hit. False: it was not, or there is none. */
+static bool refresh(struct evict_queue *q, unsigned bag) {
+    struct node *n = evict_oldest_in(q, bag);
+    if (n == NULL || (node_hits(n) == 0 && !evict_renewed(n))) {
+        return false;
+    }
+    if (node_hits(n) > 0) {
+        node_renew(n, 0);
+    }
+    evict_list_move(q, n, EVICT_NEW);
+    q->moves.within++;
+    return true;
+}
+
+static void bag_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
+    (void)temporary, (void)now_s;
+    uint32_t share = evict_count(q) / BAGS + 1;
+    evict_list_push(q, EVICT_NEW, n);
+    for (unsigned bag = EVICT_NEW; bag < EVICT_OLD; bag++) {
+        for (unsigned i = 0; i < PASS_PER_INSERT && q->list[bag].count > share; i++) {
+            if (!refresh(q, bag)) {
+                evict_list_move(q, evict_oldest_in(q, bag), bag + 1);
+            }
+        }
+    }
+}
+
+static struct node *bag_victim(struct evict_queue *q, uint32_t now_s) {
+    (void)now_s;
+    for (unsigned i = 0; i < VICTIM_TRIES && refresh(q, EVICT_OLD); i++) {
+    }
+    struct node *own = evict_oldest_in(q, EVICT_OLD), *left = evict_leftover(q, 1 << EVICT_TEMP, own, 1);
+    if (left != NULL) {
+        return left;
+    }
+    own = own != NULL ? own : evict_oldest_in(q, EVICT_MAIN);
+    return own != NULL ? own : evict_oldest_in(q, EVICT_NEW);
+}
+
+const struct evict_policy evict_bag = {
+    .name = "bag",
+    .source = "bag LRU, Wiggins and Langston, Intel 2012",
+    .cost = "hit: one byte; insert: up to five nodes moved; victim: the nodes hit since they last moved",
+    .list_names = {"bag1", "bag2", "bag3"},
+    .tail_list = EVICT_OLD,
+    .hit_max = 1,
+    .insert = bag_insert,
+    .remove = evict_list_remove,
+    .victim = bag_victim,
+    .renew = evict_renew_late,
+};

@@ -1,0 +1,82 @@
+/* One queue in order of insertion: fifo, and clock, which gives what was hit another round.
+ *
+ * clock counts hits up to 1, 3 or 7 (one, two or three bits); an item at the old end that has any goes to the newest end with
+ * one less. Sources: Corbato, "A Paging Experiment with the Multics System", 1968; several bits: GCLOCK of Smith, TODS 1978.
+ * `none` keeps the order but has no victims: a full class then refuses stores. insert O(1); victim O(1) amortised over
+ * hits, and at most CLOCK_TRIES nodes at a time. */
+#include "evict/evict.h"
+
+enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP, KEEP_NONE = NODE_HITS_MAX + 1, CLOCK_TRIES = 1024 };
+
+static void insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
+    (void)temporary, (void)now_s;
+    evict_list_push(q, EVICT_MAIN, n);
+}
+
+/* The oldest, after those with `keep_hits` hits or more, and those that are new again, have had another round. */
+static struct node *next_round(struct evict_queue *q, unsigned keep_hits) {
+    struct node *own = evict_oldest_in(q, EVICT_MAIN), *left = evict_leftover(q, OTHERS, own, keep_hits);
+    if (left != NULL) {
+        return left;
+    }
+    for (unsigned i = 0; i < CLOCK_TRIES && own != NULL && (node_hits(own) >= keep_hits || evict_renewed(own)); i++) {
+        if (node_hits(own) > 0) {
+            node_renew(own, node_hits(own) - 1);
+        }
+        evict_list_move(q, own, EVICT_MAIN);
+        q->moves.within++;
+        own = evict_oldest_in(q, EVICT_MAIN);
+    }
+    return own;
+}
+
+static struct node *fifo_victim(struct evict_queue *q, uint32_t now_s) {
+    (void)now_s;
+    return next_round(q, KEEP_NONE);
+}
+
+static struct node *clock_victim(struct evict_queue *q, uint32_t now_s) {
+    (void)now_s;
+    return next_round(q, 1);
+}
+
+const struct evict_policy evict_fifo = {
+    .name = "fifo",
+    .source = "first in, first out",
+    .cost = "hit: one byte; insert and victim: one node",
+    .list_names = {[EVICT_MAIN] = "all"},
+    .tail_list = EVICT_MAIN,
+    .hit_max = 1,
+    .insert = insert,
+    .remove = evict_list_remove,
+    .victim = fifo_victim,
+    .renew = evict_renew_late,
+};
+
+#define CLOCK(variable, called, counts, text)                                                   \
+    const struct evict_policy variable = {                                                      \
+        .name = called,                                                                         \
+        .source = text,                                                                         \
+        .cost = "hit: one byte; insert: one node; victim: the nodes hit since their last round", \
+        .list_names = {[EVICT_MAIN] = "all"},                                                   \
+        .tail_list = EVICT_MAIN,  \
+        .hit_max = counts,                                                                      \
+        .insert = insert,                                                                       \
+        .remove = evict_list_remove,                                                            \
+        .victim = clock_victim,                                                                 \
+        .renew = evict_renew_late,                                                              \
+    }
+CLOCK(evict_clock, "clock", 1, "second chance: Corbato 1968, one bit");
+CLOCK(evict_clock2, "clock2", 3, "second chance with a count up to 3, two bits");
+CLOCK(evict_clock3, "clock3", 7, "second chance with a count up to 7, three bits");
+
+const struct evict_policy evict_none = {
+    .name = "none",
+    .source = "no eviction: a full cache refuses stores",
+    .cost = "hit: one byte; insert: one node",
+    .list_names = {[EVICT_MAIN] = "all"},
+    .tail_list = EVICT_MAIN,
+    .hit_max = 1,
+    .insert = insert,
+    .remove = evict_list_remove,
+};

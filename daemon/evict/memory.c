@@ -1,0 +1,179 @@
+#include "evict/memory.h"
+
+#include <stdlib.h>
+
+enum {
+    ROOM_MIN = 64,
+    WAYS = 4, /* entries of a word of ghosts */
+    EPOCHS = 16,
+    EPOCHS_KEPT = 8,
+    GHOST_WORD_TENTHS = 3, /* 1.2 entries a node */
+    CELLS_A_WORD = 16,
+    CELL_MAX = 15,
+    SKETCH_WORD_TENTHS = 2, /* 3.2 cells a node */
+    ADDS_A_NODE = 10, /* the sketch is halved after so many */
+};
+
+struct evict_memory {
+    uint32_t room;  /* nodes it was made for */
+    uint32_t words; /* how many follow */
+    uint32_t epoch; /* ghosts: of those that come now, 0 to EPOCHS - 1 */
+    uint32_t adds;  /* ghosts: in this epoch; sketch: since it was halved last */
+    uint64_t word[];
+};
+
+void evict_memory_free(struct evict_memory **m) {
+    free(*m);
+    *m = NULL;
+}
+
+/* The queue's memory with `tenths` tenths of a word a node; NULL: none to be had. */
+static struct evict_memory *memory_for(struct evict_queue *q, unsigned tenths) {
+    uint32_t nodes = evict_count(q);
+    struct evict_memory *m = q->memory;
+    if (m != NULL && nodes <= m->room) {
+        return m;
+    }
+    uint32_t room = nodes < ROOM_MIN ? ROOM_MIN : nodes + nodes / 2;
+    uint32_t words = (uint32_t)((uint64_t)room * tenths / 10) + 1;
+    struct evict_memory *larger = calloc(1, sizeof *larger + words * sizeof larger->word[0]);
+    if (larger == NULL) {
+        return m; /* the smaller one forgets sooner, that is all */
+    }
+    larger->room = room;
+    larger->words = words;
+    evict_memory_free(&q->memory);
+    q->memory = larger;
+    return larger;
+}
+
+static uint64_t mixed_hash(const struct evict_queue *q, const struct node *n) {
+    uint64_t x = q->space->hash_of(n); /* its ends chose partition and bucket already */
+    x = (x ^ x >> 31) * 0x9e3779b97f4a7c15u;
+    return x ^ x >> 29;
+}
+
+static uint32_t word_of(const struct evict_memory *m, uint64_t hash) {
+    return (uint32_t)((hash >> 32) * m->words >> 32);
+}
+
+/* --- ghosts: of 16 bits, the high twelve are the tag, never 0; the low four the epoch --- */
+
+static unsigned tag_of(uint64_t hash) { return (hash & 0xfff) != 0 ? hash & 0xfff : 1; }
+static unsigned entry_at(uint64_t word, unsigned way) { return word >> (16 * way) & 0xffff; }
+static uint64_t with_entry(uint64_t word, unsigned way, unsigned entry) {
+    return (word & ~((uint64_t)0xffff << (16 * way))) | (uint64_t)entry << (16 * way);
+}
+static unsigned age_of(const struct evict_memory *m, unsigned entry) { return (m->epoch - entry) & (EPOCHS - 1); }
+
+/* Without the entries that are too old. The few buckets that nobody comes by for EPOCHS epochs keep theirs for longer. */
+static uint64_t without_old(const struct evict_memory *m, uint64_t word) {
+    for (unsigned i = 0; i < WAYS; i++) {
+        if (entry_at(word, i) != 0 && age_of(m, entry_at(word, i)) >= EPOCHS_KEPT) {
+            word = with_entry(word, i, 0);
+        }
+    }
+    return word;
+}
+
+/* The place for another entry: an empty one, else the oldest. */
+static unsigned place_in(const struct evict_memory *m, uint64_t word) {
+    unsigned place = 0, oldest = 0;
+    for (unsigned i = 0; i < WAYS; i++) {
+        unsigned entry = entry_at(word, i);
+        if (entry == 0) {
+            return i;
+        }
+        if (age_of(m, entry) >= oldest) {
+            oldest = age_of(m, entry);
+            place = i;
+        }
+    }
+    return place;
+}
+
+void evict_ghosts_add(struct evict_queue *q, const struct node *n) {
+    struct evict_memory *m = memory_for(q, GHOST_WORD_TENTHS);
+    if (m == NULL) {
+        return;
+    }
+    uint64_t hash = mixed_hash(q, n), *word = &m->word[word_of(m, hash)];
+    *word = without_old(m, *word);
+    *word = with_entry(*word, place_in(m, *word), tag_of(hash) << 4 | m->epoch);
+    /* The epochs kept, half of the running one among them, make nine tenths of the nodes. */
+    if (++m->adds >= (uint64_t)evict_count(q) * 9 / 10 * 2 / (2 * EPOCHS_KEPT - 1)) {
+        m->adds = 0;
+        m->epoch = (m->epoch + 1) & (EPOCHS - 1);
+    }
+}
+
+bool evict_ghosts_take(struct evict_queue *q, const struct node *n) {
+    struct evict_memory *m = q->memory;
+    if (m == NULL) {
+        return false;
+    }
+    uint64_t hash = mixed_hash(q, n), *word = &m->word[word_of(m, hash)];
+    *word = without_old(m, *word);
+    for (unsigned i = 0; i < WAYS; i++) {
+        if (entry_at(*word, i) >> 4 == tag_of(hash)) {
+            *word = with_entry(*word, i, 0);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- sketch: words of sixteen 4-bit cells --- */
+
+enum { ROWS = 4 };
+
+struct cell {
+    uint32_t word;
+    unsigned shift;
+};
+
+static struct cell cell_of(const struct evict_memory *m, uint64_t hash, unsigned row) {
+    uint64_t x = hash + row * 0xc2b2ae3d27d4eb4fu;
+    x = (x ^ x >> 32) * 0x9fb21c651e98df25u;
+    return (struct cell){word_of(m, x), (unsigned)(x & (CELLS_A_WORD - 1)) * 4};
+}
+
+static void halve(struct evict_memory *m) {
+    for (uint32_t i = 0; i < m->words; i++) {
+        m->word[i] = m->word[i] >> 1 & 0x7777777777777777u;
+    }
+    m->adds /= 2;
+}
+
+void evict_sketch_add(struct evict_queue *q, const struct node *n, unsigned times) {
+    struct evict_memory *m = memory_for(q, SKETCH_WORD_TENTHS);
+    if (m == NULL) {
+        return;
+    }
+    uint64_t hash = mixed_hash(q, n);
+    for (unsigned row = 0; row < ROWS; row++) {
+        struct cell c = cell_of(m, hash, row);
+        unsigned count = m->word[c.word] >> c.shift & CELL_MAX;
+        unsigned more = times < CELL_MAX - count ? times : CELL_MAX - count;
+        m->word[c.word] += (uint64_t)more << c.shift;
+    }
+    m->adds += times;
+    if (m->adds >= (uint64_t)m->room * ADDS_A_NODE) {
+        halve(m);
+    }
+}
+
+unsigned evict_sketch_count(const struct evict_queue *q, const struct node *n) {
+    const struct evict_memory *m = q->memory;
+    unsigned least = CELL_MAX;
+    if (m == NULL) {
+        return 0;
+    }
+    uint64_t hash = mixed_hash(q, n);
+    for (unsigned row = 0; row < ROWS; row++) {
+        struct cell c = cell_of(m, hash, row);
+        unsigned count = m->word[c.word] >> c.shift & CELL_MAX;
+        least = count < least ? count : least;
+    }
+    return least;
+}

@@ -1,0 +1,51 @@
+/* SIEVE: one queue in order of insertion and a hand that goes from old to new; what was hit stays where it is and loses its
+ * mark, the first that was not is the victim. New items wait at the newest end until the hand has come round.
+ *
+ * Source: Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024. Good on web traffic, bad on pure recency streams: never
+ * the default. insert O(1); victim O(1) amortised over hits, at most SIEVE_TRIES nodes at a time. */
+#include "evict/evict.h"
+
+enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP, SIEVE_TRIES = 1024 };
+
+static void sieve_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
+    (void)temporary, (void)now_s;
+    evict_list_push(q, EVICT_MAIN, n);
+}
+
+static void sieve_remove(struct evict_queue *q, struct node *n) {
+    if (q->hand == node_ref(q->space, n)) {
+        q->hand = node_next(n);
+    }
+    evict_list_remove(q, n);
+}
+
+static struct node *sieve_victim(struct evict_queue *q, uint32_t now_s) {
+    (void)now_s;
+    struct node *oldest = evict_oldest_in(q, EVICT_MAIN), *left = evict_leftover(q, OTHERS, oldest, 1);
+    if (left != NULL) {
+        return left;
+    }
+    struct node *n = q->hand != 0 ? node_at(q->space, q->hand) : oldest;
+    for (unsigned i = 0; i < SIEVE_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n)); i++) {
+        if (node_hits(n) > 0) {
+            node_renew(n, 0);
+        }
+        node_set_where(n, node_where(n) & (unsigned)~EVICT_RENEWED);
+        n = node_next(n) != 0 ? node_at(q->space, node_next(n)) : oldest;
+    }
+    q->hand = n != NULL ? node_ref(q->space, n) : 0;
+    return n;
+}
+
+const struct evict_policy evict_sieve = {
+    .name = "sieve",
+    .source = "SIEVE, Zhang and others, NSDI 2024",
+    .cost = "hit: one byte; insert: one node; victim: the nodes hit since the hand last came by",
+    .list_names = {[EVICT_MAIN] = "all"},
+    .tail_list = EVICT_MAIN,
+    .hit_max = 1,
+    .insert = sieve_insert,
+    .remove = sieve_remove,
+    .victim = sieve_victim,
+    .renew = evict_renew_late,
+};

@@ -1,0 +1,71 @@
+/* A set of slab class ids, 0 to 255: a value to pass around, and one that threads share.
+ *
+ * Threading: a plain set has one owner; a shared one is for any thread, word by word, so that a taker may see one of two
+ * ids that were added at once and find the other next time. Cost: a shift and a mask; taking all is four exchanges. */
+#ifndef SLATE_MEM_CLASS_SET_H
+#define SLATE_MEM_CLASS_SET_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CLASS_SET_WORDS = 4, CLASS_SET_IDS = CLASS_SET_WORDS * 64 };
+
+struct class_set {
+    uint64_t words[CLASS_SET_WORDS];
+};
+
+static inline bool class_set_has(const struct class_set *s, unsigned id) { return s->words[id / 64] >> (id % 64) & 1; }
+static inline void class_set_add(struct class_set *s, unsigned id) { s->words[id / 64] |= (uint64_t)1 << (id % 64); }
+static inline void class_set_remove(struct class_set *s, unsigned id) { s->words[id / 64] &= ~((uint64_t)1 << (id % 64)); }
+static inline bool class_set_empty(const struct class_set *s) {
+    return (s->words[0] | s->words[1] | s->words[2] | s->words[3]) == 0;
+}
+static inline unsigned class_set_count(const struct class_set *s) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < CLASS_SET_WORDS; i++) {
+        n += (unsigned)__builtin_popcountll(s->words[i]);
+    }
+    return n;
+}
+/* Ids 1 to `last`. */
+static inline struct class_set class_set_first(unsigned last) {
+    struct class_set s = {{0}};
+    for (unsigned id = 1; id <= last; id++) {
+        class_set_add(&s, id);
+    }
+    return s;
+}
+static inline struct class_set class_set_all(void) { return class_set_first(CLASS_SET_IDS - 1); }
+static inline struct class_set class_set_one(unsigned id) {
+    struct class_set s = {{0}};
+    class_set_add(&s, id);
+    return s;
+}
+static inline struct class_set class_set_meet(struct class_set a, const struct class_set *b) {
+    for (unsigned i = 0; i < CLASS_SET_WORDS; i++) {
+        a.words[i] &= b->words[i];
+    }
+    return a;
+}
+
+struct class_set_shared {
+    _Atomic uint64_t words[CLASS_SET_WORDS];
+};
+
+/* True: the id is new, and none of its word's 64 ids was there before it. A set that has the id already is only read. */
+static inline bool class_set_shared_add(struct class_set_shared *s, unsigned id) {
+    _Atomic uint64_t *word = &s->words[id / 64];
+    uint64_t bit = (uint64_t)1 << (id % 64);
+    if (atomic_load_explicit(word, memory_order_relaxed) & bit) {
+        return false;
+    }
+    return atomic_fetch_or_explicit(word, bit, memory_order_relaxed) == 0;
+}
+static inline struct class_set class_set_shared_take(struct class_set_shared *s) { /* and leaves none */
+    struct class_set taken;
+    for (unsigned i = 0; i < CLASS_SET_WORDS; i++) {
+        taken.words[i] = atomic_exchange_explicit(&s->words[i], 0, memory_order_relaxed);
+    }
+    return taken;
+}
+#endif

@@ -1,0 +1,211 @@
+#include "mem/heap.h"
+
+#include <errno.h>
+#include <jemalloc/jemalloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { ASK_BYTES_SHIFT = 20, IDLE_SHARE = 64, PAGE_BYTES_USUAL = 4096 };
+static const size_t grow_bytes_most = (size_t)16 << 20; /* of address space at a time; jemalloc doubles up to it */
+
+struct heap {
+    extent_hooks_t   hooks; /* the first member: a hook is told of it, and so of the heap */
+    struct arena    *arena;
+    int              flags; /* of every call: our allocation arena, no cache a thread */
+    unsigned         index; /* of that arena */
+    size_t           page_bytes; /* jemalloc's */
+    _Atomic size_t   reached; /* bytes of the mapping's pages that jemalloc was ever given */
+
+    _Alignas(64) _Atomic uint64_t used_bytes;
+    _Atomic uint64_t retired_bytes; /* of these */
+    _Atomic uint64_t churn_bytes; /* taken and given so far */
+    _Atomic uint64_t waste_bytes; /* held beyond what is used, when last asked … */
+    _Atomic uint64_t idle_bytes;  /* … without these, which the next allocations take */
+    _Atomic uint64_t grant_bytes; /* may be held though the limit is lower */
+    _Atomic bool     asking;
+};
+
+/* --- extent hooks --- */
+
+static void *hook_alloc(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t alignment, bool *zero, bool *commit,
+                        unsigned index) {
+    struct heap *h = (struct heap *)hooks;
+    size_t most = (size_t)h->arena->page_max << PAGE_SHIFT;
+    size_t from, reached = atomic_load_explicit(&h->reached, memory_order_relaxed);
+    (void)index;
+    if (wanted != NULL) {
+        return NULL; /* extents do not grow in place */
+    }
+    do {
+        uintptr_t start = ((uintptr_t)h->arena->pages + reached + alignment - 1) & ~(uintptr_t)(alignment - 1);
+        from = (size_t)(start - (uintptr_t)h->arena->pages);
+        if (from > most || bytes > most - from) {
+            return NULL;
+        }
+    } while (!atomic_compare_exchange_weak_explicit(&h->reached, &reached, from + bytes, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    *zero = true; /* never touched before */
+    *commit = true;
+    return h->arena->pages + from;
+}
+
+static bool hook_purge(extent_hooks_t *hooks, void *start, size_t bytes, size_t offset, size_t length, unsigned index) {
+    (void)hooks, (void)bytes, (void)index;
+    return madvise((char *)start + offset, length, MADV_DONTNEED) != 0;
+}
+
+static bool hook_split(extent_hooks_t *hooks, void *start, size_t bytes, size_t left, size_t right, bool committed, unsigned index) {
+    (void)hooks, (void)start, (void)bytes, (void)left, (void)right, (void)committed, (void)index;
+    return false; /* it is one mapping: any cut will do */
+}
+
+static bool hook_merge(extent_hooks_t *hooks, void *a, size_t a_bytes, void *b, size_t b_bytes, bool committed, unsigned index) {
+    (void)hooks, (void)a, (void)a_bytes, (void)b, (void)b_bytes, (void)committed, (void)index;
+    return false;
+}
+
+/* --- asking jemalloc --- */
+
+enum { CONTROL_NAME_BYTES = 64 };
+
+static void control_name(char *to, const struct heap *h, const char *format) { snprintf(to, CONTROL_NAME_BYTES, format, h->index); }
+
+static size_t statistic(const struct heap *h, const char *format) {
+    char name[CONTROL_NAME_BYTES];
+    size_t value = 0, size = sizeof value;
+    control_name(name, h, format);
+    return mallctl(name, &value, &size, NULL, 0) == 0 ? value : 0;
+}
+
+static void order(const struct heap *h, const char *format) {
+    char name[CONTROL_NAME_BYTES];
+    control_name(name, h, format);
+    mallctl(name, NULL, NULL, NULL, 0);
+}
+
+static void take_statistics(void) {
+    uint64_t epoch = 1;
+    mallctl("epoch", NULL, NULL, &epoch, sizeof epoch);
+}
+
+static uint64_t limit_bytes(const struct heap *h) {
+    return (uint64_t)atomic_load_explicit(&h->arena->page_limit, memory_order_relaxed) << PAGE_SHIFT;
+}
+
+/* What is held in vain: holes between allocations, and the allocator's own. Pages that it has no use for are not counted, since
+ * the next allocations take them; and when they are what is beyond the limit, they are returned to the system. */
+static bool ask(struct heap *h, bool trim) {
+    if (atomic_exchange_explicit(&h->asking, true, memory_order_acquire)) {
+        return false;
+    }
+    take_statistics();
+    size_t held = statistic(h, "stats.arenas.%u.resident"), idle = statistic(h, "stats.arenas.%u.pdirty") * h->page_bytes;
+    if (trim || (held > limit_bytes(h) && idle > limit_bytes(h) / IDLE_SHARE)) {
+        order(h, "arena.%u.purge");
+        take_statistics();
+        held = statistic(h, "stats.arenas.%u.resident");
+        idle = statistic(h, "stats.arenas.%u.pdirty") * h->page_bytes;
+    }
+    uint64_t used = atomic_load_explicit(&h->used_bytes, memory_order_relaxed);
+    atomic_store_explicit(&h->waste_bytes, held > used + idle ? held - used - idle : 0, memory_order_relaxed);
+    atomic_store_explicit(&h->idle_bytes, idle, memory_order_relaxed);
+    atomic_store_explicit(&h->asking, false, memory_order_release);
+    return true;
+}
+
+static void churn(struct heap *h, size_t bytes) {
+    uint64_t before = atomic_fetch_add_explicit(&h->churn_bytes, bytes, memory_order_relaxed);
+    if (before >> ASK_BYTES_SHIFT != (before + bytes) >> ASK_BYTES_SHIFT) {
+        ask(h, false);
+    }
+}
+
+bool heap_trim(struct heap *h) { return ask(h, true); }
+
+/* --- making and ending --- */
+
+struct heap *heap_create(struct arena *arena) {
+    struct heap *h = aligned_alloc(64, sizeof *h);
+    if (h == NULL) {
+        return NULL;
+    }
+    *h = (struct heap){.hooks = {.alloc = hook_alloc, .purge_forced = hook_purge, .split = hook_split, .merge = hook_merge},
+                       .arena = arena};
+    extent_hooks_t *hooks = &h->hooks;
+    size_t size = sizeof h->index, most = grow_bytes_most;
+    if (mallctl("arenas.create", &h->index, &size, &hooks, sizeof hooks) != 0) {
+        free(h);
+        errno = ENOMEM;
+        return NULL;
+    }
+    size = sizeof h->page_bytes;
+    if (mallctl("arenas.page", &h->page_bytes, &size, NULL, 0) != 0) {
+        h->page_bytes = PAGE_BYTES_USUAL;
+    }
+    char name[CONTROL_NAME_BYTES];
+    control_name(name, h, "arena.%u.retain_grow_limit");
+    mallctl(name, NULL, NULL, &most, sizeof most); /* a wish: else the mapping is used up a little sooner */
+    h->flags = (int)(MALLOCX_ARENA(h->index) | MALLOCX_TCACHE_NONE);
+    if (arena->space.shift > 4) { /* jemalloc aligns to 16 bytes by itself */
+        h->flags |= MALLOCX_LG_ALIGN((int)arena->space.shift);
+    }
+    for (uint32_t i = 0; i < arena->page_max; i++) {
+        atomic_store_explicit(&arena->table[i].class_id, HEAP_CLASS, memory_order_relaxed);
+        atomic_store_explicit(&arena->table[i].state, PAGE_OWNED, memory_order_relaxed);
+    }
+    return h;
+}
+
+void heap_destroy(struct heap **taken) {
+    if (*taken != NULL) {
+        order(*taken, "arena.%u.destroy");
+        free(*taken);
+        *taken = NULL;
+    }
+}
+
+/* --- taking and giving --- */
+
+size_t heap_bytes_for(const struct heap *h, size_t bytes) { return nallocx(bytes, h->flags); }
+size_t heap_bytes_of(const struct heap *h, uint32_t ref) { return sallocx(node_at(&h->arena->space, ref), h->flags); }
+
+uint32_t heap_take(struct heap *h, size_t bytes) {
+    size_t takes = nallocx(bytes, h->flags);
+    uint64_t used = atomic_fetch_add_explicit(&h->used_bytes, takes, memory_order_relaxed) + takes;
+    uint64_t waste = atomic_load_explicit(&h->waste_bytes, memory_order_relaxed);
+    uint64_t limit = limit_bytes(h), grant = atomic_load_explicit(&h->grant_bytes, memory_order_relaxed);
+    void *p = used + waste <= (grant > limit ? grant : limit) ? mallocx(bytes, h->flags) : NULL;
+    if (p == NULL) {
+        atomic_fetch_sub_explicit(&h->used_bytes, takes, memory_order_relaxed);
+        return 0;
+    }
+    churn(h, takes);
+    return node_ref(&h->arena->space, p);
+}
+
+void heap_give(struct heap *h, uint32_t ref) {
+    void *p = node_at(&h->arena->space, ref);
+    size_t took = sallocx(p, h->flags);
+    dallocx(p, h->flags);
+    atomic_fetch_sub_explicit(&h->used_bytes, took, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&h->retired_bytes, took, memory_order_relaxed);
+    churn(h, took);
+}
+
+void heap_retired(struct heap *h, size_t bytes) {
+    atomic_fetch_add_explicit(&h->retired_bytes, bytes, memory_order_relaxed);
+}
+
+void heap_grant(struct heap *h, uint64_t bytes) { atomic_store_explicit(&h->grant_bytes, bytes, memory_order_relaxed); }
+
+void heap_facts(const struct heap *h, struct heap_facts *f) {
+    uint64_t retired = atomic_load_explicit(&h->retired_bytes, memory_order_relaxed);
+    uint64_t used = atomic_load_explicit(&h->used_bytes, memory_order_relaxed);
+    f->used_bytes = used > retired ? used - retired : 0;
+    f->retired_bytes = used - f->used_bytes;
+    f->limit_bytes = limit_bytes(h);
+    f->grant_bytes = atomic_load_explicit(&h->grant_bytes, memory_order_relaxed);
+    f->held_bytes = used + atomic_load_explicit(&h->waste_bytes, memory_order_relaxed) +
+                    atomic_load_explicit(&h->idle_bytes, memory_order_relaxed);
+}

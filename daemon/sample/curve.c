@@ -1,0 +1,298 @@
+#include "sample/curve.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sample/stream.h"
+
+enum { STEPS_AN_OCTAVE = 4, OCTAVE_FIRST = 12, OCTAVE_LAST = 46, STEPS = (OCTAVE_LAST - OCTAVE_FIRST) * STEPS_AN_OCTAVE };
+enum { CLASS_BITS = 8 };
+
+struct entry {
+    uint64_t hash;
+    uint64_t used; /* when, in uses of any key, above eight bits of the class */
+    uint64_t sum;  /* bytes of this one and of both sides */
+    uint32_t bytes, next; /* in its bucket, or of the free ones */
+    uint32_t older, newer;
+};
+
+struct class_curve {
+    float reads, never; /* never: of keys that were not known */
+    float at[STEPS];    /* reads whose distance is in the step */
+};
+
+struct curve {
+    struct entry *entries; /* 1 to keys_max; 0 is none */
+    uint32_t     *buckets, keys_max, free, classes_seen;
+    uint32_t      below;
+    uint64_t      now;
+    double        reads;   /* since curve_expect */
+    double        surplus; /* reads that the sample should have had, less those it had */
+    uint32_t      root[CURVE_CLASSES];
+    struct class_curve *classes[CURVE_CLASSES];
+};
+
+/* --- the treap: by time, and a heap by a mix of the hash --- */
+
+static uint32_t priority(const struct entry *e) { return (uint32_t)(e->hash * 0x9e3779b97f4a7c15u >> 32); }
+
+static void sum_up(struct curve *c, uint32_t i) {
+    struct entry *e = &c->entries[i];
+    e->sum = c->entries[e->older].sum + e->bytes + c->entries[e->newer].sum;
+}
+
+/* All of `a` is older than all of `b`. */
+static uint32_t join(struct curve *c, uint32_t a, uint32_t b) {
+    if (a == 0 || b == 0) {
+        return a + b;
+    }
+    if (priority(&c->entries[a]) > priority(&c->entries[b])) {
+        c->entries[a].newer = join(c, c->entries[a].newer, b);
+        sum_up(c, a);
+        return a;
+    }
+    c->entries[b].older = join(c, a, c->entries[b].older);
+    sum_up(c, b);
+    return b;
+}
+
+static uint32_t take_out(struct curve *c, uint32_t root, uint32_t which) {
+    struct entry *e = &c->entries[root];
+    if (root == which) {
+        return join(c, e->older, e->newer);
+    }
+    if (c->entries[which].used < e->used) {
+        e->older = take_out(c, e->older, which);
+    } else {
+        e->newer = take_out(c, e->newer, which);
+    }
+    sum_up(c, root);
+    return root;
+}
+
+/* Bytes of what was used after it. */
+static uint64_t bytes_since(const struct curve *c, uint32_t root, uint32_t which) {
+    uint64_t sum = 0, used = c->entries[which].used;
+    while (root != which) {
+        const struct entry *e = &c->entries[root];
+        if (used < e->used) {
+            sum += e->bytes + c->entries[e->newer].sum;
+            root = e->older;
+        } else {
+            root = e->newer;
+        }
+    }
+    return sum + c->entries[c->entries[which].newer].sum;
+}
+
+static unsigned class_of(const struct entry *e) { return (unsigned)(e->used & ((1u << CLASS_BITS) - 1)); }
+
+/* --- keys --- */
+
+struct curve *curve_create(uint32_t keys_max) {
+    struct curve *c = keys_max > 0 && keys_max < 1u << 31 ? calloc(1, sizeof *c) : NULL;
+    if (c == NULL) {
+        return NULL;
+    }
+    c->entries = calloc((size_t)keys_max + 1, sizeof *c->entries);
+    c->buckets = calloc(keys_max, sizeof *c->buckets);
+    if (c->entries == NULL || c->buckets == NULL) {
+        curve_destroy(&c);
+        return NULL;
+    }
+    c->keys_max = keys_max;
+    c->below = UINT32_MAX;
+    for (uint32_t i = keys_max; i > 0; i--) {
+        c->entries[i].next = c->free;
+        c->free = i;
+    }
+    return c;
+}
+
+void curve_destroy(struct curve **taken) {
+    struct curve *c = *taken;
+    if (c == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        free(c->classes[i]);
+    }
+    free(c->entries);
+    free(c->buckets);
+    free(c);
+    *taken = NULL;
+}
+
+size_t curve_memory_for(uint32_t keys_max, unsigned classes) {
+    return sizeof(struct curve) + sizeof(struct entry) + (size_t)keys_max * (sizeof(struct entry) + sizeof(uint32_t)) +
+           classes * sizeof(struct class_curve);
+}
+size_t curve_memory(const struct curve *c) { return curve_memory_for(c->keys_max, c->classes_seen); }
+
+static uint32_t *find(struct curve *c, uint64_t hash) {
+    uint32_t *link = &c->buckets[sample_slot(hash, c->keys_max)];
+    while (*link != 0 && c->entries[*link].hash != hash) {
+        link = &c->entries[*link].next;
+    }
+    return link;
+}
+
+static void forget(struct curve *c, uint32_t *link) {
+    uint32_t i = *link;
+    struct entry *e = &c->entries[i];
+    unsigned class_id = class_of(e);
+    c->root[class_id] = take_out(c, c->root[class_id], i);
+    *link = e->next;
+    *e = (struct entry){.next = c->free};
+    c->free = i;
+}
+
+void curve_fade(struct curve *c, double keep) {
+    c->reads *= keep;
+    c->surplus *= keep;
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        struct class_curve *k = c->classes[i];
+        if (k != NULL) {
+            k->reads *= (float)keep;
+            k->never *= (float)keep;
+            for (unsigned s = 0; s < STEPS; s++) {
+                k->at[s] *= (float)keep;
+            }
+        }
+    }
+}
+
+static void lower(struct curve *c, uint32_t below) {
+    curve_fade(c, (double)below / c->below); /* as if that rate had been from the start */
+    c->below = below;
+    for (uint32_t b = 0; b < c->keys_max; b++) {
+        uint32_t *link = &c->buckets[b];
+        while (*link != 0) {
+            if (sample_takes(c->entries[*link].hash, below)) {
+                link = &c->entries[*link].next;
+            } else {
+                forget(c, link);
+            }
+        }
+    }
+}
+
+void curve_set_below(struct curve *c, uint32_t below) {
+    if (below != 0 && below < c->below) {
+        lower(c, below);
+    }
+}
+
+void curve_expect(struct curve *c, double reads) {
+    c->surplus += reads * sample_rate(c->below) - c->reads;
+    c->reads = 0;
+}
+
+static struct class_curve *class_curve(struct curve *c, unsigned class_id) {
+    if (c->classes[class_id] == NULL) {
+        c->classes[class_id] = calloc(1, sizeof *c->classes[class_id]);
+        c->classes_seen += c->classes[class_id] != NULL;
+    }
+    return c->classes[class_id];
+}
+
+/* The key is now the one used last. */
+static void use(struct curve *c, uint32_t *link, uint64_t hash, unsigned class_id, uint32_t bytes) {
+    uint32_t i = *link;
+    if (i == 0) {
+        i = *link = c->free;
+        c->free = c->entries[i].next;
+        c->entries[i] = (struct entry){.hash = hash};
+    } else {
+        unsigned was = class_of(&c->entries[i]);
+        c->root[was] = take_out(c, c->root[was], i);
+    }
+    struct entry *e = &c->entries[i];
+    e->used = c->now++ << CLASS_BITS | class_id;
+    e->bytes = bytes;
+    e->older = e->newer = 0;
+    sum_up(c, i);
+    c->root[class_id] = join(c, c->root[class_id], i);
+}
+
+/* Makes room for a new key, by halving the rate. False: it is not in the sample any more. */
+static bool make_room(struct curve *c, uint64_t hash) {
+    while (c->free == 0 && c->below > 1) {
+        lower(c, c->below / 2);
+    }
+    return sample_takes(hash, c->below);
+}
+
+static double place_of(double bytes) {
+    double place = (log2(bytes > 1 ? bytes : 1) - OCTAVE_FIRST) * STEPS_AN_OCTAVE;
+    return place < 0 ? 0 : place < STEPS - 1 ? place : STEPS - 1;
+}
+
+static void touch(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes, bool read) {
+    uint32_t *link = find(c, hash);
+    struct class_curve *k = class_curve(c, class_id);
+    if (k == NULL || !sample_takes(hash, c->below)) {
+        return;
+    }
+    if (*link == 0) {
+        if (!make_room(c, hash)) {
+            return;
+        }
+        link = find(c, hash);
+        k->never += (float)read;
+    } else if (read) {
+        double distance = (double)bytes_since(c, c->root[class_of(&c->entries[*link])], *link) / sample_rate(c->below);
+        k->at[(unsigned)place_of(distance + bytes)] += 1;
+    }
+    k->reads += (float)read;
+    c->reads += read;
+    use(c, link, hash, class_id, bytes);
+}
+
+void curve_read(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) { touch(c, hash, class_id, bytes, true); }
+void curve_store(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) { touch(c, hash, class_id, bytes, false); }
+
+void curve_gone(struct curve *c, uint64_t hash) {
+    uint32_t *link = find(c, hash);
+    if (*link != 0) {
+        forget(c, link);
+    }
+}
+
+/* --- what it says --- */
+
+double curve_reads(const struct curve *c, unsigned class_id) {
+    double sum = 0;
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        if (c->classes[i] != NULL && (class_id == CURVE_WHOLE || class_id == i)) {
+            sum += (double)c->classes[i]->reads;
+        }
+    }
+    return sum;
+}
+
+static double hits_within(const struct class_curve *k, double bytes) {
+    double place = place_of(bytes), sum = 0;
+    unsigned whole = (unsigned)place;
+    for (unsigned s = 0; s < whole; s++) {
+        sum += (double)k->at[s];
+    }
+    return sum + (double)k->at[whole] * (place - whole);
+}
+
+double curve_hit_ratio(const struct curve *c, unsigned class_id, double bytes) {
+    const struct class_curve *k = c->classes[class_id];
+    return k != NULL && k->reads > 0 ? hits_within(k, bytes) / (double)k->reads : 0;
+}
+
+double curve_whole_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
+    double reads = 0, hits = 0;
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        if (c->classes[i] != NULL) {
+            reads += (double)c->classes[i]->reads;
+            hits += hits_within(c->classes[i], bytes[i] * factor);
+        }
+    }
+    double ratio = reads + c->surplus > 0 ? (hits + c->surplus) / (reads + c->surplus) : 0;
+    return ratio > 0 ? ratio : 0;
+}

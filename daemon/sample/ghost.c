@@ -1,0 +1,119 @@
+#include "sample/ghost.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WAYS = 8, SETS = GHOST_ENTRIES / WAYS, FINGERPRINT_BITS = 24, SAMPLE_BIT = 40 };
+_Static_assert((SETS & (SETS - 1)) == 0, "a set is named by bits of the hash");
+#define FINGERPRINT_MASK (((uint64_t)1 << FINGERPRINT_BITS) - 1)
+
+/* An entry is one word: 32 bits of the class's count at the eviction, 8 of the class, 24 of the key. Class 0: empty. */
+struct set {
+    _Atomic uint64_t entry[WAYS];
+} __attribute__((aligned(64)));
+
+struct class {
+    _Atomic uint32_t sampled;         /* evictions so far; wraps */
+    _Atomic uint32_t chunks_per_page;
+};
+
+struct ghost {
+    struct set   sets[SETS];
+    struct class classes[GHOST_CLASSES];
+};
+
+struct ghost *ghost_create(void) {
+    struct ghost *g = aligned_alloc(64, sizeof *g);
+    if (g != NULL) {
+        memset(g, 0, sizeof *g);
+    }
+    return g;
+}
+
+void ghost_destroy(struct ghost **taken) {
+    free(*taken);
+    *taken = NULL;
+}
+
+void ghost_clear(struct ghost *g) {
+    for (unsigned i = 0; i < SETS; i++) {
+        for (unsigned w = 0; w < WAYS; w++) {
+            atomic_store_explicit(&g->sets[i].entry[w], 0, memory_order_relaxed);
+        }
+    }
+}
+
+void ghost_set_class(struct ghost *g, unsigned class_id, uint32_t chunks_per_page) {
+    atomic_store_explicit(&g->classes[class_id].chunks_per_page, chunks_per_page, memory_order_relaxed);
+}
+
+/* 1 of 1 << shift keys of a class is sampled. */
+static unsigned shift_of(uint32_t chunks_per_page) {
+    unsigned shift = 0;
+    while (shift < GHOST_SAMPLE_SHIFT && chunks_per_page >> (shift + 1) >= GHOST_PAGE_SAMPLES) {
+        shift++;
+    }
+    return shift;
+}
+
+uint32_t ghost_class_chunks(const struct ghost *g, unsigned class_id) {
+    return atomic_load_explicit(&g->classes[class_id].chunks_per_page, memory_order_relaxed);
+}
+
+unsigned ghost_weight(const struct ghost *g, unsigned class_id) { return 1u << shift_of(ghost_class_chunks(g, class_id)); }
+
+static uint64_t fingerprint(uint64_t key_hash) { return key_hash >> 12 & FINGERPRINT_MASK; }
+static unsigned class_of(uint64_t entry) { return (unsigned)(entry >> FINGERPRINT_BITS) & 0xff; }
+
+/* Evictions of the entry's class since, in 1/256 pages; UINT64_MAX: it is empty, or its class is no more. */
+static uint64_t age_of(const struct ghost *g, uint64_t entry) {
+    unsigned class_id = class_of(entry);
+    uint32_t chunks_per_page = ghost_class_chunks(g, class_id);
+    if (chunks_per_page == 0) {
+        return UINT64_MAX;
+    }
+    uint32_t after = (uint32_t)(entry >> 32) + 1;
+    uint32_t since = atomic_load_explicit(&g->classes[class_id].sampled, memory_order_relaxed) - after;
+    return ((uint64_t)since << (shift_of(chunks_per_page) + 8)) / chunks_per_page;
+}
+
+void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash) {
+    uint32_t chunks_per_page = ghost_class_chunks(g, class_id);
+    uint64_t sample_mask = ((uint64_t)1 << shift_of(chunks_per_page)) - 1;
+    if (chunks_per_page == 0 || (key_hash >> SAMPLE_BIT & sample_mask) != 0) {
+        return;
+    }
+    uint32_t count = atomic_fetch_add_explicit(&g->classes[class_id].sampled, 1, memory_order_relaxed);
+    struct set *set = &g->sets[key_hash & (SETS - 1)];
+    unsigned way = 0;
+    uint64_t oldest = 0;
+    for (unsigned w = 0; w < WAYS; w++) {
+        uint64_t entry = atomic_load_explicit(&set->entry[w], memory_order_relaxed);
+        if ((entry & FINGERPRINT_MASK) == fingerprint(key_hash) && entry != 0) {
+            way = w; /* it came back and was evicted again */
+            break;
+        }
+        uint64_t age = age_of(g, entry);
+        if (age >= oldest) {
+            oldest = age;
+            way = w;
+        }
+    }
+    uint64_t entry = (uint64_t)count << 32 | (uint64_t)class_id << FINGERPRINT_BITS | fingerprint(key_hash);
+    atomic_store_explicit(&set->entry[way], entry, memory_order_relaxed);
+}
+
+unsigned ghost_missed(const struct ghost *g, uint64_t key_hash, unsigned *depth) {
+    const struct set *set = &g->sets[key_hash & (SETS - 1)];
+    for (unsigned w = 0; w < WAYS; w++) {
+        uint64_t entry = atomic_load_explicit(&set->entry[w], memory_order_relaxed);
+        if (entry == 0 || (entry & FINGERPRINT_MASK) != fingerprint(key_hash)) {
+            continue;
+        }
+        uint64_t pages = age_of(g, entry) >> 8;
+        *depth = pages == 0 ? 0 : 64u - (unsigned)__builtin_clzll(pages);
+        return *depth < GHOST_DEPTHS ? class_of(entry) : 0;
+    }
+    return 0;
+}

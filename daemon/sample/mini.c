@@ -1,0 +1,192 @@
+#include "sample/mini.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "evict/memory.h"
+#include "sample/stream.h"
+
+enum { NODE_SHIFT = 5 };
+
+struct entry {
+    struct node node;
+    uint64_t    hash;
+    uint32_t    bytes;
+    uint32_t    next; /* in its bucket, or of the free ones */
+};
+_Static_assert(sizeof(struct entry) == 1 << NODE_SHIFT, "references count entries");
+
+struct mini {
+    struct evict_queue queue;
+    struct node_space  space;
+    struct entry      *entries; /* 1 to nodes_max; 0 is none */
+    uint32_t          *buckets; /* references, one for each node */
+    uint32_t           nodes_max, nodes, free;
+    uint64_t           bytes, bytes_max;
+};
+
+static uint64_t hash_of(const struct node *n) { return ((const struct entry *)(const void *)n)->hash; }
+
+struct mini *mini_create(const struct evict_policy *policy, const struct evict_tuning *tuning, uint32_t nodes_max,
+                         uint64_t bytes_max) {
+    struct mini *m = nodes_max > 0 && nodes_max < 1u << 31 ? calloc(1, sizeof *m) : NULL;
+    if (m == NULL) {
+        return NULL;
+    }
+    m->entries = calloc((size_t)nodes_max + 1, sizeof *m->entries);
+    m->buckets = calloc(nodes_max, sizeof *m->buckets);
+    if (m->entries == NULL || m->buckets == NULL) {
+        mini_destroy(&m);
+        return NULL;
+    }
+    m->nodes_max = nodes_max;
+    m->bytes_max = bytes_max != 0 ? bytes_max : UINT64_MAX;
+    m->space = (struct node_space){.base = (char *)m->entries, .shift = NODE_SHIFT, .hash_of = hash_of};
+    evict_init(&m->queue, policy, tuning, &m->space);
+    for (uint32_t i = nodes_max; i > 0; i--) {
+        m->entries[i].next = m->free;
+        m->free = i;
+    }
+    return m;
+}
+
+void mini_destroy(struct mini **taken) {
+    if (*taken != NULL) {
+        evict_fini(&(*taken)->queue);
+        free((*taken)->entries);
+        free((*taken)->buckets);
+        free(*taken);
+        *taken = NULL;
+    }
+}
+
+/* The link that leads to the key's entry; it holds 0 when there is none. */
+static uint32_t *find(const struct mini *m, uint64_t hash) {
+    uint32_t *link = &m->buckets[sample_slot(hash, m->nodes_max)];
+    while (*link != 0 && m->entries[*link].hash != hash) {
+        link = &m->entries[*link].next;
+    }
+    return link;
+}
+
+static void drop(struct mini *m, uint32_t *link) {
+    uint32_t ref = *link;
+    struct entry *e = &m->entries[ref];
+    evict_remove(&m->queue, &e->node);
+    m->bytes -= e->bytes;
+    m->nodes--;
+    *link = e->next;
+    e->next = m->free;
+    m->free = ref;
+}
+
+/* Makes room for so many bytes and a node. False: nothing more may go. */
+static bool make_room(struct mini *m, uint32_t bytes, uint32_t now_s) {
+    while (m->free == 0 || m->bytes + bytes > m->bytes_max) {
+        struct node *victim = evict_victim(&m->queue, now_s);
+        if (victim == NULL) {
+            return false;
+        }
+        evict_note_evicted(&m->queue, victim);
+        drop(m, find(m, hash_of(victim)));
+    }
+    return true;
+}
+
+static void note_hit(struct mini *m, struct node *n, uint32_t now_s) {
+    unsigned hits = node_hits(n), most = m->queue.policy->hit_max;
+    uint32_t since_s = node_time_s(n);
+    node_set_mark(n, (uint8_t)(node_age_code(now_s > since_s ? now_s - since_s : 0) << 3 | (hits < most ? hits + 1 : hits)));
+    if (m->queue.policy->hit != NULL) {
+        m->queue.policy->hit(&m->queue, n, now_s);
+    }
+}
+
+static void insert(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
+    if (bytes > m->bytes_max || !make_room(m, bytes, now_s)) {
+        return;
+    }
+    uint32_t *link = find(m, hash), ref = m->free;
+    struct entry *e = &m->entries[ref];
+    m->free = e->next;
+    *e = (struct entry){.hash = hash, .bytes = bytes};
+    node_set_time_s(&e->node, now_s);
+    *link = ref;
+    m->bytes += bytes;
+    m->nodes++;
+    evict_insert(&m->queue, &e->node, false, now_s);
+}
+
+bool mini_request(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
+    uint32_t *link = find(m, hash);
+    struct entry *e = &m->entries[*link];
+    bool hit = *link != 0;
+    if (hit && e->bytes == bytes) {
+        note_hit(m, &e->node, now_s);
+        return true;
+    }
+    if (hit) {
+        drop(m, link);
+    }
+    insert(m, hash, bytes, now_s);
+    return hit;
+}
+
+bool mini_read(struct mini *m, uint64_t hash, uint32_t now_s) {
+    uint32_t ref = *find(m, hash);
+    if (ref != 0) {
+        note_hit(m, &m->entries[ref].node, now_s);
+    }
+    return ref != 0;
+}
+
+void mini_fill(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
+    if (*find(m, hash) == 0) {
+        insert(m, hash, bytes, now_s);
+    }
+}
+
+void mini_store(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
+    uint32_t *link = find(m, hash);
+    if (*link != 0 && m->entries[*link].bytes == bytes) {
+        evict_renew(&m->queue, &m->entries[*link].node, false, now_s);
+        return;
+    }
+    if (*link != 0) {
+        drop(m, link);
+    }
+    insert(m, hash, bytes, now_s);
+}
+
+void mini_delete(struct mini *m, uint64_t hash) {
+    uint32_t *link = find(m, hash);
+    if (*link != 0) {
+        drop(m, link);
+    }
+}
+
+void mini_switch(struct mini *m, const struct evict_policy *policy) { evict_switch(&m->queue, policy); }
+void mini_set_bytes_max(struct mini *m, uint64_t bytes_max) { m->bytes_max = bytes_max; }
+
+void mini_keep_below(struct mini *m, uint32_t below) {
+    for (uint32_t b = 0; b < m->nodes_max; b++) {
+        uint32_t *link = &m->buckets[b];
+        while (*link != 0) {
+            if (sample_takes(m->entries[*link].hash, below)) {
+                link = &m->entries[*link].next;
+            } else {
+                drop(m, link);
+            }
+        }
+    }
+}
+
+uint32_t mini_nodes(const struct mini *m) { return m->nodes; }
+uint32_t mini_nodes_max(const struct mini *m) { return m->nodes_max; }
+uint64_t mini_bytes(const struct mini *m) { return m->bytes; }
+uint64_t mini_bytes_max(const struct mini *m) { return m->bytes_max; }
+
+size_t mini_memory(const struct evict_policy *policy, uint32_t nodes_max) {
+    return sizeof(struct mini) + sizeof(struct entry) +
+           (size_t)nodes_max * (sizeof(struct entry) + sizeof(uint32_t) + policy->bytes_per_item);
+}

@@ -1,0 +1,419 @@
+#include "sample/shadow.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { RECENT_FACTOR = 2, CURVE_FACTOR = 2, READS_A_WINDOW = 8, CURVE_FADE_WINDOWS = 4 };
+static const double curve_keeps = 0.8;
+
+const double shadow_factor[SHADOW_SIZES] = {0.5, 2, 4};
+static const unsigned factor_shift[SHADOW_SIZES] = {0, 0, 1}; /* its rate is lower by these powers of two … */
+static const double factor_nodes[SHADOW_SIZES] = {0.7, 2, 2};  /* … and it has so many times the nodes */
+
+/* What is known of a key: a miss does not tell its size. */
+enum recent_state { RECENT_HELD, RECENT_FILLING /* it missed */, RECENT_WAITING /* it missed, its size is not known */ };
+struct recent {
+    uint32_t tag, bytes;
+    uint8_t  class_id, state;
+};
+
+/* The keys are in so many groups by their hash. How much these differ tells how far to trust their sum: a key that is asked for
+ * often makes many of the reads at which two policies differ, and is in the sample or not. */
+enum { GROUPS = 16 };
+struct tally {
+    double reads, own_misses, better, worse;
+    double lead[GROUPS]; /* better less worse */
+};
+struct mirror {
+    struct mini *mini; /* NULL: not used */
+    struct tally now, past;
+};
+
+struct class_tally {
+    float reads, own_misses;
+    struct {
+        float better, worse;
+    } policy[SHADOW_POLICIES_MAX];
+};
+
+struct shadow {
+    struct mirror  policy[SHADOW_POLICIES_MAX], size[SHADOW_SIZES];
+    unsigned       policies, own;
+    const struct evict_policy *running;
+    uint32_t       below, nodes_max;
+    uint64_t       windows, reads, fills; /* the latter two of this window */
+    struct recent *recent;
+    struct curve  *curve;
+    struct class_tally *classes[CURVE_CLASSES];
+    unsigned       classes_seen;
+};
+
+/* --- memory --- */
+
+static uint32_t size_nodes(uint32_t nodes, unsigned size) { return (uint32_t)(nodes * factor_nodes[size]); }
+
+/* With so many nodes for today's size. Those of other sizes may come to run any policy, so they count as the costliest. */
+static size_t memory_for(uint32_t nodes, unsigned classes) {
+    size_t bytes = sizeof(struct shadow) + (size_t)nodes * RECENT_FACTOR * sizeof(struct recent) +
+                   curve_memory_for(nodes * CURVE_FACTOR, classes) + classes * sizeof(struct class_tally);
+    for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
+        bytes += mini_memory(evict_policies[i], nodes);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        bytes += mini_memory(&evict_s3fifo, size_nodes(nodes, i));
+    }
+    return bytes;
+}
+
+static uint32_t nodes_for(size_t memory_bytes) {
+    uint32_t nodes = SHADOW_NODES_MIN, step = SHADOW_NODES_MAX;
+    for (; step > 0; step /= 2) {
+        if (nodes + step <= SHADOW_NODES_MAX && memory_for(nodes + step, 0) <= memory_bytes) {
+            nodes += step;
+        }
+    }
+    return nodes;
+}
+
+static bool make_minis(struct shadow *s, const struct evict_tuning *tuning) {
+    for (; s->policies < SHADOW_POLICIES_MAX && evict_policies[s->policies] != NULL; s->policies++) {
+        const struct evict_policy *policy = evict_policies[s->policies];
+        s->policy[s->policies].mini = mini_create(policy, tuning, s->nodes_max, 1);
+        if (s->policy[s->policies].mini == NULL) {
+            return false;
+        }
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        s->size[i].mini = mini_create(s->running, tuning, size_nodes(s->nodes_max, i), 1);
+        if (s->size[i].mini == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static unsigned index_of(const struct evict_policy *policy) {
+    unsigned i = 0;
+    while (evict_policies[i] != NULL && evict_policies[i] != policy) {
+        i++;
+    }
+    return i;
+}
+
+struct shadow *shadow_create(const struct evict_policy *running, const struct evict_tuning *tuning, size_t memory_bytes) {
+    struct shadow *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return NULL;
+    }
+    s->nodes_max = nodes_for(memory_bytes);
+    s->running = running;
+    s->own = index_of(running);
+    s->below = UINT32_MAX;
+    s->recent = calloc((size_t)s->nodes_max * RECENT_FACTOR, sizeof *s->recent);
+    s->curve = curve_create(s->nodes_max * CURVE_FACTOR);
+    if (s->recent == NULL || s->curve == NULL || !make_minis(s, tuning)) {
+        shadow_destroy(&s);
+    }
+    return s;
+}
+
+void shadow_destroy(struct shadow **taken) {
+    struct shadow *s = *taken;
+    if (s == NULL) {
+        return;
+    }
+    for (unsigned i = 0; i < SHADOW_POLICIES_MAX; i++) {
+        mini_destroy(&s->policy[i].mini);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        mini_destroy(&s->size[i].mini);
+    }
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        free(s->classes[i]);
+    }
+    curve_destroy(&s->curve);
+    free(s->recent);
+    free(s);
+    *taken = NULL;
+}
+
+size_t shadow_memory(const struct shadow *s) { return memory_for(s->nodes_max, s->classes_seen); }
+
+/* --- what the cache is --- */
+
+/* Of what is not idle; as much of it that little would be left may not be meant to stay. */
+static uint64_t share(uint64_t cache_bytes, uint64_t idle_bytes, double factor, uint32_t below) {
+    double all = (double)cache_bytes * factor, used = all - (double)idle_bytes;
+    double bytes = (used > all / 2 ? used : all / 2) * sample_rate(below);
+    return bytes > 1 ? (uint64_t)bytes : 1;
+}
+
+static void set_mini(struct mini *m, uint64_t bytes_max, uint32_t below) {
+    mini_set_bytes_max(m, bytes_max);
+    mini_keep_below(m, below);
+}
+
+void shadow_set(struct shadow *s, uint64_t cache_bytes, uint64_t idle_bytes, const struct evict_policy *running,
+                uint32_t below) {
+    for (unsigned i = 0; i < s->policies; i++) {
+        set_mini(s->policy[i].mini, share(cache_bytes, idle_bytes, 1, below), below);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        uint32_t lower = below >> factor_shift[i];
+        set_mini(s->size[i].mini, share(cache_bytes, idle_bytes, shadow_factor[i], lower), lower);
+        if (running != s->running) {
+            mini_switch(s->size[i].mini, running);
+        }
+    }
+    curve_set_below(s->curve, below);
+    s->below = below;
+    if (running == s->running) {
+        return;
+    }
+    s->running = running;
+    s->own = index_of(running);
+    for (unsigned i = 0; i < s->policies; i++) { /* counted against another */
+        s->policy[i].now = s->policy[i].past = (struct tally){0};
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        s->size[i].now = s->size[i].past = (struct tally){0};
+    }
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        if (s->classes[i] != NULL) {
+            *s->classes[i] = (struct class_tally){0};
+        }
+    }
+}
+
+const struct evict_policy *shadow_running(const struct shadow *s) { return s->running; }
+
+/* --- records --- */
+
+static struct recent *recent_of(struct shadow *s, uint64_t hash) {
+    struct recent *r = &s->recent[sample_slot(hash, s->nodes_max * RECENT_FACTOR)];
+    if (r->tag != (uint32_t)(hash >> 32)) {
+        *r = (struct recent){.tag = (uint32_t)(hash >> 32)};
+    }
+    return r;
+}
+
+static struct class_tally *class_tally(struct shadow *s, unsigned class_id) {
+    if (s->classes[class_id] == NULL && class_id != CURVE_WHOLE) {
+        s->classes[class_id] = calloc(1, sizeof *s->classes[class_id]);
+        s->classes_seen += s->classes[class_id] != NULL;
+    }
+    return s->classes[class_id];
+}
+
+/* A get, and with `bytes` the set after it. */
+static bool ask(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
+    return bytes != 0 ? mini_request(m, hash, bytes, now_s) : mini_read(m, hash, now_s);
+}
+
+static void count(struct tally *t, uint64_t hash, bool own, bool other) {
+    t->reads += 1;
+    t->own_misses += !own;
+    t->better += other && !own;
+    t->worse += own && !other;
+    t->lead[sample_slot(hash, GROUPS)] += (other && !own) - (own && !other);
+}
+
+static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_t bytes, uint32_t now_s) {
+    bool own = ask(s->policy[s->own].mini, hash, bytes, now_s);
+    struct class_tally *k = class_tally(s, class_id);
+    s->reads++;
+    s->fills += !own;
+    if (k != NULL) {
+        k->reads += 1;
+        k->own_misses += !own;
+    }
+    for (unsigned i = 0; i < s->policies; i++) {
+        bool other = i == s->own ? own : ask(s->policy[i].mini, hash, bytes, now_s);
+        count(&s->policy[i].now, hash, own, other);
+        if (k != NULL && other != own) {
+            *(own ? &k->policy[i].worse : &k->policy[i].better) += 1;
+        }
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        if (sample_takes(hash, s->below >> factor_shift[i])) {
+            count(&s->size[i].now, hash, own, ask(s->size[i].mini, hash, bytes, now_s));
+        }
+    }
+    if (bytes != 0) {
+        curve_read(s->curve, hash, class_id, bytes);
+    }
+}
+
+static void store_in(struct mini *m, const struct sample_record *r, bool fill, uint32_t now_s) {
+    if (fill) {
+        mini_fill(m, r->hash, r->bytes, now_s);
+    } else {
+        mini_store(m, r->hash, r->bytes, now_s);
+    }
+}
+
+/* The set that follows a miss has happened in the miniatures, where they knew its size. */
+static void store_key(struct shadow *s, const struct sample_record *r, const struct recent *known, uint32_t now_s) {
+    bool waited = known->state == RECENT_WAITING;
+    if (known->state == RECENT_FILLING && known->bytes == r->bytes) {
+        return;
+    }
+    for (unsigned i = 0; i < s->policies; i++) {
+        store_in(s->policy[i].mini, r, waited, now_s);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        if (sample_takes(r->hash, s->below >> factor_shift[i])) {
+            store_in(s->size[i].mini, r, waited, now_s);
+        }
+    }
+    if (waited) {
+        curve_read(s->curve, r->hash, r->class_id, r->bytes);
+    } else {
+        curve_store(s->curve, r->hash, r->class_id, r->bytes);
+    }
+}
+
+static void drop_key(struct shadow *s, uint64_t hash) {
+    for (unsigned i = 0; i < s->policies; i++) {
+        mini_delete(s->policy[i].mini, hash);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        mini_delete(s->size[i].mini, hash);
+    }
+    curve_gone(s->curve, hash);
+}
+
+void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now_s) {
+    if (!sample_takes(r->hash, s->below)) {
+        return; /* it was on its way while the rate was lowered */
+    }
+    struct recent *known = recent_of(s, r->hash);
+    switch ((enum sample_verb)r->verb) {
+    case SAMPLE_MISS:
+        read_key(s, r->hash, known->class_id, known->bytes, now_s);
+        known->state = known->bytes != 0 ? RECENT_FILLING : RECENT_WAITING;
+        return;
+    case SAMPLE_HIT: read_key(s, r->hash, r->class_id, r->bytes, now_s); break;
+    case SAMPLE_STORE: store_key(s, r, known, now_s); break;
+    case SAMPLE_GONE:
+        drop_key(s, r->hash);
+        known->state = RECENT_HELD; /* and its size may serve again */
+        return;
+    case SAMPLE_KEY: return;
+    }
+    known->bytes = r->bytes;
+    known->class_id = r->class_id;
+    known->state = RECENT_HELD;
+}
+
+/* --- windows --- */
+
+/* Has keys in all of its nodes, so that it may be short of them before it is short of bytes. */
+static bool crowded(const struct mini *m) { return mini_nodes(m) == mini_nodes_max(m); }
+static bool roomy(const struct mini *m) { return mini_nodes(m) < mini_nodes_max(m) / 5 * 2; }
+
+struct shadow_fill shadow_fill(const struct shadow *s) {
+    const struct mini *own = s->policy[s->own].mini;
+    struct shadow_fill f = {.nodes = mini_nodes(own), .nodes_max = s->nodes_max, .bytes = mini_bytes(own),
+                            .roomy = mini_bytes(own) > mini_bytes_max(own) / 10 * 9};
+    for (unsigned i = 0; i < s->policies; i++) {
+        if (evict_policies[i]->victim == NULL) {
+            continue; /* what it holds is what came first, for ever: that tells nothing of how many fit today */
+        }
+        f.crowded = f.crowded || crowded(s->policy[i].mini);
+        f.roomy = f.roomy && roomy(s->policy[i].mini);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        f.crowded = f.crowded || crowded(s->size[i].mini);
+        f.roomy = f.roomy && roomy(s->size[i].mini);
+    }
+    return f;
+}
+
+bool shadow_window_due(const struct shadow *s) {
+    uint32_t nodes = mini_nodes(s->policy[s->own].mini);
+    return (s->fills >= SHADOW_NODES_MIN / 4 && s->fills >= nodes / 4) || s->reads >= (uint64_t)READS_A_WINDOW * s->nodes_max;
+}
+
+static void settle(struct mirror *m, double keep) {
+    m->past.reads = m->past.reads * keep + m->now.reads;
+    m->past.own_misses = m->past.own_misses * keep + m->now.own_misses;
+    m->past.better = m->past.better * keep + m->now.better;
+    m->past.worse = m->past.worse * keep + m->now.worse;
+    for (unsigned g = 0; g < GROUPS; g++) {
+        m->past.lead[g] = m->past.lead[g] * keep + m->now.lead[g];
+    }
+    m->now = (struct tally){0};
+}
+
+static void fade_class(struct class_tally *k) {
+    k->reads *= (float)SHADOW_KEEPS;
+    k->own_misses *= (float)SHADOW_KEEPS;
+    for (unsigned i = 0; i < SHADOW_POLICIES_MAX; i++) {
+        k->policy[i].better *= (float)SHADOW_KEEPS;
+        k->policy[i].worse *= (float)SHADOW_KEEPS;
+    }
+}
+
+void shadow_window_end(struct shadow *s, double reads) {
+    curve_expect(s->curve, reads);
+    for (unsigned i = 0; i < s->policies; i++) {
+        settle(&s->policy[i], SHADOW_KEEPS);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        settle(&s->size[i], SHADOW_SIZES_KEEP);
+    }
+    s->windows++;
+    s->reads = s->fills = 0;
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        if (s->classes[i] != NULL) {
+            fade_class(s->classes[i]);
+        }
+    }
+    if (s->windows % CURVE_FADE_WINDOWS == 0) {
+        curve_fade(s->curve, curve_keeps);
+    }
+}
+
+uint64_t shadow_windows(const struct shadow *s) { return s->windows; }
+
+/* --- what it says --- */
+
+double shadow_hit_ratio(const struct shadow_tally *t, double real_hit_ratio) {
+    double real = 1 - real_hit_ratio, misses = t->own_misses - t->better + t->worse;
+    if (t->reads <= 0 || !(t->worse > t->better || t->worse < t->better)) {
+        return real_hit_ratio; /* exactly: one minus what is one minus it need not be */
+    }
+    double miss_ratio = t->own_misses > 0 ? real * misses / t->own_misses : real + t->worse / t->reads;
+    return miss_ratio < 1 ? 1 - miss_ratio : 0;
+}
+
+/* The variance of a sum of so many independent parts, from how they differ; never less than if each read were a part. */
+static double variance(const struct tally *t) {
+    double mean = (t->better - t->worse) / GROUPS, sum = 0;
+    for (unsigned g = 0; g < GROUPS; g++) {
+        sum += (t->lead[g] - mean) * (t->lead[g] - mean);
+    }
+    sum *= (double)GROUPS / (GROUPS - 1);
+    return sum > t->better + t->worse ? sum : t->better + t->worse;
+}
+
+static struct shadow_tally tally_of(const struct tally *t) {
+    return (struct shadow_tally){t->reads, t->own_misses, t->better, t->worse, sqrt(variance(t))};
+}
+struct shadow_tally shadow_policy(const struct shadow *s, unsigned policy) { return tally_of(&s->policy[policy].past); }
+struct shadow_tally shadow_size(const struct shadow *s, unsigned size) { return tally_of(&s->size[size].past); }
+
+struct shadow_tally shadow_class_policy(const struct shadow *s, unsigned class_id, unsigned policy) {
+    const struct class_tally *k = s->classes[class_id];
+    if (k == NULL) {
+        return (struct shadow_tally){0};
+    }
+    struct shadow_tally t = {.reads = (double)k->reads, .own_misses = (double)k->own_misses,
+                             .better = (double)k->policy[policy].better, .worse = (double)k->policy[policy].worse};
+    t.deviation = sqrt(t.better + t.worse); /* nobody keeps the groups of a class */
+    return t;
+}
+
+const struct curve *shadow_curve(const struct shadow *s) { return s->curve; }

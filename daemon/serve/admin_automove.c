@@ -1,0 +1,173 @@
+/* slabs automove: what moves pages by itself. A policy in Lua is tried on the tuner's thread first; the command waits for that a turn
+ * at a time, so that other connections go on. */
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/admin.h"
+
+/* --- a mode that is tried before it is set --- */
+
+struct waiting {
+    struct command_more    more; /* first: the session knows only this */
+    struct automove_trial *trial;
+    const char            *subject; /* of a refusal's sentence */
+    void (*then)(struct command_context *, const struct automove_trial *, const char *subject); /* answers, as it starts */
+};
+
+static void set_tried(struct command_context *ctx, const struct automove_trial *trial, const char *subject) {
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES];
+    server_settings(ctx->server, &from);
+    to = from;
+    bool set = setting_set(&to, setting_find("slab_automove", strlen("slab_automove")), trial->name, false, why) &&
+               admin_change(ctx, &from, &to, why);
+    if (set) {
+        text_out_str(ctx->out, ANSWER_OK);
+    } else {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", subject, why);
+    }
+}
+
+static bool waiting_run(struct command_more *more, struct command_context *ctx) {
+    const struct waiting *w = (const struct waiting *)more;
+    if (!atomic_load_explicit(&w->trial->answered, memory_order_acquire)) {
+        sched_yield(); /* to the tuner, when it shares our processor */
+        return true;
+    }
+    if (w->trial->starts) {
+        w->then(ctx, w->trial, w->subject);
+    } else {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", w->subject, w->trial->why);
+    }
+    return false;
+}
+
+static void waiting_destroy(struct command_more *more) {
+    struct waiting *w = (struct waiting *)more;
+    automove_trial_release(&w->trial);
+    free(w);
+}
+
+static void try_then(struct command_context *ctx, const char *name, const char *subject,
+                     void (*then)(struct command_context *, const struct automove_trial *, const char *)) {
+    struct automove_trial *trial = automove_trial_create(name);
+    struct waiting *w = malloc(sizeof *w);
+    if (trial == NULL || w == NULL) {
+        text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
+    } else if (!tuner_try_automove(ctx->server->tuner, trial)) {
+        text_out_str(ctx->out, "BUSY currently trying another mode\r\n");
+    } else {
+        *w = (struct waiting){{waiting_run, waiting_destroy}, trial, subject, then};
+        ctx->more = &w->more;
+        return;
+    }
+    automove_trial_release(&trial);
+    free(w);
+}
+
+void admin_try_automove(struct command_context *ctx, const char *name, const char *subject) {
+    try_then(ctx, name, subject, set_tried);
+}
+
+static void undo_tried(struct command_context *ctx, const struct automove_trial *trial, const char *subject) {
+    (void)trial;
+    (void)subject;
+    admin_undo_now(ctx);
+}
+
+void admin_try_undo(struct command_context *ctx, const char *name) { try_then(ctx, name, "cannot undo: automove", undo_tried); }
+
+/* --- the command --- */
+
+/* memcached's numbers may have anything behind them, as there; another mode is all the words from the third on, with a space
+ * between them, and a mode that takes no settings is not known by such a name. False: they do not fit. */
+static bool mode_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
+    bool number = w->word[2].len == 1 && w->word[2].at[0] >= '0' && w->word[2].at[0] <= '9';
+    size_t used = 0;
+    for (unsigned i = 2; i < (number ? 3 : w->count); i++) {
+        const struct word *word = &w->word[i];
+        if (used + word->len + 2 > AUTOMOVE_NAME_BYTES) {
+            return false;
+        }
+        if (i > 2) {
+            name[used++] = ' ';
+        }
+        memcpy(name + used, word->at, word->len);
+        used += word->len;
+    }
+    name[used] = '\0';
+    return true;
+}
+
+/* A mode by number or name. */
+static bool automove_mode(const struct words *w, struct settings *to, char *why) {
+    char name[AUTOMOVE_NAME_BYTES];
+    const struct setting *row = setting_find("slab_automove", strlen("slab_automove"));
+    if (!mode_words(w, name)) {
+        snprintf(why, SETTING_WHY_BYTES, "a mode's name with its settings has at most %d characters", AUTOMOVE_NAME_BYTES - 1);
+        return false;
+    }
+    return setting_set(to, row, name, false, why);
+}
+
+/* slabs automove ratio <r>, slabs automove window <s>, slabs automove freeratio <r>. True: it was one of them. */
+static bool automove_knob(const struct words *w, struct settings *to, const char **error) {
+    const struct word *knob = &w->word[2], *value = &w->word[3];
+    uint32_t window_s;
+    double   ratio;
+    if (word_is(knob, "window")) {
+        if (w->count < 4 || !word_u32(value, &window_s)) {
+            *error = ANSWER_BAD_FORMAT;
+        } else if (window_s < 3 || window_s > 1800) {
+            *error = "CLIENT_ERROR automove window too low or too high\r\n";
+        } else {
+            to->slab_automove_window = (int)window_s;
+        }
+        return true;
+    }
+    bool is_ratio = word_is(knob, "ratio") && w->count > 3;
+    if (!is_ratio && !word_is(knob, "freeratio")) {
+        return false;
+    }
+    if (w->count < 4 || !word_double(value, &ratio)) {
+        *error = ANSWER_ERROR;
+    } else if (is_ratio && (ratio < 0.01 || ratio > 1)) {
+        *error = "CLIENT_ERROR automove ratio must be from 0.01 to 1\r\n";
+    } else if (is_ratio) {
+        to->slab_automove_ratio = ratio;
+    } else {
+        to->slab_automove_freeratio = ratio;
+    }
+    return true;
+}
+
+void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES];
+    const char *error = NULL;
+    uint32_t number;
+    if (w->count < 3) {
+        text_out_str(ctx->out, ANSWER_ERROR);
+        return;
+    }
+    server_settings(ctx->server, &from);
+    to = from;
+    if (!automove_knob(w, &to, &error)) {
+        if (word_u32(&w->word[2], &number) && number > 2) {
+            error = ANSWER_ERROR;
+        } else if (!automove_mode(w, &to, why)) {
+            text_out_printf(ctx->out, "CLIENT_ERROR automove %s\r\n", why);
+            return;
+        }
+    }
+    if (!error && strcmp(from.slab_automove, to.slab_automove) != 0 && automove_wants_check(to.slab_automove)) {
+        admin_try_automove(ctx, to.slab_automove, "automove");
+        return;
+    }
+    if (!error && !admin_change(ctx, &from, &to, why)) {
+        text_out_printf(ctx->out, "CLIENT_ERROR automove %s\r\n", why);
+        return;
+    }
+    text_out_str(ctx->out, error ? error : ANSWER_OK);
+}

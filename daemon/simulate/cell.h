@@ -1,0 +1,44 @@
+/* A cell of the grid: one cache of one policy and size that a trace is played to. Each request is a get and, on a miss, a set.
+ *
+ * Two kinds: keys of equal weight without values (sample/mini.h), and the server's own cache with slabs, partitions and values.
+ * Time is the trace's: request number n happens at second n / rate. The cache's clock is the process's, so it is stopped and set
+ * to the time of the cell that plays. Threading: one thread for all cells. */
+#ifndef SLATE_SIMULATE_CELL_H
+#define SLATE_SIMULATE_CELL_H
+#include <stddef.h>
+
+#include "cache/cache.h"
+
+struct simulate_request {
+    struct key key;
+    uint32_t   value_bytes; /* of no meaning to cells of objects */
+};
+
+struct simulate_result {
+    const char *policy;
+    uint64_t    objects;      /* 0: a cell of memory */
+    uint64_t    memory_bytes; /* 0: a cell of objects */
+    uint64_t    requests, hits, items, evictions;
+    uint64_t    refused;      /* values too large, or for which nothing might go */
+    uint64_t    changes;      /* of the policy, by auto, */
+    const char *policy_now;   /* which is this one now; NULL: the cell has a fixed one */
+    uint64_t    play_us;      /* spent in the cell */
+};
+
+enum { SIMULATE_OBJECT_BYTES = 64 }; /* what a cell of objects takes for each, at most */
+
+struct simulate_cell;
+/* NULL: out of memory. The tuning outlives the cell. */
+struct simulate_cell *simulate_cell_objects(const struct evict_policy *, const struct evict_tuning *, uint32_t objects,
+                                            uint32_t requests_per_s);
+/* The cache is the cell's from now on, also when this fails (NULL: out of memory); NULL: none. With an `auto_rate` above 0 its
+ * policy follows miniature caches of that share of the keys (tune/whatif.h), as the server's policy auto does. */
+struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t requests_per_s, double auto_rate);
+void                  simulate_cell_destroy(struct simulate_cell **);
+
+void simulate_cell_play(struct simulate_cell *, const struct simulate_request *, size_t count);
+void simulate_cell_result(struct simulate_cell *, struct simulate_result *);
+
+/* Stops the clock at the trace's beginning: before the first cell of memory is made. */
+void simulate_clock_stop(void);
+#endif

@@ -1,0 +1,364 @@
+#include "simulate/options.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/options.h"
+
+#define OBJECTS_MAX ((UINT32_C(1) << 31) - 1) /* what a miniature cache can hold */
+#define SHARE_MAX 100.0                       /* of the keys: more than all is allowed, nothing is gained by it */
+
+enum own { OWN_TRACE, OWN_POLICY, OWN_MEMORY, OWN_OBJECTS, OWN_VALUES, OWN_SCALE, OWN_SEED, OWN_RATE, OWN_JSON, OWN_COUNT };
+
+static const struct {
+    const char *name, *argument, *help; /* no argument: a flag */
+} rows[OWN_COUNT] = {
+    [OWN_TRACE] = {"simulate", "TRACE", "a file of `key` or `key size` lines, gzip'd or not; -: standard input"},
+    [OWN_POLICY] = {"policy", "NAME,...", "eviction policies to compare, or all; default: the server's"},
+    [OWN_MEMORY] = {"memory", "SIZE,...", "memory limits of the server's cache, as for -m, which is the default"},
+    [OWN_OBJECTS] = {"objects", "N,...", "instead: caches of so many objects of equal size, or 10% of the keys"},
+    [OWN_VALUES] = {"value-bytes", "SIZE", "of values whose line has no size: 100, or log-normal l300,1 (default)"},
+    [OWN_SCALE] = {"scale", "FACTOR", "multiply every value's size; default 1"},
+    [OWN_SEED] = {"seed", "N", "of the log-normal sizes; default 1"},
+    [OWN_RATE] = {"rate", "N", "requests a second by the trace's clock; default 10000"},
+    [OWN_JSON] = {"json", NULL, "an object a line instead of a table"},
+};
+
+const struct evict_policy simulate_auto = {.name = "auto"};
+
+void simulate_options_help(FILE *to) {
+    fprintf(to, "Usage: slated --simulate TRACE [option ...]\n\n"
+                "Replays a trace without a network, and prints how often each cache had what was asked for.\n\n");
+    for (unsigned i = 0; i < OWN_COUNT; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "--%s%s%s", rows[i].name, rows[i].argument ? "=" : "",
+                 rows[i].argument ? rows[i].argument : "");
+        fprintf(to, "  %-24s %s\n", left, rows[i].help);
+    }
+    fprintf(to, "\nThe server's options that shape its cache hold too: -f, -n, -I, -M, -C and those of -o. slated(8) says more.\n");
+}
+
+__attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *format, ...) {
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(why, SIMULATE_WHY_BYTES, format, ap);
+    va_end(ap);
+    return false;
+}
+
+/* Which of our options a word is; OWN_COUNT: none. `value` is what stands behind its `=`, or NULL. */
+static enum own own_of(const char *word, const char **value) {
+    if (strncmp(word, "--", 2) != 0) {
+        return OWN_COUNT;
+    }
+    size_t bytes = strcspn(word + 2, "=");
+    enum own o = 0;
+    while (o < OWN_COUNT && (strlen(rows[o].name) != bytes || strncmp(rows[o].name, word + 2, bytes) != 0)) {
+        o++;
+    }
+    *value = word[2 + bytes] == '=' ? word + 2 + bytes + 1 : NULL;
+    return o;
+}
+
+bool simulate_is_wanted(int argc, char **argv) {
+    const char *value;
+    for (int i = 1; i < argc; i++) {
+        if (own_of(argv[i], &value) == OWN_TRACE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* --- one option's value --- */
+
+/* Cuts the next word off a list that is separated by commas; NULL: there is none. */
+static char *next_word(char **list) {
+    char *word = *list;
+    if (word != NULL) {
+        *list = strchr(word, ',');
+        if (*list != NULL) {
+            *(*list)++ = '\0';
+        }
+    }
+    return word;
+}
+
+static bool read_number(const char *option, const char *text, double least, double most, double *to, char *why) {
+    char *end;
+    double number = strtod(text, &end);
+    if (end == text || *end != '\0' || !(number >= least && number <= most)) {
+        return refuse(why, "--%s wants a number from %.10g to %.10g, not \"%.40s\"", option, least, most, text);
+    }
+    *to = number;
+    return true;
+}
+
+static bool read_whole(const char *option, const char *text, double least, double most, double *to, char *why) {
+    double number;
+    if (!read_number(option, text, least, most, &number, why)) {
+        return false;
+    }
+    if (number != floor(number)) {
+        return refuse(why, "--%s wants a whole number, not \"%.40s\"", option, text);
+    }
+    *to = number;
+    return true;
+}
+
+static bool read_objects(struct simulate_size *size, char *text, char *why) {
+    size_t bytes = strlen(text);
+    double number;
+    if (bytes > 0 && text[bytes - 1] == '%') {
+        text[bytes - 1] = '\0';
+        if (!read_number("objects", text, 0.0001, 100 * SHARE_MAX, &number, why)) {
+            return false;
+        }
+        size->share = number / 100;
+        return true;
+    }
+    if (!read_whole("objects", text, 1, OBJECTS_MAX, &number, why)) {
+        return false;
+    }
+    size->objects = (uint32_t)number;
+    return true;
+}
+
+static bool read_sizes(struct simulate_options *o, char *list, bool objects, char *why) {
+    if (o->size_count > 0 && objects != o->by_objects) {
+        return refuse(why, "--memory and --objects exclude each other: caches are of one kind");
+    }
+    o->by_objects = objects;
+    for (char *word; (word = next_word(&list)) != NULL; o->size_count++) {
+        if (o->size_count == SIMULATE_GRID_MAX) {
+            return refuse(why, "--%s takes at most %d sizes", objects ? "objects" : "memory", SIMULATE_GRID_MAX);
+        }
+        struct simulate_size *size = &o->sizes[o->size_count];
+        if (objects && !read_objects(size, word, why)) {
+            return false;
+        }
+        if (!objects) { /* by the row of -m, which is also what says what is wrong */
+            static struct settings scratch;
+            char said[SETTING_WHY_BYTES];
+            if (!setting_set(&scratch, setting_find("maxbytes", strlen("maxbytes")), word, false, said)) {
+                return refuse(why, "--memory %s", said);
+            }
+            size->memory_bytes = scratch.maxbytes;
+        }
+    }
+    return true;
+}
+
+static bool add_policy(struct simulate_options *o, const struct evict_policy *policy, char *why) {
+    for (unsigned i = 0; i < o->policy_count; i++) {
+        if (o->policies[i] == policy) {
+            return refuse(why, "--policy names %s twice", policy->name);
+        }
+    }
+    if (o->policy_count == SIMULATE_POLICIES_MAX) {
+        return refuse(why, "--policy takes at most %d policies", SIMULATE_POLICIES_MAX);
+    }
+    o->policies[o->policy_count++] = policy;
+    return true;
+}
+
+static bool refuse_policy(const char *name, char *why) {
+    int at = snprintf(why, SIMULATE_WHY_BYTES, "--policy wants all, or some of");
+    for (const struct evict_policy *const *p = evict_policies; *p != NULL; p++) {
+        at += snprintf(why + at, SIMULATE_WHY_BYTES - (size_t)at, " %s,", (*p)->name);
+    }
+    snprintf(why + at, SIMULATE_WHY_BYTES - (size_t)at, " auto; not \"%.40s\"", name);
+    return false;
+}
+
+static const struct evict_policy *find_policy(const char *name) {
+    return strcmp(name, simulate_auto.name) == 0 ? &simulate_auto : evict_find(name);
+}
+
+/* Those that give anything away. */
+static bool add_all_policies(struct simulate_options *o, char *why) {
+    for (const struct evict_policy *const *p = evict_policies; *p != NULL; p++) {
+        if ((*p)->victim != NULL && !add_policy(o, *p, why)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_policies(struct simulate_options *o, char *list, char *why) {
+    for (char *word; (word = next_word(&list)) != NULL;) {
+        bool all = strcmp(word, "all") == 0;
+        const struct evict_policy *policy = find_policy(word);
+        if (!all && policy == NULL) {
+            return refuse_policy(word, why);
+        }
+        if (all ? !add_all_policies(o, why) : !add_policy(o, policy, why)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_own(struct simulate_options *o, enum own which, char *text, char *why) {
+    double number;
+    switch (which) {
+    case OWN_POLICY:
+        return read_policies(o, text, why);
+    case OWN_MEMORY:
+    case OWN_OBJECTS:
+        return read_sizes(o, text, which == OWN_OBJECTS, why);
+    case OWN_VALUES:
+        return simulate_sizes_parse(text, &o->values) ||
+               refuse(why, "--value-bytes wants a number of bytes or lMEDIAN,SIGMA, such as 100 or l300,1, not \"%.40s\"", text);
+    case OWN_SCALE:
+        return read_number("scale", text, 1e-6, 1e6, &o->values.scale, why);
+    case OWN_SEED:
+        if (!read_whole("seed", text, 0, 0x1p53, &number, why)) {
+            return false;
+        }
+        o->values.seed = (uint64_t)number;
+        return true;
+    case OWN_RATE:
+        if (!read_whole("rate", text, 1, 1e9, &number, why)) {
+            return false;
+        }
+        o->requests_per_s = (uint32_t)number;
+        return true;
+    case OWN_JSON:
+        o->json = true;
+        return true;
+    case OWN_TRACE: /* is borrowed, not read */
+    case OWN_COUNT:
+        break;
+    }
+    return false;
+}
+
+/* --- the whole --- */
+
+/* Takes our options out of the words; what is left, the server's, goes to `rest`. Values are read from copies, which lists are
+ * cut up in. */
+static bool take_own(struct simulate_options *o, int argc, char **argv, char **rest, int *left, char *why) {
+    for (int i = 0; i < argc; i++) {
+        const char *value = NULL;
+        enum own which = i > 0 ? own_of(argv[i], &value) : OWN_COUNT;
+        if (which == OWN_COUNT) {
+            rest[(*left)++] = argv[i];
+            continue;
+        }
+        if (rows[which].argument == NULL && value != NULL) {
+            return refuse(why, "--%s takes no value", rows[which].name);
+        }
+        if (rows[which].argument != NULL && value == NULL) {
+            value = i + 1 < argc ? argv[++i] : NULL;
+        }
+        if (rows[which].argument != NULL && (value == NULL || *value == '\0')) {
+            return refuse(why, "--%s needs a value: --%s=%s", rows[which].name, rows[which].name, rows[which].argument);
+        }
+        if (which == OWN_TRACE) {
+            o->trace = value;
+            continue;
+        }
+        char *copy = value != NULL ? strdup(value) : NULL;
+        bool  good = (copy != NULL || value == NULL) ? read_own(o, which, copy, why) : refuse(why, "out of memory");
+        free(copy);
+        if (!good) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void free_words(char **words) {
+    for (char **word = words; words != NULL && *word != NULL; word++) {
+        free(*word);
+    }
+    free(words);
+}
+
+/* The server's words with the size's memory, read as the server would. They are copied, since reading cuts them up. */
+static enum options_action read_settings(struct simulate_size *size, int argc, char **argv, char *why) {
+    char memory[48];
+    snprintf(memory, sizeof memory, "--memory-limit=%lluk", (unsigned long long)(size->memory_bytes >> 10));
+    int count = argc + (size->memory_bytes > 0);
+    size->words = calloc((size_t)count + 1, sizeof *size->words);
+    bool copied = size->words != NULL;
+    for (int i = 0; copied && i < count; i++) {
+        size->words[i] = strdup(i < argc ? argv[i] : memory);
+        copied = size->words[i] != NULL;
+    }
+    if (!copied) {
+        refuse(why, "out of memory");
+        return OPTIONS_BAD;
+    }
+    /* The reader changes the order of the words it is given, and the copies are to be freed in any case. */
+    char **order = calloc((size_t)count + 1, sizeof *order);
+    if (order == NULL) {
+        refuse(why, "out of memory");
+        return OPTIONS_BAD;
+    }
+    memcpy(order, size->words, (size_t)count * sizeof *order);
+    enum options_action action = options_parse(count, order, &size->settings, why);
+    free(order);
+    return action;
+}
+
+static enum simulate_read read_server(struct simulate_options *o, int argc, char **argv, char *why) {
+    if (o->size_count == 0) {
+        o->size_count = 1; /* whatever -m says */
+    }
+    for (unsigned i = 0; i < o->size_count; i++) {
+        struct simulate_size *size = &o->sizes[i];
+        switch (read_settings(size, argc, argv, why)) {
+        case OPTIONS_RUN:
+            break;
+        case OPTIONS_BAD:
+            return SIMULATE_BAD;
+        case OPTIONS_HELP:
+        case OPTIONS_LICENSE:
+        case OPTIONS_VERSION:
+        case OPTIONS_DESCRIBE:
+        case OPTIONS_DESCRIBE_COUNTERS:
+            return SIMULATE_HELP;
+        }
+        size->memory_bytes = o->by_objects ? 0 : size->settings.maxbytes;
+    }
+    if (o->policy_count == 0) {
+        o->policies[o->policy_count++] = find_policy(o->sizes[0].settings.policy);
+    }
+    for (unsigned i = 0; i < o->policy_count; i++) {
+        if (o->policies[i] == &simulate_auto && (o->by_objects || o->sizes[0].settings.sample_rate <= 0)) {
+            refuse(why, "policy auto follows miniatures of the server's cache: it needs --memory, and a sample_rate above 0");
+            return SIMULATE_BAD;
+        }
+    }
+    return SIMULATE_RUN;
+}
+
+enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *o, char *why) {
+    *o = (struct simulate_options){.values = {.drawn = true, .median_bytes = 300, .sigma = 1, .scale = 1, .seed = 1},
+                                   .requests_per_s = 10000};
+    for (int i = 1; i < argc; i++) { /* also where a value is missing */
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return SIMULATE_HELP;
+        }
+    }
+    char **rest = calloc((size_t)argc + 1, sizeof *rest);
+    int    left = 0;
+    if (rest == NULL) {
+        refuse(why, "out of memory");
+        return SIMULATE_BAD;
+    }
+    enum simulate_read how = take_own(o, argc, argv, rest, &left, why) ? read_server(o, left, rest, why) : SIMULATE_BAD;
+    free(rest);
+    return how;
+}
+
+void simulate_options_free(struct simulate_options *o) {
+    for (unsigned i = 0; i < SIMULATE_GRID_MAX; i++) {
+        free_words(o->sizes[i].words);
+        o->sizes[i].words = NULL;
+    }
+}

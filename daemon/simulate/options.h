@@ -1,0 +1,45 @@
+/* The command line of the simulator: its own options, and the server's, of which those that shape the cache matter.
+ * The server's are read by its own rows (serve/settings.h), so they mean here what they mean there. */
+#ifndef SLATE_SIMULATE_OPTIONS_H
+#define SLATE_SIMULATE_OPTIONS_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "evict/evict.h"
+#include "serve/settings.h"
+#include "simulate/sizes.h"
+
+enum { SIMULATE_POLICIES_MAX = 16, SIMULATE_GRID_MAX = 64, SIMULATE_WHY_BYTES = 512 };
+
+struct simulate_size { /* of a cell */
+    uint32_t objects;  /* one of these three is not 0 */
+    double   share;    /* of the trace's keys */
+    uint64_t memory_bytes;
+    struct settings settings; /* the server's, with this memory */
+    char   **words;           /* what the settings' texts lie in */
+};
+
+/* Stands for the server's policy auto among the others: a name without functions. */
+extern const struct evict_policy simulate_auto;
+
+struct simulate_options {
+    const char *trace;
+    const struct evict_policy *policies[SIMULATE_POLICIES_MAX];
+    unsigned policy_count, size_count;
+    bool     by_objects; /* all sizes are objects or shares; else all are memory */
+    struct simulate_size  sizes[SIMULATE_GRID_MAX];
+    struct simulate_sizes values;
+    uint32_t requests_per_s;
+    bool     json;
+};
+
+/* Whether the words ask for a simulation at all: --simulate is among them. */
+bool simulate_is_wanted(int argc, char **argv);
+
+enum simulate_read { SIMULATE_RUN, SIMULATE_HELP, SIMULATE_BAD };
+/* SIMULATE_BAD: `why` (SIMULATE_WHY_BYTES) holds one sentence. Texts of argv are borrowed. One thread, before any other. */
+enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *, char *why);
+void               simulate_options_free(struct simulate_options *); /* what a read left, also a bad one */
+void               simulate_options_help(FILE *);
+#endif

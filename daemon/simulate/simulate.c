@@ -1,0 +1,255 @@
+#include "simulate/simulate.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sysexits.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "simulate/cell.h"
+#include "simulate/keys.h"
+#include "simulate/report.h"
+#include "simulate/trace.h"
+
+/* Requests are read ahead by the block, so that each cell plays many of them with its own memory in the processor's cache. */
+enum { BLOCK_REQUESTS = 1024, CELLS_MAX = SIMULATE_POLICIES_MAX * SIMULATE_GRID_MAX };
+
+struct block {
+    struct simulate_request requests[BLOCK_REQUESTS];
+    char   keys[BLOCK_REQUESTS][KEY_BYTES_MAX];
+    size_t count;
+};
+
+struct simulation {
+    const struct simulate_options *options;
+    struct cache *(*make_cache)(const struct settings *);
+    struct simulate_report report;
+    struct evict_tuning    tuning; /* of cells of objects */
+    struct block           block;
+    bool                   said_bad;
+};
+
+static int fail(int status, const char *format, const char *what) {
+    fprintf(stderr, "slated: ");
+    fprintf(stderr, format, what);
+    fprintf(stderr, "\n");
+    return status;
+}
+
+/* --- reading --- */
+
+/* Fills the block with the next requests. */
+static enum trace_step read_block(struct simulation *s, struct trace *t) {
+    struct block *b = &s->block;
+    enum trace_step step = TRACE_REQUEST;
+    struct trace_request q;
+    for (b->count = 0; b->count < BLOCK_REQUESTS && (step = trace_next(t, &q)) == TRACE_REQUEST; b->count++) {
+        struct simulate_request *to = &b->requests[b->count];
+        memcpy(b->keys[b->count], q.key, q.key_bytes);
+        to->key = key_make(b->keys[b->count], q.key_bytes);
+        to->value_bytes = s->options->by_objects ? 0
+            : simulate_sizes_of(&s->options->values, to->key.hash, q.has_size ? (int64_t)q.value_bytes : -1);
+    }
+    return step;
+}
+
+/* A whole trace was read: says once what was wrong with it. Returns an exit status. */
+static int judge(struct simulation *s, const struct trace *t, enum trace_step last) {
+    uint64_t bad = trace_bad_lines(t);
+    if (last == TRACE_BROKEN) {
+        return fail(EX_DATAERR, "%s", trace_error(t));
+    }
+    if (s->report.requests == 0) {
+        return bad == 0 ? fail(EX_DATAERR, "%s holds no request", s->options->trace)
+                        : fail(EX_DATAERR, "no line of the trace is a request; %s", trace_first_bad(t));
+    }
+    if (bad > 0 && !s->said_bad) {
+        fprintf(stderr, "slated: lines of the trace that were skipped: %llu; the first is %s\n", (unsigned long long)bad,
+                trace_first_bad(t));
+        s->said_bad = true;
+    }
+    s->report.bad_lines = bad;
+    return EXIT_SUCCESS;
+}
+
+/* Goes over the trace once and calls `use` for each block. Returns an exit status. */
+static int read_trace(struct simulation *s, bool (*use)(struct simulation *, void *), void *arg) {
+    char why[TRACE_WHY_BYTES];
+    struct trace *t = trace_open(s->options->trace, why);
+    if (t == NULL) {
+        return fail(EX_NOINPUT, "%s", why);
+    }
+    enum trace_step step;
+    bool used = true;
+    s->report.requests = 0;
+    do {
+        step = read_block(s, t);
+        s->report.requests += s->block.count;
+        used = use(s, arg);
+    } while (used && step == TRACE_REQUEST);
+    int status = used ? judge(s, t, step) : EX_OSERR;
+    trace_close(&t);
+    return status;
+}
+
+static bool can_read_again(const struct simulate_options *o) {
+    struct stat st;
+    return strcmp(o->trace, "-") != 0 && stat(o->trace, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static bool count_keys(struct simulation *s, void *keys) {
+    for (size_t i = 0; i < s->block.count; i++) {
+        if (!simulate_keys_add(keys, s->block.requests[i].key.hash)) {
+            fprintf(stderr, "slated: the trace has more keys than can be counted; give --objects as a number\n");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* How many keys the trace has, where a size is a share of them. */
+static int learn_keys(struct simulation *s) {
+    bool wanted = false;
+    for (unsigned i = 0; i < s->options->size_count; i++) {
+        wanted = wanted || s->options->sizes[i].share > 0;
+    }
+    if (!wanted) {
+        return EXIT_SUCCESS;
+    }
+    if (!can_read_again(s->options)) {
+        return fail(EX_USAGE, "a share of the keys needs a trace that can be read twice, which %s cannot", s->options->trace);
+    }
+    struct simulate_keys *keys = simulate_keys_create();
+    if (keys == NULL) {
+        return fail(EX_OSERR, "%s", "out of memory");
+    }
+    int status = read_trace(s, count_keys, keys);
+    s->report.keys = simulate_keys_count(keys);
+    simulate_keys_destroy(&keys);
+    return status;
+}
+
+/* --- the grid: every size with every policy, by size --- */
+
+static unsigned cell_count(const struct simulate_options *o) { return o->size_count * o->policy_count; }
+
+static uint32_t objects_of(const struct simulation *s, const struct simulate_size *size) {
+    double objects = size->share > 0 ? floor(size->share * (double)s->report.keys + 0.5) : size->objects;
+    return objects < 1 ? 1 : objects > INT32_MAX ? INT32_MAX : (uint32_t)objects;
+}
+
+/* Refuses what the machine cannot hold, before it has to be found out. */
+static bool fits(const struct simulation *s, unsigned first, unsigned count) {
+    double bytes = 0, most = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    for (unsigned i = first; i < first + count; i++) {
+        const struct simulate_size *size = &s->options->sizes[i / s->options->policy_count];
+        bytes += s->options->by_objects ? (double)objects_of(s, size) * SIMULATE_OBJECT_BYTES : (double)size->memory_bytes;
+    }
+    if (bytes > most) {
+        char want[32], have[32];
+        setting_say_bytes(want, floor(bytes / 0x1p20) * 0x1p20);
+        setting_say_bytes(have, floor(most / 0x1p20) * 0x1p20);
+        fprintf(stderr, "slated: this simulation would take %s of memory, and the machine has %s; ask for fewer caches at a "
+                        "time, or smaller ones\n", want, have);
+    }
+    return bytes <= most;
+}
+
+static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
+    const struct simulate_options *o = s->options;
+    const struct simulate_size *size = &o->sizes[i / o->policy_count];
+    const struct evict_policy *policy = o->policies[i % o->policy_count];
+    if (o->by_objects) {
+        return simulate_cell_objects(policy, &s->tuning, objects_of(s, size), o->requests_per_s);
+    }
+    static struct settings with_policy;
+    with_policy = size->settings;
+    snprintf(with_policy.policy, sizeof with_policy.policy, "%s", policy->name);
+    simulate_clock_stop();
+    return simulate_cell_memory(s->make_cache(&with_policy), o->requests_per_s,
+                                policy == &simulate_auto ? size->settings.sample_rate : 0);
+}
+
+struct pass {
+    struct simulate_cell *cells[CELLS_MAX];
+    unsigned count;
+};
+
+static bool play_block(struct simulation *s, void *arg) {
+    const struct pass *pass = arg;
+    for (unsigned i = 0; i < pass->count; i++) {
+        simulate_cell_play(pass->cells[i], s->block.requests, s->block.count);
+    }
+    return true;
+}
+
+/* Plays the trace once to `count` cells of the grid, and reports on each. */
+static int play(struct simulation *s, unsigned first, unsigned count) {
+    struct pass pass = {.count = 0};
+    int status = fits(s, first, count) ? EXIT_SUCCESS : EX_USAGE;
+    while (status == EXIT_SUCCESS && pass.count < count) {
+        pass.cells[pass.count] = make_cell(s, first + pass.count);
+        if (pass.cells[pass.count] == NULL) {
+            status = fail(EX_OSERR, "cannot have a cache: %s", strerror(errno));
+        } else {
+            pass.count++;
+        }
+    }
+    if (status == EXIT_SUCCESS) {
+        status = read_trace(s, play_block, &pass);
+    }
+    for (unsigned i = 0; i < pass.count; i++) {
+        struct simulate_result result;
+        if (status == EXIT_SUCCESS) {
+            simulate_cell_result(pass.cells[i], &result);
+            simulate_report_row(&s->report, &result);
+        }
+        simulate_cell_destroy(&pass.cells[i]);
+    }
+    return status;
+}
+
+static int play_all(struct simulation *s) {
+    const struct settings *first = &s->options->sizes[0].settings;
+    unsigned all = cell_count(s->options);
+    unsigned at_once = s->options->by_objects || !can_read_again(s->options) ? all : 1;
+    s->tuning = (struct evict_tuning){(uint32_t)first->hot_lru_pct, (uint32_t)first->warm_lru_pct,
+                                      (uint32_t)lround(first->hot_max_factor * 100),
+                                      (uint32_t)lround(first->warm_max_factor * 100)};
+    log_set_verbosity(first->verbosity);
+    int status = learn_keys(s);
+    for (unsigned i = 0; i < all && status == EXIT_SUCCESS; i += at_once) {
+        status = play(s, i, at_once);
+    }
+    if (status == EXIT_SUCCESS && (fflush(s->report.to) != 0 || ferror(s->report.to))) {
+        status = fail(EX_IOERR, "cannot write the result: %s", strerror(errno));
+    }
+    return status;
+}
+
+int simulate_run(int argc, char **argv, struct cache *(*make_cache)(const struct settings *), FILE *to) {
+    static struct simulate_options options;
+    static struct simulation simulation;
+    char why[SIMULATE_WHY_BYTES];
+    int  status = EXIT_SUCCESS;
+    switch (simulate_options_read(argc, argv, &options, why)) {
+    case SIMULATE_HELP:
+        simulate_options_help(to);
+        break;
+    case SIMULATE_BAD:
+        status = fail(EX_USAGE, "%s", why);
+        break;
+    case SIMULATE_RUN:
+        clock_start();
+        simulation = (struct simulation){.options = &options, .make_cache = make_cache,
+                                         .report = {.to = to, .options = &options}};
+        status = play_all(&simulation);
+        break;
+    }
+    simulate_options_free(&options);
+    return status;
+}

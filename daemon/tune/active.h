@@ -1,0 +1,20 @@
+/* The mode of automove that is running, with its state. Threading: the tuner's thread. */
+#ifndef SLATE_TUNE_ACTIVE_H
+#define SLATE_TUNE_ACTIVE_H
+#include "tune/automove.h"
+
+struct active_mode {
+    const struct automove_mode *mode; /* never NULL once switched */
+    char  argument[AUTOMOVE_NAME_BYTES];
+    void *state;
+};
+
+/* Ends the mode that runs and starts another; a zeroed struct runs none yet. False: it could not start, `why` (REASON_BYTES)
+ * says why, and off runs. */
+bool active_switch(struct active_mode *, const struct automove_mode *, const char *argument, const struct automove_config *,
+                   char *why);
+bool active_configure(struct active_mode *, const struct automove_config *, char *why); /* false: the mode cannot go on */
+void active_end(struct active_mode *);
+bool active_runs(const struct active_mode *, const struct automove_mode *, const char *argument);
+void active_describe(const struct active_mode *, char *to, size_t room); /* "" when there is nothing to say */
+#endif

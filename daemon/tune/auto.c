@@ -1,0 +1,39 @@
+#include "tune/auto.h"
+
+#include <stdio.h>
+
+#define AUTO_DEVIATIONS 2.0
+
+static double fewer_misses(const struct shadow_tally *t) { return t->better - t->worse; }
+
+/* The policy with the fewest misses of those that can be chosen; NULL: none misses less than today's. */
+static const struct evict_policy *best_policy(const struct shadow *s, struct shadow_tally *best) {
+    const struct evict_policy *policy = NULL;
+    *best = (struct shadow_tally){0};
+    for (unsigned i = 0; evict_policies[i] != NULL && i < SHADOW_POLICIES_MAX; i++) {
+        struct shadow_tally t = shadow_policy(s, i);
+        if (evict_policies[i]->victim != NULL && fewer_misses(&t) > fewer_misses(best)) {
+            policy = evict_policies[i];
+            *best = t;
+        }
+    }
+    return policy;
+}
+
+const struct evict_policy *auto_choose(const struct shadow *s, uint64_t since, char why[AUTO_WHY_BYTES]) {
+    struct shadow_tally t;
+    const char *now = shadow_running(s)->name;
+    const struct evict_policy *best = best_policy(s, &t);
+    if (best == NULL) {
+        snprintf(why, AUTO_WHY_BYTES, "no policy would miss less than %s", now);
+        return NULL;
+    }
+    double fewer = fewer_misses(&t), doubt = AUTO_DEVIATIONS * t.deviation;
+    double share_pct = t.own_misses > 0 ? 100 * fewer / t.own_misses : 0, doubt_pct = t.own_misses > 0 ? 100 * doubt / t.own_misses : 0;
+    bool sure = t.reads >= AUTO_READS_MIN && share_pct >= AUTO_MARGIN_PCT && fewer > doubt;
+    const char *but = since < AUTO_HOLD_WINDOWS ? ", but the last change is too short ago"
+                      : sure                    ? ""
+                                                : ", which is not sure enough";
+    snprintf(why, AUTO_WHY_BYTES, "%s would miss %.1f %% less than %s, give or take %.1f%s", best->name, share_pct, now, doubt_pct, but);
+    return sure && since >= AUTO_HOLD_WINDOWS ? best : NULL;
+}

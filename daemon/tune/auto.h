@@ -1,0 +1,13 @@
+/* The policy `auto`: which policy the miniature caches (sample/shadow.h) speak for. A pure function of what was counted.
+ *
+ * Another policy is chosen when it misses less by AUTO_MARGIN_PCT of what today's misses and by twice what another sample of the keys
+ * might make of it; and not within AUTO_HOLD_WINDOWS windows, half a turnover of the cache, after a change. `none` is never chosen. */
+#ifndef SLATE_TUNE_AUTO_H
+#define SLATE_TUNE_AUTO_H
+#include "sample/shadow.h"
+
+enum { AUTO_MARGIN_PCT = 2, AUTO_HOLD_WINDOWS = 2, AUTO_READS_MIN = 64, AUTO_WHY_BYTES = 160 };
+
+/* NULL: today's stays. `why` is a clause either way. `since`: windows since the last change. */
+const struct evict_policy *auto_choose(const struct shadow *, uint64_t since, char why[AUTO_WHY_BYTES]);
+#endif

@@ -1,0 +1,224 @@
+/* Asks the mode of automove what to do, and does it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tune/tuner.h"
+
+enum {
+    WINDOW_US = 1000 * 1000,
+    AGES_MAX_US = 100 * 1000,  /* ages for a decision at need are at most this old */
+    HUNGER_REST_US = 5 * 1000, /* when hunger could not be stilled, look again after this */
+};
+
+static struct automove_config config_of(const struct tuner *t, const struct automove_wish *wish) {
+    return (struct automove_config){
+        .cache = t->cache, .policy_dir = t->policy_dir, .ratio = wish->ratio, .window_s = wish->window_s};
+}
+
+/* --- the mode --- */
+
+static void say_why(struct tuner *t, const char *why) {
+    char state[REASON_BYTES];
+    active_describe(&t->active, state, sizeof state);
+    lock_take(&t->lock);
+    snprintf(t->words.why, sizeof t->words.why, "%s", why);
+    snprintf(t->words.state, sizeof t->words.state, "%s", state);
+    lock_release(&t->lock);
+}
+
+/* Ends the mode that runs and begins another, with what the cache is to tell it. */
+static bool run(struct tuner *t, const struct automove_mode *mode, const char *argument, const struct automove_config *cfg,
+                char *why) {
+    bool started = active_switch(&t->active, mode, argument, cfg, why);
+    cache_set_hunger_on_evict(t->cache, t->active.mode->hunger_on_evict);
+    cache_set_page_stamps(t->cache, t->active.mode->stamps_pages);
+    t->before.class_count = 0;
+    t->window_us = 0;
+    lock_take(&t->lock);
+    t->worth.known = false;
+    lock_release(&t->lock);
+    return started;
+}
+
+/* The mode could not go on: off takes its place, unless another was asked for meanwhile. */
+static void fall_back(struct tuner *t, const struct automove_mode *mode, const char *argument, const char *why) {
+    char name[2 * AUTOMOVE_NAME_BYTES], ignored[REASON_BYTES];
+    snprintf(name, sizeof name, "%s%s", mode->name, argument);
+    run(t, &automove_off, "", &(struct automove_config){.cache = t->cache}, ignored);
+    lock_take(&t->lock);
+    if (t->wish.version == t->adopted) {
+        t->wish.mode = &automove_off;
+        t->wish.argument[0] = '\0';
+    }
+    snprintf(t->words.failed, sizeof t->words.failed, "%s: %s", name, why);
+    lock_release(&t->lock);
+    log_warn("automove %s failed and is off: %s", name, why);
+    if (t->on_failure != NULL) {
+        t->on_failure(t->on_failure_arg, name, why);
+    }
+}
+
+void tuner_adopt(struct tuner *t) {
+    char why[REASON_BYTES] = "";
+    lock_take(&t->lock);
+    struct automove_wish wish = t->wish;
+    lock_release(&t->lock);
+    if (wish.version == t->adopted && t->active.mode != NULL) {
+        return;
+    }
+    struct automove_config cfg = config_of(t, &wish);
+    t->adopted = wish.version;
+    if (active_runs(&t->active, wish.mode, wish.argument)) {
+        if (!active_configure(&t->active, &cfg, why)) {
+            log_warn("automove %s keeps its knobs: %s", wish.mode->name, why);
+        }
+        return;
+    }
+    bool started = run(t, wish.mode, wish.argument, &cfg, why);
+    say_why(t, "nothing was decided yet");
+    if (!started) {
+        fall_back(t, wish.mode, wish.argument, why);
+    }
+}
+
+/* --- moving --- */
+
+unsigned tuner_move(struct tuner *t, const char *by, const struct page_move *move) {
+    struct move_result result;
+    atomic_store_explicit(&t->moving, true, memory_order_relaxed);
+    mover_move(&t->mover, move, &result);
+    atomic_store_explicit(&t->moving, false, memory_order_relaxed);
+    move_log_add(&t->moves, by, move, &result);
+    return result.pages;
+}
+
+/* Carries out a decision. Returns how many pages moved. */
+static unsigned carry_out(struct tuner *t, const struct decision *d) {
+    unsigned moved = 0;
+    char by[2 * AUTOMOVE_NAME_BYTES];
+    snprintf(by, sizeof by, "%s%s", t->active.mode->name, t->active.argument);
+    for (unsigned i = 0; i < d->count && !atomic_load_explicit(&t->stop, memory_order_relaxed); i++) {
+        unsigned pages = tuner_move(t, by, &d->moves[i]);
+        if (t->active.mode->moved != NULL) {
+            t->active.mode->moved(t->active.state, &d->moves[i], pages);
+        }
+        moved += pages;
+    }
+    return moved;
+}
+
+static unsigned follow(struct tuner *t, bool any, const struct decision *d) {
+    if (d->failed) {
+        const struct automove_mode *mode = t->active.mode;
+        char argument[AUTOMOVE_NAME_BYTES];
+        memcpy(argument, t->active.argument, sizeof argument);
+        fall_back(t, mode, argument, d->why);
+        return 0;
+    }
+    say_why(t, any ? d->moves[0].reason : d->why);
+    return any ? carry_out(t, d) : 0;
+}
+
+static void ask_again(struct tuner *t, const struct decision *d) {
+    uint64_t at_us = clock_mono_us() + d->again_us;
+    if (d->again_us > 0 && at_us < t->window_us) {
+        t->window_us = at_us;
+    }
+}
+
+/* --- at need: as long as classes are hungry and others have pages to spare --- */
+
+void tuner_decide_at_need(struct tuner *t) {
+    if (!t->reassign || t->active.mode->at_need == NULL || clock_mono_us() < t->hunger_rest_us) {
+        return;
+    }
+    struct class_set hungry = cache_take_hunger(t->cache);
+    while (!class_set_empty(&hungry) && t->active.mode->at_need != NULL && clock_mono_us() < t->window_us &&
+           !atomic_load_explicit(&t->stop, memory_order_relaxed) && !tuner_request_waits(t)) {
+        if (clock_mono_us() - t->ages_us > AGES_MAX_US) {
+            snapshot_take(t->cache, &hungry, &t->now);
+            t->ages_us = t->now.time_us;
+        } else {
+            snapshot_refresh(t->cache, &hungry, &t->now);
+        }
+        if (t->active.mode->wants_pages) {
+            snapshot_pages(t->cache, &t->now);
+        }
+        struct decision d = {.count = 0};
+        bool any = t->active.mode->at_need(t->active.state, &t->now, &d);
+        ask_again(t, &d);
+        if (follow(t, any, &d) == 0) {
+            break;
+        }
+        hungry = cache_take_hunger(t->cache);
+    }
+    if (!class_set_empty(&hungry)) {
+        t->hunger_rest_us = clock_mono_us() + HUNGER_REST_US;
+    }
+}
+
+/* --- each window --- */
+
+/* Most modes have nothing to decide, and a snapshot of a large cache is not to be paid for, while the pool has pages. */
+static bool idle(struct tuner *t) {
+    uint32_t pages_free = arena_pages_free(cache_slab(t->cache)->arena);
+    char why[REASON_BYTES];
+    if (t->active.mode->each_window == NULL) {
+        if (t->active.mode->at_need == NULL) {
+            say_why(t, "automove is off");
+        }
+        return true;
+    }
+    if (!t->reassign) {
+        say_why(t, "slab_reassign is off");
+        return true;
+    }
+    if (pages_free > 0 && !t->active.mode->with_free_pages) {
+        snprintf(why, sizeof why, "the pool has %u pages", pages_free);
+        say_why(t, why);
+        return true;
+    }
+    return false;
+}
+
+/* For whoever asks what the decision was made from. */
+static void keep_worth(struct tuner *t, const struct snapshot *s) {
+    if (t->active.mode->worth == NULL || t->before.class_count == 0) {
+        return;
+    }
+    struct tune_worth w = {.known = true, .requests = s->requests, .class_count = s->class_count};
+    t->active.mode->worth(t->active.state, s, w.classes);
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        w.pages[i] = s->classes[i].pages;
+    }
+    lock_take(&t->lock);
+    t->worth = w;
+    lock_release(&t->lock);
+}
+
+void tuner_decide_window(struct tuner *t) {
+    uint32_t window_us = t->active.mode->window_us;
+    t->window_us = clock_mono_us() + (window_us > 0 ? window_us : WINDOW_US);
+    if (idle(t)) {
+        t->before.class_count = 0;
+        return;
+    }
+    static const struct class_set nobody;
+    struct snapshot after;
+    struct decision d = {.count = 0};
+    snapshot_take(t->cache, &nobody, &after);
+    if (t->active.mode->wants_pages) {
+        snapshot_pages(t->cache, &after);
+    }
+    if (t->before.class_count != 0) {
+        bool any = t->active.mode->each_window(t->active.state, &t->before, &after, &d);
+        follow(t, any, &d);
+        ask_again(t, &d);
+    }
+    if (!d.extend) {
+        keep_worth(t, &after);
+        t->before = after;
+    }
+}

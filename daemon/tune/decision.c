@@ -1,0 +1,36 @@
+#include "tune/decision.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+struct page_move *decision_move(struct decision *d, unsigned from, unsigned to, unsigned pages, const char *reason, ...) {
+    if (d->count == DECISION_MOVES_MAX) {
+        return NULL;
+    }
+    struct page_move *move = &d->moves[d->count++];
+    va_list ap;
+    *move = (struct page_move){.from = from, .to = to, .pages = pages};
+    va_start(ap, reason);
+    vsnprintf(move->reason, sizeof move->reason, reason, ap);
+    va_end(ap);
+    return move;
+}
+
+bool decision_none(struct decision *d, const char *why, ...) {
+    va_list ap;
+    d->count = 0;
+    va_start(ap, why);
+    vsnprintf(d->why, sizeof d->why, why, ap);
+    va_end(ap);
+    return false;
+}
+
+bool mode_failed(struct decision *d, const char *why, ...) {
+    va_list ap;
+    d->count = 0;
+    d->failed = true;
+    va_start(ap, why);
+    vsnprintf(d->why, sizeof d->why, why, ap);
+    va_end(ap);
+    return false;
+}

@@ -1,0 +1,395 @@
+/* A change of the chunk sizes: its steps, the pages it empties, its pace. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tune/geometry_change.h"
+#include "tune/snapshot.h"
+
+#define SECOND_US ((uint64_t)1000 * 1000)
+enum {
+    TURN_US = 50 * 1000,      /* of the tuner's, before its other work has its turn */
+    LOOK_US = 50 * 1000,      /* how often evictions of new classes are looked at */
+    MEASURE_US = 1000 * 1000, /* how often the sizes of all items are looked at, which takes some milliseconds */
+    RETRY_US = 20 * 1000,     /* after a worker was in the way */
+    NO_ROOM_US = 1000 * 1000, /* after what lives in the old pages found no room */
+    STRAGGLERS_US = 500 * 1000, /* between looks at pages that are in use when all else is done */
+    WANTING_SHARE = 8,        /* a class wants a page when less than this part of one is free */
+    PASSES_IN_USE = 3,        /* over pages in use, before the next range is converted and they wait for the end */
+    PASSES_KEPT_CLASSES = 1,  /* pages of classes that stay are looked at once; those of retired ones until none is left */
+};
+
+static void current_sizes(const struct geometry_change *g, struct size_list *now) { *now = slab_geometry(cache_slab(g->cache))->sizes; }
+
+void geometry_begin(struct geometry_change *g, const struct size_list *from, const struct size_list *to,
+                    const struct geometry_outlook *outlook) {
+    geometry_plan_make(&g->plan, from, to, &g->sizes);
+    refit_release(&g->refit);
+    refit_init(&g->refit, g->cache, g->ct);
+    g->pool_before = arena_pages_free(cache_slab(g->cache)->arena);
+    g->fresh = g->mixed = (struct class_set){{0}};
+    g->page = UINT32_MAX; /* the first step is next */
+    g->passes = 0;
+    g->in_use = g->no_room = false;
+    g->due_us = g->look_us = clock_mono_us();
+    lock_take(&g->lock);
+    g->facts = (struct geometry_facts){
+        .generation = g->facts.generation + 1,
+        .from = *from,
+        .to = *to,
+        .items_before = (uint64_t)outlook->items_before,
+        .items_predicted = (uint64_t)outlook->items_after,
+        .waste_before_pct = outlook->waste_before_pct,
+        .waste_now_pct = outlook->waste_before_pct,
+        .waste_predicted_pct = outlook->waste_after_pct,
+    };
+    g->since_us = 0;
+    lock_release(&g->lock);
+    geometry_enter(g, GEOMETRY_DRAINING);
+    geometry_say(g, "about to convert the first range");
+    geometry_tell(g);
+    log_info("geometry: %u chunk sizes instead of %u, waste %.1f %% -> %.1f %% predicted", to->count, from->count,
+             outlook->waste_before_pct, outlook->waste_after_pct);
+}
+
+static void measure_waste(struct geometry_change *g) {
+    g->measured_us = clock_mono_us();
+    cache_sizes(g->cache, &g->sizes);
+    lock_take(&g->lock);
+    g->facts.waste_now_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes);
+    lock_release(&g->lock);
+}
+
+/* --- steps --- */
+
+/* What the items at the tail of a class are worth, a page of them: those of small chunks are many, those used long ago are seldom
+ * used. */
+static double tail_value(const struct snapshot_class *c) { return (double)c->chunks_per_page / (c->age_s + 1); }
+
+/* The class that can best spare a page: one with a page's worth of free chunks, or else the least valuable tail. */
+static unsigned cheapest_class(const struct snapshot *s) {
+    unsigned cheapest = SLAB_CLASS_NONE;
+    double least = 0;
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        const struct snapshot_class *c = &s->classes[i];
+        double value = c->free_chunks >= c->chunks_per_page ? 0 : tail_value(c);
+        if (c->pages >= 2 && (cheapest == SLAB_CLASS_NONE || value < least)) {
+            cheapest = i;
+            least = value;
+        }
+    }
+    return cheapest;
+}
+
+/* The class to which one page more is worth most: of those with hardly a free chunk, the one with the most valuable tail. */
+static unsigned dearest_class(const struct snapshot *s) {
+    unsigned dearest = SLAB_CLASS_NONE;
+    double most = 0;
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        const struct snapshot_class *c = &s->classes[i];
+        if (c->pages > 0 && c->free_chunks * WANTING_SHARE < c->chunks_per_page && tail_value(c) > most) {
+            dearest = i;
+            most = tail_value(c);
+        }
+    }
+    return dearest;
+}
+
+/* Pages that the change has freed go to classes that want them, as far as any does; the others are the pool's. */
+static void hand_out(struct geometry_change *g) {
+    static const struct class_set nobody;
+    const struct arena *arena = cache_slab(g->cache)->arena;
+    struct snapshot *s = malloc(sizeof *s);
+    for (uint64_t left = g->refit.pages; s != NULL && left > 0 && g->refit.held_count + arena_pages_free(arena) > g->pool_before; left--) {
+        snapshot_take(g->cache, &nobody, s);
+        unsigned dearest = dearest_class(s);
+        if (dearest == SLAB_CLASS_NONE || slab_class_state(cache_slab(g->cache), dearest) != SLAB_CLASS_ACTIVE ||
+            !refit_grow(&g->refit, dearest)) {
+            break;
+        }
+    }
+    free(s);
+    refit_release(&g->refit);
+}
+
+/* Sees to it that a class which runs out of chunks for what comes can have a page: at best one of the pool, else the one that is
+ * worth least anywhere. */
+static void keep_a_page(struct geometry_change *g) {
+    static const struct class_set nobody;
+    if (g->refit.held_count > 0 || arena_pages_free(cache_slab(g->cache)->arena) > 0) {
+        return;
+    }
+    struct snapshot *s = malloc(sizeof *s);
+    uint32_t page;
+    if (s == NULL) {
+        return; /* the retired class makes room for itself */
+    }
+    snapshot_take(g->cache, &nobody, s);
+    unsigned cheapest = cheapest_class(s);
+    free(s);
+    cache_turn_begin(g->ct);
+    unsigned found = cheapest != SLAB_CLASS_NONE ? cache_spare_pages(g->ct, cheapest, PICK_LEAST_VALUE, &page, 1) : 0;
+    cache_turn_end(g->ct);
+    if (found > 0) {
+        refit_page(&g->refit, page);
+    }
+}
+
+static bool has_items(const struct geometry_change *g, uint32_t above_bytes, uint32_t most_bytes) {
+    return fit_memory(&g->sizes, &g->plan.to, above_bytes, most_bytes) > 0;
+}
+
+/* Whether there will be classes in which there are items at once. */
+static bool brings_classes(const struct geometry_change *g, const struct size_list *before, const struct size_list *now) {
+    for (unsigned i = 0; i < now->count; i++) {
+        if (!size_list_has(before, now->bytes[i]) && has_items(g, i > 0 ? now->bytes[i - 1] : 0, now->bytes[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the new table means for each of its classes: fresh ones get a page when there are items for them, and old ones whose
+ * range became shorter hold items that are not theirs any more. */
+static void look_at_classes(struct geometry_change *g, const struct size_list *before) {
+    const struct slab *slab = cache_slab(g->cache);
+    const struct geometry *now = slab_geometry(slab);
+    g->fresh = g->mixed = (struct class_set){{0}};
+    for (unsigned i = 0; i < now->sizes.count; i++) {
+        uint32_t size = now->sizes.bytes[i], above = i > 0 ? now->sizes.bytes[i - 1] : 0;
+        struct slab_class_facts f;
+        slab_facts(slab, now->ids[i], &f);
+        if (!size_list_has(before, size)) {
+            class_set_add(&g->fresh, now->ids[i]);
+            if (f.pages == 0 && has_items(g, above, size)) {
+                refit_grow(&g->refit, now->ids[i]);
+            }
+        } else if (i > 0 && f.pages > 0 && !size_list_has(before, above)) {
+            class_set_add(&g->mixed, now->ids[i]);
+        }
+    }
+}
+
+static bool old_pages_left(const struct geometry_change *g) {
+    const struct slab *slab = cache_slab(g->cache);
+    for (unsigned i = 1; i <= slab->class_count; i++) {
+        struct slab_class_facts f;
+        slab_facts(slab, i, &f);
+        if (f.retired && f.pages > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t evicted_by_fresh(struct geometry_change *g) {
+    uint64_t evicted = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        evicted += class_set_has(&g->fresh, i) ? cache_class_evicted(g->cache, i) : 0;
+    }
+    return evicted;
+}
+
+static void finish(struct geometry_change *g) {
+    struct geometry_facts f;
+    hand_out(g);
+    geometry_enter(g, GEOMETRY_STEADY);
+    geometry_tell(g);
+    geometry_facts(g, &f);
+    geometry_say(g, "the change is complete");
+    log_info("geometry: done in %.1f s: %llu pages, %llu items copied, %llu dropped, waste %.1f %%", f.seconds,
+             (unsigned long long)f.pages_drained, (unsigned long long)f.items_copied, (unsigned long long)f.items_dropped,
+             f.waste_now_pct);
+}
+
+/* Converts the next range. Needs that every turn from before the last change of the table has ended. */
+static void next_step(struct geometry_change *g) {
+    struct slab *slab = cache_slab(g->cache);
+    struct size_list before, now;
+    current_sizes(g, &before);
+    slab_reap(slab);
+    if (g->plan.done == g->plan.from.count || clock_mono_us() - g->measured_us > MEASURE_US) {
+        measure_waste(g);
+    }
+    bool more = geometry_plan_step(&g->plan, &now);
+    if (!more && size_list_same(&before, &now)) {
+        if (old_pages_left(g)) {
+            g->page = 0;
+            g->passes = PASSES_IN_USE; /* each pass from now on is one look */
+            g->in_use = g->no_room = false;
+            g->due_us = clock_mono_us() + STRAGGLERS_US;
+        } else {
+            finish(g);
+        }
+        return;
+    }
+    if (brings_classes(g, &before, &now)) {
+        keep_a_page(g);
+    }
+    cache_set_sizes(g->cache, &now); /* there are ids: the change was refused otherwise */
+    g->unquiet = true;
+    look_at_classes(g, &before);
+    g->fresh_evicted = evicted_by_fresh(g);
+    g->page = 0;
+    g->passes = 0;
+    g->in_use = g->no_room = false;
+    geometry_say(g, "converting range %u of %u", g->plan.done, g->plan.from.count);
+}
+
+/* --- pages --- */
+
+static bool to_be_emptied(const struct geometry_change *g, uint32_t page) {
+    const struct slab *slab = cache_slab(g->cache);
+    unsigned class_id = slab_page_class(slab, page);
+    if (class_id == SLAB_CLASS_NONE) {
+        return false;
+    }
+    if (slab_class_state(slab, class_id) == SLAB_CLASS_RETIRED) {
+        return true;
+    }
+    return g->passes < PASSES_KEPT_CLASSES && class_set_has(&g->mixed, class_id) && !cache_page_fits(g->cache, page);
+}
+
+/* How long one page may take at the pace that is set. */
+static uint64_t pace_us(const struct geometry_change *g) {
+    uint32_t pages = atomic_load_explicit(&cache_slab(g->cache)->arena->page_limit, memory_order_relaxed);
+    double a_second = pages * atomic_load_explicit(&g->rate_pct, memory_order_relaxed) / 100 * (g->hasty ? GEOMETRY_HASTE : 1);
+    return (uint64_t)((double)SECOND_US / (a_second > 0.01 ? a_second : 0.01));
+}
+
+/* A page that is due at the pace of before is due earlier or later at another. */
+static void look_at_rate(struct geometry_change *g, uint64_t now_us) {
+    double rate_pct = atomic_load_explicit(&g->rate_pct, memory_order_relaxed);
+    if (rate_pct > g->rate_seen_pct && g->due_us > now_us + pace_us(g)) {
+        g->due_us = now_us + pace_us(g);
+    }
+    g->rate_seen_pct = rate_pct;
+}
+
+static void look_at_evictions(struct geometry_change *g, uint64_t now_us) {
+    uint64_t evicted = evicted_by_fresh(g);
+    g->hasty = evicted > g->fresh_evicted;
+    if (g->hasty && g->due_us > now_us + pace_us(g)) {
+        g->due_us = now_us + pace_us(g);
+    }
+    g->fresh_evicted = evicted;
+    g->look_us = now_us + LOOK_US;
+}
+
+static void empty_page(struct geometry_change *g, uint32_t page, uint64_t now_us) {
+    uint64_t due_us = (g->due_us + SECOND_US > now_us ? g->due_us : now_us) + pace_us(g);
+    g->refit.pace_us = pace_us(g);
+    keep_a_page(g);
+    switch (refit_page(&g->refit, page)) {
+    case REFIT_EMPTIED: g->due_us = due_us; break;
+    case REFIT_NOT_NOW: g->in_use = true; break;
+    case REFIT_IN_USE:
+        g->in_use = true;
+        lock_take(&g->lock);
+        g->facts.pages_in_use++;
+        lock_release(&g->lock);
+        geometry_say(g, "page %u is in use: something in it is being stored or sent", page);
+        break;
+    case REFIT_NO_ROOM:
+        g->no_room = true;
+        g->due_us = now_us + NO_ROOM_US;
+        geometry_say(g, "no room for what lives in the old pages, and nothing may be evicted");
+        break;
+    }
+}
+
+/* Goes on with the pass until a page was worked on. False: the pass is over. */
+static bool go_over_pages(struct geometry_change *g, uint64_t now_us) {
+    uint32_t page_max = cache_slab(g->cache)->arena->page_max;
+    while (g->page < page_max) {
+        uint32_t page = g->page++;
+        if (to_be_emptied(g, page)) {
+            empty_page(g, page, now_us);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Another pass while retired classes have pages. One that a slow client holds does not hold up the other ranges. */
+static void end_pass(struct geometry_change *g, uint64_t now_us) {
+    bool go_on = g->in_use && !g->no_room && g->passes + 1 >= PASSES_IN_USE;
+    g->passes++;
+    if (!old_pages_left(g) || go_on) {
+        g->page = UINT32_MAX;
+        return;
+    }
+    g->page = 0;
+    if (g->in_use && g->due_us < now_us + RETRY_US) {
+        g->due_us = now_us + RETRY_US;
+    }
+    g->in_use = g->no_room = false;
+}
+
+static void work(struct geometry_change *g, uint64_t now_us) {
+    if (g->unquiet) {
+        g->unquiet = !cache_quiesce(g->ct, REFIT_PATIENCE_US);
+        if (g->unquiet) {
+            geometry_say(g, "a worker is busy for too long");
+            g->due_us = now_us + RETRY_US;
+            return;
+        }
+    }
+    if (g->page == UINT32_MAX) {
+        next_step(g);
+    } else if (!go_over_pages(g, now_us)) {
+        end_pass(g, now_us);
+    }
+    geometry_tell(g);
+}
+
+uint64_t geometry_tend(struct geometry_change *g) {
+    geometry_serve(g);
+    if (g->state != GEOMETRY_DRAINING) {
+        return GEOMETRY_NEVER;
+    }
+    uint64_t now_us = clock_mono_us(), stop_us = now_us + TURN_US;
+    look_at_rate(g, now_us);
+    if (now_us >= g->look_us) {
+        look_at_evictions(g, now_us);
+    }
+    while (g->state == GEOMETRY_DRAINING && now_us >= g->due_us && now_us < stop_us) {
+        work(g, now_us);
+        now_us = clock_mono_us();
+    }
+    if (g->state != GEOMETRY_DRAINING) {
+        return GEOMETRY_NEVER;
+    }
+    return g->due_us < g->look_us ? g->due_us : g->look_us;
+}
+
+/* --- its life --- */
+
+struct geometry_change *geometry_create(struct cache *cache, struct cache_thread *ct, bool may_move, double rate_pct) {
+    struct geometry_change *g = calloc(1, sizeof *g);
+    if (g == NULL) {
+        return NULL;
+    }
+    g->cache = cache;
+    g->ct = ct;
+    g->may_move = may_move;
+    atomic_init(&g->rate_pct, rate_pct > 0 ? rate_pct : GEOMETRY_RATE_PCT);
+    lock_init(&g->lock);
+    current_sizes(g, &g->plan.to);
+    refit_init(&g->refit, cache, ct);
+    geometry_say(g, "%s", may_move ? "nothing was asked for" : "slab_reassign is off");
+    geometry_tell(g);
+    return g;
+}
+
+void geometry_destroy(struct geometry_change **taken) {
+    struct geometry_change *g = *taken;
+    *taken = NULL;
+    if (g == NULL) {
+        return;
+    }
+    geometry_refuse_all(g);
+    refit_release(&g->refit);
+    lock_fini(&g->lock);
+    free(g);
+}

@@ -1,0 +1,57 @@
+/* A geometry change's insides, for the files of this folder only. */
+#ifndef SLATE_TUNE_GEOMETRY_CHANGE_H
+#define SLATE_TUNE_GEOMETRY_CHANGE_H
+#include "tune/geometry.h"
+
+struct geometry_change {
+    struct cache        *cache;
+    struct cache_thread *ct;
+    bool                 may_move;
+    _Atomic double       rate_pct;
+
+    struct lock            lock; /* over the order and the facts */
+    struct geometry_order *order;
+    struct geometry_facts  facts;
+    uint64_t               since_us; /* it runs since then, beyond facts.seconds; 0: it does not run */
+
+    /* The tuner thread's own. */
+    struct refit           refit;
+    struct geometry_plan   plan;
+    struct size_list       was;   /* what `revert` goes back to; no sizes: nothing yet */
+    struct size_histogram  sizes;
+    enum geometry_state    state;
+    bool                   unquiet;  /* turns from before the last change of the table may be under way */
+    struct class_set       fresh;    /* classes that this step brought */
+    struct class_set       mixed;    /* classes that stay, in which items are that a new one serves better */
+    uint64_t               fresh_evicted;
+    uint32_t               pool_before; /* pages in the pool when it began */
+    uint32_t               page;     /* the pass goes on here */
+    unsigned               passes;   /* over the pages in this step */
+    bool                   in_use, no_room; /* why the pass could not empty a page */
+    bool                   hasty;
+    uint64_t               due_us, look_us, measured_us;
+    double                 rate_seen_pct; /* by which due_us was reckoned */
+};
+
+/* What is wasted of the memory that items take. */
+double geometry_waste_pct(const struct size_histogram *, double taken_bytes);
+
+/* --- geometry_order.c: who asks, and who wants to know --- */
+/* Answers an order, beginning or ending what it asks for. */
+void geometry_serve(struct geometry_change *);
+/* The change rests, runs or is over: `seconds` counts while it runs. */
+void geometry_enter(struct geometry_change *, enum geometry_state);
+/* Brings the facts up to date with what the tuner's thread knows. */
+void geometry_tell(struct geometry_change *);
+__attribute__((format(printf, 2, 3))) void geometry_say(struct geometry_change *, const char *format, ...); /* why */
+/* Answers what still waits: there will be no more. */
+void geometry_refuse_all(struct geometry_change *);
+
+/* --- geometry.c --- */
+struct geometry_outlook { /* what a change would bring */
+    uint32_t pages;
+    double items_before, items_after; /* in so many pages */
+    double waste_before_pct, waste_after_pct; /* of the memory that the items of now take */
+};
+void geometry_begin(struct geometry_change *, const struct size_list *from, const struct size_list *to, const struct geometry_outlook *);
+#endif

@@ -1,0 +1,261 @@
+/* What is asked of a geometry change, and what it tells: orders with their answers, predictions, facts. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "tune/geometry_change.h"
+
+#define SECOND_US ((uint64_t)1000 * 1000)
+
+/* --- orders --- */
+
+struct geometry_order *geometry_order_create(enum geometry_verb verb) {
+    struct geometry_order *o = calloc(1, sizeof *o);
+    if (o != NULL) {
+        o->verb = verb;
+        o->classes_most = GEOMETRY_AUTO_CLASSES;
+        atomic_init(&o->holders, 1);
+    }
+    return o;
+}
+
+void geometry_order_release(struct geometry_order **taken) {
+    struct geometry_order *o = *taken;
+    *taken = NULL;
+    if (o != NULL && atomic_fetch_sub_explicit(&o->holders, 1, memory_order_acq_rel) == 1) {
+        free(o);
+    }
+}
+
+bool geometry_ask(struct geometry_change *g, struct geometry_order *o) {
+    lock_take(&g->lock);
+    bool taken = g->order == NULL;
+    if (taken) {
+        atomic_fetch_add_explicit(&o->holders, 1, memory_order_relaxed);
+        g->order = o;
+    }
+    lock_release(&g->lock);
+    return taken;
+}
+
+static struct geometry_order *next_order(struct geometry_change *g) {
+    lock_take(&g->lock);
+    struct geometry_order *o = g->order;
+    lock_release(&g->lock);
+    return o;
+}
+
+static void answered(struct geometry_change *g, struct geometry_order *o) {
+    lock_take(&g->lock);
+    g->order = NULL;
+    lock_release(&g->lock);
+    atomic_store_explicit(&o->answered, true, memory_order_release);
+    geometry_order_release(&o);
+}
+
+__attribute__((format(printf, 2, 3))) static void answer(struct geometry_order *o, const char *format, ...) {
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(o->answer, sizeof o->answer, format, ap);
+    va_end(ap);
+}
+
+/* --- facts --- */
+
+void geometry_set_rate(struct geometry_change *g, double rate_pct) {
+    atomic_store_explicit(&g->rate_pct, rate_pct, memory_order_relaxed);
+}
+
+/* Under the lock. */
+static double running_s(const struct geometry_change *g) {
+    return g->since_us != 0 ? (double)(clock_mono_us() - g->since_us) / SECOND_US : 0;
+}
+
+void geometry_facts(struct geometry_change *g, struct geometry_facts *f) {
+    lock_take(&g->lock);
+    *f = g->facts;
+    f->seconds += running_s(g);
+    lock_release(&g->lock);
+}
+
+void geometry_enter(struct geometry_change *g, enum geometry_state state) {
+    lock_take(&g->lock);
+    g->facts.seconds += running_s(g);
+    g->since_us = state == GEOMETRY_DRAINING ? clock_mono_us() : 0;
+    g->facts.state = g->state = state;
+    lock_release(&g->lock);
+}
+
+void geometry_say(struct geometry_change *g, const char *format, ...) {
+    va_list ap;
+    lock_take(&g->lock);
+    va_start(ap, format);
+    vsnprintf(g->facts.why, sizeof g->facts.why, format, ap);
+    va_end(ap);
+    lock_release(&g->lock);
+}
+
+void geometry_tell(struct geometry_change *g) {
+    const struct refit *r = &g->refit;
+    lock_take(&g->lock);
+    struct geometry_facts *f = &g->facts;
+    f->now = slab_geometry(cache_slab(g->cache))->sizes;
+    f->ranges = g->plan.from.count;
+    f->ranges_done = g->plan.done;
+    f->pages_held = r->held_count;
+    f->pages_drained = r->pages;
+    f->items_copied = r->items_copied;
+    f->chunks_copied = r->chunks_copied;
+    f->items_dropped = r->items_dropped;
+    f->items_expired = r->items_expired;
+    lock_release(&g->lock);
+}
+
+double geometry_waste_pct(const struct size_histogram *h, double taken_bytes) {
+    return taken_bytes > 0 ? (1 - (double)h->item_bytes / taken_bytes) * 100 : 0;
+}
+
+/* --- what is asked for --- */
+
+/* The sizes that the order asks for. False: the answer says why not. */
+static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, struct size_list *to) {
+    const struct slab *slab = cache_slab(g->cache);
+    struct size_rules rules;
+    slab_rules(slab, &rules);
+    switch (o->verb) {
+    case GEOMETRY_FACTOR: size_list_by_factor(to, o->first_bytes, o->factor, &rules); return true;
+    case GEOMETRY_SIZES:
+        if (!size_list_of(to, o->sizes, o->size_count, &rules)) {
+            answer(o, "BADSIZES sizes must ascend by at least %u, from %u to %u bytes, and be at most %u", rules.unit_bytes,
+                   rules.least_bytes, rules.most_bytes, rules.count_most);
+            return false;
+        }
+        return true;
+    case GEOMETRY_AUTO:
+        rules.count_most = o->classes_most;
+        if (!fit_sizes(&g->sizes, &rules, atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed), to)) {
+            answer(o, "SERVER_ERROR out of memory");
+            return false;
+        }
+        return true;
+    case GEOMETRY_REVERT: *to = g->was; return true;
+    case GEOMETRY_PAUSE:
+    case GEOMETRY_RESUME: break;
+    }
+    return false;
+}
+
+static void look_ahead(const struct geometry_change *g, const struct size_list *from, const struct size_list *to,
+                       struct geometry_outlook *k) {
+    uint32_t pages = atomic_load_explicit(&cache_slab(g->cache)->arena->page_limit, memory_order_relaxed);
+    *k = (struct geometry_outlook){
+        .pages = pages,
+        .items_before = fit_items(&g->sizes, from, pages),
+        .items_after = fit_items(&g->sizes, to, pages),
+        .waste_before_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes),
+        .waste_after_pct = geometry_waste_pct(&g->sizes, fit_memory(&g->sizes, to, 0, PAGE_BYTES)),
+    };
+}
+
+static double gain_pct(const struct geometry_outlook *k) {
+    return k->items_before > 0 ? (k->items_after / k->items_before - 1) * 100 : 0;
+}
+
+/* The prediction in words: `answer`'s first word, and what comes last. */
+static void answer_outlook(struct geometry_order *o, const char *word, const struct size_list *to, const struct geometry_outlook *k,
+                           const char *last) {
+    double gain = gain_pct(k);
+    if (!(k->items_before > 0)) {
+        answer(o, "%s there are no items to fit the sizes to%s", word, last);
+        return;
+    }
+    answer(o, "%s %u classes would hold %.1f %% %s items in %u pages, %.0f instead of %.0f, and waste %.1f %% of their memory instead of %.1f %%%s",
+           word, to->count, gain < 0 ? -gain : gain, gain < 0 ? "fewer" : "more", k->pages, k->items_after, k->items_before,
+           k->waste_after_pct, k->waste_before_pct, last);
+}
+
+/* False: the answer says why these sizes cannot be had. */
+static bool can_change(struct geometry_change *g, struct geometry_order *o, const struct size_list *from, const struct size_list *to) {
+    struct size_list both;
+    if (size_list_same(from, to) && g->state == GEOMETRY_STEADY) {
+        answer(o, "SAME these are the chunk sizes already");
+        return false;
+    }
+    bool few = geometry_plan_union(from, to, &both);
+    if (!few || slab_ids_wanting(cache_slab(g->cache), &both) > 0) {
+        answer(o, "NOIDS %u old and %u new classes, with those still being emptied, are more than %d", from->count, to->count,
+               SLAB_CLASSES_MAX - 1);
+        return false;
+    }
+    return true;
+}
+
+static void change(struct geometry_change *g, struct geometry_order *o) {
+    struct geometry_outlook outlook;
+    struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to;
+    if (o->verb == GEOMETRY_REVERT && g->was.count == 0) {
+        answer(o, "NOREVERT the chunk sizes have not been changed since the start");
+        return;
+    }
+    cache_sizes(g->cache, &g->sizes);
+    if (!wanted_sizes(g, o, &to) || !can_change(g, o, &from, &to)) {
+        return;
+    }
+    look_ahead(g, &from, &to, &outlook);
+    bool gains = o->force || o->verb == GEOMETRY_REVERT || gain_pct(&outlook) >= GEOMETRY_GAIN_LEAST_PCT;
+    if (o->dry) {
+        answer_outlook(o, "PREDICTED", &to, &outlook, gains ? "" : "; it would be refused without force");
+        return;
+    }
+    if (!gains) {
+        answer_outlook(o, "NOGAIN", &to, &outlook, "; under 2 % more it wants force");
+        return;
+    }
+    if (g->state == GEOMETRY_STEADY) {
+        g->was = from;
+    } else if (o->verb == GEOMETRY_REVERT) {
+        g->was = g->plan.to; /* a second revert takes the change up again */
+    }
+    geometry_begin(g, &from, &to, &outlook);
+    answer(o, "OK");
+}
+
+static void serve(struct geometry_change *g, struct geometry_order *o) {
+    if (cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
+        answer(o, "CLIENT_ERROR the %s store has no chunk sizes to change", cache_store_name(cache_store_kind(g->cache)));
+    } else if (!g->may_move) {
+        answer(o, "CLIENT_ERROR slab reassignment disabled");
+    } else if (o->verb == GEOMETRY_PAUSE && g->state == GEOMETRY_DRAINING) {
+        geometry_enter(g, GEOMETRY_PAUSED);
+        refit_release(&g->refit);
+        geometry_say(g, "paused by order");
+        answer(o, "OK");
+    } else if (o->verb == GEOMETRY_RESUME && g->state == GEOMETRY_PAUSED) {
+        geometry_enter(g, GEOMETRY_DRAINING);
+        g->due_us = clock_mono_us();
+        answer(o, "OK");
+    } else if (o->verb == GEOMETRY_PAUSE || o->verb == GEOMETRY_RESUME) {
+        answer(o, o->verb == GEOMETRY_PAUSE ? "NOTRUNNING no change is under way" : "NOTPAUSED no change is paused");
+    } else {
+        change(g, o);
+    }
+    geometry_tell(g);
+}
+
+void geometry_serve(struct geometry_change *g) {
+    struct geometry_order *o = next_order(g);
+    if (o != NULL) {
+        serve(g, o);
+        answered(g, o);
+    }
+}
+
+void geometry_refuse_all(struct geometry_change *g) {
+    struct geometry_order *o = next_order(g);
+    if (o != NULL) {
+        answer(o, "SERVER_ERROR the server is stopping");
+        answered(g, o);
+    }
+}

@@ -1,0 +1,45 @@
+/* Gives memory back to the system until a lower limit holds: pages, or of the heap store allocations. */
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "tune/tuner.h"
+
+enum { LIMIT_REST_US = 100 * 1000 }; /* when no page could be had, look again after this */
+
+uint32_t tuner_pages_over(const struct tuner *t) {
+    const struct arena *a = cache_slab(t->cache)->arena;
+    uint32_t out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
+    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed);
+    return out > limit ? out - limit : 0;
+}
+
+bool tuner_shrink(struct tuner *t) {
+    if (cache_store_kind(t->cache) == CACHE_STORE_HEAP) {
+        cache_turn_begin(t->ct);
+        bool more = cache_heap_shrink(t->ct);
+        cache_turn_end(t->ct);
+        return more;
+    }
+    uint32_t over = tuner_pages_over(t);
+    uint32_t limit = atomic_load_explicit(&cache_slab(t->cache)->arena->page_limit, memory_order_relaxed);
+    t->limit_lowered = over > 0 && (t->limit_lowered || limit < t->limit_seen);
+    t->limit_seen = limit;
+    if (over == 0 || !t->reassign || clock_mono_us() < t->limit_rest_us) {
+        return false;
+    }
+    unsigned from = tuner_cheapest_class(t, SLAB_CLASS_NONE, false);
+    struct page_move move = {.from = from, .to = SLAB_CLASS_NONE, .pages = over < MOVER_PAGES_MAX ? over : MOVER_PAGES_MAX};
+    if (from == SLAB_CLASS_NONE && !t->limit_lowered) {
+        t->limit_rest_us = clock_mono_us() + LIMIT_REST_US;
+        return false; /* first pages of classes, which the cache took beyond the limit */
+    }
+    if (from == SLAB_CLASS_NONE) { /* each class is down to one page: the least of those */
+        move.from = tuner_cheapest_class(t, SLAB_CLASS_NONE, true);
+        move.pages = 1;
+        move.last_too = true;
+    }
+    snprintf(move.reason, sizeof move.reason, "%u pages are over the memory limit", over);
+    bool moved = move.from != SLAB_CLASS_NONE && tuner_move(t, "limit", &move) > 0;
+    t->limit_rest_us = moved ? 0 : clock_mono_us() + LIMIT_REST_US;
+    return moved;
+}

@@ -1,0 +1,143 @@
+/* Page moves that an operator asks for. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "tune/tuner.h"
+
+enum { CANCEL_LOOK_US = 200 };
+
+static bool any_class_has_two(const struct tuner *t, unsigned except) {
+    const struct slab *slab = cache_slab(t->cache);
+    for (unsigned i = 1; i <= slab->class_count; i++) {
+        struct slab_class_facts f;
+        slab_facts(slab, i, &f);
+        if (i != except && f.pages > 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t least_value(struct tuner *t, unsigned class_id) {
+    uint32_t page;
+    return cache_spare_pages(t->ct, class_id, PICK_LEAST_VALUE, &page, 1) > 0 ? cache_page_value(t->ct, page) : UINT64_MAX;
+}
+
+unsigned tuner_cheapest_class(struct tuner *t, unsigned except, bool last_too) {
+    const struct slab *slab = cache_slab(t->cache);
+    unsigned cheapest = SLAB_CLASS_NONE;
+    uint64_t least = UINT64_MAX;
+    uint32_t most_pages = 0;
+    cache_turn_begin(t->ct);
+    for (unsigned i = 1; i <= slab->class_count; i++) {
+        struct slab_class_facts f;
+        slab_facts(slab, i, &f);
+        if (i == except || f.pages < f.draining + (last_too ? 1 : 2)) {
+            continue;
+        }
+        uint64_t value = least_value(t, i);
+        if (cheapest == SLAB_CLASS_NONE || value < least || (value == least && f.pages > most_pages)) {
+            cheapest = i;
+            least = value;
+            most_pages = f.pages;
+        }
+    }
+    cache_turn_end(t->ct);
+    return cheapest;
+}
+
+static bool begin_serving(struct tuner *t, struct request *r) {
+    lock_take(&t->lock);
+    *r = t->request;
+    t->request.served = r->runs;
+    lock_release(&t->lock);
+    return r->runs;
+}
+
+/* A few pages at a time, so that automove has its turn in between. */
+void tuner_serve_request(struct tuner *t) {
+    struct request r;
+    if (!begin_serving(t, &r)) {
+        return;
+    }
+    unsigned from = r.from < 0 ? tuner_cheapest_class(t, (unsigned)r.to, false) : (unsigned)r.from;
+    struct page_move move = {.from = from, .to = (unsigned)r.to};
+    snprintf(move.reason, sizeof move.reason, "slabs reassign %d %d, %u of %u pages before", r.from, r.to, r.moved, r.wanted);
+    move.pages = r.wanted - r.moved < MOVER_PAGES_MAX ? r.wanted - r.moved : MOVER_PAGES_MAX;
+    bool any = r.from >= 0 || from != SLAB_CLASS_NONE;
+    unsigned moved = any ? tuner_move(t, "operator", &move) : 0;
+    lock_take(&t->lock);
+    t->request.moved += moved;
+    t->request.runs = moved > 0 && t->request.moved < r.wanted && t->request.runs;
+    t->request.served = false;
+    if (!atomic_load_explicit(&t->stop, memory_order_relaxed)) { /* it was this request's, not that of the moves that follow */
+        atomic_store_explicit(&t->mover.cancel, false, memory_order_relaxed);
+    }
+    lock_release(&t->lock);
+}
+
+bool tuner_request_waits(struct tuner *t) {
+    lock_take(&t->lock);
+    bool waits = t->request.runs;
+    lock_release(&t->lock);
+    return waits;
+}
+
+bool tuner_cancel(struct tuner *t, unsigned *moved, unsigned *wanted) {
+    lock_take(&t->lock);
+    bool ran = t->request.runs;
+    t->request.runs = false;
+    if (t->request.served) {
+        atomic_store_explicit(&t->mover.cancel, true, memory_order_relaxed);
+    }
+    while (t->request.served) { /* for a part of a page's worth of work */
+        lock_release(&t->lock);
+        usleep(CANCEL_LOOK_US);
+        lock_take(&t->lock);
+    }
+    *moved = t->request.moved;
+    *wanted = t->request.wanted;
+    lock_release(&t->lock);
+    return ran;
+}
+
+/* As memcached's rules have it; under the lock. */
+static enum tune_status check_reassign(const struct tuner *t, int from, int to) {
+    const struct slab *slab = cache_slab(t->cache);
+    int most = (int)slab->class_count;
+    struct slab_class_facts f;
+    if (!t->reassign) {
+        return TUNE_DISABLED;
+    }
+    if (t->request.runs) {
+        return TUNE_BUSY;
+    }
+    if (from == to) {
+        return TUNE_SAME;
+    }
+    if (from < -1 || from > most || to < 0 || to > most) {
+        return TUNE_BAD_CLASS;
+    }
+    if (to > 0 && slab_class_state(slab, (unsigned)to) != SLAB_CLASS_ACTIVE) {
+        return TUNE_BAD_CLASS;
+    }
+    if (from == -1) {
+        return any_class_has_two(t, (unsigned)to) ? TUNE_OK : TUNE_BAD_CLASS;
+    }
+    slab_facts(slab, (unsigned)from, &f);
+    uint32_t spare = from == 0 ? arena_pages_free(slab->arena) : f.pages;
+    return spare < 2 ? TUNE_NO_SPARE : TUNE_OK;
+}
+
+enum tune_status tuner_reassign(struct tuner *t, int from, int to, unsigned pages) {
+    lock_take(&t->lock);
+    enum tune_status status = check_reassign(t, from, to);
+    if (status == TUNE_OK) {
+        t->request = (struct request){.from = from, .to = to, .wanted = pages, .runs = true};
+    }
+    lock_release(&t->lock);
+    if (status == TUNE_OK) {
+        tuner_wake(t);
+    }
+    return status;
+}

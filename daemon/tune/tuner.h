@@ -1,0 +1,97 @@
+/* The tuner's insides, for the files of this folder only. */
+#ifndef SLATE_TUNE_TUNER_H
+#define SLATE_TUNE_TUNER_H
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/lock.h"
+#include "tune/active.h"
+#include "tune/crawl.h"
+#include "tune/geometry.h"
+#include "tune/mover.h"
+#include "tune/moves.h"
+#include "tune/snapshot.h"
+#include "tune/tune.h"
+#include "tune/whatif.h"
+
+/* A `slabs reassign` that was accepted. */
+struct request {
+    int      from, to;
+    unsigned wanted; /* pages */
+    unsigned moved;
+    bool     runs;   /* it is not done yet */
+    bool     served; /* pages of it are on the move */
+};
+
+/* What automove is to be. */
+struct automove_wish {
+    const struct automove_mode *mode;
+    char     argument[AUTOMOVE_NAME_BYTES];
+    double   ratio;
+    unsigned window_s;
+    unsigned version; /* grows with each change */
+};
+
+struct tuner {
+    struct cache        *cache;
+    struct cache_thread *ct;
+    pthread_t            thread;
+    int                  wake_fd;
+    bool                 started;
+    bool                 reassign;
+    const char          *policy_dir;
+    void               (*on_failure)(void *, const char *mode, const char *why);
+    void                *on_failure_arg;
+
+    _Atomic bool     crawler_on;
+    _Atomic uint32_t crawler_sleep_us, crawler_tocrawl;
+    _Atomic bool     stop;
+    _Atomic bool     moving;
+
+    struct lock          lock; /* over what follows: others ask and look, the thread serves */
+    struct request       request;
+    struct class_set     crawl_classes; /* asked for; none: no run */
+    struct automove_wish wish;
+    struct automove_trial *trial; /* to be answered; NULL: none */
+    struct tune_words    words;
+    struct tune_worth    worth;
+    struct move_log      moves; /* has a lock of its own */
+
+    /* The thread's own. */
+    struct mover       mover;
+    struct geometry_change *geometry; /* others ask it under its own lock */
+    struct whatif     *whatif;        /* likewise */
+    struct crawler     crawler;
+    struct active_mode active;
+    unsigned           adopted; /* version of the wish */
+    struct snapshot    before, now; /* of the window's start (no classes: none); of the last need */
+    uint32_t           limit_seen;    /* pages, when the limit was last looked at */
+    bool               limit_lowered; /* it was above once, and pages are still over it */
+    uint64_t           limit_rest_us; /* when to look again for pages over the limit that could not be had */
+    uint64_t           window_us, ages_us, hunger_rest_us; /* when the window ends, when ages were read, when to look again */
+};
+
+void tuner_wake(void *tuner); /* any thread */
+
+/* --- requests.c --- */
+void tuner_serve_request(struct tuner *); /* moves a few pages of it */
+bool tuner_request_waits(struct tuner *);
+
+/* --- trial.c --- */
+void tuner_serve_trial(struct tuner *);  /* answers the one that waits */
+void tuner_refuse_trial(struct tuner *); /* nobody will any more */
+
+/* --- limit.c --- */
+uint32_t tuner_pages_over(const struct tuner *); /* pages out beyond a limit that was lowered; any thread */
+bool     tuner_shrink(struct tuner *);           /* gives back a few of them; false: there is nothing to do now */
+
+/* --- decide.c --- */
+void tuner_adopt(struct tuner *);         /* starts the mode that is wished for */
+void tuner_decide_at_need(struct tuner *);
+void tuner_decide_window(struct tuner *);
+/* Carries out a move and keeps a record of it, under the name of who wanted it; returns how many pages moved. */
+unsigned tuner_move(struct tuner *, const char *by, const struct page_move *);
+/* The class to take a page from when any will do: the one that has a page of least value; SLAB_CLASS_NONE: none but `except` has
+ * two pages (one, with last_too). */
+unsigned tuner_cheapest_class(struct tuner *, unsigned except, bool last_too);
+#endif

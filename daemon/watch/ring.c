@@ -1,0 +1,74 @@
+#include "watch/ring.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* Before each record: how far it reaches, itself included. A gap is skipped: the rest of the memory was too short. */
+struct head {
+    uint32_t bytes;
+    uint32_t gap;
+};
+
+struct ring *ring_create(size_t bytes) {
+    bytes = (bytes < RING_BYTES_MIN ? RING_BYTES_MIN : bytes) & ~(size_t)7;
+    size_t total = (sizeof(struct ring) + bytes + 63) & ~(size_t)63;
+    struct ring *r = aligned_alloc(64, total);
+    if (r != NULL) {
+        counter_set(&r->written, 0);
+        counter_set(&r->dropped, 0);
+        atomic_init(&r->head, 0);
+        atomic_init(&r->tail, 0);
+        r->head_next = 0;
+        r->bytes = bytes;
+    }
+    return r;
+}
+
+void ring_destroy(struct ring **taken) {
+    free(*taken);
+    *taken = NULL;
+}
+
+static struct head *at(struct ring *r, uint64_t place) { return (void *)(r->memory + place % r->bytes); }
+
+void *ring_reserve(struct ring *r, size_t n) {
+    assert(n <= RING_BYTES_MIN / 2);
+    uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
+    uint64_t room = r->bytes - (head - atomic_load_explicit(&r->tail, memory_order_acquire));
+    uint64_t need = (sizeof(struct head) + n + 7) & ~(uint64_t)7;
+    uint64_t before_end = r->bytes - head % r->bytes;
+    uint64_t gap = need > before_end ? before_end : 0;
+    if (need + gap > room) {
+        counter_add(&r->dropped, 1);
+        return NULL;
+    }
+    if (gap > 0) {
+        *at(r, head) = (struct head){(uint32_t)gap, 1};
+        head += gap;
+    }
+    *at(r, head) = (struct head){(uint32_t)need, 0};
+    r->head_next = head + need;
+    return at(r, head) + 1;
+}
+
+void ring_publish(struct ring *r) {
+    counter_add(&r->written, 1);
+    atomic_store_explicit(&r->head, r->head_next, memory_order_release);
+}
+
+const void *ring_peek(struct ring *r) {
+    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+    if (tail == atomic_load_explicit(&r->head, memory_order_acquire)) {
+        return NULL;
+    }
+    if (at(r, tail)->gap) { /* a record was published with it, right behind */
+        tail += at(r, tail)->bytes;
+        atomic_store_explicit(&r->tail, tail, memory_order_release);
+    }
+    return at(r, tail) + 1;
+}
+
+void ring_pop(struct ring *r) {
+    uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
+    atomic_store_explicit(&r->tail, tail + at(r, tail)->bytes, memory_order_release);
+}

@@ -1,0 +1,345 @@
+#include "watch/watcher.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/counter.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "watch/event.h"
+#include "watch/line.h"
+
+enum {
+    DRAIN_MOST = 512,   /* events between two looks at the sockets */
+    REST_MIN_MS = 1,    /* without events the logger looks again after this, then twice as long, up to the most */
+    REST_MAX_MS = 64,
+};
+
+struct watcher {
+    struct watcher *next;    /* of the logger's list, or of those that wait to be on it */
+    unsigned        classes;
+    uint64_t        first_gid; /* earlier events are not for him */
+    _Atomic int     fd;        /* the logger's to write to; -1: not yet */
+    bool            closed;    /* under the lock: his connection has gone, the logger may free him */
+    bool            broken;    /* nothing can be sent any more */
+    uint64_t        skipped;   /* lines lost since the last that was not */
+    uint64_t        in, out;   /* bytes ever put into the buffer and taken out */
+    size_t          room;
+    char            buffer[];
+};
+
+/* The lock is over this and the classes' counts; the logger's list of watchers is its own. */
+static struct {
+    struct lock     lock;
+    struct watcher *waiting; /* opened, not yet on the logger's list */
+    unsigned        count, of_class[EVENT_CLASS_COUNT];
+    size_t          buffer_bytes;
+    pthread_t       thread;
+    bool            running, to_join;
+    int             wake_fd;
+} watch = {.lock = {PTHREAD_MUTEX_INITIALIZER}, .buffer_bytes = 256 * 1024, .wake_fd = -1};
+
+static struct counter lines_sent, lines_skipped; /* the logger's */
+
+static void wake_logger(void) {
+    uint64_t one = 1;
+    ssize_t written = write(watch.wake_fd, &one, sizeof one); /* a full counter is a wake-up already */
+    (void)written;
+}
+
+/* --- a watcher's buffer --- */
+
+static void put_bytes(struct watcher *w, const char *bytes, size_t n) {
+    size_t at = w->in % w->room, first = w->room - at < n ? w->room - at : n;
+    memcpy(w->buffer + at, bytes, first);
+    memcpy(w->buffer, bytes + first, n - first);
+    w->in += n;
+}
+
+static bool has_room(const struct watcher *w, size_t n) { return w->room - (size_t)(w->in - w->out) >= n; }
+
+/* Tells how many lines were lost, if `more` bytes fit behind that. False: they do not. */
+static bool tell_skipped(struct watcher *w, size_t more) {
+    char text[40];
+    size_t n = (size_t)snprintf(text, sizeof text, "skipped=%llu\n", (unsigned long long)w->skipped);
+    if (!has_room(w, n + more)) {
+        return false;
+    }
+    put_bytes(w, text, n);
+    w->skipped = 0;
+    return true;
+}
+
+static void give_line(struct watcher *w, const char *line, size_t n) {
+    if (w->skipped > 0 ? !tell_skipped(w, n) : !has_room(w, n)) {
+        w->skipped++;
+        counter_add(&lines_skipped, 1);
+        return;
+    }
+    put_bytes(w, line, n);
+    counter_add(&lines_sent, 1);
+}
+
+static void break_off(struct watcher *w, int fd) {
+    w->broken = true;
+    w->out = w->in;
+    shutdown(fd, SHUT_RDWR); /* so that his worker finds out, if it does not know yet */
+}
+
+/* Sends what the socket takes. */
+static void flush(struct watcher *w) {
+    int fd = atomic_load_explicit(&w->fd, memory_order_acquire);
+    while (fd >= 0 && w->in > w->out) {
+        size_t left = (size_t)(w->in - w->out), at = w->out % w->room, first = w->room - at < left ? w->room - at : left;
+        struct iovec iov[2] = {{w->buffer + at, first}, {w->buffer, left - first}};
+        struct msghdr message = {.msg_iov = iov, .msg_iovlen = left > first ? 2 : 1};
+        ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent > 0) {
+            w->out += (size_t)sent;
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            return;
+        } else if (errno != EINTR) {
+            break_off(w, fd);
+        }
+    }
+}
+
+/* --- the logger thread --- */
+
+/* Takes in those who have come, frees those who have gone. Up to *gid the list is exact; later events may concern somebody who
+ * has come or gone since. False: nobody is left, and the thread has said so. */
+static bool update(struct watcher **list, uint64_t *gid) {
+    struct watcher *gone = NULL;
+    lock_take(&watch.lock);
+    struct watcher **link = list;
+    while (*link != NULL) {
+        link = &(*link)->next;
+    }
+    *link = watch.waiting;
+    watch.waiting = NULL;
+    for (link = list; *link != NULL;) {
+        struct watcher *w = *link;
+        if (w->closed) {
+            *link = w->next;
+            w->next = gone;
+            gone = w;
+        } else {
+            link = &w->next;
+        }
+    }
+    *gid = event_last_gid();
+    watch.running = *list != NULL;
+    bool running = watch.running;
+    lock_release(&watch.lock);
+    while (gone != NULL) {
+        struct watcher *next = gone->next;
+        int fd = atomic_load_explicit(&gone->fd, memory_order_relaxed);
+        if (fd >= 0) {
+            close(fd);
+        }
+        free(gone);
+        gone = next;
+    }
+    return running;
+}
+
+/* Gives the oldest events, up to a gid, to whoever watches them. True: there were some. */
+static bool drain(struct watcher *list, uint64_t last_gid) {
+    char line[LINE_BYTES_MAX];
+    const struct event_record *e;
+    int n = 0;
+    for (; n < DRAIN_MOST && (e = event_oldest()) != NULL && e->gid <= last_gid; n++) {
+        unsigned class_bit = event_class_of((enum event_kind)e->kind);
+        size_t line_bytes = 0;
+        for (struct watcher *w = list; w != NULL; w = w->next) {
+            if ((w->classes & class_bit) && e->gid >= w->first_gid && !w->broken) {
+                line_bytes = line_bytes > 0 ? line_bytes : line_write(e, line);
+                give_line(w, line, line_bytes);
+            }
+        }
+        event_take();
+    }
+    return n > 0;
+}
+
+/* Sleeps until a socket takes bytes again, somebody comes or goes, or the time is over. */
+static void rest(const struct watcher *list, int ms) {
+    struct pollfd fds[1 + WATCHERS_MAX];
+    nfds_t n = 1;
+    fds[0] = (struct pollfd){.fd = watch.wake_fd, .events = POLLIN};
+    for (const struct watcher *w = list; w != NULL && n < sizeof fds / sizeof *fds; w = w->next) {
+        if (w->in > w->out) {
+            fds[n++] = (struct pollfd){.fd = atomic_load_explicit(&w->fd, memory_order_relaxed), .events = POLLOUT};
+        }
+    }
+    uint64_t count;
+    if (poll(fds, n, ms) > 0 && fds[0].revents != 0 && read(watch.wake_fd, &count, sizeof count) < 0 && errno != EAGAIN) {
+        log_warn("the watch log cannot read its wake-up: %s", strerror(errno));
+    }
+}
+
+static void *logger_main(void *arg) {
+    struct watcher *list = NULL;
+    uint64_t gid;
+    int rest_ms = REST_MIN_MS;
+    (void)arg;
+    while (update(&list, &gid)) {
+        bool busy = drain(list, gid);
+        for (struct watcher *w = list; w != NULL; w = w->next) {
+            flush(w);
+            if (w->skipped > 0 && w->in == w->out && !w->broken) { /* do not leave him in doubt until the next event */
+                tell_skipped(w, 0);
+                flush(w);
+            }
+        }
+        rest_ms = busy ? REST_MIN_MS : rest_ms * 2 < REST_MAX_MS ? rest_ms * 2 : REST_MAX_MS;
+        rest(list, busy ? 0 : rest_ms);
+    }
+    return NULL;
+}
+
+/* Under the lock. The thread before, if any, has said its last word and only has to be joined. */
+static bool start_logger(void) {
+    sigset_t all, before;
+    if (watch.running) {
+        return true;
+    }
+    if (watch.wake_fd < 0) {
+        watch.wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        if (watch.wake_fd < 0) {
+            return false;
+        }
+    }
+    if (watch.to_join) {
+        pthread_join(watch.thread, NULL);
+        watch.to_join = false;
+    }
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
+    int error = pthread_create(&watch.thread, NULL, logger_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    watch.running = watch.to_join = error == 0;
+    if (error == 0) {
+        pthread_setname_np(watch.thread, "slated-logger");
+    }
+    errno = error;
+    return error == 0;
+}
+
+/* --- coming and going --- */
+
+void watch_init(size_t worker_bytes, size_t watcher_bytes) {
+    event_set_ring_bytes(worker_bytes);
+    lock_take(&watch.lock);
+    watch.buffer_bytes = watcher_bytes;
+    lock_release(&watch.lock);
+}
+
+void watch_fini(void) {
+    lock_take(&watch.lock);
+    assert(watch.count == 0);
+    bool join = watch.to_join;
+    watch.to_join = false;
+    lock_release(&watch.lock);
+    if (join) {
+        wake_logger();
+        pthread_join(watch.thread, NULL);
+    }
+    if (watch.wake_fd >= 0) {
+        close(watch.wake_fd);
+        watch.wake_fd = -1;
+    }
+    event_rings_free();
+}
+
+/* Under the lock: counts the classes and tells everybody which are watched. */
+static void count_classes(unsigned classes, int by) {
+    uint32_t mask = 0;
+    watch.count += (unsigned)by;
+    for (unsigned i = 0; i < EVENT_CLASS_COUNT; i++) {
+        if (classes & 1u << i) {
+            watch.of_class[i] += (unsigned)by;
+        }
+        mask |= watch.of_class[i] > 0 ? 1u << i : 0;
+    }
+    atomic_store_explicit(&event_mask.classes, mask, memory_order_relaxed);
+}
+
+static struct watcher *make(unsigned classes, size_t room) {
+    struct watcher *w = malloc(sizeof *w + room);
+    if (w != NULL) {
+        *w = (struct watcher){.classes = classes, .room = room};
+        atomic_init(&w->fd, -1);
+    }
+    return w;
+}
+
+struct watcher *watcher_open(unsigned classes) {
+    int error = EUSERS;
+    struct watcher *w = NULL;
+    lock_take(&watch.lock);
+    if (watch.count < WATCHERS_MAX) {
+        w = make(classes, watch.buffer_bytes);
+        error = w == NULL ? ENOMEM : 0;
+        if (w != NULL && !start_logger()) {
+            error = errno;
+            free(w);
+            w = NULL;
+        }
+    }
+    if (w != NULL) {
+        w->first_gid = event_next_gid();
+        w->next = watch.waiting;
+        watch.waiting = w;
+        count_classes(classes, +1);
+        wake_logger();
+    }
+    lock_release(&watch.lock);
+    errno = error;
+    return w;
+}
+
+bool watcher_attach(struct watcher *w, int fd) {
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own < 0) {
+        return false;
+    }
+    atomic_store_explicit(&w->fd, own, memory_order_release);
+    wake_logger();
+    return true;
+}
+
+void watcher_close(struct watcher **taken) {
+    struct watcher *w = *taken;
+    *taken = NULL;
+    if (w == NULL) {
+        return;
+    }
+    lock_take(&watch.lock);
+    count_classes(w->classes, -1);
+    w->closed = true; /* from here on the logger may free him */
+    wake_logger();
+    lock_release(&watch.lock);
+}
+
+void watch_facts(struct watch_facts *facts) {
+    event_rings_count(&facts->worker_written, &facts->worker_dropped);
+    facts->watcher_sent = counter_get(&lines_sent);
+    facts->watcher_skipped = counter_get(&lines_skipped);
+    lock_take(&watch.lock);
+    facts->watchers = watch.count;
+    lock_release(&watch.lock);
+}

@@ -1,0 +1,325 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What `slatectl advise` says, one function for each subject: f(context, client, options) returns
+-- { facts = pairs of a name and a text, table (columns and rows for people), text, commands = what to type, and
+-- figures of its own for JSON }, or nil, message, code.
+local units = require "slate.units"
+
+local M = {}
+
+local MIB <const> = 1 << 20
+local NO_GAIN <const> = 0.005 -- less than half a point of waste or hits is not worth a change
+
+local function sizes_text(sizes, separator)
+    return table.concat(sizes, separator)
+end
+
+local function current_sizes(client, now)
+    local classes, complete = require("slate.chunks").classes(client, now)
+    local sizes = {}
+    for i, class in ipairs(classes) do
+        sizes[i] = class.chunk_bytes
+    end
+    return sizes, complete
+end
+
+local function row_of(name, what, judged)
+    return { name, judged.classes, units.percent(judged.waste_ratio, 1), units.bytes(judged.taken_bytes), what }
+end
+
+-- What to type for these sizes.
+local function size_commands(now, sizes)
+    local commands = {}
+    if now.slated then
+        commands[1] = "slatectl geometry sizes " .. sizes_text(sizes, ",") .. " --wait"
+    end
+    commands[#commands + 1] = (now.slated and "slated" or "memcached") .. " -o slab_sizes=" .. sizes_text(sizes, "-")
+    return commands
+end
+
+-- A histogram with what its items need as exactly as the server tells it.
+local function histogram_of(client, now, source)
+    local histogram, message, code = require("slate.sizehist").read(client, source)
+    if not histogram then
+        return nil, message, code
+    elseif histogram.items == 0 then
+        return nil, "this server holds no item to judge by", "no"
+    end
+    if histogram.source == "sizes" then
+        local needed = require("slate.waste").total(now, require("slate.waste").classes(now)).requested_bytes
+        histogram.item_bytes = needed and needed <= histogram.bytes and needed or nil
+    end
+    return histogram
+end
+
+local function sizes_text_of(now, histogram, judged, best, factor, factor_judged)
+    local saved = judged.waste_ratio - best.waste_ratio
+    if saved < NO_GAIN then
+        return "leave the chunk sizes as they are, they are as good. The best would be"
+    end
+    local words = ("other sizes would save %s of %s"):format(units.bytes(judged.taken_bytes - best.taken_bytes),
+        units.bytes(judged.taken_bytes))
+    if judged.waste_ratio - factor_judged.waste_ratio >= NO_GAIN then
+        words = words .. (", -f %.2f alone %s"):format(factor,
+            units.bytes(judged.taken_bytes - factor_judged.taken_bytes))
+    end
+    return words .. (now.slated and "; a slated changes while it serves:" or "; memcached takes them at its start:")
+        .. (histogram.source == "metadump" and " (judged by a sample of keys)" or "")
+end
+
+--- Chunk sizes by dynamic programming over a histogram of the items.
+function M.sizes(context, client, options)
+    local now, message, code = context:snapshot(client)
+    if not now then
+        return nil, message, code
+    end
+    local settings, advise = now.settings or {}, require "slate.advise"
+    local chunk_max, room = settings.slab_chunk_max, settings.chunk_size
+    if not (math.type(chunk_max) and math.type(room)) then
+        return nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported"
+    end
+    local sizes, complete = current_sizes(client, now)
+    local histogram
+    histogram, message, code = histogram_of(client, now, options["from"])
+    if not histogram then
+        return nil, message, code
+    end
+    -- As many classes as suit its memory, and no fewer than hold pages already: those are paid for.
+    local most = math.max(#require("slate.waste").classes(now),
+        advise.classes_for(now.general.limit_maxbytes or histogram.bytes))
+    local best_sizes = advise.sizes(histogram, { classes = options.classes, most_classes = math.min(most, 62),
+        chunk_max_bytes = chunk_max })
+    if not best_sizes then
+        return nil, "every item is larger than the largest chunk: sizes cannot help", "no"
+    end
+    if best_sizes[#best_sizes] == chunk_max then
+        best_sizes[#best_sizes] = nil
+    end
+    local judged, best = advise.judge(histogram, sizes, chunk_max), advise.judge(histogram, best_sizes, chunk_max)
+    local factor, by_factor = advise.factor(histogram, room, chunk_max, math.max(judged.classes,
+        1 + (options.classes or most)))
+    return {
+        facts = {
+            { "items", ("%s, %s with their headers"):format(units.count(histogram.items),
+                units.bytes(histogram.item_bytes or histogram.bytes)) },
+            { "known from", histogram.source .. ": " .. histogram.why },
+        },
+        table = {
+            columns = { { title = "SIZES", left = true }, { title = "CLASSES" }, { title = "WASTE" },
+                { title = "TAKEN" }, { title = "OPTIONS", left = true } },
+            rows = {
+                row_of("now", complete and ("-f %.4g -n %d"):format(settings.growth_factor or 0, room) or "", judged),
+                row_of("best factor", ("-f %.2f -n %d"):format(factor, room), by_factor),
+                row_of("best sizes", "below", best),
+            },
+        },
+        text = sizes_text_of(now, histogram, judged, best, factor, by_factor),
+        commands = size_commands(now, best_sizes),
+        source = histogram.source, items = histogram.items, waste_ratio = judged.waste_ratio, sizes = best_sizes,
+        sizes_waste_ratio = best.waste_ratio, factor = factor, factor_waste_ratio = by_factor.waste_ratio,
+    }
+end
+
+-- memory --------------------------------------------------------------------------------------
+
+-- The hit ratio at so many bytes, along straight lines between points.
+local function at_bytes(points, bytes)
+    local last
+    for _, point in ipairs(points) do
+        if point[1] >= bytes then
+            if not last or point[1] == last[1] then
+                return point[2]
+            end
+            return last[2] + (point[2] - last[2]) * (bytes - last[1]) / (point[1] - last[1])
+        end
+        last = point
+    end
+    return last[2]
+end
+
+-- The fewest bytes at which the hit ratio is reached; nil when none of the curve does.
+local function bytes_for(points, ratio)
+    local last
+    for _, point in ipairs(points) do
+        if point[2] >= ratio then
+            if not last or point[2] == last[2] then
+                return point[1]
+            end
+            return math.floor(last[1] + (point[1] - last[1]) * (ratio - last[2]) / (point[2] - last[2]))
+        end
+        last = point
+    end
+    return nil
+end
+
+-- On a server without a curve: whether it evicts at all is all that can be said.
+local function memory_without_curve(context, client, options)
+    local now, before, rates = context:pair(client, options.interval or 1)
+    if not now then
+        return nil, before, rates
+    end
+    local general = now.general
+    local evicted = general.evictions or 0
+    local advice = {
+        facts = {
+            { "memory", ("%s of %s in use"):format(units.bytes(general.bytes), units.bytes(general.limit_maxbytes)) },
+            { "evictions", ("%s since the start, %s/s now"):format(units.count(evicted),
+                units.rate(rates.general.evictions)) },
+        },
+        commands = { "slatectl simulate TRACE --memory 32m,64m,128m" }, evictions = evicted,
+    }
+    if evicted == 0 then
+        advice.text = "nothing was evicted yet: what it has is enough for what it was asked to hold. How much less "
+            .. "would do needs a miss-ratio curve (needs slated), or a trace:"
+    else
+        advice.text = ("%s of what it evicted had never been read. How many hits more memory would bring needs a "
+            .. "miss-ratio curve (needs slated), or a trace:"):format(
+            units.percent((general.evicted_unfetched or 0) / evicted))
+    end
+    return advice
+end
+
+--- How much memory is worth its while, from the miss-ratio curve.
+function M.memory(context, client, options)
+    local curve, message, code = require("slate.foresight").curve(client)
+    if not curve and code == "unsupported" then
+        return memory_without_curve(context, client, options)
+    elseif not curve then
+        return nil, message, code
+    elseif #curve.points < 2 then
+        return nil, "too few reads were sampled for a curve: ask again after some traffic", "no"
+    end
+    local points, bytes = curve.points, curve.bytes
+    local here, most = at_bytes(points, bytes), points[#points][2]
+    local enough = bytes_for(points, most - NO_GAIN)
+    local gain = at_bytes(points, bytes + 64 * MIB) - here
+    local target = options.hits and bytes_for(points, options.hits / 100)
+    local advice = {
+        facts = {
+            { "memory", units.bytes(bytes) }, { "hits now", units.percent(here, 2) .. " under the LRU" },
+            { "64M more", ("%+.2f points"):format(gain * 100) },
+            { "half of it", ("%+.2f points"):format((at_bytes(points, bytes / 2) - here) * 100) },
+            { "at most", ("%s, with any memory up to %s"):format(units.percent(most, 2),
+                units.bytes(points[#points][1])) },
+            { "sampled", units.plural(curve.reads or 0, "read") },
+        },
+        bytes = bytes, hit_ratio = here, hit_ratio_most = most, enough_bytes = enough, target_bytes = target,
+        gain_64m_ratio = gain, commands = {},
+    }
+    if options.hits and not target then
+        advice.text = ("%g %% of hits are out of reach: no memory on the curve brings more than %s"):format(
+            options.hits, units.percent(most, 2))
+    elseif target then
+        advice.text = ("%g %% of hits need about %s:"):format(options.hits, units.bytes(target))
+        advice.commands[1] = "slatectl set maxbytes " .. math.ceil(target / MIB) * MIB
+    elseif most - here < NO_GAIN then
+        advice.text = ("more memory brings nothing; about %s would do as well"):format(units.bytes(enough))
+    else
+        advice.text = ("%s would bring %.1f points, which is nearly all that memory can"):format(units.bytes(enough),
+            (most - here) * 100)
+        advice.commands[1] = "slatectl set maxbytes " .. math.ceil(enough / MIB) * MIB
+    end
+    return advice
+end
+
+-- automove ------------------------------------------------------------------------------------
+
+--- Which way of moving pages suits what is seen now.
+function M.automove(context, client, options)
+    local now, before, rates = context:pair(client, options.interval or 1)
+    if not now then
+        return nil, before, rates
+    end
+    local view = require "slate.view"
+    local rows = view.classes(now, before, rates)
+    local spread = require("slate.members").age_spread(rows)
+    local evicting, in_need, idle = 0, 0, 0
+    for _, row in ipairs(rows) do
+        local flags = table.concat(row.flags, " ")
+        evicting = evicting + ((row.evicted_per_s or 0) > 0 and 1 or 0)
+        in_need = in_need + ((flags:find("starving") or flags:find("out_of_memory")) and 1 or 0)
+        idle = idle + (flags:find("idle") and 1 or 0)
+    end
+    local mode = (now.settings or {}).slab_automove
+    local advice = {
+        facts = {
+            { "automove", tostring(mode or "-") },
+            { "evicting", ("%s of %s"):format(units.plural(evicting, "class", "classes"), #rows) },
+            { "in need", units.plural(in_need, "class", "classes") },
+            { "idle pages in", units.plural(idle, "class", "classes") },
+            { "age spread", spread and ("%.1f"):format(spread) or "-" },
+            { "pages moved", ("%s so far"):format(units.count(now.general.slabs_moved)) },
+        },
+        mode = mode, classes_evicting = evicting, classes_in_need = in_need, age_spread = spread, commands = {},
+    }
+    if (now.settings or {}).slab_reassign == false then
+        advice.text = "it was started without slab_reassign: no page can move; start it with -o slab_reassign"
+    elseif evicting == 0 and in_need == 0 then
+        advice.text = "no class evicts: nothing needs to move; leave it as it is"
+    elseif in_need > 0 and (mode == 0 or mode == 1) then
+        advice.text = now.slated and "classes starve and this mode does not feed them fast enough; utility moves pages "
+            .. "to where they bring most hits, eviction moves one at every eviction:"
+            or "classes starve and this mode does not feed them fast enough; a policy beside the server does, or mode "
+            .. "2 for a short while (it swings the whole cache to what was written last):"
+        advice.commands = now.slated and { "slatectl automove utility", "slatectl trial automove=eviction --for 30s" }
+            or { "slatectl policy run facebook --apply", "slatectl trial automove=2 --for 30s" }
+    elseif mode == 2 and not now.slated then
+        advice.text = "mode 2 moves a page at every eviction and is not meant to stay on:"
+        advice.commands[1] = "slatectl automove 1"
+    elseif spread and spread > 4 then
+        advice.text = ("the oldest evicting class keeps items %.0f times as long as the youngest:"):format(spread)
+        advice.commands[1] = now.slated and "slatectl automove utility" or "slatectl policy run facebook --apply"
+    else
+        advice.text = "evicting classes are about equally old: the mode it has does its work"
+    end
+    return advice
+end
+
+-- policy --------------------------------------------------------------------------------------
+
+-- `none` keeps what it has and refuses every store once memory is full: many hits, and no cache to advise.
+local function best_that_evicts(policies)
+    for _, one in ipairs(policies) do
+        if one.policy ~= "none" then
+            return one
+        end
+    end
+end
+
+local function remark(policy, now)
+    return policy == now and "now" or policy == "none" and "refuses stores when full" or ""
+end
+
+--- Which eviction policy would hit most, from the shadows of slated. Never advises `none`.
+function M.policy(_, client)
+    local totals, policies, code = require("slate.foresight").whatif(client)
+    if not totals and code == "unsupported" then
+        return {
+            facts = { { "policies", "lru, flat or segmented: the only ones this server has" } }, commands = {
+                "slatectl simulate TRACE" },
+            text = "which policy would hit more needs slated, or a trace to play to it:",
+        }
+    elseif not totals then
+        return nil, policies, code
+    end
+    local best, now = best_that_evicts(policies), totals.policy
+    if not best or (best.reads or 0) == 0 then
+        return nil, "too few reads were sampled to compare policies: ask again after some traffic", "no"
+    end
+    local rows = {}
+    for i, one in ipairs(policies) do
+        rows[i] = { one.policy, units.percent(one.hit_ratio, 2), ("%+.2f"):format(one.difference * 100),
+            ("%.2f"):format((one.doubt or 0) * 100), remark(one.policy, now) }
+    end
+    local sure = best.policy ~= now and best.difference - (best.doubt or 0) > NO_GAIN
+    return {
+        facts = { { "policy", now }, { "sampled", units.plural(best.reads, "read") } },
+        table = { columns = { { title = "POLICY", left = true }, { title = "HITS" }, { title = "POINTS" },
+            { title = "+-" }, { title = "", left = true } }, rows = rows },
+        text = sure and ("%s would hit %.1f points more:"):format(best.policy, best.difference * 100)
+            or ("no policy is better than %s by more than chance: keep it"):format(now),
+        commands = sure and { "slatectl set policy " .. best.policy } or {},
+        policy = now, best = best.policy, difference_ratio = best.difference, doubt_ratio = best.doubt,
+    }
+end
+
+return M

@@ -1,0 +1,96 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The record of what slatectl changed: one line of JSON for each change, only ever appended to.
+--
+-- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
+-- { schema, id, time_s, who, server, what = "set" | "move", and for a set name, was, is; for a move src, dst, pages;
+-- undoes = the id of an entry that this one took back }.
+local M = {}
+
+M.SCHEMA = "slate/audit/1"
+
+--- The path of the record; nil where there is no home to put it in.
+function M.path(environment)
+    environment = environment or os.getenv
+    local state = environment("XDG_STATE_HOME") or environment("HOME") and environment("HOME") .. "/.local/state"
+    return environment("SLATE_AUDIT") or state and state .. "/slate/audit.log"
+end
+
+--- All entries, the oldest first; lines that are none are skipped.
+function M.read(path)
+    local list = {}
+    local file = path and io.open(path, "r")
+    for line in file and file:lines() or function() end do
+        local entry = require("slate.json").decode(line)
+        if type(entry) == "table" and entry.schema == M.SCHEMA and math.type(entry.id) == "integer" then
+            list[#list + 1] = entry
+        end
+    end
+    if file then
+        file:close()
+    end
+    return list
+end
+
+local function quoted(word)
+    return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+--- Appends an entry, and gives it an id, the time and who did it. Returns the id, or nil and a message.
+function M.append(entry)
+    local path = M.path()
+    if not path then
+        return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
+    end
+    local entries = M.read(path)
+    entry.schema, entry.id = M.SCHEMA, (entries[#entries] and entries[#entries].id or 0) + 1
+    entry.time_s, entry.who = require("slate.clock").time_s(), os.getenv("USER") or os.getenv("LOGNAME")
+    local file, problem = io.open(path, "a")
+    if not file then
+        os.execute("mkdir -p " .. quoted(path:match("^(.*)/") or "."))
+        file, problem = io.open(path, "a")
+    end
+    if not file then
+        return nil, "cannot write " .. problem
+    end
+    local ok
+    ok, problem = file:write(require("slate.json").encode(entry, { "schema", "id", "time_s", "who", "server", "what" }),
+        "\n")
+    if ok then
+        ok, problem = file:flush()
+    end
+    file:close()
+    return ok and entry.id or nil, not ok and "cannot write " .. problem or nil
+end
+
+--- Notes a change that was made; when that fails it is said, for the change stands.
+function M.note(context, entry)
+    entry.server = context.server.name
+    local id, problem = M.append(entry)
+    if not id then
+        context:say("the change is made, but not on record: " .. problem)
+    end
+    return id
+end
+
+--- The last entry for a server that can be taken back and was not; or the one with that id. nil and a message.
+function M.last_undone(entries, server, id)
+    local undone = {}
+    for i = #entries, 1, -1 do
+        local entry = entries[i]
+        if entry.undoes then
+            undone[entry.undoes] = true
+        elseif id and entry.id == id and entry.server ~= server then
+            return nil, ("change %d was made to %s, not to %s"):format(id, entry.server, server)
+        elseif entry.server == server and (not id or entry.id == id) then
+            if not undone[entry.id] then
+                return entry
+            elseif id then
+                return nil, ("change %d was taken back already"):format(id)
+            end
+        end
+    end
+    return nil, id and ("there is no change %d on record"):format(id) or "no change to " .. server
+        .. " is on record that was not taken back"
+end
+
+return M

@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What all charts over time share: the axis, gaps of a recording, marks where automove changed, titles.
+local M = {}
+
+local MAX_MARKS <const> = 8
+local GAP_FACTOR <const> = 5 -- a pause of so many usual intervals is drawn as a gap
+
+local function unit_of(span_s)
+    if span_s <= 180 then
+        return 1, "seconds"
+    elseif span_s <= 3 * 3600 then
+        return 60, "minutes"
+    elseif span_s <= 72 * 3600 then
+        return 3600, "hours"
+    end
+    return 86400, "days"
+end
+
+local function usual_interval_s(list)
+    local gaps = {}
+    for i = 2, #list do
+        gaps[#gaps + 1] = list[i].time_s - list[i - 1].time_s
+    end
+    table.sort(gaps)
+    return gaps[(#gaps + 1) // 2] or 0
+end
+
+--- The axis of a list of snapshots: { label, min, max }, the position of each, and where gaps are: gaps[i] is true when
+-- there is one before snapshot i.
+function M.axis(list)
+    local start_s = list[1].time_s
+    local unit_s, unit = unit_of(list[#list].time_s - start_s)
+    local at, gaps, gap_s = {}, {}, GAP_FACTOR * usual_interval_s(list)
+    for i, one in ipairs(list) do
+        at[i] = (one.time_s - start_s) / unit_s
+        gaps[i] = i > 1 and one.time_s - list[i - 1].time_s > gap_s or nil
+    end
+    return {
+        label = unit .. " since " .. os.date("!%Y-%m-%d %H:%M:%S UTC", start_s // 1), min = 0,
+        max = math.max(at[#at], 1e-3),
+    }, at, gaps
+end
+
+--- Where the mode of automove changed, at most eight: a list of { x, label }.
+function M.marks(list, at)
+    local marks, last = {}, nil
+    for i, one in ipairs(list) do
+        local mode = one.settings and one.settings.slab_automove
+        if mode ~= nil then
+            if last ~= nil and mode ~= last and #marks < MAX_MARKS then
+                marks[#marks + 1] = { x = at[i], label = "automove " .. tostring(mode) }
+            end
+            last = mode
+        end
+    end
+    return marks
+end
+
+--- "What, server, its version" of the last snapshot.
+function M.title(what, list)
+    local last = list[#list]
+    return ("%s, %s, %s %s"):format(what, last.server or "unknown server", last.slated and "slated" or "memcached",
+        last.slated or last.version or "of unknown version")
+end
+
+--- The name of a class on a chart.
+function M.class_name(id, chunk_bytes)
+    return ("class %d (%s B)"):format(id, chunk_bytes and ("%d"):format(chunk_bytes) or "?")
+end
+
+--- Growth of a counter between two snapshots; nil when it is not known or began anew.
+function M.growth(before, after, name)
+    local a, b = before[name], after[name]
+    return math.type(a) and math.type(b) and b >= a and b - a or nil
+end
+
+return M

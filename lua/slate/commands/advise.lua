@@ -1,0 +1,57 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl advise sizes|memory|automove|policy: what to change, from what the server does now.
+local M = {}
+
+local SUBJECTS <const> = { "sizes", "memory", "automove", "policy" }
+
+function M.declare(command)
+    local units = require "slate.units"
+    command:argument("subject", "sizes: chunk sizes that waste least; memory: how much is worth its while; automove: "
+        .. "which mode; policy: which eviction policy."):choices(SUBJECTS):argname("SUBJECT")
+    command:option("--from", "Where the sizes come from: sizehist, sizes or metadump; see sizes.")
+        :choices(require("slate.sizehist").SOURCES):argname("SOURCE")
+    command:option("--classes", "Use N classes, besides the one of the largest chunk."):argname("N")
+        :convert(function(text) return units.parse_whole(text, 2, 254) end)
+    command:option("--hits", "With memory: the hit ratio to reach, in per cent."):argname("PERCENT")
+        :convert(function(text)
+            local percent = tonumber(text)
+            if percent and percent > 0 and percent <= 100 then
+                return percent
+            end
+            return nil, ("'%s' is not a share in per cent"):format(text)
+        end)
+    command:option("--interval", "Time between the two samples that give the rates. Default: 1s"):argname("TIME")
+        :convert(units.parse_duration)
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    local advice
+    advice, message, code = require("slate.advice")[parsed.subject](context, client, parsed)
+    if not advice then
+        return nil, message, code
+    end
+    client:close()
+    advice.server, advice.time_s, advice.subject = context.server.name, require("slate.clock").time_s(), parsed.subject
+    if context.json then
+        require("slate.json").array(advice.commands)
+        advice.facts, advice.table = nil, nil -- the figures themselves stand beside them
+        context:out_json("slate/advice/1", advice)
+        return 0
+    end
+    local tables = require "slate.table"
+    context:out(tables.pairs(advice.facts))
+    if advice.table then
+        context:out("\n", tables.render(advice.table.columns, advice.table.rows))
+    end
+    context:out("\n", tables.wrap(advice.text), "\n")
+    for _, command in ipairs(advice.commands) do
+        context:out("  ", command, "\n")
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,123 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl check [SERVER...]: a monitoring plugin: one line, performance data, and exit codes 0 to 3.
+local thresholds = require "slate.thresholds"
+local units = require "slate.units"
+
+local M = {}
+
+local EXITS <const> = { ok = 0, warning = 1, critical = 2, unknown = 3 }
+-- Which state a line is called by when there are several.
+local RANK <const> = { ok = 0, unknown = 1, warning = 2, critical = 3 }
+
+function M.declare(command)
+    local names = {}
+    for i, figure in ipairs(thresholds.FIGURES) do
+        names[i] = ("%s (%s)"):format(figure.name, figure.what)
+    end
+    command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
+        :argname("SERVER"):convert(units.parse_server)
+    command:option("--warn", "Warn beyond this, such as ev=100. Figures: " .. table.concat(names, ", "))
+        :argname("NAME=NUMBER"):count("*"):convert(thresholds.parse)
+    command:option("--crit", "The same, for a critical state."):argname("NAME=NUMBER"):count("*")
+        :convert(thresholds.parse)
+    command:option("--interval", "Time between the two samples that give the rates. Default: 1s"):argname("TIME")
+        :convert(units.parse_duration)
+end
+
+local function by_name(list)
+    local values = {}
+    for _, pair in ipairs(list) do
+        values[pair[1]] = pair[2]
+    end
+    return values
+end
+
+local function number(value)
+    return value and ("%.4g"):format(value) or ""
+end
+
+-- 'label'=value;warn;crit, the label with the server's name before it where there are several.
+local function performance(server, figures)
+    local parts = {}
+    for _, figure in ipairs(figures) do
+        if figure.value then
+            local label = (server and server .. "_" or "") .. figure.name
+            local low = figure.name == "hit" or figure.name == "uptime"
+            parts[#parts + 1] = ("'%s'=%s%s;%s;%s"):format(label:gsub("['=]", "_"), number(figure.value), figure.unit,
+                figure.warn and number(figure.warn) .. (low and ":" or "") or "",
+                figure.crit and number(figure.crit) .. (low and ":" or "") or "")
+        end
+    end
+    return table.concat(parts, " ")
+end
+
+-- One member as { server, state, words (what is wrong), figures }.
+local function judge(member, given)
+    local result = { server = member.server.name, state = "ok", words = {}, figures = {} }
+    if not member.client then
+        result.state, result.words[1] = "critical", "down: " .. member.message:gsub("^cannot connect to .-: ", "")
+        return result
+    end
+    result.figures = thresholds.judge(member, given)
+    for _, figure in ipairs(result.figures) do
+        if figure.state ~= "ok" then
+            result.words[#result.words + 1] = figure.state == "unknown" and figure.name .. " is unknown"
+                or ("%s=%s%s"):format(figure.name, number(figure.value), figure.unit)
+            if RANK[figure.state] > RANK[result.state] then
+                result.state = figure.state
+            end
+        end
+    end
+    return result
+end
+
+local function line_of(results, state)
+    local parts, performances, ok = {}, {}, 0
+    for _, one in ipairs(results) do
+        if one.state == "ok" then
+            ok = ok + 1
+        else
+            parts[#parts + 1] = ("%s %s"):format(one.server, table.concat(one.words, ", "))
+        end
+        local text = performance(#results > 1 and one.server, one.figures)
+        performances[#performances + 1] = text ~= "" and text or nil
+    end
+    if ok > 0 then
+        parts[#parts + 1] = #results == 1 and results[1].server .. " is well" or ("%d of %s well"):format(ok,
+            units.plural(#results, "server"))
+    end
+    local text = (table.concat(parts, "; "):gsub("[|%c]", "?"))
+    return ("%s - %s | %s\n"):format(state:upper(), text, table.concat(performances, " "))
+end
+
+function M.run(context, parsed)
+    local servers = #parsed.members > 0 and parsed.members or context.servers
+    local given = { warn = by_name(parsed.warn), crit = by_name(parsed.crit) }
+    local results, state = {}, "ok"
+    for i, member in ipairs(require("slate.members").sample(context, servers, parsed.interval or 1)) do
+        results[i] = judge(member, given)
+        if RANK[results[i].state] > RANK[state] then
+            state = results[i].state
+        end
+    end
+    table.sort(results, function(a, b)
+        if a.state ~= b.state then
+            return RANK[a.state] > RANK[b.state]
+        end
+        return a.server < b.server
+    end)
+    if context.json then
+        local json = require "slate.json"
+        for _, one in ipairs(results) do
+            json.array(one.words)
+            json.array(one.figures)
+        end
+        context:out_json("slate/check/1", { time_s = require("slate.clock").time_s(), state = state,
+            servers = results })
+    else
+        context:out(line_of(results, state))
+    end
+    return EXITS[state]
+end
+
+return M

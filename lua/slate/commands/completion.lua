@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl completion SHELL: a script that completes slatectl's commands and options, made from its own parser.
+local M = {}
+
+function M.declare(command)
+    command:argument("shell", "bash, zsh or fish."):choices({ "bash", "zsh", "fish" }):argname("SHELL")
+end
+
+function M.run(context, parsed)
+    local parser = require("slate.cli").parser("*")
+    context:out(parser["get_" .. parsed.shell .. "_complete"](parser), "\n")
+    return 0
+end
+
+return M

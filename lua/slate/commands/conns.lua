@@ -1,0 +1,93 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl conns: who is connected, what each connection does and how long it has been idle.
+local units = require "slate.units"
+
+local M = {}
+
+local DEFAULT_TOP <const> = 40
+
+local COLUMNS <const> = {
+    { title = "ID" }, { title = "IDLE" }, { title = "STATE", left = true }, { title = "ADDRESS", left = true },
+}
+
+function M.declare(command)
+    command:option("--top", ("Only the first N rows, the longest idle first. Default: %d"):format(DEFAULT_TOP))
+        :argname("N"):convert(function(text) return units.parse_whole(text, 1) end)
+    command:flag("--listening", "Show the sockets that listen too.")
+end
+
+-- Connections from the lines of `stats conns`: { id, address, listen_address, state, idle_s }.
+function M.parse(lines)
+    local stats = require "slate.stats"
+    local fields <const> = { addr = "address", listen_addr = "listen_address", state = "state" }
+    local list, at = {}, {}
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local id, field = (name or ""):match("^(%d+):(.+)$")
+        if id and not at[id] then
+            at[id] = { id = math.tointeger(tonumber(id)) }
+            list[#list + 1] = at[id]
+        end
+        if fields[field] then
+            at[id][fields[field]] = text
+        elseif field == "secs_since_last_cmd" then
+            at[id].idle_s = math.tointeger(tonumber(text))
+        end
+    end
+    table.sort(list, function(a, b)
+        if a.idle_s ~= b.idle_s then
+            return (a.idle_s or -1) > (b.idle_s or -1)
+        end
+        return a.id < b.id
+    end)
+    return list
+end
+
+local function state_of(one)
+    return (one.state or "-"):gsub("^conn_", "")
+end
+
+local function out_text(context, list, total, states)
+    local rows = {}
+    for i, one in ipairs(list) do
+        rows[i] = { one.id, units.age(one.idle_s), state_of(one), one.address or "-" }
+    end
+    context:out(require("slate.table").render(COLUMNS, rows))
+    local words = {}
+    for state, count in pairs(states) do
+        words[#words + 1] = ("%d %s"):format(count, state)
+    end
+    table.sort(words)
+    context:out(("%d of %s: %s\n"):format(#list, units.plural(total, "connection"), table.concat(words, ", ")))
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:connect()
+    if not client then
+        return nil, message, code
+    end
+    local lines
+    lines, message, code = client:stats("conns")
+    if not lines then
+        return nil, message, code
+    end
+    client:close()
+    local chosen, states = {}, {}
+    for _, one in ipairs(M.parse(lines)) do
+        local state = state_of(one)
+        if parsed.listening or state ~= "listening" then
+            chosen[#chosen + 1] = one
+            states[state] = (states[state] or 0) + 1
+        end
+    end
+    local shown = table.move(chosen, 1, math.min(#chosen, parsed.top or DEFAULT_TOP), 1, {})
+    if context.json then
+        context:out_json("slate/conns/1", { server = context.server.name, time_s = require("slate.clock").time_s(),
+            connections = require("slate.json").array(shown), truncated = #chosen - #shown })
+    else
+        out_text(context, shown, #chosen, states)
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,50 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl fleet [SERVER...]: one row for each of many servers, the worst first.
+local units = require "slate.units"
+
+local M = {}
+
+local COLUMNS <const> = {
+    { title = "SERVER", left = true }, { title = "HITS" }, { title = "GET/s" }, { title = "SET/s" },
+    { title = "EV/s" }, { title = "USED" }, { title = "SPREAD" }, { title = "UP" }, { title = "NOTE", left = true },
+}
+
+function M.declare(command)
+    command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
+        :argname("SERVER"):convert(units.parse_server)
+    command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample. Default: 1s")
+        :argname("TIME"):convert(units.parse_duration)
+end
+
+local function out_text(context, rows, down)
+    local cells = {}
+    for i, row in ipairs(rows) do
+        cells[i] = { row.server, units.percent(row.hit_ratio or row.hit_ratio_total, 1), units.rate(row.get_per_s),
+            units.rate(row.set_per_s), units.rate(row.evictions_per_s), units.percent(row.used_ratio),
+            row.age_spread and ("%.1f"):format(row.age_spread) or "-", units.age(row.uptime_s),
+            row.why and "down: " .. row.why:gsub("^cannot connect to .-: ", "") or table.concat(row.notes, ", ") }
+    end
+    context:out(require("slate.table").render(COLUMNS, cells))
+    context:out(("%s, %d down\nSPREAD: age of the oldest evicting class by that of the youngest\n"):format(
+        units.plural(#rows, "server"), down))
+end
+
+--- Exits with 0; with 1 when a server is down.
+function M.run(context, parsed)
+    local servers = #parsed.members > 0 and parsed.members or context.servers
+    local members = require "slate.members"
+    local rows = members.rows(members.sample(context, servers, parsed.interval or 1))
+    local down = 0
+    for _, row in ipairs(rows) do
+        down = down + (row.why and 1 or 0)
+        require("slate.json").array(row.notes)
+    end
+    if context.json then
+        context:out_json("slate/fleet/1", { time_s = require("slate.clock").time_s(), servers = rows, down = down })
+    else
+        out_text(context, rows, down)
+    end
+    return down > 0 and 1 or 0
+end
+
+return M

@@ -1,0 +1,93 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl fleet up N: a fleet of slated behind nutcracker on this machine, for trying out.
+local fleet = require "slate.fleet"
+local units = require "slate.units"
+
+local M = {}
+
+local function whole(least, most)
+    return function(text)
+        return units.parse_whole(text, least, most)
+    end
+end
+
+local function parse_weights(text)
+    local weights = {}
+    for word in (text .. ","):gmatch("([^,]*),") do
+        local weight, message = units.parse_whole(word, 1, require("slate.ring").MAX_WEIGHT)
+        if not weight then
+            return nil, message
+        end
+        weights[#weights + 1] = weight
+    end
+    return weights
+end
+
+function M.declare(command)
+    command:argument("servers", ("How many servers, 1 to %d."):format(fleet.MAX_SERVERS)):argname("N")
+        :convert(whole(1, fleet.MAX_SERVERS))
+    command:option("--weights", "A weight for each server, such as 1,1,3. Default: 1 each"):argname("LIST")
+        :convert(parse_weights)
+    command:option("--memory", "Megabytes for each server. Default: 64"):argname("MB"):convert(whole(1, 1 << 20))
+    command:option("--port", "nutcracker's port; the servers have those behind it. Default: any that are free")
+        :argname("PORT"):convert(whole(1, 65535 - fleet.MAX_SERVERS))
+    command:option("--program", "The server to start, such as memcached. Default: slated"):argname("PATH")
+    command:option("--folder", "Where the fleet keeps what it must know; absolute. Default: one for each user")
+        :argname("PATH")
+    command:flag("--no-proxy", "Start no nutcracker.")
+end
+
+--- The folder from the command line. Returns it, or nil, message, "usage".
+function M.folder_of(parsed)
+    local folder = parsed.folder or fleet.default_folder(os.getenv)
+    if folder:sub(1, 1) ~= "/" then
+        return nil, "--folder takes an absolute path", "usage"
+    end
+    return (folder:gsub("/+$", ""))
+end
+
+local function out_text(context, processes, folder)
+    local cells, addresses, proxy = {}, {}, nil
+    for i, one in ipairs(processes) do
+        cells[i] = { one.name, one.address, tostring(one.weight or "-"), tostring(one.pid) }
+        if one.weight then
+            addresses[#addresses + 1] = one.address
+        else
+            proxy = one.address
+        end
+    end
+    context:out(require("slate.table").render({
+        { title = "NAME", left = true }, { title = "ADDRESS", left = true }, { title = "WEIGHT" }, { title = "PID" },
+    }, cells))
+    if proxy then
+        context:out("Clients talk to ", proxy, ", or to the members by ketama with MD5 over ", folder, "/servers.\n")
+    end
+    context:out("All members at once:  slatectl fleet ", table.concat(addresses, " "), "\n",
+        "Where a key lies:     slatectl fleet where KEY\n", "The end:              slatectl fleet down\n")
+end
+
+--- Exits with 0 when all of it is up.
+function M.run(context, parsed)
+    local folder, message, code = M.folder_of(parsed)
+    if not folder then
+        return nil, message, code
+    elseif parsed.weights and #parsed.weights ~= parsed.servers then
+        return nil, ("%s for %s: one each is needed"):format(units.plural(#parsed.weights, "weight"),
+            units.plural(parsed.servers, "server")), "usage"
+    end
+    local processes
+    processes, message, code = fleet.up(folder, parsed.servers, {
+        program = parsed.program or context.bin_dir .. "/slated", memory_mb = parsed.memory or 64,
+        weights = parsed.weights, port = parsed.port, no_proxy = parsed.no_proxy,
+    })
+    if not processes then
+        return nil, message, code
+    elseif context.json then
+        context:out_json("slate/fleet-up/1", { folder = folder, processes = processes })
+    else
+        out_text(context, processes, folder)
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,72 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl fleet where KEY...: which server of a fleet holds a key.
+local M = {}
+
+local KINDS <const> = { "ketama", "consistent", "modula", "jump" }
+
+function M.declare(command)
+    command:argument("keys", "The keys."):args("+"):argname("KEY")
+    command:option("--servers", "A file with a line host:port:weight for each server, as nutcracker writes them. "
+        .. "Default: the members that fleet up started"):argname("FILE")
+    command:option("--kind", "The rule: ketama, consistent, modula or jump. Default: ketama"):choices(KINDS)
+    command:option("--hash", "The hash of keys, such as md5 or fnv1a_64. Default: md5 for ketama"):argname("NAME")
+    command:option("--copies", "Name this many servers for each key. Default: 1"):argname("N"):convert(function(text)
+        return require("slate.units").parse_whole(text, 1)
+    end)
+    command:option("--folder", "The fleet's folder. Default: that of fleet up"):argname("PATH")
+end
+
+local function read_servers(path)
+    local file, problem = io.open(path, "r")
+    if not file then
+        return nil, "cannot read " .. problem, "input"
+    end
+    local servers = {}
+    for line in file:lines() do
+        local text = line:gsub("#.*", ""):match("^[%s-]*(.-)%s*$")
+        servers[#servers + 1] = text ~= "" and text or nil
+    end
+    file:close()
+    return servers
+end
+
+local function ring_of(parsed)
+    local servers, message, code
+    if parsed.servers then
+        servers, message, code = read_servers(parsed.servers)
+    else
+        local folder
+        folder, message, code = require("slate.commands.fleet_up").folder_of(parsed)
+        if folder then
+            servers, message, code = require("slate.fleet").servers(folder)
+        end
+    end
+    if not servers then
+        return nil, message, code
+    end
+    return require("slate.ring").new(servers, { kind = parsed.kind, hash = parsed.hash })
+end
+
+function M.run(context, parsed)
+    local ring, message, code = ring_of(parsed)
+    if not ring then
+        return nil, message, code
+    end
+    local cells, placed = {}, {}
+    for i, key in ipairs(parsed.keys) do
+        local names = {}
+        for at, server in ipairs(ring:servers(key, parsed.copies or 1)) do
+            names[at] = server.name
+        end
+        cells[i], placed[i] = { key, table.concat(names, " ") }, { key = key, servers = names }
+    end
+    if context.json then
+        context:out_json("slate/fleet-where/1", { keys = placed })
+    else
+        context:out(require("slate.table").render({ { title = "KEY", left = true }, { title = "SERVER", left = true } },
+            cells))
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,182 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl geometry: shows or changes the chunk sizes of a live slated.
+local geometry = require "slate.geometry"
+local units = require "slate.units"
+
+local M = {}
+
+local POLL_S <const>, DEFAULT_LIMIT_S <const> = 0.2, 300
+local MAX_SIZES <const>, MAX_CLASSES <const> = 254, 255
+
+-- What each verb takes: a check of its value that returns the value's words, or nil and what is allowed.
+local VERBS <const> = {
+    show = false, pause = false, resume = false, revert = false,
+    factor = function(text)
+        local factor = tonumber(text or "")
+        if factor and factor >= 1.01 and factor <= 100 then
+            return text
+        end
+        return nil, "geometry factor takes a number from 1.01 to 100"
+    end,
+    sizes = function(text)
+        local count = 0
+        for part in ((text or "") .. ","):gmatch("([^,]*),") do
+            count = count + 1
+            if not part:find("^%d+$") then
+                return nil, "geometry sizes takes bytes with commas between them, such as 96,200,1000"
+            end
+        end
+        if count > MAX_SIZES then
+            return nil, ("geometry sizes takes at most %d sizes"):format(MAX_SIZES)
+        end
+        return text
+    end,
+    auto = function(text)
+        local classes = not text and 40 or math.tointeger(tonumber(text))
+        if classes and classes >= 2 and classes <= MAX_CLASSES then
+            return text or ""
+        end
+        return nil, ("geometry auto takes a number of classes from 2 to %d"):format(MAX_CLASSES)
+    end,
+}
+
+-- The verbs whose outcome is predicted before.
+local PREDICTED <const> = { factor = true, sizes = true, auto = true, revert = true }
+
+function M.declare(command)
+    command:argument("verb", "show, factor N, sizes BYTES,BYTES,..., auto [CLASSES], pause, resume or revert. "
+        .. "Default: show"):args("?"):argname("VERB"):choices({ "show", "factor", "sizes", "auto", "pause", "resume",
+        "revert" })
+    command:argument("value", "The factor, the sizes, or how many classes at most."):args("?"):argname("VALUE")
+    command:flag("--force", "Change the sizes also when that saves little.")
+    command:flag("--dry-run", "Show what the change is predicted to bring, and change nothing.")
+    command:flag("--wait", "Wait until the change is complete.")
+    command:option("--limit", "Wait at most this long. Default: 5m"):argname("TIME"):convert(units.parse_duration)
+end
+
+-- The line to send; nil for show; or false, message.
+local function line_of(parsed)
+    local verb = parsed.verb or "show"
+    local check = VERBS[verb]
+    local value = ""
+    if check then
+        local message
+        value, message = check(parsed.value)
+        if not value then
+            return false, message
+        end
+    elseif parsed.value then
+        return false, ("geometry %s takes no value"):format(verb)
+    end
+    if verb == "show" then
+        return nil
+    end
+    return ("slabs geometry %s%s%s"):format(verb, value ~= "" and " " .. value or "", parsed.force and " force" or "")
+end
+
+local function progress_of(change)
+    return ("%s of %s; %s emptied, %s copied, %s dropped"):format(change.ranges_done,
+        units.plural(change.ranges, "range"), units.plural(change.pages_drained, "page"),
+        units.plural(change.items_copied + change.chunks_copied, "item"), change.items_dropped)
+end
+
+local function out_text(context, change, classes, line, prediction)
+    local tables = require "slate.table"
+    local head = { { "state", ("%s: %s"):format(change.state, change.why) } }
+    if change.generation > 0 then
+        head[#head + 1] = { "progress", progress_of(change) }
+        head[#head + 1] = { "waste", ("%.1f %% before, %.1f %% predicted, %.1f %% now"):format(change.waste_before,
+            change.waste_predicted, change.waste_now) }
+        head[#head + 1] = { "time", ("%.1f s"):format(change.seconds) }
+    end
+    head[#head + 1] = { "classes", ("%d, and %d that are being emptied"):format(change.classes,
+        change.classes_retired) }
+    context:out(tables.pairs(head))
+    local rows = {}
+    for _, class in ipairs(classes) do
+        rows[#rows + 1] = { class.id, class.chunk_size, class.total_pages, class.class_state }
+    end
+    context:out("\n", tables.render({ { title = "CLASS" }, { title = "CHUNK" }, { title = "PAGES" },
+        { title = "STATE", left = true } }, rows))
+    if prediction then
+        context:out("\npredicted: ", prediction, "\n")
+    end
+    if line then
+        context:out(prediction and "" or "\n", "would send: ", line, "\nnothing was changed\n")
+    end
+end
+
+-- Waits until no change is under way. True; or nil, message, code.
+local function await(client, limit_s)
+    local clock = require "slate.clock"
+    local until_s = clock.steady_s() + limit_s
+    while true do
+        local change, message, code = geometry.read(client)
+        if not change then
+            return nil, message, code
+        elseif change.state == "steady" then
+            return true
+        elseif change.state == "paused" then
+            return nil, "the change is paused", "no"
+        elseif clock.steady_s() > until_s then
+            return nil, ("the change is still under way after %g s: %s"):format(limit_s, progress_of(change)), "no"
+        end
+        clock.sleep(POLL_S)
+    end
+end
+
+-- What an order would bring, for those that change sizes. A prediction, or nil for the others; or false, message, code.
+local function predict(client, parsed, line)
+    if not PREDICTED[parsed.verb] then
+        return nil
+    end
+    local prediction, message, code = geometry.order(client, line .. " dry")
+    return prediction or false, message, code
+end
+
+local function carry_out(client, parsed, line)
+    local ok, message, code = geometry.order(client, line)
+    if ok and parsed.wait then
+        ok, message, code = await(client, parsed.limit or DEFAULT_LIMIT_S)
+    end
+    return ok, message, code
+end
+
+function M.run(context, parsed)
+    local line, wrong = line_of(parsed)
+    if line == false then
+        return nil, wrong, "usage"
+    end
+    local client, message, code = context:connect()
+    if not client then
+        return nil, message, code
+    end
+    local change, classes, prediction
+    change, classes, code = geometry.read(client) -- also tells whether the server knows such orders
+    if change and line and parsed.dry_run then
+        prediction, message, code = predict(client, parsed, line)
+        if prediction == false then
+            return nil, message, code
+        end
+    elseif change and line then
+        local ok
+        ok, message, code = carry_out(client, parsed, line)
+        if not ok then
+            return nil, message, code
+        end
+        change, classes, code = geometry.read(client)
+    end
+    if not change then
+        return nil, classes, code
+    end
+    client:close()
+    if context.json then
+        context:out_json("slate/geometry/1", { server = context.server.name, command = line, dry_run = parsed.dry_run,
+            predicted = prediction, change = change, classes = require("slate.json").array(classes) })
+    else
+        out_text(context, change, classes, parsed.dry_run and line, prediction)
+    end
+    return 0
+end
+
+return M

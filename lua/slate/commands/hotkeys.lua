@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl hotkeys [COUNT]: the keys asked for most.
+local units = require "slate.units"
+
+local M = {}
+
+local COLUMNS <const> = {
+    { title = "REQUESTS" }, { title = "+-" }, { title = "SHARE" }, { title = "KEY", left = true },
+}
+
+function M.declare(command)
+    command:argument("count", "How many, at most 128. Default: 20"):args("?"):argname("COUNT")
+        :convert(function(text) return units.parse_whole(text, 1, 128) end)
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:connect()
+    if not client then
+        return nil, message, code
+    end
+    local requests, keys
+    requests, keys, code = require("slate.foresight").hotkeys(client, parsed.count)
+    if not requests then
+        return nil, keys, code
+    end
+    client:close()
+    if context.json then
+        context:out_json("slate/hotkeys/1", { server = context.server.name, time_s = require("slate.clock").time_s(),
+            requests = requests, keys = require("slate.json").array(keys) })
+        return 0
+    end
+    local rows = {}
+    for i, one in ipairs(keys) do
+        local share = units.percent(one.requests / requests, 2)
+        rows[i] = { units.count(one.requests), units.count(one.error), share, one.key }
+    end
+    if #rows == 0 then
+        context:out("no key was sampled yet\n")
+    else
+        context:out(require("slate.table").render(COLUMNS, rows))
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,116 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl latency: how long round trips take from here, one request at a time.
+local clock = require "slate.clock"
+local units = require "slate.units"
+
+local M = {}
+
+local DEFAULT_COUNT <const>, MOST <const> = 1000, 1000000
+-- No item has this key, unless somebody means to: a get of it is the shortest there is.
+local PROBE <const> = "slatectl:latency"
+local COMMANDS <const> = { { "mn", "mn" }, { "get", "get " .. PROBE }, { "version", "version" } }
+
+function M.declare(command)
+    command:option("--count", ("Requests of each kind. Default: %d"):format(DEFAULT_COUNT)):argname("N")
+        :convert(function(text) return units.parse_whole(text, 1, MOST) end)
+    command:flag("--dist", "Show the distribution too.")
+end
+
+local function at_share(sorted, share)
+    return sorted[math.max(1, math.ceil(#sorted * share))]
+end
+
+-- Times one kind of request. Returns the times in microseconds, ascending; false when the server does not
+-- know it; or nil, message, code.
+local function measure(client, line, count)
+    local times = {}
+    for i = 1, count do
+        local started_s = clock.steady_s()
+        local reply, message, code = client:command(line)
+        times[i] = (clock.steady_s() - started_s) * 1e6
+        if not reply then
+            return nil, message, code
+        elseif require("slate.client").refusal(reply) then
+            return false
+        elseif reply:find("^VALUE") then
+            return nil, PROBE .. " is a key of this server: nothing can be told from reading it", "no"
+        end
+    end
+    table.sort(times)
+    return times
+end
+
+local function summary(name, times)
+    return {
+        command = name, count = #times, min_us = times[1], p50_us = at_share(times, 0.5),
+        p90_us = at_share(times, 0.9), p99_us = at_share(times, 0.99), max_us = times[#times],
+    }
+end
+
+-- Times by doubling limits: list of { to_us, count }.
+local function distribution(times)
+    local list, at, to_us = {}, 1, 1
+    while at <= #times do
+        local from = at
+        while at <= #times and times[at] < to_us do
+            at = at + 1
+        end
+        if at > from or #list > 0 then
+            list[#list + 1] = { to_us, at - from }
+        end
+        to_us = to_us * 2
+    end
+    return list
+end
+
+local function microseconds(us)
+    return us < 1000 and ("%.0f us"):format(us) or ("%.1f ms"):format(us / 1000)
+end
+
+local function out_distribution(context, name, buckets, count)
+    local rows = {}
+    for i, bucket in ipairs(buckets) do
+        rows[i] = { "< " .. microseconds(bucket[1]), bucket[2], units.percent(bucket[2] / count, 1),
+            ("#"):rep(math.ceil(bucket[2] / count * 40)) }
+    end
+    context:out("\n", name, "\n", require("slate.table").render({ { title = "TIME" }, { title = "COUNT" },
+        { title = "SHARE" }, { title = "", left = true } }, rows))
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:connect()
+    if not client then
+        return nil, message, code
+    end
+    local rows, cells, distributions = {}, {}, {}
+    for _, probe in ipairs(COMMANDS) do
+        local times
+        times, message, code = measure(client, probe[2], parsed.count or DEFAULT_COUNT)
+        if times == nil then
+            return nil, message, code
+        elseif times then
+            local row = summary(probe[1], times)
+            rows[#rows + 1] = row
+            cells[#cells + 1] = { row.command, row.count, microseconds(row.min_us), microseconds(row.p50_us),
+                microseconds(row.p90_us), microseconds(row.p99_us), microseconds(row.max_us) }
+            distributions[#distributions + 1] = distribution(times)
+        end
+    end
+    client:close()
+    if context.json then
+        for i, row in ipairs(rows) do
+            row.distribution = distributions[i]
+        end
+        context:out_json("slate/latency/1", { server = context.server.name, time_s = clock.time_s(), commands = rows })
+        return 0
+    end
+    context:out(require("slate.table").render({ { title = "REQUEST", left = true }, { title = "COUNT" },
+        { title = "LEAST" }, { title = "HALF" }, { title = "90%" }, { title = "99%" }, { title = "MOST" } }, cells))
+    for i, buckets in ipairs(parsed.dist and distributions or {}) do
+        out_distribution(context, rows[i].command, buckets, rows[i].count)
+    end
+    context:out("round trips from here, one at a time on one connection: network, server and\nslatectl together\n")
+    return 0
+end
+
+return M

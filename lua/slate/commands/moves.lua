@@ -1,0 +1,91 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl moves: what moved pages lately, why, and what it cost.
+local M = {}
+
+function M.declare(command)
+    command:option("--last", "Show only the last N moves."):argname("N"):convert(function(text)
+        return require("slate.units").parse_whole(text, 1)
+    end)
+    command:flag("--wide", "Show times in full, and what moves rescued, lost and took.")
+end
+
+local function last_of(moves, count)
+    return table.move(moves, math.max(1, #moves - (count or #moves) + 1), #moves, 1, {})
+end
+
+-- A class, or the pool.
+local function place(id)
+    return id == 0 and "pool" or tostring(id)
+end
+
+local function as_rows(moves, wide)
+    local rows = {}
+    for i, move in ipairs(moves) do
+        local reason = move.outcome == "moved" and move.reason or move.outcome .. ": " .. move.reason
+        local pages = move.pages == move.wanted and move.pages or ("%d of %d"):format(move.pages, move.wanted)
+        local time = os.date(wide and "%Y-%m-%d %H:%M:%S" or "%H:%M:%S", math.floor(move.time_s))
+        rows[i] = { time, move.mode, place(move.from), place(move.to), pages }
+        if wide then
+            local took_ms = ("%.1f"):format(move.duration_us / 1000)
+            table.move({ move.rescued, move.lost, move.expired, took_ms }, 1, 4, 6, rows[i])
+        end
+        rows[i][#rows[i] + 1] = reason
+    end
+    return rows
+end
+
+local function columns(wide)
+    local list = {
+        { title = "TIME", left = true }, { title = "MODE", left = true }, { title = "FROM" }, { title = "TO" },
+        { title = "PAGES" },
+    }
+    if wide then
+        for _, title in ipairs({ "RESCUED", "LOST", "EXPIRED", "MS" }) do
+            list[#list + 1] = { title = title }
+        end
+    end
+    list[#list + 1] = { title = "WHY", left = true }
+    return list
+end
+
+local function out_text(context, totals, moves, wide)
+    local tables = require "slate.table"
+    local head = { { "mode", totals.mode }, { "now", totals.why } }
+    if totals.failed and totals.failed ~= "none" then
+        head[#head + 1] = { "failed", totals.failed }
+    end
+    if (totals.over_limit or 0) > 0 then
+        local pages = require("slate.units").plural(totals.over_limit, "page")
+        head[#head + 1] = { "limit", pages .. " still to be given back" }
+    end
+    head[#head + 1] = { "so far", ("%s moved, %d at once; %d items rescued, %d lost; %d put back"):format(
+        require("slate.units").plural(totals.pages_moved, "page"), totals.steals or 0,
+        (totals.rescues or 0) + (totals.chunk_rescues or 0), totals.evicted or 0, totals.given_up or 0) }
+    context:out(tables.pairs(head))
+    if #moves > 0 then
+        context:out("\n", tables.render(columns(wide), as_rows(moves, wide)))
+    end
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:connect()
+    if not client then
+        return nil, message, code
+    end
+    local totals, moves
+    totals, moves, code = require("slate.moves").read(client)
+    if not totals then
+        return nil, moves, code
+    end
+    client:close()
+    moves = last_of(moves, parsed.last)
+    if context.json then
+        context:out_json("slate/moves/1", { server = context.server.name, time_s = require("slate.clock").time_s(),
+            totals = totals, moves = require("slate.json").array(moves) })
+    else
+        out_text(context, totals, moves, parsed.wide)
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,114 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl plan: writes what to change into a file, checked against the server; slatectl apply carries it out.
+local steps = require "slate.steps"
+
+local M = {}
+
+M.SCHEMA = "slate/plan/1"
+
+function M.declare(command)
+    local units = require "slate.units"
+    command:option("--policy", "Ask this policy in Lua for page moves."):argname("POLICY")
+    command:option("--move", "Move pages; may be given again."):argname("SRC:DST[:PAGES]"):count("*")
+        :convert(function(text)
+            local src, dst, pages = text:match("^(%d+):(%d+):?(%d*)$")
+            if not src then
+                return nil, ("'%s' is not SRC:DST or SRC:DST:PAGES"):format(text)
+            end
+            return { kind = "move", src = math.tointeger(src), dst = math.tointeger(dst),
+                pages = math.tointeger(pages) or 1 }
+        end)
+    command:option("--set", "Change a setting; may be given again."):argname("NAME=VALUE"):count("*")
+        :convert(function(text)
+            local pair, problem = require("slate.commands.set").parse_pair(text)
+            return pair and { kind = "set", name = pair.name, value = pair.value }, problem
+        end)
+    command:option("--interval", "Time between the two samples that the policy sees. Default: 1s"):argname("TIME")
+        :convert(units.parse_duration)
+    command:option("-o --output", "The file to write. Default: standard output"):argname("FILE")
+end
+
+-- What a policy would move now, as steps; or nil, message, code. why: its reason to move nothing.
+local function decided(context, client, parsed)
+    local one, message, code = require("slate.policy").open(parsed.policy)
+    if not one then
+        return nil, message, code
+    end
+    local running, problem = one:start({})
+    if not running then
+        return nil, problem, "no"
+    end
+    local now, before, rates = context:pair(client, math.max(parsed.interval or 1, 0.01))
+    if not now then
+        return nil, before, rates
+    end
+    local moves, why = running:decide(before, now)
+    if not moves then
+        return nil, ("policy %s: %s"):format(parsed.policy, why), "no"
+    end
+    local list = {}
+    for i, one_move in ipairs(moves) do
+        list[i] = { kind = "move", src = one_move.from, dst = one_move.to, pages = one_move.pages,
+            reason = one_move.reason }
+    end
+    return list, why
+end
+
+local function gather(context, client, parsed)
+    local list, why = {}, nil
+    if parsed.policy then
+        local code
+        list, why, code = decided(context, client, parsed)
+        if not list then
+            return nil, why, code
+        end
+    end
+    table.move(parsed.move, 1, #parsed.move, #list + 1, list)
+    table.move(parsed.set, 1, #parsed.set, #list + 1, list)
+    if #list == 0 then
+        return nil, parsed.policy and ("the policy moves nothing: %s"):format(why or "it gave no reason")
+            or "nothing to plan: give --policy, --move or --set", parsed.policy and "no" or "usage"
+    end
+    return list
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    local list
+    list, message, code = gather(context, client, parsed)
+    if not list then
+        return nil, message, code
+    end
+    for _, step in ipairs(list) do
+        local prepared
+        prepared, message, code = steps.prepare(context, client, step)
+        if not prepared then
+            return nil, ("%s: %s"):format(steps.words(step), message), code
+        end
+        step.was = step.kind == "set" and prepared.was or nil
+    end
+    client:close()
+    local text = require("slate.json").encode({ schema = M.SCHEMA, server = context.server.name,
+        time_s = require("slate.clock").time_s(), steps = require("slate.json").array(list) },
+        { "schema", "server", "time_s", "kind" }) .. "\n"
+    if not parsed.output then
+        context:out(text)
+        return 0
+    end
+    local file, problem = io.open(parsed.output, "w")
+    local ok = file and file:write(text)
+    if not (ok and file:close()) then
+        return nil, "cannot write " .. (problem or parsed.output), "output"
+    end
+    for _, step in ipairs(list) do
+        context:say(steps.words(step))
+    end
+    context:say(("%s written to %s; slatectl apply carries it out"):format(
+        require("slate.units").plural(#list, "step"), parsed.output))
+    return 0
+end
+
+return M

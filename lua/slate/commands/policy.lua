@@ -1,0 +1,373 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl policy list|show|new|test|simulate|run: policies in Lua, see slate-policies(7).
+local policy = require "slate.policy"
+local units = require "slate.units"
+
+local M = {}
+
+local LEAST_INTERVAL_S <const> = 0.01
+local PAGES_PER_MINUTE <const> = 60 -- memcached's own pace, but they may come at once
+
+function M.declare(command)
+    command:argument("action", "list the policies that come with slatectl, show, write, test, simulate or run one.")
+        :choices({ "list", "show", "new", "test", "simulate", "run" }):argname("list|show|new|test|simulate|run")
+    command:argument("policy", "A name, or a file that ends in .lua."):args("?"):argname("POLICY")
+    command:argument("setting", "Settings of the policy: name=value."):args("*"):argname("SETTING")
+    command:option("--recording", "With run and simulate: decide over a recording, and move nothing."):argname("FILE")
+    command:option("--interval", "With run: time between two samples. Default: 1s"):argname("TIME")
+        :convert(units.parse_duration)
+    command:option("--window", "With run: the same as the setting window_s."):argname("TIME")
+        :convert(units.parse_duration)
+    command:option("--duration", "With run: stop after this long."):argname("TIME"):convert(units.parse_duration)
+    command:option("--max-moves", "With run: stop after so many pages."):argname("N"):convert(function(text)
+        return units.parse_whole(text, 1)
+    end)
+    command:flag("--once", "With run: stop after one decision.")
+    command:option("--per-minute", ("With run: at most so many pages in any minute. Default: %d"):format(
+        PAGES_PER_MINUTE)):argname("N"):convert(function(text)
+        return units.parse_whole(text, 1)
+    end)
+    command:flag("--apply", "With run: move pages. Without it the policy decides and explains, and nothing is sent.")
+end
+
+local function quoted(word)
+    return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+local function names_in(folder)
+    local pipe, names = io.popen("ls -- " .. quoted(folder) .. " 2>/dev/null"), {}
+    for line in pipe:lines() do
+        names[#names + 1] = line:match("^([%w_-]+)%.lua$")
+    end
+    pipe:close()
+    return names
+end
+
+local function list(context)
+    local folder = os.getenv("SLATE_POLICY_DIR") or policy.folder()
+    local policies = require("slate.json").array()
+    for _, name in ipairs(names_in(folder)) do
+        local one, problem = policy.open(folder .. "/" .. name .. ".lua")
+        policies[#policies + 1] = { name = name, summary = one and one.summary, broken = not one and problem or nil }
+    end
+    if context.json then
+        context:out_json("slate/policies/1", { folder = folder, policies = policies })
+        return 0
+    end
+    local rows = {}
+    for i, one in ipairs(policies) do
+        rows[i] = { one.name, one.summary or one.broken or "-" }
+    end
+    context:out(#rows > 0 and require("slate.table").pairs(rows, true) or ("no policies in %s\n"):format(folder))
+    return 0
+end
+
+local function show(context, one)
+    local settings = one:setting_list()
+    if context.json then
+        context:out_json("slate/policy/1", {
+            name = one.name, summary = one.summary, path = one.path, settings = require("slate.json").array(settings),
+            source = one.text,
+        })
+        return 0
+    end
+    context:out(one.name, ": ", one.summary or "it has no summary", "\n", one.path, "\n")
+    local rows = {}
+    for i, row in ipairs(settings) do
+        rows[i] = { row.name, row.default, row.min, row.max, row.unit, row.help }
+    end
+    if #rows > 0 then
+        context:out("\n", require("slate.table").render({
+            { title = "SETTING", left = true }, { title = "DEFAULT" }, { title = "LEAST" }, { title = "MOST" },
+            { title = "UNIT", left = true }, { title = "MEANING", left = true },
+        }, rows))
+    end
+    context:out("\n", one.text)
+    return 0
+end
+
+local function out_checks(context, report)
+    local failed = 0
+    for _, remark in ipairs(report.remarks) do
+        context:out("remark: ", remark, "\n")
+    end
+    for _, one in ipairs(report.checks) do
+        if one.problem then
+            failed = failed + 1
+            context:out("failed: ", one.name, ": ", one.problem, "\n")
+        end
+    end
+    return failed
+end
+
+local function test(context, one, words)
+    local report, problem = require("slate.policy_test").test(one, words)
+    if not report then
+        return nil, ("policy %s is broken %s"):format(one.name, problem), "no"
+    end
+    local json = require "slate.json"
+    if context.json then
+        context:out_json("slate/policy-test/1", {
+            name = one.name, servers = report.servers, decisions = report.decisions, moves = report.moves,
+            remarks = json.array(report.remarks), checks = json.array(report.checks),
+        })
+    end
+    local failed = out_checks(context.json and { out = function() end } or context, report)
+    if failed > 0 then
+        return nil, ("policy %s fails %s of %d"):format(one.name, units.plural(failed, "check"), #report.checks), "no"
+    elseif not context.json then
+        context:out(("policy %s is fine: %s held; %s and %s on %s that were made up\n"):format(one.name,
+            units.plural(#report.checks, "check"), units.plural(report.decisions, "decision"),
+            units.plural(report.moves, "move"), units.plural(report.servers, "server")))
+    end
+    return 0
+end
+
+local function new(context, name)
+    local short = name:gsub("%.lua$", ""):gsub("^.*/", "")
+    if not short:find(policy.NAME) or #short > policy.NAME_BYTES then
+        return nil, ("'%s' is no name for a policy: up to %d letters, digits, - and _"):format(
+            short, policy.NAME_BYTES), "usage"
+    end
+    local path = name:gsub("%.lua$", "") .. ".lua"
+    local ok, message, code = require("slate.policy_new").write(path, short)
+    if not ok then
+        return nil, message, code
+    end
+    local file = path:find("/", 1, true) and path or "./" .. path
+    context:say(("wrote %s; see slate-policies(7), and try: slatectl policy test %s"):format(path, file))
+    return 0
+end
+
+local function place(id)
+    return id == 0 and "the pool" or "class " .. id
+end
+
+-- Prints decisions: every one as JSON; for people what has nothing new to say is left out.
+local function printer(context, name, clock_of)
+    local last
+    return function(decision)
+        if context.json then
+            local json = require "slate.json"
+            context:out_json("slate/policy-decision/1", {
+                policy = name, time_s = decision.time_s, moves = json.array(decision.moves), why = decision.why,
+            })
+            return
+        end
+        local at = clock_of(decision.time_s)
+        for _, one in ipairs(decision.moves) do
+            context:out(("%s  %s from %s to %s: %s\n"):format(at, units.plural(one.pages, "page"), place(one.from),
+                place(one.to), one.reason))
+            if one.outcome then
+                context:out((" "):rep(#at), "  ", one.state, ": ", one.outcome, "\n")
+            end
+        end
+        local why = #decision.moves == 0 and (decision.why or "no reason given") or nil
+        if why and why ~= last then
+            context:out(("%s  nothing moves: %s\n"):format(at, why))
+        end
+        last = why
+        context:flush()
+    end
+end
+
+local function replay(context, one, running, path)
+    local snapshots, message, code = require("slate.record").load(path)
+    if not snapshots then
+        return nil, message, code
+    end
+    local start_s = snapshots[1].time_s
+    local each = printer(context, one.name, function(time_s)
+        return ("%+9.1f s"):format(time_s - start_s)
+    end)
+    local tally, problem = require("slate.policy_run").replay(snapshots, running, each)
+    if not tally then
+        return nil, ("policy %s: %s"):format(one.name, problem), "no"
+    end
+    context:say(("%s would have asked for %s in %s over %s"):format(one.name, units.plural(tally.pages, "page"),
+        units.plural(tally.decisions, "decision"), units.plural(tally.snapshots, "snapshot")))
+    return 0
+end
+
+-- Rounds until there is nothing left to do. true, or nil, message, code.
+local function run_rounds(runner, parsed, each)
+    local clock = require "slate.clock"
+    local interval_s = math.max(parsed.interval or 1, LEAST_INTERVAL_S)
+    local start_s, n = clock.steady_s(), 0
+    while true do
+        local decision, message, code = runner:round()
+        if decision then
+            each(decision)
+            if parsed.once or runner:is_done() then
+                return true
+            end
+        elseif decision == nil then
+            return nil, message, code
+        end
+        n = n + 1
+        if parsed.duration and n * interval_s > parsed.duration + 1e-6 then
+            return true
+        end
+        clock.sleep(math.max(0, start_s + n * interval_s - clock.steady_s()))
+    end
+end
+
+-- Rounds on a server that is ours. Returns an exit code, or nil, message, code.
+local function live_on(context, client, who, one, running, parsed)
+    local runner = require("slate.policy_run").new(client, running, {
+        server = context.server.name, slated = who.slated, dry_run = not parsed.apply, max_pages = parsed.max_moves,
+        pages_per_minute = parsed.per_minute or PAGES_PER_MINUTE,
+    })
+    local function summary()
+        return ("%s made %s and %s %s%s"):format(one.name, units.plural(runner.decisions, "decision"),
+            parsed.apply and "moved" or "would have moved",
+            units.plural(parsed.apply and runner.pages_moved or runner.pages_wanted, "page"),
+            parsed.apply and "" or "; with --apply it moves them")
+    end
+    context.summary = summary
+    local each = printer(context, one.name, function(time_s) return os.date("%H:%M:%S", time_s // 1) end)
+    local ok, problem, why = run_rounds(runner, parsed, each)
+    if not ok then
+        local broken = why == "policy"
+        return nil, broken and ("policy %s: %s"):format(one.name, problem) or problem, broken and "no" or why
+    end
+    context:say(summary())
+    return 0
+end
+
+local function live(context, one, running, parsed)
+    local client, who, code = context:open()
+    if not client then
+        return nil, who, code
+    elseif not parsed.apply then
+        return live_on(context, client, who, one, running, parsed)
+    end
+    local taken, message
+    taken, message, code = require("slate.takeover").begin(context)
+    if not taken then
+        return nil, message, code
+    elseif taken.mode then
+        context:say(("automove was %s and is off for as long as the policy runs"):format(taken.mode))
+    end
+    local outcome = table.pack(pcall(live_on, context, client, who, one, running, parsed))
+    local given_back = taken:give_back()
+    if not outcome[1] then -- Ctrl-C, or an output that nobody reads
+        error(outcome[2], 0)
+    elseif outcome[2] and not given_back then
+        return nil, "automove could not be given back", "server"
+    end
+    return table.unpack(outcome, 2, outcome.n)
+end
+
+local function run(context, one, words, parsed)
+    if parsed.window then
+        words[#words + 1] = ("window_s=%g"):format(parsed.window)
+    end
+    local running, problem = one:start(words)
+    if not running then
+        return nil, ("policy %s: %s"):format(one.name, problem), "usage"
+    elseif parsed.recording then
+        return replay(context, one, running, parsed.recording)
+    elseif parsed.apply and require("slate.takeover").is_guard() then
+        return require("slate.takeover").guard(context)
+    end
+    return live(context, one, running, parsed)
+end
+
+-- The policies that words name, each with the settings behind it; all of the folder when there are none.
+-- Returns a list of { name, words }.
+local function named(words)
+    local chosen = {}
+    for _, word in ipairs(words) do
+        if word:find("=", 1, true) and #chosen > 0 then
+            table.insert(chosen[#chosen].words, word)
+        else
+            chosen[#chosen + 1] = { name = word, words = {} }
+        end
+    end
+    if #chosen == 0 then
+        for i, name in ipairs(names_in(os.getenv("SLATE_POLICY_DIR") or policy.folder())) do
+            chosen[i] = { name = name, words = {} }
+        end
+    end
+    return chosen
+end
+
+local function out_simulation(context, rows, count)
+    local cells = {}
+    for i, row in ipairs(rows) do
+        cells[i] = { row.name, row.decisions, row.moves, row.pages, units.percent(row.hit_ratio, 2),
+            units.count(row.evicted) }
+    end
+    context:out(require("slate.table").render({
+        { title = "POLICY", left = true }, { title = "DECISIONS" }, { title = "MOVES" }, { title = "PAGES" },
+        { title = "HITS" }, { title = "EVICTED" },
+    }, cells))
+    context:out(units.plural(count, "snapshot"), "; hits and evictions of policies are estimates by curves\n")
+    return 0
+end
+
+local function simulate(context, parsed)
+    if not parsed.recording then
+        return nil, "policy simulate wants --recording FILE, of 'slatectl record'", "usage"
+    end
+    local snapshots, message, code = require("slate.record").load(parsed.recording)
+    if not snapshots then
+        return nil, message, code
+    end
+    local rehearse, rows = require "slate.rehearse", {}
+    rows[1], rows[2] = rehearse.recorded(snapshots), assert(rehearse.play(snapshots))
+    rows[1].name, rows[2].name = "as recorded", "without moves"
+    local words = table.move(parsed.setting, 1, #parsed.setting, 2, { parsed.policy })
+    for _, each in ipairs(named(words)) do
+        local one, running, row
+        one, message, code = policy.open(each.name)
+        if not one then
+            return nil, message, code
+        end
+        running, message = one:start(each.words)
+        if not running then
+            return nil, ("policy %s: %s"):format(one.name, message), "usage"
+        end
+        row, message = rehearse.play(snapshots, running)
+        if not row then
+            return nil, ("policy %s: %s"):format(one.name, message), "no"
+        end
+        row.name = table.concat({ one.name, table.unpack(each.words) }, " ")
+        rows[#rows + 1] = row
+    end
+    if context.json then
+        context:out_json("slate/policy-simulation/1", {
+            recording = parsed.recording, snapshots = #snapshots, rows = rows,
+        })
+        return 0
+    end
+    return out_simulation(context, rows, #snapshots)
+end
+
+function M.run(context, parsed)
+    if parsed.action == "list" then
+        return list(context)
+    elseif parsed.action == "simulate" then
+        return simulate(context, parsed)
+    elseif not parsed.policy then
+        return nil, ("policy %s needs the name of a policy, or a file; see 'slatectl policy list'")
+            :format(parsed.action), "usage"
+    end
+    if parsed.action == "new" then
+        return new(context, parsed.policy)
+    end
+    local one, message, code = policy.open(parsed.policy, {
+        log = function(text) io.stderr:write("policy: ", text, "\n") end,
+    })
+    if not one then
+        return nil, message, code
+    elseif parsed.action == "show" then
+        return show(context, one)
+    elseif parsed.action == "test" then
+        return test(context, one, parsed.setting)
+    end
+    return run(context, one, parsed.setting, parsed)
+end
+
+return M

@@ -1,0 +1,82 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl set NAME=VALUE...: changes settings of a running server, verifies them and puts them on record.
+local M = {}
+
+--- Reads NAME=VALUE. Returns { name, value }, or nil and a message.
+function M.parse_pair(text)
+    local name, value = text:match("^([%a_][%w_]*)=(.+)$")
+    if name then
+        return { name = name, value = value }
+    end
+    return nil, ("'%s' is not NAME=VALUE"):format(text)
+end
+
+function M.declare(command)
+    command:argument("words", "NAME VALUE, or NAME=VALUE any number of times; names as slatectl settings has them, "
+        .. "also automove, memory, and on slated policy."):args("+"):argname("SETTING")
+    command:flag("--dry-run", "Check and show what would be sent; send nothing.")
+end
+
+-- The settings asked for: a list of { name, value }; or nil and a message.
+local function pairs_of(words)
+    if #words == 2 and not words[1]:find("=", 1, true) then
+        return { { name = words[1], value = words[2] } }
+    end
+    local list = {}
+    for i, word in ipairs(words) do
+        local pair, problem = M.parse_pair(word)
+        if not pair then
+            return nil, problem
+        end
+        list[i] = pair
+    end
+    return list
+end
+
+--- Carries out settings one after the other and says how each went; the first that fails ends it.
+-- steps: of slate.steps, all of kind "set". Returns an exit code, or nil, message, code.
+function M.apply(context, client, steps, dry_run)
+    local changes = {}
+    for i, step in ipairs(steps) do
+        step.kind = "set"
+        local change, message, code = require("slate.steps").prepare(context, client, step)
+        if not change then
+            return nil, message, code
+        end
+        changes[i] = { name = change.name, was = change.was, is = change.is, commands = change.lines }
+    end
+    for i, step in ipairs(dry_run and {} or steps) do
+        local words, id, code = require("slate.steps").carry_out(context, client, step)
+        if not words then
+            return nil, i > 1 and ("%s (%d of %d were set)"):format(id, i - 1, #steps) or id, code
+        end
+        changes[i].id, changes[i].words = id, words
+        if not context.json then
+            context:out(words, id and ("  (slatectl undo %d)"):format(id) or "", "\n")
+        end
+    end
+    if context.json then
+        context:out_json("slate/set/1", { server = context.server.name, dry_run = dry_run or false, changes = changes })
+    elseif dry_run then
+        for _, change in ipairs(changes) do
+            context:out(("%s: %s -> %s; would send: %s\n"):format(change.name, change.was, change.is,
+                table.concat(change.commands, "; ")))
+        end
+        context:out("nothing was sent\n")
+    end
+    return 0
+end
+
+function M.run(context, parsed)
+    local steps, problem = pairs_of(parsed.words)
+    if not steps then
+        return nil, problem, "usage"
+    end
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    return M.apply(context, client, steps, parsed.dry_run)
+end
+
+return M

@@ -1,0 +1,160 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl simulate TRACE: a grid of policies and sizes played by `slated --simulate`, as a table and a chart.
+local simulate = require "slate.simulate"
+local units = require "slate.units"
+
+local M = {}
+
+local DEFAULT_MEMORY <const> = "32m,64m,128m,256m"
+local REFERENCE <const> = "lru"
+
+local function processes(text)
+    return units.parse_whole(text, 1, 256)
+end
+
+local function pixels(text)
+    return units.parse_whole(text, 20, 10000)
+end
+
+function M.declare(command)
+    command:argument("trace", "A file of `key` or `key size` lines, gzip'd or not; -: standard input."):argname("TRACE")
+    command:option("--policy", "Policies to compare, separated by commas. Default: all"):argname("NAMES")
+    command:option("--memory", "Memory limits, separated by commas. Default: " .. DEFAULT_MEMORY):argname("SIZES")
+    command:option("--objects", "Instead: caches of so many objects of equal size; 10% is a share of the keys.")
+        :argname("SIZES")
+    command:option("--chart", "Draw the miss ratio against the size into FILE.png, .svg, .html, .sixel or .txt.")
+        :argname("FILE")
+    command:option("--width", "Of the chart, in pixels or characters."):argname("N"):convert(pixels)
+    command:option("--height", "Of the chart, in pixels or characters."):argname("N"):convert(pixels)
+    command:option("--processes", "At most so many at once. Default: one a core"):argname("N"):convert(processes)
+    command:option("--with", "Further options of slated: --with='-f 1.5 --value-bytes 100'."):argname("OPTIONS")
+end
+
+local function grid_of(parsed, known)
+    local policies, seen = {}, {}
+    for word in (parsed.policy or "all"):gmatch("[^,]+") do
+        for _, name in ipairs(word == "all" and known or { word }) do
+            if seen[name] then
+                return nil, ("--policy names %s twice"):format(name), "usage"
+            end
+            seen[name] = true
+            policies[#policies + 1] = name
+        end
+    end
+    if #policies == 0 then
+        return nil, "--policy wants names of policies", "usage"
+    end
+    local words = {}
+    for word in (parsed.with or ""):gmatch("%S+") do
+        words[#words + 1] = word
+    end
+    return {
+        trace = parsed.trace, policies = policies, words = words, by_objects = parsed.objects ~= nil,
+        sizes = parsed.objects or parsed.memory or DEFAULT_MEMORY,
+    }
+end
+
+-- What would be found out only after the work was done.
+local function check(parsed)
+    if parsed.objects and parsed.memory then
+        return nil, "--memory and --objects exclude each other: caches are of one kind", "usage"
+    elseif parsed.chart then
+        local terminal, problem = require("slate.chart").terminal_for(parsed.chart)
+        if not terminal then
+            return nil, problem, "usage"
+        elseif not (parsed.objects or parsed.memory or DEFAULT_MEMORY):find(",", 1, true) then
+            return nil, "a chart needs at least two sizes", "usage"
+        end
+        return terminal
+    end
+    return true
+end
+
+local function show_size(row)
+    return row.objects and ("%d"):format(row.objects) or units.bytes(row.memory_bytes)
+end
+
+local function difference(ratio)
+    return ratio and ("%+.1f%%"):format(ratio * 100) or nil
+end
+
+local function out_table(context, rows, baselines)
+    local columns = {
+        { title = rows[1].objects and "OBJECTS" or "MEMORY" }, { title = "POLICY", left = true },
+        { title = "HIT RATIO" }, { title = "MISS RATIO" },
+    }
+    for _, name in ipairs(baselines) do
+        columns[#columns + 1] = { title = "MISSES TO " .. name:upper() }
+    end
+    for _, title in ipairs({ "ITEMS", "EVICTIONS", "REFUSED" }) do
+        columns[#columns + 1] = { title = title }
+    end
+    local cells = {}
+    for i, row in ipairs(rows) do
+        cells[i] = { show_size(row), row.policy .. (row.best and " *" or ""), ("%.4f"):format(row.hit_ratio),
+            ("%.4f"):format(row.miss_ratio) }
+        local at = #cells[i]
+        for b, name in ipairs(baselines) do
+            cells[i][at + b] = difference(row.against[name])
+        end
+        at = at + #baselines
+        cells[i][at + 1], cells[i][at + 2], cells[i][at + 3] = units.count(row.items), units.count(row.evictions),
+            units.count(row.refused)
+    end
+    context:out(("%s: %s%s; * fewest misses\n"):format(rows[1].trace, units.plural(rows[1].requests, "request"),
+        rows[1].keys and ", " .. units.plural(rows[1].keys, "key") or ""))
+    context:out(require("slate.table").render(columns, cells))
+    context:flush()
+end
+
+local function draw(rows, parsed, terminal)
+    local figure = require("slate.chart").curves({
+        title = "Miss ratio, " .. rows[1].trace:match("[^/]*$"), curves = simulate.curves(rows), y_label = "miss ratio",
+        x_label = rows[1].objects and "objects" or "memory",
+        tic = function(size) return rows[1].objects and ("%d"):format(size) or units.bytes(size) end,
+    })
+    return require("slate.picture").save(parsed.chart, figure, {
+        terminal = terminal, width = parsed.width, height = parsed.height,
+    })
+end
+
+function M.run(context, parsed)
+    local terminal, message, code = check(parsed)
+    if not terminal then
+        return nil, message, code
+    end
+    local program = context.bin_dir .. "/slated"
+    local known, default, missing = simulate.policies(program)
+    if not known then
+        return nil, default, missing
+    end
+    local grid
+    grid, message, code = grid_of(parsed, known)
+    if not grid then
+        return nil, message, code
+    end
+    local baselines = default ~= REFERENCE and { REFERENCE, default } or { REFERENCE }
+    local rows, remark, failed = simulate.run(program, grid, parsed.processes or simulate.cores())
+    if not rows then
+        return nil, remark, failed
+    elseif remark then
+        context:say(remark)
+    end
+    simulate.compare(rows, baselines)
+    if context.json then
+        context:out_json("slate/simulations/1", { trace = parsed.trace, default_policy = default,
+            rows = require("slate.json").array(rows) })
+    else
+        out_table(context, rows, baselines)
+    end
+    if parsed.chart then
+        local ok
+        ok, message, code = draw(rows, parsed, terminal)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,112 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl sizes: how large the items are, over the boundaries of the classes.
+local chunks = require "slate.chunks"
+local units = require "slate.units"
+
+local M = {}
+
+local BAR_COLUMNS <const> = 30
+
+function M.declare(command)
+    command:option("--from", "Where the sizes come from: sizehist (slated), sizes (memcached with -o track_sizes) or "
+        .. "metadump (a bounded dump of keys). Default: the first of the former two that answers")
+        :choices(require("slate.sizehist").SOURCES):argname("SOURCE")
+    command:flag("--buckets", "Show every size, not only the classes.")
+end
+
+local function bar(share, widest)
+    return ("#"):rep(math.ceil(share / widest * BAR_COLUMNS))
+end
+
+-- Rows of a table: label, items, share and a bar that is longest for the largest.
+local function out_bars(context, columns, rows, items)
+    local widest = 0
+    for _, row in ipairs(rows) do
+        widest = math.max(widest, row.items / items)
+    end
+    for _, row in ipairs(rows) do
+        local share = row.items / items
+        row[#row + 1] = units.count(row.items)
+        row[#row + 1] = units.percent(share, 1)
+        row[#row + 1] = bar(share, widest)
+    end
+    columns[#columns + 1] = { title = "ITEMS" }
+    columns[#columns + 1] = { title = "SHARE" }
+    columns[#columns + 1] = { title = "", left = true }
+    context:out(require("slate.table").render(columns, rows))
+end
+
+local function by_class(classes, sizes)
+    local rows, at, lower = {}, {}, 0
+    for _, class in ipairs(classes) do
+        at[class.id] = { class.id, ("%d to %d"):format(lower + 1, class.chunk_bytes), items = 0 }
+        rows[#rows + 1] = at[class.id]
+        lower = class.chunk_bytes
+    end
+    local chained = { "-", "larger: chains", items = 0 }
+    for _, size in ipairs(sizes) do
+        local row = size.class and at[size.class] or chained
+        row.items = row.items + size.items
+    end
+    rows[#rows + 1] = chained
+    local held = {}
+    for _, row in ipairs(rows) do
+        held[#held + 1] = row.items > 0 and row or nil
+    end
+    return held
+end
+
+local function out_text(context, histogram, classes, parsed)
+    if histogram.items == 0 then
+        context:out("no item was seen\n")
+        return
+    end
+    if parsed.buckets then
+        local rows = {}
+        for i, size in ipairs(histogram.sizes) do
+            rows[i] = { size.bytes, size.class or "-", items = size.items }
+        end
+        out_bars(context, { { title = "TO BYTES" }, { title = "CLASS" } }, rows, histogram.items)
+    else
+        out_bars(context, { { title = "CLASS" }, { title = "BYTES" } }, by_class(classes, histogram.sizes),
+            histogram.items)
+    end
+    context:out(("%s, %s with their headers; from %s: %s\n"):format(units.plural(histogram.items, "item"),
+        units.bytes(histogram.item_bytes or histogram.bytes), histogram.source, histogram.why))
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    local now
+    now, message, code = context:snapshot(client)
+    if not now then
+        return nil, message, code
+    end
+    local classes, complete = chunks.classes(client, now)
+    local histogram
+    histogram, message, code = require("slate.sizehist").read(client, parsed["from"])
+    if not histogram then
+        return nil, message, code
+    end
+    client:close()
+    for _, size in ipairs(histogram.sizes) do
+        local class = chunks.class_of(classes, size.bytes)
+        size.class, size.chunk_bytes = class and class.id, class and class.chunk_bytes
+    end
+    if not complete then
+        context:say("this server does not tell the chunk sizes of classes without pages: some sizes may be put "
+            .. "into a class too large")
+    end
+    if context.json then
+        context:out_json("slate/sizes/1", { server = now.server, time_s = now.time_s, source = histogram.source,
+            why = histogram.why, items = histogram.items, sizes = require("slate.json").array(histogram.sizes) })
+    else
+        out_text(context, histogram, classes, parsed)
+    end
+    return 0
+end
+
+return M

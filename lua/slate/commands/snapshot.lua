@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl snapshot [FILE]: everything the server says of itself at one moment, a recording of one line.
+local M = {}
+
+function M.declare(command)
+    command:argument("file", "Where to write it; it must not exist. Default: standard output"):args("?"):argname("FILE")
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    local now
+    now, message, code = context:snapshot(client)
+    if not now then
+        return nil, message, code
+    end
+    client:close()
+    if not parsed.file then
+        context:out(require("slate.snapshot").encode(now), "\n")
+        return 0
+    end
+    local writer
+    writer, message, code = require("slate.record").create(parsed.file)
+    if not writer then
+        return nil, (message:gsub(", or %-%-append to continue it", "")), code
+    end
+    local ok
+    ok, message, code = writer:append(now)
+    writer:close()
+    if not ok then
+        return nil, message, code
+    end
+    context:say("a snapshot was written to " .. parsed.file)
+    return 0
+end
+
+return M

@@ -1,0 +1,94 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl undo [ID]: takes a change back that slatectl made, and lists those on record.
+local audit = require "slate.audit"
+local steps = require "slate.steps"
+
+local M = {}
+
+local DEFAULT_LIST <const> = 20
+
+function M.declare(command)
+    command:argument("id", "The change. Default: the last one made to the server that was not taken back"):args("?")
+        :argname("ID"):convert(function(text) return require("slate.units").parse_whole(text, 1) end)
+    command:flag("--list", ("List the last %d changes on record, of all servers."):format(DEFAULT_LIST))
+    command:flag("--force", "Take a setting back also when somebody changed it since.")
+    command:flag("--dry-run", "Show what would be done; do nothing.")
+end
+
+local function what_of(entry)
+    return entry.what == "set" and ("%s: %s -> %s"):format(entry.name, entry.was, entry.is)
+        or steps.words({ kind = "move", src = entry.src, dst = entry.dst, pages = entry.pages })
+end
+
+local function list(context, entries)
+    local shown = table.move(entries, math.max(1, #entries - DEFAULT_LIST + 1), #entries, 1, {})
+    if context.json then
+        context:out_json("slate/changes/1", { changes = require("slate.json").array(shown) })
+        return 0
+    end
+    local rows = {}
+    for i, entry in ipairs(shown) do
+        rows[i] = { entry.id, os.date("%Y-%m-%d %H:%M:%S", math.floor(entry.time_s)), entry.server,
+            what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "") }
+    end
+    context:out(#rows == 0 and "no change is on record\n" or require("slate.table").render({ { title = "ID" },
+        { title = "TIME", left = true }, { title = "SERVER", left = true }, { title = "CHANGE", left = true } }, rows))
+    return 0
+end
+
+-- A setting must still have the value that the change gave it.
+local function is_untouched(client, entry)
+    local settings, message, code = require("slate.runtime").read(client)
+    if not settings then
+        return nil, message, code
+    elseif not require("slate.runtime").same(entry.name, tostring(entry.is), settings[entry.name] or "") then
+        return nil, ("%s is %s, not %s as change %d left it: somebody changed it since; --force goes back to %s all "
+            .. "the same"):format(entry.name, settings[entry.name], entry.is, entry.id, entry.was), "no"
+    end
+    return true
+end
+
+function M.run(context, parsed)
+    local entries = audit.read(audit.path())
+    if parsed.list then
+        return list(context, entries)
+    end
+    local entry, problem = audit.last_undone(entries, context.server.name, parsed.id)
+    local step
+    if entry then
+        step, problem = steps.reverse(entry)
+    end
+    if not step then
+        return nil, problem, "no"
+    end
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    if entry.what == "set" and not parsed.force then
+        local ok
+        ok, message, code = is_untouched(client, entry)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    if parsed.dry_run then
+        context:out(("would undo change %d: %s\nnothing was sent\n"):format(entry.id, steps.words(step)))
+        return 0
+    end
+    local words, id, why = steps.carry_out(context, client, step, entry.id)
+    if not words then
+        return nil, id, why
+    end
+    if context.json then
+        context:out_json("slate/undo/1", { server = context.server.name, id = id, undoes = entry.id, words = words })
+    else
+        context:out(("change %d is taken back: %s\n"):format(entry.id, words))
+        if step.kind == "move" then
+            context:out("the pages are back; items that the move lost are not\n")
+        end
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,87 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl waste: memory that holds no item, by class and by cause.
+local units = require "slate.units"
+
+local M = {}
+
+local COLUMNS <const> = {
+    { title = "CLASS" }, { title = "CHUNK" }, { title = "PAGES" }, { title = "ITEMS" }, { title = "SLACK" },
+    { title = "TAILS" }, { title = "FREE" }, { title = "WASTE" },
+}
+
+function M.declare(command)
+    command:option("--top", "Only the N classes that waste most bytes."):argname("N"):convert(function(text)
+        return units.parse_whole(text, 1)
+    end)
+end
+
+local function wasted(row)
+    return (row.slack_bytes or 0) + row.tail_bytes
+end
+
+local function share(part, whole)
+    return part and whole and whole > 0 and (" (%s)"):format(units.percent(part / whole, 1)) or ""
+end
+
+local function out_text(context, rows, total, count)
+    local cells = {}
+    for i, row in ipairs(rows) do
+        cells[i] = { row.id, units.bytes(row.chunk_bytes), row.pages, units.bytes(row.requested_bytes),
+            units.bytes(row.slack_bytes), units.bytes(row.tail_bytes), units.bytes(row.free_bytes),
+            units.percent(row.waste_ratio, 1) }
+    end
+    local tables = require "slate.table"
+    context:out(tables.render(COLUMNS, cells), ("%d of %s, the most wasteful first\n\n"):format(#rows,
+        units.plural(count, "class", "classes")))
+    local held = total.page_bytes - total.free_bytes
+    local lines = {
+        { "items", units.bytes(total.requested_bytes) .. share(total.requested_bytes, held) .. (total.header_bytes
+            and (", of that about %s headers"):format(units.bytes(total.header_bytes)) or "") },
+        { "chunk slack", units.bytes(total.slack_bytes) .. share(total.slack_bytes, held)
+            .. ": the ends of chunks that hold an item" },
+        { "page tails", units.bytes(total.tail_bytes) .. share(total.tail_bytes, held)
+            .. ": the ends of pages, too short for a chunk" },
+        { "free chunks", units.bytes(total.free_bytes) .. ": theirs alone, until their page moves" },
+        { "free pages", units.bytes(total.pool_bytes) .. ": any class may have them" },
+        { "beside", ("%s index, %s buffers of connections: outside the limit of %s"):format(
+            units.bytes(total.index_bytes), units.bytes(total.buffer_bytes), units.bytes(total.limit_bytes)) },
+    }
+    context:out(tables.pairs(lines))
+    if total.waste_ratio then
+        context:out(("\nwasted: %s of the memory in use\n"):format(units.percent(total.waste_ratio, 1)))
+    end
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    local now
+    now, message, code = context:snapshot(client)
+    if not now then
+        return nil, message, code
+    end
+    client:close()
+    local waste = require "slate.waste"
+    local rows = waste.classes(now)
+    local total = waste.total(now, rows)
+    table.sort(rows, function(a, b)
+        if wasted(a) ~= wasted(b) then
+            return wasted(a) > wasted(b)
+        end
+        return a.id < b.id
+    end)
+    local shown = table.move(rows, 1, math.min(#rows, parsed.top or #rows), 1, {})
+    if context.json then
+        context:out_json("slate/waste/1", { server = now.server, time_s = now.time_s, total = total,
+            classes = require("slate.json").array(shown), truncated = #rows - #shown })
+    elseif #rows == 0 then
+        context:out("no class has a page\n")
+    else
+        out_text(context, shown, total, #rows)
+    end
+    return 0
+end
+
+return M

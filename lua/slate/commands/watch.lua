@@ -1,0 +1,174 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl watch CLASS...: the server's own stream of events, and how many of them were lost.
+local clock = require "slate.clock"
+local units = require "slate.units"
+
+local M = {}
+
+local CLASSES <const> = { "fetchers", "mutations", "evictions", "deletions", "connevents", "sysevents" }
+local POLL_S <const> = 0.1
+-- Names of the log's fields, and ours with their units.
+local FIELDS <const> = {
+    key = "key", type = "type", status = "status", cmd = "command", fetch = "fetched", ttl = "ttl_s",
+    la = "last_access_s", clsid = "class", size = "size_bytes", rip = "address", transport = "transport",
+    reason = "reason", src = "src", dst = "dst", state = "state",
+}
+local NUMBERS <const> = { ttl_s = true, last_access_s = true, class = true, size_bytes = true, src = true, dst = true }
+-- What of an event a person is shown, in this order; its type and key stand before it.
+local SHOWN <const> = { "command", "status", "class", "size_bytes", "ttl_s", "last_access_s", "fetched", "address",
+    "transport", "reason", "src", "dst", "state" }
+
+function M.declare(command)
+    command:argument("classes", "Kinds of events: " .. table.concat(CLASSES, ", ") .. ". Default: evictions")
+        :args("*"):argname("CLASS"):convert(function(text)
+            if text:find("^%l+$") then
+                return text
+            end
+            return nil, ("'%s' is not a kind of events"):format(text)
+        end)
+    command:option("--for", "Stop after this long. Default: when interrupted"):argname("TIME")
+        :convert(units.parse_duration):target("for_s")
+    command:option("--count", "Stop after N events."):argname("N"):convert(function(text)
+        return units.parse_whole(text, 1)
+    end)
+    command:option("--where", "Only events of which a field has this value, such as class=5 or command=set; "
+        .. "may be given again."):argname("FIELD=VALUE"):count("*"):convert(function(text)
+            local field, value = text:match("^([%l_]+)=(.+)$")
+            if field then
+                return { field, value }
+            end
+            return nil, ("'%s' is not FIELD=VALUE, such as class=5"):format(text)
+        end)
+end
+
+--- One line of the log: an event, or { skipped = lines that this watcher lost }; nil for another line. Pure.
+function M.parse(line)
+    local skipped = line:match("^skipped=(%d+)")
+    if skipped then
+        return { skipped = math.tointeger(tonumber(skipped)) }
+    end
+    local seconds, micros = line:match("^ts=(%d+)%.(%d+) ")
+    if not seconds then
+        return nil
+    end
+    local event = { time_s = tonumber(seconds) + tonumber(micros) / 1e6 }
+    for name, value in line:gmatch("(%l+)=(%S+)") do
+        local field = FIELDS[name]
+        if NUMBERS[field] then
+            event[field] = math.tointeger(tonumber(value))
+        elseif field then
+            event[field] = value
+        end
+    end
+    return event
+end
+
+local function wanted(event, conditions)
+    for _, condition in ipairs(conditions) do
+        if tostring(event[condition[1]]) ~= condition[2] then
+            return false
+        end
+    end
+    return true
+end
+
+local function out_event(context, event)
+    if context.json then
+        event.server = context.server.name
+        context:out_json("slate/event/1", event)
+        return
+    end
+    local words = { os.date("%H:%M:%S", math.floor(event.time_s)) .. (".%03d"):format(
+        math.floor(event.time_s % 1 * 1000)), event.type or "-", event.key }
+    for _, name in ipairs(SHOWN) do
+        if event[name] ~= nil then
+            words[#words + 1] = name .. "=" .. event[name]
+        end
+    end
+    context:out((table.concat(words, " "):gsub("%c", "?")), "\n")
+    context:flush()
+end
+
+-- What the server says it has told and lost so far, to all who watch; nil when it does not count.
+local function told(client)
+    local lines = client:stats("")
+    local general = lines and require("slate.stats").flat(lines) or {}
+    return general.log_worker_dropped and {
+        dropped = general.log_worker_dropped, skipped = general.log_watcher_skipped or 0,
+    }
+end
+
+local function begin(context, classes)
+    local client, message, code = context:connect()
+    if not client then
+        return nil, message, code
+    end
+    local line
+    line, message, code = client:command("watch " .. table.concat(classes, " "))
+    if not line then
+        return nil, message, code
+    elseif line ~= "OK" then
+        local refused, refusal_code = require("slate.client").refusal(line)
+        return nil, ("the server cannot watch %s (%s)"):format(table.concat(classes, " "), line),
+            refused and refusal_code or "protocol"
+    end
+    return client
+end
+
+-- Reads events until time or count are over. Returns true, or nil, message, code.
+local function follow(context, client, parsed, sofar)
+    local until_s = parsed.for_s and clock.steady_s() + parsed.for_s or math.huge
+    while clock.steady_s() < until_s and sofar.events < (parsed.count or math.huge) do
+        local line, message, code = client.transport:receive_line(math.min(until_s, clock.steady_s() + POLL_S))
+        local event = line and M.parse(line)
+        if not line and code ~= "timeout" then
+            return nil, message, code
+        elseif event and event.skipped then
+            sofar.skipped = sofar.skipped + event.skipped
+        elseif event and wanted(event, parsed.where) then
+            sofar.events = sofar.events + 1
+            out_event(context, event)
+        end
+    end
+    return true
+end
+
+local function summary(sofar, before, after, seconds)
+    local text = ("%s in %.1f s"):format(units.plural(sofar.events, "event"), seconds)
+    local dropped = before and after and math.max(0, after.dropped - before.dropped)
+    if not dropped then
+        return text .. "; this server does not count what is lost"
+    end
+    local lost = sofar.skipped + dropped
+    return ("%s; %s (%d that the log dropped, %d that were too fast for us)"):format(text, lost == 0 and "none lost"
+        or ("%d lost, %s"):format(lost, units.percent(lost / (lost + sofar.events), 1)), dropped, sofar.skipped)
+end
+
+function M.run(context, parsed)
+    local classes = #parsed.classes > 0 and parsed.classes or { "evictions" }
+    local other, message, code = context:connect()
+    if not other then
+        return nil, message, code
+    end
+    local before = told(other)
+    local client
+    client, message, code = begin(context, classes)
+    if not client then
+        return nil, message, code
+    end
+    local sofar, started_s = { events = 0, skipped = 0 }, clock.steady_s()
+    context.summary = function()
+        return summary(sofar, before, told(other), clock.steady_s() - started_s)
+    end
+    local ok
+    ok, message, code = follow(context, client, parsed, sofar)
+    client:close()
+    context:say(context.summary())
+    other:close()
+    if not ok then
+        return nil, message, code
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,80 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl whatif: which hit ratio the other policies would have.
+local units = require "slate.units"
+
+local M = {}
+
+local COLUMNS <const> = {
+    { title = "POLICY", left = true }, { title = "HITS" }, { title = "POINTS" }, { title = "+-" },
+    { title = "SAMPLED" },
+}
+
+function M.declare(command)
+    command:flag("--classes", "Show each class that has enough reads, too.")
+end
+
+local function as_rows(policies, running)
+    local rows = {}
+    for i, one in ipairs(policies) do
+        rows[i] = {
+            one.policy == running and one.policy .. " *" or one.policy, units.percent(one.hit_ratio, 2),
+            ("%+.2f"):format(100 * one.difference), ("%.2f"):format(100 * one.doubt), units.count(one.reads),
+        }
+    end
+    return rows
+end
+
+local function out_text(context, totals, policies, classes)
+    local tables = require "slate.table"
+    context:out(tables.pairs({
+        { "policy", totals.policy .. (totals.auto == 1 and ", chosen by auto" or "") },
+        { "hits", units.percent(totals.real_hit_ratio or 0, 2) }, { "why", totals.why }, { "changed", totals.changed },
+        { "sample", ("%s of the keys, %s lost of %s records"):format(units.percent(totals.rate or 0, 3),
+            units.count(totals.records_dropped or 0), units.count(totals.records or 0)) },
+    }))
+    if #policies == 0 then
+        context:out("\ntoo few reads were sampled to compare policies\n")
+        return
+    end
+    context:out("\n", tables.render(COLUMNS, as_rows(policies, totals.policy)))
+    local ids = {}
+    for id in pairs(classes) do
+        ids[#ids + 1] = id
+    end
+    table.sort(ids)
+    for _, id in ipairs(ids) do
+        context:out(("\nclass %d\n"):format(id), tables.render(COLUMNS, as_rows(classes[id], totals.policy)))
+    end
+end
+
+local function as_list(classes)
+    local list = require("slate.json").array()
+    for id, policies in pairs(classes) do
+        list[#list + 1] = { class = id, policies = policies }
+    end
+    table.sort(list, function(a, b) return a.class < b.class end)
+    return list
+end
+
+function M.run(context, parsed)
+    local client, message, code = context:connect()
+    if not client then
+        return nil, message, code
+    end
+    local totals, policies, classes = require("slate.foresight").whatif(client)
+    if not totals then
+        return nil, policies, classes
+    end
+    client:close()
+    if context.json then
+        context:out_json("slate/whatif/1", {
+            server = context.server.name, time_s = require("slate.clock").time_s(), totals = totals,
+            policies = require("slate.json").array(policies), classes = as_list(classes),
+        })
+    else
+        out_text(context, totals, policies, parsed.classes and classes or {})
+    end
+    return 0
+end
+
+return M

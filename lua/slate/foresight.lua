@@ -1,0 +1,109 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What slated tells from its sample of the keys, as tables: `stats curve`, `stats whatif`, `stats hotkeys`.
+-- The parsers take the lines of a reply; the readers ask a server and return nil, message, code when it cannot tell.
+local stats = require "slate.stats"
+
+local M = {}
+
+local function read(client, group, parse)
+    local lines, message, code = client:stats(group)
+    if not lines then
+        if code == "unsupported" then
+            message = ("%s needs slated: this server samples no keys"):format(group:match("^%S+"))
+        end
+        return nil, message, code
+    end
+    return parse(lines)
+end
+
+--- { bytes =, reads =, lru_hit_ratio =, points = { { bytes, hit_ratio }, … }, sizes = { { factor, hit_ratio }, … } },
+-- both lists in ascending order, and empty before enough was sampled; sizes are of the whole cache only.
+function M.parse_curve(lines)
+    local curve = { points = {}, sizes = {} }
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local bytes, factor = (name or ""):match("^point:(%d+)$"), (name or ""):match("^hit_ratio_x([%d.]+)$")
+        if bytes then
+            curve.points[#curve.points + 1] = { math.tointeger(tonumber(bytes)), tonumber(text) }
+        elseif factor then
+            curve.sizes[#curve.sizes + 1] = { tonumber(factor), tonumber(text) }
+        elseif name then
+            curve[name] = stats.typed(name, text)
+        end
+    end
+    return curve
+end
+
+--- The totals by their names; then the policies, the best first: { policy, hit_ratio, difference, doubt, reads };
+-- then the same by class: { [id] = { … } }.
+function M.parse_whatif(lines)
+    local totals, policies, classes, at = {}, {}, {}, {}
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local class, policy, field = (name or ""):match("^class:(%d+):(%w+):(%S+)$")
+        if not class then
+            policy, field = (name or ""):match("^(%w+):(%S+)$")
+        end
+        if policy then
+            local id = class and math.tointeger(tonumber(class))
+            local list = policies
+            if id then
+                classes[id] = classes[id] or {}
+                list = classes[id]
+            end
+            local key = (class or "") .. ":" .. policy
+            if not at[key] then
+                at[key] = { policy = policy }
+                list[#list + 1] = at[key]
+            end
+            at[key][field] = tonumber(text)
+        elseif name then
+            totals[name] = (name == "why" or name == "changed") and text or stats.typed(name, text)
+        end
+    end
+    local function best_first(a, b)
+        if a.hit_ratio ~= b.hit_ratio then
+            return a.hit_ratio > b.hit_ratio
+        end
+        return a.policy < b.policy
+    end
+    table.sort(policies, best_first)
+    for _, list in pairs(classes) do
+        table.sort(list, best_first)
+    end
+    return totals, policies, classes
+end
+
+--- All requests; then the keys, the hottest first: { key (escaped as in a URI), requests, error }.
+function M.parse_hotkeys(lines)
+    local keys, requests = {}, 0
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local number, field = (name or ""):match("^(%d+):(%l+)$")
+        if number then
+            local i = math.tointeger(tonumber(number))
+            keys[i] = keys[i] or {}
+            keys[i][field] = field == "key" and text or math.tointeger(tonumber(text))
+        elseif name == "requests" then
+            requests = math.tointeger(tonumber(text))
+        end
+    end
+    return requests, keys
+end
+
+--- Asks a server for its curve, of the whole cache or of one class.
+function M.curve(client, class)
+    return read(client, class and "curve " .. class or "curve", M.parse_curve)
+end
+
+--- Asks a server what the other policies would do.
+function M.whatif(client)
+    return read(client, "whatif", M.parse_whatif)
+end
+
+--- Asks a server for its hottest keys, `count` of them or as many as it shows by itself.
+function M.hotkeys(client, count)
+    return read(client, count and "hotkeys " .. count or "hotkeys", M.parse_hotkeys)
+end
+
+return M

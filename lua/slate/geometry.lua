@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `stats geometry` of slated as tables, and the orders of `slabs geometry`.
+local M = {}
+
+local TEXT <const> = { state = true, why = true, class_state = true }
+
+-- Words with which slated refuses an order, and what kind of refusal each is.
+local REFUSALS <const> = {
+    NOGAIN = "no", SAME = "no", NOIDS = "no", NOREVERT = "no", NOTRUNNING = "no", NOTPAUSED = "no", BADSIZES = "usage",
+    BUSY = "busy",
+}
+
+--- Parses the lines of `stats geometry`.
+-- Returns the change's figures by name, and the classes, smallest chunks first:
+-- { id, chunk_size, class_state, total_pages }.
+function M.parse(lines)
+    local stats = require "slate.stats"
+    local change, classes, at = {}, {}, {}
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local id, field = (name or ""):match("^(%d+):(.+)$")
+        if id then
+            if not at[id] then
+                at[id] = { id = math.tointeger(tonumber(id)) }
+                classes[#classes + 1] = at[id]
+            end
+            at[id][field] = TEXT[field] and text or stats.typed(field, text)
+        elseif name then
+            change[name] = TEXT[name] and text or stats.typed(name, text)
+        end
+    end
+    table.sort(classes, function(a, b) return a.chunk_size < b.chunk_size end)
+    return change, classes
+end
+
+--- Asks a server. Returns the change and the classes; or nil, message, code ("unsupported": it is no slated).
+function M.read(client)
+    local lines, message, code = client:stats("geometry")
+    if not lines then
+        if code == "unsupported" then
+            message = "a change of the chunk sizes needs slated: this server keeps those of its start"
+        end
+        return nil, message, code
+    end
+    return M.parse(lines)
+end
+
+--- Sends an order. Returns true, or the prediction when the order ends with `dry`; or nil, message, code.
+function M.order(client, command)
+    local line, message, code = client:command(command)
+    if not line then
+        return nil, message, code
+    elseif line == "OK" then
+        return true
+    end
+    local word, rest = line:match("^(%u+) (.+)$")
+    if word == "PREDICTED" then
+        return rest
+    end
+    if REFUSALS[word] then
+        return nil, rest, REFUSALS[word]
+    end
+    local refused, refusal_code = require("slate.client").refusal(line)
+    return nil, refused or "unexpected reply: " .. line, refusal_code or "protocol"
+end
+
+return M

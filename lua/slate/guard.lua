@@ -1,0 +1,41 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Which commands of the protocol leave a server as it is. Whatever is not known to is taken for a write.
+local M = {}
+
+local READS <const> = {
+    version = true, get = true, gets = true, me = true, mn = true, watch = true, quit = true, verbosity = false,
+}
+-- Groups of statistics that switch or forget something.
+local WRITING_GROUPS <const> = { reset = true, sizes_enable = true, sizes_disable = true }
+-- Flags of a meta get that only ask: the others store, touch or delete.
+local ASKING_FLAGS <const> = "^[bcfhklOqstvx]"
+
+local SECOND_WORDS <const> = {
+    stats = function(second, third)
+        return not (WRITING_GROUPS[second] or second == "detail" and third ~= "dump")
+    end,
+    lru_crawler = function(second) return second == "metadump" or second == "mgdump" end,
+    config = function(second) return second == "get" end,
+}
+
+--- Does a command line only read? Pure.
+function M.is_read(line)
+    local words = {}
+    for word in line:gmatch("%S+") do
+        words[#words + 1] = word
+    end
+    local check = SECOND_WORDS[words[1]]
+    if check then
+        return check(words[2], words[3])
+    elseif words[1] == "mg" then
+        for i = 3, #words do
+            if not words[i]:find(ASKING_FLAGS) then
+                return false
+            end
+        end
+        return true
+    end
+    return READS[words[1]] == true
+end
+
+return M

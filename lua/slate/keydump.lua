@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The keys of a server, one by one, from `lru_crawler metadump`; never more than a limit.
+local M = {}
+
+local ENDS <const> = { END = true }
+
+--- One line of a dump: { key (escaped as in a URI), class, size_bytes, expires_s (a moment, or absent),
+-- last_access_s (a moment), fetched }; nil for another line. Pure.
+function M.parse(line)
+    local key = line:match("^key=(%S+)")
+    if not key then
+        return nil
+    end
+    local fields = {}
+    for name, value in line:gmatch("(%l+)=(%S+)") do
+        fields[name] = value
+    end
+    local expires_s = math.tointeger(tonumber(fields.exp))
+    return {
+        key = key, class = math.tointeger(tonumber(fields.cls)), size_bytes = math.tointeger(tonumber(fields.size)),
+        expires_s = expires_s and expires_s >= 0 and expires_s or nil,
+        last_access_s = math.tointeger(tonumber(fields.la)), fetched = fields.fetch == "yes",
+    }
+end
+
+--- Dumps keys and hands each to on_key. options: limit (most keys read), class (only this one).
+-- The client is closed: a dump that is not read to its end would stand before the next reply.
+-- Returns nil, or message, code; then how many keys were read.
+function M.each(client, options, on_key)
+    local read = 0
+    local refused, code
+    local ended, message, line_code = client:each_line("lru_crawler metadump " .. (options.class or "all"), ENDS,
+        function(line)
+            local key = M.parse(line)
+            if key then
+                read = read + 1
+                on_key(key)
+                return read < options.limit
+            end
+            if line:find("^BADCLASS") then
+                refused, code = "the server answered: " .. line, "no"
+                return false
+            end
+            return true
+        end)
+    client:close()
+    if not ended then
+        return message, line_code, read
+    end
+    return refused, code, read
+end
+
+return M

@@ -1,0 +1,134 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Many servers at once: two samples of each, and one row for each, the worst first.
+local clock = require "slate.clock"
+local snapshot = require "slate.snapshot"
+local view = require "slate.view"
+
+local M = {}
+
+-- How much worse a server is for each of these. Only the order matters.
+local DOWN <const>, OUT_OF_MEMORY <const>, STARVING <const>, OUTLIER <const> = 1000, 100, 10, 5
+local HITS_BELOW_RATIO <const> = 0.05 -- a hit ratio so far under the middle one is an outlier
+
+local function open(context, server)
+    local client, message, code = context:connect(server)
+    local who
+    if client then
+        who, message, code = client:identify()
+    end
+    if not who then
+        return { server = server, message = message, code = code }
+    end
+    return { server = server, client = client, who = who }
+end
+
+-- Takes a snapshot of each member that is there; one that fails is down from then on.
+local function sample(members, field)
+    for _, one in ipairs(members) do
+        if one.client then
+            local now, message, code = snapshot.take(one.client, {
+                server = one.server.name, slated = one.who.slated, settings = true,
+            })
+            one[field] = now
+            if not now then
+                one.client, one.message, one.code = nil, message, code
+            end
+        end
+    end
+end
+
+--- Two samples of each server, interval_s apart (one when it is 0). A server that is down costs its time-out and no
+-- more. Returns a list in the order of the servers: { server, who, before, now, rates } or { server, message, code }.
+function M.sample(context, servers, interval_s)
+    local members = {}
+    for i, server in ipairs(servers) do
+        members[i] = open(context, server)
+    end
+    sample(members, "now")
+    if interval_s > 0 then
+        for _, one in ipairs(members) do
+            one.before = one.now
+        end
+        clock.sleep(interval_s)
+        sample(members, "now")
+    end
+    for _, one in ipairs(members) do
+        if one.client then
+            one.rates = one.before and snapshot.rates(one.before, one.now)
+            one.client:close()
+        end
+    end
+    return members
+end
+
+--- How far the ages of evicting classes lie apart: the largest by the smallest, 1 being fair; nil when fewer than two
+-- classes evict. rows: of view.classes, with rates.
+function M.age_spread(rows)
+    local least, most, count = math.huge, 0, 0
+    for _, row in ipairs(rows) do
+        if (row.evicted_per_s or 0) > 0 and row.victim_age_s then
+            least, most, count = math.min(least, row.victim_age_s), math.max(most, row.victim_age_s), count + 1
+        end
+    end
+    return count >= 2 and most / math.max(1, least) or nil
+end
+
+local function row_of(one)
+    if not one.client then
+        return { server = one.server.name, why = one.message, notes = { "down" }, badness = DOWN }
+    end
+    local row = view.overview(one.now, one.rates)
+    local classes = view.classes(one.now, one.before, one.rates)
+    row.age_spread, row.notes, row.badness = M.age_spread(classes), {}, 0
+    local starving = 0
+    for _, class in ipairs(classes) do
+        starving = starving + (table.concat(class.flags, " "):find("starving", 1, true) and 1 or 0)
+    end
+    if (row.out_of_memory_per_s or 0) > 0 then
+        row.notes[#row.notes + 1] = "out of memory"
+        row.badness = row.badness + OUT_OF_MEMORY
+    end
+    if starving > 0 then
+        row.notes[#row.notes + 1] = require("slate.units").plural(starving, "class starves", "classes starve")
+        row.badness = row.badness + STARVING * starving
+    end
+    if row.reset then
+        row.notes[#row.notes + 1] = "counters were reset"
+    end
+    -- Among those with equal trouble, who loses most items a second.
+    row.badness = row.badness + (row.item_loss_per_s or 0) / ((row.item_loss_per_s or 0) + 1000)
+    return row
+end
+
+local function middle(values)
+    table.sort(values)
+    return values[(#values + 1) // 2]
+end
+
+--- One row for each member, the worst first. Pure.
+-- A row has the fields of view.overview, age_spread, notes (a list of words) and badness (only their order means
+-- something); that of a server that is down has server, why, notes and badness.
+function M.rows(members)
+    local rows, hits = {}, {}
+    for i, one in ipairs(members) do
+        rows[i] = row_of(one)
+        hits[#hits + 1] = rows[i].hit_ratio or rows[i].hit_ratio_total
+    end
+    local typical = #hits >= 3 and middle(hits)
+    for _, row in ipairs(rows) do
+        local ratio = row.hit_ratio or row.hit_ratio_total
+        if typical and ratio and ratio < typical - HITS_BELOW_RATIO then
+            row.notes[#row.notes + 1] = ("hits %.0f points below the middle"):format((typical - ratio) * 100)
+            row.badness = row.badness + OUTLIER
+        end
+    end
+    table.sort(rows, function(a, b)
+        if a.badness ~= b.badness then
+            return a.badness > b.badness
+        end
+        return a.server < b.server
+    end)
+    return rows
+end
+
+return M

@@ -1,0 +1,188 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Settings that can be changed while a server runs: checked before, verified after, and how to go back.
+--
+-- A change is { name, was, is (texts, as the server writes them), lines = the commands to send }. Names are those of
+-- `stats settings`. A slated takes every setting that it calls a runtime one (`config set`), a memcached those of
+-- LINES. What would crash some version of memcached is refused here.
+local stats = require "slate.stats"
+
+local M = {}
+
+local MIB <const> = 1 << 20
+
+local function number(least, most)
+    return function(text)
+        local n = tonumber(text)
+        if n and n >= least and n <= most then
+            return text
+        end
+        return nil, ("a number from %g to %g"):format(least, most)
+    end
+end
+
+local function whole(least, most)
+    return function(text)
+        local n = text:find("^%-?%d+$") and math.tointeger(tonumber(text))
+        if n and n >= least and n <= most then
+            return text
+        end
+        return nil, ("a whole number from %d to %d"):format(least, most)
+    end
+end
+
+local function yes_no(text)
+    local word = ({ yes = "yes", on = "yes", ["1"] = "yes", no = "no", off = "no", ["0"] = "no" })[text]
+    return word, "yes or no"
+end
+
+local function megabytes(text)
+    local amount, unit = text:match("^(%d+)([kmgKMG]?)$")
+    local scale = { [""] = 1, k = 1 << 10, m = MIB, g = 1 << 30 }
+    local bytes = math.tointeger((tonumber(amount) or 0) * scale[(unit or ""):lower()]) or 0
+    if bytes >= 8 * MIB and bytes % MIB == 0 then
+        return tostring(bytes)
+    end
+    return nil, "bytes, a multiple of 1m, at least 8m"
+end
+
+-- "lru tune" takes all four at once.
+local TUNE <const> = { "hot_lru_pct", "warm_lru_pct", "hot_max_factor", "warm_max_factor" }
+local function tune(name)
+    return function(text, settings)
+        local words = { "lru tune" }
+        for i, each in ipairs(TUNE) do
+            words[i + 1] = each == name and text or tostring(settings[each])
+        end
+        return table.concat(words, " ")
+    end
+end
+
+local function format(pattern)
+    return function(text) return pattern:format(text) end
+end
+
+-- How memcached is told, and what it takes. The window is bounded because versions 1.6.34 to 1.6.44 crash beyond.
+local LINES <const> = {
+    slab_automove = { check = whole(0, 2), line = format("slabs automove %s") },
+    slab_automove_ratio = { check = number(0.01, 1), line = format("slabs automove ratio %s") },
+    slab_automove_window = { check = whole(3, 1800), line = format("slabs automove window %s") },
+    slab_automove_freeratio = { check = number(0, 1), line = format("slabs automove freeratio %s") },
+    maxbytes = { check = megabytes, line = function(text) return "cache_memlimit " .. tonumber(text) // MIB end },
+    lru_crawler = { check = yes_no, line = function(text)
+        return "lru_crawler " .. (text == "yes" and "enable" or "disable")
+    end },
+    lru_crawler_sleep = { check = whole(0, 1000000), line = format("lru_crawler sleep %s") },
+    lru_crawler_tocrawl = { check = whole(0, 4294967295), line = format("lru_crawler tocrawl %s") },
+    lru_segmented = { check = yes_no, line = function(text)
+        return "lru mode " .. (text == "yes" and "segmented" or "flat")
+    end },
+    temporary_ttl = { check = whole(-1, 2147483647), line = format("lru temp_ttl %s") },
+    hot_lru_pct = { check = whole(1, 80), line = tune "hot_lru_pct" },
+    warm_lru_pct = { check = whole(1, 80), line = tune "warm_lru_pct" },
+    hot_max_factor = { check = number(0.01, 1000), line = tune "hot_max_factor" },
+    warm_max_factor = { check = number(0.01, 1000), line = tune "warm_max_factor" },
+    verbosity = { check = whole(0, 2), line = format("verbosity %s") },
+    detail_enabled = { check = yes_no, line = function(text)
+        return "stats detail " .. (text == "yes" and "on" or "off")
+    end },
+}
+
+local ALIASES <const> = { automove = "slab_automove", memory = "maxbytes" }
+
+--- The settings as the server writes them, and on slated its eviction policy: a table from name to text; or nil,
+-- message, code.
+function M.read(client)
+    local groups, refused, code = client:stats_groups({ "settings", "slated" })
+    if not groups then
+        return nil, refused, code
+    elseif not groups.settings then
+        return nil, table.unpack(refused.settings, 1, 2)
+    end
+    local values = {}
+    for _, line in ipairs(groups.settings) do
+        local name, text = stats.split(line)
+        values[name or ""] = text
+    end
+    for _, line in ipairs(groups.slated or {}) do
+        local name, text = stats.split(line)
+        values.policy = name == "policy" and text or values.policy
+    end
+    return values
+end
+
+local function names_of(values, slated)
+    local names = {}
+    for name in pairs(LINES) do
+        names[#names + 1] = values[name] and name or nil
+    end
+    table.sort(names)
+    return table.concat(names, ", ") .. (slated and ", policy and whatever config get calls runtime" or "")
+end
+
+--- Plans a change. settings: of `read`; slated: its version or nil.
+-- Returns the change, or nil, message, code; nothing is sent.
+function M.plan(settings, name, value, slated)
+    name = ALIASES[name] or name
+    local was, rule = settings[name], LINES[name]
+    if value:find("[%c]") or value == "" then
+        return nil, "a value is one line that is not empty", "usage"
+    elseif was == nil then
+        return nil, ("this server has no setting %s"):format(name), "unsupported"
+    end
+    local change = { name = name, was = was, is = value }
+    if name == "policy" then
+        change.lines = { "evict policy " .. value }
+    elseif slated and name == "slab_automove" then
+        change.lines = { "slabs automove " .. value }
+    elseif slated and name ~= "maxbytes" then
+        change.lines = { ("config set %s %s"):format(name, value) }
+    elseif not rule then
+        return nil, ("memcached cannot change %s while it runs (needs slated); it can: %s"):format(name,
+            names_of(settings, slated)), "unsupported"
+    else
+        local checked, wants = rule.check(value)
+        if not checked then
+            return nil, ("%s wants %s, not '%s'"):format(name, wants, value), "usage"
+        end
+        change.is = checked
+        change.lines = { rule.line(checked, settings) }
+    end
+    return change
+end
+
+local NAMES_OF_MODES <const> = { off = "0", ratio = "1", eviction = "2" }
+
+local function same(name, wanted, found)
+    if tonumber(wanted) and tonumber(found) then
+        return math.abs(tonumber(wanted) - tonumber(found)) <= 0.005 * math.max(1e-9, math.abs(tonumber(wanted)))
+    end
+    return wanted == found or name == "slab_automove" and NAMES_OF_MODES[wanted] == found
+        or yes_no(wanted) ~= nil and yes_no(wanted) == yes_no(found)
+end
+
+M.same = same
+
+--- Sends a change and reads the setting back: true; or nil, message, code when the server refused it or does not have
+-- the value afterwards. change.is becomes what the server says.
+function M.apply(client, change)
+    for _, line in ipairs(change.lines) do
+        local reply, message, code = client:command(line)
+        if not reply then
+            return nil, message, code
+        elseif reply ~= "OK" then
+            local refused, refusal_code = require("slate.client").refusal(reply)
+            return nil, ("%s stays %s: %s"):format(change.name, change.was, refused or "unexpected reply: " .. reply),
+                refusal_code or "protocol"
+        end
+    end
+    local settings, message, code = M.read(client)
+    if not settings then
+        return nil, message, code
+    elseif not same(change.name, change.is, settings[change.name] or "") then
+        return nil, ("the server answered OK, but %s is %s"):format(change.name, settings[change.name]), "no"
+    end
+    change.is = settings[change.name]
+    return true
+end
+
+return M

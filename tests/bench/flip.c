@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How soon the policy `auto` follows a workload that flips: recency, a loop of 1.3 times the cache, Zipf with half one-hit keys.
+ *
+ *     build/bench/flip [MEBIBYTES [VALUE_BYTES [SEED]]]        64, 500 and 1
+ *
+ * Time is told in turnovers of the cache: insertions into the cache of auto, by the items that fit. Every other policy plays the same requests
+ * to a cache of its own. Of each phase it prints who misses least in its last half, and what auto does: when it changed, to what, and its misses
+ * from the second turnover on and in the last half, by the least of those of a policy that stays. */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "side.h"
+#include "tune/whatif.h"
+
+enum { POLICIES_MAX = 16, TURN_REQUESTS = 32, REQUESTS_A_S = 10000, PHASES = 3, TURNOVERS_ALLOWED = 2 };
+
+struct phase {
+    const char *name;
+    uint64_t  (*next)(uint64_t items, uint64_t *random, uint64_t i);
+    unsigned    turnovers; /* requests, by the items that fit */
+};
+
+static uint64_t random_next(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x;
+}
+static double uniform(uint64_t *x) { return (double)(random_next(x) >> 11) * 0x1p-53; }
+
+static uint64_t recent(uint64_t items, uint64_t *x, uint64_t i) { return i / 4 + random_next(x) % (items * 9 / 10); }
+static uint64_t loop(uint64_t items, uint64_t *x, uint64_t i) { return (void)x, (UINT64_C(1) << 40) + i % (items * 13 / 10); }
+static uint64_t zipf_or_once(uint64_t items, uint64_t *x, uint64_t i) {
+    double rank = pow((double)items * 4, uniform(x)); /* Zipf's law with exponent 1 */
+    return random_next(x) % 2 ? (UINT64_C(2) << 40) + i : (UINT64_C(3) << 40) + (uint64_t)rank;
+}
+static const struct phase phases[PHASES] = {
+    {"recency stream", recent, 24}, {"loop of 1.3 times the cache", loop, 12}, {"Zipf, half one-hit keys", zipf_or_once, 24}};
+
+struct bench {
+    const struct evict_policy *policies[POLICIES_MAX];
+    struct side sides[POLICIES_MAX]; /* the last one is auto's */
+    unsigned    fixed;
+    struct whatif *whatif;
+    uint64_t    items, requests, random;
+    uint32_t    value_bytes;
+    char       *value;
+};
+
+static void play_one(struct bench *b, uint64_t n) {
+    char text[32];
+    struct key key = key_make(text, (size_t)snprintf(text, sizeof text, "key:%016" PRIx64, n));
+    for (unsigned i = 0; i <= b->fixed; i++) {
+        side_play(&b->sides[i], &key, b->value, b->value_bytes);
+    }
+    if (b->requests++ % TURN_REQUESTS == 0) {
+        whatif_tend_at(b->whatif, b->requests * 1000000 / REQUESTS_A_S);
+    }
+}
+
+static void misses(const struct bench *b, uint64_t to[POLICIES_MAX]) {
+    for (unsigned i = 0; i <= b->fixed; i++) {
+        to[i] = b->sides[i].reads - b->sides[i].hits;
+    }
+}
+
+static unsigned least(const struct bench *b, const uint64_t from[POLICIES_MAX], const uint64_t to[POLICIES_MAX]) {
+    unsigned best = 0;
+    for (unsigned i = 1; i < b->fixed; i++) {
+        best = to[i] - from[i] < to[best] - from[best] ? i : best;
+    }
+    return best;
+}
+
+static double by_least(const struct bench *b, const uint64_t from[POLICIES_MAX], const uint64_t to[POLICIES_MAX]) {
+    unsigned best = least(b, from, to);
+    return ((double)(to[b->fixed] - from[b->fixed]) / (double)(to[best] - from[best]) - 1) * 100;
+}
+
+static void play_phase(struct bench *b, const struct phase *p) {
+    uint64_t start[POLICIES_MAX], late[POLICIES_MAX] = {0}, half[POLICIES_MAX] = {0}, end[POLICIES_MAX], count = b->items * p->turnovers;
+    const struct evict_policy *was = cache_policy(b->sides[b->fixed].cache);
+    char changes[512] = "";
+    bool is_late = false;
+    misses(b, start);
+    for (uint64_t i = 0; i < count; i++) {
+        play_one(b, p->next(b->items, &b->random, i));
+        misses(b, end);
+        double turnovers = (double)(end[b->fixed] - start[b->fixed]) / (double)b->items;
+        const struct evict_policy *now = cache_policy(b->sides[b->fixed].cache);
+        if (now != was) {
+            snprintf(changes + strlen(changes), sizeof changes - strlen(changes), " %.2f:%s", turnovers, now->name);
+            was = now;
+        }
+        if (!is_late && turnovers >= TURNOVERS_ALLOWED) {
+            memcpy(late, end, sizeof late);
+            is_late = true;
+        }
+        if (i == count / 2) {
+            memcpy(half, end, sizeof half);
+        }
+    }
+    unsigned best = least(b, half, end), lru = 0;
+    while (b->policies[lru] != &evict_lru) {
+        lru++;
+    }
+    printf("%-28s best %-8s %.4f lru %.4f | auto %+6.1f %% after two turnovers, %+6.1f %% in the last half; changed at%s\n", p->name,
+           b->policies[best]->name, (double)(end[best] - half[best]) / ((double)count / 2),
+           (double)(end[lru] - half[lru]) / ((double)count / 2), is_late ? by_least(b, late, end) : NAN, by_least(b, half, end),
+           changes[0] != '\0' ? changes : " never");
+}
+
+int main(int argc, char **argv) {
+    static struct bench b;
+    double mebibytes = argc > 1 ? atof(argv[1]) : 64;
+    b.value_bytes = argc > 2 ? (uint32_t)atoi(argv[2]) : 500;
+    b.random = argc > 3 ? (uint64_t)atoll(argv[3]) * 2 + 1 : 3;
+    clock_start();
+    clock_pause();
+    for (; evict_policies[b.fixed] != NULL && b.fixed < POLICIES_MAX - 1; b.fixed++) {
+        b.policies[b.fixed] = evict_policies[b.fixed];
+        b.sides[b.fixed] = side_make(mebibytes, b.policies[b.fixed]);
+    }
+    b.sides[b.fixed] = side_make(mebibytes, &evict_s3fifo);
+    b.value = calloc(1, b.value_bytes + 1);
+    struct cache_facts facts;
+    cache_facts(b.sides[b.fixed].cache, &facts);
+    b.whatif = whatif_create(b.sides[b.fixed].cache, facts.limit_bytes);
+    whatif_set(b.whatif, 0.25, true);
+    for (uint64_t n = 0; b.items == 0; n++) { /* as many as fit */
+        struct cache_class_values classes;
+        play_one(&b, (UINT64_C(9) << 40) + n);
+        cache_classes_counters(b.sides[b.fixed].cache, &classes);
+        b.items = classes.evicted > 0 ? n : 0;
+    }
+    printf("%.0f MiB, %" PRIu64 " items\n", mebibytes, b.items);
+    for (unsigned i = 0; i < PHASES; i++) {
+        play_phase(&b, &phases[i]);
+    }
+    struct whatif_facts f;
+    whatif_facts(b.whatif, &f);
+    printf("keys %" PRIu64 " rate %.4f windows %" PRIu64 "; %s\n", f.keys, f.rate, f.windows, f.why);
+    return EXIT_SUCCESS;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How near the predicted hit ratios come to real ones: a cache with its samples, and beside it real caches of 1/2, 2 and 4 times the
+ * memory, all played the same trace.
+ *
+ *     build/bench/foresight TRACE MEBIBYTES VALUES SCALE POLICY SAMPLES RATE
+ *
+ * VALUES is as for `slated --simulate --value-bytes`. SAMPLES caches of today's size sample other keys of the same trace. Whenever a
+ * window of the samples ends, once the cache has evicted, what it predicts is held against what the real caches had, their
+ * windows weighted as the samples' are. Prints, as JSON, the mean over windows of
+ * both ratios and of the absolute error at each size. */
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "side.h"
+#include "simulate/sizes.h"
+#include "simulate/trace.h"
+#include "tune/whatif.h"
+
+enum { SAMPLES_MAX = 16, TURN_REQUESTS = 32, REQUESTS_A_S = 10000, SALT_BYTES = 2 };
+
+/* A ratio of the last windows, as the samples count. */
+struct faded {
+    double   reads, hits;
+    uint64_t reads_before, hits_before;
+};
+
+struct sample {
+    struct side    side;
+    struct whatif *whatif;
+    uint64_t       windows;
+    struct faded   real[SHADOW_SIZES];
+};
+
+struct error {
+    double real, predicted, off, points;
+};
+
+struct bench {
+    struct side   sizes[SHADOW_SIZES];
+    struct sample samples[SAMPLES_MAX];
+    unsigned      sample_count;
+    struct error  errors[SHADOW_SIZES];
+    char         *zeroes;
+    int64_t       shown_s;
+};
+
+static bool evicts(struct side *s) {
+    struct cache_class_values classes;
+    cache_classes_counters(s->cache, &classes);
+    return classes.evicted > 0;
+}
+
+static void take_window(struct faded *f, const struct side *of) {
+    f->reads = f->reads * SHADOW_SIZES_KEEP + (double)(of->reads - f->reads_before);
+    f->hits = f->hits * SHADOW_SIZES_KEEP + (double)(of->hits - f->hits_before);
+    f->reads_before = of->reads;
+    f->hits_before = of->hits;
+}
+
+static void compare(struct bench *b, struct sample *s) {
+    struct whatif_facts facts;
+    whatif_facts(s->whatif, &facts);
+    if (facts.windows == s->windows) {
+        return;
+    }
+    s->windows = facts.windows;
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        take_window(&s->real[i], &b->sizes[i]);
+        if (evicts(&s->side)) {
+            struct error *e = &b->errors[i];
+            double real = s->real[i].hits / s->real[i].reads;
+            e->real += real;
+            e->predicted += facts.at_size[i];
+            e->off += fabs(facts.at_size[i] - real);
+            e->points += 1;
+        }
+    }
+}
+
+static void tick(struct bench *b, uint64_t requests) {
+    int64_t at_s = (int64_t)(requests / REQUESTS_A_S);
+    if (at_s != b->shown_s) {
+        clock_shift(at_s - b->shown_s);
+        b->shown_s = at_s;
+    }
+    for (unsigned i = 0; i < b->sample_count; i++) {
+        whatif_tend_at(b->samples[i].whatif, requests * 1000000 / REQUESTS_A_S);
+        compare(b, &b->samples[i]);
+    }
+}
+
+static uint64_t replay(struct bench *b, const char *path, const struct simulate_sizes *sizes) {
+    char why[TRACE_WHY_BYTES], text[SAMPLES_MAX][SALT_BYTES + KEY_BYTES_MAX];
+    struct trace *t = trace_open(path, why);
+    struct trace_request q;
+    uint64_t requests = 0;
+    if (t == NULL) {
+        fprintf(stderr, "foresight: %s\n", why);
+        exit(EXIT_FAILURE);
+    }
+    for (; trace_next(t, &q) == TRACE_REQUEST; requests++) {
+        uint8_t bytes = q.key_bytes < KEY_BYTES_MAX - SALT_BYTES ? q.key_bytes : KEY_BYTES_MAX - SALT_BYTES;
+        uint32_t value_bytes = simulate_sizes_of(sizes, key_make(q.key, bytes).hash, q.has_size ? (int64_t)q.value_bytes : -1);
+        struct key key[SAMPLES_MAX];
+        for (unsigned i = 0; i < b->sample_count; i++) {
+            memcpy(text[i], (const char[SALT_BYTES]){(char)('a' + i), ':'}, SALT_BYTES);
+            memcpy(text[i] + SALT_BYTES, q.key, bytes);
+            key[i] = key_make(text[i], bytes + SALT_BYTES);
+            side_play(&b->samples[i].side, &key[i], b->zeroes, value_bytes);
+        }
+        for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+            side_play(&b->sizes[i], &key[0], b->zeroes, value_bytes);
+        }
+        if (requests % TURN_REQUESTS == 0) {
+            tick(b, requests);
+        }
+    }
+    trace_close(&t);
+    return requests;
+}
+
+static void report(const struct bench *b) {
+    struct whatif_facts f;
+    double off = 0;
+    whatif_facts(b->samples[0].whatif, &f);
+    printf("{\"keys\":%llu,\"rate\":%.6f,\"windows\":%llu,\"memory_bytes\":%llu,\"hit_ratio\":%.4f,\"sizes\":[", (unsigned long long)f.keys,
+           f.rate, (unsigned long long)f.windows, (unsigned long long)f.memory_bytes,
+           (double)b->samples[0].side.hits / (double)b->samples[0].side.reads);
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        const struct error *e = &b->errors[i];
+        double points = e->points > 0 ? e->points : 1;
+        printf("%s{\"factor\":%g,\"real\":%.4f,\"predicted\":%.4f,\"error\":%.4f}", i > 0 ? "," : "", shadow_factor[i], e->real / points,
+               e->predicted / points, e->off / points);
+        off += e->off / points / (SHADOW_SIZES + 1); /* today's is known, without error */
+    }
+    printf("],\"error\":%.4f}\n", off);
+}
+
+int main(int argc, char **argv) {
+    static struct bench b;
+    struct simulate_sizes sizes;
+    if (argc != 8 || !simulate_sizes_parse(argv[3], &sizes) || evict_find(argv[5]) == NULL) {
+        fprintf(stderr, "usage: foresight TRACE MEBIBYTES VALUES SCALE POLICY SAMPLES RATE\n");
+        return 64;
+    }
+    double mebibytes = atof(argv[2]);
+    sizes.scale = atof(argv[4]);
+    sizes.seed = 1;
+    b.sample_count = (unsigned)atoi(argv[6]) < SAMPLES_MAX ? (unsigned)atoi(argv[6]) : SAMPLES_MAX;
+    clock_start();
+    clock_pause();
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        b.sizes[i] = side_make(mebibytes * shadow_factor[i], evict_find(argv[5]));
+    }
+    b.zeroes = calloc(1, cache_item_bytes_max(b.sizes[0].cache));
+    for (unsigned i = 0; i < b.sample_count; i++) {
+        struct sample *s = &b.samples[i];
+        s->side = side_make(mebibytes, evict_find(argv[5]));
+        s->whatif = whatif_create(s->side.cache, (size_t)(mebibytes * 1048576));
+        whatif_set(s->whatif, atof(argv[7]), false);
+    }
+    replay(&b, argv[1], &sizes);
+    report(&b);
+    return EXIT_SUCCESS;
+}

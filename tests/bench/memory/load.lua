@@ -1,0 +1,133 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Runs slate-load, several at once if need be, and reads what it measured.
+
+local cjson = require("cjson")
+local bench_server = require("server")
+
+local M = {}
+
+local Run = {}
+Run.__index = Run
+Run.__name = "bench.Run"
+
+local seed = 0 -- every run draws anew, and the next session draws the same
+
+--- Starts a load and returns at once; `finish` waits for its report.
+function M.start(programs, server, words)
+  seed = seed + 1
+  local command = M.join(programs.client_core and { "taskset", "-c", programs.client_core } or {}, { programs.load },
+    words, { "--server", server.address, "--seed", seed, "--json" })
+  for i, word in ipairs(command) do
+    command[i] = bench_server.quote(word)
+  end
+  local log = os.tmpname()
+  local line = ("echo $$; exec 2>%s; exec %s"):format(bench_server.quote(log), table.concat(command, " "))
+  local pipe = assert(io.popen(line, "r"))
+  local pid = math.tointeger(tonumber(pipe:read("l")))
+  return setmetatable({ pipe = pipe, pid = pid, log = log, server = server }, Run)
+end
+
+--- Ends a load early; `finish` has its report up to now.
+function Run:interrupt()
+  os.execute(("kill -INT %d 2>/dev/null"):format(self.pid))
+end
+
+local function said_last(path)
+  local last = "no word"
+  for line in io.lines(path) do
+    last = line:match("^slate%-load: (.*)") or last
+  end
+  os.remove(path)
+  return last
+end
+
+--- The report of a load that has ended: of `calcify` the whole, else of its last phase.
+-- Errors and wrong values are figures of it. nil and a message when it broke off.
+function Run:finish()
+  local text = self.pipe:read("a")
+  self.pipe:close()
+  local said = said_last(self.log)
+  local ok, report = pcall(cjson.decode, text)
+  if not ok then
+    return nil, "slate-load: " .. said
+  elseif report.experiment then
+    return report
+  end
+  local phase = report.phases[#report.phases]
+  if not phase or phase.failure then
+    return nil, "slate-load: " .. (phase and phase.failure or said)
+  end
+  return phase
+end
+
+--- A load from start to end.
+function M.run(programs, server, words)
+  return M.start(programs, server, words):finish()
+end
+
+--- Lists of words, one after the other.
+function M.join(...)
+  local all = {}
+  for _, words in ipairs({ ... }) do
+    table.move(words, 1, #words, #all + 1, all)
+  end
+  return all
+end
+
+--- Sets that were refused for lack of memory. A value that is larger than any item may be is none of them.
+function M.refused(phase)
+  local too_large = 0
+  for _, sample in ipairs(phase.errors_samples) do
+    if sample.text:find("too large", 1, true) then
+      too_large = too_large + sample.times
+    end
+  end
+  return phase.errors - too_large
+end
+
+--- Stores `keys` values of `sizes` bytes under `prefix`, once each, pipelined.
+function M.fill(programs, server, prefix, keys, sizes)
+  return M.run(programs, server, {
+    "--insert", "--requests", 0, "--keys", keys, "--sizes", sizes, "--key-prefix", prefix, "--conns", 4,
+  })
+end
+
+--- The reports of loads that ran at the same time as if they had been one. Intervals are joined by number: the
+-- loads started together and have the same --interval.
+function M.merge(phases)
+  local sum = { gets = 0, hits = 0, refused = 0, wrong = 0, intervals = {} }
+  for _, phase in ipairs(phases) do
+    sum.gets, sum.hits = sum.gets + phase.gets, sum.hits + phase.hits
+    sum.refused, sum.wrong = sum.refused + M.refused(phase), sum.wrong + phase.wrong
+    for i, interval in ipairs(phase.intervals or {}) do
+      local joined = sum.intervals[i] or { end_s = 0, hits = 0, misses = 0 }
+      joined.end_s = math.max(joined.end_s, interval.end_s)
+      joined.hits, joined.misses = joined.hits + interval.hits, joined.misses + interval.misses
+      sum.intervals[i] = joined
+    end
+  end
+  return sum
+end
+
+--- Hits a get, from intervals `first` to `last`; nil when nothing was asked.
+function M.hit_ratio(intervals, first, last)
+  local hits, gets = 0, 0
+  for i = math.max(first, 1), math.min(last, #intervals) do
+    hits = hits + intervals[i].hits
+    gets = gets + intervals[i].hits + intervals[i].misses
+  end
+  return gets > 0 and hits / gets or nil
+end
+
+--- Seconds until three intervals in a row, taken together, have hit `ratio` of their gets; nil when never.
+function M.reached_s(intervals, ratio)
+  for i = 1, #intervals do
+    local here = M.hit_ratio(intervals, i - 1, i + 1)
+    if here and here >= ratio then
+      return intervals[i].end_s
+    end
+  end
+  return nil
+end
+
+return M

@@ -1,0 +1,56 @@
+/* A cache as the server makes it by default, played to by one thread without a network: what foresight.c and flip.c share. */
+#ifndef SIDE_H
+#define SIDE_H
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cache/cache.h"
+#include "mem/slab.h"
+#include "serve/settings.h"
+
+struct side {
+    struct cache        *cache;
+    struct cache_thread *ct;
+    uint64_t             reads, hits;
+};
+
+/* Ends the program when there is no memory for it. */
+static inline struct side side_make(double mebibytes, const struct evict_policy *policy) {
+    static struct settings defaults;
+    settings_init(&defaults);
+    struct side s = {.cache = cache_create(&(struct cache_config){
+        .limit_bytes = (size_t)(mebibytes * 1048576),
+        .slab = {.chunk_bytes_min = (uint32_t)defaults.chunk_size + SLAB_HEADER_ROOM, .growth_factor = defaults.factor,
+                 .chunk_bytes_max = (uint32_t)defaults.slab_chunk_max, .class_most = (unsigned)defaults.slab_classes},
+        .item_bytes_max = (uint32_t)defaults.item_size_max, .cas = defaults.cas, .evict = true, .steal_pages = true,
+        .policy = policy, .hot_pct = (uint32_t)defaults.hot_lru_pct, .warm_pct = (uint32_t)defaults.warm_lru_pct,
+        .hot_factor_pct = (uint32_t)(defaults.hot_max_factor * 100 + 0.5),
+        .warm_factor_pct = (uint32_t)(defaults.warm_max_factor * 100 + 0.5), .temporary_ttl_s = -1,
+    })};
+    s.ct = s.cache != NULL ? cache_thread_create(s.cache) : NULL;
+    if (s.ct == NULL) {
+        fprintf(stderr, "out of memory\n");
+        exit(EXIT_FAILURE);
+    }
+    return s;
+}
+
+static inline void side_end(struct side *s) {
+    cache_thread_destroy(&s->ct);
+    cache_destroy(&s->cache);
+}
+
+/* A get and, on a miss, a set. Returns whether it hit. */
+static inline bool side_play(struct side *s, const struct key *key, const char *value, uint32_t value_bytes) {
+    struct cache_view view;
+    cache_turn_begin(s->ct);
+    bool hit = cache_fetch(s->ct, key, &(struct cache_fetch){.want_value = false}, NULL, &view) == CACHE_OK;
+    if (!hit) {
+        cache_store(s->ct, key, &(struct cache_store){.mode = CACHE_SET, .value = value, .value_bytes = value_bytes}, NULL);
+    }
+    cache_turn_end(s->ct);
+    s->reads++;
+    s->hits += hit;
+    return hit;
+}
+#endif

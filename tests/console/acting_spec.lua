@@ -1,0 +1,199 @@
+-- Changes from the console: sent, read back, undone to the letter, on trial, logged; on real servers.
+package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
+local tui = require "tui"
+
+if not tui.has("tmux") then
+  describe("changes from slatetop", function()
+    pending("needs tmux")
+  end)
+  return
+end
+
+-- Rows of the tune view, in its order.
+local ROWS = { "automove mode", "automove ratio", "automove window s", "automove freeratio", "eviction policy",
+  "policy of one class", "chunk sizes", "geometry rate", "lru hot %", "lru warm %", "lru hot age factor",
+  "lru warm age factor", "lru mode", "lru temp_ttl s", "memory limit MiB", "crawler", "crawler sleep us",
+  "crawler tocrawl", "sample rate", "verbosity", "stats by prefix" }
+local ROW = {}
+for i, name in ipairs(ROWS) do ROW[name] = i - 1 end
+
+for _, program in ipairs { "build/bin/slated", "memcached" } do
+  local test = tui.has(program) and describe or pending
+  test("changes from slatetop on " .. program, function()
+    local folder, server, screen
+    local is_slated = program ~= "memcached"
+
+    before_each(function()
+      folder = tui.make_folder()
+      server = tui.start_server(program, folder, "-o no_slab_automove")
+      server:fill("key", 2000, 100)
+    end)
+
+    after_each(function()
+      if screen then screen:close() end
+      screen = nil
+      server:stop()
+      tui.remove_folder(folder)
+    end)
+
+    local function open(arguments, width, height)
+      local log = folder .. "/state/log"
+      screen = tui.open(folder, ("%s --audit-log %s %s %s"):format(tui.slatetop, log, arguments or "", server.socket),
+        width, height)
+      screen:wait("live 1s")
+      return log
+    end
+
+    local function settings()
+      local extra = is_slated and server:ask("config get\r\n") or ""
+      return server:ask("stats settings\r\n") .. extra
+    end
+
+    -- Types a new value into a row of the tune view.
+    local function choose(row, value)
+      screen:press("g")
+      for _ = 1, ROW[row] do screen:press("Down") end
+      screen:wait("─ " .. row)
+      screen:press("Enter")
+      screen:wait("new value: _")
+      screen:press(value)
+      screen:wait("new value: " .. value .. "_")
+      screen:press("Enter")
+      screen:wait_gone("new value:")
+    end
+
+    local function send(told)
+      screen:press("S")
+      screen:wait(told)
+    end
+
+    it("come back to the letter by undo, whatever the setting", function()
+      open("", 100, 40)
+      screen:press("4")
+      screen:wait("[4 Tune]")
+      local changes = {
+        { "automove mode", "2", "slabs automove 2" }, { "automove ratio", "0.55", "slabs automove ratio 0.55" },
+        { "lru hot %", "11", "lru tune 11 40 0.20 2.00" }, { "lru temp_ttl s", "30", "lru temp_ttl 30" },
+        { "memory limit MiB", "80", "cache_memlimit 80" }, { "crawler", "no", "lru_crawler disable" },
+        { "verbosity", "1", "verbosity 1" }, { "stats by prefix", "yes", "stats detail on" },
+      }
+      if is_slated then
+        changes[#changes + 1] = { "eviction policy", "sieve", "evict policy sieve" }
+        changes[#changes + 1] = { "sample rate", "0.2", "config set sample_rate 0.2" }
+        changes[#changes + 1] = { "automove window s", "33", "slabs automove window 33" }
+      else
+        changes[#changes + 1] = { "lru mode", "flat", "lru mode flat" }
+      end
+      for _, change in ipairs(changes) do
+        local before = settings()
+        choose(change[1], change[2])
+        screen:press("t")
+        screen:wait(change[3])
+        screen:press("Enter", "y", "s", "Enter")
+        assert.equal(before, settings(), "nothing was sent for " .. change[1])
+        send(" is now " .. change[2])
+        assert.are_not.equal(before, settings(), change[1])
+        screen:press("u")
+        screen:wait("Undo: review")
+        send(", was " .. change[2])
+        assert.equal(before, settings(), "undo of " .. change[1])
+      end
+    end)
+
+    it("may be several at once: one plan, one undo", function()
+      open("", 100, 40)
+      screen:press("4")
+      screen:wait("[4 Tune]")
+      local before = settings()
+      choose("automove ratio", "0.6")
+      choose("lru warm %", "30")
+      choose("lru temp_ttl s", "45")
+      screen:press("t")
+      screen:wait("Changes: review")
+      screen:wait("lru tune 20 30 0.20 2.00")
+      send("all 3 changes made")
+      assert.equal("0.60", server:setting("slab_automove_ratio"))
+      assert.equal("yes", server:setting("temp_lru"))
+      screen:press("u")
+      screen:wait("Undo: review")
+      screen:wait("lru temp_ttl -1")
+      send("all 3 changes made")
+      assert.equal(before, settings())
+    end)
+
+    it("that no server takes are refused before they are sent", function()
+      open("", 100, 40)
+      screen:press("4")
+      screen:wait("[4 Tune]")
+      local before = settings()
+      for _, wrong in ipairs { { "lru hot %", "70" }, { "automove ratio", "7" }, { "memory limit MiB", "3" },
+        { "automove mode", "9" } } do
+        choose(wrong[1], wrong[2])
+        screen:press("t")
+        screen:wait("refused")
+        screen:press("S")
+        screen:wait("Esc cancels.   Change")
+        screen:press("Escape", "r")
+        screen:wait_gone("Esc cancels")
+      end
+      assert.equal(before, settings())
+    end)
+
+    it("on trial go back when slatetop is left, and say so", function()
+      open()
+      local before = settings()
+      screen:press("t")
+      screen:wait("slabs automove 1")
+      screen:press("Down", "5")
+      screen:wait("goes back after 5 min")
+      send("is now 1")
+      assert.equal("1", server:setting("slab_automove"))
+      screen:press("Escape")
+      screen:wait("trial, back in 4:")
+      screen:press("q")
+      screen:wait("status=0")
+      assert.equal(before, settings())
+      local errors = tui.run("cat " .. folder .. "/errors")
+      assert.truthy(errors:find("a trial is on and goes back now", 1, true), errors)
+      assert.truthy(errors:find("automove mode is now 0", 1, true), errors)
+    end)
+
+    it("on trial stay when they are kept", function()
+      open()
+      screen:press("t")
+      screen:wait("slabs automove 1")
+      screen:press("Down", "5")
+      screen:wait("goes back after 5 min")
+      send("is now 1")
+      screen:press("K")
+      screen:wait("kept: set automove mode to 1")
+      screen:press("q")
+      screen:wait("status=0")
+      assert.equal("1", server:setting("slab_automove"))
+    end)
+
+    it("are in the operator's log, a line of JSON each", function()
+      local cjson = require "cjson"
+      local log = open()
+      screen:press("t")
+      screen:wait("slabs automove 1")
+      send("is now 1")
+      screen:press("q")
+      screen:wait("status=0")
+      local lines = {}
+      for line in io.lines(log) do lines[#lines + 1] = cjson.decode(line) end
+      assert.equal(1, #lines)
+      assert.same({ "slabs automove 1", "0", "slabs automove 0", true, server.socket },
+        { lines[1].command, lines[1].before, lines[1].undo, lines[1].succeeded, lines[1].server })
+    end)
+
+    it("have their reasons in x", function()
+      open()
+      screen:press("x")
+      screen:wait("why automove moves pages, or does not")
+      screen:wait(is_slated and "automove is off" or "automove is 0: nobody moves pages but you")
+      screen:press("Escape")
+      screen:wait_gone("why automove")
+    end)
+  end)
+end

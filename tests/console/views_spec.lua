@@ -1,0 +1,148 @@
+-- The views that ask for more than a snapshot, in a real terminal against real servers: pages, sizes, curves, hot
+-- keys and one class.
+package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
+local tui = require "tui"
+
+local servers = {}
+for _, program in ipairs { "build/bin/slated", "memcached" } do
+  if tui.has(program) then servers[#servers + 1] = program end
+end
+
+if not tui.has("tmux") then
+  describe("slatetop's views", function()
+    pending("needs tmux")
+  end)
+  return
+end
+
+for _, program in ipairs(servers) do
+  describe("slatetop's views on " .. program, function()
+    local folder, server, screen
+    local is_slated <const> = program:find("slated", 1, true) ~= nil
+
+    setup(function()
+      folder = tui.make_folder()
+      server = tui.start_server(program, folder, "-o no_slab_automove")
+      server:fill("small", 300000, 100)
+      server:fill("large", 2000, 1000)
+      for _ = 1, 20 do
+        server:ask(("get small1\r\n"):rep(200) .. ("get large2 large3\r\n"):rep(50))
+      end
+    end)
+
+    teardown(function()
+      server:stop()
+      tui.remove_folder(folder)
+    end)
+
+    local function open(width, height)
+      screen = tui.open(folder, ("%s -d 0.2 %s"):format(tui.slatetop, server.socket), width, height)
+      screen:wait("live 0.2s")
+      screen:wait("ops/s")
+    end
+
+    after_each(function()
+      screen:close()
+    end)
+
+    it("maps every page, and moves those that are marked after a review", function()
+      local before, rich, poor = server:pages(), nil, nil
+      for class, pages in pairs(before) do
+        if pages > 10 then rich = class end
+        if pages < 10 and (not poor or pages > before[poor]) then poor = class end
+      end
+      open(100, 30)
+      screen:press("3")
+      screen:wait(is_slated and "EXACT: a cell is 1 page" or "ESTIMATED: a cell is 1 page")
+      -- Rows stand by size, so the class ids do too.
+      local function go_to(class)
+        screen:press("g")
+        for id, pages in pairs(before) do
+          if id < class and pages > 0 then screen:press("j") end
+        end
+      end
+      go_to(rich)
+      screen:press("f")
+      screen:wait(("of class %d marked"):format(rich))
+      screen:press("+", "-", "+")
+      screen:wait("◆")
+      go_to(poor)
+      screen:press("m")
+      screen:wait(("slabs reassign %d %d"):format(rich, poor))
+      screen:press("Enter", "Escape")
+      screen:wait_gone("review")
+      assert.same(before, server:pages())
+      screen:press("m")
+      screen:wait(("slabs reassign %d %d"):format(rich, poor))
+      screen:press("1", "S")
+      screen:wait("1 of 1 page")
+      assert.equal(before[poor] + 1, server:pages()[poor])
+    end)
+
+    it("shows one class with every stat the server has of it", function()
+      open(160, 50)
+      screen:press("2")
+      screen:wait("EV/s")
+      screen:press("Enter")
+      screen:wait("every stat of the class")
+      local text = screen:wait("crawler_reclaimed")
+      local class = text:match("class (%d+): %u?%l")
+      assert.truthy(class, text)
+      for name in server:ask("stats items\r\n"):gmatch("STAT items:" .. class .. ":(%S+)") do
+        assert.truthy(text:find(name, 1, true), name .. "\n" .. text)
+      end
+      for name in server:ask("stats slabs\r\n"):gmatch("STAT " .. class .. ":(%S+)") do
+        assert.truthy(text:find(name, 1, true), name .. "\n" .. text)
+      end
+      assert.equal(is_slated, text:find("policy ", 1, true) ~= nil)
+      screen:press("Escape")
+      screen:wait("[2 Classes]")
+      screen:wait("classes by")
+    end)
+
+    it("lays item sizes over class limits", function()
+      open()
+      screen:press("5")
+      screen:wait("items by size")
+      local text = screen:wait(is_slated and "least waste" or "what other sizes would waste needs slated")
+      assert.equal(is_slated, text:find("EXACT", 1, true) ~= nil)
+      assert.equal(not is_slated, text:find("ESTIMATED", 1, true) ~= nil)
+    end)
+
+    it("draws curves and hot keys, or says that they need slated", function()
+      open()
+      screen:press("6")
+      screen:wait(is_slated and "what another policy would do" or "needs slated")
+      screen:press("9")
+      if is_slated then
+        screen:wait("small1")
+        screen:wait("█sure ░maybe")
+      else
+        screen:wait("needs slated")
+      end
+    end)
+
+    it("keeps a filter that does not parse on its line, with the reason", function()
+      open()
+      screen:press("2", "\\")
+      screen:wait("filter: _")
+      screen:press("e", "v", ">", "x", "Enter")
+      screen:wait("'ev>x' is not understood")
+      screen:wait("filter: ev>x_")
+      screen:press("BSpace", "0", "Enter")
+      screen:wait("filter: ev>0")
+      screen:wait_gone("not understood")
+    end)
+
+    it("shows the columns that were chosen", function()
+      open()
+      screen:press("2")
+      screen:wait("SET/s")
+      screen:press("c")
+      screen:wait("columns: Space shows or hides")
+      for _ = 1, 9 do screen:press("j") end
+      screen:press("Space", "Space", "Escape")
+      screen:wait_gone("SET/s")
+    end)
+  end)
+end

@@ -1,0 +1,390 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Fleets: real servers behind the real nutcracker, and clusters of the library's own.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local client = require "slate.client"
+local cluster = require "slate.cluster"
+local command = require "support.command"
+local fleet = require "slate.fleet"
+local ring = require "slate.ring"
+local server = require "support.server"
+
+local has_proxy <const> = fleet.proxy_program() ~= nil
+local SLATED <const> = command.root() .. "/build/bin/slated"
+
+-- A fleet in a folder of its own, ended by `down`.
+local function start(count, options)
+    local outer = server.folder()
+    options.program, options.memory_mb = options.program or SLATED, 16
+    local processes, message = fleet.up(outer .. "/fleet", count, options)
+    if not processes then
+        server.remove_folder(outer)
+        error(message)
+    end
+    local self = { folder = outer .. "/fleet", processes = processes }
+    self.servers = assert(fleet.servers(self.folder))
+    function self.down()
+        assert(fleet.down(self.folder))
+        server.remove_folder(outer)
+    end
+    function self.kill(number)
+        os.execute("kill -9 " .. processes[number].pid)
+        while server.is_running(processes[number].pid) do
+            require("slate.clock").sleep(0.01)
+        end
+    end
+    return self
+end
+
+local function keys_named(prefix, count)
+    local keys = {}
+    for i = 1, count do
+        keys[i] = prefix .. i
+    end
+    return keys
+end
+
+local function store(address, keys)
+    local through = assert(client.connect(address))
+    local batch = through:pipeline()
+    for _, key in ipairs(keys) do
+        batch:set(key, "value of " .. key)
+    end
+    local results, errors = batch:run()
+    through:close()
+    assert.same({}, errors)
+    assert.equal(#keys, #results)
+end
+
+-- How many of the keys each server holds, and how many of these the ring would not put there.
+local function misplaced(one, keys)
+    local wrong, held = 0, 0
+    for index, member in ipairs(one.members) do
+        local c = assert(client.connect(member.host .. ":" .. member.port))
+        local items = assert(c:get_many(keys))
+        c:close()
+        for key in pairs(items) do
+            held = held + 1
+            wrong = wrong + (one:server(key).index == index and 0 or 1)
+        end
+    end
+    return wrong, held
+end
+
+describe("nutcracker", function()
+    if not has_proxy then
+        pending("nutcracker is not installed")
+        return
+    end
+
+    it("puts 10,000 keys on 5 servers with weights where the ring says", function()
+        local one = start(5, { weights = { 1, 2, 3, 7, 10 } })
+        finally(one.down)
+        local keys = keys_named("key-", 10000)
+        store(one.processes[6].address, keys)
+        local wrong, held = misplaced(assert(ring.new(one.servers)), keys)
+        assert.equal(10000, held)
+        assert.equal(0, wrong)
+    end)
+
+    for _, case in ipairs({
+        { "ketama", "hsieh" }, { "modula", "hsieh" }, { "ketama", "fnv1a_64", { 3, 1, 2 } },
+        { "modula", "one_at_a_time", { 1, 2, 4 } }, { "modula", "crc32a" }, { "modula", "crc32", nil, "crc" },
+    }) do
+        local distribution, hash, weights, our_name = table.unpack(case, 1, 4)
+        it(("agrees on %s with %s%s"):format(distribution, hash, weights and " and weights" or ""), function()
+            -- nutcracker sorts its servers by their names, shorter names first.
+            local one = start(3, { weights = weights, hash = hash, distribution = distribution,
+                names = { "zz", "bbb", "aaa" } })
+            finally(one.down)
+            local keys = keys_named("some key's name ", 700)
+            for i, key in ipairs(keys) do
+                keys[i] = key:gsub(" ", ".") .. ("x"):rep(i % 23)
+            end
+            store(one.processes[4].address, keys)
+            local wrong, held = misplaced(assert(ring.new(one.servers,
+                { kind = distribution, hash = our_name or hash, sorted = true })), keys)
+            assert.equal(700, held)
+            assert.equal(0, wrong)
+        end)
+    end
+
+    it("reads what a cluster has stored, and the other way round", function()
+        local one = start(3, { weights = { 3, 1, 1 } })
+        finally(one.down)
+        local ours = assert(cluster.new(one.servers))
+        local theirs = assert(client.connect(one.processes[4].address))
+        for i = 1, 50 do
+            assert.is_true(ours:set("ours-" .. i, tostring(i)))
+            assert.equal(tostring(i), theirs:get("ours-" .. i).value)
+            assert.is_true(theirs:set("theirs-" .. i, tostring(-i)))
+            assert.equal(tostring(-i), ours:get("theirs-" .. i).value)
+        end
+        ours:close()
+        theirs:close()
+    end)
+end)
+
+describe("a cluster", function()
+    local one
+
+    setup(function() one = start(4, { no_proxy = true }) end)
+    teardown(function() one.down() end)
+
+    it("stores, counts and deletes on the right server", function()
+        local c = assert(cluster.new(one.servers))
+        for i = 1, 40 do
+            local key = "n" .. i
+            assert.is_true(c:set(key, "5"))
+            assert.equal(8, c:incr(key, 3))
+            assert.equal(7, c:decr(key))
+            assert.is_true(c:touch(key, 100))
+            local direct = assert(client.connect(c:server(key).name))
+            assert.equal("7", direct:get(key).value)
+            direct:close()
+            assert.is_true(c:delete(key))
+            assert.is_false(c:get(key))
+        end
+        c:close()
+    end)
+
+    it("reads many keys of all servers, blocking, pipelined and after stores without reply", function()
+        for _, options in ipairs({ {}, { kind = "modula", hash = "md5" }, { kind = "jump" }, { copies = 2 } }) do
+            local c = assert(cluster.new(one.servers, options))
+            local keys, quiet = keys_named("many-", 2000), c:quiet()
+            for _, key in ipairs(keys) do
+                assert(quiet:set(key, "v" .. key))
+            end
+            assert.is_true(quiet:finish())
+            local items, failures = c:get_many(keys)
+            assert.same({}, failures)
+            local batch = c:pipeline()
+            for _, key in ipairs(keys) do
+                assert.equal("v" .. key, items[key].value)
+                batch:get(key)
+            end
+            local results, errors = batch:run()
+            assert.same({}, errors)
+            for i, key in ipairs(keys) do
+                assert.equal("v" .. key, results[i].value)
+            end
+            assert.is_true(c:flush_all())
+            assert.same({}, (c:get_many(keys)))
+            c:close()
+        end
+    end)
+
+    it("takes no key that no server takes, and no server twice", function()
+        local c = assert(cluster.new(one.servers))
+        assert.equal("usage", select(3, c:get("a b")))
+        assert.equal("usage", select(3, c:get_many({ "a", "b c" })))
+        local _, errors = c:pipeline():get("a"):set("a b", ""):get("b"):run()
+        assert.same({ 2 }, { next(errors) and (next(errors)) })
+        c:close()
+        assert.equal("usage", select(3, cluster.new({ "h:1", "h:1:2" })))
+        assert.equal("usage", select(3, cluster.new({})))
+    end)
+end)
+
+describe("a cluster with a dead server", function()
+    local one, dead_keys, live_keys
+
+    before_each(function()
+        one = start(3, { no_proxy = true })
+        local placed = assert(ring.new(one.servers))
+        dead_keys, live_keys = {}, {}
+        for _, key in ipairs(keys_named("key-", 300)) do
+            table.insert(placed:server(key).index == 2 and dead_keys or live_keys, key)
+        end
+    end)
+    after_each(function() one.down() end)
+
+    local function all_keys()
+        return table.move(live_keys, 1, #live_keys, #dead_keys + 1, table.move(dead_keys, 1, #dead_keys, 1, {}))
+    end
+
+    local function fill(c)
+        for _, key in ipairs(all_keys()) do
+            assert.is_true(c:set(key, key))
+        end
+    end
+
+    it("says of its keys that it is down, at once, and serves the others", function()
+        local c = assert(cluster.new(one.servers, { retry_s = 1000 }))
+        fill(c)
+        one.kill(2)
+        assert.is_nil((c:get(dead_keys[1])))
+        assert.equal("connect", select(3, c:get(dead_keys[2])))
+        local item, message, code = c:get(dead_keys[3])
+        assert.is_nil(item)
+        assert.equal("connect", code)
+        assert.truthy(message:find("is down: cannot connect", 1, true), message)
+        local items, failures = c:get_many(all_keys())
+        for _, key in ipairs(live_keys) do
+            assert.equal(key, items[key].value)
+        end
+        assert.is_nil(items[dead_keys[1]])
+        assert.equal("connect", failures[one.processes[2].address][2])
+        local results, errors = c:pipeline():get(live_keys[1]):get(dead_keys[1]):get(live_keys[2]):run()
+        assert.equal(live_keys[1], results[1].value)
+        assert.equal("connect", errors[2][2])
+        assert.equal(live_keys[2], results[3].value)
+        assert.equal("connect", select(3, c:quiet():set(dead_keys[1], "")))
+        assert.equal("connect", select(3, c:flush_all()))
+        c:close()
+    end)
+
+    it("gives its keys to the others where that was asked for, and back when it is there again", function()
+        local c = assert(cluster.new(one.servers, { retry_s = 0.2, eject = true }))
+        fill(c)
+        one.kill(2)
+        local tries = 0
+        repeat -- the first call finds the connection closed, the second that nobody listens
+            tries = tries + 1
+        until c:set(dead_keys[1], "moved") or tries > 10
+        for _, key in ipairs(live_keys) do
+            assert.equal(key, c:get(key).value)
+        end
+        local again = server.start({ binary = SLATED, transport = "tcp",
+            args = { "-p", (one.processes[2].address:match("%d+$")) } })
+        finally(function() again:stop() end)
+        local direct = assert(client.connect(one.processes[2].address))
+        local item
+        for _ = 1, 1000 do -- until the time to try it again has come
+            c:set(dead_keys[1], "back")
+            item = direct:get(dead_keys[1])
+            if item then
+                break
+            end
+            require("slate.clock").sleep(0.01)
+        end
+        assert.equal("back", item and item.value)
+        direct:close()
+        c:close()
+    end)
+
+    it("still has all keys when there are two copies", function()
+        local c = assert(cluster.new(one.servers, { copies = 2, retry_s = 1000 }))
+        fill(c)
+        one.kill(2)
+        local items, failures = c:get_many(all_keys())
+        for _, key in ipairs(all_keys()) do
+            assert.equal(key, items[key].value)
+            assert.equal(key, c:get(key).value)
+        end
+        assert.is_table(failures[one.processes[2].address])
+        assert.is_true(c:set(dead_keys[1], "new"))
+        c:close()
+    end)
+end)
+
+describe("slatectl fleet", function()
+    local ctl
+
+    before_each(function() ctl = command.new() end)
+    after_each(function()
+        ctl.run("fleet down --folder $PWD/f")
+        ctl.remove()
+    end)
+
+    it("starts servers, shows where keys lie, and ends them", function()
+        if not has_proxy then
+            pending("nutcracker is not installed")
+            return
+        end
+        local code, text, said = ctl.run("fleet up 2 --weights 1,3 --folder $PWD/f --memory 8")
+        assert.equal(0, code, said)
+        local proxy = text:match("\nnutcracker +(%S+)")
+        local c = assert(client.connect(proxy))
+        assert.is_true(c:set("greeting", "hello"))
+        c:close()
+        local _, line = ctl.run("fleet where greeting --folder $PWD/f")
+        local holder = line:match("greeting +(%S+)")
+        local direct = assert(client.connect(holder))
+        assert.equal("hello", direct:get("greeting").value)
+        direct:close()
+        local reason
+        code, _, reason = ctl.run("fleet up 2 --folder $PWD/f")
+        assert.equal(75, code)
+        assert.truthy(reason:find("slatectl fleet down ends it", 1, true), reason)
+        code, text = ctl.run("fleet down --folder $PWD/f")
+        assert.equal(0, code)
+        assert.equal("3 processes ended\n", text)
+        assert.is_nil((client.connect(holder, { timeout_s = 1 })))
+        assert.equal(false, os.execute("test -e " .. ctl.folder .. "/f") == true)
+        assert.equal(74, (ctl.run("fleet down --folder $PWD/f")))
+    end)
+
+    it("starts what else speaks the protocol, and no proxy where none is wanted", function()
+        if not server.memcached() then
+            pending("there is no memcached")
+            return
+        end
+        local program = server.memcached():find("^/") and server.memcached() or ctl.root .. "/" .. server.memcached()
+        local code, text, said = ctl.run("fleet up 2 --no-proxy --program " .. program .. " --folder $PWD/f --json")
+        assert.equal(0, code, said)
+        local document = require("cjson").decode(text)
+        assert.equal(2, #document.processes)
+        local c = assert(client.connect(document.processes[1].address))
+        assert.is_nil(c:identify().slated)
+        c:close()
+    end)
+
+    it("leaves nothing behind when a server does not start", function()
+        local code, _, said = ctl.run("fleet up 2 --no-proxy --program /bin/false --folder $PWD/f")
+        assert.equal(70, code)
+        assert.truthy(said:find("/bin/false did not start", 1, true), said)
+        assert.equal(false, os.execute("test -e " .. ctl.folder .. "/f") == true)
+    end)
+
+    it("does not end a process that is not the fleet's", function()
+        assert.equal(0, (ctl.run("fleet up 1 --no-proxy --folder $PWD/f")))
+        local file = assert(io.open(ctl.folder .. "/f/fleet", "a"))
+        local stranger = server.start()
+        finally(function() stranger:stop() end)
+        file:write(stranger.pid, " stranger 127.0.0.1:1 1\n")
+        file:close()
+        assert.equal("1 process ended\n", select(2, ctl.run("fleet down --folder $PWD/f")))
+        assert.is_true(server.is_running(stranger.pid))
+    end)
+
+    it("reads the servers of another fleet from a file in nutcracker's words", function()
+        local file = assert(io.open(ctl.folder .. "/servers", "w"))
+        file:write("# ours\n   - 10.0.0.1:11211:1\n   - 10.0.0.2:11211:1 two # the second\n\n")
+        file:close()
+        local _, text = ctl.run("fleet where --servers servers --copies 2 --json a b")
+        local document = require("cjson").decode(text)
+        assert.equal("slate/fleet-where/1", document.schema)
+        assert.equal(2, #document.keys[1].servers)
+        local expected = ring.new({ "10.0.0.1:11211", "10.0.0.2:11211:1 two" }):server("b").name
+        assert.equal(expected, document.keys[2].servers[1])
+        assert.equal(74, (ctl.run("fleet where --servers nowhere a")))
+        assert.equal(74, (ctl.run("fleet where --folder $PWD/none a")))
+    end)
+
+    it("is as slate-fleets(7) says: every example runs, in its order", function()
+        if not has_proxy then
+            pending("nutcracker is not installed")
+            return
+        end
+        local lines, codes = {}, {}
+        for line in command.read_file("man/slate-fleets.7"):gmatch("%.Dl (slatectl [^\n]+)") do
+            lines[#lines + 1] = line
+        end
+        for i, line in ipairs(lines) do
+            codes[i] = ctl.shell("XDG_RUNTIME_DIR=$PWD " .. line)
+        end
+        assert.same({ 0, 0, 0 }, codes)
+    end)
+
+    it("says what is wrong with its arguments", function()
+        for arguments, part in pairs({
+            ["up 0"] = "1 to 64", ["up 65"] = "1 to 64", ["up 2 --weights 1"] = "1 weight for 2 servers",
+            ["up 2 --weights 1,x"] = "'x'", ["up 1 --folder f"] = "absolute", ["where a --hash sha1"] = "fleet",
+        }) do
+            local folder = arguments:find("folder", 1, true) and "" or " --folder $PWD/f"
+            local code, _, said = ctl.run("fleet " .. arguments .. folder)
+            assert.truthy(code == 64 or code == 74, arguments)
+            assert.truthy(said:find(part, 1, true), said)
+        end
+    end)
+end)

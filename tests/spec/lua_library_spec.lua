@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The library as a whole: documented, and installable as a rock.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local server = require "support.server"
+
+local function modules()
+    local pipe = assert(io.popen("ls lua/slate/*.lua"))
+    local list = {}
+    for path in pipe:lines() do
+        list[#list + 1] = path
+    end
+    pipe:close()
+    return list
+end
+
+local function has(program)
+    return os.execute("command -v " .. program .. " >/dev/null 2>&1") == true
+end
+
+describe("the Lua library", function()
+    it("documents every module and every function that it exports", function()
+        local lacking, documented = {}, 0
+        for _, path in ipairs(modules()) do
+            local in_doc, header = false, false
+            for line in io.lines(path) do
+                if line:find("^%-%-%-") then
+                    in_doc, header = true, true
+                elseif not line:find("^%-%-") then
+                    if line:find("^function M%.") and not in_doc then
+                        lacking[#lacking + 1] = path .. ": " .. line
+                    elseif line:find("^function M%.") then
+                        documented = documented + 1
+                    elseif line:find("^local M = ") and not header then
+                        lacking[#lacking + 1] = path .. ": the module"
+                    end
+                    in_doc = false
+                end
+            end
+        end
+        assert.same({}, lacking)
+        assert.truthy(documented > 100, documented)
+    end)
+
+    it("has a reference that LDoc makes without a remark", function()
+        if not has("ldoc") then
+            pending("ldoc is not installed")
+            return
+        end
+        local folder = server.folder()
+        finally(function() server.remove_folder(folder) end)
+        local line = ("scripts/make-doc %s >%s/said 2>%s/remarks"):format(folder, folder, folder)
+        assert.equal(0, select(3, os.execute(line)))
+        assert.equal("", command.read_file(folder .. "/remarks"))
+        local page = command.read_file(folder .. "/html/modules/slate.ring.html")
+        assert.truthy(page:find("The server that holds a key", 1, true))
+    end)
+
+    it("becomes a rock that works", function()
+        if not has("luarocks") then
+            pending("luarocks is not installed")
+            return
+        end
+        local folder = server.folder()
+        finally(function() server.remove_folder(folder) end)
+        assert.equal(0, select(3, os.execute(("luarocks --lua-version=5.4 make --deps-mode none --tree %s/tree "
+            .. "slate-scm-1.rockspec >%s/said 2>&1"):format(folder, folder))), command.read_file(folder .. "/said"))
+        local run = ("cd / && LUA_PATH='%s/tree/share/lua/5.4/?.lua;;' %s"):format(folder, "%s")
+        local line = run:format(("%s/tree/bin/slatectl policy list >%s/list"):format(folder, folder))
+        assert.equal(0, select(3, os.execute(line)))
+        assert.truthy(command.read_file(folder .. "/list"):find("ratio", 1, true))
+        for _, path in ipairs(modules()) do
+            assert.equal(0, select(3, os.execute(("test -e %s/tree/share/%s"):format(folder,
+                path:gsub("^lua/", "lua/5.4/")))), path)
+        end
+    end)
+end)

@@ -1,0 +1,410 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local core = require "slate.policy_core"
+local json = require "slate.json"
+local make = require("support.snapshots").make
+local policy = require "slate.policy"
+local run = require "slate.policy_run"
+local server = require "support.server"
+
+-- The sandbox as it is but for processor time, so that a busy machine changes nothing.
+local PATIENT <const> = { cpu_s = 600 }
+
+local function class(pages, evicted, more)
+    local fields = {
+        chunk_size = 1000, chunks_per_page = 1000, total_pages = pages, total_chunks = pages * 1000, free_chunks = 0,
+        used_chunks = pages * 1000, number = pages * 1000, age = 100, evicted = evicted or 0, outofmemory = 0,
+        get_hits = 0, cmd_set = 0,
+    }
+    for name, value in pairs(more or {}) do
+        fields[name] = value
+    end
+    return fields
+end
+
+local function pair()
+    local general = { limit_maxbytes = 20 << 20, slab_global_page_pool = 0 }
+    return make(100, { [3] = class(10), [7] = class(10) }, general),
+        make(101, { [3] = class(10), [7] = class(10, 500) }, general)
+end
+
+-- Loads, starts and decides once: moves and a sentence, or nil and what broke it.
+local function try(source, words, limits)
+    local one, problem = policy.load(source, "it.lua", { limits = limits or PATIENT })
+    local running
+    if one then
+        running, problem = one:start(words)
+    end
+    if not running then
+        return nil, problem
+    end
+    return running:decide(pair())
+end
+
+local function body(text)
+    return ("return { decide = function(before, after, state) %s end }"):format(text)
+end
+
+local function assert_broken(said, source)
+    local moves, message = try(source)
+    assert.is_nil(moves, source)
+    assert.truthy(message:find(said, 1, true), source .. ": " .. tostring(message))
+end
+
+describe("a policy outside the daemon", function()
+    it("is refused with its line when it is broken", function()
+        assert_broken("it.lua:1: ", "return {")
+        assert_broken("binary chunk", string.dump(function() end))
+        assert_broken("returns a nil, not a table", "")
+        assert_broken("decide is a nil", "return {}")
+        assert_broken("it.lua:1: attempt to index a nil value (global 'io')", body("io.open('x')"))
+        assert_broken("raised a table instead of a message", body("error({})"))
+        assert_broken("a?b?[2J", body("error('a\\nb\\27[2J', 0)"))
+    end)
+
+    it("has no way out of the sandbox", function()
+        for _, name in ipairs({ "load", "loadfile", "dofile", "require", "collectgarbage", "io", "os", "debug",
+            "package", "coroutine", "string.dump", "_G._G.os" }) do
+            assert_broken("absent", body(("if %s == nil then error('absent', 0) end"):format(name)))
+        end
+        assert_broken("attempt to index a boolean", body("getmetatable('').__index = nil"))
+        assert_broken("finalizers", body("setmetatable({}, { __gc = print })"))
+        assert_broken("attempt to call a nil value (method 'dump')", body("(''):dump()"))
+    end)
+
+    it("leaves the library's own functions alone", function()
+        assert_broken("done", body("string.format, string.rep, math.floor = nil error('done', 0)"))
+        assert.equal("xx", ("x"):rep(2))
+        assert.equal("1", string.format("%d", math.floor(1.5)))
+        assert.is_nil(getmetatable("").__metatable)
+    end)
+
+    it("ends at a limit, whatever it catches", function()
+        local slow <const> = "took more than 10000000 instructions"
+        local fat <const> = "needs more than 16 MiB of memory"
+        assert_broken(slow, "while true do end")
+        assert_broken(slow, body("while true do pcall(function() while true do end end) end"))
+        assert_broken(slow, body("while true do xpcall(error, function() while true do end end) end"))
+        assert_broken(slow, body("string.rep('', 1 << 60)"))
+        assert_broken(slow, body("table.move({}, 1, 1 << 62, 2)"))
+        assert_broken(slow, body("string.find(string.rep('a', 5000), string.rep('a-', 20) .. 'b')"))
+        assert_broken("without a metatable", body("table.insert(setmetatable({}, { __len = print }), 1, 1)"))
+        assert_broken("a text of more than 16 MiB", body("string.rep('xxxxxxxxxx', 5000000)"))
+        assert_broken(fat, body("local s = 'x' while true do s = s .. s end"))
+        local moves, message = try(body("while true do end"), {}, { cpu_s = 0.05, instructions = math.maxinteger })
+        assert.is_nil(moves)
+        assert.equal("took more than 0.05 s of processor time", message)
+    end)
+
+    it("answers with moves that are checked", function()
+        local moves, why = try(body("return { { from = 3, to = 7, pages = 2, reason = 'r\\n' } }, 'because'"))
+        assert.same({ { from = 3, to = 7, pages = 2, reason = "r?" } }, moves)
+        assert.equal("because", why)
+        assert_broken("there is no class 9", body("return { { from = 9, to = 7, reason = 'r' } }"))
+        assert_broken("from is a whole number from 0 to 255, not nil", body("return { { to = 7, reason = 'r' } }"))
+        assert_broken("goes from class 3 to itself", body("return { { from = 3, to = 3, reason = 'r' } }"))
+        assert_broken("class 3 has 2 pages, keeps one and cannot give 2", body(
+            "return { { from = 3, to = 7, pages = 8, reason = 'r' }, { from = 3, to = 7, pages = 2, reason = 'r' } }"))
+        assert_broken("the pool has 0 pages and cannot give 1", body("return { { from = 0, to = 7, reason = 'r' } }"))
+        assert_broken("has no reason", body("return { { from = 3, to = 7 } }"))
+        assert_broken("a list of moves, not a move", body("return { from = 3, to = 7, reason = 'r' }"))
+    end)
+
+    it("prints through the caller, bounded and printable", function()
+        local lines = {}
+        local one = assert(policy.load("for i = 1, 30 do print('line', i, '\\27') end return { decide = print }",
+            "p.lua", { log = function(text) lines[#lines + 1] = text end }))
+        assert.equal(core.LIMITS.lines, #lines)
+        assert.equal("line 1 ?", lines[1])
+        assert.equal("p", one.name)
+    end)
+end)
+
+describe("what a policy is shown", function()
+    local function seen(before, after)
+        return core.pair(before, after)
+    end
+
+    it("has every class of the later snapshot in the earlier one, with counters that do not shrink", function()
+        local before, after = seen(
+            make(1, { [3] = class(1, 100), [5] = class(2, 50, { get_hits = 10 }), [9] = class(1) }),
+            make(2, { [3] = class(1, 30), [5] = class(2, 60, { get_hits = 40 }), [200] = class(4, 777) }))
+        assert.equal(0, before.by_id[3].evicted) -- began anew
+        assert.equal(30, after.by_id[3].evicted)
+        assert.equal(50, before.by_id[5].evicted)
+        assert.equal(30, after.by_id[5].get_hits - before.by_id[5].get_hits)
+        assert.equal(777, before.by_id[200].evicted) -- nothing is known to have grown
+        assert.equal(0, before.by_id[200].total_pages)
+        assert.equal(1, before.by_id[9].total_pages)
+        local ids = {}
+        for i, one in ipairs(before.classes) do
+            ids[i] = one.id
+        end
+        assert.same({ 3, 5, 9, 200 }, ids)
+    end)
+
+    it("takes a class of another size by the same id for a new one", function()
+        local before, after = seen(make(1, { [3] = class(5, 10) }),
+            make(2, { [3] = class(2, 90, { chunk_size = 500 }) }))
+        assert.equal(500, before.by_id[3].chunk_size)
+        assert.equal(0, before.by_id[3].total_pages)
+        assert.equal(90, before.by_id[3].evicted)
+        assert.equal(before.by_id[3], before.classes[1])
+        assert.equal(2, after.by_id[3].total_pages)
+    end)
+
+    it("misses nothing that a server leaves out", function()
+        local empty = { chunk_size = 1000, chunks_per_page = 1000, total_pages = 1, total_chunks = 1000,
+            free_chunks = 1000, used_chunks = 0, get_hits = 5, cmd_set = 6 }
+        local before, after = seen(make(1, { [1] = class(1, 40) }), make(2, { [1] = empty }))
+        assert.equal(0, after.by_id[1].number)
+        assert.equal(0, after.by_id[1].age)
+        assert.equal(40, after.by_id[1].evicted)
+        assert.equal(40, before.by_id[1].evicted)
+    end)
+
+    it("has the age of what is evicted next, also while the queue that evicts is empty", function()
+        local _, after = seen(make(1, {}), make(2, {
+            [1] = class(1, 0, { age = 0, number_cold = 0, age_hot = 7, age_warm = 9 }),
+            [2] = class(1, 0, { age_hot = 120 }),
+        }))
+        assert.equal(9, after.by_id[1].age)
+        assert.equal(100, after.by_id[2].age)
+    end)
+
+    it("counts free pages as each server does", function()
+        local general = { limit_maxbytes = 64 << 20, slab_global_page_pool = 2 }
+        local memcached = make(1, {}, general)
+        memcached.totals.total_malloced = 60 << 20
+        assert.same({ 64, 6 }, { core.pages(memcached) })
+        memcached.slated = "0.1.0"
+        assert.same({ 64, 2 }, { core.pages(memcached) })
+        assert.same({}, { core.pages(make(1, {})) })
+    end)
+
+    it("is a copy", function()
+        local before, after = pair()
+        local copy = json.encode(after)
+        local source = body("after.classes[1].total_pages = 0 after.general.pid = 0 before.classes = nil")
+        local one = assert(policy.load(source, "c.lua"))
+        assert(assert(one:start({})):decide(before, after))
+        assert.equal(copy, json.encode(after))
+    end)
+end)
+
+describe("policy settings", function()
+    local SOURCE <const> = [[return { settings = { share = { default = 0.5, min = 0, max = 1 }, count = { default = 3 },
+        text = { default = "none" } },
+        decide = function(_, _, s) return {}, ("%g %d %s"):format(s.share, s.count, s.text) end }]]
+
+    it("have defaults and are given as name=value", function()
+        assert.equal("0.5 3 none", select(2, try(SOURCE)))
+        assert.equal("1 16 5:10,7:3", select(2, try(SOURCE, { "share=1", "count=0x10", "text=5:10,7:3" })))
+    end)
+
+    it("are refused with what is allowed", function()
+        for given, said in pairs({
+            nonsense = "'nonsense' is not a setting: write name=value", ["other=1"] = "(there are: count, share, text)",
+            ["share=2"] = "from 0 to 1, not 2", ["share=1e999"] = "from 0 to 1", ["share=nan"] = "a number, not 'nan'",
+            ["count=1.5"] = "a whole number, not '1.5'",
+        }) do
+            local moves, message = try(SOURCE, { given })
+            assert.is_nil(moves)
+            assert.truthy(message:find(said, 1, true), message)
+        end
+    end)
+
+    it("may make the window longer", function()
+        local one = assert(policy.load([[return { settings = { window_s = { default = 5, min = 0 } },
+            decide = function(before, after) return {}, tostring(after.time_s - before.time_s) end }]], "w.lua"))
+        local running, said = assert(one:start({ "window_s=3" })), {}
+        for second = 0, 9 do
+            local _, why = running:feed(make(second + (second == 6 and -0.05 or 0), {}, { uptime = second }))
+            said[#said + 1] = why
+        end
+        assert.same({ "3", "2.95", "3.05" }, said)
+    end)
+
+    it("begins a new window when the server was restarted", function()
+        local running = assert(assert(policy.load(body("return {}, 'decided'"), "r.lua")):start({}))
+        running:feed(make(1, {}, { uptime = 100 }))
+        assert.is_nil((running:feed(make(2, {}, { uptime = 0 }))))
+        assert.equal("decided", select(2, running:feed(make(3, {}, { uptime = 1 }))))
+    end)
+end)
+
+describe("policies by name", function()
+    it("are found in the folder, and only there", function()
+        assert.equal("ratio", assert(policy.open("ratio")).name)
+        for _, name in ipairs({ "", "a b", "ratio!", ("x"):rep(49) }) do
+            local one, message, code = policy.open(name)
+            assert.is_nil(one)
+            assert.equal("usage", code, message)
+        end
+        local _, message, code = policy.open("nosuch")
+        assert.truthy(message:find("no policy .*nosuch.lua: No such file"), message)
+        assert.equal("input", code)
+    end)
+end)
+
+-- Reads what the unit test of the daemon's side prints.
+local function exported(names)
+    local program = "build/unit/daemon/test_tune_lua_policy"
+    local words = {}
+    for i, name in ipairs(names) do
+        words[i] = server.quoted(name)
+    end
+    local pipe = assert(io.popen(("%s --export %s 2>&1"):format(program, table.concat(words, " "))))
+    local list, current = {}, nil
+    for line in pipe:lines() do
+        local kind, rest = line:match("^(%S+) (.*)$")
+        if kind == "policy" then
+            current = { name = rest }
+            list[#list + 1] = current
+        elseif kind == "snapshot" then
+            current[#current + 1] = { snapshot = assert(json.decode(rest)), answers = {} }
+        elseif kind ~= "#" then
+            table.insert(current[#current].answers, line)
+        end
+    end
+    assert(pipe:close(), program .. " failed: run make units")
+    return list
+end
+
+local function in_words(moves, why)
+    local lines = {}
+    for i, one in ipairs(moves) do
+        lines[i] = ("move %d %d %d %s"):format(one.from, one.to, one.pages, one.reason)
+    end
+    return #lines > 0 and lines or { "none " .. (why or "the policy gives no reason") }
+end
+
+-- Every policy, with settings by which it moves pages in the load that the daemon's test makes up.
+local WORDS <const> = { "age min_age_s=1", "burst least_kb=1", "cliffhanger least=1", "facebook", "free-pages",
+    "hits-per-page window_s=3 min_diff=10", "lama window_s=3", "pin floors=1:8,2:9 caps=3:4", "random",
+    "ratio window=5", "utility min_hits=0" }
+
+describe("the same snapshots", function()
+    it("are compared for every policy that is shipped", function()
+        local named = {}
+        for i, words in ipairs(WORDS) do
+            named[i] = words:match("^%S+")
+        end
+        local shipped = {}
+        for name in io.popen("ls lua/slate/policies"):lines() do
+            shipped[#shipped + 1] = name:match("^(.*)%.lua$")
+        end
+        assert.same(shipped, named)
+    end)
+
+    it("lead to the same decisions inside slated and outside, for every policy", function()
+        local runs = exported(WORDS)
+        assert.equal(#WORDS, #runs)
+        for _, one in ipairs(runs) do
+            local name, words = one.name:match("^%S+"), {}
+            for word in one.name:gmatch(" (%S+)") do
+                words[#words + 1] = word
+            end
+            local running, moves_made, decided = assert(assert(policy.open(name)):start(words)), 0, 0
+            for second, step in ipairs(one) do
+                local moves, why = running:feed(step.snapshot)
+                if moves then
+                    decided = decided + 1
+                    moves_made = moves_made + #moves
+                    assert.same(step.answers, in_words(moves, why), ("%s, second %d"):format(one.name, second))
+                else
+                    assert.is_nil(why)
+                    assert.is_true(second == 1 or step.answers[1]:find("^early ") ~= nil, step.answers[1])
+                end
+            end
+            assert.is_true(decided > 60 and moves_made > 0, ("%s: %d decisions, %d moves"):format(
+                one.name, decided, moves_made))
+        end
+    end)
+end)
+
+describe("a replay", function()
+    it("counts what would have moved, and changes nothing", function()
+        local list = {}
+        for second = 1, 10 do
+            list[second] = make(second, { [3] = class(10), [7] = class(4, second * 1000) },
+                { limit_maxbytes = 14 << 20, slab_global_page_pool = 0 })
+        end
+        local said = {}
+        local running = assert(assert(policy.open("burst")):start({ "pages_max=2" }))
+        local tally = run.replay(list, running, function(decision) said[#said + 1] = decision end)
+        assert.same({ snapshots = 10, decisions = 9, moves = 9, pages = 17 }, tally)
+        assert.equal("dry run", said[1].moves[1].state)
+        local broken = assert(assert(policy.load(body("error('oh')"), "b.lua")):start({}))
+        local result, problem = run.replay(list, broken, print)
+        assert.is_nil(result)
+        assert.equal("b.lua:1: oh", problem)
+    end)
+end)
+
+describe("a policy's own checks", function()
+    local test = require("slate.policy_test").test
+
+    it("hold, or fail with what was otherwise", function()
+        local classes <const> = "classes = function() return { { id = 3 }, { id = 7 } } end"
+        local source = [[return { decide = function(_, after) return after.by_id[3] and after.by_id[7] and
+            after.by_id[3].total_pages == 10 and { { from = 3, to = 7, reason = "because" } } or {}, "no" end,
+            checks = {
+            { name = "a", seconds = 2, moves = "3>7", says = "because", ]] .. classes .. [[ },
+            { name = "b", seconds = 2, moves = "7>3", ]] .. classes .. [[ },
+            { name = "c", seconds = 2, moves = "3>7", says = "so", ]] .. classes .. [[ },
+            { name = "d", seconds = 1, moves = "", ]] .. classes .. [[ },
+            { name = "e", seconds = 2, fails = "oh", ]] .. classes .. [[ },
+            { name = "f", seconds = 2, moves = "", classes = function() error("ah", 0) end },
+        } }]]
+        local report = assert(test(assert(policy.load(source, "c.lua")), {}))
+        assert.same({
+            { name = "a" }, { name = "b", problem = "moves are '3>7', not '7>3' (because)" },
+            { name = "c", problem = "it says 'because', not 'so'" },
+            { name = "d", problem = "nothing was decided in 1 seconds" },
+            { name = "e", problem = "it should fail with 'oh', but decides" }, { name = "f", problem = "ah" },
+        }, report.checks)
+    end)
+
+    it("are refused when they are none", function()
+        for given, said in pairs({
+            ["{}"] = "check 1: it has no name",
+            ["{ name = 'a', seconds = 0 }"] = "check 1: seconds is a whole number from 1 to 3600",
+            ["{ name = 'a', seconds = 1 }"] = "check 1: classes is a function",
+            ["{ name = 'a', seconds = 1, classes = print }"] = "check 1: it expects nothing",
+        }) do
+            local source = "return { decide = function() end, checks = { " .. given .. " } }"
+            local report, problem = test(assert(policy.load(source, "c.lua")), {})
+            assert.is_nil(report)
+            assert.truthy(problem:find(said, 1, true), problem)
+        end
+    end)
+end)
+
+describe("a curve of misses", function()
+    it("goes through what is known, and falls", function()
+        for _, age in ipairs({ 0, 1, 2.5, 10, 1e9 }) do
+            local misses = core.miss_curve(1000, 400, 500, age)
+            assert.near(1000, misses(0), 1e-6)
+            assert.near(400, misses(500), 0.5)
+            local last = 1000
+            for n = 50, 5000, 50 do
+                assert.is_true(misses(n) <= last and misses(n) >= 0)
+                last = misses(n)
+            end
+        end
+    end)
+
+    it("is a straight line for keys that are asked for alike, and ends where all of them fit", function()
+        -- 1,000 keys at random, 600 held: filling them took -1000 ln(0.4) requests.
+        local misses = core.miss_curve(1, 0.4, 600, -1000 * math.log(0.4))
+        assert.near(0.7, misses(300), 0.001)
+        assert.near(0.1, misses(900), 0.001)
+        assert.near(0, misses(1001), 0.001)
+    end)
+
+    it("expects nothing of a class that never hits, and half of what hits always", function()
+        assert.equal(100, core.miss_curve(100, 100, 10, 5)(1000))
+        assert.equal(50, core.miss_curve(100, 0, 10, 5)(5))
+    end)
+end)

@@ -1,0 +1,118 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Policies over recordings as if their moves had been made; and the scripts that lie beside slatectl.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local dkjson = require "dkjson"
+local make = require("support.snapshots").make
+local policy = require "slate.policy"
+local rehearse = require "slate.rehearse"
+
+-- Class 3 is not asked for anything; class 7 has a quarter of the pages that its keys need, all asked for alike.
+local function recording(count)
+    local list = {}
+    for i = 0, count do
+        list[i + 1] = make(1000 + i, {
+            [3] = { chunk_size = 1024, chunks_per_page = 1024, total_pages = 20, total_chunks = 20480, free_chunks = 0,
+                used_chunks = 20480, number = 20480, age = 500, evicted = 0, outofmemory = 0, get_hits = 0,
+                cmd_set = 0 },
+            [7] = { chunk_size = 1024, chunks_per_page = 1024, total_pages = 4, total_chunks = 4096, free_chunks = 0,
+                used_chunks = 4096, number = 4096, age = 0, evicted = i * 7500, outofmemory = 0, get_hits = i * 2500,
+                cmd_set = i * 7500 },
+        }, { limit_maxbytes = 24 << 20, slab_global_page_pool = 0 })
+        list[i + 1].pages_free = 0
+    end
+    return list
+end
+
+describe("a rehearsal", function()
+    local list = recording(30)
+
+    local function play(name, words)
+        return assert(rehearse.play(list, assert(assert(policy.open(name)):start(words or {}))))
+    end
+
+    it("without moves is what was recorded", function()
+        local recorded, still = rehearse.recorded(list), assert(rehearse.play(list))
+        assert.equal(0.25, recorded.hit_ratio)
+        assert.equal(30 * 10000, recorded.requests)
+        for _, name in ipairs({ "hits", "requests", "hit_ratio", "evicted" }) do
+            assert.near(recorded[name], still[name], 1e-9, name)
+        end
+        assert.equal(0, still.moves)
+    end)
+
+    it("has more hits where pages go to who needs them, and as many moves as it takes", function()
+        local one, none = play("burst"), play("pin")
+        assert.equal(0.25, none.hit_ratio)
+        assert.equal(0, none.pages)
+        assert.is_true(one.hit_ratio > 0.6, one.hit_ratio)
+        assert.is_true(one.pages >= 11 and one.pages <= 14, one.pages) -- 16 pages hold all keys; 4 were there
+        assert.is_true(one.evicted < none.evicted / 2)
+    end)
+
+    it("stays within what there is, whatever the policy does", function()
+        for name in io.popen("ls lua/slate/policies"):lines() do
+            local short = name:match("^(.*)%.lua$")
+            local result = short and play(short)
+            assert.is_true(not short or result.hit_ratio >= 0.249 and result.hit_ratio <= 1, short)
+            assert.is_true(not short or result.requests == 300000, short)
+        end
+    end)
+end)
+
+describe("slatectl policy simulate", function()
+    local ctl
+
+    setup(function()
+        ctl = command.new()
+        local writer = assert(require("slate.record").create(ctl.folder .. "/r.jsonl"))
+        for _, one in ipairs(recording(10)) do
+            assert(writer:append(one))
+        end
+        writer:close()
+    end)
+    teardown(function() ctl.remove() end)
+
+    it("compares policies with their settings, what was recorded, and no moves", function()
+        local code, out, err = ctl.run("policy simulate burst pages_max=2 lama --recording r.jsonl --json")
+        assert.equal(0, code, err)
+        local rows, names = assert(dkjson.decode(out)).rows, {}
+        for i, row in ipairs(rows) do
+            names[i] = row.name
+        end
+        assert.same({ "as recorded", "without moves", "burst pages_max=2", "lama" }, names)
+        assert.is_true(rows[3].hit_ratio > rows[2].hit_ratio)
+        code, out, err = ctl.run("policy simulate --recording r.jsonl")
+        assert.equal(0, code, err)
+        for name in io.popen("ls lua/slate/policies"):lines() do
+            local short = name:match("^(.*)%.lua$")
+            assert.truthy(not short or out:find("\n" .. short, 1, true), short)
+        end
+    end)
+
+    it("says what is missing", function()
+        local code, _, err = ctl.run("policy simulate burst")
+        assert.equal(64, code)
+        assert.truthy(err:find("wants --recording FILE", 1, true), err)
+        code, _, err = ctl.run("policy simulate burst share=2 --recording r.jsonl")
+        assert.equal(64, code)
+        assert.truthy(err:find("setting share wants a number from 0 to 1", 1, true), err)
+    end)
+
+    it("has a script that draws every chart there is, and one that runs a policy", function()
+        local code, out, err = ctl.shell(("%s/scripts/charts r.jsonl drawn txt"):format(ctl.root))
+        assert.equal(0, code, err)
+        assert.truthy(out:find("drawn/pages.txt", 1, true) and out:find("drawn/waste.txt", 1, true), out)
+        assert.truthy(command.read_file(ctl.folder .. "/drawn/pages.txt"):find("class 7", 1, true))
+        assert.truthy(err:find("nothing to draw", 1, true), err) -- no page moved
+        code, out = ctl.shell(("%s/scripts/charts"):format(ctl.root))
+        assert.equal(64, code)
+        assert.truthy(out:find("scripts/charts RECORDING FOLDER", 1, true), out)
+        code, out, err = ctl.shell(("%s/scripts/rebalance ./no.sock burst pages_max=2 -- --once"):format(ctl.root))
+        assert.equal(69, code, out)
+        assert.truthy(err:find("cannot connect to ./no.sock", 1, true), err)
+        code, out = ctl.shell(("%s/scripts/rebalance"):format(ctl.root))
+        assert.equal(64, code)
+        assert.truthy(out:find("scripts/rebalance SERVER", 1, true), out)
+    end)
+end)

@@ -1,0 +1,178 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local ring = require "slate.ring"
+
+local function split(text, separator)
+    local parts = {}
+    for part in text:gmatch("[^" .. separator .. "]+") do
+        parts[#parts + 1] = part
+    end
+    return parts
+end
+
+local function addresses(count)
+    local list = {}
+    for i = 1, count do
+        list[i] = ("10.1.%d.%d:11211"):format(i // 250, i % 250 + 1)
+    end
+    return list
+end
+
+local function owners(one, keys)
+    local list = {}
+    for i = 1, keys do
+        list[i] = one:server("key-" .. i).name
+    end
+    return list
+end
+
+describe("ring", function()
+    it("places 10,000 keys on 5 servers as libmemcached does, with weights and without", function()
+        local rings = 0
+        for line in io.lines("tests/fixtures/libmemcached-1.1.4.txt") do
+            local kind, hash, servers, digits = line:match("^ring (%S+) (%S+) (%S+) (%d+)$")
+            if kind then
+                local one = assert(ring.new(split(servers, ","), { kind = kind, hash = hash }))
+                local differing = 0
+                for i = 0, #digits - 1 do
+                    if one:server("key-" .. i).index - 1 ~= tonumber(digits:sub(i + 1, i + 1)) then
+                        differing = differing + 1
+                    end
+                end
+                assert.equal(0, differing, ("%s with %s over %s"):format(kind, hash, servers))
+                assert.equal(10000, #digits)
+                rings = rings + 1
+            end
+        end
+        assert.equal(7, rings)
+    end)
+
+    it("has no limit at 1,024 servers", function()
+        local one = assert(ring.new(addresses(1300)))
+        local seen, count = {}, 0
+        for i = 1, 20000 do
+            local name = one:server("key-" .. i).name
+            count = count + (seen[name] and 0 or 1)
+            seen[name] = true
+        end
+        assert.truthy(count > 1250, count) -- a server is missed by all keys with probability e^-15
+    end)
+
+    it("moves only the keys of a server that is gone", function()
+        local servers = addresses(8)
+        for _, kind in ipairs({ "ketama", "consistent" }) do
+            local before = owners(ring.new(servers, { kind = kind }), 2000)
+            local left = table.move(servers, 1, 8, 1, {})
+            local gone = table.remove(left, 3)
+            local after = owners(ring.new(left, { kind = kind }), 2000)
+            local moved = 0
+            for i, name in ipairs(before) do
+                if name == gone then
+                    moved = moved + 1
+                    assert.not_equal(gone, after[i])
+                else
+                    assert.equal(name, after[i])
+                end
+            end
+            assert.truthy(moved > 0)
+        end
+    end)
+
+    it("moves keys only to the new server when a jump ring grows at its end", function()
+        local before = owners(ring.new(addresses(9), { kind = "jump" }), 3000)
+        local servers = addresses(10)
+        local after = owners(ring.new(servers, { kind = "jump" }), 3000)
+        local moved = 0
+        for i, name in ipairs(before) do
+            if name ~= after[i] then
+                moved = moved + 1
+                assert.equal(servers[10], after[i])
+            end
+        end
+        -- 300 are expected; these bounds are beyond eight standard deviations.
+        assert.truthy(moved > 150 and moved < 450, moved)
+    end)
+
+    it("jumps as the paper's code does", function()
+        -- From the C++ of the paper, compiled.
+        assert.same({ 0, 0, 55, 62, 8, 92 }, {
+            ring.jump(0, 1), ring.jump(1, 1), ring.jump(1, 100), ring.jump(2, 100), ring.jump(0xcafe, 11),
+            ring.jump(-1, 100),
+        })
+    end)
+
+    it("gives the copies of a key to different servers, the next being the one that would take over", function()
+        local servers = addresses(6)
+        for _, kind in ipairs({ "ketama", "consistent", "modula", "jump" }) do
+            local one = ring.new(servers, { kind = kind })
+            for i = 1, 200 do
+                local copies = one:servers("key-" .. i, 3)
+                assert.equal(3, #copies)
+                assert.equal(one:server("key-" .. i), copies[1])
+                assert.truthy(copies[1] ~= copies[2] and copies[2] ~= copies[3] and copies[1] ~= copies[3])
+            end
+            assert.equal(6, #one:servers("key", 100))
+            assert.equal(0, #one:servers("key", 0))
+        end
+        local one = ring.new(servers)
+        for i = 1, 100 do
+            local copies = one:servers("key-" .. i, 2)
+            local left = table.move(servers, 1, 6, 1, {})
+            table.remove(left, copies[1].index)
+            assert.equal(copies[2].name, ring.new(left):server("key-" .. i).name)
+        end
+    end)
+
+    it("gives a server keys by its weight", function()
+        for _, kind in ipairs({ "ketama", "modula", "jump" }) do
+            local one = ring.new({ "a:1:1", "b:1:2", "c:1:5" }, { kind = kind })
+            local shares, sum = one:shares(), 0
+            for i, expected in ipairs({ 1 / 8, 2 / 8, 5 / 8 }) do
+                assert.truthy(math.abs(shares[i] - expected) < 0.08, kind .. " " .. shares[i])
+                sum = sum + shares[i]
+            end
+            assert.truthy(math.abs(sum - 1) < 1e-9)
+            local counts = { 0, 0, 0 }
+            for i = 1, 4000 do
+                local index = one:server("some key " .. i).index
+                counts[index] = counts[index] + 1
+            end
+            for i, share in ipairs(shares) do
+                assert.truthy(math.abs(counts[i] / 4000 - share) < 0.05, kind)
+            end
+        end
+    end)
+
+    it("reads servers as twemproxy writes them", function()
+        local server = ring.parse_server("127.0.0.1:11211:3 one")
+        assert.same({ "127.0.0.1", 11211, 3, "one" }, { server.host, server.port, server.weight, server.ring_name })
+        assert.same({ "h", 1 }, { ring.parse_server("h:11211").ring_name, ring.parse_server("h:11211").weight })
+        assert.equal("h:11212", ring.parse_server("h:11212:2").ring_name)
+        server = ring.parse_server("/run/a.sock:2 two")
+        assert.same({ "/run/a.sock", 2, "two" }, { server.path, server.weight, server.ring_name })
+        assert.equal("::1", ring.parse_server("[::1]:11211:2").host)
+        for _, bad in ipairs({ "", "a b c", "h:0", "h:1:x", "h:1:2:3" }) do
+            assert.equal("usage", select(3, ring.parse_server(bad)), bad)
+        end
+    end)
+
+    it("says what is wrong with what it is given", function()
+        local function refused(servers, options)
+            local one, message, code = ring.new(servers, options)
+            assert.is_nil(one)
+            assert.equal("usage", code)
+            return message
+        end
+        assert.truthy(refused({}):find("needs a server", 1, true))
+        assert.truthy(refused({ "h:1:0" }):find("weight of h:1", 1, true))
+        assert.truthy(refused({ "h:1:10001" }):find("1 to 10000", 1, true))
+        assert.truthy(refused({ "h:1" }, { kind = "circle" }):find("'circle'", 1, true))
+        assert.truthy(refused({ "h:1" }, { hash = "sha1" }):find("'sha1'", 1, true))
+        assert.truthy(refused({ "h 1 2" }):find("not a server", 1, true))
+        local heavy = {}
+        for i = 1, 420 do
+            heavy[i] = ("h%d:1:10000"):format(i)
+        end
+        assert.truthy(refused(heavy, { kind = "modula" }):find("points", 1, true))
+    end)
+end)

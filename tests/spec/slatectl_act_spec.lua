@@ -1,0 +1,157 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl set, lru, plan, apply, undo, trial and the record of changes.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local dkjson = require "dkjson"
+local fill = require "support.fill"
+local server = require "support.server"
+local trial = require "slate.commands.trial"
+
+for _, kind in ipairs(server.all()) do
+    describe("slatectl acts on " .. kind.name, function()
+        local one, client, ctl
+
+        setup(function()
+            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" } })
+            client = one:connect()
+            ctl = command.new({ server = one.address })
+            assert.equal(3, fill.fill(client, 5, 3))
+            assert.is_true(fill.fill(client, 12) >= 6)
+        end)
+        teardown(function()
+            client:close()
+            ctl.remove()
+            one:stop()
+        end)
+        before_each(function() os.remove(ctl.folder .. "/audit.log") end)
+
+        local function succeed(arguments)
+            local code, out, err = ctl.run(arguments)
+            assert.equal(0, code, arguments .. ": " .. err .. out)
+            return out, err
+        end
+
+        -- The settings and the eviction policy, as the server writes them.
+        local function settings()
+            return (assert(require("slate.runtime").read(client)))
+        end
+
+        it("sets, verifies and takes back everything that can be set, to the letter", function()
+            local before = settings()
+            local wanted = { hot_lru_pct = "25", warm_lru_pct = "33", hot_max_factor = "0.3", warm_max_factor = "3",
+                maxbytes = "48m", lru_crawler_sleep = "200", slab_automove = "2", temporary_ttl = "30",
+                slab_automove_ratio = "0.7", verbosity = "1" }
+            local names = {}
+            for name, value in pairs(wanted) do
+                succeed(("set %s=%s"):format(name, value))
+                assert.are_not.equal(before[name], settings()[name], name)
+                names[#names + 1] = name
+            end
+            for _ in ipairs(names) do
+                succeed("undo")
+            end
+            local after = settings()
+            for _, name in ipairs(names) do
+                assert.equal(before[name], after[name], name)
+            end
+            assert.equal(1, (ctl.run("undo"))) -- nothing is left to take back
+            assert.truthy(succeed("undo --list"):find("hot_lru_pct: 20 -> 25", 1, true))
+        end)
+
+        it("takes the words of memcached for the LRU, and finds the way back", function()
+            local before = settings()
+            succeed("lru tune 10 50 0.1 1.5")
+            assert.equal("50", settings().warm_lru_pct)
+            for _ = 1, 4 do
+                succeed("undo")
+            end
+            succeed("lru mode flat")
+            assert.equal("no", settings().lru_segmented)
+            succeed("undo")
+            assert.same(before, settings())
+            assert.equal(64, (ctl.run("lru mode sideways")))
+            assert.equal(64, (ctl.run("lru tune 10 20")))
+        end)
+
+        it("sends nothing that the server or a version of it would not take", function()
+            local before = settings()
+            for _, arguments in ipairs({ "set growth_factor=2", "set nonsense=1", "set hot_lru_pct=99",
+                "set slab_automove_window=0", "set slab_automove_window=99999", "set maxbytes=1m",
+                "set slab_automove=7", "--read-only set hot_lru_pct=30", "set a" }) do
+                local code, out, err = ctl.run(arguments)
+                assert.truthy(code == 1 or code == 3 or code == 64 or code == 77, arguments .. code .. out .. err)
+                assert.truthy(err:find("^slatectl: [^\n]+\n$"), err)
+            end
+            assert.truthy(succeed("set hot_lru_pct=30 --dry-run"):find("nothing was sent", 1, true))
+            assert.same(before, settings())
+            assert.is_nil(io.open(ctl.folder .. "/audit.log"))
+        end)
+
+        it("leaves alone what somebody changed since, unless it is forced", function()
+            succeed("set lru_crawler_sleep=300")
+            assert.equal("OK", client:command("lru_crawler sleep 400"))
+            local code, _, err = ctl.run("undo")
+            assert.equal(1, code)
+            assert.truthy(err:find("somebody changed it since", 1, true), err)
+            succeed("undo --force")
+            assert.equal("100", settings().lru_crawler_sleep)
+        end)
+
+        it("plans moves and settings, applies them, and takes the moves back too", function()
+            local five, twelve = fill.pages_of(client, 5), fill.pages_of(client, 12)
+            succeed("plan --move 12:5:2 --set lru_crawler_sleep=150 -o plan.json")
+            assert.equal(twelve, fill.pages_of(client, 12))
+            assert.truthy(succeed("apply plan.json --dry-run"):find("nothing was sent", 1, true))
+            local done = assert(dkjson.decode((succeed("apply plan.json --json"))))
+            assert.equal(2, #done.steps)
+            assert.equal(five + 2, fill.pages_of(client, 5))
+            assert.equal(twelve - 2, fill.pages_of(client, 12))
+            assert.equal("150", settings().lru_crawler_sleep)
+            succeed("undo")
+            succeed("undo")
+            assert.equal(five, fill.pages_of(client, 5))
+            assert.equal("100", settings().lru_crawler_sleep)
+            assert.equal(64, (ctl.shell("sed 's|\"server\":\"[^\"]*\"|\"server\":\"other\"|' plan.json >o.json; "
+                .. "slatectl apply o.json")))
+            for _, text in ipairs({ "", "{}", "[]", '{"schema":"slate/plan/1","steps":[{"kind":"flush"}]}' }) do
+                assert.equal(74, (ctl.shell("printf %s " .. server.quoted(text)
+                    .. " >bad.json; slatectl apply bad.json")))
+            end
+            assert.equal(64, (ctl.run("plan")))
+        end)
+
+        it("tries settings and takes them back at the end, by a guard and by an interrupt", function()
+            local out = succeed("trial lru_crawler_sleep=500 --for 200ms --interval 50ms")
+            assert.truthy(out:find("the time is over and no guard was crossed: taken back", 1, true), out)
+            assert.equal("100", settings().lru_crawler_sleep)
+            succeed("trial lru_crawler_sleep=500 --for 100ms --interval 50ms --keep")
+            assert.equal("500", settings().lru_crawler_sleep)
+            succeed("undo")
+            local code, _, err = ctl.shell("rm audit.log; "
+                .. "slatectl trial lru_crawler_sleep=500 --for 60s --interval 50ms & pid=$!; "
+                .. "until grep -q crawler_sleep audit.log 2>/dev/null; do sleep 0.05; done; kill -INT $pid; wait $pid")
+            assert.equal(130, code, err)
+            assert.equal("100", settings().lru_crawler_sleep)
+        end)
+    end)
+end
+
+describe("a guard", function()
+    it("is crossed by a change for the worse alone", function()
+        local function crossed(text, before, now)
+            return trial.crossed(assert(trial.parse_guard(text)), before, now) ~= nil
+        end
+        local calm, busy = { evictions_per_s = 100, hit_ratio = 0.9 }, { evictions_per_s = 130, hit_ratio = 0.87 }
+        assert.is_true(crossed("ev+20%", calm, busy))
+        assert.is_false(crossed("ev+50%", calm, busy))
+        assert.is_true(crossed("ev+29", calm, busy))
+        assert.is_false(crossed("ev+20%", busy, calm))
+        assert.is_true(crossed("hit-2", calm, busy))
+        assert.is_false(crossed("hit-4", calm, busy))
+        assert.is_false(crossed("hit-2", busy, calm))
+        assert.is_false(crossed("oom+0", calm, busy)) -- not known
+        for _, text in ipairs({ "ev", "ev-20%", "hit+2", "nonsense+1", "ev+" }) do
+            assert.is_nil((trial.parse_guard(text)))
+        end
+    end)
+end)

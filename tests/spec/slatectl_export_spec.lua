@@ -1,0 +1,162 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl export, completion and repl.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local server = require "support.server"
+local socket = require "socket"
+
+-- A strict reader of the text format: a table from metric to { kind, samples }, or raises.
+local function parse(text)
+    assert(text:sub(-1) == "\n", "the last line must end")
+    local families, current = {}, nil
+    for line in text:gmatch("([^\n]*)\n") do
+        local help, rest = line:match("^# HELP ([%a_:][%w_:]*) (.+)$")
+        local typed, kind = line:match("^# TYPE ([%a_:][%w_:]*) (%l+)$")
+        if help then
+            assert(not families[help], help .. " comes twice")
+            assert(#rest > 0 and not current, line)
+            current = { metric = help, samples = 0, seen = {} }
+            families[help] = current
+        elseif typed then
+            assert(current and current.metric == typed and not current.kind, line)
+            assert(kind == "counter" or kind == "gauge", line)
+            assert((kind == "counter") == (typed:find("_total$") ~= nil), line)
+            current.kind = kind
+        else
+            local metric, labels, value = line:match("^([%a_:][%w_:]*)(%b{}) (%S+)$")
+            if not metric then
+                metric, value = line:match("^([%a_:][%w_:]*) (%S+)$")
+                labels = ""
+            end
+            local family = assert(families[metric], line)
+            assert(family.kind and tonumber(value) and not value:find("^0x"), line)
+            assert(labels == "" or labels:gsub('[%a_][%w_]*="[^"\n]*",?', "") == "{}", line)
+            assert(not family.seen[labels], line .. " comes twice")
+            family.seen[labels], family.samples = true, family.samples + 1
+            current = nil
+        end
+    end
+    return families
+end
+
+for _, kind in ipairs(server.all()) do
+    describe("slatectl on " .. kind.name, function()
+        local one, ctl
+
+        setup(function()
+            one = server.start({ binary = kind.binary, args = { "-m", "32" } })
+            ctl = command.new({ server = one.address })
+            local client = one:connect()
+            for i, bytes in ipairs({ 10, 1000, 5000 }) do
+                client:set("key" .. i, ("x"):rep(bytes))
+            end
+            client:close()
+        end)
+        teardown(function()
+            ctl.remove()
+            one:stop()
+        end)
+
+        it("exports what a strict reader of Prometheus' format takes, counters as counters", function()
+            local code, out, err = ctl.run("export prometheus")
+            assert.equal(0, code, err)
+            local families = parse(out)
+            assert.equal("counter", families.slate_cmd_set_total.kind)
+            assert.equal("gauge", families.slate_uptime_seconds.kind)
+            assert.equal(3, families.slate_class_total_pages and families.slate_class_total_pages.samples
+                or families.slate_class_pages.samples)
+            assert.equal("gauge", families.slate_class_chunk_size_bytes.kind)
+            assert.equal("counter", families.slate_time_in_listen_disabled_seconds_total.kind)
+            local _, none = ctl.run("export prometheus --classes none")
+            assert.is_nil(none:find("slate_class_", 1, true))
+            local _, few = ctl.run("export prometheus --classes 1")
+            assert.equal(1, parse(few).slate_class_cmd_set_total.samples)
+        end)
+
+        -- Runs `asks` with the port of an exporter that listens meanwhile.
+        local function with_exporter(asks, address)
+            local environment = address and "SLATE_SERVER=" .. address .. " " or ""
+            os.execute(("cd %s; : >err; SLATE_SERVER=%s %s env --default-signal=INT %s/scripts/slatectl export "
+                .. "prometheus --listen :0 >out 2>err & echo $! >%s/pid"):format(ctl.folder, one.address, environment,
+                ctl.root, ctl.folder))
+            local port
+            for _ = 1, 1000 do
+                port = command.read_file(ctl.folder .. "/err"):match("serving http://127.0.0.1:(%d+)/metrics")
+                if port then
+                    break
+                end
+                socket.sleep(0.01)
+            end
+            local pid = command.read_file(ctl.folder .. "/pid"):match("%d+")
+            local ok, problem = pcall(asks, tonumber(port))
+            os.execute("kill " .. pid)
+            for _ = 1, 1000 do
+                if not server.is_running(tonumber(pid)) then
+                    break
+                end
+                socket.sleep(0.01)
+            end
+            assert(not server.is_running(tonumber(pid)), "the exporter must end")
+            assert(ok, problem)
+        end
+
+        local function ask(port, request)
+            local peer = assert(socket.connect("127.0.0.1", port))
+            peer:settimeout(10)
+            peer:send(request)
+            local text = peer:receive("*a")
+            peer:close()
+            return text
+        end
+
+        it("serves the same to whoever asks, and little to whoever asks wrongly", function()
+            with_exporter(function(port)
+                local text = ask(port, "GET /metrics HTTP/1.1\r\nHost: here\r\n\r\n")
+                assert.truthy(text:find("^HTTP/1.1 200 OK\r\n"), text)
+                local body = text:match("\r\n\r\n(.*)$")
+                assert.equal(#body, tonumber(text:match("Content%-Length: (%d+)")))
+                assert.equal(1, parse(body).slate_up.samples)
+                assert.truthy(ask(port, "GET / HTTP/1.1\r\n\r\n"):find(" 404 ", 1, true))
+                assert.truthy(ask(port, "POST /metrics HTTP/1.1\r\n\r\n"):find(" 405 ", 1, true))
+                assert.truthy(ask(port, "nonsense\r\n\r\n"):find(" 400 ", 1, true))
+                assert.truthy(ask(port, "GET /metrics HTTP/1.1\r\nX: " .. ("x"):rep(20000)):find(" 431 ", 1, true))
+                assert.truthy(ask(port, "GET /metrics HTTP/1.1\n\n"):find(" 200 ", 1, true))
+            end)
+        end)
+
+        it("says slate_up 0 for a server that does not answer", function()
+            with_exporter(function(port)
+                assert.truthy(ask(port, "GET /metrics HTTP/1.1\r\n\r\n"):find("\nslate_up 0\n", 1, true))
+            end, "./nobody")
+        end)
+
+        it("runs Lua with a client connected", function()
+            local code, out, err = ctl.run("repl -e 'c:get(\"key1\").value' -e 'slate.units.bytes(65536)'")
+            assert.equal(0, code, err)
+            assert.equal("xxxxxxxxxx\n64K\n", out)
+            code, out = ctl.shell("printf 'n = 0\\nfor i = 1, 3 do\\nn = n + i\\nend\\nn\\n' | slatectl repl")
+            assert.equal(0, code)
+            assert.equal("6\n", out)
+            code, _, err = ctl.shell("echo 'error(\"oh\")' | slatectl repl")
+            assert.equal(1, code)
+            assert.truthy(err:find("oh", 1, true), err)
+        end)
+    end)
+end
+
+describe("slatectl completion", function()
+    it("writes scripts that know every command, and that bash takes", function()
+        local ctl = command.new()
+        for _, shell in ipairs({ "bash", "zsh", "fish" }) do
+            local code, out = ctl.run("completion " .. shell)
+            assert.equal(0, code)
+            for _, row in ipairs(require("slate.cli").COMMANDS) do
+                assert.truthy(out:find(row.name, 1, true), shell .. " " .. row.name)
+            end
+        end
+        local code, _, err = ctl.shell("slatectl completion bash | bash -n")
+        assert.equal(0, code, err)
+        assert.equal("", err)
+        ctl.remove()
+    end)
+end)

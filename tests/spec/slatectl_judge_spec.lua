@@ -1,0 +1,244 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl check, doctor, advise and what is under them.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local advise = require "slate.advise"
+local command = require "support.command"
+local dkjson = require "dkjson"
+local doctor = require "slate.doctor"
+local fill = require "support.fill"
+local server = require "support.server"
+local make = require("support.snapshots").make
+local snapshot = require "slate.snapshot"
+
+local SEED <const> = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
+
+-- The least that any choice of `most` sizes takes, by trying them all.
+local function least_taken(histogram, most)
+    local all, best = {}, math.huge
+    for _, step in ipairs(histogram.sizes) do
+        local bytes = math.max(64, (step.bytes + 7) // 8 * 8)
+        all[#all + 1] = bytes ~= all[#all] and bytes or nil
+    end
+    local function try(from, chosen)
+        if chosen[#chosen] == all[#all] then
+            best = math.min(best, (advise.taken(histogram, chosen)))
+        end
+        for i = from, #chosen < most and #all or 0 do
+            if #chosen == 0 or all[i] >= chosen[#chosen] + 16 then
+                chosen[#chosen + 1] = all[i]
+                try(i + 1, chosen)
+                chosen[#chosen] = nil
+            end
+        end
+    end
+    try(1, {})
+    return best
+end
+
+describe("an advised policy", function()
+    local function advised(...)
+        local lines = { ... }
+        return require("slate.advice").policy(nil, { stats = function() return lines end })
+    end
+
+    it("is the one that hits most, but never none, which refuses stores", function()
+        local advice = advised("STAT policy s3fifo", "STAT none:hit_ratio 0.8668", "STAT none:difference +0.0717",
+            "STAT none:doubt 0.0100", "STAT none:reads 4000", "STAT sieve:hit_ratio 0.8333",
+            "STAT sieve:difference +0.0381", "STAT sieve:doubt 0.0050", "STAT sieve:reads 4000",
+            "STAT s3fifo:hit_ratio 0.7952", "STAT s3fifo:difference +0.0000", "STAT s3fifo:doubt 0.0000",
+            "STAT s3fifo:reads 4000")
+        assert.equal("sieve", advice.best)
+        assert.same({ "slatectl set policy sieve" }, advice.commands)
+        assert.equal("refuses stores when full", advice.table.rows[1][5])
+    end)
+
+    it("is none other where only none would hit more", function()
+        local advice = advised("STAT policy lru", "STAT none:hit_ratio 0.9", "STAT none:difference +0.1",
+            "STAT none:doubt 0", "STAT none:reads 4000", "STAT lru:hit_ratio 0.8", "STAT lru:difference +0.0",
+            "STAT lru:doubt 0", "STAT lru:reads 4000")
+        assert.same({}, advice.commands)
+        assert.truthy(advice.text:find("keep it", 1, true))
+    end)
+end)
+
+describe("advised sizes", function()
+    it("waste as little as the best of all choices", function()
+        math.randomseed(SEED)
+        for round = 1, 60 do
+            local histogram, bytes = { sizes = {}, exact = true, bytes = 0 }, 64
+            for i = 1, math.random(2, 9) do
+                bytes = bytes + math.random(1, 200)
+                histogram.sizes[i] = { bytes = bytes, items = math.random(1, 1000) }
+            end
+            local most = math.random(1, 5)
+            local sizes = advise.sizes(histogram, { classes = most, chunk_max_bytes = 524288 })
+            local best = least_taken(histogram, most)
+            assert.is_true(advise.taken(histogram, sizes) <= best * (1 + 1e-9),
+                ("SEED=%d round %d: %s"):format(SEED, round, table.concat(sizes, ",")))
+        end
+    end)
+
+    it("are taken by memcached as its option, and give the classes that were foretold", function()
+        local binary = server.memcached()
+        if not binary then
+            return pending("no memcached here")
+        end
+        local histogram = { sizes = {}, exact = true, bytes = 0 }
+        for i = 1, 400 do
+            histogram.sizes[i] = { bytes = 70 + i * 37, items = 1000 - i }
+        end
+        local sizes = advise.sizes(histogram, { chunk_max_bytes = 524288, most_classes = 62 })
+        local pipe = io.popen(("%s -vv -s /nowhere/socket -u root -o slab_sizes=%s 2>&1"):format(binary,
+            table.concat(sizes, "-")))
+        local seen = {}
+        for size in pipe:read("a"):gmatch("slab class +%d+: chunk size +(%d+) ") do
+            seen[#seen + 1] = math.tointeger(tonumber(size))
+        end
+        pipe:close()
+        sizes[#sizes + 1] = 524288
+        assert.same(sizes, seen)
+    end)
+end)
+
+describe("the doctor", function()
+    local function finds(before, after, moves)
+        local list = doctor.findings(after, before, before and assert(snapshot.rates(before, after)), moves or {})
+        local words = {}
+        for i, finding in ipairs(list) do
+            words[i] = finding.severity .. ": " .. finding.what
+        end
+        return table.concat(words, "\n"), list
+    end
+    -- Two snapshots a second apart, a class being given what it has before and after.
+    local function pair(id, before, after, general)
+        local base = { chunk_size = 96, chunks_per_page = 100, total_pages = 1, total_chunks = 100, used_chunks = 100,
+            free_chunks = 0, number = 100, age = 10, evicted = 0, outofmemory = 0 }
+        local function with(values)
+            local class = {}
+            for name, value in pairs(base) do
+                class[name] = value
+            end
+            for name, value in pairs(values) do
+                class[name] = value
+            end
+            return class
+        end
+        local calm = with({ total_pages = 30, total_chunks = 3000, free_chunks = 500, used_chunks = 2500, age = 9000 })
+        local first, last = make(1, { [1] = calm, [id] = with(before) }), make(2, { [1] = calm, [id] = with(after) })
+        for name, values in pairs(general or {}) do
+            first.general[name], last.general[name] = values[1], values[2]
+        end
+        return first, last
+    end
+
+    it("puts refused stores first, and says where pages may come from", function()
+        local text, list = finds(pair(7, {}, { outofmemory = 50, evicted = 10, age = 2 }))
+        assert.truthy(text:find("^critical: class 7 refuses"), text)
+        assert.truthy(text:find("\nwarning: class 7 starves"), text)
+        assert.truthy(list[1].todo:find("slatectl move 1 7", 1, true), list[1].todo)
+        assert.truthy(text:find("5 pages lie idle in class 1 while others evict", 1, true), text)
+    end)
+
+    it("sees young victims behind an old tail", function()
+        local text = finds(pair(7, {}, { evicted = 50, evicted_time = 1, age = 9000 }))
+        assert.truthy(text:find("class 7 starves: it evicts 50 items a second that are 1s old", 1, true), text)
+    end)
+
+    it("finds nothing where nothing is wrong", function()
+        assert.equal("", (finds(pair(7, {}, {}))))
+    end)
+
+    it("tells of connections turned away, reads in vain and pages that go to and fro", function()
+        local before, after = pair(7, {}, {}, { listen_disabled_num = { 0, 3 }, cmd_get = { 5000, 9000 },
+            get_hits = { 100, 200 }, get_misses = { 4900, 8800 } })
+        local text = finds(before, after, { { from = 3, to = 5 }, { from = 5, to = 3 }, { from = 3, to = 5 } })
+        assert.truthy(text:find("critical: it turns connections away", 1, true), text)
+        assert.truthy(text:find("note: only 2% of the reads", 1, true), text)
+        assert.equal(1, select(2, text:gsub("pages go to and fro", "")), text)
+    end)
+end)
+
+for _, kind in ipairs(server.all()) do
+    describe("slatectl judges " .. kind.name, function()
+        local one, client, ctl
+
+        setup(function()
+            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0,track_sizes" } })
+            client = one:connect()
+            ctl = command.new({ server = one.address })
+            assert.equal(2, fill.fill(client, 5, 2))
+            assert.is_true(fill.fill(client, 12) >= 6)
+        end)
+        teardown(function()
+            client:close()
+            ctl.remove()
+            one:stop()
+        end)
+
+        it("with the exit codes and the line of a monitoring plugin", function()
+            local code, out = ctl.run("check --interval 20ms")
+            assert.equal(0, code, out)
+            assert.truthy(out:find("^OK %- [^|\n]+ | 'ev'=[%d.]+;; [^\n]+\n$"), out)
+            code, out = ctl.run("check --interval 20ms --warn used=1")
+            assert.equal(1, code)
+            assert.truthy(out:find("^WARNING %- %S+ used=[%d.]+%% | "), out)
+            code, out = ctl.run("check --interval 20ms --warn used=1 --crit uptime=1000000 --json")
+            assert.equal(2, code)
+            assert.equal("critical", dkjson.decode(out).state)
+            code, out = ctl.run("check ./nobody " .. one.address .. " --interval 20ms")
+            assert.equal(2, code)
+            assert.truthy(out:find("^CRITICAL %- ./nobody down: No such file or directory; 1 of 2 servers well "), out)
+            code = ctl.run("check --interval 0 --warn ev=1") -- one sample has no rates
+            assert.equal(3, code)
+            assert.equal(64, (ctl.run("check --warn nonsense=1")))
+        end)
+
+        it("with a doctor that has something to say only when there is", function()
+            local code, out = ctl.run("doctor --interval 20ms --json")
+            assert.equal(0, code, out)
+            for _, finding in ipairs(dkjson.decode(out).findings) do
+                assert.equal("note", finding.severity)
+            end
+        end)
+
+        it("and foretells the waste that other chunk sizes then show", function()
+            math.randomseed(SEED)
+            assert(client:flush_all())
+            local quiet = client:quiet()
+            for i = 1, 20000 do -- sizes as in caches: many small ones and a long tail
+                local bytes = math.floor(math.exp(5 + 1.2 * math.sqrt(-2 * math.log(1 - math.random()))
+                    * math.cos(2 * math.pi * math.random())))
+                quiet:set("item-" .. i, ("x"):rep(math.max(1, math.min(bytes, 20000))))
+            end
+            assert(quiet:finish())
+            local code, out = ctl.run("advise sizes --from metadump --json")
+            assert.equal(0, code, out)
+            local advice = assert(dkjson.decode(out))
+            assert.is_true(advice.sizes_waste_ratio < advice.waste_ratio)
+            if not kind.is_slated then
+                assert.truthy(advice.commands[1]:find("^memcached %-o slab_sizes=%d"), out)
+                return
+            end
+            code, out = ctl.run("advise sizes --json")
+            assert.equal(0, code, out)
+            advice = assert(dkjson.decode(out))
+            local shell_code, _, err = ctl.shell(advice.commands[1] .. " --force")
+            assert.equal(0, shell_code, err)
+            local after = dkjson.decode((select(2, ctl.run("geometry --json"))))
+            assert.is_true(math.abs(after.change.waste_now - advice.sizes_waste_ratio * 100) < 1,
+                ("SEED=%d: %s foretold, %s shown"):format(SEED, advice.sizes_waste_ratio * 100, after.change.waste_now))
+        end)
+
+        it("and says what it cannot know", function()
+            for _, subject in ipairs({ "memory", "automove", "policy" }) do
+                local code, out, err = ctl.run("advise " .. subject .. " --interval 20ms")
+                if not kind.is_slated then
+                    assert.equal(0, code, err)
+                    assert.equal(subject ~= "automove", out:find("needs slated", 1, true) ~= nil, out)
+                elseif code ~= 0 then
+                    assert.truthy(err:find("too few reads were sampled", 1, true), err)
+                end
+            end
+        end)
+    end)
+end

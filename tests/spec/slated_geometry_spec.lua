@@ -1,0 +1,188 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Other chunk sizes for a live server, as clients and operators see it over the wire.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local clock = require "slate.clock"
+local server = require "support.server"
+local wire = require "support.wire"
+
+local ask, connect = wire.ask, wire.connect
+
+local PATIENCE_S <const> = 60
+local ITEMS <const> = 20000
+
+local function value_of(i)
+    return ("%d."):format(i):rep(20 + i % 120)
+end
+
+local function store_all(connection)
+    for first = 1, ITEMS, 100 do
+        local parts = {}
+        for i = first, first + 99 do
+            local value = value_of(i)
+            parts[#parts + 1] = ("set key%d %d 0 %d\r\n%s\r\n"):format(i, i, #value, value)
+        end
+        assert(connection:send(table.concat(parts)))
+        for _ = 1, #parts do
+            assert.equal("STORED", (assert(connection:receive("*l"))))
+        end
+    end
+end
+
+-- How many keys are there; each value must be its own.
+local function count_right(connection)
+    local there = 0
+    for first = 1, ITEMS, 100 do
+        local keys = {}
+        for i = first, first + 99 do
+            keys[#keys + 1] = "key" .. i
+        end
+        assert(connection:send("get " .. table.concat(keys, " ") .. "\r\n"))
+        while true do
+            local line = assert(connection:receive("*l"))
+            local i, flags, bytes = line:match("^VALUE key(%d+) (%d+) (%d+)$")
+            if not i then
+                assert.equal("END", line)
+                break
+            end
+            assert.equal(i, flags)
+            assert.equal(value_of(tonumber(i)), assert(connection:receive(tonumber(bytes))))
+            assert.equal("", assert(connection:receive("*l")))
+            there = there + 1
+        end
+    end
+    return there
+end
+
+local function geometry(connection)
+    local _, values = wire.stats(connection, "geometry")
+    return values
+end
+
+local function settle(connection, between)
+    local until_s = clock.steady_s() + PATIENCE_S
+    while geometry(connection).state ~= "steady" do
+        assert.truthy(clock.steady_s() < until_s, "the change does not end: " .. geometry(connection).why)
+        if between then
+            between()
+        else
+            clock.sleep(0.02)
+        end
+    end
+end
+
+describe("slabs geometry", function()
+    local one, connection
+
+    local function start(...)
+        one = server.start({ args = { ... } })
+        connection = connect(one.address)
+    end
+
+    after_each(function()
+        connection:close()
+        one:stop()
+    end)
+
+    it("says what is allowed", function()
+        start("-m", "16")
+        local usage <const> = "CLIENT_ERROR usage: slabs geometry factor N|sizes N,N,...|auto [CLASSES]|"
+            .. "revert [force] [dry], or pause|resume"
+        assert.equal(usage, ask(connection, "slabs geometry"))
+        assert.equal(usage, ask(connection, "slabs geometry better"))
+        for _, words in ipairs({ "factor", "factor 1", "factor 1.001", "factor 101", "factor x", "factor force" }) do
+            assert.equal("CLIENT_ERROR geometry factor must be from 1.01 to 100",
+                ask(connection, "slabs geometry " .. words))
+        end
+        for _, words in ipairs({ "sizes", "sizes a", "sizes 1,,2", "sizes 100,", "sizes -1" }) do
+            assert.equal("CLIENT_ERROR geometry sizes are at most 255 numbers of bytes with commas between them",
+                ask(connection, "slabs geometry " .. words))
+        end
+        for _, words in ipairs({ "auto 1", "auto 256", "auto x" }) do
+            assert.equal("CLIENT_ERROR geometry auto makes from 2 to 255 classes",
+                ask(connection, "slabs geometry " .. words))
+        end
+        assert.equal("CLIENT_ERROR bad command line format", ask(connection, "slabs geometry pause 1"))
+        assert.equal("CLIENT_ERROR bad command line format", ask(connection, "slabs geometry resume dry"))
+        assert.truthy(ask(connection, "slabs geometry sizes 100,600000"):find("^BADSIZES .* to 524288 bytes"))
+        assert.truthy(ask(connection, "slabs geometry sizes 200,100 force"):find("^BADSIZES "))
+        assert.truthy(ask(connection, "slabs geometry auto"):find("^NOGAIN there are no items .*force$"))
+        assert.truthy(ask(connection, "slabs geometry revert"):find("^NOREVERT "))
+        assert.truthy(ask(connection, "slabs geometry pause"):find("^NOTRUNNING "))
+        assert.truthy(ask(connection, "slabs geometry resume"):find("^NOTPAUSED "))
+        assert.equal("steady", geometry(connection).state)
+    end)
+
+    it("is refused where no page may move", function()
+        start("-m", "16", "-o", "no_slab_reassign")
+        assert.equal("CLIENT_ERROR slab reassignment disabled", ask(connection, "slabs geometry auto force"))
+    end)
+
+    it("fits the chunks to the items, loses none while there is room, and goes back", function()
+        start("-m", "64", "-o", "slab_geometry_rate=100")
+        store_all(connection)
+        local before = geometry(connection)
+        assert.truthy(ask(connection, "slabs geometry auto dry"):find(
+            "^PREDICTED %d+ classes would hold %d+%.%d %% more items in 64 pages, "))
+        assert.equal("0", geometry(connection).generation)
+        assert.equal("OK", ask(connection, "slabs geometry auto"))
+        settle(connection, function() assert.equal(ITEMS, count_right(connection)) end)
+        local after = geometry(connection)
+        assert.equal("0", after.items_dropped)
+        assert.truthy(tonumber(after.items_predicted) > tonumber(after.items_before), "more items were predicted")
+        assert.equal("0", after.classes_retired)
+        assert.equal("0", after.pages_old)
+        assert.truthy(tonumber(after.waste_now) < tonumber(after.waste_before), "the waste became less")
+        assert.equal(ITEMS, count_right(connection))
+        local _, slabs = wire.stats(connection, "slabs")
+        local active = 0
+        for name, value in pairs(after) do
+            local id = name:match("^(%d+):chunk_size$")
+            if id and after[id .. ":total_pages"] ~= "0" then
+                active = active + 1
+                assert.equal(value, slabs[id .. ":chunk_size"])
+                assert.equal(after[id .. ":total_pages"], slabs[id .. ":total_pages"])
+            end
+        end
+        assert.equal(slabs.active_slabs, tostring(active))
+        assert.equal("OK", ask(connection, "slabs geometry revert"))
+        settle(connection)
+        assert.equal(before.classes, geometry(connection).classes)
+        assert.equal(ITEMS, count_right(connection))
+    end)
+
+    it("makes more classes than memcached has, and every one can be named", function()
+        start("-m", "64", "-o", "slab_geometry_rate=100")
+        store_all(connection)
+        assert.equal("OK", ask(connection, "slabs geometry factor 1.05 force"))
+        settle(connection)
+        local now = geometry(connection)
+        assert.truthy(tonumber(now.classes) > 100, now.classes .. " classes")
+        local _, slabs = wire.stats(connection, "slabs")
+        local highest = 0
+        for name in pairs(slabs) do
+            highest = math.max(highest, tonumber(name:match("^(%d+):chunk_size$") or 0))
+        end
+        assert.truthy(highest > 63, "the highest class with pages is " .. highest)
+        assert.equal("OK", ask(connection, "lru_crawler crawl " .. highest))
+        assert.truthy(wire.lines(connection, ("stats cachedump %d 1"):format(highest))[1]:find("^ITEM key"))
+        assert.equal(ITEMS, count_right(connection))
+    end)
+
+    it("can be asked for at the start beyond 63 classes", function()
+        start("-m", "64", "-f", "1.02", "--slab-classes=200")
+        assert.equal("200", geometry(connection).classes)
+    end)
+
+    it("rests and goes on", function()
+        start("-m", "64", "-o", "slab_geometry_rate=5")
+        store_all(connection)
+        assert.equal("OK", ask(connection, "slabs geometry auto"))
+        assert.equal("OK", ask(connection, "slabs geometry pause"))
+        assert.equal("paused", geometry(connection).state)
+        assert.equal(ITEMS, count_right(connection))
+        assert.equal("OK", ask(connection, "config set slab_geometry_rate 100"))
+        assert.equal("OK", ask(connection, "slabs geometry resume"))
+        settle(connection)
+        assert.equal(ITEMS, count_right(connection))
+    end)
+end)

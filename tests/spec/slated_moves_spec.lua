@@ -1,0 +1,353 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- How slated moves pages, as an operator sees it: modes, requests, the record of moves, a memory limit that changes.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local clock = require "slate.clock"
+local server = require "support.server"
+local wire = require "support.wire"
+
+local ask, connect = wire.ask, wire.connect
+
+local PATIENCE_S <const> = 20
+local PAGE_BYTES <const> = 1 << 20
+
+-- The moves of `stats moves`, oldest first, and what stands before them.
+local function moves_of(connection)
+    local names, values = wire.stats(connection, "moves")
+    local head, moves, at = {}, {}, {}
+    for _, name in ipairs(names) do
+        local number, field = name:match("^(%d+):(.+)$")
+        if not number then
+            head[name] = values[name]
+        else
+            if not at[number] then
+                at[number] = { number = tonumber(number) }
+                moves[#moves + 1] = at[number]
+            end
+            at[number][field] = values[name]
+        end
+    end
+    return head, moves
+end
+
+local function resident_bytes(pid)
+    local file = assert(io.open(("/proc/%d/statm"):format(pid)))
+    local pages = file:read("a"):match("^%d+ (%d+)")
+    file:close()
+    return tonumber(pages) * 4096
+end
+
+-- Sets `count` values without waiting for each reply; returns how many were refused, and a refusal.
+local function store(connection, prefix, count, bytes)
+    local value, refused, last = ("v"):rep(bytes), 0, nil
+    local batch <const> = math.max(1, math.min(100, 200000 // bytes))
+    for first = 1, count, batch do
+        local parts = {}
+        for i = first, math.min(count, first + batch - 1) do
+            parts[#parts + 1] = ("set %s%d 0 0 %d\r\n%s\r\n"):format(prefix, i, bytes, value)
+        end
+        assert(connection:send(table.concat(parts)))
+        for _ = 1, #parts do
+            local line = assert(connection:receive("*l"))
+            if line ~= "STORED" then
+                refused, last = refused + 1, line
+            end
+        end
+    end
+    return refused, last
+end
+
+local function wait_until(condition)
+    for _ = 1, PATIENCE_S * 100 do
+        local result = condition()
+        if result then
+            return result
+        end
+        clock.sleep(0.01)
+    end
+    return nil
+end
+
+describe("slated's pages", function()
+    local one, connection
+
+    local function start(...)
+        one = server.start({ args = { ... } })
+        connection = connect(one.address)
+    end
+
+    local function pages_of(class)
+        local _, values = wire.stats(connection, "slabs")
+        return tonumber(values[class .. ":total_pages"] or "0")
+    end
+
+    local function pages_out()
+        local _, values = wire.stats(connection, "slated")
+        return tonumber(values.pages_out)
+    end
+
+    after_each(function()
+        if connection then
+            connection:close()
+        end
+        if one then
+            one:stop()
+        end
+        one, connection = nil, nil
+    end)
+
+    it("have modes by number and by name, of which the settings show memcached's numbers", function()
+        start("-o", "slab_automove=lra")
+        local function mode()
+            local _, settings = wire.stats(connection, "settings")
+            return settings.slab_automove
+        end
+        assert.equal("lra", mode())
+        assert.equal("lra", (moves_of(connection)).mode)
+        for name, shown in pairs({ off = "0", ["1"] = "1", eviction = "2", random = "random", lrc = "lrc" }) do
+            assert.equal("OK", ask(connection, "slabs automove " .. name))
+            assert.equal(shown, mode())
+        end
+        assert.equal("OK", ask(connection, "config set slab_automove ratio"))
+        assert.equal("1", mode())
+        assert.equal("ratio", (moves_of(connection)).mode)
+        assert.matches("^CLIENT_ERROR automove wants 0, 1, 2 or one of off|ratio|",
+            ask(connection, "slabs automove sideways"))
+        assert.equal("ERROR", ask(connection, "slabs automove 3"))
+        assert.equal("1", mode())
+    end)
+
+    it("say why nothing moves", function()
+        start("-m", "16")
+        assert.truthy(wait_until(function()
+            return (moves_of(connection)).why:find("^the pool has %d+ pages$")
+        end))
+        assert.equal("OK", ask(connection, "slabs automove 0"))
+        assert.truthy(wait_until(function()
+            return (moves_of(connection)).why == "automove is off"
+        end))
+    end)
+
+    it("are recorded with what moved them, why, and what it cost", function()
+        start("-m", "16", "-o", "slab_automove=0")
+        assert.equal(0, (store(connection, "a", 20000, 900)))
+        local from
+        local _, slabs = wire.stats(connection, "slabs")
+        for name, value in pairs(slabs) do
+            if name:find(":total_pages$") and tonumber(value) > 5 then
+                from = name:match("^%d+")
+            end
+        end
+        assert.equal("OK", ask(connection, ("slabs reassign %s 3 2"):format(from)))
+        assert.truthy(wait_until(function()
+            return pages_of("3") == 2
+        end))
+        local head, moves = moves_of(connection)
+        assert.equal("2", head.pages_moved)
+        local last = moves[#moves]
+        assert.same({ from, "3", "2", "2", "operator", "moved" },
+            { last.from, last.to, last.pages, last.wanted, last.mode, last.outcome })
+        assert.matches("^slabs reassign " .. from .. " 3", last.reason)
+        assert.truthy(tonumber(last.lost) > 1000, last.lost)
+        assert.truthy(tonumber(last.duration_us) > 0)
+        assert.truthy(math.abs(tonumber(last.time) - os.time()) < 60)
+    end)
+
+    it("come to a class that has none from others, at once, and that is recorded too", function()
+        start("-m", "16", "-o", "slab_automove=0")
+        assert.equal(0, (store(connection, "a", 30000, 900)))
+        assert.equal(0, (store(connection, "b", 50, 9000)))
+        local _, moves = moves_of(connection)
+        local last = moves[#moves]
+        assert.equal("steal", last.mode)
+        assert.matches("found nothing free", last.reason)
+        assert.truthy(tonumber(last.lost) + tonumber(last.rescued) > 0)
+    end)
+
+    it("stop moving when a request is cancelled", function()
+        start("-m", "64", "-o", "slab_automove=0")
+        assert.matches("^NOTHING to cancel", ask(connection, "slabs reassign cancel"))
+        assert.equal(0, (store(connection, "a", 400000, 20)))
+        local from, pages = "1", pages_of("1")
+        assert.truthy(pages > 10, pages)
+        assert.equal("OK", ask(connection, ("slabs reassign %s 0 %d"):format(from, pages)))
+        assert.matches("^BUSY", ask(connection, ("slabs reassign %s 0 1"):format(from)))
+        local answer = ask(connection, "slabs reassign cancel")
+        local moved, wanted = answer:match("^OK cancelled, (%d+) of (%d+) pages had moved$")
+        if answer:find("^NOTHING") then
+            moved, wanted = pages - 1, pages -- a fast machine was done
+        end
+        assert.equal(pages, tonumber(wanted))
+        assert.equal(pages - tonumber(moved), pages_of(from))
+        assert.equal("OK", ask(connection, "cache_memlimit 8"))
+        assert.truthy(wait_until(function()
+            return pages_out() <= 8
+        end), "and nothing else moves either")
+    end)
+
+    it("go back to the system when the memory limit shrinks, and come again when it grows", function()
+        start("-m", "64")
+        assert.equal(0, (store(connection, "a", 60000, 900)))
+        assert.equal(0, (store(connection, "b", 2000, 9000)))
+        local full = resident_bytes(one.pid)
+        assert.truthy(full > 60 * PAGE_BYTES, full)
+        assert.equal("OK", ask(connection, "cache_memlimit 16"))
+        assert.truthy(wait_until(function()
+            return pages_out() <= 16
+        end), "pages over the limit stay")
+        assert.truthy(wait_until(function()
+            return resident_bytes(one.pid) < full - 40 * PAGE_BYTES
+        end), ("%d bytes resident, %d before"):format(resident_bytes(one.pid), full))
+        local head, moves = moves_of(connection)
+        assert.equal("0", head.over_limit)
+        assert.equal("limit", moves[1].mode)
+        assert.matches("^%d+ pages are over the memory limit$", moves[1].reason)
+        local _, general = wire.stats(connection)
+        assert.equal(tostring(16 * PAGE_BYTES), general.limit_maxbytes)
+        assert.equal(0, (store(connection, "c", 20000, 900)))
+        assert.truthy(pages_out() <= 16)
+        assert.equal("OK", ask(connection, "cache_memlimit 64"))
+        assert.equal(0, (store(connection, "d", 60000, 900)))
+        assert.truthy(wait_until(function()
+            return pages_out() > 48
+        end), "classes do not grow again")
+    end)
+
+    for _, kind in ipairs({ "slab", "heap", "blocks" }) do
+        it("leave as many items as fit when the limit shrinks in steps, in the store of " .. kind, function()
+            start("-m", "64", "--store=" .. kind)
+            assert.equal(0, (store(connection, "a", 80000, 600)))
+            for _, megabytes in ipairs({ 32, 16, 8 }) do
+                assert.equal("OK", ask(connection, "cache_memlimit " .. megabytes))
+                assert.truthy(wait_until(function()
+                    local _, slabs = wire.stats(connection, "slabs")
+                    return tonumber(slabs.total_malloced) <= (megabytes + 1) * PAGE_BYTES
+                end), "memory is not given back")
+                local _, general = wire.stats(connection)
+                local share = tonumber(general.bytes) / (megabytes * PAGE_BYTES)
+                assert.truthy(share > 0.5, ("%.2f of %d MB is left"):format(share, megabytes))
+                assert.truthy(tonumber(general.slab_global_page_pool) <= megabytes, general.slab_global_page_pool)
+            end
+            assert.equal(0, (store(connection, "b", 20000, 600)))
+        end)
+    end
+
+    it("keep the limit of a heap in which nothing may be evicted", function()
+        start("-m", "64", "-M", "--store=heap")
+        assert.equal(0, (store(connection, "a", 40000, 900)))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", ask(connection, "cache_memlimit 16"))
+        assert.equal("OK", ask(connection, "cache_memlimit 60"))
+    end)
+
+    it("keep their limit when it cannot change", function()
+        start("-m", "16", "-M")
+        assert.equal(0, (store(connection, "a", 12000, 900)))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", ask(connection, "cache_memlimit 8"))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", ask(connection, "cache_memlimit 100000"))
+        local _, general = wire.stats(connection)
+        assert.equal(tostring(16 * PAGE_BYTES), general.limit_maxbytes)
+    end)
+
+    it("and settings that change are in the audit log with the old value, who asked and when", function()
+        start("-m", "16", "-o", "slab_automove=0")
+        assert.equal("OK", ask(connection, "slabs automove lrc"))
+        assert.equal("OK", ask(connection, "config set slab_automove_window 30"))
+        assert.equal("OK", ask(connection, "flush_all 30"))
+        assert.equal("OK", ask(connection, "cache_memlimit 32"))
+        assert.equal("OK", ask(connection, "slabs reassign 0 5 2"))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", ask(connection, "cache_memlimit 100000"))
+        assert.truthy(wait_until(function()
+            return pages_of("5") == 2
+        end))
+        local _, values = wire.stats(connection, "audit")
+        local function entry(n)
+            return ("%s: %s -> %s"):format(values[n .. ":what"], values[n .. ":was"] or "", values[n .. ":is"])
+        end
+        assert.equal("slab_automove: 0 -> lrc", entry(1))
+        assert.equal("slab_automove_window: 10 -> 30", entry(2))
+        assert.equal("flush_all:  -> in 30 s", entry(3))
+        assert.equal(("maxbytes: %d -> %d"):format(16 * PAGE_BYTES, 32 * PAGE_BYTES), entry(4))
+        assert.equal("slabs reassign:  -> 2 pages from class 0 to 5", entry(5))
+        assert.is_nil(values["6:what"])
+        assert.matches("^2 of 2 pages from class 0 to 5 moved", values["move1:what"])
+        assert.equal("operator", values["move1:who"])
+        local _, connections = wire.stats(connection, "conns")
+        local addresses = {}
+        for name, value in pairs(connections) do
+            if name:find(":addr$") then
+                addresses[value] = true
+            end
+        end
+        assert.truthy(addresses[values["1:who"]], values["1:who"])
+        assert.truthy(math.abs(tonumber(values["1:time"]) - os.time()) < 60)
+    end)
+
+    it("and utility says what a page is worth to each class, and moves it there", function()
+        start("-m", "8", "-o", "slab_automove=utility")
+        local _, off = wire.stats(connection, "automove")
+        assert.same({ "utility", "0" }, { off.mode, off.weighed })
+        assert.equal(0, (store(connection, "idle", 12000, 600)))
+        assert.equal(0, (store(connection, "asked", 300, 9000)))
+        local weighed
+        assert.truthy(wait_until(function()
+            for round = 1, 20 do -- 300 values of 9 kB want three pages
+                local parts = {}
+                for i = 1, 300 do
+                    parts[i] = ("mg asked%d s\r\n"):format((i * 7 + round * 131) % 300 + 1)
+                end
+                assert(connection:send(table.concat(parts) .. "mn\r\n"))
+                local missed, line = 0
+                repeat
+                    line = assert(connection:receive("*l"))
+                    missed = missed + (line == "EN" and 1 or 0)
+                until line == "MN"
+                if missed > 0 then
+                    store(connection, "asked", 300, 9000)
+                end
+            end
+            _, weighed = wire.stats(connection, "automove")
+            return weighed.weighed == "1"
+        end))
+        local _, moves = moves_of(connection)
+        local to = assert(moves[#moves], "no page moved").to
+        assert.truthy(tonumber(weighed[to .. ":pages"]) >= 3)
+        for _, field in ipairs({ "gain", "gain_doubt", "gain_pages", "loss", "loss_doubt", "average" }) do
+            assert.truthy(tonumber(weighed[to .. ":" .. field]) >= 0, field)
+        end
+        assert.truthy(tonumber(weighed[to .. ":average"]) > 0)
+        assert.equal("OK", ask(connection, "slabs automove 0"))
+        assert.truthy(wait_until(function()
+            _, off = wire.stats(connection, "automove")
+            return off.mode == "off" and off.weighed == "0"
+        end))
+    end)
+
+    -- Fifty uploads of the largest values at 64 MB, one of which stalls half way.
+    for _, mode in ipairs({ "1", "2", "random", "lra", "lrc", "utility" }) do
+        it(("serve fifty uploads of 1 MB and one that stalls, in mode %s"):format(mode), function()
+            start("-m", "64", "-o", "slab_automove=" .. mode)
+            assert.equal(0, (store(connection, "a", 50000, 900)))
+            local bytes <const> = PAGE_BYTES - 600
+            local stalled = connect(one.address)
+            assert(stalled:send(("set stalled 0 0 %d\r\n%s"):format(bytes, ("s"):rep(bytes // 2))))
+            local half, uploads = ("u"):rep(bytes // 2), {}
+            for round = 1, 3 do
+                for i = 1, 50 do
+                    uploads[i] = uploads[i] or connect(one.address)
+                    local key = ("upload%d-%d"):format(round, i)
+                    assert(uploads[i]:send(("set %s 0 0 %d\r\n"):format(key, 2 * (bytes // 2))))
+                    assert(uploads[i]:send(half))
+                end
+                for i = 1, 50 do
+                    assert(uploads[i]:send(half .. "\r\n"))
+                    assert.equal("STORED", (uploads[i]:receive("*l")), ("round %d, upload %d"):format(round, i))
+                end
+            end
+            local _, general = wire.stats(connection)
+            assert.equal("0", general.store_no_memory)
+            for _, upload in ipairs(uploads) do
+                upload:close()
+            end
+            stalled:close()
+        end)
+    end
+end)

@@ -1,0 +1,127 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- stats pages: every page of every class, in bounded answers.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local socket = require "socket"
+local server = require "support.server"
+local wire = require "support.wire"
+
+local STOCK <const>, PARTITIONS <const> = 8, 16
+local DEADLINE_S <const> = 20 -- only a fault takes that long
+
+describe("slated's stats pages", function()
+    local one, connection
+
+    local function start(...)
+        one = server.start({ args = { "-m", "64", "-o", "no_slab_automove", ... } })
+        connection = wire.connect(one.address)
+    end
+
+    after_each(function()
+        connection:close()
+        one:stop()
+    end)
+
+    local function fill(prefix, count, bytes)
+        local value, lines = ("v"):rep(bytes), {}
+        for i = 1, count do
+            lines[i] = ("set %s%d 0 0 %d noreply\r\n%s\r\n"):format(prefix, i, bytes, value)
+        end
+        assert(connection:send(table.concat(lines) .. "mn\r\n"))
+        assert.equal("MN", (connection:receive("*l")))
+    end
+
+    local function stats(group)
+        return select(2, wire.stats(connection, group))
+    end
+
+    -- Pages by number, as they are listed, and the lines about all of them.
+    local function pages(arguments)
+        local listed, all = {}, stats("pages" .. (arguments and " " .. arguments or ""))
+        for name, text in pairs(all) do
+            local number = name:match("^page:(%d+)$")
+            if number then
+                local class, state, used, chunks, age, idle = text:match("^(%d+) (%a+) (%d+) (%d+) (%d+) (%S+)$")
+                listed[tonumber(number)] = { class = tonumber(class), state = state, used = tonumber(used),
+                    chunks = tonumber(chunks), age_s = tonumber(age), idle = idle }
+            end
+        end
+        return listed, all
+    end
+
+    it("agree with stats slabs, class by class", function()
+        start()
+        fill("small", 60000, 100)
+        fill("large", 3000, 4000)
+        local listed, all = pages()
+        local seen, slabs, out = {}, stats("slabs"), 0
+        for _, page in pairs(listed) do
+            local class = seen[page.class] or { pages = 0, used = 0 }
+            seen[page.class] = class
+            class.pages, class.used = class.pages + 1, class.used + page.used
+            assert.equal("owned", page.state)
+            assert.equal("-", page.idle)
+            assert.equal(tonumber(slabs[page.class .. ":chunks_per_page"]), page.chunks)
+            assert.is_true(page.used <= page.chunks)
+        end
+        for class, sum in pairs(seen) do
+            assert.equal(tonumber(slabs[class .. ":total_pages"]), sum.pages)
+            local used = tonumber(slabs[class .. ":used_chunks"])
+            assert.is_true(sum.used >= used and sum.used <= used + STOCK * PARTITIONS, ("class %d: %d of %d"):format(
+                class, sum.used, used))
+            out = out + sum.pages
+        end
+        assert.equal(tonumber(all.pages_out), out)
+        assert.equal("64", all.pages_limit)
+        assert.equal("0", all.next)
+    end)
+
+    it("come in parts that together are the whole", function()
+        start()
+        fill("small", 60000, 100)
+        local whole, parts, first, answers = pages(), {}, 0, 0
+        repeat
+            local part, all = pages(first .. " 3")
+            local count = 0
+            for number, page in pairs(part) do
+                assert.is_nil(parts[number])
+                parts[number], count = page, count + 1
+            end
+            assert.is_true(count <= 3)
+            first, answers = tonumber(all.next), answers + 1
+        until first == 0 or answers > 1000
+        for number, page in pairs(whole) do
+            assert.equal(page.class, parts[number] and parts[number].class)
+            parts[number] = nil
+        end
+        assert.same({}, parts)
+        assert.is_true(answers > 2)
+        assert.same({}, (pages("100000000")))
+    end)
+
+    it("say when a page was last used where automove notes it", function()
+        start()
+        fill("small", 1000, 100)
+        assert.equal("OK", wire.ask(connection, "slabs automove lra"))
+        local deadline = socket.gettime() + DEADLINE_S
+        local noted
+        repeat
+            noted = tonumber(select(2, next((pages()))).idle)
+            socket.sleep(0.02)
+        until noted or socket.gettime() > deadline
+        assert.is_true(noted and noted >= 0)
+    end)
+
+    it("list nothing where there are no pages", function()
+        start("-o", "store=heap")
+        fill("small", 1000, 100)
+        assert.is_nil(next((pages())))
+    end)
+
+    it("refuse what is no page and no count", function()
+        start()
+        for _, arguments in ipairs { "x", "0 0", "0 4097", "0 x", "0 1 2", "-1", "4294967296" } do
+            assert.equal("CLIENT_ERROR usage: stats pages [first [count]], count from 1 to 4096",
+                wire.ask(connection, "stats pages " .. arguments))
+        end
+    end)
+end)

@@ -1,0 +1,151 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Eviction policies of slated, changed while it serves.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local server = require "support.server"
+local wire = require "support.wire"
+
+local ask, connect, lines_of = wire.ask, wire.connect, wire.lines
+
+local NAMES <const> = {
+    "slru", "lru", "bag", "fifo", "clock", "clock2", "clock3", "sieve", "s3fifo", "tinylfu", "none",
+}
+local VALUE <const> = ("v"):rep(900)
+
+describe("slated's eviction policy", function()
+    local one, connection
+
+    local function start(...)
+        one = server.start({ args = { ... } })
+        connection = connect(one.address)
+    end
+
+    after_each(function()
+        connection:close()
+        one:stop()
+    end)
+
+    local function active()
+        local _, stats = wire.stats(connection, "policies")
+        local found = {}
+        for _, name in ipairs(NAMES) do
+            if stats[name .. ":active"] == "yes" then
+                found[#found + 1] = name
+            end
+        end
+        return table.concat(found, " "), stats
+    end
+
+    -- Stores keys from..to; returns how many were refused.
+    local function fill(from, to)
+        local refused = 0
+        for first = from, to, 100 do
+            local last = math.min(first + 99, to)
+            local sets = {}
+            for n = first, last do
+                sets[#sets + 1] = ("set key-%d 0 0 %d\r\n%s\r\n"):format(n, #VALUE, VALUE)
+            end
+            assert(connection:send(table.concat(sets)))
+            for _ = first, last do
+                refused = refused + (assert(connection:receive("*l")) == "STORED" and 0 or 1)
+            end
+        end
+        return refused
+    end
+
+    local function items()
+        local _, stats = wire.stats(connection)
+        return tonumber(stats.curr_items)
+    end
+
+    it("can be any of those that stats policies lists, each with its source and cost", function()
+        start()
+        for _, name in ipairs(NAMES) do
+            assert.equal("OK", ask(connection, "evict policy " .. name))
+            local now, stats = active()
+            assert.equal(name, now)
+            assert.truthy(#stats[name .. ":source"] > 5 and #stats[name .. ":cost"] > 5)
+            assert.truthy(tonumber(stats[name .. ":bytes_per_item"]) >= 16)
+        end
+    end)
+
+    it("drops no item when it changes, and evicts on as the new one says", function()
+        start("-m", "64")
+        fill(1, 20000)
+        local before = items()
+        for _, name in ipairs(NAMES) do
+            assert.equal("OK", ask(connection, "evict policy " .. name))
+            assert.equal(before, items())
+        end
+        assert.equal("OK", ask(connection, "evict policy clock"))
+        assert.equal(0, fill(20001, 90000))
+        local _, stats = wire.stats(connection)
+        assert.truthy(tonumber(stats.evictions) > 10000)
+        assert.equal("END", lines_of(connection, "get key-1")[1])
+    end)
+
+    it("is shown and set by config, by the option and by memcached's old names alike", function()
+        start("--policy", "s3fifo")
+        assert.equal("CONFIG policy s3fifo runtime", lines_of(connection, "config get policy")[1])
+        local _, settings = wire.stats(connection, "settings")
+        assert.equal("yes", settings.lru_segmented)
+        assert.equal("OK", ask(connection, "lru mode flat"))
+        assert.equal("lru", (active()))
+        assert.equal("OK", ask(connection, "config set policy sieve"))
+        assert.equal("sieve", (active()))
+        assert.equal("OK", ask(connection, "lru mode segmented"))
+        assert.equal("slru", (active()))
+    end)
+
+    it("can differ in one class, until the whole is changed", function()
+        start()
+        assert.equal("OK", ask(connection, "evict policy fifo 3"))
+        local now, stats = active()
+        assert.equal("s3fifo", now)
+        assert.equal("fifo", stats["class:3:policy"])
+        assert.equal("OK", ask(connection, "evict policy s3fifo"))
+        now, stats = active()
+        assert.equal("s3fifo", now)
+        assert.is_nil(stats["class:3:policy"])
+    end)
+
+    it("refuses what it does not know and changes nothing", function()
+        start()
+        assert.truthy(ask(connection, "evict policy best"):find("^CLIENT_ERROR policy wants one of slru|lru|"))
+        assert.truthy(ask(connection, "evict policy best 1"):find("^CLIENT_ERROR no such policy"))
+        assert.truthy(ask(connection, "evict policy lru 200"):find("^CLIENT_ERROR class must be from 1 to %d+$"))
+        assert.truthy(ask(connection, "evict policy lru x"):find("^CLIENT_ERROR class must be"))
+        for _, bad in ipairs({ "evict", "evict policy", "evict lru", "evict policy lru 1 2" }) do
+            assert.equal("CLIENT_ERROR usage: evict policy name [class]", ask(connection, bad))
+        end
+        assert.equal("s3fifo", (active()))
+    end)
+
+    it("none refuses stores when memory is full and keeps every item", function()
+        start("-m", "64", "--policy", "none")
+        local refused = fill(1, 90000)
+        assert.truthy(refused > 10000)
+        local _, stats = wire.stats(connection)
+        assert.equal("0", stats.evictions)
+        assert.equal(90000 - refused, items())
+        assert.equal("OK", ask(connection, "evict policy s3fifo"))
+        assert.equal(0, fill(90001, 91000))
+    end)
+
+    it("may change a thousand times under load without an error or a wrong value", function()
+        start("-m", "64")
+        local other = connect(one.address)
+        local seed = os.time()
+        math.randomseed(seed)
+        print("# SEED=" .. seed)
+        for round = 1, 1000 do
+            local name = NAMES[math.random(#NAMES - 1)] -- not none, which refuses
+            local class = math.random(3) == 1 and " " .. math.random(20) or ""
+            assert.equal("OK", ask(other, "evict policy " .. name .. class))
+            assert.equal(0, fill(round * 80, round * 80 + 79))
+            local asked = math.random(round * 80 + 79)
+            local lines = lines_of(connection, "get key-" .. asked)
+            assert.truthy(lines[1] == "END" or lines[2] == VALUE, "key-" .. asked)
+        end
+        other:close()
+    end)
+end)

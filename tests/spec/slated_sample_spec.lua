@@ -1,0 +1,173 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What slated tells from sampled keys, over the wire and through slatectl.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local json = require "slate.json"
+local server = require "support.server"
+local wire = require "support.wire"
+
+local VALUE <const> = ("v"):rep(2000)
+local KEYS <const>, ROUNDS <const> = 6000, 6 -- twice what 8 MB hold
+
+describe("slated's sampled keys", function()
+    local one, connection
+
+    local function start(...)
+        one = server.start({ args = { "-m", "8", ... } })
+        connection = wire.connect(one.address)
+    end
+
+    after_each(function()
+        connection:close()
+        one:stop()
+    end)
+
+    local function stats(group)
+        local _, values = wire.stats(connection, group)
+        return values
+    end
+
+    -- Gets, and sets what was missed; every tenth request is for the same key.
+    local function load(rounds)
+        for round = 1, rounds do
+            for first = 1, KEYS, 20 do
+                local gets, names, missed = {}, {}, {}
+                for n = first, first + 19 do
+                    names[#names + 1] = n % 10 == 0 and "hot key!" or ("key-%d"):format((n * 7 + round) % KEYS)
+                    names[#names] = names[#names]:gsub(" ", "_")
+                    gets[#gets + 1] = "get " .. names[#names] .. "\r\n"
+                end
+                assert(connection:send(table.concat(gets)))
+                for i = 1, #names do
+                    local line = assert(connection:receive("*l"))
+                    if line:find("^VALUE") then
+                        assert(connection:receive(#VALUE + 2))
+                        assert.are.equal("END", connection:receive("*l"))
+                    else
+                        missed[#missed + 1] = ("set %s 0 0 %d noreply\r\n%s\r\n"):format(names[i], #VALUE, VALUE)
+                    end
+                end
+                assert(connection:send(table.concat(missed)))
+            end
+        end
+    end
+
+    local function slatectl(arguments)
+        local path = os.tmpname()
+        local pipe = assert(io.popen(("lua5.4 scripts/slatectl -s %s %s 2>%s"):format(one.address, arguments, path)))
+        local out = pipe:read("a")
+        local _, _, code = pipe:close()
+        local file = assert(io.open(path))
+        local errors = file:read("a")
+        file:close()
+        os.remove(path)
+        return out, code, errors
+    end
+
+    it("say nothing while there are none", function()
+        start("-o", "sample_rate=0")
+        assert.are.equal("0", stats("whatif").sampling)
+        assert.are.equal("0", stats("whatif").memory_bytes)
+        assert.are.same({ "STAT requests 0", "END" }, wire.lines(connection, "stats hotkeys"))
+        assert.is_nil(stats("curve").hit_ratio_x2)
+        local out, code = slatectl("curve")
+        assert.are.equal(0, code)
+        assert.truthy(out:find("too few reads", 1, true))
+        assert.truthy((slatectl("whatif")):find("too few reads", 1, true))
+        assert.truthy((slatectl("hotkeys")):find("no key was sampled", 1, true))
+    end)
+
+    it("make a curve, a comparison of policies and a list of hot keys", function()
+        start("-o", "sample_rate=1")
+        load(ROUNDS)
+        local rounds = 0
+        while not stats("curve").hit_ratio_x1 and rounds < 50 do -- the tuner takes samples now and then
+            load(1)
+            rounds = rounds + 1
+        end
+        local curve, whatif, hot = stats("curve"), stats("whatif"), stats("hotkeys")
+        local half, today = tonumber(curve["hit_ratio_x0.5"]), tonumber(curve.hit_ratio_x1)
+        local four = tonumber(curve.hit_ratio_x4)
+        assert.truthy(half <= today + 0.05 and today <= four + 0.05, ("%s %s %s"):format(half, today, four))
+        assert.truthy(tonumber(whatif.windows) > 0 and tonumber(whatif.keys) > 0)
+        assert.truthy(tonumber(whatif.memory_bytes) <= tonumber(whatif.memory_bytes_max) * 1.05)
+        assert.are.equal("s3fifo", whatif.policy)
+        assert.are.equal("+0.0000", whatif["s3fifo:difference"])
+        assert.is_not_nil(tonumber(whatif["lru:hit_ratio"]))
+        assert.are.equal("hot_key%21", hot["1:key"])
+        local share = tonumber(hot["1:requests"]) / tonumber(hot.requests)
+        assert.truthy(share > 0.02 and share < 0.4, share)
+        local sizes, items = wire.lines(connection, "stats sizehist"), tonumber(stats().curr_items)
+        assert.are.equal("STAT items " .. items, sizes[1])
+
+        local out, code, errors = slatectl("curve --chart build/test-curve.txt")
+        assert.are.equal(0, code, errors)
+        assert.truthy(out:find("HITS, LRU", 1, true) and out:find("x0.5", 1, true))
+        local file = assert(io.open("build/test-curve.txt"))
+        assert.truthy(file:read("a"):find("Miss ratio", 1, true))
+        file:close()
+        os.remove("build/test-curve.txt")
+        assert.truthy((slatectl("whatif")):find("s3fifo *", 1, true))
+        assert.truthy((slatectl("hotkeys 1")):find("hot_key%21", 1, true))
+        assert.are.equal(17, #json.decode((slatectl("curve --json"))).points)
+        assert.are.equal(11, #json.decode((slatectl("whatif --json"))).policies)
+        assert.are.equal(3, #json.decode((slatectl("hotkeys 3 --json"))).keys)
+    end)
+
+    it("count how long ago evicted items were used", function()
+        start()
+        load(1)
+        load(1)
+        local evictions, sum = stats("evictions"), 0
+        for name, count in pairs(evictions) do
+            sum = sum + (name:find(":last_s$") and 0 or tonumber(count))
+        end
+        assert.are.equal(tonumber(stats().evictions), sum)
+    end)
+
+    it("turn on and off while slated serves", function()
+        start("-o", "sample_rate=0")
+        assert.are.equal("OK", wire.ask(connection, "config set sample_rate 0.5"))
+        local tries = 0
+        while stats("whatif").sampling == "0" and tries < 1000 do
+            tries = tries + 1
+        end
+        assert.are.equal("1", stats("whatif").sampling)
+        assert.are.equal("OK", wire.ask(connection, "config set sample_rate 0"))
+        assert.are.equal("0", stats("whatif").sampling)
+        assert.truthy(wire.ask(connection, "config set sample_rate 2"):find("^CLIENT_ERROR"))
+    end)
+
+    it("choose the policy when it is auto, which is for the whole cache", function()
+        start("-o", "sample_rate=1", "--policy", "auto")
+        assert.are.equal("1", stats("whatif").auto)
+        assert.are.equal("s3fifo", stats("slated").policy)
+        assert.are.equal("OK", wire.ask(connection, "evict policy lru"))
+        assert.are.equal("0", stats("whatif").auto)
+        assert.are.equal("OK", wire.ask(connection, "evict policy auto"))
+        assert.are.equal("lru", stats("slated").policy)
+        assert.are.equal("1", stats("whatif").auto)
+        assert.are.equal("CLIENT_ERROR auto is for the whole cache", wire.ask(connection, "evict policy auto 3"))
+    end)
+
+    it("refuse what they cannot answer, and say what is allowed", function()
+        start()
+        for line, answer in pairs({
+            ["stats curve x"] = "CLIENT_ERROR class must be from 1 to ",
+            ["stats curve 0"] = "CLIENT_ERROR class must be from 1 to ",
+            ["stats curve 1 2"] = "CLIENT_ERROR usage: stats curve [class]",
+            ["stats hotkeys 0"] = "CLIENT_ERROR usage: stats hotkeys [count], from 1 to 128",
+            ["stats hotkeys 129"] = "CLIENT_ERROR usage: stats hotkeys [count], from 1 to 128",
+        }) do
+            local got = wire.ask(connection, line)
+            assert.are.equal(answer, got:sub(1, #answer), line)
+        end
+        local _, code, errors = slatectl("curve --chart x.jpg")
+        assert.are.equal(64, code)
+        assert.truthy(errors:find("a chart is written as .png", 1, true))
+    end)
+
+    it("keep keys to themselves where dumps are refused", function()
+        start("-X")
+        assert.are.equal("CLIENT_ERROR stats hotkeys not allowed", wire.ask(connection, "stats hotkeys"))
+    end)
+end)

@@ -1,0 +1,333 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slated --simulate: its policies against an independent reference, its figures against a server's, its answers and its
+-- failures.
+--
+-- TRACES names a folder of traces (by default ../shared/traces); without it the comparisons with published figures are
+-- skipped. With ALL_TRACES=1 every trace of the folder is also played to the reference, which takes minutes.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local json = require "slate.json"
+local reference = require "support.reference"
+local server = require "support.server"
+
+local slated = assert(server.slated(), "there is no slated to run: run make first")
+local TRACES <const> = os.getenv("TRACES") or "../shared/traces"
+local TOLERANCE <const> = 0.01 -- of the misses
+local SEED <const> = 20231023
+
+local folder
+
+local function read_all(path)
+    local file = assert(io.open(path, "r"))
+    local text = file:read("a")
+    file:close()
+    return text
+end
+
+local function write(name, text)
+    local path = folder .. "/" .. name
+    local file = assert(io.open(path, "w"))
+    file:write(text)
+    assert(file:close())
+    return path
+end
+
+-- Runs slated with these words. Returns its exit code, output and errors.
+local function run(words, input)
+    local _, _, code = os.execute(("timeout 60 %s %s >%s/out 2>%s/err <%s"):format(server.quoted(slated), words, folder,
+        folder, input or "/dev/null"))
+    return code, read_all(folder .. "/out"), read_all(folder .. "/err")
+end
+
+local function simulate(trace, words)
+    local code, out, err = run(("--simulate %s --json %s"):format(server.quoted(trace), words))
+    assert.equal(0, code, err)
+    local rows = {}
+    for line in out:gmatch("[^\n]+") do
+        rows[#rows + 1] = assert(json.decode(line))
+        rows[rows[#rows].policy] = rows[#rows]
+    end
+    return rows
+end
+
+local function exists(path)
+    local file = io.open(path, "r")
+    if file then
+        file:close()
+    end
+    return file ~= nil
+end
+
+-- Zipf-like popularity over `keys` keys, with a scan of keys that never come again every so often.
+local function zipf_with_scans(requests, keys, exponent)
+    local state, total, upto = SEED, 0, {}
+    local function random()
+        state = (state * 6364136223846793005 + 1442695040888963407)
+        return (state >> 11) * 0x1p-53
+    end
+    for i = 1, keys do
+        total = total + i ^ -exponent
+        upto[i] = total
+    end
+    local list, fresh = {}, 0
+    while #list < requests do
+        if #list % 5000 == 4000 then
+            for _ = 1, 500 do
+                fresh = fresh + 1
+                list[#list + 1] = "scan" .. fresh
+            end
+        end
+        local wanted, low, high = random() * total, 1, keys
+        while low < high do
+            local middle = (low + high) // 2
+            if upto[middle] < wanted then
+                low = middle + 1
+            else
+                high = middle
+            end
+        end
+        list[#list + 1] = "key" .. low
+    end
+    return list
+end
+
+local function distinct(keys)
+    local seen, count = {}, 0
+    for _, key in ipairs(keys) do
+        count = count + (seen[key] and 0 or 1)
+        seen[key] = true
+    end
+    return count
+end
+
+-- Every policy of the reference at 1 and 10 % of the keys: within the tolerance of it.
+local function assert_like_reference(trace, keys)
+    local count = distinct(keys)
+    for _, share in ipairs({ 1, 10 }) do
+        local size = math.max(1, math.floor(count * share / 100 + 0.5))
+        local names = table.concat(reference.POLICIES, ",")
+        local rows = simulate(trace, ("--objects %d%% --policy %s"):format(share, names))
+        assert.equal(#reference.POLICIES, #rows)
+        for _, policy in ipairs(reference.POLICIES) do
+            local row, misses = rows[policy], reference.misses(policy, size, keys)
+            assert.equal(size, row.objects)
+            assert.equal(count, row.keys)
+            assert.equal(#keys, row.requests)
+            local off = (row.requests - row.hits) / misses - 1
+            assert.is_true(math.abs(off) <= TOLERANCE, ("%s, %s at %d %%: %.2f %% more misses than the reference")
+                :format(trace, policy, share, off * 100))
+        end
+    end
+end
+
+before_each(function() folder = server.folder() end)
+after_each(function() server.remove_folder(folder) end)
+
+describe("slated --simulate with objects of equal size", function()
+    it("misses what the reference simulation misses, within a hundredth, policy by policy", function()
+        local keys = zipf_with_scans(100000, 20000, 0.9)
+        print(("\n# SEED=%d"):format(SEED))
+        assert_like_reference(write("zipf.txt", table.concat(keys, "\n") .. "\n"), keys)
+    end)
+
+    -- Miss ratios at a tenth of the objects, as libCacheSim has them.
+    local known = {
+        { "scarab_recs", 25837, { fifo = 0.4291, lru = 0.3940, clock = 0.3913, sieve = 0.3909, s3fifo = 0.3718 } },
+        { "cache2k_web12", 1376, { fifo = 0.3546, lru = 0.3152, clock = 0.3084, sieve = 0.2828, s3fifo = 0.2788 } },
+    }
+    for _, row in ipairs(known) do
+        local name, objects, ratios = row[1], row[2], row[3]
+        it("misses what libCacheSim misses on " .. name .. ", within a hundredth", function()
+            local trace = ("%s/%s.txt.gz"):format(TRACES, name)
+            if not exists(trace) then
+                pending("there is no " .. trace .. ": TRACES names the folder of traces")
+                return
+            end
+            local rows = simulate(trace, "--objects 10% --policy " .. table.concat(reference.POLICIES, ","))
+            for policy, miss_ratio in pairs(ratios) do
+                assert.equal(objects, rows[policy].objects)
+                local off = rows[policy].miss_ratio / miss_ratio - 1
+                assert.is_true(math.abs(off) <= TOLERANCE, ("%s: %.4f, not %.4f"):format(policy,
+                    rows[policy].miss_ratio, miss_ratio))
+            end
+        end)
+    end
+
+    it("misses what the reference misses on every trace at hand", function()
+        if os.getenv("ALL_TRACES") ~= "1" then
+            pending("takes minutes: ALL_TRACES=1 asks for it")
+            return
+        end
+        local pipe = assert(io.popen("ls " .. server.quoted(TRACES) .. "/*.txt.gz"))
+        for trace in pipe:lines() do
+            local keys, lines = {}, assert(io.popen("gzip -dc " .. server.quoted(trace)))
+            for line in lines:lines() do
+                keys[#keys + 1] = line:match("^%S+")
+            end
+            lines:close()
+            assert_like_reference(trace, keys)
+        end
+        pipe:close()
+    end)
+end)
+
+describe("slated --simulate with memory", function()
+    -- Some pages' worth of three sizes, so that classes compete and items go.
+    local function mixed_trace()
+        local lines = {}
+        for i, key in ipairs(zipf_with_scans(30000, 8000, 0.8)) do
+            lines[i] = key .. " " .. ({ 200, 700, 2000 })[tonumber(key:match("%d+")) % 3 + 1]
+        end
+        return write("mixed.txt", table.concat(lines, "\n") .. "\n"), lines
+    end
+
+    -- The same by hand over a connection: get; on a miss, set.
+    local function replay(one, lines)
+        local client, hits = one:connect(), 0
+        for _, line in ipairs(lines) do
+            local key, bytes = line:match("^(%S+) (%d+)$")
+            if client:get(key) then
+                hits = hits + 1
+            else
+                assert(client:set(key, ("x"):rep(tonumber(bytes))))
+            end
+        end
+        client:close()
+        return hits
+    end
+
+    it("has the hits that a server has on the same requests", function()
+        local _, all = mixed_trace()
+        local lines = table.move(all, 1, 8000, 1, {})
+        local trace = write("short.txt", table.concat(lines, "\n") .. "\n")
+        for _, policy in ipairs({ "fifo", "sieve", "s3fifo" }) do
+            local one = server.start({ args = { "-m", "4", "-t", "1", "--policy", policy, "-o", "slab_automove=off" } })
+            local ok, hits = pcall(replay, one, lines)
+            one:stop()
+            assert.is_true(ok, hits)
+            local rows = simulate(trace, "--memory 4m --policy " .. policy)
+            assert.is_true(rows[1].evictions > 0 and hits > 0)
+            -- A server has its own clock and seed of hashes, on which partitions and ghosts depend.
+            assert.is_true(math.abs(rows[1].hits - hits) <= hits * TOLERANCE, ("%s: %d hits, and %d on a server")
+                :format(policy, rows[1].hits, hits))
+        end
+    end)
+
+    it("plays a grid of policies and limits, from a file or a pipe alike, and again alike", function()
+        local trace = mixed_trace()
+        local words = "--memory 4m,8m --policy lru,s3fifo -f 1.5 -n 64 -o slab_chunk_max=256k"
+        local rows = simulate(trace, words)
+        assert.equal(4, #rows)
+        for i, want in ipairs({ { "lru", 4 }, { "s3fifo", 4 }, { "lru", 8 }, { "s3fifo", 8 } }) do
+            assert.equal(want[1], rows[i].policy)
+            assert.equal(want[2] << 20, rows[i].memory_bytes)
+        end
+        assert.is_true(rows[3].hits > rows[1].hits)
+        local code, out = run("--simulate - --json " .. words, trace)
+        assert.equal(0, code)
+        local i = 0
+        for line in out:gmatch("[^\n]+") do
+            i = i + 1
+            assert.equal(rows[i].hits, json.decode(line).hits)
+            assert.equal(rows[i].evictions, json.decode(line).evictions)
+        end
+        assert.equal(4, i)
+    end)
+
+    it("follows the miniatures with auto, alike each time", function()
+        local trace = mixed_trace()
+        local one = simulate(trace, "--memory 8m --policy auto,s3fifo -o sample_rate=1")
+        assert.equal(one.auto.policy_changes == 0, one.auto.hits == one.s3fifo.hits)
+        assert.is_string(one.auto.policy_now)
+        assert.is_nil(one.s3fifo.policy_changes)
+        assert.equal(one.auto.hits, simulate(trace, "--memory 8m --policy auto -o sample_rate=1").auto.hits)
+    end)
+
+    it("draws sizes by the seed where the trace has none", function()
+        local keys = zipf_with_scans(20000, 15000, 0.6)
+        local trace = write("keys.txt", table.concat(keys, "\n") .. "\n")
+        local function hits(words)
+            return simulate(trace, "--memory 4m " .. words)[1].hits
+        end
+        assert.equal(hits(""), hits("--seed 1 --value-bytes l300,1"))
+        local narrow = hits("--value-bytes l300,0.1")
+        assert.not_equal(narrow, hits("--value-bytes l300,0.1 --seed 2"))
+        assert.is_true(narrow > hits("--value-bytes 2000"))
+        assert.is_true(narrow > hits("--value-bytes l300,0.1 --scale 4"))
+    end)
+end)
+
+describe("slated --simulate", function()
+    it("prints a table, or the same as an object a line", function()
+        local trace = write("few.txt", "a 1\nb 2\na 1\nc 3\na 1\n")
+        local code, out, err = run("--simulate " .. trace .. " --objects 2 --policy lru,fifo")
+        assert.equal(0, code)
+        assert.equal("", err)
+        local lines = {}
+        for line in out:gmatch("[^\n]+") do
+            lines[#lines + 1] = line
+        end
+        assert.equal("# " .. trace .. ": 5 requests; 10000 requests a second; objects of equal size", lines[1])
+        assert.truthy(lines[2]:find("^policy +objects +requests +hits +hit ratio +miss ratio +items +evictions "))
+        assert.truthy(lines[3]:find("^lru +2 +5 +2 +0%.4000 +0%.6000 +2 +1 +0 "), lines[3])
+        assert.truthy(lines[4]:find("^fifo +2 +5 +1 +0%.2000 +0%.8000 +2 +2 +0 "), lines[4])
+        assert.equal(4, #lines)
+        local row = simulate(trace, "--objects 2 --policy fifo").fifo
+        row.seconds = nil
+        assert.same({ schema = "slate/simulation/1", trace = trace, policy = "fifo", objects = 2, requests = 5,
+            hits = 1,
+            hit_ratio = 0.2, miss_ratio = 0.8, items = 2, evictions = 2, refused = 0, requests_per_s = 10000,
+            bad_lines = 0 }, row)
+    end)
+
+    it("writes any file name as JSON", function()
+        local trace = write('od"d\\ \t name', "a\n")
+        assert.equal(trace, simulate(trace, "--objects 1")[1].trace)
+    end)
+
+    it("skips lines that are no requests, and says how many and why", function()
+        local trace = write("bad.txt", "a 1\nb c d\na 1\nx y\n")
+        local code, out, err = run("--simulate " .. trace .. " --objects 100% --policy lru")
+        assert.equal(0, code)
+        assert.truthy(out:find("2 requests, 1 keys, 2 lines skipped", 1, true), out)
+        assert.equal("slated: lines of the trace that were skipped: 2; the first is line 2: it is neither `key` nor "
+            .. "`key size`\n", err)
+    end)
+
+    local function assert_fails(words, status, pattern, input)
+        local code, out, err = run(words, input)
+        assert.equal(status, code, words .. ": " .. err)
+        assert.equal("", out)
+        assert.truthy(err:find(pattern, 1, true), err)
+        assert.equal(1, select(2, err:gsub("\n", "\n")), "not one line: " .. err)
+    end
+
+    it("tells by its exit status and one sentence what went wrong", function()
+        local good, bad = write("good.txt", "a\n"), write("bad.txt", "\n\n<a b>\n<c d>\n")
+        local cut = folder .. "/cut.gz"
+        assert(os.execute(("seq 100000 | gzip >%s && truncate -s 9000 %s"):format(cut, cut)))
+        assert_fails("--simulate", 64, "--simulate needs a value")
+        assert_fails("--simulate " .. good .. " --policy quux", 64, "--policy wants all, or some of slru")
+        assert_fails("--simulate " .. good .. " -t 0", 64, "-t wants a whole number from 1 to 128")
+        assert_fails("--simulate " .. good .. " --objects 2000000000,2000000000 --policy all", 64, "would take")
+        assert_fails("--simulate - --objects 10%", 64, "a trace that can be read twice", good)
+        assert_fails("--simulate " .. folder .. "/none", 66, "No such file")
+        assert_fails("--simulate " .. folder, 66, "it is a folder")
+        assert_fails("--simulate " .. bad, 65, "no line of the trace is a request; line 3: it is neither")
+        assert_fails("--simulate /dev/null", 65, "holds no request")
+        assert_fails("--simulate " .. cut .. " --objects 5", 65, "cut short")
+        local _, _, code = os.execute(("%s --simulate %s --objects 1 >/dev/full 2>%s/err"):format(server.quoted(slated),
+            server.quoted(good), folder))
+        assert.equal(74, code)
+        assert.truthy(read_all(folder .. "/err"):find("cannot write the result", 1, true))
+    end)
+
+    it("tells its options", function()
+        local code, out = run("--simulate --help")
+        assert.equal(0, code)
+        for _, option in ipairs({ "simulate", "policy", "memory", "objects", "value-bytes", "scale", "seed", "rate",
+            "json" }) do
+            assert.truthy(out:find("--" .. option, 1, true), option)
+            assert.truthy(read_all("man/slated.8"):find("Fl Fl " .. option, 1, true), option)
+        end
+    end)
+end)

@@ -1,0 +1,150 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- config undo and stats config: what was changed while slated runs, and back.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local server = require "support.server"
+local wire = require "support.wire"
+
+local ask <const> = wire.ask
+local NOTHING <const> = "^NOTHING to undo: "
+
+describe("config undo", function()
+    local one, connection
+
+    local function start(...)
+        one = server.start({ args = { "-m", "16", ... } })
+        connection = wire.connect(one.address)
+    end
+
+    after_each(function()
+        connection:close()
+        one:stop()
+    end)
+
+    local function settings()
+        return table.concat(wire.lines(connection, "stats settings"), "\n")
+            .. table.concat(wire.lines(connection, "config get"), "\n")
+    end
+
+    it("says that there is nothing to undo, and what is wrong with the command", function()
+        start()
+        assert.matches(NOTHING, ask(connection, "config undo"))
+        assert.equal("CLIENT_ERROR usage: config undo", ask(connection, "config undo 3"))
+    end)
+
+    it("takes back every kind of change, so that stats settings is as before to the letter", function()
+        start()
+        for _, line in ipairs({
+            "config set slab_automove ratio", "slabs automove 2", "slabs automove ratio 0.555",
+            "slabs automove window 77", "slabs automove freeratio 0.1234", "lru tune 11 33 0.111 7.77", "lru mode flat",
+            "lru temp_ttl 30", "cache_memlimit 32", "verbosity 1", "lru_crawler disable", "lru_crawler sleep 7",
+            "lru_crawler tocrawl 5", "stats detail on", "config set sample_rate 0.3", "config set policy auto",
+            "config set slab_geometry_rate 50", "config set temporary_ttl -1",
+        }) do
+            local before = settings()
+            assert.equal("OK", ask(connection, line), line)
+            assert.are_not.equal(before, settings(), line)
+            assert.matches("^OK .* again$", ask(connection, "config undo"), line)
+            assert.equal(before, settings(), line)
+        end
+        assert.matches(NOTHING, ask(connection, "config undo"))
+    end)
+
+    it("goes back one change at a time, skips what changed nothing, and names what is as before", function()
+        start()
+        local before = settings()
+        assert.equal("OK", ask(connection, "config set hot_lru_pct 30"))
+        assert.equal("OK", ask(connection, "config set hot_lru_pct 30"))
+        assert.equal("OK", ask(connection, "flush_all"))
+        assert.equal("OK", ask(connection, "lru tune 10 20 0.5 3"))
+        assert.equal("OK hot_lru_pct is 30 again, warm_lru_pct is 40 again, hot_max_factor is 0.20 again, "
+            .. "warm_max_factor is 2.00 again", ask(connection, "config undo"))
+        assert.equal("OK hot_lru_pct is 20 again", ask(connection, "config undo"))
+        assert.matches(NOTHING, ask(connection, "config undo"))
+        assert.equal(before:gsub("oldest %d+", ""), settings():gsub("oldest %d+", ""))
+    end)
+
+    it("gives classes their own policies back, also those that a policy for the whole ended", function()
+        start()
+        local function policies()
+            return table.concat(wire.lines(connection, "stats policies"), "\n")
+        end
+        local states = {}
+        for _, change in ipairs({ "sieve 5", "lru 7", "s3fifo", "lru" }) do
+            states[#states + 1] = policies()
+            assert.equal("OK", ask(connection, "evict policy " .. change))
+        end
+        for at = #states, 1, -1 do
+            assert.matches("^OK ", ask(connection, "config undo"))
+            assert.equal(states[at], policies())
+        end
+        assert.matches(NOTHING, ask(connection, "config undo"))
+    end)
+
+    it("keeps the last 32 changes", function()
+        start()
+        for value = 3, 42 do
+            assert.equal("OK", ask(connection, "slabs automove window " .. value))
+        end
+        for _ = 1, 32 do
+            assert.matches("^OK ", ask(connection, "config undo"))
+        end
+        assert.matches(NOTHING, ask(connection, "config undo"))
+        assert.truthy(settings():find("STAT slab_automove_window 10\n", 1, true))
+    end)
+
+    it("keeps the change and says why when the old value is not possible any more", function()
+        local folder = server.folder()
+        local path = folder .. "/gone.lua"
+        local file = assert(io.open(path, "w"))
+        assert(file:write('return { name = "gone", new = function() return {} end, ',
+            'decide = function() return {}, "nothing" end }'))
+        assert(file:close())
+        start("--policy-dir", folder)
+        assert.equal("OK", ask(connection, "slabs automove lua:gone"))
+        assert.equal("OK", ask(connection, "slabs automove 1"))
+        assert(os.remove(path))
+        local before = settings()
+        for _ = 1, 2 do
+            assert.matches("^CLIENT_ERROR cannot undo: .*gone", ask(connection, "config undo"))
+            assert.equal(before, settings())
+        end
+        server.remove_folder(folder)
+    end)
+
+    it("is in the audit log like any change", function()
+        start()
+        assert.equal("OK", ask(connection, "slabs automove 0"))
+        assert.equal("OK slab_automove is utility again", ask(connection, "config undo"))
+        local _, values = wire.stats(connection, "audit")
+        assert.same({ "slab_automove", "0", "utility" }, { values["2:what"], values["2:was"], values["2:is"] })
+    end)
+
+    it("has its counterpart in stats config: value, limits and where a value comes from", function()
+        start("-o", "slab_automove_window=30")
+        assert.equal("OK", ask(connection, "config set hot_lru_pct 30"))
+        local _, values = wire.stats(connection, "config")
+        assert.same({ "30", "20", "runtime", "whole", "percent", "1", "80" }, {
+            values["hot_lru_pct:value"], values["hot_lru_pct:default"], values["hot_lru_pct:source"],
+            values["hot_lru_pct:type"], values["hot_lru_pct:unit"],
+            values["hot_lru_pct:min"], values["hot_lru_pct:max"],
+        })
+        assert.equal("start", values["slab_automove_window:source"])
+        assert.equal("default", values["warm_lru_pct:source"])
+        assert.matches("^off|ratio|.*utility", values["slab_automove:choices"])
+        assert.matches("s3fifo", values["policy:choices"])
+        assert.is_nil(values["num_threads:value"])
+        -- Each of them is one that config set takes, and config get shows the same value.
+        local count = 0
+        for name, value in pairs(values) do
+            local setting = name:match("^(.*):value$")
+            if setting then
+                count = count + 1
+                assert.equal(("CONFIG %s %s runtime"):format(setting, value),
+                    wire.lines(connection, "config get " .. setting)[1])
+                local given = values[setting .. ":type"] == "megabytes" and value // 1024 .. "k" or value
+                assert.equal("OK", ask(connection, ("config set %s %s"):format(setting, given)), setting)
+            end
+        end
+        assert.is_true(count > 15)
+    end)
+end)

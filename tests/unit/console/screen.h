@@ -1,0 +1,56 @@
+/* A screen in memory: a model drawn by the program's own views, read as text. */
+#ifndef CONSOLE_TEST_SCREEN_H
+#define CONSOLE_TEST_SCREEN_H
+#include "views/view.h"
+#include "fixture.h"
+#include "health.h"
+#include "tap.h"
+
+static struct ui ui;
+static char screen[200 * 1024];
+static unsigned clipped; /* glyphs of the last drawing that fell off the right edge */
+
+__attribute__((unused)) static struct frame frame_of(const struct model *model) {
+    static struct fleet_row row;
+    row = fleet_row_of(model, 12400, 1000, 0);
+    return (struct frame){.model = model,
+                          .live = model,
+                          .moment = 1002,
+                          .loaded_share = 1,
+                          .servers = &row,
+                          .server_count = 1,
+                          .fleet_note = "",
+                          .under_way = "",
+                          .audit_path = "/home/me/audit.log",
+                          .now_ms = 12400,
+                          .interval_ms = 1000,
+                          .wall = 1002,
+                          .message = ""};
+}
+
+__attribute__((unused)) static void reset_ui(unsigned view) {
+    memset(&ui, 0, sizeof ui);
+    class_table_init(&ui.classes);
+    ui.view = view;
+}
+
+/* Draws and returns the whole screen as text, one line a row. */
+__attribute__((unused)) static const char *draw(const struct frame *frame, int width, int height, bool ascii) {
+    struct cells *cells = cells_create(width, height, ascii);
+    screen_draw(frame, &ui, cells);
+    size_t used = 0;
+    for (int y = 0; y < height; y++) {
+        cells_row(cells, y, screen + used, sizeof screen - used - 2);
+        used += strlen(screen + used);
+        screen[used++] = '\n';
+    }
+    screen[used] = '\0';
+    clipped = cells->clipped;
+    cells_destroy(&cells);
+    return screen;
+}
+
+__attribute__((unused)) static bool shows(const char *text) {
+    return strstr(screen, text) != NULL;
+}
+#endif

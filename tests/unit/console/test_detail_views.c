@@ -1,0 +1,257 @@
+/* The views that need more than a snapshot: page map, sizes, curves, hot keys and one class, drawn from
+ * a slated's answers, and from a stock server that has none. */
+#include "screen.h"
+
+static unsigned index_of(const struct view *view) {
+    unsigned i = 0;
+    while (view_list[i] != NULL && view_list[i] != view) {
+        i++;
+    }
+    return i;
+}
+
+static struct model *slated_model(void) {
+    struct model *model = fixture_model("slated-0.1");
+    fixture_details(model, "slated-0.1-second.txt", 13, 11000);
+    fixture_details(model, "slated-0.1-second.txt", 13, 12000);
+    return model;
+}
+
+static struct intent press(const struct frame *frame, enum command command) {
+    return view_current(&ui)->command(frame, &ui, command);
+}
+
+static void test_the_page_map_has_a_cell_a_page(void) {
+    struct model *model = slated_model();
+    struct frame frame = frame_of(model);
+    reset_ui(index_of(&pages_view));
+    draw(&frame, 80, 24, false);
+    is(ui.pages.cursor, 12, "the cursor begins on the class that starves");
+    ok(shows("EXACT: a cell is 1 page"), "it says that it is exact");
+    ok(shows("   13    1480B    18 █████████████████▒\n"), "eighteen pages are eighteen cells, the fullest first");
+    ok(shows("automove utility"), "and what moves pages");
+    press(&frame, COMMAND_BOTTOM);
+    while (ui.pages.cursor != 13) {
+        press(&frame, COMMAND_UP);
+    }
+    ok(press(&frame, COMMAND_MARK_SOURCE).kind == INTENT_SAY && ui.classes.source == 13, "f marks");
+    press(&frame, COMMAND_MORE_PAGES);
+    press(&frame, COMMAND_MORE_PAGES);
+    draw(&frame, 80, 24, false);
+    ok(shows("18 ███████████████◆◆◆\n"), "the marked pages are the emptiest ones");
+    ok(shows("◆ 3 of class 13 marked"), "and what they hold is said");
+    ok(press(&frame, COMMAND_MOVE_PAGES).kind == INTENT_SAY, "not to itself");
+    press(&frame, COMMAND_UP);
+    struct intent intent = press(&frame, COMMAND_MOVE_PAGES);
+    ok(intent.kind == INTENT_REVIEW && intent.plan.steps[0].from == 13 && intent.plan.steps[0].to == 12 &&
+           intent.plan.steps[0].pages == 3,
+       "m opens the review with the pages marked");
+    press(&frame, COMMAND_BOTTOM);
+    intent = press(&frame, COMMAND_MOVE_PAGES);
+    ok(intent.kind == INTENT_REVIEW && intent.plan.steps[0].to == POOL_CLASS, "the pool takes pages too");
+    press(&frame, COMMAND_CELL_MODE);
+    draw(&frame, 80, 24, false);
+    ok(shows("s seconds m minutes") && shows("18 sssssssssssssss◆◆◆\n"), "cells can show ages");
+    for (int i = 0; i < 40; i++) {
+        press(&frame, COMMAND_MORE_PAGES);
+    }
+    is(ui.pages.marked, 17, "a class keeps its last page");
+    model_destroy(&model);
+}
+
+static void test_on_stock_the_map_is_an_estimate_and_says_so(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    reset_ui(index_of(&pages_view));
+    draw(&frame, 160, 50, false);
+    ok(shows("ESTIMATED: a cell is 1 page") && shows(", estimated:"), "in the head and beside the figures");
+    ok(!shows("EXACT") && !shows("aged"), "no age is made up");
+    ok(press(&frame, COMMAND_CELL_MODE).kind == INTENT_SAY, "and asking for ages says what is needed");
+    model_destroy(&model);
+}
+
+static void test_a_large_cache_has_several_pages_a_cell(void) {
+    struct model *model = slated_model();
+    struct frame frame = frame_of(model);
+    static struct snapshot snapshot;
+    fixture_load("slated-0.1-second.txt", 13000, &snapshot);
+    snapshot.classes[13].value[CLASS_total_pages] = 60000;
+    model_add(model, &snapshot, 1003);
+    struct details *details = model_open_details(model);
+    page_list_fini(&details->pages);
+    char *text = malloc(60000 * 40), *at = text;
+    for (int i = 0; i < 60000; i++) {
+        at += sprintf(at, "STAT page:%d 13 owned %d 708 100 -\r\n", i, i % 2 == 0 ? 708 : 0);
+    }
+    details_take(details, DETAIL_PAGES, 0, text, (size_t)(at - text), true, 13000);
+    free(text);
+    reset_ui(index_of(&pages_view));
+    draw(&frame, 80, 24, false);
+    const char *said = strstr(screen, "a cell is ");
+    ok(said != NULL && atoi(said + 10) > 60000 / (20 * 59), "and it says how many");
+    ok(shows("13    1480B 60.0k ██") && shows("·"), "full ones first, then empty ones");
+    is(clipped, 0, "nothing is cut");
+    model_destroy(&model);
+}
+
+static void test_sizes_stand_over_class_limits(void) {
+    struct model *model = slated_model();
+    struct frame frame = frame_of(model);
+    reset_ui(index_of(&sizes_view));
+    draw(&frame, 80, 24, false);
+    ok(shows("153k items by size") && shows("EXACT, of live items"), "how many, and from where");
+    ok(shows("now  ") && shows("│") && shows("1K"), "limits of now and a scale");
+    ok(shows("-f 1.08") && shows("◀ least waste"), "what other factors would waste");
+    ok(shows("geometry steady"), "and the state of the geometry");
+    model_destroy(&model);
+    model = fixture_model("memcached-1.6.18");
+    frame = frame_of(model);
+    draw(&frame, 80, 24, false);
+    ok(shows("ESTIMATED, a bar a class") && shows("needs slated") && !shows("least waste"),
+       "a stock server's are an estimate, from which nothing is concluded");
+    static const char tracked[] = "STAT 96 1000\r\nSTAT 128 3000\r\nSTAT 1024 10\r\nEND\r\n";
+    details_take(model_open_details(model), DETAIL_STOCK_SIZES, 0, tracked, sizeof tracked - 1, true, 1);
+    draw(&frame, 80, 24, false);
+    ok(shows("4010 items by size") && shows("as the server tracks them") && shows("least waste"),
+       "unless it tracks sizes");
+    model_destroy(&model);
+}
+
+static void test_curves_say_what_memory_and_policies_would_do(void) {
+    struct model *model = slated_model();
+    struct frame frame = frame_of(model);
+    reset_ui(index_of(&curves_view));
+    draw(&frame, 80, 24, false);
+    ok(shows("the whole cache under LRU, by memory: miss 25.1 % at 64.0M"), "the miss ratio of now");
+    ok(shows("^now 64.0M") && shows("^128M"), "a scale around it");
+    ok(shows("77.4 now, x0.5 memory 76.7, x2 84.3, x4 94.3"), "other sizes under its own policy");
+    ok(shows("s3fifo   hit  77.4 %") && shows("today's") && shows("no telling"),
+       "policies, with what is not known called so");
+    ok(shows("MEASURED") && shows("m reviews it"), "what a page is worth, and what to press");
+    press(&frame, COMMAND_DOWN);
+    press(&frame, COMMAND_DOWN);
+    ok(ui.curves.cursor > 0, "a class is chosen");
+    draw(&frame, 80, 24, false);
+    ok(shows("hits/s"), "and still drawn");
+    ui.curves.cursor = 13;
+    draw(&frame, 80, 24, false);
+    ok(shows("class 13 under LRU, by memory: miss"), "then the curve is the class's");
+    struct intent intent = press(&frame, COMMAND_MOVE_PAGES);
+    ok(intent.kind == INTENT_REVIEW && intent.plan.steps[0].to == 13 && intent.plan.steps[0].pages == 1,
+       "m gives it the page that is missed least");
+    model_destroy(&model);
+}
+
+static void test_hot_keys_have_bounds(void) {
+    struct model *model = slated_model();
+    struct frame frame = frame_of(model);
+    reset_ui(index_of(&hotkeys_view));
+    draw(&frame, 80, 24, false);
+    ok(shows("key-0000000000000000000000000000") && shows("3.0-3.2"), "at least and at most");
+    ok(shows("389k requests"), "of how many");
+    press(&frame, COMMAND_BOTTOM);
+    draw(&frame, 80, 24, false);
+    ok(shows(" 20 "), "the last one can be reached");
+    struct details *details = model_open_details(model);
+    hot_keys_parse(&details->hot, "STAT requests 0\r\nEND\r\n", 22);
+    draw(&frame, 80, 24, false);
+    ok(shows("no key was counted yet"), "none is said to be none");
+    model_destroy(&model);
+}
+
+static void test_one_class_shows_all_there_is(void) {
+    struct model *model = slated_model();
+    struct frame frame = frame_of(model);
+    reset_ui(index_of(&classes_view));
+    ui.classes.cursor = 13;
+    press(&frame, COMMAND_OPEN_CLASS);
+    ok(view_current(&ui) == &class_view && ui.focus == 13, "Enter opens the class");
+    draw(&frame, 160, 50, false);
+    static const char *const wanted[] = {"class 13: ",        "18 pages x 708 chunks x 1480 B",
+                                         "policy s3fifo",     "evictions/s",
+                                         "less -31.3", "automove utility",
+                                         "now: class 5 would gain", "moves_to_cold",
+                                         "crawler_reclaimed", "mem_requested",
+                                         "total_pages"};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        ok(shows(wanted[i]), "it has '%s'", wanted[i]);
+    }
+    draw(&frame, 80, 24, false);
+    ok(!shows("total_pages ") && shows("more: Down"), "a small screen scrolls");
+    press(&frame, COMMAND_BOTTOM);
+    draw(&frame, 80, 24, false);
+    ok(shows("touch_hits") && shows("more: Up"), "to the end");
+    press(&frame, COMMAND_PREVIOUS_CLASS);
+    ok(ui.focus != 13 && ui.class_is_open, "N goes to the class before it");
+    press(&frame, COMMAND_NEXT_CLASS);
+    is(ui.focus, 13, "n to the one behind");
+    struct intent intent = press(&frame, COMMAND_MOVE_PAGES);
+    ok(intent.kind == INTENT_REVIEW && intent.plan.steps[0].to == ui.focus, "m gives it pages");
+    press(&frame, COMMAND_CLOSE_CLASS);
+    ok(view_current(&ui) == &classes_view, "Esc goes back");
+    ui.focus = 200;
+    ui.class_is_open = true;
+    draw(&frame, 80, 24, false);
+    ok(shows("class 200: the server does not list it"), "a class that is gone is said to be gone");
+    model_destroy(&model);
+}
+
+static void test_what_is_missing_says_what_it_needs(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    const struct view *const views[] = {&curves_view, &hotkeys_view};
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        reset_ui(index_of(views[i]));
+        draw(&frame, 80, 24, false);
+        ok(shows("needs slated"), "%s on a stock server", views[i]->name);
+    }
+    model_destroy(&model);
+    model = fixture_model("slated-0.1");
+    frame = frame_of(model);
+    reset_ui(index_of(&hotkeys_view));
+    draw(&frame, 80, 24, false);
+    ok(shows("asking the server"), "what was not answered yet");
+    details_take(model_open_details(model), DETAIL_HOTKEYS, 0, "CLIENT_ERROR stats hotkeys not allowed",
+                 38, false, 1);
+    draw(&frame, 80, 24, false);
+    ok(shows("the server refuses: CLIENT_ERROR stats hotkeys not allowed"), "what was refused");
+    model_destroy(&model);
+}
+
+/* Every view whole at every size: nothing runs off the edge, nothing is cut but words. */
+static void test_every_size_is_whole(void) {
+    static const int sizes[][2] = {{40, 10},  {80, 24},  {100, 30}, {132, 43},
+                                   {160, 50}, {238, 61}, {400, 100}};
+    static const char *const servers[] = {"slated", "stock"};
+    for (int s = 0; s < 2; s++) {
+        struct model *model = s == 0 ? slated_model() : fixture_model("memcached-1.6.45");
+        struct frame frame = frame_of(model);
+        for (size_t size = 0; size < sizeof sizes / sizeof *sizes; size++) {
+            for (unsigned view = 0; view_list[view] != NULL; view++) {
+                for (int ascii = 0; ascii < 2; ascii++) {
+                    reset_ui(view);
+                    draw(&frame, sizes[size][0], sizes[size][1], ascii == 1);
+                    bool whole = clipped == 0 && shows("slatetop");
+                    class_open(&ui, 12);
+                    draw(&frame, sizes[size][0], sizes[size][1], ascii == 1);
+                    ok(whole && clipped == 0, "%s: %s at %dx%d", servers[s], view_list[view]->name,
+                       sizes[size][0], sizes[size][1]);
+                }
+            }
+        }
+        model_destroy(&model);
+    }
+}
+
+int main(void) {
+    test_the_page_map_has_a_cell_a_page();
+    test_on_stock_the_map_is_an_estimate_and_says_so();
+    test_a_large_cache_has_several_pages_a_cell();
+    test_sizes_stand_over_class_limits();
+    test_curves_say_what_memory_and_policies_would_do();
+    test_hot_keys_have_bounds();
+    test_one_class_shows_all_there_is();
+    test_what_is_missing_says_what_it_needs();
+    test_every_size_is_whole();
+    return tap_done();
+}

@@ -1,0 +1,265 @@
+/* What only some views want: its parsers, and what is reckoned from it. */
+#include "fixture.h"
+#include "page_summary.h"
+#include "size_plan.h"
+#include "stat_line.h"
+#include "tap.h"
+#include "worth.h"
+
+#include <math.h>
+
+static bool near(double got, double want) {
+    return fabs(got - want) < 1e-6 * fmax(1, fabs(want));
+}
+
+static struct model *slated_model(unsigned class_id) {
+    struct model *model = fixture_model("slated-0.1");
+    fixture_details(model, "slated-0.1-second.txt", class_id, 12000);
+    return model;
+}
+
+static void test_every_group_is_taken_in(void) {
+    struct model *model = slated_model(13);
+    const struct details *details = model_details(model);
+    for (int group = 0; group < DETAIL_COUNT; group++) {
+        if (group != DETAIL_STOCK_SIZES) {
+            ok(detail_is_known(details, (enum detail_group)group), "group %d is known", group);
+        }
+    }
+    is_str(details->moves.mode, "utility", "the mode that moves pages");
+    const struct page_move *last = &details->moves.moves[details->moves.count - 1];
+    ok(details->moves.count > 10 && last->from > 0 && last->to > 0 && last->reason[0] != '\0',
+       "%u moves with classes and reasons", details->moves.count);
+    ok(details->worth.is_weighed && near(details->worth.classes[12].gain, 2.272) &&
+           near(details->worth.classes[13].loss, 31.307),
+       "what a page is worth");
+    is_str(details->policies.active, "s3fifo", "the policy");
+    ok(near(details->sizes.items, 152721) && near(details->sizes.bins[size_bin_of(112)], 16273),
+       "items by size");
+    ok(details->curve.count == 17 && near(details->curve.points[0].bytes, 8388608) &&
+           near(details->curve.at_size[3], 0.9435),
+       "the curve of the whole cache");
+    is(details->class_curves[12].count, 17, "the curve of a class");
+    is(details->class_curves[5].count, 0, "and none where there are too few reads");
+    ok(details->whatif.count == 11 && near(details->whatif.hit_ratio, 0.7739), "eleven policies");
+    ok(details->hot.count == 20 && near(details->hot.keys[0].requests, 12640) &&
+           near(details->hot.keys[0].error, 864),
+       "hot keys with their errors");
+    is_str(details->geometry.state, "steady", "the geometry");
+    ok(near(details->geometry.of_class[13].chunk_bytes, 1480), "and its sizes");
+    const struct class_detail *focus = &details->focus;
+    bool has_own = false;
+    for (unsigned i = 0; i < focus->count; i++) {
+        has_own = has_own || (strcmp(focus->stats[i].name, "moves_to_cold") == 0 &&
+                              !isnan(focus->stats[i].now));
+    }
+    ok(focus->count > 40 && has_own, "every stat of the class in focus: %u", focus->count);
+    model_destroy(&model);
+}
+
+static void test_pages_agree_with_the_classes(void) {
+    struct model *model = slated_model(0);
+    const struct snapshot *now = model_now(model);
+    unsigned sum = 0;
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        struct page_summary summary;
+        page_summary_of(model, id, &summary);
+        sum += summary.pages;
+        double used = stat_number(now->classes[id].value[CLASS_used_chunks]);
+        double chunks = stat_number(now->classes[id].value[CLASS_chunks_per_page]);
+        if (summary.pages > 0) {
+            double all = page_summary_cost(&summary, summary.pages);
+            ok(summary.is_exact && all <= chunks * summary.pages && all >= used * 0.9,
+               "class %u: %u pages, %.0f chunks in use, %.0f by the slab stats", id, summary.pages,
+               all, used);
+            ok(page_summary_cost(&summary, 1) * summary.pages <= all + 0.5,
+               "the emptiest page is not fuller than the mean one");
+        }
+    }
+    is(sum, 64, "all pages are in classes");
+    model_destroy(&model);
+}
+
+static void test_stock_pages_are_an_estimate(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct page_summary summary;
+    page_summary_of(model, 4, &summary);
+    ok(!summary.is_exact && summary.pages == 64 && isnan(summary.oldest_s),
+       "as many pages as the class has, and no ages");
+    const struct class_stats *stats = &model_now(model)->classes[4];
+    ok(near(page_summary_cost(&summary, 64), stat_number(stats->value[CLASS_used_chunks])),
+       "that hold all its chunks in use");
+    model_destroy(&model);
+}
+
+/* A cache of several parts: the map is whole when all have come, and a page that moved is in one
+ * class only. */
+static void test_the_page_list_comes_in_parts(void) {
+    static const char first[] = "STAT page:0 4 owned 10 20 5 -\r\nSTAT page:1 5 draining 3 20 9 7\r\n"
+                                "STAT pages_limit 64\r\nSTAT pages_out 3\r\nSTAT next 7\r\nEND\r\n";
+    static const char second[] = "STAT page:9 5 owned 20 20 5 -\r\nSTAT next 0\r\nEND\r\n";
+    static const char again[] = "STAT page:1 6 owned 1 20 1 -\r\nSTAT next 7\r\nEND\r\n";
+    struct page_list list;
+    page_list_init(&list);
+    page_list_parse(&list, first, sizeof first - 1);
+    ok(!list.is_whole && list.next == 7, "the first part says where the next begins");
+    is(list.pages[1].state, PAGE_STATE_DRAINING, "a page that is being emptied");
+    is(list.pages[1].unused_s, 7, "with its time unused");
+    ok(list.notes_use && list.pages[0].unused_s == UINT32_MAX, "where the server notes it");
+    page_list_parse(&list, second, sizeof second - 1);
+    ok(list.is_whole && list.next == 0 && list.pages[9].class_id == 5, "the last part makes it whole");
+    page_list_parse(&list, again, sizeof again - 1);
+    is(list.pages[0].state, PAGE_STATE_NONE, "a page that is not listed any more has no class");
+    is(list.pages[1].class_id, 6, "one that moved has its new class");
+    is(list.pages[9].class_id, 5, "the other part stays");
+    page_list_fini(&list);
+}
+
+static void test_curves_are_read_between_their_points(void) {
+    static const char text[] = "STAT bytes 100\r\nSTAT reads 9\r\nSTAT lru_hit_ratio 0.5\r\n"
+                               "STAT point:50 0.25\r\nSTAT point:100 0.5\r\nSTAT point:200 0.6\r\n"
+                               "STAT point:150 0.9\r\nSTAT point:300 1.9\r\nEND\r\n";
+    struct curve curve;
+    curve_parse(&curve, text, sizeof text - 1);
+    is(curve.count, 3, "points that do not ascend, or are no ratio, are left out");
+    ok(near(curve_value_at(&curve, 75), 0.375) && near(curve_value_at(&curve, 200), 0.6), "between the points");
+    ok(isnan(curve_value_at(&curve, 49)) && isnan(curve_value_at(&curve, 201)), "nothing outside of them");
+    ok(isnan(curve.at_size[0]), "what was not said is unknown, not zero");
+}
+
+static void test_a_page_is_worth_what_was_measured_or_what_the_curves_promise(void) {
+    struct model *model = slated_model(0);
+    struct class_worth worth[CLASS_LIMIT];
+    double gets = model_mean(model, METRIC_GETS, 10000);
+    unsigned count = worth_of_classes(model, worth);
+    ok(count == 11 && worth[0].gain >= worth[1].gain, "classes by what they would gain");
+    for (unsigned i = 0; i < count; i++) {
+        if (worth[i].class_id == 12) {
+            ok(near(worth[i].gain, 2.272 * gets / 1000), "what automove measured counts");
+        }
+    }
+    struct details *details = model_open_details(model);
+    details->worth.is_weighed = false;
+    count = worth_of_classes(model, worth);
+    is(count, 2, "without it, the classes that have curves");
+    ok(worth[0].gain > 0 && worth[0].loss >= worth[0].gain && worth[1].gain > 0,
+       "a page less costs at least what a page more brings: curves bend one way");
+    ok(near(worth[0].read_share + worth[1].read_share, 1), "shares of the reads add up");
+    model_destroy(&model);
+}
+
+static void test_sizes_by_factor_are_memcacheds(void) {
+    struct model *model = slated_model(0);
+    struct size_plan now, by_factor;
+    size_plan_now(model, &now);
+    size_plan_by_factor(size_plan_first(model_now(model)), 1.25, size_plan_most(model_now(model)),
+                        &by_factor);
+    is(now.count, 39, "slated lists its sizes");
+    bool same = now.count == by_factor.count;
+    for (unsigned i = 0; same && i < now.count; i++) {
+        same = now.bytes[i] == by_factor.bytes[i];
+    }
+    ok(same, "and they are the ones reckoned from the growth factor");
+    struct size_bins sizes = model_details(model)->sizes;
+    double waste = size_plan_waste(&now, &sizes), said = 1 - sizes.item_bytes / sizes.taken_bytes;
+    ok(fabs(waste - said) < 0.03, "waste %.3f reckoned from the histogram, %.3f as slated says", waste,
+       said);
+    size_plan_by_factor(96, 1, 1 << 19, &by_factor);
+    is(by_factor.count, 0, "a factor of 1 makes no classes");
+    model_destroy(&model);
+    model = fixture_model("memcached-1.6.18");
+    size_plan_now(model, &now);
+    const struct snapshot *snapshot = model_now(model);
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        double chunk = stat_number(snapshot->classes[id].value[CLASS_chunk_size]);
+        bool is_there = isnan(chunk);
+        for (unsigned i = 0; i < now.count; i++) {
+            is_there = is_there || now.bytes[i] == chunk;
+        }
+        ok(is_there, "class %u of a stock server is among the sizes", id);
+    }
+    is(now.count, 39, "which are those of memcached's defaults, and no more");
+    model_destroy(&model);
+}
+
+static void test_bins_are_an_eighth_of_an_octave(void) {
+    for (double bytes = 1; bytes < 1e8; bytes = bytes * 1.01 + 1) {
+        unsigned bin = size_bin_of(bytes);
+        if (size_bin_end(bin) < bytes || (bin > 0 && size_bin_end(bin - 1) >= bytes)) {
+            ok(false, "%.0f bytes are in bin %u up to %.0f", bytes, bin, size_bin_end(bin));
+        }
+    }
+    ok(size_bin_end(size_bin_of(104)) == 104 && size_bin_end(size_bin_of(1152)) == 1152,
+       "with the server's own ends");
+}
+
+static void test_a_refusal_keeps_the_servers_words(void) {
+    struct details *details = details_create();
+    details_take(details, DETAIL_HOTKEYS, 0, "CLIENT_ERROR not allowed\r\n", 26, false, 1);
+    is(details->groups[DETAIL_HOTKEYS].state, DETAIL_REFUSED, "refused");
+    is_str(details->groups[DETAIL_HOTKEYS].refusal, "CLIENT_ERROR not allowed", "with its words");
+    details_forget(details);
+    is(details->groups[DETAIL_HOTKEYS].state, DETAIL_UNASKED, "another server was not asked yet");
+    details_destroy(&details);
+}
+
+static void test_lines_are_words_and_numbers(void) {
+    ok(near(stat_line_number("-1.5"), -1.5) && near(stat_line_number("+0.25"), 0.25), "signs");
+    static const char *const wrong[] = {"", "-", "1x", "nan", "inf", "0x10", "1e999", " 1", "--1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ok(isnan(stat_line_number(wrong[i])), "'%s' is no number", wrong[i]);
+    }
+    unsigned number;
+    const char *rest;
+    ok(stat_line_numbered("12:chunk_size", 256, &number, &rest) && number == 12 &&
+           strcmp(rest, "chunk_size") == 0,
+       "a number and a field");
+    ok(!stat_line_numbered("256:a", 256, &number, &rest) &&
+           !stat_line_numbered("a:b", 256, &number, &rest) &&
+           !stat_line_numbered("99999999999999999999:a", 256, &number, &rest),
+       "what is out of range is none");
+}
+
+/* Garbage that looks like stats: nothing breaks, whatever group it is taken for. */
+static void test_random_lines_break_nothing(void) {
+    static const char *const pieces[] = {
+        "STAT ", "page:", "12", ":", " ", "owned", "draining", "class:", "point:", "\r\n", "\n",
+        "lru", "hit_ratio", "-", "1e300", "999999999999999999999", "next", "requests", "key", "%00",
+        "under_1s", "older", "chunk_size", "0", "1", "2", "99", "items:", "difference", "reads", "\x80"};
+    uint64_t seed = tap_seed();
+    struct details *details = details_create();
+    char text[2000];
+    for (int round = 0; round < 20000; round++) {
+        size_t used = 0;
+        for (int i = 0; i < 60; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            const char *piece = pieces[(seed >> 33) % (sizeof pieces / sizeof *pieces)];
+            size_t n = strlen(piece);
+            if (used + n < sizeof text) {
+                memcpy(text + used, piece, n);
+                used += n;
+            }
+        }
+        enum detail_group group = (enum detail_group)((seed >> 40) % DETAIL_COUNT);
+        details_focus(details, 12);
+        details_take(details, group, (unsigned)(seed >> 50) % CLASS_LIMIT, text, used, true, 1);
+        details_take_class(details, round % 2 == 0 ? GROUP_ITEMS : GROUP_SLABS, text, used, 1);
+    }
+    ok(true, "20,000 answers of garbage are survived");
+    details_destroy(&details);
+}
+
+int main(void) {
+    test_every_group_is_taken_in();
+    test_pages_agree_with_the_classes();
+    test_stock_pages_are_an_estimate();
+    test_the_page_list_comes_in_parts();
+    test_curves_are_read_between_their_points();
+    test_a_page_is_worth_what_was_measured_or_what_the_curves_promise();
+    test_sizes_by_factor_are_memcacheds();
+    test_bins_are_an_eighth_of_an_octave();
+    test_a_refusal_keeps_the_servers_words();
+    test_lines_are_words_and_numbers();
+    test_random_lines_break_nothing();
+    return tap_done();
+}

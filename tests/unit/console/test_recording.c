@@ -1,0 +1,172 @@
+#include "recording.h"
+#include "fixture.h"
+#include "tap.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/slate-recording-XXXXXX";
+static char why[200];
+static struct snapshot snapshot, want;
+
+static void write_file(const char *text, size_t bytes) {
+    int fd = open(path, O_WRONLY | O_TRUNC);
+    ok(write(fd, text, bytes) == (ssize_t)bytes, "the file is written");
+    close(fd);
+}
+
+/* Reads the whole file: how many snapshots and how many bad lines. */
+static void count(unsigned *samples, unsigned *bad) {
+    struct recording *recording = recording_open(path, why, sizeof why);
+    int64_t wall_ms;
+    enum recording_result result;
+    *samples = *bad = 0;
+    while ((result = recording_next(recording, &snapshot, &wall_ms, why, sizeof why)) !=
+           RECORDING_END) {
+        *samples += result == RECORDING_SAMPLE;
+        *bad += result == RECORDING_BAD_LINE;
+    }
+    recording_close(&recording);
+}
+
+static void take_fixture(struct raw_replies *raw, const char *name) {
+    static const char *const headings[] = {"### stats\n", "### stats items\n", "### stats slabs\n",
+                                           "### stats settings\n"};
+    size_t bytes;
+    char *text = fixture_text(name, &bytes);
+    for (int group = 0; group <= GROUP_SETTINGS; group++) {
+        char *body = strstr(text, headings[group]);
+        if (body != NULL) {
+            body += strlen(headings[group]);
+            char *stop = strstr(body, "\n### ");
+            raw_take(raw, (enum stats_group)group, body,
+                     stop != NULL ? (size_t)(stop - body) + 1 : strlen(body));
+        }
+    }
+    free(text);
+}
+
+static void test_what_is_written_is_read_back(const char *name) {
+    struct raw_replies raw = {0};
+    write_file("", 0);
+    int fd = recording_append_to(path, why, sizeof why);
+    ok(fd >= 0, "an empty file becomes a recording");
+    for (int i = 0; i < 2; i++) {
+        take_fixture(&raw, name);
+        json_t *line = recording_build(&raw, "cache7:11211", "", 1000500 + 1000 * i);
+        ok(line != NULL && recording_write(fd, line, why, sizeof why), "a line is written");
+        json_decref(line);
+    }
+    close(fd);
+    raw_fini(&raw);
+    fixture_load(name, 0, &want);
+    struct recording *recording = recording_open(path, why, sizeof why);
+    int64_t wall_ms;
+    is(recording_next(recording, &snapshot, &wall_ms, why, sizeof why), RECORDING_SAMPLE, "%s is read", name);
+    is(wall_ms, 1000500, "with its time");
+    is_str(recording_server(recording), "cache7:11211", "and its server");
+    ok(memcmp(snapshot.general, want.general, sizeof want.general) == 0, "general is the same");
+    ok(memcmp(snapshot.classes, want.classes, sizeof want.classes) == 0, "classes are the same");
+    ok(memcmp(snapshot.setting, want.setting, sizeof want.setting) == 0, "settings are the same");
+    is_str(snapshot.version, want.version, "the version is the same");
+    is(recording_next(recording, &snapshot, &wall_ms, why, sizeof why), RECORDING_SAMPLE, "the second line");
+    is(snapshot.at_ms, 1001, "its time counts from the first");
+    is(recording_next(recording, &snapshot, &wall_ms, why, sizeof why), RECORDING_END, "and the end");
+    ok(recording_progress(recording) == 1, "all of it was read");
+    recording_close(&recording);
+}
+
+#define LINE(time) \
+    "{\"schema\":\"slate/snapshot/1\",\"time_s\":" time ",\"general\":{\"pid\":1},\"classes\":[]}\n"
+
+static void test_a_bad_line_is_one_clear_error(void) {
+    static const struct {
+        const char *text, *says;
+    } cases[] = {
+        {"nonsense\n", "line 1"},
+        {"{\"schema\":\"slate/snapshot/1\",\"time_s\":1,\"gen", "line 1"},
+        {"[]\n", "schema"},
+        {"{\"schema\":\"slate/snapshot/2\"}\n", "schema"},
+        {"{\"schema\":\"slate/snapshot/1\",\"time_s\":\"x\",\"general\":{},\"classes\":[]}\n", "time_s"},
+        {"{\"schema\":\"slate/snapshot/1\",\"time_s\":1,\"classes\":[]}\n", "general"},
+        {"{\"schema\":\"slate/snapshot/1\",\"time_s\":-1,\"general\":{},\"classes\":[]}\n", "no time"},
+        {"{\"schema\":\"slate/snapshot/1\",\"time_s\":1,\"general\":{},\"classes\":[1]}\n", "classes"},
+        {"{\"schema\":\"slate/snapshot/1\",\"time_s\":1,\"general\":{},\"classes\":[{\"id\":300}]}\n", "classes"},
+        {"{\"schema\":\"slate/snapshot/1\",\"time_s\":1,\"general\":{},\"classes\":[{\"id\":2},{\"id\":1}]}\n", "classes"},
+    };
+    unsigned samples, bad;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_file(cases[i].text, strlen(cases[i].text));
+        count(&samples, &bad);
+        ok(samples == 0 && bad == 1 && strstr(why, cases[i].says) != NULL, "%s", why);
+    }
+    const char *mixed = LINE("1") "torn{\n\n" LINE("2") LINE("2") LINE("3");
+    write_file(mixed, strlen(mixed));
+    count(&samples, &bad);
+    ok(samples == 3 && bad == 2, "the lines around a bad one are read: %s", why);
+    static char deep[RECORDING_LINE_LIMIT + 100000];
+    memset(deep, '[', sizeof deep);
+    deep[sizeof deep - 1] = '\n';
+    write_file(deep, sizeof deep);
+    count(&samples, &bad);
+    ok(samples == 0 && bad == 1, "an endless line: %s", why);
+    deep[100000] = '\n';
+    write_file(deep, 100001);
+    count(&samples, &bad);
+    ok(samples == 0 && bad == 1, "a hundred thousand brackets: %s", why);
+}
+
+static void test_random_damage_never_breaks_the_reader(unsigned seed) {
+    static char text[64 * 1024], damaged[sizeof text];
+    size_t bytes = 0;
+    struct raw_replies raw = {0};
+    take_fixture(&raw, "memcached-1.6.45-first.txt");
+    json_t *line = recording_build(&raw, "x", "0.1.0", 5000);
+    bytes = json_dumpb(line, text, sizeof text - 1, JSON_COMPACT);
+    text[bytes++] = '\n';
+    json_decref(line);
+    raw_fini(&raw);
+    unsigned read = 0, samples, bad;
+    for (int i = 0; i < 300; i++) {
+        memcpy(damaged, text, bytes);
+        for (unsigned n = 1 + (unsigned)rand_r(&seed) % 8; n > 0; n--) {
+            damaged[(unsigned)rand_r(&seed) % bytes] = (char)rand_r(&seed);
+        }
+        int fd = open(path, O_WRONLY | O_TRUNC);
+        ssize_t written = write(fd, damaged, (unsigned)rand_r(&seed) % bytes + 1);
+        close(fd);
+        count(&samples, &bad);
+        read += written > 0 && samples + bad <= 20;
+    }
+    is(read, 300, "three hundred damaged recordings");
+}
+
+static void test_files_that_are_no_recordings_are_left_alone(void) {
+    write_file("my diary\n", 9);
+    ok(recording_append_to(path, why, sizeof why) < 0 && strstr(why, "not a recording"), "%s", why);
+    ok(recording_append_to("/dev/null", why, sizeof why) < 0, "%s", why);
+    ok(recording_append_to("/nowhere/x", why, sizeof why) < 0, "%s", why);
+    ok(recording_open("/tmp", why, sizeof why) == NULL, "%s", why);
+    ok(recording_open("/nowhere/x", why, sizeof why) == NULL, "%s", why);
+    write_file(LINE("1") "{\"torn", strlen(LINE("1")) + 6);
+    int fd = recording_append_to(path, why, sizeof why);
+    ok(fd >= 0 && lseek(fd, 0, SEEK_END) == (off_t)strlen(LINE("1")) + 7, "a torn line is ended first");
+    close(fd);
+    fd = open("/dev/full", O_WRONLY);
+    json_t *line = json_object();
+    ok(!recording_write(fd, line, why, sizeof why) && strstr(why, "No space") != NULL, "%s", why);
+    json_decref(line);
+    close(fd);
+}
+
+int main(void) {
+    unsigned seed = (unsigned)tap_seed();
+    close(mkstemp(path));
+    test_what_is_written_is_read_back("memcached-1.4.25-first.txt");
+    test_what_is_written_is_read_back("memcached-1.6.45-second.txt");
+    test_a_bad_line_is_one_clear_error();
+    test_random_damage_never_breaks_the_reader(seed);
+    test_files_that_are_no_recordings_are_left_alone();
+    unlink(path);
+    return tap_done();
+}

@@ -1,0 +1,111 @@
+#include "tape.h"
+#include "fixture.h"
+#include "tap.h"
+
+static struct snapshot snapshot, found, *kept;
+
+/* Forty busy classes: what a second of a large server changes. */
+static void busy_second(struct snapshot *one, unsigned *seed) {
+    for (int i = 0; i < GENERAL_COUNT; i++) {
+        one->general[i] += (unsigned)rand_r(seed) % 50000;
+    }
+    one->at_ms += 995 + (unsigned)rand_r(seed) % 10;
+    one->reply_ms = (double)((unsigned)rand_r(seed) % 1000) / 1000;
+    for (int id = 1; id <= 40; id++) {
+        struct class_stats *stats = &one->classes[id];
+        stats->value[CLASS_get_hits] += (unsigned)rand_r(seed) % 3000;
+        stats->value[CLASS_cmd_set] += (unsigned)rand_r(seed) % 1000;
+        stats->value[CLASS_evicted] += (unsigned)rand_r(seed) % 500;
+        stats->value[CLASS_evicted_unfetched] += (unsigned)rand_r(seed) % 100;
+        stats->value[CLASS_age] = 600 + (unsigned)rand_r(seed) % 20;
+        stats->value[CLASS_mem_requested] += (unsigned)rand_r(seed) % 9000;
+        stats->value[CLASS_number_hot] += (unsigned)rand_r(seed) % 30;
+        stats->value[CLASS_number_cold] += (unsigned)rand_r(seed) % 30;
+    }
+}
+
+static bool reads(struct tape *tape, uint64_t index, const struct snapshot *want, int64_t wall_ms) {
+    int64_t got_ms;
+    return tape_read(tape, index, &found, &got_ms) && memcmp(&found, want, sizeof found) == 0 &&
+           got_ms == wall_ms;
+}
+
+static void test_every_sample_comes_back_whole_in_any_order(unsigned seed) {
+    enum { SAMPLES = 300 };
+    struct tape *tape = tape_create(TAPE_HOUR_SAMPLES, 1 << 24);
+    kept = calloc(SAMPLES, sizeof *kept);
+    fixture_load("memcached-1.6.45-first.txt", 10000, &snapshot);
+    is(tape_first(tape), tape_end(tape), "a new tape is empty");
+    ok(!reads(tape, 0, &snapshot, 0), "and has nothing to read");
+    for (int i = 0; i < SAMPLES; i++) {
+        busy_second(&snapshot, &seed);
+        if (i == 100) {
+            snapshot_init(&snapshot); /* everything absent, and back: the hardest step */
+        }
+        kept[i] = snapshot;
+        tape_add(tape, &snapshot, 1000 * i - 5);
+    }
+    bool in_order = true, in_any = true, backwards = true;
+    for (int i = 0; i < SAMPLES; i++) {
+        in_order = in_order && reads(tape, (uint64_t)i, &kept[i], 1000 * i - 5);
+    }
+    for (int i = 0; i < 200; i++) {
+        int at = (int)((unsigned)rand_r(&seed) % SAMPLES);
+        in_any = in_any && reads(tape, (uint64_t)at, &kept[at], 1000 * at - 5);
+    }
+    for (int i = SAMPLES - 1; i >= 0; i--) {
+        backwards = backwards && reads(tape, (uint64_t)i, &kept[i], 1000 * i - 5);
+    }
+    ok(in_order, "in order");
+    ok(in_any, "in any order");
+    ok(backwards, "backwards");
+    is(tape_find(tape, 150 * 1000), 150, "a time finds the sample before it");
+    is(tape_find(tape, -99999), 0, "a time before all finds the first");
+    is(tape_find(tape, 1 << 30), SAMPLES - 1, "a time after all finds the last");
+    tape_destroy(&tape);
+    free(kept);
+}
+
+static void test_an_hour_of_forty_busy_classes_is_small(unsigned seed) {
+    struct tape *tape = tape_create(TAPE_HOUR_SAMPLES, 1 << 24);
+    fixture_load("memcached-1.6.45-first.txt", 10000, &snapshot);
+    for (int i = 0; i < 2 * TAPE_HOUR_SAMPLES; i++) {
+        busy_second(&snapshot, &seed);
+        tape_add(tape, &snapshot, 1000 * (int64_t)i);
+    }
+    uint64_t samples = tape_end(tape) - tape_first(tape);
+    ok(samples >= TAPE_HOUR_SAMPLES && samples < TAPE_HOUR_SAMPLES + 2 * TAPE_BLOCK_SAMPLES,
+       "an hour is kept and no more: %llu samples", (unsigned long long)samples);
+    ok(tape_bytes(tape) < 4u << 20, "in less than 4 MiB: %zu", tape_bytes(tape));
+    ok(reads(tape, tape_end(tape) - 1, &snapshot, 1000 * (int64_t)(2 * TAPE_HOUR_SAMPLES - 1)),
+       "the newest is the newest");
+    ok(!reads(tape, tape_first(tape) - 1, &snapshot, 0), "what was dropped can't be read");
+    tape_destroy(&tape);
+}
+
+static void test_bytes_are_bounded_whatever_a_server_says(unsigned seed) {
+    enum { LIMIT = 1 << 20 };
+    struct tape *tape = tape_create(TAPE_HOUR_SAMPLES, LIMIT);
+    size_t most = 0;
+    for (int i = 0; i < 400; i++) {
+        for (size_t byte = 0; byte < sizeof snapshot; byte++) {
+            ((unsigned char *)&snapshot)[byte] = (unsigned char)rand_r(&seed);
+        }
+        tape_add(tape, &snapshot, (int64_t)((uint64_t)rand_r(&seed) << 33));
+        most = tape_bytes(tape) > most ? tape_bytes(tape) : most;
+    }
+    ok(most < LIMIT + (1 << 20), "noise from a hostile server takes %zu bytes at most", most);
+    int64_t wall_ms;
+    ok(tape_read(tape, tape_end(tape) - 1, &found, &wall_ms) &&
+           memcmp(&found, &snapshot, sizeof found) == 0,
+       "and is read back as it was");
+    tape_destroy(&tape);
+}
+
+int main(void) {
+    unsigned seed = (unsigned)tap_seed();
+    test_every_sample_comes_back_whole_in_any_order(seed);
+    test_an_hour_of_forty_busy_classes_is_small(seed);
+    test_bytes_are_bounded_whatever_a_server_says(seed);
+    return tap_done();
+}

@@ -1,0 +1,90 @@
+#include "timeline.h"
+#include "fixture.h"
+#include "tap.h"
+
+#include <math.h>
+
+static struct snapshot snapshot;
+
+/* Two hundred samples, a second apart; the n-th second saw n gets. */
+static struct tape *counting_tape(struct model *live) {
+    struct tape *tape = tape_create(TAPE_HOUR_SAMPLES, 1 << 24);
+    fixture_load("memcached-1.6.45-first.txt", 1000, &snapshot);
+    for (int i = 0; i < 200; i++) {
+        snapshot.at_ms += 1000;
+        snapshot.general[GENERAL_uptime] += 1;
+        snapshot.general[GENERAL_cmd_get] += (uint64_t)i;
+        tape_add(tape, &snapshot, 1000000 + 1000 * (int64_t)i);
+        model_add(live, &snapshot, 1000 + i);
+    }
+    return tape;
+}
+
+static void test_the_cursor_shows_the_rates_of_its_moment(void) {
+    struct model *live = model_create("x");
+    struct tape *tape = counting_tape(live);
+    struct timeline timeline = {0};
+    ok(timeline_model(&timeline, tape, live, 80) == live, "live is live");
+    timeline_hold(&timeline, tape);
+    const struct model *shown = timeline_model(&timeline, tape, live, 80);
+    ok(shown != live && model_metric(shown, METRIC_GETS) == 199, "a pause shows the newest");
+    timeline_step(&timeline, tape, -9);
+    ok(model_metric(timeline_model(&timeline, tape, live, 80), METRIC_GETS) == 190, "nine back");
+    timeline_step(&timeline, tape, 1);
+    shown = timeline_model(&timeline, tape, live, 80);
+    ok(model_metric(shown, METRIC_GETS) == 191, "one on");
+    ok(fabs(model_mean(shown, METRIC_GETS, 100000) - 141.5) < 0.01, "means look back from there");
+    is(model_event(shown, 0) == NULL, true, "no events");
+    timeline_step(&timeline, tape, -100000);
+    is(timeline.index, 0, "not before the first");
+    timeline_step(&timeline, tape, 100000);
+    is(timeline.index, 199, "nor after the last");
+    timeline_seek(&timeline, tape, 1000000 + 50 * 1000 + 400);
+    is(timeline.index, 50, "a time of day finds the sample before it");
+    timeline_go_live(&timeline);
+    ok(timeline_model(&timeline, tape, live, 80) == live, "and back to live");
+    tape_destroy(&tape);
+    model_destroy(&live);
+}
+
+static void test_events_are_stations(void) {
+    struct model *live = model_create("x");
+    struct tape *tape = counting_tape(live);
+    struct timeline timeline = {0};
+    model_note(live, EVENT_YOU, 1040, "one");
+    model_note(live, EVENT_YOU, 1090, "two");
+    ok(timeline_to_event(&timeline, tape, live, -1) && timeline.index == 90, "the last event");
+    ok(timeline_to_event(&timeline, tape, live, -1) && timeline.index == 40, "the one before");
+    const struct model *shown = timeline_model(&timeline, tape, live, 80);
+    ok(model_events_total(shown) == 1, "later events have not happened yet");
+    ok(!timeline_to_event(&timeline, tape, live, -1), "there is none before");
+    ok(timeline_to_event(&timeline, tape, live, 1) && timeline.index == 90, "and on again");
+    timeline_go_live(&timeline);
+    tape_destroy(&tape);
+    model_destroy(&live);
+}
+
+static void test_playing_keeps_the_pace_of_the_samples(void) {
+    struct model *live = model_create("x");
+    struct tape *tape = counting_tape(live);
+    struct timeline timeline = {0};
+    timeline_seek(&timeline, tape, 0);
+    timeline.plays = true;
+    timeline.due_ms = 5000;
+    ok(!timeline_tick(&timeline, tape, 4999), "not before it is due");
+    ok(timeline_tick(&timeline, tape, 5000) && timeline.index == 1, "then one sample");
+    ok(!timeline_tick(&timeline, tape, 5999), "the next is a second later");
+    ok(timeline_tick(&timeline, tape, 9500) && timeline.index == 5, "who comes late catches up");
+    ok(timeline_tick(&timeline, tape, 10000000) && timeline.index == 199, "up to the end");
+    ok(!timeline_tick(&timeline, tape, 20000000), "where it waits");
+    timeline_go_live(&timeline);
+    tape_destroy(&tape);
+    model_destroy(&live);
+}
+
+int main(void) {
+    test_the_cursor_shows_the_rates_of_its_moment();
+    test_events_are_stations();
+    test_playing_keeps_the_pace_of_the_samples();
+    return tap_done();
+}

@@ -1,0 +1,54 @@
+#include "watch.h"
+#include "tap.h"
+
+static struct watch_log log_;
+
+static void take(const char *line) {
+    watch_take(&log_, line, strlen(line));
+}
+
+static void test_lines_are_told_by_time_and_text(void) {
+    memset(&log_, 0, sizeof log_);
+    take("ts=1700000000.5 gid=7 type=eviction key=a%20b fetch=no ttl=-1 la=3 clsid=1 size=9\r\n");
+    is_str(watch_line(&log_, 0)->text,
+           "type=eviction key=a%20b fetch=no ttl=-1 la=3 clsid=1 size=9", "without time and number");
+    ok(watch_line(&log_, 0)->at_s == 1700000000.5, "the time is kept");
+    take("ts= gid=\n");
+    take("no time at all\n");
+    is_str(watch_line(&log_, 0)->text, "no time at all", "other lines are as they are");
+    take("ts=1.2 gid=3 \033]0;owned\007\n");
+    is_str(watch_line(&log_, 0)->text, "?]0;owned?", "nothing reaches the terminal as a control");
+    is(log_.shown, 4, "all are counted");
+    ok(watch_line(&log_, 4) == NULL, "and no more");
+}
+
+static void test_loss_is_counted_not_hidden(void) {
+    memset(&log_, 0, sizeof log_);
+    take("ts=1.0 gid=1 type=eviction\n");
+    take("skipped=2\n");
+    take("[skipped=1]\n");
+    is(log_.lost, 3, "what the server skipped");
+    is(log_.shown, 1, "is not a line");
+    ok(watch_lost_share(&log_) == 0.75, "three of four");
+    take("skipped=99999999999999999999999999999999\n");
+    ok(watch_lost_share(&log_) > 0.99, "a number that can't be is no trouble");
+}
+
+static void test_the_ring_keeps_the_newest(void) {
+    memset(&log_, 0, sizeof log_);
+    char line[40];
+    for (int i = 0; i < WATCH_LINES + 50; i++) {
+        snprintf(line, sizeof line, "ts=%d.0 gid=1 n=%d\n", i, i);
+        take(line);
+    }
+    is_str(watch_line(&log_, 0)->text, "n=305", "the newest is first");
+    is_str(watch_line(&log_, WATCH_LINES - 1)->text, "n=50", "the oldest kept is last");
+    ok(watch_line(&log_, WATCH_LINES) == NULL, "the rest is gone");
+}
+
+int main(void) {
+    test_lines_are_told_by_time_and_text();
+    test_loss_is_counted_not_hidden();
+    test_the_ring_keeps_the_newest();
+    return tap_done();
+}

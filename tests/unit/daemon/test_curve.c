@@ -1,0 +1,156 @@
+/* Miss-ratio curves against exact stack distances. */
+#include "tap.h"
+
+#include <math.h>
+
+#include "base/key.h"
+#include "sample/curve.h"
+#include "sample/stream.h"
+
+enum { KEYS = 40000, REQUESTS = 400000, CLASS = 7, OTHER = 9, SIZES = 9 };
+
+static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
+static uint64_t random_next(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x;
+}
+static double uniform(uint64_t *x) { return (double)(random_next(x) >> 11) / 9007199254740992.0; }
+static uint32_t bytes_of(uint64_t n) { return (uint32_t)(64 + n * 2654435761u % 1000); }
+
+/* A Fenwick tree over the requests: the exact distance is the sum of bytes of those keys whose last use came later. */
+static uint64_t tree[REQUESTS + 1];
+static void add(uint32_t at, uint64_t bytes) { /* wraps to subtract */
+    for (at++; at <= REQUESTS; at += at & -at) {
+        tree[at] += bytes;
+    }
+}
+static uint64_t sum_to(uint32_t at) {
+    uint64_t sum = 0;
+    for (; at > 0; at -= at & -at) {
+        sum += tree[at];
+    }
+    return sum;
+}
+
+struct truth {
+    uint64_t reads, within[SIZES]; /* reads with a distance of at most size << i */
+};
+static uint32_t last[KEYS];
+
+static void exact(struct truth *t, uint32_t now, uint64_t n, uint64_t least) {
+    uint64_t total = sum_to(REQUESTS);
+    t->reads++;
+    if (last[n] != 0) {
+        uint64_t distance = total - sum_to(last[n]) + bytes_of(n);
+        for (unsigned i = 0; i < SIZES; i++) {
+            t->within[i] += distance <= least << i;
+        }
+        add(last[n] - 1, -(uint64_t)bytes_of(n));
+    }
+    add(now, bytes_of(n));
+    last[n] = now + 1;
+}
+
+static double run(struct curve *c, double rate, uint64_t seed, double skew, double *worst) {
+    struct truth t = {0};
+    uint64_t x = seed | 1, total = (uint64_t)KEYS * 564, least = total >> SIZES;
+    uint32_t below = sample_below(rate);
+    memset(tree, 0, sizeof tree);
+    memset(last, 0, sizeof last);
+    curve_set_below(c, below);
+    for (uint32_t i = 0; i < REQUESTS; i++) {
+        uint64_t n = (uint64_t)(KEYS * pow(uniform(&x), skew));
+        exact(&t, i, n, least);
+        if (sample_takes(hash_of(n), below)) {
+            curve_read(c, hash_of(n), CLASS, bytes_of(n));
+        }
+    }
+    curve_expect(c, REQUESTS);
+    double error = 0, bytes[CURVE_CLASSES] = {0};
+    *worst = 0;
+    for (unsigned i = 0; i < SIZES; i++) {
+        bytes[CLASS] = (double)(least << i);
+        double e = fabs(curve_whole_hit_ratio(c, bytes, 1) - (double)t.within[i] / (double)t.reads);
+        error += e / SIZES;
+        *worst = e > *worst ? e : *worst;
+    }
+    return error;
+}
+
+static void test_near_the_exact_distances(uint64_t seed) {
+    static const struct {
+        double rate, skew, mean, worst;
+        uint32_t keys_max;
+    } cases[] = {
+        {1, 3, 0.01, 0.03, KEYS}, {1, 1, 0.01, 0.03, KEYS}, {0.1, 3, 0.05, 0.12, KEYS}, {0.1, 1, 0.02, 0.06, KEYS}, {1, 3, 0.06, 0.15, 2048},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct curve *c = curve_create(cases[i].keys_max);
+        double worst, mean = run(c, cases[i].rate, seed, cases[i].skew, &worst);
+        ok(mean <= cases[i].mean && worst <= cases[i].worst,
+           "rate %.2f, at most %u keys, skew %.0f: off by %.4f in the mean (at most %.2f), %.4f at worst (%.2f)", cases[i].rate,
+           cases[i].keys_max, cases[i].skew, mean, cases[i].mean, worst, cases[i].worst);
+        curve_destroy(&c);
+    }
+}
+
+static void test_a_loop_hits_only_when_it_fits(void) {
+    struct curve *c = curve_create(1000);
+    for (unsigned round = 0; round < 20; round++) {
+        for (uint64_t n = 0; n < 1000; n++) {
+            curve_read(c, hash_of(n), CLASS, 1024);
+        }
+    }
+    ok(curve_hit_ratio(c, CLASS, 500 << 10) < 0.01, "half of the loop: no hits");
+    ok(curve_hit_ratio(c, CLASS, 2000 << 10) > 0.94, "twice the loop: all but the first round");
+    ok(curve_hit_ratio(c, OTHER, 2000 << 10) <= 0, "a class without reads: no hits");
+    curve_destroy(&c);
+}
+
+static void test_classes_do_not_mix(void) {
+    struct curve *c = curve_create(4000);
+    double bytes[CURVE_CLASSES] = {[CLASS] = 200 << 10, [OTHER] = 2000 << 10};
+    for (unsigned round = 0; round < 20; round++) {
+        for (uint64_t n = 0; n < 1000; n++) {
+            curve_read(c, hash_of(n), n % 10 == 0 ? CLASS : OTHER, 1024);
+        }
+    }
+    ok(curve_hit_ratio(c, CLASS, 200 << 10) > 0.9, "the reads of other classes make no distance");
+    ok(curve_whole_hit_ratio(c, bytes, 1) > 0.9 && curve_whole_hit_ratio(c, bytes, 0.25) < 0.01, "the whole is its classes, growing alike");
+    curve_destroy(&c);
+}
+
+static void test_what_is_gone_and_what_is_old(void) {
+    struct curve *c = curve_create(100);
+    curve_store(c, hash_of(1), CLASS, 100);
+    is(curve_reads(c, CLASS), 0, "a store is no read");
+    curve_read(c, hash_of(1), CLASS, 100);
+    ok(curve_hit_ratio(c, CLASS, 1 << 20) > 0.99, "but the read after it hits");
+    curve_gone(c, hash_of(1));
+    curve_read(c, hash_of(1), CLASS, 100);
+    ok(fabs(curve_hit_ratio(c, CLASS, 1 << 20) - 0.5) < 0.01, "a read after the key was deleted misses");
+    curve_fade(c, 0.5);
+    is(curve_reads(c, CLASS), 1, "what is old counts less");
+    curve_destroy(&c);
+}
+
+static void test_memory_is_bounded(void) {
+    struct curve *c = curve_create(500);
+    size_t before = curve_memory(c);
+    for (uint64_t n = 0; n < 100000; n++) {
+        curve_read(c, hash_of(n), CLASS, 100);
+    }
+    ok(curve_memory(c) <= before + 1024 && before <= 500 * 48 + 4096, "%zu bytes for 500 keys, after 100000 of them", curve_memory(c));
+    curve_destroy(&c);
+    ok(curve_create(0) == NULL, "a curve of no key cannot be");
+}
+
+int main(void) {
+    uint64_t seed = tap_seed();
+    test_near_the_exact_distances(seed);
+    test_a_loop_hits_only_when_it_fits();
+    test_classes_do_not_mix();
+    test_what_is_gone_and_what_is_old();
+    test_memory_is_bounded();
+    return tap_done();
+}

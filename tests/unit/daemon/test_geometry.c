@@ -1,0 +1,560 @@
+/* Changing the chunk sizes of a live cache: every value is right or gone, every chunk accounted for, ids come back, and a change
+ * can be paused, reverted and replaced. Run under the sanitizers too. */
+#include "tap.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include "cache_fixture.h"
+#include "tune/tune.h"
+
+enum { PATIENCE_MS = 60000, VALUE_MAX = 900 * 1000, WRITERS = 3, KEYS_EACH = 3000, OPERATIONS_A_TURN = 4 };
+
+struct rig {
+    struct cache        *c;
+    struct cache_thread *ct;
+    struct tuner        *t;
+};
+
+static void rig_open(struct rig *r, size_t megabytes, const struct evict_policy *policy, bool evict) {
+    struct cache_config cfg = fixture_config(megabytes << 20);
+    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .geometry_rate_pct = 100};
+    cfg.policy = policy;
+    cfg.evict = evict;
+    r->c = cache_create(&cfg);
+    r->ct = cache_thread_create(r->c);
+    r->t = tuner_create(r->c, &tc);
+}
+
+static void rig_close(struct rig *r) {
+    tuner_destroy(&r->t);
+    cache_thread_destroy(&r->ct);
+    cache_destroy(&r->c);
+}
+
+/* The answer to an order. */
+static const char *order(struct rig *r, struct geometry_order *o) {
+    static char answer[GEOMETRY_ANSWER_BYTES];
+    snprintf(answer, sizeof answer, "nobody answers");
+    if (tuner_order_geometry(r->t, o)) {
+        for (int i = 0; i < PATIENCE_MS && !atomic_load_explicit(&o->answered, memory_order_acquire); i++) {
+            usleep(1000);
+        }
+        snprintf(answer, sizeof answer, "%s", o->answer);
+    }
+    geometry_order_release(&o);
+    return answer;
+}
+
+static const char *ask(struct rig *r, enum geometry_verb verb, bool force) {
+    struct geometry_order *o = geometry_order_create(verb);
+    o->force = force;
+    return order(r, o);
+}
+
+static const char *ask_sizes(struct rig *r, const uint32_t *sizes, unsigned count, bool force) {
+    struct geometry_order *o = geometry_order_create(GEOMETRY_SIZES);
+    memcpy(o->sizes, sizes, count * sizeof *sizes);
+    o->size_count = count;
+    o->force = force;
+    return order(r, o);
+}
+
+static const char *ask_factor(struct rig *r, double factor) {
+    struct geometry_order *o = geometry_order_create(GEOMETRY_FACTOR);
+    o->factor = factor;
+    o->first_bytes = 96;
+    o->force = true;
+    return order(r, o);
+}
+
+static bool settles(struct rig *r) {
+    struct geometry_facts f;
+    for (int i = 0; i < PATIENCE_MS; i++) {
+        tuner_geometry(r->t, &f);
+        if (f.state == GEOMETRY_STEADY) {
+            return true;
+        }
+        usleep(1000);
+    }
+    printf("# still %s\n", f.why);
+    return false;
+}
+
+static void fill(struct rig *r, uint64_t count, size_t least, size_t most) {
+    char *value = malloc(most + 8);
+    for (uint64_t i = 0; i < count; i++) {
+        size_t bytes = least + (size_t)(i * 2654435761u % (most - least + 1));
+        if (i % 16 == 0) {
+            cache_turn_begin(r->ct);
+        }
+        fixture_value(value, bytes, i, bytes);
+        fixture_set(r->ct, i, value, bytes);
+        if (i % 16 == 15 || i + 1 == count) {
+            cache_turn_end(r->ct);
+        }
+    }
+    free(value);
+}
+
+/* How many of the keys are there; *wrong counts values that are not theirs. */
+static uint64_t check_values(struct rig *r, uint64_t count, unsigned *wrong) {
+    char *value = malloc(VALUE_MAX + 16), *expected = malloc(VALUE_MAX + 16);
+    uint64_t there = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        cache_turn_begin(r->ct);
+        long bytes = fixture_get(r->ct, i, value);
+        cache_turn_end(r->ct);
+        if (bytes >= 0) {
+            fixture_value(expected, (size_t)bytes, i, (uint64_t)bytes);
+            *wrong += memcmp(value, expected, (size_t)bytes) != 0;
+            there++;
+        }
+    }
+    free(value);
+    free(expected);
+    return there;
+}
+
+/* Chunks that are neither free nor of an item: after a flush and a walk there must be none. Also what sums are left over. */
+static void nothing_is_left(struct rig *r, const char *after) {
+    static struct cache_walked seen[64];
+    static struct cache_class_facts facts[SLAB_CLASSES_MAX];
+    struct cache_walk walk = {0};
+    struct class_set all = class_set_all();
+    cache_flush(r->c, clock_now_s());
+    cache_turn_begin(r->ct);
+    while (cache_walk_next(r->ct, &walk, seen, 64) >= 0) {
+    }
+    cache_turn_end(r->ct);
+    uint64_t lost = 0, bytes = 0, items = 0, pages = 0;
+    cache_classes_facts(r->c, &all, facts);
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        const struct cache_class_facts *f = &facts[i];
+        lost += (uint64_t)f->slab.pages * f->slab.chunks_per_page - f->slab.free_chunks - f->stock_chunks;
+        bytes += f->requested_bytes;
+        items += f->items;
+        pages += f->slab.pages;
+    }
+    struct cache_facts cf;
+    cache_facts(r->c, &cf);
+    is(lost, 0, "%s: every chunk is free once every item is gone", after);
+    ok(bytes == 0 && items == 0 && cf.items == 0 && cf.bytes == 0, "%s: queues and sums are empty", after);
+    is(pages, cf.pages_out, "%s: every page belongs to a class", after);
+}
+
+static unsigned retired_classes(const struct rig *r) {
+    unsigned n = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        n += slab_class_state(cache_slab(r->c), i) == SLAB_CLASS_RETIRED;
+    }
+    return n;
+}
+
+static void test_a_change_keeps_what_fits(void) {
+    struct rig r;
+    unsigned wrong = 0;
+    enum { ITEMS = 30000 };
+    rig_open(&r, 64, &evict_slru, true);
+    fill(&r, ITEMS, 100, 1000);
+    fill(&r, 20, 600 * 1000, VALUE_MAX); /* chains, over the first items' keys */
+    uint64_t before = check_values(&r, ITEMS, &wrong);
+    is(strcmp(ask(&r, GEOMETRY_AUTO, false), "OK"), 0, "auto is accepted when it saves");
+    ok(settles(&r), "and comes to its end");
+    struct geometry_facts f;
+    tuner_geometry(r.t, &f);
+    printf("# %.1f s, %u classes, %" PRIu64 " pages, %" PRIu64 " copied, %" PRIu64 " dropped, waste %.1f -> %.1f (predicted %.1f)\n", f.seconds,
+           f.now.count, f.pages_drained, f.items_copied, f.items_dropped, f.waste_before_pct, f.waste_now_pct, f.waste_predicted_pct);
+    is(f.items_dropped, 0, "with room for copies nothing is dropped");
+    is(check_values(&r, ITEMS, &wrong), before, "every item is there");
+    is(wrong, 0, "every value is right");
+    ok(f.waste_now_pct < f.waste_before_pct && f.waste_now_pct < f.waste_predicted_pct + 1, "the waste is what was predicted");
+    is(retired_classes(&r), 0, "no class is left over");
+    ok(f.items_copied > ITEMS / 2 && f.chunks_copied > 0, "items and pieces of chains were copied");
+    const char *answer = ask(&r, GEOMETRY_AUTO, false);
+    ok(strncmp(answer, "NOGAIN", 6) == 0 || strncmp(answer, "SAME", 4) == 0, "a second auto is refused: it saves nothing (%s)", answer);
+    is(strcmp(ask(&r, GEOMETRY_REVERT, false), "OK"), 0, "the change can be reverted");
+    ok(settles(&r), "which ends too");
+    tuner_geometry(r.t, &f);
+    is(check_values(&r, ITEMS, &wrong), before, "every item is still there");
+    is(f.now.bytes[0], 96, "in the sizes of the start");
+    nothing_is_left(&r, "after a change and back");
+    rig_close(&r);
+}
+
+static void test_a_full_cache_loses_the_oldest(const struct evict_policy *policy) {
+    struct rig r;
+    unsigned wrong = 0;
+    enum { ITEMS = 120000, YOUNG = 20000 };
+    rig_open(&r, 24, policy, true);
+    fill(&r, ITEMS, 200, 700); /* more than fits */
+    uint64_t before = check_values(&r, ITEMS, &wrong);
+    ask(&r, GEOMETRY_AUTO, true);
+    ok(settles(&r), "%s: a full cache is converted", policy->name);
+    struct geometry_facts f;
+    struct cache_class_values v;
+    tuner_geometry(r.t, &f);
+    cache_classes_counters(r.c, &v);
+    uint64_t after = check_values(&r, ITEMS, &wrong);
+    printf("# %" PRIu64 " of %" PRIu64 " items, %" PRIu64 " copied, %" PRIu64 " dropped\n", after, before, f.items_copied, f.items_dropped);
+    is(after, before - f.items_dropped, "%s: what is gone was counted", policy->name);
+    ok(f.items_dropped < before / 5, "%s: and is little", policy->name);
+    is(wrong, 0, "%s: every value is right", policy->name);
+    nothing_is_left(&r, policy->name);
+    rig_close(&r);
+}
+
+static void test_nothing_is_dropped_without_evictions(void) {
+    struct rig r;
+    unsigned wrong = 0;
+    rig_open(&r, 16, &evict_slru, false);
+    fill(&r, 60000, 200, 700);
+    uint64_t before = check_values(&r, 60000, &wrong);
+    ask(&r, GEOMETRY_AUTO, true);
+    usleep(300 * 1000);
+    is(check_values(&r, 60000, &wrong), before, "with -M nothing is dropped, whether there is room or not");
+    is(wrong, 0, "and every value is right");
+    rig_close(&r);
+}
+
+static void test_orders_are_checked(void) {
+    struct rig r;
+    static const uint32_t down[] = {200, 100}, tiny[] = {16, 100}, same[] = {96}, large[] = {96, 600000}, whole[] = {96, 524288};
+    uint32_t many[GEOMETRY_SIZES_MAX];
+    rig_open(&r, 16, &evict_slru, true);
+    fill(&r, 1000, 200, 700);
+    ok(strncmp(ask_sizes(&r, down, 2, true), "BADSIZES", 8) == 0, "sizes that do not ascend are refused");
+    ok(strncmp(ask_sizes(&r, tiny, 2, true), "BADSIZES", 8) == 0, "and chunks that hold no item");
+    ok(strncmp(ask_sizes(&r, large, 2, true), "BADSIZES", 8) == 0, "and one that is larger than the largest chunk");
+    ok(strncmp(ask_sizes(&r, whole, 2, false), "NOGAIN", 6) == 0, "but the largest chunk itself may be named");
+    for (unsigned i = 0; i < GEOMETRY_SIZES_MAX; i++) {
+        many[i] = 104 + i * 8;
+    }
+    ok(strncmp(ask_sizes(&r, many, GEOMETRY_SIZES_MAX, true), "BADSIZES", 8) == 0, "and more than there are ids");
+    ok(strncmp(ask_sizes(&r, many, GEOMETRY_SIZES_MAX - 1, true), "NOIDS", 5) == 0, "and so many that both generations have no ids");
+    const char *answer = ask_sizes(&r, same, 1, false);
+    ok(strncmp(answer, "NOGAIN", 6) == 0 && strstr(answer, "fewer items in 16 pages, ") != NULL,
+       "what gains too little is refused, with figures (%s)", answer);
+    ok(strncmp(ask(&r, GEOMETRY_REVERT, false), "NOREVERT", 8) == 0, "nothing can be reverted before a change");
+    ok(strncmp(ask(&r, GEOMETRY_PAUSE, false), "NOTRUNNING", 10) == 0, "nothing paused before it runs");
+    ok(strncmp(ask(&r, GEOMETRY_RESUME, false), "NOTPAUSED", 9) == 0, "nor resumed");
+    is(strcmp(ask_sizes(&r, many, 150, true), "OK"), 0, "150 classes beside those of the start are accepted");
+    ok(settles(&r), "and made");
+    struct geometry_facts f;
+    tuner_geometry(r.t, &f);
+    is(f.now.count, 151, "they are 151 with the largest");
+    ok(cache_slab(r.c)->class_count > 63, "ids go beyond 63");
+    ask_factor(&r, 1.25);
+    ok(settles(&r), "back to a factor");
+    ok(strncmp(ask_factor(&r, 1.25), "SAME", 4) == 0, "which is then the same");
+    tuner_destroy(&r.t);
+    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .geometry_rate_pct = 2};
+    r.t = tuner_create(r.c, &tc);
+    ok(strncmp(ask(&r, GEOMETRY_AUTO, true), "CLIENT_ERROR", 12) == 0, "without slab_reassign no page moves for it");
+    rig_close(&r);
+}
+
+static void test_a_dry_order_changes_nothing(void) {
+    struct rig r;
+    struct geometry_facts f;
+    rig_open(&r, 16, &evict_slru, true);
+    fill(&r, 60000, 200, 700);
+    struct geometry_order *o = geometry_order_create(GEOMETRY_AUTO);
+    o->dry = true;
+    const char *answer = order(&r, o);
+    ok(strncmp(answer, "PREDICTED", 9) == 0 && strstr(answer, " more items in 16 pages, ") != NULL, "a dry order tells the prediction: %s", answer);
+    o = geometry_order_create(GEOMETRY_FACTOR);
+    o->factor = 1.05;
+    o->first_bytes = 96;
+    o->dry = true;
+    answer = order(&r, o);
+    ok(strstr(answer, " fewer items ") != NULL && strstr(answer, "it would be refused without force") != NULL, "also of what would be refused: %s",
+       answer);
+    tuner_geometry(r.t, &f);
+    ok(f.generation == 0 && f.now.bytes[1] == 120, "and nothing changes");
+    rig_close(&r);
+}
+
+/* Pages of classes, of the pool, and those that are kept ready in between. */
+static void test_pages_add_up_during_a_change(void) {
+    static struct cache_class_facts facts[SLAB_CLASSES_MAX];
+    struct class_set all = class_set_all();
+    struct rig r;
+    struct geometry_facts before, after;
+    struct cache_facts cf;
+    unsigned looks = 0, wrong = 0, held = 0;
+    rig_open(&r, 64, &evict_slru, true);
+    fill(&r, 150000, 100, 1000);
+    tuner_set_geometry_rate(r.t, 10);
+    ask_factor(&r, 1.4);
+    do {
+        uint64_t pages = 0;
+        tuner_geometry(r.t, &before);
+        cache_facts(r.c, &cf);
+        cache_classes_facts(r.c, &all, facts);
+        for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+            pages += facts[i].slab.pages;
+        }
+        uint32_t free_after = (cache_facts(r.c, &cf), cf.pages_free);
+        tuner_geometry(r.t, &after);
+        if (before.pages_drained == after.pages_drained && before.pages_held == after.pages_held && before.ranges_done == after.ranges_done) {
+            looks++;
+            held += after.pages_held > 0;
+            wrong += pages + free_after != cf.pages_limit;
+        }
+        usleep(2000);
+    } while (after.state != GEOMETRY_STEADY && looks < 300);
+    printf("# %u looks, %u with pages held, %u wrong\n", looks, held, wrong);
+    ok(held > 0 && wrong * 10 < looks, "pages of classes and of the pool are all pages, also while some are of no class");
+    rig_close(&r);
+}
+
+static void test_a_higher_rate_holds_at_once(void) {
+    struct rig r;
+    struct geometry_facts f;
+    rig_open(&r, 64, &evict_slru, true);
+    fill(&r, 100000, 100, 1000);
+    tuner_set_geometry_rate(r.t, 0.01); /* a page in 150 s */
+    ask_factor(&r, 1.4);
+    do {
+        usleep(1000);
+        tuner_geometry(r.t, &f);
+    } while (f.pages_drained == 0);
+    tuner_set_geometry_rate(r.t, 100);
+    ok(settles(&r), "a change that waits minutes for its next page goes on when the rate is raised");
+    rig_close(&r);
+}
+
+static void test_seconds_are_those_of_work(void) {
+    struct rig r;
+    struct geometry_facts f, later;
+    rig_open(&r, 64, &evict_slru, true);
+    fill(&r, 60000, 100, 1000);
+    tuner_set_geometry_rate(r.t, 0.01);
+    ask_factor(&r, 1.4);
+    tuner_geometry(r.t, &f);
+    do {
+        usleep(1000);
+        tuner_geometry(r.t, &later);
+    } while (!(later.seconds > f.seconds + 0.05));
+    ok(later.state == GEOMETRY_DRAINING, "seconds pass while the next page is not due");
+    ask(&r, GEOMETRY_PAUSE, false);
+    tuner_geometry(r.t, &f);
+    usleep(100 * 1000);
+    ask(&r, GEOMETRY_AUTO, false); /* whatever the answer */
+    tuner_geometry(r.t, &later);
+    ok(later.generation > f.generation || !(later.seconds > f.seconds), "they stand still in a pause");
+    ask(&r, GEOMETRY_RESUME, false);
+    tuner_set_geometry_rate(r.t, 100);
+    ok(settles(&r), "the change ends");
+    tuner_geometry(r.t, &f);
+    usleep(100 * 1000);
+    ask(&r, GEOMETRY_PAUSE, false);
+    tuner_geometry(r.t, &later);
+    ok(!(later.seconds > f.seconds), "and they stand still after the end");
+    rig_close(&r);
+}
+
+static void test_pause_resume_and_revert_midway(void) {
+    struct rig r;
+    struct geometry_facts f, later;
+    unsigned wrong = 0;
+    rig_open(&r, 64, &evict_slru, true);
+    fill(&r, 60000, 100, 1000);
+    uint64_t before = check_values(&r, 60000, &wrong);
+    tuner_set_geometry_rate(r.t, 20);
+    ask_factor(&r, 1.08);
+    is(strcmp(ask(&r, GEOMETRY_PAUSE, false), "OK"), 0, "a change is paused");
+    tuner_geometry(r.t, &f);
+    usleep(200 * 1000);
+    tuner_geometry(r.t, &later);
+    ok(later.state == GEOMETRY_PAUSED && later.pages_drained == f.pages_drained, "and rests");
+    is(strcmp(ask(&r, GEOMETRY_RESUME, false), "OK"), 0, "it is resumed");
+    for (int i = 0; i < PATIENCE_MS && later.pages_drained < f.pages_drained + 2; i++) {
+        usleep(1000);
+        tuner_geometry(r.t, &later);
+    }
+    ok(later.pages_drained >= f.pages_drained + 2, "and goes on");
+    is(strcmp(ask(&r, GEOMETRY_REVERT, false), "OK"), 0, "reverted midway");
+    tuner_set_geometry_rate(r.t, 100);
+    ok(settles(&r), "it ends");
+    tuner_geometry(r.t, &f);
+    ok(f.now.bytes[0] == 96 && f.now.bytes[1] == 120, "with the sizes of the start");
+    ok(check_values(&r, 60000, &wrong) == before && wrong == 0, "and every value");
+    is(retired_classes(&r), 0, "no class is left over");
+    nothing_is_left(&r, "after a revert midway");
+    rig_close(&r);
+}
+
+static void test_a_slow_client_holds_up_its_page_alone(void) {
+    struct rig r;
+    struct geometry_facts f;
+    struct cache_fetch fetch = {.want_value = true};
+    struct cache_view v;
+    char name[64], *value = malloc(VALUE_MAX + 16);
+    unsigned wrong = 0;
+    rig_open(&r, 64, &evict_slru, true);
+    fill(&r, 20000, 200, 1000);
+    fill(&r, 40, 5000, 20000);
+    uint64_t before = check_values(&r, 20000, &wrong);
+    struct key key = fixture_key(name, 7);
+    cache_turn_begin(r.ct);
+    cache_fetch(r.ct, &key, &fetch, value, &v);
+    cache_turn_end(r.ct);
+    ok(v.borrowed != NULL, "a large value is on its way to a client");
+    ask_factor(&r, 1.4);
+    for (int i = 0; i < PATIENCE_MS; i++) {
+        tuner_geometry(r.t, &f);
+        if (f.ranges_done == f.ranges && f.pages_in_use > 2 && retired_classes(&r) == 1) {
+            break;
+        }
+        usleep(1000);
+    }
+    ok(f.ranges_done == f.ranges && f.state == GEOMETRY_DRAINING, "all ranges are converted, and its page is waited for");
+    is(retired_classes(&r), 1, "only its class is left");
+    cache_turn_begin(r.ct);
+    cache_return(r.ct, v.borrowed);
+    cache_turn_end(r.ct);
+    ok(settles(&r), "once it is sent the change ends");
+    ok(check_values(&r, 20000, &wrong) == before && wrong == 0, "with every value");
+    nothing_is_left(&r, "after a slow client");
+    free(value);
+    rig_close(&r);
+}
+
+/* --- under load --- */
+
+static _Atomic bool load_ends;
+
+struct writer {
+    struct cache *c;
+    uint64_t      seed, first_key;
+    unsigned      wrong, hits, refused;
+    pthread_t     thread;
+};
+
+static size_t some_bytes(uint64_t *x) {
+    uint64_t dice = fixture_random(x) % 1000;
+    return dice == 0 ? 1 + fixture_random(x) % VALUE_MAX : dice < 20 ? 1 + fixture_random(x) % 60000 : 1 + fixture_random(x) % 1500;
+}
+
+static void *write_and_check(void *arg) {
+    struct writer *w = arg;
+    struct cache_thread *ct = cache_thread_create(w->c);
+    uint64_t x = w->seed | 1;
+    char *value = malloc(VALUE_MAX + 16), *expected = malloc(VALUE_MAX + 16);
+    while (!atomic_load_explicit(&load_ends, memory_order_relaxed)) {
+        cache_turn_begin(ct);
+        for (unsigned i = 0; i < OPERATIONS_A_TURN; i++) {
+            uint64_t key = w->first_key + fixture_random(&x) % KEYS_EACH, dice = fixture_random(&x) % 10;
+            char name[64];
+            if (dice < 4) {
+                size_t bytes = some_bytes(&x);
+                struct key k = fixture_key(name, key);
+                struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
+                s.exptime_s = fixture_random(&x) % 8 == 0 ? cache_now_s(ct) + 1 : 0;
+                fixture_value(value, bytes, key, bytes);
+                w->refused += cache_store(ct, &k, &s, NULL) != CACHE_OK;
+            } else if (dice < 9) {
+                long bytes = fixture_get(ct, key, value);
+                if (bytes >= 0) {
+                    fixture_value(expected, (size_t)bytes, key, (uint64_t)bytes);
+                    w->wrong += memcmp(value, expected, (size_t)bytes) != 0;
+                    w->hits++;
+                }
+            } else {
+                struct key k = fixture_key(name, key);
+                struct cache_delete d = {0};
+                cache_delete(ct, &k, &d);
+            }
+        }
+        cache_turn_end(ct);
+    }
+    free(value);
+    free(expected);
+    cache_thread_destroy(&ct);
+    return NULL;
+}
+
+/* Some order, most of them changes. */
+static void random_order(struct rig *r, uint64_t *x) {
+    uint32_t sizes[60], bytes = 48;
+    unsigned n = 0;
+    switch (fixture_random(x) % 6) {
+    case 0: ask_factor(r, 1.03 + (double)(fixture_random(x) % 100) / 100); return;
+    case 1: ask(r, GEOMETRY_REVERT, false); return;
+    case 2:
+        ask(r, GEOMETRY_PAUSE, false);
+        usleep((useconds_t)(fixture_random(x) % 5000));
+        ask(r, GEOMETRY_RESUME, false);
+        return;
+    case 3:
+        for (; n < 60 && bytes < 300000; n++) {
+            bytes += 8 + (uint32_t)(fixture_random(x) % (bytes / 2));
+            sizes[n] = (bytes + 7) / 8 * 8;
+        }
+        ask_sizes(r, sizes, n, true);
+        return;
+    case 4:
+        cache_set_policy(r->c, evict_policies[fixture_random(x) % 10], SLAB_CLASS_NONE);
+        return;
+    default: ask(r, GEOMETRY_AUTO, true); return;
+    }
+}
+
+static void test_random_changes_under_load(uint64_t seed) {
+    const char *given = getenv("GEOMETRY_SECONDS");
+    uint64_t stop_us = clock_mono_us() + (given != NULL ? strtoull(given, NULL, 10) : 3) * 1000000, x = seed | 1;
+    struct rig r;
+    struct writer writers[WRITERS];
+    unsigned orders = 0, wrong = 0, hits = 0, refused = 0;
+    rig_open(&r, 48, &evict_slru, true);
+    for (unsigned i = 0; i < WRITERS; i++) {
+        writers[i] = (struct writer){.c = r.c, .seed = seed * (i + 3), .first_key = (uint64_t)i * KEYS_EACH};
+        pthread_create(&writers[i].thread, NULL, write_and_check, &writers[i]);
+    }
+    while (clock_mono_us() < stop_us) {
+        random_order(&r, &x);
+        orders++;
+        usleep((useconds_t)(fixture_random(&x) % 60000));
+    }
+    bool ends = settles(&r);
+    atomic_store(&load_ends, true);
+    for (unsigned i = 0; i < WRITERS; i++) {
+        pthread_join(writers[i].thread, NULL);
+        wrong += writers[i].wrong, hits += writers[i].hits, refused += writers[i].refused;
+    }
+    struct geometry_facts f;
+    tuner_geometry(r.t, &f);
+    printf("# %u orders, %" PRIu64 " changes, %u hits\n", orders, f.generation, hits);
+    ok(ends, "under load every change comes to its end");
+    is(wrong, 0, "no value is wrong");
+#ifdef __SANITIZE_THREAD__
+    printf("# %u sets were refused\n", refused);
+    tap_skip("under the thread sanitizer a turn may take longer than a set waits for memory");
+#else
+    is(refused, 0, "no set is refused");
+#endif
+    ok(hits > 0 && f.generation > 3, "values were read while the classes changed");
+    is(retired_classes(&r), 0, "no class is left over");
+    nothing_is_left(&r, "after random changes under load");
+    rig_close(&r);
+}
+
+int main(void) {
+    uint64_t seed = tap_seed() | 1;
+    clock_start();
+    test_a_change_keeps_what_fits();
+    test_a_full_cache_loses_the_oldest(&evict_slru);
+    test_a_full_cache_loses_the_oldest(&evict_lru);
+    test_nothing_is_dropped_without_evictions();
+    test_orders_are_checked();
+    test_a_dry_order_changes_nothing();
+    test_pages_add_up_during_a_change();
+    test_a_higher_rate_holds_at_once();
+    test_seconds_are_those_of_work();
+    test_pause_resume_and_revert_midway();
+    test_a_slow_client_holds_up_its_page_alone();
+    test_random_changes_under_load(seed);
+    return tap_done();
+}

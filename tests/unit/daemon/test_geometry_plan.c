@@ -1,0 +1,102 @@
+/* From one list of sizes to another, a range at a time: every list on the way serves every size, and it ends where it should. */
+#include "tap.h"
+
+#include "tune/geometry_plan.h"
+
+static uint64_t next_random(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x;
+}
+
+enum { MOST = 512 << 10 };
+
+static void random_list(uint64_t *x, unsigned count_most, struct size_list *l) {
+    uint32_t bytes = 40;
+    l->count = 0;
+    for (unsigned n = (unsigned)(next_random(x) % count_most); n > 0 && l->count < count_most - 1; n--) {
+        bytes += 8 + (uint32_t)(next_random(x) % (bytes / 2)) / 8 * 8;
+        if (bytes >= MOST) {
+            break;
+        }
+        l->bytes[l->count++] = bytes;
+    }
+    l->bytes[l->count++] = MOST;
+}
+
+static bool ascends(const struct size_list *l) {
+    for (unsigned i = 1; i < l->count; i++) {
+        if (l->bytes[i] <= l->bytes[i - 1]) {
+            return false;
+        }
+    }
+    return l->count > 0 && l->bytes[l->count - 1] == MOST;
+}
+
+static void test_every_step_serves_every_size(uint64_t x) {
+    static struct size_histogram h;
+    unsigned bad = 0, foreign = 0, astray = 0, jumps = 0, steps = 0;
+    for (unsigned round = 0; round < 300; round++) {
+        struct size_list from, to, now, before;
+        struct geometry_plan plan;
+        random_list(&x, 60, &from);
+        random_list(&x, 60, &to);
+        size_histogram_init(&h, 1);
+        for (unsigned i = 0; i < 500; i++) {
+            size_histogram_add(&h, 40 + (uint32_t)(next_random(&x) % (MOST >> next_random(&x) % 12)) % (MOST - 40), MOST);
+        }
+        geometry_plan_make(&plan, &from, &to, &h);
+        before = from;
+        while (geometry_plan_step(&plan, &now)) {
+            unsigned gone = 0;
+            for (unsigned i = 0; i < now.count; i++) {
+                foreign += !size_list_has(&from, now.bytes[i]) && !size_list_has(&to, now.bytes[i]);
+            }
+            for (unsigned i = 0; i < before.count; i++) {
+                gone += !size_list_has(&now, before.bytes[i]);
+            }
+            bad += !ascends(&now);
+            jumps += gone > 1;
+            before = now;
+            steps++;
+        }
+        astray += !size_list_same(&before, &to) || !size_list_same(&now, &to);
+    }
+    is(bad, 0, "in %u steps every list ascends and ends with the largest chunk", steps);
+    is(foreign, 0, "none has a size of its own");
+    is(jumps, 0, "no step retires more than one class");
+    is(astray, 0, "the last list is the one that was wanted");
+}
+
+static void test_what_saves_most_is_first(void) {
+    static struct size_histogram h;
+    struct size_list from = {3, {1000, 2000, MOST}}, to = {3, {600, 1100, MOST}}, now;
+    struct geometry_plan plan;
+    size_histogram_init(&h, 1);
+    for (unsigned i = 0; i < 1000; i++) {
+        size_histogram_add(&h, 1050, 2000);
+    }
+    size_histogram_add(&h, 600, 1000);
+    geometry_plan_make(&plan, &from, &to, &h);
+    ok(geometry_plan_step(&plan, &now) && size_list_has(&now, 1100) && !size_list_has(&now, 2000) && size_list_has(&now, 1000),
+       "the range with the most to save is converted first");
+}
+
+static void test_unions(void) {
+    struct size_list a = {3, {100, 300, MOST}}, b = {4, {100, 200, 400, MOST}}, both;
+    static const struct size_list wanted = {5, {100, 200, 300, 400, MOST}};
+    ok(geometry_plan_union(&a, &b, &both) && size_list_same(&both, &wanted), "a union has each size once");
+    struct size_list odd = {.count = 0}, even = {.count = 0};
+    for (unsigned i = 0; i < 200; i++) {
+        odd.bytes[odd.count++] = 1000 + i * 16;
+        even.bytes[even.count++] = 1008 + i * 16;
+    }
+    ok(!geometry_plan_union(&odd, &even, &both), "more sizes than there are ids are refused");
+}
+
+int main(void) {
+    uint64_t seed = tap_seed() | 1;
+    test_every_step_serves_every_size(seed);
+    test_what_saves_most_is_first();
+    test_unions();
+    return tap_done();
+}

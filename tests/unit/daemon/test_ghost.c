@@ -1,0 +1,145 @@
+/* Ghosts against an exact list of what was evicted when. */
+#include "tap.h"
+
+#include <pthread.h>
+
+#include "base/key.h"
+#include "sample/ghost.h"
+
+enum { SMALL = 1, LARGE = 2, OTHER = 3, SMALL_CHUNKS = 8000, LARGE_CHUNKS = 100 };
+
+static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
+
+static struct ghost *fresh(void) {
+    struct ghost *g = ghost_create();
+    ghost_set_class(g, SMALL, SMALL_CHUNKS);
+    ghost_set_class(g, LARGE, LARGE_CHUNKS);
+    ghost_set_class(g, OTHER, SMALL_CHUNKS);
+    return g;
+}
+
+static void evict(struct ghost *g, unsigned class_id, uint64_t from, uint64_t to) {
+    for (uint64_t n = from; n < to; n++) {
+        ghost_evicted(g, class_id, hash_of(n));
+    }
+}
+
+/* Misses of the keys from … to that are found at `depth`, each with what it stands for. */
+static uint64_t found_at(const struct ghost *g, unsigned class_id, uint64_t from, uint64_t to, unsigned depth) {
+    uint64_t found = 0;
+    for (uint64_t n = from; n < to; n++) {
+        unsigned at;
+        if (ghost_missed(g, hash_of(n), &at) == class_id && at == depth) {
+            found += ghost_weight(g, class_id);
+        }
+    }
+    return found;
+}
+
+static void test_depths_of_a_small_class(void) {
+    struct ghost *g = fresh();
+    enum { PAGES = 128 };
+    evict(g, SMALL, 0, (uint64_t)PAGES * SMALL_CHUNKS);
+    is(ghost_weight(g, SMALL), 16, "one of 16 keys of a class of small items is sampled");
+    uint64_t newest = (uint64_t)PAGES * SMALL_CHUNKS, pages = 1, before = 0;
+    for (unsigned depth = 0; depth < 6; depth++, pages *= 2) { /* the table holds 64 pages of 500 ghosts */
+        uint64_t want = (pages - before) * SMALL_CHUNKS, got = found_at(g, SMALL, newest - (pages + 1) * SMALL_CHUNKS, newest, depth);
+        ok(got > want * 85 / 100 && got < want * 115 / 100, "depth %u: %" PRIu64 " keys found of %" PRIu64 ", within 15 %%",
+           depth, got, want);
+        before = pages;
+    }
+    is(found_at(g, SMALL, 0, 32 * SMALL_CHUNKS, 0), 0, "what was evicted long ago is not taken for recent");
+    ghost_destroy(&g);
+}
+
+static void test_a_large_class_is_sampled_whole(void) {
+    struct ghost *g = fresh();
+    evict(g, LARGE, 0, 10 * LARGE_CHUNKS);
+    is(ghost_weight(g, LARGE), 1, "every key of a class of large items is sampled");
+    is(found_at(g, LARGE, 0, 10 * LARGE_CHUNKS, 0), LARGE_CHUNKS, "the last page's evictions are at depth 0");
+    is(found_at(g, LARGE, 0, 10 * LARGE_CHUNKS, 1), LARGE_CHUNKS, "those of the page before at depth 1");
+    is(found_at(g, LARGE, 0, 10 * LARGE_CHUNKS, 2), 2 * LARGE_CHUNKS, "of the two before that at depth 2");
+    is(found_at(g, LARGE, 0, 10 * LARGE_CHUNKS, 3), 4 * LARGE_CHUNKS, "of the four before that at depth 3");
+    ghost_destroy(&g);
+}
+
+static void test_a_fast_class_leaves_room_for_a_slow_one(void) {
+    struct ghost *g = fresh();
+    evict(g, LARGE, 0, 8 * LARGE_CHUNKS);
+    evict(g, SMALL, 1000000, 1000000 + 200 * SMALL_CHUNKS);
+    uint64_t found = 0;
+    for (unsigned depth = 0; depth < 4; depth++) {
+        found += found_at(g, LARGE, 0, 8 * LARGE_CHUNKS, depth);
+    }
+    ok(found >= 8 * LARGE_CHUNKS * 97 / 100, "200 pages' evictions of one class leave the ghosts of another (%" PRIu64 " of %d)",
+       found, 8 * LARGE_CHUNKS);
+    ghost_destroy(&g);
+}
+
+static void test_a_key_has_one_ghost(void) {
+    struct ghost *g = fresh();
+    unsigned depth = 99;
+    ghost_evicted(g, LARGE, hash_of(7));
+    evict(g, LARGE, 1000, 1000 + 3 * LARGE_CHUNKS);
+    is(ghost_missed(g, hash_of(7), &depth), LARGE, "an evicted key is known");
+    is(depth, 2, "at its depth");
+    ghost_evicted(g, LARGE, hash_of(7));
+    is(ghost_missed(g, hash_of(7), &depth), LARGE, "evicted again, it is known");
+    is(depth, 0, "at the new depth");
+    is(ghost_missed(g, hash_of(8), &depth), 0, "another key is not");
+    ghost_clear(g);
+    is(ghost_missed(g, hash_of(7), &depth), 0, "clearing forgets");
+    ghost_set_class(g, LARGE, 0);
+    ghost_evicted(g, LARGE, hash_of(7));
+    is(ghost_missed(g, hash_of(7), &depth), 0, "a class without chunks leaves no ghosts");
+    ghost_destroy(&g);
+}
+
+static void test_strangers_are_seldom_taken_for_ghosts(void) {
+    struct ghost *g = fresh();
+    unsigned depth, wrong = 0;
+    evict(g, SMALL, 0, 100 * SMALL_CHUNKS);
+    for (uint64_t n = 0; n < 1000000; n++) {
+        wrong += ghost_missed(g, hash_of(((uint64_t)1 << 40) + n), &depth) != 0;
+    }
+    ok(wrong <= 10, "of a million strangers at most ten are taken for ghosts (%u)", wrong);
+    ghost_destroy(&g);
+}
+
+static void *evict_much(void *arg) {
+    struct ghost *g = arg;
+    unsigned depth;
+    for (uint64_t n = 0; n < 20 * SMALL_CHUNKS; n++) {
+        ghost_evicted(g, n & 1 ? SMALL : OTHER, hash_of(n));
+        ghost_missed(g, hash_of(n / 2), &depth);
+    }
+    return NULL;
+}
+
+static void test_threads_meet(void) {
+    struct ghost *g = fresh();
+    pthread_t threads[4];
+    for (unsigned i = 0; i < 4; i++) {
+        pthread_create(&threads[i], NULL, evict_much, g);
+    }
+    for (unsigned i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    unsigned wrong = 0, depth;
+    for (uint64_t n = 0; n < 20 * SMALL_CHUNKS; n++) {
+        unsigned found = ghost_missed(g, hash_of(n), &depth);
+        wrong += found != 0 && found != (n & 1 ? SMALL : OTHER);
+    }
+    is(wrong, 0, "four threads at once: no ghost has a false class");
+    ghost_destroy(&g);
+}
+
+int main(void) {
+    test_depths_of_a_small_class();
+    test_a_large_class_is_sampled_whole();
+    test_a_fast_class_leaves_room_for_a_slow_one();
+    test_a_key_has_one_ghost();
+    test_strangers_are_seldom_taken_for_ghosts();
+    test_threads_meet();
+    return tap_done();
+}

@@ -1,0 +1,203 @@
+/* The heap store: it keeps to its limit in memory that is really held, and gives nothing back that a reader may still see. */
+#include "tap.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cache/partition.h"
+#include "cache_fixture.h"
+
+enum { VALUE_MAX = 1 << 20 };
+
+static char value[VALUE_MAX + 16], got[VALUE_MAX + 16];
+
+/* Bytes of the arena's pages that are in memory, as the kernel has it. */
+static size_t resident_bytes(const struct cache *c) {
+    size_t unit = (size_t)sysconf(_SC_PAGESIZE), all = (size_t)c->arena->page_max << PAGE_SHIFT, n = 0;
+    unsigned char *in = malloc(all / unit);
+    if (in == NULL || mincore(c->arena->pages, all, in) != 0) {
+        free(in);
+        return SIZE_MAX;
+    }
+    for (size_t i = 0; i < all / unit; i++) {
+        n += in[i] & 1;
+    }
+    free(in);
+    return n * unit;
+}
+
+static uint64_t held_bytes(struct cache *c) {
+    struct heap_facts f;
+    heap_facts(c->heap, &f);
+    return f.held_bytes;
+}
+
+/* Sizes change as a whole, so that the holes of one phase do not fit the next. */
+static void test_the_limit_holds_in_resident_memory(uint64_t x) {
+    static const struct phase {
+        uint32_t least, most;
+        int      stores;
+    } phases[] = {{50, 150, 400000}, {900, 1900, 60000}, {10, 20, 400000}, {8000, 14000, 10000}, {1, 700000, 500}, {300, 310, 200000}};
+    struct cache_config cfg = fixture_config(32u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    uint64_t refused = 0;
+    cache_turn_begin(ct);
+    for (unsigned i = 0; i < sizeof phases / sizeof *phases; i++) {
+        const struct phase *p = &phases[i];
+        for (int j = 0; j < p->stores; j++) {
+            uint32_t bytes = p->least + (uint32_t)(fixture_random(&x) % (p->most - p->least));
+            refused += fixture_set(ct, fixture_random(&x) % 1000000, value, bytes) != CACHE_OK;
+        }
+        size_t resident = resident_bytes(c);
+        ok(resident <= cfg.limit_bytes + (2u << 20), "values of %u to %u bytes: %zu kB are resident of %zu", p->least, p->most,
+           resident >> 10, cfg.limit_bytes >> 10);
+        ok(held_bytes(c) + (2u << 20) >= resident, "and %" PRIu64 " kB are said to be held", held_bytes(c) >> 10);
+    }
+    is(refused, 0, "no store is refused");
+    struct cache_facts f;
+    cache_facts(c, &f);
+    ok(f.bytes > cfg.limit_bytes / 10 * 7, "%" PRIu64 " kB of items live in it after the last phase", f.bytes >> 10);
+
+    ok(cache_set_limit(c, 8u << 20), "the limit can be lowered");
+    for (int tries = 0; cache_heap_shrink(ct) && tries < 20; tries++) {
+    }
+    size_t resident = resident_bytes(c);
+    ok(resident <= 9u << 20, "and memory goes back to the system: %zu kB are resident", resident >> 10);
+    cache_facts(c, &f);
+    ok(f.bytes > 3u << 20, "but as little as can be: %" PRIu64 " kB of items still live there", f.bytes >> 10);
+    cache_turn_end(ct);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
+/* Each step draws its pages anew from those that the step before left. */
+static void test_a_limit_lowered_in_steps_keeps_what_fits(uint64_t x) {
+    enum { START_MB = 64, KEYS = 200000, ROUNDS = 6 };
+    double least_kept = 1, most_held = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct cache_config cfg = fixture_config((size_t)START_MB << 20);
+        struct cache *c = cache_create(&cfg);
+        struct cache_thread *ct = cache_thread_create(c);
+        struct cache_facts f;
+        cache_turn_begin(ct);
+        for (uint64_t i = 0; i < KEYS; i++) {
+            fixture_set(ct, i, value, 10 + fixture_random(&x) % 900);
+        }
+        for (size_t megabytes = START_MB / 2; megabytes >= 8; megabytes /= 2) {
+            cache_set_limit(c, megabytes << 20);
+            for (int tries = 0; cache_heap_shrink(ct) && tries < 20; tries++) {
+            }
+            cache_facts(c, &f);
+            double kept = (double)f.bytes / (double)(megabytes << 20), held = (double)held_bytes(c) / (double)(megabytes << 20);
+            least_kept = kept < least_kept ? kept : least_kept;
+            most_held = held > most_held ? held : most_held;
+        }
+        cache_turn_end(ct);
+        cache_thread_destroy(&ct);
+        cache_destroy(&c);
+    }
+    ok(least_kept > 0.55, "after each halving of the limit items fill it: %.0f %% at least", least_kept * 100);
+    ok(most_held < 1.07, "and no more is held than stores make up for: %.0f %% at most", most_held * 100);
+}
+
+static void test_memory_in_sight_of_a_reader_is_not_used_again(void) {
+    struct cache_config cfg = fixture_config(64u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *reader = cache_thread_create(c), *writer = cache_thread_create(c);
+    char name[64];
+    struct key key = fixture_key(name, 1);
+    struct cache_reader r;
+    cache_turn_begin(writer);
+    fixture_value(value, 500, 1, 1);
+    fixture_set(writer, 1, value, 500);
+    cache_turn_begin(reader);
+    is(cache_read_begin(reader, &key, &r), CACHE_READ_COPY, "a reader has found an item");
+    struct cache_delete d = {0};
+    cache_delete(writer, &key, &d);
+    memset(got, 'x', 500);
+    for (uint64_t i = 2; i < 20000; i++) {
+        fixture_set(writer, i, got, 500);
+        fixture_key(name, i);
+        struct key other = fixture_key(name, i);
+        cache_delete(writer, &other, &d);
+    }
+    cache_read_copy(&r, got);
+    ok(memcmp(got, value, 500) == 0, "it is deleted and 20000 others come and go, and its bytes are still there");
+    r.key = &key;
+    key = fixture_key(name, 1);
+    ok(!cache_read_end(reader, &r, true), "though the reader learns that it has gone");
+    ok(!heap_reclaim(writer), "while the reader's turn lasts nothing is given back");
+    uint64_t before = held_bytes(c);
+    cache_turn_end(reader);
+    ok(heap_reclaim(writer), "when it ends all is");
+    struct heap_facts f;
+    heap_facts(c->heap, &f);
+    is(f.used_bytes, 0, "and no allocation is left");
+    heap_trim(c->heap);
+    ok(held_bytes(c) < before / 4, "nor much memory: %" PRIu64 " kB of %" PRIu64, held_bytes(c) >> 10, before >> 10);
+    cache_turn_end(writer);
+    cache_thread_destroy(&reader);
+    cache_thread_destroy(&writer);
+    cache_destroy(&c);
+}
+
+static void test_without_evictions_a_full_heap_refuses(void) {
+    struct cache_config cfg = fixture_config(8u << 20);
+    cfg.evict = false;
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    cache_turn_begin(ct);
+    uint64_t n = 0;
+    while (n < 100000 && fixture_set(ct, n, value, 1000) == CACHE_OK) {
+        n++;
+    }
+    ok(n > 6000 && n < 8400, "-M refuses once the heap is full: after %" PRIu64 " values of 1000 bytes in 8 MiB", n);
+    is(fixture_set(ct, 0, value, 1000), CACHE_OK, "a value of the same size may be written over");
+    char name[64];
+    struct cache_delete d = {0};
+    for (uint64_t i = 0; i < 2000; i++) {
+        struct key key = fixture_key(name, i);
+        cache_delete(ct, &key, &d);
+    }
+    heap_reclaim(ct);
+    uint64_t again = 0;
+    for (uint64_t i = 0; i < 1500; i++) {
+        again += fixture_set(ct, 200000 + i, value, 1000) == CACHE_OK;
+    }
+    is(again, 1500, "and what deletes free can be stored in");
+    ok(!cache_set_limit(c, 4u << 20), "a limit below what is held is refused, for nothing may be evicted");
+    ok(cache_set_limit(c, 16u << 20) && cache_set_limit(c, 10u << 20), "it may grow, and shrink to what is held");
+    cache_turn_end(ct);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
+static void test_caches_come_and_go(void) {
+    int stored = 0;
+    for (int i = 0; i < 20; i++) {
+        struct cache_config cfg = fixture_config(8u << 20);
+        struct cache *c = cache_create(&cfg);
+        struct cache_thread *ct = cache_thread_create(c);
+        cache_turn_begin(ct);
+        for (uint64_t j = 0; j < 100; j++) {
+            stored += fixture_set(ct, j, value, 20000) == CACHE_OK;
+        }
+        cache_turn_end(ct);
+        cache_thread_destroy(&ct);
+        cache_destroy(&c);
+    }
+    is(stored, 2000, "a heap that ends leaves nothing to trip over for the next");
+}
+
+int main(void) {
+    uint64_t seed = tap_seed();
+    clock_start();
+    fixture_store = CACHE_STORE_HEAP;
+    test_the_limit_holds_in_resident_memory(seed | 1);
+    test_a_limit_lowered_in_steps_keeps_what_fits(seed | 1);
+    test_memory_in_sight_of_a_reader_is_not_used_again();
+    test_without_evictions_a_full_heap_refuses();
+    test_caches_come_and_go();
+    return tap_done();
+}

@@ -1,0 +1,85 @@
+/* Hot keys against exact counts. */
+#include "tap.h"
+
+#include "base/key.h"
+#include "sample/hot.h"
+
+enum { KEYS = 20000, REQUESTS = 300000 };
+
+static uint64_t counts[KEYS];
+static struct hot hot;
+
+static void ask(uint64_t n) {
+    char name[32];
+    int len = snprintf(name, sizeof name, "key:%" PRIu64, n);
+    hot_add(&hot, key_hash(name, (size_t)len), name, (uint8_t)len, 1);
+    counts[n]++;
+}
+
+static void fill(uint64_t x) {
+    hot_clear(&hot);
+    memset(counts, 0, sizeof counts);
+    for (unsigned i = 0; i < REQUESTS; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        double u = (double)(x >> 11) / 9007199254740992.0;
+        ask((uint64_t)(KEYS * u * u * u * u * u * u * u * u));
+    }
+}
+
+static uint64_t number_of(const struct hot_key *k) { return strtoull(k->key + 4, NULL, 10); }
+
+static void test_counts_within_their_error(void) {
+    const struct hot_key *sorted[HOT_KEYS];
+    unsigned n = hot_sorted(&hot, sorted), low = 0, high = 0, unordered = 0;
+    for (unsigned i = 0; i < n; i++) {
+        uint64_t truth = counts[number_of(sorted[i])];
+        high += sorted[i]->count < truth;
+        low += sorted[i]->count - sorted[i]->error > truth;
+        unordered += i > 0 && sorted[i - 1]->count < sorted[i]->count;
+    }
+    is(n, HOT_KEYS, "all counters are in use");
+    is(high, 0, "no count is too low");
+    is(low, 0, "no count is too high by more than its error");
+    is(unordered, 0, "the hottest come first");
+    is(hot.requests, REQUESTS, "all requests are counted");
+}
+
+static void test_the_hottest_are_there(void) {
+    const struct hot_key *sorted[HOT_KEYS];
+    unsigned n = hot_sorted(&hot, sorted), missing = 0, frequent = 0;
+    for (uint64_t k = 0; k < KEYS; k++) {
+        bool found = false;
+        for (unsigned i = 0; i < n && counts[k] > REQUESTS / HOT_KEYS; i++) {
+            found = found || number_of(sorted[i]) == k;
+        }
+        if (counts[k] > REQUESTS / HOT_KEYS) {
+            frequent++;
+            missing += !found;
+        }
+    }
+    ok(frequent >= 5 && missing == 0, "each of the %u keys with more than one in %d requests is there", frequent, HOT_KEYS);
+    is(sorted[0]->key_bytes, 5, "with its text");
+    is_str(sorted[0]->key, "key:0", "the hottest first");
+}
+
+static void test_the_past_fades(void) {
+    const struct hot_key *sorted[HOT_KEYS];
+    hot_sorted(&hot, sorted);
+    uint64_t before = sorted[0]->count;
+    hot_fade(&hot);
+    hot_sorted(&hot, sorted);
+    is(sorted[0]->count, before / 2, "counts are halved");
+    is(hot.requests, REQUESTS / 2, "and so are all requests");
+    for (unsigned i = 0; i < 64; i++) {
+        hot_fade(&hot);
+    }
+    is(hot_sorted(&hot, sorted), 0, "until none is left");
+}
+
+int main(void) {
+    fill(tap_seed() | 1);
+    test_counts_within_their_error();
+    test_the_hottest_are_there();
+    test_the_past_fades();
+    return tap_done();
+}

@@ -1,0 +1,145 @@
+/* What a page is worth, as the cache measures it, against caches that really have a page more or less. */
+#include "tap.h"
+
+#include "cache_fixture.h"
+#include "mem/slab.h"
+
+enum { MIB = 1 << 20, VALUE_BYTES = 400 };
+
+struct setup {
+    struct cache        *cache;
+    struct cache_thread *ct;
+    unsigned             class_id;
+};
+
+static struct setup fresh(unsigned pages, const struct evict_policy *policy) {
+    struct cache_config cfg = fixture_config((size_t)pages * MIB);
+    cfg.policy = policy;
+    cfg.slab.sizes = (const uint32_t[]){512};
+    cfg.slab.size_count = 1;
+    struct setup s = {.cache = cache_create(&cfg)};
+    s.ct = cache_thread_create(s.cache);
+    s.class_id = slab_class_of(cache_slab(s.cache), VALUE_BYTES + 60);
+    return s;
+}
+
+static void end(struct setup *s) {
+    cache_thread_destroy(&s->ct);
+    cache_destroy(&s->cache);
+}
+
+static char value[VALUE_BYTES], out[VALUE_BYTES + 8];
+
+/* Zipf-like: a key's popularity falls with its number. */
+static uint64_t popular(uint64_t *x, uint64_t keys) {
+    double u = (double)(fixture_random(x) >> 11) / 9007199254740992.0;
+    return (uint64_t)((double)keys * u * u * u);
+}
+
+/* `requests` gets, each miss stored; returns the hits. */
+static uint64_t replay(struct setup *s, uint64_t seed, uint64_t keys, uint64_t requests) {
+    uint64_t x = seed, hits = 0;
+    for (uint64_t i = 0; i < requests; i++) {
+        uint64_t n = popular(&x, keys);
+        cache_turn_begin(s->ct);
+        if (fixture_get(s->ct, n, out) >= 0) {
+            hits++;
+        } else {
+            fixture_set(s->ct, n, value, sizeof value);
+        }
+        cache_turn_end(s->ct);
+    }
+    return hits;
+}
+
+static struct cache_signal signal_of(struct setup *s) {
+    struct cache_signals all;
+    cache_signals(s->cache, &all);
+    cache_signal_tails(s->cache, &all);
+    return all.classes[s->class_id];
+}
+
+enum { KEYS = 60000, WARM = 300000, MEASURED = 600000, PAGES = 10 };
+
+static uint64_t hits_with(unsigned pages, const struct evict_policy *policy, uint64_t seed) {
+    struct setup s = fresh(pages, policy);
+    replay(&s, seed, KEYS, WARM);
+    uint64_t hits = replay(&s, seed + 2, KEYS, MEASURED);
+    end(&s);
+    return hits;
+}
+
+static void test_signals_tell_what_pages_are_worth(const struct evict_policy *policy, uint64_t seed) {
+    struct setup s = fresh(PAGES, policy);
+    ok(cache_measure(s.cache, true), "%s: measuring starts", policy->name);
+    replay(&s, seed, KEYS, WARM);
+    struct cache_signal before = signal_of(&s);
+    uint64_t hits = replay(&s, seed + 2, KEYS, MEASURED);
+    struct cache_signal after = signal_of(&s);
+    end(&s);
+
+    double more = (double)hits_with(PAGES + 1, policy, seed) - (double)hits, more_4 = (double)hits_with(PAGES + 4, policy, seed) - (double)hits;
+    double less = (double)hits - (double)hits_with(PAGES - 1, policy, seed);
+    double page_items = MIB / 512;
+    double gain = (double)(after.ghost_hits[0] - before.ghost_hits[0]) * after.ghost_weight, gain_4 = gain;
+    for (unsigned d = 1; d <= 2; d++) {
+        gain_4 += (double)(after.ghost_hits[d] - before.ghost_hits[d]) * after.ghost_weight;
+    }
+    double loss = (double)(after.tail_hits[0] - before.tail_hits[0]) * page_items / (double)after.tail_items[0];
+    ok(gain > 0.7 * more && gain < 1.4 * more, "%s: a page more gains %.0f hits, the ghosts say %.0f", policy->name, more, gain);
+    ok(gain_4 > 0.7 * more_4 && gain_4 < 1.4 * more_4, "%s: four pages more gain %.0f hits, the ghosts say %.0f", policy->name, more_4, gain_4);
+    ok(loss > 0.7 * less && loss < 1.4 * less, "%s: a page less loses %.0f hits, the tail says %.0f", policy->name, less, loss);
+}
+
+static void test_nothing_is_counted_while_off(void) {
+    struct setup s = fresh(4, &evict_slru);
+    replay(&s, 1, KEYS, 100000);
+    struct cache_signal never = signal_of(&s);
+    ok(never.hits > 0 && never.tail_hits[1] == 0 && never.tail_items[1] == 0, "a cache that was never measured counts no tail");
+    cache_measure(s.cache, true);
+    struct cache_signal begun = signal_of(&s);
+    is(begun.tail_items[0], 16 * (MIB / 512 / 16), "the tail is a page's worth at once");
+    replay(&s, 2, KEYS, 100000);
+    cache_measure(s.cache, false);
+    struct cache_signal stopped = signal_of(&s);
+    ok(stopped.tail_hits[0] > 0 && stopped.ghost_hits[0] > 0, "on, it counts");
+    replay(&s, 3, KEYS, 100000);
+    struct cache_signal later = signal_of(&s);
+    ok(later.tail_hits[1] == stopped.tail_hits[1] && later.ghost_hits[0] == stopped.ghost_hits[0] && later.tail_items[1] == 0,
+       "off again, it counts no more");
+    cache_thread_destroy(&s.ct);
+    s.ct = cache_thread_create(s.cache);
+    is(signal_of(&s).ghost_hits[0], stopped.ghost_hits[0], "what a thread has counted stays when it ends");
+    end(&s);
+}
+
+static void test_only_evictions_of_live_items_leave_ghosts(void) {
+    struct setup s = fresh(2, &evict_slru);
+    cache_measure(s.cache, true);
+    for (uint64_t n = 0; n < 1000; n++) {
+        char name[64];
+        struct key key = fixture_key(name, n);
+        fixture_set(s.ct, n, value, sizeof value);
+        struct cache_delete d = {0};
+        cache_delete(s.ct, &key, &d);
+    }
+    cache_turn_begin(s.ct);
+    for (uint64_t n = 0; n < 1000; n++) {
+        fixture_get(s.ct, n, out);
+    }
+    cache_turn_end(s.ct);
+    is(signal_of(&s).ghost_hits[0], 0, "a deleted item leaves no ghost");
+    end(&s);
+}
+
+int main(void) {
+    clock_start();
+    uint64_t seed = tap_seed() | 1;
+    if (TAP_SLOWER == 1) { /* millions of requests of one thread: a slow build sees every line of it with one policy */
+        test_signals_tell_what_pages_are_worth(&evict_slru, seed);
+    }
+    test_signals_tell_what_pages_are_worth(&evict_lru, seed);
+    test_nothing_is_counted_while_off();
+    test_only_evictions_of_live_items_leave_ghosts();
+    return tap_done();
+}

@@ -1,0 +1,231 @@
+/* What-if on a sample of the keys against full simulations of every policy and size. */
+#include "tap.h"
+
+#include <math.h>
+
+#include "base/key.h"
+#include "sample/shadow.h"
+
+enum { KEYS = 60000, REQUESTS = 600000, CACHE_KEYS = 12000, ITEM_BYTES = 500, CLASS = 3, POLICIES = 11 };
+static const struct evict_tuning tuning = {20, 40, 20, 200};
+
+/* Which keys are in the sample: another salt, another sample of the same requests. */
+static uint64_t salt;
+
+static uint64_t hash_of(uint64_t n) {
+    n ^= salt << 56;
+    return key_hash((const char *)&n, sizeof n);
+}
+static uint64_t random_next(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x;
+}
+
+/* Half of it popular keys, a tenth keys that never come again, the rest any of so many. */
+static uint64_t next_key(uint64_t *x, uint64_t i) {
+    double u = (double)(random_next(x) >> 11) / 9007199254740992.0;
+    switch (random_next(x) % 10) {
+    case 0: return (uint64_t)1 << 40 | i;
+    case 1:
+    case 2:
+    case 3:
+    case 4: return random_next(x) % 20000;
+    default: return (uint64_t)1 << 50 | (uint64_t)(KEYS * u * u * u);
+    }
+}
+
+#define RECORD(what, of) \
+    (struct sample_record) { .hash = (of), .bytes = (what) == SAMPLE_MISS ? 0 : ITEM_BYTES, .class_id = (what) == SAMPLE_MISS ? 0 : CLASS, .verb = (what) }
+
+/* What the cache tells of a request. */
+static void tell(struct shadow *s, uint64_t hash, bool hit) {
+    struct sample_record get = RECORD(hit ? SAMPLE_HIT : SAMPLE_MISS, hash), set = RECORD(SAMPLE_STORE, hash);
+    shadow_record(s, &get, 0);
+    if (!hit) {
+        shadow_record(s, &set, 0);
+    }
+}
+
+static double miss_ratio(const struct evict_policy *policy, double factor, uint64_t seed) {
+    uint32_t keys = (uint32_t)(CACHE_KEYS * factor);
+    struct mini *m = mini_create(policy, &tuning, keys, 0);
+    uint64_t x = seed, misses = 0;
+    for (uint64_t i = 0; i < REQUESTS; i++) {
+        bool hit = mini_request(m, hash_of(next_key(&x, i)), 1, 0);
+        misses += i >= REQUESTS / 2 && !hit;
+    }
+    mini_destroy(&m);
+    return (double)misses / (REQUESTS / 2.0);
+}
+
+/* The cache itself is a full simulation of its policy; its sampled events go to the shadow. */
+static struct shadow *run(const struct evict_policy *running, double rate, size_t memory_bytes, uint64_t seed) {
+    struct shadow *s = shadow_create(running, &tuning, memory_bytes);
+    struct mini *real = mini_create(running, &tuning, CACHE_KEYS, 0);
+    uint64_t x = seed;
+    uint32_t below = sample_below(rate);
+    uint64_t window = 0;
+    shadow_set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, running, below);
+    for (uint64_t i = 0; i < REQUESTS; i++) {
+        uint64_t hash = hash_of(next_key(&x, i));
+        bool hit = mini_request(real, hash, 1, 0);
+        if (sample_takes(hash, below)) {
+            tell(s, hash, hit);
+        }
+        if (shadow_window_due(s)) {
+            shadow_window_end(s, (double)(i - window));
+            window = i;
+        }
+    }
+    mini_destroy(&real);
+    return s;
+}
+
+/* One sample says what its keys happen to be; the claim is of the estimate, so it is told of the mean of a few samples. */
+static void test_near_full_simulations(uint64_t seed) {
+    enum { SAMPLES = 5 };
+    const struct evict_policy *running = &evict_s3fifo;
+    double real = miss_ratio(running, 1, seed), error = 0, policy_missed[POLICIES] = {0}, size_missed[SHADOW_SIZES] = {0};
+    for (salt = 0; salt < SAMPLES; salt++) {
+        struct shadow *s = run(running, 0.2, 16 << 20, seed);
+        for (unsigned i = 0; i < POLICIES; i++) {
+            struct shadow_tally t = shadow_policy(s, i);
+            policy_missed[i] += (1 - shadow_hit_ratio(&t, 1 - real)) / SAMPLES;
+        }
+        for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+            struct shadow_tally t = shadow_size(s, i);
+            size_missed[i] += (1 - shadow_hit_ratio(&t, 1 - real)) / SAMPLES;
+        }
+        if (salt == 0) {
+            struct shadow_tally whole = shadow_policy(s, 0), in_class = shadow_class_policy(s, CLASS, 0);
+            ok(in_class.reads > whole.reads / 5 && in_class.own_misses > 0, "reads are counted for their class, where it is known, too");
+        }
+        shadow_destroy(&s);
+    }
+    salt = 0;
+    for (unsigned i = 0; evict_policies[i] != NULL; i++) {
+        if (evict_policies[i]->victim == NULL) {
+            continue; /* what it holds is what came first: no sample knows that */
+        }
+        double truth = miss_ratio(evict_policies[i], 1, seed);
+        ok(fabs(policy_missed[i] - truth) <= 0.02, "%s: predicted to miss %.4f, misses %.4f", evict_policies[i]->name, policy_missed[i], truth);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        double truth = miss_ratio(running, shadow_factor[i], seed);
+        error += fabs(size_missed[i] - truth) / SHADOW_SIZES;
+        ok(fabs(size_missed[i] - truth) <= 0.03, "%.1f times the memory: predicted to miss %.4f, misses %.4f", shadow_factor[i], size_missed[i], truth);
+    }
+    ok(error <= 0.02, "sizes are off by %.4f in the mean", error);
+}
+
+static void test_own_is_the_measure(void) {
+    struct shadow *s = run(&evict_lru, 0.1, 16 << 20, 99);
+    unsigned lru = 0;
+    while (evict_policies[lru] != &evict_lru) {
+        lru++;
+    }
+    struct shadow_tally t = shadow_policy(s, lru);
+    ok(t.better <= 0 && t.worse <= 0 && t.reads > 0, "today's policy differs from itself by nothing");
+    unsigned same = 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        same += !(shadow_hit_ratio(&t, i / 1000.0) - i / 1000.0 < 0) && !(shadow_hit_ratio(&t, i / 1000.0) - i / 1000.0 > 0);
+    }
+    is(same, 1000, "and is predicted to be exactly what it is");
+    shadow_set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, &evict_fifo, sample_below(0.1));
+    t = shadow_policy(s, lru);
+    ok(t.reads <= 0, "after a change of policy nothing is known, until it is counted against that");
+    shadow_destroy(&s);
+}
+
+/* One key comes again and again among keys that never do: the LRU keeps it, first in, first out drops it with the others. */
+static void test_doubt_counts_keys_not_reads(void) {
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    unsigned fifo = 0;
+    while (evict_policies[fifo] != &evict_fifo) {
+        fifo++;
+    }
+    shadow_set(s, 50 * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
+    for (uint64_t n = 0; n < 5000; n++) {
+        tell(s, hash_of(n % 5 == 0 ? 1 << 20 : n), n % 5 == 0 && n > 0);
+    }
+    shadow_window_end(s, 5000);
+    struct shadow_tally t = shadow_policy(s, fifo);
+    ok(t.worse > 50 && t.better <= 0, "first in, first out misses the key %.0f times that the LRU has it", t.worse);
+    ok(fabs(t.deviation - t.worse) < 1e-6, "and all of it is in doubt, for another sample would not have that key");
+    shadow_destroy(&s);
+}
+
+static void test_memory_and_rate(void) {
+    struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
+    size_t before = shadow_memory(s);
+    shadow_set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_below(0.5));
+    for (uint64_t n = 0; n < 200000; n++) {
+        tell(s, hash_of(n), n % 3 == 0);
+    }
+    struct shadow_fill f = shadow_fill(s);
+    ok(shadow_memory(s) <= before + 2048 && before <= 200 << 10, "%zu bytes of %d, after 200000 keys", shadow_memory(s), 200 << 10);
+    is(f.nodes, f.nodes_max, "it holds as many keys as it has room for");
+    shadow_set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_below(0.25));
+    uint32_t fewer = shadow_fill(s).nodes;
+    ok(fewer > f.nodes / 4 && fewer < f.nodes * 3 / 4, "at half the rate it holds about half of them: %u of %u", fewer, f.nodes);
+    shadow_destroy(&s);
+}
+
+static void test_first_keys_small_then_large(void) {
+    struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
+    shadow_set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
+    uint32_t nodes_max = shadow_fill(s).nodes_max;
+    shadow_set(s, (uint64_t)nodes_max * ITEM_BYTES * 9 / 10, 0, &evict_s3fifo, UINT32_MAX);
+    for (uint64_t n = 0; n < 4 * nodes_max; n++) {
+        tell(s, hash_of(n), false);
+    }
+    ok(!shadow_fill(s).roomy, "with as many keys as there is room for there is none for more");
+    for (uint64_t n = 0; n < 4 * nodes_max; n++) {
+        struct sample_record get = RECORD(SAMPLE_MISS, hash_of(1 << 20 | n)), set = RECORD(SAMPLE_STORE, hash_of(1 << 20 | n));
+        set.bytes = 20 * ITEM_BYTES;
+        shadow_record(s, &get, 0);
+        shadow_record(s, &set, 0);
+    }
+    ok(shadow_fill(s).roomy, "there is when those that came later are larger, though a policy that evicts nothing keeps the first");
+    shadow_destroy(&s);
+}
+
+static void test_idle_memory_holds_nothing(void) {
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    shadow_set(s, 100 * ITEM_BYTES, 30 * ITEM_BYTES, &evict_lru, UINT32_MAX);
+    for (uint64_t n = 0; n < 1000; n++) {
+        tell(s, hash_of(n), false);
+    }
+    is(shadow_fill(s).nodes, 70, "of memory for a hundred keys, 30 idle, it has 70");
+    shadow_set(s, 100 * ITEM_BYTES, 90 * ITEM_BYTES, &evict_lru, UINT32_MAX);
+    tell(s, hash_of(1000), false);
+    is(shadow_fill(s).nodes, 50, "but never less than half of them");
+    shadow_destroy(&s);
+}
+
+static void test_a_deleted_key_misses_everywhere(void) {
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    struct sample_record gone = RECORD(SAMPLE_GONE, hash_of(1));
+    shadow_set(s, 1 << 20, 0, &evict_lru, UINT32_MAX);
+    tell(s, hash_of(1), false);
+    tell(s, hash_of(1), true);
+    shadow_record(s, &gone, 0);
+    is(shadow_fill(s).nodes, 0, "it is not held");
+    tell(s, hash_of(1), false);
+    shadow_window_end(s, 3);
+    is(shadow_policy(s, 0).own_misses, 2, "and the next read of it missed, as the first did");
+    is(shadow_fill(s).nodes, 1, "and brought it in again");
+    shadow_destroy(&s);
+}
+
+int main(void) {
+    uint64_t seed = tap_seed() | 1;
+    test_near_full_simulations(seed);
+    test_own_is_the_measure();
+    test_doubt_counts_keys_not_reads();
+    test_memory_and_rate();
+    test_first_keys_small_then_large();
+    test_idle_memory_holds_nothing();
+    test_a_deleted_key_misses_everywhere();
+    return tap_done();
+}

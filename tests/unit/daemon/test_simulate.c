@@ -1,0 +1,259 @@
+/* The simulator's options, sizes, count of keys and cells. */
+#include "tap.h"
+
+#include "base/clock.h"
+#include "cache_fixture.h"
+#include "simulate/cell.h"
+#include "simulate/keys.h"
+#include "simulate/options.h"
+
+/* --- options --- */
+
+static struct simulate_options options;
+static char why[SIMULATE_WHY_BYTES];
+
+/* Reads a command line that is written with blanks between its words. */
+static enum simulate_read read_line(const char *line) {
+    static char copy[512];
+    char *argv[32] = {copy}, *rest = NULL;
+    int argc = 0;
+    snprintf(copy, sizeof copy, "slated %s", line);
+    for (char *word = strtok_r(copy, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
+        argv[argc++] = word;
+    }
+    simulate_options_free(&options);
+    return simulate_options_read(argc, argv, &options, why);
+}
+
+static void options_have_defaults(void) {
+    is(read_line("--simulate t.gz"), SIMULATE_RUN, "a trace is enough");
+    is_str(options.trace, "t.gz", "it is named");
+    ok(options.policy_count == 1 && options.policies[0] == evict_find(options.sizes[0].settings.policy),
+       "the policy is the server's default");
+    ok(options.size_count == 1 && !options.by_objects && options.sizes[0].memory_bytes == (uint64_t)64 << 20,
+       "the memory is the server's");
+    is(options.requests_per_s, 10000, "the clock makes 10000 requests a second");
+    ok(options.values.drawn && options.values.seed == 1 && options.values.scale == 1, "sizes are drawn with seed 1");
+}
+
+static void options_make_a_grid(void) {
+    is(read_line("--simulate=- --policy lru,s3fifo --memory 32,64m,1g --json --seed 7 --rate 50 --scale 0.5 -f 1.5 -o slab_sizes=96-200-1000"),
+       SIMULATE_RUN, "lists are read");
+    ok(options.policy_count == 2 && options.policies[0] == &evict_lru && options.policies[1] == &evict_s3fifo, "policies in order");
+    is(options.size_count, 3, "three sizes");
+    is(options.sizes[0].memory_bytes, 32 << 20, "a plain number is megabytes, as for -m");
+    is(options.sizes[2].memory_bytes, 1 << 30, "1g is more");
+    ok(options.sizes[2].settings.maxbytes == (uint64_t)1 << 30 && options.sizes[2].settings.factor == 1.5,
+       "each size has the server's settings");
+    for (unsigned i = 0; i < 3; i++) {
+        is_str(options.sizes[i].settings.slab_sizes, "96-200-1000", "also those that are texts");
+    }
+    ok(options.json && options.values.seed == 7 && options.requests_per_s == 50 && options.values.scale == 0.5, "and the rest");
+    is(read_line("--simulate t --objects 100,2.5% --policy all"), SIMULATE_RUN, "objects and shares of the keys");
+    ok(options.by_objects && options.sizes[0].objects == 100 && options.sizes[1].share == 0.025, "are sizes too");
+    bool none = false;
+    for (unsigned i = 0; i < options.policy_count; i++) {
+        none = none || options.policies[i] == &evict_none;
+    }
+    ok(options.policy_count >= 10 && !none, "all are all that give anything away");
+    unsigned count = options.policy_count;
+    is(read_line("--simulate t --policy all,auto"), SIMULATE_RUN, "all goes with auto");
+    ok(options.policy_count == count + 1 && options.policies[count] == &simulate_auto, "which is none of them");
+    is(read_line("--simulate t -o policy=auto"), SIMULATE_RUN, "also where the server has it");
+    ok(options.policy_count == 1 && options.policies[0] == &simulate_auto, "it is simulated");
+    is(read_line("--simulate t -I 100m --memory 1g"), SIMULATE_RUN, "a limit of items is held against this memory, not the default");
+    is(read_line("--simulate t -m 128 -o policy=sieve"), SIMULATE_RUN, "the server's own options give one cell");
+    ok(options.sizes[0].memory_bytes == (uint64_t)128 << 20 && options.policies[0] == &evict_sieve, "of that memory and policy");
+}
+
+static void bad_options_are_refused_with_what_is_allowed(void) {
+    static const char *const bad[][2] = {
+        {"--simulate", "--simulate needs a value: --simulate=TRACE"},
+        {"--simulate t --policy lru,quux", "--policy wants all, or some of slru, lru"},
+        {"--simulate t --policy lru,lru", "--policy names lru twice"},
+        {"--simulate t --policy all,lru", "--policy names lru twice"},
+        {"--simulate t --policy auto --objects 5", "policy auto follows miniatures"},
+        {"--simulate t --policy auto -o sample_rate=0", "policy auto follows miniatures"},
+        {"--simulate t --memory 3q", "--memory wants a number of megabytes"},
+        {"--simulate t --memory 64m,", "--memory wants a number of megabytes"},
+        {"--simulate t --memory=", "--memory needs a value"},
+        {"--simulate t --objects 0", "--objects wants a number from 1 to 2147483647"},
+        {"--simulate t --objects 1.5", "--objects wants a whole number"},
+        {"--simulate t --objects 0%", "--objects wants a number from 0.0001 to 10000"},
+        {"--simulate t --objects nan%", "--objects wants a number from"},
+        {"--simulate t --objects 5 --memory 64m", "--memory and --objects exclude each other"},
+        {"--simulate t --value-bytes many", "--value-bytes wants a number of bytes or lMEDIAN,SIGMA"},
+        {"--simulate t --value-bytes l300", "--value-bytes wants"},
+        {"--simulate t --value-bytes l300,1x", "--value-bytes wants"},
+        {"--simulate t --scale 0", "--scale wants a number from 1e-06 to 1000000"},
+        {"--simulate t --seed -1", "--seed wants a number from 0"},
+        {"--simulate t --rate 0", "--rate wants a number from 1 to 1000000000"},
+        {"--simulate t --json=yes", "--json takes no value"},
+        {"--simulate t --quux", "--quux is not an option"},
+        {"--simulate t -f 0.5", "-f wants"},
+        {"--simulate t --memory 64m -I 40m", "must be at most half of -m"},
+        {"--simulate t more", "more is not an option"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ok(read_line(bad[i][0]) == SIMULATE_BAD && strstr(why, bad[i][1]) != NULL, "%s: %s", bad[i][0], why);
+    }
+    is(read_line("--simulate --help"), SIMULATE_HELP, "help needs no trace");
+    char many[2000] = "--simulate t --objects 1";
+    for (unsigned i = 0; i < SIMULATE_GRID_MAX; i++) {
+        strcat(many, ",1");
+    }
+    ok(read_line(many) == SIMULATE_BAD && strstr(why, "at most 64 sizes"), "a grid has its limit: %s", why);
+    simulate_options_free(&options);
+}
+
+/* --- sizes --- */
+
+static void sizes_follow_the_key(void) {
+    struct simulate_sizes s = {.scale = 1, .seed = 1};
+    ok(simulate_sizes_parse("l300,1", &s), "log-normal sizes are read");
+    uint64_t below = 0, again = 0, other = 0, sigma = 0;
+    struct simulate_sizes seeded = s;
+    seeded.seed = 2;
+    enum { KEYS = 20000 };
+    for (uint64_t i = 0; i < KEYS; i++) {
+        uint32_t bytes = simulate_sizes_of(&s, key_hash((char *)&i, sizeof i), -1);
+        below += bytes < 300;
+        sigma += bytes < 815; /* 300 e */
+        again += bytes == simulate_sizes_of(&s, key_hash((char *)&i, sizeof i), -1);
+        other += bytes != simulate_sizes_of(&seeded, key_hash((char *)&i, sizeof i), -1);
+    }
+    ok(below > KEYS * 0.49 && below < KEYS * 0.51, "half of the sizes are below the median (%" PRIu64 ")", below);
+    ok(sigma > KEYS * 0.831 && sigma < KEYS * 0.851, "and 84 %% below a sigma more (%" PRIu64 ")", sigma);
+    is(again, KEYS, "a key keeps its size");
+    ok(other > KEYS * 0.95, "another seed gives other sizes");
+    is(simulate_sizes_of(&s, 5, 1000), 1000, "the trace's own size counts");
+    s.scale = 0.1;
+    is(simulate_sizes_of(&s, 5, 1000), 100, "scaled");
+    s.scale = 1e6;
+    is(simulate_sizes_of(&s, 5, 1 << 30), 1 << 30, "to 1 GiB at most");
+    s.scale = 1;
+    ok(simulate_sizes_parse("100", &s) && simulate_sizes_of(&s, 9, -1) == 100, "a fixed size is fixed");
+}
+
+/* --- keys --- */
+
+static void keys_are_counted_once(void) {
+    struct simulate_keys *k = simulate_keys_create();
+    bool added = true;
+    for (unsigned round = 0; round < 3; round++) {
+        for (uint64_t i = 0; i < 100000; i++) {
+            added = added && simulate_keys_add(k, i * 0x9e3779b97f4a7c15u); /* also 0 */
+        }
+    }
+    ok(added, "hundred thousand keys are taken, three times each");
+    is(simulate_keys_count(k), 100000, "and counted once");
+    simulate_keys_destroy(&k);
+    ok(k == NULL, "destroying forgets the pointer");
+}
+
+/* --- cells --- */
+
+enum { CELL_KEYS = 100, CELL_REQUESTS = 10000 };
+static struct simulate_request requests[CELL_REQUESTS];
+static char names[CELL_REQUESTS][64];
+
+static void make_requests(uint64_t keys, uint32_t value_bytes) {
+    for (uint64_t i = 0; i < CELL_REQUESTS; i++) {
+        requests[i] = (struct simulate_request){.key = fixture_key(names[i], i % keys), .value_bytes = value_bytes};
+    }
+}
+
+static struct simulate_result play(struct simulate_cell *cell, size_t piece) {
+    struct simulate_result r;
+    for (size_t i = 0; i < CELL_REQUESTS; i += piece) {
+        simulate_cell_play(cell, requests + i, CELL_REQUESTS - i < piece ? CELL_REQUESTS - i : piece);
+    }
+    simulate_cell_result(cell, &r);
+    simulate_cell_destroy(&cell);
+    return r;
+}
+
+static void a_cell_of_objects_holds_so_many(void) {
+    struct evict_tuning tuning = {20, 40, 20, 200};
+    make_requests(CELL_KEYS, 0);
+    struct simulate_result r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS, 1000), 33);
+    ok(r.requests == CELL_REQUESTS && r.hits == CELL_REQUESTS - CELL_KEYS, "what fits misses once");
+    ok(r.items == CELL_KEYS && r.evictions == 0 && r.refused == 0 && r.memory_bytes == 0, "and stays");
+    r = play(simulate_cell_objects(&evict_fifo, &tuning, CELL_KEYS - 1, 1000), 33);
+    ok(r.hits == 0 && r.evictions == CELL_REQUESTS - (CELL_KEYS - 1), "a loop that does not fit misses always in a fifo");
+    r = play(simulate_cell_objects(&evict_none, &tuning, CELL_KEYS / 2, 1000), 33);
+    ok(r.hits == (CELL_REQUESTS / CELL_KEYS - 1) * CELL_KEYS / 2 && r.evictions == 0 &&
+           r.refused == CELL_REQUESTS / 2, "a policy that gives nothing away refuses the rest");
+}
+
+static void a_cell_of_memory_is_the_servers_cache(void) {
+    struct cache_config config = fixture_config(2 << 20);
+    simulate_clock_stop();
+    make_requests(CELL_KEYS, 1000);
+    struct simulate_result r = play(simulate_cell_memory(cache_create(&config), 100, 0), 1024);
+    ok(r.hits == CELL_REQUESTS - CELL_KEYS && r.items == CELL_KEYS && r.memory_bytes == 2 << 20, "what fits misses once");
+    make_requests(CELL_REQUESTS, 1000);
+    r = play(simulate_cell_memory(cache_create(&config), 100, 0), 1024);
+    ok(r.hits == 0 && r.evictions > 0 && r.items + r.evictions == CELL_REQUESTS, "what does not fit is evicted");
+    make_requests(2, 100000); /* larger than what is copied */
+    r = play(simulate_cell_memory(cache_create(&config), 100, 0), 1024);
+    ok(r.hits == CELL_REQUESTS - 2 && r.items == 2, "large values are kept too");
+    make_requests(2, 2 << 20);
+    r = play(simulate_cell_memory(cache_create(&config), 100, 0), 1024);
+    ok(r.hits == 0 && r.refused == CELL_REQUESTS && r.items == 0, "those that are too large are refused and counted");
+    ok(simulate_cell_memory(NULL, 100, 0) == NULL, "no cache, no cell");
+}
+
+/* A loop larger than the cache gives a queue nothing, and one that keeps what it has something. */
+static void auto_follows_the_miniatures(void) {
+    struct simulate_result r[2];
+    for (unsigned i = 0; i < 2; i++) {
+        struct cache_config config = fixture_config(2 << 20);
+        config.policy = &evict_fifo;
+        simulate_clock_stop();
+        make_requests(4000, 1000);
+        struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), 1000, i == 0 ? 1 : 0);
+        for (unsigned round = 0; round < 20; round++) {
+            simulate_cell_play(cell, requests, CELL_REQUESTS / 4000 * 4000);
+        }
+        simulate_cell_result(cell, &r[i]);
+        simulate_cell_destroy(&cell);
+    }
+    ok(strcmp(r[0].policy, "auto") == 0 && r[0].changes >= 1 && strcmp(r[0].policy_now, "fifo") != 0,
+       "auto leaves a policy that misses more than another (%s now)", r[0].policy_now);
+    ok(r[0].hits > r[1].hits, "and hits more for it: %" PRIu64 " to %" PRIu64, r[0].hits, r[1].hits);
+    ok(strcmp(r[1].policy, "fifo") == 0 && r[1].policy_now == NULL, "a fixed policy stays");
+}
+
+static void the_clock_is_the_traces(void) {
+    struct cache_config config = fixture_config(2 << 20);
+    simulate_clock_stop();
+    uint32_t begun_s = clock_now_s();
+    make_requests(CELL_KEYS, 10);
+    struct simulate_cell *one = simulate_cell_memory(cache_create(&config), 100, 0);
+    struct simulate_cell *two = simulate_cell_memory(cache_create(&config), 10, 0);
+    simulate_cell_play(one, requests, CELL_REQUESTS);
+    is(clock_now_s() - begun_s, 99, "10000 requests at 100 a second end in second 99");
+    simulate_cell_play(two, requests, 1);
+    is(clock_now_s() - begun_s, 0, "another cell has a time of its own");
+    simulate_cell_play(one, requests, 1);
+    is(clock_now_s() - begun_s, 100, "and each goes on where it was");
+    simulate_cell_destroy(&one);
+    simulate_cell_destroy(&two);
+    simulate_clock_stop();
+    is(clock_now_s() - begun_s, 0, "a new trace begins anew");
+}
+
+int main(void) {
+    clock_start();
+    options_have_defaults();
+    options_make_a_grid();
+    bad_options_are_refused_with_what_is_allowed();
+    sizes_follow_the_key();
+    keys_are_counted_once();
+    a_cell_of_objects_holds_so_many();
+    a_cell_of_memory_is_the_servers_cache();
+    auto_follows_the_miniatures();
+    the_clock_is_the_traces();
+    return tap_done();
+}

@@ -1,0 +1,275 @@
+/* The mode utility, on snapshots that are made up: classes with so many hits a window near their end, and so many ghosts. */
+#include "tap.h"
+
+#include "tune/automove_utility.h"
+
+enum { CLASSES = 4, CHUNKS = 100, PAGES = 16, LIMIT = CLASSES * PAGES, WINDOW = UTILITY_WINDOW_REQUESTS };
+
+/* A cache whose load is the same every window, until a test changes it. */
+struct world {
+    struct automove_utility mode;
+    struct snapshot before, now;
+    struct { uint64_t hits, tail, ghosts[CACHE_GHOST_DEPTHS], evicted; } a_window[CLASSES + 1];
+};
+
+static struct world *fresh(void) {
+    static struct world w;
+    memset(&w, 0, sizeof w);
+    w.mode.window = w.mode.look = UTILITY_EPOCH;
+    snprintf(w.mode.why, sizeof w.mode.why, "the first window has not ended");
+    w.now = (struct snapshot){.time_us = 1000000, .pages_limit = LIMIT, .class_count = CLASSES};
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        struct snapshot_class *c = &w.now.classes[i];
+        *c = (struct snapshot_class){.chunk_bytes = 10000, .chunks_per_page = CHUNKS, .pages = PAGES, .items = PAGES * CHUNKS, .evicted = 1};
+        c->signal = (struct cache_signal){.hits = 1000, .ghost_weight = 1, .tail_items = {CHUNKS, 2 * CHUNKS}};
+        w.a_window[i].hits = 500;
+        w.a_window[i].tail = 20;
+    }
+    struct decision ignored = {0};
+    w.before = w.now;
+    automove_utility_decide(&w.mode, &w.before, &w.now, &ignored); /* the first look */
+    return &w;
+}
+
+/* Time passes and requests come; then the mode looks. */
+static bool after(struct world *w, uint64_t requests, uint64_t us, struct decision *d) {
+    double share = (double)requests / WINDOW;
+    w->now.time_us += us;
+    w->now.requests += requests;
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        struct cache_signal *s = &w->now.classes[i].signal;
+        s->hits += (uint64_t)((double)w->a_window[i].hits * share);
+        s->tail_hits[0] += (uint64_t)((double)w->a_window[i].tail * share);
+        s->tail_hits[1] += 2 * (uint64_t)((double)w->a_window[i].tail * share);
+        for (unsigned depth = 0; depth < CACHE_GHOST_DEPTHS; depth++) {
+            s->ghost_hits[depth] += (uint64_t)((double)w->a_window[i].ghosts[depth] * share);
+        }
+        w->now.classes[i].evicted += w->a_window[i].evicted;
+    }
+    *d = (struct decision){0};
+    bool any = automove_utility_decide(&w->mode, &w->before, &w->now, d);
+    for (unsigned i = 0; i < d->count; i++) {
+        w->now.classes[d->moves[i].from].pages -= d->moves[i].pages;
+        w->now.classes[d->moves[i].to].pages += d->moves[i].pages;
+    }
+    if (!d->extend) {
+        w->before = w->now;
+    }
+    return any;
+}
+static bool window(struct world *w, struct decision *d) { return after(w, WINDOW, 300 * 1000, d); }
+
+static unsigned pages_of(const struct decision *d) {
+    unsigned pages = 0;
+    for (unsigned i = 0; i < d->count; i++) {
+        pages += d->moves[i].pages;
+    }
+    return pages;
+}
+
+static void test_a_page_goes_where_it_gains_most(void) {
+    struct world *w = fresh();
+    struct decision d;
+    w->a_window[2].ghosts[0] = 100;
+    w->a_window[3].tail = 5;
+    ok(window(w, &d), "a gain of 100 hits against a loss of 5 moves");
+    ok(d.count == 1 && d.moves[0].from == 3 && d.moves[0].to == 2 && d.moves[0].pages == 1, "one page, from the class that loses least to the one that gains");
+    is_str(d.moves[0].reason, "class 2 would gain 20.75 hits a page and 1000 requests, class 3 lose 1.22", "with the figures, the gain less its doubt");
+}
+
+static void test_what_does_not_move(void) {
+    struct decision d;
+    struct world *w = fresh();
+    for (unsigned i = 0; i < 20 && !window(w, &d); i++) {
+    }
+    is(d.count, 0, "without ghosts nothing moves");
+    is_str(d.why, "no class would surely gain by a page", "and it says so");
+
+    w = fresh();
+    w->a_window[2].ghosts[0] = 21;
+    for (unsigned i = 0; i < 20 && !window(w, &d); i++) {
+    }
+    is(d.count, 0, "a gain of 21 against losses of 20 is within the margin");
+    ok(strstr(d.why, "but no class would lose less") != NULL, "and it says so: %s", d.why);
+
+    w = fresh();
+    w->a_window[2].ghosts[0] = 2;
+    w->a_window[3].tail = 0;
+    w->a_window[3].hits = 10;
+    ok(!window(w, &d), "two sampled hits are no evidence");
+
+    w = fresh();
+    w->a_window[2].ghosts[0] = 100;
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        w->now.classes[i].pages = 1;
+    }
+    ok(!window(w, &d), "no class gives its last page");
+}
+
+static void test_windows(void) {
+    struct world *w = fresh();
+    struct decision d;
+    w->a_window[2].ghosts[0] = 400;
+    ok(!after(w, WINDOW / 2, 100 * 1000, &d) && d.extend, "half a window decides nothing and goes on");
+    ok(after(w, WINDOW / 2, 100 * 1000, &d) && !d.extend, "a window ends with its requests");
+    ok(!after(w, WINDOW / 4, UTILITY_WINDOW_US / 2, &d) && d.extend, "with fewer it goes on");
+    after(w, WINDOW / 4, UTILITY_WINDOW_US / 2, &d);
+    ok(!d.extend, "to the end of a second");
+    after(w, 100, 2 * UTILITY_WINDOW_US, &d);
+    ok(d.extend, "and longer, with less than 256 requests");
+}
+
+static void test_steps_double_and_are_bounded(void) {
+    struct world *w = fresh();
+    struct decision d;
+    unsigned pages[6];
+    w->a_window[2].ghosts[0] = 4000;
+    w->a_window[2].ghosts[3] = 8000;
+    for (unsigned i = 0; i < 6; i++) {
+        window(w, &d);
+        pages[i] = pages_of(&d);
+    }
+    ok(pages[0] == 1 && pages[1] == 2 && pages[2] == 4 && pages[3] == 4, "pages a window: 1, 2, 4, 4 of 64 (%u, %u, %u, %u)", pages[0], pages[1], pages[2], pages[3]);
+}
+
+static void test_a_cliff_is_seen(void) {
+    struct world *w = fresh();
+    struct decision d;
+    w->a_window[2].ghosts[4] = 1600; /* nothing before 16 pages more, then all */
+    ok(window(w, &d) && d.moves[0].to == 2, "1600 hits that 16 pages would make are 100 a page");
+}
+
+static void test_a_receiver_keeps_what_it_got(void) {
+    struct world *w = fresh();
+    struct decision d;
+    w->a_window[2].ghosts[0] = 200;
+    window(w, &d);
+    is(d.moves[0].to, 2, "class 2 gets a page");
+    w->a_window[2].ghosts[0] = 0;
+    w->a_window[2].tail = 0;
+    w->a_window[4].ghosts[0] = 200;
+    unsigned from_2 = 0;
+    for (unsigned i = 0; i < 3; i++) {
+        window(w, &d);
+        from_2 += d.count > 0 && d.moves[0].from == 2;
+    }
+    is(from_2, 0, "for three windows it gives none");
+    window(w, &d);
+    ok(d.count > 0 && d.moves[0].from == 2, "then it may");
+}
+
+/* Two classes that each gain when the other has just got a page. */
+static void test_ping_pong_ends(void) {
+    struct world *w = fresh();
+    struct decision d;
+    unsigned moves = 0, last_16 = 0, windows = 80;
+    for (unsigned i = 0; i < windows; i++) {
+        unsigned gains = i / 4 % 2 ? 2 : 3;
+        w->a_window[2].ghosts[0] = gains == 2 ? 300 : 0;
+        w->a_window[3].ghosts[0] = gains == 3 ? 300 : 0;
+        w->a_window[2].tail = gains == 2 ? 100 : 1;
+        w->a_window[3].tail = gains == 3 ? 100 : 1;
+        w->a_window[1].tail = w->a_window[4].tail = 1000;
+        moves += window(w, &d);
+        last_16 = i == 15 ? moves : last_16;
+    }
+    ok(last_16 > 1 && moves <= windows / 4, "a pair that reverses rests: %u moves in 16 windows, %u in %u", last_16, moves, windows);
+}
+
+static void test_what_nobody_reads_goes_at_once(void) {
+    struct world *w = fresh();
+    struct decision d;
+    w->now.classes[1].signal.hits = 0;
+    w->mode.classes[1] = (struct utility_class){.evicted_seen = 1};
+    w->a_window[1].hits = w->a_window[1].tail = 0;
+    w->a_window[2].evicted = 5 * CHUNKS + 1;
+    ok(after(w, 10, 50 * 1000, &d) && d.extend, "pages that were never read need no window");
+    ok(d.moves[0].from == 1 && d.moves[0].to == 2, "they go to the class that evicts");
+    is(pages_of(&d), 6, "as many as would have held what it evicted");
+    is_str(d.moves[0].reason, "class 2 evicts, class 1 was never read", "and it says so");
+    ok(d.again_us > 0 && d.again_us < UTILITY_LOOK_US, "the mode looks again soon");
+
+    w = fresh();
+    w->a_window[1].hits = w->a_window[1].tail = 0;
+    w->a_window[2].evicted = CHUNKS;
+    after(w, 2 * WINDOW, 900 * 1000, &d);
+    is(d.count, 0, "a class that was read within the last second keeps its pages");
+    after(w, WINDOW, 200 * 1000, &d);
+    ok(d.count == 1 && strcmp(d.moves[0].reason, "class 2 evicts, class 1 is not read any more") == 0, "after that it gives: %s", d.moves[0].reason);
+
+    w = fresh();
+    w->a_window[1].evicted = 10;
+    w->a_window[1].hits = w->a_window[1].tail = 0;
+    w->now.classes[1].signal.hits = 0;
+    w->mode.classes[1] = (struct utility_class){.evicted_seen = 1};
+    w->a_window[2].evicted = CHUNKS;
+    after(w, 10, 50 * 1000, &d);
+    is(d.count, 0, "a class that evicts itself gives nothing at once");
+
+    w = fresh();
+    w->now.classes[4].free_chunks = 2 * CHUNKS;
+    w->a_window[2].evicted = 5 * CHUNKS;
+    after(w, 10, 50 * 1000, &d);
+    ok(d.count == 1 && d.moves[0].from == 4 && d.moves[0].pages == 2, "a class gives pages' worth of free chunks, and no more");
+}
+
+static void test_a_class_with_nothing_is_served(void) {
+    struct world *w = fresh();
+    struct decision d = {0};
+    w->a_window[3].tail = 1;
+    window(w, &d);
+    w->now.classes[2].pages = 0;
+    w->now.classes[2].hungry = true;
+    d = (struct decision){0};
+    ok(automove_utility_at_need(&w->mode, &w->now, &d) && d.moves[0].to == 2 && d.moves[0].from == 3, "a class with nothing gets a page of the class that loses least");
+    w->now.classes[2].free_chunks = 1;
+    d = (struct decision){0};
+    ok(!automove_utility_at_need(&w->mode, &w->now, &d), "not once it has a free chunk");
+}
+
+static void test_bounds_hold_on_random_loads(uint64_t x) {
+    struct world *w = fresh();
+    struct decision d;
+    unsigned wrong = 0, moves = 0;
+    for (unsigned round = 0; round < 20000; round++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        unsigned i = 1 + (unsigned)(x >> 3) % CLASSES;
+        switch (x % 6) {
+        case 0: w->a_window[i].hits = (x >> 20) % 3000; break;
+        case 1: w->a_window[i].tail = (x >> 20) % 300; break;
+        case 2: w->a_window[i].ghosts[(x >> 8) % CACHE_GHOST_DEPTHS] = (x >> 20) % 3000; break;
+        case 3: w->a_window[i].evicted = (x >> 20) % 3 ? 0 : (x >> 20) % 1000; break;
+        case 4: w->now.classes[i].free_chunks = (x >> 20) % 300; break;
+        default: w->now.classes[i].signal.tail_items[0] = (x >> 20) % 3 * 50; break;
+        }
+        after(w, (x >> 40) % (2 * WINDOW), (x >> 30) % 1000000, &d);
+        moves += d.count;
+        wrong += d.count == 0 && *d.why == '\0';
+        uint32_t all = 0;
+        for (unsigned c = 1; c <= CLASSES; c++) {
+            wrong += w->now.classes[c].pages == 0 || w->now.classes[c].pages > LIMIT;
+            all += w->now.classes[c].pages;
+        }
+        wrong += all != LIMIT;
+        for (unsigned m = 0; m < d.count; m++) {
+            wrong += d.moves[m].from == d.moves[m].to || d.moves[m].pages == 0 || *d.moves[m].reason == '\0';
+        }
+    }
+    ok(moves > 100, "random loads move pages (%u)", moves);
+    is(wrong, 0, "never a last page, none to itself, none without a reason");
+}
+
+int main(void) {
+    uint64_t seed = tap_seed() | 1;
+    test_a_page_goes_where_it_gains_most();
+    test_what_does_not_move();
+    test_windows();
+    test_steps_double_and_are_bounded();
+    test_a_cliff_is_seen();
+    test_a_receiver_keeps_what_it_got();
+    test_ping_pong_ends();
+    test_what_nobody_reads_goes_at_once();
+    test_a_class_with_nothing_is_served();
+    test_bounds_hold_on_random_loads(seed);
+    return tap_done();
+}

@@ -1,0 +1,250 @@
+/* The stream of samples from the cache, and what is made of it: rates, drops, and the policy auto. */
+#include "tap.h"
+
+#include <pthread.h>
+
+#include "cache_fixture.h"
+#include "tune/whatif.h"
+
+enum { MIB = 1 << 20, VALUE_BYTES = 1000, PAGES = 8 };
+
+struct setup {
+    struct cache        *cache;
+    struct cache_thread *ct;
+    struct whatif       *whatif;
+    uint64_t             items; /* that fit */
+};
+
+static char value[VALUE_BYTES];
+static _Thread_local char out[VALUE_BYTES + 8];
+
+static struct setup fresh(const struct evict_policy *policy, double rate, bool follow) {
+    struct cache_config cfg = fixture_config((size_t)PAGES * MIB);
+    cfg.policy = policy;
+    cfg.slab.sizes = (const uint32_t[]){1200};
+    cfg.slab.size_count = 1;
+    struct setup s = {.cache = cache_create(&cfg), .items = (uint64_t)PAGES * MIB / 1200};
+    s.ct = cache_thread_create(s.cache);
+    s.whatif = whatif_create(s.cache, cfg.limit_bytes);
+    whatif_set(s.whatif, rate, follow);
+    whatif_tend(s.whatif);
+    return s;
+}
+
+static void end(struct setup *s) {
+    whatif_destroy(&s->whatif);
+    cache_thread_destroy(&s->ct);
+    cache_destroy(&s->cache);
+}
+
+static bool ask(struct setup *s, uint64_t n) {
+    cache_turn_begin(s->ct);
+    bool hit = fixture_get(s->ct, n, out) >= 0;
+    if (!hit) {
+        fixture_set(s->ct, n, value, sizeof value);
+    }
+    cache_turn_end(s->ct);
+    return hit;
+}
+
+/* --- the stream --- */
+
+static unsigned take(struct setup *s, unsigned by_verb[SAMPLE_KEY + 1]) {
+    struct cache_samples samples;
+    unsigned all = 0;
+    memset(by_verb, 0, (SAMPLE_KEY + 1) * sizeof *by_verb);
+    for (unsigned t = 0; cache_take_samples(s->cache, t, &samples); t++) {
+        for (; samples.used > 0; cache_take_samples(s->cache, t, &samples)) {
+            for (const struct sample_record *r = NULL; (r = cache_sample_next(&samples, r)) != NULL; all++) {
+                by_verb[r->verb]++;
+            }
+        }
+    }
+    return all;
+}
+
+static void test_what_the_cache_tells(void) {
+    struct setup s = fresh(&evict_s3fifo, 1, false);
+    unsigned n[SAMPLE_KEY + 1];
+    char name[64];
+    struct key key = fixture_key(name, 1);
+    ask(&s, 1);
+    ask(&s, 1);
+    cache_turn_begin(s.ct);
+    cache_delete(s.ct, &key, &(struct cache_delete){0});
+    cache_sample_key(s.ct, &key, 5);
+    cache_turn_end(s.ct);
+    is(take(&s, n), 5, "a miss, a store, a hit, a delete and a key are five records");
+    ok(n[SAMPLE_MISS] == 1 && n[SAMPLE_STORE] == 1 && n[SAMPLE_HIT] == 1 && n[SAMPLE_GONE] == 1 && n[SAMPLE_KEY] == 1, "one of each");
+    end(&s);
+}
+
+static void test_off_costs_nothing(void) {
+    struct setup s = fresh(&evict_s3fifo, 0, false);
+    unsigned n[SAMPLE_KEY + 1];
+    struct whatif_facts f;
+    for (uint64_t i = 0; i < 1000; i++) {
+        ask(&s, i);
+    }
+    whatif_facts(s.whatif, &f);
+    is(take(&s, n), 0, "nothing is noted");
+    ok(!f.on && f.memory_bytes == 0, "and no memory taken");
+    ok(whatif_tend(s.whatif) == UINT64_MAX, "and nobody is woken");
+    whatif_set(s.whatif, 1, false);
+    whatif_tend(s.whatif);
+    ask(&s, 1);
+    ok(take(&s, n) > 0, "until it is turned on");
+    whatif_set(s.whatif, 0, false);
+    whatif_tend(s.whatif);
+    ask(&s, 2);
+    is(take(&s, n), 0, "and off again");
+    end(&s);
+}
+
+static void test_drops_are_counted(void) {
+    struct setup s = fresh(&evict_s3fifo, 1, false);
+    struct cache_sample_facts f;
+    unsigned n[SAMPLE_KEY + 1];
+    for (uint64_t i = 0; i < 5000; i++) {
+        ask(&s, i);
+    }
+    cache_sample_facts(s.cache, &f);
+    is(f.written + f.dropped, 10000, "each of 5000 misses and stores was written or dropped");
+    ok(f.dropped > 0 && f.ring_bytes <= 4096, "for the ring is small");
+    is(take(&s, n), f.written, "and what was written is there");
+    end(&s);
+}
+
+enum { WORKERS = 3 };
+struct worker {
+    struct cache    *cache;
+    uint64_t         seed;
+    _Atomic unsigned *done;
+};
+static void *work(void *arg) {
+    struct worker *w = arg;
+    struct setup s = {.cache = w->cache, .ct = cache_thread_create(w->cache)};
+    for (uint64_t i = 0; i < 20000; i++) {
+        ask(&s, (w->seed + i * 7919) % 3000);
+    }
+    cache_thread_destroy(&s.ct);
+    atomic_fetch_add(w->done, 1);
+    return NULL;
+}
+
+static void test_threads_and_a_reader(void) {
+    struct setup s = fresh(&evict_s3fifo, 1, true);
+    pthread_t threads[WORKERS];
+    struct worker workers[WORKERS];
+    _Atomic unsigned done = 0;
+    struct cache_sample_facts f;
+    struct whatif_policy policies[SHADOW_POLICIES_MAX];
+    struct whatif_curve curve;
+    for (unsigned i = 0; i < WORKERS; i++) {
+        workers[i] = (struct worker){s.cache, i * 500, &done};
+        pthread_create(&threads[i], NULL, work, &workers[i]);
+    }
+    for (unsigned i = 0; atomic_load(&done) < WORKERS; i++) {
+        whatif_set(s.whatif, i % 100 == 99 ? 0 : 1, true);
+        whatif_tend(s.whatif);
+        whatif_policies(s.whatif, SLAB_CLASS_NONE, policies);
+        whatif_curve(s.whatif, SLAB_CLASS_NONE, &curve);
+    }
+    for (unsigned i = 0; i < WORKERS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    cache_sample_facts(s.cache, &f);
+    ok(f.written > 0, "three threads wrote %" PRIu64 " records, dropped %" PRIu64 ", and came and went", f.written, f.dropped);
+    end(&s);
+}
+
+/* --- auto --- */
+
+static uint64_t recent(struct setup *s, uint64_t *x, uint64_t i) { return i + fixture_random(x) % (s->items * 9 / 10); }
+static uint64_t loop(struct setup *s, uint64_t i) { return ((uint64_t)1 << 40) + i % (s->items * 13 / 10); }
+static uint64_t zipf_or_once(struct setup *s, uint64_t *x, uint64_t i) {
+    double u = (double)(fixture_random(x) >> 11) / 9007199254740992.0;
+    return fixture_random(x) % 2 ? ((uint64_t)2 << 40) + i : ((uint64_t)3 << 40) + (uint64_t)((double)s->items * 4 * u * u * u);
+}
+
+enum phase { RECENT, LOOP, ZIPF };
+static uint64_t changed_after; /* insertions of a phase when auto first changed the policy; 0: it did not */
+
+/* So many requests of a phase; returns the misses of the last half. */
+static uint64_t phase(struct setup *s, enum phase which, uint64_t requests, uint64_t seed) {
+    uint64_t x = seed, misses = 0, insertions = 0;
+    const struct evict_policy *before = cache_policy(s->cache);
+    changed_after = 0;
+    for (uint64_t i = 0; i < requests; i++) {
+        uint64_t n = which == RECENT ? recent(s, &x, i / 4) : which == LOOP ? loop(s, i) : zipf_or_once(s, &x, i);
+        bool miss = !ask(s, n);
+        insertions += miss;
+        misses += miss && i >= requests / 2;
+        if (i % 64 == 0) {
+            whatif_tend(s->whatif);
+        }
+        if (changed_after == 0 && cache_policy(s->cache) != before) {
+            changed_after = insertions;
+        }
+    }
+    return misses;
+}
+
+enum { PHASES = 3 };
+struct fixed {
+    uint64_t    misses; /* in the phase's last half */
+    const char *name;
+};
+
+/* For each phase the policy that is best of those that never change, and have seen the phases before as well. */
+static void best_fixed(const enum phase phases[PHASES], const uint64_t requests[PHASES], uint64_t seed, struct fixed best[PHASES]) {
+    for (unsigned i = 0; i < PHASES; i++) {
+        best[i] = (struct fixed){UINT64_MAX, "none"};
+    }
+    unsigned count = 0;
+    while (evict_policies[count] != NULL) {
+        count++;
+    }
+    for (unsigned at = 0; at < count; at += TAP_SLOWER > 1 ? 3 : 1) { /* a slow build compares with every third */
+        struct setup s = fresh(evict_policies[at], 0, false);
+        for (unsigned i = 0; i < PHASES; i++) {
+            uint64_t misses = phase(&s, phases[i], requests[i], seed + i);
+            if (misses < best[i].misses) {
+                best[i] = (struct fixed){misses, evict_policies[at]->name};
+            }
+        }
+        end(&s);
+    }
+}
+
+/* A turnover of the cache is as many insertions as it holds. In the loop nothing comes back for 1.3 of them, no policy has a hit
+ * before 2.6, and only then can they differ. What a policy then makes of it takes time of its own, so misses count in each phase's last half. */
+static void test_auto_follows_a_workload_that_flips(uint64_t seed) {
+    static const enum phase phases[PHASES] = {RECENT, LOOP, ZIPF};
+    static const char *const names[] = {"a stream of what is recent", "a loop of 1.3 times the cache", "popular keys, half of them seen once"};
+    struct setup s = fresh(&evict_lru, 1, true);
+    uint64_t requests[PHASES] = {s.items * 16, s.items * 8, s.items * 8};
+    struct fixed best[PHASES];
+    best_fixed(phases, requests, seed, best);
+    for (unsigned i = 0; i < PHASES; i++) {
+        struct whatif_facts f;
+        uint64_t got = phase(&s, phases[i], requests[i], seed + i);
+        whatif_facts(s.whatif, &f);
+        ok(got <= best[i].misses * 105 / 100 + requests[i] / 100, "%s: %" PRIu64 " misses with auto (%s), %" PRIu64 " with the best that stays, %s", names[i],
+           got, f.running->name, best[i].misses, best[i].name);
+        ok(phases[i] != LOOP || changed_after > 0, "the policy changed, first after %.1f turnovers", (double)changed_after / (double)s.items);
+        printf("# %s; %s\n", f.why, f.changed);
+    }
+    end(&s);
+}
+
+int main(void) {
+    uint64_t seed = tap_seed() | 1;
+    clock_start();
+    test_what_the_cache_tells();
+    test_off_costs_nothing();
+    test_drops_are_counted();
+    test_threads_and_a_reader();
+    test_auto_follows_a_workload_that_flips(seed);
+    return tap_done();
+}
