@@ -135,8 +135,10 @@ for _, kind in ipairs(server.all()) do
 
         for _, signal in ipairs({ "INT", "TERM", "HUP", "KILL" }) do
             it("gives automove back when it gets SIG" .. signal, function()
-                local code, _, err = ctl.shell(STARTED .. "kill -" .. signal .. " $pid; wait $pid; code=$?; "
-                    .. "await 1; exit $code")
+                -- The guard sets automove first and says so after that.
+                local code, _, err = ctl.shell(STARTED .. "kill -" .. signal .. " $pid; wait $pid; code=$?; await 1; "
+                    .. "n=0; until grep -q 'is 1 again' run.err || [ $n -ge 300 ]; do n=$((n+1)); sleep 0.05; done; "
+                    .. "exit $code")
                 assert.equal(({ INT = 130, TERM = 143, HUP = 129, KILL = 137 })[signal], code, err)
                 assert.equal("1", automove())
                 assert.truthy(command.read_file(ctl.folder .. "/run.err"):find("automove is 1 again", 1, true))
