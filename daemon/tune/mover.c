@@ -1,5 +1,6 @@
 #include "tune/mover.h"
 
+#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -7,7 +8,7 @@
 #include "watch/event.h"
 
 enum {
-    CHUNKS_A_TURN = 256,      /* chunks emptied before others may pass */
+    CHUNKS_A_TURN = 32,       /* chunks emptied before others may pass */
     PREFETCH_AHEAD = 8,       /* chunks */
     BACKOFF_MIN_US = 20,
     BACKOFF_MAX_US = 5000,
@@ -123,6 +124,7 @@ static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned t
             empty_chunk(m, page, from, to, i);
         }
         cache_turn_end(m->ct);
+        sched_yield(); /* to a worker, when it shares our processor */
     }
 }
 

@@ -1,11 +1,12 @@
 #include "tune/refit.h"
 
+#include <sched.h>
 #include <time.h>
 
 #include "base/clock.h"
 
 enum {
-    CHUNKS_A_TURN = 64,  /* emptied before others may pass */
+    CHUNKS_A_TURN = 32,  /* emptied before others may pass */
     REST_MIN_US = 50,    /* a shorter rest is none */
     REST_MAX_US = 200,
     REST_SHARE = 2,      /* of the time that a page may take, this part is for rests */
@@ -80,6 +81,8 @@ static bool empty_chunks(struct refit *r, uint32_t page) {
         cache_turn_end(r->ct);
         if (between_us > 0) {
             rest(between_us);
+        } else {
+            sched_yield(); /* to a worker, when it shares our processor */
         }
     }
     return room;

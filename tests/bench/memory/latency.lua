@@ -10,7 +10,7 @@ local reshape = require("memory.reshape")
 local sides = require("memory.sides")
 local socket = require("socket")
 
-local ROUNDS <const> = compare.setting("LATENCY_ROUNDS", 3)
+local ROUNDS <const> = compare.setting("LATENCY_ROUNDS", 9)
 local WINDOW_S <const> = compare.setting("SECONDS", 1)
 local RATE <const> = compare.setting("RATE", 20000)
 local KEYS <const>, VALUE_BYTES <const> = compare.setting("LATENCY_KEYS", 300000), 500
@@ -129,20 +129,21 @@ local function summary(label, windows, quiet)
   return row
 end
 
--- A window in which the geometry changes: the change that is under way, or the next. nil and the server's words
--- when it does not.
-local function reshaping_window(programs, server, round)
+-- A window in which the geometry changes: the change that is under way, or the next, the `changes + 1`th.
+-- Returns the window and how many were begun by now; nil and the server's words when it does not.
+local function reshaping_window(programs, server, changes)
   local begun, words = true, nil
   local result = window(programs, server, function()
     if not reshape.running(server) then
-      local factor = FACTORS[(round - 1) % #FACTORS + 1]
+      changes = changes + 1
+      local factor = FACTORS[(changes - 1) % #FACTORS + 1]
       begun, words = reshape.begin(server, ("slabs geometry factor %s force"):format(factor))
     end
   end)
   if not begun then
     return nil, words
   end
-  return result
+  return result, changes
 end
 
 local function run_side(programs, sheet, side, server)
@@ -164,13 +165,14 @@ local function run_side(programs, sheet, side, server)
   if one_by_one then
     return
   end
+  local changes = 0
   for round = 1, ROUNDS do
-    local result, words = reshaping_window(programs, server, round)
+    local result, more = reshaping_window(programs, server, changes)
     if not result then
-      sheet:absent(side.label .. ", geometry", words)
+      sheet:absent(side.label .. ", geometry", more)
       return
     end
-    reshaping[round] = result
+    reshaping[round], changes = result, more
   end
   sheet:row(summary(side.label .. ", geometry", reshaping, calm))
 end
