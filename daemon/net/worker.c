@@ -12,10 +12,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/slice.h"
 #include "net/net.h"
 #include "watch/event.h"
 
-enum { FINISH_TICK_US = 20 * 1000 };
+enum {
+    FINISH_TICK_US = 20 * 1000,
+    SLICE_US = 300, /* the mover copies some hundred items in that time */
+};
 
 void worker_ready(struct worker *w, struct conn *c) {
     if (!c->ready) {
@@ -182,6 +186,7 @@ static bool obey(struct worker *w) {
 
 static void *worker_main(void *arg) {
     struct worker *w = arg;
+    slice_ask(SLICE_US);
     if (!event_thread_begin()) {
         log_warn("worker: no memory to tell its events to those who watch");
     }

@@ -1,6 +1,5 @@
 #include "tune/mover.h"
 
-#include <sched.h>
 #include <string.h>
 #include <time.h>
 
@@ -8,7 +7,8 @@
 #include "watch/event.h"
 
 enum {
-    CHUNKS_A_TURN = 32,       /* chunks emptied before others may pass */
+    TURN_US = 100,            /* a turn's length, after which a worker on the same processor may pass */
+    NAP_US = 20,
     PREFETCH_AHEAD = 8,       /* chunks */
     BACKOFF_MIN_US = 20,
     BACKOFF_MAX_US = 5000,
@@ -113,18 +113,20 @@ static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned 
     }
 }
 
-/* Goes over every chunk once, in turns short enough that nobody waits for this thread. A chunk that looks free may yet be
+/* Goes over every chunk once, in turns short enough that nobody waits for this thread. A nap, not sched_yield(): that gives up a
+ * whole time slice to a worker that is always busy, and pages would hardly move under load. A chunk that looks free may yet be
  * filled by a thread that took it before the drain began, so each pass looks at all of them. */
 static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
     struct slab *slab = cache_slab(m->cache);
     for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL && !cancelled(m);) {
+        uint64_t until_us = clock_mono_us() + TURN_US;
         cache_turn_begin(m->ct);
-        for (uint32_t stop = i + CHUNKS_A_TURN; i < stop && slab_page_chunk(slab, page, i) != NULL; i++) {
+        do {
             cache_evacuate_prefetch(m->ct, page, i + PREFETCH_AHEAD);
-            empty_chunk(m, page, from, to, i);
-        }
+            empty_chunk(m, page, from, to, i++);
+        } while (slab_page_chunk(slab, page, i) != NULL && clock_mono_us() < until_us);
         cache_turn_end(m->ct);
-        sched_yield(); /* to a worker, when it shares our processor */
+        sleep_us(NAP_US);
     }
 }
 

@@ -1,6 +1,5 @@
 #include "tune/refit.h"
 
-#include <sched.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -81,8 +80,6 @@ static bool empty_chunks(struct refit *r, uint32_t page) {
         cache_turn_end(r->ct);
         if (between_us > 0) {
             rest(between_us);
-        } else {
-            sched_yield(); /* to a worker, when it shares our processor */
         }
     }
     return room;

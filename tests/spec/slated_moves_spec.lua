@@ -2,6 +2,7 @@
 -- How slated moves pages, as an operator sees it: modes, requests, the record of moves, a memory limit that changes.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local clock = require "slate.clock"
+local dkjson = require "dkjson"
 local server = require "support.server"
 local wire = require "support.wire"
 
@@ -161,6 +162,19 @@ describe("slated's pages", function()
         assert.equal("steal", last.mode)
         assert.matches("found nothing free", last.reason)
         assert.truthy(tonumber(last.lost) + tonumber(last.rescued) > 0)
+    end)
+
+    it("follow the load even when the mover shares its processor with a worker that never rests", function()
+        start("-m", "16", "-t", "1", "-o", "slab_automove=2")
+        assert(os.execute("cpu=$(taskset -c -p $$ | sed 's/.*: //; s/[,-].*//'); "
+            .. ("taskset -a -c -p $cpu %d >/dev/null"):format(one.pid)))
+        local pipe = assert(io.popen("build/bin/slate-load calcify --phase-bytes 25m --pipeline 4 --json --server unix:"
+            .. one.address))
+        local text = pipe:read("a")
+        assert(pipe:close())
+        for number, phase in ipairs(assert(dkjson.decode(text)).phases) do
+            assert.is_true(phase.pages[number] >= 6, ("phase %d: %s"):format(number, dkjson.encode(phase.pages)))
+        end
     end)
 
     it("stop moving when a request is cancelled", function()
