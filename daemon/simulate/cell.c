@@ -1,18 +1,23 @@
 #include "simulate/cell.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "sample/mini.h"
 #include "tune/whatif.h"
 
 enum { TURN_REQUESTS = 32 }; /* the clock is set, and pages may change hands, so often */
+#define SECOND_US UINT64_C(1000000) /* and when the trace begins, for the tuner: 0 is never */
 
 struct simulate_cell {
     struct mini         *mini; /* one of mini and cache is NULL */
     struct cache        *cache;
     struct cache_thread *ct;
-    struct whatif       *whatif; /* NULL: the policy is fixed */
+    struct tuner        *tuner;  /* of the cache */
+    bool                 follows; /* the policy is auto */
+    char                 failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES]; /* the mode of automove, and why; empty: none */
     char                *zeroes; /* a value as large as may be; never written, so it takes no memory */
     const struct evict_policy *policy;
     uint32_t objects, requests_per_s;
@@ -50,26 +55,28 @@ struct simulate_cell *simulate_cell_objects(const struct evict_policy *policy, c
     return c;
 }
 
-/* Lets the cell's policy be auto. False: out of memory. */
-static bool follow(struct simulate_cell *c, double auto_rate) {
-    struct cache_facts facts;
-    cache_facts(c->cache, &facts);
-    c->whatif = whatif_create(c->cache, facts.limit_bytes);
-    if (c->whatif != NULL) {
-        whatif_set(c->whatif, auto_rate, true);
+static void note_failure(void *arg, const char *mode, const char *why) {
+    struct simulate_cell *c = arg;
+    if (c->failed[0] == '\0') {
+        snprintf(c->failed, sizeof c->failed, "%s: %s", mode, why);
     }
-    return c->whatif != NULL;
 }
 
-struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t requests_per_s, double auto_rate) {
+struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t requests_per_s, const struct tune_config *tune) {
     struct simulate_cell *c = taken != NULL ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         cache_destroy(&taken);
         return NULL;
     }
+    struct tune_config by_hand = *tune;
+    by_hand.by_hand = true;
+    by_hand.crawler = false;
+    by_hand.on_failure = note_failure;
+    by_hand.on_failure_arg = c;
     *c = (struct simulate_cell){.cache = taken, .ct = cache_thread_create(taken), .policy = cache_policy(taken),
+                                .follows = tune->sample_follow, .tuner = tuner_create(taken, &by_hand),
                                 .zeroes = calloc(1, cache_item_bytes_max(taken)), .requests_per_s = requests_per_s};
-    if (c->ct == NULL || c->zeroes == NULL || (auto_rate > 0 && !follow(c, auto_rate))) {
+    if (c->ct == NULL || c->zeroes == NULL || c->tuner == NULL) {
         simulate_cell_destroy(&c);
     }
     return c;
@@ -79,7 +86,7 @@ void simulate_cell_destroy(struct simulate_cell **taken) {
     struct simulate_cell *c = *taken;
     if (c != NULL) {
         mini_destroy(&c->mini);
-        whatif_destroy(&c->whatif);
+        tuner_destroy(&c->tuner);
         if (c->ct != NULL) {
             cache_thread_destroy(&c->ct);
         }
@@ -111,9 +118,7 @@ static void play_cache(struct simulate_cell *c, const struct simulate_request *r
         if (c->requests % TURN_REQUESTS == 0) {
             cache_turn_end(c->ct);
             show_time((int64_t)(c->requests / c->requests_per_s));
-            if (c->whatif != NULL) {
-                whatif_tend_at(c->whatif, c->requests * 1000000 / c->requests_per_s);
-            }
+            tuner_tend_at(c->tuner, SECOND_US + c->requests * SECOND_US / c->requests_per_s);
             cache_turn_begin(c->ct);
         }
         if (get(c->ct, &q->key)) {
@@ -159,13 +164,20 @@ void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
     struct cache_class_values classes;
     cache_facts(c->cache, &facts);
     cache_classes_counters(c->cache, &classes);
-    if (c->whatif != NULL) {
+    if (c->follows) {
         struct whatif_facts now;
-        whatif_facts(c->whatif, &now);
+        whatif_facts(tuner_whatif(c->tuner), &now);
         to->policy = "auto";
         to->policy_now = cache_policy(c->cache)->name;
         to->changes = now.changes;
     }
+    struct tune_facts tuned;
+    tuner_facts(c->tuner, &tuned);
+    tuner_automove(c->tuner, to->automove);
+    to->pages_moved = tuned.pages_moved;
+    to->lost = tuned.evictions_by_move;
+    to->pages_stolen = facts.counters.page_steals;
+    memcpy(to->failed, c->failed, sizeof to->failed);
     to->memory_bytes = facts.limit_bytes;
     to->items = facts.items;
     to->evictions = classes.evicted;

@@ -6,17 +6,19 @@
 #include <string.h>
 
 #include "serve/options.h"
+#include "serve/process.h"
 
 #define OBJECTS_MAX ((UINT32_C(1) << 31) - 1) /* what a miniature cache can hold */
 #define SHARE_MAX 100.0                       /* of the keys: more than all is allowed, nothing is gained by it */
 
-enum own { OWN_TRACE, OWN_POLICY, OWN_MEMORY, OWN_OBJECTS, OWN_VALUES, OWN_SCALE, OWN_SEED, OWN_RATE, OWN_JSON, OWN_COUNT };
+enum own { OWN_TRACE, OWN_POLICY, OWN_AUTOMOVE, OWN_MEMORY, OWN_OBJECTS, OWN_VALUES, OWN_SCALE, OWN_SEED, OWN_RATE, OWN_JSON, OWN_COUNT };
 
 static const struct {
     const char *name, *argument, *help; /* no argument: a flag */
 } rows[OWN_COUNT] = {
     [OWN_TRACE] = {"simulate", "TRACE", "a file of `key` or `key size` lines, gzip'd or not; -: standard input"},
     [OWN_POLICY] = {"policy", "NAME,...", "eviction policies to compare, or all; default: the server's"},
+    [OWN_AUTOMOVE] = {"automove", "MODE,...", "how pages move, to compare: off (default), and as for slab_automove"},
     [OWN_MEMORY] = {"memory", "SIZE,...", "memory limits of the server's cache, as for -m, which is the default"},
     [OWN_OBJECTS] = {"objects", "N,...", "instead: caches of so many objects of equal size, or 10% of the keys"},
     [OWN_VALUES] = {"value-bytes", "SIZE", "of values whose line has no size: 100, or log-normal l300,1 (default)"},
@@ -201,11 +203,46 @@ static bool read_policies(struct simulate_options *o, char *list, char *why) {
     return true;
 }
 
+static bool add_automove(struct simulate_options *o, const char *word, char *why) {
+    char list[SIMULATE_WHY_BYTES / 2], spelled[AUTOMOVE_NAME_BYTES];
+    const char *argument;
+    const struct automove_mode *mode = automove_find(word, &argument);
+    if (mode == NULL) {
+        automove_list(list, sizeof list);
+        return refuse(why, "--automove wants some of %s, not \"%.40s\"", list, word);
+    }
+    if (strlen(word) >= sizeof spelled) {
+        return refuse(why, "--automove: a mode with its settings has at most %zu characters", sizeof spelled - 1);
+    }
+    snprintf(spelled, sizeof spelled, "%s%s", mode->name, argument);
+    for (unsigned i = 0; i < o->automove_count; i++) {
+        if (strcmp(o->automoves[i], spelled) == 0) {
+            return refuse(why, "--automove names %s twice", spelled);
+        }
+    }
+    if (o->automove_count == SIMULATE_AUTOMOVES_MAX) {
+        return refuse(why, "--automove takes at most %d modes", SIMULATE_AUTOMOVES_MAX);
+    }
+    memcpy(o->automoves[o->automove_count++], spelled, sizeof spelled);
+    return true;
+}
+
+static bool read_automoves(struct simulate_options *o, char *list, char *why) {
+    for (char *word; (word = next_word(&list)) != NULL;) {
+        if (!add_automove(o, word, why)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool read_own(struct simulate_options *o, enum own which, char *text, char *why) {
     double number;
     switch (which) {
     case OWN_POLICY:
         return read_policies(o, text, why);
+    case OWN_AUTOMOVE:
+        return read_automoves(o, text, why);
     case OWN_MEMORY:
     case OWN_OBJECTS:
         return read_sizes(o, text, which == OWN_OBJECTS, why);
@@ -305,6 +342,28 @@ static enum options_action read_settings(struct simulate_size *size, int argc, c
     return action;
 }
 
+/* Whether each mode of automove would start with the server's settings. */
+static bool check_automoves(struct simulate_options *o, char *why) {
+    const struct settings *s = &o->sizes[0].settings;
+    char problem[REASON_BYTES], dir[sizeof o->policy_dir];
+    const char *found = process_policy_dir(s, dir, sizeof dir);
+    snprintf(o->policy_dir, sizeof o->policy_dir, "%s", found != NULL ? found : "");
+    if (o->automove_count > 0 && (o->by_objects || strcmp(s->store, "slab") != 0)) {
+        return refuse(why, "--automove moves pages of slab classes: it needs --memory and --store=slab");
+    }
+    if (o->automove_count == 0) {
+        snprintf(o->automoves[o->automove_count++], sizeof *o->automoves, "off");
+    }
+    const struct automove_config cfg = {.policy_dir = found, .ratio = s->slab_automove_ratio,
+                                        .window_s = (unsigned)s->slab_automove_window};
+    for (unsigned i = 0; i < o->automove_count; i++) {
+        if (!automove_check(&cfg, o->automoves[i], problem)) {
+            return refuse(why, "--automove %s: %s", o->automoves[i], problem);
+        }
+    }
+    return true;
+}
+
 static enum simulate_read read_server(struct simulate_options *o, int argc, char **argv, char *why) {
     if (o->size_count == 0) {
         o->size_count = 1; /* whatever -m says */
@@ -334,7 +393,7 @@ static enum simulate_read read_server(struct simulate_options *o, int argc, char
             return SIMULATE_BAD;
         }
     }
-    return SIMULATE_RUN;
+    return check_automoves(o, why) ? SIMULATE_RUN : SIMULATE_BAD;
 }
 
 enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *o, char *why) {

@@ -9,8 +9,9 @@
 #include "evict/evict.h"
 #include "serve/settings.h"
 #include "simulate/sizes.h"
+#include "tune/automove.h"
 
-enum { SIMULATE_POLICIES_MAX = 16, SIMULATE_GRID_MAX = 64, SIMULATE_WHY_BYTES = 512 };
+enum { SIMULATE_POLICIES_MAX = 16, SIMULATE_AUTOMOVES_MAX = 16, SIMULATE_GRID_MAX = 64, SIMULATE_WHY_BYTES = 512 };
 
 struct simulate_size { /* of a cell */
     uint32_t objects;  /* one of these three is not 0 */
@@ -26,10 +27,12 @@ extern const struct evict_policy simulate_auto;
 struct simulate_options {
     const char *trace;
     const struct evict_policy *policies[SIMULATE_POLICIES_MAX];
-    unsigned policy_count, size_count;
+    char     automoves[SIMULATE_AUTOMOVES_MAX][AUTOMOVE_NAME_BYTES];
+    unsigned policy_count, automove_count, size_count;
     bool     by_objects; /* all sizes are objects or shares; else all are memory */
     struct simulate_size  sizes[SIMULATE_GRID_MAX];
     struct simulate_sizes values;
+    char     policy_dir[1100]; /* of modes of automove in Lua; empty: none */
     uint32_t requests_per_s;
     bool     json;
 };

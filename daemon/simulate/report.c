@@ -10,6 +10,10 @@ static double seconds(const struct simulate_result *r) { return (double)r->play_
 
 /* --- the table --- */
 
+static bool moves_pages(const struct simulate_options *o) {
+    return o->automove_count > 1 || strcmp(o->automoves[0], "off") != 0;
+}
+
 static void text_head(const struct simulate_report *p) {
     const struct simulate_options *o = p->options;
     char values[SIMULATE_SIZES_BYTES];
@@ -27,8 +31,9 @@ static void text_head(const struct simulate_report *p) {
         simulate_sizes_say(&o->values, values);
         fprintf(p->to, "; values without a size: %s, seed %" PRIu64 ", scale %g\n", values, o->values.seed, o->values.scale);
     }
-    fprintf(p->to, "%-8s %10s %10s %10s %9s %10s %9s %9s %8s %7s\n", "policy", o->by_objects ? "objects" : "memory",
+    fprintf(p->to, "%-8s %10s %10s %10s %9s %10s %9s %9s %8s %7s", "policy", o->by_objects ? "objects" : "memory",
             "requests", "hits", "hit ratio", "miss ratio", "items", "evictions", "refused", "seconds");
+    fprintf(p->to, moves_pages(o) ? " %6s %9s  %s\n" : "\n", "pages", "lost", "automove");
 }
 
 static void text_row(const struct simulate_report *p, const struct simulate_result *r) {
@@ -38,9 +43,13 @@ static void text_row(const struct simulate_report *p, const struct simulate_resu
     } else {
         setting_say_bytes(size, (double)r->memory_bytes);
     }
-    fprintf(p->to, "%-8s %10s %10" PRIu64 " %10" PRIu64 " %9.4f %10.4f %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %7.2f\n",
+    fprintf(p->to, "%-8s %10s %10" PRIu64 " %10" PRIu64 " %9.4f %10.4f %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %7.2f",
             r->policy, size, r->requests, r->hits, ratio(r->hits, r->requests), ratio(r->requests - r->hits, r->requests),
             r->items, r->evictions, r->refused, seconds(r));
+    if (moves_pages(p->options)) {
+        fprintf(p->to, " %6" PRIu64 " %9" PRIu64 "  %s", r->pages_moved, r->lost, r->automove);
+    }
+    putc('\n', p->to);
 }
 
 /* --- JSON --- */
@@ -74,6 +83,12 @@ static void json_row(const struct simulate_report *p, const struct simulate_resu
             r->evictions, r->refused, seconds(r));
     if (r->policy_now != NULL) {
         fprintf(p->to, ",\"policy_changes\":%" PRIu64 ",\"policy_now\":\"%s\"", r->changes, r->policy_now);
+    }
+    if (r->objects == 0) {
+        fprintf(p->to, ",\"automove\":");
+        json_text(p->to, r->automove);
+        fprintf(p->to, ",\"pages_moved\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"pages_stolen\":%" PRIu64, r->pages_moved,
+                r->lost, r->pages_stolen);
     }
     if (p->keys > 0) {
         fprintf(p->to, ",\"keys\":%" PRIu64, p->keys);

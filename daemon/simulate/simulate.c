@@ -16,7 +16,7 @@
 #include "simulate/trace.h"
 
 /* Requests are read ahead by the block, so that each cell plays many of them with its own memory in the processor's cache. */
-enum { BLOCK_REQUESTS = 1024, CELLS_MAX = SIMULATE_POLICIES_MAX * SIMULATE_GRID_MAX };
+enum { BLOCK_REQUESTS = 1024, CELLS_MAX = SIMULATE_POLICIES_MAX * SIMULATE_AUTOMOVES_MAX * SIMULATE_GRID_MAX };
 
 struct block {
     struct simulate_request requests[BLOCK_REQUESTS];
@@ -133,9 +133,11 @@ static int learn_keys(struct simulation *s) {
     return status;
 }
 
-/* --- the grid: every size with every policy, by size --- */
+/* --- the grid: every size with every policy, with every mode of automove --- */
 
-static unsigned cell_count(const struct simulate_options *o) { return o->size_count * o->policy_count; }
+static unsigned cells_a_size(const struct simulate_options *o) { return o->policy_count * o->automove_count; }
+
+static unsigned cell_count(const struct simulate_options *o) { return o->size_count * cells_a_size(o); }
 
 static uint32_t objects_of(const struct simulation *s, const struct simulate_size *size) {
     double objects = size->share > 0 ? floor(size->share * (double)s->report.keys + 0.5) : size->objects;
@@ -146,7 +148,7 @@ static uint32_t objects_of(const struct simulation *s, const struct simulate_siz
 static bool fits(const struct simulation *s, unsigned first, unsigned count) {
     double bytes = 0, most = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     for (unsigned i = first; i < first + count; i++) {
-        const struct simulate_size *size = &s->options->sizes[i / s->options->policy_count];
+        const struct simulate_size *size = &s->options->sizes[i / cells_a_size(s->options)];
         bytes += s->options->by_objects ? (double)objects_of(s, size) * SIMULATE_OBJECT_BYTES : (double)size->memory_bytes;
     }
     if (bytes > most) {
@@ -161,8 +163,8 @@ static bool fits(const struct simulation *s, unsigned first, unsigned count) {
 
 static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
     const struct simulate_options *o = s->options;
-    const struct simulate_size *size = &o->sizes[i / o->policy_count];
-    const struct evict_policy *policy = o->policies[i % o->policy_count];
+    const struct simulate_size *size = &o->sizes[i / cells_a_size(o)];
+    const struct evict_policy *policy = o->policies[i / o->automove_count % o->policy_count];
     if (o->by_objects) {
         return simulate_cell_objects(policy, &s->tuning, objects_of(s, size), o->requests_per_s);
     }
@@ -170,8 +172,17 @@ static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
     with_policy = size->settings;
     snprintf(with_policy.policy, sizeof with_policy.policy, "%s", policy->name);
     simulate_clock_stop();
-    return simulate_cell_memory(s->make_cache(&with_policy), o->requests_per_s,
-                                policy == &simulate_auto ? size->settings.sample_rate : 0);
+    const struct tune_config tune = {
+        .automove = o->automoves[i % o->automove_count],
+        .policy_dir = o->policy_dir[0] != '\0' ? o->policy_dir : NULL,
+        .ratio = size->settings.slab_automove_ratio,
+        .window_s = (unsigned)size->settings.slab_automove_window,
+        .reassign = size->settings.slab_reassign,
+        .geometry_rate_pct = size->settings.slab_geometry_rate,
+        .sample_rate = policy == &simulate_auto ? size->settings.sample_rate : 0,
+        .sample_follow = policy == &simulate_auto,
+    };
+    return simulate_cell_memory(s->make_cache(&with_policy), o->requests_per_s, &tune);
 }
 
 struct pass {
@@ -206,7 +217,11 @@ static int play(struct simulation *s, unsigned first, unsigned count) {
         struct simulate_result result;
         if (status == EXIT_SUCCESS) {
             simulate_cell_result(pass.cells[i], &result);
-            simulate_report_row(&s->report, &result);
+            if (result.failed[0] != '\0') {
+                status = fail(EX_DATAERR, "automove %s", result.failed);
+            } else {
+                simulate_report_row(&s->report, &result);
+            }
         }
         simulate_cell_destroy(&pass.cells[i]);
     }

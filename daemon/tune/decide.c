@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "tune/tuner.h"
 
@@ -122,7 +121,7 @@ static unsigned follow(struct tuner *t, bool any, const struct decision *d) {
 }
 
 static void ask_again(struct tuner *t, const struct decision *d) {
-    uint64_t at_us = clock_mono_us() + d->again_us;
+    uint64_t at_us = tuner_now_us(t) + d->again_us;
     if (d->again_us > 0 && at_us < t->window_us) {
         t->window_us = at_us;
     }
@@ -131,18 +130,19 @@ static void ask_again(struct tuner *t, const struct decision *d) {
 /* --- at need: as long as classes are hungry and others have pages to spare --- */
 
 void tuner_decide_at_need(struct tuner *t) {
-    if (!t->reassign || t->active.mode->at_need == NULL || clock_mono_us() < t->hunger_rest_us) {
+    if (!t->reassign || t->active.mode->at_need == NULL || tuner_now_us(t) < t->hunger_rest_us) {
         return;
     }
     struct class_set hungry = cache_take_hunger(t->cache);
-    while (!class_set_empty(&hungry) && t->active.mode->at_need != NULL && clock_mono_us() < t->window_us &&
+    while (!class_set_empty(&hungry) && t->active.mode->at_need != NULL && tuner_now_us(t) < t->window_us &&
            !atomic_load_explicit(&t->stop, memory_order_relaxed) && !tuner_request_waits(t)) {
-        if (clock_mono_us() - t->ages_us > AGES_MAX_US) {
+        if (tuner_now_us(t) - t->ages_us > AGES_MAX_US) {
             snapshot_take(t->cache, &hungry, &t->now);
-            t->ages_us = t->now.time_us;
+            t->ages_us = tuner_now_us(t);
         } else {
             snapshot_refresh(t->cache, &hungry, &t->now);
         }
+        t->now.time_us = tuner_now_us(t);
         if (t->active.mode->wants_pages) {
             snapshot_pages(t->cache, &t->now);
         }
@@ -155,7 +155,7 @@ void tuner_decide_at_need(struct tuner *t) {
         hungry = cache_take_hunger(t->cache);
     }
     if (!class_set_empty(&hungry)) {
-        t->hunger_rest_us = clock_mono_us() + HUNGER_REST_US;
+        t->hunger_rest_us = tuner_now_us(t) + HUNGER_REST_US;
     }
 }
 
@@ -200,7 +200,7 @@ static void keep_worth(struct tuner *t, const struct snapshot *s) {
 
 void tuner_decide_window(struct tuner *t) {
     uint32_t window_us = t->active.mode->window_us;
-    t->window_us = clock_mono_us() + (window_us > 0 ? window_us : WINDOW_US);
+    t->window_us = tuner_now_us(t) + (window_us > 0 ? window_us : WINDOW_US);
     if (idle(t)) {
         t->before.class_count = 0;
         return;
@@ -209,6 +209,7 @@ void tuner_decide_window(struct tuner *t) {
     struct snapshot after;
     struct decision d = {.count = 0};
     snapshot_take(t->cache, &nobody, &after);
+    after.time_us = tuner_now_us(t);
     if (t->active.mode->wants_pages) {
         snapshot_pages(t->cache, &after);
     }

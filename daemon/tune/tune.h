@@ -26,11 +26,16 @@ struct tune_config {
     double   geometry_rate_pct; /* slab_geometry_rate */
     double   sample_rate;       /* as of whatif_set */
     bool     sample_follow;
+    bool     by_hand; /* no thread is started: nothing happens but in tuner_tend_at */
 };
 
 struct tuner;
 struct tuner *tuner_create(struct cache *, const struct tune_config *); /* starts the thread; NULL and errno */
 void          tuner_destroy(struct tuner **);                            /* stops and joins it */
+
+/* For a tuner by hand: decides what is due at `now_us`, which is not 0 and never goes back, and does it. Outside a turn, on
+ * one thread. Expired items are not crawled for, and chunk sizes stay. */
+void tuner_tend_at(struct tuner *, uint64_t now_us);
 
 enum tune_status { TUNE_OK, TUNE_BUSY, TUNE_BAD_CLASS, TUNE_NO_SPARE, TUNE_SAME, TUNE_DISABLED };
 /* Queues the move of `pages` pages; from -1: the tuner chooses; to 0: the pool. Returns at once. */

@@ -25,6 +25,8 @@ void tuner_wake(void *arg) {
     (void)written;
 }
 
+uint64_t tuner_now_us(const struct tuner *t) { return t->by_hand ? t->hand_us : clock_mono_us(); }
+
 /* --- crawling --- */
 
 static void start_crawl(struct tuner *t, unsigned class_count) {
@@ -68,6 +70,20 @@ static uint64_t until(uint64_t due_us, uint64_t now_us) { return due_us > now_us
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
+static void decide(struct tuner *t) {
+    tuner_decide_at_need(t);
+    if (tuner_now_us(t) >= t->window_us) {
+        tuner_decide_window(t);
+    }
+}
+
+void tuner_tend_at(struct tuner *t, uint64_t now_us) {
+    t->hand_us = now_us;
+    tuner_adopt(t);
+    decide(t);
+    whatif_tend_at(t->whatif, now_us);
+}
+
 static void *tuner_main(void *arg) {
     struct tuner *t = arg;
     if (!event_thread_begin()) {
@@ -78,10 +94,7 @@ static void *tuner_main(void *arg) {
         tuner_adopt(t);
         tuner_serve_request(t);
         bool shrinking = tuner_shrink(t);
-        tuner_decide_at_need(t);
-        if (clock_mono_us() >= t->window_us) {
-            tuner_decide_window(t);
-        }
+        decide(t);
         uint64_t geometry_us = geometry_tend(t->geometry), samples_us = whatif_tend(t->whatif);
         bool crawling = tend_crawler(t);
         if (shrinking || tuner_request_waits(t)) {
@@ -135,6 +148,7 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
         return NULL;
     }
     t->cache = cache;
+    t->by_hand = cfg->by_hand;
     t->reassign = cfg->reassign;
     t->policy_dir = cfg->policy_dir;
     t->on_failure = cfg->on_failure;
@@ -159,10 +173,12 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
         return NULL;
     }
     mover_init(&t->mover, cache, t->ct);
-    cache_on_hunger(cache, tuner_wake, t);
+    if (!t->by_hand) {
+        cache_on_hunger(cache, tuner_wake, t);
+    }
     cache_on_steal(cache, note_steal, t);
     bool known = cfg->automove == NULL || tuner_set_automove(t, cfg->automove);
-    if (!known || !start_thread(t)) {
+    if (!known || !(t->by_hand || start_thread(t))) {
         int saved = known ? errno : EINVAL;
         tuner_destroy(&t);
         errno = saved;

@@ -38,6 +38,8 @@ struct tuner {
     pthread_t            thread;
     int                  wake_fd;
     bool                 started;
+    bool                 by_hand; /* no thread: tuner_tend_at is called, at */
+    uint64_t             hand_us;
     bool                 reassign;
     const char          *policy_dir;
     void               (*on_failure)(void *, const char *mode, const char *why);
@@ -71,7 +73,8 @@ struct tuner {
     uint64_t           window_us, ages_us, hunger_rest_us; /* when the window ends, when ages were read, when to look again */
 };
 
-void tuner_wake(void *tuner); /* any thread */
+void tuner_wake(void *tuner);                     /* any thread */
+uint64_t tuner_now_us(const struct tuner *); /* monotonic, or the time of whoever tends it by hand */
 
 /* --- requests.c --- */
 void tuner_serve_request(struct tuner *); /* moves a few pages of it */

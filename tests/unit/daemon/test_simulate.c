@@ -62,6 +62,8 @@ static void options_make_a_grid(void) {
     is(read_line("--simulate t -o policy=auto"), SIMULATE_RUN, "also where the server has it");
     ok(options.policy_count == 1 && options.policies[0] == &simulate_auto, "it is simulated");
     is(read_line("--simulate t -I 100m --memory 1g"), SIMULATE_RUN, "a limit of items is held against this memory, not the default");
+    is(read_line("--simulate t --automove off,1,eviction"), SIMULATE_RUN, "modes of automove are a list too");
+    ok(options.automove_count == 3 && strcmp(options.automoves[1], "ratio") == 0, "and have names");
     is(read_line("--simulate t -m 128 -o policy=sieve"), SIMULATE_RUN, "the server's own options give one cell");
     ok(options.sizes[0].memory_bytes == (uint64_t)128 << 20 && options.policies[0] == &evict_sieve, "of that memory and policy");
 }
@@ -74,6 +76,11 @@ static void bad_options_are_refused_with_what_is_allowed(void) {
         {"--simulate t --policy all,lru", "--policy names lru twice"},
         {"--simulate t --policy auto --objects 5", "policy auto follows miniatures"},
         {"--simulate t --policy auto -o sample_rate=0", "policy auto follows miniatures"},
+        {"--simulate t --automove 1,quux", "--automove wants some of off|ratio|"},
+        {"--simulate t --automove 1,ratio", "--automove names ratio twice"},
+        {"--simulate t --automove ratio --objects 5", "--automove moves pages of slab classes"},
+        {"--simulate t --automove ratio --store=heap", "--automove moves pages of slab classes"},
+        {"--simulate t --automove lua:quux -o policy_dir=/tmp", "--automove lua:quux: there is no policy quux in /tmp"},
         {"--simulate t --memory 3q", "--memory wants a number of megabytes"},
         {"--simulate t --memory 64m,", "--memory wants a number of megabytes"},
         {"--simulate t --memory=", "--memory needs a value"},
@@ -154,6 +161,9 @@ static void keys_are_counted_once(void) {
 /* --- cells --- */
 
 enum { CELL_KEYS = 100, CELL_REQUESTS = 10000 };
+static const struct tune_config at_rest = {.automove = "off", .ratio = 0.8, .window_s = 30, .reassign = true};
+static const struct tune_config follows = {.automove = "off", .ratio = 0.8, .window_s = 30, .reassign = true,
+                                           .sample_rate = 1, .sample_follow = true};
 static struct simulate_request requests[CELL_REQUESTS];
 static char names[CELL_REQUESTS][64];
 
@@ -190,18 +200,18 @@ static void a_cell_of_memory_is_the_servers_cache(void) {
     struct cache_config config = fixture_config(2 << 20);
     simulate_clock_stop();
     make_requests(CELL_KEYS, 1000);
-    struct simulate_result r = play(simulate_cell_memory(cache_create(&config), 100, 0), 1024);
+    struct simulate_result r = play(simulate_cell_memory(cache_create(&config), 100, &at_rest), 1024);
     ok(r.hits == CELL_REQUESTS - CELL_KEYS && r.items == CELL_KEYS && r.memory_bytes == 2 << 20, "what fits misses once");
     make_requests(CELL_REQUESTS, 1000);
-    r = play(simulate_cell_memory(cache_create(&config), 100, 0), 1024);
+    r = play(simulate_cell_memory(cache_create(&config), 100, &at_rest), 1024);
     ok(r.hits == 0 && r.evictions > 0 && r.items + r.evictions == CELL_REQUESTS, "what does not fit is evicted");
     make_requests(2, 100000); /* larger than what is copied */
-    r = play(simulate_cell_memory(cache_create(&config), 100, 0), 1024);
+    r = play(simulate_cell_memory(cache_create(&config), 100, &at_rest), 1024);
     ok(r.hits == CELL_REQUESTS - 2 && r.items == 2, "large values are kept too");
     make_requests(2, 2 << 20);
-    r = play(simulate_cell_memory(cache_create(&config), 100, 0), 1024);
+    r = play(simulate_cell_memory(cache_create(&config), 100, &at_rest), 1024);
     ok(r.hits == 0 && r.refused == CELL_REQUESTS && r.items == 0, "those that are too large are refused and counted");
-    ok(simulate_cell_memory(NULL, 100, 0) == NULL, "no cache, no cell");
+    ok(simulate_cell_memory(NULL, 100, &at_rest) == NULL, "no cache, no cell");
 }
 
 /* A loop larger than the cache gives a queue nothing, and one that keeps what it has something. */
@@ -212,7 +222,7 @@ static void auto_follows_the_miniatures(void) {
         config.policy = &evict_fifo;
         simulate_clock_stop();
         make_requests(4000, 1000);
-        struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), 1000, i == 0 ? 1 : 0);
+        struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), 1000, i == 0 ? &follows : &at_rest);
         for (unsigned round = 0; round < 20; round++) {
             simulate_cell_play(cell, requests, CELL_REQUESTS / 4000 * 4000);
         }
@@ -225,13 +235,43 @@ static void auto_follows_the_miniatures(void) {
     ok(strcmp(r[1].policy, "fifo") == 0 && r[1].policy_now == NULL, "a fixed policy stays");
 }
 
+/* Half of the trace has small values, the other half larger ones, of as many keys as fit when the pages follow. */
+static struct simulate_result play_shift(const char *automove) {
+    struct tune_config tune = at_rest;
+    tune.automove = automove;
+    struct cache_config config = fixture_config(8 << 20);
+    simulate_clock_stop();
+    struct simulate_cell *cell = simulate_cell_memory(cache_create(&config), 1000, &tune);
+    make_requests(CELL_REQUESTS, 1000);
+    simulate_cell_play(cell, requests, CELL_REQUESTS);
+    make_requests(400, 10000);
+    for (unsigned round = 0; round < 5; round++) {
+        simulate_cell_play(cell, requests, CELL_REQUESTS);
+    }
+    struct simulate_result r;
+    simulate_cell_result(cell, &r);
+    simulate_cell_destroy(&cell);
+    return r;
+}
+
+static void pages_move_by_the_traces_clock(void) {
+    struct simulate_result off = play_shift("off"), ratio = play_shift("ratio"), eviction = play_shift("eviction"),
+                           again = play_shift("eviction");
+    ok(off.pages_moved == 0 && off.lost == 0 && strcmp(off.automove, "0") == 0, "off moves nothing");
+    ok(ratio.pages_moved >= 3 && ratio.hits > off.hits, "ratio moves %" PRIu64 " pages within its minute", ratio.pages_moved);
+    ok(eviction.pages_moved >= 3 && eviction.hits > ratio.hits, "eviction moves as memory is needed, and hits more");
+    ok(eviction.lost > 0 && eviction.evictions >= eviction.lost, "what moves cost is among the evictions");
+    ok(eviction.hits == again.hits && eviction.pages_moved == again.pages_moved, "the same trace does the same again");
+    ok(off.failed[0] == '\0' && ratio.failed[0] == '\0', "nothing failed");
+}
+
 static void the_clock_is_the_traces(void) {
     struct cache_config config = fixture_config(2 << 20);
     simulate_clock_stop();
     uint32_t begun_s = clock_now_s();
     make_requests(CELL_KEYS, 10);
-    struct simulate_cell *one = simulate_cell_memory(cache_create(&config), 100, 0);
-    struct simulate_cell *two = simulate_cell_memory(cache_create(&config), 10, 0);
+    struct simulate_cell *one = simulate_cell_memory(cache_create(&config), 100, &at_rest);
+    struct simulate_cell *two = simulate_cell_memory(cache_create(&config), 10, &at_rest);
     simulate_cell_play(one, requests, CELL_REQUESTS);
     is(clock_now_s() - begun_s, 99, "10000 requests at 100 a second end in second 99");
     simulate_cell_play(two, requests, 1);
@@ -254,6 +294,7 @@ int main(void) {
     a_cell_of_objects_holds_so_many();
     a_cell_of_memory_is_the_servers_cache();
     auto_follows_the_miniatures();
+    pages_move_by_the_traces_clock();
     the_clock_is_the_traces();
     return tap_done();
 }
