@@ -18,7 +18,7 @@ static const struct {
 } rows[OWN_COUNT] = {
     [OWN_TRACE] = {"simulate", "TRACE", "a file of `key` or `key size` lines, gzip'd or not; -: standard input"},
     [OWN_POLICY] = {"policy", "NAME,...", "eviction policies to compare, or all; default: the server's"},
-    [OWN_AUTOMOVE] = {"automove", "MODE,...", "how pages move, to compare: off (default), and as for slab_automove"},
+    [OWN_AUTOMOVE] = {"automove", "MODE", "how pages move, as slab_automove; may be given again to compare; default off"},
     [OWN_MEMORY] = {"memory", "SIZE,...", "memory limits of the server's cache, as for -m, which is the default"},
     [OWN_OBJECTS] = {"objects", "N,...", "instead: caches of so many objects of equal size, or 10% of the keys"},
     [OWN_VALUES] = {"value-bytes", "SIZE", "of values whose line has no size: 100, or log-normal l300,1 (default)"},
@@ -203,13 +203,14 @@ static bool read_policies(struct simulate_options *o, char *list, char *why) {
     return true;
 }
 
+/* One an option: settings of a policy in Lua may have commas. */
 static bool add_automove(struct simulate_options *o, const char *word, char *why) {
     char list[SIMULATE_WHY_BYTES / 2], spelled[AUTOMOVE_NAME_BYTES];
     const char *argument;
     const struct automove_mode *mode = automove_find(word, &argument);
     if (mode == NULL) {
         automove_list(list, sizeof list);
-        return refuse(why, "--automove wants some of %s, not \"%.40s\"", list, word);
+        return refuse(why, "--automove wants one of %s, not \"%.40s\"", list, word);
     }
     if (strlen(word) >= sizeof spelled) {
         return refuse(why, "--automove: a mode with its settings has at most %zu characters", sizeof spelled - 1);
@@ -227,22 +228,13 @@ static bool add_automove(struct simulate_options *o, const char *word, char *why
     return true;
 }
 
-static bool read_automoves(struct simulate_options *o, char *list, char *why) {
-    for (char *word; (word = next_word(&list)) != NULL;) {
-        if (!add_automove(o, word, why)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static bool read_own(struct simulate_options *o, enum own which, char *text, char *why) {
     double number;
     switch (which) {
     case OWN_POLICY:
         return read_policies(o, text, why);
     case OWN_AUTOMOVE:
-        return read_automoves(o, text, why);
+        return add_automove(o, text, why);
     case OWN_MEMORY:
     case OWN_OBJECTS:
         return read_sizes(o, text, which == OWN_OBJECTS, why);

@@ -8,18 +8,21 @@ local json = require "slate.json"
 local M = {}
 
 local NICENESS <const> = 10 -- of the processes: nobody waits for them as for a server
+local AUTOMOVE_NAMES <const> = { ["0"] = "off", ["1"] = "ratio", ["2"] = "eviction" }
 
 local function quoted(word)
     return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
 end
 
---- Policies that can be simulated, and the server's default, by what slated says of itself.
--- Returns both, or nil, message and code.
-function M.policies(program)
+--- What slated says of itself: { policies = those that can be simulated, policy = its default, automove = likewise, by
+-- name }; or nil, message and code.
+function M.describe(program)
     local pipe = assert(io.popen(quoted(program) .. " --describe 2>/dev/null", "r"))
-    local default, choices = pipe:read("a"):match("\npolicy\t[^\t]*\tchoice\t([^\t]*)\t[^\t]*\t[^\t]*\t([^\t]*)")
+    local text = pipe:read("a")
     pipe:close()
-    if not choices then
+    local default, choices = text:match("\npolicy\t[^\t]*\tchoice\t([^\t]*)\t[^\t]*\t[^\t]*\t([^\t]*)")
+    local mode = text:match("\nslab_automove\t[^\t]*\t[^\t]*\t([^\t]*)")
+    if not choices or not mode then
         return nil, program .. " is missing or is not slated: build it with make, or install Slate whole", "missing"
     end
     local names = {}
@@ -28,7 +31,7 @@ function M.policies(program)
             names[#names + 1] = name
         end
     end
-    return names, default
+    return { policies = names, policy = default, automove = AUTOMOVE_NAMES[mode] or mode }
 end
 
 --- How many processes may run at once: one a core.
@@ -39,6 +42,16 @@ function M.cores()
         pipe:close()
     end
     return math.max(1, math.tointeger(count) or 1)
+end
+
+local function command_of(program, trace, ...)
+    local words = { "nice", "-n", NICENESS, quoted(program), "--json", "--simulate=" .. quoted(trace) }
+    for _, list in ipairs({ ... }) do
+        for _, word in ipairs(list) do
+            words[#words + 1] = quoted(word)
+        end
+    end
+    return table.concat(words, " ")
 end
 
 --- The shell commands that share the grid among at most `processes`. Pure.
@@ -52,13 +65,8 @@ function M.commands(program, grid, processes)
         table.insert(shares[at], policy)
     end
     for i, share in ipairs(shares) do
-        local words = { "exec", "nice", "-n", NICENESS, quoted(program), "--json", "--simulate=" .. quoted(grid.trace),
-            "--policy=" .. quoted(table.concat(share, ",")),
-            (grid.by_objects and "--objects=" or "--memory=") .. quoted(grid.sizes) }
-        for _, word in ipairs(grid.words) do
-            words[#words + 1] = quoted(word)
-        end
-        commands[i] = table.concat(words, " ")
+        commands[i] = "exec " .. command_of(program, grid.trace, { "--policy=" .. table.concat(share, ","),
+            (grid.by_objects and "--objects=" or "--memory=") .. grid.sizes }, grid.words)
     end
     return commands
 end
@@ -90,24 +98,38 @@ local function collect(job, rows)
     return said, not ok and (CODES[status] or "internal")
 end
 
---- Runs the grid: { trace =, policies = list, sizes = text, by_objects =, words = further words for slated }.
--- Returns the rows as slated gives them, by size and then by misses, and what it remarked; or nil, message, code.
-function M.run(program, grid, processes)
-    local jobs, rows, remark, failure, failure_code = {}, {}, nil, nil, nil
-    for i, command in ipairs(M.commands(program, grid, processes)) do
+-- Runs all commands at once. Returns the rows of each, and what was remarked; or nil, message, code.
+local function run_all(commands)
+    local jobs, results, remark, failure, failure_code = {}, {}, nil, nil, nil
+    for i, command in ipairs(commands) do
         local errors = os.tmpname()
-        jobs[i] = { errors = errors, pipe = assert(io.popen(("%s 2>%s"):format(command, quoted(errors)), "r")) }
+        jobs[i] = { errors = errors, pipe = assert(io.popen(("{ %s; } 2>%s"):format(command, quoted(errors)), "r")) }
     end
-    for _, job in ipairs(jobs) do -- all run meanwhile: what one of them says fits into its pipe
-        local said, code = collect(job, rows)
-        if code then
-            failure, failure_code = failure or said, failure_code or code
+    for i, job in ipairs(jobs) do -- all run meanwhile: what one of them says fits into its pipe
+        results[i] = {}
+        local said, code = collect(job, results[i])
+        if code or #results[i] == 0 then
+            failure, failure_code = failure or said, failure_code or code or "internal"
         elseif said ~= "" then
             remark = said
         end
     end
-    if failure or #rows == 0 then
-        return nil, failure and failure ~= "" and failure or "slated gave no figures", failure_code or "internal"
+    if failure then
+        return nil, failure ~= "" and failure or "slated gave no figures", failure_code
+    end
+    return results, remark
+end
+
+--- Runs the grid: { trace =, policies = list, sizes = text, by_objects =, words = further words for slated }.
+-- Returns the rows as slated gives them, by size and then by misses, and what it remarked; or nil, message, code.
+function M.run(program, grid, processes)
+    local results, remark, code = run_all(M.commands(program, grid, processes))
+    if not results then
+        return nil, remark, code
+    end
+    local rows = {}
+    for _, list in ipairs(results) do
+        table.move(list, 1, #list, #rows + 1, rows)
     end
     table.sort(rows, function(a, b)
         local size_a, size_b = M.size_of(a), M.size_of(b)
@@ -117,6 +139,43 @@ function M.run(program, grid, processes)
             return a.hits > b.hits
         end
         return a.policy < b.policy
+    end)
+    return rows, remark
+end
+
+--- Plays the trace of a grid { program =, trace =, sizes = memory limits, words = } in several ways, a list of
+-- { name =, automove = mode, words = further options }, in at most `processes` at once.
+-- Returns rows with the name as `play`, by size and then in the order of the list, and a remark; or nil, message, code.
+function M.run_plays(grid, plays, processes)
+    local chains, shares = {}, {}
+    for i, play in ipairs(plays) do
+        local at = (i - 1) % processes + 1
+        chains[at], shares[at] = chains[at] or {}, shares[at] or {}
+        table.insert(shares[at], i)
+        table.insert(chains[at], command_of(grid.program, grid.trace,
+            { "--memory=" .. grid.sizes, "--automove=" .. play.automove }, play.words, grid.words))
+    end
+    for at, chain in ipairs(chains) do
+        chains[at] = table.concat(chain, " && ")
+    end
+    local results, remark, code = run_all(chains)
+    if not results then
+        return nil, remark, code
+    end
+    local rows, order = {}, {}
+    for at, list in ipairs(results) do
+        local each = #list // #shares[at]
+        for k, row in ipairs(list) do
+            local i = shares[at][(k - 1) // each + 1]
+            row.play, order[row] = plays[i].name, i
+            rows[#rows + 1] = row
+        end
+    end
+    table.sort(rows, function(a, b)
+        if a.memory_bytes ~= b.memory_bytes then
+            return a.memory_bytes < b.memory_bytes
+        end
+        return order[a] < order[b]
     end)
     return rows, remark
 end

@@ -90,10 +90,61 @@ describe("slatectl policy simulate", function()
         end
     end)
 
+    -- Small values fill the cache; then larger ones are asked for, of which all would fit.
+    it("plays a trace to slated's cache for each policy, which moves pages by the trace's clock", function()
+        local file = assert(io.open(ctl.folder .. "/t", "w"))
+        for i = 1, 12000 do
+            file:write(("s%d 900\n"):format(i))
+        end
+        for i = 1, 12000 do
+            file:write(("l%d 9000\n"):format(i % 500))
+        end
+        file:close()
+        ctl.run("policy new ./mine")
+        local code, out, err = ctl.run("policy simulate burst window_s=1 random ./mine.lua --trace t --memory 8m "
+            .. "--rate 1000 --with='-n 64' --json")
+        assert.equal(0, code, err)
+        local document, rows = assert(dkjson.decode(out)), {}
+        assert.equal("t", document.trace)
+        for i, row in ipairs(document.rows) do
+            rows[i] = row.name
+            rows[row.name] = row
+            assert.equal(24000, row.requests)
+            assert.equal(8 << 20, row.memory_bytes)
+            assert.is_true(row.lost <= row.evicted)
+        end
+        assert.same({ "automove off", rows[2], "burst window_s=1", "random", "mine" }, { table.unpack(rows) })
+        local still, moved = rows["automove off"], rows["burst window_s=1"]
+        assert.equal(0, still.pages)
+        assert.is_true(moved.pages >= 3 and moved.hits > still.hits, out)
+        local again
+        code, again = ctl.run("policy simulate burst window_s=1 --trace t --memory 8m --rate 1000 --with='-n 64' --csv")
+        assert.equal(0, code)
+        assert.truthy(again:find(("burst window_s=1,%d,,,%d,%d,%d,"):format(8 << 20, moved.pages, moved.lost,
+            moved.hits), 1, true), again) -- the same trace does the same again
+    end)
+
+    it("says of a trace what is wrong with it", function()
+        for words, case in pairs({
+            ["burst --trace none"] = { 74, "No such file" },
+            ["burst --trace -"] = { 64, "has to be a file" },
+            ["quux --trace r.jsonl"] = { 74, "no policy" },
+            ["burst share=2 --trace r.jsonl"] = { 64, "setting share wants a number from 0 to 1" },
+            ["burst --trace r.jsonl --memory 3q"] = { 64, "--memory wants a number of megabytes" },
+        }) do
+            local code, _, err = ctl.run("policy simulate " .. words)
+            assert.equal(case[1], code, err)
+            assert.truthy(err:find(case[2], 1, true), err)
+        end
+    end)
+
     it("says what is missing", function()
         local code, _, err = ctl.run("policy simulate burst")
         assert.equal(64, code)
         assert.truthy(err:find("wants --recording FILE", 1, true), err)
+        code, _, err = ctl.run("policy simulate burst --recording r.jsonl --trace t")
+        assert.equal(64, code)
+        assert.truthy(err:find("or --trace FILE", 1, true), err)
         code, _, err = ctl.run("policy simulate burst share=2 --recording r.jsonl")
         assert.equal(64, code)
         assert.truthy(err:find("setting share wants a number from 0 to 1", 1, true), err)

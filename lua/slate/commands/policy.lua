@@ -6,6 +6,7 @@ local units = require "slate.units"
 local M = {}
 
 local LEAST_INTERVAL_S <const> = 0.01
+local TRACE_MEMORY <const> = "64m" -- as slated has it
 local PAGES_PER_MINUTE <const> = 60 -- memcached's own pace, but they may come at once
 
 function M.declare(command)
@@ -14,6 +15,14 @@ function M.declare(command)
     command:argument("policy", "A name, or a file that ends in .lua."):args("?"):argname("POLICY")
     command:argument("setting", "Settings of the policy: name=value."):args("*"):argname("SETTING")
     command:option("--recording", "With run and simulate: decide over a recording, and move nothing."):argname("FILE")
+    command:option("--trace", "With simulate: play a trace of requests; see 'slatectl help simulate'."):argname("FILE")
+    command:option("--memory", "With --trace: memory limits, separated by commas. Default: " .. TRACE_MEMORY)
+        :argname("SIZES")
+    command:option("--rate", "With --trace: requests a second of the policies' clock. Default: 10000"):argname("N")
+        :convert(function(text) return units.parse_whole(text, 1, 1e9) end):default("10000")
+    command:option("--processes", "With --trace: at most so many at once. Default: one a core"):argname("N")
+        :convert(function(text) return units.parse_whole(text, 1, 256) end)
+    command:option("--with", "With --trace: further options of slated: --with='-f 1.5'."):argname("OPTIONS")
     command:option("--interval", "With run: time between two samples. Default: 1s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--window", "With run: the same as the setting window_s."):argname("TIME")
@@ -293,56 +302,70 @@ local function named(words)
     return chosen
 end
 
-local function out_simulation(context, rows, count)
-    local cells = {}
+local function out_simulation(context, rows, fields)
+    local cells, by_trace = {}, fields.trace ~= nil
     for i, row in ipairs(rows) do
-        cells[i] = { row.name, row.decisions, row.moves, row.pages, units.percent(row.hit_ratio, 2),
-            units.count(row.evicted) }
+        cells[i] = { row.name, by_trace and units.bytes(row.memory_bytes) or row.decisions, row.pages,
+            by_trace and units.count(row.lost) or row.moves, units.percent(row.hit_ratio, 2), units.count(row.evicted) }
     end
     context:out(require("slate.table").render({
-        { title = "POLICY", left = true }, { title = "DECISIONS" }, { title = "MOVES" }, { title = "PAGES" },
-        { title = "HITS" }, { title = "EVICTED" },
+        { title = "POLICY", left = true }, { title = by_trace and "MEMORY" or "DECISIONS" }, { title = "PAGES" },
+        { title = by_trace and "LOST" or "MOVES" }, { title = "HITS" }, { title = "EVICTED" },
     }, cells))
-    context:out(units.plural(count, "snapshot"), "; hits and evictions of policies are estimates by curves\n")
+    context:out(by_trace and ("%s a row; lost: live items that the moves cost, which are among those evicted\n"):format(
+        units.plural(rows[1].requests, "request")) or
+        units.plural(fields.snapshots, "snapshot") .. "; hits and evictions of policies are estimates by curves\n")
     return 0
 end
 
-local function simulate(context, parsed)
-    if not parsed.recording then
-        return nil, "policy simulate wants --recording FILE, of 'slatectl record'", "usage"
+-- Rows and what else the document has; or nil, message, code.
+local function simulate_trace(context, parsed, chosen)
+    local words = { "--rate", parsed.rate }
+    for word in (parsed.with or ""):gmatch("%S+") do
+        words[#words + 1] = word
     end
+    if parsed.trace == "-" then
+        return nil, "a trace that is played several times has to be a file", "usage"
+    end
+    local grid = { program = context.bin_dir .. "/slated", trace = parsed.trace, sizes = parsed.memory or TRACE_MEMORY,
+        words = words }
+    local rows, remark, code = require("slate.policy_simulate").over_trace(grid, chosen,
+        parsed.processes or require("slate.simulate").cores())
+    if rows and remark then
+        context:say(remark)
+    end
+    return rows, rows and { trace = parsed.trace } or remark, code
+end
+
+local function simulate_recording(parsed, chosen)
     local snapshots, message, code = require("slate.record").load(parsed.recording)
     if not snapshots then
         return nil, message, code
     end
-    local rehearse, rows = require "slate.rehearse", {}
-    rows[1], rows[2] = rehearse.recorded(snapshots), assert(rehearse.play(snapshots))
-    rows[1].name, rows[2].name = "as recorded", "without moves"
-    local words = table.move(parsed.setting, 1, #parsed.setting, 2, { parsed.policy })
-    for _, each in ipairs(named(words)) do
-        local one, running, row
-        one, message, code = policy.open(each.name)
-        if not one then
-            return nil, message, code
-        end
-        running, message = one:start(each.words)
-        if not running then
-            return nil, ("policy %s: %s"):format(one.name, message), "usage"
-        end
-        row, message = rehearse.play(snapshots, running)
-        if not row then
-            return nil, ("policy %s: %s"):format(one.name, message), "no"
-        end
-        row.name = table.concat({ one.name, table.unpack(each.words) }, " ")
-        rows[#rows + 1] = row
+    local rows
+    rows, message, code = require("slate.policy_simulate").over_recording(snapshots, chosen)
+    return rows, rows and { recording = parsed.recording, snapshots = #snapshots } or message, code
+end
+
+local function simulate(context, parsed)
+    if (parsed.recording == nil) == (parsed.trace == nil) then
+        return nil, "policy simulate wants --recording FILE of 'slatectl record' or --trace FILE of requests", "usage"
     end
-    if context.json then
-        context:out_json("slate/policy-simulation/1", {
-            recording = parsed.recording, snapshots = #snapshots, rows = rows,
-        })
+    local words = table.move(parsed.setting, 1, #parsed.setting, 2, { parsed.policy })
+    local rows, fields, code
+    if parsed.trace then
+        rows, fields, code = simulate_trace(context, parsed, named(words))
+    else
+        rows, fields, code = simulate_recording(parsed, named(words))
+    end
+    if not rows then
+        return nil, fields, code
+    elseif context.json then
+        fields.rows = rows
+        context:out_json("slate/policy-simulation/1", fields)
         return 0
     end
-    return out_simulation(context, rows, #snapshots)
+    return out_simulation(context, rows, fields)
 end
 
 function M.run(context, parsed)

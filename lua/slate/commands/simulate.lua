@@ -124,14 +124,14 @@ function M.run(context, parsed)
         return nil, message, code
     end
     local program = context.bin_dir .. "/slated"
-    local known, default, missing = simulate.policies(program)
+    local known, missing, why = simulate.describe(program)
     if not known then
-        return nil, default, missing
+        return nil, missing, why
     end
-    local grid
-    grid, message, code = grid_of(parsed, known)
+    local default = known.policy
+    local grid, problem, misuse = grid_of(parsed, known.policies)
     if not grid then
-        return nil, message, code
+        return nil, problem, misuse
     end
     local baselines = default ~= REFERENCE and { REFERENCE, default } or { REFERENCE }
     local rows, remark, failed = simulate.run(program, grid, parsed.processes or simulate.cores())

@@ -62,7 +62,7 @@ static void options_make_a_grid(void) {
     is(read_line("--simulate t -o policy=auto"), SIMULATE_RUN, "also where the server has it");
     ok(options.policy_count == 1 && options.policies[0] == &simulate_auto, "it is simulated");
     is(read_line("--simulate t -I 100m --memory 1g"), SIMULATE_RUN, "a limit of items is held against this memory, not the default");
-    is(read_line("--simulate t --automove off,1,eviction"), SIMULATE_RUN, "modes of automove are a list too");
+    is(read_line("--simulate t --automove off --automove 1 --automove eviction"), SIMULATE_RUN, "modes of automove are given one by one");
     ok(options.automove_count == 3 && strcmp(options.automoves[1], "ratio") == 0, "and have names");
     is(read_line("--simulate t -m 128 -o policy=sieve"), SIMULATE_RUN, "the server's own options give one cell");
     ok(options.sizes[0].memory_bytes == (uint64_t)128 << 20 && options.policies[0] == &evict_sieve, "of that memory and policy");
@@ -76,8 +76,8 @@ static void bad_options_are_refused_with_what_is_allowed(void) {
         {"--simulate t --policy all,lru", "--policy names lru twice"},
         {"--simulate t --policy auto --objects 5", "policy auto follows miniatures"},
         {"--simulate t --policy auto -o sample_rate=0", "policy auto follows miniatures"},
-        {"--simulate t --automove 1,quux", "--automove wants some of off|ratio|"},
-        {"--simulate t --automove 1,ratio", "--automove names ratio twice"},
+        {"--simulate t --automove 1 --automove quux", "--automove wants one of off|ratio|"},
+        {"--simulate t --automove 1 --automove ratio", "--automove names ratio twice"},
         {"--simulate t --automove ratio --objects 5", "--automove moves pages of slab classes"},
         {"--simulate t --automove ratio --store=heap", "--automove moves pages of slab classes"},
         {"--simulate t --automove lua:quux -o policy_dir=/tmp", "--automove lua:quux: there is no policy quux in /tmp"},
