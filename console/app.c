@@ -339,12 +339,13 @@ static void step_session(struct app *app, struct session *session, uint64_t now_
         /* nobody else sends anything */
     }
     bool is_open = session == app->open;
-    const struct view *view = view_current(&app->ui);
-    session->poller.wants = is_open ? screen_wants(&app->ui) : 0;
-    session_want(session, is_open && view->needs != NULL ? view->needs(&app->ui) : 0, app->ui.focus,
-                 now_ms);
+    struct wants wants = {.inquiries = 0};
+    if (is_open && !app->timeline.is_past) { /* what stands still keeps what it shows */
+        screen_wants(&app->ui, &wants);
+    }
+    session_want(session, &wants, now_ms);
     session_end(session, now_ms, wall_ms);
-    bool is_shown = is_open || view == &fleet_view;
+    bool is_shown = is_open || view_current(&app->ui) == &fleet_view;
     if (session->has_news && is_shown) {
         /* One server's news are drawn at once; many answer at the same time, so theirs wait. */
         uint64_t due_ms = app->fleet.count > 1 ? now_ms + GATHER_MS : now_ms;

@@ -83,7 +83,8 @@ void move_list_parse(struct move_list *list, const char *text, size_t text_bytes
     } words[] = {{"mode", list->mode, sizeof list->mode},
                  {"why", list->why, sizeof list->why},
                  {"failed", list->failed, sizeof list->failed},
-                 {"state", list->state, sizeof list->state}};
+                 {"state", list->state, sizeof list->state},
+                 {"last_busy", list->last_busy, sizeof list->last_busy}};
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         unsigned number;
         const char *field;
@@ -98,6 +99,10 @@ void move_list_parse(struct move_list *list, const char *text, size_t text_bytes
             }
         }
     }
+}
+
+bool move_list_has_failed(const struct move_list *list) {
+    return list->failed[0] != '\0' && !is(list->failed, "none");
 }
 
 /* --- worth of pages --- */

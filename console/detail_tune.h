@@ -19,11 +19,14 @@ struct page_move {
 };
 struct move_list {
     char mode[MODE_BYTES], why[REASON_BYTES], failed[REASON_BYTES], state[REASON_BYTES];
+    char last_busy[REASON_BYTES];
     double pages_moved, given_up, rescues, evicted;
     unsigned count;
     struct page_move moves[MOVES_LIMIT]; /* the oldest first, as they come */
 };
 void move_list_parse(struct move_list *list, const char *text, size_t text_bytes);
+/* An automove mode failed and was turned off. */
+bool move_list_has_failed(const struct move_list *list);
 
 /* Hits a page and 1000 requests. */
 struct page_worth {

@@ -18,6 +18,7 @@ struct details *details_create(void) {
 void details_destroy(struct details **details) {
     if (*details != NULL) {
         page_list_fini(&(*details)->pages);
+        answers_fini(&(*details)->answers);
         free(*details);
         *details = NULL;
     }
@@ -26,6 +27,7 @@ void details_destroy(struct details **details) {
 void details_forget(struct details *details) {
     unsigned class_id = details->focus.class_id;
     page_list_fini(&details->pages);
+    answers_fini(&details->answers);
     memset(details, 0, sizeof *details);
     page_list_init(&details->pages);
     details->focus.class_id = class_id;
@@ -34,76 +36,71 @@ void details_forget(struct details *details) {
 void details_focus(struct details *details, unsigned class_id) {
     if (details->focus.class_id != class_id) {
         details->focus = (struct class_detail){.class_id = class_id};
-        details->groups[DETAIL_CLASS].state = DETAIL_UNASKED;
+        details->answers.of[INQUIRY_CLASS].state = ANSWER_NONE;
     }
-}
-
-static void refuse(struct details *details, enum detail_group group, const char *text,
-                   size_t text_bytes) {
-    char *out = details->groups[group].refusal;
-    size_t room = sizeof details->groups[group].refusal, n = 0;
-    for (; n < text_bytes && n + 1 < room && text[n] >= ' '; n++) {
-        out[n] = text[n] <= '~' ? text[n] : '?';
-    }
-    out[n] = '\0';
-    details->groups[group].state = DETAIL_REFUSED;
 }
 
 static void take_hot_keys(struct details *details, const char *text, size_t text_bytes) {
-    if (details->groups[DETAIL_HOTKEYS].state == DETAIL_KNOWN) {
+    const struct answer *before = &details->answers.of[INQUIRY_HOTKEYS];
+    if (before->state == ANSWER_KNOWN) {
         details->hot_before = details->hot;
-        details->hot_before_ms = details->groups[DETAIL_HOTKEYS].at_ms;
+        details->hot_before_ms = before->at_ms;
     }
     hot_keys_parse(&details->hot, text, text_bytes);
 }
 
-void details_take(struct details *details, enum detail_group group, unsigned class_id,
-                  const char *text, size_t text_bytes, bool is_stats, uint64_t now_ms) {
-    if (!is_stats) {
-        refuse(details, group, text, text_bytes);
-        return;
-    }
-    switch (group) {
-    case DETAIL_MOVES:
+static void parse(struct details *details, enum inquiry inquiry, unsigned class_id, const char *text,
+                  size_t text_bytes) {
+    switch (inquiry) {
+    case INQUIRY_MOVES:
         move_list_parse(&details->moves, text, text_bytes);
         break;
-    case DETAIL_AUTOMOVE:
+    case INQUIRY_AUTOMOVE:
         worth_list_parse(&details->worth, text, text_bytes);
         break;
-    case DETAIL_POLICIES:
+    case INQUIRY_POLICIES:
         policy_list_parse(&details->policies, text, text_bytes);
         break;
-    case DETAIL_EVICTIONS:
+    case INQUIRY_EVICTIONS:
         eviction_ages_parse(&details->ages, text, text_bytes);
         break;
-    case DETAIL_PAGES:
+    case INQUIRY_PAGES:
         page_list_parse(&details->pages, text, text_bytes);
         break;
-    case DETAIL_SIZEHIST:
-    case DETAIL_STOCK_SIZES:
+    case INQUIRY_SIZEHIST:
+    case INQUIRY_STOCK_SIZES:
         size_bins_parse(&details->sizes, text, text_bytes);
         break;
-    case DETAIL_GEOMETRY:
+    case INQUIRY_GEOMETRY:
         geometry_state_parse(&details->geometry, text, text_bytes);
         break;
-    case DETAIL_CURVE:
+    case INQUIRY_CURVE:
         curve_parse(&details->curve, text, text_bytes);
         break;
-    case DETAIL_CLASS_CURVES:
+    case INQUIRY_CLASS_CURVES:
         curve_parse(&details->class_curves[class_id % CLASS_LIMIT], text, text_bytes);
         break;
-    case DETAIL_WHATIF:
+    case INQUIRY_WHATIF:
         whatif_parse(&details->whatif, text, text_bytes);
         break;
-    case DETAIL_HOTKEYS:
+    case INQUIRY_HOTKEYS:
         take_hot_keys(details, text, text_bytes);
         break;
-    case DETAIL_CLASS:
-    case DETAIL_COUNT:
-        return;
+    case INQUIRY_CLASS: /* by details_take_group */
+    case INQUIRY_SETTINGS:
+    case INQUIRY_CONFIG:
+    case INQUIRY_OUTLOOKS: /* a line, taken by outlook_take */
+    case INQUIRY_COUNT:
+        break;
     }
-    details->groups[group].state = DETAIL_KNOWN;
-    details->groups[group].at_ms = now_ms;
+}
+
+void details_take(struct details *details, enum inquiry inquiry, unsigned class_id, const char *text,
+                  size_t text_bytes, bool is_stats, uint64_t now_ms) {
+    if (is_stats) {
+        parse(details, inquiry, class_id, text, text_bytes);
+    }
+    answers_take(&details->answers, inquiry, text, text_bytes, is_stats, now_ms);
 }
 
 /* The stat of this name, a new one behind the others when there is none; NULL when there is no
@@ -123,7 +120,7 @@ static struct named_stat *stat_named(struct class_detail *focus, const char *nam
     return stat;
 }
 
-void details_take_class(struct details *details, enum stats_group group, const char *text,
+static void take_class(struct details *details, enum stats_group group, const char *text,
                         size_t text_bytes, uint64_t now_ms) {
     struct class_detail *focus = &details->focus;
     struct stat_line line;
@@ -152,29 +149,20 @@ void details_take_class(struct details *details, enum stats_group group, const c
     if (group == GROUP_SLABS) { /* it is asked for after stats items */
         focus->before_ms = focus->at_ms;
         focus->at_ms = now_ms;
-        details->groups[DETAIL_CLASS].state = DETAIL_KNOWN;
-        details->groups[DETAIL_CLASS].at_ms = now_ms;
+        details->answers.of[INQUIRY_CLASS].state = ANSWER_KNOWN;
+        details->answers.of[INQUIRY_CLASS].at_ms = now_ms;
     }
 }
 
-bool detail_is_offered(enum detail_group group, const struct snapshot *now, const char **why_not) {
-    *why_not = "";
-    if (now == NULL) {
-        *why_not = "nothing is known about the server yet";
-        return false;
+void details_take_group(struct details *details, enum stats_group group, const char *text,
+                        size_t text_bytes, uint64_t now_ms) {
+    if (group == GROUP_SETTINGS) {
+        details_take(details, INQUIRY_SETTINGS, 0, text, text_bytes, true, now_ms);
+    } else {
+        take_class(details, group, text, text_bytes, now_ms);
     }
-    if (group == DETAIL_CLASS) {
-        return true;
-    }
-    if (group == DETAIL_STOCK_SIZES) {
-        *why_not = now->is_slated ? "slated has stats sizehist instead"
-                                  : "the server does not track sizes: start it with -o track_sizes";
-        return !now->is_slated && now->setting[SETTING_track_sizes] == 1;
-    }
-    *why_not = now->is_slated ? "" : "needs slated: memcached does not tell";
-    return now->is_slated;
 }
 
-bool detail_is_known(const struct details *details, enum detail_group group) {
-    return details != NULL && details->groups[group].state == DETAIL_KNOWN;
+bool detail_is_known(const struct details *details, enum inquiry inquiry) {
+    return details != NULL && details->answers.of[inquiry].state == ANSWER_KNOWN;
 }

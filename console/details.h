@@ -1,34 +1,15 @@
-/* What the groups of stats said that only some views want, and that are asked for only while such a
- * view is shown. Each group is known, refused, or was not asked for; a view says which.
+/* What a server answered to inquiries (inquiry.h), parsed: what only some views want, and what is
+ * asked for only while such a view is shown.
  *
- * Belongs to the model; filled by the poller. Memory: about 0.4 MB, and the page map. One thread;
+ * Belongs to the model; filled by whoever polls. Memory: about 0.3 MB, and the page map. One thread;
  * times are monotonic milliseconds. */
 #ifndef CONSOLE_DETAILS_H
 #define CONSOLE_DETAILS_H
+#include "detail_outlook.h"
 #include "detail_pages.h"
 #include "detail_sample.h"
 #include "detail_tune.h"
-#include "stats.h"
-
-enum detail_group {
-    DETAIL_CLASS, /* every stat of one class: no request of its own, it is in stats items and slabs */
-    DETAIL_MOVES,
-    DETAIL_AUTOMOVE,
-    DETAIL_POLICIES,
-    DETAIL_EVICTIONS,
-    DETAIL_PAGES,
-    DETAIL_SIZEHIST,
-    DETAIL_STOCK_SIZES, /* memcached's own stats sizes, and only where it is kept up to date */
-    DETAIL_GEOMETRY,
-    DETAIL_CURVE,
-    DETAIL_CLASS_CURVES, /* some classes a refresh, in turn */
-    DETAIL_WHATIF,
-    DETAIL_HOTKEYS,
-    DETAIL_COUNT
-};
-#define DETAIL_BIT(group) (1u << (group))
-
-enum detail_state { DETAIL_UNASKED, DETAIL_KNOWN, DETAIL_REFUSED };
+#include "inquiry.h"
 
 /* One stat of the class in focus, by the server's own name. */
 struct named_stat {
@@ -45,11 +26,7 @@ struct class_detail {
 };
 
 struct details {
-    struct {
-        enum detail_state state;
-        uint64_t at_ms;
-        char refusal[100]; /* the server's words */
-    } groups[DETAIL_COUNT];
+    struct answers answers; /* what became of each inquiry, and its text where that is kept */
     struct class_detail focus;
     struct move_list moves;
     struct worth_list worth;
@@ -63,6 +40,15 @@ struct details {
     struct whatif whatif;
     struct hot_keys hot, hot_before; /* the newest answer, and the one before it */
     uint64_t hot_before_ms;
+    struct outlook_list outlooks;
+};
+
+/* What a screen shows beyond a refresh. All zero: nothing. */
+struct wants {
+    unsigned inquiries; /* INQUIRY_BITs */
+    unsigned class_id;  /* whose every stat is shown; 0: none */
+    unsigned order_count;
+    char orders[OUTLOOK_LIMIT][OUTLOOK_ORDER_BYTES]; /* of chunk sizes, whose outlook is shown */
 };
 
 /* NULL when out of memory. */
@@ -74,17 +60,15 @@ void details_forget(struct details *details);
 /* Which class's stats are to be kept one by one; 0: none. */
 void details_focus(struct details *details, unsigned class_id);
 
-/* Takes in one whole answer. class_id is the class of a DETAIL_CLASS_CURVES answer. is_stats: it
- * ended with END; anything else is a refusal. */
-void details_take(struct details *details, enum detail_group group, unsigned class_id,
-                  const char *text, size_t text_bytes, bool is_stats, uint64_t now_ms);
-/* Looks through an answer to stats items or stats slabs for the class in focus. */
-void details_take_class(struct details *details, enum stats_group group, const char *text,
+/* Takes in one whole answer. class_id is the class of a CLASS_CURVES answer. is_stats: it ended with
+ * END; anything else is a refusal. */
+void details_take(struct details *details, enum inquiry inquiry, unsigned class_id, const char *text,
+                  size_t text_bytes, bool is_stats, uint64_t now_ms);
+/* Takes from a reply of a refresh what was wanted of it: every stat of the class in focus, the
+ * settings as text. */
+void details_take_group(struct details *details, enum stats_group group, const char *text,
                         size_t text_bytes, uint64_t now_ms);
 
-/* Whether this server can be asked for the group at all; why not, as a few words, else. */
-bool detail_is_offered(enum detail_group group, const struct snapshot *now, const char **why_not);
-
-/* True when the group is known. details may be NULL. */
-bool detail_is_known(const struct details *details, enum detail_group group);
+/* True when the answer is there. details may be NULL. */
+bool detail_is_known(const struct details *details, enum inquiry inquiry);
 #endif

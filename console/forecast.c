@@ -5,35 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The hit ratio that the curve gives for a size: between its points a straight line over the
- * logarithm of the size; NAN outside of them. */
-static double curve_at(const char *curve, double bytes) {
-    struct stat_line line;
-    double below = NAN, below_ratio = NAN;
-    for (const char *at = curve; stat_next(&at, &line);) {
-        if (strncmp(line.name, "point:", 6) != 0) {
-            continue;
-        }
-        double size = strtod(line.name + 6, NULL), ratio = strtod(line.value, NULL);
-        if (size == bytes) {
-            return ratio;
-        }
-        if (size > bytes) {
-            double share = log(bytes / below) / log(size / below);
-            return below_ratio + share * (ratio - below_ratio); /* NAN below the first point */
-        }
-        below = size;
-        below_ratio = ratio;
-    }
-    return NAN;
-}
-
 static void forecast_memory(const struct action *action, const struct model *model, char *out,
                             size_t out_bytes) {
-    const char *curve = answer_text(model_answers(model), INQUIRY_CURVE);
+    const struct details *details = model_details(model);
+    if (!detail_is_known(details, INQUIRY_CURVE)) {
+        return;
+    }
     double now = stat_number(model_now(model)->general[GENERAL_limit_maxbytes]);
     double wanted = strtod(action->value, NULL) * 1048576;
-    double before = curve_at(curve, now), after = curve_at(curve, wanted);
+    double before = curve_value_at(&details->curve, now);
+    double after = curve_value_at(&details->curve, wanted);
     if (!isnan(before) && !isnan(after)) {
         snprintf(out, out_bytes, "hit ratio %.1f %% → %.1f %% under the LRU, by sampled keys", before * 100, after * 100);
     }
@@ -57,12 +38,39 @@ static void forecast_policy(const char *whatif, const char *prefix, const char *
              difference * 100, doubt * 100, is_sure ? "" : ": no difference that could be told from chance");
 }
 
-static void forecast_geometry(const char *geometry, char *out, size_t out_bytes) {
-    double before = stat_value_number(geometry, "waste_now");
-    if (!isnan(before) && before > 0) {
-        snprintf(out, out_bytes, "waste was %.1f %% when last measured; the server predicts, and refuses what gains nothing", before);
+/* Orders that the server can be asked about; pausing and going on need no figures. */
+static bool has_outlook(const char *order) {
+    return strncmp(order, "factor ", 7) == 0 || strncmp(order, "sizes ", 6) == 0 ||
+           strncmp(order, "auto", 4) == 0 || strcmp(order, "revert") == 0;
+}
+
+static void forecast_geometry(const struct details *details, const char *order, char *out,
+                              size_t out_bytes) {
+    const struct outlook *outlook = details != NULL ? outlook_of(&details->outlooks, order) : NULL;
+    if (!has_outlook(order)) {
+        return;
+    }
+    if (outlook == NULL) {
+        snprintf(out, out_bytes, "asking the server what it would bring");
     } else {
-        snprintf(out, out_bytes, "the server predicts the waste, and refuses what gains nothing");
+        snprintf(out, out_bytes, "%s%.240s", outlook->would_be_made ? "" : "NOTHING: ", outlook->words);
+    }
+}
+
+void outlook_wants(const char *order, struct wants *wants) {
+    if (has_outlook(order) && wants->order_count < OUTLOOK_LIMIT) {
+        snprintf(wants->orders[wants->order_count++], OUTLOOK_ORDER_BYTES, "%s", order);
+        wants->inquiries |= INQUIRY_BIT(OUTLOOKS);
+    }
+}
+
+void forecast_wants(const struct action *action, struct wants *wants) {
+    if (action->kind != ACTION_SET) {
+        return;
+    }
+    wants->inquiries |= INQUIRY_BIT(WHATIF) | INQUIRY_BIT(CURVE) | INQUIRY_BIT(GEOMETRY);
+    if (strcmp(action->name, "geometry") == 0) {
+        outlook_wants(action->value, wants);
     }
 }
 
@@ -82,6 +90,6 @@ void forecast_words(const struct action *action, const struct model *model, char
         snprintf(prefix, sizeof prefix, "class:%lu:", strtoul(action->value + strlen(policy), NULL, 10));
         forecast_policy(whatif, prefix, policy, out, out_bytes);
     } else if (strcmp(action->name, "geometry") == 0) {
-        forecast_geometry(answer_text(model_answers(model), INQUIRY_GEOMETRY), out, out_bytes);
+        forecast_geometry(model_details(model), action->value, out, out_bytes);
     }
 }

@@ -8,6 +8,9 @@
 void forecast_words(const struct action *action, const struct model *model, char *out,
                     size_t out_bytes);
 
-/* The inquiries that it reads. */
-#define FORECAST_WANTS (INQUIRY_BIT(WHATIF) | INQUIRY_BIT(CURVE) | INQUIRY_BIT(GEOMETRY))
+/* Adds what it reads for this action. */
+void forecast_wants(const struct action *action, struct wants *wants);
+
+/* Adds an order of chunk sizes ("factor 1.25") whose outlook is shown, while there is room for one. */
+void outlook_wants(const char *order, struct wants *wants);
 #endif

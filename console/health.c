@@ -219,10 +219,9 @@ static void report_connections(struct report *report, const struct model *model,
 static void report_automove(struct report *report, const struct model *model,
                             const struct snapshot *now) {
     uint64_t mode = now->setting[SETTING_slab_automove];
-    struct stat_line line;
-    const char *failed = stat_value(answer_text(model_answers(model), INQUIRY_MOVES), "failed", &line);
-    if (failed[0] != '\0' && strcmp(failed, "none") != 0) {
-        say(report, SEVERITY_BAD, "press x: an automove mode failed and is off: %.120s", failed);
+    const struct details *details = model_details(model);
+    if (detail_is_known(details, INQUIRY_MOVES) && move_list_has_failed(&details->moves)) {
+        say(report, SEVERITY_BAD, "press x: an automove mode failed and is off: %.120s", details->moves.failed);
     }
     if (now->setting[SETTING_slab_reassign] == 0) {
         say(report, SEVERITY_WATCH,

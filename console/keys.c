@@ -50,6 +50,8 @@ const struct key_row key_rows[] = {
     {COMMAND_CELL_MODE, SCOPE_PAGES, {'o'}, "Cells", "cells show how full or how old a page is"},
     {COMMAND_MOVE_PAGES, SCOPE_OVERVIEW | SCOPE_CLASSES | SCOPE_PAGES | SCOPE_CLASS | SCOPE_CURVES, {F(5), 'm'}, "Move",
      "move pages here: opens the review, sends nothing"},
+    {COMMAND_REVIEW, SCOPE_SIZES, {F(5), 'm', KEY_RETURN}, "Change",
+     "change to these sizes: opens the review, sends nothing"},
     {COMMAND_SORT_NEXT, SCOPE_CLASSES | SCOPE_FLEET, {F(6), 's', '>'}, "Sort", "sort by the next column"},
     {COMMAND_SORT_PREVIOUS, SCOPE_CLASSES | SCOPE_FLEET, {'<'}, NULL, "sort by the previous column"},
     {COMMAND_SORT_REVERSE, SCOPE_CLASSES | SCOPE_FLEET, {'r', 'I'}, NULL, "turn the order round"},

@@ -88,8 +88,8 @@ struct model {
     struct history history; /* METRIC_COUNT series, then CLASS_METRIC_COUNT for each class */
     struct event events[EVENT_LIMIT];
     unsigned events_total;
-    struct answers answers;
     struct details *details;
+    const struct model *lent; /* whose details are shown; NULL: its own */
 };
 
 static unsigned class_series(unsigned class_id, enum class_metric metric) {
@@ -248,7 +248,6 @@ struct model *model_create(const char *server) {
 void model_destroy(struct model **model) {
     if (*model != NULL) {
         history_fini(&(*model)->history);
-        answers_fini(&(*model)->answers);
         details_destroy(&(*model)->details);
         free(*model);
         *model = NULL;
@@ -303,13 +302,10 @@ void model_note(struct model *model, enum event_kind kind, time_t wall, const ch
     va_end(ap);
 }
 
-void model_answer(struct model *model, enum inquiry inquiry, const char *text, size_t bytes,
-                  bool is_stats, uint64_t now_ms) {
-    answers_take(&model->answers, inquiry, text, bytes, is_stats, now_ms);
-}
-
 const struct answers *model_answers(const struct model *model) {
-    return &model->answers;
+    static const struct answers none = {0};
+    const struct details *details = model_details(model);
+    return details != NULL ? &details->answers : &none;
 }
 
 void model_copy_events(struct model *model, const struct model *from, time_t until) {
@@ -381,7 +377,11 @@ int model_class_history(const struct model *model, unsigned class_id, enum class
 }
 
 const struct details *model_details(const struct model *model) {
-    return model->details;
+    return model->lent != NULL ? model->lent->details : model->details;
+}
+
+void model_lend_details(struct model *model, const struct model *from) {
+    model->lent = from;
 }
 
 struct details *model_open_details(struct model *model) {

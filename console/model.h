@@ -8,7 +8,6 @@
 #ifndef CONSOLE_MODEL_H
 #define CONSOLE_MODEL_H
 #include "details.h"
-#include "inquiry.h"
 #include "stats.h"
 
 #include <time.h>
@@ -87,10 +86,6 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
  * comes back. */
 void model_set_link(struct model *model, enum link_state state, const char *note, time_t wall);
 
-/* Takes the answer to an inquiry; answers_take says how. */
-void model_answer(struct model *model, enum inquiry inquiry, const char *text, size_t bytes,
-                  bool is_stats, uint64_t now_ms);
-
 void model_note(struct model *model, enum event_kind kind, time_t wall, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -103,7 +98,7 @@ const char *model_link_note(const struct model *model);
 /* Age of the newest snapshot in ms; UINT64_MAX before the first. */
 uint64_t model_age_ms(const struct model *model, uint64_t now_ms);
 
-/* What was last answered to inquiries. */
+/* What became of inquiries; never NULL. */
 const struct answers *model_answers(const struct model *model);
 
 /* The newest snapshot; NULL before the first. Valid until the next model_add. */
@@ -131,6 +126,9 @@ int model_class_history(const struct model *model, unsigned class_id, enum class
 
 /* What only some views want; NULL until model_open_details. Filled by whoever polls. */
 const struct details *model_details(const struct model *model);
+/* Shows the details of another model as its own: of the live one, which outlives it, at the moment at
+ * which that stood still. NULL: its own again. */
+void model_lend_details(struct model *model, const struct model *from);
 struct details *model_open_details(struct model *model); /* NULL when out of memory */
 
 /* Events, newest first: index 0 is the newest; NULL past the end. */

@@ -10,15 +10,6 @@ static const char *const commands[GROUP_COUNT] = {
     [GROUP_SLATED] = "stats slated",
 };
 
-/* NULL: it has a request of its own making, or none. */
-static const char *const detail_commands[DETAIL_COUNT] = {
-    [DETAIL_MOVES] = "stats moves",         [DETAIL_AUTOMOVE] = "stats automove",
-    [DETAIL_POLICIES] = "stats policies",   [DETAIL_EVICTIONS] = "stats evictions",
-    [DETAIL_SIZEHIST] = "stats sizehist",   [DETAIL_STOCK_SIZES] = "stats sizes",
-    [DETAIL_GEOMETRY] = "stats geometry",   [DETAIL_CURVE] = "stats curve",
-    [DETAIL_WHATIF] = "stats whatif",       [DETAIL_HOTKEYS] = "stats hotkeys 64",
-};
-
 /* The cost of a refresh is often below a millisecond, finer than the loop's clock. */
 static double fine_clock_ms(void) {
     struct timespec now;
@@ -31,27 +22,6 @@ void poller_init(struct poller *poller, uint64_t interval_ms) {
     poller->interval_ms = interval_ms;
     snapshot_init(&poller->draft);
     snapshot_init(&poller->latest);
-}
-
-/* What is wanted, known by this kind of server, and not asked for yet. */
-static unsigned missing_inquiries(const struct poller *poller) {
-    unsigned missing = poller->has_answered ? poller->wants & ~poller->asked : 0;
-    for (unsigned i = 0; i < INQUIRY_COUNT; i++) {
-        if (inquiry_rows[i].slated_only && !poller->latest.is_slated) {
-            missing &= ~(1u << i);
-        }
-    }
-    return missing;
-}
-
-static void ask_inquiries(struct poller *poller, struct client *client, uint64_t now_ms) {
-    unsigned missing = missing_inquiries(poller);
-    for (unsigned i = 0; i < INQUIRY_COUNT; i++) {
-        if (missing & 1u << i) {
-            client_send(client, inquiry_rows[i].command, REPLY_STATS, TAG_INQUIRY + (int)i, now_ms);
-        }
-    }
-    poller->asked |= missing;
 }
 
 /* Of classes with pages, the next ones in turn. */
@@ -71,25 +41,36 @@ static void ask_curves(struct poller *poller, struct client *client, uint64_t no
     poller->curve_class = id;
 }
 
-static void ask_details(struct poller *poller, struct client *client, uint64_t now_ms) {
+/* Answers come as lines, so each has a ticket. */
+static void ask_outlooks(struct poller *poller, struct client *client, uint64_t now_ms) {
+    char line[OUTLOOK_ORDER_BYTES + 24];
+    const struct outlook *outlook;
+    while ((outlook = outlook_next(&poller->details->outlooks, now_ms, line)) != NULL) {
+        client_send(client, line, REPLY_LINE, TAG_OUTLOOK + (int)outlook->ticket, now_ms);
+    }
+}
+
+static void ask_inquiries(struct poller *poller, struct client *client, uint64_t now_ms) {
     if (poller->refreshes == 0 || poller->details == NULL) {
         return; /* what kind of server it is will be known after the first refresh */
     }
-    for (int group = 0; group < DETAIL_COUNT; group++) {
-        const char *why_not;
+    for (int inquiry = 0; inquiry < INQUIRY_COUNT; inquiry++) {
+        const char *why_not, *command = inquiry_rows[inquiry].command;
         char line[40];
-        if (!(poller->wanted & DETAIL_BIT(group)) ||
-            !detail_is_offered((enum detail_group)group, &poller->latest, &why_not)) {
+        if (!(poller->wanted & 1u << inquiry) ||
+            !inquiry_is_offered((enum inquiry)inquiry, &poller->latest, &why_not)) {
             continue;
         }
-        if (group == DETAIL_CLASS_CURVES) {
+        if (inquiry == INQUIRY_CLASS_CURVES) {
             ask_curves(poller, client, now_ms);
-        } else if (group == DETAIL_PAGES) {
+        } else if (inquiry == INQUIRY_OUTLOOKS) {
+            ask_outlooks(poller, client, now_ms);
+        } else if (inquiry == INQUIRY_PAGES) {
             snprintf(line, sizeof line, "stats pages %u %d", poller->details->pages.next,
                      PAGES_A_PART);
-            client_send(client, line, REPLY_STATS, TAG_DETAIL + group, now_ms);
-        } else if (detail_commands[group] != NULL) {
-            client_send(client, detail_commands[group], REPLY_STATS, TAG_DETAIL + group, now_ms);
+            client_send(client, line, REPLY_STATS, TAG_INQUIRY + inquiry, now_ms);
+        } else if (command[0] != '\0') {
+            client_send(client, command, REPLY_STATS, TAG_INQUIRY + inquiry, now_ms);
         }
     }
 }
@@ -103,19 +84,16 @@ static void ask(struct poller *poller, struct client *client, uint64_t now_ms) {
         [GROUP_GENERAL] = true,
         [GROUP_ITEMS] = true,
         [GROUP_SLABS] = true,
-        [GROUP_SETTINGS] = poller->refreshes % SETTINGS_EVERY == 0,
+        [GROUP_SETTINGS] = poller->refreshes % SETTINGS_EVERY == 0 ||
+                           (poller->wanted & INQUIRY_BIT(SETTINGS)),
         [GROUP_SLATED] = poller->refreshes == 0,
     };
-    ask_details(poller, client, now_ms);
+    ask_inquiries(poller, client, now_ms);
     for (int group = 0; group < GROUP_COUNT; group++) {
         if (wanted[group] && client_send(client, commands[group], REPLY_STATS, group, now_ms)) {
             poller->last = (enum stats_group)group;
         }
     }
-    if (poller->refreshes % INQUIRY_EVERY == 0) {
-        poller->asked = 0;
-    }
-    ask_inquiries(poller, client, now_ms);
     client_flush(client, now_ms);
     poller->is_waiting = true;
     poller->asked_ms = fine_clock_ms();
@@ -133,7 +111,6 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) 
         poller->is_waiting = false;
         poller->has_answered = false;
         poller->refreshes = 0;
-        poller->asked = 0;
         poller->next_ms = now_ms;
         if (poller->details != NULL) {
             details_forget(poller->details);
@@ -141,9 +118,6 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) 
     }
     if (!poller->is_waiting && now_ms >= poller->next_ms) {
         ask(poller, client, now_ms);
-    } else if (missing_inquiries(poller) != 0) {
-        ask_inquiries(poller, client, now_ms);
-        client_flush(client, now_ms);
     }
 }
 
@@ -155,16 +129,6 @@ static void remember_refusal(struct poller *poller, const struct reply *reply) {
     poller->refusal[strcspn(poller->refusal, "\r\n")] = '\0';
 }
 
-static void take_detail(struct poller *poller, const struct reply *reply, uint64_t now_ms) {
-    bool is_curve = reply->tag >= TAG_CLASS_CURVE;
-    int group = is_curve ? DETAIL_CLASS_CURVES : reply->tag - TAG_DETAIL;
-    if (poller->details != NULL) {
-        details_take(poller->details, (enum detail_group)group,
-                     is_curve ? (unsigned)(reply->tag - TAG_CLASS_CURVE) : 0, reply->text,
-                     reply->text_bytes, reply->is_stats, now_ms);
-    }
-}
-
 void poller_want(struct poller *poller, unsigned wanted, struct details *details, uint64_t now_ms) {
     if (wanted & ~poller->wanted) {
         poller->next_ms = now_ms;
@@ -174,14 +138,11 @@ void poller_want(struct poller *poller, unsigned wanted, struct details *details
 }
 
 bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms) {
-    if (reply->tag >= TAG_DETAIL) {
-        take_detail(poller, reply, now_ms);
-        return false;
-    }
     enum stats_group group = (enum stats_group)reply->tag;
     if (reply->is_stats) {
-        if (poller->details != NULL && (poller->wanted & DETAIL_BIT(DETAIL_CLASS))) {
-            details_take_class(poller->details, group, reply->text, reply->text_bytes, now_ms);
+        unsigned of_group = group == GROUP_SETTINGS ? INQUIRY_BIT(SETTINGS) : INQUIRY_BIT(CLASS);
+        if (poller->details != NULL && (poller->wanted & of_group)) {
+            details_take_group(poller->details, group, reply->text, reply->text_bytes, now_ms);
         }
         snapshot_parse(&poller->draft, group, reply->text, reply->text_bytes);
     }
@@ -207,7 +168,6 @@ bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_
 
 void poller_hurry(struct poller *poller, uint64_t now_ms) {
     poller->next_ms = now_ms;
-    poller->asked = 0;
     if (poller->refreshes > 0) {
         poller->refreshes =
             SETTINGS_EVERY; /* not 0: what kind of server it is can't have changed */

@@ -1,28 +1,26 @@
 /* Asks one server for its stats at a steady pace and makes snapshots of the answers.
  *
  * A refresh is one write with every command pipelined, so it costs one round trip; "stats settings"
- * goes along only every SETTINGS_EVERY refreshes, "stats slated" once a connection, what is wanted
- * beyond that (inquiry.h) every INQUIRY_EVERY, and at once when it was not wanted before. Details
- * (details.h) go along with every refresh while they are wanted, before the others: when the snapshot
- * is complete, they are there. No new refresh starts while one is under way: a slow server is asked
- * less often, never more. One thread; times
- * are monotonic milliseconds. */
+ * goes along only every SETTINGS_EVERY refreshes, "stats slated" once a connection. What is wanted
+ * beyond that (inquiry.h) goes along with every refresh, before it: when the snapshot is complete, it
+ * is there; and what was not wanted before makes a refresh due at once. No new refresh starts while
+ * one is under way: a slow server is asked less often, never more. One thread; times are monotonic
+ * milliseconds. */
 #ifndef CONSOLE_POLLER_H
 #define CONSOLE_POLLER_H
 #include "client.h"
 #include "details.h"
-#include "inquiry.h"
 #include "stats.h"
 
-/* Tags of requests: a stats group's own number; then those of inquiries, whose answers are for the
- * model; of details; and of a class's curve, by class id. */
+/* Tags of requests: a stats group's own number; then those of inquiries, of a class's curve, by class
+ * id, and of outlooks, by ticket. */
 enum {
     SETTINGS_EVERY = 10,
     CURVES_A_REFRESH = 8,
     TAG_INQUIRY = GROUP_COUNT,
-    TAG_DETAIL = TAG_INQUIRY + INQUIRY_COUNT,
-    TAG_CLASS_CURVE = TAG_DETAIL + DETAIL_COUNT,
-    TAG_ACTING = TAG_CLASS_CURVE + CLASS_LIMIT, /* replies to changes */
+    TAG_CLASS_CURVE = TAG_INQUIRY + INQUIRY_COUNT,
+    TAG_OUTLOOK = TAG_CLASS_CURVE + CLASS_LIMIT,
+    TAG_ACTING = TAG_OUTLOOK + OUTLOOK_TICKETS, /* replies to changes */
     TAG_OTHER                                   /* tags from here on are not the session's */
 };
 
@@ -33,15 +31,13 @@ struct poller {
     unsigned generation;   /* of the connection that the draft belongs to */
     unsigned refreshes;    /* on this connection */
     enum stats_group last; /* the reply that completes the refresh under way */
-    unsigned wants;        /* INQUIRY_BITs that someone looks at; whoever opens a view sets them */
-    unsigned asked;        /* of these, asked for since the last round of inquiries */
     bool is_waiting;
     bool has_answered;      /* on this connection */
     struct snapshot draft;  /* being filled */
     struct snapshot latest; /* complete */
     char refusal[120];      /* the server's words when it refused "stats"; empty otherwise */
-    unsigned wanted;        /* DETAIL_BITs of what the view on the screen needs */
-    struct details *details; /* where the answers to these go; NULL: nothing is wanted */
+    unsigned wanted;        /* INQUIRY_BITs of what is on the screen */
+    struct details *details; /* of the model, where the answers to these go; NULL: nothing is wanted */
     unsigned curve_class;   /* the last class whose curve was asked for */
 };
 
@@ -50,11 +46,11 @@ void poller_init(struct poller *poller, uint64_t interval_ms);
 /* Starts a refresh when one is due and the connection is up. Call after client_step. */
 void poller_step(struct poller *poller, struct client *client, uint64_t now_ms);
 
-/* Takes one reply whose tag is below TAG_OTHER. True when it completed a snapshot, which is then
+/* Takes one reply to a refresh, whose tag is below TAG_INQUIRY. True when it completed a snapshot, which is then
  * poller->latest. */
 bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms);
 
-/* From now on refreshes ask for these details too, as far as the server has them; what is new is
+/* From now on refreshes ask for these inquiries too, as far as the server knows them; what is new is
  * asked for at once. details may be NULL when wanted is 0. */
 void poller_want(struct poller *poller, unsigned wanted, struct details *details, uint64_t now_ms);
 

@@ -228,6 +228,23 @@ void session_step(struct session *session, uint64_t now_ms) {
     session->has_news = watch_step(&session->watch, now_ms) || session->has_news;
 }
 
+/* The answer to an inquiry. */
+static void take_answer(struct session *session, const struct reply *reply, uint64_t now_ms) {
+    struct details *details = model_open_details(session->model);
+    bool is_curve = reply->tag >= TAG_CLASS_CURVE;
+    if (details == NULL) {
+        return;
+    }
+    if (reply->tag >= TAG_OUTLOOK) {
+        outlook_take(&details->outlooks, (unsigned)(reply->tag - TAG_OUTLOOK), reply->text,
+                     reply->text_bytes);
+    } else {
+        details_take(details, is_curve ? INQUIRY_CLASS_CURVES : (enum inquiry)(reply->tag - TAG_INQUIRY),
+                     is_curve ? (unsigned)(reply->tag - TAG_CLASS_CURVE) : 0, reply->text,
+                     reply->text_bytes, reply->is_stats, now_ms);
+    }
+}
+
 bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
                   int64_t wall_ms) {
     while (session->client != NULL && client_take_reply(session->client, reply, now_ms)) {
@@ -240,17 +257,8 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
             session->has_news = true;
             continue;
         }
-        if (reply->tag == GROUP_SETTINGS && reply->is_stats) { /* as text, too: what can be changed */
-            model_answer(session->model, INQUIRY_SETTINGS, reply->text, reply->text_bytes, true, now_ms);
-        }
-        if (reply->tag >= TAG_DETAIL) {
-            poller_take(&session->poller, reply, now_ms);
-            session->has_news = true;
-            continue;
-        }
         if (reply->tag >= TAG_INQUIRY) {
-            model_answer(session->model, (enum inquiry)(reply->tag - TAG_INQUIRY), reply->text,
-                         reply->text_bytes, reply->is_stats, now_ms);
+            take_answer(session, reply, now_ms);
             session->has_news = true;
             continue;
         }
@@ -306,11 +314,12 @@ uint64_t session_retry_ms(const struct session *session) {
                : 0;
 }
 
-void session_want(struct session *session, unsigned details, unsigned class_id, uint64_t now_ms) {
-    bool can_ask = details != 0 && session->client != NULL;
+void session_want(struct session *session, const struct wants *wants, uint64_t now_ms) {
+    bool can_ask = wants->inquiries != 0 && session->client != NULL;
     struct details *to = can_ask ? model_open_details(session->model) : NULL;
     if (to != NULL) {
-        details_focus(to, class_id);
+        details_focus(to, wants->class_id);
+        outlook_want(&to->outlooks, wants->orders, wants->order_count);
     }
-    poller_want(&session->poller, to != NULL ? details : 0, to, now_ms);
+    poller_want(&session->poller, to != NULL ? wants->inquiries : 0, to, now_ms);
 }

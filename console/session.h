@@ -57,9 +57,8 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
                   int64_t wall_ms);
 void session_end(struct session *session, uint64_t now_ms, int64_t wall_ms);
 
-/* What the view on the screen needs beyond a snapshot: DETAIL_BITs, and the class whose every stat
- * it shows (0: none). */
-void session_want(struct session *session, unsigned details, unsigned class_id, uint64_t now_ms);
+/* What is on the screen of it beyond a refresh. */
+void session_want(struct session *session, const struct wants *wants, uint64_t now_ms);
 
 uint64_t session_due_ms(const struct session *session);
 

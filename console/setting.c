@@ -209,6 +209,10 @@ unsigned settings_list(const struct snapshot *now, const struct answers *answers
     return (unsigned)ROWS;
 }
 
+const char *setting_name_at(unsigned row) {
+    return rows[row < (unsigned)ROWS ? row : 0].name;
+}
+
 bool settings_find(const struct snapshot *now, const struct answers *answers, const char *name,
                    unsigned class_id, struct tunable *out) {
     const struct row *row = row_of(name);

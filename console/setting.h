@@ -35,6 +35,9 @@ struct tunable {
 unsigned settings_list(const struct snapshot *now, const struct answers *answers, unsigned class_id,
                        struct tunable out[SETTINGS_MOST]);
 
+/* The name of the row at a place of that list. */
+const char *setting_name_at(unsigned row);
+
 /* One row by name; false when the server has none of that name. */
 bool settings_find(const struct snapshot *now, const struct answers *answers, const char *name,
                    unsigned class_id, struct tunable *out);

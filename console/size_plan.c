@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#define PAGE_BYTES 1048576.0
 enum { HEADER_ROOM = 48 /* memcached's item header, in its first class */, SAMPLES_A_BIN = 8 };
 
 static void add_size(struct size_plan *plan, double bytes) {
@@ -47,7 +48,7 @@ void size_plan_now(const struct model *model, struct size_plan *plan) {
     const struct snapshot *now = model_now(model);
     const struct details *details = model_details(model);
     *plan = (struct size_plan){0};
-    if (detail_is_known(details, DETAIL_GEOMETRY)) {
+    if (detail_is_known(details, INQUIRY_GEOMETRY)) {
         for (unsigned id = 1; id < TUNE_CLASSES; id++) {
             const struct geometry_class *of_class = &details->geometry.of_class[id];
             if (!of_class->is_retired) {
@@ -64,29 +65,76 @@ void size_plan_now(const struct model *model, struct size_plan *plan) {
     }
 }
 
-static double chunk_for(const struct size_plan *plan, double bytes) {
-    for (unsigned i = 0; i < plan->count; i++) {
-        if (plan->bytes[i] >= bytes) {
-            return plan->bytes[i];
+/* The class for a size; plan->count when it is larger than all. */
+static unsigned class_for(const struct size_plan *plan, double bytes) {
+    unsigned at = 0;
+    while (at < plan->count && plan->bytes[at] < bytes) {
+        at++;
+    }
+    return at;
+}
+
+static double chunks_per_page(double chunk_bytes) {
+    return fmax(floor(PAGE_BYTES / chunk_bytes), 1);
+}
+
+/* Goes through the sizes, those within a bin evenly spread: false at the end. Start with *at = 0. */
+static bool next_size(const struct size_bins *sizes, unsigned *at, double *bytes, double *items) {
+    for (; *at < SIZE_BINS * SAMPLES_A_BIN; *at += SAMPLES_A_BIN - *at % SAMPLES_A_BIN) {
+        unsigned bin = *at / SAMPLES_A_BIN, sample = *at % SAMPLES_A_BIN;
+        if (sizes->bins[bin] > 0) {
+            double begin = bin > 0 ? size_bin_end(bin - 1) : 0;
+            *bytes = begin + (size_bin_end(bin) - begin) * (sample + 0.5) / SAMPLES_A_BIN;
+            *items = sizes->bins[bin] / SAMPLES_A_BIN;
+            ++*at;
+            return true;
         }
     }
-    return NAN;
+    return false;
 }
 
 double size_plan_waste(const struct size_plan *plan, const struct size_bins *sizes) {
-    double needed = 0, taken = 0;
-    for (unsigned bin = 0; bin < SIZE_BINS; bin++) {
-        double begin = bin > 0 ? size_bin_end(bin - 1) : 0, end = size_bin_end(bin);
-        for (int i = 0; i < SAMPLES_A_BIN && sizes->bins[bin] > 0; i++) {
-            double bytes = begin + (end - begin) * (i + 0.5) / SAMPLES_A_BIN;
-            double chunk = chunk_for(plan, bytes);
-            if (!isnan(chunk)) {
-                needed += bytes * sizes->bins[bin] / SAMPLES_A_BIN;
-                taken += chunk * sizes->bins[bin] / SAMPLES_A_BIN;
-            }
+    double needed = 0, taken = 0, bytes, items;
+    for (unsigned at = 0; next_size(sizes, &at, &bytes, &items);) {
+        unsigned id = class_for(plan, bytes);
+        if (id < plan->count) {
+            needed += bytes * items;
+            taken += PAGE_BYTES / chunks_per_page(plan->bytes[id]) * items;
         }
     }
     return taken > 0 ? (taken - needed) / taken : NAN;
+}
+
+/* Pages for so many items, by each class's need of pages per item. */
+static double pages_for(const double *per_item, unsigned count, double items) {
+    double pages = 0;
+    for (unsigned i = 0; i < count; i++) {
+        pages += per_item[i] > 0 ? fmax(per_item[i] * items, 1) : 0;
+    }
+    return pages;
+}
+
+double size_plan_items(const struct size_plan *plan, const struct size_bins *sizes, double pages) {
+    double per_item[PLAN_SIZES] = {0}, all = 0, bytes, items;
+    for (unsigned at = 0; next_size(sizes, &at, &bytes, &items);) {
+        unsigned id = class_for(plan, bytes);
+        if (id < plan->count) {
+            per_item[id] += items / chunks_per_page(plan->bytes[id]);
+            all += items;
+        }
+    }
+    if (!(all > 0) || !(pages > 0)) {
+        return NAN;
+    }
+    double low = 0, high = 1; /* in multiples of the items there are */
+    while (pages_for(per_item, plan->count, high) < pages) {
+        high *= 2;
+    }
+    for (int i = 0; i < 50; i++) {
+        double middle = (low + high) / 2;
+        *(pages_for(per_item, plan->count, middle) < pages ? &low : &high) = middle;
+    }
+    return low * all;
 }
 
 void size_bins_by_class(const struct snapshot *now, struct size_bins *sizes) {

@@ -5,7 +5,7 @@
 #define CONSOLE_SIZE_PLAN_H
 #include "model.h"
 
-enum { PLAN_SIZES = 256 };
+enum { PLAN_SIZES = 256, SIZE_GAIN_LEAST_PCT = 2 /* under it slated refuses a change */ };
 
 struct size_plan {
     unsigned count;
@@ -24,9 +24,13 @@ void size_plan_by_factor(double first_bytes, double factor, double most_bytes,
 double size_plan_first(const struct snapshot *now);
 double size_plan_most(const struct snapshot *now);
 
-/* Share of the chunks' bytes that the items do not fill; NAN without items. Within a bin, sizes are
+/* Share of their pages' bytes that the items do not fill, ends of pages included; NAN without items. Within a bin, sizes are
  * taken as evenly spread. Items larger than every chunk are left out. */
 double size_plan_waste(const struct size_plan *plan, const struct size_bins *sizes);
+
+/* Items of these sizes that so many whole pages hold, where each class that has any takes one page at
+ * least: what one more class costs. NAN without items or pages. */
+double size_plan_items(const struct size_plan *plan, const struct size_bins *sizes, double pages);
 
 /* The same by each class's own figures, whatever the sizes are; NAN when the server has none. */
 double class_waste(const struct snapshot *now);

@@ -7,7 +7,7 @@
 
 #define STAT_AS_NAME(name) #name,
 static const char *const general_names[GENERAL_COUNT] = {GENERAL_STATS(STAT_AS_NAME)};
-static const char *const class_names[CLASS_COUNT] = {CLASS_STATS(STAT_AS_NAME)};
+const char *const class_stat_names[CLASS_COUNT] = {CLASS_STATS(STAT_AS_NAME)};
 static const char *const setting_names[SETTING_COUNT] = {SETTING_STATS(STAT_AS_NAME)};
 
 struct span {
@@ -94,7 +94,7 @@ static void parse_class(struct snapshot *snapshot, struct span name, struct span
     if (id >= CLASS_LIMIT || rest.bytes < 2 || rest.at[0] != ':') {
         return;
     }
-    int i = name_index(class_names, CLASS_COUNT, (struct span){rest.at + 1, rest.bytes - 1});
+    int i = name_index(class_stat_names, CLASS_COUNT, (struct span){rest.at + 1, rest.bytes - 1});
     snapshot->classes[id].present = true;
     if (i >= 0) {
         snapshot->classes[id].value[i] = parse_number(value);

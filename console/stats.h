@@ -63,6 +63,8 @@ enum stats_group {
     GROUP_COUNT
 };
 
+extern const char *const class_stat_names[CLASS_COUNT]; /* as on the wire */
+
 struct class_stats {
     bool present;                /* the server named this class in "stats slabs" or "stats items" */
     uint64_t value[CLASS_COUNT]; /* units as on the wire: bytes, chunks, pages, seconds, counts */

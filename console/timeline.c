@@ -27,8 +27,8 @@ static void settle(struct timeline *timeline, struct tape *tape) {
 void timeline_hold(struct timeline *timeline, struct tape *tape) {
     timeline->plays = false;
     if (!timeline->is_past && !is_empty(tape)) {
-        timeline->is_past = true;
-        timeline->index = last_of(tape);
+        timeline->is_past = timeline->was_live = true;
+        timeline->index = timeline->held_index = last_of(tape);
         settle(timeline, tape);
     }
 }
@@ -142,6 +142,10 @@ const struct model *timeline_model(struct timeline *timeline, struct tape *tape,
     if (!is_there) {
         feed(timeline, tape, timeline->index);
     }
+    /* What was asked for only while it was on the screen is not on the tape: it is there where it stood
+     * still. */
+    bool is_held = timeline->was_live && timeline->index == timeline->held_index;
+    model_lend_details(timeline->moment, is_held ? live : NULL);
     model_set_link(timeline->moment, LINK_UP, "", (time_t)(timeline->wall_ms / 1000));
     model_copy_events(timeline->moment, live, (time_t)(timeline->wall_ms / 1000));
     return timeline->moment;

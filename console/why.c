@@ -124,70 +124,51 @@ static void why_stock(struct report *report, const struct model *model) {
 /* ---- slated ---- */
 
 /* The classes that utility weighed: who would gain most and who would lose least. */
-static void report_weights(struct report *report, const char *automove) {
-    struct stat_line line;
-    double best_gain = -1, best_doubt = 0, least_loss = INFINITY, least_doubt = 0;
+static void report_weights(struct report *report, const struct worth_list *list) {
     unsigned taker = 0, giver = 0;
-    char name[40];
-    for (const char *at = automove; stat_next(&at, &line);) {
-        unsigned id;
-        char field[24];
-        if (sscanf(line.name, "%u:%23s", &id, field) != 2) {
-            continue;
-        }
-        double value = strtod(line.value, NULL);
-        if (strcmp(field, "gain") == 0 && value > best_gain) {
-            snprintf(name, sizeof name, "%u:gain_doubt", id);
-            best_gain = value;
-            best_doubt = stat_value_number(automove, name);
-            taker = id;
-        } else if (strcmp(field, "loss") == 0 && value < least_loss) {
-            snprintf(name, sizeof name, "%u:loss_doubt", id);
-            least_loss = value;
-            least_doubt = stat_value_number(automove, name);
-            giver = id;
-        }
+    for (unsigned id = 1; id < TUNE_CLASSES; id++) {
+        const struct page_worth *worth = &list->classes[id];
+        taker = !isnan(worth->gain) && (taker == 0 || worth->gain > list->classes[taker].gain) ? id : taker;
+        giver = !isnan(worth->loss) && (giver == 0 || worth->loss < list->classes[giver].loss) ? id : giver;
     }
     if (taker > 0 && giver > 0) {
-        say(report, WHY_PLAIN, "a page more would bring class %u most: %.1f ± %.1f hits in the last window", taker, best_gain, best_doubt);
-        say(report, WHY_PLAIN, "a page less would cost class %u least: %.1f ± %.1f hits", giver, least_loss, least_doubt);
+        say(report, WHY_PLAIN, "a page more would bring class %u most: %.1f ± %.1f hits in 1000 requests", taker,
+            list->classes[taker].gain, list->classes[taker].gain_doubt);
+        say(report, WHY_PLAIN, "a page less would cost class %u least: %.1f ± %.1f hits", giver,
+            list->classes[giver].loss, list->classes[giver].loss_doubt);
         say(report, WHY_PLAIN, "a page moves when the gain less its doubt exceeds the loss with its doubt by a tenth");
     }
 }
 
-static void why_slated(struct report *report, const struct model *model) {
-    const char *moves = answer_text(model_answers(model), INQUIRY_MOVES);
-    const char *automove = answer_text(model_answers(model), INQUIRY_AUTOMOVE);
-    struct stat_line mode, line;
-    if (moves == NULL) {
-        say(report, WHY_PLAIN, "asking the server ...");
+static void why_slated(struct report *report, const struct model *model, const char *not_yet) {
+    const struct details *details = model_details(model);
+    if (!detail_is_known(details, INQUIRY_MOVES)) {
+        say(report, WHY_PLAIN, "%s", not_yet);
         return;
     }
-    stat_value(moves, "mode", &mode);
-    say(report, WHY_PLAIN, "automove is %s; it says: %s.", mode.value, stat_value(moves, "why", &line));
-    const char *failed = stat_value(moves, "failed", &line);
-    if (failed[0] != '\0' && strcmp(failed, "none") != 0) {
-        say(report, WHY_BAD, "FAILED and turned off: %s", failed);
+    const struct move_list *moves = &details->moves;
+    say(report, WHY_PLAIN, "automove is %s; it says: %s.", moves->mode, moves->why);
+    if (move_list_has_failed(moves)) {
+        say(report, WHY_BAD, "FAILED and turned off: %s", moves->failed);
         say(report, WHY_PLAIN, "mend it, try it with slatectl policy test, and set the mode again: t");
     }
-    if (stat_value(moves, "state", &line)[0] != '\0') {
-        say(report, WHY_PLAIN, "its state: %s", line.value);
+    if (moves->state[0] != '\0') {
+        say(report, WHY_PLAIN, "its state: %s", moves->state);
     }
-    if (stat_value_number(automove, "weighed") > 0) {
-        report_weights(report, automove);
+    if (detail_is_known(details, INQUIRY_AUTOMOVE) && details->worth.is_weighed) {
+        report_weights(report, &details->worth);
     }
     say(report, WHY_PLAIN, "pages moved %.0f, given up %.0f; items rescued %.0f, lost %.0f",
-        stat_value_number(moves, "pages_moved"), stat_value_number(moves, "given_up"),
-        stat_value_number(moves, "rescues"), stat_value_number(moves, "evicted"));
-    if (strcmp(stat_value(moves, "last_busy", &line), "none") != 0 && line.value[0] != '\0') {
-        say(report, WHY_PLAIN, "an item could last not be moved: %s", line.value);
+        moves->pages_moved, moves->given_up, moves->rescues, moves->evicted);
+    if (strcmp(moves->last_busy, "none") != 0 && moves->last_busy[0] != '\0') {
+        say(report, WHY_PLAIN, "an item could last not be moved: %s", moves->last_busy);
     }
-    if (strcmp(mode.value, "off") == 0 || strcmp(mode.value, "0") == 0) {
+    if (strcmp(moves->mode, "off") == 0 || strcmp(moves->mode, "0") == 0) {
         say(report, health_worst_class(model) >= 0 ? WHY_BAD : WHY_PLAIN, "nobody moves pages but you: t changes that, m moves pages");
     }
 }
 
-unsigned why_automove(const struct model *model, struct why_line out[WHY_LINES]) {
+unsigned why_automove(const struct model *model, bool is_past, struct why_line out[WHY_LINES]) {
     struct report report = {out, 0};
     const struct snapshot *now = model_now(model);
     if (now == NULL) {
@@ -195,7 +176,8 @@ unsigned why_automove(const struct model *model, struct why_line out[WHY_LINES])
     } else if (now->setting[SETTING_slab_reassign] == 0) {
         say(&report, WHY_BAD, "Pages cannot move: the server runs with slab_reassign off. Start it with -o slab_reassign.");
     } else if (now->is_slated) {
-        why_slated(&report, model);
+        why_slated(&report, model, is_past ? "of the past it is not recorded why: a full stop goes to now"
+                                           : "asking the server ...");
     } else {
         why_stock(&report, model);
     }

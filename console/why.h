@@ -13,9 +13,9 @@ struct why_line {
 };
 
 /* Fills at most WHY_LINES; returns how many, at least one. The first is the answer, what follows the
- * figures it rests on and what to press. */
-unsigned why_automove(const struct model *model, struct why_line out[WHY_LINES]);
+ * figures it rests on and what to press. is_past: an answer that is not there will not come. */
+unsigned why_automove(const struct model *model, bool is_past, struct why_line out[WHY_LINES]);
 
 /* The inquiries that it reads. */
-#define WHY_WANTS (INQUIRY_BIT(MOVES) | INQUIRY_BIT(AUTOMOVE))
+#define WHY_WANTS (INQUIRY_BIT(MOVES) | INQUIRY_BIT(AUTOMOVE) | INQUIRY_BIT(SETTINGS))
 #endif

@@ -22,7 +22,7 @@ static struct class_worth worth_of(const struct details *details, unsigned id, d
         worth.gain = change_by(curve, PAGE_BYTES) * worth.read_share * gets;
         worth.loss = -change_by(curve, -PAGE_BYTES) * worth.read_share * gets;
     }
-    if (detail_is_known(details, DETAIL_AUTOMOVE) && details->worth.is_weighed &&
+    if (detail_is_known(details, INQUIRY_AUTOMOVE) && details->worth.is_weighed &&
         !isnan(measured->gain)) {
         worth.gain = measured->gain * gets / 1000;
         worth.loss = measured->loss * gets / 1000;

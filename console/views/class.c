@@ -38,7 +38,7 @@ static void put_line(struct column *column, uint8_t style, const char *text) {
 }
 
 static const char *policy_of(const struct details *details, unsigned id) {
-    if (!detail_is_known(details, DETAIL_POLICIES)) {
+    if (!detail_is_known(details, INQUIRY_POLICIES)) {
         return "";
     }
     const struct policy_list *policies = &details->policies;
@@ -107,7 +107,7 @@ static void draw_rates(const struct frame *frame, struct column *column, unsigne
 static void draw_worth(const struct frame *frame, struct column *column, unsigned id) {
     const struct details *details = model_details(frame->model);
     char text[200];
-    if (!detail_is_known(details, DETAIL_AUTOMOVE)) {
+    if (!detail_is_known(details, INQUIRY_AUTOMOVE)) {
         return;
     }
     const struct page_worth *worth = &details->worth.classes[id];
@@ -126,7 +126,7 @@ static void draw_worth(const struct frame *frame, struct column *column, unsigne
 static void draw_moves_of(const struct frame *frame, struct column *column, unsigned id,
                           int limit) {
     const struct details *details = model_details(frame->model);
-    if (!detail_is_known(details, DETAIL_MOVES)) {
+    if (!detail_is_known(details, INQUIRY_MOVES)) {
         return;
     }
     const struct move_list *moves = &details->moves;
@@ -152,7 +152,7 @@ static void draw_moves_of(const struct frame *frame, struct column *column, unsi
 /* How long ago what was evicted had been used, as one line of bars. */
 static void draw_eviction_ages(const struct frame *frame, struct column *column, unsigned id) {
     const struct details *details = model_details(frame->model);
-    if (!detail_is_known(details, DETAIL_EVICTIONS) || !details->ages.known[id]) {
+    if (!detail_is_known(details, INQUIRY_EVICTIONS) || !details->ages.known[id]) {
         return;
     }
     const uint32_t *counts = details->ages.of_class[id];
@@ -200,19 +200,40 @@ static void draw_stat(struct cells *cells, int y, int x, int width, const struct
     cells_text_right(cells, y, x + width - 1, STYLE_DIM, rate);
 }
 
+/* The past has the stats that the tape keeps, not all that the server had. */
+static void take_recorded(const struct snapshot *now, unsigned id, struct class_detail *out) {
+    memset(out, 0, sizeof *out);
+    for (unsigned i = 0; i < CLASS_COUNT; i++) {
+        uint64_t value = now->classes[id].value[i];
+        if (value != STAT_ABSENT) {
+            struct named_stat *stat = &out->stats[out->count++];
+            snprintf(stat->name, sizeof stat->name, "%s", class_stat_names[i]);
+            snprintf(stat->value, sizeof stat->value, "%llu", (unsigned long long)value);
+            stat->now = (double)value;
+            stat->before = NAN;
+        }
+    }
+}
+
 static void draw_stats(const struct frame *frame, struct ui *ui, struct column *column) {
     const struct details *details = model_details(frame->model);
     int rows = column->end - column->y - 1;
     if (rows < 1) {
         return;
     }
+    bool is_known = detail_is_known(details, INQUIRY_CLASS) && details->focus.class_id == ui->focus;
+    bool is_recorded = !is_known && (frame->is_past || frame->is_replay);
     cells_rule(column->cells, column->y, 0, column->width,
-               "every stat of the class: value, change a second");
+               is_recorded ? "stats of the class that are recorded"
+                           : "every stat of the class: value, change a second");
     struct rect area = {column->y + 1, 0, rows, column->width};
-    if (!detail_ready(frame, DETAIL_CLASS, column->cells, area)) {
+    static struct class_detail recorded; /* 7 kB: too large for a stack frame */
+    if (is_recorded) {
+        take_recorded(model_now(frame->model), ui->focus, &recorded);
+    } else if (!detail_ready(frame, INQUIRY_CLASS, column->cells, area)) {
         return;
     }
-    const struct class_detail *focus = &details->focus;
+    const struct class_detail *focus = is_recorded ? &recorded : &details->focus;
     int columns = column->width / STAT_WIDTH > 0 ? column->width / STAT_WIDTH : 1;
     int width = column->width / columns;
     int lines = ((int)focus->count + columns - 1) / columns;
@@ -314,10 +335,10 @@ static void terms(const struct ui *ui, struct terms *out) {
     }
 }
 
-static unsigned needs(const struct ui *ui) {
+static void wants(const struct ui *ui, struct wants *out) {
     (void)ui;
-    return DETAIL_BIT(DETAIL_CLASS) | DETAIL_BIT(DETAIL_MOVES) | DETAIL_BIT(DETAIL_AUTOMOVE) |
-           DETAIL_BIT(DETAIL_POLICIES) | DETAIL_BIT(DETAIL_EVICTIONS);
+    out->inquiries |= INQUIRY_BIT(CLASS) | INQUIRY_BIT(MOVES) | INQUIRY_BIT(AUTOMOVE) |
+           INQUIRY_BIT(POLICIES) | INQUIRY_BIT(EVICTIONS);
 }
 
 const struct view class_view = {.name = "Class",
@@ -326,4 +347,4 @@ const struct view class_view = {.name = "Class",
                                 .draw = draw,
                                 .command = command,
                                 .terms = terms,
-                                .needs = needs};
+                                .wants = wants};

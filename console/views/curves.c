@@ -137,7 +137,7 @@ static void draw_policies(const struct frame *frame, struct cells *cells, struct
     const struct details *details = model_details(frame->model);
     cells_rule(cells, area.y, area.x, area.width, "what another policy would do");
     struct rect rest = {area.y + 1, area.x, area.height - 1, area.width};
-    if (rest.height < 1 || !detail_ready(frame, DETAIL_WHATIF, cells, rest)) {
+    if (rest.height < 1 || !detail_ready(frame, INQUIRY_WHATIF, cells, rest)) {
         return;
     }
     const struct whatif *whatif = &details->whatif;
@@ -216,7 +216,7 @@ static void draw_advice(const struct class_worth *worth, unsigned count, struct 
 
 static bool is_weighed(const struct frame *frame) {
     const struct details *details = model_details(frame->model);
-    return detail_is_known(details, DETAIL_AUTOMOVE) && details->worth.is_weighed;
+    return detail_is_known(details, INQUIRY_AUTOMOVE) && details->worth.is_weighed;
 }
 
 static void draw_classes(const struct frame *frame, struct ui *ui, struct cells *cells,
@@ -257,7 +257,7 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
 
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
     const struct details *details = model_details(frame->model);
-    if (!detail_ready(frame, DETAIL_CURVE, cells, area)) {
+    if (!detail_ready(frame, INQUIRY_CURVE, cells, area)) {
         return;
     }
     int graph = area.height >= 40 ? area.height / 2 : area.height >= 16 ? 8 : area.height;
@@ -353,10 +353,10 @@ static void terms(const struct ui *ui, struct terms *out) {
     }
 }
 
-static unsigned needs(const struct ui *ui) {
+static void wants(const struct ui *ui, struct wants *out) {
     (void)ui;
-    return DETAIL_BIT(DETAIL_CURVE) | DETAIL_BIT(DETAIL_CLASS_CURVES) | DETAIL_BIT(DETAIL_WHATIF) |
-           DETAIL_BIT(DETAIL_AUTOMOVE);
+    out->inquiries |= INQUIRY_BIT(CURVE) | INQUIRY_BIT(CLASS_CURVES) | INQUIRY_BIT(WHATIF) |
+           INQUIRY_BIT(AUTOMOVE);
 }
 
 const struct view curves_view = {.name = "Curves",
@@ -365,4 +365,4 @@ const struct view curves_view = {.name = "Curves",
                                  .draw = draw,
                                  .command = command,
                                  .terms = terms,
-                                 .needs = needs};
+                                 .wants = wants};

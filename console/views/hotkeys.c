@@ -62,7 +62,7 @@ static void draw_notes(const struct hot_keys *hot, struct cells *cells,
 
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
     const struct details *details = model_details(frame->model);
-    if (!detail_ready(frame, DETAIL_HOTKEYS, cells, area)) {
+    if (!detail_ready(frame, INQUIRY_HOTKEYS, cells, area)) {
         return;
     }
     const struct hot_keys *hot = &details->hot;
@@ -141,9 +141,9 @@ static void terms(const struct ui *ui, struct terms *out) {
     }
 }
 
-static unsigned needs(const struct ui *ui) {
+static void wants(const struct ui *ui, struct wants *out) {
     (void)ui;
-    return DETAIL_BIT(DETAIL_HOTKEYS);
+    out->inquiries |= INQUIRY_BIT(HOTKEYS);
 }
 
 const struct view hotkeys_view = {.name = "Keys",
@@ -152,4 +152,4 @@ const struct view hotkeys_view = {.name = "Keys",
                                   .draw = draw,
                                   .command = command,
                                   .terms = terms,
-                                  .needs = needs};
+                                  .wants = wants};

@@ -76,7 +76,7 @@ static void draw_flows(const struct move_list *moves, struct cells *cells, int y
 void moves_draw(const struct frame *frame, struct cells *cells, struct rect area) {
     const struct details *details = model_details(frame->model);
     int y = area.y, end = area.y + area.height;
-    if (!detail_is_known(details, DETAIL_MOVES)) {
+    if (!detail_is_known(details, INQUIRY_MOVES)) {
         cells_rule(cells, y++, 0, area.width, "moves seen from here");
         struct rect list = {y, 0, end - y, area.width};
         events_draw_list(frame, cells, list, 0);

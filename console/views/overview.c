@@ -256,10 +256,15 @@ static void terms(const struct ui *ui, struct terms *out) {
     }
 }
 
+static void wants(const struct ui *ui, struct wants *out) {
+    (void)ui;
+    out->inquiries |= INQUIRY_BIT(MOVES);
+}
+
 const struct view overview_view = {.name = "Overview",
                                   .scope = SCOPE_OVERVIEW,
                                   .open = COMMAND_VIEW_OVERVIEW,
                                   .draw = draw,
                                   .command = command,
                                   .terms = terms,
-                                  .wants = INQUIRY_BIT(MOVES)};
+                                  .wants = wants};

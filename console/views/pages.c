@@ -241,7 +241,7 @@ static void draw_map(const struct frame *frame, struct ui *ui, struct cells *cel
 
 static bool is_exact(const struct frame *frame) {
     const struct details *details = model_details(frame->model);
-    return detail_is_known(details, DETAIL_PAGES) && details->pages.is_whole;
+    return detail_is_known(details, INQUIRY_PAGES) && details->pages.is_whole;
 }
 
 static void draw_head(const struct frame *frame, const struct ui *ui, struct cells *cells, int y,
@@ -467,9 +467,9 @@ static void terms(const struct ui *ui, struct terms *out) {
     }
 }
 
-static unsigned needs(const struct ui *ui) {
+static void wants(const struct ui *ui, struct wants *out) {
     (void)ui;
-    return DETAIL_BIT(DETAIL_PAGES) | DETAIL_BIT(DETAIL_MOVES);
+    out->inquiries |= INQUIRY_BIT(PAGES) | INQUIRY_BIT(MOVES);
 }
 
 const struct view pages_view = {.name = "Pages",
@@ -478,4 +478,4 @@ const struct view pages_view = {.name = "Pages",
                                 .draw = draw,
                                 .command = command,
                                 .terms = terms,
-                                .needs = needs};
+                                .wants = wants};

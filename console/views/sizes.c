@@ -1,5 +1,5 @@
-/* Sizes: how many items there are of each size, over the sizes that chunks have, now and by other
- * growth factors; and what each choice wastes. */
+/* Sizes: how many items there are of each size, over the sizes that chunks have, now and by what would
+ * hold more of them. */
 #include "views/view.h"
 
 #include "format.h"
@@ -9,10 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { AXIS_WIDTH = 7, FACTORS = 6, TABLE_ROWS = FACTORS + 2, GRAPH_LEAST = 3 };
-enum { MARGIN = 3, COLUMNS_A_BIN = 8 };
-
-static const double factors[FACTORS] = {1.04, 1.08, 1.15, 1.25, 1.5, 2.0};
+enum { AXIS_WIDTH = 7, GRAPH_LEAST = 3, MARGIN = 3, COLUMNS_A_BIN = 8 };
 
 /* Where the sizes come from. */
 enum origin { ORIGIN_NONE, ORIGIN_CLASSES, ORIGIN_TRACKED, ORIGIN_LIVE };
@@ -22,12 +19,12 @@ static const char *const origin_words[] = {"", "ESTIMATED, a bar a class", "as t
 static enum origin find_sizes(const struct frame *frame, struct size_bins *sizes) {
     const struct details *details = model_details(frame->model);
     const struct snapshot *now = model_now(frame->model);
-    if (detail_is_known(details, DETAIL_SIZEHIST) ||
-        (detail_is_known(details, DETAIL_STOCK_SIZES) && details->sizes.is_tracked)) {
+    if (detail_is_known(details, INQUIRY_SIZEHIST) ||
+        (detail_is_known(details, INQUIRY_STOCK_SIZES) && details->sizes.is_tracked)) {
         *sizes = details->sizes;
         return now != NULL && now->is_slated ? ORIGIN_LIVE : ORIGIN_TRACKED;
     }
-    if (now == NULL || now->is_slated) {
+    if (now == NULL || (now->is_slated && !frame->is_past)) {
         return ORIGIN_NONE;
     }
     size_bins_by_class(now, sizes);
@@ -126,56 +123,6 @@ static void draw_scale(const struct axis *axis, struct cells *cells, int y) {
     }
 }
 
-/* One line of the table of choices. */
-struct choice {
-    const char *name;
-    const struct size_plan *plan;
-    double waste, waste_now;
-    bool is_best;
-};
-
-static void draw_choice(const struct choice *choice, struct cells *cells, int y, int width) {
-    char waste[FORMAT_BYTES], text[160];
-    double more = (1 - choice->waste) / (1 - choice->waste_now) - 1;
-    bool is_now = choice->waste == choice->waste_now;
-    snprintf(text, sizeof text, "%-16s %7u %6s %%  %s", choice->name, choice->plan->count,
-             format_percent(waste, choice->waste), choice->is_best ? "◀ least waste  " : "");
-    cells_text_fit(cells, y, 0, width, choice->is_best ? STYLE_GOOD : STYLE_PLAIN, text);
-    if (!is_now && !isnan(more) && width >= 60) {
-        snprintf(text, sizeof text, "%+.1f %% items", more * 100);
-        cells_text_fit(cells, y, 50, width - 50, STYLE_PLAIN, text);
-    }
-}
-
-/* The sizes of now and by other factors; the best of these is written to best. */
-static void draw_choices(const struct frame *frame, const struct size_bins *sizes,
-                         const struct size_plan *plan_now, const struct size_plan *best,
-                         double best_factor, struct cells *cells, struct rect area) {
-    const struct snapshot *now = model_now(frame->model);
-    double waste_now = size_plan_waste(plan_now, sizes);
-    int y = area.y, end = area.y + area.height;
-    cells_fill(cells, (struct rect){y, 0, 1, area.width}, ' ', STYLE_HEADER);
-    cells_text_fit(cells, y++, 0, area.width, STYLE_HEADER,
-                   "CHUNK SIZES      CLASSES    WASTE                in as much memory");
-    struct choice line = {"now", plan_now, waste_now, waste_now, false};
-    if (y < end) {
-        draw_choice(&line, cells, y++, area.width);
-    }
-    for (int i = 0; i < FACTORS && y < end; i++) {
-        struct size_plan plan;
-        char name[24];
-        size_plan_by_factor(size_plan_first(now), factors[i], size_plan_most(now), &plan);
-        if (plan.count < 2) {
-            continue;
-        }
-        snprintf(name, sizeof name, "-f %.2f", factors[i]);
-        double waste = size_plan_waste(&plan, sizes);
-        bool is_best = factors[i] == best_factor && best->count > 0 && waste < waste_now;
-        line = (struct choice){name, &plan, waste, waste_now, is_best};
-        draw_choice(&line, cells, y++, area.width);
-    }
-}
-
 /* Where only each class's mean is known, other sizes cannot be judged. */
 static void draw_waste_now(const struct frame *frame, struct cells *cells, int y, int width) {
     char text[120], waste[FORMAT_BYTES];
@@ -186,29 +133,10 @@ static void draw_waste_now(const struct frame *frame, struct cells *cells, int y
                    "what other sizes would waste needs slated, or memcached -o track_sizes");
 }
 
-/* The factor that wastes least. */
-static double best_plan(const struct frame *frame, const struct size_bins *sizes,
-                        struct size_plan *best) {
-    const struct snapshot *now = model_now(frame->model);
-    double least = INFINITY, best_factor = NAN;
-    *best = (struct size_plan){0};
-    for (int i = 0; i < FACTORS && now != NULL; i++) {
-        struct size_plan plan;
-        size_plan_by_factor(size_plan_first(now), factors[i], size_plan_most(now), &plan);
-        double waste = size_plan_waste(&plan, sizes);
-        if (waste < least) {
-            least = waste;
-            *best = plan;
-            best_factor = factors[i];
-        }
-    }
-    return best_factor;
-}
-
 static void draw_geometry(const struct frame *frame, struct cells *cells, int y, int width) {
     const struct details *details = model_details(frame->model);
     char text[300], before[FORMAT_BYTES], predicted[FORMAT_BYTES], now[FORMAT_BYTES];
-    if (!detail_is_known(details, DETAIL_GEOMETRY)) {
+    if (!detail_is_known(details, INQUIRY_GEOMETRY)) {
         cells_text_fit(cells, y, 0, width, STYLE_DIM,
                        "memcached takes other sizes only at its start: -f -n -o slab_sizes");
         return;
@@ -226,21 +154,20 @@ static void draw_geometry(const struct frame *frame, struct cells *cells, int y,
 
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
     struct size_bins sizes;
-    (void)ui;
     enum origin origin = find_sizes(frame, &sizes);
     if (origin == ORIGIN_NONE) {
-        detail_ready(frame, DETAIL_SIZEHIST, cells, area);
+        detail_ready(frame, INQUIRY_SIZEHIST, cells, area);
         return;
     }
     struct size_plan plan, best = {0};
     size_plan_now(frame->model, &plan);
-    double best_factor = origin != ORIGIN_CLASSES ? best_plan(frame, &sizes, &best) : NAN;
+    const char *best_name = origin != ORIGIN_CLASSES ? size_choices_best(frame, &sizes, &best) : "";
     char title[120], text[FORMAT_BYTES];
     snprintf(title, sizeof title, "%s items by size, header included: %s",
              format_count(text, sizes.items), origin_words[origin]);
     cells_fill(cells, (struct rect){area.y, 0, 1, area.width}, ' ', STYLE_HEADER);
     cells_text_fit(cells, area.y, 0, area.width, STYLE_HEADER, title);
-    int table = area.height < 10 ? 0 : area.height < 16 ? 3 : TABLE_ROWS + 1;
+    int table = area.height < 10 ? 0 : area.height < 16 ? 3 : SIZE_CHOICES_ROWS;
     table = origin == ORIGIN_CLASSES && table > 0 ? 2 : table;
     int graph = area.height - 1 - 3 - table - (table > 0);
     if (graph < GRAPH_LEAST) {
@@ -251,9 +178,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     draw_bars(&sizes, &axis, cells, (struct rect){area.y + 1, 0, graph, area.width});
     int y = area.y + 1 + graph;
     draw_limits(&plan, &axis, cells, y++, "now", 0x2502, STYLE_STRONG);
-    if (size_plan_waste(&best, &sizes) < size_plan_waste(&plan, &sizes)) {
+    if (best.count > 0) {
         char label[AXIS_WIDTH + 1];
-        snprintf(label, sizeof label, "-f%.2f", best_factor);
+        snprintf(label, sizeof label, "x%.4s", strchr(best_name, ' ') + 1);
         draw_limits(&best, &axis, cells, y, label, 0xa6, STYLE_DIM);
     }
     draw_scale(&axis, cells, y + 1);
@@ -264,17 +191,9 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     if (origin == ORIGIN_CLASSES) {
         draw_waste_now(frame, cells, y, area.width);
     } else {
-        draw_choices(frame, &sizes, &plan, &best, best_factor, cells,
-                     (struct rect){y, 0, table, area.width});
+        size_choices_draw(frame, ui, &sizes, &plan, cells, (struct rect){y, 0, table, area.width});
     }
     draw_geometry(frame, cells, y + table, area.width);
-}
-
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
-    (void)frame;
-    (void)ui;
-    (void)given;
-    return (struct intent){0};
 }
 
 static void terms(const struct ui *ui, struct terms *out) {
@@ -285,16 +204,17 @@ static void terms(const struct ui *ui, struct terms *out) {
     }
 }
 
-static unsigned needs(const struct ui *ui) {
+static void wants(const struct ui *ui, struct wants *out) {
     (void)ui;
-    return DETAIL_BIT(DETAIL_SIZEHIST) | DETAIL_BIT(DETAIL_STOCK_SIZES) |
-           DETAIL_BIT(DETAIL_GEOMETRY);
+    size_choices_wants(out);
+    out->inquiries |= INQUIRY_BIT(SIZEHIST) | INQUIRY_BIT(STOCK_SIZES) |
+           INQUIRY_BIT(GEOMETRY);
 }
 
 const struct view sizes_view = {.name = "Sizes",
                                 .scope = SCOPE_SIZES,
                                 .open = COMMAND_VIEW_SIZES,
                                 .draw = draw,
-                                .command = command,
+                                .command = size_choices_command,
                                 .terms = terms,
-                                .needs = needs};
+                                .wants = wants};

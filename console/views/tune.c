@@ -16,7 +16,8 @@ void tune_forget(struct ui *ui) {
 
 static unsigned rows_of(const struct frame *frame, const struct ui *ui, struct tunable rows[SETTINGS_MOST]) {
     const struct snapshot *now = model_now(frame->model);
-    return now != NULL ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows) : 0;
+    bool is_recorded = !frame->is_past || detail_is_known(model_details(frame->model), INQUIRY_SETTINGS);
+    return now != NULL && is_recorded ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows) : 0;
 }
 
 static bool is_changed(const struct tune_ui *tune, const struct tunable *rows, unsigned row) {
@@ -105,30 +106,27 @@ static void draw_row(const struct ui *ui, struct cells *cells, struct rect area,
 
 /* All policies at once, as the miniature caches have them: "lru 91.0 -1.2 ± 0.3". */
 static void draw_policies(const struct frame *frame, struct cells *cells, struct rect area) {
-    const char *whatif = answer_text(model_answers(frame->model), INQUIRY_WHATIF);
-    struct stat_line line;
-    char text[1000] = "";
-    size_t used = 0;
-    for (const char *at = whatif; stat_next(&at, &line);) {
-        char *colon = strchr(line.name, ':'), name[64];
-        if (colon == NULL || strcmp(colon, ":hit_ratio") != 0 || strncmp(line.name, "class:", 6) == 0) {
-            continue;
-        }
-        *colon = '\0';
-        snprintf(name, sizeof name, "%.40s:hit_ratio", line.name);
-        double ratio = stat_value_number(whatif, name) * 100;
-        snprintf(name, sizeof name, "%.40s:difference", line.name);
-        double difference = stat_value_number(whatif, name) * 100;
-        snprintf(name, sizeof name, "%.40s:doubt", line.name);
-        double doubt = stat_value_number(whatif, name) * 100;
-        if (used + 60 < sizeof text) {
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.1f%% %+.1f±%.1f", used > 0 ? ",  " : "",
-                                     line.name, ratio, difference, doubt);
-        }
+    const struct details *details = model_details(frame->model);
+    if (!detail_ready(frame, INQUIRY_WHATIF, cells, area)) {
+        return;
     }
-    char why[300];
-    snprintf(why, sizeof why, "what-if: %s", whatif == NULL ? "the server has no figures" : stat_value(whatif, "why", &line));
-    cells_paragraph(cells, area, 0, STYLE_PLAIN, used > 0 ? text : why);
+    const struct whatif *whatif = &details->whatif;
+    char text[POLICY_LIMIT * 60 + SAMPLE_WHY_BYTES];
+    int used = snprintf(text, sizeof text, whatif->count == 0 ? "what-if: %s" : "%.0s", whatif->why);
+    for (unsigned i = 0; i < whatif->count; i++) {
+        const struct policy_guess *guess = &whatif->policies[i];
+        used += snprintf(text + used, sizeof text - (size_t)used, "%s%s %.1f%% %+.1f±%.1f", i > 0 ? ",  " : "",
+                         guess->name, guess->hit_ratio * 100, guess->difference * 100, guess->doubt * 100);
+    }
+    cells_paragraph(cells, area, 0, STYLE_PLAIN, text);
+}
+
+/* The setting under the cursor with its new value. */
+static struct action chosen(const struct ui *ui, const char *name) {
+    char value[SETTING_VALUE_BYTES];
+    snprintf(value, sizeof value, strcmp(name, "class_policy") == 0 ? "%.100s %u" : "%.150s",
+             ui->tune.wanted[ui->tune.cursor], ui->classes.cursor);
+    return action_set(name, value);
 }
 
 /* What the row under the cursor means, what the new value would bring, and what the server says. */
@@ -142,19 +140,16 @@ static void draw_panel(const struct frame *frame, const struct ui *ui, struct ce
     cells_rule(cells, area.y, area.x, area.width, row->label);
     struct rect left = {area.y + 1, area.x, area.height - 2, area.width};
     if (changed) {
-        char value[SETTING_VALUE_BYTES];
-        snprintf(value, sizeof value, strcmp(row->name, "class_policy") == 0 ? "%.100s %u" : "%.150s",
-                 ui->tune.wanted[ui->tune.cursor], ui->classes.cursor);
-        struct action action = action_set(row->name, value);
+        struct action action = chosen(ui, row->name);
         forecast_words(&action, frame->model, text, sizeof text);
         int rows_taken = cells_paragraph(cells, left, 0, STYLE_STRONG, text);
         left.y += rows_taken;
         left.height -= rows_taken;
     }
-    struct stat_line line;
-    const char *failed = stat_value(answer_text(model_answers(frame->model), INQUIRY_MOVES), "failed", &line);
-    if (strcmp(row->name, "slab_automove") == 0 && failed[0] != '\0' && strcmp(failed, "none") != 0) {
-        snprintf(text, sizeof text, "FAILED and turned off: %s", failed);
+    const struct details *details = model_details(frame->model);
+    if (strcmp(row->name, "slab_automove") == 0 && detail_is_known(details, INQUIRY_MOVES) &&
+        move_list_has_failed(&details->moves)) {
+        snprintf(text, sizeof text, "FAILED and turned off: %s", details->moves.failed);
         int rows_taken = cells_paragraph(cells, left, 0, STYLE_BAD, text);
         left.y += rows_taken;
         left.height -= rows_taken;
@@ -185,7 +180,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         cells_text(cells, area.y, area.x + NOTE_X, STYLE_HEADER, "RANGE, UNDO, NEEDS");
     }
     if (count == 0) {
-        cells_text(cells, area.y + 1, area.x, STYLE_DIM, frame->is_past ? "a recording and the past hold no settings" : "nothing is known about the server yet");
+        cells_text(cells, area.y + 1, area.x, STYLE_DIM, frame->is_past ? "not recorded: the past holds no settings" : "nothing is known about the server yet");
         return;
     }
     struct tune_ui *tune = &ui->tune;
@@ -316,6 +311,15 @@ static void terms(const struct ui *ui, struct terms *out) {
     }
 }
 
+static void wants(const struct ui *ui, struct wants *out) {
+    out->inquiries |= INQUIRY_BIT(SETTINGS) | INQUIRY_BIT(CONFIG) | INQUIRY_BIT(POLICIES) |
+                      INQUIRY_BIT(MOVES) | INQUIRY_BIT(WHATIF) | INQUIRY_BIT(GEOMETRY);
+    if (ui->tune.wanted[ui->tune.cursor][0] != '\0') {
+        struct action action = chosen(ui, setting_name_at(ui->tune.cursor));
+        forecast_wants(&action, out);
+    }
+}
+
 const struct view tune_view = {
     .name = "Tune",
     .scope = SCOPE_TUNE,
@@ -323,5 +327,4 @@ const struct view tune_view = {
     .draw = draw,
     .command = command,
     .terms = terms,
-    .wants = FORECAST_WANTS | INQUIRY_BIT(SETTINGS) | INQUIRY_BIT(CONFIG) | INQUIRY_BIT(POLICIES) |
-             INQUIRY_BIT(MOVES)};
+    .wants = wants};

@@ -32,23 +32,23 @@ void class_open(struct ui *ui, unsigned class_id) {
     }
 }
 
-bool detail_ready(const struct frame *frame, enum detail_group group, struct cells *cells,
+bool detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells *cells,
                   struct rect area) {
-    const struct details *details = model_details(frame->model);
+    const struct answer *answer = &model_answers(frame->model)->of[inquiry];
     const char *why_not;
-    if (detail_is_known(details, group)) {
+    if (answer->state == ANSWER_KNOWN) {
         return true;
     }
-    if (!detail_is_offered(group, model_now(frame->model), &why_not)) {
+    if (!inquiry_is_offered(inquiry, model_now(frame->model), &why_not)) {
         cells_text_fit(cells, area.y, area.x, area.width, STYLE_WARN, why_not);
-    } else if (details != NULL && details->groups[group].state == DETAIL_REFUSED) {
+    } else if (answer->state == ANSWER_REFUSED) {
         char text[160];
-        snprintf(text, sizeof text, "the server refuses: %.100s", details->groups[group].refusal);
+        snprintf(text, sizeof text, "the server refuses: %.100s", answer->refusal);
         cells_text_fit(cells, area.y, area.x, area.width, STYLE_WARN, text);
     } else if (frame->is_past || frame->is_replay) {
-        cells_text_fit(cells, area.y, area.x, area.width, STYLE_DIM,
-                       frame->is_replay ? "a recording does not hold this"
-                                        : "of the past this is not kept: a full stop goes to now");
+        cells_text_fit(cells, area.y, area.x, area.width, STYLE_WARN,
+                       frame->is_replay ? "not recorded: a recording does not hold this"
+                                        : "not recorded: the past does not hold this; a full stop goes to now");
     } else {
         cells_text_fit(cells, area.y, area.x, area.width, STYLE_DIM, "asking the server");
     }
@@ -270,12 +270,19 @@ static void dim(struct cells *cells, struct rect area) {
     }
 }
 
-unsigned screen_wants(const struct ui *ui) {
-    unsigned wants = view_current(ui)->wants;
+void screen_wants(const struct ui *ui, struct wants *wants) {
+    const struct view *view = view_current(ui);
+    *wants = (struct wants){.class_id = ui->focus};
     if (ui->review.is_open) {
-        wants |= FORECAST_WANTS | INQUIRY_BIT(SETTINGS) | INQUIRY_BIT(CONFIG) | INQUIRY_BIT(POLICIES);
+        wants->inquiries |= INQUIRY_BIT(SETTINGS) | INQUIRY_BIT(CONFIG) | INQUIRY_BIT(POLICIES);
+        for (unsigned i = 0; i < ui->review.plan.count; i++) {
+            forecast_wants(&ui->review.plan.steps[i], wants);
+        }
     }
-    return ui->why.is_open ? wants | WHY_WANTS : wants;
+    if (view->wants != NULL) {
+        view->wants(ui, wants);
+    }
+    wants->inquiries |= ui->why.is_open ? WHY_WANTS : 0;
 }
 
 void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {

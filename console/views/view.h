@@ -12,6 +12,7 @@
 #include "fleet_table.h"
 #include "keys.h"
 #include "model.h"
+#include "size_plan.h"
 #include "trial.h"
 #include "watch.h"
 
@@ -98,6 +99,10 @@ struct curves_ui {
     unsigned top;
 };
 
+struct sizes_ui {
+    unsigned cursor; /* of the orders for other sizes */
+};
+
 struct hotkeys_ui {
     unsigned cursor, top;
 };
@@ -120,6 +125,7 @@ struct ui {
     unsigned diff_top;
     struct pages_ui pages;
     struct curves_ui curves;
+    struct sizes_ui sizes;
     struct hotkeys_ui hotkeys;
     bool class_is_open; /* one class is shown, whatever the view */
     unsigned class_top; /* first line of its stats shown */
@@ -145,10 +151,10 @@ struct view {
     void (*draw)(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area);
     struct intent (*command)(const struct frame *frame, struct ui *ui, enum command command);
     void (*terms)(const struct ui *ui, struct terms *terms); /* what it shows, for `?`; never none */
-    unsigned wants; /* INQUIRY_BITs: what it shows beyond a refresh */
+    /* Adds what it shows beyond a refresh; NULL: nothing. */
+    void (*wants)(const struct ui *ui, struct wants *wants);
     /* A click on a head (HOT_SORT) or a row (HOT_ROW) of it; NULL: it has none. */
     void (*click)(struct ui *ui, enum hot_kind kind, unsigned value);
-    unsigned (*needs)(const struct ui *ui); /* DETAIL_BITs of what it draws; NULL: none */
 };
 
 extern const struct view overview_view, classes_view, pages_view, sizes_view, curves_view,
@@ -169,8 +175,8 @@ void class_open(struct ui *ui, unsigned class_id);
 /* Draws a whole screen: title, tabs, the current view, overlays, message line and key bar. */
 void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
 
-/* What is to be asked of the server for what is on the screen, INQUIRY_BITs. */
-unsigned screen_wants(const struct ui *ui);
+/* What is to be asked of the server for what is on the screen. */
+void screen_wants(const struct ui *ui, struct wants *wants);
 
 /* The smallest screen that is drawn; below it one line says so. */
 enum { SCREEN_LEAST_WIDTH = 40, SCREEN_LEAST_HEIGHT = 10 };
@@ -211,13 +217,24 @@ int class_hint(const struct frame *frame, unsigned class_id, char *out, size_t o
 /* "under_16s" as "under 16s". */
 void stat_name_words(char *out, size_t out_bytes, const char *name);
 
+/* The table of other chunk sizes, and what each would bring: on slated as it predicts itself, else
+ * reckoned from the sizes given, and said to be. The best that there is goes to `best`, count 0: none
+ * is worth it; returns its name. */
+enum { SIZE_CHOICES_ROWS = 9 };
+const char *size_choices_best(const struct frame *frame, const struct size_bins *sizes,
+                              struct size_plan *best);
+void size_choices_draw(const struct frame *frame, const struct ui *ui, const struct size_bins *sizes,
+                       const struct size_plan *plan_now, struct cells *cells, struct rect area);
+struct intent size_choices_command(const struct frame *frame, struct ui *ui, enum command command);
+void size_choices_wants(struct wants *wants);
+
 /* Page moves: flows, what automove thinks, and the last moves, newest first. */
 void moves_draw(const struct frame *frame, struct cells *cells, struct rect area);
 void move_draw_line(const struct page_move *move, struct cells *cells, int y, int width);
 
-/* True when the server has told the group; else says in the area why not: it is on its way, was
- * refused, or needs slated. */
-bool detail_ready(const struct frame *frame, enum detail_group group, struct cells *cells,
+/* True when the answer is there; else says in the area why not: it is on its way, was refused, needs
+ * slated, or is not recorded. */
+bool detail_ready(const struct frame *frame, enum inquiry inquiry, struct cells *cells,
                   struct rect area);
 
 /* The last lines of events, newest first. */

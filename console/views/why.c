@@ -39,7 +39,7 @@ static int draw_lines(struct cells *cells, struct rect inside, int top, const st
 
 void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
     struct why_line lines[WHY_LINES];
-    unsigned count = why_automove(frame->model, lines);
+    unsigned count = why_automove(frame->model, frame->is_past || frame->is_replay, lines);
     int width = cells->width < BOX_WIDTH ? cells->width : BOX_WIDTH;
     struct rect inside = {0, 0, ROWS_MOST, width - 4};
     int rows = draw_lines(NULL, inside, 0, lines, count);

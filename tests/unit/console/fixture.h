@@ -86,7 +86,7 @@ __attribute__((unused)) static struct model *fixture_model(const char *server) {
     fixture_answers(name, &answers);
     const char *settings = answer_text(&answers, INQUIRY_SETTINGS);
     if (settings != NULL) {
-        model_answer(model, INQUIRY_SETTINGS, settings, strlen(settings), true, 12000);
+        details_take(model_open_details(model), INQUIRY_SETTINGS, 0, settings, strlen(settings), true, 12000);
     }
     answers_fini(&answers);
     return model;
@@ -97,12 +97,13 @@ __attribute__((unused)) static void fixture_details(struct model *model, const c
                                                     unsigned class_id, uint64_t at_ms) {
     static const struct {
         const char *heading;
-        enum detail_group group;
-    } groups[] = {{"stats moves", DETAIL_MOVES},         {"stats automove", DETAIL_AUTOMOVE},
-                  {"stats policies", DETAIL_POLICIES},   {"stats evictions", DETAIL_EVICTIONS},
-                  {"stats pages 0 4096", DETAIL_PAGES},  {"stats sizehist", DETAIL_SIZEHIST},
-                  {"stats geometry", DETAIL_GEOMETRY},   {"stats curve", DETAIL_CURVE},
-                  {"stats whatif", DETAIL_WHATIF},       {"stats hotkeys 64", DETAIL_HOTKEYS}};
+        enum inquiry group;
+    } groups[] = {{"stats moves", INQUIRY_MOVES},         {"stats automove", INQUIRY_AUTOMOVE},
+                  {"stats policies", INQUIRY_POLICIES},   {"stats evictions", INQUIRY_EVICTIONS},
+                  {"stats pages 0 4096", INQUIRY_PAGES},  {"stats sizehist", INQUIRY_SIZEHIST},
+                  {"stats geometry", INQUIRY_GEOMETRY},   {"stats curve", INQUIRY_CURVE},
+                  {"stats config", INQUIRY_CONFIG},
+                  {"stats whatif", INQUIRY_WHATIF},       {"stats hotkeys 64", INQUIRY_HOTKEYS}};
     struct details *details = model_open_details(model);
     size_t bytes;
     char *text = fixture_text(name, &bytes);
@@ -116,9 +117,9 @@ __attribute__((unused)) static void fixture_details(struct model *model, const c
         char *stop = next != NULL ? next + 1 : end;
         size_t body_bytes = (size_t)(stop - body);
         if (fixture_group(heading) < GROUP_COUNT) {
-            details_take_class(details, fixture_group(heading), body, body_bytes, at_ms);
+            details_take_group(details, fixture_group(heading), body, body_bytes, at_ms);
         } else if (sscanf(heading, "stats curve %u", &curve_class) == 1) {
-            details_take(details, DETAIL_CLASS_CURVES, curve_class, body, body_bytes, true, at_ms);
+            details_take(details, INQUIRY_CLASS_CURVES, curve_class, body, body_bytes, true, at_ms);
         }
         for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
             if (strcmp(groups[i].heading, heading) == 0) {

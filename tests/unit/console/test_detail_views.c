@@ -83,7 +83,7 @@ static void test_a_large_cache_has_several_pages_a_cell(void) {
     for (int i = 0; i < 60000; i++) {
         at += sprintf(at, "STAT page:%d 13 owned %d 708 100 -\r\n", i, i % 2 == 0 ? 708 : 0);
     }
-    details_take(details, DETAIL_PAGES, 0, text, (size_t)(at - text), true, 13000);
+    details_take(details, INQUIRY_PAGES, 0, text, (size_t)(at - text), true, 13000);
     free(text);
     reset_ui(index_of(&pages_view));
     draw(&frame, 80, 24, false);
@@ -101,7 +101,37 @@ static void test_sizes_stand_over_class_limits(void) {
     draw(&frame, 80, 24, false);
     ok(shows("153k items by size") && shows("EXACT, of live items"), "how many, and from where");
     ok(shows("now  ") && shows("│") && shows("1K"), "limits of now and a scale");
-    ok(shows("-f 1.08") && shows("◀ least waste"), "what other factors would waste");
+    ok(shows("factor 1.08  asking the server"), "what other factors would bring, the server is asked");
+    static const char orders[][OUTLOOK_ORDER_BYTES] = {"factor 1.04", "factor 1.08"};
+    static const char *const answers[] = {
+        "PREDICTED 99 classes would hold 3.1 % fewer items in 64 pages, 96900 instead of 100000, and waste 2.0 % of their "
+        "memory instead of 12.0 %; it would be refused without force\r\n",
+        "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109300 instead of 100000, and waste 4.1 % of their "
+        "memory instead of 12.0 %\r\n"};
+    struct outlook_list *outlooks = &model_open_details(model)->outlooks;
+    char line[OUTLOOK_ORDER_BYTES + 24];
+    outlook_want(outlooks, orders, 2);
+    for (int i = 0; i < 2; i++) {
+        outlook_take(outlooks, outlook_next(outlooks, 1, line)->ticket, answers[i], strlen(answers[i]));
+    }
+    draw(&frame, 80, 24, false);
+    ok(shows("factor 1.04       99    2.0 %    -3.1 %  no gain: refused"), "what wastes least may hold fewer items");
+    ok(shows("factor 1.08       61    4.1 %    +9.3 %  ◀ most items"), "the best is what the server says");
+    press(&frame, COMMAND_DOWN);
+    struct intent intent = sizes_view.command(&frame, &ui, COMMAND_REVIEW);
+    ok(intent.kind == INTENT_REVIEW && strcmp(intent.plan.steps[0].value, "factor 1.08") == 0,
+       "the row under the cursor can be reviewed");
+    review_open(&ui.review, &intent.plan, NULL);
+    draw(&frame, 80, 24, false);
+    ok(shows("slabs geometry factor 1.08") && shows("9.3 % more items in 64 pages"),
+       "with the server's prediction, before anything is sent");
+    struct wants wants;
+    screen_wants(&ui, &wants);
+    ok((wants.inquiries & INQUIRY_BIT(OUTLOOKS)) && strcmp(wants.orders[0], "factor 1.08") == 0,
+       "which is asked for what is reviewed first");
+    ui.review.is_open = false;
+    draw(&frame, 80, 24, false);
+    draw(&frame, 80, 24, false);
     ok(shows("geometry steady"), "and the state of the geometry");
     model_destroy(&model);
     model = fixture_model("memcached-1.6.18");
@@ -110,10 +140,11 @@ static void test_sizes_stand_over_class_limits(void) {
     ok(shows("ESTIMATED, a bar a class") && shows("needs slated") && !shows("least waste"),
        "a stock server's are an estimate, from which nothing is concluded");
     static const char tracked[] = "STAT 96 1000\r\nSTAT 128 3000\r\nSTAT 1024 10\r\nEND\r\n";
-    details_take(model_open_details(model), DETAIL_STOCK_SIZES, 0, tracked, sizeof tracked - 1, true, 1);
+    details_take(model_open_details(model), INQUIRY_STOCK_SIZES, 0, tracked, sizeof tracked - 1, true, 1);
     draw(&frame, 80, 24, false);
-    ok(shows("4010 items by size") && shows("as the server tracks them") && shows("least waste"),
+    ok(shows("4010 items by size") && shows("as the server tracks them") && shows("ESTIMATED, after a restart"),
        "unless it tracks sizes");
+    ok(sizes_view.command(&frame, &ui, COMMAND_REVIEW).kind == INTENT_SAY, "and there is nothing to send");
     model_destroy(&model);
 }
 
@@ -196,6 +227,40 @@ static void test_one_class_shows_all_there_is(void) {
     model_destroy(&model);
 }
 
+/* The past shows what the tape holds of its moment, by estimate where it must be; else it says that it
+ * is not recorded. */
+static void test_the_past_holds_what_was_recorded(void) {
+    struct model *model = fixture_model("slated-0.1");
+    struct frame frame = frame_of(model);
+    frame.is_past = true;
+    details_forget(model_open_details(model));
+    static const struct {
+        const struct view *view;
+        const char *shown;
+    } views[] = {{&pages_view, "ESTIMATED"}, {&sizes_view, "ESTIMATED, a bar a class"},
+                 {&curves_view, "not recorded"}, {&hotkeys_view, "not recorded"}, {&tune_view, "not recorded"}};
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        reset_ui(index_of(views[i].view));
+        draw(&frame, 80, 24, false);
+        ok(shows(views[i].shown) && !shows("asking"), "%s in the past: %s", views[i].view->name, views[i].shown);
+    }
+    reset_ui(0);
+    class_open(&ui, 13);
+    draw(&frame, 80, 24, false);
+    ok(shows("stats of the class that are recorded") && shows("mem_requested") && shows("chunk_size"), "a class: the stats of the tape");
+    reset_ui(0);
+    ui.why.is_open = true;
+    draw(&frame, 80, 24, false);
+    ok(shows("not recorded why"), "and why automove did what it did");
+    struct model *live = slated_model();
+    model_lend_details(model, live);
+    reset_ui(index_of(&hotkeys_view));
+    draw(&frame, 80, 24, false);
+    ok(!shows("not recorded") && shows("NR KEY"), "where it stood still, it shows what it showed");
+    model_destroy(&model);
+    model_destroy(&live);
+}
+
 static void test_what_is_missing_says_what_it_needs(void) {
     struct model *model = fixture_model("memcached-1.6.18");
     struct frame frame = frame_of(model);
@@ -211,7 +276,7 @@ static void test_what_is_missing_says_what_it_needs(void) {
     reset_ui(index_of(&hotkeys_view));
     draw(&frame, 80, 24, false);
     ok(shows("asking the server"), "what was not answered yet");
-    details_take(model_open_details(model), DETAIL_HOTKEYS, 0, "CLIENT_ERROR stats hotkeys not allowed",
+    details_take(model_open_details(model), INQUIRY_HOTKEYS, 0, "CLIENT_ERROR stats hotkeys not allowed",
                  38, false, 1);
     draw(&frame, 80, 24, false);
     ok(shows("the server refuses: CLIENT_ERROR stats hotkeys not allowed"), "what was refused");
@@ -251,6 +316,7 @@ int main(void) {
     test_curves_say_what_memory_and_policies_would_do();
     test_hot_keys_have_bounds();
     test_one_class_shows_all_there_is();
+    test_the_past_holds_what_was_recorded();
     test_what_is_missing_says_what_it_needs();
     test_every_size_is_whole();
     return tap_done();

@@ -21,9 +21,9 @@ static struct model *slated_model(unsigned class_id) {
 static void test_every_group_is_taken_in(void) {
     struct model *model = slated_model(13);
     const struct details *details = model_details(model);
-    for (int group = 0; group < DETAIL_COUNT; group++) {
-        if (group != DETAIL_STOCK_SIZES) {
-            ok(detail_is_known(details, (enum detail_group)group), "group %d is known", group);
+    for (int group = 0; group < INQUIRY_COUNT; group++) {
+        if (group != INQUIRY_STOCK_SIZES && group != INQUIRY_CONFIG && group != INQUIRY_OUTLOOKS) {
+            ok(detail_is_known(details, (enum inquiry)group), "group %d is known", group);
         }
     }
     is_str(details->moves.mode, "utility", "the mode that moves pages");
@@ -193,13 +193,60 @@ static void test_bins_are_an_eighth_of_an_octave(void) {
        "with the server's own ends");
 }
 
+/* slated's own words about other chunk sizes. */
+static void test_outlooks_are_the_servers(void) {
+    static const char orders[][OUTLOOK_ORDER_BYTES] = {"factor 1.08", "auto"};
+    static const char gain[] = "PREDICTED 61 classes would hold 9.3 % more items in 64 pages, 109310 instead of 100000, "
+                               "and waste 4.1 % of their memory instead of 12.0 %\r\n";
+    static const char none[] = "PREDICTED 40 classes would hold 1.5 % fewer items in 64 pages, 98500 instead of 100000, "
+                               "and waste 9.0 % of their memory instead of 12.0 %; it would be refused without force\r\n";
+    struct outlook_list list = {0};
+    char line[OUTLOOK_ORDER_BYTES + 24];
+    outlook_want(&list, orders, 2);
+    unsigned first = outlook_next(&list, 1000, line)->ticket;
+    is_str(line, "slabs geometry factor 1.08 dry", "the line that asks, and changes nothing");
+    unsigned second = outlook_next(&list, 1000, line)->ticket;
+    is_str(line, "slabs geometry auto dry", "one after the other");
+    ok(outlook_next(&list, 1000 + OUTLOOK_EVERY_MS - 1, line) == NULL, "not again for a while");
+    ok(outlook_of(&list, "auto") == NULL, "nothing is known before the answer");
+    outlook_want(&list, orders + 1, 1);
+    outlook_take(&list, first, gain, sizeof gain - 1);
+    ok(outlook_of(&list, "auto") == NULL, "an answer that nobody wants any more is not taken for another's");
+    outlook_take(&list, second, none, sizeof none - 1);
+    const struct outlook *outlook = outlook_of(&list, "auto");
+    ok(outlook != NULL && !outlook->would_be_made && near(outlook->items_pct, -1.5) && near(outlook->waste_pct, 9.0) &&
+           near(outlook->classes, 40),
+       "what saves more of the chunks, but holds fewer items, is no gain");
+    outlook_next(&list, 1000 + OUTLOOK_EVERY_MS, line);
+    outlook_take(&list, list.of[0].ticket, gain, sizeof gain - 1);
+    ok(outlook->would_be_made && near(outlook->items_pct, 9.3), "a gain");
+    outlook_take(&list, list.of[0].ticket, "SAME these are the chunk sizes already\r\n", 40);
+    ok(!outlook->would_be_made && isnan(outlook->items_pct), "nothing to change");
+    is_str(outlook->words, "these are the chunk sizes already", "in the server's words");
+    outlook_take(&list, list.of[0].ticket, "CLIENT_ERROR slab reassignment disabled\r\n", 41);
+    is_str(outlook->words, "CLIENT_ERROR slab reassignment disabled", "an error as it came");
+}
+
+static void test_a_class_costs_a_page(void) {
+    struct size_plan few = {.count = 2, .bytes = {1024, 65536}}, many = {.count = 4, .bytes = {512, 1024, 32768, 65536}};
+    struct size_bins sizes = {.items = 1001};
+    sizes.bins[size_bin_of(1000)] = 1000;
+    sizes.bins[size_bin_of(60000)] = 1;
+    ok(near(size_plan_waste(&few, &sizes), size_plan_waste(&many, &sizes)), "classes without items waste nothing");
+    sizes.bins[size_bin_of(30000)] = 1;
+    ok(size_plan_waste(&many, &sizes) < size_plan_waste(&few, &sizes), "of their chunks, the many waste less");
+    ok(size_plan_items(&many, &sizes, 3) < size_plan_items(&few, &sizes, 3),
+       "but in three pages the few hold more: each class takes one");
+    ok(isnan(size_plan_items(&few, &sizes, 0)), "no pages, no figure");
+}
+
 static void test_a_refusal_keeps_the_servers_words(void) {
     struct details *details = details_create();
-    details_take(details, DETAIL_HOTKEYS, 0, "CLIENT_ERROR not allowed\r\n", 26, false, 1);
-    is(details->groups[DETAIL_HOTKEYS].state, DETAIL_REFUSED, "refused");
-    is_str(details->groups[DETAIL_HOTKEYS].refusal, "CLIENT_ERROR not allowed", "with its words");
+    details_take(details, INQUIRY_HOTKEYS, 0, "CLIENT_ERROR not allowed\r\n", 26, false, 1);
+    is(details->answers.of[INQUIRY_HOTKEYS].state, ANSWER_REFUSED, "refused");
+    is_str(details->answers.of[INQUIRY_HOTKEYS].refusal, "CLIENT_ERROR not allowed", "with its words");
     details_forget(details);
-    is(details->groups[DETAIL_HOTKEYS].state, DETAIL_UNASKED, "another server was not asked yet");
+    is(details->answers.of[INQUIRY_HOTKEYS].state, ANSWER_NONE, "another server was not asked yet");
     details_destroy(&details);
 }
 
@@ -228,7 +275,10 @@ static void test_random_lines_break_nothing(void) {
         "under_1s", "older", "chunk_size", "0", "1", "2", "99", "items:", "difference", "reads", "\x80"};
     uint64_t seed = tap_seed();
     struct details *details = details_create();
-    char text[2000];
+    static const char orders[][OUTLOOK_ORDER_BYTES] = {"auto"};
+    char text[2000], line[OUTLOOK_ORDER_BYTES + 24];
+    outlook_want(&details->outlooks, orders, 1);
+    outlook_next(&details->outlooks, 1, line);
     for (int round = 0; round < 20000; round++) {
         size_t used = 0;
         for (int i = 0; i < 60; i++) {
@@ -240,10 +290,11 @@ static void test_random_lines_break_nothing(void) {
                 used += n;
             }
         }
-        enum detail_group group = (enum detail_group)((seed >> 40) % DETAIL_COUNT);
+        enum inquiry group = (enum inquiry)((seed >> 40) % INQUIRY_COUNT);
         details_focus(details, 12);
         details_take(details, group, (unsigned)(seed >> 50) % CLASS_LIMIT, text, used, true, 1);
-        details_take_class(details, round % 2 == 0 ? GROUP_ITEMS : GROUP_SLABS, text, used, 1);
+        details_take_group(details, round % 2 == 0 ? GROUP_ITEMS : GROUP_SLABS, text, used, 1);
+        outlook_take(&details->outlooks, 0, text, used);
     }
     ok(true, "20,000 answers of garbage are survived");
     details_destroy(&details);
@@ -258,6 +309,8 @@ int main(void) {
     test_a_page_is_worth_what_was_measured_or_what_the_curves_promise();
     test_sizes_by_factor_are_memcacheds();
     test_bins_are_an_eighth_of_an_octave();
+    test_outlooks_are_the_servers();
+    test_a_class_costs_a_page();
     test_a_refusal_keeps_the_servers_words();
     test_lines_are_words_and_numbers();
     test_random_lines_break_nothing();

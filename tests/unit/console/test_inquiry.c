@@ -5,24 +5,46 @@
 #include <math.h>
 
 static void take(struct answers *answers, const char *text, bool is_stats) {
-    answers_take(answers, INQUIRY_MOVES, text, strlen(text), is_stats, 5);
+    answers_take(answers, INQUIRY_CONFIG, text, strlen(text), is_stats, 5);
 }
 
 static void test_values_are_found_by_name(void) {
     struct answers answers = {0};
     struct stat_line line;
-    is(answer_text(&answers, INQUIRY_MOVES) == NULL, true, "none before the first answer");
+    is(answer_text(&answers, INQUIRY_CONFIG) == NULL, true, "none before the first answer");
     is_str(stat_value(NULL, "why", &line), "", "and no value in none");
     take(&answers, "STAT mode ratio\r\nSTAT why the pool has 64 pages\r\nSTAT n 12.5\r\nEND\r\n", true);
-    const char *text = answer_text(&answers, INQUIRY_MOVES);
+    const char *text = answer_text(&answers, INQUIRY_CONFIG);
     is_str(stat_value(text, "why", &line), "the pool has 64 pages", "a value may hold blanks");
     is_str(stat_value(text, "mod", &line), "", "a name is a whole name");
     ok(stat_value_number(text, "n") == 12.5, "a number");
     ok(isnan(stat_value_number(text, "mode")), "a word is no number");
     ok(isnan(stat_value_number(text, "nothing")), "nor is what is not there");
     take(&answers, "ERROR\r\n", false);
-    is(answer_text(&answers, INQUIRY_MOVES) == NULL, true, "a refusal forgets the answer of before");
+    is(answer_text(&answers, INQUIRY_CONFIG) == NULL, true, "a refusal forgets the answer of before");
+    is(answers.of[INQUIRY_CONFIG].state, ANSWER_REFUSED, "which is known to be one");
+    is_str(answers.of[INQUIRY_CONFIG].refusal, "ERROR", "with its words");
+    answers_take(&answers, INQUIRY_CURVE, "STAT a 1\r\n", 10, true, 6);
+    ok(answers.of[INQUIRY_CURVE].state == ANSWER_KNOWN && answer_text(&answers, INQUIRY_CURVE) == NULL,
+       "what is parsed elsewhere is known, and not kept twice");
     answers_fini(&answers);
+    is(answers.of[INQUIRY_CURVE].state, ANSWER_NONE, "nothing is left");
+}
+
+static void test_what_is_not_offered_says_why(void) {
+    static struct snapshot now;
+    const char *why_not;
+    snapshot_init(&now);
+    ok(!inquiry_is_offered(INQUIRY_CURVE, NULL, &why_not) && why_not[0] != '\0', "nothing is known yet");
+    ok(!inquiry_is_offered(INQUIRY_CURVE, &now, &why_not), "memcached has no curves");
+    is_str(why_not, "needs slated: memcached does not tell", "and says so");
+    ok(inquiry_is_offered(INQUIRY_SETTINGS, &now, &why_not), "settings are every server's");
+    ok(!inquiry_is_offered(INQUIRY_STOCK_SIZES, &now, &why_not), "sizes where they are tracked");
+    now.setting[SETTING_track_sizes] = 1;
+    ok(inquiry_is_offered(INQUIRY_STOCK_SIZES, &now, &why_not), "only");
+    now.is_slated = true;
+    ok(!inquiry_is_offered(INQUIRY_STOCK_SIZES, &now, &why_not) && inquiry_is_offered(INQUIRY_CURVE, &now, &why_not),
+       "slated has its own");
 }
 
 static void test_garbage_is_skipped_or_made_harmless(void) {
@@ -42,6 +64,7 @@ static void test_garbage_is_skipped_or_made_harmless(void) {
 
 int main(void) {
     test_values_are_found_by_name();
+    test_what_is_not_offered_says_why();
     test_garbage_is_skipped_or_made_harmless();
     return tap_done();
 }

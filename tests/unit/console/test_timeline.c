@@ -47,6 +47,26 @@ static void test_the_cursor_shows_the_rates_of_its_moment(void) {
     model_destroy(&live);
 }
 
+static void test_what_was_shown_is_held_where_it_stood_still(void) {
+    struct model *live = model_create("x");
+    struct tape *tape = counting_tape(live);
+    struct timeline timeline = {0};
+    static const char hot[] = "STAT requests 5\r\nEND\r\n";
+    details_take(model_open_details(live), INQUIRY_HOTKEYS, 0, hot, sizeof hot - 1, true, 1);
+    timeline_hold(&timeline, tape);
+    const struct model *shown = timeline_model(&timeline, tape, live, 80);
+    ok(detail_is_known(model_details(shown), INQUIRY_HOTKEYS), "at the pause, what was on the screen is still there");
+    timeline_step(&timeline, tape, -1);
+    shown = timeline_model(&timeline, tape, live, 80);
+    ok(!detail_is_known(model_details(shown), INQUIRY_HOTKEYS), "a sample before, it is not");
+    timeline_step(&timeline, tape, 1);
+    shown = timeline_model(&timeline, tape, live, 80);
+    ok(detail_is_known(model_details(shown), INQUIRY_HOTKEYS), "and back there, again");
+    timeline_go_live(&timeline);
+    tape_destroy(&tape);
+    model_destroy(&live);
+}
+
 static void test_events_are_stations(void) {
     struct model *live = model_create("x");
     struct tape *tape = counting_tape(live);
@@ -84,6 +104,7 @@ static void test_playing_keeps_the_pace_of_the_samples(void) {
 
 int main(void) {
     test_the_cursor_shows_the_rates_of_its_moment();
+    test_what_was_shown_is_held_where_it_stood_still();
     test_events_are_stations();
     test_playing_keeps_the_pace_of_the_samples();
     return tap_done();

@@ -106,7 +106,7 @@ static void test_a_policy_that_failed_is_shown(void) {
     struct model *model = fixture_model("memcached-1.6.18");
     struct frame frame = frame_of(model);
     const char *moves = "STAT mode off\r\nSTAT why nothing\r\nSTAT failed lua:mine: line 3: nil\r\nEND\r\n";
-    model_answer(model, INQUIRY_MOVES, moves, strlen(moves), true, 12000);
+    details_take(model_open_details(model), INQUIRY_MOVES, 0, moves, strlen(moves), true, 12000);
     reset_ui(0);
     draw(&frame, 80, 24, false);
     ok(shows("! BAD   press x: an automove mode failed and is off: lua:mine: line 3: nil"), "in the overview, with the key");
