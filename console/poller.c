@@ -137,13 +137,21 @@ void poller_want(struct poller *poller, unsigned wanted, struct details *details
     poller->details = details != NULL ? details : poller->details;
 }
 
+/* What was wanted of a refresh; settings also when they are not known yet: the first refresh has them,
+ * so that whoever opens their view need not wait. */
+static void take_details(struct poller *poller, enum stats_group group, const struct reply *reply,
+                         uint64_t now_ms) {
+    unsigned of_group = group == GROUP_SETTINGS ? INQUIRY_BIT(SETTINGS) : INQUIRY_BIT(CLASS);
+    bool is_first = group == GROUP_SETTINGS && !detail_is_known(poller->details, INQUIRY_SETTINGS);
+    if (poller->details != NULL && (is_first || (poller->wanted & of_group))) {
+        details_take_group(poller->details, group, reply->text, reply->text_bytes, now_ms);
+    }
+}
+
 bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms) {
     enum stats_group group = (enum stats_group)reply->tag;
     if (reply->is_stats) {
-        unsigned of_group = group == GROUP_SETTINGS ? INQUIRY_BIT(SETTINGS) : INQUIRY_BIT(CLASS);
-        if (poller->details != NULL && (poller->wanted & of_group)) {
-            details_take_group(poller->details, group, reply->text, reply->text_bytes, now_ms);
-        }
+        take_details(poller, group, reply, now_ms);
         snapshot_parse(&poller->draft, group, reply->text, reply->text_bytes);
     }
     if (group == GROUP_GENERAL) {

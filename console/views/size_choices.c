@@ -65,15 +65,18 @@ static struct choice choice_of(const struct frame *frame, const struct size_bins
                           : reckoned(now, sizes, plan_now, orders[index]);
 }
 
-/* The one that brings most items; CHOICES when none is worth it. */
+/* The one that brings most items, of those that bring as many the one with fewest classes; CHOICES when
+ * none is worth it. */
 static unsigned best_of(const struct frame *frame, const struct size_bins *sizes,
                         const struct size_plan *plan_now) {
     unsigned best = CHOICES;
-    double most = 0;
+    double most = 0, classes = 0;
     for (unsigned i = 0; i < CHOICES; i++) {
         struct choice choice = choice_of(frame, sizes, plan_now, i);
-        if (choice.is_worth_it && choice.items_pct > most) {
+        bool is_as_good = fabs(choice.items_pct - most) < 0.1 && choice.classes < classes;
+        if (choice.is_worth_it && (choice.items_pct >= most + 0.1 || is_as_good)) {
             most = choice.items_pct;
+            classes = choice.classes;
             best = i;
         }
     }

@@ -16,8 +16,8 @@ void tune_forget(struct ui *ui) {
 
 static unsigned rows_of(const struct frame *frame, const struct ui *ui, struct tunable rows[SETTINGS_MOST]) {
     const struct snapshot *now = model_now(frame->model);
-    bool is_recorded = !frame->is_past || detail_is_known(model_details(frame->model), INQUIRY_SETTINGS);
-    return now != NULL && is_recorded ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows) : 0;
+    bool is_known = detail_is_known(model_details(frame->model), INQUIRY_SETTINGS);
+    return now != NULL && is_known ? settings_list(now, model_answers(frame->model), ui->classes.cursor, rows) : 0;
 }
 
 static bool is_changed(const struct tune_ui *tune, const struct tunable *rows, unsigned row) {
@@ -180,7 +180,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         cells_text(cells, area.y, area.x + NOTE_X, STYLE_HEADER, "RANGE, UNDO, NEEDS");
     }
     if (count == 0) {
-        cells_text(cells, area.y + 1, area.x, STYLE_DIM, frame->is_past ? "not recorded: the past holds no settings" : "nothing is known about the server yet");
+        detail_ready(frame, INQUIRY_SETTINGS, cells, (struct rect){area.y + 1, area.x, area.height - 1, area.width});
         return;
     }
     struct tune_ui *tune = &ui->tune;
