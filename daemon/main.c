@@ -95,6 +95,7 @@ static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
     return tuner_create(cache, &(struct tune_config){
                                    .automove = s->slab_automove,
                                    .policy_dir = policy_dir(s),
+                                   .record = s->automove_record,
                                    .on_failure = server_automove_failed,
                                    .on_failure_arg = &server,
                                    .ratio = s->slab_automove_ratio,
@@ -171,7 +172,8 @@ static int build_and_serve(void) {
     }
     server.tuner = make_tuner(&settings, server.cache);
     if (!server.tuner) {
-        log_error("cannot start the tuner: %s", strerror(errno));
+        log_error("cannot start the tuner%s%s: %s", settings.automove_record ? ", which writes " : "",
+                  settings.automove_record ? settings.automove_record : "", strerror(errno));
         goto done;
     }
     net = make_net(&settings); /* says itself what it could not have */

@@ -180,7 +180,7 @@ void process_ready(const struct settings *s) {
     /* Not in anybody's way when a file system is to be unmounted; but a core file goes where the server was started, and
      * a relative path is removed at the end by the name it was made with. */
     if (!s->coredumps && !relative(s->socketpath) && !relative(s->pidfile) && !relative(s->policy_dir) &&
-        chdir("/") != 0) {
+        !relative(s->automove_record) && chdir("/") != 0) {
         log_warn("cannot leave the current folder: %s", strerror(errno));
     }
     int null = s->verbosity > 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);

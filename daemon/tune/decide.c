@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "tune/lua_policy.h"
 #include "tune/tuner.h"
 
 enum {
@@ -210,8 +211,12 @@ void tuner_decide_window(struct tuner *t) {
     struct decision d = {.count = 0};
     snapshot_take(t->cache, &nobody, &after);
     after.time_us = tuner_now_us(t);
+    after.epoch_us = t->epoch_us;
     if (t->active.mode->wants_pages) {
         snapshot_pages(t->cache, &after);
+    }
+    if (t->shown != NULL && t->active.mode == &automove_lua) {
+        shown_add(t->shown, &after);
     }
     if (t->before.class_count != 0) {
         bool any = t->active.mode->each_window(t->active.state, &t->before, &after, &d);

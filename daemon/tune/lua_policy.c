@@ -160,33 +160,12 @@ static void set_integer(lua_State *L, const char *name, uint64_t value) {
     lua_setfield(L, -2, name);
 }
 
-/* The names are those of stats items and stats slabs, as in a recording; what slatectl can see, and no more. */
-static void push_class(lua_State *L, unsigned id, const struct snapshot_class *c) {
-    uint64_t chunks = (uint64_t)c->pages * c->chunks_per_page;
-    uint64_t free_chunks = c->free_chunks < chunks ? c->free_chunks : chunks;
-    lua_createtable(L, 0, 16);
-    set_integer(L, "id", id);
-    set_integer(L, "chunk_size", c->chunk_bytes);
-    set_integer(L, "chunks_per_page", c->chunks_per_page);
-    set_integer(L, "total_pages", c->pages);
-    set_integer(L, "total_chunks", chunks);
-    set_integer(L, "used_chunks", chunks - free_chunks);
-    set_integer(L, "free_chunks", free_chunks);
-    set_integer(L, "get_hits", c->get_hits);
-    set_integer(L, "cmd_set", c->cmd_set);
-    if (c->items > 0) { /* as servers do, who do not list a class in stats items that has none */
-        set_integer(L, "number", c->items);
-        set_integer(L, "age", c->age_s);
-        set_integer(L, "mem_requested", c->requested_bytes);
-        set_integer(L, "evicted", c->evicted);
-        set_integer(L, "outofmemory", c->outofmemory);
-    }
-}
+static void set_figure(void *arg, const char *name, uint64_t value) { set_integer(arg, name, value); }
 
 void lua_policy_push_snapshot(lua_State *L, const struct snapshot *s) {
     luaL_checkstack(L, 8, NULL);
     lua_createtable(L, 0, 8);
-    lua_pushnumber(L, (lua_Number)s->time_us / 1e6);
+    lua_pushnumber(L, (lua_Number)(s->epoch_us + s->time_us) / 1e6);
     lua_setfield(L, -2, "time_s");
     set_integer(L, "pages_limit", s->pages_limit);
     set_integer(L, "pages_free", s->pages_free);
@@ -195,8 +174,9 @@ void lua_policy_push_snapshot(lua_State *L, const struct snapshot *s) {
     lua_createtable(L, (int)s->class_count, 0);
     lua_Integer listed = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
-        if (s->classes[i].pages > 0 || s->classes[i].items > 0) {
-            push_class(L, i, &s->classes[i]);
+        if (snapshot_class_listed(&s->classes[i])) {
+            lua_createtable(L, 0, 16);
+            snapshot_class_each(&s->classes[i], i, set_figure, L);
             lua_rawseti(L, -2, ++listed);
         }
     }

@@ -123,3 +123,27 @@ void snapshot_pages(struct cache *cache, struct snapshot *s) {
         }
     }
 }
+
+bool snapshot_class_listed(const struct snapshot_class *c) { return c->pages > 0 || c->items > 0; }
+
+void snapshot_class_each(const struct snapshot_class *c, unsigned class_id, void (*tell)(void *, const char *name, uint64_t),
+                         void *arg) {
+    uint64_t chunks = (uint64_t)c->pages * c->chunks_per_page;
+    uint64_t free_chunks = c->free_chunks < chunks ? c->free_chunks : chunks;
+    tell(arg, "id", class_id);
+    tell(arg, "chunk_size", c->chunk_bytes);
+    tell(arg, "chunks_per_page", c->chunks_per_page);
+    tell(arg, "total_pages", c->pages);
+    tell(arg, "total_chunks", chunks);
+    tell(arg, "used_chunks", chunks - free_chunks);
+    tell(arg, "free_chunks", free_chunks);
+    tell(arg, "get_hits", c->get_hits);
+    tell(arg, "cmd_set", c->cmd_set);
+    if (c->items > 0) { /* as servers do, who do not list a class in stats items that has none */
+        tell(arg, "number", c->items);
+        tell(arg, "age", c->age_s);
+        tell(arg, "mem_requested", c->requested_bytes);
+        tell(arg, "evicted", c->evicted);
+        tell(arg, "outofmemory", c->outofmemory);
+    }
+}

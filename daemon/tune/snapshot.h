@@ -23,11 +23,18 @@ struct snapshot_class {
 
 struct snapshot {
     uint64_t time_us;      /* clock_mono_us */
+    uint64_t epoch_us;     /* with which time_us is the system's time, as of the start; 0: a time that only differences tell of */
     uint32_t pages_limit, pages_free; /* free: no class has them */
     uint64_t requests;     /* hits, misses and stores since the start; 0 unless the cache is measured */
     unsigned class_count;  /* classes 1 to class_count */
     struct snapshot_class classes[SLAB_CLASSES_MAX];
 };
+
+/* The names and figures of a class that policies in Lua and recordings have: those of stats items and stats slabs. */
+void snapshot_class_each(const struct snapshot_class *, unsigned class_id, void (*tell)(void *, const char *name, uint64_t),
+                         void *);
+/* Whether a class stands in the lists that those have. */
+bool snapshot_class_listed(const struct snapshot_class *);
 
 /* Takes a snapshot; `hungry` are the classes of cache_take_hunger. No lock held. Cost: a lock of every partition for every
  * 32 classes, and a look at each queue's old ends. */

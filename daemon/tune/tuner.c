@@ -149,6 +149,7 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     }
     t->cache = cache;
     t->by_hand = cfg->by_hand;
+    t->epoch_us = cfg->by_hand ? 0 : clock_unix_ms() * 1000 - clock_mono_us();
     t->reassign = cfg->reassign;
     t->policy_dir = cfg->policy_dir;
     t->on_failure = cfg->on_failure;
@@ -168,8 +169,11 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     if (t->whatif != NULL) {
         whatif_set(t->whatif, cfg->sample_rate, cfg->sample_follow);
     }
-    if (t->wake_fd < 0 || t->geometry == NULL || t->whatif == NULL || !crawler_init(&t->crawler, t->ct)) {
+    t->shown = cfg->record != NULL ? shown_open(cfg->record) : NULL;
+    int failed_as = cfg->record != NULL && t->shown == NULL ? errno : 0;
+    if (failed_as != 0 || t->wake_fd < 0 || t->geometry == NULL || t->whatif == NULL || !crawler_init(&t->crawler, t->ct)) {
         tuner_destroy(&t);
+        errno = failed_as != 0 ? failed_as : errno;
         return NULL;
     }
     mover_init(&t->mover, cache, t->ct);
@@ -205,6 +209,7 @@ void tuner_destroy(struct tuner **taken) {
     cache_on_hunger(t->cache, NULL, NULL);
     cache_on_steal(t->cache, NULL, NULL);
     active_end(&t->active);
+    shown_close(&t->shown);
     crawler_fini(&t->crawler);
     geometry_destroy(&t->geometry);
     whatif_destroy(&t->whatif);

@@ -10,6 +10,7 @@
 #include "tune/geometry.h"
 #include "tune/mover.h"
 #include "tune/moves.h"
+#include "tune/shown.h"
 #include "tune/snapshot.h"
 #include "tune/tune.h"
 #include "tune/whatif.h"
@@ -42,6 +43,8 @@ struct tuner {
     uint64_t             hand_us;
     bool                 reassign;
     const char          *policy_dir;
+    struct shown        *shown;    /* what policies in Lua see goes there; NULL: nowhere */
+    uint64_t             epoch_us; /* of snapshots */
     void               (*on_failure)(void *, const char *mode, const char *why);
     void                *on_failure_arg;
 

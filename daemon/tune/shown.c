@@ -1,0 +1,75 @@
+#include "tune/shown.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+struct shown {
+    int fd; /* -1: it could not be written */
+};
+
+struct shown *shown_open(const char *path) {
+    struct shown *s = malloc(sizeof *s);
+    if (s != NULL && (s->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) < 0) {
+        int saved = errno;
+        free(s);
+        s = NULL;
+        errno = saved;
+    }
+    return s;
+}
+
+void shown_close(struct shown **taken) {
+    if (*taken != NULL) {
+        if ((*taken)->fd >= 0) {
+            close((*taken)->fd);
+        }
+        free(*taken);
+        *taken = NULL;
+    }
+}
+
+/* Behind the id, which comes first, every figure has a comma before it. */
+static void print_figure(void *to, const char *name, uint64_t value) {
+    fprintf(to, "%s\"%s\":%" PRIu64, strcmp(name, "id") == 0 ? "" : ",", name, value);
+}
+
+static void print(FILE *to, const struct snapshot *s) {
+    uint64_t us = s->epoch_us + s->time_us;
+    fprintf(to, "{\"schema\":\"slate/snapshot/1\",\"time_s\":%" PRIu64 ".%06" PRIu64 ",\"slated\":\"" SLATE_VERSION
+                "\",\"pages_limit\":%" PRIu32 ",\"pages_free\":%" PRIu32 ",\"general\":{\"pid\":%ld},\"classes\":[",
+            us / 1000000, us % 1000000, s->pages_limit, s->pages_free, (long)getpid());
+    const char *before = "{";
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        if (snapshot_class_listed(&s->classes[i])) {
+            fputs(before, to);
+            snapshot_class_each(&s->classes[i], i, print_figure, to);
+            putc('}', to);
+            before = ",{";
+        }
+    }
+    fputs("]}\n", to);
+}
+
+/* The line goes out in one write, so that a reader sees whole ones. */
+void shown_add(struct shown *s, const struct snapshot *snapshot) {
+    char  *line = NULL;
+    size_t bytes = 0;
+    FILE  *to = s->fd >= 0 ? open_memstream(&line, &bytes) : NULL;
+    if (to == NULL) {
+        return;
+    }
+    print(to, snapshot);
+    if (fclose(to) == 0 && write(s->fd, line, bytes) != (ssize_t)bytes) {
+        log_warn("automove_record cannot be written and ends: %s", strerror(errno));
+        close(s->fd);
+        s->fd = -1;
+    }
+    free(line);
+}
