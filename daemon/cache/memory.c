@@ -14,7 +14,9 @@ enum {
     STEAL_WAIT_US = 100,
     STEAL_TRIES = 100,
     STEAL_PAUSE_US = 5000,  /* after a try in vain nobody tries for so long: slow clients hold what is in the way */
-    OBTAIN_PATIENCE_US = 250000, /* before a store is refused */
+    OBTAIN_PATIENCE_US = 250000,       /* before a store is refused, if it also rested */
+    OBTAIN_RESTS = 500,                /* so often: on a busy machine those in the way get no further in that time */
+    OBTAIN_PATIENCE_MOST_US = 2000000, /* but no longer than this */
     HOPELESS_US = 1000000,       /* after that, others are refused at once */
 };
 #define STEAL_QUIESCE_US 100000
@@ -371,12 +373,17 @@ static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t
     return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
 }
 
+static bool patience_is_over(uint64_t waited_us, unsigned rests) {
+    return waited_us >= OBTAIN_PATIENCE_MOST_US || (waited_us >= OBTAIN_PATIENCE_US && rests >= OBTAIN_RESTS);
+}
+
 uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id, size_t bytes) {
     struct cache *c = ct->cache;
     if (c->heap != NULL) {
         return heap_obtain(ct, p, bytes);
     }
-    uint64_t give_up_us = 0;
+    uint64_t since_us = 0;
+    unsigned rests = 0;
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
     for (int tries = 0; tries < EVICT_TRIES; tries++) {
         class_id = still_serving(c, class_id, chunk_bytes);
@@ -406,8 +413,8 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
             }
             if (!steal(ct, class_id)) {
                 uint64_t now_us = clock_mono_us();
-                give_up_us = give_up_us != 0 ? give_up_us : now_us + OBTAIN_PATIENCE_US;
-                if (now_us >= give_up_us) {
+                since_us = since_us != 0 ? since_us : now_us;
+                if (patience_is_over(now_us - since_us, rests)) {
                     atomic_store_explicit(&c->hopeless_until_us, now_us + HOPELESS_US, memory_order_relaxed);
                     break;
                 }
@@ -415,6 +422,7 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
                     break; /* somebody has just waited in vain */
                 }
                 turn_rest(ct); /* what is in the way is in use for a moment: a draft, a page on the move */
+                rests++;
                 tries = 0;
             }
         }

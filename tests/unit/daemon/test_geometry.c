@@ -117,30 +117,48 @@ static uint64_t check_values(struct rig *r, uint64_t count, unsigned *wrong) {
 }
 
 /* Chunks that are neither free nor of an item: after a flush and a walk there must be none. Also what sums are left over. */
+/* What is left of items in a cache that was flushed and walked, and in which class its pages are. */
+struct remains {
+    uint64_t lost_chunks, bytes, items, pages_of_classes, pages_out;
+};
+
+static struct remains look_for_remains(struct rig *r) {
+    static struct cache_class_facts facts[SLAB_CLASSES_MAX];
+    struct class_set all = class_set_all();
+    struct cache_facts cf;
+    struct remains left = {0};
+    cache_classes_facts(r->c, &all, facts);
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        const struct cache_class_facts *f = &facts[i];
+        left.lost_chunks += (uint64_t)f->slab.pages * f->slab.chunks_per_page - f->slab.free_chunks - f->stock_chunks;
+        left.bytes += f->requested_bytes;
+        left.items += f->items;
+        left.pages_of_classes += f->slab.pages;
+    }
+    cache_facts(r->c, &cf);
+    left.bytes += cf.bytes;
+    left.items += cf.items;
+    left.pages_out = cf.pages_out;
+    return left;
+}
+
+/* The tuner may be moving a page meanwhile: then the sums, which are not of one moment, are taken again. */
 static void nothing_is_left(struct rig *r, const char *after) {
     static struct cache_walked seen[64];
-    static struct cache_class_facts facts[SLAB_CLASSES_MAX];
     struct cache_walk walk = {0};
-    struct class_set all = class_set_all();
     cache_flush(r->c, clock_now_s());
     cache_turn_begin(r->ct);
     while (cache_walk_next(r->ct, &walk, seen, 64) >= 0) {
     }
     cache_turn_end(r->ct);
-    uint64_t lost = 0, bytes = 0, items = 0, pages = 0;
-    cache_classes_facts(r->c, &all, facts);
-    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        const struct cache_class_facts *f = &facts[i];
-        lost += (uint64_t)f->slab.pages * f->slab.chunks_per_page - f->slab.free_chunks - f->stock_chunks;
-        bytes += f->requested_bytes;
-        items += f->items;
-        pages += f->slab.pages;
+    struct remains left = look_for_remains(r);
+    for (int i = 0; i < PATIENCE_MS && (left.lost_chunks != 0 || left.pages_of_classes != left.pages_out); i++) {
+        usleep(1000);
+        left = look_for_remains(r);
     }
-    struct cache_facts cf;
-    cache_facts(r->c, &cf);
-    is(lost, 0, "%s: every chunk is free once every item is gone", after);
-    ok(bytes == 0 && items == 0 && cf.items == 0 && cf.bytes == 0, "%s: queues and sums are empty", after);
-    is(pages, cf.pages_out, "%s: every page belongs to a class", after);
+    is(left.lost_chunks, 0, "%s: every chunk is free once every item is gone", after);
+    ok(left.bytes == 0 && left.items == 0, "%s: queues and sums are empty", after);
+    is(left.pages_of_classes, left.pages_out, "%s: every page belongs to a class", after);
 }
 
 static unsigned retired_classes(const struct rig *r) {
