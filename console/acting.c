@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_words[] = {"change", "undo", "trial over"};
+static const char *const kind_words[] = {"change", "undo", "again", "trial over"};
 
 void acting_init(struct acting *acting) {
     memset(acting, 0, sizeof *acting);
@@ -12,56 +12,56 @@ void acting_init(struct acting *acting) {
 }
 
 void acting_fini(struct acting *acting) {
-    for (unsigned i = 0; i < acting->undo_count; i++) {
-        free(acting->undo[i]);
+    undo_list_fini(&acting->undo);
+    undo_list_fini(&acting->redo);
+}
+
+/* ---- what can be taken back ---- */
+
+static bool is_among(const struct undo_entry *entry, long id) {
+    bool is_in = false;
+    for (unsigned i = 0; i < entry->record_count; i++) {
+        is_in = is_in || entry->records[i].id == id;
     }
-    acting->undo_count = 0;
+    return is_in;
 }
 
-/* ---- the undo list ---- */
-
-const struct undo_entry *acting_undo_top(const struct acting *acting) {
-    return acting->undo_count > 0 ? acting->undo[acting->undo_count - 1] : NULL;
-}
-
-static void remove_entry(struct acting *acting, unsigned id) {
-    for (unsigned i = 0; i < acting->undo_count; i++) {
-        if (acting->undo[i]->id == id) {
-            free(acting->undo[i]);
-            acting->undo_count--;
-            memmove(acting->undo + i, acting->undo + i + 1,
-                    (acting->undo_count - i) * sizeof *acting->undo);
-            return;
+/* A change from here whose records others have taken back is one no more. */
+bool acting_last_change(struct acting *acting, const struct model *model, struct undo_entry *out, char *why,
+                        size_t why_bytes) {
+    struct audit_entry last = {0};
+    bool is_on_record = audit_last_undone(acting->audit_path, model_server(model), &last);
+    const struct undo_entry *top;
+    while ((top = undo_top(&acting->undo)) != NULL) {
+        long newest = top->record_count > 0 ? top->records[top->record_count - 1].id : 0;
+        if (newest == 0 || (is_on_record && is_among(top, last.id))) {
+            *out = *top;
+            return true;
         }
+        if (is_on_record && last.id > newest) {
+            break;
+        }
+        undo_remove(&acting->undo, top->id);
     }
+    if (!is_on_record) {
+        snprintf(why, why_bytes, "nothing to undo: no change to this server is on record that was not taken back");
+        return false;
+    }
+    return undo_of_record(&last, model, out, why, why_bytes);
 }
 
-/* What was done, last first. Returns the entry's id, 0 when there was nothing or no memory. */
-static unsigned remember(struct acting *acting) {
-    struct undo_entry *entry = acting->inverses.count > 0 ? malloc(sizeof *entry) : NULL;
-    if (entry == NULL) {
+/* What was done, last first, goes to the list of those that can be taken back, or done again. */
+static unsigned remember(struct undo_list *list, const struct undo_entry *done, const char *title) {
+    static struct undo_entry entry; /* 10 kB: too large for a stack frame */
+    if (done->back.count == 0) {
         return 0;
     }
-    entry->id = ++acting->next_id;
-    snprintf(entry->title, sizeof entry->title, "%s", acting->title);
-    entry->back.count = acting->inverses.count;
-    for (unsigned i = 0; i < entry->back.count; i++) {
-        entry->back.steps[i] = acting->inverses.steps[entry->back.count - 1 - i];
+    entry = *done;
+    snprintf(entry.title, sizeof entry.title, "%s", title);
+    for (unsigned i = 0; i < done->back.count; i++) {
+        entry.back.steps[i] = done->back.steps[done->back.count - 1 - i];
     }
-    if (acting->undo_count == UNDO_MOST) {
-        remove_entry(acting, acting->undo[0]->id);
-    }
-    acting->undo[acting->undo_count++] = entry;
-    return entry->id;
-}
-
-static const struct undo_entry *entry_of(const struct acting *acting, unsigned id) {
-    for (unsigned i = 0; i < acting->undo_count; i++) {
-        if (acting->undo[i]->id == id) {
-            return acting->undo[i];
-        }
-    }
-    return NULL;
+    return undo_push(list, &entry);
 }
 
 /* ---- beginning ---- */
@@ -71,7 +71,7 @@ static bool refuse(char *why, size_t why_bytes, const char *text) {
     return false;
 }
 
-/* On the way back, what is as it should be already is no mistake. */
+/* Going back to what was read here before, what is as it should be already is no mistake. */
 static bool check_plan(const struct plan *plan, const struct model *model, bool is_back, char *why,
                        size_t why_bytes) {
     for (unsigned i = 0; i < plan->count; i++) {
@@ -85,8 +85,8 @@ static bool check_plan(const struct plan *plan, const struct model *model, bool 
 }
 
 bool acting_begin(struct acting *acting, enum acting_kind kind, const struct plan *plan,
-                  const struct trial_terms *terms, struct model *model, uint64_t now_ms, time_t wall,
-                  char *why, size_t why_bytes) {
+                  const struct undo_entry *taken, const struct trial_terms *terms, struct model *model,
+                  uint64_t now_ms, time_t wall, char *why, size_t why_bytes) {
     if (acting->is_running) {
         return refuse(why, why_bytes, "one change at a time: the last one is still under way");
     }
@@ -96,19 +96,24 @@ bool acting_begin(struct acting *acting, enum acting_kind kind, const struct pla
     if (terms->minutes > 0 && acting->trial.is_on) {
         return refuse(why, why_bytes, "one trial at a time: keep (K) or undo (u) the one that runs");
     }
-    if (!check_plan(plan, model, kind != ACTING_CHANGE, why, why_bytes)) {
+    bool was_read_here = taken != NULL && taken->id != 0; /* else it was typed, or stands in a file */
+    if (!check_plan(plan, model, was_read_here, why, why_bytes)) {
         return false;
     }
     acting->is_running = acting->is_fresh = true;
     acting->kind = kind;
     acting->plan = *plan;
     acting->at = 0;
-    acting->inverses.count = 0;
+    acting->done = (struct undo_entry){0};
+    acting->undone = taken != NULL ? *taken : (struct undo_entry){0};
     plan_title(plan, acting->title, sizeof acting->title);
     trial_prepare(&acting->wanted_trial, terms, model, acting->title);
     model_note(model, EVENT_YOU, wall, "%s%s%s", kind == ACTING_CHANGE ? "" : kind_words[kind],
                kind == ACTING_CHANGE ? "" : ": ", acting->title);
     job_start(&acting->job, &plan->steps[0], model_now(model), model_answers(model), now_ms);
+    if (acting->undone.must_be[0] != '\0') {
+        job_expect(&acting->job, acting->undone.records[0].name, acting->undone.must_be);
+    }
     return true;
 }
 
@@ -118,24 +123,39 @@ void acting_take_reply(struct acting *acting, const char *text, size_t text_byte
     job_take_reply(&acting->job, text, text_bytes, now_ms);
 }
 
+static void write_entry(struct acting *acting, struct model *model, time_t wall, struct audit_entry *entry) {
+    char why[NOTE_BYTES];
+    struct undo_entry *done = &acting->done;
+    bool takes_back = acting->kind == ACTING_UNDO || acting->kind == ACTING_TRIAL_END;
+    entry->time_s = (double)wall;
+    entry->undoes = takes_back ? undo_record_of(&acting->undone, entry) : 0;
+    snprintf(entry->server, sizeof entry->server, "%s", model_server(model));
+    if (!audit_append(acting->audit_path, entry, why, sizeof why)) {
+        model_note(model, EVENT_ALARM, wall, "the change is made, but not on record: %s", why);
+    } else if (done->record_count < RECORDS_MOST) {
+        struct recorded *recorded = &done->records[done->record_count++];
+        *recorded = (struct recorded){.id = entry->id, .from = entry->from, .to = entry->to};
+        snprintf(recorded->name, sizeof recorded->name, "%s", entry->name);
+    }
+}
+
+/* What was changed, in the words of the record: nothing, when the server is as it was. */
 static void write_audit(struct acting *acting, struct model *model, time_t wall) {
     const struct job *job = &acting->job;
-    const struct snapshot *now = model_now(model);
-    char software[60], what[NOTE_BYTES], command[SETTING_LINE_BYTES] = "", undo[SETTING_LINE_BYTES] = "";
-    char why[NOTE_BYTES];
-    unsigned times;
-    snprintf(software, sizeof software, "%s %s", snapshot_software(now), snapshot_version(now));
-    action_title(&job->action, what, sizeof what);
-    action_line(&job->action, now, 0, command, &times);
-    if (job->has_inverse) {
-        action_line(&job->inverse, now, 0, undo, &times);
+    if (job->action.kind == ACTION_MOVE_PAGES && job->moved > 0) {
+        struct audit_entry entry = {.what = AUDIT_MOVE, .from = (int)job->action.from, .to = (int)job->action.to,
+                                    .pages = job->moved};
+        write_entry(acting, model, wall, &entry);
     }
-    struct audit_entry entry = {.wall = wall, .server = model_server(model), .software = software,
-                                .why = kind_words[acting->kind], .what = what, .command = command,
-                                .before = job->before, .undo = undo, .outcome = job->outcome,
-                                .succeeded = job->succeeded};
-    if (!audit_append(acting->audit_path, &entry, why, sizeof why)) {
-        model_note(model, EVENT_ALARM, wall, "%s", why);
+    for (unsigned i = 0; job->has_inverse && i < job->change_count; i++) {
+        const struct job_change *change = &job->changes[i];
+        struct audit_entry entry = {.what = AUDIT_SET};
+        if (strcmp(change->was, change->is) != 0) {
+            snprintf(entry.name, sizeof entry.name, "%s", change->name);
+            snprintf(entry.was, sizeof entry.was, "%s", change->was);
+            snprintf(entry.is, sizeof entry.is, "%s", change->is);
+            write_entry(acting, model, wall, &entry);
+        }
     }
 }
 
@@ -159,8 +179,14 @@ static void end_plan(struct acting *acting, struct model *model, uint64_t now_ms
         snprintf(text, sizeof text, "stopped at change %u of %u: %s", acting->at + 1, acting->plan.count,
                  job->outcome);
     }
-    if (acting->kind == ACTING_CHANGE) {
-        unsigned id = remember(acting);
+    bool is_change = acting->kind == ACTING_CHANGE || acting->kind == ACTING_REDO;
+    if (is_change) {
+        unsigned id = remember(&acting->undo, &acting->done, acting->title);
+        if (acting->kind == ACTING_REDO) {
+            undo_remove(&acting->redo, is_whole ? acting->undone.id : 0);
+        } else {
+            undo_list_fini(&acting->redo); /* what would be done again came before this */
+        }
         if (is_whole && acting->wanted_trial.terms.minutes > 0 && id != 0) {
             acting->trial = acting->wanted_trial;
             acting->trial_entry = id;
@@ -170,13 +196,14 @@ static void end_plan(struct acting *acting, struct model *model, uint64_t now_ms
     } else if (is_whole && acting->kind == ACTING_TRIAL_END) {
         char why[NOTE_BYTES];
         snprintf(why, sizeof why, "%s", acting->trial_why);
-        remove_entry(acting, acting->trial_entry);
+        undo_remove(&acting->undo, acting->trial_entry);
         acting->trial.is_on = false;
         snprintf(text, sizeof text, "trial over, %.100s: %.280s", why, job->outcome);
-    } else if (is_whole && acting->undo_count > 0) {
-        unsigned id = acting_undo_top(acting)->id;
+    } else if (is_whole) {
+        unsigned id = acting->undone.id;
         acting->trial.is_on = acting->trial.is_on && id != acting->trial_entry;
-        remove_entry(acting, id);
+        undo_remove(&acting->undo, id);
+        remember(&acting->redo, &acting->done, acting->undone.title);
     }
     say(acting, model, is_whole, wall, text);
 }
@@ -188,14 +215,14 @@ static void end_step(struct acting *acting, struct model *model, uint64_t now_ms
     model_note(model, job->succeeded ? EVENT_YOU : EVENT_ALARM, wall, "%s", job->outcome);
     write_audit(acting, model, wall);
     if (job->has_inverse) {
-        acting->inverses.steps[acting->inverses.count++] = job->inverse;
+        acting->done.back.steps[acting->done.back.count++] = job->inverse;
     }
     job->state = JOB_NONE;
     bool goes_on = job->succeeded && acting->at + 1 < acting->plan.count;
     if (goes_on) {
         const struct action *next = &acting->plan.steps[acting->at + 1];
-        if (acting->kind != ACTING_CHANGE ||
-            action_check(next, model_now(model), model_answers(model), why, sizeof why)) {
+        bool is_back = acting->kind == ACTING_UNDO || acting->kind == ACTING_TRIAL_END;
+        if (is_back || action_check(next, model_now(model), model_answers(model), why, sizeof why)) {
             acting->at++;
             job_start(job, next, model_now(model), model_answers(model), now_ms);
             return;
@@ -217,14 +244,14 @@ static void watch_trial(struct acting *acting, struct model *model, uint64_t now
         !trial_is_over(&acting->trial, model, now_ms, acting->trial_why, sizeof acting->trial_why)) {
         return;
     }
-    const struct undo_entry *entry = entry_of(acting, acting->trial_entry);
+    const struct undo_entry *entry = undo_find(&acting->undo, acting->trial_entry);
     if (entry == NULL) {
         acting->trial.is_on = false; /* undone by hand */
         return;
     }
     struct plan back = entry->back;
     if (model_link(model) == LINK_UP &&
-        !acting_begin(acting, ACTING_TRIAL_END, &back, &none, model, now_ms, wall, why, sizeof why)) {
+        !acting_begin(acting, ACTING_TRIAL_END, &back, entry, &none, model, now_ms, wall, why, sizeof why)) {
         acting->trial.is_on = false; /* refused: the operator must see to it */
         snprintf(acting->news, sizeof acting->news, "the trial cannot go back: %.150s", why);
         model_note(model, EVENT_ALARM, wall, "%s", acting->news);
@@ -279,7 +306,7 @@ bool acting_keep(struct acting *acting, struct model *model, time_t wall) {
 }
 
 bool acting_leave(struct acting *acting) {
-    if (acting->is_running && acting->kind == ACTING_CHANGE) {
+    if (acting->is_running && (acting->kind == ACTING_CHANGE || acting->kind == ACTING_REDO)) {
         acting->plan.count = acting->at + 1; /* no further step */
         if (acting->wanted_trial.terms.minutes == 0) {
             return false; /* what is sent is sent; the rest is not */

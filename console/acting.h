@@ -10,16 +10,11 @@
 #include "client.h"
 #include "job.h"
 #include "trial.h"
+#include "undo.h"
 
-enum { UNDO_MOST = 16, ACTING_LEAVE_MS = 10000 };
+enum { ACTING_LEAVE_MS = 10000 };
 
-enum acting_kind { ACTING_CHANGE, ACTING_UNDO, ACTING_TRIAL_END };
-
-struct undo_entry {
-    unsigned id;
-    char title[NOTE_BYTES]; /* of the change */
-    struct plan back;       /* last change first */
-};
+enum acting_kind { ACTING_CHANGE, ACTING_UNDO, ACTING_REDO, ACTING_TRIAL_END };
 
 struct acting {
     const char *audit_path; /* borrowed */
@@ -30,9 +25,9 @@ struct acting {
     unsigned at;           /* the step under way */
     unsigned generation;   /* of the connection that its first line went to */
     char title[NOTE_BYTES];
-    struct plan inverses;  /* of the steps done, in their order */
-    unsigned undo_count, next_id;
-    struct undo_entry *undo[UNDO_MOST]; /* oldest first, owned */
+    struct undo_entry done;   /* what came of the steps done, in their order */
+    struct undo_entry undone; /* what the one under way takes back; id 0: a change of others */
+    struct undo_list undo, redo;
     struct trial trial, wanted_trial;   /* wanted: begins when the plan has succeeded */
     unsigned trial_entry;               /* id in the undo list */
     char trial_why[NOTE_BYTES];         /* why it has to go back; "" while it goes on */
@@ -43,10 +38,11 @@ struct acting {
 void acting_init(struct acting *acting);
 void acting_fini(struct acting *acting);
 
-/* Begins a plan. False: nothing was sent, why says what is wrong: something else is under way, there
- * is no connection, a step is refused by action_check. */
+/* Begins a plan. taken is the entry that it takes back, or does again; NULL for a change. False:
+ * nothing was sent, why says what is wrong: something else is under way, there is no connection, a step
+ * is refused by action_check. */
 bool acting_begin(struct acting *acting, enum acting_kind kind, const struct plan *plan,
-                  const struct trial_terms *terms, struct model *model, uint64_t now_ms, time_t wall,
+                  const struct undo_entry *taken, const struct trial_terms *terms, struct model *model, uint64_t now_ms, time_t wall,
                   char *why, size_t why_bytes);
 
 /* The reply to what acting_step sent (its tag). */
@@ -58,8 +54,11 @@ bool acting_step(struct acting *acting, struct client *client, int tag, struct m
                  uint64_t now_ms, time_t wall);
 uint64_t acting_due_ms(const struct acting *acting);
 
-/* The newest entry of the undo list, NULL when it is empty. */
-const struct undo_entry *acting_undo_top(const struct acting *acting);
+/* The last change to the server that was not taken back, by the record of changes: one made from here
+ * with all its steps, or one that another program made. False: why says that there is none, or why it
+ * cannot be taken back. Reads the end of the record. */
+bool acting_last_change(struct acting *acting, const struct model *model, struct undo_entry *out, char *why,
+                        size_t why_bytes);
 
 /* Ends the trial, the change stays. False when there is none. */
 bool acting_keep(struct acting *acting, struct model *model, time_t wall);

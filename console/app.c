@@ -274,11 +274,10 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
         keep_trial(app, now_ms);
         break;
     case COMMAND_UNDO:
-        intent = propose_undo(app);
-        if (intent.kind == INTENT_REVIEW) {
-            review_open(&app->ui.review, &intent.plan, intent.text);
-            return;
-        }
+        propose_undo(app, now_ms);
+        break;
+    case COMMAND_REDO:
+        propose_redo(app, now_ms);
         break;
     default:
         for (unsigned i = 0; view_list[i] != NULL; i++) {

@@ -12,13 +12,13 @@ enum { LEAVE_STEP_MS = 20 };
 void send_reviewed(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES];
     struct review *review = &app->ui.review;
-    enum acting_kind kind = review->is_undo ? ACTING_UNDO : ACTING_CHANGE;
+    enum acting_kind kind = review->is_redo ? ACTING_REDO : review->is_undo ? ACTING_UNDO : ACTING_CHANGE;
     if (app->options->read_only) {
         show_message(app, "read-only: nothing was sent", now_ms);
     } else if (app->open == NULL || app->replay != NULL) {
         show_message(app, "a recording can't be changed: nothing was sent", now_ms);
-    } else if (!acting_begin(&app->open->acting, kind, &review->plan, &review->terms, app->open->model,
-                             now_ms, time(NULL), why, sizeof why)) {
+    } else if (!acting_begin(&app->open->acting, kind, &review->plan, review->is_undo ? &app->taken : NULL,
+                             &review->terms, app->open->model, now_ms, time(NULL), why, sizeof why)) {
         show_message(app, why, now_ms);
     } else {
         review->is_open = false;
@@ -27,16 +27,34 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
     }
 }
 
-/* The title of what is undone stands in the intent's text. */
-struct intent propose_undo(const struct app *app) {
-    const struct undo_entry *entry = app->open != NULL ? acting_undo_top(&app->open->acting) : NULL;
-    if (entry == NULL) {
-        return say("nothing to undo: no change was made from here");
+static void review_taken(struct app *app, bool is_redo, uint64_t now_ms) {
+    if (app->timeline.is_past) {
+        show_message(app, "this is the past: . goes to now, then change it", now_ms);
+        return;
     }
-    struct intent intent = say("%s", entry->title);
-    intent.kind = INTENT_REVIEW;
-    intent.plan = entry->back;
-    return intent;
+    review_open(&app->ui.review, &app->taken.back, app->taken.title);
+    app->ui.review.is_redo = is_redo;
+}
+
+void propose_undo(struct app *app, uint64_t now_ms) {
+    char why[NOTE_BYTES];
+    if (app->open == NULL || app->replay != NULL) {
+        show_message(app, "a recording can't be changed", now_ms);
+    } else if (!acting_last_change(&app->open->acting, app->open->model, &app->taken, why, sizeof why)) {
+        show_message(app, why, now_ms);
+    } else {
+        review_taken(app, false, now_ms);
+    }
+}
+
+void propose_redo(struct app *app, uint64_t now_ms) {
+    const struct undo_entry *entry = app->open != NULL ? undo_top(&app->open->acting.redo) : NULL;
+    if (entry == NULL) {
+        show_message(app, "nothing was undone from here that could be done again", now_ms);
+    } else {
+        app->taken = *entry;
+        review_taken(app, true, now_ms);
+    }
 }
 
 void keep_trial(struct app *app, uint64_t now_ms) {
@@ -74,7 +92,7 @@ static void tell_leftovers(struct acting *acting, const struct model *model) {
         job_abandon(&acting->job, "slatetop was left before the rest was sent");
         fprintf(stderr, "slatetop: %s: %s\n", model_server(model), acting->job.outcome);
     }
-    const struct undo_entry *entry = acting_undo_top(acting);
+    const struct undo_entry *entry = undo_top(&acting->undo);
     for (unsigned i = 0; acting->trial.is_on && entry != NULL && i < entry->back.count; i++) {
         char line[SETTING_LINE_BYTES];
         unsigned times;

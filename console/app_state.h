@@ -27,6 +27,7 @@ struct app {
     uint64_t draw_ms;                    /* news are drawn then; UINT64_MAX: there are none */
     char audit_path[AUDIT_PATH_BYTES];
     char under_way[NOTE_BYTES]; /* a change or a trial of the open server, in words */
+    struct undo_entry taken;    /* what the review takes back, or does again */
     struct ui ui;
     struct cells *cells;
     char message[NOTE_BYTES];
@@ -47,7 +48,8 @@ struct frame make_frame(struct app *app, uint64_t now_ms);
 
 /* Changes: the review is sent, or says why not; the last one is reviewed to be undone. */
 void send_reviewed(struct app *app, uint64_t now_ms);
-struct intent propose_undo(const struct app *app);
+void propose_undo(struct app *app, uint64_t now_ms);
+void propose_redo(struct app *app, uint64_t now_ms);
 void keep_trial(struct app *app, uint64_t now_ms);
 /* Shows what came of changes. */
 void show_outcomes(struct app *app, uint64_t now_ms);

@@ -69,6 +69,11 @@ void job_start(struct job *job, const struct action *action, const struct snapsh
     pause_then(job, true, 0, now_ms); /* what is there is read first */
 }
 
+void job_expect(struct job *job, const char *recorded_name, const char *text) {
+    snprintf(job->must_be_name, sizeof job->must_be_name, "%s", recorded_name);
+    snprintf(job->must_be, sizeof job->must_be, "%s", text);
+}
+
 const char *job_next_line(struct job *job, bool *is_stats, uint64_t now_ms) {
     if (job->state != JOB_RUNNING || job->wait != WAIT_TIME || now_ms < job->due_ms) {
         return NULL;
@@ -227,6 +232,41 @@ static void describe_set(struct job *job) {
     }
 }
 
+/* What was, in the server's words; and what is to be, until it is read. */
+static void note_texts_before(struct job *job, const char *text) {
+    const struct action *action = &job->action;
+    for (unsigned i = 0; i < RECORDED_MOST; i++) {
+        struct job_change *change = &job->changes[i];
+        if (!setting_recorded(action->name, action->value, text, i, change->name, change->was)) {
+            break;
+        }
+        snprintf(change->is, sizeof change->is, "%s", action->value);
+        job->change_count++;
+    }
+}
+
+static void note_texts_after(struct job *job, const char *text) {
+    char name[SETTING_NAME_BYTES], is[SETTING_VALUE_BYTES];
+    bool has_value = strcmp(job->action.name, "geometry") != 0;
+    for (unsigned i = 0; has_value && i < job->change_count; i++) {
+        if (setting_recorded(job->action.name, job->action.value, text, i, name, is)) {
+            snprintf(job->changes[i].is, sizeof job->changes[i].is, "%s", is);
+        }
+    }
+}
+
+static bool is_as_expected(struct job *job) {
+    for (unsigned i = 0; i < job->change_count; i++) {
+        const struct job_change *change = &job->changes[i];
+        if (strcmp(change->name, job->must_be_name) == 0 && !setting_same_text(change->name, job->must_be, change->was)) {
+            finish(job, false, "%.40s is %.40s, not %.40s: somebody changed it since, and nothing was sent", change->name,
+                   change->was, job->must_be);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* What was: it makes the way back. Nothing is sent when it can't be read, or is what is wanted. */
 static void take_before(struct job *job, const char *text, uint64_t now_ms) {
     const struct action *action = &job->action;
@@ -243,6 +283,10 @@ static void take_before(struct job *job, const char *text, uint64_t now_ms) {
         finish(job, true, "%s is %.100s already", setting_label(action->name), action->value);
         return;
     }
+    note_texts_before(job, text);
+    if (!is_as_expected(job)) {
+        return;
+    }
     setting_inverse(action->name, action->value, job->before, value);
     if (strcmp(action->name, "policy") == 0 && job->classes[0] != '\0') {
         size_t used = strlen(value);
@@ -255,6 +299,7 @@ static void take_before(struct job *job, const char *text, uint64_t now_ms) {
 
 static void take_after(struct job *job, const char *text, uint64_t now_ms) {
     if (setting_shows(job->action.name, job->action.value, job->before, text)) {
+        note_texts_after(job, text);
         describe_set(job);
     } else {
         probe_again(job, "the server said OK, but still shows the old value", now_ms);

@@ -35,6 +35,11 @@ struct job {
     unsigned line; /* the next one */
     char before[SETTING_VALUE_BYTES];
     char classes[SETTING_VALUE_BYTES]; /* policies of single classes, which one for the whole ends */
+    char must_be_name[SETTING_NAME_BYTES], must_be[SETTING_VALUE_BYTES]; /* see job_expect */
+    unsigned change_count; /* for the record: what the server's texts were, and are */
+    struct job_change {
+        char name[SETTING_NAME_BYTES], was[SETTING_VALUE_BYTES], is[SETTING_VALUE_BYTES];
+    } changes[RECORDED_MOST];
 };
 
 enum {
@@ -47,6 +52,10 @@ enum {
 /* Begins an action that action_check has allowed. */
 void job_start(struct job *job, const struct action *action, const struct snapshot *now,
                const struct answers *answers, uint64_t now_ms);
+
+/* Goes on only when the setting still has this text of the server, under its name in the record: what
+ * somebody changed since is not taken back unseen. Call it behind job_start. */
+void job_expect(struct job *job, const char *recorded_name, const char *text);
 
 /* The next line to send, NULL when there is none now; *is_stats says which form the reply has. Call
  * again after each reply and at job_due_ms. */

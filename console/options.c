@@ -28,7 +28,7 @@ static const struct {
     {'p', "replay", "FILE", "look at a recording in the place of a server", false},
     {'t', "at", "SECONDS", "replay: stand still so many seconds after the beginning", false},
     {'l', "audit-log", "FILE",
-     "where changes are logged ($XDG_STATE_HOME/slate/audit.log, or below ~/.local/state)", false},
+     "the record of changes ($SLATE_AUDIT, $XDG_STATE_HOME/slate/audit.log, or below ~/.local/state)", false},
     {'P', "password-file", "FILE", "log in with the user:password in the first line of the file",
      true},
     {'r', "read-only", NULL, "never send a command that changes the server", true},

@@ -53,6 +53,14 @@ const char *setting_probe(bool is_slated, const char *name) {
     return is_slated && setting_is_of_config(name) ? "stats config" : "stats settings";
 }
 
+enum inquiry setting_inquiry(bool is_slated, const char *name) {
+    const char *probe = setting_probe(is_slated, name);
+    return strcmp(probe, "stats geometry") == 0   ? INQUIRY_GEOMETRY
+           : strcmp(probe, "stats policies") == 0 ? INQUIRY_POLICIES
+           : strcmp(probe, "stats config") == 0   ? INQUIRY_CONFIG
+                                                  : INQUIRY_SETTINGS;
+}
+
 /* The policy that is active in the whole; empty when the answer does not say. */
 static void read_active(const char *text, char out[SETTING_VALUE_BYTES]) {
     struct stat_line line;

@@ -25,6 +25,24 @@ void setting_read(const char *name, const char *value, const char *probe_text,
  * before the change: for geometry, which has no value, something has to be different. */
 bool setting_shows(const char *name, const char *wanted, const char *before, const char *probe_text);
 
+/* What the record of changes has of a setting, one by one, with the name there and the text as the
+ * server writes it; false past the last, or when the answer does not show it. Four of lru_tune; what has
+ * no value of its own, such as geometry, has the value that sets it back. value: as for setting_read. */
+enum { RECORDED_MOST = 4 };
+bool setting_recorded(const char *name, const char *value, const char *probe_text, unsigned index,
+                      char out_name[SETTING_NAME_BYTES], char out_text[SETTING_VALUE_BYTES]);
+
+/* The setting and value here that set a recorded one to a recorded text; settings_text gives the others
+ * that go along. */
+void setting_of_record(const char *recorded, const char *text, const char *settings_text,
+                       char out_name[SETTING_NAME_BYTES], char out_value[SETTING_VALUE_BYTES]);
+
+/* Whether two texts of the server mean the same value. */
+bool setting_same_text(const char *name, const char *text, const char *other);
+
+/* The inquiry with the same answer as setting_probe. */
+enum inquiry setting_inquiry(bool is_slated, const char *name);
+
 /* Whether slated shows it in `stats config` alone. */
 bool setting_is_of_config(const char *name);
 

@@ -414,7 +414,7 @@ static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const str
     skip_line(sheet);
     draw_fields(sheet, review, frame->live, false);
     if (review->is_undo) {
-        draw_line(sheet, "undoes", STYLE_DIALOG, review->title);
+        draw_line(sheet, review->is_redo ? "again" : "undoes", STYLE_DIALOG, review->title);
     }
     if (review->plan.count == 1 || review->is_undo) {
         skip_line(sheet);
@@ -431,7 +431,8 @@ static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const str
 
 static const char *heading_of(const struct review *review) {
     const struct action *first = &review->plan.steps[0];
-    return review->is_undo                       ? "Undo: review"
+    return review->is_redo                       ? "Again: review"
+           : review->is_undo                     ? "Undo: review"
            : review->plan.count > 1              ? "Changes: review"
            : first->kind == ACTION_MOVE_PAGES    ? "Move pages: review"
            : strcmp(first->name, "slab_automove") == 0 ? "Automove: review"

@@ -51,6 +51,7 @@ struct frame {
 /* The review of a plan, before it is sent. */
 struct review {
     bool is_open, is_undo;
+    bool is_redo; /* it is undo, too: fixed, and back to what was */
     struct plan plan;
     char title[NOTE_BYTES];   /* of an undo: what is undone */
     struct trial_terms terms; /* minutes 0: no trial */

@@ -103,6 +103,9 @@ function M.read(client)
         local name, text = stats.split(line)
         values[name or ""] = text
     end
+    if values.temp_lru == "no" then -- off is a value, too, and the one that goes back to it
+        values.temporary_ttl = "-1"
+    end
     for _, line in ipairs(groups.slated or {}) do
         local name, text = stats.split(line)
         values.policy = name == "policy" and text or values.policy

@@ -172,19 +172,73 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       assert.equal("1", server:setting("slab_automove"))
     end)
 
-    it("are in the operator's log, a line of JSON each", function()
+    -- slatectl, with the record of changes that slatetop writes.
+    local function slatectl(words)
+      return tui.run(("SLATE_AUDIT=%s/state/log build/bin/slatectl -s %s %s"):format(folder, server.socket, words))
+    end
+
+    it("are on the record that slatectl has, and slatectl undo takes them back", function()
       local cjson = require "cjson"
-      local log = open()
+      local log = open("", 100, 40)
+      local before = settings()
+      screen:press("4")
+      screen:wait("[4 Tune]")
+      choose("automove ratio", "0.6")
+      choose("lru warm %", "30")
+      choose("lru temp_ttl s", "45")
+      choose("memory limit MiB", "80")
       screen:press("t")
-      screen:wait("slabs automove 1")
-      send("is now 1")
-      screen:press("q")
-      screen:wait("status=0")
+      screen:wait("Changes: review")
+      send("all 4 changes made")
       local lines = {}
       for line in io.lines(log) do lines[#lines + 1] = cjson.decode(line) end
-      assert.equal(1, #lines)
-      assert.same({ "slabs automove 1", "0", "slabs automove 0", true, server.socket },
-        { lines[1].command, lines[1].before, lines[1].undo, lines[1].succeeded, lines[1].server })
+      assert.equal(4, #lines)
+      local was = { slab_automove_ratio = "0.80", warm_lru_pct = "40", temporary_ttl = "-1", maxbytes = "67108864" }
+      for i, line in ipairs(lines) do
+        assert.same({ "slate/audit/1", i, "set", server.socket, was[line.name] },
+          { line.schema, line.id, line.what, line.server, line.was })
+      end
+      for _ = 1, 4 do
+        local said = slatectl("undo")
+        assert.truthy(said:find("is taken back", 1, true), said)
+      end
+      assert.equal(before:gsub("temporary_ttl %-?%d+", ""), settings():gsub("temporary_ttl %-?%d+", ""))
+      screen:press("u")
+      screen:wait("nothing to undo: no change to this server is on record")
+    end)
+
+    it("made by slatectl are taken back by u, and done again by ^R", function()
+      open("", 100, 40)
+      local before = settings()
+      assert.truthy(slatectl("set hot_lru_pct 25"):find("20 -> 25", 1, true))
+      assert.truthy(slatectl("set maxbytes 72m"):find("-> 75497472", 1, true))
+      screen:press("u")
+      screen:wait("Undo: review")
+      screen:wait("cache_memlimit 64")
+      send("memory limit MiB is now 64")
+      screen:press("u")
+      screen:wait("lru tune 20 40 0.20 2.00")
+      send("lru tune is now 20 40")
+      assert.equal(before, settings())
+      assert.truthy(slatectl("undo"):find("not taken back", 1, true))
+      screen:press("C-r")
+      screen:wait("Again: review")
+      send("lru tune is now 25 40")
+      assert.equal("25", server:setting("hot_lru_pct"))
+      assert.truthy(slatectl("undo"):find("hot_lru_pct: 25 -> 20", 1, true))
+      assert.equal(before, settings())
+    end)
+
+    it("that somebody changed since are not taken back unseen", function()
+      open("", 100, 40)
+      slatectl("set hot_lru_pct 25")
+      server:ask("lru tune 30 40 0.2 2.0\r\n")
+      screen:press("4")
+      screen:wait("lru hot %           30")
+      screen:press("u")
+      screen:wait("Undo: review")
+      send("somebody changed it since, and nothing was sent")
+      assert.equal("30", server:setting("hot_lru_pct"))
     end)
 
     it("have their reasons in x", function()
