@@ -103,6 +103,7 @@ static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
                                    .geometry_rate_pct = s->slab_geometry_rate,
                                    .sample_rate = s->sample_rate,
                                    .sample_follow = !evict_find(s->policy),
+                                   .worker_count = (unsigned)s->threads,
                                    .reassign = s->slab_reassign,
                                    .crawler = s->lru_crawler,
                                    .crawler_sleep_us = (uint32_t)s->lru_crawler_sleep,

@@ -294,7 +294,9 @@ void cache_signal_tails(struct cache *, struct cache_signals *);
  *
  * Each thread has a ring of its own and never waits: what does not fit is dropped and counted. Nothing is noted, at the cost of a
  * branch, until cache_set_sample says so; the rings stay once they are made. */
-bool cache_sample_start(struct cache *, size_t ring_bytes); /* the rings, also of threads to come; false: out of memory, for some */
+/* A ring of so many bytes for each thread, also for those to come, but for rings_max at a time; the keys of threads beyond are not
+ * sampled. False: out of memory, for some. */
+bool cache_sample_start(struct cache *, size_t ring_bytes, unsigned rings_max);
 /* Keys below are in the sample; 0: none. And every how many requests a key is to be noted (cache_sample_key); 0: never. */
 void     cache_set_sample(struct cache *, uint32_t below, uint32_t key_every);
 uint32_t cache_sample_key_every(const struct cache *);
@@ -312,7 +314,7 @@ const struct sample_record *cache_sample_next(const struct cache_samples *, cons
 
 struct cache_sample_facts {
     uint64_t written, dropped; /* records ever; for lack of room */
-    uint64_t ring_bytes;
+    uint64_t ring_bytes;       /* all that the rings take of memory */
 };
 void cache_sample_facts(struct cache *, struct cache_sample_facts *);
 /* Keys that reads found, and did not find, since the start. Some microseconds, no partition's lock. */

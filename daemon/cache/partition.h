@@ -66,7 +66,8 @@ struct cache {
     struct cache_age_values    ages_retired[SLAB_CLASSES_MAX];
 
     _Atomic uint32_t sample_below, sample_key_every; /* cache_set_sample */
-    size_t           sample_ring_bytes;              /* of each thread; 0: none. Under threads_lock */
+    size_t           sample_ring_bytes;              /* of each thread; 0: none. Under threads_lock, as the next */
+    unsigned         sample_rings_max;
     struct cache_sample_facts samples_retired;       /* likewise */
     struct ghost    *ghost_kept; /* of an earlier measurement, for whoever still looks at it */
     struct class_set_shared hunger;

@@ -54,15 +54,16 @@ static bool make_ring(struct cache_thread *ct, size_t ring_bytes) {
 }
 
 bool sample_thread_begin(struct cache_thread *ct) {
-    size_t ring_bytes = ct->cache->sample_ring_bytes;
-    return ring_bytes == 0 || make_ring(ct, ring_bytes);
+    const struct cache *c = ct->cache;
+    return c->sample_ring_bytes == 0 || c->thread_count >= c->sample_rings_max || make_ring(ct, c->sample_ring_bytes);
 }
 
-bool cache_sample_start(struct cache *c, size_t ring_bytes) {
+bool cache_sample_start(struct cache *c, size_t ring_bytes, unsigned rings_max) {
     bool made = true;
     lock_take(&c->threads_lock);
     c->sample_ring_bytes = ring_bytes;
-    for (unsigned i = 0; i < c->thread_count; i++) {
+    c->sample_rings_max = rings_max;
+    for (unsigned i = 0; i < c->thread_count && i < rings_max; i++) {
         made = make_ring(c->threads[i], ring_bytes) && made;
     }
     lock_release(&c->threads_lock);
@@ -108,7 +109,7 @@ void cache_sample_facts(struct cache *c, struct cache_sample_facts *f) {
         if (ring != NULL) {
             f->written += counter_get(&ring->written);
             f->dropped += counter_get(&ring->dropped);
-            f->ring_bytes += ring->bytes;
+            f->ring_bytes += ring_memory(ring->bytes);
         }
     }
     lock_release(&c->threads_lock);

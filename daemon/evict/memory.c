@@ -36,15 +36,13 @@ static struct evict_memory *memory_for(struct evict_queue *q, unsigned tenths) {
     }
     uint32_t room = nodes < ROOM_MIN ? ROOM_MIN : nodes + nodes / 2;
     uint32_t words = (uint32_t)((uint64_t)room * tenths / 10) + 1;
-    struct evict_memory *larger = calloc(1, sizeof *larger + words * sizeof larger->word[0]);
-    if (larger == NULL) {
-        return m; /* the smaller one forgets sooner, that is all */
+    evict_memory_free(&q->memory); /* first, so that there never are two */
+    q->memory = calloc(1, sizeof *q->memory + words * sizeof q->memory->word[0]);
+    if (q->memory != NULL) {
+        q->memory->room = room;
+        q->memory->words = words;
     }
-    larger->room = room;
-    larger->words = words;
-    evict_memory_free(&q->memory);
-    q->memory = larger;
-    return larger;
+    return q->memory;
 }
 
 static uint64_t mixed_hash(const struct evict_queue *q, const struct node *n) {

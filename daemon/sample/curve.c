@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sample/stream.h"
 
@@ -17,19 +18,22 @@ struct entry {
 };
 
 struct class_curve {
-    float reads, never; /* never: of keys that were not known */
-    float at[STEPS];    /* reads whose distance is in the step */
+    float reads;
+    float at[STEPS]; /* reads whose distance is in the step */
 };
 
 struct curve {
     struct entry *entries; /* 1 to keys_max; 0 is none */
-    uint32_t     *buckets, keys_max, free, classes_seen;
+    uint32_t     *buckets, keys_max, free;
     uint32_t      below;
     uint64_t      now;
     double        reads;   /* since curve_expect */
     double        surplus; /* reads that the sample should have had, less those it had */
     uint32_t      root[CURVE_CLASSES];
-    struct class_curve *classes[CURVE_CLASSES];
+    struct class_curve *classes;
+    unsigned      classes_max, classes_used;
+    uint8_t       place[CURVE_CLASSES];   /* of the class in `classes`, counted from one; 0: it has none */
+    float         waiting[CURVE_CLASSES]; /* reads of those that have none */
 };
 
 /* --- the treap: by time, and a heap by a mix of the hash --- */
@@ -89,18 +93,21 @@ static unsigned class_of(const struct entry *e) { return (unsigned)(e->used & ((
 
 /* --- keys --- */
 
-struct curve *curve_create(uint32_t keys_max) {
-    struct curve *c = keys_max > 0 && keys_max < 1u << 31 ? calloc(1, sizeof *c) : NULL;
+struct curve *curve_create(uint32_t keys_max, unsigned classes_max) {
+    bool sound = keys_max > 0 && keys_max < 1u << 31 && classes_max > 0 && classes_max < CURVE_CLASSES;
+    struct curve *c = sound ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         return NULL;
     }
     c->entries = calloc((size_t)keys_max + 1, sizeof *c->entries);
     c->buckets = calloc(keys_max, sizeof *c->buckets);
-    if (c->entries == NULL || c->buckets == NULL) {
+    c->classes = calloc(classes_max, sizeof *c->classes);
+    if (c->entries == NULL || c->buckets == NULL || c->classes == NULL) {
         curve_destroy(&c);
         return NULL;
     }
     c->keys_max = keys_max;
+    c->classes_max = classes_max;
     c->below = UINT32_MAX;
     for (uint32_t i = keys_max; i > 0; i--) {
         c->entries[i].next = c->free;
@@ -114,20 +121,55 @@ void curve_destroy(struct curve **taken) {
     if (c == NULL) {
         return;
     }
-    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        free(c->classes[i]);
-    }
     free(c->entries);
     free(c->buckets);
+    free(c->classes);
     free(c);
     *taken = NULL;
 }
 
-size_t curve_memory_for(uint32_t keys_max, unsigned classes) {
+size_t curve_memory(uint32_t keys_max, unsigned classes_max) {
     return sizeof(struct curve) + sizeof(struct entry) + (size_t)keys_max * (sizeof(struct entry) + sizeof(uint32_t)) +
-           classes * sizeof(struct class_curve);
+           classes_max * sizeof(struct class_curve);
 }
-size_t curve_memory(const struct curve *c) { return curve_memory_for(c->keys_max, c->classes_seen); }
+
+/* --- classes --- */
+
+static struct class_curve *class_curve(const struct curve *c, unsigned class_id) {
+    return c->place[class_id] != 0 ? &c->classes[c->place[class_id] - 1] : NULL;
+}
+
+int curve_place(const struct curve *c, unsigned class_id) { return c->place[class_id] - 1; }
+
+/* Counts a read, in the class's curve when it has or gets one. */
+static struct class_curve *count_read(struct curve *c, unsigned class_id) {
+    c->reads += 1;
+    if (c->place[class_id] == 0 && c->classes_used < c->classes_max) {
+        c->place[class_id] = (uint8_t)++c->classes_used;
+    }
+    struct class_curve *k = class_curve(c, class_id);
+    *(k != NULL ? &k->reads : &c->waiting[class_id]) += 1;
+    return k;
+}
+
+/* The class that waits with the most reads takes the place of the one with the fewest, if these are less than half as many. */
+static void give_place(struct curve *c) {
+    unsigned most = 0, fewest = 0;
+    for (unsigned i = 1; i < CURVE_CLASSES; i++) {
+        if (c->place[i] == 0) {
+            most = c->waiting[i] > c->waiting[most] ? i : most;
+        } else if (fewest == 0 || class_curve(c, i)->reads < class_curve(c, fewest)->reads) {
+            fewest = i;
+        }
+    }
+    if (most == 0 || c->waiting[most] <= 2 * class_curve(c, fewest)->reads) {
+        return;
+    }
+    *class_curve(c, fewest) = (struct class_curve){0};
+    c->place[most] = c->place[fewest];
+    c->place[fewest] = 0;
+    memset(c->waiting, 0, sizeof c->waiting); /* the new one has a while to count as many */
+}
 
 static uint32_t *find(struct curve *c, uint64_t hash) {
     uint32_t *link = &c->buckets[sample_slot(hash, c->keys_max)];
@@ -151,13 +193,13 @@ void curve_fade(struct curve *c, double keep) {
     c->reads *= keep;
     c->surplus *= keep;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        struct class_curve *k = c->classes[i];
-        if (k != NULL) {
-            k->reads *= (float)keep;
-            k->never *= (float)keep;
-            for (unsigned s = 0; s < STEPS; s++) {
-                k->at[s] *= (float)keep;
-            }
+        c->waiting[i] *= (float)keep;
+    }
+    for (unsigned i = 0; i < c->classes_used; i++) {
+        struct class_curve *k = &c->classes[i];
+        k->reads *= (float)keep;
+        for (unsigned s = 0; s < STEPS; s++) {
+            k->at[s] *= (float)keep;
         }
     }
 }
@@ -186,14 +228,7 @@ void curve_set_below(struct curve *c, uint32_t below) {
 void curve_expect(struct curve *c, double reads) {
     c->surplus += reads * sample_rate(c->below) - c->reads;
     c->reads = 0;
-}
-
-static struct class_curve *class_curve(struct curve *c, unsigned class_id) {
-    if (c->classes[class_id] == NULL) {
-        c->classes[class_id] = calloc(1, sizeof *c->classes[class_id]);
-        c->classes_seen += c->classes[class_id] != NULL;
-    }
-    return c->classes[class_id];
+    give_place(c);
 }
 
 /* The key is now the one used last. */
@@ -230,23 +265,16 @@ static double place_of(double bytes) {
 
 static void touch(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes, bool read) {
     uint32_t *link = find(c, hash);
-    struct class_curve *k = class_curve(c, class_id);
-    if (k == NULL || !sample_takes(hash, c->below)) {
+    bool known = *link != 0;
+    if (!sample_takes(hash, c->below) || (!known && !make_room(c, hash))) {
         return;
     }
-    if (*link == 0) {
-        if (!make_room(c, hash)) {
-            return;
-        }
-        link = find(c, hash);
-        k->never += (float)read;
-    } else if (read) {
+    struct class_curve *k = read ? count_read(c, class_id) : NULL;
+    if (known && k != NULL) {
         double distance = (double)bytes_since(c, c->root[class_of(&c->entries[*link])], *link) / sample_rate(c->below);
         k->at[(unsigned)place_of(distance + bytes)] += 1;
     }
-    k->reads += (float)read;
-    c->reads += read;
-    use(c, link, hash, class_id, bytes);
+    use(c, known ? link : find(c, hash), hash, class_id, bytes); /* making room may have changed which link it is */
 }
 
 void curve_read(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) { touch(c, hash, class_id, bytes, true); }
@@ -264,9 +292,8 @@ void curve_gone(struct curve *c, uint64_t hash) {
 double curve_reads(const struct curve *c, unsigned class_id) {
     double sum = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        if (c->classes[i] != NULL && (class_id == CURVE_WHOLE || class_id == i)) {
-            sum += (double)c->classes[i]->reads;
-        }
+        const struct class_curve *k = class_id == CURVE_WHOLE || class_id == i ? class_curve(c, i) : NULL;
+        sum += k != NULL ? (double)k->reads : 0;
     }
     return sum;
 }
@@ -281,16 +308,17 @@ static double hits_within(const struct class_curve *k, double bytes) {
 }
 
 double curve_hit_ratio(const struct curve *c, unsigned class_id, double bytes) {
-    const struct class_curve *k = c->classes[class_id];
+    const struct class_curve *k = class_curve(c, class_id);
     return k != NULL && k->reads > 0 ? hits_within(k, bytes) / (double)k->reads : 0;
 }
 
 double curve_whole_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
     double reads = 0, hits = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        if (c->classes[i] != NULL) {
-            reads += (double)c->classes[i]->reads;
-            hits += hits_within(c->classes[i], bytes[i] * factor);
+        const struct class_curve *k = class_curve(c, i);
+        if (k != NULL) {
+            reads += (double)k->reads;
+            hits += hits_within(k, bytes[i] * factor);
         }
     }
     double ratio = reads + c->surplus > 0 ? (hits + c->surplus) / (reads + c->surplus) : 0;

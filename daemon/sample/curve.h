@@ -3,10 +3,11 @@
  * Of every sampled key it keeps when it was last used, in a treap by time whose nodes know the bytes below them; so the bytes
  * of other keys used since, the reuse distance, cost O(log keys). Distances are divided by the sampling rate and counted in a
  * histogram of four steps an octave. At most keys_max keys are kept: when there are more, the rate is halved and the keys above
- * it are forgotten (fixed-size SHARDS). The curve of the whole is that of all classes growing alike.
+ * it are forgotten (fixed-size SHARDS). The curve of the whole is that of all classes growing alike. At most classes_max classes have
+ * a curve, those that were read first; later a class with more than twice the reads takes the place of the one with the fewest.
  *
  * Source: Waldspurger and others, "Efficient MRC Construction with SHARDS", FAST 2015.
- * Memory: 44 bytes a key, all of it taken at the start, and 0.5 KiB a class that was seen. Threading: one owner.
+ * Memory: 44 bytes a key and 0.5 KiB a class, all of it taken at the start. Threading: one owner.
  * Error: some 0.03 with 2000 keys, more where a few keys have most reads. */
 #ifndef SLATE_SAMPLE_CURVE_H
 #define SLATE_SAMPLE_CURVE_H
@@ -17,10 +18,10 @@
 enum { CURVE_CLASSES = 256, CURVE_WHOLE = 0 };
 
 struct curve;
-struct curve *curve_create(uint32_t keys_max); /* NULL: out of memory, or no key */
+/* NULL: out of memory, or not 1 to 2^31 - 1 keys and 1 to 255 classes. */
+struct curve *curve_create(uint32_t keys_max, unsigned classes_max);
 void          curve_destroy(struct curve **);
-size_t        curve_memory(const struct curve *);
-size_t        curve_memory_for(uint32_t keys_max, unsigned classes); /* of such a one, when it has seen so many classes */
+size_t        curve_memory(uint32_t keys_max, unsigned classes_max); /* of such a one */
 
 /* The stream holds keys below this from now on (sample/stream.h). */
 void curve_set_below(struct curve *, uint32_t below);
@@ -34,6 +35,8 @@ void curve_fade(struct curve *, double keep);   /* what was counted counts less 
  * the difference is taken from the whole's shortest distances (SHARDS_adj); where it has less, added. */
 void curve_expect(struct curve *, double reads);
 
+/* Where among classes_max the class is, from 0, for others who count by class; -1: nowhere, it was not read or too seldom. */
+int    curve_place(const struct curve *, unsigned class_id);
 double curve_reads(const struct curve *, unsigned class_id); /* sampled ones, those of long ago counting less */
 /* The predicted hit ratio of a class in so many bytes, from 0 to 1; 0 when nothing is known. */
 double curve_hit_ratio(const struct curve *, unsigned class_id, double bytes);

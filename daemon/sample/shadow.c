@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CLASSES_SHARE = 8 /* of the memory, one in so many bytes */, SHADOW_CLASSES_MIN = 24 };
 enum { RECENT_FACTOR = 2, CURVE_FACTOR = 2, READS_A_WINDOW = 8, CURVE_FADE_WINDOWS = 4 };
 static const double curve_keeps = 0.8;
 
@@ -31,6 +32,7 @@ struct mirror {
 };
 
 struct class_tally {
+    unsigned class_id;
     float reads, own_misses;
     struct {
         float better, worse;
@@ -45,8 +47,8 @@ struct shadow {
     uint64_t       windows, reads, fills; /* the latter two of this window */
     struct recent *recent;
     struct curve  *curve;
-    struct class_tally *classes[CURVE_CLASSES];
-    unsigned       classes_seen;
+    struct class_tally *classes; /* by curve_place */
+    unsigned       classes_max;
 };
 
 /* --- memory --- */
@@ -56,7 +58,7 @@ static uint32_t size_nodes(uint32_t nodes, unsigned size) { return (uint32_t)(no
 /* With so many nodes for today's size. Those of other sizes may come to run any policy, so they count as the costliest. */
 static size_t memory_for(uint32_t nodes, unsigned classes) {
     size_t bytes = sizeof(struct shadow) + (size_t)nodes * RECENT_FACTOR * sizeof(struct recent) +
-                   curve_memory_for(nodes * CURVE_FACTOR, classes) + classes * sizeof(struct class_tally);
+                   curve_memory(nodes * CURVE_FACTOR, classes) + classes * sizeof(struct class_tally);
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         bytes += mini_memory(evict_policies[i], nodes);
     }
@@ -66,15 +68,22 @@ static size_t memory_for(uint32_t nodes, unsigned classes) {
     return bytes;
 }
 
-static uint32_t nodes_for(size_t memory_bytes) {
+static unsigned classes_for(size_t memory_bytes) {
+    size_t classes = memory_bytes / CLASSES_SHARE / (memory_for(1, 1) - memory_for(1, 0));
+    return classes < SHADOW_CLASSES_MIN ? SHADOW_CLASSES_MIN : classes < CURVE_CLASSES ? (unsigned)classes : CURVE_CLASSES - 1;
+}
+
+static uint32_t nodes_for(size_t memory_bytes, unsigned classes) {
     uint32_t nodes = SHADOW_NODES_MIN, step = SHADOW_NODES_MAX;
     for (; step > 0; step /= 2) {
-        if (nodes + step <= SHADOW_NODES_MAX && memory_for(nodes + step, 0) <= memory_bytes) {
+        if (nodes + step <= SHADOW_NODES_MAX && memory_for(nodes + step, classes) <= memory_bytes) {
             nodes += step;
         }
     }
     return nodes;
 }
+
+size_t shadow_memory_least(void) { return memory_for(SHADOW_NODES_MIN, SHADOW_CLASSES_MIN); }
 
 static bool make_minis(struct shadow *s, const struct evict_tuning *tuning) {
     for (; s->policies < SHADOW_POLICIES_MAX && evict_policies[s->policies] != NULL; s->policies++) {
@@ -106,13 +115,15 @@ struct shadow *shadow_create(const struct evict_policy *running, const struct ev
     if (s == NULL) {
         return NULL;
     }
-    s->nodes_max = nodes_for(memory_bytes);
+    s->classes_max = classes_for(memory_bytes);
+    s->nodes_max = nodes_for(memory_bytes, s->classes_max);
     s->running = running;
     s->own = index_of(running);
     s->below = UINT32_MAX;
     s->recent = calloc((size_t)s->nodes_max * RECENT_FACTOR, sizeof *s->recent);
-    s->curve = curve_create(s->nodes_max * CURVE_FACTOR);
-    if (s->recent == NULL || s->curve == NULL || !make_minis(s, tuning)) {
+    s->curve = curve_create(s->nodes_max * CURVE_FACTOR, s->classes_max);
+    s->classes = calloc(s->classes_max, sizeof *s->classes);
+    if (s->recent == NULL || s->curve == NULL || s->classes == NULL || !make_minis(s, tuning)) {
         shadow_destroy(&s);
     }
     return s;
@@ -129,16 +140,14 @@ void shadow_destroy(struct shadow **taken) {
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         mini_destroy(&s->size[i].mini);
     }
-    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        free(s->classes[i]);
-    }
     curve_destroy(&s->curve);
+    free(s->classes);
     free(s->recent);
     free(s);
     *taken = NULL;
 }
 
-size_t shadow_memory(const struct shadow *s) { return memory_for(s->nodes_max, s->classes_seen); }
+size_t shadow_memory(const struct shadow *s) { return memory_for(s->nodes_max, s->classes_max); }
 
 /* --- what the cache is --- */
 
@@ -179,11 +188,7 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, uint64_t idle_bytes, con
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         s->size[i].now = s->size[i].past = (struct tally){0};
     }
-    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        if (s->classes[i] != NULL) {
-            *s->classes[i] = (struct class_tally){0};
-        }
-    }
+    memset(s->classes, 0, s->classes_max * sizeof *s->classes);
 }
 
 const struct evict_policy *shadow_running(const struct shadow *s) { return s->running; }
@@ -198,12 +203,14 @@ static struct recent *recent_of(struct shadow *s, uint64_t hash) {
     return r;
 }
 
+/* NULL: the class has none. One that was another class's begins anew. */
 static struct class_tally *class_tally(struct shadow *s, unsigned class_id) {
-    if (s->classes[class_id] == NULL && class_id != CURVE_WHOLE) {
-        s->classes[class_id] = calloc(1, sizeof *s->classes[class_id]);
-        s->classes_seen += s->classes[class_id] != NULL;
+    int place = curve_place(s->curve, class_id);
+    struct class_tally *k = place >= 0 ? &s->classes[place] : NULL;
+    if (k != NULL && k->class_id != class_id) {
+        *k = (struct class_tally){.class_id = class_id};
     }
-    return s->classes[class_id];
+    return k;
 }
 
 /* A get, and with `bytes` the set after it. */
@@ -221,6 +228,9 @@ static void count(struct tally *t, uint64_t hash, bool own, bool other) {
 
 static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_t bytes, uint32_t now_s) {
     bool own = ask(s->policy[s->own].mini, hash, bytes, now_s);
+    if (bytes != 0) {
+        curve_read(s->curve, hash, class_id, bytes);
+    }
     struct class_tally *k = class_tally(s, class_id);
     s->reads++;
     s->fills += !own;
@@ -239,9 +249,6 @@ static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_
         if (sample_takes(hash, s->below >> factor_shift[i])) {
             count(&s->size[i].now, hash, own, ask(s->size[i].mini, hash, bytes, now_s));
         }
-    }
-    if (bytes != 0) {
-        curve_read(s->curve, hash, class_id, bytes);
     }
 }
 
@@ -366,10 +373,8 @@ void shadow_window_end(struct shadow *s, double reads) {
     }
     s->windows++;
     s->reads = s->fills = 0;
-    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        if (s->classes[i] != NULL) {
-            fade_class(s->classes[i]);
-        }
+    for (unsigned i = 0; i < s->classes_max; i++) {
+        fade_class(&s->classes[i]);
     }
     if (s->windows % CURVE_FADE_WINDOWS == 0) {
         curve_fade(s->curve, curve_keeps);
@@ -406,8 +411,9 @@ struct shadow_tally shadow_policy(const struct shadow *s, unsigned policy) { ret
 struct shadow_tally shadow_size(const struct shadow *s, unsigned size) { return tally_of(&s->size[size].past); }
 
 struct shadow_tally shadow_class_policy(const struct shadow *s, unsigned class_id, unsigned policy) {
-    const struct class_tally *k = s->classes[class_id];
-    if (k == NULL) {
+    int place = curve_place(s->curve, class_id);
+    const struct class_tally *k = place >= 0 ? &s->classes[place] : NULL;
+    if (k == NULL || k->class_id != class_id) {
         return (struct shadow_tally){0};
     }
     struct shadow_tally t = {.reads = (double)k->reads, .own_misses = (double)k->own_misses,

@@ -10,7 +10,9 @@
  * are the only ones of their class, half the memory is worse than they say (by 0.06 to 0.09 with 30 of 64 pages).
  *
  * Source: Waldspurger and others, "Cache Modeling and Optimization using Miniature Simulations", USENIX ATC 2017.
- * Memory: shadow_memory; taken at the start, but 0.5 KiB for each class that is seen. Threading: one owner.
+ * Memory: shadow_memory, all of it taken at the start; a policy's ghosts and sketch when they are needed, but they are in it. What is
+ * counted by class takes an eighth, and is of the classes that have most reads when there are more than that holds (sample/curve.h).
+ * Threading: one owner.
  * Cost: a record takes a look at each miniature, some 0.5 us while they lie in the processor's cache. */
 #ifndef SLATE_SAMPLE_SHADOW_H
 #define SLATE_SAMPLE_SHADOW_H
@@ -37,11 +39,12 @@ struct shadow_tally {
 double shadow_hit_ratio(const struct shadow_tally *, double real_hit_ratio);
 
 struct shadow;
-/* For as many keys at today's size as fit `memory_bytes`, from SHADOW_NODES_MIN to SHADOW_NODES_MAX. The tuning is the caller's
- * and outlives it. NULL: out of memory. */
+/* For as many keys at today's size as fit `memory_bytes`, from SHADOW_NODES_MIN to SHADOW_NODES_MAX: it takes no more, unless they are
+ * less than shadow_memory_least. The tuning is the caller's and outlives it. NULL: out of memory. */
 struct shadow *shadow_create(const struct evict_policy *running, const struct evict_tuning *, size_t memory_bytes);
 void           shadow_destroy(struct shadow **);
 size_t         shadow_memory(const struct shadow *);
+size_t         shadow_memory_least(void);
 
 /* The cache's memory, how much of it lies in free chunks and would at any size, its policy and the rate of sampling; at first and
  * when they change. What does not fit is dropped. */

@@ -71,6 +71,7 @@ struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t request
     struct tune_config by_hand = *tune;
     by_hand.by_hand = true;
     by_hand.crawler = false;
+    by_hand.worker_count = 1;
     by_hand.on_failure = note_failure;
     by_hand.on_failure_arg = c;
     *c = (struct simulate_cell){.cache = taken, .ct = cache_thread_create(taken), .policy = cache_policy(taken),

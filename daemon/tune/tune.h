@@ -26,6 +26,7 @@ struct tune_config {
     double   geometry_rate_pct; /* slab_geometry_rate */
     double   sample_rate;       /* as of whatif_set */
     bool     sample_follow;
+    unsigned worker_count;      /* threads whose keys may be sampled, beside the tuner's own */
     const char *record; /* automove_record: a file, see tune/shown.h; NULL: none */
     bool     by_hand; /* no thread is started: nothing happens but in tuner_tend_at */
 };

@@ -165,7 +165,8 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     if (t->ct != NULL) {
         t->geometry = geometry_create(cache, t->ct, cfg->reassign, cfg->geometry_rate_pct);
     }
-    t->whatif = whatif_create(cache, (size_t)atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed) * PAGE_BYTES);
+    t->whatif = whatif_create(cache, (size_t)atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed) * PAGE_BYTES,
+                              cfg->worker_count + 1);
     if (t->whatif != NULL) {
         whatif_set(t->whatif, cfg->sample_rate, cfg->sample_follow);
     }

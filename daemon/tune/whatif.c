@@ -7,12 +7,15 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "watch/ring.h"
 
 enum {
     MEMORY_SHARE = 200,      /* of the cache's memory, one in so many bytes */
-    RING_SHARE = 16384,      /* the same, for each thread's ring */
+    RING_SHARE = 16384,      /* the same, for each thread's ring, within these … */
     RING_BYTES_LEAST = 4096,
     RING_BYTES_MOST = 65536,
+    RINGS_SHARE = 8,         /* … and all of them together of our memory, unless they are many and each the smallest there is */
+    MALLOC_SHARE = 64,       /* what malloc needs around our blocks */
     TEND_MIN_US = 2000,
     TEND_MAX_US = 20000,
     KEYS_A_S = 1000,         /* requests whose key is noted, for the hot keys */
@@ -32,6 +35,7 @@ struct reads {
 struct whatif {
     struct cache *cache;
     size_t        limit_bytes;
+    unsigned      threads;
 
     struct lock    lock; /* over what follows */
     double         rate;
@@ -54,11 +58,12 @@ struct whatif {
     uint64_t records, keys;      /* in this second */
 };
 
-struct whatif *whatif_create(struct cache *cache, size_t limit_bytes) {
+struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned threads) {
     struct whatif *w = calloc(1, sizeof *w);
     if (w != NULL) {
         w->cache = cache;
         w->limit_bytes = limit_bytes;
+        w->threads = threads;
         w->key_every = KEY_EVERY_MIN;
         lock_init(&w->lock);
         snprintf(w->why, sizeof w->why, "nothing was counted yet");
@@ -88,30 +93,35 @@ void whatif_set(struct whatif *w, double rate, bool follow) {
 
 /* --- memory --- */
 
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t memory_wanted(const struct whatif *w) { return larger(w->limit_bytes / MEMORY_SHARE, WHATIF_BYTES_MIN); }
+
 static size_t ring_bytes(const struct whatif *w) {
-    size_t bytes = w->limit_bytes / RING_SHARE;
-    return bytes < RING_BYTES_LEAST ? RING_BYTES_LEAST : bytes > RING_BYTES_MOST ? RING_BYTES_MOST : bytes;
+    size_t bytes = smaller(larger(w->limit_bytes / RING_SHARE, RING_BYTES_LEAST), RING_BYTES_MOST);
+    return larger(smaller(bytes, memory_wanted(w) / RINGS_SHARE / w->threads), RING_BYTES_MIN);
+}
+
+/* Of all that is not the miniatures'. */
+static size_t memory_beside(const struct whatif *w) {
+    return sizeof *w + sizeof *w->hot + w->threads * ring_memory(ring_bytes(w));
 }
 
 static size_t memory_most(const struct whatif *w) {
-    size_t bytes = w->limit_bytes / MEMORY_SHARE;
-    return bytes > WHATIF_BYTES_MIN ? bytes : WHATIF_BYTES_MIN;
+    size_t least = memory_beside(w) + shadow_memory_least();
+    return larger(memory_wanted(w), least + least / MALLOC_SHARE);
 }
 
-/* What is left for the miniatures when rings, hot keys and classes have theirs. */
-static size_t shadow_share(struct whatif *w) {
-    enum { CLASSES_EXPECTED = 24, CLASS_BYTES = 800 };
-    struct cache_sample_facts f;
-    cache_sample_facts(w->cache, &f);
-    size_t taken = f.ring_bytes + sizeof *w->hot + sizeof *w + CLASSES_EXPECTED * CLASS_BYTES;
-    return memory_most(w) > taken ? memory_most(w) - taken : 0;
+static size_t shadow_share(const struct whatif *w) {
+    return memory_most(w) - memory_most(w) / MALLOC_SHARE - memory_beside(w);
 }
 
 static bool make(struct whatif *w) {
     if (w->shadow != NULL) {
         return true;
     }
-    bool rings = cache_sample_start(w->cache, ring_bytes(w));
+    bool rings = cache_sample_start(w->cache, ring_bytes(w), w->threads);
     struct hot *hot = calloc(1, sizeof *hot);
     struct shadow *shadow = rings && hot != NULL ? shadow_create(cache_policy(w->cache), cache_tuning(w->cache), shadow_share(w)) : NULL;
     if (shadow == NULL) {

@@ -3,8 +3,9 @@
  *
  * The rate: at most what is set; lowered by a sixth while a miniature has no room for its share of the keys, halved when there are more than
  * WHATIF_RECORDS_A_S records in a second; doubled when there is room for twice as many. So its work is bounded, to some 2 % of one
- * processor, and so is its memory: 1/200 of the cache's memory limit at the start, but at least WHATIF_BYTES_MIN; taken
- * when the rate first becomes more than 0.
+ * processor, and so is its memory, with what malloc adds to it: 1/200 of the cache's memory limit at the start, but at least
+ * WHATIF_BYTES_MIN, and with more than 60 threads and less than 64 MiB what their rings take in addition; taken when the rate first
+ * becomes more than 0.
  * Threading: whatif_tend from one thread, the tuner's; the others from any, no lock held. */
 #ifndef SLATE_TUNE_WHATIF_H
 #define SLATE_TUNE_WHATIF_H
@@ -16,7 +17,8 @@
 enum { WHATIF_RECORDS_A_S = 20000, WHATIF_BYTES_MIN = 256 << 10, WHATIF_POINTS = 17, WHATIF_CLASS_READS_MIN = 256 };
 
 struct whatif;
-struct whatif *whatif_create(struct cache *, size_t limit_bytes); /* NULL: out of memory */
+/* For a cache that so many threads use, ours among them: the keys of others are not sampled. NULL: out of memory. */
+struct whatif *whatif_create(struct cache *, size_t limit_bytes, unsigned threads);
 void           whatif_destroy(struct whatif **);
 
 /* The greatest rate, 0 to 1 (0: off), and whether to follow the miniatures. */

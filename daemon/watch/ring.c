@@ -9,17 +9,19 @@ struct head {
     uint32_t gap;
 };
 
+static size_t room_for(size_t bytes) { return (bytes < RING_BYTES_MIN ? RING_BYTES_MIN : bytes) & ~(size_t)7; }
+
+size_t ring_memory(size_t bytes) { return (sizeof(struct ring) + room_for(bytes) + 63) & ~(size_t)63; }
+
 struct ring *ring_create(size_t bytes) {
-    bytes = (bytes < RING_BYTES_MIN ? RING_BYTES_MIN : bytes) & ~(size_t)7;
-    size_t total = (sizeof(struct ring) + bytes + 63) & ~(size_t)63;
-    struct ring *r = aligned_alloc(64, total);
+    struct ring *r = aligned_alloc(64, ring_memory(bytes));
     if (r != NULL) {
         counter_set(&r->written, 0);
         counter_set(&r->dropped, 0);
         atomic_init(&r->head, 0);
         atomic_init(&r->tail, 0);
         r->head_next = 0;
-        r->bytes = bytes;
+        r->bytes = room_for(bytes);
     }
     return r;
 }

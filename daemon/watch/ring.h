@@ -23,6 +23,7 @@ enum { RING_BYTES_MIN = 1024 };
 
 struct ring *ring_create(size_t bytes); /* at least RING_BYTES_MIN, rounded down to eight; NULL: out of memory */
 void         ring_destroy(struct ring **);
+size_t       ring_memory(size_t bytes); /* all that one takes which is made so */
 
 /* The writer: room for a record of n bytes, at most half of RING_BYTES_MIN; NULL: none, the record is counted as dropped.
  * What is not published was never there. */

@@ -126,7 +126,7 @@ int main(int argc, char **argv) {
     b.value = calloc(1, b.value_bytes + 1);
     struct cache_facts facts;
     cache_facts(b.sides[b.fixed].cache, &facts);
-    b.whatif = whatif_create(b.sides[b.fixed].cache, facts.limit_bytes);
+    b.whatif = whatif_create(b.sides[b.fixed].cache, facts.limit_bytes, 1);
     whatif_set(b.whatif, 0.25, true);
     for (uint64_t n = 0; b.items == 0; n++) { /* as many as fit */
         struct cache_class_values classes;

@@ -158,7 +158,7 @@ int main(int argc, char **argv) {
     for (unsigned i = 0; i < b.sample_count; i++) {
         struct sample *s = &b.samples[i];
         s->side = side_make(mebibytes, evict_find(argv[5]));
-        s->whatif = whatif_create(s->side.cache, (size_t)(mebibytes * 1048576));
+        s->whatif = whatif_create(s->side.cache, (size_t)(mebibytes * 1048576), 1);
         whatif_set(s->whatif, atof(argv[7]), false);
     }
     replay(&b, argv[1], &sizes);

@@ -85,7 +85,7 @@ static void test_near_the_exact_distances(uint64_t seed) {
         {1, 3, 0.01, 0.03, KEYS}, {1, 1, 0.01, 0.03, KEYS}, {0.1, 3, 0.05, 0.12, KEYS}, {0.1, 1, 0.02, 0.06, KEYS}, {1, 3, 0.06, 0.15, 2048},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct curve *c = curve_create(cases[i].keys_max);
+        struct curve *c = curve_create(cases[i].keys_max, 255);
         double worst, mean = run(c, cases[i].rate, seed, cases[i].skew, &worst);
         ok(mean <= cases[i].mean && worst <= cases[i].worst,
            "rate %.2f, at most %u keys, skew %.0f: off by %.4f in the mean (at most %.2f), %.4f at worst (%.2f)", cases[i].rate,
@@ -95,7 +95,7 @@ static void test_near_the_exact_distances(uint64_t seed) {
 }
 
 static void test_a_loop_hits_only_when_it_fits(void) {
-    struct curve *c = curve_create(1000);
+    struct curve *c = curve_create(1000, 255);
     for (unsigned round = 0; round < 20; round++) {
         for (uint64_t n = 0; n < 1000; n++) {
             curve_read(c, hash_of(n), CLASS, 1024);
@@ -108,7 +108,7 @@ static void test_a_loop_hits_only_when_it_fits(void) {
 }
 
 static void test_classes_do_not_mix(void) {
-    struct curve *c = curve_create(4000);
+    struct curve *c = curve_create(4000, 255);
     double bytes[CURVE_CLASSES] = {[CLASS] = 200 << 10, [OTHER] = 2000 << 10};
     for (unsigned round = 0; round < 20; round++) {
         for (uint64_t n = 0; n < 1000; n++) {
@@ -121,7 +121,7 @@ static void test_classes_do_not_mix(void) {
 }
 
 static void test_what_is_gone_and_what_is_old(void) {
-    struct curve *c = curve_create(100);
+    struct curve *c = curve_create(100, 255);
     curve_store(c, hash_of(1), CLASS, 100);
     is(curve_reads(c, CLASS), 0, "a store is no read");
     curve_read(c, hash_of(1), CLASS, 100);
@@ -134,15 +134,36 @@ static void test_what_is_gone_and_what_is_old(void) {
     curve_destroy(&c);
 }
 
-static void test_memory_is_bounded(void) {
-    struct curve *c = curve_create(500);
-    size_t before = curve_memory(c);
-    for (uint64_t n = 0; n < 100000; n++) {
-        curve_read(c, hash_of(n), CLASS, 100);
+/* Many classes with room for three: the first three have it, until another has more than twice the reads. */
+static void test_the_busiest_classes_have_curves(void) {
+    enum { ROOM = 3, CLASSES = 255 };
+    struct curve *c = curve_create(5000, ROOM);
+    unsigned shown = 0;
+    for (uint64_t n = 0; n < 4 * CLASSES; n++) {
+        curve_read(c, hash_of(n), (unsigned)(1 + n % CLASSES), 1024);
     }
-    ok(curve_memory(c) <= before + 1024 && before <= 500 * 48 + 4096, "%zu bytes for 500 keys, after 100000 of them", curve_memory(c));
+    curve_expect(c, 4 * CLASSES);
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        shown += curve_place(c, i) >= 0;
+    }
+    ok(shown == ROOM && curve_place(c, 1) >= 0 && curve_place(c, ROOM) >= 0, "of classes that are read alike the first have a curve");
+    is(curve_reads(c, CURVE_WHOLE), ROOM * 4, "and the whole is of these");
+    for (unsigned round = 0; round < 3; round++) {
+        for (uint64_t n = 0; n < 100; n++) {
+            curve_read(c, hash_of(1 << 20 | n), 200, 1024);
+            curve_read(c, hash_of(2 << 20 | n), 2, 1024);
+        }
+        curve_expect(c, 200);
+    }
+    ok(curve_place(c, 200) >= 0 && curve_place(c, 2) >= 0, "a class that is read more often gets one, another keeps its own");
+    ok(curve_place(c, 1) < 0 || curve_place(c, 3) < 0, "and the one with the fewest reads has none any more");
+    ok(curve_hit_ratio(c, 200, 1 << 20) > 0.99, "its keys were known before: all its reads hit");
     curve_destroy(&c);
-    ok(curve_create(0) == NULL, "a curve of no key cannot be");
+}
+
+static void test_what_cannot_be(void) {
+    ok(curve_create(0, 1) == NULL, "a curve of no key cannot be");
+    ok(curve_create(1, 0) == NULL && curve_create(1, 256) == NULL, "nor one of no class, nor of more than there are");
 }
 
 int main(void) {
@@ -151,6 +172,7 @@ int main(void) {
     test_a_loop_hits_only_when_it_fits();
     test_classes_do_not_mix();
     test_what_is_gone_and_what_is_old();
-    test_memory_is_bounded();
+    test_the_busiest_classes_have_curves();
+    test_what_cannot_be();
     return tap_done();
 }
