@@ -245,17 +245,18 @@ static inline void run_request(struct batch *b, const struct request *r) {
     }
 }
 
-/* One request of some has its key noted. The distance varies, lest it beat in time with the client's loop. */
+/* One request of some has its key noted, and stands for all since the last. The distance varies, lest it beat in time with the client's
+ * loop, and is a group at least. */
 static void note_key(struct batch *b, unsigned count) {
     enum { LOOK_AGAIN = 4096 };
     unsigned i = (unsigned)(count - 1 + (uint64_t)(b->key_due + 1)) % count;
     if (b->key_every != 0 && verb_has_key(b->group[i].verb)) {
-        cache_sample_key(b->ct, &b->group[i].key, b->key_every);
+        cache_sample_key(b->ct, &b->group[i].key, (uint32_t)(b->key_wait - b->key_due));
     }
     b->key_every = cache_sample_key_every(b->cache);
     b->key_random = b->key_random * 6364136223846793005u + 1442695040888963407u;
     uint32_t most = b->key_every != 0 ? b->key_every : LOOK_AGAIN;
-    b->key_due = most / 2 + (uint32_t)((b->key_random >> 32) * (most + 1) >> 32);
+    b->key_due = b->key_wait = most / 2 + (uint32_t)((b->key_random >> 32) * (most + 1) >> 32);
 }
 
 void batch_run_group(struct batch *b) {

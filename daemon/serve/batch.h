@@ -98,9 +98,10 @@ struct batch {
     uint64_t turn;
     uint32_t requests; /* of this turn */
     unsigned grouped;  /* requests in the group */
-    int64_t  key_due;  /* requests until one's key is noted for the hot keys */
+    int64_t  key_due;  /* requests until one's key is noted for the hot keys … */
+    int64_t  key_wait; /* … and what that was after the last one */
     uint64_t key_random;
-    uint32_t key_every; /* what it then stands for; 0: it is not noted */
+    uint32_t key_every; /* distance in the mean; 0: none is noted */
     unsigned slot_count, slot_current; /* slot_current: whose replies are being written */
     char    *bytes;
     size_t   used, room;

@@ -56,6 +56,7 @@ struct whatif {
     uint64_t hits_before, misses_before;
     uint64_t rest_us, second_us, fade_us;
     uint64_t records, keys;      /* in this second */
+    bool     key_noted;          /* since the hot keys faded last */
 };
 
 struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned threads) {
@@ -221,13 +222,15 @@ static void each_second(struct whatif *w, uint64_t now_us) {
     if (steps != w->steps || every != w->key_every || w->running != cache_policy(w->cache)) {
         settle_rate(w);
     }
+    w->key_noted = w->key_noted || w->keys > 0;
     w->records = w->keys = 0;
     w->second_us = now_us + SECOND_US;
-    if (now_us >= w->fade_us) {
+    if (now_us >= w->fade_us && w->key_noted) { /* what nothing came after is still the latest */
         lock_take(&w->lock);
         hot_fade(w->hot);
         lock_release(&w->lock);
         w->fade_us = now_us + HOT_FADE_US;
+        w->key_noted = false;
     }
 }
 

@@ -477,6 +477,37 @@ static void test_empty_turns_and_unsent_replies(void) {
 
 /* --- words --- */
 
+/* However many requests run together, those that are noted stand for all. */
+static void test_noted_keys_stand_for_all_requests(unsigned together) {
+    enum { REQUESTS = 64000, EVERY = 16, RING_BYTES = 1 << 20, LINE_BYTES = 8 };
+    static struct rig rig;
+    static struct cache_samples samples;
+    struct client c;
+    uint64_t stand_for = 0, noted = 0;
+    char lines[64 * LINE_BYTES + 1];
+    rig_open(&rig, NULL);
+    client_open(&c);
+    cache_sample_start(rig.server.cache, RING_BYTES, 2);
+    cache_set_sample(rig.server.cache, 0, EVERY);
+    for (unsigned i = 0; i < together; i++) {
+        memcpy(lines + (size_t)i * LINE_BYTES, "get kk\r\n", LINE_BYTES);
+    }
+    for (unsigned sent = 0; sent < REQUESTS; sent += together) {
+        client_send(&rig, &c, lines, (size_t)together * LINE_BYTES);
+    }
+    for (unsigned t = 0; cache_take_samples(rig.server.cache, t, &samples); t++) {
+        for (; samples.used > 0; cache_take_samples(rig.server.cache, t, &samples)) {
+            for (const struct sample_record *r = NULL; (r = cache_sample_next(&samples, r)) != NULL; noted++) {
+                stand_for += r->bytes;
+            }
+        }
+    }
+    ok(stand_for > REQUESTS * 9 / 10 && stand_for <= REQUESTS, "%u at a time: %" PRIu64 " keys are noted, and stand for %" PRIu64 " of %d requests",
+       together, noted, stand_for, REQUESTS);
+    client_close(&rig, &c);
+    rig_close(&rig);
+}
+
 static void test_error_words(void) {
     static const struct {
         const char *asked, *answer;
@@ -528,6 +559,8 @@ int main(void) {
     test_a_value_stays_whole_while_it_is_sent();
     test_a_client_gone_in_the_middle_leaves_no_memory_behind();
     test_empty_turns_and_unsent_replies();
+    test_noted_keys_stand_for_all_requests(1);
+    test_noted_keys_stand_for_all_requests(64);
     test_error_words();
     return tap_done();
 }

@@ -159,6 +159,34 @@ static void test_threads_and_a_reader(void) {
     end(&s);
 }
 
+/* --- hot keys --- */
+
+enum { HOT_REQUESTS = 100, A_MINUTE_US = 60 * 1000000, MINUTES = 60 };
+
+/* Counts fade by the minute; when nobody asks for anything, what was asked for last stays. */
+static void test_hot_keys_outlast_a_pause(void) {
+    struct setup s = fresh(&evict_s3fifo, 1, false);
+    struct hot_key keys[HOT_KEYS];
+    uint64_t requests, now_us = A_MINUTE_US;
+    char name[64];
+    struct key key = fixture_key(name, 1), other;
+    cache_sample_key(s.ct, &key, HOT_REQUESTS);
+    for (unsigned i = 0; i < MINUTES; i++) {
+        whatif_tend_at(s.whatif, now_us += A_MINUTE_US);
+    }
+    unsigned n = whatif_hot(s.whatif, keys, HOT_KEYS, &requests);
+    ok(n == 1 && keys[0].count > 0 && memcmp(keys[0].key, key.ptr, key.len) == 0, "after %d quiet minutes the key is still there: %" PRIu64 " requests", MINUTES,
+       requests);
+    other = fixture_key(name, 2);
+    for (unsigned i = 0; i < MINUTES; i++) {
+        cache_sample_key(s.ct, &other, 1);
+        whatif_tend_at(s.whatif, now_us += A_MINUTE_US);
+    }
+    n = whatif_hot(s.whatif, keys, HOT_KEYS, &requests);
+    ok(n <= 1, "but not after as many in which others were asked for");
+    end(&s);
+}
+
 /* --- memory --- */
 
 enum { MANY_CLASSES = 255, MANY_THREADS = 129, FEW_THREADS = 5 };
@@ -316,6 +344,7 @@ int main(void) {
     test_off_costs_nothing();
     test_drops_are_counted();
     test_threads_and_a_reader();
+    test_hot_keys_outlast_a_pause();
     test_memory_is_what_is_told_and_bounded((size_t)64 * MIB, FEW_THREADS);
     test_memory_is_what_is_told_and_bounded((size_t)8 * MIB, MANY_THREADS);
     test_auto_follows_a_workload_that_flips(seed);
