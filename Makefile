@@ -68,6 +68,8 @@ $B/tests/bench/load/%.o: tests/bench/load/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -c -o $@ $<
 $B/bench/foresight $B/bench/flip: $B/bench/%: tests/bench/%.c $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
+$B/bench/index: tests/bench/index/bench.c $(DAEMON_O) $B/jemalloc.o
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
 $B/bench/%: tests/bench/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
@@ -125,6 +127,8 @@ bench-clients: ## the Lua library's cluster beside libmemcached, by its benchmar
 	@tests/bench/libmemcached/run $B/bin $B/bench/libmemcached-peer
 $B/bench/libmemcached-peer: tests/bench/libmemcached/peer.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lmemcached
+bench-index: ## what each kind of index costs, in nanoseconds and instructions an operation (ITEMS, KINDS)
+	@scripts/bootstrap bench && $(MAKE_J) $B/bench/index && tests/bench/index/run $B/bench/index
 bench-console: ## what slatetop costs: bytes, processor time, memory
 	@scripts/bootstrap test && $(MAKE_J) all && tests/bench/console $B/bin
 install: $(BINS) ## copy programs, man pages and the Lua library to DESTDIR and PREFIX (/usr/local)
@@ -145,5 +149,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test units check fuzz lint bench bench-hit bench-predictions bench-storm bench-calcify bench-console bench-memory bench-clients doc install uninstall dist clean help
+.PHONY: all run test units check fuzz lint bench bench-hit bench-predictions bench-storm bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

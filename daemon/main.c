@@ -65,6 +65,7 @@ static struct cache *make_cache(const struct settings *s) {
         .limit_bytes = s->maxbytes,
         .store = cache_store_find(s->store),
         .block_bytes = (uint32_t)s->block_size,
+        .index = index_kind_find(s->index),
         .partitions = (unsigned)s->partitions,
         .slab = {.chunk_bytes_min = (uint32_t)s->chunk_size + SLAB_HEADER_ROOM,
                  .growth_factor = s->factor,

@@ -6,6 +6,7 @@
 
 enum { SHELVES_A_LOCK = 32 }; /* looked at in one hold of a partition's lock: four cache misses each */
 enum { PARTITIONS_MIN = 16, PARTITIONS_MAX = 1024, RESERVE_FACTOR = 4, INDEX_BYTES_MIN = 64 << 10 };
+enum { ITEM_BYTES_LEAST = 48 }; /* the smallest chunk */
 
 /* 16 partitions at 64 MiB, one for every 4 MiB above. */
 static unsigned default_partitions(size_t limit_bytes) {
@@ -63,8 +64,9 @@ struct cache *cache_create(const struct cache_config *cfg) {
     c->cas_flag = cfg->cas ? ITEM_CAS : 0;
     unsigned n = cfg->partitions != 0 ? cfg->partitions : default_partitions(cfg->limit_bytes);
     c->partition_shift = 64u - (unsigned)__builtin_ctz(n);
-    /* An item takes at least 50 bytes and its place in the index some eight. */
-    size_t index_bytes_most = cfg->limit_bytes * RESERVE_FACTOR / 4 + (size_t)n * INDEX_BYTES_MIN;
+    const struct index_kind *kind = cfg->index != NULL ? cfg->index : index_kinds[0];
+    size_t items_most = cfg->limit_bytes * RESERVE_FACTOR / ITEM_BYTES_LEAST;
+    size_t index_bytes_most = items_most * kind->item_bytes_most + (size_t)n * INDEX_BYTES_MIN;
     if (!index_pool_init(&c->index_pool, index_bytes_most)) {
         goto fail;
     }
@@ -80,7 +82,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
     memset(c->partitions, 0, n * sizeof *c->partitions);
     for (; c->partition_count < n; c->partition_count++) {
         struct partition *p = &c->partitions[c->partition_count];
-        if (!index_init(&p->index, &c->index_pool, &c->arena->space)) {
+        if (!index_init(&p->index, kind, &c->index_pool, &c->arena->space)) {
             errno = ENOMEM;
             goto fail;
         }
@@ -344,7 +346,7 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
         f->items += p->index.item_count;
         f->bytes += p->bytes;
         f->index_bytes += index_bytes(&p->index);
-        f->index_buckets += atomic_load_explicit(&p->index.bucket_count, memory_order_relaxed);
+        f->index_buckets += index_bucket_count(&p->index);
         lock_release(&p->lock);
     }
     f->pages_limit = atomic_load_explicit(&c->arena->page_limit, memory_order_relaxed);
@@ -516,6 +518,7 @@ static const char *const store_names[] = {[CACHE_STORE_SLAB] = "slab", [CACHE_ST
 
 const char *cache_store_name(enum cache_store_kind kind) { return store_names[kind]; }
 enum cache_store_kind cache_store_kind(const struct cache *c) { return c->config.store; }
+const char *cache_index_name(const struct cache *c) { return c->partitions[0].index.kind->name; }
 
 enum cache_store_kind cache_store_find(const char *name) {
     enum cache_store_kind kind = CACHE_STORE_SLAB;

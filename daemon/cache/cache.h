@@ -17,7 +17,7 @@
 #include "base/key.h"
 #include "cache/counters.h"
 #include "evict/evict.h"
-#include "index/bucket.h"
+#include "index/index.h"
 #include "mem/fit.h"
 #include "mem/slab.h"
 #include "sample/stream.h"
@@ -48,6 +48,7 @@ struct cache_config {
     size_t   limit_bytes;        /* of item memory, 1 MiB pages */
     enum cache_store_kind store;
     uint32_t block_bytes;        /* CACHE_STORE_BLOCKS: CACHE_BLOCK_LEAST to CACHE_BLOCK_MOST */
+    const struct index_kind *index; /* how keys find their items; NULL: the default */
     unsigned partitions;         /* power of two; 0: by limit_bytes, 16 at 64 MiB */
     struct slab_config slab;
     uint32_t item_bytes_max;     /* -I */
@@ -263,6 +264,7 @@ void cache_reset_counters(struct cache *);
 struct slab *cache_slab(struct cache *);
 enum cache_store_kind cache_store_kind(const struct cache *);
 const char *cache_store_name(enum cache_store_kind);         /* slab, heap, blocks */
+const char *cache_index_name(const struct cache *);
 enum cache_store_kind cache_store_find(const char *name);    /* of such a name; CACHE_STORE_SLAB: of none */
 uint32_t cache_item_bytes_max(const struct cache *);
 bool cache_has_cas(const struct cache *);

@@ -10,13 +10,13 @@ static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) { 
 
 /* Invalidates in place: stale, with a new CAS, and nobody has won it yet. */
 static void mark_stale_locked(struct partition *p, const struct key *key, struct item *it, const struct cache_delete *d) {
-    index_change_begin(&p->index, key->hash);
+    struct index_change change = index_change_begin(&p->index, key->hash);
     item_set_flags(it, (uint8_t)((item_flags(it) | ITEM_STALE) & ~ITEM_WON));
     item_set_cas(it, next_cas_locked(p, d->cas));
     if (d->touch) {
         item_store32(&it->exptime_s, d->exptime_s);
     }
-    index_change_end(&p->index, key->hash);
+    index_change_end(change);
 }
 
 /* Meta x: an empty item takes the place of the old one. */
@@ -74,9 +74,9 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key, c
 
 void touch_locked(struct partition *p, const struct key *key, struct item *it, uint32_t exptime_s) {
     assert(lock_held(&p->lock));
-    index_change_begin(&p->index, key->hash);
+    struct index_change change = index_change_begin(&p->index, key->hash);
     item_store32(&it->exptime_s, exptime_s);
-    index_change_end(&p->index, key->hash);
+    index_change_end(change);
 }
 
 enum cache_status cache_touch(struct cache_thread *ct, const struct key *key, uint32_t exptime_s) {

@@ -201,7 +201,7 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
 
     lock_take(&p->lock);
     struct item *old = find_live_locked(ct, p, key);
-    bool changed = unchanged != NULL && !index_unchanged(&p->index, key, unchanged);
+    bool changed = unchanged != NULL && !index_unchanged(unchanged);
     *status = changed ? CACHE_EXISTS : store_condition(s, old);
     *class_id = old != NULL ? cache_item_class(c, old) : SLAB_CLASS_NONE;
     joins = *status == CACHE_OK && old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
@@ -226,7 +226,7 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
         }
         lock_take(&p->lock);
         struct item *now = find_live_locked(ct, p, key);
-        bool same = now != NULL && (borrowed != NULL ? now == borrowed : index_unchanged(&p->index, key, &look));
+        bool same = now != NULL && (borrowed != NULL ? now == borrowed : index_unchanged(&look));
         *status = same ? store_condition(s, now) : CACHE_OK;
         if (same) { /* it may have been touched while its value was copied */
             item_store32(&whole->exptime_s, item_exptime_s(now));

@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
-#include "index/bucket.h"
+#include "index/index.h"
 #include "mem/heap.h"
 #include "sample/ghost.h"
 

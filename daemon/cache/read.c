@@ -2,7 +2,7 @@
 #include "cache/partition.h"
 
 void cache_prefetch_bucket(const struct cache *c, const struct key *key) {
-    __builtin_prefetch(index_bucket_of(&partition_of(c, key->hash)->index, key->hash));
+    index_prefetch(&partition_of(c, key->hash)->index, key->hash);
 }
 
 uint32_t cache_prefetch_item(const struct cache *c, const struct key *key) {
@@ -74,7 +74,7 @@ static void count_get_miss(struct cache_thread *ct, uint64_t hash) {
 
 bool cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_hit) {
     const struct cache *c = ct->cache;
-    if (!index_unchanged(&partition_of(c, r->key->hash)->index, r->key, &r->look)) {
+    if (!index_unchanged(&r->look)) {
         COUNT(ct, read_retries);
         return false;
     }

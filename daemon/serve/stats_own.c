@@ -7,7 +7,7 @@
 struct own {
     struct cache_facts  cache;
     struct serve_values serve;
-    const char         *policy, *store;
+    const char         *policy, *store, *index;
     bool                cas;
 };
 
@@ -15,13 +15,13 @@ struct own {
 #define SLATED_STATS(X) \
     X(slated_version, text, version, TEXT, SLATE_VERSION, "this program's own version") \
     X(store, text, name, TEXT, o->store, "where items live: slab, heap, blocks") \
-    X(index, text, name, TEXT, "bucket", "how keys find their items") \
+    X(index, text, name, TEXT, o->index, "how keys find their items: bucket, chained") \
     X(policy, text, name, TEXT, o->policy, "who is evicted") \
     X(partitions, gauge, partitions, U64, o->cache.partitions, "parts of the cache with a lock each") \
     X(classes, gauge, classes, U64, o->cache.class_count, "slab classes") \
     X(header_bytes, gauge, bytes, U64, sizeof(struct item) + (o->cas ? 8 : 0), "header of an item of a small value without client flags") \
     X(index_bytes, gauge, bytes, U64, o->cache.index_bytes, "memory of the index") \
-    X(index_buckets, gauge, buckets, U64, o->cache.index_buckets, "buckets of 64 bytes in it") \
+    X(index_buckets, gauge, buckets, U64, o->cache.index_buckets, "buckets in it") \
     X(index_bytes_per_item, gauge, bytes, RATIO, o->cache.items ? (double)o->cache.index_bytes / (double)o->cache.items : 0, "the same by the items there are") \
     X(pages_limit, gauge, pages, U64, o->cache.pages_limit, "pages of 1 MiB there may be") \
     X(pages_out, gauge, pages, U64, o->cache.pages_out, "of these, pages that classes have") \
@@ -41,6 +41,7 @@ void stats_slated(struct command_context *ctx) {
     server_values(ctx->server, &o->serve);
     o->policy = cache_policy(ctx->server->cache)->name;
     o->store = cache_store_name(cache_store_kind(ctx->server->cache));
+    o->index = cache_index_name(ctx->server->cache);
     o->cas = cache_has_cas(ctx->server->cache);
     SLATED_STATS(STATS_PUT)
 }

@@ -5,11 +5,13 @@
 #include "cache/cache.h"
 
 static enum cache_store_kind fixture_store; /* of the caches made next */
+static const struct index_kind *fixture_index; /* likewise; NULL: the default */
 
 static inline struct cache_config fixture_config(size_t limit_bytes) {
     return (struct cache_config){
         .limit_bytes = limit_bytes,
         .store = fixture_store,
+        .index = fixture_index,
         .block_bytes = CACHE_BLOCK_DEFAULT,
         .slab = {.chunk_bytes_min = 96, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10},
         .item_bytes_max = 1 << 20,

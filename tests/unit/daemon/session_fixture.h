@@ -47,6 +47,7 @@ static inline bool rig_open(struct rig *rig, char *options) {
     struct cache_config config = fixture_config(rig->settings.maxbytes);
     config.item_bytes_max = (uint32_t)rig->settings.item_size_max;
     config.store = cache_store_find(rig->settings.store);
+    config.index = index_kind_find(rig->settings.index);
     config.block_bytes = (uint32_t)rig->settings.block_size;
     config.cas = rig->settings.cas;
     config.evict = rig->settings.evict_to_free;

@@ -152,7 +152,7 @@ static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, con
     if (moves) {
         pthread_join(mover_thread, NULL);
     }
-    printf("# the %s store\n", cache_store_name(cfg.store));
+    printf("# the %s store, the %s index\n", cache_store_name(cfg.store), cache_index_name(c));
     is(wrong, 0, "%s, %zu MiB: no wrong value among %" PRIu64 " hits while %" PRIu64 " pages moved", policy->name,
        limit_bytes >> 20, hits, mover.moved);
 #ifdef __SANITIZE_THREAD__
@@ -209,6 +209,10 @@ int main(void) {
     for (fixture_store = CACHE_STORE_HEAP; fixture_store <= CACHE_STORE_BLOCKS; fixture_store++) {
         test_threads_and_moving_pages(seed, 32u << 20, &evict_slru);
         test_threads_and_moving_pages(seed, 512u << 20, &evict_slru);
+    }
+    fixture_store = CACHE_STORE_SLAB;
+    for (int kind = 1; (fixture_index = index_kinds[kind]) != NULL; kind++) {
+        test_threads_and_moving_pages(seed, 48u << 20, &evict_slru);
     }
     return tap_done();
 }

@@ -1,18 +1,20 @@
-/* The bucket index against a plain array, while it grows, and while it is read without a lock. */
+/* Every kind of index against a plain array, while it grows, without memory, with keys made to collide, while it is walked
+ * and while it is read without a lock. */
 #include "tap.h"
 
 #include <pthread.h>
 
 #include "base/clock.h"
-#include "index/bucket.h"
+#include "index/index.h"
 #include "mem/arena.h"
 #include "mem/item.h"
 
-enum { ITEMS = 60000, CHUNK = 64 };
+enum { ITEMS = 60000, CHUNK = 64, STAY = 2000, POOL_BYTES = 32 << 20, CHANGES = 400000 / TAP_SLOWER };
 
 static struct arena *arena;
 static struct index_pool pool;
-static uint32_t refs[ITEMS];
+static const struct index_kind *kind;
+static uint32_t refs[ITEMS], copies[ITEMS]; /* every item lies in two places */
 
 /* Items are laid out one after the other; the key is the number. */
 static struct key key_of(uint32_t n, char *to) {
@@ -20,75 +22,204 @@ static struct key key_of(uint32_t n, char *to) {
     return key_make(to, (size_t)len);
 }
 
-static void make_items(void) {
-    for (uint32_t n = 0; n < ITEMS; n++) {
-        struct item *it = (void *)(arena->pages + (size_t)n * CHUNK);
-        char name[40] = {0};
-        struct key key = key_of(n, name);
-        item_set_flags(it, CHUNK_LINKED);
-        atomic_store(&it->node.key_len, key.len);
-        item_store_bytes((char *)it + item_key_offset(CHUNK_LINKED, 0), key.ptr, key.len);
-        refs[n] = node_ref(&arena->space, it);
+static uint32_t make_item(uint32_t n, size_t place) {
+    struct item *it = (void *)(arena->pages + place * CHUNK);
+    char name[40] = {0};
+    struct key key = key_of(n, name);
+    item_set_flags(it, CHUNK_LINKED);
+    atomic_store(&it->node.key_len, key.len);
+    item_store_bytes((char *)it + item_key_offset(CHUNK_LINKED, 0), key.ptr, key.len);
+    return node_ref(&arena->space, it);
+}
+
+static uint64_t next_random(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x;
+}
+
+static uint32_t find(const struct index *ix, uint32_t n) {
+    char name[40];
+    struct key key = key_of(n, name);
+    return index_find(ix, &key, NULL);
+}
+static bool insert(struct index *ix, uint32_t n, uint32_t ref) {
+    char name[40];
+    return index_insert(ix, key_of(n, name).hash, ref);
+}
+static void remove_item(struct index *ix, uint32_t n, uint32_t ref) {
+    char name[40];
+    index_remove(ix, key_of(n, name).hash, ref);
+}
+static void replace(struct index *ix, uint32_t n, uint32_t from, uint32_t to) {
+    char name[40];
+    index_replace(ix, key_of(n, name).hash, from, to);
+}
+
+static unsigned walk_all(struct index *ix) {
+    uint32_t chain[256];
+    unsigned n = 0, seen = 0;
+    for (uint32_t i = 0; index_chain(ix, i, chain, 256, &n); i++) {
+        seen += n;
     }
+    return seen;
 }
 
 static void test_random_changes_match_a_plain_array(uint64_t x) {
-    struct index ix;
-    static bool there[ITEMS];
+    static struct index ix;
+    static uint32_t there[ITEMS]; /* the reference that is in the index, or 0 */
     uint32_t count = 0, wrong = 0;
-    ok(index_init(&ix, &pool, &arena->space), "an index can be made");
-    for (int i = 0; i < 400000; i++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        uint32_t n = (uint32_t)(x % ITEMS);
-        char name[40];
-        struct key key = key_of(n, name);
-        uint32_t found = index_find(&ix, &key, NULL);
-        wrong += found != (there[n] ? refs[n] : 0);
-        if (!there[n]) {
-            wrong += !index_insert(&ix, key.hash, refs[n]);
-            there[n] = true;
+    ok(index_init(&ix, kind, &pool, &arena->space), "%s: an index can be made", kind->name);
+    for (int i = 0; i < CHANGES; i++) {
+        uint64_t random = next_random(&x);
+        uint32_t n = (uint32_t)(random % ITEMS);
+        wrong += find(&ix, n) != there[n];
+        if (there[n] == 0) {
+            there[n] = random >> 63 ? refs[n] : copies[n];
+            wrong += !insert(&ix, n, there[n]);
             count++;
-        } else if (x >> 60 < 6) {
-            index_remove(&ix, key.hash, refs[n]);
-            there[n] = false;
+        } else if (random >> 60 < 6) {
+            remove_item(&ix, n, there[n]);
+            there[n] = 0;
             count--;
+        } else if (random >> 60 < 10) {
+            uint32_t other = there[n] == refs[n] ? copies[n] : refs[n];
+            replace(&ix, n, there[n], other);
+            there[n] = other;
         }
     }
-    is(wrong, 0, "400000 random finds, inserts and removes match a plain array");
-    is(ix.item_count, count, "the count is the array's");
-    uint32_t chain[256], seen = 0;
-    unsigned n = 0;
-    for (uint32_t i = 0; index_chain(&ix, i, chain, 256, &n); i++) {
-        seen += n;
-    }
-    is(seen, count, "walking the chains meets every item once");
-    double per_item = (double)index_bytes(&ix) / count;
-    ok(per_item < 9.5, "the index takes %.2f bytes an item", per_item);
-    for (uint32_t i = 0; i < ITEMS; i++) {
-        char name[40];
-        struct key key = key_of(i, name);
-        if (there[i]) {
-            index_remove(&ix, key.hash, refs[i]);
-            there[i] = false;
+    is(wrong, 0, "%s: %d random finds, inserts, replaces and removes match a plain array", kind->name, CHANGES);
+    is(ix.item_count, count, "%s: the count is the array's", kind->name);
+    is(walk_all(&ix), count, "%s: walking the chains meets every item once", kind->name);
+    uint64_t bytes = index_bytes(&ix);
+    ok((double)bytes / count < kind->item_bytes_most, "%s: the index takes %.2f bytes an item", kind->name, (double)bytes / count);
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t n = 0; n < ITEMS; n++) {
+            if (there[n]) {
+                remove_item(&ix, n, there[n]);
+            }
+        }
+        is(walk_all(&ix), 0, "%s: it can be emptied", kind->name);
+        for (uint32_t n = 0; n < ITEMS; n++) {
+            wrong += there[n] != 0 && !insert(&ix, n, there[n]);
         }
     }
-    is(ix.overflow_used, 0, "an emptied index keeps no overflow bucket");
+    is(index_bytes(&ix), bytes, "%s: emptied and filled again it takes no more memory", kind->name);
+    for (uint32_t n = 0; n < ITEMS; n++) {
+        wrong += find(&ix, n) != there[n];
+        there[n] = 0;
+    }
+    is(wrong, 0, "%s: and holds the same", kind->name);
     index_fini(&ix);
 }
 
+static void test_what_stays_is_met_by_a_walk_while_others_come_and_go(uint64_t x) {
+    static struct index ix;
+    static bool there[ITEMS], met[STAY];
+    index_init(&ix, kind, &pool, &arena->space);
+    for (uint32_t n = 0; n < ITEMS / 2; n++) {
+        insert(&ix, n, refs[n]);
+        there[n] = true;
+    }
+    uint32_t chain[256];
+    unsigned count = 0, missed = 0;
+    for (uint32_t i = 0; index_chain(&ix, i, chain, 256, &count); i++) {
+        for (unsigned j = 0; j < count; j++) {
+            char name[40] = {0};
+            const struct item *it = node_at(&arena->space, chain[j]);
+            name[item_copy_key(it, name)] = 0;
+            uint32_t n = (uint32_t)strtoul(name + 5, NULL, 10);
+            if (n < STAY) {
+                met[n] = true;
+            }
+        }
+        for (int k = 0; k < 20; k++) {
+            uint32_t n = STAY + (uint32_t)(next_random(&x) % (ITEMS - STAY));
+            if (!there[n]) {
+                insert(&ix, n, refs[n]);
+            } else if (next_random(&x) % 4 != 0) { /* so that it grows meanwhile */
+                remove_item(&ix, n, refs[n]);
+            } else {
+                continue;
+            }
+            there[n] = !there[n];
+        }
+    }
+    for (uint32_t n = 0; n < STAY; n++) {
+        missed += !met[n];
+        met[n] = false;
+    }
+    is(missed, 0, "%s: a walk meets all that was there for the whole of it, with %u items", kind->name, ix.item_count);
+    memset(there, 0, sizeof there);
+    index_fini(&ix);
+}
+
+/* --- hashes made to collide --- */
+
+static uint64_t collided(const struct node *n) {
+    (void)n;
+    return UINT64_C(0x77000000002a);
+}
+
 static void test_colliding_hashes_are_refused_before_they_harm(void) {
-    struct index ix;
-    index_init(&ix, &pool, &arena->space);
-    uint32_t put = 0;
-    while (put < ITEMS && index_insert(&ix, 42, refs[put])) {
+    static struct index ix;
+    struct node_space space = arena->space;
+    space.hash_of = collided;
+    index_init(&ix, kind, &pool, &space);
+    uint64_t hash = collided(NULL);
+    uint32_t put = 0, wrong = 0, chain[1024];
+    while (put < ITEMS && index_insert(&ix, hash, refs[put])) {
         put++;
     }
-    ok(put > 300 && put < 1000, "keys made to collide are refused after %u", put);
-    for (uint32_t i = 0; i < put; i++) {
-        index_remove(&ix, 42, refs[i]);
+    ok(put >= 16 && put < 1000, "%s: keys made to collide are refused after %u", kind->name, put);
+    is(ix.item_count, put, "%s: and not counted", kind->name);
+    for (uint32_t n = 0; n < put; n++) {
+        char name[40];
+        struct key key = key_of(n, name);
+        key.hash = hash;
+        wrong += index_find(&ix, &key, NULL) != refs[n];
     }
-    is(ix.item_count, 0, "and those that were taken can all be removed");
+    is(wrong, 0, "%s: those that were taken are found", kind->name);
+    unsigned seen = 0, count = 0;
+    for (uint32_t i = 0; index_chain(&ix, i, chain, 1024, &count); i++) {
+        seen += count;
+    }
+    is(seen, put, "%s: and walked", kind->name);
+    char name[40];
+    struct key other = key_of(1, name);
+    ok(index_insert(&ix, ~hash, refs[ITEMS - 1]), "%s: another hash is still taken", kind->name);
+    is(index_find(&ix, &other, NULL), 0, "%s: and another is still missed", kind->name);
+    index_remove(&ix, ~hash, refs[ITEMS - 1]);
+    for (uint32_t n = 0; n < put; n++) {
+        index_remove(&ix, hash, refs[n]);
+    }
+    is(ix.item_count, 0, "%s: and all can be removed", kind->name);
     index_fini(&ix);
+}
+
+static void test_without_memory_nothing_is_lost(size_t left_bytes) {
+    static struct index ix;
+    struct index_pool small;
+    index_pool_init(&small, 1 << 20);
+    index_pool_take(&small, small.bytes - left_bytes);
+    uint32_t put = 0, wrong = 0;
+    if (!index_init(&ix, kind, &small, &arena->space)) {
+        ok(true, "%s: no index is made with %zu bytes", kind->name, left_bytes);
+    } else {
+        while (put < ITEMS && insert(&ix, put, refs[put])) {
+            put++;
+        }
+        for (uint32_t n = 0; n < ITEMS; n++) {
+            wrong += find(&ix, n) != (n < put ? refs[n] : 0);
+        }
+        is(wrong, 0, "%s: with %zu bytes it takes %u items and holds them", kind->name, left_bytes, put);
+        wrong += walk_all(&ix) != put;
+        for (uint32_t n = 0; n < put; n++) {
+            remove_item(&ix, n, refs[n]);
+        }
+        is(wrong + ix.item_count, 0, "%s: and can be walked and emptied", kind->name);
+    }
+    index_fini(&ix);
+    index_pool_fini(&small);
 }
 
 /* --- readers without a lock --- */
@@ -97,72 +228,124 @@ static struct index shared;
 static _Atomic bool stop;
 
 struct reader {
-    uint64_t looks, false_misses;
+    uint64_t looks, false_misses, false_hits, seed;
 };
 
-/* The even items are always there: a look that holds must find them, at their place. */
+/* The first items are always there, at one place or the other: a look that holds must find them. The last never are. */
 static void *read_on(void *arg) {
     struct reader *r = arg;
-    uint64_t x = (uintptr_t)arg | 1;
+    uint64_t x = r->seed;
     while (!atomic_load_explicit(&stop, memory_order_relaxed)) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        uint32_t n = (uint32_t)(x % ITEMS) & ~1u;
+        uint64_t random = next_random(&x);
+        bool stays = random >> 63;
+        uint32_t n = (uint32_t)(random % STAY) + (stays ? 0 : ITEMS - STAY), ref;
         char name[40];
         struct key key = key_of(n, name);
         struct index_look look;
-        uint32_t ref;
         do {
+            index_guess(&shared, key.hash);
             ref = index_find(&shared, &key, &look);
-        } while (!index_unchanged(&shared, &key, &look));
+        } while (!index_unchanged(&look));
         r->looks++;
-        r->false_misses += ref != refs[n];
+        r->false_misses += stays && ref != refs[n] && ref != copies[n];
+        r->false_hits += !stays && ref != 0;
     }
     return NULL;
 }
 
-static void test_readers_without_a_lock_miss_nothing(uint64_t x) {
-    index_init(&shared, &pool, &arena->space);
-    char name[40];
-    for (uint32_t n = 0; n < ITEMS; n += 2) {
-        index_insert(&shared, key_of(n, name).hash, refs[n]);
+/* Grows from few items to many, changes them, and empties. Those that stay are moved from place to place. */
+static void write_on(uint64_t x) {
+    static bool there[ITEMS];
+    for (uint32_t n = STAY; n < ITEMS - STAY; n++) {
+        insert(&shared, n, refs[n]);
+        there[n] = true;
+    }
+    for (int i = 0; i < CHANGES / 2; i++) {
+        uint32_t n = STAY + (uint32_t)(next_random(&x) % (ITEMS - 2 * STAY)), moved = n % STAY;
+        there[n] ? remove_item(&shared, n, refs[n]) : (void)insert(&shared, n, refs[n]);
+        there[n] = !there[n];
+        uint32_t from = find(&shared, moved);
+        replace(&shared, moved, from, from == refs[moved] ? copies[moved] : refs[moved]);
+    }
+    for (uint32_t n = STAY; n < ITEMS - STAY; n++) {
+        if (there[n]) {
+            remove_item(&shared, n, refs[n]);
+        }
+        there[n] = false;
+    }
+}
+
+static void test_readers_without_a_lock_miss_nothing(uint64_t seed) {
+    index_init(&shared, kind, &pool, &arena->space);
+    for (uint32_t n = 0; n < STAY; n++) {
+        insert(&shared, n, refs[n]);
     }
     pthread_t threads[2];
-    struct reader readers[2] = {{0}};
+    struct reader readers[2] = {{.seed = seed}, {.seed = seed + 2}};
+    atomic_store(&stop, false);
     for (int i = 0; i < 2; i++) {
         pthread_create(&threads[i], NULL, read_on, &readers[i]);
     }
-    static bool there[ITEMS];
-    for (int i = 0; i < 300000; i++) {
-        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        uint32_t n = (uint32_t)(x % ITEMS) | 1u;
-        struct key key = key_of(n, name);
-        if (there[n]) {
-            index_remove(&shared, key.hash, refs[n]);
-        } else {
-            index_insert(&shared, key.hash, refs[n]);
-        }
-        there[n] = !there[n];
-    }
+    write_on(seed);
     atomic_store(&stop, true);
     for (int i = 0; i < 2; i++) {
         pthread_join(threads[i], NULL);
     }
-    is(readers[0].false_misses + readers[1].false_misses, 0, "no false miss in %" PRIu64 " lock-free looks while it changes",
-       readers[0].looks + readers[1].looks);
-    ok(readers[0].looks + readers[1].looks > 0, "and there were looks");
+    is(readers[0].false_misses + readers[1].false_misses, 0, "%s: no false miss in %" PRIu64 " lock-free looks while it changes",
+       kind->name, readers[0].looks + readers[1].looks);
+    is(readers[0].false_hits + readers[1].false_hits, 0, "%s: and no false hit", kind->name);
+    ok(readers[0].looks + readers[1].looks > 0, "%s: and there were looks", kind->name);
     index_fini(&shared);
+}
+
+static void test_a_look_tells_what_happened_since(void) {
+    static struct index ix;
+    char name[40];
+    struct key key = key_of(7, name);
+    struct index_look look;
+    index_init(&ix, kind, &pool, &arena->space);
+    is(index_find(&ix, &key, &look), 0, "%s: a look at what is not there", kind->name);
+    ok(index_unchanged(&look), "%s: holds as long as nothing happens", kind->name);
+    index_insert(&ix, key.hash, refs[7]);
+    ok(!index_unchanged(&look), "%s: and no longer once the key is there", kind->name);
+    index_find(&ix, &key, &look);
+    struct index_change change = index_change_begin(&ix, key.hash);
+    ok(!index_unchanged(&look), "%s: a look does not hold while the item changes", kind->name);
+    struct index_look within;
+    index_find(&ix, &key, &within);
+    ok(!index_unchanged(&within), "%s: nor one that begins meanwhile", kind->name);
+    index_change_end(change);
+    ok(!index_unchanged(&look) && !index_unchanged(&within), "%s: nor after", kind->name);
+    index_find(&ix, &key, &look);
+    index_replace(&ix, key.hash, refs[7], copies[7]);
+    ok(!index_unchanged(&look), "%s: nor once the item is elsewhere", kind->name);
+    index_find(&ix, &key, &look);
+    index_remove(&ix, key.hash, copies[7]);
+    ok(!index_unchanged(&look), "%s: nor once it is gone", kind->name);
+    index_fini(&ix);
 }
 
 int main(void) {
     uint64_t seed = tap_seed() | 1;
     clock_start();
-    arena = arena_create(8u << 20, 0, false);
-    index_pool_init(&pool, 16u << 20);
-    make_items();
-    test_random_changes_match_a_plain_array(seed);
-    test_colliding_hashes_are_refused_before_they_harm();
-    test_readers_without_a_lock_miss_nothing(seed);
-    index_pool_fini(&pool);
+    arena = arena_create(16u << 20, 0, false);
+    for (uint32_t n = 0; n < ITEMS; n++) {
+        refs[n] = make_item(n, n);
+        copies[n] = make_item(n, ITEMS + (size_t)n);
+    }
+    for (int i = 0; (kind = index_kinds[i]) != NULL; i++) {
+        index_pool_init(&pool, POOL_BYTES);
+        test_a_look_tells_what_happened_since();
+        test_random_changes_match_a_plain_array(seed);
+        test_what_stays_is_met_by_a_walk_while_others_come_and_go(seed);
+        test_colliding_hashes_are_refused_before_they_harm();
+        for (size_t left_bytes = 1024; left_bytes <= 65536; left_bytes *= 4) {
+            test_without_memory_nothing_is_lost(left_bytes);
+        }
+        test_readers_without_a_lock_miss_nothing(seed);
+        index_pool_fini(&pool);
+    }
+    ok(index_kind_find("bucket") == index_kinds[0] && index_kind_find("nothing") == NULL, "kinds are found by name, bucket is the default");
     arena_destroy(&arena);
     return tap_done();
 }

@@ -1,5 +1,5 @@
 /* Every transcript of tests/proto that needs no socket, against a session and a cache in this process: fed whole, byte by
- * byte, and in random pieces with awkward sends. Run from the top folder; tests/spec/proto_spec.lua plays the same to a
+ * byte, and in random pieces with awkward sends; and whole with every other kind of index. Run from the top folder; tests/spec/proto_spec.lua plays the same to a
  * real server and holds the format's description. */
 #include "tap.h"
 
@@ -307,16 +307,18 @@ static bool play(struct player *p) {
     return true;
 }
 
-static void play_script(enum cache_store_kind store, enum feed feed, uint64_t seed) {
+static void play_script(enum cache_store_kind store, const struct index_kind *index, enum feed feed, uint64_t seed) {
     static struct player player;
-    char options[sizeof script.options + 32];
+    char options[sizeof script.options + 64];
     memset(&player, 0, sizeof player);
-    snprintf(options, sizeof options, "--store=%s %s", cache_store_name(store), script.options);
+    snprintf(options, sizeof options, "--store=%s --index=%s %s", cache_store_name(store), index->name,
+             script.options);
     player.feed = feed;
     bool good = rig_open(&player.rig, options);
     player.rig.awkward = feed == FEED_RANDOM;
     player.rig.random = seed;
-    ok(good && play(&player), "%s, fed %s to the %s store", script.name, feed_names[feed], cache_store_name(store));
+    ok(good && play(&player), "%s, fed %s to the %s store and the %s index", script.name, feed_names[feed],
+       cache_store_name(store), index->name);
     if (failure[0]) {
         printf("# %s\n", failure);
         failure[0] = 0;
@@ -351,8 +353,11 @@ int main(void) {
         } else if (!script.net && !script.debug) {
             for (enum cache_store_kind store = 0; store < (script.slab ? CACHE_STORE_SLAB + 1 : CACHE_STORE_KINDS); store++) {
                 for (enum feed feed = FEED_WHOLE; feed <= (script.whole ? FEED_WHOLE : FEED_RANDOM); feed++) {
-                    play_script(store, feed, seed + (uint64_t)i);
+                    play_script(store, index_kinds[0], feed, seed + (uint64_t)i);
                 }
+            }
+            for (int kind = 1; index_kinds[kind] != NULL; kind++) {
+                play_script(CACHE_STORE_SLAB, index_kinds[kind], FEED_WHOLE, seed + (uint64_t)i);
             }
             played++;
         }

@@ -1,0 +1,70 @@
+#include "index/pool.h"
+
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define HUGE_BYTES ((size_t)2 << 20)
+
+bool index_pool_init(struct index_pool *p, size_t reserve_bytes) {
+    p->bytes = (reserve_bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
+    p->base = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    atomic_init(&p->used, 0);
+    if (p->base == MAP_FAILED) {
+        p->base = NULL;
+        return false;
+    }
+    /* A small cache's index stays in small pages, which it may never fill. */
+    char *huge = (char *)(((uintptr_t)p->base + 2 * HUGE_BYTES - 1) & ~(uintptr_t)(HUGE_BYTES - 1));
+    madvise(huge, (size_t)(p->base + p->bytes - huge) & ~(HUGE_BYTES - 1), MADV_HUGEPAGE);
+    return true;
+}
+
+void index_pool_fini(struct index_pool *p) {
+    if (p->base != NULL) {
+        munmap(p->base, p->bytes);
+        p->base = NULL;
+    }
+}
+
+void *index_pool_take(struct index_pool *p, size_t bytes) {
+    size_t at = atomic_fetch_add_explicit(&p->used, bytes, memory_order_relaxed);
+    if (at > p->bytes || bytes > p->bytes - at) {
+        atomic_fetch_sub_explicit(&p->used, bytes, memory_order_relaxed);
+        return NULL;
+    }
+    return p->base + at;
+}
+
+bool index_array_add(index_array *a, uint32_t n, struct index_pool *pool, size_t segment_bytes) {
+    struct index_directory *d = atomic_load_explicit(a, memory_order_relaxed);
+    if (d == NULL || n >= d->room) {
+        uint32_t room = d == NULL ? 8 : d->room * 2;
+        struct index_directory *wider = calloc(1, sizeof *wider + room * sizeof wider->segments[0]);
+        if (wider == NULL) {
+            return false;
+        }
+        wider->room = room;
+        wider->older = d;
+        for (uint32_t i = 0; i < n; i++) {
+            atomic_init(&wider->segments[i], atomic_load_explicit(&d->segments[i], memory_order_relaxed));
+        }
+        atomic_store_explicit(a, wider, memory_order_release); /* pairs with the acquire of whoever looks for a segment */
+        d = wider;
+    }
+    void *segment = index_pool_take(pool, segment_bytes);
+    if (segment == NULL) {
+        return false;
+    }
+    atomic_store_explicit(&d->segments[n], segment, memory_order_release);
+    return true;
+}
+
+void index_array_free(index_array *a) {
+    struct index_directory *d = atomic_load_explicit(a, memory_order_relaxed);
+    while (d != NULL) {
+        struct index_directory *older = d->older;
+        free(d);
+        d = older;
+    }
+    atomic_store_explicit(a, NULL, memory_order_relaxed);
+}

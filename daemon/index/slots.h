@@ -1,0 +1,63 @@
+/* A bucket: a cache line of twelve slots, each a one-byte tag (0: empty) and the reference of an item, under a version.
+ *
+ * One writer, under the partition's lock; readers may see a slot's tag and reference of different times, and find out by
+ * the version. */
+#ifndef SLATE_INDEX_SLOTS_H
+#define SLATE_INDEX_SLOTS_H
+#include <stdatomic.h>
+#include <stdint.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+enum { SLOTS = 12 };
+
+struct bucket {
+    _Atomic uint32_t version;
+    _Atomic uint32_t tags_high; /* tags 8 to 11 */
+    _Atomic uint64_t tags_low;  /* tags 0 to 7 */
+    _Atomic uint32_t refs[SLOTS];
+} __attribute__((aligned(64)));
+_Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
+
+static inline uint64_t tags_low(const struct bucket *b) { return atomic_load_explicit(&b->tags_low, memory_order_relaxed); }
+static inline uint32_t tags_high(const struct bucket *b) { return atomic_load_explicit(&b->tags_high, memory_order_relaxed); }
+static inline uint32_t ref_of(const struct bucket *b, unsigned slot) {
+    return atomic_load_explicit(&b->refs[slot], memory_order_relaxed);
+}
+
+static inline uint8_t tag_of(const struct bucket *b, unsigned slot) {
+    return (uint8_t)(slot < 8 ? tags_low(b) >> (8 * slot) : tags_high(b) >> (8 * (slot - 8)));
+}
+
+static inline void set_slot(struct bucket *b, unsigned slot, uint8_t tag, uint32_t ref) {
+    atomic_store_explicit(&b->refs[slot], ref, memory_order_relaxed);
+    if (slot < 8) {
+        uint64_t mask = (uint64_t)255 << (8 * slot);
+        uint64_t low = (tags_low(b) & ~mask) | (uint64_t)tag << (8 * slot);
+        atomic_store_explicit(&b->tags_low, low, memory_order_relaxed);
+    } else {
+        uint32_t mask = 255u << (8 * (slot - 8));
+        uint32_t high = (tags_high(b) & ~mask) | (uint32_t)tag << (8 * (slot - 8));
+        atomic_store_explicit(&b->tags_high, high, memory_order_relaxed);
+    }
+}
+
+/* Slots of the bucket with this tag, as bits 0 to 11; exact. */
+#ifdef __SSE2__
+static inline unsigned match_slots(const struct bucket *b, uint8_t tag) {
+    __m128i tags = _mm_set_epi64x((long long)tags_high(b), (long long)tags_low(b));
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8((char)tag))) & ((1u << SLOTS) - 1);
+}
+#else
+/* The top bit of each byte that equals `tag`, gathered into the low byte. */
+static inline unsigned match_bytes(uint64_t tags, uint8_t tag) {
+    uint64_t x = tags ^ (0x0101010101010101u * tag);
+    uint64_t equal = ~(((x & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | x | 0x7f7f7f7f7f7f7f7fu);
+    return (unsigned)((equal >> 7) * 0x0102040810204080u >> 56);
+}
+static inline unsigned match_slots(const struct bucket *b, uint8_t tag) {
+    return match_bytes(tags_low(b), tag) | (match_bytes(tags_high(b), tag) & 15u) << 8;
+}
+#endif
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What each kind of index costs an operation, at several sizes: one loop over all of them, without a cache around it.
+ *
+ *     bench [ITEMS [KIND ...]]          1048576 items at the most, all kinds
+ *
+ * Sizes are a half, five eighths, … and all of ITEMS, since linear hashing has rounds of doubling, and 1/64 of it, which fits the
+ * processor's cache. Times are this thread's, in nanoseconds; of five runs the shortest. Items are 64 bytes with keys of 16 in
+ * random order. `x32` is how the server looks: places prefetched for 32 keys, then items, then compared.
+ * Every measured loop is a function of its own, phase_*, so that callgrind can count its instructions (run). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "index/index.h"
+#include "mem/arena.h"
+#include "mem/item.h"
+
+enum { CHUNK = 64, KEY_BYTES = 16, GROUP = 32, OPERATIONS_MAX = 1 << 16, RUNS = 5 };
+
+struct operation {
+    struct key key;
+    uint32_t   ref;
+    char       bytes[KEY_BYTES];
+};
+
+static struct arena *arena;
+static struct operation operations[OPERATIONS_MAX];
+static uint32_t operation_count; /* of a loop: a sixteenth of the items at most, so that they hardly change the load */
+static uint64_t random_state = 88172645463325252u;
+static struct index ix;
+static uint32_t found;
+
+static uint64_t next_random(void) {
+    random_state ^= random_state << 13, random_state ^= random_state >> 7, random_state ^= random_state << 17;
+    return random_state;
+}
+
+static uint32_t ref_of(uint32_t n) { return node_ref(&arena->space, arena->pages + (size_t)n * CHUNK); }
+
+static void name(uint32_t n, char *to) {
+    char text[32];
+    snprintf(text, sizeof text, "memtier-%08u", n);
+    memcpy(to, text, KEY_BYTES);
+}
+
+static void make_items(uint32_t count) {
+    for (uint32_t n = 0; n < count; n++) {
+        char bytes[KEY_BYTES];
+        name(n, bytes);
+        struct item *it = node_at(&arena->space, ref_of(n));
+        item_set_flags(it, CHUNK_LINKED);
+        atomic_store(&it->node.key_len, (uint8_t)KEY_BYTES);
+        item_store_bytes((char *)it + item_key_offset(CHUNK_LINKED, 0), bytes, KEY_BYTES);
+    }
+}
+
+/* Operations on the numbers from `first` on, in order, or on random ones of the `count` from there. */
+static void prepare(uint32_t first, uint32_t count, bool in_order) {
+    for (uint32_t i = 0; i < operation_count; i++) {
+        struct operation *o = &operations[i];
+        uint32_t n = first + (in_order ? i % count : (uint32_t)(next_random() % count));
+        name(n, o->bytes);
+        o->key = key_make(o->bytes, KEY_BYTES);
+        o->ref = ref_of(n);
+    }
+}
+
+/* --- what is measured --- */
+
+#define PHASE __attribute__((noinline)) static void
+
+static inline void find_each(void) {
+    for (uint32_t i = 0; i < operation_count; i++) {
+        struct index_look look;
+        do {
+            found += index_find(&ix, &operations[i].key, &look) != 0;
+        } while (!index_unchanged(&look));
+    }
+}
+
+static inline void find_grouped(void) {
+    for (uint32_t i = 0; i < operation_count; i += GROUP) {
+        for (uint32_t j = i; j < i + GROUP; j++) {
+            index_prefetch(&ix, operations[j].key.hash);
+        }
+        for (uint32_t j = i; j < i + GROUP; j++) {
+            __builtin_prefetch(node_at(&arena->space, index_guess(&ix, operations[j].key.hash)));
+        }
+        for (uint32_t j = i; j < i + GROUP; j++) {
+            struct index_look look;
+            do {
+                found += index_find(&ix, &operations[j].key, &look) != 0;
+            } while (!index_unchanged(&look));
+        }
+    }
+}
+
+PHASE phase_hit(void) { find_each(); }
+PHASE phase_hit_x32(void) { find_grouped(); }
+PHASE phase_miss(void) { find_each(); }
+PHASE phase_miss_x32(void) { find_grouped(); }
+
+PHASE phase_insert(void) {
+    for (uint32_t i = 0; i < operation_count; i++) {
+        found += index_insert(&ix, operations[i].key.hash, operations[i].ref);
+    }
+}
+
+PHASE phase_replace(void) { /* by itself: what is written is what was there */
+    for (uint32_t i = 0; i < operation_count; i++) {
+        index_replace(&ix, operations[i].key.hash, operations[i].ref, operations[i].ref);
+    }
+}
+
+PHASE phase_remove(void) {
+    for (uint32_t i = 0; i < operation_count; i++) {
+        index_remove(&ix, operations[i].key.hash, operations[i].ref);
+    }
+}
+
+static double cpu_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double time_ns(void (*phase)(void), uint32_t found_wanted) {
+    found = 0;
+    double begun_ns = cpu_ns();
+    phase();
+    double ns = (cpu_ns() - begun_ns) / operation_count;
+    if (found != found_wanted) {
+        fprintf(stderr, "%s: %u of %u operations came out right\n", ix.kind->name, found, found_wanted);
+        exit(1);
+    }
+    return ns;
+}
+
+static void keep_least(double *least, double ns) { *least = *least == 0 || ns < *least ? ns : *least; }
+
+/* --- a row --- */
+
+struct costs {
+    double hit, hit_grouped, miss, miss_grouped, insert, replace, remove;
+};
+
+/* `count` items are in; some more from there on go in and out again. */
+static void measure(struct costs *c, uint32_t count) {
+    for (int run = 0; run < RUNS; run++) {
+        prepare(0, count, false);
+        keep_least(&c->hit, time_ns(phase_hit, operation_count));
+        keep_least(&c->hit_grouped, time_ns(phase_hit_x32, operation_count));
+        keep_least(&c->replace, time_ns(phase_replace, 0));
+        prepare(count, operation_count, true);
+        keep_least(&c->miss, time_ns(phase_miss, 0));
+        keep_least(&c->miss_grouped, time_ns(phase_miss_x32, 0));
+        keep_least(&c->insert, time_ns(phase_insert, operation_count)); /* the first with growth, later ones without */
+        keep_least(&c->remove, time_ns(phase_remove, 0));
+    }
+}
+
+/* Fills up to `count`; returns the longest that one insert took, in microseconds, by a clock that is read each time. */
+static double fill_us(uint32_t from, uint32_t count) {
+    double longest_ns = 0, begun_ns = cpu_ns();
+    for (uint32_t n = from; n < count; n++) {
+        char bytes[KEY_BYTES];
+        name(n, bytes);
+        struct key key = key_make(bytes, KEY_BYTES);
+        begun_ns = cpu_ns();
+        if (!index_insert(&ix, key.hash, ref_of(n))) {
+            fprintf(stderr, "%s: refused item %u\n", ix.kind->name, n);
+            exit(1);
+        }
+        double ns = cpu_ns() - begun_ns;
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+    }
+    return longest_ns / 1e3;
+}
+
+static void run_kind(const struct index_kind *kind, uint32_t items) {
+    static const unsigned parts[] = {1, 32, 40, 48, 56, 64}; /* of 64 */
+    struct index_pool pool;
+    if (!index_pool_init(&pool, (size_t)(items + operation_count) * kind->item_bytes_most + (1 << 20)) ||
+        !index_init(&ix, kind, &pool, &arena->space)) {
+        fprintf(stderr, "out of memory\n");
+        exit(1);
+    }
+    uint32_t filled = 0;
+    for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
+        uint32_t count = (uint32_t)((uint64_t)items * parts[i] / 64);
+        double longest_us = fill_us(filled, count), bytes = (double)index_bytes(&ix) / count;
+        struct costs c = {0};
+        measure(&c, count);
+        printf("%-10s %9u %7.2f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f %9.1f\n", kind->name, count, bytes, c.hit, c.hit_grouped,
+               c.miss, c.miss_grouped, c.insert, c.replace, c.remove, longest_us);
+        fflush(stdout);
+        filled = count;
+    }
+    index_fini(&ix);
+    index_pool_fini(&pool);
+}
+
+static bool wanted(const char *kind, int argc, char **argv) {
+    bool any = argc <= 2;
+    for (int i = 2; i < argc; i++) {
+        any = any || strcmp(argv[i], kind) == 0;
+    }
+    return any;
+}
+
+int main(int argc, char **argv) {
+    uint32_t items = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1 << 20;
+    operation_count = items / 16 / GROUP * GROUP;
+    operation_count = operation_count < OPERATIONS_MAX ? operation_count : OPERATIONS_MAX;
+    size_t bytes = (((size_t)items + operation_count) * CHUNK + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    arena = operation_count > 0 && items <= 50000000 ? arena_create(bytes, bytes, true) : NULL;
+    if (arena == NULL) {
+        fprintf(stderr, "usage: bench [ITEMS [KIND ...]], of 512 to 50000000 items that fit the memory\n");
+        return 1;
+    }
+    clock_start();
+    make_items(items + operation_count);
+    printf("%-10s %9s %7s %7s %7s %7s %7s %7s %7s %7s %9s\n", "kind", "items", "B/item", "hit", "x32", "miss", "x32", "insert",
+           "replace", "remove", "worst us");
+    for (int i = 0; index_kinds[i] != NULL; i++) {
+        if (wanted(index_kinds[i]->name, argc, argv)) {
+            run_kind(index_kinds[i], items);
+        }
+    }
+    arena_destroy(&arena);
+    return 0;
+}
