@@ -233,6 +233,14 @@ describe("slated --simulate with memory", function()
         assert.equal(4, i)
     end)
 
+    it("has the same hits with every kind of index, which decides nothing", function()
+        local trace = mixed_trace()
+        local all = simulate(trace, "--memory 4m")
+        for _, kind in ipairs({ "bucket", "chained" }) do
+            assert.equal(all[1].hits, simulate(trace, "--memory 4m --index " .. kind)[1].hits)
+        end
+    end)
+
     it("follows the miniatures with auto, alike each time", function()
         local trace = mixed_trace()
         local one = simulate(trace, "--memory 8m --policy auto,s3fifo -o sample_rate=1")
