@@ -55,7 +55,10 @@ enum class_state health_class_state(const struct model *model, unsigned class_id
     double giver_age = stat_number(class_tail_age(&now->classes[giver]));
     /* A younger class is about to fill its free pages itself. */
     bool has_room = free_pages >= 1 && !(giver_age < own_age);
-    bool is_much_older = giver_age >= STARVING_AGE_RATIO * fmax(own_age, 1);
+    /* In a cache that has just filled up, the classes that still have room in their last page keep what
+     * came first: that they are older than one that has to evict already proves nothing. */
+    bool has_settled = model_evicting_ms(model) >= SETTLED_MS;
+    bool is_much_older = has_settled && giver_age >= STARVING_AGE_RATIO * fmax(own_age, 1);
     return has_room || is_much_older ? CLASS_STARVING : CLASS_EVICTING;
 }
 

@@ -20,10 +20,10 @@ enum class_state {
     CLASS_CALM,     /* nothing to say */
     CLASS_SPARE,    /* whole pages free, and nothing is evicted */
     CLASS_EVICTING, /* evicts, as a full cache does */
-    CLASS_STARVING  /* evicts while an older class has free pages, or one keeps items
-                       STARVING_AGE_RATIO times as long */
+    CLASS_STARVING  /* evicts while an older class has free pages, or, in a cache that has been full for
+                       SETTLED_MS, one keeps items STARVING_AGE_RATIO times as long */
 };
-enum { STARVING_AGE_RATIO = 2, SPARE_PAGES = 2 };
+enum { STARVING_AGE_RATIO = 2, SPARE_PAGES = 2, SETTLED_MS = 60000 };
 
 /* Lines, worst first; returns how many (at least 1). now_ms and interval_ms tell how old the
  * figures may be. */

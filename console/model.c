@@ -90,6 +90,8 @@ struct model {
     unsigned events_total;
     struct details *details;
     const struct model *lent; /* whose details are shown; NULL: its own */
+    bool has_calm;            /* a snapshot had never evicted: the last one at calm_ms */
+    uint64_t calm_ms;
 };
 
 static unsigned class_series(unsigned class_id, enum class_metric metric) {
@@ -278,7 +280,21 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
         note_changes(model, before, now, wall);
     }
     read_gauges(model, now);
+    if (now->general[GENERAL_evictions] == 0) {
+        model->has_calm = true;
+        model->calm_ms = now->at_ms;
+    }
     record(model, now->at_ms);
+}
+
+uint64_t model_evicting_ms(const struct model *model) {
+    if (!model->has_now) {
+        return 0;
+    }
+    uint64_t uptime_s = model->now.general[GENERAL_uptime];
+    uint64_t uptime_ms = uptime_s == STAT_ABSENT ? UINT64_MAX : uptime_s * 1000;
+    uint64_t seen_ms = model->has_calm ? model->now.at_ms - model->calm_ms : UINT64_MAX;
+    return seen_ms < uptime_ms ? seen_ms : uptime_ms;
 }
 
 void model_set_link(struct model *model, enum link_state state, const char *note, time_t wall) {

@@ -115,6 +115,10 @@ double model_mean(const struct model *model, enum metric metric, uint64_t window
 double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,
                         uint64_t window_ms);
 
+/* For how long the server has evicted, at most, in ms: since the first eviction seen, else its uptime. In
+ * a cache that has just filled up, ages say nothing yet. */
+uint64_t model_evicting_ms(const struct model *model);
+
 /* Change of a class's page count over the last window_ms, or since the first sample when that is
  * younger. */
 double model_page_change(const struct model *model, unsigned class_id, uint64_t window_ms);

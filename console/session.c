@@ -267,6 +267,7 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
         }
         if (poller_take(&session->poller, reply, now_ms)) {
             time_t wall = (time_t)(wall_ms / 1000);
+            follow_link(session, wall); /* it answers: whoever looks now must not read otherwise */
             model_add(session->model, &session->poller.latest, wall);
             tape_add(session->tape, &session->poller.latest, wall_ms);
             note_starvation(session, now_ms, wall);

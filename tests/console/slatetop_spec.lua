@@ -227,6 +227,7 @@ for _, program in ipairs(servers) do
       assert.truthy(output:find("gets/s                   -", 1, true), "the first sample has no rates\n" .. output)
       assert.truthy(output:find("gets/s                   0", 1, true), "the second has\n" .. output)
       assert.is_nil(output:find("\27", 1, true))
+      assert.is_nil(output:find("connecting", 1, true), "whoever has answered is connected\n" .. output)
     end)
 
     it("prints JSON that a parser takes, with null for what is unknown", function()

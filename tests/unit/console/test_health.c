@@ -48,6 +48,30 @@ static void test_evictions_alone_are_no_alarm(void) {
     model_destroy(&model);
 }
 
+/* Classes that still have room keep what came first, and are older than those that evict already. */
+static void test_a_cache_that_just_filled_up_does_not_starve(void) {
+    struct model *model = model_create("cache7");
+    fixture_load("memcached-1.4.25-first.txt", 10000, &snapshot);
+    snapshot.general[GENERAL_uptime] = 100;
+    snapshot.general[GENERAL_evictions] = 0;
+    model_add(model, &snapshot, 0);
+    fixture_load("memcached-1.4.25-second.txt", 12000, &snapshot);
+    snapshot.general[GENERAL_uptime] = 102;
+    struct class_stats *rich = &snapshot.classes[4];
+    rich->value[CLASS_free_chunks] = rich->value[CLASS_free_chunks_end] = 0;
+    rich->value[CLASS_age] = 10000;
+    model_add(model, &snapshot, 2);
+    is(health_class_state(model, 12), CLASS_EVICTING, "two seconds after the first eviction");
+    for (int i = 0; i < 7; i++) {
+        snapshot.at_ms += 10000;
+        snapshot.general[GENERAL_uptime] += 10;
+        snapshot.classes[12].value[CLASS_evicted] += 5000;
+        model_add(model, &snapshot, 0);
+    }
+    is(health_class_state(model, 12), CLASS_STARVING, "a minute later it is what it looks like");
+    model_destroy(&model);
+}
+
 static void test_a_class_with_a_free_page_does_not_starve(void) {
     struct model *model = fixture_model("memcached-1.4.25");
     fixture_load("memcached-1.4.25-second.txt", 14000, &snapshot);
@@ -135,6 +159,7 @@ static void test_missing_stats_raise_no_alarm(void) {
 int main(void) {
     test_a_starving_class_is_named_first_with_the_key();
     test_evictions_alone_are_no_alarm();
+    test_a_cache_that_just_filled_up_does_not_starve();
     test_a_class_with_a_free_page_does_not_starve();
     test_a_class_that_just_got_pages_is_not_asked_to_give();
     test_old_figures_are_called_old();
