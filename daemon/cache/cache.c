@@ -437,12 +437,17 @@ uint64_t cache_class_evicted(struct cache *c, unsigned class_id) {
     return sum.evicted;
 }
 
-void cache_class_ages(struct cache *c, unsigned class_id, struct cache_age_values *sum) {
-    lock_take(&c->threads_lock);
+static void sum_ages_locked(struct cache *c, unsigned class_id, struct cache_age_values *sum) {
     *sum = c->ages_retired[class_id];
     for (unsigned t = 0; t < c->thread_count; t++) {
         counter_sum((uint64_t *)sum, (struct counter *)&c->threads[t]->ages[class_id], CACHE_AGES);
     }
+}
+
+void cache_class_ages(struct cache *c, unsigned class_id, struct cache_age_values *sum) {
+    lock_take(&c->threads_lock);
+    sum_ages_locked(c, class_id, sum);
+    subtract((uint64_t *)sum, (uint64_t *)&c->ages_baseline[class_id], CACHE_AGES);
     lock_release(&c->threads_lock);
 }
 
@@ -483,6 +488,9 @@ void cache_classes_counters(struct cache *c, struct cache_class_values *sum) {
 void cache_reset_counters(struct cache *c) {
     lock_take(&c->threads_lock);
     sum_locked(c, &c->baseline, c->class_baseline);
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        sum_ages_locked(c, i, &c->ages_baseline[i]);
+    }
     lock_release(&c->threads_lock);
 }
 

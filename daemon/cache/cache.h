@@ -256,7 +256,7 @@ void cache_facts(struct cache *, struct cache_facts *);
  * are summed once for all of them, and a partition is locked once for every 32. */
 void cache_class_facts(struct cache *, unsigned class_id, struct cache_class_facts *);
 void cache_classes_facts(struct cache *, const struct class_set *ids, struct cache_class_facts *by_id);
-/* How old items were when they were evicted, since the start. */
+/* How old items were when they were evicted, since the start or the last reset of counters. */
 void cache_class_ages(struct cache *, unsigned class_id, struct cache_age_values *);
 /* Counters of all classes together. */
 void cache_classes_counters(struct cache *, struct cache_class_values *sum);

@@ -63,7 +63,7 @@ struct cache {
     struct cache_values  retired, baseline;
     struct cache_class_values class_retired[SLAB_CLASSES_MAX], class_baseline[SLAB_CLASSES_MAX];
     struct cache_signal_values signals_retired[SLAB_CLASSES_MAX];
-    struct cache_age_values    ages_retired[SLAB_CLASSES_MAX];
+    struct cache_age_values    ages_retired[SLAB_CLASSES_MAX], ages_baseline[SLAB_CLASSES_MAX];
 
     _Atomic uint32_t sample_below, sample_key_every; /* cache_set_sample */
     size_t           sample_ring_bytes;              /* of each thread; 0: none. Under threads_lock, as the next */

@@ -22,11 +22,13 @@ bool admin_change(struct command_context *ctx, const struct settings *from, cons
     return true;
 }
 
-void admin_audit(struct command_context *ctx, const char *what, const char *is) {
+void admin_audit_change(struct command_context *ctx, const char *what, const char *was, const char *is) {
     char who[AUDIT_WHO_BYTES];
     server_who(ctx->server, session_fd(ctx->session), who);
-    audit_add(&ctx->server->audit, who, what, "", is);
+    audit_add(&ctx->server->audit, who, what, was, is);
 }
+
+void admin_audit(struct command_context *ctx, const char *what, const char *is) { admin_audit_change(ctx, what, "", is); }
 
 void admin_verbosity(struct command_context *ctx, const struct words *w) {
     enum { VERBOSITY_MAX = 2 };

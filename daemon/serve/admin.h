@@ -14,6 +14,7 @@
 bool admin_change(struct command_context *, const struct settings *from, const struct settings *to, char *why);
 /* Notes what a command did that is no setting. */
 void admin_audit(struct command_context *, const char *what, const char *is);
+void admin_audit_change(struct command_context *, const char *what, const char *was, const char *is);
 
 void admin_verbosity(struct command_context *, const struct words *);
 void admin_flush_all(struct command_context *, const struct words *);

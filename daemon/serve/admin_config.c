@@ -44,7 +44,7 @@ static void set(struct command_context *ctx, const struct words *w) {
     }
     server_settings(ctx->server, &from);
     to = from;
-    if (!setting_set(&to, row, value, false, why)) {
+    if (!setting_set_as_shown(&to, row, value, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->stat ? row->stat : row->name, why);
     } else if (strcmp(from.slab_automove, to.slab_automove) != 0 && automove_wants_check(to.slab_automove)) {
         admin_try_automove(ctx, to.slab_automove, "slab_automove");

@@ -41,11 +41,11 @@ static void one_class(struct command_context *ctx, const char *name, const struc
     } else if (!word_u32(number, &class_id) || class_id < 1 || class_id > most) {
         text_out_printf(ctx->out, "CLIENT_ERROR class must be from 1 to %u\r\n", most);
     } else {
-        char what[NAME_BYTES], is[2 * NAME_BYTES];
+        char what[NAME_BYTES];
+        const char *was = cache_class_policy(cache, class_id)->name;
         snprintf(what, sizeof what, "policy of class %u", class_id);
-        snprintf(is, sizeof is, "%s, was %s", name, cache_class_policy(cache, class_id)->name);
         set_policy(ctx, policy, class_id);
-        admin_audit(ctx, what, is);
+        admin_audit_change(ctx, what, was, name);
         text_out_str(ctx->out, ANSWER_OK);
     }
 }

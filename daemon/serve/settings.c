@@ -243,12 +243,14 @@ void setting_say_bytes(char to[32], double n) {
     snprintf(to, 32, "%.0f%.1s", n, suffix);
 }
 
-static bool set_bytes(struct settings *s, const struct setting *row, const char *text, char *why) {
+/* A number alone is of the row's unit, or of bytes. */
+static bool set_bytes(struct settings *s, const struct setting *row, const char *text, bool alone_is_bytes, char *why) {
     char *end;
     errno = 0;
     unsigned long long n = strtoull(text, &end, 10);
     bool   bad = end == text || *text < '0' || *text > '9' || errno;
-    double unit = row->type == SETTING_MEGABYTES ? 1 << 20 : row->type == SETTING_KILOBYTES ? 1 << 10 : 1;
+    const bool mega = row->type == SETTING_MEGABYTES && !alone_is_bytes, kilo = row->type == SETTING_KILOBYTES && !alone_is_bytes;
+    double unit = mega ? 1 << 20 : kilo ? 1 << 10 : 1;
     if (*end) {
         const char *at = strchr("kmgtKMGT", *end);
         bad |= !at || end[1] != '\0';
@@ -260,10 +262,7 @@ static bool set_bytes(struct settings *s, const struct setting *row, const char 
         setting_say_bytes(least, row->min);
         setting_say_bytes(most, row->max);
         return refuse(why, "wants a number of %sbytes, or one with k, m, g or t, from %s to %s, not \"%s\"",
-                      row->type == SETTING_MEGABYTES   ? "mega"
-                      : row->type == SETTING_KILOBYTES ? "kilo"
-                                                       : "",
-                      least, most, text);
+                      mega ? "mega" : kilo ? "kilo" : "", least, most, text);
     }
     put_number(s, row, bytes);
     return true;
@@ -365,7 +364,7 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
     case SETTING_BYTES:
     case SETTING_KILOBYTES:
     case SETTING_MEGABYTES:
-        return set_bytes(s, row, cleared ? "0" : text, why);
+        return set_bytes(s, row, cleared ? "0" : text, false, why);
     case SETTING_RATIO:
     case SETTING_RATIO3:
         return set_ratio(s, row, cleared ? "0" : text, why);
@@ -415,6 +414,11 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
         s->lru_segmented = strcmp(s->policy, "lru") != 0;
     }
     return true;
+}
+
+bool setting_set_as_shown(struct settings *s, const struct setting *row, const char *text, char *why) {
+    bool bytes = row->type == SETTING_MEGABYTES || row->type == SETTING_KILOBYTES;
+    return bytes ? set_bytes(s, row, text, true, why) : setting_set(s, row, text, false, why);
 }
 
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *row) {

@@ -218,6 +218,8 @@ const struct setting *setting_find(const char *name, size_t name_bytes);
 /* Sets one value from what a person wrote; NULL for an option given alone. `cleared`: as no_NAME. False: refused, nothing
  * changed, and `why` (SETTING_WHY_BYTES) holds a clause without the option's name: "wants a whole number from …". */
 bool setting_set(struct settings *, const struct setting *, const char *text, bool cleared, char *why);
+/* The same from what setting_format says: a number of an option in kilobytes or megabytes is of bytes there. */
+bool setting_set_as_shown(struct settings *, const struct setting *, const char *text, char *why);
 bool setting_takes_value(const struct setting *); /* the option needs an argument */
 
 /* Rules that concern more than one value. False: `why` holds a whole sentence. */

@@ -136,16 +136,27 @@ static void stats_nothing(struct command_context *ctx, const struct words *w) {
     }
 STATS_PART(items)
 STATS_PART(slabs)
-STATS_PART(slated)
-STATS_PART(policies)
-STATS_PART(moves)
-STATS_PART(automove)
-STATS_PART(audit)
-STATS_PART(config)
-STATS_PART(geometry)
-STATS_PART(whatif)
-STATS_PART(sizehist)
-STATS_PART(evictions)
+
+/* Ours, unlike memcached's, take no words that they do not know. */
+#define STATS_OWN_PART(name)                                                       \
+    static void part_##name(struct command_context *ctx, const struct words *w) { \
+        if (w->count > 2) {                                                        \
+            text_out_str(ctx->out, "CLIENT_ERROR usage: stats " #name "\r\n");     \
+            return;                                                                \
+        }                                                                          \
+        stats_##name(ctx);                                                         \
+        text_out_str(ctx->out, "END\r\n");                                         \
+    }
+STATS_OWN_PART(slated)
+STATS_OWN_PART(policies)
+STATS_OWN_PART(moves)
+STATS_OWN_PART(automove)
+STATS_OWN_PART(audit)
+STATS_OWN_PART(config)
+STATS_OWN_PART(geometry)
+STATS_OWN_PART(whatif)
+STATS_OWN_PART(sizehist)
+STATS_OWN_PART(evictions)
 
 /* memcached takes any beginning of the first six, the earlier row wins, and the whole word of the others. */
 static const struct {

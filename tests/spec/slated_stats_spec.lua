@@ -144,6 +144,24 @@ describe("slated's stats", function()
         assert.equal("1", after.curr_connections)
     end)
 
+    it("count the ages of what was evicted from the start again after stats reset", function()
+        start("-m", "2", "-o", "slab_automove=0")
+        local value = ("v"):rep(100000)
+        for i = 1, 60 do
+            assert.equal("STORED", ask(connection, ("set k%d 0 0 %d\r\n%s"):format(i, #value, value)))
+        end
+        assert.truthy(#wire.stats(connection, "evictions") > 0)
+        assert.equal("RESET", ask(connection, "stats reset"))
+        assert.equal(0, #wire.stats(connection, "evictions"))
+    end)
+
+    it("of slated's own take no words that they do not know", function()
+        start()
+        for _, name in ipairs({ "slated", "policies", "moves", "automove", "geometry", "whatif", "evictions" }) do
+            assert.equal("CLIENT_ERROR usage: stats " .. name, ask(connection, "stats " .. name .. " x"))
+        end
+    end)
+
     it("answer a beginning of some sub-commands and the whole word of the others", function()
         start()
         assert.equal("STAT maxbytes 67108864", lines_of(connection, "stats s")[1])

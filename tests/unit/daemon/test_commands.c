@@ -85,6 +85,10 @@ static void test_a_change_reaches_its_owner(struct rig *rig) {
     cache_facts(rig->server.cache, &facts);
     is(facts.pages_limit, 32, "the cache has the limit");
     answers(rig, "cache_memlimit 64", "OK\r\n");
+    answers(rig, "config set maxbytes 33554432", "OK\r\n");
+    answers(rig, "config get maxbytes", "CONFIG maxbytes 33554432 runtime\r\nEND\r\n");
+    answers(rig, "config set maxbytes 64m", "OK\r\n");
+    answers(rig, "config get maxbytes", "CONFIG maxbytes 67108864 runtime\r\nEND\r\n");
 }
 
 static void test_a_refused_change_changes_nothing(struct rig *rig) {
@@ -93,7 +97,7 @@ static void test_a_refused_change_changes_nothing(struct rig *rig) {
     static const char *const lines[] = {
         "slabs automove 9",         "slabs automove window 2",       "slabs automove ratio 7", "lru tune 50 40 0.2 2.0",
         "lru tune 10 20 0 2.0",     "lru mode sideways",             "lru temp_ttl x",         "lru_crawler sleep 1000001",
-        "lru_crawler tocrawl many", "config set hot_lru_pct 100",    "config set maxbytes 1",  "config set maxbytes 4000000",
+        "lru_crawler tocrawl many", "config set hot_lru_pct 100",    "config set maxbytes 1",  "config set maxbytes 64",
         "config set warm_lru_pct",  "config set slab_automove sideways", "verbosity loud",         "cache_memlimit 7",
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
