@@ -126,7 +126,7 @@ static void test_a_large_append_ends_beside_a_busy_neighbour(void) {
     do {
         struct key other = fixture_key(name, ++n);
         cache_read_begin(ct, &other, &theirs);
-    } while (theirs.look.first != mine.look.first);
+    } while (theirs.look.at != mine.look.at);
     atomic_store(&stop, false);
     pthread_t neighbour;
     pthread_create(&neighbour, NULL, disturb, &n);
