@@ -1,5 +1,5 @@
 /* Where a server is: "host", "host:port", "[v6]:port", "/path/of/a/socket" or "unix:/path"; or where
- * many are: "dns:name:port"; and their numbers.
+ * many are: "dns:name:port"; "tls://" stands before those that speak TLS; and their numbers.
  *
  * Looking up a name may take as long as a name server likes, so it never happens in this process:
  * numeric addresses and paths are answered at once, names are looked up in a child that writes the
@@ -20,6 +20,8 @@ struct address {
     char port[8];
     bool is_path;
     bool is_list; /* "dns:name:port": every address of the name is a server */
+    bool is_tls;  /* "tls://host:port" */
+    char tls_name[ADDRESS_BYTES]; /* whom the server's certificate must be for */
 };
 
 struct endpoint {
@@ -41,6 +43,9 @@ struct lookup {
 
 /* False with a sentence in why when the text is no address. */
 bool address_parse(const char *text, struct address *address, char *why, size_t why_bytes);
+
+/* The same over TLS; false with a sentence in why for the path of a socket. */
+bool address_make_tls(struct address *address, char *why, size_t why_bytes);
 
 /* True when no lookup is needed: *found then holds the endpoint (or a reason, for a path that is
  * too long). */

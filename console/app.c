@@ -217,7 +217,7 @@ static void next_stream(struct app *app, uint64_t now_ms) {
     }
     enum stream now = session->watch.log != NULL ? session->watch.log->stream : STREAM_NONE;
     enum stream next = (enum stream)((now + 1) % STREAM_COUNT);
-    if (!watch_start(&session->watch, &session->address, app->options->credentials, next)) {
+    if (!watch_start(&session->watch, &session->address, &app->options->access, next)) {
         show_message(app, "out of memory: nothing is watched", now_ms);
     } else if (next == STREAM_NONE) {
         show_message(app, "nothing is watched", now_ms);
@@ -435,7 +435,7 @@ static bool open_everything(struct app *app) {
         audit_default_path(app->audit_path);
     }
     fleet_init(&app->fleet, options->interval_ms, options->server_count,
-               options->credentials);
+               &options->access);
     class_table_init(&app->ui.classes);
     app->nobody = model_create("");
     bool has_room = app->nobody != NULL;

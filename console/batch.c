@@ -301,7 +301,7 @@ int batch_run(const struct options *options) {
     }
     static struct fleet fleet;
     fleet_init(&fleet, options->interval_ms, options->server_count,
-               options->credentials);
+               &options->access);
     int exit_code = EXIT_OK;
     for (unsigned i = 0; i < options->server_count; i++) {
         if (!fleet_add(&fleet, &options->servers[i])) {

@@ -20,7 +20,9 @@ struct request {
 
 struct client {
     struct address address;
-    char credentials[CREDENTIALS_BYTES]; /* "user password"; "": none */
+    const struct access *access;
+    struct tls *tls;                     /* NULL: it speaks in the clear, or the handshake has not begun */
+    bool wants_write;                    /* of the handshake: the socket must be writable, else readable */
     bool awaits_login;                   /* the next reply is the one to them */
     bool is_stream;                      /* lines come unasked */
     enum client_state state;
@@ -49,6 +51,14 @@ static void forget_traffic(struct client *client) {
     client->out_bytes = client->in_start = client->in_scan = client->in_bytes = 0;
 }
 
+static void hang_up(struct client *client) {
+    tls_destroy(&client->tls);
+    if (client->fd >= 0) {
+        close(client->fd);
+        client->fd = -1;
+    }
+}
+
 __attribute__((format(printf, 3, 4))) static void go_down(struct client *client, uint64_t now_ms,
                                                           const char *format, ...) {
     va_list ap;
@@ -58,10 +68,7 @@ __attribute__((format(printf, 3, 4))) static void go_down(struct client *client,
     for (char *at = client->note; *at != '\0'; at++) { /* a server's words may be quoted in it */
         *at = *at >= ' ' && *at != 0x7f ? *at : '?';
     }
-    if (client->fd >= 0) {
-        close(client->fd);
-        client->fd = -1;
-    }
+    hang_up(client);
     lookup_cancel(&client->lookup);
     forget_traffic(client);
     client->state = CLIENT_DOWN;
@@ -72,11 +79,12 @@ __attribute__((format(printf, 3, 4))) static void go_down(struct client *client,
 
 /* memcached's way to log in over the text protocol: a set of any key with user and password. */
 static void say_credentials(struct client *client, uint64_t now_ms) {
-    client->awaits_login = client->credentials[0] != '\0';
+    const char *credentials = client->access->credentials;
+    client->awaits_login = credentials != NULL && credentials[0] != '\0';
     if (client->awaits_login) {
         char line[CREDENTIALS_BYTES + 60];
-        snprintf(line, sizeof line, "set slatetop 0 0 %zu\r\n%s", strlen(client->credentials),
-                 client->credentials);
+        snprintf(line, sizeof line, "set slatetop 0 0 %zu\r\n%.*s", strlen(credentials), CREDENTIALS_BYTES,
+                 credentials);
         client_send(client, line, REPLY_LINE, 0, now_ms);
     }
 }
@@ -92,6 +100,32 @@ static void come_up(struct client *client, uint64_t now_ms) {
     say_credentials(client, now_ms);
 }
 
+/* Goes on with the handshake of TLS, or begins it. */
+static void shake_hands(struct client *client, uint64_t now_ms) {
+    if (client->tls == NULL && client->access->tls != NULL) {
+        client->tls = tls_create(client->access->tls, client->fd, client->address.tls_name);
+    }
+    enum tls_result result = client->tls != NULL ? tls_shake(client->tls) : TLS_FAILED;
+    client->wants_write = result == TLS_WANTS_WRITE;
+    if (result == TLS_DONE) {
+        come_up(client, now_ms);
+    } else if (result == TLS_FAILED) {
+        go_down(client, now_ms, "no TLS with %s: %s", client->address.text,
+                client->tls != NULL ? tls_note(client->tls) : "out of memory");
+    }
+}
+
+/* The socket is connected. */
+static void greet(struct client *client, uint64_t now_ms) {
+    if (client->address.is_tls) {
+        client->state = CLIENT_CONNECTING;
+        client->deadline_ms = now_ms + CONNECT_MS;
+        shake_hands(client, now_ms);
+    } else {
+        come_up(client, now_ms);
+    }
+}
+
 /* Tries endpoints from client->endpoint on until one connects or is under way. */
 static void try_connect(struct client *client, uint64_t now_ms) {
     int error = 0;
@@ -105,7 +139,7 @@ static void try_connect(struct client *client, uint64_t now_ms) {
         }
         if (connect(client->fd, (const struct sockaddr *)&endpoint->socket_address,
                     endpoint->bytes) == 0) {
-            come_up(client, now_ms);
+            greet(client, now_ms);
             return;
         }
         if (errno == EINPROGRESS) {
@@ -154,16 +188,17 @@ static void step_lookup(struct client *client, uint64_t now_ms) {
 }
 
 static void step_connecting(struct client *client, uint64_t now_ms) {
-    if (is_readable(client->fd, POLLOUT)) {
+    if (client->tls != NULL && is_readable(client->fd, client->wants_write ? POLLOUT : POLLIN)) {
+        shake_hands(client, now_ms);
+    } else if (client->tls == NULL && is_readable(client->fd, POLLOUT)) {
         int error = 0;
         socklen_t error_bytes = sizeof error;
         getsockopt(client->fd, SOL_SOCKET, SO_ERROR, &error, &error_bytes);
         if (error == 0) {
-            come_up(client, now_ms);
+            greet(client, now_ms);
             return;
         }
-        close(client->fd);
-        client->fd = -1;
+        hang_up(client);
         if (++client->endpoint < client->endpoints.count) {
             try_connect(client, now_ms);
         } else {
@@ -171,8 +206,8 @@ static void step_connecting(struct client *client, uint64_t now_ms) {
                     client->address.text);
         }
     } else if (now_ms >= client->deadline_ms) {
-        go_down(client, now_ms, "cannot connect: no answer in %d s (%s)", CONNECT_MS / 1000,
-                client->address.text);
+        go_down(client, now_ms, "cannot connect: no answer%s in %d s (%s)",
+                client->tls != NULL ? " to TLS" : "", CONNECT_MS / 1000, client->address.text);
     }
 }
 
@@ -207,7 +242,8 @@ static void read_some(struct client *client, uint64_t now_ms) {
                 REPLY_LIMIT / 1024);
         return;
     }
-    ssize_t got = recv(client->fd, client->in + client->in_bytes, READ_BYTES, 0);
+    char *to = client->in + client->in_bytes;
+    ssize_t got = client->tls != NULL ? tls_read(client->tls, to, READ_BYTES) : recv(client->fd, to, READ_BYTES, 0);
     if (got > 0) {
         client->in_bytes += (size_t)got;
         client->deadline_ms = now_ms + SILENCE_MS;
@@ -215,17 +251,17 @@ static void read_some(struct client *client, uint64_t now_ms) {
         go_down(client, now_ms, "%s closed the connection", client->address.text);
     } else if (errno != EAGAIN && errno != EINTR) {
         go_down(client, now_ms, "connection to %s broke: %s", client->address.text,
-                strerror(errno));
+                client->tls != NULL ? tls_note(client->tls) : strerror(errno));
     }
 }
 
-struct client *client_create(const struct address *address, const char *credentials) {
+struct client *client_create(const struct address *address, const struct access *access) {
     struct client *client = calloc(1, sizeof *client);
     if (client == NULL) {
         return NULL;
     }
     client->address = *address;
-    snprintf(client->credentials, sizeof client->credentials, "%s", credentials);
+    client->access = access;
     client->fd = -1;
     client->lookup = (struct lookup){.child = -1, .pipe_fd = -1};
     client->state = CLIENT_DOWN;
@@ -235,9 +271,7 @@ struct client *client_create(const struct address *address, const char *credenti
 
 void client_destroy(struct client **client) {
     if (*client != NULL) {
-        if ((*client)->fd >= 0) {
-            close((*client)->fd);
-        }
+        hang_up(*client);
         lookup_cancel(&(*client)->lookup);
         free((*client)->in);
         free(*client);
@@ -251,7 +285,7 @@ int client_fd(const struct client *client) {
 
 short client_events(const struct client *client) {
     if (client->state == CLIENT_CONNECTING) {
-        return POLLOUT;
+        return client->tls == NULL || client->wants_write ? POLLOUT : POLLIN;
     }
     return (short)(client->state == CLIENT_UP && client->out_bytes > 0 ? POLLIN | POLLOUT : POLLIN);
 }
@@ -310,7 +344,8 @@ void client_flush(struct client *client, uint64_t now_ms) {
     if (client->state != CLIENT_UP || client->out_bytes == 0) {
         return;
     }
-    ssize_t sent = send(client->fd, client->out, client->out_bytes, MSG_NOSIGNAL);
+    ssize_t sent = client->tls != NULL ? tls_write(client->tls, client->out, client->out_bytes)
+                                       : send(client->fd, client->out, client->out_bytes, MSG_NOSIGNAL);
     if (sent > 0) {
         client->out_bytes -= (size_t)sent;
         memmove(client->out, client->out + sent, client->out_bytes);

@@ -1,4 +1,4 @@
-/* A non-blocking text-protocol connection to one server, over TCP or a UNIX socket, that reconnects
+/* A non-blocking text-protocol connection to one server, over TCP, TLS or a UNIX socket, that reconnects
  * by itself.
  *
  * The owner polls client_fd() for client_events(), calls client_step() when the fd is ready or
@@ -10,6 +10,7 @@
 #ifndef CONSOLE_CLIENT_H
 #define CONSOLE_CLIENT_H
 #include "address.h"
+#include "tls.h"
 
 #include <stdint.h>
 
@@ -41,9 +42,15 @@ struct reply {
 
 struct client;
 
-/* Begins to connect at the first client_step, and says `credentials` ("user password") first when
- * they are not "". NULL when out of memory. */
-struct client *client_create(const struct address *address, const char *credentials);
+/* What opens a server's door. All zero: nothing is needed. */
+struct access {
+    const char *credentials; /* "user password", said first; NULL or "": none */
+    struct tls_context *tls; /* for addresses that speak TLS; NULL: there are none */
+};
+
+/* Begins to connect at the first client_step. access is borrowed for as long as the client lives. NULL
+ * when out of memory. */
+struct client *client_create(const struct address *address, const struct access *access);
 void client_destroy(struct client **client);
 
 int client_fd(const struct client *client); /* -1: nothing to poll */

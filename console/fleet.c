@@ -5,9 +5,9 @@
 #include <string.h>
 
 void fleet_init(struct fleet *fleet, uint64_t interval_ms, unsigned expected,
-                const char *credentials) {
+                const struct access *access) {
     *fleet = (struct fleet){.interval_ms = interval_ms,
-                            .credentials = credentials,
+                            .access = access,
                             .tape_bytes = TAPES_BYTES / (expected > 8 ? expected : 8)};
 }
 
@@ -45,7 +45,7 @@ bool fleet_add(struct fleet *fleet, const struct address *address) {
     if (fleet->count == SERVER_LIMIT) {
         return false;
     }
-    struct session *session = session_create(address, fleet->credentials, fleet->interval_ms, fleet->tape_bytes);
+    struct session *session = session_create(address, fleet->access, fleet->interval_ms, fleet->tape_bytes);
     if (session == NULL) {
         return false;
     }
@@ -63,7 +63,10 @@ static void add_endpoint(struct fleet *fleet, const struct server_list *list,
     }
     snprintf(text, sizeof text, strchr(host, ':') != NULL ? "[%s]:%s" : "%s:%s", host,
              list->address.port);
-    if (address_parse(text, &address, why, sizeof why)) {
+    bool is_right = address_parse(text, &address, why, sizeof why) &&
+                    (!list->address.is_tls || address_make_tls(&address, why, sizeof why));
+    if (is_right) {
+        snprintf(address.tls_name, sizeof address.tls_name, "%s", list->address.host);
         fleet_add(fleet, &address);
     }
 }

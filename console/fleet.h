@@ -25,12 +25,12 @@ struct fleet {
     unsigned list_count;
     uint64_t interval_ms;
     size_t tape_bytes;       /* for each server */
-    const char *credentials; /* "user password" for all of them; "": none */
+    const struct access *access; /* for all of them; borrowed */
 };
 
 /* Starts with no server; expected tells how many there will be, to share the memory for the past. */
 void fleet_init(struct fleet *fleet, uint64_t interval_ms, unsigned expected,
-                const char *credentials);
+                const struct access *access);
 void fleet_fini(struct fleet *fleet);
 
 /* Adds a server, or a list of them. False when there are too many or memory is out. */

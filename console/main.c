@@ -35,5 +35,11 @@ int main(int argc, char **argv) {
         output_flush(&exit_code);
         return exit_code;
     }
-    return options.batch ? batch_run(&options) : app_run(&options);
+    if (!options_open(&options, why, sizeof why)) {
+        fprintf(stderr, "slatetop: %s\n", why);
+        return EXIT_USAGE;
+    }
+    int exit_code = options.batch ? batch_run(&options) : app_run(&options);
+    options_close(&options);
+    return exit_code;
 }

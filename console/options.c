@@ -17,8 +17,8 @@ static const struct {
     bool in_file; /* also a setting of the configuration file */
 } rows[] = {
     {'s', "server", "ADDRESS",
-     "host, host:port, [v6]:port, /path of a UNIX socket, or dns:name:port for all addresses of a "
-     "name (127.0.0.1:11211); may be given often",
+     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket, or dns:name:port for all "
+     "addresses of a name (127.0.0.1:11211); may be given often",
      true},
     {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true},
     {'b', "batch", NULL, "print plain text instead of opening the console", false},
@@ -31,6 +31,10 @@ static const struct {
      "the record of changes ($SLATE_AUDIT, $XDG_STATE_HOME/slate/audit.log, or below ~/.local/state)", false},
     {'P', "password-file", "FILE", "log in with the user:password in the first line of the file",
      true},
+    {'S', "tls", NULL, "speak TLS with every server, as with tls:// before its name", true},
+    {'A', "tls-ca", "FILE", "certificates to trust ($SLATE_TLS_CA, or the system's)", true},
+    {'E', "tls-cert", "FILE", "our own certificate, where the server wants one ($SLATE_TLS_CERT)", true},
+    {'K', "tls-key", "FILE", "the key of our certificate ($SLATE_TLS_KEY, or in the file of the certificate)", true},
     {'r', "read-only", NULL, "never send a command that changes the server", true},
     {'a', "ascii", NULL, "draw with ASCII only", true},
     {'m', "mono", NULL, "no colours; also when NO_COLOR is set", true},
@@ -156,6 +160,15 @@ static bool parse_seconds(const char *text, double *seconds) {
     return end != text && *end == '\0' && *seconds >= 0 && *seconds < 1e9;
 }
 
+static bool take_path(char out[TLS_PATH_BYTES], const char *path, char *why, size_t why_bytes) {
+    if (path[0] == '\0' || strlen(path) >= TLS_PATH_BYTES) {
+        snprintf(why, why_bytes, "'%.40s' is no path of a certificate or key", path);
+        return false;
+    }
+    snprintf(out, TLS_PATH_BYTES, "%s", path);
+    return true;
+}
+
 static bool take_option(struct options *options, int letter, const char *argument, char *why,
                         size_t why_bytes) {
     switch (letter) {
@@ -167,6 +180,12 @@ static bool take_option(struct options *options, int letter, const char *argumen
         return parse_mouse(argument, &options->mouse, why, why_bytes);
     case 'P':
         return read_password(argument, options->credentials, why, why_bytes);
+    case 'A':
+        return take_path(options->tls_ca, argument, why, why_bytes);
+    case 'E':
+        return take_path(options->tls_cert, argument, why, why_bytes);
+    case 'K':
+        return take_path(options->tls_key, argument, why, why_bytes);
     case 'c':
         options->config = argument;
         return true;
@@ -206,6 +225,7 @@ static bool take_option(struct options *options, int letter, const char *argumen
         return true;
     default:
         options->batch = options->batch || letter == 'b';
+        options->has_tls = options->has_tls || letter == 'S';
         options->read_only = options->read_only || letter == 'r';
         options->ascii = options->ascii || letter == 'a';
         options->mono = options->mono || letter == 'm';
@@ -229,6 +249,11 @@ static bool check_together(struct options *options, char *why, size_t why_bytes)
     if (options->replay == NULL && options->server_count == 0 &&
         !add_server(options, "127.0.0.1", why, why_bytes)) {
         return false;
+    }
+    for (unsigned i = 0; options->has_tls && i < options->server_count; i++) {
+        if (!address_make_tls(&options->servers[i], why, why_bytes)) {
+            return false;
+        }
     }
     bool is_many =
         options->server_count > 1 || (options->server_count == 1 && options->servers[0].is_list);

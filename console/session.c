@@ -25,14 +25,14 @@ static struct session *create(const char *name, unsigned samples, size_t tape_by
     return session;
 }
 
-struct session *session_create(const struct address *address, const char *credentials,
+struct session *session_create(const struct address *address, const struct access *access,
                                uint64_t interval_ms, size_t tape_bytes) {
     struct session *session = create(address->text, TAPE_HOUR_SAMPLES, tape_bytes);
     if (session == NULL) {
         return NULL;
     }
     session->address = *address;
-    session->client = client_create(address, credentials);
+    session->client = client_create(address, access);
     if (session->client == NULL) {
         session_destroy(&session);
         return NULL;

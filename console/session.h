@@ -34,7 +34,7 @@ struct session {
 };
 
 /* NULL when out of memory. Connects at the first session_step. The tape keeps at most tape_bytes. */
-struct session *session_create(const struct address *address, const char *credentials,
+struct session *session_create(const struct address *address, const struct access *access,
                                uint64_t interval_ms, size_t tape_bytes);
 /* Replays a recording: loads it, LOAD_MS a step, onto the tape. NULL with a sentence in why. */
 struct session *session_replay(const char *path, char *why, size_t why_bytes);

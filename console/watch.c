@@ -11,14 +11,14 @@ const char *stream_name(enum stream stream) {
     return stream_names[stream];
 }
 
-bool watch_start(struct watch *watch, const struct address *address, const char *credentials,
+bool watch_start(struct watch *watch, const struct address *address, const struct access *access,
                  enum stream stream) {
     watch_stop(watch);
     if (stream == STREAM_NONE) {
         return true;
     }
     watch->log = calloc(1, sizeof *watch->log);
-    watch->client = client_create(address, credentials);
+    watch->client = client_create(address, access);
     if (watch->log == NULL || watch->client == NULL) {
         watch_stop(watch);
         return false;

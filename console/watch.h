@@ -33,7 +33,7 @@ struct watch {
 };
 
 /* Watches a stream on a new connection, in the place of the one before; false when out of memory. */
-bool watch_start(struct watch *watch, const struct address *address, const char *credentials,
+bool watch_start(struct watch *watch, const struct address *address, const struct access *access,
                  enum stream stream);
 void watch_stop(struct watch *watch);
 /* True when there is something new to draw. */

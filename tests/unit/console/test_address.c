@@ -31,6 +31,11 @@ static void test_the_forms_of_an_address(void) {
         is_str(address.port, cases[i].port, "its port");
         is_str(address.text, cases[i].shown, "how it is shown");
     }
+    ok(parse("tls://cache7") && address.is_tls && strcmp(address.text, "tls://cache7:11211") == 0 &&
+           strcmp(address.host, "cache7") == 0 && strcmp(address.tls_name, "cache7") == 0,
+       "tls:// before a host speaks TLS with it");
+    ok(parse("tls://dns:cache:1") && address.is_list && address.is_tls, "and with each of a list");
+    ok(!parse("tls:///run/x.sock"), "but not with a path: %s", why);
     ok(parse("/run/x.sock") && address.is_path, "a path is a UNIX socket");
     ok(parse("unix:x.sock") && address.is_path && strcmp(address.host, "x.sock") == 0,
        "so is what follows unix:");

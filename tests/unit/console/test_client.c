@@ -12,6 +12,7 @@ static char folder[] = "/tmp/slatetop-test-XXXXXX";
 static char path[100];
 static int listener = -1, peer = -1;
 static uint64_t clock_at = 1000;
+static const struct access open_door;
 
 static void listen_here(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -29,7 +30,7 @@ static struct client *connect_here(void) {
     struct address address;
     char why[100];
     address_parse(path, &address, why, sizeof why);
-    struct client *client = client_create(&address, "");
+    struct client *client = client_create(&address, &open_door);
     client_step(client, clock_at);
     peer = accept(listener, NULL, NULL);
     return client;
@@ -86,7 +87,7 @@ static void test_a_refused_connection_is_tried_again_later_and_later(void) {
     struct address address;
     char why[100];
     address_parse("/nonexistent/x.sock", &address, why, sizeof why);
-    struct client *client = client_create(&address, "");
+    struct client *client = client_create(&address, &open_door);
     uint64_t last = 0, wait = 0;
     for (int i = 0; i < 12; i++) {
         clock_at = client_due_ms(client) > clock_at ? client_due_ms(client) : clock_at;
@@ -250,6 +251,35 @@ static void test_slated_is_recognised(void) {
     hang_up(&client);
 }
 
+/* Behind TLS nothing is up before the handshake, and a server that does not speak it is told from one that
+ * does not answer. */
+static void test_tls_waits_for_its_handshake(void) {
+    char why[200];
+    struct address address;
+    const struct tls_files none = {0};
+    struct access access = {.tls = tls_context_create(&none, why, sizeof why)};
+    address_parse(path, &address, why, sizeof why);
+    ok(!address_make_tls(&address, why, sizeof why), "the path of a socket is not behind TLS: %s", why);
+    address.is_tls = true;
+    snprintf(address.tls_name, sizeof address.tls_name, "cache7");
+    for (int speaks = 0; speaks < 2; speaks++) {
+        struct client *client = client_create(&address, &access);
+        client_step(client, clock_at);
+        peer = accept(listener, NULL, NULL);
+        ok(client_state(client) == CLIENT_CONNECTING && client_events(client) == POLLIN, "it waits for the server's hello");
+        ok(!client_send(client, "stats", REPLY_STATS, 1, clock_at), "and nothing is sent in the clear");
+        if (speaks) {
+            serve("ERROR\r\n");
+        }
+        client_step(client, speaks ? clock_at : clock_at + CONNECT_MS);
+        ok(client_state(client) == CLIENT_DOWN &&
+               strstr(client_note(client), speaks ? "no TLS with" : "no answer to TLS in 5 s") != NULL,
+           "%s", client_note(client));
+        hang_up(&client);
+    }
+    tls_context_destroy(&access.tls);
+}
+
 int main(void) {
     if (mkdtemp(folder) == NULL) {
         printf("Bail out! cannot make %s\n", folder);
@@ -267,6 +297,7 @@ int main(void) {
     test_a_refresh_is_one_write_and_one_snapshot();
     test_a_server_that_refuses_is_quoted();
     test_slated_is_recognised();
+    test_tls_waits_for_its_handshake();
     close(listener);
     unlink(path);
     rmdir(folder);
