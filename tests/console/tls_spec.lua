@@ -15,10 +15,10 @@ describe("slatetop and TLS", function()
 
   -- A certificate for a name, signed by our own authority.
   local function make_certificate(name, subject)
-    local output, code = tui.run(([[cd %s && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout %s.key \
-      -subj /CN=%s -out %s.csr 2>&1 && printf 'subjectAltName=%s' >%s.ext && openssl x509 -req -in %s.csr -CA ca.pem \
-      -CAkey ca.key -CAcreateserial -days 2 -extfile %s.ext -out %s.pem]]):format(folder, name, name, name, subject, name,
-      name, name, name))
+    local command = [[cd FOLDER && openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout NAME.key \
+      -subj /CN=NAME -out NAME.csr 2>&1 && printf 'subjectAltName=SUBJECT' >NAME.ext && openssl x509 -req \
+      -in NAME.csr -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile NAME.ext -out NAME.pem]]
+    local output, code = tui.run((command:gsub("%u%u%u%u+", { FOLDER = folder, NAME = name, SUBJECT = subject })))
     assert(code == 0, output)
   end
 
@@ -70,8 +70,8 @@ describe("slatetop and TLS", function()
 
   it("watches a server and changes it, and follows its log", function()
     start()
-    screen = tui.open(folder, ("%s --audit-log %s/log --tls-ca %s/ca.pem tls://localhost:%d"):format(tui.slatetop, folder,
-      folder, port))
+    screen = tui.open(folder, ("%s --audit-log %s/log --tls-ca %s/ca.pem tls://localhost:%d"):format(tui.slatetop,
+      folder, folder, port))
     screen:wait("live 1s")
     screen:wait("tls://localhost:" .. port)
     screen:press("t")
@@ -115,8 +115,8 @@ describe("slatetop and TLS", function()
   it("shows its own certificate where the server wants one", function()
     start((",ssl_ca_cert=%s/ca.pem,ssl_verify_mode=2"):format(folder))
     local words = ("-b -n 2 -d 0.1 --tls-ca %s/ca.pem tls://localhost:%d"):format(folder, port)
-    local output, code = tui.run(("%s --tls-cert %s/ours.pem --tls-key %s/ours.key %s"):format(tui.slatetop, folder, folder,
-      words))
+    local output, code = tui.run(("%s --tls-cert %s/ours.pem --tls-key %s/ours.key %s"):format(tui.slatetop, folder,
+      folder, words))
     assert.equal(0, code, output)
     output, code = tui.run(tui.slatetop .. " " .. words)
     assert.equal(69, code, output)
