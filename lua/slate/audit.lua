@@ -2,8 +2,8 @@
 --- The record of what slatectl changed: one line of JSON for each change, only ever appended to.
 --
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
--- { schema, id, time_s, who, server, what = "set" | "move", and for a set name, was, is; for a move src, dst, pages;
--- undoes = the id of an entry that this one took back }.
+-- { schema, id, time_s, who, server, what = "set" | "move" | "geometry", and for a set name, was, is; for a move src,
+-- dst, pages; for a geometry is, the order as it was sent; undoes = the id of an entry that this one took back }.
 local M = {}
 
 M.SCHEMA = "slate/audit/1"

@@ -61,9 +61,15 @@ function M.parse_whatif(lines)
             totals[name] = (name == "why" or name == "changed") and text or stats.typed(name, text)
         end
     end
+    -- The policy none is last: it hits well because it refuses what is new. Of equals the one that runs is first.
     local function best_first(a, b)
-        if a.hit_ratio ~= b.hit_ratio then
+        if (a.policy == "none") ~= (b.policy == "none") then
+            return b.policy == "none"
+        elseif a.hit_ratio ~= b.hit_ratio then
             return a.hit_ratio > b.hit_ratio
+        end
+        if a.policy == totals.policy or b.policy == totals.policy then
+            return a.policy == totals.policy and b.policy ~= totals.policy
         end
         return a.policy < b.policy
     end

@@ -60,8 +60,7 @@ function M.order(client, command)
     if REFUSALS[word] then
         return nil, rest, REFUSALS[word]
     end
-    local refused, refusal_code = require("slate.client").refusal(line)
-    return nil, refused or "unexpected reply: " .. line, refusal_code or "protocol"
+    return nil, require("slate.runtime").refusal(line)
 end
 
 return M

@@ -49,7 +49,12 @@ end
 local function check_source(now, request)
     local src, pages = request.src, request.pages
     if src == M.ANY then
-        return true
+        for _, class in ipairs(now.classes) do
+            if class.id ~= request.dst and (class.total_pages or 0) > 1 then
+                return true
+            end
+        end
+        return nil, "no other class has a page to spare: each keeps its last one; nothing was sent", "no"
     end
     local held = pages_of(now, src)
     if not held and src == M.POOL then
@@ -57,17 +62,34 @@ local function check_source(now, request)
     elseif not held then
         return unknown_class(now, request, src)
     end
-    local keeps = src == M.POOL and 0 or 1
+    -- Servers begin a move only from where there are two pages; slated then takes the pool's last one, too.
+    local keeps = src == M.POOL and request.slated and held > 1 and 0 or 1
     if held - keeps < pages then
+        local why = keeps == 0 and "" or src == M.POOL and ", of which the server leaves the last one"
+            or ", keeps its last one"
         return nil, ("%s has %s%s and cannot give %d; nothing was sent"):format(class_name(src),
-            plural(held, "page"), keeps == 1 and ", keeps its last one" or "", pages), "no"
+            plural(held, "page"), why, pages), "no"
     end
     return true
 end
 
+-- slated has classes that hold no page yet; those that are being emptied get none.
+local function check_slated_class(request)
+    local state = request.class_states and request.class_states[request.dst]
+    if not request.class_states or state == "active" then
+        return true
+    elseif state then
+        return nil, ("class %d is being emptied by a change of the chunk sizes and gets no pages; nothing was sent")
+            :format(request.dst), "no"
+    end
+    return nil, ("there is no class %d on this server; nothing was sent"):format(request.dst), "no"
+end
+
 local function check_destination(now, request)
-    if request.dst == M.POOL or request.slated then
-        return true -- slated knows its classes and answers for each of them
+    if request.dst == M.POOL then
+        return true
+    elseif request.slated then
+        return check_slated_class(request)
     elseif not pages_of(now, request.dst) then
         local _, message, code = unknown_class(now, request, request.dst)
         return nil, ("%s; storing one item of the size of class %d gives it a first page, after which pages can be "
@@ -99,7 +121,8 @@ local function items_at_risk(now, request)
 end
 
 --- Checks a request against a snapshot (taken with settings). Pure; nothing is sent.
--- request: src (-1 any, 0 pool, or a class), dst (0 pool, or a class), pages, slated (version or nil).
+-- request: src (-1 any, 0 pool, or a class), dst (0 pool, or a class), pages, slated (version or nil), and of slated
+-- class_states, the states of its classes by id (of slate.geometry).
 -- Returns a plan { src, dst, pages, slated, commands, src_pages, dst_pages, items_at_risk, automove, before },
 -- or nil, message, code.
 function M.plan(now, request)
@@ -132,6 +155,23 @@ function M.plan(now, request)
     }
 end
 
+--- As `plan`, with a snapshot and the states of the classes asked of the server. context: of slate.context, opened.
+function M.prepare(context, client, request)
+    local now, message, code = context:snapshot(client)
+    if not now then
+        return nil, message, code
+    end
+    request.slated = context.who.slated
+    if request.slated then
+        local change, classes = require("slate.geometry").read(client)
+        request.class_states = change and {} or nil -- a version that does not tell answers for itself
+        for _, class in ipairs(change and classes or {}) do
+            request.class_states[class.id] = class.class_state
+        end
+    end
+    return M.plan(now, request)
+end
+
 --- What the plan would do, in sentences.
 function M.describe(plan)
     local lines = {}
@@ -146,6 +186,9 @@ function M.describe(plan)
     if plan.items_at_risk then
         lines[#lines + 1] = plan.items_at_risk == 0 and "free chunks can take in every item: none needs to be lost"
             or "at most " .. plural(plan.items_at_risk, "item") .. " may be lost"
+    end
+    if plan.before.general.slab_reassign_running == 1 then
+        lines[#lines + 1] = "the server is busy with another move: it would be asked again until it is not"
     end
     if plan.automove and plan.automove ~= 0 then
         lines[#lines + 1] = ("automove is %s and may move pages back"):format(tostring(plan.automove))

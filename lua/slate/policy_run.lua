@@ -36,7 +36,7 @@ Runner.__name = "slate.policy_run"
 
 --- client: of slate.client; running: of slate.policy.
 -- options: server, slated (for the snapshots and the moves), dry_run, max_pages (in all; nil: no limit),
--- pages_per_minute (in any sixty seconds; nil: no limit).
+-- pages_per_minute (in any sixty seconds; nil: no limit), on_moved (function of a move of which pages have moved).
 function M.new(client, running, options)
     return setmetatable({
         client = client, running = running, options = options, decisions = 0, pages_moved = 0, pages_wanted = 0,
@@ -97,6 +97,9 @@ function Runner:carry_out(one, now)
     end
     one.state, one.outcome, one.pages_moved = result.state, move.words(plan, result), result.pages_moved
     one.items_lost, one.items_rescued = result.items_lost, result.items_rescued
+    if result.pages_moved > 0 and self.options.on_moved then
+        self.options.on_moved(one)
+    end
     return true
 end
 

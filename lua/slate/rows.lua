@@ -2,14 +2,14 @@
 --- Documents as rows: lines of JSON, or comma-separated values with columns that never vary.
 --
 -- A document has a schema; TABLES tells which of its fields is the list of rows and which columns a
--- row has, in the order of the CSV. A document without a list is a row by itself. slate-json(7) has
+-- row has, in the order of the CSV. A document without such a list is a row by itself. slate-json(7) has
 -- the same columns, and a spec compares them.
 local M = {}
 
 local HEAD <const> = { "server", "time_s" }
 
 local CLASS <const> = "id chunk_bytes pages pages_delta used_ratio free_pages items get_hits_per_s set_per_s "
-    .. "evicted_per_s out_of_memory_per_s age_s waste_ratio flags"
+    .. "evicted_per_s out_of_memory_per_s age_s slack_ratio flags"
 
 local function columns(text)
     local list = {}
@@ -56,7 +56,16 @@ local TABLES <const> = {
         .. "lost hits requests hit_ratio evicted"), head = { "recording", "trace" } },
     ["slate/hotkeys/1"] = { list = "keys", columns = columns("key requests error") },
     ["slate/help/1"] = { list = "commands", columns = { "name", "summary" }, head = {} },
-    ["slate/version/1"] = { list = "capabilities", columns = { "name", "available" }, head = { "server" } },
+    ["slate/version/1"] = { list = "capabilities", columns = { "name", "available" }, head = { "slatectl", "server" } },
+    ["slate/whatif/1"] = { list = "policies", columns = columns("policy hit_ratio difference doubt reads") },
+    ["slate/changes/1"] = { list = "changes", columns = columns("id time_s who server what name was is src dst pages "
+        .. "undoes"), head = {} },
+    ["slate/policies/1"] = { list = "policies", columns = { "name", "summary", "broken" }, head = {} },
+    ["slate/policy-decision/1"] = { list = "moves", columns = columns("from to pages reason state outcome"),
+        head = { "policy", "time_s" } },
+    ["slate/simulations/1"] = { list = "rows", columns = columns("policy objects memory_bytes requests hits hit_ratio "
+        .. "miss_ratio items evictions refused seconds"), head = {} },
+    ["slate/fleet-where/1"] = { list = "keys", columns = { "key", "servers" }, head = {} },
 }
 
 M.TABLES = TABLES
@@ -93,7 +102,7 @@ local function rows_of(document, form)
     if form.pairs then
         return pairs_as_rows(document[form.pairs])
     end
-    return form.list and (document[form.list] or {}) or { document }
+    return form.list and document[form.list] or { document }
 end
 
 --- A document as lines of CSV, behind a line of column names when `with_heading`.
@@ -125,7 +134,7 @@ end
 function M.jsonl(document, key_order)
     local encode = require("slate.json").encode
     local form = TABLES[document.schema]
-    if not form or not (form.list or form.pairs) then
+    if not form or not (form.pairs or document[form.list]) then
         return encode(document, key_order) .. "\n"
     end
     local lines = {}

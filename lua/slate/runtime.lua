@@ -165,6 +165,22 @@ end
 
 M.same = same
 
+-- What a server forbids, rather than finds wrong.
+local FORBIDDEN <const> = { "not allowed", "disabled", "authent", "cannot change while" }
+
+--- Says what is wrong with an order that the server knows by its answer: a message, and "usage" when a word of it is
+-- wrong, "refused" when such orders are not allowed, or another code of slate.client.
+function M.refusal(line)
+    local message, code = require("slate.client").refusal(line)
+    if code == "refused" or code == "unsupported" then
+        code = "usage"
+        for _, word in ipairs(FORBIDDEN) do
+            code = line:find(word, 1, true) and "refused" or code
+        end
+    end
+    return message or "unexpected reply: " .. line, code or "protocol"
+end
+
 --- Sends a change and reads the setting back: true; or nil, message, code when the server refused it or does not have
 -- the value afterwards. change.is becomes what the server says.
 function M.apply(client, change)
@@ -173,9 +189,8 @@ function M.apply(client, change)
         if not reply then
             return nil, message, code
         elseif reply ~= "OK" then
-            local refused, refusal_code = require("slate.client").refusal(reply)
-            return nil, ("%s stays %s: %s"):format(change.name, change.was, refused or "unexpected reply: " .. reply),
-                refusal_code or "protocol"
+            message, code = M.refusal(reply)
+            return nil, ("%s stays %s: %s"):format(change.name, change.was, message), code
         end
     end
     local settings, message, code = M.read(client)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Steps that change a server: settings and page moves, planned, carried out, verified and put on record.
 --
--- A step is { kind = "set", name, value } or { kind = "move", src, dst, pages, reason }.
+-- A step is { kind = "set", name, value }, { kind = "move", src, dst, pages, reason } or { kind = "geometry", line }.
 local move = require "slate.move"
 local runtime = require "slate.runtime"
 
@@ -11,6 +11,9 @@ local MOVE_LIMIT_S <const> = 60
 
 --- A step in words.
 function M.words(step)
+    if step.kind == "geometry" then
+        return "order " .. step.line
+    end
     if step.kind == "set" then
         return ("set %s %s%s"):format(step.name, step.was and step.was .. " -> " or "", step.value)
     end
@@ -28,11 +31,10 @@ function M.prepare(context, client, step)
         end
         return runtime.plan(settings, step.name, step.value, context.who.slated)
     end
-    local now, message, code = context:snapshot(client)
-    if not now then
-        return nil, message, code
+    if step.kind == "geometry" then
+        return step
     end
-    return move.plan(now, { src = step.src, dst = step.dst, pages = step.pages, slated = context.who.slated })
+    return move.prepare(context, client, { src = step.src, dst = step.dst, pages = step.pages })
 end
 
 --- Prepares a step, carries it out, verifies it and puts it on record. undoes: the id of a change taken back by it.
@@ -56,6 +58,14 @@ function M.carry_out(context, client, step, undoes)
             undoes = undoes })
         return ("%s: %s -> %s"):format(prepared.name, prepared.was, prepared.is), id
     end
+    if step.kind == "geometry" then
+        local ok
+        ok, message, code = require("slate.geometry").order(client, step.line)
+        if not ok then
+            return nil, message, code
+        end
+        return M.words(step), audit.note(context, { what = "geometry", is = step.line, undoes = undoes })
+    end
     local result
     result, message, code = move.run(client, prepared, { wait = true, limit_s = MOVE_LIMIT_S })
     if not result then
@@ -77,6 +87,8 @@ end
 function M.reverse(entry)
     if entry.what == "set" then
         return { kind = "set", name = entry.name, value = tostring(entry.was), was = tostring(entry.is) }
+    elseif entry.what == "geometry" then
+        return { kind = "geometry", line = "slabs geometry revert" }
     elseif entry.what == "move" and entry.src >= 0 then
         return { kind = "move", src = entry.dst, dst = entry.src, pages = entry.pages }
     end

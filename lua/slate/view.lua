@@ -59,7 +59,7 @@ end
 local function class_row(class, before, per_s)
     local page_chunks = class.chunks_per_page
     local used_bytes = class.used_chunks and class.chunk_size and class.used_chunks * class.chunk_size
-    local waste = ratio(class.mem_requested, used_bytes)
+    local asked = ratio(class.mem_requested, used_bytes)
     return {
         id = class.id, chunk_bytes = class.chunk_size, pages = class.total_pages,
         pages_delta = before and class.total_pages and before.total_pages and class.total_pages - before.total_pages,
@@ -68,7 +68,7 @@ local function class_row(class, before, per_s)
         get_hits_per_s = per_s.get_hits, set_per_s = per_s.cmd_set, evicted_per_s = per_s.evicted,
         out_of_memory_per_s = per_s.outofmemory, age_s = class.age,
         -- A large value's bytes are counted in its first chunk's class: no share can be told then.
-        waste_ratio = waste and waste <= 1 and 1 - waste or nil,
+        slack_ratio = asked and asked <= 1 and 1 - asked or nil,
         flags = {},
     }
 end

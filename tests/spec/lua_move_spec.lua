@@ -47,7 +47,18 @@ describe("move plan", function()
         assert.is_nil(message:find("first page", 1, true), message)
     end)
 
-    it("lets slated judge a destination without pages", function()
+    it("gives pages to classes of slated that have none, unless they are being emptied", function()
+        local function to(dst)
+            return select(2, move.plan(before(), { src = 4, dst = dst, pages = 1, slated = "0.1.0",
+                class_states = { [4] = "active", [5] = "active", [6] = "retired" } }))
+        end
+        assert.is_nil(to(5))
+        assert.equal("class 6 is being emptied by a change of the chunk sizes and gets no pages; nothing was sent",
+            to(6))
+        assert.equal("there is no class 99 on this server; nothing was sent", to(99))
+    end)
+
+    it("lets a slated that does not tell its classes judge a destination without pages", function()
         assert.is_table(plan(4, 5, 1, "0.1.0"))
         assert.is_nil((plan(5, 4, 1, "0.1.0")))
     end)
@@ -58,8 +69,15 @@ describe("move plan", function()
         assert.equal("no", code)
         _, message = plan(12, 4)
         assert.equal("class 12 has 1 page, keeps its last one and cannot give 1; nothing was sent", message)
-        _, message = plan(0, 12, 3)
+        _, message = plan(0, 12, 2)
+        assert.equal("the global pool has 2 pages, of which the server leaves the last one and cannot give 2; nothing "
+            .. "was sent", message)
+        assert.is_table(plan(0, 12, 2, "0.1.0"))
+        _, message = plan(0, 12, 3, "0.1.0")
         assert.equal("the global pool has 2 pages and cannot give 3; nothing was sent", message)
+        _, message = plan(-1, 4)
+        assert.equal("no other class has a page to spare: each keeps its last one; nothing was sent", message)
+        assert.is_table(plan(-1, 12))
         assert.is_table(plan(4, 12, 4))
     end)
 

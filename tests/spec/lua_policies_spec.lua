@@ -119,7 +119,7 @@ for _, kind in ipairs(server.all()) do
             assert.equal(64, code) -- pin has no window
             assert.truthy(err:find("no setting 'window_s' (there are: caps, floors, keep, pages_max)", 1, true), err)
             local out
-            code, out, err = ctl.run("policy run pin floors=5:9 --per-minute 1 --apply --interval 500ms --duration 3s")
+            code, out, err = ctl.run("policy run pin floors=5:9 --per-minute 1 --apply --interval 500ms --for 3s")
             assert.equal(0, code, err)
             assert.equal(5, fill.pages_of(client, 5))
             assert.truthy(out:find("left out: the limit of pages a minute was reached", 1, true), out)
@@ -147,7 +147,7 @@ for _, kind in ipairs(server.all()) do
 
         it("gives automove back when the policy breaks, and when there is nobody to read", function()
             local code, _, err = ctl.shell("echo 'return { decide = function() error(\"oh\") end }' >bad.lua; "
-                .. "slatectl policy run ./bad.lua --apply --interval 20ms --duration 2s")
+                .. "slatectl policy run ./bad.lua --apply --interval 20ms --for 2s")
             assert.equal(1, code)
             assert.truthy(err:find("policy bad: bad.lua:1: oh", 1, true), err)
             assert.equal("1", automove())
@@ -179,7 +179,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("decides over a recording as it would have decided then", function()
-            local code, out, err = ctl.shell("slatectl record r.jsonl --count 3 --interval 20ms 2>/dev/null; "
+            local code, out, err = ctl.shell("slatectl record -o r.jsonl --count 3 --interval 20ms 2>/dev/null; "
                 .. "slatectl policy run ./p.lua --recording r.jsonl")
             assert.equal(74, code, out)
             assert.truthy(err:find("no policy ./p.lua: No such file", 1, true), err)

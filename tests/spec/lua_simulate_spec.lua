@@ -123,15 +123,15 @@ describe("slatectl simulate", function()
     end)
 
     it("draws the curves as a picture or as text", function()
-        succeed("trace.txt --objects 10,20,50,100 --policy lru,s3fifo --chart misses.svg >table")
+        succeed("trace.txt --objects 10,20,50,100 --policy lru,s3fifo -o misses.svg >table")
         local svg = command.read_file(ctl.folder .. "/misses.svg")
         for _, text in ipairs({ "Miss ratio, trace.txt", "miss ratio", "objects", "s3fifo", ">50<", "</svg>" }) do
             assert.truthy(svg:find(text, 1, true), text)
         end
-        succeed("trace.txt --objects 10,100 --policy lru,s3fifo --chart misses.txt --width 70 >table")
+        succeed("trace.txt --objects 10,100 --policy lru,s3fifo -o misses.txt --width 70 >table")
         local text = command.read_file(ctl.folder .. "/misses.txt")
         assert.truthy(text:find("A [%w]+   B [%w]+\n"), text)
-        succeed("trace.txt --objects 10,100 --policy lru --chart misses.png >table")
+        succeed("trace.txt --objects 10,100 --policy lru -o misses.png >table")
         assert.equal("\137PNG", command.read_file(ctl.folder .. "/misses.png"):sub(1, 4))
     end)
 
@@ -144,8 +144,8 @@ describe("slatectl simulate", function()
     it("says in one line what is wrong, and leaves no chart behind", function()
         for _, case in ipairs({
             { "trace.txt --objects 5 --memory 64m", 64, "exclude each other" },
-            { "trace.txt --objects 5 --chart x.png", 64, "at least two sizes" },
-            { "trace.txt --objects 5,6 --chart x.gif", 64, ".html, .sixel or .txt" },
+            { "trace.txt --objects 5 -o x.png", 64, "at least two sizes" },
+            { "trace.txt --objects 5,6 -o x.gif", 64, ".html, .sixel or .txt" },
             { "trace.txt --policy quux --objects 5", 64, "--policy wants all, or some of" },
             { "trace.txt --policy lru,lru", 64, "names lru twice" },
             { "trace.txt --policy , --objects 5", 64, "wants names" },
@@ -153,7 +153,7 @@ describe("slatectl simulate", function()
             { "trace.txt --objects 5 --with=--quux", 64, "--quux is not an option" },
             { "trace.txt --objects 5 --with=--help", 70, "gave no figures" },
             { "none.txt --objects 5", 74, "No such file" },
-            { "trace.txt --objects 5,6 --policy lru --chart no/where.png >table", 74, "cannot write" },
+            { "trace.txt --objects 5,6 --policy lru -o no/where.png >table", 74, "cannot write" },
             { "", 64, "TRACE" },
         }) do
             local code, out, err = ctl.run("simulate " .. case[1])

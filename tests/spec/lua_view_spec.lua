@@ -62,9 +62,9 @@ describe("view", function()
         local one = make(1, { [3] = class({ mem_requested = 3000000 }), [4] = class({}),
             [5] = class({ mem_requested = 5000000 }) })
         local rows = view.classes(one)
-        assert.equal(0.25, rows[1].waste_ratio)
-        assert.is_nil(rows[2].waste_ratio)
-        assert.is_nil(rows[3].waste_ratio)
+        assert.equal(0.25, rows[1].slack_ratio)
+        assert.is_nil(rows[2].slack_ratio)
+        assert.is_nil(rows[3].slack_ratio)
     end)
 
     it("knows no rates from one snapshot", function()

@@ -1,7 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- The examples of the manual pages of programs run. Those of slatectl(1) and slate-fleets(7) have specs of their own.
+-- The examples of the manual pages run: what stands behind .Dl or in literal displays, of whatever section. Those of
+-- slate-fleets(7) that start a fleet are in lua_fleet_spec, since they need nutcracker.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
+local fill = require "support.fill"
 local server = require "support.server"
 
 -- What an example says and what is run in its place, so that it ends soon and touches nothing but our folder.
@@ -11,7 +13,12 @@ local SMALLER <const> = {
     { "%-%-shift%-every 1000000 %-%-keys 500k", "--shift-every 1000 --keys 500 --requests 3000" },
     { "trace%.txt%.gz", "trace.gz" }, { "/run/cache/", "./" }, { "%-m 1024", "-m 16" }, { "%-n 36000", "-n 1" },
     { "64m,128m,256m", "4m,8m" }, { "cache7:11211", "127.0.0.1:11211" }, { "cache7 ", "127.0.0.1:11211 " },
-    { "%-%-at 25200", "--at 0 -b -n 1" },
+    { "%-%-at 25200", "--at 0 -b -n 1" }, { "%-%-for 1h", "--for 200ms --interval 20ms" },
+    { "^(slatectl policy run %./mine%.lua)$", "%1 --once --interval 50ms" },
+    { "^(slatectl policy run %./mine%.lua %-%-apply)$", "%1 --once --interval 50ms" },
+    { "%-%-memory 64m$", "--memory 4m" }, { "%-%-interval 200ms", "--interval 20ms" },
+    { "%-b %-n 3", "-b -n 3 -d 0.1" }, { "%-%-json %-n 2", "--json -n 2 -d 0.1" },
+    { "policy new %./mine", "policy new ./skeleton" }, { "/etc/slate/policies", "./policies" },
 }
 
 -- Examples that are not run, and why.
@@ -21,67 +28,148 @@ local NOT_RUN <const> = {
     ["slatetop dns:caches.example.org:11211"] = "it wants a name server that knows this name",
 }
 
--- The command lines of the EXAMPLES of a page, continued lines joined.
-local function examples_of(path)
-    local section = command.read_file(path):match("\n%.Sh EXAMPLES\n(.-)\n%.Sh ")
-    local list, is_literal = {}, false
-    for line in section:gsub("\\e\n%s*", ""):gmatch("[^\n]+") do
-        if line:find("^%.Bd %-literal") then
-            is_literal = true
-        elseif line:find("^%.Ed") then
-            is_literal = false
-        elseif is_literal or line:find("^%.Dl ") then
-            list[#list + 1] = line:gsub("^%.Dl ", ""):gsub("^%$ ", ""):gsub("\\&", "")
+local PROGRAMS <const> = { slatectl = true, slated = true, slatetop = true, ["slate-load"] = true, cp = true,
+    slabs = true }
+
+-- The examples of a page in their order: command lines, continued ones joined, and whole displays of Lua.
+-- from: the heading behind which they begin.
+-- A comment `may exit N: why` stands for the line behind it.
+local function examples_of(path, from)
+    local text = command.read_file(path)
+    local list, display, may_exit = {}, nil, nil
+    local function add(line)
+        line = line:gsub("^%.Dl ", ""):gsub("^%$ ", ""):gsub("\\&", "")
+        if PROGRAMS[line:gsub("^[%u_]+=%S+ ", ""):match("^%S+")] then
+            list[#list + 1] = { line = line, may_exit = may_exit }
         end
+    end
+    text = text:sub((assert(text:find("\n.Sh " .. from, 1, true)))):gsub("\\e\n%s*", "")
+    for line in text:gmatch("[^\n]+") do
+        if line:find("^%.Bd %-literal") then
+            display = {}
+        elseif line:find("^%.Ed") then
+            local whole = table.concat(display or {}, "\n")
+            if whole:find("%f[%w]local ") then
+                list[#list + 1] = { lua = (whole:gsub("\\e", "\\")) }
+            end
+            display = nil
+        elseif line:find("^%.Dl ") then
+            add(line)
+            may_exit = nil
+        elseif display then
+            display[#display + 1] = line
+            add(line)
+        end
+        may_exit = tonumber(line:match('^%.\\" may exit (%d+): .')) or may_exit
     end
     return list
 end
 
 describe("the manual's examples run:", function()
-    local one, ctl
+    local one, client, ctl
 
     setup(function()
-        one = server.start({ binary = server.slated(), transport = "tcp", args = { "-m", "16" } })
-        ctl = command.new({ server = one.address })
-        ctl.shell("seq 2000 | gzip >trace.gz; seq 2000 | sed 's/.*/get key&/' | gzip >replay.gz")
+        ctl = command.new()
+        ctl.shell("mkdir policies; seq 2000 | gzip >trace.gz; seq 2000 | sed 's/.*/get key&/' | gzip >replay.gz")
+        one = server.start({ binary = server.slated(), transport = "tcp", args = { "-m", "32", "-o", "slab_automove=0",
+            "--policy-dir=" .. ctl.folder .. "/policies" } })
+        client = one:connect()
+        assert.equal(3, fill.fill(client, 5, 3))
+        assert.is_true(fill.fill(client, 12) >= 6)
     end)
     teardown(function()
+        client:close()
         ctl.remove()
         one:stop()
     end)
 
+    local function shell(script)
+        return ctl.shell("PATH=" .. ctl.root .. "/build/bin:$PATH\n" .. script)
+    end
+
+    local function run_lua(text)
+        local file = assert(io.open(ctl.folder .. "/mine.lua", "w"))
+        text = text:gsub("10%.0%.0%.1:11211", one.address) -- the other is the same server by another name
+        file:write((text:gsub("10%.0%.0%.2:11211", (one.address:gsub("^127%.0%.0%.1", "localhost")))))
+        file:close()
+        if text:find("decide", 1, true) then
+            return shell("slatectl policy test ./mine.lua")
+        end
+        return shell(("LUA_PATH='%s/lua/?.lua' lua5.4 mine.lua"):format(ctl.root))
+    end
+
     -- A server of an example runs until it is ended; that it starts is what the example promises.
-    local function run(example)
-        local line = example
+    local function run(example, address)
+        if example.lua then
+            return run_lua(example.lua)
+        end
+        local line = example.line
         for _, pair in ipairs(SMALLER) do
-            line = line:gsub(pair[1], (pair[2]:gsub("%%", "%%%%")))
+            line = line:gsub(pair[1], pair[2])
         end
-        line = line:gsub("127%.0%.0%.1:11211", one.address)
+        line = line:gsub("127%.0%.0%.1:11211", address)
         if line:find("slate%-load") then
-            line = line .. " --server " .. one.address
-        elseif line:find("^slatetop") and not line:find(one.address, 1, true)
+            line = line .. " --server " .. address
+        elseif line:find("^slatetop") and not line:find(address, 1, true)
             and not line:find("--replay", 1, true) then
-            line = line .. " " .. one.address
-        end
-        local path = "PATH=" .. ctl.root .. "/build/bin:$PATH\n"
-        if line:find("slated ", 1, true) and not line:find("--simulate", 1, true) then
-            return ctl.shell(path .. line .. " -u \"$(id -un)\" -P ./pid & pid=$!; "
+            line = line .. " " .. address
+        elseif line:find("^slabs ") then
+            return client:command(line) == "OK" and 0 or 1, "", ""
+        elseif line:find("slated ", 1, true) and not line:find("--simulate", 1, true) then
+            return shell(line .. " -u \"$(id -un)\" -P ./pid " .. (line:find("%-p ") and "" or "-p -1 ") .. "& pid=$!; "
                 .. "until [ -s pid ] || ! kill -0 $pid; do sleep 0.02; done; "
                 .. "kill $pid; wait $pid; code=$?; rm -f pid; exit $code")
         end
-        return ctl.shell(path .. line)
+        return shell(("SLATE_SERVER=%s\nexport SLATE_SERVER\n%s"):format(address, line))
     end
 
-    for page, least in pairs({ ["man/slate-load.1"] = 4, ["man/slated.8"] = 4, ["man/slatetop.1"] = 6 }) do
-        it("those of " .. page, function()
-            local list = examples_of(page)
-            assert.is_true(#list >= least)
-            for _, example in ipairs(list) do
-                if not NOT_RUN[example] then
-                    local code, out, err = run(example)
-                    assert.equal(0, code, example .. ": " .. err .. out)
-                end
+    local function run_all(page, from, least, address)
+        local list = examples_of(page, from)
+        assert.is_true(#list >= least, page)
+        for _, example in ipairs(list) do
+            if not NOT_RUN[example.line] and not (page:find("fleets") and example.line) then
+                local code, out, err = run(example, address)
+                assert.truthy(code == 0 or code == example.may_exit, (example.line or example.lua) .. ": " .. err
+                    .. out)
             end
-        end)
+        end
     end
+
+    for page, least in pairs({ ["man/slate-load.1"] = 4, ["man/slated.8"] = 4, ["man/slatetop.1"] = 6,
+        ["man/slatectl.1"] = 40 }) do
+        it("those of " .. page, function() run_all(page, "EXAMPLES", least, one.address) end)
+    end
+
+    it("those of man/slate-policies.7, a policy among them", function()
+        run_all("man/slate-policies.7", "DESCRIPTION", 10, one.address)
+    end)
+
+    it("those of slate-fleets(7) that need no nutcracker", function()
+        run_all("man/slate-fleets.7", "DESCRIPTION", 1, one.address)
+    end)
+
+    it("and every page that has any is here", function()
+        for page in io.popen("ls man/*.[1-8]"):lines() do
+            local known = ("slate-load.1 slated.8 slatetop.1 slatectl.1 slate-policies.7 slate-fleets.7")
+                :find(page:match("[^/]+$"), 1, true)
+            assert.truthy(known or #examples_of(page, "NAME") == 0, page)
+        end
+    end)
+
+    it("those of slatectl(1) on memcached, too", function()
+        local stock = server.memcached() and server.start({ binary = server.memcached(), transport = "tcp",
+            args = { "-m", "32", "-o", "slab_automove=0" } })
+        if not stock then
+            pending("memcached is not installed")
+            return
+        end
+        local filler = stock:connect()
+        assert.equal(3, fill.fill(filler, 5, 3))
+        assert.is_true(fill.fill(filler, 12) >= 6)
+        filler:close()
+        shell("rm -f *.jsonl *.json *.png audit.log")
+        local ok, problem = pcall(run_all, "man/slatectl.1", "EXAMPLES", 40, stock.address)
+        stock:stop()
+        assert(ok, problem)
+    end)
 end)

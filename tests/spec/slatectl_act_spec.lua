@@ -87,6 +87,51 @@ for _, kind in ipairs(server.all()) do
             assert.is_nil(io.open(ctl.folder .. "/audit.log"))
         end)
 
+        it("ends with 64 when a value is wrong, whoever finds that, and with 77 when it may not be", function()
+            for _, arguments in ipairs({ "set slab_automove_window=2", "set hot_lru_pct=99", "set slab_automove=7",
+                "set slab_automove_ratio=x", "lru tune 90 90 1 1" }) do
+                local code, _, err = ctl.run(arguments)
+                local unknown = code == 3 and err:find("has no setting", 1, true) -- of that version
+                assert.truthy(code == 64 or unknown, arguments .. ": " .. code .. " " .. err)
+            end
+            assert.equal(77, (ctl.run("--read-only set hot_lru_pct=30")))
+        end)
+
+        it("refuses CSV for what has no rows before it does anything", function()
+            local before = settings()
+            for _, arguments in ipairs({ "set hot_lru_pct=30", "move 12 5", "undo",
+                "trial hot_lru_pct=30 --for 1s" }) do
+                local code, _, err = ctl.run("--csv --trace " .. arguments)
+                assert.equal(64, code, arguments)
+                assert.equal(("slatectl: %s has no rows: use --json\n"):format(arguments:match("^%l+")), err)
+            end
+            assert.same(before, settings())
+        end)
+
+        it("says before a move what the server would answer", function()
+            for arguments, wanted in pairs({ ["12 99"] = "99", ["5 12 3"] = "keeps its last one",
+                ["pool 12 60"] = "cannot give 60" }) do
+                local dry_code, _, dry = ctl.run("move " .. arguments .. " --dry-run")
+                local code, _, err = ctl.run("move " .. arguments)
+                assert.truthy(dry_code == 1 and code == 1, dry .. err)
+                assert.equal(dry, err)
+                assert.truthy(dry:find(wanted, 1, true), dry)
+            end
+            assert.equal(0, (ctl.run("move 12 5 --dry-run")))
+        end)
+
+        it("puts the moves of a policy on record, page by page", function()
+            local five = fill.pages_of(client, 5)
+            succeed(("policy run pin floors=5:%d --apply --once --interval 50ms"):format(five + 1))
+            assert.equal(five + 1, fill.pages_of(client, 5))
+            local entry = assert(dkjson.decode((succeed("undo --list --json")))).changes[1]
+            assert.equal("move", entry.what)
+            assert.equal("pin", entry.policy)
+            assert.equal(5, entry.dst)
+            succeed("undo")
+            assert.equal(five, fill.pages_of(client, 5))
+        end)
+
         it("leaves alone what somebody changed since, unless it is forced", function()
             succeed("set lru_crawler_sleep=300")
             assert.equal("OK", client:command("lru_crawler sleep 400"))

@@ -23,7 +23,7 @@ for _, kind in ipairs(server.all()) do
             parsed = documents.new()
             assert.equal(2, fill.fill(client, 5, 2))
             assert.is_true(fill.fill(client, 12) >= 6)
-            assert.equal(0, (ctl.run("snapshot old.jsonl")))
+            assert.equal(0, (ctl.run("snapshot -o old.jsonl")))
         end)
         teardown(function()
             client:close()
@@ -140,7 +140,8 @@ for _, kind in ipairs(server.all()) do
             assert.equal(1, #found.settings)
             assert.same({ name = "slab_automove", was = 0, is = 1 }, found.settings[1])
             assert.is_true(found.interval_s > 0)
-            assert.equal(64, (ctl.shell("sleep 0.01; slatectl snapshot new.jsonl; slatectl diff new.jsonl old.jsonl")))
+            assert.equal(64, (ctl.shell("sleep 0.01; slatectl snapshot -o new.jsonl; "
+                .. "slatectl diff new.jsonl old.jsonl")))
         end)
 
         it("accounts for every byte of the pages of a class", function()

@@ -2,7 +2,7 @@
 --- How many would miss with other amounts of memory: an estimate for any server, from what it counts.
 --
 -- Each class's curve is fitted as slate.policy_core's miss_curve does; that of the whole supposes that all classes
--- grow and shrink alike. `slatectl curve --chart` draws what slated has measured instead.
+-- grow and shrink alike. `slatectl curve -o` draws what slated has measured instead.
 local core = require "slate.policy_core"
 local time = require "slate.charts.time"
 

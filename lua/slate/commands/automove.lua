@@ -100,15 +100,14 @@ local function set_mode(client, who, word)
     if not line then
         return nil, message, code
     elseif line ~= "OK" then
-        local refused, refusal_code = require("slate.client").refusal(line)
         local has = line:match("^CLIENT_ERROR automove (wants .*)")
         if not mode.number and (has or line == "ERROR" or line:find("bad command line", 1, true)) then
             return nil, ("%s has no automove mode '%s' (%s); it stays as it was"):format(
                 who.slated and "slated " .. who.slated or "memcached " .. who.version, word,
                 has or known_modes(who)), "unsupported"
         end
-        return nil, ("automove stays as it was; %s"):format(refused or "unexpected reply: " .. line),
-            refusal_code or "protocol"
+        message, code = require("slate.runtime").refusal(line)
+        return nil, "automove stays as it was; " .. message, code
     end
     return mode
 end

@@ -25,7 +25,7 @@ function M.declare(command)
     command:flag("--sixel", "Draw a picture on the terminal, if it knows sixels.")
     command:option("--interval", "With --live, time between samples. Default: 1s"):argname("TIME")
         :convert(units.parse_duration)
-    command:option("--duration", "With --live, how long to sample. Default: 60s"):argname("TIME")
+    command:option("--for", "With --live, how long to sample. Default: 60s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--width", "In pixels, or characters."):argname("N"):convert(pixels)
     command:option("--height", "In pixels, or characters."):argname("N"):convert(pixels)
@@ -138,7 +138,7 @@ local function sample(context, parsed, on_sample)
     if not peers then
         return nil, message, code
     end
-    local until_s = clock.steady_s() + (parsed.duration or LIVE_DURATION_S)
+    local until_s = clock.steady_s() + (parsed["for"] or LIVE_DURATION_S)
     local interval_s = math.max(parsed.interval or 1, 0.01)
     local list, histogram = {}, nil
     if parsed.what == "sizes" or parsed.what == "waste" then -- of this moment

@@ -16,7 +16,7 @@ local COLUMNS <const> = {
     { title = "SET/s", key = "sets", field = "set_per_s", show = units.rate },
     { title = "EV/s", key = "ev", field = "evicted_per_s", show = units.rate },
     { title = "AGE", key = "age", field = "age_s", show = units.age },
-    { title = "WASTE", key = "waste", field = "waste_ratio", show = units.percent },
+    { title = "SLACK", key = "slack", field = "slack_ratio", show = units.percent },
 }
 
 local function sort_keys()

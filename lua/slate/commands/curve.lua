@@ -9,7 +9,7 @@ local SIZE_COLUMNS <const> = { { title = "TIMES", left = true }, { title = "MEMO
 function M.declare(command)
     command:argument("class", "A slab class. Default: the whole cache"):args("?"):argname("CLASS")
         :convert(function(text) return units.parse_whole(text, 1, 255) end)
-    command:option("--chart", "Draw the curve into FILE.png, .svg, .html, .sixel or .txt."):argname("FILE")
+    command:option("-o --output", "Draw the curve into FILE.png, .svg, .html, .sixel or .txt."):argname("FILE")
 end
 
 local function share(ratio)
@@ -65,8 +65,8 @@ local function draw(curve, class, path)
 end
 
 function M.run(context, parsed)
-    if parsed.chart then
-        local known, problem = require("slate.chart").terminal_for(parsed.chart)
+    if parsed.output then
+        local known, problem = require("slate.chart").terminal_for(parsed.output)
         if not known then
             return nil, problem, "usage"
         end
@@ -89,12 +89,12 @@ function M.run(context, parsed)
     else
         out_text(context, curve)
     end
-    if parsed.chart then
+    if parsed.output then
         if #curve.points == 0 then
             return nil, "too few reads were sampled for a chart", "no"
         end
         local drawn
-        drawn, message, code = draw(curve, parsed.class, parsed.chart)
+        drawn, message, code = draw(curve, parsed.class, parsed.output)
         if not drawn then
             return nil, message, code
         end

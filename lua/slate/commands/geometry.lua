@@ -80,7 +80,16 @@ local function progress_of(change)
         units.plural(change.items_copied + change.chunks_copied, "item"), change.items_dropped)
 end
 
-local function out_text(context, change, classes, line, prediction)
+-- The conclusion first, and no table: what is looked for is one sentence.
+local function out_dry_run(context, line, prediction)
+    local wrap = require("slate.table").wrap
+    if prediction then
+        context:out(wrap("predicted: " .. prediction), "\n")
+    end
+    context:out(wrap("would send: " .. line), "\nnothing was changed\n")
+end
+
+local function out_text(context, change, classes)
     local tables = require "slate.table"
     local head = { { "state", ("%s: %s"):format(change.state, change.why) } }
     if change.generation > 0 then
@@ -91,19 +100,13 @@ local function out_text(context, change, classes, line, prediction)
     end
     head[#head + 1] = { "classes", ("%d, and %d that are being emptied"):format(change.classes,
         change.classes_retired) }
-    context:out(tables.pairs(head))
+    context:out(tables.pairs(head, true))
     local rows = {}
     for _, class in ipairs(classes) do
         rows[#rows + 1] = { class.id, class.chunk_size, class.total_pages, class.class_state }
     end
     context:out("\n", tables.render({ { title = "CLASS" }, { title = "CHUNK" }, { title = "PAGES" },
         { title = "STATE", left = true } }, rows))
-    if prediction then
-        context:out("\npredicted: ", prediction, "\n")
-    end
-    if line then
-        context:out(prediction and "" or "\n", "would send: ", line, "\nnothing was changed\n")
-    end
 end
 
 -- Waits until no change is under way. True; or nil, message, code.
@@ -134,8 +137,11 @@ local function predict(client, parsed, line)
     return prediction or false, message, code
 end
 
-local function carry_out(client, parsed, line)
+local function carry_out(context, client, parsed, line)
     local ok, message, code = geometry.order(client, line)
+    if ok and PREDICTED[parsed.verb] then
+        require("slate.audit").note(context, { what = "geometry", is = line })
+    end
     if ok and parsed.wait then
         ok, message, code = await(client, parsed.limit or DEFAULT_LIMIT_S)
     end
@@ -160,7 +166,7 @@ function M.run(context, parsed)
         end
     elseif change and line then
         local ok
-        ok, message, code = carry_out(client, parsed, line)
+        ok, message, code = carry_out(context, client, parsed, line)
         if not ok then
             return nil, message, code
         end
@@ -173,8 +179,10 @@ function M.run(context, parsed)
     if context.json then
         context:out_json("slate/geometry/1", { server = context.server.name, command = line, dry_run = parsed.dry_run,
             predicted = prediction, change = change, classes = require("slate.json").array(classes) })
+    elseif parsed.dry_run and line then
+        out_dry_run(context, line, prediction)
     else
-        out_text(context, change, classes, parsed.dry_run and line, prediction)
+        out_text(context, change, classes)
     end
     return 0
 end

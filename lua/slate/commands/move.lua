@@ -82,14 +82,9 @@ function M.run(context, parsed)
     if not client then
         return nil, who, code
     end
-    local now, message
-    now, message, code = context:snapshot(client)
-    if not now then
-        return nil, message, code
-    end
-    local plan
-    plan, message, code = move.plan(now, {
-        src = parsed.src, dst = parsed.dst, pages = parsed.pages or 1, slated = who.slated,
+    local plan, message
+    plan, message, code = move.prepare(context, client, {
+        src = parsed.src, dst = parsed.dst, pages = parsed.pages or 1,
     })
     if not plan then
         return nil, message, code

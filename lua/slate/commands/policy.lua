@@ -27,7 +27,7 @@ function M.declare(command)
         :convert(units.parse_duration)
     command:option("--window", "With run: the same as the setting window_s."):argname("TIME")
         :convert(units.parse_duration)
-    command:option("--duration", "With run: stop after this long."):argname("TIME"):convert(units.parse_duration)
+    command:option("--for", "With run: stop after this long."):argname("TIME"):convert(units.parse_duration)
     command:option("--max-moves", "With run: stop after so many pages."):argname("N"):convert(function(text)
         return units.parse_whole(text, 1)
     end)
@@ -214,7 +214,7 @@ local function run_rounds(runner, parsed, each)
             return nil, message, code
         end
         n = n + 1
-        if parsed.duration and n * interval_s > parsed.duration + 1e-6 then
+        if parsed["for"] and n * interval_s > parsed["for"] + 1e-6 then
             return true
         end
         clock.sleep(math.max(0, start_s + n * interval_s - clock.steady_s()))
@@ -226,6 +226,10 @@ local function live_on(context, client, who, one, running, parsed)
     local runner = require("slate.policy_run").new(client, running, {
         server = context.server.name, slated = who.slated, dry_run = not parsed.apply, max_pages = parsed.max_moves,
         pages_per_minute = parsed.per_minute or PAGES_PER_MINUTE,
+        on_moved = function(done)
+            require("slate.audit").note(context, { what = "move", src = done.from, dst = done.to,
+                pages = done.pages_moved, policy = one.name })
+        end,
     })
     local function summary()
         return ("%s made %s and %s %s%s"):format(one.name, units.plural(runner.decisions, "decision"),

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl record FILE: snapshots of a server, one line of JSON each, until it is told to stop.
+--- slatectl record -o FILE: snapshots of a server, one line of JSON each, until it is told to stop.
 local clock = require "slate.clock"
 local record = require "slate.record"
 local units = require "slate.units"
@@ -9,18 +9,18 @@ local M = {}
 local LEAST_INTERVAL_S <const> = 0.01
 
 function M.declare(command)
-    command:argument("file", "Where to; - is standard output."):argname("FILE")
+    command:option("-o --output", "The file to write. Default: standard output"):argname("FILE")
     command:option("--interval", "Time between two snapshots. Default: 1s"):argname("TIME")
         :convert(units.parse_duration)
     command:option("--count", "Stop after N snapshots."):argname("N"):convert(function(text)
         return units.parse_whole(text, 1)
     end)
-    command:option("--duration", "Stop after this long."):argname("TIME"):convert(units.parse_duration)
+    command:option("--for", "Stop after this long."):argname("TIME"):convert(units.parse_duration)
     command:flag("--append", "Continue a recording that exists.")
 end
 
 local function open_writer(path, may_append)
-    if path == "-" then
+    if not path then
         return record.writer(io.stdout, "standard output")
     end
     return record.create(path, may_append)
@@ -82,7 +82,7 @@ end
 
 local function is_done(parsed, n, start_s, interval_s)
     return parsed.count and n >= parsed.count
-        or parsed.duration and clock.steady_s() + interval_s > start_s + parsed.duration + 1e-6
+        or parsed["for"] and clock.steady_s() + interval_s > start_s + parsed["for"] + 1e-6
 end
 
 -- Runs until count, duration or an error ends it. true, or nil, message, code.
@@ -119,7 +119,7 @@ function M.run(context, parsed)
     end
     sampler.client = client
     local writer
-    writer, message, code = open_writer(parsed.file, parsed.append)
+    writer, message, code = open_writer(parsed.output, parsed.append)
     if not writer then
         return nil, message, code
     end
@@ -131,15 +131,15 @@ function M.run(context, parsed)
     context.summary = summary
     local ok
     ok, message, code = run_rounds(context, parsed, sampler, writer, tally)
-    if parsed.file ~= "-" then
+    if parsed.output then
         writer:close()
     end
     if not ok then
         return nil, message, code
     end
-    if context.json and parsed.file ~= "-" then
+    if context.json and parsed.output then
         context:out_json("slate/record/1", {
-            server = context.server.name, file = parsed.file, snapshots = writer.written, missed = tally.missed,
+            server = context.server.name, file = parsed.output, snapshots = writer.written, missed = tally.missed,
         })
     else
         context:say(summary())

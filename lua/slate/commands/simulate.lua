@@ -22,7 +22,7 @@ function M.declare(command)
     command:option("--memory", "Memory limits, separated by commas. Default: " .. DEFAULT_MEMORY):argname("SIZES")
     command:option("--objects", "Instead: caches of so many objects of equal size; 10% is a share of the keys.")
         :argname("SIZES")
-    command:option("--chart", "Draw the miss ratio against the size into FILE.png, .svg, .html, .sixel or .txt.")
+    command:option("-o --output", "Draw the miss ratio against the size into FILE.png, .svg, .html, .sixel or .txt.")
         :argname("FILE")
     command:option("--width", "Of the chart, in pixels or characters."):argname("N"):convert(pixels)
     command:option("--height", "Of the chart, in pixels or characters."):argname("N"):convert(pixels)
@@ -58,8 +58,8 @@ end
 local function check(parsed)
     if parsed.objects and parsed.memory then
         return nil, "--memory and --objects exclude each other: caches are of one kind", "usage"
-    elseif parsed.chart then
-        local terminal, problem = require("slate.chart").terminal_for(parsed.chart)
+    elseif parsed.output then
+        local terminal, problem = require("slate.chart").terminal_for(parsed.output)
         if not terminal then
             return nil, problem, "usage"
         elseif not (parsed.objects or parsed.memory or DEFAULT_MEMORY):find(",", 1, true) then
@@ -113,7 +113,7 @@ local function draw(rows, parsed, terminal)
         x_label = rows[1].objects and "objects" or "memory",
         tic = function(size) return rows[1].objects and ("%d"):format(size) or units.bytes(size) end,
     })
-    return require("slate.picture").save(parsed.chart, figure, {
+    return require("slate.picture").save(parsed.output, figure, {
         terminal = terminal, width = parsed.width, height = parsed.height,
     })
 end
@@ -147,7 +147,7 @@ function M.run(context, parsed)
     else
         out_table(context, rows, baselines)
     end
-    if parsed.chart then
+    if parsed.output then
         local ok
         ok, message, code = draw(rows, parsed, terminal)
         if not ok then

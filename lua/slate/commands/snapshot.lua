@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl snapshot [FILE]: everything the server says of itself at one moment, a recording of one line.
+--- slatectl snapshot [-o FILE]: everything the server says of itself at one moment, a recording of one line.
 local M = {}
 
 function M.declare(command)
-    command:argument("file", "Where to write it; it must not exist. Default: standard output"):args("?"):argname("FILE")
+    command:option("-o --output", "The file to write; it must not exist. Default: standard output"):argname("FILE")
 end
 
 function M.run(context, parsed)
@@ -17,12 +17,12 @@ function M.run(context, parsed)
         return nil, message, code
     end
     client:close()
-    if not parsed.file then
+    if not parsed.output then
         context:out(require("slate.snapshot").encode(now), "\n")
         return 0
     end
     local writer
-    writer, message, code = require("slate.record").create(parsed.file)
+    writer, message, code = require("slate.record").create(parsed.output)
     if not writer then
         return nil, (message:gsub(", or %-%-append to continue it", "")), code
     end
@@ -32,7 +32,7 @@ function M.run(context, parsed)
     if not ok then
         return nil, message, code
     end
-    context:say("a snapshot was written to " .. parsed.file)
+    context:say("a snapshot was written to " .. parsed.output)
     return 0
 end
 

@@ -16,6 +16,9 @@ function M.declare(command)
 end
 
 local function what_of(entry)
+    if entry.what == "geometry" then
+        return entry.is
+    end
     return entry.what == "set" and ("%s: %s -> %s"):format(entry.name, entry.was, entry.is)
         or steps.words({ kind = "move", src = entry.src, dst = entry.dst, pages = entry.pages })
 end
@@ -52,6 +55,8 @@ function M.run(context, parsed)
     local entries = audit.read(audit.path())
     if parsed.list then
         return list(context, entries)
+    elseif context.format == "csv" then
+        return nil, "undo has no rows: use --json", "usage"
     end
     local entry, problem = audit.last_undone(entries, context.server.name, parsed.id)
     local step

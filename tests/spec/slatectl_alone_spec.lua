@@ -1,0 +1,196 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl without a server, with none but hostile ones, without gnuplot, and with wrong words.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local make = require("support.snapshots").make
+local server = require "support.server"
+
+local MANUAL <const> = command.read_file("man/slatectl.1")
+
+describe("slatectl without a server", function()
+    local ctl
+
+    setup(function() ctl = command.new({ server = "./nobody" }) end)
+    teardown(function() ctl.remove() end)
+
+    it("says that it cannot connect, for every command that must", function()
+        for _, arguments in ipairs({ "top", "classes", "stats", "settings", "move 1 2", "automove", "moves",
+            "geometry", "record -o r.jsonl", "chart pages --live", "version --caps" }) do
+            local code, out, err = ctl.run(arguments)
+            assert.equal(69, code, arguments)
+            assert.equal("", out)
+            assert.truthy(err:find("^slatectl: cannot connect to ./nobody: [^\n]+\n$"), err)
+        end
+        assert.is_nil(io.open(ctl.folder .. "/r.jsonl"))
+    end)
+
+    it("answers what needs no server", function()
+        local code, out = ctl.run("version")
+        assert.equal(0, code)
+        assert.truthy(out:find("^slatectl %d+%.%d+%.%d+\n$"), out)
+        assert.equal(0, (ctl.run("--version")))
+        for _, row in ipairs(require("slate.cli").COMMANDS) do
+            local help_code, text = ctl.run("help " .. row.name)
+            assert.equal(0, help_code, row.name)
+            assert.truthy(text:find("Usage: slatectl " .. row.name, 1, true))
+        end
+    end)
+
+    it("refuses a wrong command line with one line and exit 64", function()
+        for _, arguments in ipairs({ "nonsense", "stats --nonsense", "move 1", "move a b", "move 1 2 0", "move 1 2 x",
+            "top --interval soon", "record x", "record -o a.jsonl --count -3", "chart", "chart nonsense", "chart pages",
+            "chart pages a.jsonl --live", "chart pages a.jsonl -o a.gif", "classes --sort nonsense", "classes 299",
+            "-s 'a b' stats", "-s a -s b stats", "--json --csv stats", "-s host:99999 stats", "--timeout x stats",
+            "help nonsense", "stats --timeout" }) do
+            local code, out, err = ctl.run(arguments)
+            assert.equal(64, code, arguments .. ": " .. err)
+            assert.equal("", out)
+            assert.truthy(err:find("^slatectl: [^\n]+\n$"), err)
+        end
+        assert.equal(64, (ctl.run("")))
+        assert.equal(64, (ctl.shell("SLATE_SERVER='a b' slatectl stats")))
+    end)
+
+    it("hands slate-load its words untouched, and its exit code on", function()
+        local code, out = ctl.shell("mkdir -p bin; "
+            .. "printf '#!/bin/sh\\nprintf \"<%%s>\" \"$@\"; exit 5' >bin/slate-load; "
+            .. "chmod +x bin/slate-load; unset SLATE_SERVER; cat >run.lua <<'END'\n"
+            .. "package.path = '" .. ctl.root .. "/lua/?.lua;' .. package.path\n"
+            .. "os.exit(require('slate.cli').main(arg, { bin_dir = './bin', version = '1' }))\nEND\n"
+            .. "lua5.4 run.lua -s here:1 --json bench calcify \"it's\" 'a b' '$HOME' --json -s")
+        assert.equal(5, code)
+        assert.equal("<calcify><it's><a b><$HOME><--json><-s><--server><here:1>", out)
+    end)
+
+    it("says that slate-load is missing", function()
+        local code, _, err = ctl.shell("lua5.4 run.lua bench; rm -r bin; lua5.4 run.lua bench")
+        assert.equal(69, code)
+        assert.truthy(err:find("./bin/slate-load is missing", 1, true), err)
+    end)
+
+    it("draws nothing without gnuplot, and says what to install", function()
+        -- Far more than a pipe holds, so that a shell without gnuplot must still read it all.
+        local writer = assert(require("slate.record").create(ctl.folder .. "/long.jsonl"))
+        for i = 1, 5000 do
+            assert(writer:append(make(i, { [3] = { chunk_size = 152, total_pages = 1 + i % 7 } })))
+        end
+        writer:close()
+        local code, out, err = ctl.shell("PATH=/nowhere " .. server.quoted(ctl.root .. "/scripts/slatectl")
+            .. " chart pages long.jsonl -o a.png")
+        assert.equal(69, code)
+        assert.equal("", out)
+        assert.truthy(err:find("apt install gnuplot-nox", 1, true), err)
+        assert.is_nil(io.open(ctl.folder .. "/a.png"))
+        assert.is_nil(io.open(ctl.folder .. "/a.png.unfinished"))
+    end)
+
+    it("keeps the old chart when the disk is full, and says so", function()
+        local writer = assert(require("slate.record").create(ctl.folder .. "/drawn.jsonl"))
+        for i = 1, 300 do
+            assert(writer:append(make(i, { [3] = { chunk_size = 152, total_pages = 1 + i % 7 } })))
+        end
+        writer:close()
+        for _, extension in ipairs({ "png", "svg", "txt" }) do
+            local name = "drawn." .. extension
+            assert.equal(0, (ctl.run("chart pages drawn.jsonl -o " .. name)))
+            local good = command.read_file(ctl.folder .. "/" .. name)
+            -- A limit on the size of files fails like a full disk: gnuplot sees failed writes.
+            local code, out, err = ctl.shell("trap '' XFSZ; ulimit -f 1; slatectl chart pages drawn.jsonl "
+                .. "--width 400 --height 200 -o " .. name)
+            assert.equal(74, code, err)
+            assert.equal("", out)
+            assert.truthy(err:find(extension == "txt" and "^slatectl: cannot write [^\n]+\n$"
+                or "^slatectl: cannot [^\n]+ is the disk full%?\n$"), err)
+            assert.equal(good, command.read_file(ctl.folder .. "/" .. name))
+            assert.is_nil(io.open(ctl.folder .. "/" .. name .. ".unfinished"))
+        end
+    end)
+
+    it("says what is wrong with a file it cannot read or draw", function()
+        local code, _, err = ctl.run("chart pages missing.jsonl")
+        assert.equal(74, code)
+        assert.truthy(err:find("cannot read missing.jsonl: No such file", 1, true), err)
+        code, _, err = ctl.shell("echo hello >hello.txt; slatectl chart pages hello.txt")
+        assert.equal(74, code)
+        assert.truthy(err:find("hello.txt is not a recording", 1, true), err)
+    end)
+
+    it("loads only what a command needs", function()
+        local pipe = assert(io.popen("lua5.4 -e 'package.path=\"lua/?.lua;\"..package.path "
+            .. "require(\"slate.cli\").main({\"version\"}, {version=\"1\"}) "
+            .. "for n in pairs(package.loaded) do print(n) end'"))
+        local loaded = pipe:read("a")
+        pipe:close()
+        for _, name in ipairs({ "socket", "cjson", "slate.client", "slate.commands.top" }) do
+            assert.is_nil(loaded:find("\n" .. name:gsub("%.", "%%.")), name)
+        end
+    end)
+
+    it("documents every command, option and exit code in the manual", function()
+        local cli = require "slate.cli"
+        for _, row in ipairs(cli.COMMANDS) do
+            assert.truthy(MANUAL:find("\n.It Xo\n.Cm " .. row.name, 1, true)
+                or MANUAL:find("\n.It Cm " .. row.name, 1, true), row.name)
+            for _, one in ipairs(cli.parser(row.name)._commands) do
+                for _, option in ipairs(one._name == row.name and one._options or {}) do
+                    for _, alias in ipairs(option._aliases) do
+                        local words = "Fl " .. alias:gsub("^%-", ""):gsub("^%-", "Fl ")
+                        assert.truthy(MANUAL:find(words, 1, true), row.name .. " " .. alias)
+                    end
+                end
+            end
+        end
+        for _, code in pairs(cli.EXIT) do
+            assert.truthy(MANUAL:find(("\n.It %d\n"):format(code), 1, true), "exit " .. code)
+        end
+    end)
+end)
+
+describe("slatectl and a hostile server", function()
+    local ctl
+
+    setup(function() ctl = command.new() end)
+    teardown(function() ctl.remove() end)
+
+    -- Runs slatectl against a misbehaving server that lives as long as the command.
+    local function against(behaviour, arguments)
+        local code, out, err = ctl.shell(("rm -f h; lua5.4 %s h %s & server=$!; until [ -S h ]; do sleep 0.02; done\n"
+            .. "slatectl -s ./h %s; code=$?; kill $server; wait $server; exit $code"):format(
+            server.quoted(ctl.root .. "/tests/spec/support/hostile.lua"), behaviour, arguments))
+        return code, out, err
+    end
+
+    it("waits no longer than it was told", function()
+        local code, _, err = against("silence", "--timeout 200ms stats")
+        assert.equal(69, code)
+        assert.truthy(err:find("did not answer in time", 1, true), err)
+    end)
+
+    it("names the end of a connection, also in the middle of a reply", function()
+        for behaviour, arguments in pairs({ hangup = "stats", torn = "top" }) do
+            local code, _, err = against(behaviour, arguments)
+            assert.equal(69, code)
+            assert.truthy(err:find("closed the connection", 1, true) or err:find("Broken pipe", 1, true)
+                or err:find("reset by peer", 1, true), err)
+        end
+    end)
+
+    it("knows what is no cache server", function()
+        local code, _, err = against("http", "top")
+        assert.equal(69, code)
+        assert.truthy(err:find("not a cache server: it answered 'HTTP/1.1 400 Bad Request'", 1, true), err)
+    end)
+
+    it("does not swallow an endless line", function()
+        local code, _, err = against("endless_line", "stats")
+        assert.equal(69, code)
+        assert.truthy(err:find("a line of more than 65536 bytes", 1, true), err)
+    end)
+
+    it("sends no escape sequence of the server's to the terminal", function()
+        local code, out = against("escape", "stats")
+        assert.equal(0, code)
+        assert.is_nil(out:find("[\27\7]"))
+        assert.truthy(out:find("name", 1, true))
+    end)
+end)

@@ -1,0 +1,114 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl record and chart: what they write, and what becomes of it when a disk is full or somebody interrupts.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local dkjson = require "dkjson"
+local fill = require "support.fill"
+local server = require "support.server"
+
+local SCHEMAS <const> = command.read_file("man/slate-json.7")
+
+-- One JSON document on one line, as an independent parser sees it, with a schema from the manual.
+local function document(text)
+    assert.equal(1, select(2, text:gsub("\n", "")), text)
+    local value, _, problem = dkjson.decode(text)
+    assert.is_table(value, problem)
+    assert.truthy(SCHEMAS:find(".It Li " .. value.schema .. "\n", 1, true), value.schema)
+    return value
+end
+
+for _, kind in ipairs(server.all()) do
+    describe("slatectl records on " .. kind.name, function()
+        local one, client, ctl
+
+        setup(function()
+            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" } })
+            client = one:connect()
+            ctl = command.new({ server = one.address })
+            assert.equal(2, fill.fill(client, 5, 2))
+            assert.is_true(fill.fill(client, 12) >= 6) -- all that is left, so that no pool hides a move
+        end)
+        teardown(function()
+            client:close()
+            ctl.remove()
+            one:stop()
+        end)
+
+        local function succeed(arguments)
+            local code, out, err = ctl.run(arguments)
+            assert.equal(0, code, arguments .. ": " .. err .. out)
+            return out, err
+        end
+
+        it("records what it is told to, and draws it", function()
+            succeed("record -o a.jsonl --interval 20ms --count 5")
+            local text = command.read_file(ctl.folder .. "/a.jsonl")
+            local lines = 0
+            for line in text:gmatch("[^\n]+\n") do
+                lines = lines + 1
+                local one_line = document(line)
+                assert.equal(lines == 1, one_line.settings ~= nil)
+                assert.equal(kind.is_slated, one_line.slated ~= nil)
+            end
+            assert.equal(5, lines)
+            succeed("record -o a.jsonl --interval 20ms --count 2 --append")
+            succeed("chart pages a.jsonl -o a.png --keep-script a.gp")
+            assert.equal("\137PNG", command.read_file(ctl.folder .. "/a.png"):sub(1, 4))
+            assert.truthy(command.read_file(ctl.folder .. "/a.gp"):find("class 12", 1, true))
+            succeed("chart pages --live --for 200ms --interval 50ms -o live.svg")
+            assert.truthy(command.read_file(ctl.folder .. "/live.svg"):find("class 12", 1, true))
+            assert.truthy(succeed("chart pages a.jsonl"):find("class 12", 1, true))
+            local panel = document((succeed("chart pages a.jsonl --json"))).panels[1]
+            assert.equal(7, #panel.series[1].values)
+            assert.equal(7, #panel.at)
+            for _, drawn in ipairs(require("slate.chart").KINDS) do
+                local live = "chart " .. drawn.name .. " --live --for 60ms --interval 20ms"
+                local code, out, err = ctl.run(live .. " --json")
+                if code == 0 then
+                    assert.equal(drawn.name, document(out).chart)
+                    succeed(live)
+                else -- no page moved meanwhile, or nothing was asked for
+                    assert.equal(1, code)
+                    assert.truthy(err:find("to draw", 1, true) or err:find("something was asked for", 1, true), err)
+                end
+            end
+        end)
+
+        it("ends a recording on a full disk with a message, the recording readable", function()
+            local code, _, err = ctl.shell("slatectl record --count 3 --interval 10ms >/dev/full")
+            assert.equal(74, code)
+            assert.truthy(err:find("No space left on device", 1, true), err)
+            -- A limit on the size of files fails like a disk that fills up in the middle of a line.
+            code, _, err = ctl.shell("trap '' XFSZ; ulimit -f 100; "
+                .. "slatectl record -o full.jsonl --interval 10ms --count 200")
+            assert.equal(74, code)
+            assert.truthy(err:find("cannot write full.jsonl", 1, true), err)
+            local out
+            out, err = succeed("chart pages full.jsonl --json")
+            assert.is_true(#document(out).panels[1].at >= 2)
+            assert.truthy(err:find("1 damaged line skipped", 1, true) or err == "", err)
+        end)
+
+        it("keeps what it recorded when it is interrupted", function()
+            local code, _, err = ctl.shell("slatectl record -o int.jsonl --interval 20ms --count 500 & pid=$!; "
+                .. "until [ -s int.jsonl ]; do sleep 0.02; done; kill -INT $pid; wait $pid")
+            assert.equal(130, code)
+            assert.truthy(err:find("interrupted: %d+ snapshots? written to int.jsonl"), err)
+            assert.is_table(document(command.read_file(ctl.folder .. "/int.jsonl"):match("^[^\n]*\n")))
+        end)
+
+        it("takes a reader that has had enough for no failure", function()
+            local code, out, err = ctl.shell("{ slatectl stats; echo $? >code; } | head -n 1")
+            assert.equal(0, code)
+            assert.equal("", err)
+            assert.equal(1, select(2, out:gsub("\n", "")))
+            assert.equal("0\n", command.read_file(ctl.folder .. "/code"))
+        end)
+
+        it("reports output that cannot be written", function()
+            local code, _, err = ctl.shell("slatectl stats >/dev/full")
+            assert.equal(74, code)
+            assert.truthy(err:find("No space left on device", 1, true), err)
+        end)
+    end)
+end
