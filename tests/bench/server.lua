@@ -5,8 +5,8 @@ local socket = require("socket")
 
 local M = {}
 
-local START_DEADLINE_S = 10
-local STOP_DEADLINE_S = 10
+local START_DEADLINE_S = 60 -- only a fault takes that long, here and below
+local STOP_DEADLINE_S = 60
 local PORT_ATTEMPTS = 5
 
 local Server = {}
@@ -54,7 +54,7 @@ end
 -- One line of a reply, or a whole reply up to END, on a connection of its own.
 function Server:ask(command)
   local connection = socket.tcp()
-  connection:settimeout(2)
+  connection:settimeout(20)
   local lines = {}
   if connection:connect("127.0.0.1", self.port) and connection:send(command .. "\r\n") then
     repeat

@@ -198,7 +198,7 @@ describe("slatetop's frame", function()
       local user = tui.run("id -u"):match("%d+") == "0" and "-u root" or ""
       started[1] = tui.run(("memcached -s %s %s -Y %s </dev/null >/dev/null 2>&1 & echo $!"):format(socket, user,
         users)):match("%d+")
-      tui.wait_until(function() return tui.run("test -S " .. socket .. " && echo there"):find("there", 1, true) end)
+      tui.wait_until(function() return tui.answers(socket) end) -- a socket has its name before it listens
       local output, code = tui.run(("%s -b -P %s %s"):format(tui.slatetop, users, socket))
       assert.equal(0, code, output)
       output, code = tui.run(("%s -b -P %s/wrong %s"):format(tui.slatetop, folder, socket))

@@ -175,7 +175,7 @@ for _, program in ipairs(servers) do
       screen:wait("DOWN")
       screen:wait("figures are")
       server:start()
-      screen:wait("live 1s", 20)
+      screen:wait("live 1s")
       screen:press("8")
       screen:wait("connected again")
       screen:wait("restarted")

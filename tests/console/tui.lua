@@ -38,9 +38,11 @@ function M.remove_folder(folder)
   run("rm -rf " .. folder)
 end
 
+local PATIENCE_S <const> = 60 -- only a hang takes that long
+
 --- Calls check() until it returns something true; fails with describe() in the message.
-function M.wait_until(check, describe, timeout_s)
-  local deadline = system.monotime() + (timeout_s or 10)
+function M.wait_until(check, describe)
+  local deadline = system.monotime() + PATIENCE_S
   repeat
     local result = check()
     if result then return result end
@@ -71,10 +73,18 @@ function Server:start()
   end
 end
 
+--- Does somebody take connections there?
+function M.answers(socket)
+  local connection = unix.stream()
+  local connected = connection:connect(socket)
+  connection:close()
+  return connected ~= nil
+end
+
 --- Sends raw bytes, then quit, and returns everything that comes back; "" when there is no server.
 function Server:ask(text)
   local connection = unix.stream()
-  connection:settimeout(10)
+  connection:settimeout(PATIENCE_S)
   if not connection:connect(self.socket) then return "" end
   connection:send(text .. "quit\r\n")
   local whole, _, part = connection:receive("*a")
@@ -151,18 +161,18 @@ function Screen:press(...)
 end
 
 --- Waits until the screen shows a plain text; returns the screen.
-function Screen:wait(text, timeout_s)
+function Screen:wait(text)
   return M.wait_until(function()
     local screen = self:text()
     return screen:find(text, 1, true) and screen
-  end, function() return "for: " .. text .. "\n" .. self:text() end, timeout_s)
+  end, function() return "for: " .. text .. "\n" .. self:text() end)
 end
 
-function Screen:wait_gone(text, timeout_s)
+function Screen:wait_gone(text)
   return M.wait_until(function()
     local screen = self:text()
     return not screen:find(text, 1, true) and screen
-  end, function() return "for the end of: " .. text .. "\n" .. self:text() end, timeout_s)
+  end, function() return "for the end of: " .. text .. "\n" .. self:text() end)
 end
 
 function Screen:resize(width, height)

@@ -5,7 +5,7 @@ package.path = "tests/spec/?.lua;" .. package.path
 local socket = require "socket"
 local proto_server = require "support.proto_server"
 
-local DEADLINE_S <const> = 30 -- only a hang takes that long
+local DEADLINE_S <const> = 60 -- only a hang takes that long
 local MIB <const> = 1048576
 
 local server

@@ -107,7 +107,7 @@ for _, kind in ipairs(server.all()) do
             ]]):format(ctl.root, one.address))
             file:close()
             local code, out = ctl.shell("lua5.4 traffic.lua & pid=$!; until [ -e started ]; do sleep 0.02; done; "
-                .. "slatectl classes --interval 300ms --json; code=$?; touch stop; wait $pid; exit $code")
+                .. "slatectl classes --interval 1s --json; code=$?; touch stop; wait $pid; exit $code")
             assert.equal(0, code)
             local busy = false
             for _, row in ipairs(document(out).classes) do

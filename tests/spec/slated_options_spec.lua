@@ -20,11 +20,11 @@ local function read_all(path)
     return text
 end
 
--- Runs slated with these words, for at most two seconds: it is to end by itself.
+-- Runs slated with these words. It is to end by itself, long before the minute that it may take.
 local function run(words)
     assert(slated, "there is no slated to run: run make first")
     local folder = server.folder()
-    local _, _, code = os.execute(("timeout 2 %s %s >%s/out 2>%s/err </dev/null"):format(server.quoted(slated), words,
+    local _, _, code = os.execute(("timeout 60 %s %s >%s/out 2>%s/err </dev/null"):format(server.quoted(slated), words,
         folder, folder))
     local out, err = read_all(folder .. "/out"), read_all(folder .. "/err")
     server.remove_folder(folder)

@@ -3,9 +3,10 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local socket = require "socket"
 local server = require "support.server"
+local unix = require "socket.unix"
 local wire = require "support.wire"
 
-local DEADLINE_S <const> = 20 -- only a hang takes that long
+local DEADLINE_S <const> = 60 -- only a hang takes that long
 
 local function capture(command)
     local pipe = assert(io.popen(command, "r"))
@@ -33,6 +34,19 @@ local function wait_for(what, condition)
     end
 end
 
+-- Does a server take connections there and, told to quit, hang up? A socket has its name before it listens.
+local function answers(path)
+    local connection = unix.stream()
+    local problem
+    if connection:connect(path) then
+        connection:settimeout(DEADLINE_S)
+        connection:send("quit\r\n")
+        problem = select(2, connection:receive("*l"))
+    end
+    connection:close()
+    return problem == "closed"
+end
+
 -- Is there anything by that name, also a socket?
 local function exists(path)
     return os.execute("test -e " .. server.quoted(path)) == true
@@ -49,7 +63,7 @@ describe("slated", function()
         shell = assert(io.popen(command, "r"))
         pid = assert(math.tointeger(tonumber(shell:read("l"))))
         wait_for("slated to serve", function()
-            return exists(folder .. "/s") or not server.is_running(pid)
+            return answers(folder .. "/s") or not server.is_running(pid)
         end)
     end
 
@@ -189,7 +203,7 @@ describe("slated", function()
     it("refuses an address that is taken, with one line and status 71", function()
         local one = server.start({ transport = "tcp" })
         folder = server.folder()
-        local _, _, code = os.execute(("timeout 5 %s -l %s %s </dev/null >%s/log 2>&1"):format(
+        local _, _, code = os.execute(("timeout 60 %s -l %s %s </dev/null >%s/log 2>&1"):format(
             server.quoted(server.slated()), one.address, USER, folder))
         one:stop()
         assert.equal(71, code)
@@ -205,6 +219,7 @@ describe("slated", function()
     -- As many clients as fit, one of them the first of the list.
     local function fill(client)
         local clients = { client }
+        wait_for("the first connections to go", function() return stat(client, "curr_connections") == 1 end)
         local most = stat(client, "max_connections")
         while stat(client, "curr_connections") < most - 1 and #clients < most do
             local one = connect()

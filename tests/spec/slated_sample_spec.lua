@@ -1,12 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What slated tells from sampled keys, over the wire and through slatectl.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local clock = require "slate.clock"
 local json = require "slate.json"
 local server = require "support.server"
 local wire = require "support.wire"
 
 local VALUE <const> = ("v"):rep(2000)
 local KEYS <const>, ROUNDS <const> = 6000, 6 -- twice what 8 MB hold
+local PATIENCE_S <const> = 60 -- only a fault takes that long
 
 describe("slated's sampled keys", function()
     local one, connection
@@ -51,6 +53,14 @@ describe("slated's sampled keys", function()
         end
     end
 
+    local function wait_for(condition)
+        local until_s = clock.steady_s() + PATIENCE_S
+        while not condition() do
+            assert.is_true(clock.steady_s() < until_s, "waited in vain")
+            clock.sleep(0.01)
+        end
+    end
+
     local function slatectl(arguments)
         local path = os.tmpname()
         local pipe = assert(io.popen(("lua5.4 scripts/slatectl -s %s %s 2>%s"):format(one.address, arguments, path)))
@@ -79,11 +89,10 @@ describe("slated's sampled keys", function()
     it("make a curve, a comparison of policies and a list of hot keys", function()
         start("-o", "sample_rate=1")
         load(ROUNDS)
-        local rounds = 0
-        while not stats("curve").hit_ratio_x1 and rounds < 50 do -- the tuner takes samples now and then
+        wait_for(function() -- the tuner takes samples now and then
             load(1)
-            rounds = rounds + 1
-        end
+            return stats("curve").hit_ratio_x1
+        end)
         local curve, whatif, hot = stats("curve"), stats("whatif"), stats("hotkeys")
         local half, today = tonumber(curve["hit_ratio_x0.5"]), tonumber(curve.hit_ratio_x1)
         local four = tonumber(curve.hit_ratio_x4)
@@ -127,11 +136,7 @@ describe("slated's sampled keys", function()
     it("turn on and off while slated serves", function()
         start("-o", "sample_rate=0")
         assert.are.equal("OK", wire.ask(connection, "config set sample_rate 0.5"))
-        local tries = 0
-        while stats("whatif").sampling == "0" and tries < 1000 do
-            tries = tries + 1
-        end
-        assert.are.equal("1", stats("whatif").sampling)
+        wait_for(function() return stats("whatif").sampling == "1" end)
         assert.are.equal("OK", wire.ask(connection, "config set sample_rate 0"))
         assert.are.equal("0", stats("whatif").sampling)
         assert.truthy(wire.ask(connection, "config set sample_rate 2"):find("^CLIENT_ERROR"))

@@ -30,7 +30,8 @@ function M.new(options)
     function self.shell(line)
         local script = ("cd %s || exit\nPATH=%s:$PATH\n{ %s\n} >.out 2>.err </dev/null"):format(
             server.quoted(self.folder), server.quoted(self.root .. "/scripts"), line)
-        local environment = "SLATE_AUDIT=" .. server.quoted(self.folder .. "/audit.log") .. " "
+        local environment = "SLATE_AUDIT=" .. server.quoted(self.folder .. "/audit.log") .. " SLATE_LOCK_DIR="
+            .. server.quoted(self.folder) .. " "
             .. (self.server and "SLATE_SERVER=" .. server.quoted(self.server) .. " " or "")
         -- luasocket, loaded by specs, ignores SIGPIPE, and children inherit that; a person's shell does not.
         local _, _, code = os.execute(environment .. "env --default-signal=PIPE sh -c " .. server.quoted(script))

@@ -5,8 +5,10 @@ local unix = require "socket.unix"
 
 local path, behaviour = arg[1], arg[2]
 local listener = unix.stream()
-assert(listener:bind(path))
+-- Under its name only once it listens: who waits for the name may connect at once.
+assert(listener:bind(path .. ".new"))
 assert(listener:listen())
+assert(os.rename(path .. ".new", path))
 
 local BEHAVIOURS <const> = {
     silence = function(peer) peer:receive("*a") end,
