@@ -78,6 +78,7 @@ static struct cache *make_cache(const struct settings *s) {
         .evict = s->evict_to_free,
         .steal_pages = s->slab_reassign,
         .huge_pages = true,
+        .patience_us = CACHE_PATIENCE_US,
         .policy = evict_find(s->policy) ? evict_find(s->policy) : &evict_s3fifo, /* auto begins with it */
         .hot_pct = (uint32_t)s->hot_lru_pct,
         .warm_pct = (uint32_t)s->warm_lru_pct,

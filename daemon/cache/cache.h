@@ -56,11 +56,13 @@ struct cache_config {
     bool     evict;              /* false: -M, answer CACHE_NO_MEMORY when full */
     bool     steal_pages;        /* slab_reassign: a class with nothing takes a page rather than refuse */
     bool     huge_pages;
+    uint32_t patience_us;        /* a store waits so long for memory that is in use, before it is refused */
     const struct evict_policy *policy;
     uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
     int64_t  temporary_ttl_s;    /* items living at most this long go to the temporary queue; < 0: off */
 };
 
+enum { CACHE_PATIENCE_US = 250 * 1000 };
 enum { CACHE_BLOCK_LEAST = 64, CACHE_BLOCK_DEFAULT = 200, CACHE_BLOCK_MOST = 65536 };
 
 struct cache *cache_create(const struct cache_config *); /* NULL and errno */

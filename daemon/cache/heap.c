@@ -16,8 +16,7 @@ enum {
     SHRINK_SPARE = 64, /* and this share is left free when it was lowered */
 };
 #define LIMBO_WAIT_US 100000
-#define HEAP_PATIENCE_US 250000  /* before a store is refused */
-#define HEAP_HOPELESS_US 100000  /* after that, others are refused at once */
+#define HEAP_HOPELESS_US 100000  /* after a store was refused, others are at once */
 
 /* --- retiring --- */
 
@@ -108,7 +107,7 @@ static bool worth_waiting(struct cache_thread *ct, uint64_t *give_up_us) {
     if (now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
         return false; /* somebody has just waited in vain */
     }
-    *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + (c->config.evict ? HEAP_PATIENCE_US : 0);
+    *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + (c->config.evict ? c->config.patience_us : 0);
     heap_trim(c->heap);
     if (now_us >= *give_up_us) {
         atomic_store_explicit(&c->hopeless_until_us, now_us + HEAP_HOPELESS_US, memory_order_relaxed);

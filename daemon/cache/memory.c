@@ -14,10 +14,9 @@ enum {
     STEAL_WAIT_US = 100,
     STEAL_TRIES = 100,
     STEAL_PAUSE_US = 5000,  /* after a try in vain nobody tries for so long: slow clients hold what is in the way */
-    OBTAIN_PATIENCE_US = 250000,       /* before a store is refused, if it also rested */
-    OBTAIN_RESTS = 500,                /* so often: on a busy machine those in the way get no further in that time */
-    OBTAIN_PATIENCE_MOST_US = 2000000, /* but no longer than this */
-    HOPELESS_US = 1000000,       /* after that, others are refused at once */
+    OBTAIN_RESTS = 500,     /* a store is refused when patience is over and it rested so often: on a busy machine those in the */
+    OBTAIN_MOST = 8,        /* way get no further in that time; but at the latest after so many times the patience */
+    HOPELESS_US = 1000000,  /* after that, others are refused at once */
 };
 #define STEAL_QUIESCE_US 100000
 
@@ -373,8 +372,9 @@ static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t
     return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
 }
 
-static bool patience_is_over(uint64_t waited_us, unsigned rests) {
-    return waited_us >= OBTAIN_PATIENCE_MOST_US || (waited_us >= OBTAIN_PATIENCE_US && rests >= OBTAIN_RESTS);
+static bool patience_is_over(const struct cache *c, uint64_t waited_us, unsigned rests) {
+    uint64_t patience_us = c->config.patience_us;
+    return waited_us >= OBTAIN_MOST * patience_us || (waited_us >= patience_us && rests >= OBTAIN_RESTS);
 }
 
 uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id, size_t bytes) {
@@ -414,7 +414,7 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
             if (!steal(ct, class_id)) {
                 uint64_t now_us = clock_mono_us();
                 since_us = since_us != 0 ? since_us : now_us;
-                if (patience_is_over(now_us - since_us, rests)) {
+                if (patience_is_over(c, now_us - since_us, rests)) {
                     atomic_store_explicit(&c->hopeless_until_us, now_us + HOPELESS_US, memory_order_relaxed);
                     break;
                 }

@@ -97,7 +97,7 @@ struct general {
     X(slab_reassign_busy_deletes, counter, items, U64, MOVED(busy_deletes), "items dropped because they stayed busy") \
     X(slab_reassign_busy_nomem, counter, items, U64, MOVED(busy_nomem), "items for whose copy there was no memory") \
     X(slab_reassign_last_busy_status, text, reason, TEXT, g->tune.last_busy ? g->tune.last_busy : "none", "why an item could last not be moved") \
-    X(slab_reassign_running, gauge, flag, U64, g->tune.moving, "1: a page is being moved") \
+    X(slab_reassign_running, gauge, flag, U64, g->tune.moving, "1: a page is being moved, or was asked for") \
     X(slabs_moved, counter, pages, U64, MOVED(pages_moved), "pages moved between classes") \
     X(lru_crawler_running, gauge, flag, U64, g->tune.crawling, "1: the crawler looks for expired items") \
     X(lru_crawler_starts, counter, operations, U64, MOVED(crawler_starts), "times the crawler started") \

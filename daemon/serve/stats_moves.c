@@ -10,7 +10,7 @@
     X(why, text, reason, TEXT, words.why, "what was decided last, or why nothing moves") \
     X(failed, text, reason, TEXT, words.failed[0] ? words.failed : "none", "the mode that failed and is off, and why") \
     X(state, text, reason, TEXT, words.state[0] ? words.state : "none", "what the mode says of itself") \
-    X(running, gauge, flag, U64, t.moving, "1: a page is being moved") \
+    X(running, gauge, flag, U64, t.moving, "1: a page is being moved, or was asked for") \
     X(pages_moved, counter, pages, U64, t.pages_moved - b.pages_moved, "pages moved between classes") \
     X(over_limit, gauge, pages, U64, t.pages_over, "pages still to be given back to the system after the memory limit was lowered") \
     X(steals, counter, pages, U64, cache.counters.page_steals, "pages that a set with nothing left took at once from another class") \

@@ -6,11 +6,14 @@
 
 enum { LIMIT_REST_US = 100 * 1000 }; /* when no page could be had, look again after this */
 
+static uint32_t pages_over(const struct arena *a, uint32_t limit) {
+    uint32_t out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
+    return out > limit ? out - limit : 0;
+}
+
 uint32_t tuner_pages_over(const struct tuner *t) {
     const struct arena *a = cache_slab(t->cache)->arena;
-    uint32_t out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
-    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed);
-    return out > limit ? out - limit : 0;
+    return pages_over(a, atomic_load_explicit(&a->page_limit, memory_order_relaxed));
 }
 
 bool tuner_shrink(struct tuner *t) {
@@ -20,8 +23,8 @@ bool tuner_shrink(struct tuner *t) {
         cache_turn_end(t->ct);
         return more;
     }
-    uint32_t over = tuner_pages_over(t);
-    uint32_t limit = atomic_load_explicit(&cache_slab(t->cache)->arena->page_limit, memory_order_relaxed);
+    const struct arena *a = cache_slab(t->cache)->arena;
+    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed), over = pages_over(a, limit);
     t->limit_lowered = over > 0 && (t->limit_lowered || limit < t->limit_seen);
     t->limit_seen = limit;
     if (over == 0 || !t->reassign || clock_mono_us() < t->limit_rest_us) {

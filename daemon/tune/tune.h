@@ -84,7 +84,8 @@ void tuner_set_crawler(struct tuner *, bool enabled, uint32_t sleep_us, uint32_t
 struct tune_facts {
     double   ratio;
     unsigned window_s;
-    bool     reassign, moving, crawler, crawling;
+    bool     reassign, crawler, crawling;
+    bool     moving; /* pages are on the move, or a request is not done yet */
     uint32_t crawler_sleep_us, crawler_tocrawl;
     uint32_t pages_over; /* that are still to be given back after the memory limit was lowered */
     uint64_t pages_moved, rescues, chunk_rescues, inline_reclaim, busy_items, busy_deletes, busy_nomem, evictions_by_move,

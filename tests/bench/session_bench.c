@@ -170,6 +170,7 @@ static bool open_bench(struct bench *b) {
         .cas = true,
         .evict = true,
         .huge_pages = true,
+        .patience_us = CACHE_PATIENCE_US,
         .policy = &evict_slru,
         .hot_pct = 20,
         .warm_pct = 40,

@@ -171,8 +171,8 @@ for _, kind in ipairs(server.all()) do
             local code, _, err = ctl.shell(STARTED .. "slatectl move 12 5 --wait >/dev/null; wait $pid")
             local said = command.read_file(ctl.folder .. "/run.err")
             assert.equal(75, code, err .. said)
-            assert.truthy(said:find(
-                "somebody else moves pages on this server: 1 were moved that this policy did not ask for", 1, true), said)
+            local rival = "somebody else moves pages on this server: 1 were moved that this policy did not ask for"
+            assert.truthy(said:find(rival, 1, true), said)
             assert.equal("1", automove())
             code, _, err = ctl.shell(STARTED .. "slatectl automove 2 >/dev/null; wait $pid; code=$?; "
                 .. "slatectl automove; slatectl automove 1 >/dev/null; exit $code")

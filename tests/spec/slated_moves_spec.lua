@@ -276,7 +276,7 @@ describe("slated's pages", function()
         assert.matches("^MEMLIMIT_ADJUST_FAILED", ask(connection, "cache_memlimit 100000"))
         local values
         assert.truthy(wait_until(function()
-            _, values = wire.stats(connection, "audit")
+            values = select(2, wire.stats(connection, "audit"))
             return values["move1:what"]
         end))
         assert.equal(2, pages_of("5"))

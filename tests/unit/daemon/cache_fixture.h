@@ -4,8 +4,11 @@
 #include "base/clock.h"
 #include "cache/cache.h"
 
-static enum cache_store_kind fixture_store; /* of the caches made next */
-static const struct index_kind *fixture_index; /* likewise; NULL: the default */
+/* Of the caches made next. Where every store is to find room, whatever the threads' timing, none may run out of patience. */
+enum { FIXTURE_NEVER_REFUSE_US = 100 * 1000 * 1000 };
+static enum cache_store_kind fixture_store;
+static uint32_t fixture_patience_us = CACHE_PATIENCE_US;
+static const struct index_kind *fixture_index; /* NULL: the default */
 
 static inline struct cache_config fixture_config(size_t limit_bytes) {
     return (struct cache_config){
@@ -18,6 +21,7 @@ static inline struct cache_config fixture_config(size_t limit_bytes) {
         .cas = true,
         .evict = true,
         .steal_pages = true,
+        .patience_us = fixture_patience_us,
         .policy = &evict_slru,
         .hot_pct = 20,
         .warm_pct = 40,

@@ -293,37 +293,52 @@ static void test_a_dry_order_changes_nothing(void) {
     rig_close(&r);
 }
 
-/* Pages of classes, of the pool, and those that are kept ready in between. */
-static void test_pages_add_up_during_a_change(void) {
+/* Pages of classes and of the pool. */
+static uint64_t pages_in_all(struct rig *r, uint32_t *limit) {
     static struct cache_class_facts facts[SLAB_CLASSES_MAX];
     struct class_set all = class_set_all();
-    struct rig r;
-    struct geometry_facts before, after;
     struct cache_facts cf;
-    unsigned looks = 0, wrong = 0, held = 0;
+    cache_facts(r->c, &cf);
+    cache_classes_facts(r->c, &all, facts);
+    uint64_t pages = cf.pages_free;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        pages += facts[i].slab.pages;
+    }
+    *limit = cf.pages_limit;
+    return pages;
+}
+
+/* Waits until a change that began rests: a page may yet be due at the rate of before, the one behind it is not for minutes. */
+static void rests_midway(struct rig *r) {
+    struct geometry_facts f;
+    uint64_t drained;
+    tuner_set_geometry_rate(r->t, 0.01); /* a page in 150 s */
+    do {
+        tuner_geometry(r->t, &f);
+        drained = f.pages_drained;
+        usleep(200 * 1000); /* a dozen times what was left at the rate of before */
+        tuner_geometry(r->t, &f);
+    } while (f.pages_drained != drained);
+}
+
+static void test_pages_add_up_during_a_change(void) {
+    struct rig r;
+    struct geometry_facts f;
+    uint32_t limit;
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 150000, 100, 1000);
-    tuner_set_geometry_rate(r.t, 10);
     ask_factor(&r, 1.4);
     do {
-        uint64_t pages = 0;
-        tuner_geometry(r.t, &before);
-        cache_facts(r.c, &cf);
-        cache_classes_facts(r.c, &all, facts);
-        for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-            pages += facts[i].slab.pages;
-        }
-        uint32_t free_after = (cache_facts(r.c, &cf), cf.pages_free);
-        tuner_geometry(r.t, &after);
-        if (before.pages_drained == after.pages_drained && before.pages_held == after.pages_held && before.ranges_done == after.ranges_done) {
-            looks++;
-            held += after.pages_held > 0;
-            wrong += pages + free_after != cf.pages_limit;
-        }
-        usleep(2000);
-    } while (after.state != GEOMETRY_STEADY && looks < 300);
-    printf("# %u looks, %u with pages held, %u wrong\n", looks, held, wrong);
-    ok(held > 0 && wrong * 10 < looks, "pages of classes and of the pool are all pages, also while some are of no class");
+        usleep(1000);
+        tuner_geometry(r.t, &f);
+    } while (f.pages_held == 0 && f.state != GEOMETRY_STEADY);
+    rests_midway(&r);
+    tuner_geometry(r.t, &f);
+    is(pages_in_all(&r, &limit), limit, "pages of classes and of the pool are all pages");
+    ok(f.pages_held > 0 && f.state == GEOMETRY_DRAINING, "also while some are kept ready for the next class");
+    tuner_set_geometry_rate(r.t, 100);
+    ok(settles(&r), "the change ends");
+    is(pages_in_all(&r, &limit), limit, "and they still are");
     rig_close(&r);
 }
 
@@ -380,9 +395,10 @@ static void test_pause_resume_and_revert_midway(void) {
     rig_open(&r, 64, &evict_slru, true);
     fill(&r, 60000, 100, 1000);
     uint64_t before = check_values(&r, 60000, &wrong);
-    tuner_set_geometry_rate(r.t, 20);
+    tuner_set_geometry_rate(r.t, 0.01); /* a page in 150 s: it cannot end before it is paused */
     ask_factor(&r, 1.08);
     is(strcmp(ask(&r, GEOMETRY_PAUSE, false), "OK"), 0, "a change is paused");
+    tuner_set_geometry_rate(r.t, 20);
     tuner_geometry(r.t, &f);
     usleep(200 * 1000);
     tuner_geometry(r.t, &later);
@@ -521,20 +537,24 @@ static void random_order(struct rig *r, uint64_t *x) {
 }
 
 static void test_random_changes_under_load(uint64_t seed) {
+    enum { LEAST_CHANGES = 4 };
     const char *given = getenv("GEOMETRY_SECONDS");
     uint64_t stop_us = clock_mono_us() + (given != NULL ? strtoull(given, NULL, 10) : 3) * 1000000, x = seed | 1;
     struct rig r;
     struct writer writers[WRITERS];
     unsigned orders = 0, wrong = 0, hits = 0, refused = 0;
+    fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
     rig_open(&r, 48, &evict_slru, true);
     for (unsigned i = 0; i < WRITERS; i++) {
         writers[i] = (struct writer){.c = r.c, .seed = seed * (i + 3), .first_key = (uint64_t)i * KEYS_EACH};
         pthread_create(&writers[i].thread, NULL, write_and_check, &writers[i]);
     }
-    while (clock_mono_us() < stop_us) {
+    struct geometry_facts f = {.generation = 0};
+    while (clock_mono_us() < stop_us || (f.generation < LEAST_CHANGES && clock_mono_us() < stop_us + PATIENCE_MS * 1000ull)) {
         random_order(&r, &x);
         orders++;
         usleep((useconds_t)(fixture_random(&x) % 60000));
+        tuner_geometry(r.t, &f);
     }
     bool ends = settles(&r);
     atomic_store(&load_ends, true);
@@ -542,18 +562,12 @@ static void test_random_changes_under_load(uint64_t seed) {
         pthread_join(writers[i].thread, NULL);
         wrong += writers[i].wrong, hits += writers[i].hits, refused += writers[i].refused;
     }
-    struct geometry_facts f;
     tuner_geometry(r.t, &f);
     printf("# %u orders, %" PRIu64 " changes, %u hits\n", orders, f.generation, hits);
     ok(ends, "under load every change comes to its end");
     is(wrong, 0, "no value is wrong");
-#ifdef __SANITIZE_THREAD__
-    printf("# %u sets were refused\n", refused);
-    tap_skip("under the thread sanitizer a turn may take longer than a set waits for memory");
-#else
     is(refused, 0, "no set is refused");
-#endif
-    ok(hits > 0 && f.generation > 3, "values were read while the classes changed");
+    ok(hits > 0 && f.generation >= LEAST_CHANGES, "values were read while the classes changed");
     is(retired_classes(&r), 0, "no class is left over");
     nothing_is_left(&r, "after random changes under load");
     rig_close(&r);

@@ -226,6 +226,7 @@ static void test_without_memory_nothing_is_lost(size_t left_bytes) {
 
 static struct index shared;
 static _Atomic bool stop;
+static _Atomic unsigned readers_at_work;
 
 struct reader {
     uint64_t looks, false_misses, false_hits, seed;
@@ -246,7 +247,9 @@ static void *read_on(void *arg) {
             index_guess(&shared, key.hash);
             ref = index_find(&shared, &key, &look);
         } while (!index_unchanged(&look));
-        r->looks++;
+        if (r->looks++ == 0) {
+            atomic_fetch_add(&readers_at_work, 1);
+        }
         r->false_misses += stays && ref != refs[n] && ref != copies[n];
         r->false_hits += !stays && ref != 0;
     }
@@ -283,8 +286,12 @@ static void test_readers_without_a_lock_miss_nothing(uint64_t seed) {
     pthread_t threads[2];
     struct reader readers[2] = {{.seed = seed}, {.seed = seed + 2}};
     atomic_store(&stop, false);
+    atomic_store(&readers_at_work, 0);
     for (int i = 0; i < 2; i++) {
         pthread_create(&threads[i], NULL, read_on, &readers[i]);
+    }
+    while (atomic_load(&readers_at_work) < 2) {
+        sched_yield();
     }
     write_on(seed);
     atomic_store(&stop, true);

@@ -212,7 +212,7 @@ static void test_runs_out_of_descriptors(void) {
     }
     close(held[--held_count]);
     int second = connect_tcp(h.port);
-    ok(second >= 0 && settles(&h.rig.server.conns.listen_disabled_num, 1), "with no descriptor left, accepting stops");
+    ok(second >= 0 && comes_to(&h.rig.server.conns.listen_disabled_num, 1, UINT64_MAX), "with no descriptor left, accepting stops");
     ok(answers(first, "mn\r\n", "MN\r\n"), "who is there is served");
     say(second, "mn\r\n", 4);
     close(first);

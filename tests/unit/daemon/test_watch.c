@@ -11,7 +11,7 @@
 #include "watch/line.h"
 #include "watch/watcher.h"
 
-enum { PATIENCE_S = 20 };
+enum { PATIENCE_S = 60 }; /* only a hang takes that long */
 
 /* --- lines --- */
 
