@@ -178,7 +178,7 @@ describe("slated's options", function()
             ["config set quux 2"] = "no such setting",
             ["config set oldest 5"] = "cannot change while the server runs",
             ["config set"] = "usage: config set name value",
-            ["config set maxbytes 4000000"] = "was not reserved",
+            ["config set maxbytes 4000000000000"] = "was not reserved",
         }) do
             local got = wire.ask(connection, line)
             assert.truthy(got:find("^CLIENT_ERROR ") and got:find(answer, 1, true), got)
