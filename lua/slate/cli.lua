@@ -8,34 +8,35 @@ local M = {}
 
 --- The sub-commands, in the order of `slatectl help`.
 M.COMMANDS = {
-    { name = "top", summary = "the server at a glance: rates, memory, the classes that matter, advice" },
-    { name = "classes", summary = "a table of the slab classes with rates" },
-    { name = "pages", summary = "how full the pages of each class are" },
-    { name = "items", summary = "what each class holds by eviction queue, and what it has lost" },
-    { name = "sizes", summary = "how large the items are, over the boundaries of the classes" },
-    { name = "settings", summary = "the server's settings" },
-    { name = "stats", summary = "a group of statistics as the server reports it" },
+    { name = "top", summary = "the server at a glance: rates, memory, the classes that matter, advice", each = true },
+    { name = "classes", summary = "a table of the slab classes with rates", each = true },
+    { name = "pages", summary = "how full the pages of each class are", each = true },
+    { name = "items", summary = "what each class holds by eviction queue, and what it has lost", each = true },
+    { name = "sizes", summary = "how large the items are, over the boundaries of the classes", each = true },
+    { name = "settings", summary = "the server's settings", each = true },
+    { name = "stats", summary = "a group of statistics as the server reports it", each = true },
     { name = "fleet", summary = "one row for each of many servers, the worst first", many = true },
     { name = "fleet-up", summary = "start servers behind nutcracker on this machine, for trying out", no_rows = true },
     { name = "fleet-down", summary = "end what fleet up has started", no_rows = true },
     { name = "fleet-where", summary = "which server of a fleet holds a key" },
-    { name = "conns", summary = "who is connected, and how long each has been idle" },
-    { name = "hotkeys", summary = "the keys asked for most" },
+    { name = "conns", summary = "who is connected, and how long each has been idle", each = true },
+    { name = "hotkeys", summary = "the keys asked for most", each = true },
     { name = "watch", summary = "the server's stream of events, and how many were lost" },
     { name = "latency", summary = "how long round trips take from here" },
     { name = "keys", summary = "what keys there are, summed up by prefix or one by one" },
-    { name = "advise", summary = "what to change: chunk sizes, memory, automove, eviction policy", no_rows = true },
+    { name = "advise", summary = "what to change: chunk sizes, memory, automove, eviction policy", each = true,
+        no_rows = true },
     { name = "check", summary = "hold figures against thresholds, for monitoring", many = true },
-    { name = "doctor", summary = "what is wrong with the server, and what to do about it" },
-    { name = "waste", summary = "memory that holds no item, by class and by cause" },
-    { name = "curve", summary = "which hit ratio to expect with other amounts of memory", no_rows = true },
-    { name = "whatif", summary = "which hit ratio the other eviction policies would have" },
+    { name = "doctor", summary = "what is wrong with the server, and what to do about it", each = true },
+    { name = "waste", summary = "memory that holds no item, by class and by cause", each = true },
+    { name = "curve", summary = "which hit ratio to expect with other amounts of memory", each = true, no_rows = true },
+    { name = "whatif", summary = "which hit ratio the other eviction policies would have", each = true },
     { name = "explain", summary = "what a figure or setting means and what to do about it", no_rows = true },
     { name = "snapshot", summary = "everything the server says of itself at one moment", no_rows = true },
     { name = "diff", summary = "what changed between two snapshots, or since one", no_rows = true },
     { name = "move", summary = "move pages between slab classes, and verify that they moved", no_rows = true },
     { name = "automove", summary = "show or set how the server moves pages by itself" },
-    { name = "moves", summary = "what moved pages lately, why, and what it cost" },
+    { name = "moves", summary = "what moved pages lately, why, and what it cost", each = true },
     { name = "set", summary = "change settings of a running server, verified and on record", no_rows = true },
     { name = "lru", summary = "change the segmented LRU's settings", no_rows = true },
     { name = "plan", summary = "write page moves and settings to change into a file", no_rows = true },
@@ -92,9 +93,10 @@ function M.parser(chosen)
     local parser = require "argparse"("slatectl", "Inspect and tune the slab caches slated and memcached.")
     parser:command_target("command"):require_command(false):help_max_width(80)
     parser:epilog(SHARED_HELP .. " slatectl help COMMAND explains a command; slatectl(1) is the manual.")
-    parser:option("-s --server", "host:port, [v6address]:port, tls://host:port or /path/to.sock; may be given again "
-        .. "where a command takes many; also SLATE_SERVER, with commas between. Default: " .. DEFAULT_SERVER)
-        :argname("SERVER"):convert(units.parse_server):count("*")
+    parser:option("-s --server", "host:port, [v6address]:port, tls://host:port, /path/to.sock, or dns:name:port for "
+        .. "all addresses of a name; several with commas between or in further -s, for what looks and judges. Default: "
+        .. "SLATE_SERVER, else " .. DEFAULT_SERVER)
+        :argname("SERVER"):convert(function(text) return require("slate.addresses").parse(text) end):count("*")
     parser:option("--timeout", "Wait at most this long for an answer, such as 500ms or 10s. Default: 5s")
         :argname("TIME"):convert(function(text)
             local timeout_s, problem = units.parse_duration(text)
@@ -146,23 +148,17 @@ local function protect_minus_one(arguments, at)
     return copy
 end
 
--- The servers to speak to, at least one; or nil and a message.
+-- The servers to speak to, at least one; or nil, message, code.
 local function servers_of(parsed, environment)
+    local addresses = require "slate.addresses"
     if #parsed.server > 0 then
-        return parsed.server
+        return addresses.expand(parsed.server)
     end
-    local servers = {}
-    for word in (environment("SLATE_SERVER") or DEFAULT_SERVER):gmatch("[^,]+") do
-        local server, problem = require("slate.units").parse_server(word)
-        if not server then
-            return nil, "SLATE_SERVER: " .. problem
-        end
-        servers[#servers + 1] = server
+    local list, problem = addresses.parse(environment("SLATE_SERVER") or DEFAULT_SERVER)
+    if not list then
+        return nil, "SLATE_SERVER: " .. problem, "usage"
     end
-    if #servers == 0 then
-        return nil, "SLATE_SERVER names no server"
-    end
-    return servers
+    return addresses.expand({ list })
 end
 
 local function row_of(name)
@@ -209,17 +205,22 @@ local function dispatch(arguments, launcher)
     if parsed.csv and row_of(name).no_rows then -- before anything is done
         return nil, ("%s has no rows: use --json"):format(name), "usage"
     end
-    local servers, problem = servers_of(parsed, os.getenv)
+    local servers, problem, code = servers_of(parsed, os.getenv)
     if not servers then
-        return nil, problem, "usage"
-    elseif #servers > 1 and not row_of(name).many then
+        return nil, problem, code
+    elseif #servers > 1 and not (row_of(name).many or row_of(name).each) then
         return nil, ("%s speaks to one server, %d are given"):format(name, #servers), "usage"
     end
-    M.context = require("slate.context").new({
-        servers = servers, server = servers[1], timeout_s = parsed.timeout or 5, trace = parsed.trace,
+    local options = {
+        timeout_s = parsed.timeout or 5, trace = parsed.trace,
         format = parsed.json and "json" or parsed.jsonl and "jsonl" or parsed.csv and "csv" or nil,
         read_only = parsed.read_only, version = launcher.version, bin_dir = launcher.bin_dir,
-    })
+    }
+    if #servers > 1 and row_of(name).each then
+        return require("slate.each").run(module_of(name), parsed, servers, options)
+    end
+    options.servers, options.server = servers, servers[1]
+    M.context = require("slate.context").new(options)
     return module_of(name).run(M.context, parsed)
 end
 

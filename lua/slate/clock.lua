@@ -27,8 +27,13 @@ function M.time_s()
     return wall_at_start_s + (steady_s() - steady_at_start_s)
 end
 
---- Sleeps. Ctrl-C is answered within a tenth of a second.
+--- Sleeps. Ctrl-C is answered within a tenth of a second; as a task of slate.together others go on meanwhile.
 function M.sleep(seconds)
+    local together = package.loaded["slate.together"]
+    if together and together.is_task() then
+        together.select(nil, nil, seconds)
+        return
+    end
     local until_s = steady_s() + seconds
     local left_s = seconds
     while left_s > 0 do

@@ -9,7 +9,8 @@ Context.__name = "slate.context"
 
 --- options: servers (a list, from units.parse_server) and server, its first; timeout_s; trace and read_only
 -- (booleans); format ("json", "jsonl", "csv" or nil for text); and the launcher's version and bin_dir.
--- The field json is true when the output is for a program.
+-- The field json is true when the output is for a program. kept: a list that gets the output in place of standard
+-- output.
 function M.new(options)
     options.json = options.format ~= nil
     return setmetatable(options, Context)
@@ -17,7 +18,11 @@ end
 
 --- Writes to standard output. A reader that has gone away or a full disk ends the program with a
 -- raised table { message =, code = "output" }, which slate.cli turns into an exit code.
-function Context.out(_, ...)
+function Context:out(...)
+    if self.kept then
+        table.move({ ... }, 1, select("#", ...), #self.kept + 1, self.kept)
+        return
+    end
     local ok, problem = io.stdout:write(...)
     if not ok then
         error({ message = "cannot write the output: " .. problem, code = "output" }, 0)
@@ -25,7 +30,10 @@ function Context.out(_, ...)
 end
 
 --- Pushes out what has been written, so that a follower of the output sees whole records.
-function Context.flush(_)
+function Context:flush()
+    if self.kept then
+        return
+    end
     local ok, problem = io.stdout:flush()
     if not ok then
         error({ message = "cannot write the output: " .. problem, code = "output" }, 0)

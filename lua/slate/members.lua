@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Many servers at once: two samples of each, and one row for each, the worst first.
 local clock = require "slate.clock"
+local together = require "slate.together"
 local snapshot = require "slate.snapshot"
 local view = require "slate.view"
 
@@ -22,35 +23,44 @@ local function open(context, server)
     return { server = server, client = client, who = who }
 end
 
--- Takes a snapshot of each member that is there; one that fails is down from then on.
-local function sample(members, field)
-    for _, one in ipairs(members) do
-        if one.client then
-            local now, message, code = snapshot.take(one.client, {
-                server = one.server.name, slated = one.who.slated, settings = true,
-            })
-            one[field] = now
-            if not now then
-                one.client, one.message, one.code = nil, message, code
-            end
-        end
+-- Takes a snapshot of a member that is there; one that fails is down from then on.
+local function sample(one)
+    if not one.client then
+        return
+    end
+    local now, message, code = snapshot.take(one.client, {
+        server = one.server.name, slated = one.who.slated, settings = true,
+    })
+    one.now = now
+    if not now then
+        one.client, one.message, one.code = nil, message, code
     end
 end
 
---- Two samples of each server, interval_s apart (one when it is 0). A server that is down costs its time-out and no
--- more. Returns a list in the order of the servers: { server, who, before, now, rates } or { server, message, code }.
+-- Calls f with each member, all at once.
+local function each(members, f)
+    local tasks = {}
+    for i, one in ipairs(members) do
+        tasks[i] = function() return f(one) end
+    end
+    return together.run(tasks)
+end
+
+--- Two samples of each server, interval_s apart (one when it is 0). All are asked at once, so that however many servers
+-- are down, they cost one time-out together.
+-- Returns a list in the order of the servers: { server, who, before, now, rates } or { server, message, code }.
 function M.sample(context, servers, interval_s)
     local members = {}
-    for i, server in ipairs(servers) do
-        members[i] = open(context, server)
+    for i, opened in ipairs(each(servers, function(server) return open(context, server) end)) do
+        members[i] = opened[1]
     end
-    sample(members, "now")
+    each(members, sample)
     if interval_s > 0 then
         for _, one in ipairs(members) do
             one.before = one.now
         end
         clock.sleep(interval_s)
-        sample(members, "now")
+        each(members, sample)
     end
     for _, one in ipairs(members) do
         if one.client then

@@ -3,6 +3,7 @@
 -- The server's certificate is verified, and must be for the host that was dialled, unless `verify` is false.
 -- @module slate.tls
 local clock = require "slate.clock"
+local together = require "slate.together"
 
 local M = {}
 
@@ -50,13 +51,14 @@ end
 local function shake_hands(connection, deadline_s)
     while true do
         local left_s = math.max(0, deadline_s - clock.steady_s())
-        connection:settimeout(left_s)
+        connection:settimeout(0)
         local ok, problem = connection:dohandshake()
         if ok then
             return true
         elseif left_s == 0 or problem ~= "wantread" and problem ~= "wantwrite" then
             return nil, (problem == "timeout" or left_s == 0) and "no answer in time" or problem
         end
+        together.select({ connection }, problem == "wantwrite" and { connection } or nil, left_s)
     end
 end
 

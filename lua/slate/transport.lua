@@ -11,6 +11,7 @@
 -- Deadlines are moments of `clock.steady_s`. Codes: "connect", "missing", "timeout", "closed", "protocol".
 -- @module slate.transport
 local clock = require "slate.clock"
+local together = require "slate.together"
 
 local M = {}
 
@@ -73,7 +74,7 @@ function Stream:send(bytes, deadline_s)
         elseif left_s(deadline_s) == 0 then
             return self:failed("timeout")
         end
-        local readable = self.select({ self.socket }, { self.socket }, left_s(deadline_s))
+        local readable = together.select({ self.socket }, { self.socket }, left_s(deadline_s))
         if readable[1] then
             local ok
             ok, problem = self:take_early()
@@ -104,7 +105,7 @@ function Stream:fill(deadline_s)
         end
         bytes = nil
         -- Renegotiation aside, a TLS socket that wants to write wants it for a moment only.
-        self.select({ self.socket }, problem == "wantwrite" and { self.socket } or nil, left_s(deadline_s))
+        together.select({ self.socket }, problem == "wantwrite" and { self.socket } or nil, left_s(deadline_s))
     end
     self.buffer = self.buffer:sub(self.at) .. bytes
     self.at = 1
@@ -168,12 +169,27 @@ function Stream:close()
     self.socket:close()
 end
 
+-- Dials without blocking. True, or nil and a message.
+local function dial(socket, host, port, deadline_s)
+    socket:settimeout(0)
+    local ok, problem = socket:connect(host, port)
+    while not ok and (problem == "timeout" or problem == "Operation already in progress") do
+        if left_s(deadline_s) == 0 then
+            return nil, "no answer in time"
+        end
+        together.select(nil, { socket }, left_s(deadline_s))
+        ok, problem = socket:connect(host, port)
+    end
+    return ok or problem == "already connected", problem
+end
+
 local function open_socket(server)
+    local core = require "socket.core" -- it also has SIGPIPE ignored: a server that hangs up is an error, not our end
     if server.path then
         local unix = require "socket.unix"
         return unix.stream(), server.path
     end
-    return require("socket.core").tcp(), server.host, server.port
+    return core.tcp(), server.host, server.port
 end
 
 --- Connects to a server.
@@ -186,13 +202,9 @@ end
 -- @treturn[2] string "connect", or "missing" when there is no TLS to be had
 function M.connect(server, deadline_s, tls)
     local socket, host, port = open_socket(server)
-    socket:settimeout(left_s(deadline_s))
-    local ok, problem = socket:connect(host, port)
+    local ok, problem = dial(socket, host, port, deadline_s)
     if not ok then
         socket:close()
-        if problem == "timeout" then
-            problem = "no answer in time"
-        end
         return nil, ("cannot connect to %s: %s"):format(server.name, problem), "connect"
     end
     if server.port then
@@ -207,7 +219,6 @@ function M.connect(server, deadline_s, tls)
     end
     return setmetatable({
         socket = socket, name = server.name, buffer = "", at = 1, early = {}, early_bytes = 0,
-        select = require("socket.core").select,
     }, Stream)
 end
 

@@ -40,7 +40,7 @@ describe("slatectl without a server", function()
         for _, arguments in ipairs({ "nonsense", "stats --nonsense", "move 1", "move a b", "move 1 2 0", "move 1 2 x",
             "top --interval soon", "record x", "record -o a.jsonl --count -3", "chart", "chart nonsense", "chart pages",
             "chart pages a.jsonl --live", "chart pages a.jsonl -o a.gif", "classes --sort nonsense", "classes 299",
-            "-s 'a b' stats", "-s a -s b stats", "--json --csv stats", "-s host:99999 stats", "--timeout x stats",
+            "-s 'a b' stats", "-s a -s b set a=b", "--json --csv stats", "-s host:99999 stats", "--timeout x stats",
             "help nonsense", "stats --timeout" }) do
             local code, out, err = ctl.run(arguments)
             assert.equal(64, code, arguments .. ": " .. err)

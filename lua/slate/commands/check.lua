@@ -15,7 +15,7 @@ function M.declare(command)
         names[i] = ("%s (%s)"):format(figure.name, figure.what)
     end
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
-        :argname("SERVER"):convert(units.parse_server)
+        :argname("SERVER"):convert(function(text) return require("slate.addresses").parse(text) end)
     command:option("--warn", "Warn beyond this, such as ev=100. Figures: " .. table.concat(names, ", "))
         :argname("NAME=NUMBER"):count("*"):convert(thresholds.parse)
     command:option("--crit", "The same, for a critical state."):argname("NAME=NUMBER"):count("*")
@@ -91,7 +91,13 @@ local function line_of(results, state)
 end
 
 function M.run(context, parsed)
-    local servers = #parsed.members > 0 and parsed.members or context.servers
+    local servers, problem, code = context.servers, nil, nil
+    if #parsed.members > 0 then
+        servers, problem, code = require("slate.addresses").expand(parsed.members)
+    end
+    if not servers then
+        return nil, problem, code
+    end
     local given = { warn = by_name(parsed.warn), crit = by_name(parsed.crit) }
     local results, state = {}, "ok"
     for i, member in ipairs(require("slate.members").sample(context, servers, parsed.interval or 1)) do

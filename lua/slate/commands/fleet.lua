@@ -11,7 +11,7 @@ local COLUMNS <const> = {
 
 function M.declare(command)
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
-        :argname("SERVER"):convert(units.parse_server)
+        :argname("SERVER"):convert(function(text) return require("slate.addresses").parse(text) end)
     command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample. Default: 1s")
         :argname("TIME"):convert(units.parse_duration)
 end
@@ -31,7 +31,13 @@ end
 
 --- Exits with 0; with 1 when a server is down.
 function M.run(context, parsed)
-    local servers = #parsed.members > 0 and parsed.members or context.servers
+    local servers, problem, code = context.servers, nil, nil
+    if #parsed.members > 0 then
+        servers, problem, code = require("slate.addresses").expand(parsed.members)
+    end
+    if not servers then
+        return nil, problem, code
+    end
     local members = require "slate.members"
     local rows = members.rows(members.sample(context, servers, parsed.interval or 1))
     local down = 0

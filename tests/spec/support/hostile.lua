@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- A server that misbehaves, for specs: `lua5.4 hostile.lua SOCKET BEHAVIOUR`.
--- Serves connections one after the other until it is killed.
+-- Serves connections one after the other until it is killed. With `gather N` it waits until N are there, hangs up on
+-- all of them and ends.
 local unix = require "socket.unix"
 
 local path, behaviour = arg[1], arg[2]
@@ -30,6 +31,17 @@ local BEHAVIOURS <const> = {
         peer:send("STAT name \27]0;owned\7\27[2J\r\nEND\r\n")
     end,
 }
+
+if behaviour == "gather" then
+    local peers = {}
+    for i = 1, tonumber(arg[3]) do
+        peers[i] = assert(listener:accept())
+    end
+    for _, peer in ipairs(peers) do
+        peer:close()
+    end
+    os.exit(true)
+end
 
 while true do
     local peer = assert(listener:accept())

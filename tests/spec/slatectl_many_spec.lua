@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl on many servers: all are asked at once, one that is down is a row, and lists of servers are read.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local addresses = require "slate.addresses"
+local command = require "support.command"
+local dkjson = require "dkjson"
+local server = require "support.server"
+local together = require "slate.together"
+
+describe("tasks", function()
+    it("go on while others wait, and all that they return comes back in order", function()
+        local clock, order = require "slate.clock", {}
+        local function task(name, ...)
+            local naps = { ... }
+            return function()
+                for _, seconds in ipairs(naps) do
+                    clock.sleep(seconds)
+                    order[#order + 1] = name
+                end
+                return name, #naps
+            end
+        end
+        assert.same({ { "a", 1, n = 2 }, { "b", 2, n = 2 }, { "c", 0, n = 2 } },
+            together.run({ task("a", 0.2), task("b", 0.01, 0.01), task("c") }))
+        assert.same({ "b", "b", "a" }, order)
+        assert.is_false(together.is_task())
+        assert.same({}, together.run({}))
+    end)
+
+    it("raise what is raised in one of them", function()
+        local ok, raised = pcall(together.run, { function() end, function() error({ message = "oh" }) end })
+        assert.is_false(ok)
+        assert.same({ message = "oh" }, raised)
+    end)
+end)
+
+describe("a list of servers", function()
+    it("has commas between them, and names that are looked up", function()
+        local list = assert(addresses.parse("a:1,/run/b.sock,[::1]:2,tls://c"))
+        local names = {}
+        for i, one in ipairs(assert(addresses.expand({ list, assert(addresses.parse("d")) }))) do
+            names[i] = one.name
+        end
+        assert.same({ "a:1", "/run/b.sock", "[::1]:2", "tls://c:11211", "d:11211" }, names)
+        local looked_up = assert(addresses.expand({ assert(addresses.parse("dns:127.0.0.1:99")) }))
+        assert.same({ "127.0.0.1:99" }, { looked_up[1].name, looked_up[2] })
+    end)
+
+    it("is refused when one of them is none", function()
+        for _, text in ipairs({ "", ",", "a b", "a,b:99999", "dns:/run/x", "dns:tls://a", "dns:" }) do
+            assert.is_nil((addresses.parse(text)), text)
+        end
+        local _, message, code = addresses.expand({ assert(addresses.parse("dns:name.invalid:1")) })
+        assert.equal("connect", code)
+        assert.truthy(message:find("^cannot look up name.invalid: "), message)
+    end)
+end)
+
+describe("slatectl on several servers", function()
+    local servers, ctl, list = {}, nil, nil
+
+    setup(function()
+        ctl = command.new()
+        for i = 1, 2 do
+            servers[i] = server.start({ args = { "-m", "16", "-o", "slab_automove=0" } })
+            local client = servers[i]:connect()
+            assert(client:set("key", ("x"):rep(100 * i)))
+            client:close()
+        end
+        list = servers[1].address .. "," .. servers[2].address
+    end)
+    teardown(function()
+        for _, one in ipairs(servers) do
+            one:stop()
+        end
+        ctl.remove()
+    end)
+
+    it("shows each behind its name, and in one document each", function()
+        local code, out, err = ctl.run("waste -s " .. list)
+        assert.equal(0, code, err)
+        assert.equal(1, (out:find("==> " .. servers[1].address .. " <==\n", 1, true)))
+        assert.truthy(out:find("\n\n==> " .. servers[2].address .. " <==\nCLASS", 1, true), out)
+        code, out = ctl.run(("classes --interval 0 --json -s %s -s %s"):format(servers[1].address, servers[2].address))
+        assert.equal(0, code)
+        local documents = {}
+        for line in out:gmatch("[^\n]+") do
+            documents[#documents + 1] = assert(dkjson.decode(line)).server
+        end
+        assert.same({ servers[1].address, servers[2].address }, documents)
+        code, out = ctl.shell(("SLATE_SERVER=%s slatectl items --csv"):format(list))
+        assert.equal(0, code)
+        assert.equal(1, select(2, out:gsub("server,time_s", "")))
+        assert.equal(3, select(2, out:gsub("\n", "")))
+    end)
+
+    it("says which is down, and ends with the worst status", function()
+        local code, out, err = ctl.run("settings maxbytes -s ./none," .. list)
+        assert.equal(69, code)
+        assert.equal("slatectl: cannot connect to ./none: No such file or directory\n", err)
+        assert.equal(2, select(2, out:gsub("maxbytes", "")))
+    end)
+
+    it("does not repeat, write files or change anything on several", function()
+        for _, arguments in ipairs({ "top -w", "curve -o x.png", "set hot_lru_pct=20", "move 1 2", "watch" }) do
+            local code, _, err = ctl.run(arguments .. " -s " .. list)
+            assert.equal(64, code, err)
+            assert.truthy(err:find("^slatectl: [^\n]+\n$"), err)
+        end
+    end)
+
+    -- The server closes connections only when all are there.
+    it("asks all at once, so that those that are down cost one time-out together", function()
+        local names = (" ./h"):rep(8)
+        local code, out = ctl.shell(("lua5.4 %s h gather 8 & server=$!; until [ -S h ]; do sleep 0.02; done\n"
+            .. "slatectl fleet%s --json --timeout 20s --interval 0; code=$?; wait $server; exit $code"):format(
+            server.quoted(ctl.root .. "/tests/spec/support/hostile.lua"), names))
+        assert.equal(1, code)
+        local rows = assert(dkjson.decode(out)).servers
+        assert.equal(8, #rows)
+        for _, row in ipairs(rows) do
+            assert.truthy(row.why:find("closed the connection", 1, true), row.why)
+        end
+    end)
+end)
