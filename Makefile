@@ -23,7 +23,7 @@ DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
 DAEMON_LIBS  := $B/jemalloc.o -levent -levent_pthreads -llua5.4 -lz -lm
 JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a)
 JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
-CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -lssl -lcrypto -lz -lm
+CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -lz -lm
 LOAD_LIBS    := -lz -lm
 TESTS   := $(patsubst tests/%.c,$B/%,$(wildcard tests/unit/*/test_*.c tests/stress/test_*.c))
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)

@@ -3,8 +3,13 @@
 #include "output.h"
 
 #include <locale.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+
+/* What is packed or read for a moment only goes back to the system: the library would keep more and more
+ * of it, between what stays. */
+enum { SCRATCH_BYTES = 128 << 10 };
 
 /* Options that print something and end; false when there is more to do. */
 static bool print_and_leave(const struct options *options) {
@@ -22,6 +27,7 @@ static bool print_and_leave(const struct options *options) {
 
 int main(int argc, char **argv) {
     setlocale(LC_ALL, "");
+    mallopt(M_MMAP_THRESHOLD, SCRATCH_BYTES);
     static struct options options; /* 70 kB */
     char why[300];
     bool is_right = options_parse(&options, argc, argv, why, sizeof why);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SOURCE_LIMIT = 10 };
+enum { SOURCE_LIMIT = 10, LONGEST_WINDOW_MS = 100000 };
 #define SOURCE_END GENERAL_COUNT /* ends a list of sources */
 
 const struct metric_row metric_rows[METRIC_COUNT] = {
@@ -245,6 +245,15 @@ struct model *model_create(const char *server) {
     model->link = LINK_CONNECTING;
     forget_rates(model, NAN);
     return model;
+}
+
+void model_expect_interval(struct model *model, uint64_t interval_ms) {
+    struct history larger;
+    bool needs_more = interval_ms * HISTORY_SAMPLES < LONGEST_WINDOW_MS + interval_ms;
+    if (needs_more && history_init(&larger, HISTORY_MOST, class_series(CLASS_LIMIT, 0))) {
+        history_fini(&model->history);
+        model->history = larger;
+    }
 }
 
 void model_destroy(struct model **model) {

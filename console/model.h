@@ -3,8 +3,7 @@
  * and the monotonic time between them.
  *
  * The model knows no view and no socket. Times are monotonic milliseconds handed in by the caller,
- * so tests need no waiting. Memory: about 0.2 MB, plus 1 MB per 40 classes once its HISTORY_SAMPLES
- * are full. One thread. */
+ * so tests need no waiting. Memory: about 0.2 MB, plus 0.5 MB per 40 classes of HISTORY_SAMPLES. One thread. */
 #ifndef CONSOLE_MODEL_H
 #define CONSOLE_MODEL_H
 #include "details.h"
@@ -13,7 +12,8 @@
 #include <time.h>
 
 enum {
-    HISTORY_SAMPLES = 1024, /* as wide as a graph gets; the hour is on the tape */
+    HISTORY_SAMPLES = 512, /* as wide as a graph gets, and 100 s; the hour is on the tape */
+    HISTORY_MOST = 1024,   /* 100 s of the shortest interval */
     EVENT_LIMIT = 256,
     NOTE_BYTES = 200
 };
@@ -76,6 +76,10 @@ struct model;
 /* server is the name to show; copied. NULL when out of memory. */
 struct model *model_create(const char *server);
 void model_destroy(struct model **model);
+
+/* Makes room for 100 s of samples so far apart; before the first snapshot. Without memory for it, means
+ * over 100 s are over less. */
+void model_expect_interval(struct model *model, uint64_t interval_ms);
 
 /* Takes in a complete snapshot; its at_ms must not go backwards. A restart or a reset of the
  * counters makes the rates of that one sample FORMAT_RESET and writes an event. wall is the time of

@@ -351,13 +351,13 @@ bool options_parse(struct options *options, int argc, char **argv, char *why, si
         return false;
     }
     unsigned in_file = options->server_count;
-    memcpy(of_file, options->servers, sizeof of_file);
+    memcpy(of_file, options->servers, in_file * sizeof *of_file);
     options->server_count = 0;
     if (!read_words(options, argc, argv, letters, longs, why, why_bytes)) {
         return false;
     }
     if (options->server_count == 0 && options->replay == NULL) {
-        memcpy(options->servers, of_file, sizeof of_file);
+        memcpy(options->servers, of_file, in_file * sizeof *of_file);
         options->server_count = in_file;
     }
     return check_together(options, why, why_bytes);

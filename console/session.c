@@ -38,6 +38,7 @@ struct session *session_create(const struct address *address, const struct acces
         return NULL;
     }
     poller_init(&session->poller, interval_ms);
+    model_expect_interval(session->model, interval_ms);
     return session;
 }
 

@@ -1,8 +1,9 @@
 #include "tape.h"
 
+#include "tape_block.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 enum {
     WORDS = sizeof(struct snapshot) / sizeof(uint64_t),
@@ -21,7 +22,7 @@ struct block {
     uint64_t first; /* index of its first sample */
     unsigned samples;
     int64_t wall_ms;  /* of the first sample */
-    size_t raw_bytes; /* before deflation */
+    size_t raw_bytes; /* of its rows */
     size_t bytes;
     uint8_t *data;
 };
@@ -70,24 +71,6 @@ void tape_destroy(struct tape **tape) {
 
 /* ---- one sample: the time, then (words skipped, difference) pairs, then the words skipped at the end ---- */
 
-static uint8_t *put_varint(uint8_t *at, uint64_t value) {
-    for (; value >= 0x80; value >>= 7) {
-        *at++ = (uint8_t)(value | 0x80);
-    }
-    *at++ = (uint8_t)value;
-    return at;
-}
-
-static const uint8_t *get_varint(const uint8_t *at, uint64_t *value) {
-    unsigned shift = 0;
-    *value = 0;
-    for (; *at >= 0x80; at++, shift += 7) {
-        *value |= (uint64_t)(*at & 0x7f) << shift;
-    }
-    *value |= (uint64_t)*at << shift;
-    return at + 1;
-}
-
 /* Differences wrap, so small steps down are small numbers too. */
 static uint64_t zigzag(uint64_t difference) {
     return difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);
@@ -133,18 +116,8 @@ static const uint8_t *decode(const uint8_t *at, union frame *frame, int64_t *wal
 
 static void close_block(struct tape *tape) {
     struct block *block = &tape->blocks[tape->count - 1];
-    uLongf packed = compressBound(block->raw_bytes);
-    uint8_t *data = malloc(packed);
-    bool is_packed =
-        data != NULL && compress2(data, &packed, tape->open, block->raw_bytes, 6) == Z_OK;
-    if (is_packed) {
-        uint8_t *exact = realloc(data, packed);
-        block->data = exact != NULL ? exact : data;
-        block->bytes = packed;
-        tape->bytes += packed;
-    } else { /* out of memory: a block without data can't be read */
-        free(data);
-    }
+    block->data = tape_block_pack(tape->open, block->samples, WORDS, &block->bytes);
+    tape->bytes += block->data != NULL ? block->bytes : 0; /* else out of memory: it can't be read */
 }
 
 static bool open_block(struct tape *tape, int64_t wall_ms) {
@@ -263,9 +236,8 @@ static const uint8_t *plain_of(struct tape *tape, const struct block *block) {
         tape->plain = larger;
         tape->plain_bytes = block->raw_bytes;
     }
-    uLongf bytes = tape->plain_bytes;
     if (block->data == NULL ||
-        uncompress(tape->plain, &bytes, block->data, block->bytes) != Z_OK) {
+        !tape_block_unpack(block->data, block->bytes, block->samples, WORDS, tape->plain)) {
         return NULL;
     }
     tape->plain_first = block->first;

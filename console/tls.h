@@ -1,4 +1,4 @@
-/* TLS on a connected, non-blocking socket, by OpenSSL: a client's side of it, from TLS 1.2 on. The
+/* TLS on a connected, non-blocking socket, by OpenSSL, which is loaded when it is needed: a client's side of it, from TLS 1.2 on. The
  * server's certificate is verified, and must be for the name that was dialled.
  *
  * A tls_context holds what all connections share; a tls belongs to one connection and does not own its
