@@ -138,18 +138,21 @@ function M.terminal_for(path)
 end
 
 --- A figure of curves over a size, one for each name, in the given order.
--- series: { title, note, x_label, y_label, tic = function(x) -> text, curves = list of { label, points } }.
--- Points are marked, and there is a tic for each size that was looked at: nothing is known of those between.
+-- series: { title, note, x_label, y_label, tic = function(x) -> text, curves = list of { label, points }, sizes = list
+-- of the sizes with a tic (all that were looked at), marks }. Points are marked: nothing is known of what is between.
 function M.curves(series)
     local least, most, ticks, seen = math.huge, 0, {}, {}
     for _, curve in ipairs(series.curves) do
         for _, point in ipairs(curve.points) do
             least, most = math.min(least, point[1]), math.max(most, point[1])
-            if not seen[point[1]] then
+            if not seen[point[1]] and not series.sizes then
                 seen[point[1]] = true
                 ticks[#ticks + 1] = { point[1], series.tic(point[1]) }
             end
         end
+    end
+    for i, size in ipairs(series.sizes or {}) do
+        ticks[i] = { size, series.tic(size) }
     end
     table.sort(ticks, function(a, b) return a[1] < b[1] end)
     local far = most / math.max(least, 1e-300) >= 8 -- else a linear axis shows more
@@ -161,7 +164,7 @@ function M.curves(series)
     end
     return {
         title = series.title, note = series.note,
-        panels = { { kind = "lines", points = true, series = series.curves,
+        panels = { { kind = "lines", points = true, series = series.curves, marks = series.marks,
             x = { label = series.x_label, log = far, ticks = ticks, min = far and least / 1.08 or least,
                 max = far and most * 1.08 or math.max(most, least + 1) },
             y = { label = series.y_label, min = 0, max = highest > 0 and highest * 1.05 or 1 } } },

@@ -5,7 +5,7 @@ local M = {}
 local GREY <const>, INK <const> = "#c8c8c8", "#202020"
 -- Ten colours that colour-blind people can tell apart side by side (after Okabe and Ito, with tints).
 M.PALETTE = {
-    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#f0e442", "#cc79a7", "#004466", "#8c510a", "#66c2a5",
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#f0e442", "#cc79a7", "#004466", "#8c510a", "#8a8a8a",
 }
 -- From dark to bright as viridis, whose steps can be told apart without colour too.
 local HEAT <const> = "set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 '#5ec962', 1 '#fde725')"

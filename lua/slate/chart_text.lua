@@ -6,7 +6,7 @@ local M = {}
 
 local LETTERS <const> = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 local SHADES <const> = ".:-=+*oO#@" -- from empty to full, each with more ink than the one before
-local COLOURS <const> = { 25, 214, 36, 166, 74, 227, 175, 24, 94, 79 } -- of 256, near chart_gnuplot's palette
+local COLOURS <const> = { 25, 214, 36, 166, 74, 227, 175, 24, 94, 245 } -- of 256, near chart_gnuplot's palette
 local LEFT <const> = 9 -- columns for the numbers of the y axis
 
 local Canvas = {}

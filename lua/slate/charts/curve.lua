@@ -62,17 +62,22 @@ function M.figure(list)
         return nil, "a curve needs two snapshots between which something was asked for"
     end
     local series = { { label = "all classes", points = points_of(classes), wide = true } }
-    for i = 1, math.min(#classes, MAX_CLASSES) do
-        series[i + 1] = { label = classes[i].label, points = points_of({ classes[i] }) }
+    local idle = 0 -- who misses nothing has no curve: all that is known is that less would be too little at some point
+    for i, class in ipairs(classes) do
+        idle = idle + (class.stores == 0 and 1 or 0)
+        if class.stores > 0 and i <= MAX_CLASSES then
+            series[i + 1] = { label = class.label, points = points_of({ class }) }
+        end
     end
     local ticks = {}
     for doubling = -DOUBLINGS, DOUBLINGS do
         ticks[#ticks + 1] = { 2 ^ doubling, ("x%g"):format(2 ^ doubling) }
     end
     return {
-        title = time.title("Miss ratio by memory", list),
-        note = "estimated from hits, stores and ages of tails in the later half of the samples; stores stand for "
-            .. "misses; cliffs are not seen",
+        title = time.title("Miss ratio by memory (an estimate)", list),
+        note = "an estimate from hits, stores and ages of tails in the later half of the samples; stores stand for "
+            .. "misses; cliffs are not seen" .. (idle > 0 and ("; %s that stored nothing are not drawn"):format(
+            require("slate.units").plural(idle, "class", "classes")) or ""),
         panels = { { kind = "lines", x = { label = "memory of the class, times what it has", log = true, ticks = ticks,
             min = 2 ^ -DOUBLINGS / 1.02, max = 2 ^ DOUBLINGS * 1.02 }, y = { label = "miss ratio", min = 0, max = 1 },
             series = series, marks = { { x = 1, label = "now" } } } },

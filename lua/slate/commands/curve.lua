@@ -39,7 +39,16 @@ local function out_text(context, curve)
     context:out("\n", tables.render({ { title = "MEMORY" }, { title = "HITS, LRU" } }, rows))
 end
 
-local function draw(curve, class, path)
+-- The sizes from an eighth to eight times today's, doubled each time.
+local function doublings(bytes)
+    local sizes = {}
+    for doubling = -3, 3 do
+        sizes[#sizes + 1] = math.floor(bytes * 2 ^ doubling)
+    end
+    return sizes
+end
+
+local function draw(context, curve, class, path)
     local misses, sizes = {}, {}
     for i, point in ipairs(curve.points) do
         misses[i] = { point[1], 1 - point[2] }
@@ -47,18 +56,17 @@ local function draw(curve, class, path)
     for i, size in ipairs(curve.sizes) do
         sizes[i] = { math.floor(size[1] * curve.bytes), 1 - size[2] }
     end
-    local labelled = {} -- every fourth, or they would cover each other
-    for i = 1, #curve.points, 4 do
-        labelled[curve.points[i][1]] = true
-    end
     local series = {
-        title = class and ("Miss ratio of class %d"):format(class) or "Miss ratio",
-        y_label = "miss ratio", x_label = "memory",
-        tic = function(bytes) return labelled[bytes] and units.bytes(bytes) or "" end,
+        title = ("Miss ratio by memory, %s%s"):format(context.server.name,
+            class and (", class %d"):format(class) or ""),
+        note = ("measured on %s that were sampled; the fewer, the rougher"):format(
+            units.plural(curve.reads or 0, "read")),
+        y_label = "miss ratio", x_label = class and "memory of the class" or "memory", tic = units.bytes,
+        sizes = doublings(curve.bytes), marks = { { x = curve.bytes, label = "now" } },
         curves = { { label = "LRU", points = misses } },
     }
     if #sizes > 0 then
-        series.curves[2] = { label = "policy", points = sizes }
+        series.curves[2] = { label = "its own policy", points = sizes }
     end
     local chart = require "slate.chart"
     return require("slate.picture").save(path, chart.curves(series), { terminal = chart.terminal_for(path) })
@@ -94,7 +102,7 @@ function M.run(context, parsed)
             return nil, "too few reads were sampled for a chart", "no"
         end
         local drawn
-        drawn, message, code = draw(curve, parsed.class, parsed.output)
+        drawn, message, code = draw(context, curve, parsed.class, parsed.output)
         if not drawn then
             return nil, message, code
         end
