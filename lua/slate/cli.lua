@@ -195,7 +195,9 @@ local function dispatch(arguments, launcher)
     local parsed, parser = parse(arguments, at)
     if not parsed then
         local name = at and row_of(arguments[at]).name
-        return nil, ("%s; see 'slatectl help%s'"):format(parser:gsub("\n", ". "), name and " " .. name or ""), "usage"
+        local problem = parser:gsub("\n", ". ")
+        return nil, ("%s%s 'slatectl help%s'"):format(problem, problem:find("%?$") and " See" or "; see",
+            name and " " .. name or ""), "usage"
     end
     local name = parsed.version and "version" or parsed.command
     if not name then
@@ -239,8 +241,22 @@ local function explain(raised)
     return { message = debug.traceback("internal error: " .. tostring(raised), 2), code = "internal" }
 end
 
+local EBADF <const> = 9
+
+-- A connection must not get the number of a standard stream that is closed: what is printed would go to the server.
+-- So each that is closed is opened for reading alone, which keeps the number and fails when it is written to.
+local function hold_standard_streams()
+    for _, stream in ipairs({ io.stdin, io.stdout, io.stderr }) do
+        local _, _, problem = stream:seek()
+        if problem == EBADF then
+            M.held = { io.open("/dev/null", "r"), M.held }
+        end
+    end
+end
+
 --- Runs a command line and returns the exit code; whatever went wrong has been said.
 function M.main(arguments, launcher)
+    hold_standard_streams()
     local ok, exit_code, message, code = xpcall(dispatch, explain, arguments, launcher)
     if not ok then
         message, code = exit_code.message, exit_code.code

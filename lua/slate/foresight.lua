@@ -11,7 +11,7 @@ local function read(client, group, parse)
         if code == "unsupported" then
             message = ("%s needs slated: this server samples no keys"):format(group:match("^%S+"))
         end
-        return nil, message, code
+        return nil, message, code == "refused" and require("slate.runtime").blame(message) or code
     end
     return parse(lines)
 end

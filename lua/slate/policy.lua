@@ -34,7 +34,8 @@ function M.find(name)
     end
     local file, problem = io.open(path, "rb")
     if not file then
-        return nil, "no policy " .. problem, "input"
+        return nil, path == name and "no policy " .. problem
+            or ("no policy %s; 'slatectl policy list' names those there are"):format(problem), "input"
     end
     file:close()
     return path

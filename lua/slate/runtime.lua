@@ -168,15 +168,23 @@ M.same = same
 -- What a server forbids, rather than finds wrong.
 local FORBIDDEN <const> = { "not allowed", "disabled", "authent", "cannot change while" }
 
---- Says what is wrong with an order that the server knows by its answer: a message, and "usage" when a word of it is
--- wrong, "refused" when such orders are not allowed, or another code of slate.client.
+--- What is to blame for an order that a server knows and refused, by what it answered: "usage", a word of it is wrong;
+-- or "refused", such orders are not allowed.
+function M.blame(answer)
+    for _, word in ipairs(FORBIDDEN) do
+        if answer:find(word, 1, true) then
+            return "refused"
+        end
+    end
+    return "usage"
+end
+
+--- Says what is wrong with an order that the server knows by its answer: a message, and a code of `blame` or of
+-- slate.client.
 function M.refusal(line)
     local message, code = require("slate.client").refusal(line)
     if code == "refused" or code == "unsupported" then
-        code = "usage"
-        for _, word in ipairs(FORBIDDEN) do
-            code = line:find(word, 1, true) and "refused" or code
-        end
+        code = M.blame(line)
     end
     return message or "unexpected reply: " .. line, code or "protocol"
 end

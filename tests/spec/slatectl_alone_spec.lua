@@ -47,6 +47,8 @@ describe("slatectl without a server", function()
             assert.equal("", out)
             assert.truthy(err:find("^slatectl: [^\n]+\n$"), err)
         end
+        assert.equal("slatectl: unknown command 'clases'. Did you mean 'classes'? See 'slatectl help'\n",
+            select(3, ctl.run("clases")))
         assert.equal(64, (ctl.run("")))
         assert.equal(64, (ctl.shell("SLATE_SERVER='a b' slatectl stats")))
     end)

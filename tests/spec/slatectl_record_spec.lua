@@ -109,6 +109,15 @@ for _, kind in ipairs(server.all()) do
             local code, _, err = ctl.shell("slatectl stats >/dev/full")
             assert.equal(74, code)
             assert.truthy(err:find("No space left on device", 1, true), err)
+            -- A closed stream must not become the connection, or the output would be sent to the server.
+            for _, arguments in ipairs({ "stats", "top --interval 20ms", "record --count 1", "version --caps" }) do
+                for _, closed in ipairs({ ">&-", "<&- >&-" }) do
+                    code, _, err = ctl.shell(("slatectl %s %s"):format(arguments, closed))
+                    assert.equal(74, code, arguments .. closed)
+                    assert.truthy(err:find("cannot write", 1, true), err)
+                end
+            end
+            assert.equal(0, (ctl.shell("slatectl stats <&- 2>&- >/dev/null")))
         end)
     end)
 end

@@ -59,6 +59,9 @@ end
 
 --- The rows as a table for people.
 function M.text(rows)
+    if #rows == 0 then
+        return "no class has a page\n"
+    end
     local columns, cells = {}, {}
     for c, column in ipairs(COLUMNS) do
         columns[c] = { title = column.title }
@@ -127,6 +130,9 @@ function M.run(context, parsed)
         return 0
     end
     context:out(M.text(shown))
+    if #all == 0 then
+        return 0
+    end
     local pages = 0
     for _, row in ipairs(all) do
         pages = pages + (row.pages or 0)

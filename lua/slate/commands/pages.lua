@@ -171,12 +171,15 @@ function M.run(context, parsed)
     client:close()
     local is_exact = pages and true
     pages = only(pages or estimated(now), parsed.ids)
-    if #pages == 0 then
+    if #pages == 0 and #parsed.ids > 0 then
         return nil, "no such class holds pages on this server", "no"
     end
-    if context.json then
+    if not context.json and #pages == 0 then
+        context:out("no class has a page\n")
+        return 0
+    elseif context.json then
         context:out_json("slate/pages/1", { server = now.server, time_s = now.time_s, estimated = not is_exact,
-            pages = pages, pages_limit = now.pages_limit, pages_free = now.pages_free })
+            pages = require("slate.json").array(pages), pages_limit = now.pages_limit, pages_free = now.pages_free })
         return 0
     end
     local classes = by_class(pages)

@@ -12,7 +12,7 @@ function M.parse_pair(text)
 end
 
 function M.declare(command)
-    command:argument("words", "NAME VALUE, or NAME=VALUE any number of times; names as slatectl settings has them, "
+    command:argument("setting", "NAME VALUE, or NAME=VALUE any number of times; names as slatectl settings has them, "
         .. "also automove, memory, and on slated policy."):args("+"):argname("SETTING")
     command:flag("--dry-run", "Check and show what would be sent; send nothing.")
 end
@@ -68,7 +68,7 @@ function M.apply(context, client, steps, dry_run)
 end
 
 function M.run(context, parsed)
-    local steps, problem = pairs_of(parsed.words)
+    local steps, problem = pairs_of(parsed.setting)
     if not steps then
         return nil, problem, "usage"
     end
