@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/single_threaded.h>
 #include <time.h>
 
 static int tap_run, tap_failed;
@@ -49,17 +50,28 @@ enum { TAP_SLOWER = 1 };
 /* A skipped claim counts neither way and says why. */
 #define tap_skip(reason) printf("ok %d # SKIP %s\n", ++tap_run, reason)
 
-/* SEED= in the environment repeats a run; the seed is always printed. */
 __attribute__((unused))
-static uint64_t tap_seed(void) {
+static uint64_t tap_seed_or(uint64_t otherwise) {
     const char *given = getenv("SEED");
-    uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)time(NULL) * 2654435761u;
+    uint64_t seed = given ? strtoull(given, NULL, 0) : otherwise;
     printf("# SEED=%" PRIu64 "\n", seed);
     return seed;
 }
 
+/* SEED= in the environment repeats a run; the seed is always printed. */
+__attribute__((unused))
+static uint64_t tap_seed(void) { return tap_seed_or((uint64_t)time(NULL) * 2654435761u); }
+
+/* For claims about estimates, which may miss by chance: one sample, always the same, so that they hold always or never. SEED=
+ * takes another. */
+__attribute__((unused))
+static uint64_t tap_sample_seed(void) { return tap_seed_or(42); }
+
 __attribute__((unused))
 static int tap_done(void) {
+#ifdef TAP_ONE_THREAD /* by the Makefile: this suite is not run under the thread sanitizer, for which it has nothing */
+    ok(__libc_single_threaded, "no thread was ever started");
+#endif
     printf("1..%d\n", tap_run);
     return tap_failed ? 1 : 0;
 }

@@ -167,7 +167,7 @@ static void test_what_cannot_be(void) {
 }
 
 int main(void) {
-    uint64_t seed = tap_seed();
+    uint64_t seed = tap_sample_seed();
     test_near_the_exact_distances(seed);
     test_a_loop_hits_only_when_it_fits();
     test_classes_do_not_mix();

@@ -8,15 +8,6 @@
 
 #define DRAWS 200000
 
-static uint64_t seed_for_statistics(void) {
-    uint64_t seed = 42;
-    if (getenv("SEED") != NULL) {
-        return tap_seed();
-    }
-    printf("# SEED=%" PRIu64 "\n", seed);
-    return seed;
-}
-
 static int compare_doubles(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);
@@ -271,7 +262,7 @@ static void latest_grows(uint64_t seed) {
 }
 
 int main(void) {
-    uint64_t seed = seed_for_statistics();
+    uint64_t seed = tap_sample_seed();
     forms();
     shapes(seed);
     etc(seed);
