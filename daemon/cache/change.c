@@ -10,7 +10,7 @@ static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) { 
 
 /* Invalidates in place: stale, with a new CAS, and nobody has won it yet. */
 static void mark_stale_locked(struct partition *p, const struct key *key, struct item *it, const struct cache_delete *d) {
-    struct index_change change = index_change_begin(&p->index, key->hash);
+    struct index_change change = index_change_begin(&p->index, key->hash, it);
     item_set_flags(it, (uint8_t)((item_flags(it) | ITEM_STALE) & ~ITEM_WON));
     item_set_cas(it, next_cas_locked(p, d->cas));
     if (d->touch) {
@@ -74,7 +74,7 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key, c
 
 void touch_locked(struct partition *p, const struct key *key, struct item *it, uint32_t exptime_s) {
     assert(lock_held(&p->lock));
-    struct index_change change = index_change_begin(&p->index, key->hash);
+    struct index_change change = index_change_begin(&p->index, key->hash, it);
     item_store32(&it->exptime_s, exptime_s);
     index_change_end(change);
 }

@@ -135,7 +135,7 @@ static void overwrite_locked(const struct storing *st, struct item *it) {
     struct cache_thread *ct = st->ct;
     const struct plan *plan = &st->plan;
     uint64_t was_bytes = cache_item_requested_bytes(ct->cache, it);
-    struct index_change change = index_change_begin(&st->p->index, st->key->hash);
+    struct index_change change = index_change_begin(&st->p->index, st->key->hash, it);
     item_init(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags, plan->exptime_s);
     fill_value(ct->cache, it, st->key, plan, st->s, NULL);
     item_set_cas(it, next_cas_locked(st->p, st->s->cas));

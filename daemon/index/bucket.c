@@ -104,7 +104,8 @@ uint32_t bucket_guess(const struct index *ix, uint64_t hash) {
 
 /* --- writing, under the partition's lock --- */
 
-static struct index_change bucket_change(struct index *ix, uint64_t hash) {
+static struct index_change bucket_change(struct index *ix, uint64_t hash, const void *item) {
+    (void)item;
     return (struct index_change){{&bucket_of(ix, hash)->version, NULL}};
 }
 

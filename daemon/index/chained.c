@@ -87,7 +87,8 @@ static uint32_t chained_find(const struct index *ix, const struct key *k, struct
 
 /* --- writing, under the partition's lock --- */
 
-static struct index_change chained_change(struct index *ix, uint64_t hash) {
+static struct index_change chained_change(struct index *ix, uint64_t hash, const void *item) {
+    (void)item;
     return (struct index_change){{version_of(ix, hash), NULL}};
 }
 

@@ -41,7 +41,7 @@ struct index_kind {
     bool     (*insert)(struct index *, uint64_t hash, uint32_t ref);
     bool     (*replace)(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref); /* false: it was not there */
     bool     (*remove)(struct index *, uint64_t hash, uint32_t ref);                        /* likewise */
-    struct index_change (*change)(struct index *, uint64_t hash);
+    struct index_change (*change)(struct index *, uint64_t hash, const void *item);
     bool     (*chain)(struct index *, uint32_t i, uint32_t *refs, unsigned max, unsigned *count);
     uint64_t (*bytes)(const struct index *);
     uint64_t (*buckets)(const struct index *);
@@ -49,7 +49,7 @@ struct index_kind {
 
 /* The default first; NULL at the end. */
 extern const struct index_kind *const index_kinds[];
-extern const struct index_kind index_bucket, index_chained;
+extern const struct index_kind index_bucket, index_chained, index_cuckoo;
 const struct index_kind *index_kind_find(const char *name); /* NULL: none of this name */
 
 /* A version becomes odd before anything it stands for changes, and even again after. */
@@ -78,12 +78,24 @@ struct index_chains { /* chained.c */
     _Atomic uint32_t *versions;
     uint32_t          entry_free; /* first free entry, linked through next; 0: none */
 };
+enum { INDEX_WALKS = 4, INDEX_AGAIN = 4 };
+struct index_walk {
+    uint32_t next; /* the bucket it comes to; 0: there is no walk */
+    uint32_t again_count, again[INDEX_AGAIN]; /* and those that it visits with that one once more */
+};
+struct index_cuckoo { /* cuckoo.c */
+    _Atomic uint32_t count; /* of buckets */
+    uint32_t         walk_forgotten;
+    index_array      table;
+    struct index_walk walks[INDEX_WALKS];
+};
 struct index {
     const struct index_kind *kind;
     const struct node_space *space;
     union {
         struct index_buckets buckets;
         struct index_chains  chains;
+        struct index_cuckoo  cuckoo;
     };
     struct index_pool *pool;
     uint32_t           item_count;
@@ -126,8 +138,8 @@ bool index_insert(struct index *, uint64_t hash, uint32_t ref);
 void index_replace(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref); /* old_ref must be there */
 void index_remove(struct index *, uint64_t hash, uint32_t ref);                        /* must be there */
 
-/* The references of the i-th chain, for walking under the lock, from 0 on without a gap; false past the end. Room for `max`;
- * *count says how many. What is in the index for the whole of a walk is met, and may be met twice while the index grows. */
+/* The references of the i-th chain, for walking under the lock, from 0 on without a gap; false past the end. Room for `max`,
+ * of which 64 are enough; *count says how many. What is in the index for the whole of a walk is met, and may be met twice while the index grows. */
 static inline bool index_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max, unsigned *count) {
     return ix->kind->chain(ix, i, refs, max, count);
 }
@@ -135,8 +147,8 @@ static inline uint64_t index_bytes(const struct index *ix) { return ix->kind->by
 static inline uint64_t index_bucket_count(const struct index *ix) { return ix->kind->buckets(ix); }
 
 /* Brackets a change of an item that stays where it is, and whose chain does: whoever looked for this key looks again. */
-static inline struct index_change index_change_begin(struct index *ix, uint64_t hash) {
-    struct index_change change = ix->kind->change(ix, hash);
+static inline struct index_change index_change_begin(struct index *ix, uint64_t hash, const void *item) {
+    struct index_change change = ix->kind->change(ix, hash, item);
     index_version_begin(change.at[0]);
     if (change.at[1] != NULL) {
         index_version_begin(change.at[1]);

@@ -43,10 +43,10 @@ static inline void set_slot(struct bucket *b, unsigned slot, uint8_t tag, uint32
     }
 }
 
-/* Slots of the bucket with this tag, as bits 0 to 11; exact. */
+/* Slots of the bucket whose tag, of which only the bits of `mask` are looked at, is this one; as bits 0 to 11. Exact. */
 #ifdef __SSE2__
-static inline unsigned match_slots(const struct bucket *b, uint8_t tag) {
-    __m128i tags = _mm_set_epi64x((long long)tags_high(b), (long long)tags_low(b));
+static inline unsigned match_slots_masked(const struct bucket *b, uint8_t tag, uint8_t mask) {
+    __m128i tags = _mm_and_si128(_mm_set_epi64x((long long)tags_high(b), (long long)tags_low(b)), _mm_set1_epi8((char)mask));
     return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8((char)tag))) & ((1u << SLOTS) - 1);
 }
 #else
@@ -56,8 +56,10 @@ static inline unsigned match_bytes(uint64_t tags, uint8_t tag) {
     uint64_t equal = ~(((x & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu) | x | 0x7f7f7f7f7f7f7f7fu);
     return (unsigned)((equal >> 7) * 0x0102040810204080u >> 56);
 }
-static inline unsigned match_slots(const struct bucket *b, uint8_t tag) {
-    return match_bytes(tags_low(b), tag) | (match_bytes(tags_high(b), tag) & 15u) << 8;
+static inline unsigned match_slots_masked(const struct bucket *b, uint8_t tag, uint8_t mask) {
+    uint64_t all = 0x0101010101010101u * mask;
+    return match_bytes(tags_low(b) & all, tag) | (match_bytes(tags_high(b) & all, tag) & 15u) << 8;
 }
 #endif
+static inline unsigned match_slots(const struct bucket *b, uint8_t tag) { return match_slots_masked(b, tag, 255); }
 #endif

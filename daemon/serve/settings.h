@@ -157,7 +157,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(RATIO3, sample_rate, NULL, OPT_EXTENDED, "sample_rate", 0.25, 0, 1, "ratio", RUNTIME, TUNING, "share of the keys that curves and miniature caches are made from, at most; memory and traffic lower it; 0: none, at no cost") \
     X(TEXT, policy_dir, NULL, 0, "policy-dir", NULL, 0, 0, "path", STARTUP, TUNING, "folder of policies for slab_automove=lua:NAME; by default those that come with Slate") \
     X(TEXT, automove_record, NULL, 0, "automove-record", NULL, 0, 0, "path", STARTUP, TUNING, "file to which what policies of slab_automove=lua:NAME are shown is appended, as slatectl record writes it") \
-    X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained", STARTUP, MEMORY, "how keys find their items: bucket, cache lines of twelve; chained, linked lists as in memcached") \
+    X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained|cuckoo", STARTUP, MEMORY, "how keys find their items: bucket, cache lines of twelve; chained, linked lists as in memcached; cuckoo, lines of twelve, two for each key") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, "parts of the cache with a lock each, a power of two; 0: by the memory, 16 at 64 MB") \
     X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \
     X(INT, slab_classes, NULL, 0, "slab-classes", 63, 2, 255, "classes", STARTUP, MEMORY, "most slab classes that a factor or a list of sizes makes at the start") \

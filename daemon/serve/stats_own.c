@@ -15,7 +15,7 @@ struct own {
 #define SLATED_STATS(X) \
     X(slated_version, text, version, TEXT, SLATE_VERSION, "this program's own version") \
     X(store, text, name, TEXT, o->store, "where items live: slab, heap, blocks") \
-    X(index, text, name, TEXT, o->index, "how keys find their items: bucket, chained") \
+    X(index, text, name, TEXT, o->index, "how keys find their items: bucket, chained, cuckoo") \
     X(policy, text, name, TEXT, o->policy, "who is evicted") \
     X(partitions, gauge, partitions, U64, o->cache.partitions, "parts of the cache with a lock each") \
     X(classes, gauge, classes, U64, o->cache.class_count, "slab classes") \

@@ -4,7 +4,7 @@
  *
  *     make && gcc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -pthread -Idaemon -o build/session_bench \
  *         tests/bench/session_bench.c $(find build/daemon -mindepth 2 -name '*.o') -levent -levent_pthreads -llua5.4 -lz -lm
- *     build/session_bench [KEYS [SECONDS [CASE]]]        1000000 keys, 2 seconds a case, all cases
+ *     build/session_bench [KEYS [SECONDS [CASE [INDEX]]]]        1000000 keys, 2 seconds a case, all cases, bucket
  *
  * Prints the thread's CPU time an operation, in nanoseconds; the client's part, copying prepared requests into the buffer, is
  * measured apart and taken off. Keys are random, so that the index and the items miss the processor's caches as in life,
@@ -157,7 +157,7 @@ static void run_case(struct bench *b, const struct bench_case *c, double seconds
            (double)b->reply_bytes / operations);
 }
 
-static bool open_bench(struct bench *b) {
+static bool open_bench(struct bench *b, const struct index_kind *index) {
     clock_start();
     settings_init(&b->settings);
     if (!server_init(&b->server, &b->settings)) {
@@ -166,6 +166,7 @@ static bool open_bench(struct bench *b) {
     struct cache_config config = {
         .limit_bytes = (size_t)1 << 30,
         .slab = {.chunk_bytes_min = 48 + SLAB_HEADER_ROOM, .growth_factor = 1.25, .chunk_bytes_max = 512 << 10},
+        .index = index,
         .item_bytes_max = 1 << 20,
         .cas = true,
         .evict = true,
@@ -205,8 +206,8 @@ int main(int argc, char **argv) {
     b.keys = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 1000000;
     b.random = 88172645463325252u;
     double seconds = argc > 2 ? strtod(argv[2], NULL) : 2;
-    if (b.keys == 0 || !open_bench(&b)) {
-        fprintf(stderr, "usage: session_bench [KEYS [SECONDS [CASE]]]\n");
+    if (b.keys == 0 || !open_bench(&b, argc > 4 ? index_kind_find(argv[4]) : NULL)) {
+        fprintf(stderr, "usage: session_bench [KEYS [SECONDS [CASE [INDEX]]]]\n");
         return 1;
     }
     fill(&b);
