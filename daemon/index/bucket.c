@@ -252,6 +252,16 @@ static bool bucket_replace(struct index *ix, uint64_t hash, uint32_t old_ref, ui
     return true;
 }
 
+/* Whether a chain of several buckets holds so few that one is enough. */
+static bool fits_one(const struct index *ix, const struct bucket *b) {
+    int n = 0;
+    for (; b != NULL && n <= SLOTS; b = next_in_chain(ix, b)) {
+        unsigned full = ~match_slots(b, 0) & ((1u << SLOTS) - 1);
+        n += __builtin_popcount(full) - (tag_of(b, LINK_SLOT) == LINK_TAG);
+    }
+    return n <= SLOTS;
+}
+
 static bool bucket_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     struct bucket *first = bucket_of(ix, hash);
     unsigned slot = 0;
@@ -259,16 +269,14 @@ static bool bucket_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     if (b == NULL) {
         return false;
     }
-    struct pair pairs[CHAIN_PAIRS_MAX];
     index_version_begin(&first->version);
     set_slot(b, slot, 0, 0);
-    if (next_in_chain(ix, first) != NULL) {
-        unsigned left = chain_collect(ix, first, pairs, CHAIN_PAIRS_MAX);
-        if (left <= SLOTS) { /* fits one bucket again */
-            chain_clear(ix, first);
-            for (unsigned i = 0; i < left; i++) {
-                set_slot(first, i, pairs[i].tag, pairs[i].ref);
-            }
+    if (next_in_chain(ix, first) != NULL && fits_one(ix, first)) {
+        struct pair pairs[SLOTS];
+        unsigned left = chain_collect(ix, first, pairs, SLOTS);
+        chain_clear(ix, first);
+        for (unsigned i = 0; i < left; i++) {
+            set_slot(first, i, pairs[i].tag, pairs[i].ref);
         }
     }
     index_version_end(&first->version);
