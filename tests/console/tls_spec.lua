@@ -42,7 +42,7 @@ describe("slatetop and TLS", function()
       local user = tui.run("id -u"):match("^0") and "-u root" or ""
       pid = tui.run(("memcached -Z -o ssl_chain_cert=%s/server.pem,ssl_key=%s/server.key%s -l 127.0.0.1 -p %d %s -m 64 "
         .. "</dev/null >/dev/null 2>&1 & echo $!"):format(folder, folder, more or "", port, user)):match("%d+")
-      if pcall(tui.wait_until, function() return answers(port) end, nil, 3) then return end
+      if pcall(tui.wait_until, function() return answers(port) end) then return end
       tui.run("kill -KILL " .. pid)
     end
     error("memcached does not start behind TLS")

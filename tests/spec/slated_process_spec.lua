@@ -182,10 +182,10 @@ describe("slated", function()
 
     it("says with -d too why it cannot start, and returns that status", function()
         folder = server.folder()
-        local _, _, code = os.execute(("%s -d -s /nonexistent/s %s </dev/null >%s/log 2>&1"):format(
-            server.quoted(server.slated()), USER, folder))
+        local _, _, code = os.execute(("%s -d -s %s/absent/s %s </dev/null >%s/log 2>&1"):format(
+            server.quoted(server.slated()), folder, USER, folder))
         assert.equal(71, code)
-        assert.truthy(read_all(folder .. "/log"):find("/nonexistent/s", 1, true))
+        assert.truthy(read_all(folder .. "/log"):find(folder .. "/absent/s", 1, true))
     end)
 
     it("writes the ports it got to MEMCACHED_PORT_FILENAME", function()
