@@ -179,6 +179,9 @@ static uint32_t *find(struct curve *c, uint64_t hash) {
     return link;
 }
 
+void curve_prefetch_bucket(const struct curve *c, uint64_t hash) { __builtin_prefetch(&c->buckets[sample_slot(hash, c->keys_max)]); }
+void curve_prefetch_key(const struct curve *c, uint64_t hash) { __builtin_prefetch(&c->entries[c->buckets[sample_slot(hash, c->keys_max)]], 1); }
+
 static void forget(struct curve *c, uint32_t *link) {
     uint32_t i = *link;
     struct entry *e = &c->entries[i];

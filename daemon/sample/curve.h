@@ -30,6 +30,9 @@ void curve_set_below(struct curve *, uint32_t below);
 void curve_read(struct curve *, uint64_t hash, unsigned class_id, uint32_t bytes);
 void curve_store(struct curve *, uint64_t hash, unsigned class_id, uint32_t bytes); /* used, but not read */
 void curve_gone(struct curve *, uint64_t hash); /* the next read of it misses at any size */
+/* For a key that comes soon, as mini_prefetch_bucket and mini_prefetch_key. */
+void curve_prefetch_bucket(const struct curve *, uint64_t hash);
+void curve_prefetch_key(const struct curve *, uint64_t hash);
 void curve_fade(struct curve *, double keep);   /* what was counted counts less from now on */
 /* There were so many reads since the last call, of all keys, sampled or not. Where the sample has more than its share, its hot keys are too hot, and
  * the difference is taken from the whole's shortest distances (SHARDS_adj); where it has less, added. */

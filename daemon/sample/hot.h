@@ -3,7 +3,7 @@
  * HOT_KEYS counters; a key that has none takes over the least counter, and its count then may be too high by what it found
  * there (`error`), never too low. So every key with more than 1/HOT_KEYS of all requests has a counter.
  * Source: Metwally and others, "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005.
- * Memory: 36 KiB. Cost: a look at all counters. Threading: one owner. */
+ * Memory: 36 KiB. Cost: a look at all counters, which lie in 2 KiB, and a key's text when one changes hands. Threading: one owner. */
 #ifndef SLATE_SAMPLE_HOT_H
 #define SLATE_SAMPLE_HOT_H
 #include <stdint.h>
@@ -12,17 +12,24 @@ enum { HOT_KEYS = 128, HOT_KEY_BYTES_MAX = 250 };
 
 struct hot_key {
     uint64_t hash, count, error; /* count - error to count requests */
-    uint8_t  key_bytes;          /* 0: the counter is free */
+    uint8_t  key_bytes;
     char     key[HOT_KEY_BYTES_MAX + 1]; /* any bytes, and a zero behind them */
 };
 struct hot {
-    uint64_t       requests; /* all that were counted, whatever their keys */
-    struct hot_key keys[HOT_KEYS];
+    uint64_t requests; /* all that were counted, whatever their keys */
+    struct {
+        uint64_t hash, count;
+    } counters[HOT_KEYS]; /* no count: free */
+    struct {
+        uint64_t error;
+        uint8_t  key_bytes;
+        char     key[HOT_KEY_BYTES_MAX + 1];
+    } texts[HOT_KEYS];
 };
 
 void hot_clear(struct hot *);
-void hot_add(struct hot *, uint64_t hash, const char *key, uint8_t key_bytes, uint32_t requests);
+void hot_add(struct hot *, uint64_t hash, const char *key, uint8_t key_bytes, uint32_t requests); /* one request at least */
 void hot_fade(struct hot *); /* halves all counts */
-/* The counters in use, the greatest count first. Returns how many. `to` has room for HOT_KEYS. */
-unsigned hot_sorted(const struct hot *, const struct hot_key *to[HOT_KEYS]);
+/* Copies at most `max` keys, the greatest count first. Returns how many. */
+unsigned hot_sorted(const struct hot *, struct hot_key *to, unsigned max);
 #endif

@@ -165,6 +165,9 @@ void mini_delete(struct mini *m, uint64_t hash) {
     }
 }
 
+void mini_prefetch_bucket(const struct mini *m, uint64_t hash) { __builtin_prefetch(&m->buckets[sample_slot(hash, m->nodes_max)]); }
+void mini_prefetch_key(const struct mini *m, uint64_t hash) { __builtin_prefetch(&m->entries[m->buckets[sample_slot(hash, m->nodes_max)]], 1); }
+
 void mini_switch(struct mini *m, const struct evict_policy *policy) { evict_switch(&m->queue, policy); }
 void mini_set_bytes_max(struct mini *m, uint64_t bytes_max) { m->bytes_max = bytes_max; }
 

@@ -30,6 +30,10 @@ void mini_fill(struct mini *, uint64_t hash, uint32_t bytes, uint32_t now_s);
 void mini_store(struct mini *, uint64_t hash, uint32_t bytes, uint32_t now_s); /* a set that follows no miss */
 void mini_delete(struct mini *, uint64_t hash);
 
+/* For a request that comes soon: first the one, then, when that had its time, the other. */
+void mini_prefetch_bucket(const struct mini *, uint64_t hash);
+void mini_prefetch_key(const struct mini *, uint64_t hash);
+
 /* --- while it runs --- */
 void mini_switch(struct mini *, const struct evict_policy *);
 void mini_set_bytes_max(struct mini *, uint64_t bytes_max); /* not 0; what is too much goes at the next insertion */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum { CLASSES_SHARE = 8 /* of the memory, one in so many bytes */, SHADOW_CLASSES_MIN = 24 };
-enum { RECENT_FACTOR = 2, CURVE_FACTOR = 2, READS_A_WINDOW = 8, CURVE_FADE_WINDOWS = 4 };
+enum { RECENT_FACTOR = 2, CURVE_FACTOR = 2, CURVE_KEYS_MAX = 8192 /* beyond, it gains little for its cost */, READS_A_WINDOW = 8, CURVE_FADE_WINDOWS = 4 };
 static const double curve_keeps = 0.8;
 
 const double shadow_factor[SHADOW_SIZES] = {0.5, 2, 4};
@@ -53,12 +53,13 @@ struct shadow {
 
 /* --- memory --- */
 
+static uint32_t curve_keys(uint32_t nodes) { return nodes * CURVE_FACTOR < CURVE_KEYS_MAX ? nodes * CURVE_FACTOR : CURVE_KEYS_MAX; }
 static uint32_t size_nodes(uint32_t nodes, unsigned size) { return (uint32_t)(nodes * factor_nodes[size]); }
 
 /* With so many nodes for today's size. Those of other sizes may come to run any policy, so they count as the costliest. */
 static size_t memory_for(uint32_t nodes, unsigned classes) {
     size_t bytes = sizeof(struct shadow) + (size_t)nodes * RECENT_FACTOR * sizeof(struct recent) +
-                   curve_memory(nodes * CURVE_FACTOR, classes) + classes * sizeof(struct class_tally);
+                   curve_memory(curve_keys(nodes), classes) + classes * sizeof(struct class_tally);
     for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         bytes += mini_memory(evict_policies[i], nodes);
     }
@@ -121,7 +122,7 @@ struct shadow *shadow_create(const struct evict_policy *running, const struct ev
     s->own = index_of(running);
     s->below = UINT32_MAX;
     s->recent = calloc((size_t)s->nodes_max * RECENT_FACTOR, sizeof *s->recent);
-    s->curve = curve_create(s->nodes_max * CURVE_FACTOR, s->classes_max);
+    s->curve = curve_create(curve_keys(s->nodes_max), s->classes_max);
     s->classes = calloc(s->classes_max, sizeof *s->classes);
     if (s->recent == NULL || s->curve == NULL || s->classes == NULL || !make_minis(s, tuning)) {
         shadow_destroy(&s);
@@ -158,19 +159,22 @@ static uint64_t share(uint64_t cache_bytes, uint64_t idle_bytes, double factor, 
     return bytes > 1 ? (uint64_t)bytes : 1;
 }
 
-static void set_mini(struct mini *m, uint64_t bytes_max, uint32_t below) {
+static void set_mini(struct mini *m, uint64_t bytes_max, uint32_t below, bool lower) {
     mini_set_bytes_max(m, bytes_max);
-    mini_keep_below(m, below);
+    if (lower) {
+        mini_keep_below(m, below);
+    }
 }
 
 void shadow_set(struct shadow *s, uint64_t cache_bytes, uint64_t idle_bytes, const struct evict_policy *running,
                 uint32_t below) {
+    bool fewer = below < s->below;
     for (unsigned i = 0; i < s->policies; i++) {
-        set_mini(s->policy[i].mini, share(cache_bytes, idle_bytes, 1, below), below);
+        set_mini(s->policy[i].mini, share(cache_bytes, idle_bytes, 1, below), below, fewer);
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         uint32_t lower = below >> factor_shift[i];
-        set_mini(s->size[i].mini, share(cache_bytes, idle_bytes, shadow_factor[i], lower), lower);
+        set_mini(s->size[i].mini, share(cache_bytes, idle_bytes, shadow_factor[i], lower), lower, fewer);
         if (running != s->running) {
             mini_switch(s->size[i].mini, running);
         }
@@ -289,6 +293,27 @@ static void drop_key(struct shadow *s, uint64_t hash) {
         mini_delete(s->size[i].mini, hash);
     }
     curve_gone(s->curve, hash);
+}
+
+void shadow_prefetch_later(const struct shadow *s, uint64_t hash) {
+    for (unsigned i = 0; i < s->policies; i++) {
+        mini_prefetch_bucket(s->policy[i].mini, hash);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        mini_prefetch_bucket(s->size[i].mini, hash);
+    }
+    curve_prefetch_bucket(s->curve, hash);
+    __builtin_prefetch(&s->recent[sample_slot(hash, s->nodes_max * RECENT_FACTOR)], 1);
+}
+
+void shadow_prefetch_next(const struct shadow *s, uint64_t hash) {
+    for (unsigned i = 0; i < s->policies; i++) {
+        mini_prefetch_key(s->policy[i].mini, hash);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        mini_prefetch_key(s->size[i].mini, hash);
+    }
+    curve_prefetch_key(s->curve, hash);
 }
 
 void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now_s) {

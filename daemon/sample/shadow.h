@@ -13,7 +13,7 @@
  * Memory: shadow_memory, all of it taken at the start; a policy's ghosts and sketch when they are needed, but they are in it. What is
  * counted by class takes an eighth, and is of the classes that have most reads when there are more than that holds (sample/curve.h).
  * Threading: one owner.
- * Cost: a record takes a look at each miniature, some 0.5 us while they lie in the processor's cache. */
+ * Cost: a record takes a look at each miniature. */
 #ifndef SLATE_SAMPLE_SHADOW_H
 #define SLATE_SAMPLE_SHADOW_H
 #include "sample/curve.h"
@@ -51,6 +51,9 @@ size_t         shadow_memory_least(void);
 void shadow_set(struct shadow *, uint64_t cache_bytes, uint64_t idle_bytes, const struct evict_policy *running, uint32_t below);
 const struct evict_policy *shadow_running(const struct shadow *);
 
+/* For the record after the next, and for the next: what they touch is on its way while others are worked on. */
+void shadow_prefetch_later(const struct shadow *, uint64_t hash);
+void shadow_prefetch_next(const struct shadow *, uint64_t hash);
 void shadow_record(struct shadow *, const struct sample_record *, uint32_t now_s);
 
 struct shadow_fill {

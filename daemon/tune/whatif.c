@@ -17,7 +17,7 @@ enum {
     RINGS_SHARE = 8,         /* … and all of them together of our memory, unless they are many and each the smallest there is */
     MALLOC_SHARE = 64,       /* what malloc needs around our blocks */
     TEND_MIN_US = 2000,
-    TEND_MAX_US = 20000,
+    TEND_MAX_US = 50000,
     KEYS_A_S = 1000,         /* requests whose key is noted, for the hot keys */
     KEY_EVERY_MIN = 16,
     KEY_EVERY_MAX = 1 << 16,
@@ -236,9 +236,22 @@ static void each_second(struct whatif *w, uint64_t now_us) {
 
 /* --- the stream --- */
 
+static const struct sample_record *after(const struct whatif *w, const struct sample_record *r) {
+    return r != NULL ? cache_sample_next(&w->samples, r) : NULL;
+}
+
+static bool is_event(const struct sample_record *r) { return r != NULL && r->verb != SAMPLE_KEY; }
+
 static void take_records(struct whatif *w, uint32_t now_s) {
     lock_take(&w->lock);
-    for (const struct sample_record *r = NULL; (r = cache_sample_next(&w->samples, r)) != NULL;) {
+    const struct sample_record *r = cache_sample_next(&w->samples, NULL), *next = after(w, r), *later = after(w, next);
+    for (; r != NULL; r = next, next = later, later = after(w, later)) {
+        if (is_event(later)) {
+            shadow_prefetch_later(w->shadow, later->hash);
+        }
+        if (is_event(next)) {
+            shadow_prefetch_next(w->shadow, next->hash);
+        }
         if (r->verb == SAMPLE_KEY) {
             hot_add(w->hot, r->hash, r->key, r->key_bytes, r->bytes);
             w->keys++;
@@ -405,15 +418,9 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
 }
 
 unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max, uint64_t *requests) {
-    const struct hot_key *sorted[HOT_KEYS];
-    unsigned n = 0;
     lock_take(&w->lock);
     *requests = w->hot != NULL ? w->hot->requests : 0;
-    n = w->hot != NULL ? hot_sorted(w->hot, sorted) : 0;
-    n = n < max ? n : max;
-    for (unsigned i = 0; i < n; i++) {
-        to[i] = *sorted[i];
-    }
+    unsigned n = w->hot != NULL ? hot_sorted(w->hot, to, max) : 0;
     lock_release(&w->lock);
     return n;
 }

@@ -14,7 +14,7 @@
 #include "sample/shadow.h"
 #include "tune/auto.h"
 
-enum { WHATIF_RECORDS_A_S = 20000, WHATIF_BYTES_MIN = 256 << 10, WHATIF_POINTS = 17, WHATIF_CLASS_READS_MIN = 256 };
+enum { WHATIF_RECORDS_A_S = 10000, WHATIF_BYTES_MIN = 256 << 10, WHATIF_POINTS = 17, WHATIF_CLASS_READS_MIN = 256 };
 
 struct whatif;
 /* For a cache that so many threads use, ours among them: the keys of others are not sampled. NULL: out of memory. */

@@ -29,13 +29,13 @@ static void fill(uint64_t x) {
 static uint64_t number_of(const struct hot_key *k) { return strtoull(k->key + 4, NULL, 10); }
 
 static void test_counts_within_their_error(void) {
-    const struct hot_key *sorted[HOT_KEYS];
-    unsigned n = hot_sorted(&hot, sorted), low = 0, high = 0, unordered = 0;
+    struct hot_key sorted[HOT_KEYS];
+    unsigned n = hot_sorted(&hot, sorted, HOT_KEYS), low = 0, high = 0, unordered = 0;
     for (unsigned i = 0; i < n; i++) {
-        uint64_t truth = counts[number_of(sorted[i])];
-        high += sorted[i]->count < truth;
-        low += sorted[i]->count - sorted[i]->error > truth;
-        unordered += i > 0 && sorted[i - 1]->count < sorted[i]->count;
+        uint64_t truth = counts[number_of(&sorted[i])];
+        high += sorted[i].count < truth;
+        low += sorted[i].count - sorted[i].error > truth;
+        unordered += i > 0 && sorted[i - 1].count < sorted[i].count;
     }
     is(n, HOT_KEYS, "all counters are in use");
     is(high, 0, "no count is too low");
@@ -45,12 +45,12 @@ static void test_counts_within_their_error(void) {
 }
 
 static void test_the_hottest_are_there(void) {
-    const struct hot_key *sorted[HOT_KEYS];
-    unsigned n = hot_sorted(&hot, sorted), missing = 0, frequent = 0;
+    struct hot_key sorted[HOT_KEYS];
+    unsigned n = hot_sorted(&hot, sorted, HOT_KEYS), missing = 0, frequent = 0;
     for (uint64_t k = 0; k < KEYS; k++) {
         bool found = false;
         for (unsigned i = 0; i < n && counts[k] > REQUESTS / HOT_KEYS; i++) {
-            found = found || number_of(sorted[i]) == k;
+            found = found || number_of(&sorted[i]) == k;
         }
         if (counts[k] > REQUESTS / HOT_KEYS) {
             frequent++;
@@ -58,22 +58,22 @@ static void test_the_hottest_are_there(void) {
         }
     }
     ok(frequent >= 5 && missing == 0, "each of the %u keys with more than one in %d requests is there", frequent, HOT_KEYS);
-    is(sorted[0]->key_bytes, 5, "with its text");
-    is_str(sorted[0]->key, "key:0", "the hottest first");
+    is(sorted[0].key_bytes, 5, "with its text");
+    is_str(sorted[0].key, "key:0", "the hottest first");
 }
 
 static void test_the_past_fades(void) {
-    const struct hot_key *sorted[HOT_KEYS];
-    hot_sorted(&hot, sorted);
-    uint64_t before = sorted[0]->count;
+    struct hot_key sorted[HOT_KEYS];
+    hot_sorted(&hot, sorted, HOT_KEYS);
+    uint64_t before = sorted[0].count;
     hot_fade(&hot);
-    hot_sorted(&hot, sorted);
-    is(sorted[0]->count, before / 2, "counts are halved");
+    hot_sorted(&hot, sorted, HOT_KEYS);
+    is(sorted[0].count, before / 2, "counts are halved");
     is(hot.requests, REQUESTS / 2, "and so are all requests");
     for (unsigned i = 0; i < 64; i++) {
         hot_fade(&hot);
     }
-    is(hot_sorted(&hot, sorted), 0, "until none is left");
+    is(hot_sorted(&hot, sorted, HOT_KEYS), 0, "until none is left");
 }
 
 int main(void) {

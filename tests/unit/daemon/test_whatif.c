@@ -19,6 +19,10 @@ struct setup {
 static char value[VALUE_BYTES_MAX];
 static _Thread_local char out[VALUE_BYTES_MAX + 8];
 
+/* No test depends on how fast the machine is: time goes by requests, or by what a test says. */
+enum { REQUEST_US = 100 };
+static uint64_t now_us = 1;
+
 static struct setup fresh(const struct evict_policy *policy, double rate, bool follow) {
     struct cache_config cfg = fixture_config((size_t)PAGES * MIB);
     cfg.policy = policy;
@@ -28,7 +32,7 @@ static struct setup fresh(const struct evict_policy *policy, double rate, bool f
     s.ct = cache_thread_create(s.cache);
     s.whatif = whatif_create(s.cache, cfg.limit_bytes, THREADS);
     whatif_set(s.whatif, rate, follow);
-    whatif_tend(s.whatif);
+    whatif_tend_at(s.whatif, now_us);
     return s;
 }
 
@@ -90,13 +94,13 @@ static void test_off_costs_nothing(void) {
     whatif_facts(s.whatif, &f);
     is(take(&s, n), 0, "nothing is noted");
     ok(!f.on && f.memory_bytes == 0, "and no memory taken");
-    ok(whatif_tend(s.whatif) == UINT64_MAX, "and nobody is woken");
+    ok(whatif_tend_at(s.whatif, now_us) == UINT64_MAX, "and nobody is woken");
     whatif_set(s.whatif, 1, false);
-    whatif_tend(s.whatif);
+    whatif_tend_at(s.whatif, now_us);
     ask(&s, 1);
     ok(take(&s, n) > 0, "until it is turned on");
     whatif_set(s.whatif, 0, false);
-    whatif_tend(s.whatif);
+    whatif_tend_at(s.whatif, now_us);
     ask(&s, 2);
     is(take(&s, n), 0, "and off again");
     end(&s);
@@ -147,7 +151,7 @@ static void test_threads_and_a_reader(void) {
     }
     for (unsigned i = 0; atomic_load(&done) < WORKERS; i++) {
         whatif_set(s.whatif, i % 100 == 99 ? 0 : 1, true);
-        whatif_tend(s.whatif);
+        whatif_tend_at(s.whatif, now_us);
         whatif_policies(s.whatif, SLAB_CLASS_NONE, policies);
         whatif_curve(s.whatif, SLAB_CLASS_NONE, &curve);
     }
@@ -167,7 +171,7 @@ enum { HOT_REQUESTS = 100, A_MINUTE_US = 60 * 1000000, MINUTES = 60 };
 static void test_hot_keys_outlast_a_pause(void) {
     struct setup s = fresh(&evict_s3fifo, 1, false);
     struct hot_key keys[HOT_KEYS];
-    uint64_t requests, now_us = clock_mono_us(); /* as fresh() has it: a machine may be up for hours */
+    uint64_t requests;
     char name[64];
     struct key key = fixture_key(name, 1), other;
     cache_sample_key(s.ct, &key, HOT_REQUESTS);
@@ -216,7 +220,7 @@ static void test_memory_is_what_is_told_and_bounded(size_t limit_bytes, unsigned
     size_t used = malloc_used();
     s.whatif = whatif_create(s.cache, limit_bytes, thread_count);
     whatif_set(s.whatif, 1, false);
-    whatif_tend(s.whatif);
+    whatif_tend_at(s.whatif, now_us);
     size_t first = malloc_used() - used;
     struct cache_thread *late = cache_thread_create(s.cache);
     for (uint64_t n = 0; n < 40000; n++) {
@@ -229,7 +233,7 @@ static void test_memory_is_what_is_told_and_bounded(size_t limit_bytes, unsigned
         cache_store(s.ct, &key, &store, NULL);
         cache_turn_end(s.ct);
         if (n % 16 == 0) {
-            whatif_tend(s.whatif);
+            whatif_tend_at(s.whatif, now_us += 16 * REQUEST_US);
         }
         if (n % 4096 == 0) {
             cache_set_policy(s.cache, evict_policies[n / 4096 % 10], SLAB_CLASS_NONE);
@@ -267,8 +271,6 @@ static uint64_t zipf_or_once(struct setup *s, uint64_t *x, uint64_t i) {
 }
 
 /* The time of requests: by the clock the rate of sampling would be another on a slow machine than on a fast one. */
-enum { REQUEST_US = 100 };
-static uint64_t request_at_us;
 
 enum phase { RECENT, LOOP, ZIPF };
 static uint64_t changed_after; /* insertions of a phase when auto first changed the policy; 0: it did not */
@@ -283,9 +285,8 @@ static uint64_t phase(struct setup *s, enum phase which, uint64_t requests, uint
         bool miss = !ask(s, n);
         insertions += miss;
         misses += miss && i >= requests / 2;
-        request_at_us += REQUEST_US;
         if (i % 64 == 0) {
-            whatif_tend_at(s->whatif, request_at_us);
+            whatif_tend_at(s->whatif, now_us += 64 * REQUEST_US);
         }
         if (changed_after == 0 && cache_policy(s->cache) != before) {
             changed_after = insertions;
@@ -330,7 +331,6 @@ static void test_auto_follows_a_workload_that_flips(uint64_t seed) {
     uint64_t requests[PHASES] = {s.items * 16, s.items * 8, s.items * 8};
     struct fixed best[PHASES];
     best_fixed(phases, requests, seed, best);
-    request_at_us = clock_mono_us(); /* as fresh() has it */
     for (unsigned i = 0; i < PHASES; i++) {
         struct whatif_facts f;
         uint64_t got = phase(&s, phases[i], requests[i], seed + i);
