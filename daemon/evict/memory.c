@@ -156,7 +156,8 @@ void evict_sketch_add(struct evict_queue *q, const struct node *n, unsigned time
         m->word[c.word] += (uint64_t)more << c.shift;
     }
     m->adds += times;
-    if (m->adds >= (uint64_t)m->room * ADDS_A_NODE) {
+    uint32_t nodes = evict_count(q); /* not the room: how soon the past fades is not to depend on how the queue grew */
+    if (m->adds >= (uint64_t)(nodes < ROOM_MIN ? ROOM_MIN : nodes) * ADDS_A_NODE) {
         halve(m);
     }
 }

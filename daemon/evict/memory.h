@@ -13,7 +13,7 @@ enum { EVICT_GHOST_BYTES_PER_NODE = 4 };
 void evict_ghosts_add(struct evict_queue *, const struct node *);
 bool evict_ghosts_take(struct evict_queue *, const struct node *); /* whether it was there; it is not any more */
 
-/* The sketch: counts up to 15 of how often a key came, of four cells the least; all are halved from time to time, so that the
+/* The sketch: counts up to 15 of how often a key came, of four cells the least; all are halved when ten were added for each node, so that the
  * past fades. Never too low but for that, seldom too high. 1.6 bytes a node, 2.4 at most.
  * Source: count-min of Cormode and Muthukrishnan 2005; the fading of Einziger and others, "TinyLFU", TOS 2017. */
 enum { EVICT_SKETCH_BYTES_PER_NODE = 3 };

@@ -9,7 +9,7 @@
 #include "evict/memory.h"
 
 enum { WINDOW = EVICT_NEW, PROTECTED = EVICT_MAIN, PROBATION = EVICT_OLD, OTHERS = 1 << EVICT_TEMP };
-enum { WINDOW_PCT = 1, PROTECTED_PCT = 80, COUNT_MAX = 7, VICTIM_TRIES = 1024 };
+enum { WINDOW_PCT = 1, PROTECTED_PCT = 80, STEPS = 2, COUNT_MAX = 7, VICTIM_TRIES = 1024 };
 
 static bool over(uint32_t count, uint32_t total, unsigned pct) { return (uint64_t)count * 100 > (uint64_t)total * pct; }
 
@@ -22,11 +22,24 @@ static void promote(struct evict_queue *q, struct node *n, unsigned list) {
     evict_list_move(q, n, list);
 }
 
+/* Protected items make room for those that were hit on probation. */
+static void shrink_protected(struct evict_queue *q) {
+    uint32_t rest = q->list[PROTECTED].count + q->list[PROBATION].count;
+    struct node *n = evict_oldest_in(q, PROTECTED);
+    if (n != NULL && over(q->list[PROTECTED].count, rest, PROTECTED_PCT)) {
+        promote(q, n, node_hits(n) > 0 ? PROTECTED : PROBATION);
+    }
+}
+
+/* Another policy may have left more than their shares in the window and among the protected: two steps an insertion get that out. */
 static void tinylfu_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary, (void)now_s;
     evict_list_push(q, WINDOW, n);
     evict_sketch_add(q, n, 1);
-    if (q->list[WINDOW].count > 1 && over(q->list[WINDOW].count, evict_count(q), WINDOW_PCT)) {
+    for (unsigned i = 0; i < STEPS; i++) {
+        shrink_protected(q);
+    }
+    for (unsigned i = 0; i < STEPS && q->list[WINDOW].count > 1 && over(q->list[WINDOW].count, evict_count(q), WINDOW_PCT); i++) {
         struct node *oldest = evict_oldest_in(q, WINDOW);
         promote(q, oldest, evict_renewed(oldest) ? WINDOW : PROBATION);
     }
@@ -39,15 +52,6 @@ static void tinylfu_renew(struct evict_queue *q, struct node *n, bool temporary,
 
 static unsigned frequency(const struct evict_queue *q, const struct node *n) {
     return evict_sketch_count(q, n) + node_hits(n);
-}
-
-/* Protected items make room for those that were hit on probation. */
-static void shrink_protected(struct evict_queue *q) {
-    uint32_t rest = q->list[PROTECTED].count + q->list[PROBATION].count;
-    struct node *n = evict_oldest_in(q, PROTECTED);
-    if (n != NULL && over(q->list[PROTECTED].count, rest, PROTECTED_PCT)) {
-        promote(q, n, node_hits(n) > 0 ? PROTECTED : PROBATION);
-    }
 }
 
 /* The oldest on probation that was not hit there. */

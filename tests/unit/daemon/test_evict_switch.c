@@ -1,0 +1,66 @@
+/* A cache whose policy was changed is soon as good as one that had it from the start. */
+#include "tap.h"
+
+#include <math.h>
+
+#include "base/key.h"
+#include "sample/mini.h"
+
+enum { NODES = 500, BEFORE = NODES * 5, AFTER = NODES * 45, SETTLED = NODES * 20 };
+static const struct evict_tuning tuning = {20, 40, 20, 200};
+
+static uint64_t random_next(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x;
+}
+
+static uint64_t popular(uint64_t *x, uint64_t i) {
+    (void)i;
+    return (uint64_t)pow(NODES * 20.0, (double)(random_next(x) >> 11) / 9007199254740992.0); /* Zipf's law with exponent 1 */
+}
+static uint64_t loop(uint64_t *x, uint64_t i) { return (void)x, i % (NODES * 13 / 10); }
+
+/* Misses once it has settled. */
+static double misses(const struct evict_policy *from, const struct evict_policy *to, uint64_t (*next)(uint64_t *, uint64_t), uint64_t x) {
+    struct mini *m = mini_create(from, &tuning, NODES, 0);
+    double missed = 0;
+    for (uint64_t i = 0; i < BEFORE + AFTER; i++) {
+        if (i == BEFORE) {
+            mini_switch(m, to);
+        }
+        uint64_t n = next(&x, i);
+        bool hit = mini_request(m, key_hash((const char *)&n, sizeof n), 1, (uint32_t)(i / NODES));
+        missed += i >= BEFORE + SETTLED && !hit;
+    }
+    mini_destroy(&m);
+    return missed;
+}
+
+static void test_popular_keys_are_found_again(const struct evict_policy *to, uint64_t seed) {
+    double fresh = misses(to, to, popular, seed), worst = 0;
+    const char *worst_from = "none";
+    for (unsigned i = 0; evict_policies[i] != NULL; i += TAP_SLOWER > 1 ? 3 : 1) {
+        double more = evict_policies[i]->victim != NULL ? misses(evict_policies[i], to, popular, seed) / fresh - 1 : 0;
+        if (more > worst) {
+            worst = more;
+            worst_from = evict_policies[i]->name;
+        }
+    }
+    ok(worst <= 0.06, "%s misses at most %.1f %% more after another policy (%s) than from the start", to->name, worst * 100, worst_from);
+}
+
+static void test_the_window_shrinks_to_its_share(void) {
+    double fresh = misses(&evict_tinylfu, &evict_tinylfu, loop, 1), after = misses(&evict_s3fifo, &evict_tinylfu, loop, 1);
+    ok(after <= fresh * 1.1, "a loop: tinylfu misses %.0f after s3fifo, whose small queue is ten windows, %.0f from the start", after, fresh);
+}
+
+int main(void) {
+    uint64_t seed = tap_seed() | 1;
+    for (unsigned i = 0; evict_policies[i] != NULL; i++) {
+        if (evict_policies[i]->victim != NULL) {
+            test_popular_keys_are_found_again(evict_policies[i], seed);
+        }
+    }
+    test_the_window_shrinks_to_its_share();
+    return tap_done();
+}
