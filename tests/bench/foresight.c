@@ -16,7 +16,6 @@
 #include "side.h"
 #include "simulate/sizes.h"
 #include "simulate/trace.h"
-#include "tune/whatif.h"
 
 enum { SAMPLES_MAX = 16, TURN_REQUESTS = 32, REQUESTS_A_S = 10000, SALT_BYTES = 2 };
 
@@ -28,7 +27,6 @@ struct faded {
 
 struct sample {
     struct side    side;
-    struct whatif *whatif;
     uint64_t       windows;
     struct faded   real[SHADOW_SIZES];
 };
@@ -61,7 +59,7 @@ static void take_window(struct faded *f, const struct side *of) {
 
 static void compare(struct bench *b, struct sample *s) {
     struct whatif_facts facts;
-    whatif_facts(s->whatif, &facts);
+    whatif_facts(tuner_whatif(s->side.tuner), &facts);
     if (facts.windows == s->windows) {
         return;
     }
@@ -85,8 +83,11 @@ static void tick(struct bench *b, uint64_t requests) {
         clock_shift(at_s - b->shown_s);
         b->shown_s = at_s;
     }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        side_tend(&b->sizes[i], requests * 1000000 / REQUESTS_A_S);
+    }
     for (unsigned i = 0; i < b->sample_count; i++) {
-        whatif_tend_at(b->samples[i].whatif, requests * 1000000 / REQUESTS_A_S);
+        side_tend(&b->samples[i].side, requests * 1000000 / REQUESTS_A_S);
         compare(b, &b->samples[i]);
     }
 }
@@ -124,7 +125,7 @@ static uint64_t replay(struct bench *b, const char *path, const struct simulate_
 static void report(const struct bench *b) {
     struct whatif_facts f;
     double off = 0;
-    whatif_facts(b->samples[0].whatif, &f);
+    whatif_facts(tuner_whatif(b->samples[0].side.tuner), &f);
     printf("{\"keys\":%llu,\"rate\":%.6f,\"windows\":%llu,\"memory_bytes\":%llu,\"hit_ratio\":%.4f,\"sizes\":[", (unsigned long long)f.keys,
            f.rate, (unsigned long long)f.windows, (unsigned long long)f.memory_bytes,
            (double)b->samples[0].side.hits / (double)b->samples[0].side.reads);
@@ -152,14 +153,12 @@ int main(int argc, char **argv) {
     clock_start();
     clock_pause();
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        b.sizes[i] = side_make(mebibytes * shadow_factor[i], evict_find(argv[5]));
+        b.sizes[i] = side_make(mebibytes * shadow_factor[i], evict_find(argv[5]), 0, false);
     }
     b.zeroes = calloc(1, cache_item_bytes_max(b.sizes[0].cache));
     for (unsigned i = 0; i < b.sample_count; i++) {
         struct sample *s = &b.samples[i];
-        s->side = side_make(mebibytes, evict_find(argv[5]));
-        s->whatif = whatif_create(s->side.cache, (size_t)(mebibytes * 1048576), 1);
-        whatif_set(s->whatif, atof(argv[7]), false);
+        s->side = side_make(mebibytes, evict_find(argv[5]), atof(argv[7]), false);
     }
     replay(&b, argv[1], &sizes);
     report(&b);

@@ -1,4 +1,5 @@
-/* A cache as the server makes it by default, played to by one thread without a network: what foresight.c and flip.c share. */
+/* A cache as the server makes it by default, its tuner among it, played to by one thread without a network: what foresight.c and flip.c
+ * share. */
 #ifndef SIDE_H
 #define SIDE_H
 #include <stdio.h>
@@ -7,15 +8,18 @@
 #include "cache/cache.h"
 #include "mem/slab.h"
 #include "serve/settings.h"
+#include "tune/tune.h"
+#include "tune/whatif.h"
 
 struct side {
     struct cache        *cache;
     struct cache_thread *ct;
+    struct tuner        *tuner; /* by hand: side_tend */
     uint64_t             reads, hits;
 };
 
-/* Ends the program when there is no memory for it. */
-static inline struct side side_make(double mebibytes, const struct evict_policy *policy) {
+/* With keys sampled at that rate (0: none), and auto, beginning with `policy`. Ends the program when there is no memory for it. */
+static inline struct side side_make(double mebibytes, const struct evict_policy *policy, double sample_rate, bool follow) {
     static struct settings defaults;
     settings_init(&defaults);
     struct side s = {.cache = cache_create(&(struct cache_config){
@@ -29,14 +33,21 @@ static inline struct side side_make(double mebibytes, const struct evict_policy 
         .warm_factor_pct = (uint32_t)(defaults.warm_max_factor * 100 + 0.5), .temporary_ttl_s = -1,
     })};
     s.ct = s.cache != NULL ? cache_thread_create(s.cache) : NULL;
-    if (s.ct == NULL) {
+    s.tuner = s.ct == NULL ? NULL : tuner_create(s.cache, &(struct tune_config){
+        .automove = defaults.slab_automove, .ratio = defaults.slab_automove_ratio, .window_s = (unsigned)defaults.slab_automove_window,
+        .reassign = defaults.slab_reassign, .geometry_rate_pct = defaults.slab_geometry_rate, .sample_rate = sample_rate,
+        .sample_follow = follow, .worker_count = 1, .by_hand = true});
+    if (s.tuner == NULL) {
         fprintf(stderr, "out of memory\n");
         exit(EXIT_FAILURE);
     }
     return s;
 }
 
+static inline void side_tend(struct side *s, uint64_t now_us) { tuner_tend_at(s->tuner, 1 + now_us); }
+
 static inline void side_end(struct side *s) {
+    tuner_destroy(&s->tuner);
     cache_thread_destroy(&s->ct);
     cache_destroy(&s->cache);
 }
