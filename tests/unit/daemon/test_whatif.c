@@ -19,7 +19,7 @@ struct setup {
 static char value[VALUE_BYTES_MAX];
 static _Thread_local char out[VALUE_BYTES_MAX + 8];
 
-/* No test depends on how fast the machine is: time goes by requests, or by what a test says. */
+/* Time goes by requests, or by what a test says: by the clock the rate of sampling would be another on a slow machine than on a fast one. */
 enum { REQUEST_US = 100 };
 static uint64_t now_us = 1;
 
@@ -269,8 +269,6 @@ static uint64_t zipf_or_once(struct setup *s, uint64_t *x, uint64_t i) {
     double u = (double)(fixture_random(x) >> 11) / 9007199254740992.0;
     return fixture_random(x) % 2 ? ((uint64_t)2 << 40) + i : ((uint64_t)3 << 40) + (uint64_t)((double)s->items * 4 * u * u * u);
 }
-
-/* The time of requests: by the clock the rate of sampling would be another on a slow machine than on a fast one. */
 
 enum phase { RECENT, LOOP, ZIPF };
 static uint64_t changed_after; /* insertions of a phase when auto first changed the policy; 0: it did not */
