@@ -194,6 +194,7 @@ static bool same(const struct client *a, const struct client *b, const char *how
 static void test_replies_do_not_depend_on_how_bytes_arrive(uint64_t seed) {
     int wrong = 0, unsettled = 0;
     size_t bytes = 0;
+    clock_pause(); /* replies tell ages and remaining times */
     for (int round = 0; round < 40; round++) {
         struct stream s = {.random = seed + (uint64_t)round * 977, .prefix = "k"};
         make_stream(&s, 120);
@@ -209,6 +210,7 @@ static void test_replies_do_not_depend_on_how_bytes_arrive(uint64_t seed) {
         bytes += whole.out_bytes;
         free(whole.out), free(pieces.out), free(awkward.out), free(s.bytes);
     }
+    clock_resume();
     is(wrong, 0, "random requests get the same replies whole, byte by byte and in awkward pieces");
     is(unsettled, 0, "each of these streams is answered to its end");
     ok(bytes > 10000, "they were answered at some length (%zu bytes)", bytes);
@@ -222,6 +224,7 @@ static void test_clients_in_one_turn_get_their_own_replies(uint64_t seed) {
     struct client together[CLIENTS], alone;
     size_t at[CLIENTS] = {0};
     int wrong = 0;
+    clock_pause(); /* replies tell ages and remaining times */
     rig_open(&rig, NULL);
     rig.random = seed;
     for (int i = 0; i < CLIENTS; i++) {
@@ -255,6 +258,7 @@ static void test_clients_in_one_turn_get_their_own_replies(uint64_t seed) {
         client_close(&rig, &together[i]);
     }
     rig_close(&rig);
+    clock_resume();
     is(wrong, 0, "six clients in the same turns get what each would get alone");
 }
 
