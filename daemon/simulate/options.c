@@ -39,7 +39,7 @@ void simulate_options_help(FILE *to) {
                  rows[i].argument ? rows[i].argument : "");
         fprintf(to, "  %-24s %s\n", left, rows[i].help);
     }
-    fprintf(to, "\nThe server's options that shape its cache hold too: -f, -n, -I, -M, -C and those of -o. slated(8) says more.\n");
+    fprintf(to, "\nThe server's options that shape its cache hold too: -f, -n, -I, -M, -C, --store, --index and those of\n-o. slated(8) says more.\n");
 }
 
 __attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *format, ...) {
