@@ -34,6 +34,11 @@ ONE_THREAD = $(if $(filter $<,$(THREADED)),,-DTAP_ONE_THREAD)
 TESTS   := $(patsubst tests/%.c,$B/%,$(if $(findstring thread,$(SAN)),$(THREADED),$(SUITES)))
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
 SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
+# The longest first, so that what runs side by side ends together.
+LONGEST := bench_memory_spec.lua test_stress proto_spec.lua test_geometry lua_policies_spec.lua test_geometry_predict test_cache_threads \
+           test_cache test_session_transcripts slatetop_spec.lua manual_examples_spec.lua acting_spec.lua demo_spec.lua \
+           slatectl_act_spec.lua slated_simulate_spec.lua lua_slatectl_spec.lua
+longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
 # The thread sanitizer wants a memory layout that the kernel did not shuffle.
 RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests -o $B/test-logs
 FUZZERS := $(patsubst tests/fuzz/%.c,build-fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -97,11 +102,11 @@ test: ## build all and run every test; the last line counts them
 	@scripts/bootstrap test
 	@$(MAKE_J) all units
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated
-	@$(RUN) $(TESTS) $(SPECS)
+	@$(RUN) $(call longest_first,$(TESTS) $(SPECS))
 units: $(TESTS) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units
-	@$(RUN) $(TESTS)
+	@$(RUN) $(call longest_first,$(TESTS))
 build-fuzz/%: tests/fuzz/%.c $(wildcard $(ROOMS:%=daemon/%/*.[ch])) $B/jemalloc.o $B/gen/tune/policy_core.inc
 	@mkdir -p $(@D) && clang $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) -g -O1 -fsanitize=fuzzer,address,undefined \
 	    -fno-sanitize-recover=all $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter %.c,$^) $(DAEMON_LIBS)

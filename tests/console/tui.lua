@@ -141,8 +141,9 @@ function M.open(folder, command, width, height, environment)
   local shell = ("env XDG_CONFIG_HOME=/nowhere TERM=tmux-256color LC_ALL=C.UTF-8 %s sh -c %s"):format(environment or "",
     quote("stty -a >" .. folder .. "/before; " .. command .. " 2>" .. folder .. "/errors; status=$?; stty -a >"
       .. folder .. "/after; echo status=$status; exec cat"))
-  run(("env LC_ALL=C.UTF-8 tmux -L %s -f /dev/null new-session -d -x %d -y %d %s"):format(self.name, width or 80,
-    height or 24, quote(shell)))
+  -- The shell is named, for that of the password file may be one that only says no.
+  run(("env SHELL=/bin/sh LC_ALL=C.UTF-8 tmux -L %s -f /dev/null new-session -d -x %d -y %d %s"):format(self.name,
+    width or 80, height or 24, quote(shell)))
   return self
 end
 

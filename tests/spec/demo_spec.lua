@@ -98,7 +98,7 @@ describe("scripts/demo", function()
     end
     local _, folder = run("mktemp -d")
     folder = folder:match("%S+")
-    local tmux = "tmux -f /dev/null -S " .. folder .. "/tmux "
+    local tmux = "SHELL=/bin/sh tmux -f /dev/null -S " .. folder .. "/tmux "
     finally(function()
       run(tmux .. "kill-server 2>/dev/null")
       run("rm -rf " .. folder)
