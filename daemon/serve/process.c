@@ -220,10 +220,13 @@ static long pid_in(const char *path) {
     return pid;
 }
 
+/* Also that of another user, to whom we may send no signal. */
+static bool runs(long pid) { return kill((pid_t)pid, 0) == 0 || errno == EPERM; }
+
 int process_pidfile_write(const char *path) {
     char temporary[4096];
     long other = pid_in(path);
-    if (other > 0 && other != (long)getpid() && kill((pid_t)other, 0) == 0) {
+    if (other > 0 && other != (long)getpid() && runs(other)) {
         log_warn("the pidfile %s names a process that runs: %ld", path, other);
     }
     /* Written aside and renamed, so that a reader never sees half of it. */
