@@ -163,9 +163,9 @@ local function start_proxy(folder, servers, program, options)
         if not ok then
             return nil, message
         end
-        -- It has a port for its statistics too, which it cannot do without.
+        -- It has a port for its statistics too, which it cannot do without, and a log that only root may write.
         one = launch(folder, "nutcracker", { program, "-c", folder .. "/nutcracker.yml", "-a", "127.0.0.1",
-            "-s", free_port(), "-p", folder .. "/nutcracker.pid" })
+            "-s", free_port(), "-p", folder .. "/nutcracker.pid", "-o", folder .. "/nutcracker.log" })
         one.address = "127.0.0.1:" .. port
         wait_until(START_S, function()
             return answers(one.address) or not is_running(folder, one.pid)
