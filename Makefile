@@ -140,8 +140,8 @@ $B/bench/libmemcached-peer: tests/bench/libmemcached/peer.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lmemcached
 bench-index: ## what each kind of index costs, in nanoseconds and instructions an operation (ITEMS, KINDS)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/index && tests/bench/index/run $B/bench/index
-bench-console: ## what slatetop costs: bytes, processor time, memory
-	@scripts/bootstrap test && $(MAKE_J) all && tests/bench/console $B/bin
+bench-console: ## what slatetop costs: first paint, key to screen, bytes, processor time, memory
+	@scripts/bootstrap test && $(MAKE_J) all $B/bench/console_pty && tests/bench/console $B/bin
 install: $(BINS) ## copy programs, man pages and the Lua library to DESTDIR and PREFIX (/usr/local)
 	install -Dt $(DEST)/bin $(filter-out %/slatectl,$(BINS))
 	$(call slatectl,$(PREFIX)/share/lua/5.4,$(PREFIX)/bin) | install -D /dev/stdin $(DEST)/bin/slatectl

@@ -1,5 +1,5 @@
-/* What the parts of the app share: app.c has the loop, keys and changes, app_time.c all that is about
- * the past, app_mouse.c the mouse and colours. Private to them. */
+/* What the parts of the app share: app.c has the loop, app_keys.c what keys mean, app_acting.c changes,
+ * app_time.c all that is about the past, app_mouse.c the mouse and colours. Private to them. */
 #ifndef CONSOLE_APP_STATE_H
 #define CONSOLE_APP_STATE_H
 #include "fleet.h"

@@ -53,7 +53,7 @@ static void forecast_geometry(const struct details *details, const char *order, 
     if (outlook == NULL) {
         snprintf(out, out_bytes, "asking the server what it would bring");
     } else {
-        snprintf(out, out_bytes, "%s%.240s", outlook->would_be_made ? "" : "NOTHING: ", outlook->words);
+        snprintf(out, out_bytes, "%s%.240s", outlook->would_be_made ? "" : "no gain: ", outlook->words);
     }
 }
 

@@ -12,7 +12,7 @@
 #include <time.h>
 
 enum {
-    HISTORY_SAMPLES = 512, /* as wide as a graph gets, and 100 s; the hour is on the tape */
+    HISTORY_SAMPLES = 416, /* as wide as a graph gets, and 100 s; the hour is on the tape */
     HISTORY_MOST = 1024,   /* 100 s of the shortest interval */
     EVENT_LIMIT = 256,
     NOTE_BYTES = 200

@@ -6,6 +6,7 @@
 
 #include <getopt.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -343,7 +344,9 @@ static bool read_words(struct options *options, int argc, char **argv, const cha
 
 bool options_parse(struct options *options, int argc, char **argv, char *why, size_t why_bytes) {
     static struct address of_file[SERVER_LIMIT]; /* 70 kB: too large for a stack frame */
-    *options = (struct options){.interval_ms = 1000, .snapshots = 1};
+    memset(options, 0, offsetof(struct options, servers));
+    options->interval_ms = 1000;
+    options->snapshots = 1;
     char letters[2 * ROWS + 2];
     struct option longs[ROWS + 1];
     build_getopt(letters, longs);

@@ -22,7 +22,6 @@ enum { INTERVAL_LEAST_MS = 100, INTERVAL_MOST_MS = 3600000, SNAPSHOTS_MOST = 100
 enum mouse_choice { MOUSE_AUTO /* unless over ssh */, MOUSE_ON, MOUSE_OFF };
 
 struct options {
-    struct address servers[SERVER_LIMIT];
     unsigned server_count; /* 0 only with replay */
     const char *record, *replay; /* paths; NULL: none */
     const char *audit_log;       /* NULL: the usual place */
@@ -39,6 +38,7 @@ struct options {
     enum mouse_choice mouse;
     const char *config; /* path given; NULL: the usual one, which need not be there */
     bool wants_help, wants_version, wants_tables;
+    struct address servers[SERVER_LIMIT]; /* the last: what is not used is not touched either */
 };
 
 /* Reads the configuration file, then the command line, which counts for more: servers named there

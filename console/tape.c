@@ -7,7 +7,7 @@
 
 enum {
     WORDS = sizeof(struct snapshot) / sizeof(uint64_t),
-    SAMPLE_MOST = (WORDS + 2) * 20, /* a skip and a difference for each word */
+    SAMPLE_MOST = (WORDS + 2) * (VARINT_MOST + 2), /* a difference and a skip, below 16384, for each word */
     OPEN_LIMIT = 256 * 1024         /* a block that grows beyond it ends early */
 };
 _Static_assert(sizeof(struct snapshot) % sizeof(uint64_t) == 0, "a snapshot is a row of words");

@@ -242,6 +242,7 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
         unsigned at = ui->curves.top + (unsigned)i;
         struct rect row = {area.y + 1 + i, area.x, 1, area.width};
         draw_worth_row(frame, cells, row, &worth[at]);
+        cells_hot(cells, row, HOT_ROW, worth[at].class_id);
         if (ui->curves.cursor > 0 && worth[at].class_id == ui->curves.cursor) {
             cells_text(cells, row.y, row.x, STYLE_STRONG, ">");
             cells_select(cells, row.y, row.x, row.width);
@@ -359,10 +360,17 @@ static void wants(const struct ui *ui, struct wants *out) {
            INQUIRY_BIT(AUTOMOVE);
 }
 
+static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
+    if (kind == HOT_ROW) {
+        ui->curves.cursor = value;
+    }
+}
+
 const struct view curves_view = {.name = "Curves",
                                  .scope = SCOPE_CURVES,
                                  .open = COMMAND_VIEW_CURVES,
                                  .draw = draw,
                                  .command = command,
                                  .terms = terms,
+                                 .click = click,
                                  .wants = wants};

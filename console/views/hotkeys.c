@@ -89,6 +89,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         unsigned at = ui->hotkeys.top + (unsigned)i;
         struct rect row = {area.y + 1 + i, 0, 1, area.width};
         draw_row(frame, hot, cells, row, at, key_width, bar);
+        cells_hot(cells, row, HOT_ROW, at);
         if (at == ui->hotkeys.cursor) {
             cells_select(cells, row.y, 0, area.width);
         }
@@ -146,10 +147,17 @@ static void wants(const struct ui *ui, struct wants *out) {
     out->inquiries |= INQUIRY_BIT(HOTKEYS);
 }
 
+static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
+    if (kind == HOT_ROW) {
+        ui->hotkeys.cursor = value;
+    }
+}
+
 const struct view hotkeys_view = {.name = "Keys",
                                   .scope = SCOPE_HOTKEYS,
                                   .open = COMMAND_VIEW_HOTKEYS,
                                   .draw = draw,
                                   .command = command,
                                   .terms = terms,
-                                  .wants = wants};
+                                  .click = click,
+                                 .wants = wants};

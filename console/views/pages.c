@@ -218,6 +218,7 @@ static void draw_map(const struct frame *frame, struct ui *ui, struct cells *cel
         lines = lines < end - y ? lines : end - y;
         struct rect row = {y, LABEL_WIDTH, lines, (int)width};
         draw_label(frame, ui, cells, y, id, pages, i == cursor);
+        cells_hot(cells, (struct rect){y, 0, lines, area.width}, HOT_ROW, id);
         if (id == POOL_ROW) {
             draw_pool_cells(cells, row, pages, scale);
         } else {
@@ -472,10 +473,17 @@ static void wants(const struct ui *ui, struct wants *out) {
     out->inquiries |= INQUIRY_BIT(PAGES) | INQUIRY_BIT(MOVES);
 }
 
+static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
+    if (kind == HOT_ROW) {
+        ui->pages.cursor = value;
+    }
+}
+
 const struct view pages_view = {.name = "Pages",
                                 .scope = SCOPE_PAGES,
                                 .open = COMMAND_VIEW_PAGES,
                                 .draw = draw,
                                 .command = command,
                                 .terms = terms,
-                                .wants = wants};
+                                .click = click,
+                                 .wants = wants};

@@ -211,10 +211,17 @@ static void wants(const struct ui *ui, struct wants *out) {
            INQUIRY_BIT(GEOMETRY);
 }
 
+static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
+    if (kind == HOT_ROW) {
+        ui->sizes.cursor = value;
+    }
+}
+
 const struct view sizes_view = {.name = "Sizes",
                                 .scope = SCOPE_SIZES,
                                 .open = COMMAND_VIEW_SIZES,
                                 .draw = draw,
                                 .command = size_choices_command,
                                 .terms = terms,
-                                .wants = wants};
+                                .click = click,
+                                 .wants = wants};

@@ -192,6 +192,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     for (unsigned i = tune->top; i < count && i < tune->top + shown; i++) {
         int y = area.y + 1 + (int)(i - tune->top);
         draw_row(ui, cells, area, y, rows, i);
+        cells_hot(cells, (struct rect){y, area.x, 1, area.width}, HOT_ROW, i);
         if (i == tune->cursor) {
             cells_select(cells, y, area.x, area.width);
         }
@@ -320,6 +321,12 @@ static void wants(const struct ui *ui, struct wants *out) {
     }
 }
 
+static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
+    if (kind == HOT_ROW) {
+        ui->tune.cursor = value;
+    }
+}
+
 const struct view tune_view = {
     .name = "Tune",
     .scope = SCOPE_TUNE,
@@ -327,4 +334,5 @@ const struct view tune_view = {
     .draw = draw,
     .command = command,
     .terms = terms,
+    .click = click,
     .wants = wants};

@@ -227,6 +227,34 @@ static void test_one_class_shows_all_there_is(void) {
     model_destroy(&model);
 }
 
+/* Where a view draws rows, a click chooses one, as the arrows do. */
+static void test_a_click_chooses_a_row(void) {
+    struct model *model = slated_model();
+    struct frame frame = frame_of(model);
+    const struct {
+        const struct view *view;
+        const unsigned *cursor;
+    } views[] = {{&pages_view, &ui.pages.cursor}, {&tune_view, &ui.tune.cursor}, {&sizes_view, &ui.sizes.cursor},
+                 {&curves_view, &ui.curves.cursor}, {&hotkeys_view, &ui.hotkeys.cursor}};
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        reset_ui(index_of(views[i].view));
+        struct cells *cells = cells_create(80, 24, false);
+        screen_draw(&frame, &ui, cells);
+        const struct hotspot *last = NULL;
+        for (int y = 0; y < 24; y++) {
+            const struct hotspot *hot = cells_hot_at(cells, y, 40);
+            last = hot != NULL && hot->kind == HOT_ROW ? hot : last;
+        }
+        ok(last != NULL, "%s has rows to click on", views[i].view->name);
+        views[i].view->click(&ui, HOT_ROW, last->value);
+        unsigned wanted = last->value;
+        screen_draw(&frame, &ui, cells);
+        is(*views[i].cursor, wanted, "and the cursor goes there");
+        cells_destroy(&cells);
+    }
+    model_destroy(&model);
+}
+
 /* The past shows what the tape holds of its moment, by estimate where it must be; else it says that it
  * is not recorded. */
 static void test_the_past_holds_what_was_recorded(void) {
@@ -316,6 +344,7 @@ int main(void) {
     test_curves_say_what_memory_and_policies_would_do();
     test_hot_keys_have_bounds();
     test_one_class_shows_all_there_is();
+    test_a_click_chooses_a_row();
     test_the_past_holds_what_was_recorded();
     test_what_is_missing_says_what_it_needs();
     test_every_size_is_whole();

@@ -1,0 +1,173 @@
+/* Measures a console in a terminal of its own: how soon it paints, how soon it answers a key, how many bytes
+ * a second it writes; and feeds it random keys and sizes.
+ *
+ *   console_pty paint RUNS WIDTH HEIGHT COMMAND ...    ms from the start to the first 200 bytes, median and worst
+ *   console_pty key RUNS WIDTH HEIGHT COMMAND ...      ms from a key to what it changes, median and worst
+ *   console_pty bytes SECONDS WIDTH HEIGHT COMMAND ... bytes a second, and the most within a tenth of one
+ *   console_pty resize RUNS WIDTH HEIGHT COMMAND ...   random sizes; fails when the console ends
+ *
+ * The terminal answers nothing, as one behind a slow line. */
+#include <errno.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RUNS_MOST = 1000, SETTLE_MS = 2000, QUIET_MS = 60, FIRST_BYTES = 200, SLICE_MS = 100 };
+
+static int terminal;
+static pid_t console;
+
+static double now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+static void start(char **command, unsigned short width, unsigned short height) {
+    struct winsize size = {.ws_row = height, .ws_col = width};
+    console = forkpty(&terminal, NULL, NULL, &size);
+    if (console == 0) {
+        setenv("TERM", "xterm-256color", 1);
+        setenv("LC_ALL", "C.UTF-8", 1);
+        setenv("XDG_CONFIG_HOME", "/nowhere", 1);
+        execvp(command[0], command);
+        _exit(127);
+    }
+}
+
+/* Bytes that came within a time; 0: none. is_over at the first. */
+static size_t take(double within_ms, int is_over) {
+    double until_ms = now_ms() + within_ms;
+    size_t bytes = 0;
+    for (double left_ms; (left_ms = until_ms - now_ms()) > 0;) {
+        char buffer[65536];
+        struct pollfd polled = {.fd = terminal, .events = POLLIN};
+        ssize_t got = poll(&polled, 1, (int)left_ms + 1) > 0 ? read(terminal, buffer, sizeof buffer) : 0;
+        if (got < 0) {
+            break; /* it has ended */
+        }
+        bytes += (size_t)got;
+        if (is_over && bytes > 0) {
+            break;
+        }
+    }
+    return bytes;
+}
+
+static int has_ended(void) {
+    int status;
+    return waitpid(console, &status, WNOHANG) == console;
+}
+
+static void stop(void) {
+    kill(console, SIGTERM);
+    while (take(20, 0) > 0) {
+        /* what it says at the end */
+    }
+    waitpid(console, NULL, 0);
+    close(terminal);
+}
+
+static int compare(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void report(double *runs, int count) {
+    qsort(runs, (size_t)count, sizeof *runs, compare);
+    printf("median %.1f ms, worst %.1f ms of %d\n", runs[count / 2], runs[count - 1], count);
+}
+
+static void paint(int count, char **command, unsigned short width, unsigned short height) {
+    static double runs[RUNS_MOST];
+    for (int i = 0; i < count; i++) {
+        double begun_ms = now_ms();
+        start(command, width, height);
+        size_t bytes = 0;
+        while (bytes < FIRST_BYTES && now_ms() - begun_ms < 5000) {
+            bytes += take(5000, 1);
+        }
+        runs[i] = now_ms() - begun_ms;
+        stop();
+    }
+    report(runs, count);
+}
+
+/* Between refreshes, so that what comes is the answer to the key. */
+static void key(int count, char **command, unsigned short width, unsigned short height) {
+    static double runs[RUNS_MOST];
+    start(command, width, height);
+    take(SETTLE_MS, 0);
+    for (int i = 0; i < count; i++) {
+        while (take(QUIET_MS, 0) > 0) {
+            /* until it is quiet */
+        }
+        double begun_ms = now_ms();
+        if (write(terminal, i % 2 == 0 ? "2" : "1", 1) != 1) {
+            break;
+        }
+        take(5000, 1);
+        runs[i] = now_ms() - begun_ms;
+    }
+    stop();
+    report(runs, count);
+}
+
+static void bytes(int seconds, char **command, unsigned short width, unsigned short height) {
+    size_t all = 0, most = 0;
+    start(command, width, height);
+    take(SETTLE_MS, 0);
+    for (int i = 0; i < seconds * 1000 / SLICE_MS; i++) {
+        size_t once = take(SLICE_MS, 0);
+        all += once;
+        most = once > most ? once : most;
+    }
+    stop();
+    printf("%zu bytes a second, at most %zu at once\n", all / (size_t)seconds, most);
+}
+
+static int resize(int count, char **command, unsigned short width, unsigned short height) {
+    start(command, width, height);
+    take(SETTLE_MS, 0);
+    srand(1);
+    double begun_ms = now_ms();
+    for (int i = 0; i < count; i++) {
+        struct winsize size = {.ws_row = (unsigned short)(1 + rand() % 100), .ws_col = (unsigned short)(1 + rand() % 400)};
+        ioctl(terminal, TIOCSWINSZ, &size);
+        char view = (char)('1' + rand() % 9);
+        if (write(terminal, &view, 1) != 1 || has_ended()) {
+            printf("it ended after %d sizes\n", i);
+            return 1;
+        }
+        take(5, 0);
+    }
+    printf("%d sizes in %.1f s\n", count, (now_ms() - begun_ms) / 1000);
+    stop();
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    int count = argc > 5 ? atoi(argv[2]) : 0;
+    if (count < 1 || count > RUNS_MOST) {
+        fprintf(stderr, "usage: console_pty paint|key|bytes|resize COUNT WIDTH HEIGHT COMMAND ...\n");
+        return 64;
+    }
+    unsigned short width = (unsigned short)atoi(argv[3]), height = (unsigned short)atoi(argv[4]);
+    if (strcmp(argv[1], "paint") == 0) {
+        paint(count, argv + 5, width, height);
+    } else if (strcmp(argv[1], "key") == 0) {
+        key(count, argv + 5, width, height);
+    } else if (strcmp(argv[1], "bytes") == 0) {
+        bytes(count, argv + 5, width, height);
+    } else {
+        return resize(count, argv + 5, width, height);
+    }
+    return 0;
+}

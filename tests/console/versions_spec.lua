@@ -1,0 +1,210 @@
+-- slatetop with versions of memcached that are not here, and with servers that mean ill: looked at and changed.
+package.path = debug.getinfo(1, "S").source:match("^@(.*)/[^/]*$") .. "/?.lua;" .. package.path
+local tui = require "tui"
+
+if not tui.has("tmux") then
+  describe("slatetop with other servers", function()
+    pending("needs tmux")
+  end)
+  return
+end
+
+describe("slatetop with other servers", function()
+  local folder, screen, pid
+
+  local function start(version, kind)
+    pid = tui.run(("lua5.4 tests/console/replayer.lua %s/server.sock %s/log %s %s </dev/null >/dev/null 2>%s/trouble "
+      .. "& echo $!"):format(folder, folder, version, kind or "plain", folder)):match("%d+")
+    tui.wait_until(function() return tui.run("ls " .. folder):find("server.sock", 1, true) end)
+  end
+
+  local function open(arguments)
+    screen = tui.open(folder, ("%s -d 0.2 --audit-log %s/audit %s %s/server.sock"):format(tui.slatetop, folder,
+      arguments or "", folder), 120, 40)
+  end
+
+  local function commands()
+    return tui.run("cat " .. folder .. "/log")
+  end
+
+  local function lives()
+    return tui.run(("kill -0 %s && echo yes"):format(pid)):find("yes", 1, true) ~= nil
+  end
+
+  local function leave()
+    screen:press("Escape", "Escape", "q")
+    screen:wait("status=0")
+    assert.is_true(screen:line_is_restored())
+  end
+
+  before_each(function()
+    folder = tui.make_folder()
+  end)
+
+  after_each(function()
+    if screen then screen:close() end
+    if pid then tui.run("kill -KILL " .. pid) end
+    screen, pid = nil, nil
+    tui.remove_folder(folder)
+  end)
+
+  -- Which of them move pages, and which have settings of the segmented LRU.
+  local VERSIONS <const> = { { "1.4.13", false, false }, { "1.4.33", true, false }, { "1.5.16", true, true },
+    { "1.5.22", true, true }, { "1.6.18", true, true }, { "1.6.34", true, true }, { "1.6.40", true, true },
+    { "1.6.45", true, true } }
+
+  for _, row in ipairs(VERSIONS) do
+    local version, moves, has_lru = table.unpack(row)
+    it(("shows and changes memcached %s, and sends it nothing that it does not know"):format(version), function()
+      start(version)
+      open()
+      screen:wait("live 0.2s")
+      screen:wait("memcached " .. version)
+      screen:press("2")
+      screen:wait("classes by")
+      local table_shown = screen:wait("  1184")
+      assert.truthy(table_shown:find("192", 1, true))
+      for i, view in ipairs { "1 Overview", "2 Classes", "3 Pages", "4 Tune", "5 Sizes", "6 Curves", "7 Fleet",
+        "8 Events", "9 Keys" } do
+        screen:press(tostring(i))
+        screen:wait("[" .. view .. "]")
+      end
+      screen:press("1", "t")
+      screen:wait("Automove: review")
+      if moves then
+        screen:wait("slabs automove 1")
+        screen:press("S")
+        screen:wait("automove mode is now 1")
+        screen:press("u")
+        screen:wait("Undo: review")
+        screen:press("S")
+        screen:wait("automove mode is now 0")
+      else
+        screen:wait("-o slab_reassign")
+        screen:press("S", "Escape")
+        screen:wait_gone("Automove: review")
+      end
+      screen:press("2", "G", "m")
+      screen:wait("Move pages: review")
+      if moves then
+        screen:press("S")
+        screen:wait("moved, class 4 to class ")
+      else
+        screen:wait("refused")
+        screen:press("S", "Escape")
+        screen:wait_gone("Move pages: review")
+      end
+      screen:press("4")
+      screen:wait("[4 Tune]")
+      screen:wait(has_lru and "lru hot %           20" or "lru hot %           -")
+      leave()
+      assert.is_nil(commands():find("UNKNOWN", 1, true), commands())
+      assert.is_true(lives())
+    end)
+  end
+
+  it("sends nothing that a version is known to crash on", function()
+    start("1.6.40")
+    open()
+    screen:wait("live 0.2s")
+    screen:press("2", "G", "m")
+    screen:wait("Move pages: review")
+    -- To a class that the server does not list: 1.6.34 to 1.6.41 crash on it.
+    screen:press("Up", "4", "0")
+    screen:wait("refused")
+    screen:wait("some servers crash on such a move")
+    screen:press("S", "Escape")
+    screen:wait_gone("Move pages: review")
+    -- A window outside of 3 to 1800 seconds: 1.6.34 to 1.6.44 crash on it.
+    for _, wrong in ipairs { "0", "2", "99999" } do
+      screen:press("4")
+      screen:wait("[4 Tune]")
+      screen:press("g", "Down", "Down")
+      screen:wait("─ automove window s")
+      screen:press("Enter", wrong)
+      screen:wait("new value: " .. wrong .. "_")
+      screen:press("Enter", "t")
+      screen:wait("refused")
+      screen:press("S", "Escape")
+      screen:wait_gone("Esc cancels")
+      screen:press("r")
+    end
+    -- Nor does a record of changes bring it there.
+    local record = assert(io.open(folder .. "/audit", "w"))
+    record:write(('{"schema":"slate/audit/1","id":1,"time_s":1,"server":"%s/server.sock","what":"set",'
+      .. '"name":"slab_automove_window","was":"0","is":"10"}\n'):format(folder))
+    record:close()
+    screen:press("u")
+    screen:wait("Undo: review")
+    screen:press("S")
+    screen:wait("takes a whole number from 3 to 1800")
+    leave()
+    assert.is_true(lives())
+    assert.is_nil(commands():find("CRASH", 1, true))
+    assert.is_nil(commands():find("slabs ", 1, true), commands())
+  end)
+
+  for _, kind in ipairs { "fragments", "missing", "renamed", "words", "negative", "resets", "empty", "garbage",
+    "endless", "halves", "stall" } do
+    it("outlives a server of the kind " .. kind, function()
+      start("1.6.18", kind)
+      open()
+      tui.wait_until(function() return select(2, commands():gsub("stats\n", "")) > 2 end, commands)
+      for i, view in ipairs { "1 Overview", "2 Classes", "3 Pages", "4 Tune", "5 Sizes", "6 Curves", "7 Fleet",
+        "8 Events", "9 Keys", } do
+        screen:press(tostring(i))
+        local text = screen:wait("[" .. view .. "]")
+        assert.is_nil(text:find("%d%d%d%d%d%d%d%d%d%d%d%d%d%d"), text) -- no difference that wrapped
+      end
+      screen:press("2", "Enter", "Escape", "x", "Escape", "?", "Escape", "d", "D", "1")
+      screen:wait("[1 Overview]")
+      leave()
+    end)
+  end
+
+  for kind, told in pairs { refuses = "the server refused: SERVER_ERROR not today", hangs_up = "the connection broke",
+    mute = "setting automove mode" } do
+    it("says what came of a change when the server " .. kind, function()
+      start("1.6.18", kind)
+      open()
+      screen:wait("live 0.2s")
+      screen:press("t")
+      screen:wait("slabs automove 1")
+      screen:press("S")
+      screen:wait(told)
+      screen:press("2")
+      screen:wait("[2 Classes]")
+      leave()
+      local _, is_there = tui.run("test -e " .. folder .. "/audit")
+      assert.equal(1, is_there, "what was not changed is not on record")
+    end)
+  end
+
+  it("sends a read-only server nothing but questions, whatever keys are pressed", function()
+    local seed = tonumber(os.getenv("SEED")) or os.time()
+    print("# SEED=" .. seed)
+    math.randomseed(seed)
+    start("1.6.18")
+    open("--read-only")
+    screen:wait("READ-ONLY")
+    local letters = {}
+    for byte = 32, 126 do
+      local letter = string.char(byte)
+      -- R writes a file here, and q leaves; both are no business of the server.
+      if not letter:find("[Rq'\"\\;]") then letters[#letters + 1] = letter end
+    end
+    for _ = 1, 100 do
+      local keys = {}
+      for i = 1, 1000 do keys[i] = letters[math.random(#letters)] end
+      screen:tmux("send-keys -l '" .. table.concat(keys) .. "'")
+      screen:press("Escape", "Enter")
+    end
+    screen:press("Escape", "Escape", "Escape", "1")
+    screen:wait("[1 Overview]")
+    for line in commands():gmatch("[^\n]+") do
+      assert.truthy(line == "stats" or line:find("^stats %a+$") or line:find("^watch "), line)
+      assert.is_nil(line:find("detail") or line:find("reset") or line:find("sizes_"), line)
+    end
+    leave()
+  end)
+end)
