@@ -112,7 +112,7 @@ describe("slatetop with other servers", function()
     -- To a class that the server does not list: 1.6.34 to 1.6.41 crash on it.
     screen:press("Up", "4", "0")
     screen:wait("refused")
-    screen:wait("some servers crash on such a move")
+    screen:wait("some servers crash on such a")
     screen:press("S", "Escape")
     screen:wait_gone("Move pages: review")
     -- A window outside of 3 to 1800 seconds: 1.6.34 to 1.6.44 crash on it.
@@ -202,7 +202,8 @@ describe("slatetop with other servers", function()
     screen:press("Escape", "Escape", "Escape", "1")
     screen:wait("[1 Overview]")
     for line in commands():gmatch("[^\n]+") do
-      assert.truthy(line == "stats" or line:find("^stats %a+$") or line:find("^watch "), line)
+      local question = line:gsub("^UNKNOWN (watch)", "%1") -- a stream that this version does not have
+      assert.truthy(question == "stats" or question:find("^stats %a+$") or question:find("^watch %a+$"), line)
       assert.is_nil(line:find("detail") or line:find("reset") or line:find("sizes_"), line)
     end
     leave()
