@@ -8,7 +8,7 @@ local TINY <const> = table.concat({
   "PEERS=none", "MODES=off,eviction,no-such-mode", "TRACES=tests/no-traces-here", "FILL_ITEMS=2000",
   "PHASE_BYTES=1000000", "ROUNDS=2000", "KEYS=1000", "RACE_SECONDS=1", "PHASE_REQUESTS=600", "RATE=5000",
   "MIX_REQUESTS=2000", "LATENCY_KEYS=2000", "LATENCY_ROUNDS=1", "SECONDS=1", "UPLOADS=20",
-  "GEOMETRY_REQUESTS=5000",
+  "GEOMETRY_REQUESTS=5000", "GEOMETRY_PACE_PCT=100", "GEOMETRY_AFTER_S=2",
 }, " ")
 
 -- Runs experiments; the status, the rows of each by label, and all that was said, for a claim that fails.

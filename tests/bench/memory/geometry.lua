@@ -12,7 +12,8 @@ local socket = require("socket")
 local TRACES <const> = os.getenv("TRACES") or "../shared/traces"
 local REQUESTS <const> = compare.setting("GEOMETRY_REQUESTS", 1000000)
 local RATE <const> = compare.setting("GEOMETRY_RATE", 30000)
-local BEFORE_S <const>, AFTER_S <const> = 3, 5 -- of the measured pass
+local BEFORE_S <const>, AFTER_S <const> = 3, compare.setting("GEOMETRY_AFTER_S", 5) -- of the measured pass
+local PACE_PCT <const> = compare.setting("GEOMETRY_PACE_PCT", 2) -- of all pages, each second: slated's default
 local LIMIT_S <const> = 90
 local PAGE_BYTES <const> = 1 << 20
 local TRACE <const> = TRACES .. "/meta_kvreg_syn.txt.gz"
@@ -102,7 +103,7 @@ function M.run(programs, sheet)
     sheet:note(("there is no %s (TRACES names the folder): the sizes of the ETC pool stand in for it"):format(TRACE))
   end
   local side = sides.slated(programs, nil)
-  local server, why = sides.start(programs, side)
+  local server, why = sides.start(programs, side, { arguments = { "-o", "slab_geometry_rate=" .. PACE_PCT } })
   if not server then
     sheet:absent(side.label, why)
     return
