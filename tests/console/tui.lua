@@ -138,7 +138,7 @@ function M.open(folder, command, width, height, environment)
   count = count + 1
   local self = { name = ("slatetop-spec-%s-%d"):format(folder:match("%w+$"), count), folder = folder }
   setmetatable(self, Screen)
-  local shell = ("env XDG_CONFIG_HOME=/nowhere TERM=tmux-256color LC_ALL=C.UTF-8 %s sh -c %s"):format(environment or "",
+  local shell = ("exec env XDG_CONFIG_HOME=/nowhere TERM=tmux-256color LC_ALL=C.UTF-8 %s sh -c %s"):format(environment or "",
     quote("stty -a >" .. folder .. "/before; " .. command .. " 2>" .. folder .. "/errors; status=$?; stty -a >"
       .. folder .. "/after; echo status=$status; exec cat"))
   -- The shell is named, for that of the password file may be one that only says no.
@@ -180,10 +180,13 @@ function Screen:resize(width, height)
   self:tmux(("resize-window -x %d -y %d"):format(width, height))
 end
 
---- The process id of the console in this terminal.
+--- The process id of the console in this terminal: a child of the pane's shell, by its name and not by its command
+--- line, for that of a shell tells the name too.
 function Screen:console_pid()
   local shell = self:tmux("list-panes -F '#{pane_pid}'"):match("%d+")
-  return (first_line("pgrep -P " .. shell .. " -f slatetop"))
+  local pid = first_line("pgrep -P " .. shell .. " -x slatetop")
+  assert(pid:match("^%d+$"), "no console runs in the terminal")
+  return pid
 end
 
 --- Everything that goes to the terminal from now on is written to a file; returns its path.
