@@ -268,7 +268,9 @@ int action_suggest_source(const struct model *model, unsigned to, double *pages_
         double whole =
             isnan(free_pages) ? 0 : fmin(floor(free_pages), (double)pages_of(now, id) - 1);
         uint64_t tail = class_tail_age(stats);
-        double age = tail == STAT_ABSENT ? 0 : (double)tail;
+        /* The age that is left when a page is gone: a class of two pages loses half of it. */
+        double left = whole >= 1 ? 1 : 1 - 1 / (double)pages_of(now, id);
+        double age = tail == STAT_ABSENT ? 0 : (double)tail * left;
         if (best < 0 || whole > best_free || (whole == best_free && age > best_age)) {
             best = (int)id;
             best_free = whole;
