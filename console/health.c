@@ -137,13 +137,13 @@ static void report_evictions(struct report *report, const struct model *model,
         format_age(age, stat_number(class_tail_age(&now->classes[worst])));
         if (free_pages >= 1) {
             say(report, SEVERITY_BAD,
-                "press m: class %d starves, %s evictions/s at age %s; class %d has %.0f free pages",
-                worst, rate, age, giver, free_pages);
+                "press m: class %d starves, %s EV/s at age %s; class %d has %.0f free page%s",
+                worst, rate, age, giver, free_pages, free_pages == 1 ? "" : "s");
         } else {
             char giver_age[FORMAT_BYTES];
             format_age(giver_age, stat_number(class_tail_age(&now->classes[giver])));
             say(report, SEVERITY_BAD,
-                "press m: class %d starves, %s evictions/s at age %s; class %d keeps %s", worst,
+                "press m: class %d starves, %s EV/s at age %s; class %d keeps %s", worst,
                 rate, age, giver, giver_age);
         }
     } else if (evictions > 0) {
