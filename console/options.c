@@ -4,6 +4,7 @@
 #include "keys.h"
 #include "term.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <stddef.h>
@@ -134,8 +135,10 @@ static bool parse_mouse(const char *word, enum mouse_choice *mouse, char *why, s
 static bool read_password(const char *path, char out[CREDENTIALS_MOST + 1], char *why,
                           size_t why_bytes) {
     char line[CREDENTIALS_MOST + 2] = "";
+    errno = 0;
     FILE *file = fopen(path, "re");
     bool is_read = file != NULL && fgets(line, sizeof line, file) != NULL;
+    int error = errno;
     if (file != NULL) {
         fclose(file);
     }
@@ -145,8 +148,13 @@ static bool read_password(const char *path, char out[CREDENTIALS_MOST + 1], char
     char *colon = strchr(line, ':');
     if (!is_read || !is_whole || colon == NULL || colon == line || colon[1] == '\0' ||
         strchr(line, ' ') != NULL) {
-        snprintf(why, why_bytes, is_read ? "the first line of %.80s is not user:password of at most 249 bytes"
-                                         : "cannot read the password in %.80s", path);
+        if (is_read) {
+            snprintf(why, why_bytes,
+                     "the first line of %.80s is not user:password of at most 249 bytes", path);
+        } else {
+            snprintf(why, why_bytes, "cannot read the password in %.80s: %s", path,
+                     error != 0 ? strerror(error) : "it is empty");
+        }
         return false;
     }
     *colon = ' ';

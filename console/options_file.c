@@ -43,9 +43,8 @@ static bool read_whole(const char *path, char text[FILE_LIMIT + 1], bool *exists
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     *exists = fd >= 0 || errno != ENOENT;
     ssize_t got = -1;
-    if (fd >= 0 && fstat(fd, &info) == 0 && !S_ISREG(info.st_mode)) {
-        errno = EINVAL;
-    } else if (fd >= 0) {
+    bool is_other = fd >= 0 && fstat(fd, &info) == 0 && !S_ISREG(info.st_mode);
+    if (fd >= 0 && !is_other) {
         got = read(fd, text, FILE_LIMIT + 1);
     }
     int error = errno;
@@ -54,7 +53,9 @@ static bool read_whole(const char *path, char text[FILE_LIMIT + 1], bool *exists
     }
     if (got < 0 || got > FILE_LIMIT) {
         snprintf(why, why_bytes, "cannot read %.100s: %s", path,
-                 got > FILE_LIMIT ? "more than 64 KiB" : strerror(error));
+                 is_other           ? "not a regular file"
+                 : got > FILE_LIMIT ? "more than 64 KiB"
+                                    : strerror(error));
         return false;
     }
     text[got] = '\0';

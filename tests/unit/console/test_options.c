@@ -51,6 +51,10 @@ static void test_wrong_use_is_one_clear_sentence(void) {
     ok(!parse("dns::1", NULL, NULL), "a list without a name: %s", why);
 }
 
+static void refuses(const char *option, const char *value, const char *reason) {
+    ok(!parse(option, value, NULL) && strstr(why, reason) != NULL, "%s", why);
+}
+
 static char rc_path[] = "/tmp/slatetop-rc-XXXXXX";
 
 static bool parse_rc(const char *text, const char *server) {
@@ -77,8 +81,10 @@ static void test_the_file_of_settings(void) {
     ok(!parse_rc("mouse = rat\n", NULL), "%s", why);
     ok(!parse_rc("delay\n", NULL), "%s", why);
     ok(!parse("-c", "/nowhere/rc", NULL), "a file that was asked for must be there: %s", why);
-    ok(!parse("-c", "/tmp", NULL), "and be a file: %s", why);
-    ok(!parse("--password-file", "/nowhere/x", NULL), "%s", why);
+    refuses("-c", "/tmp", "cannot read /tmp: not a regular file");
+    refuses("--password-file", "/nowhere/x", "/nowhere/x: No such file");
+    refuses("--password-file", "/tmp", "/tmp: Is a directory");
+    refuses("--password-file", "/dev/null", "/dev/null: it is empty");
     ok(parse_rc("joe:secret\n", NULL) == false, "a password is no setting");
     ok(parse("--password-file", rc_path, NULL), "but a file of its own: %s", why);
     is_str(options.credentials, "joe secret", "as it is sent");
