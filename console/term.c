@@ -194,6 +194,12 @@ static bool open_signal_pipe(void) {
     return pipe2(term.signal_pipe, O_CLOEXEC | O_NONBLOCK) == 0;
 }
 
+/* A terminal that only goes on to the next line, as TERM=dumb, would show the screen as rubbish. */
+static bool can_place_cursor(void) {
+    const char *place = tigetstr("cup");
+    return place != NULL && place != (const char *)-1; /* -1: ncurses knows no such ability */
+}
+
 bool term_open(const struct term_options *options, char *why, size_t why_bytes) {
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
         snprintf(why, why_bytes, "no terminal: use -b for plain text");
@@ -212,6 +218,14 @@ bool term_open(const struct term_options *options, char *why, size_t why_bytes) 
         return false;
     }
     set_term(term.screen);
+    if (!can_place_cursor()) {
+        snprintf(why, why_bytes,
+                 "the terminal type '%.40s' cannot place the cursor: set TERM, or use -b",
+                 getenv("TERM"));
+        endwin();
+        tcsetattr(STDIN_FILENO, TCSANOW, &saved_line);
+        return false;
+    }
     term.is_open = true;
     append_restore("sgr0");
     append_restore("rmkx");

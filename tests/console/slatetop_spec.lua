@@ -326,6 +326,13 @@ describe("slatetop without a server", function()
     assert.is_nil(coloured:find("\27%[[%d;]*[34]%d?[0-7]m"), "no colour is set")
   end)
 
+  it("refuses a terminal that cannot place the cursor, and leaves it as it was", function()
+    screen = tui.open(folder, "env TERM=dumb " .. tui.slatetop .. " " .. folder .. "/nobody.sock")
+    screen:wait("status=64")
+    assert.truthy(tui.run("cat " .. folder .. "/errors"):find("'dumb' cannot place the cursor", 1, true))
+    assert.is_true(screen:line_is_restored())
+  end)
+
   it("answers wrong use with one line and 64, no server with 69", function()
     local output, code = tui.run(tui.slatetop .. " --bogus")
     assert.equal(64, code)
