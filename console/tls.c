@@ -58,10 +58,13 @@ struct tls {
     char note[120];
 };
 
-/* The first reason that OpenSSL gives; the rest of its list is dropped. */
+/* The first reason that OpenSSL gives, which has no words for those of the system; the rest of its
+   list is dropped. */
 static const char *reason(void) {
     unsigned long code = openssl.ERR_get_error();
-    const char *text = code != 0 ? openssl.ERR_reason_error_string(code) : NULL;
+    const char *text = ERR_SYSTEM_ERROR(code) ? strerror(ERR_GET_REASON(code))
+                       : code != 0            ? openssl.ERR_reason_error_string(code)
+                                              : NULL;
     openssl.ERR_clear_error();
     return text != NULL ? text : "no reason given";
 }
