@@ -218,7 +218,9 @@ static void describe_set(struct job *job) {
     const char *label = setting_label(job->action.name);
     unsigned mode = strcmp(job->action.name, "slab_automove") == 0 ? automove_mode_of(job->action.value)
                                                                    : AUTOMOVE_MODES;
-    if (mode < AUTOMOVE_MODES) {
+    bool is_digit =
+        mode < AUTOMOVE_MODES && strcmp(automove_mode_name(mode), job->action.value) != 0;
+    if (is_digit) {
         finish(job, true, "%s is now %s (%s), was %s", label, job->action.value,
                automove_mode_name(mode), job->before);
     } else if (strcmp(job->action.name, "geometry") == 0) {

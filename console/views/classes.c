@@ -115,8 +115,9 @@ static void draw_detail(const struct frame *frame, const struct ui *ui, struct c
              class_state_word(health_class_state(frame->model, id)));
     cells_rule(cells, area.y, area.x, area.width, title);
     cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN,
-                 "%s pages of %s chunks of %s bytes; whole pages free: %s",
+                 "%s page%s of %s chunks of %s bytes; whole pages free: %s",
                  number(stat_number(stats->value[CLASS_total_pages]), a),
+                 stats->value[CLASS_total_pages] == 1 ? "" : "s",
                  number(stat_number(stats->value[CLASS_chunks_per_page]), b),
                  format_exact(c, stats->value[CLASS_chunk_size]),
                  number(floor(class_free_pages(stats)), d));
