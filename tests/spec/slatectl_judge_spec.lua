@@ -61,6 +61,34 @@ describe("an advised policy", function()
     end)
 end)
 
+describe("advice on automove", function()
+    local function advised(mode, second)
+        local function at(time_s, evicted)
+            local now = make(time_s, {
+                [3] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 9, age = 400, evicted = evicted },
+                [7] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 9, age = 40, evicted = evicted },
+            }, nil, { slab_automove = mode, slab_reassign = true })
+            now.slated = true
+            return now
+        end
+        local before, now = at(1, 0), at(2, second)
+        return require("slate.advice").automove({
+            pair = function() return now, before, snapshot.rates(before, now) end,
+        }, nil, {})
+    end
+
+    it("names a mode that helps where ages differ, but not the mode there is", function()
+        assert.same({ "slatectl automove utility" }, advised("lra", 100).commands)
+        local advice = advised("utility", 100)
+        assert.same({}, advice.commands)
+        assert.truthy(advice.text:find("leave it on", 1, true), advice.text)
+    end)
+
+    it("leaves the mode alone where nothing evicts", function()
+        assert.same({}, advised("lra", 0).commands)
+    end)
+end)
+
 describe("advised sizes", function()
     it("waste as little as the best of all choices", function()
         math.randomseed(SEED)
