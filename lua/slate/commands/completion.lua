@@ -7,6 +7,9 @@ function M.declare(command)
 end
 
 function M.run(context, parsed)
+    if context.json then
+        return nil, "completion writes a script for a shell: it takes no --json, --jsonl or --csv", "usage"
+    end
     local parser = require("slate.cli").parser("*")
     context:out(parser["get_" .. parsed.shell .. "_complete"](parser), "\n")
     return 0
