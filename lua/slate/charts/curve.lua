@@ -75,8 +75,8 @@ function M.figure(list)
     end
     return {
         title = time.title("Miss ratio by memory (an estimate)", list),
-        note = "an estimate from hits, stores and ages of tails in the later half of the samples; stores stand for "
-            .. "misses; cliffs are not seen" .. (idle > 0 and ("; %s that stored nothing are not drawn"):format(
+        note = "estimated from hits, stores (for misses) and ages in the later half of the samples; sees no cliffs"
+            .. (idle > 0 and ("; %s without stores left out"):format(
             require("slate.units").plural(idle, "class", "classes")) or ""),
         panels = { { kind = "lines", x = { label = "memory of the class, times what it has", log = true, ticks = ticks,
             min = 2 ^ -DOUBLINGS / 1.02, max = 2 ^ DOUBLINGS * 1.02 }, y = { label = "miss ratio", min = 0, max = 1 },
