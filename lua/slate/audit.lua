@@ -4,6 +4,8 @@
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
 -- { schema, id, time_s, who, server, what = "set" | "move" | "geometry", and for a set name, was, is; for a move src,
 -- dst, pages; for a geometry is, the order as it was sent; undoes = the id of an entry that this one took back }.
+local shell = require "slate.shell"
+
 local M = {}
 
 M.SCHEMA = "slate/audit/1"
@@ -31,10 +33,6 @@ function M.read(path)
     return list
 end
 
-local function quoted(word)
-    return "'" .. word:gsub("'", "'\\''") .. "'"
-end
-
 --- Appends an entry, and gives it an id, the time and who did it. Returns the id, or nil and a message.
 function M.append(entry)
     local path = M.path()
@@ -46,7 +44,7 @@ function M.append(entry)
     entry.time_s, entry.who = require("slate.clock").time_s(), os.getenv("USER") or os.getenv("LOGNAME")
     local file, problem = io.open(path, "a")
     if not file then
-        os.execute("mkdir -p " .. quoted(path:match("^(.*)/") or "."))
+        os.execute("mkdir -p " .. shell.word(path:match("^(.*)/") or "."))
         file, problem = io.open(path, "a")
     end
     if not file then

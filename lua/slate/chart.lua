@@ -15,6 +15,7 @@
 -- marks, a list of { x, label }, are lines from top to bottom. Figures are made by the modules of slate.charts, each
 -- with figure(list of snapshots) -> figure, or nil and a message.
 local gnuplot = require "slate.chart_gnuplot"
+local shell = require "slate.shell"
 
 local M = {}
 
@@ -30,10 +31,6 @@ M.KINDS = {
     { name = "sizes", summary = "how large items are, over the limits of the classes" },
     { name = "fleet", summary = "the hit ratio of many servers" },
 }
-
-local function shell_quoted(text)
-    return "'" .. text:gsub("'", "'\\''") .. "'"
-end
 
 local function read_and_remove(path)
     local file = io.open(path, "r")
@@ -54,7 +51,7 @@ function M.run(script, program)
     -- After an early failure the shell itself drains the rest of the script, so that writing never
     -- meets a closed pipe.
     local pipe, problem = io.popen(("{ %s; status=$?; while read -r _; do :; done; exit $status; } 2>%s"):format(
-        shell_quoted(program), shell_quoted(errors)), "w")
+        shell.word(program), shell.word(errors)), "w")
     if not pipe then
         os.remove(errors)
         return nil, "cannot start gnuplot: " .. problem, "missing"

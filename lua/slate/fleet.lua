@@ -5,15 +5,12 @@
 -- `slate.ring` and nutcracker read them; nutcracker's configuration, and what each process has said.
 -- @module slate.fleet
 local clock = require "slate.clock"
+local shell = require "slate.shell"
 
 local M = {}
 
 M.MAX_SERVERS = 64
 local START_S <const>, STOP_S <const>, POLL_S <const>, PROXY_ATTEMPTS <const> = 15, 10, 0.02, 5
-
-local function quoted(word)
-    return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
-end
 
 local function capture(command)
     local pipe = assert(io.popen(command, "r"))
@@ -74,10 +71,10 @@ end
 local function launch(folder, name, words, environment)
     local line = {}
     for i, word in ipairs(words) do
-        line[i] = quoted(word)
+        line[i] = shell.word(word)
     end
     local pid = capture(("%s setsid %s </dev/null >%s 2>&1 & echo $!"):format(environment or "",
-        table.concat(line, " "), quoted(("%s/%s.log"):format(folder, name))))
+        table.concat(line, " "), shell.word(("%s/%s.log"):format(folder, name))))
     return { name = name, pid = math.tointeger(tonumber(pid)) }
 end
 
@@ -105,7 +102,7 @@ local function start_server(folder, number, options)
     local one = launch(folder, name, {
         options.program, "-l", "127.0.0.1", "-p", options.port and options.port + number or -1, "-U", 0,
         "-m", options.memory_mb, "-u", capture("id -un"), "-P", ("%s/%s.pid"):format(folder, name),
-    }, ("MEMCACHED_PORT_FILENAME=%s"):format(quoted(("%s/%s.port"):format(folder, name))))
+    }, ("MEMCACHED_PORT_FILENAME=%s"):format(shell.word(("%s/%s.port"):format(folder, name))))
     one.weight = options.weights and options.weights[number] or 1
     local up = wait_until(START_S, function()
         local port = port_of(folder, name)
@@ -253,8 +250,9 @@ function M.up(folder, count, options)
         end
     end
     if read_file(folder .. "/fleet") then
-        return nil, ("a fleet is up in %s; slatectl fleet down ends it"):format(folder), "busy"
-    elseif not os.execute(("mkdir -m 700 %s 2>/dev/null"):format(quoted(folder))) then
+        return nil, ("a fleet is up in %s; slatectl fleet down --folder %s ends it"):format(folder, shell.word(folder)),
+            "busy"
+    elseif not os.execute(("mkdir -m 700 %s 2>/dev/null"):format(shell.word(folder))) then
         return nil, ("cannot make the folder %s, or something is there already"):format(folder), "output"
     end
     local processes, problem = start_all(folder, count, proxy, options)

@@ -4,20 +4,17 @@
 --     local rows = simulate.run("build/bin/slated", { trace = "t.gz", policies = { "lru", "sieve" }, sizes = "1%,10%",
 --         by_objects = true, words = {} }, 2)
 local json = require "slate.json"
+local shell = require "slate.shell"
 
 local M = {}
 
 local NICENESS <const> = 10 -- of the processes: nobody waits for them as for a server
 local AUTOMOVE_NAMES <const> = { ["0"] = "off", ["1"] = "ratio", ["2"] = "eviction" }
 
-local function quoted(word)
-    return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
-end
-
 --- What slated says of itself: { policies = those that can be simulated, policy = its default, automove = likewise, by
 -- name }; or nil, message and code.
 function M.describe(program)
-    local pipe = assert(io.popen(quoted(program) .. " --describe 2>/dev/null", "r"))
+    local pipe = assert(io.popen(shell.word(program) .. " --describe 2>/dev/null", "r"))
     local text = pipe:read("a")
     pipe:close()
     local default, choices = text:match("\npolicy\t[^\t]*\tchoice\t([^\t]*)\t[^\t]*\t[^\t]*\t([^\t]*)")
@@ -45,10 +42,10 @@ function M.cores()
 end
 
 local function command_of(program, trace, ...)
-    local words = { "nice", "-n", NICENESS, quoted(program), "--json", "--simulate=" .. quoted(trace) }
+    local words = { "nice", "-n", NICENESS, shell.word(program), "--json", "--simulate=" .. shell.word(trace) }
     for _, list in ipairs({ ... }) do
         for _, word in ipairs(list) do
-            words[#words + 1] = quoted(word)
+            words[#words + 1] = shell.word(word)
         end
     end
     return table.concat(words, " ")
@@ -103,7 +100,8 @@ local function run_all(commands)
     local jobs, results, remark, failure, failure_code = {}, {}, nil, nil, nil
     for i, command in ipairs(commands) do
         local errors = os.tmpname()
-        jobs[i] = { errors = errors, pipe = assert(io.popen(("{ %s; } 2>%s"):format(command, quoted(errors)), "r")) }
+        local pipe = assert(io.popen(("{ %s; } 2>%s"):format(command, shell.word(errors)), "r"))
+        jobs[i] = { errors = errors, pipe = pipe }
     end
     for i, job in ipairs(jobs) do -- all run meanwhile: what one of them says fits into its pipe
         results[i] = {}

@@ -9,6 +9,7 @@
 -- says that somebody else is at work.
 local clock = require "slate.clock"
 local policy_run = require "slate.policy_run"
+local shell = require "slate.shell"
 
 local M = {}
 
@@ -16,14 +17,10 @@ local STATUS <const> = "SLATE_GUARD" -- in the environment of a guard: where it 
 local POLL_S <const> = 0.01
 local GRACE_S <const> = 10 -- beyond the time-out of the connection, for a guard to start
 
-local function quoted(word)
-    return "'" .. tostring(word):gsub("'", "'\\''") .. "'"
-end
-
 --- The file whose lock stands for the right to move pages on a server. One for all names of this machine.
 function M.lock_path(server_name)
     local folder = os.getenv("SLATE_LOCK_DIR") or "/run/lock"
-    if not os.execute(("test -d %s -a -w %s"):format(quoted(folder), quoted(folder))) then
+    if not os.execute(("test -d %s -a -w %s"):format(shell.word(folder), shell.word(folder))) then
         folder = "/tmp"
     end
     local name = server_name:gsub("^localhost:", "127.0.0.1:"):gsub("^%[::1%]:", "127.0.0.1:")
@@ -42,9 +39,9 @@ local GUARD <const> = [[
 
 -- This very command line once more, so that the guard reaches the server by the same options.
 local function same_command()
-    local words = { quoted(arg[-1] or "lua5.4"), quoted(arg[0]) }
+    local words = { shell.word(arg[-1] or "lua5.4"), shell.word(arg[0]) }
     for _, word in ipairs(arg) do
-        words[#words + 1] = quoted(word)
+        words[#words + 1] = shell.word(word)
     end
     return table.concat(words, " ")
 end
@@ -75,8 +72,9 @@ end
 -- `mode` of it is the server's automove as it was, nil when it was off.
 function M.begin(context)
     local status = os.tmpname()
-    local script = GUARD:format(quoted(M.lock_path(context.server.name)), quoted(status), same_command())
-    local pipe = assert(io.popen(("%s=%s exec setsid sh -c %s"):format(STATUS, quoted(status), quoted(script)), "w"))
+    local script = GUARD:format(shell.word(M.lock_path(context.server.name)), shell.word(status), same_command())
+    local pipe = assert(io.popen(("%s=%s exec setsid sh -c %s"):format(STATUS, shell.word(status),
+        shell.word(script)), "w"))
     local until_s = clock.steady_s() + context.timeout_s + GRACE_S
     local line
     repeat

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl bench ...: hands everything after the word to slate-load, which is installed beside us.
+local shell = require "slate.shell"
+
 local M = {}
 
 function M.declare(command)
@@ -7,15 +9,11 @@ function M.declare(command)
         :argname("ARGUMENT")
 end
 
-local function quoted(word)
-    return "'" .. word:gsub("'", "'\\''") .. "'"
-end
-
 --- The shell command for slate-load with our words as its own. Pure.
 function M.command(program, words)
-    local parts = { "exec", quoted(program) }
+    local parts = { "exec", shell.word(program) }
     for _, word in ipairs(words) do
-        parts[#parts + 1] = quoted(word)
+        parts[#parts + 1] = shell.word(word)
     end
     return table.concat(parts, " ")
 end

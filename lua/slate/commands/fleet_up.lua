@@ -46,7 +46,9 @@ function M.folder_of(parsed)
     return (folder:gsub("/+$", ""))
 end
 
-local function out_text(context, processes, folder)
+local function out_text(context, processes, folder, given_folder)
+    -- The commands to come would look elsewhere without it.
+    local option = given_folder and " --folder " .. require("slate.shell").word(folder) or ""
     local cells, addresses, proxy = {}, {}, nil
     for i, one in ipairs(processes) do
         cells[i] = { one.name, one.address, tostring(one.weight or "-"), tostring(one.pid) }
@@ -63,7 +65,8 @@ local function out_text(context, processes, folder)
         context:out("Clients talk to ", proxy, ", or to the members by ketama with MD5 over ", folder, "/servers.\n")
     end
     context:out("All members at once:  slatectl fleet ", table.concat(addresses, " "), "\n",
-        "Where a key lies:     slatectl fleet where KEY\n", "The end:              slatectl fleet down\n")
+        "Where a key lies:     slatectl fleet where KEY", option, "\n",
+        "The end:              slatectl fleet down", option, "\n")
 end
 
 --- Exits with 0 when all of it is up.
@@ -85,7 +88,7 @@ function M.run(context, parsed)
     elseif context.json then
         context:out_json("slate/fleet-up/1", { folder = folder, processes = processes })
     else
-        out_text(context, processes, folder)
+        out_text(context, processes, folder, parsed.folder)
     end
     return 0
 end

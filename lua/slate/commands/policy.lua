@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl policy list|show|new|test|simulate|run: policies in Lua, see slate-policies(7).
 local policy = require "slate.policy"
+local shell = require "slate.shell"
 local units = require "slate.units"
 
 local M = {}
@@ -39,12 +40,8 @@ function M.declare(command)
     command:flag("--apply", "With run: move pages. Without it the policy decides and explains, and nothing is sent.")
 end
 
-local function quoted(word)
-    return "'" .. word:gsub("'", "'\\''") .. "'"
-end
-
 local function names_in(folder)
-    local pipe, names = io.popen("ls -- " .. quoted(folder) .. " 2>/dev/null"), {}
+    local pipe, names = io.popen("ls -- " .. shell.word(folder) .. " 2>/dev/null"), {}
     for line in pipe:lines() do
         names[#names + 1] = line:match("^([%w_-]+)%.lua$")
     end
