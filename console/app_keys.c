@@ -75,32 +75,11 @@ static void key_in_review(struct app *app, uint32_t key, uint64_t now_ms) {
 }
 
 static void key_in_help(struct app *app, uint32_t key) {
-    enum { SCREEN = 15 };
-    unsigned *top = &app->ui.help_top;
-    switch (key_command(key, SCOPE_HELP)) {
-    case COMMAND_UP:
-        *top -= *top > 0;
-        break;
-    case COMMAND_DOWN:
-        *top += 1;
-        break;
-    case COMMAND_PAGE_UP:
-        *top -= *top > SCREEN ? SCREEN : *top;
-        break;
-    case COMMAND_PAGE_DOWN:
-        *top += SCREEN;
-        break;
-    case COMMAND_TOP:
-        *top = 0;
-        break;
-    case COMMAND_BOTTOM:
-        *top = 1000; /* drawing brings it back to the last line */
-        break;
-    case COMMAND_CANCEL:
+    enum { SCREEN = 15, ROWS_MOST = 1000 }; /* drawing brings it back to the last line */
+    enum command command = key_command(key, SCOPE_HELP);
+    app->ui.help_top = list_step(app->ui.help_top, command_rows(command, SCREEN), ROWS_MOST);
+    if (command == COMMAND_CANCEL) {
         app->ui.help_is_open = false;
-        break;
-    default:
-        break;
     }
 }
 

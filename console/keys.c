@@ -144,6 +144,30 @@ enum command key_command(uint32_t key, enum scope scope) {
     return COMMAND_NONE;
 }
 
+int command_rows(enum command command, int screen_rows) {
+    switch (command) {
+    case COMMAND_UP:
+        return -1;
+    case COMMAND_DOWN:
+        return 1;
+    case COMMAND_PAGE_UP:
+        return -screen_rows;
+    case COMMAND_PAGE_DOWN:
+        return screen_rows;
+    case COMMAND_TOP:
+        return -LIST_MOST;
+    case COMMAND_BOTTOM:
+        return LIST_MOST;
+    default: /* any other does not move through a list */
+        return 0;
+    }
+}
+
+unsigned list_step(unsigned at, int rows, unsigned last) {
+    long to = (long)at + rows;
+    return to < 0 ? 0 : to > (long)last ? last : (unsigned)to;
+}
+
 uint32_t key_of_command(enum command command) {
     for (unsigned i = 0; i < key_row_count; i++) {
         if (key_rows[i].command == command) {

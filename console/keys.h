@@ -146,6 +146,14 @@ extern const unsigned key_row_count;
 /* COMMAND_NONE when the key means nothing in this scope. */
 enum command key_command(uint32_t key, enum scope scope);
 
+/* How many rows down (negative: up) a command takes the cursor of a list, whose screen is moved by screen_rows; to its
+ * ends by LIST_MOST, which no list is longer than. 0: the command is none of these. */
+enum { LIST_MOST = 10000 };
+int command_rows(enum command command, int screen_rows);
+
+/* The row that many rows from `at`, or the end that is nearer: 0 or last. */
+unsigned list_step(unsigned at, int rows, unsigned last);
+
 /* The first key of a command, 0 when it has none. */
 uint32_t key_of_command(enum command command);
 

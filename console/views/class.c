@@ -291,25 +291,8 @@ static void step_class(const struct frame *frame, struct ui *ui, int step) {
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     struct intent none = {0};
+    ui->class_top = list_step(ui->class_top, command_rows(given, 5), NAMED_STATS);
     switch (given) {
-    case COMMAND_UP:
-        ui->class_top -= ui->class_top > 0;
-        return none;
-    case COMMAND_DOWN:
-        ui->class_top++;
-        return none;
-    case COMMAND_TOP:
-        ui->class_top = 0;
-        return none;
-    case COMMAND_BOTTOM:
-        ui->class_top = NAMED_STATS;
-        return none;
-    case COMMAND_PAGE_UP:
-        ui->class_top -= ui->class_top > 5 ? 5 : ui->class_top;
-        return none;
-    case COMMAND_PAGE_DOWN:
-        ui->class_top += 5;
-        return none;
     case COMMAND_NEXT_CLASS:
         step_class(frame, ui, 1);
         return none;

@@ -181,26 +181,8 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     struct class_table_ui *table = &ui->classes;
     struct intent none = {0};
     /* A key may come before the first drawing has placed the cursor. */
-    class_table_move_cursor(frame->model, table, 0);
+    class_table_move_cursor(frame->model, table, command_rows(given, SCREEN_STEP));
     switch (given) {
-    case COMMAND_UP:
-        class_table_move_cursor(frame->model, table, -1);
-        return none;
-    case COMMAND_DOWN:
-        class_table_move_cursor(frame->model, table, 1);
-        return none;
-    case COMMAND_PAGE_UP:
-        class_table_move_cursor(frame->model, table, -SCREEN_STEP);
-        return none;
-    case COMMAND_PAGE_DOWN:
-        class_table_move_cursor(frame->model, table, SCREEN_STEP);
-        return none;
-    case COMMAND_TOP:
-        class_table_move_cursor(frame->model, table, -CLASS_LIMIT);
-        return none;
-    case COMMAND_BOTTOM:
-        class_table_move_cursor(frame->model, table, CLASS_LIMIT);
-        return none;
     case COMMAND_MARK_SOURCE:
         return mark_source(table);
     case COMMAND_MOVE_PAGES:

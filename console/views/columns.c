@@ -43,14 +43,9 @@ static void swap_with(struct ui *ui, unsigned other) {
 void columns_command(struct ui *ui, enum command command) {
     struct class_table_ui *table = &ui->classes;
     unsigned at = ui->columns.cursor;
+    ui->columns.cursor = list_step(at, command_rows(command, COLUMN_COUNT), COLUMN_COUNT - 1);
     enum column_choice *choice = &table->choice[table->order[at]];
     switch (command) {
-    case COMMAND_UP:
-        ui->columns.cursor -= at > 0;
-        break;
-    case COMMAND_DOWN:
-        ui->columns.cursor += at + 1 < COLUMN_COUNT;
-        break;
     case COMMAND_TOGGLE:
         *choice = *choice == COLUMN_AUTO     ? COLUMN_ALWAYS
                   : *choice == COLUMN_ALWAYS ? COLUMN_NEVER

@@ -320,19 +320,8 @@ static struct intent move(const struct frame *frame, const struct ui *ui) {
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     struct intent none = {0};
+    move_cursor(frame, ui, command_rows(given, SCREEN_STEP));
     switch (given) {
-    case COMMAND_UP:
-    case COMMAND_DOWN:
-        move_cursor(frame, ui, given == COMMAND_UP ? -1 : 1);
-        return none;
-    case COMMAND_PAGE_UP:
-    case COMMAND_PAGE_DOWN:
-        move_cursor(frame, ui, given == COMMAND_PAGE_UP ? -SCREEN_STEP : SCREEN_STEP);
-        return none;
-    case COMMAND_TOP:
-    case COMMAND_BOTTOM:
-        move_cursor(frame, ui, given == COMMAND_TOP ? -CLASS_LIMIT : CLASS_LIMIT);
-        return none;
     case COMMAND_OPEN_CLASS:
         if (ui->curves.cursor == 0) {
             return say("Down chooses a class; Enter then shows it");

@@ -216,29 +216,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame;
-    unsigned *top = &ui->diff_top;
-    switch (given) {
-    case COMMAND_UP:
-        *top -= *top > 0;
-        break;
-    case COMMAND_DOWN:
-        *top += 1;
-        break;
-    case COMMAND_PAGE_UP:
-        *top -= *top > SCREEN_STEP ? SCREEN_STEP : *top;
-        break;
-    case COMMAND_PAGE_DOWN:
-        *top += SCREEN_STEP;
-        break;
-    case COMMAND_TOP:
-        *top = 0;
-        break;
-    case COMMAND_BOTTOM:
-        *top = CLASS_LIMIT;
-        break;
-    default: /* the rest of the commands belong to other views and to the app */
-        break;
-    }
+    ui->diff_top = list_step(ui->diff_top, command_rows(given, SCREEN_STEP), CLASS_LIMIT);
     return (struct intent){0};
 }
 

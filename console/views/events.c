@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <time.h>
 
+enum { SCREEN_STEP = 15 };
+
 void events_draw_list(const struct frame *frame, struct cells *cells, struct rect area,
                       unsigned top) {
     for (int i = 0; i < area.height; i++) {
@@ -78,30 +80,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame;
-    struct intent none = {0};
-    unsigned *top = &ui->events.top;
-    switch (given) {
-    case COMMAND_UP:
-        *top -= *top > 0;
-        return none;
-    case COMMAND_DOWN:
-        *top += 1;
-        return none;
-    case COMMAND_PAGE_UP:
-        *top -= *top > 15 ? 15 : *top;
-        return none;
-    case COMMAND_PAGE_DOWN:
-        *top += 15;
-        return none;
-    case COMMAND_TOP:
-        *top = 0;
-        return none;
-    case COMMAND_BOTTOM:
-        *top = EVENT_LIMIT;
-        return none;
-    default: /* the rest of the commands belong to other views and to the app */
-        return none;
-    }
+    ui->events.top = list_step(ui->events.top, command_rows(given, SCREEN_STEP), EVENT_LIMIT);
+    return (struct intent){0};
 }
 
 static void terms(const struct ui *ui, struct terms *out) {

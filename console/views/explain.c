@@ -14,6 +14,7 @@ void explain_open(struct ui *ui) {
 void explain_command(struct ui *ui, enum command command) {
     struct explain_ui *explain = &ui->explain;
     unsigned count = explain->terms.count, *current = &explain->terms.current;
+    explain->top = list_step(explain->top, command_rows(command, LINES_MOST), LINES_MOST);
     switch (command) {
     case COMMAND_NEXT_FIELD:
         *current = (*current + 1) % count;
@@ -22,12 +23,6 @@ void explain_command(struct ui *ui, enum command command) {
     case COMMAND_PREVIOUS_FIELD:
         *current = (*current + count - 1) % count;
         explain->top = 0;
-        break;
-    case COMMAND_UP:
-        explain->top -= explain->top > 0;
-        break;
-    case COMMAND_DOWN:
-        explain->top++;
         break;
     case COMMAND_CANCEL:
         explain->is_open = false;

@@ -114,25 +114,8 @@ static void step_sort(struct fleet_ui *fleet, int step) {
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     struct intent none = {0};
+    move_cursor(frame, ui, command_rows(given, SCREEN_STEP));
     switch (given) {
-    case COMMAND_UP:
-        move_cursor(frame, ui, -1);
-        return none;
-    case COMMAND_DOWN:
-        move_cursor(frame, ui, 1);
-        return none;
-    case COMMAND_PAGE_UP:
-        move_cursor(frame, ui, -SCREEN_STEP);
-        return none;
-    case COMMAND_PAGE_DOWN:
-        move_cursor(frame, ui, SCREEN_STEP);
-        return none;
-    case COMMAND_TOP:
-        move_cursor(frame, ui, -SERVER_LIMIT);
-        return none;
-    case COMMAND_BOTTOM:
-        move_cursor(frame, ui, SERVER_LIMIT);
-        return none;
     case COMMAND_SORT_NEXT:
         step_sort(&ui->fleet, 1);
         return none;

@@ -108,30 +108,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame;
-    struct intent none = {0};
-    unsigned *cursor = &ui->hotkeys.cursor;
-    switch (given) {
-    case COMMAND_UP:
-        *cursor -= *cursor > 0;
-        return none;
-    case COMMAND_DOWN:
-        *cursor += *cursor < HOT_KEYS_SHOWN;
-        return none;
-    case COMMAND_PAGE_UP:
-        *cursor -= *cursor > SCREEN_STEP ? SCREEN_STEP : *cursor;
-        return none;
-    case COMMAND_PAGE_DOWN:
-        *cursor = *cursor + SCREEN_STEP < HOT_KEYS_SHOWN ? *cursor + SCREEN_STEP : HOT_KEYS_SHOWN;
-        return none;
-    case COMMAND_TOP:
-        *cursor = 0;
-        return none;
-    case COMMAND_BOTTOM:
-        *cursor = HOT_KEYS_SHOWN;
-        return none;
-    default: /* the rest of the commands belong to other views and to the app */
-        return none;
-    }
+    ui->hotkeys.cursor = list_step(ui->hotkeys.cursor, command_rows(given, SCREEN_STEP), HOT_KEYS_SHOWN);
+    return (struct intent){0};
 }
 
 static void terms(const struct ui *ui, struct terms *out) {

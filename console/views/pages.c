@@ -427,20 +427,8 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     if (model_now(frame->model) == NULL) {
         return none;
     }
-    move_cursor(frame, ui, 0);
+    move_cursor(frame, ui, command_rows(given, SCREEN));
     switch (given) {
-    case COMMAND_UP:
-    case COMMAND_DOWN:
-        move_cursor(frame, ui, given == COMMAND_UP ? -1 : 1);
-        return none;
-    case COMMAND_PAGE_UP:
-    case COMMAND_PAGE_DOWN:
-        move_cursor(frame, ui, given == COMMAND_PAGE_UP ? -SCREEN : SCREEN);
-        return none;
-    case COMMAND_TOP:
-    case COMMAND_BOTTOM:
-        move_cursor(frame, ui, given == COMMAND_TOP ? -CLASS_LIMIT : CLASS_LIMIT);
-        return none;
     case COMMAND_MARK_SOURCE:
         return mark(frame, ui);
     case COMMAND_MORE_PAGES:

@@ -136,26 +136,12 @@ struct intent size_choices_command(const struct frame *frame, struct ui *ui, enu
     const struct snapshot *now = model_now(frame->model);
     bool is_slated = now != NULL && now->is_slated;
     unsigned *cursor = &ui->sizes.cursor, last = is_slated ? CHOICES - 1 : FACTORS - 1;
-    switch (given) {
-    case COMMAND_UP:
-        *cursor -= *cursor > 0;
-        break;
-    case COMMAND_DOWN:
-        *cursor += *cursor < last;
-        break;
-    case COMMAND_TOP:
-        *cursor = 0;
-        break;
-    case COMMAND_BOTTOM:
-        *cursor = last;
-        break;
-    case COMMAND_REVIEW:
-        return is_slated ? review_of(action_set("geometry", orders[*cursor < CHOICES ? *cursor : last]))
-                         : say("memcached takes other chunk sizes only at its start: -f, -n, -o slab_sizes");
-    default: /* the rest of the commands belong to other views and to the app */
-        break;
+    *cursor = list_step(*cursor, command_rows(given, CHOICES), last);
+    if (given != COMMAND_REVIEW) {
+        return (struct intent){0};
     }
-    return (struct intent){0};
+    return is_slated ? review_of(action_set("geometry", orders[*cursor]))
+                     : say("memcached takes other chunk sizes only at its start: -f, -n, -o slab_sizes");
 }
 
 void size_choices_wants(struct wants *wants) {

@@ -247,26 +247,8 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     if (count == 0) {
         return none;
     }
-    move(&ui->tune, count, 0);
+    move(&ui->tune, count, command_rows(given, SCREEN_STEP));
     switch (given) {
-    case COMMAND_UP:
-        move(&ui->tune, count, -1);
-        return none;
-    case COMMAND_DOWN:
-        move(&ui->tune, count, 1);
-        return none;
-    case COMMAND_PAGE_UP:
-        move(&ui->tune, count, -SCREEN_STEP);
-        return none;
-    case COMMAND_PAGE_DOWN:
-        move(&ui->tune, count, SCREEN_STEP);
-        return none;
-    case COMMAND_TOP:
-        move(&ui->tune, count, -SETTINGS_MOST);
-        return none;
-    case COMMAND_BOTTOM:
-        move(&ui->tune, count, SETTINGS_MOST);
-        return none;
     case COMMAND_LESS:
     case COMMAND_MORE:
     case COMMAND_EDIT:

@@ -6,11 +6,8 @@
 enum { BOX_WIDTH = 76, ROWS_MOST = 200 };
 
 void why_command(struct ui *ui, enum command command) {
-    if (command == COMMAND_UP) {
-        ui->why.top -= ui->why.top > 0;
-    } else if (command == COMMAND_DOWN) {
-        ui->why.top++;
-    } else if (command == COMMAND_CANCEL) {
+    ui->why.top = list_step(ui->why.top, command_rows(command, ROWS_MOST), ROWS_MOST);
+    if (command == COMMAND_CANCEL) {
         ui->why.is_open = false;
     }
 }

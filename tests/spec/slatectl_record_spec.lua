@@ -2,20 +2,9 @@
 -- slatectl record and chart: what they write, and what becomes of it when a disk is full or somebody interrupts.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
-local dkjson = require "dkjson"
+local document = require "support.document"
 local fill = require "support.fill"
 local server = require "support.server"
-
-local SCHEMAS <const> = command.read_file("man/slate-json.7")
-
--- One JSON document on one line, as an independent parser sees it, with a schema from the manual.
-local function document(text)
-    assert.equal(1, select(2, text:gsub("\n", "")), text)
-    local value, _, problem = dkjson.decode(text)
-    assert.is_table(value, problem)
-    assert.truthy(SCHEMAS:find(".It Li " .. value.schema .. "\n", 1, true), value.schema)
-    return value
-end
 
 for _, kind in ipairs(server.all()) do
     describe("slatectl records on " .. kind.name, function()

@@ -86,7 +86,20 @@ static void test_views_open_from_everywhere(void) {
     }
 }
 
+static void test_a_list_is_left_at_neither_end(void) {
+    is(list_step(5, command_rows(COMMAND_UP, 10), 20), 4, "up is a row");
+    is(list_step(5, command_rows(COMMAND_DOWN, 10), 20), 6, "so is down");
+    is(list_step(5, command_rows(COMMAND_PAGE_DOWN, 10), 20), 15, "a screen down");
+    is(list_step(5, command_rows(COMMAND_PAGE_UP, 10), 20), 0, "a screen up ends at the first row");
+    is(list_step(15, command_rows(COMMAND_PAGE_DOWN, 10), 20), 20, "and down at the last");
+    is(list_step(5, command_rows(COMMAND_TOP, 10), 20), 0, "to the first");
+    is(list_step(5, command_rows(COMMAND_BOTTOM, 10), 20), 20, "to the last");
+    is(list_step(25, command_rows(COMMAND_QUIT, 10), 20), 20, "a list that grew shorter takes the cursor along");
+    is(list_step(0, command_rows(COMMAND_BOTTOM, 10), 0), 0, "a list of one row has one place");
+}
+
 int main(void) {
+    test_a_list_is_left_at_neither_end();
     test_views_open_from_everywhere();
     test_no_key_means_two_things_in_one_place();
     test_every_function_key_has_a_twin();

@@ -1,4 +1,4 @@
-/* How this machine scans; test_proto_scan_words.c tests how machines without SSE2 do. */
+/* How this machine scans; test_proto_scan_words.c claims the same of machines without SSE2. */
 #include "tap.h"
 
 #include "proto/scan.h"
