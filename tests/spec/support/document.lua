@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- What a command wrote as JSON: one document on one line, as an independent parser sees it, with a schema of the manual.
+-- What a command wrote as JSON: one document on one line, as another parser sees it, with a schema of the manual.
 local assert = require "luassert"
 local command = require "support.command"
 local dkjson = require "dkjson"
