@@ -98,6 +98,18 @@ function Context:snapshot(client)
     })
 end
 
+--- A snapshot of the server by a connection of its own; or nil, message, code.
+function Context:look()
+    local client, message, code = self:open()
+    if not client then
+        return nil, message, code
+    end
+    local now
+    now, message, code = self:snapshot(client)
+    client:close()
+    return now, message, code
+end
+
 --- Takes two snapshots `interval_s` apart, so that there are rates; only one when it is 0.
 -- Returns the later one, the earlier one and the rates (both nil for a single one), or nil, message, code.
 function Context:pair(client, interval_s)

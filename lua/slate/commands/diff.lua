@@ -18,17 +18,6 @@ local function load_last(path)
     return list[#list]
 end
 
-local function now_of(context)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local now
-    now, message, code = context:snapshot(client)
-    client:close()
-    return now, message, code
-end
-
 local function shown(value)
     if math.type(value) == "float" then
         return ("%.6g"):format(value)
@@ -122,7 +111,7 @@ function M.run(context, parsed)
     if parsed.new then
         after, message, code = load_last(parsed.new)
     else
-        after, message, code = now_of(context)
+        after, message, code = context:look()
     end
     if not after then
         return nil, message, code

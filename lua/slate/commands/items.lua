@@ -74,16 +74,10 @@ local function out_text(context, rows)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local now
-    now, message, code = context:snapshot(client)
+    local now, message, code = context:look()
     if not now then
         return nil, message, code
     end
-    client:close()
     local rows = rows_of(now, parsed.ids)
     if #rows == 0 and #parsed.ids > 0 then
         return nil, "no such class holds items on this server", "no"

@@ -7,16 +7,10 @@ function M.declare(command)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local now
-    now, message, code = context:snapshot(client)
+    local now, message, code = context:look()
     if not now then
         return nil, message, code
     end
-    client:close()
     if not parsed.output then
         context:out(require("slate.snapshot").encode(now), "\n")
         return 0

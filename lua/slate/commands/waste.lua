@@ -53,16 +53,10 @@ local function out_text(context, rows, total, count)
 end
 
 function M.run(context, parsed)
-    local client, message, code = context:open()
-    if not client then
-        return nil, message, code
-    end
-    local now
-    now, message, code = context:snapshot(client)
+    local now, message, code = context:look()
     if not now then
         return nil, message, code
     end
-    client:close()
     local waste = require "slate.waste"
     local rows = waste.classes(now)
     local total = waste.total(now, rows)
