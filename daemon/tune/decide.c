@@ -168,7 +168,8 @@ static bool idle(struct tuner *t) {
     char why[REASON_BYTES];
     if (t->active.mode->each_window == NULL) {
         if (t->active.mode->at_need == NULL) {
-            say_why(t, "automove is off");
+            say_why(t, cache_store_kind(t->cache) == CACHE_STORE_SLAB ? "automove is off"
+                                                                      : "no class has pages to move, as with --store=slab");
         }
         return true;
     }

@@ -377,7 +377,12 @@ struct geometry_change *geometry_create(struct cache *cache, struct cache_thread
     lock_init(&g->lock);
     current_sizes(g, &g->plan.to);
     refit_init(&g->refit, cache, ct);
-    geometry_say(g, "%s", may_move ? "nothing was asked for" : "slab_reassign is off");
+    enum cache_store_kind store = cache_store_kind(cache);
+    if (store != CACHE_STORE_SLAB) {
+        geometry_say(g, "no chunks have sizes in --store=%s", cache_store_name(store));
+    } else {
+        geometry_say(g, "%s", may_move ? "nothing was asked for" : "slab_reassign is off");
+    }
     geometry_tell(g);
     return g;
 }

@@ -115,6 +115,11 @@ describe("slated's stats pages", function()
         start("-o", "store=heap")
         fill("small", 1000, 100)
         assert.is_nil(next((pages())))
+        -- Nor is a cause named that a command could mend.
+        local _, moves = wire.stats(connection, "moves")
+        assert.equal("no class has pages to move, as with --store=slab", moves.why)
+        local _, geometry = wire.stats(connection, "geometry")
+        assert.equal("no chunks have sizes in --store=heap", geometry.why)
     end)
 
     it("refuse what is no page and no count", function()
