@@ -3,7 +3,8 @@
 --
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
 -- { schema, id, time_s, who, server, what = "set" | "move" | "geometry", and for a set name, was, is; for a move src,
--- dst, pages; for a geometry is, the order as it was sent; undoes = the id of an entry that this one took back }.
+-- dst, pages; for a geometry is, the order as it was sent, and generation, the server's number of the
+-- change; undoes = the id of an entry that this one took back }.
 local shell = require "slate.shell"
 
 local M = {}

@@ -89,10 +89,43 @@ local LINES <const> = {
 
 local ALIASES <const> = { automove = "slab_automove", memory = "maxbytes" }
 
---- The settings as the server writes them, and on slated its eviction policy: a table from name to text; or nil,
--- message, code.
+-- What slated says beyond `stats settings`: settings of its own; `policy`, that of the whole and then of classes with
+-- one of their own, "s3fifo 5=sieve,7=lru"; `class_policy`, what the other classes have.
+local function read_own(values, config, policies)
+    local own = {}
+    for _, line in ipairs(config) do
+        local name, text = stats.split(line)
+        name = (name or ""):match("^(.+):value$") or ""
+        values[name] = values[name] or text
+    end
+    for _, line in ipairs(policies) do
+        local name, text = stats.split(line)
+        local id = (name or ""):match("^class:(%d+):policy$")
+        own[#own + 1] = id and id .. "=" .. text
+        values.class_policy = text == "yes" and name:match("^(.+):active$") or values.class_policy
+    end
+    if #own > 0 then
+        values.policy = ("%s %s"):format(values.policy, table.concat(own, ","))
+    end
+end
+
+-- The commands that bring such a `policy` about; nil when it is none. The classes take the policy of the whole, too.
+local function policy_lines(text)
+    local first, own = text:match("^([%w_]+) ?([%w=,_]*)$")
+    local lines, at = { "evict policy " .. (first or "") }, 1
+    while first and at <= #own do
+        local id, name, after = own:match("^(%d+)=([%w_]+)()", at)
+        local is_well = id and (after > #own or own:find("^,%d", after))
+        first, at = is_well and first, (after or at) + 1
+        lines[#lines + 1] = id and ("evict policy %s %s"):format(name, id)
+    end
+    return first and lines
+end
+
+--- The settings as the server writes them, those of slated alone and its eviction policies among them: a table from
+-- name to text; or nil, message, code.
 function M.read(client)
-    local groups, refused, code = client:stats_groups({ "settings", "slated" })
+    local groups, refused, code = client:stats_groups({ "settings", "config", "policies" })
     if not groups then
         return nil, refused, code
     elseif not groups.settings then
@@ -106,11 +139,18 @@ function M.read(client)
     if values.temp_lru == "no" then -- off is a value, too, and the one that goes back to it
         values.temporary_ttl = "-1"
     end
-    for _, line in ipairs(groups.slated or {}) do
-        local name, text = stats.split(line)
-        values.policy = name == "policy" and text or values.policy
-    end
+    read_own(values, groups.config or {}, groups.policies or {})
     return values
+end
+
+--- What a setting is, in what `read` returned, where `wanted` is asked for: "sieve 5" means the policy of class 5, and
+-- is answered in the same form. nil: the server has no such setting.
+function M.value(settings, name, wanted)
+    if name ~= "class_policy" then
+        return settings[name]
+    end
+    local id = settings.class_policy and wanted:match("^[%w_]+ (%d+)$")
+    return id and (settings.policy:match("[ ,]" .. id .. "=([^,]+)") or settings.class_policy) .. " " .. id
 end
 
 local function names_of(values, slated)
@@ -119,21 +159,31 @@ local function names_of(values, slated)
         names[#names + 1] = values[name] and name or nil
     end
     table.sort(names)
-    return table.concat(names, ", ") .. (slated and ", policy and whatever config get calls runtime" or "")
+    return table.concat(names, ", ") .. (slated and ", policy, class_policy and what config get calls runtime" or "")
 end
 
 --- Plans a change. settings: of `read`; slated: its version or nil.
 -- Returns the change, or nil, message, code; nothing is sent.
 function M.plan(settings, name, value, slated)
     name = ALIASES[name] or name
-    local was, rule = settings[name], LINES[name]
+    local was, rule = M.value(settings, name, value), LINES[name]
     if value:find("[%c]") or value == "" then
         return nil, "a value is one line that is not empty", "usage"
+    elseif name == "class_policy" and settings.class_policy and not was then
+        return nil, ("class_policy wants a policy and a class, such as 'sieve 5', not '%s'"):format(value), "usage"
+    elseif was == nil and (name == "policy" or name == "class_policy") then
+        return nil, "memcached has no eviction policies to choose from: that needs slated", "unsupported"
     elseif was == nil then
         return nil, ("this server has no setting %s"):format(name), "unsupported"
     end
     local change = { name = name, was = was, is = value }
     if name == "policy" then
+        change.lines = policy_lines(value)
+        if not change.lines then
+            return nil, ("policy wants a name, classes may follow, such as 's3fifo 5=sieve', not '%s'"):format(value),
+                "usage"
+        end
+    elseif name == "class_policy" then
         change.lines = { "evict policy " .. value }
     elseif slated and name == "slab_automove" then
         change.lines = { "slabs automove " .. value }
@@ -204,10 +254,14 @@ function M.apply(client, change)
     local settings, message, code = M.read(client)
     if not settings then
         return nil, message, code
-    elseif not same(change.name, change.is, settings[change.name] or "") then
-        return nil, ("the server answered OK, but %s is %s"):format(change.name, settings[change.name]), "no"
     end
-    change.is = settings[change.name]
+    local now = M.value(settings, change.name, change.is)
+    -- With auto, classes keep their own.
+    local has_whole = change.name == "policy" and (now or ""):match("^%S+") == change.is
+    if not has_whole and not same(change.name, change.is, now or "") then
+        return nil, ("the server answered OK, but %s is %s"):format(change.name, now), "no"
+    end
+    change.is = now
     return true
 end
 

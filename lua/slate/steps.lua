@@ -59,12 +59,12 @@ function M.carry_out(context, client, step, undoes)
         return ("%s: %s -> %s"):format(prepared.name, prepared.was, prepared.is), id
     end
     if step.kind == "geometry" then
-        local ok
-        ok, message, code = require("slate.geometry").order(client, step.line)
+        local ok, id
+        ok, id, code = require("slate.geometry").change(context, client, step.line, undoes)
         if not ok then
-            return nil, message, code
+            return nil, id, code
         end
-        return M.words(step), audit.note(context, { what = "geometry", is = step.line, undoes = undoes })
+        return M.words(step), id
     end
     local result
     result, message, code = move.run(client, prepared, { wait = true, limit_s = MOVE_LIMIT_S })
@@ -85,7 +85,9 @@ end
 
 --- The step that takes an entry of the record back; nil and a message when none can.
 function M.reverse(entry)
-    if entry.what == "set" then
+    if entry.what == "set" and entry.name == "geometry" then -- slatetop's, with the verb that goes back
+        return { kind = "geometry", line = "slabs geometry " .. tostring(entry.was) }
+    elseif entry.what == "set" then
         return { kind = "set", name = entry.name, value = tostring(entry.was), was = tostring(entry.is) }
     elseif entry.what == "geometry" then
         return { kind = "geometry", line = "slabs geometry revert" }

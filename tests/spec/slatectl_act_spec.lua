@@ -77,7 +77,8 @@ for _, kind in ipairs(server.all()) do
             local before = settings()
             for _, arguments in ipairs({ "set growth_factor=2", "set nonsense=1", "set hot_lru_pct=99",
                 "set slab_automove_window=0", "set slab_automove_window=99999", "set maxbytes=1m",
-                "set slab_automove=7", "--read-only set hot_lru_pct=30", "set a" }) do
+                "set slab_automove=7", "--read-only set hot_lru_pct=30", "set a", "set policy=nonsense",
+                "set class_policy=lru" }) do
                 local code, out, err = ctl.run(arguments)
                 assert.truthy(code == 1 or code == 3 or code == 64 or code == 77, arguments .. code .. out .. err)
                 assert.truthy(err:find("^slatectl: [^\n]+\n$"), err)
@@ -180,6 +181,114 @@ for _, kind in ipairs(server.all()) do
         end)
     end)
 end
+
+describe("slatectl changes what only slated has", function()
+    local one, client, ctl
+
+    setup(function()
+        one = server.start({ args = { "-m", "16", "-o", "slab_automove=0" } })
+        client = one:connect()
+        ctl = command.new({ server = one.address })
+    end)
+    teardown(function()
+        client:close()
+        ctl.remove()
+        one:stop()
+    end)
+    before_each(function() os.remove(ctl.folder .. "/audit.log") end)
+
+    local function succeed(arguments)
+        local code, out, err = ctl.run(arguments)
+        assert.equal(0, code, arguments .. ": " .. err .. out)
+        return out
+    end
+
+    local function settings()
+        return (assert(require("slate.runtime").read(client)))
+    end
+
+    local function refuses(arguments, part, wanted_code)
+        local code, _, err = ctl.run(arguments)
+        assert.equal(wanted_code, code, arguments .. ": " .. err)
+        assert.truthy(err:find(part, 1, true), err)
+    end
+
+    it("the policies of classes go back to the letter, also under a policy of the whole", function()
+        local before = settings().policy
+        succeed("set 'class_policy=sieve 5'")
+        succeed("set class_policy 'lru 7'")
+        local with_classes = settings().policy
+        assert.equal(before .. " 5=sieve,7=lru", with_classes)
+        succeed("set policy=fifo")
+        assert.equal("fifo", settings().policy)
+        succeed("set policy=auto") -- a choice, not a policy: the server shows what it chose, too
+        assert.equal("auto", settings().policy)
+        succeed("undo")
+        assert.equal("fifo", settings().policy)
+        succeed("undo")
+        assert.equal(with_classes, settings().policy)
+        succeed("undo")
+        succeed("undo")
+        assert.equal(before, settings().policy)
+    end)
+
+    it("the policy of a class that somebody changed since is left alone", function()
+        succeed("set 'class_policy=sieve 5'")
+        assert.equal("OK", client:command("evict policy lru 5"))
+        refuses("undo", "class_policy is lru 5, not sieve 5", 1)
+        succeed("undo --force")
+        assert.is_nil(settings().policy:find(" ", 1, true))
+    end)
+
+    it("a policy that is none is refused", function()
+        for value, part in pairs({ ["class_policy=sieve"] = "wants a policy and a class",
+            ["class_policy=x 5"] = "no such",
+            ["class_policy=lru 9999"] = "class must be", ["policy=lru 5"] = "wants a name",
+            ["policy=lru 5="] = "wants a name", ["policy=lru 5=fifo,"] = "wants a name", ["policy=x"] = "policy" }) do
+            refuses("set '" .. value .. "'", part, 64)
+        end
+        assert.is_nil(settings().policy:find(" ", 1, true))
+    end)
+
+    it("settings that only config get has are set, too", function()
+        local before = settings().sample_rate
+        succeed("set sample_rate=0.125")
+        assert.equal(0.125, tonumber(settings().sample_rate))
+        succeed("undo")
+        assert.equal(before, settings().sample_rate)
+    end)
+
+    it("the last change of the chunk sizes goes back, not an earlier one in its place", function()
+        local function count()
+            return require("slate.geometry").read(client).classes
+        end
+        local before = count()
+        succeed("geometry sizes 96,500,4000 --force --wait")
+        succeed("geometry sizes 96,1000 --force --wait")
+        refuses("undo 1", "since change 1", 1)
+        assert.equal(3, count())
+        succeed("undo")
+        assert.equal(4, count())
+        refuses("undo 1", "since change 1", 1) -- the server goes back by one, and that was it
+        assert.truthy(before > 4)
+    end)
+
+    it("what slatetop put on record goes back", function()
+        local function record(entry)
+            local file = assert(io.open(ctl.folder .. "/audit.log", "w"))
+            file:write(('{"schema":"slate/audit/1","id":1,"time_s":1,"server":"%s","what":"set",%s}\n'):format(
+                one.address, entry))
+            file:close()
+        end
+        assert.equal("OK", client:command("evict policy sieve 5"))
+        record('"name":"class_policy","was":"lru 5","is":"sieve 5"')
+        succeed("undo")
+        assert.truthy(settings().policy:find(" 5=lru", 1, true))
+        assert.equal("OK", client:command("slabs geometry sizes 96,3000 force"))
+        record('"name":"geometry","was":"revert","is":"sizes 96,3000"')
+        assert.truthy(succeed("undo"):find("slabs geometry revert", 1, true))
+    end)
+end)
 
 describe("a guard", function()
     it("is crossed by a change for the worse alone", function()

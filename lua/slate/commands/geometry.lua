@@ -138,9 +138,11 @@ local function predict(client, parsed, line)
 end
 
 local function carry_out(context, client, parsed, line)
-    local ok, message, code = geometry.order(client, line)
-    if ok and PREDICTED[parsed.verb] then
-        require("slate.audit").note(context, { what = "geometry", is = line })
+    local ok, message, code
+    if PREDICTED[parsed.verb] then
+        ok, message, code = geometry.change(context, client, line)
+    else
+        ok, message, code = geometry.order(client, line)
     end
     if ok and parsed.wait then
         ok, message, code = await(client, parsed.limit or DEFAULT_LIMIT_S)

@@ -41,12 +41,37 @@ end
 
 -- A setting must still have the value that the change gave it.
 local function is_untouched(client, entry)
-    local settings, message, code = require("slate.runtime").read(client)
+    local runtime = require "slate.runtime"
+    local settings, message, code = runtime.read(client)
     if not settings then
         return nil, message, code
-    elseif not require("slate.runtime").same(entry.name, tostring(entry.is), settings[entry.name] or "") then
+    end
+    local now = runtime.value(settings, entry.name, tostring(entry.is))
+    if not runtime.same(entry.name, tostring(entry.is), now or "") then
         return nil, ("%s is %s, not %s as change %d left it: somebody changed it since; --force goes back to %s all "
-            .. "the same"):format(entry.name, settings[entry.name], entry.is, entry.id, entry.was), "no"
+            .. "the same"):format(entry.name, now, entry.is, entry.id, entry.was), "no"
+    end
+    return true
+end
+
+-- A server goes back by one change of its chunk sizes: to undo an earlier one would take back another.
+local function is_last_geometry(client, entry)
+    local change, message, code = require("slate.geometry").read(client)
+    if not change then
+        return nil, message, code
+    elseif entry.generation and change.generation ~= entry.generation then
+        return nil, ("the chunk sizes were changed since change %d: only the last change of them can be taken back")
+            :format(entry.id), "no"
+    end
+    return true
+end
+
+-- May the change be taken back by this step? True; or nil, message, code.
+local function check(client, entry, step, force)
+    if step.kind == "geometry" then
+        return is_last_geometry(client, entry)
+    elseif step.kind == "set" and not force then
+        return is_untouched(client, entry)
     end
     return true
 end
@@ -70,12 +95,10 @@ function M.run(context, parsed)
     if not client then
         return nil, message, code
     end
-    if entry.what == "set" and not parsed.force then
-        local ok
-        ok, message, code = is_untouched(client, entry)
-        if not ok then
-            return nil, message, code
-        end
+    local ok
+    ok, message, code = check(client, entry, step, parsed.force)
+    if not ok then
+        return nil, message, code
     end
     if parsed.dry_run then
         context:out(("would undo change %d: %s\nnothing was sent\n"):format(entry.id, steps.words(step)))
