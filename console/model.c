@@ -247,12 +247,17 @@ struct model *model_create(const char *server) {
     return model;
 }
 
-void model_expect_interval(struct model *model, uint64_t interval_ms) {
-    struct history larger;
-    bool needs_more = interval_ms * HISTORY_SAMPLES < LONGEST_WINDOW_MS + interval_ms;
-    if (needs_more && history_init(&larger, HISTORY_MOST, class_series(CLASS_LIMIT, 0))) {
+void model_expect_samples(struct model *model, unsigned samples) {
+    struct history other;
+    if (history_init(&other, samples, class_series(CLASS_LIMIT, 0))) {
         history_fini(&model->history);
-        model->history = larger;
+        model->history = other;
+    }
+}
+
+void model_expect_interval(struct model *model, uint64_t interval_ms) {
+    if (interval_ms * HISTORY_SAMPLES < LONGEST_WINDOW_MS + interval_ms) {
+        model_expect_samples(model, HISTORY_MOST);
     }
 }
 

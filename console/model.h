@@ -77,6 +77,10 @@ struct model;
 struct model *model_create(const char *server);
 void model_destroy(struct model **model);
 
+/* Makes room for so many samples in place of HISTORY_SAMPLES; before the first snapshot. Without memory for
+ * it, all stays as it was. */
+void model_expect_samples(struct model *model, unsigned samples);
+
 /* Makes room for 100 s of samples so far apart; before the first snapshot. Without memory for it, means
  * over 100 s are over less. */
 void model_expect_interval(struct model *model, uint64_t interval_ms);

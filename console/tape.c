@@ -112,6 +112,22 @@ static const uint8_t *decode(const uint8_t *at, union frame *frame, int64_t *wal
     }
 }
 
+/* Two figures of a class follow from others of it, so what is kept is by how much they do not: as a
+ * rule nothing, or what stays the same. sign: 1 to keep, -1 to have them back; sums wrap, so it goes
+ * for any values. */
+static void lean(struct snapshot *snapshot, int sign) {
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        uint64_t *value = snapshot->classes[id].value;
+        if (snapshot->classes[id].present) {
+            uint64_t unused = value[CLASS_free_chunks] - value[CLASS_total_chunks];
+            uint64_t others =
+                value[CLASS_number_hot] + value[CLASS_number_warm] - value[CLASS_number];
+            value[CLASS_used_chunks] += sign < 0 ? -unused : unused;
+            value[CLASS_number_cold] += sign < 0 ? -others : others;
+        }
+    }
+}
+
 /* ---- blocks ---- */
 
 static void close_block(struct tape *tape) {
@@ -182,6 +198,7 @@ bool tape_add(struct tape *tape, const struct snapshot *snapshot, int64_t wall_m
     }
     static union frame now; /* 44 kB: too large for a stack frame, and needed by one caller at a time */
     now.snapshot = *snapshot;
+    lean(&now.snapshot, 1);
     uint8_t *from = tape->open + block->raw_bytes;
     uint8_t *end = encode(from, &tape->newest, tape->newest_wall_ms, &now, wall_ms);
     block->raw_bytes += (size_t)(end - from);
@@ -263,7 +280,10 @@ bool tape_read(struct tape *tape, uint64_t index, struct snapshot *snapshot, int
         tape->read_at = (size_t)(next - plain);
         tape->read_index++;
     }
-    *snapshot = tape->read.snapshot;
+    if (snapshot != NULL) {
+        *snapshot = tape->read.snapshot;
+        lean(snapshot, -1);
+    }
     *wall_ms = tape->read_wall_ms;
     return true;
 }
@@ -276,12 +296,11 @@ uint64_t tape_find(struct tape *tape, int64_t wall_ms) {
     if (tape->count == 0) {
         return 0;
     }
-    static struct snapshot skipped; /* 44 kB, as above */
     const struct block *block = &tape->blocks[at];
     uint64_t found = block->first;
     for (uint64_t i = block->first; i < block->first + block->samples; i++) {
         int64_t its_ms;
-        if (!tape_read(tape, i, &skipped, &its_ms) || its_ms > wall_ms) {
+        if (!tape_read(tape, i, NULL, &its_ms) || its_ms > wall_ms) {
             break;
         }
         found = i;

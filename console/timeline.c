@@ -17,11 +17,10 @@ void timeline_go_live(struct timeline *timeline) {
 
 /* Keeps the place on the tape and learns its time. */
 static void settle(struct timeline *timeline, struct tape *tape) {
-    static struct snapshot unused; /* 44 kB: too large for a stack frame */
     if (timeline->index < tape_first(tape)) {
         timeline->index = tape_first(tape);
     }
-    tape_read(tape, timeline->index, &unused, &timeline->wall_ms);
+    tape_read(tape, timeline->index, NULL, &timeline->wall_ms);
 }
 
 void timeline_hold(struct timeline *timeline, struct tape *tape) {
@@ -81,14 +80,13 @@ bool timeline_tick(struct timeline *timeline, struct tape *tape, uint64_t now_ms
     if (!timeline->plays || is_empty(tape) || now_ms < timeline->due_ms) {
         return false;
     }
-    static struct snapshot unused;
     int64_t next_wall_ms;
     bool has_moved = false;
     while (timeline->index < last_of(tape) && now_ms >= timeline->due_ms) {
         timeline->index++;
         settle(timeline, tape);
         has_moved = true;
-        if (!tape_read(tape, timeline->index + 1, &unused, &next_wall_ms)) {
+        if (!tape_read(tape, timeline->index + 1, NULL, &next_wall_ms)) {
             break;
         }
         int64_t pause_ms = next_wall_ms - timeline->wall_ms;
@@ -105,7 +103,7 @@ uint64_t timeline_due_ms(const struct timeline *timeline) {
 }
 
 static bool feed(struct timeline *timeline, struct tape *tape, uint64_t index) {
-    static struct snapshot snapshot;
+    static struct snapshot snapshot; /* 44 kB: too large for a stack frame */
     int64_t wall_ms;
     if (!tape_read(tape, index, &snapshot, &wall_ms)) {
         return false;
@@ -115,26 +113,31 @@ static bool feed(struct timeline *timeline, struct tape *tape, uint64_t index) {
     return true;
 }
 
+static unsigned depth_for(int width) {
+    int least = width < TIMELINE_LEAST ? TIMELINE_LEAST : width;
+    return (unsigned)(least > TIMELINE_MOST ? TIMELINE_MOST : least);
+}
+
 const struct model *timeline_model(struct timeline *timeline, struct tape *tape,
                                    const struct model *live, int width) {
     if (!timeline->is_past) {
         return live;
     }
     settle(timeline, tape);
-    bool is_there = timeline->moment != NULL && timeline->moment_index == timeline->index;
-    bool is_next = timeline->moment != NULL && timeline->moment_index + 1 == timeline->index;
+    unsigned depth = depth_for(width);
+    bool is_deep = timeline->moment != NULL && timeline->depth >= depth;
+    bool is_there = is_deep && timeline->moment_index == timeline->index;
+    bool is_next = is_deep && timeline->moment_index + 1 == timeline->index;
     if (!is_there && !is_next) {
         model_destroy(&timeline->moment);
         timeline->moment = model_create(model_server(live));
         if (timeline->moment == NULL) {
             return live;
         }
-        int depth = width < TIMELINE_LEAST ? TIMELINE_LEAST : width;
-        depth = depth > TIMELINE_MOST ? TIMELINE_MOST : depth;
+        timeline->depth = depth;
+        model_expect_samples(timeline->moment, depth + 1);
         uint64_t first = tape_first(tape);
-        uint64_t from = timeline->index - first > (uint64_t)depth
-                            ? timeline->index - (uint64_t)depth
-                            : first;
+        uint64_t from = timeline->index - first > depth ? timeline->index - depth : first;
         for (uint64_t i = from; i < timeline->index; i++) {
             feed(timeline, tape, i);
         }

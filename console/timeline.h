@@ -18,6 +18,7 @@ struct timeline {
     uint64_t due_ms;  /* when it plays: time of the next step */
     struct model *moment;
     uint64_t moment_index;
+    unsigned depth; /* samples before it that the moment has room for */
     bool was_live; /* it stood still where it was live, at held_index */
     uint64_t held_index;
 };

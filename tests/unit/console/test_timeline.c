@@ -47,6 +47,25 @@ static void test_the_cursor_shows_the_rates_of_its_moment(void) {
     model_destroy(&live);
 }
 
+static void test_a_wider_screen_has_more_of_the_past(void) {
+    struct model *live = model_create("x");
+    struct tape *tape = counting_tape(live);
+    struct timeline timeline = {0};
+    float values[300];
+    timeline_step(&timeline, tape, -9);
+    const struct model *shown = timeline_model(&timeline, tape, live, 80);
+    is(model_history(shown, METRIC_GETS, values, 300), TIMELINE_LEAST + 1, "as much as 100 s need");
+    timeline_step(&timeline, tape, 1);
+    shown = timeline_model(&timeline, tape, live, 80);
+    is(model_history(shown, METRIC_GETS, values, 300), TIMELINE_LEAST + 1, "and no more as it goes on");
+    shown = timeline_model(&timeline, tape, live, 150);
+    is(model_history(shown, METRIC_GETS, values, 300), 151, "the wider one is full too");
+    ok(values[150] == 191 && values[1] == 42, "up to the same moment");
+    timeline_go_live(&timeline);
+    tape_destroy(&tape);
+    model_destroy(&live);
+}
+
 static void test_what_was_shown_is_held_where_it_stood_still(void) {
     struct model *live = model_create("x");
     struct tape *tape = counting_tape(live);
@@ -104,6 +123,7 @@ static void test_playing_keeps_the_pace_of_the_samples(void) {
 
 int main(void) {
     test_the_cursor_shows_the_rates_of_its_moment();
+    test_a_wider_screen_has_more_of_the_past();
     test_what_was_shown_is_held_where_it_stood_still();
     test_events_are_stations();
     test_playing_keeps_the_pace_of_the_samples();
