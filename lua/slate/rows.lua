@@ -19,8 +19,20 @@ local function columns(text)
     return list
 end
 
--- list: the field that holds the rows; pairs: a field with values by name, each pair a row; head:
--- fields of the document that stand before each row.
+-- Both lists of a curve: the points of the LRU's, then those of the cache's own policy.
+local function curve_rows(curve)
+    local list = {}
+    for _, point in ipairs(curve.points) do
+        list[#list + 1] = { policy = "lru", memory_bytes = point[1], hit_ratio = point[2] }
+    end
+    for _, size in ipairs(curve.sizes) do
+        list[#list + 1] = { policy = "own", memory_bytes = math.floor(size[1] * curve.bytes), hit_ratio = size[2] }
+    end
+    return list
+end
+
+-- list: the field that holds the rows; pairs: a field with values by name, each pair a row; rows: a function that makes
+-- them of the document; head: fields of the document that stand before each row.
 local TABLES <const> = {
     ["slate/top/1"] = { columns = columns("version interval_s reset uptime_s connections items used_bytes limit_bytes "
         .. "used_ratio free_pool_pages get_per_s set_per_s hit_ratio hit_ratio_total evictions_per_s item_loss_per_s "
@@ -57,6 +69,8 @@ local TABLES <const> = {
     ["slate/hotkeys/1"] = { list = "keys", columns = columns("key requests error") },
     ["slate/help/1"] = { list = "commands", columns = { "name", "summary" }, head = {} },
     ["slate/version/1"] = { list = "capabilities", columns = { "name", "available" }, head = { "slatectl", "server" } },
+    ["slate/curve/1"] = { rows = curve_rows, columns = columns("policy memory_bytes hit_ratio"),
+        head = columns("server time_s class") },
     ["slate/whatif/1"] = { list = "policies", columns = columns("policy hit_ratio difference doubt reads") },
     ["slate/changes/1"] = { list = "changes", columns = columns("id time_s who server what name was is src dst pages "
         .. "undoes"), head = {} },
@@ -101,6 +115,8 @@ end
 local function rows_of(document, form)
     if form.pairs then
         return pairs_as_rows(document[form.pairs])
+    elseif form.rows then
+        return form.rows(document)
     end
     return form.list and document[form.list] or { document }
 end
@@ -134,7 +150,7 @@ end
 function M.jsonl(document, key_order)
     local encode = require("slate.json").encode
     local form = TABLES[document.schema]
-    if not form or not (form.pairs or document[form.list]) then
+    if not form or not (form.pairs or form.rows or document[form.list]) then
         return encode(document, key_order) .. "\n"
     end
     local lines = {}

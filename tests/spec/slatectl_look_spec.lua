@@ -42,6 +42,17 @@ for _, kind in ipairs(server.all()) do
             return (assert(dkjson.decode((succeed(arguments .. " --json")))))
         end
 
+        it("gives no age to the last eviction of a class that had none", function()
+            local seen = 0
+            for _, class in ipairs(document("items").classes) do
+                if class.evicted == 0 then
+                    seen = seen + 1
+                    assert.is_nil(class.evicted_age_s)
+                end
+            end
+            assert.truthy(seen > 0)
+        end)
+
         it("writes JSON, lines of JSON and CSV that other parsers read, under schemas of the manual", function()
             for _, arguments in ipairs(COMMANDS) do
                 for _, format in ipairs({ "json", "jsonl", "csv" }) do

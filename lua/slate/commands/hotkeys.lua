@@ -5,8 +5,23 @@ local units = require "slate.units"
 local M = {}
 
 local COLUMNS <const> = {
-    { title = "REQUESTS" }, { title = "+-" }, { title = "SHARE" }, { title = "KEY", left = true },
+    { title = "AT LEAST" }, { title = "AT MOST" }, { title = "SHARE" }, { title = "KEY", left = true },
 }
+
+-- What is certain comes first: a key that was seen a little may have the count of one that gave way to it.
+local function cells_of(keys, requests)
+    local rows = {}
+    table.sort(keys, function(a, b)
+        local least, other = a.requests - a.error, b.requests - b.error
+        return least > other or least == other and a.key < b.key
+    end)
+    for i, one in ipairs(keys) do
+        local least = one.requests - one.error
+        rows[i] = { units.count(least), units.count(one.requests), ("%.2f to %.2f%%"):format(100 * least / requests,
+            100 * one.requests / requests), one.key }
+    end
+    return rows
+end
 
 function M.declare(command)
     command:argument("count", "How many, at most 128. Default: 20"):args("?"):argname("COUNT")
@@ -29,11 +44,7 @@ function M.run(context, parsed)
             requests = requests, keys = require("slate.json").array(keys) })
         return 0
     end
-    local rows = {}
-    for i, one in ipairs(keys) do
-        local share = units.percent(one.requests / requests, 2)
-        rows[i] = { units.count(one.requests), units.count(one.error), share, one.key }
-    end
+    local rows = cells_of(keys, requests)
     if #rows == 0 then
         context:out("no key was sampled yet\n")
     else

@@ -40,6 +40,9 @@ local function rows_of(now, ids)
             for _, column in ipairs(COLUMNS) do
                 row[column[2]] = class[column[3]]
             end
+            if class.evicted == 0 then
+                row.evicted_age_s = nil -- servers say 0, which reads as if it had been just in use
+            end
             rows[#rows + 1] = row
         end
     end
