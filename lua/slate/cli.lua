@@ -188,9 +188,10 @@ end
 local function dispatch(arguments, launcher)
     arguments = M.join_names(arguments)
     local at = M.find_command(arguments)
+    local words -- for slate-load, which has options of its own: nothing after "bench" belongs to us
     if at and arguments[at] == "bench" then
-        -- slate-load has options of its own: nothing after the word belongs to us.
-        return module_of("bench").pass_through(arguments, at, launcher, M.parser())
+        words = table.move(arguments, at + 1, #arguments, 1, {})
+        arguments, at = table.move(arguments, 1, at - 1, 1, {}), nil
     end
     local parsed, parser = parse(arguments, at)
     if not parsed then
@@ -199,7 +200,7 @@ local function dispatch(arguments, launcher)
         return nil, ("%s%s 'slatectl help%s'"):format(problem, problem:find("%?$") and " See" or "; see",
             name and " " .. name or ""), "usage"
     end
-    local name = parsed.version and "version" or parsed.command
+    local name = parsed.version and "version" or words and "bench" or parsed.command
     if not name then
         io.stderr:write(parser:get_usage(), "\n")
         return nil, "a command is needed; see 'slatectl help'", "usage"
@@ -212,6 +213,9 @@ local function dispatch(arguments, launcher)
         return nil, problem, code
     elseif #servers > 1 and not (row_of(name).many or row_of(name).each) then
         return nil, ("%s speaks to one server, %d are given"):format(name, #servers), "usage"
+    end
+    if name == "bench" then
+        return module_of("bench").pass_through(words, servers[1], parsed, launcher)
     end
     local options = {
         timeout_s = parsed.timeout or 5, trace = parsed.trace,

@@ -62,6 +62,16 @@ describe("slatectl without a server", function()
             .. "lua5.4 run.lua -s here:1 --json bench calcify \"it's\" 'a b' '$HOME' --json -s")
         assert.equal(5, code)
         assert.equal("<calcify><it's><a b><$HOME><--json><-s><--server><here:1>", out)
+        for before, wanted in pairs({ ["-shere:2 --timeout 250ms"] = "<--server><here:2><--timeout><0.250>",
+            ["--json --server=here:3"] = "<--server><here:3><--json>", ["-s /a\\ b"] = "<--server></a b>" }) do
+            code, out = ctl.shell("lua5.4 run.lua " .. before .. " bench x")
+            assert.equal("<x>" .. wanted, out)
+            assert.equal(5, code)
+        end
+        assert.equal("<--server=there:1>", select(2, ctl.shell("lua5.4 run.lua -s here:1 bench --server=there:1")))
+        for _, before in ipairs({ "--csv", "--trace", "-s a,b", "--nonsense", "-s a:99999" }) do
+            assert.equal(64, (ctl.shell("lua5.4 run.lua " .. before .. " bench")), before)
+        end
     end)
 
     it("says that slate-load is missing", function()

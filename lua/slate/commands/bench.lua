@@ -18,31 +18,39 @@ function M.command(program, words)
     return table.concat(parts, " ")
 end
 
--- The words for slate-load: all after "bench", with the options for the server that stand before it.
-local function words_for_load(arguments, at, options)
-    local words = table.move(arguments, at + 1, #arguments, 1, {})
-    local server = options.server or os.getenv("SLATE_SERVER")
+local function has(words, option)
     for _, word in ipairs(words) do
-        if word:find("^%-%-server") then
-            server = nil
+        if word == option or word:find(option .. "=", 1, true) == 1 then
+            return true
         end
     end
-    if server then
-        table.insert(words, "--server")
-        table.insert(words, server)
-    end
-    return words
+    return false
 end
 
---- Runs slate-load. arguments[at] is the word "bench"; returns its exit code, or nil, message, code.
-function M.pass_through(arguments, at, launcher)
-    local options = {}
-    for i = 1, at - 1 do
-        if arguments[i] == "-s" or arguments[i] == "--server" then
-            options.server = arguments[i + 1]
-        elseif arguments[i] == "--read-only" then
-            return nil, "bench stores items: --read-only refuses it", "refused"
+-- The words, and behind them what stood before "bench" and slate-load has an option for, unless they give it.
+local function with_ours(words, server, parsed)
+    local all = table.move(words, 1, #words, 1, {})
+    local function add(option, ...)
+        if not has(words, option) then
+            table.move({ option, ... }, 1, 1 + select("#", ...), #all + 1, all)
         end
+    end
+    add("--server", server.name)
+    if parsed.timeout then
+        add("--timeout", ("%.3f"):format(parsed.timeout))
+    end
+    if parsed.json or parsed.jsonl then
+        add("--json")
+    end
+    return all
+end
+
+--- Runs slate-load. parsed: the options before "bench". Returns its exit code, or nil, message, code.
+function M.pass_through(words, server, parsed, launcher)
+    if parsed.read_only then
+        return nil, "bench stores items: --read-only refuses it", "refused"
+    elseif parsed.trace then
+        return nil, "bench sends too much to trace", "usage"
     end
     local program = launcher.bin_dir .. "/slate-load"
     local present = io.open(program, "rb")
@@ -50,7 +58,7 @@ function M.pass_through(arguments, at, launcher)
         return nil, program .. " is missing: build it with make, or install Slate whole", "missing"
     end
     present:close()
-    local _, how, status = os.execute(M.command(program, words_for_load(arguments, at, options)))
+    local _, how, status = os.execute(M.command(program, with_ours(words, server, parsed)))
     return how == "signal" and 128 + status or status
 end
 
