@@ -11,6 +11,8 @@ M.PALETTE = {
 local HEAT <const> = "set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 '#5ec962', 1 '#fde725')"
 local COUNTS <const> = "set palette defined (0 '#eaf2f8', 1 '#0072b2')"
 local HEAT_COLUMNS <const> = 400
+local LETTER_PIXELS <const> = 8.5
+local PLOT_SHARE <const> = 0.68 -- of a panel's width, at least: what its labels leave to it
 
 --- A gnuplot string: single quotes doubled, nothing in it is interpreted, one line.
 function M.quoted(text)
@@ -84,13 +86,29 @@ local function add_y_axis(lines, axis)
     add(lines, "set grid ytics back linetype 1 linecolor '#e4e4e4' linewidth 1")
 end
 
--- Lines from top to bottom; labels alternate between two heights, so that neighbours do not run into each other.
-local function add_marks(lines, marks)
-    for i, mark in ipairs(marks or {}) do
+-- Where a value stands on an axis, from 0 to 1; the axis of a chart with marks has its ends.
+local function fraction(axis, x)
+    local least = axis.min or 0
+    if axis.log then
+        return math.log(x / least) / math.log(axis.max / least)
+    end
+    return (x - least) / (axis.max - least)
+end
+
+-- Lines from top to bottom. A label stands at the first of two heights where the one before it leaves it room; the line
+-- of one without room stays alone.
+local function add_marks(lines, panel, pixels)
+    local heights <const>, free = { 0.6, 1.6 }, { -math.huge, -math.huge }
+    for _, mark in ipairs(panel.marks or {}) do
+        local from = fraction(panel.x, mark.x) * pixels
+        local row = free[1] <= from and 1 or free[2] <= from and 2
         add(lines, "set arrow from first %s, graph 0 to first %s, graph 1 nohead front linecolor '%s' dashtype 2",
             number(mark.x), number(mark.x), INK)
-        add(lines, "set label %s at first %s, graph 1 offset 0,%g left front", quoted(mark.label), number(mark.x),
-            i % 2 == 1 and 0.6 or 1.6)
+        if row then
+            add(lines, "set label %s at first %s, graph 1 offset 0,%g left front", quoted(mark.label), number(mark.x),
+                heights[row])
+            free[row] = from + (#mark.label + 1) * LETTER_PIXELS
+        end
     end
 end
 
@@ -247,7 +265,8 @@ function kinds.matrix(lines, panel, name)
     end
     add(lines, "set xtics (%s) nomirror scale 0\nset xrange [0.4:%g]", table.concat(tics, ", "), #names + 0.6)
     add(lines, COUNTS)
-    add(lines, "set cbrange [0:%s]\nset cblabel %s", number(math.max(most, 1)), quoted(panel.unit))
+    add(lines, "set cbrange [0:%s]\nset cblabel %s\nset cbtics %s", number(math.max(most, 1)), quoted(panel.unit),
+        number(math.max(1, M.tic_step(math.max(most, 1), 6)))) -- of whole pages
     for i = 1, #names do
         for j = 1, #names do
             local value = panel.values[i][j]
@@ -353,7 +372,7 @@ local function add_panel(lines, panel, i, place, width, labels)
         add(lines, "set tmargin 3")
     end
     add_x_axis(lines, panel.x, width * place[3])
-    add_marks(lines, panel.marks)
+    add_marks(lines, panel, width * place[3] * PLOT_SHARE)
     local parts = kinds[panel.kind](lines, panel, ("panel%d_"):format(i))
     lines[#lines + 1] = "plot " .. table.concat(parts, ", \\\n     ")
 end

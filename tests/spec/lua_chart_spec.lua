@@ -180,6 +180,7 @@ describe("the chart", function()
         table.sort(both, function(a, b) return a.time_s < b.time_s end)
         local panels = figure_of("fleet", both).panels
         assert.equal("bad:1: 47.4 % of gets hit", panels[1].title)
+        assert.equal("Hit ratio of one server", figure_of("fleet", whole_recording(5)).title)
         assert.equal("good:1: 90.0 % of gets hit", panels[2].title)
     end)
 end)
@@ -200,6 +201,19 @@ describe("a script", function()
         assert.truthy(text:find("_1 << SLATE_END\n0 0 1\n1 0 1\n1 0 2\nSLATE_END", 1, true), text)
         assert.truthy(text:find("_2 << SLATE_END\n0 1 20\n1 1 20\n1 2 20\nSLATE_END", 1, true), text)
         assert.truthy(text:find("_3 << SLATE_END\n0 20 23\n1 20 23\nSLATE_END", 1, true), text)
+    end)
+
+    it("puts no label of a mark over another", function()
+        local list = recording(100, two_classes, function(i)
+            return (i == 1 or i == 2 or i == 3 or i == 4 or i == 99) and { slab_automove = i } or nil
+        end)
+        local text = script(list, "png")
+        local lines, labels = select(2, text:gsub("set arrow", "")), {}
+        for mode, height in text:gmatch("set label 'automove (%d+)' at first [%d.]+, graph 1 offset 0,([%d.]+)") do
+            labels[#labels + 1] = mode .. " at " .. height
+        end
+        assert.equal(4, lines)
+        assert.same({ "2 at 0.6", "3 at 1.6", "99 at 0.6" }, labels)
     end)
 
     it("leaves a gap where the recording has one", function()

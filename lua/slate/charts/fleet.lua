@@ -62,7 +62,8 @@ function M.figure(list)
             y = { label = "%", min = 0, max = 100 }, series = { { points = rows[i].points } }, marks = {} }
     end
     return {
-        title = ("Hit ratio of %d servers, the worst first"):format(#rows), panels = panels,
+        title = #rows == 1 and "Hit ratio of one server" or ("Hit ratio of %d servers, the worst first"):format(#rows),
+        panels = panels,
         columns = #panels > 4 and 2 or 1,
         note = #rows > MAX_SERVERS and ("%d better servers are left out"):format(#rows - MAX_SERVERS) or nil,
     }
