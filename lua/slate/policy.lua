@@ -35,7 +35,8 @@ function M.find(name)
     local file, problem = io.open(path, "rb")
     if not file then
         return nil, path == name and "no policy " .. problem
-            or ("no policy %s; 'slatectl policy list' names those there are"):format(problem), "input"
+            or ("no policy %s; 'slatectl policy list' names those there are, a file ends in .lua"):format(name),
+            "input"
     end
     file:close()
     return path

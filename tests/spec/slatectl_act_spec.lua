@@ -173,6 +173,7 @@ for _, kind in ipairs(server.all()) do
             succeed("trial lru_crawler_sleep=500 --for 100ms --interval 50ms --keep")
             assert.equal("500", settings().lru_crawler_sleep)
             succeed("undo")
+            assert.equal(64, (ctl.run("trial lru_crawler_sleep=500 --for 0")))
             local code, _, err = ctl.shell("rm audit.log; "
                 .. "slatectl trial lru_crawler_sleep=500 --for 60s --interval 50ms & pid=$!; "
                 .. "until grep -q crawler_sleep audit.log 2>/dev/null; do sleep 0.05; done; kill -INT $pid; wait $pid")
@@ -299,6 +300,8 @@ describe("a guard", function()
         assert.is_true(crossed("ev+20%", calm, busy))
         assert.is_false(crossed("ev+50%", calm, busy))
         assert.is_true(crossed("ev+29", calm, busy))
+        assert.equal("ev went from 100 to 34501, beyond ev+50%", trial.crossed(assert(trial.parse_guard("ev+50%")),
+            calm, { evictions_per_s = 34501 }))
         assert.is_false(crossed("ev+20%", busy, calm))
         assert.is_true(crossed("hit-2", calm, busy))
         assert.is_false(crossed("hit-4", calm, busy))

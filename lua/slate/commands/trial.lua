@@ -6,10 +6,11 @@ local units = require "slate.units"
 local M = {}
 
 local FIGURES <const> = {
-    hit = { get = function(overview) return overview.hit_ratio and overview.hit_ratio * 100 end, is_low_bad = true },
-    ev = { get = function(overview) return overview.evictions_per_s end },
-    loss = { get = function(overview) return overview.item_loss_per_s end },
-    oom = { get = function(overview) return overview.out_of_memory_per_s end },
+    hit = { get = function(overview) return overview.hit_ratio and overview.hit_ratio * 100 end, is_low_bad = true,
+        write = function(points) return ("%.1f%%"):format(points) end },
+    ev = { get = function(overview) return overview.evictions_per_s end, write = units.rate },
+    loss = { get = function(overview) return overview.item_loss_per_s end, write = units.rate },
+    oom = { get = function(overview) return overview.out_of_memory_per_s end, write = units.rate },
 }
 
 --- Reads a guard: "ev+20%", "ev+100", "hit-2" (points): what change from before is too much. Returns
@@ -35,7 +36,7 @@ function M.crossed(guard, before, now)
     local room = guard.is_share and was * guard.amount / 100 or guard.amount
     local worse = figure.is_low_bad and was - is or is - was
     if worse > room then
-        return ("%s went from %.4g to %.4g, beyond %s"):format(guard.name, was, is, guard.text)
+        return ("%s went from %s to %s, beyond %s"):format(guard.name, figure.write(was), figure.write(is), guard.text)
     end
     return nil
 end
@@ -150,6 +151,9 @@ local function try(context, client, parsed, base, done)
 end
 
 function M.run(context, parsed)
+    if parsed.for_s == 0 then
+        return nil, "a trial of no time shows nothing: --for takes more than 0", "usage"
+    end
     local client, message, code = context:open()
     if not client then
         return nil, message, code
