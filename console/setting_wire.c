@@ -122,6 +122,21 @@ static void read_lru_tune(const char *text, char out[SETTING_VALUE_BYTES]) {
     }
 }
 
+const char *setting_part(const char *name, const char *before, const char *after) {
+    if (!is_one_of(name, "lru_tune")) {
+        return name;
+    }
+    for (int i = 0; i < LRU_NAMES; i++) {
+        size_t was_bytes = strcspn(before, " "), bytes = strcspn(after, " ");
+        if (was_bytes != bytes || memcmp(before, after, bytes) != 0) {
+            return lru_names[i];
+        }
+        before += bytes + (before[bytes] == ' ');
+        after += bytes + (after[bytes] == ' ');
+    }
+    return lru_names[0];
+}
+
 void setting_read(const char *name, const char *value, const char *text,
                   char out[SETTING_VALUE_BYTES]) {
     struct stat_line line;

@@ -366,6 +366,12 @@ static void draw_warnings(struct sheet *sheet, const struct review *review, cons
     }
 }
 
+static const struct explanation *meaning_of(const struct action *action, const struct model *model) {
+    char now[SETTING_VALUE_BYTES];
+    setting_read(action->name, action->value, answer_text(model_answers(model), INQUIRY_SETTINGS), now);
+    return explain_term(setting_term(setting_part(action->name, now, action->value)));
+}
+
 static void draw_effects(struct sheet *sheet, const struct review *review, const struct model *model) {
     char text[2 * NOTE_BYTES];
     for (unsigned i = 0; i < review->plan.count; i++) {
@@ -377,10 +383,10 @@ static void draw_effects(struct sheet *sheet, const struct review *review, const
             draw_line(sheet, "may lose", STYLE_DIALOG, text);
         }
     }
-    const struct explanation *entry =
-        review->plan.count == 1 && review->plan.steps[0].kind == ACTION_SET && !sheet->is_compact && !review->is_undo
-            ? explain_term(setting_term(review->plan.steps[0].name))
-            : NULL;
+    bool is_one = review->plan.count == 1 && review->plan.steps[0].kind == ACTION_SET;
+    const struct explanation *entry = is_one && !sheet->is_compact && !review->is_undo
+                                          ? meaning_of(&review->plan.steps[0], model)
+                                          : NULL;
     if (entry != NULL) {
         draw_line(sheet, "what", STYLE_DIALOG, entry->meaning);
     }

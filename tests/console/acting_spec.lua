@@ -11,7 +11,7 @@ end
 
 -- Rows of the tune view, in its order.
 local ROWS = { "automove mode", "automove ratio", "automove window s", "automove freeratio", "eviction policy",
-  "policy of one class", "chunk sizes", "geometry rate", "lru hot %", "lru warm %", "lru hot age factor",
+  "policy of one class", "chunk sizes", "geometry rate %/s", "lru hot %", "lru warm %", "lru hot age factor",
   "lru warm age factor", "lru mode", "lru temp_ttl s", "memory limit MiB", "crawler", "crawler sleep us",
   "crawler tocrawl", "sample rate", "verbosity", "stats by prefix" }
 local ROW = {}
@@ -52,7 +52,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
     -- Types a new value into a row of the tune view.
     local function choose(row, value)
       screen:press("g")
-      for _ = 1, ROW[row] do screen:press("Down") end
+      if ROW[row] > 0 then screen:tmux(("send-keys -N %d Down"):format(ROW[row])) end
       screen:wait("─ " .. row)
       screen:press("Enter")
       screen:wait("new value: _")
@@ -73,32 +73,103 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       screen:wait("[4 Tune]")
       local changes = {
         { "automove mode", "2", "slabs automove 2" }, { "automove ratio", "0.55", "slabs automove ratio 0.55" },
-        { "lru hot %", "11", "lru tune 11 40 0.20 2.00" }, { "lru temp_ttl s", "30", "lru temp_ttl 30" },
-        { "memory limit MiB", "80", "cache_memlimit 80" }, { "crawler", "no", "lru_crawler disable" },
-        { "verbosity", "1", "verbosity 1" }, { "stats by prefix", "yes", "stats detail on" },
+        { "lru hot %", "11", "lru tune 11 40 0.20 2.00" },
+        { "lru warm %", "33", "lru tune 20 33 0.20 2.00", "20 33 0.20 2.00", "for its warm queue" },
+        { "lru hot age factor", "0.50", "lru tune 20 40 0.50 2.00", "20 40 0.50 2.00" },
+        { "lru warm age factor", "3.50", "lru tune 20 40 0.20 3.50", "20 40 0.20 3.50" },
+        { "lru temp_ttl s", "30", "lru temp_ttl 30" }, { "memory limit MiB", "80", "cache_memlimit 80" },
+        { "crawler", "no", "lru_crawler disable" }, { "crawler sleep us", "700", "lru_crawler sleep 700" },
+        { "crawler tocrawl", "4000", "lru_crawler tocrawl 4000" }, { "verbosity", "1", "verbosity 1" },
+        { "stats by prefix", "yes", "stats detail on" },
       }
-      if is_slated then
-        changes[#changes + 1] = { "eviction policy", "sieve", "evict policy sieve" }
-        changes[#changes + 1] = { "sample rate", "0.2", "config set sample_rate 0.2" }
-        changes[#changes + 1] = { "automove window s", "33", "slabs automove window 33" }
-      else
-        changes[#changes + 1] = { "lru mode", "flat", "lru mode flat" }
+      local own = is_slated and {
+        { "automove window s", "33", "slabs automove window 33" },
+        { "automove freeratio", "0.02", "slabs automove freeratio 0.02" },
+        { "eviction policy", "sieve", "evict policy sieve" },
+        { "geometry rate %/s", "50", "config set slab_geometry_rate 50" },
+        { "sample rate", "0.2", "config set sample_rate 0.2" },
+      } or { { "lru mode", "flat", "lru mode flat" } }
+      table.move(own, 1, #own, #changes + 1, changes)
+      -- Whatever row the view offers is among them; the sizes, which change bit by bit, come below.
+      local is_tried = { ["chunk sizes"] = is_slated }
+      for _, change in ipairs(changes) do is_tried[change[1]] = true end
+      local table_shown = screen:wait("stats by prefix")
+      for _, row in ipairs(ROWS) do
+        local line = table_shown:match("\n " .. row:gsub("%p", "%%%0") .. " [^\n]*")
+        assert.truthy(line, row)
+        assert.equal(is_tried[row] or false, line:find("·", 1, true) ~= nil, "the view offers " .. row)
       end
       for _, change in ipairs(changes) do
         local before = settings()
         choose(change[1], change[2])
         screen:press("t")
         screen:wait(change[3])
-        screen:press("Enter", "y", "s", "Enter")
+        if change[5] then assert.truthy(screen:text():find(change[5], 1, true), "what " .. change[1] .. " means") end
+        screen:tmux("send-keys Enter y s Enter")
         assert.equal(before, settings(), "nothing was sent for " .. change[1])
-        send(" is now " .. change[2])
+        local after = change[4] or change[2]
+        send(" is now " .. after)
         assert.are_not.equal(before, settings(), change[1])
         screen:press("u")
         screen:wait("Undo: review")
-        send(", was " .. change[2])
+        send(", was " .. after)
         assert.equal(before, settings(), "undo of " .. change[1])
       end
     end)
+
+    if is_slated then
+      local function answer(question, pattern)
+        return server:ask(question .. "\r\n"):match(pattern)
+      end
+
+      it("come back by undo for the policy of one class", function()
+        open("", 100, 40)
+        local before = server:ask("stats policies\r\n")
+        screen:press("2")
+        screen:wait("classes by")
+        screen:press("Down", "4")
+        local class = screen:wait("policy of class "):match("policy of class (%d+)")
+        ROW["policy of class " .. class] = ROW["policy of one class"]
+        choose("policy of class " .. class, "sieve")
+        screen:press("t")
+        screen:wait("evict policy sieve " .. class)
+        send(("policy of class %s is now sieve"):format(class))
+        assert.equal("sieve", answer("stats policies", "STAT class:" .. class .. ":policy (%w+)"))
+        screen:press("u")
+        screen:wait("Undo: review")
+        send(", was sieve")
+        assert.is_nil(answer("stats policies", "STAT class:%d+:policy [^\r]*"))
+        assert.equal(before:gsub("%d+", ""), (server:ask("stats policies\r\n"):gsub("%d+", "")))
+      end)
+
+      it("come back by undo for the chunk sizes", function()
+        open("", 100, 40)
+        local function sizes()
+          return server:ask("stats geometry\r\n"):match("STAT classes %d+") .. settings()
+        end
+        local function settle(generation)
+          tui.wait_until(function()
+            local text = server:ask("stats geometry\r\n")
+            return text:find("STAT state steady", 1, true) and text:find("STAT generation " .. generation, 1, true)
+          end)
+        end
+        local before = sizes()
+        screen:press("4")
+        screen:wait("[4 Tune]")
+        choose("chunk sizes", "auto")
+        screen:press("t")
+        screen:wait("slabs geometry auto")
+        send("auto has begun")
+        settle(1)
+        assert.are_not.equal(before, sizes())
+        screen:press("u")
+        screen:wait("Undo: review")
+        screen:wait("slabs geometry revert")
+        send("has begun")
+        settle(2)
+        assert.equal(before, sizes())
+      end)
+    end
 
     it("may be several at once: one plan, one undo", function()
       open("", 100, 40)

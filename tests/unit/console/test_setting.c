@@ -119,6 +119,13 @@ static void test_steps_stay_within_the_limits(void) {
     is(settings_list(&now, &answers, 0, (struct tunable[SETTINGS_MOST]){0}) > 15, true, "the list has them all");
 }
 
+static void test_a_change_is_about_what_differs(void) {
+    is_str(setting_part("lru_tune", "20 40 0.20 2.00", "20 40 0.5 2.00"), "hot_max_factor", "the third of four");
+    is_str(setting_part("lru_tune", "20 40 0.20 2.00", "200 40 0.20 2.00"), "hot_lru_pct", "the first");
+    is_str(setting_part("lru_tune", "", "20 40 0.20 2.00"), "hot_lru_pct", "all of them");
+    is_str(setting_part("policy", "lru", "sieve"), "policy", "itself");
+}
+
 int main(void) {
     test_no_version_gets_what_it_crashes_on();
     test_values_have_limits_and_rules();
@@ -126,5 +133,6 @@ int main(void) {
     test_an_answer_is_read_to_the_digits_it_shows();
     test_steps_stay_within_the_limits();
     answers_fini(&answers);
+    test_a_change_is_about_what_differs();
     return tap_done();
 }
