@@ -16,7 +16,10 @@ uint32_t tuner_pages_over(const struct tuner *t) {
     return pages_over(a, atomic_load_explicit(&a->page_limit, memory_order_relaxed));
 }
 
+/* A class gives its last page once: one that is stored to takes a first page anew, over the limit (see cache/memory.c), and so on
+ * without end. */
 bool tuner_shrink(struct tuner *t) {
+    static const struct class_set nobody;
     if (cache_store_kind(t->cache) == CACHE_STORE_HEAP) {
         cache_turn_begin(t->ct);
         bool more = cache_heap_shrink(t->ct);
@@ -25,24 +28,26 @@ bool tuner_shrink(struct tuner *t) {
     }
     const struct arena *a = cache_slab(t->cache)->arena;
     uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed), over = pages_over(a, limit);
+    if (limit < t->limit_seen) {
+        t->limit_emptied = nobody;
+    }
     t->limit_lowered = over > 0 && (t->limit_lowered || limit < t->limit_seen);
     t->limit_seen = limit;
     if (over == 0 || !t->reassign || clock_mono_us() < t->limit_rest_us) {
         return false;
     }
-    unsigned from = tuner_cheapest_class(t, SLAB_CLASS_NONE, false);
-    struct page_move move = {.from = from, .to = SLAB_CLASS_NONE, .pages = over < MOVER_PAGES_MAX ? over : MOVER_PAGES_MAX};
-    if (from == SLAB_CLASS_NONE && !t->limit_lowered) {
-        t->limit_rest_us = clock_mono_us() + LIMIT_REST_US;
-        return false; /* first pages of classes, which the cache took beyond the limit */
-    }
-    if (from == SLAB_CLASS_NONE) { /* each class is down to one page: the least of those */
-        move.from = tuner_cheapest_class(t, SLAB_CLASS_NONE, true);
+    struct page_move move = {.to = SLAB_CLASS_NONE, .pages = over < MOVER_PAGES_MAX ? over : MOVER_PAGES_MAX};
+    move.from = tuner_cheapest_class(t, &nobody, false);
+    if (move.from == SLAB_CLASS_NONE && t->limit_lowered) { /* each class is down to one page: the least of those */
+        move.from = tuner_cheapest_class(t, &t->limit_emptied, true);
         move.pages = 1;
         move.last_too = true;
     }
     snprintf(move.reason, sizeof move.reason, "%u pages are over the memory limit", over);
     bool moved = move.from != SLAB_CLASS_NONE && tuner_move(t, "limit", &move) > 0;
+    if (moved && move.last_too) {
+        class_set_add(&t->limit_emptied, move.from);
+    }
     t->limit_rest_us = moved ? 0 : clock_mono_us() + LIMIT_REST_US;
     return moved;
 }

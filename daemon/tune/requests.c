@@ -23,7 +23,7 @@ static uint64_t least_value(struct tuner *t, unsigned class_id) {
     return cache_spare_pages(t->ct, class_id, PICK_LEAST_VALUE, &page, 1) > 0 ? cache_page_value(t->ct, page) : UINT64_MAX;
 }
 
-unsigned tuner_cheapest_class(struct tuner *t, unsigned except, bool last_too) {
+unsigned tuner_cheapest_class(struct tuner *t, const struct class_set *except, bool last_too) {
     const struct slab *slab = cache_slab(t->cache);
     unsigned cheapest = SLAB_CLASS_NONE;
     uint64_t least = UINT64_MAX;
@@ -32,7 +32,7 @@ unsigned tuner_cheapest_class(struct tuner *t, unsigned except, bool last_too) {
     for (unsigned i = 1; i <= slab->class_count; i++) {
         struct slab_class_facts f;
         slab_facts(slab, i, &f);
-        if (i == except || f.pages < f.draining + (last_too ? 1 : 2)) {
+        if (class_set_has(except, i) || f.pages < f.draining + (last_too ? 1 : 2)) {
             continue;
         }
         uint64_t value = least_value(t, i);
@@ -60,7 +60,8 @@ void tuner_serve_request(struct tuner *t) {
     if (!begin_serving(t, &r)) {
         return;
     }
-    unsigned from = r.from < 0 ? tuner_cheapest_class(t, (unsigned)r.to, false) : (unsigned)r.from;
+    struct class_set receiver = class_set_one((unsigned)r.to);
+    unsigned from = r.from < 0 ? tuner_cheapest_class(t, &receiver, false) : (unsigned)r.from;
     struct page_move move = {.from = from, .to = (unsigned)r.to};
     snprintf(move.reason, sizeof move.reason, "slabs reassign %d %d, %u of %u pages before", r.from, r.to, r.moved, r.wanted);
     move.pages = r.wanted - r.moved < MOVER_PAGES_MAX ? r.wanted - r.moved : MOVER_PAGES_MAX;

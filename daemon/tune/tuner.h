@@ -72,12 +72,15 @@ struct tuner {
     struct snapshot    before, now; /* of the window's start (no classes: none); of the last need */
     uint32_t           limit_seen;    /* pages, when the limit was last looked at */
     bool               limit_lowered; /* it was above once, and pages are still over it */
+    struct class_set   limit_emptied; /* classes that gave their last page since it was lowered */
     uint64_t           limit_rest_us; /* when to look again for pages over the limit that could not be had */
     uint64_t           window_us, ages_us, hunger_rest_us; /* when the window ends, when ages were read, when to look again */
 };
 
 void tuner_wake(void *tuner);                     /* any thread */
 uint64_t tuner_now_us(const struct tuner *); /* monotonic, or the time of whoever tends it by hand */
+
+bool tuner_is_asked(void *tuner);                 /* somebody waits for an answer or another mode, and not for pages */
 
 /* --- requests.c --- */
 void tuner_serve_request(struct tuner *); /* moves a few pages of it */
@@ -97,7 +100,7 @@ void tuner_decide_at_need(struct tuner *);
 void tuner_decide_window(struct tuner *);
 /* Carries out a move and keeps a record of it, under the name of who wanted it; returns how many pages moved. */
 unsigned tuner_move(struct tuner *, const char *by, const struct page_move *);
-/* The class to take a page from when any will do: the one that has a page of least value; SLAB_CLASS_NONE: none but `except` has
- * two pages (one, with last_too). */
-unsigned tuner_cheapest_class(struct tuner *, unsigned except, bool last_too);
+/* The class to take a page from when any will do: the one that has a page of least value; SLAB_CLASS_NONE: none but those of
+ * `except` has two pages (one, with last_too). */
+unsigned tuner_cheapest_class(struct tuner *, const struct class_set *except, bool last_too);
 #endif

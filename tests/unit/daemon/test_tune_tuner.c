@@ -170,6 +170,43 @@ static void test_cancel(void) {
     cache_destroy(&c);
 }
 
+/* Below a page a class, a limit takes the last page of each class once: those that are stored to get a page over the limit, and
+ * keep it. */
+static void test_a_limit_below_a_page_a_class(void) {
+    enum { SIZES = 20, ROUNDS = 100 };
+    struct cache_config cfg = fixture_config(32u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    struct tune_config tc = config("off");
+    struct tuner *t = tuner_create(c, &tc);
+    cache_turn_begin(ct);
+    for (unsigned n = 0; n < SIZES; n++) {
+        fill(ct, n, 1, 60u << n / 2);
+        fill(ct, n + SIZES, 1, 80u << n / 2);
+    }
+    cache_turn_end(ct);
+    struct cache_facts cf;
+    cache_facts(c, &cf);
+    uint32_t had = cf.pages_out;
+    ok(had > 8 && cache_set_limit(c, 4u << 20), "%u classes with a page each, a limit of four", had);
+    ok(wait_for(t, has_moved, 1), "pages are given back");
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        cache_turn_begin(ct);
+        for (unsigned n = 0; n < SIZES; n++) {
+            fill(ct, n, 1, 60u << n / 2);
+            fill(ct, n + SIZES, 1, 80u << n / 2);
+        }
+        cache_turn_end(ct);
+        usleep(1000); /* the tuner's turn */
+    }
+    struct tune_facts facts;
+    tuner_facts(t, &facts);
+    ok(facts.pages_moved <= had, "each class's page at most once, not again whenever it is stored to: %u moves", (unsigned)facts.pages_moved);
+    tuner_destroy(&t);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
 struct shift {
     struct cache *cache;
     uint64_t first, count;
@@ -326,6 +363,7 @@ int main(void) {
         }
     }
     test_cancel();
+    test_a_limit_below_a_page_a_class();
     test_settings();
     test_trials();
     return tap_done();
