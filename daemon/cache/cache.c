@@ -47,6 +47,13 @@ static struct slab *make_slab(struct cache *c, const struct cache_config *cfg) {
                                                        .chunk_bytes_max = any_head ? c->block_bytes : head_bytes});
 }
 
+static size_t grown_most(const struct cache_config *cfg) { return cfg->limit_bytes * RESERVE_FACTOR; }
+
+/* Address space: also for a page of every class beyond the largest limit, for the first page of a class may go over it. */
+static size_t reserve_of(const struct cache_config *cfg) {
+    return grown_most(cfg) + (cfg->store == CACHE_STORE_SLAB ? (size_t)SLAB_CLASSES_MAX * PAGE_BYTES : 0);
+}
+
 struct cache *cache_create(const struct cache_config *cfg) {
     struct cache *c = aligned_alloc(64, sizeof *c);
     if (c == NULL) {
@@ -65,12 +72,12 @@ struct cache *cache_create(const struct cache_config *cfg) {
     unsigned n = cfg->partitions != 0 ? cfg->partitions : default_partitions(cfg->limit_bytes);
     c->partition_shift = 64u - (unsigned)__builtin_ctz(n);
     const struct index_kind *kind = cfg->index != NULL ? cfg->index : index_kinds[0];
-    size_t items_most = cfg->limit_bytes * RESERVE_FACTOR / ITEM_BYTES_LEAST;
+    size_t reserve_bytes = reserve_of(cfg), items_most = reserve_bytes / ITEM_BYTES_LEAST;
     size_t index_bytes_most = items_most * kind->item_bytes_most + (size_t)n * INDEX_BYTES_MIN;
     if (!index_pool_init(&c->index_pool, index_bytes_most)) {
         goto fail;
     }
-    c->arena = arena_create(cfg->limit_bytes, cfg->limit_bytes * RESERVE_FACTOR,
+    c->arena = arena_create(cfg->limit_bytes, reserve_bytes,
                             cfg->huge_pages && cfg->store != CACHE_STORE_HEAP); /* a heap gives back small pages */
     c->slab = c->arena != NULL ? make_slab(c, cfg) : NULL;
     c->heap = c->slab != NULL && cfg->store == CACHE_STORE_HEAP ? heap_create(c->arena) : NULL;
@@ -257,7 +264,7 @@ bool cache_set_limit(struct cache *c, size_t limit_bytes) {
     if (c->heap != NULL && !c->config.evict && !heap_within(c, limit_bytes)) {
         return false;
     }
-    bool set = arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict);
+    bool set = limit_bytes <= grown_most(&c->config) && arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict);
     if (set && c->heap != NULL) {
         heap_lowered(c);
     }

@@ -220,7 +220,7 @@ enum cache_status cache_touch(struct cache_thread *, const struct key *, uint32_
 void cache_flush(struct cache *, uint32_t at_s);
 
 /* --- run-time settings --- */
-/* A new limit of item memory. False, and nothing changed: beyond the address space that was reserved at the start, or below
+/* A new limit of item memory. False, and nothing changed: beyond four times that of the start, or below
  * what classes have now while pages may not move or nothing may be evicted. Else whoever listens to hunger is woken: it has to
  * give back the pages over the limit, and until then no class gets another from the pool. */
 bool cache_set_limit(struct cache *, size_t limit_bytes);

@@ -327,9 +327,9 @@ static void test_without_evictions_every_size_gets_a_page(void) {
 }
 
 /* With more classes than pages they must not take the last page from each other at every set. */
-static void test_more_classes_than_pages_keep_their_items(void) {
-    enum { SIZES = 24, ROUNDS = 30, PAGES = 8 };
-    struct cache_config cfg = fixture_config(PAGES << 20);
+static void test_more_classes_than_pages_keep_their_items(unsigned pages) {
+    enum { SIZES = 24, ROUNDS = 30 };
+    struct cache_config cfg = fixture_config((size_t)pages << 20);
     struct cache *c = cache_create(&cfg);
     struct cache_thread *ct = cache_thread_create(c);
     uint64_t refused = 0, kept = 0;
@@ -342,9 +342,10 @@ static void test_more_classes_than_pages_keep_their_items(void) {
     }
     struct cache_facts f;
     cache_facts(c, &f);
-    is(refused, 0, "%u sizes in a cache of %u pages: no set is refused", SIZES, PAGES);
+    is(refused, 0, "%u sizes in a cache of %u pages: no set is refused", SIZES, pages);
     is(kept, SIZES * ROUNDS, "and what fits is kept: a class's first page goes over the limit");
     ok(f.pages_out > f.pages_limit && f.pages_out <= SIZES, "by a page a class at most (%u pages)", f.pages_out);
+    ok(!cache_set_limit(c, ((size_t)pages << 20) * 4 + (1u << 20)), "the limit grows to four times the first, and no further");
     cache_turn_end(ct);
     cache_thread_destroy(&ct);
     cache_destroy(&c);
@@ -378,7 +379,8 @@ static void test_store(enum cache_store_kind store, uint64_t seed) {
     }
     if (store == CACHE_STORE_SLAB) {
         test_without_evictions_every_size_gets_a_page();
-    test_more_classes_than_pages_keep_their_items();
+    test_more_classes_than_pages_keep_their_items(8);
+    test_more_classes_than_pages_keep_their_items(2); /* a page a class is far more than four times the limit */
     }
     struct cache_config cfg = fixture_config(64u << 20);
     struct cache *c = cache_create(&cfg);
