@@ -94,11 +94,13 @@ unsigned tuner_move(struct tuner *t, const char *by, const struct page_move *mov
     return result.pages;
 }
 
-/* Carries out a decision. Returns how many pages moved. */
+/* Carries out a decision. Returns how many pages moved. Pages that slow readers hold make nobody wait who asks for something. */
 static unsigned carry_out(struct tuner *t, const struct decision *d) {
     unsigned moved = 0;
     char by[2 * AUTOMOVE_NAME_BYTES];
     snprintf(by, sizeof by, "%s%s", t->active.mode->name, t->active.argument);
+    t->mover.hurry = tuner_is_asked;
+    t->mover.hurry_arg = t;
     for (unsigned i = 0; i < d->count && !atomic_load_explicit(&t->stop, memory_order_relaxed); i++) {
         unsigned pages = tuner_move(t, by, &d->moves[i]);
         if (t->active.mode->moved != NULL) {
@@ -106,6 +108,7 @@ static unsigned carry_out(struct tuner *t, const struct decision *d) {
         }
         moved += pages;
     }
+    t->mover.hurry = NULL;
     return moved;
 }
 
@@ -136,7 +139,7 @@ void tuner_decide_at_need(struct tuner *t) {
     }
     struct class_set hungry = cache_take_hunger(t->cache);
     while (!class_set_empty(&hungry) && t->active.mode->at_need != NULL && tuner_now_us(t) < t->window_us &&
-           !atomic_load_explicit(&t->stop, memory_order_relaxed) && !tuner_request_waits(t)) {
+           !atomic_load_explicit(&t->stop, memory_order_relaxed) && !tuner_request_waits(t) && !tuner_is_asked(t)) {
         if (tuner_now_us(t) - t->ages_us > AGES_MAX_US) {
             snapshot_take(t->cache, &hungry, &t->now);
             t->ages_us = tuner_now_us(t);

@@ -66,6 +66,7 @@ struct geometry_order *geometry_order_create(enum geometry_verb);
 void geometry_order_release(struct geometry_order **); /* by whoever created it; also before it is answered */
 /* Hands it over, keeping the caller's hold. False: another order waits for its answer. The caller wakes the tuner. */
 bool geometry_ask(struct geometry_change *, struct geometry_order *);
+bool geometry_is_asked(struct geometry_change *); /* an order waits for its answer */
 /* Of all pages, a second; holds from the next page on. The caller wakes the tuner. */
 void geometry_set_rate(struct geometry_change *, double rate_pct);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);

@@ -47,6 +47,8 @@ static struct geometry_order *next_order(struct geometry_change *g) {
     return o;
 }
 
+bool geometry_is_asked(struct geometry_change *g) { return next_order(g) != NULL; }
+
 static void answered(struct geometry_change *g, struct geometry_order *o) {
     lock_take(&g->lock);
     g->order = NULL;

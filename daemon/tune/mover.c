@@ -143,7 +143,7 @@ static bool drain(struct mover *m, uint32_t page, unsigned from, unsigned to) {
             return true;
         }
         uint64_t now_us = clock_mono_us();
-        if (cancelled(m)) {
+        if (cancelled(m) || (m->hurry != NULL && m->hurry(m->hurry_arg))) {
             return false;
         }
         if (give_up_us == 0) {

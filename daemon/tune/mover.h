@@ -6,7 +6,7 @@
  * Live items are copied into other chunks of their class while there are any, and dropped when there are none and memory is
  * used up; without evictions (-M) such a page goes back instead. A page in which something is being stored or sent is passed over while there is another; else its chunks are tried
  * again for MOVER_PATIENCE_US. Then it goes back as it is, is left alone for a while, and the next page is tried, at most
- * MOVER_FAILURES_MAX in one move. Threading: the owner's thread alone, through its cache_thread, outside a turn; the counters
+ * MOVER_FAILURES_MAX in one move; where somebody waits for the owner (`hurry`) it goes back at once. Threading: the owner's thread alone, through its cache_thread, outside a turn; the counters
  * may be read by anyone, and anyone may set `cancel`. Cost: 0.2 to 1 us a chunk, plus the longest turn of a worker. */
 #ifndef SLATE_TUNE_MOVER_H
 #define SLATE_TUNE_MOVER_H
@@ -29,6 +29,8 @@ struct mover {
     struct cache_thread *ct;
     struct { uint32_t page; uint64_t until_us; } avoided[MOVER_AVOIDED];
     unsigned             avoided_at;
+    bool               (*hurry)(void *); /* told of by the owner: no page is waited for any longer; NULL: there is time */
+    void                *hurry_arg;
     _Atomic bool         cancel; /* the move under way puts its page back and ends; the owner clears it */
     _Atomic uint64_t pages_moved, rescues, chunk_rescues, reclaimed, evictions, busy_items, busy_deletes, no_room, given_up;
     _Atomic(const char *) last_busy; /* none, draft, reader, no room, turn: why the last chunk or page could not move */

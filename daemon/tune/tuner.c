@@ -27,6 +27,14 @@ void tuner_wake(void *arg) {
 
 uint64_t tuner_now_us(const struct tuner *t) { return t->by_hand ? t->hand_us : clock_mono_us(); }
 
+bool tuner_is_asked(void *arg) {
+    struct tuner *t = arg;
+    lock_take(&t->lock);
+    bool asked = t->trial != NULL || t->wish.version != t->adopted;
+    lock_release(&t->lock);
+    return asked || geometry_is_asked(t->geometry);
+}
+
 /* --- crawling --- */
 
 static void start_crawl(struct tuner *t, unsigned class_count) {

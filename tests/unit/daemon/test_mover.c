@@ -214,9 +214,18 @@ static void test_drops_when_memory_is_full(void) {
     rig_close(&r);
 }
 
-static void test_slow_reader_stops_a_move(void) {
+static bool count_and_hurry(void *asked) {
+    ++*(unsigned *)asked;
+    return true;
+}
+
+/* Where somebody waits for the mover, a page in use is looked at once, and not waited for. */
+static void test_slow_reader_stops_a_move(bool hurried) {
     struct rig r;
+    unsigned asked = 0;
     rig_open(&r, 64u << 20);
+    r.mover.hurry = hurried ? count_and_hurry : NULL;
+    r.mover.hurry_arg = &asked;
     enum { BYTES = 5000, ITEMS = 500 };
     unsigned from = class_of(&r, BYTES), wrong = 0;
     struct cache_view views[ITEMS] = {0};
@@ -234,6 +243,7 @@ static void test_slow_reader_stops_a_move(void) {
     uint32_t had = pages_of(&r, from);
     is(move(&r, from, class_of(&r, 100), 1), 0, "a page whose items are being sent does not move");
     is(r.mover.given_up, 1, "the move is given up and counted");
+    is(asked, hurried, "%s", hurried ? "after one look" : "after some patience");
     is_str(r.mover.last_busy, "reader", "with the reason");
     ok(pages_of(&r, from) >= had, "the page stays with its class");
     cache_turn_begin(r.client);
@@ -474,7 +484,8 @@ int main(void) {
     test_pages_sent_to_the_pool_stay_there();
     test_what_was_read_outlives_a_move_of_a_full_class();
     test_drops_when_memory_is_full();
-    test_slow_reader_stops_a_move();
+    test_slow_reader_stops_a_move(false);
+    test_slow_reader_stops_a_move(true);
     test_draft_stops_a_move();
     return tap_done();
 }
