@@ -39,8 +39,9 @@ static double misses(const struct evict_policy *from, const struct evict_policy 
 static void test_popular_keys_are_found_again(const struct evict_policy *to, uint64_t seed) {
     double fresh = misses(to, to, popular, seed), worst = 0;
     const char *worst_from = "none";
-    for (unsigned i = 0; evict_policies[i] != NULL; i += TAP_SLOWER > 1 ? 3 : 1) {
-        double more = evict_policies[i]->victim != NULL ? misses(evict_policies[i], to, popular, seed) / fresh - 1 : 0;
+    for (unsigned i = 0; evict_policies[i] != NULL; i++) {
+        bool is_played = evict_policies[i]->victim != NULL && (TAP_SLOWER == 1 || i % 3 == 0);
+        double more = is_played ? misses(evict_policies[i], to, popular, seed) / fresh - 1 : 0;
         if (more > worst) {
             worst = more;
             worst_from = evict_policies[i]->name;
