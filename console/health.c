@@ -38,6 +38,12 @@ static double evictions_of(const struct model *model, unsigned id) {
     return model_class_mean(model, id, CLASS_METRIC_EVICTIONS, HEALTH_WINDOW_MS);
 }
 
+/* slated's utility gives pages to where they bring most hits: under it the ages of classes are not
+ * meant to be alike, and moving a page by age would take hits away. */
+static bool goes_by_hits(const struct snapshot *now) {
+    return now->is_slated && strcmp(now->automove, "utility") == 0;
+}
+
 enum class_state health_class_state(const struct model *model, unsigned class_id) {
     const struct snapshot *now = model_now(model);
     if (now == NULL || !(stat_number(now->classes[class_id].value[CLASS_total_pages]) > 0)) {
@@ -58,7 +64,8 @@ enum class_state health_class_state(const struct model *model, unsigned class_id
     /* In a cache that has just filled up, the classes that still have room in their last page keep what
      * came first: that they are older than one that has to evict already proves nothing. */
     bool has_settled = model_evicting_ms(model) >= SETTLED_MS;
-    bool is_much_older = has_settled && giver_age >= STARVING_AGE_RATIO * fmax(own_age, 1);
+    bool is_much_older = has_settled && !goes_by_hits(now) &&
+                         giver_age >= STARVING_AGE_RATIO * fmax(own_age, 1);
     return has_room || is_much_older ? CLASS_STARVING : CLASS_EVICTING;
 }
 
@@ -152,6 +159,9 @@ static void report_evictions(struct report *report, const struct model *model,
         format_count(spread, tail_spread);
         if (isnan(tail_spread)) {
             say(report, SEVERITY_OK, "full: %s evictions/s, no class starves", rate);
+        } else if (tail_spread >= STARVING_AGE_RATIO && goes_by_hits(now)) {
+            say(report, SEVERITY_OK,
+                "full: %s EV/s; tail ages differ x%s: utility goes by hits, not age", rate, spread);
         } else {
             say(report, SEVERITY_OK,
                 "full: %s evictions/s, no class starves (tail ages differ x%s)", rate, spread);

@@ -72,6 +72,44 @@ static void test_a_cache_that_just_filled_up_does_not_starve(void) {
     model_destroy(&model);
 }
 
+/* Class 4 keeps its items for 10000 s, class 12 evicts at 9 s; a mode of automove. */
+static void uneven_for_a_minute(struct model *model, const char *automove) {
+    fixture_load("memcached-1.4.25-first.txt", 10000, &snapshot);
+    snapshot.is_slated = true;
+    snapshot.general[GENERAL_uptime] = 1000;
+    snprintf(snapshot.automove, sizeof snapshot.automove, "%s", automove);
+    struct class_stats *rich = &snapshot.classes[4];
+    rich->value[CLASS_free_chunks] = rich->value[CLASS_free_chunks_end] = 0;
+    rich->value[CLASS_age] = 10000;
+    for (int i = 0; i < 8; i++) {
+        snapshot.at_ms += 10000;
+        snapshot.general[GENERAL_uptime] += 10;
+        snapshot.general[GENERAL_evictions] += 6000;
+        snapshot.classes[12].value[CLASS_evicted] += 5000;
+        rich->value[CLASS_evicted] += 1000;
+        model_add(model, &snapshot, 0);
+    }
+}
+
+static void test_ages_do_not_count_where_hits_do(void) {
+    struct model *model = model_create("cache7");
+    uneven_for_a_minute(model, "ratio");
+    is(health_class_state(model, 12), CLASS_STARVING, "a mode that goes by age has not come to it");
+    model_destroy(&model);
+    model = model_create("cache7");
+    uneven_for_a_minute(model, "utility");
+    is(health_class_state(model, 12), CLASS_EVICTING, "one that goes by hits has other reasons");
+    model_set_link(model, LINK_UP, "", 0);
+    int count = health_assess(model, snapshot.at_ms, 10000, lines);
+    ok(find(count, "utility goes by hits, not age") >= 0, "which are said");
+    snapshot.classes[4].value[CLASS_free_chunks] = 100000;
+    snapshot.at_ms += 1000;
+    snapshot.general[GENERAL_uptime] += 1;
+    model_add(model, &snapshot, 0);
+    is(health_class_state(model, 12), CLASS_STARVING, "free pages beside it are wrong in any mode");
+    model_destroy(&model);
+}
+
 static void test_a_class_with_a_free_page_does_not_starve(void) {
     struct model *model = fixture_model("memcached-1.4.25");
     fixture_load("memcached-1.4.25-second.txt", 14000, &snapshot);
@@ -160,6 +198,7 @@ int main(void) {
     test_a_starving_class_is_named_first_with_the_key();
     test_evictions_alone_are_no_alarm();
     test_a_cache_that_just_filled_up_does_not_starve();
+    test_ages_do_not_count_where_hits_do();
     test_a_class_with_a_free_page_does_not_starve();
     test_a_class_that_just_got_pages_is_not_asked_to_give();
     test_old_figures_are_called_old();
