@@ -49,7 +49,11 @@ enum class_state health_class_state(const struct model *model, unsigned class_id
     if (now == NULL || !(stat_number(now->classes[class_id].value[CLASS_total_pages]) > 0)) {
         return CLASS_EMPTY;
     }
-    if (!(evictions_of(model, class_id) > 0)) {
+    double evictions = evictions_of(model, class_id);
+    if (isnan(evictions)) {
+        return CLASS_UNKNOWN;
+    }
+    if (!(evictions > 0)) {
         return class_free_pages(&now->classes[class_id]) >= SPARE_PAGES ? CLASS_SPARE : CLASS_CALM;
     }
     double free_pages;
@@ -70,7 +74,8 @@ enum class_state health_class_state(const struct model *model, unsigned class_id
 }
 
 const char *class_state_word(enum class_state state) {
-    static const char *const words[] = {"empty", "calm", "spare pages", "evicting", "STARVING"};
+    static const char *const words[] = {"empty", "calm", "spare pages", "evicting", "STARVING",
+                                        "unknown"};
     return words[state];
 }
 
@@ -99,7 +104,7 @@ double health_tail_spread(const struct model *model) {
             evicting++;
         }
     }
-    return evicting >= 2 ? oldest / fmax(youngest, 1) : NAN;
+    return evicting >= 2 ? fmax(oldest, 1) / fmax(youngest, 1) : NAN; /* ages are whole seconds */
 }
 
 bool health_is_stale(const struct model *model, uint64_t now_ms, uint64_t interval_ms) {

@@ -86,8 +86,8 @@ struct model {
     double metric[METRIC_COUNT];
     double class_metric[CLASS_LIMIT][CLASS_METRIC_COUNT];
     struct history history; /* METRIC_COUNT series, then CLASS_METRIC_COUNT for each class */
-    struct event events[EVENT_LIMIT];
-    unsigned events_total;
+    struct event events[EVENT_LIMIT]; /* oldest first */
+    unsigned events_kept, page_events_kept, events_total;
     struct details *details;
     const struct model *lent; /* whose details are shown; NULL: its own */
     bool has_calm;            /* a snapshot had never evicted: the last one at calm_ms */
@@ -322,8 +322,30 @@ void model_set_link(struct model *model, enum link_state state, const char *note
     snprintf(model->link_note, sizeof model->link_note, "%s", note);
 }
 
+/* Automove can move a page a second, which would push out within minutes what the operator did and
+ * what came of it: so page moves have at most half of the room. */
+static void drop_event(struct model *model) {
+    unsigned at = 0;
+    while (model->page_events_kept > EVENT_LIMIT / 2 && model->events[at].kind != EVENT_PAGES) {
+        at++;
+    }
+    model->page_events_kept -= model->events[at].kind == EVENT_PAGES;
+    model->events_kept--;
+    memmove(&model->events[at], &model->events[at + 1],
+            (model->events_kept - at) * sizeof *model->events);
+}
+
+static struct event *add_event(struct model *model, enum event_kind kind) {
+    if (model->events_kept == EVENT_LIMIT) {
+        drop_event(model);
+    }
+    model->page_events_kept += kind == EVENT_PAGES;
+    model->events_total++;
+    return &model->events[model->events_kept++];
+}
+
 void model_note(struct model *model, enum event_kind kind, time_t wall, const char *format, ...) {
-    struct event *event = &model->events[model->events_total++ % EVENT_LIMIT];
+    struct event *event = add_event(model, kind);
     event->wall = wall;
     event->kind = kind;
     va_list ap;
@@ -339,12 +361,11 @@ const struct answers *model_answers(const struct model *model) {
 }
 
 void model_copy_events(struct model *model, const struct model *from, time_t until) {
-    unsigned kept = from->events_total < EVENT_LIMIT ? from->events_total : EVENT_LIMIT;
-    model->events_total = 0;
-    for (unsigned i = kept; i > 0; i--) {
-        const struct event *event = model_event(from, i - 1);
+    model->events_kept = model->page_events_kept = model->events_total = 0;
+    for (unsigned i = 0; i < from->events_kept; i++) {
+        const struct event *event = &from->events[i];
         if (event->wall <= until) {
-            model->events[model->events_total++ % EVENT_LIMIT] = *event;
+            *add_event(model, event->kind) = *event;
         }
     }
 }
@@ -422,10 +443,7 @@ struct details *model_open_details(struct model *model) {
 }
 
 const struct event *model_event(const struct model *model, unsigned index) {
-    if (index >= model->events_total || index >= EVENT_LIMIT) {
-        return NULL;
-    }
-    return &model->events[(model->events_total - 1 - index) % EVENT_LIMIT];
+    return index < model->events_kept ? &model->events[model->events_kept - 1 - index] : NULL;
 }
 
 unsigned model_events_total(const struct model *model) {

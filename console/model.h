@@ -143,7 +143,8 @@ const struct details *model_details(const struct model *model);
 void model_lend_details(struct model *model, const struct model *from);
 struct details *model_open_details(struct model *model); /* NULL when out of memory */
 
-/* Events, newest first: index 0 is the newest; NULL past the end. */
+/* Events, newest first: index 0 is the newest; NULL past the end. EVENT_LIMIT are kept, and no more than half
+ * of them are page moves when there are others. */
 const struct event *model_event(const struct model *model, unsigned index);
 unsigned model_events_total(const struct model *model);
 

@@ -64,6 +64,9 @@ int class_hint(const struct frame *frame, unsigned id, char *out, size_t out_byt
     case CLASS_CALM:
         snprintf(out, out_bytes, "class %u is calm: it evicts nothing", id);
         break;
+    case CLASS_UNKNOWN:
+        snprintf(out, out_bytes, "class %u: rates need a second sample", id);
+        break;
     }
     return STYLE_PLAIN;
 }

@@ -72,6 +72,26 @@ static void test_a_cache_that_just_filled_up_does_not_starve(void) {
     model_destroy(&model);
 }
 
+static void test_one_sample_calls_no_class_calm(void) {
+    struct model *model = model_create("x");
+    fixture_load("memcached-1.4.25-first.txt", 10000, &snapshot);
+    model_add(model, &snapshot, 0);
+    is_str(class_state_word(health_class_state(model, 12)), "unknown", "it may evict thousands");
+    model_destroy(&model);
+}
+
+static void test_ages_under_a_second_differ_by_nothing(void) {
+    struct model *model = fixture_model("memcached-1.4.25");
+    fixture_load("memcached-1.4.25-second.txt", 14000, &snapshot);
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        snapshot.classes[id].value[CLASS_age] = 0;
+        snapshot.classes[id].value[CLASS_evicted] += 100;
+    }
+    model_add(model, &snapshot, 0);
+    ok(health_tail_spread(model) == 1.0, "x%g", health_tail_spread(model));
+    model_destroy(&model);
+}
+
 /* Class 4 keeps its items for 10000 s, class 12 evicts at 9 s; a mode of automove. */
 static void uneven_for_a_minute(struct model *model, const char *automove) {
     fixture_load("memcached-1.4.25-first.txt", 10000, &snapshot);
@@ -199,6 +219,8 @@ int main(void) {
     test_evictions_alone_are_no_alarm();
     test_a_cache_that_just_filled_up_does_not_starve();
     test_ages_do_not_count_where_hits_do();
+    test_one_sample_calls_no_class_calm();
+    test_ages_under_a_second_differ_by_nothing();
     test_a_class_with_a_free_page_does_not_starve();
     test_a_class_that_just_got_pages_is_not_asked_to_give();
     test_old_figures_are_called_old();

@@ -112,6 +112,25 @@ static void test_the_event_ring_keeps_the_newest(void) {
     model_destroy(&model);
 }
 
+static void test_page_moves_do_not_push_out_the_rest(void) {
+    struct model *model = model_create("x"), *moment = model_create("x");
+    model_note(model, EVENT_PAGES, 10, "the first move");
+    model_note(model, EVENT_YOU, 20, "a trial begins");
+    for (int i = 0; i < 3 * EVENT_LIMIT; i++) {
+        model_note(model, EVENT_PAGES, 30, "move %d", i);
+    }
+    is_str(model_event(model, EVENT_LIMIT - 1)->text, "a trial begins", "hours of moves later it is there");
+    for (int i = 0; i < 100; i++) {
+        model_note(model, EVENT_SETTING, 40, "setting %d", i);
+    }
+    is_str(model_event(model, EVENT_LIMIT - 1)->text, "a trial begins", "also when more comes that is no move");
+    model_copy_events(moment, model, 30);
+    is(model_events_total(moment), EVENT_LIMIT - 100, "a moment has those up to it");
+    is_str(model_event(moment, 0)->text, "move 767", "in their order");
+    model_destroy(&model);
+    model_destroy(&moment);
+}
+
 static void test_history_is_bounded(void) {
     struct model *model = model_create("x");
     fixture_load("memcached-1.6.18-first.txt", 0, &snapshot);
@@ -136,6 +155,7 @@ int main(void) {
     test_settings_changes_become_events();
     test_the_link_reports_loss_and_return_once();
     test_the_event_ring_keeps_the_newest();
+    test_page_moves_do_not_push_out_the_rest();
     test_history_is_bounded();
     return tap_done();
 }
