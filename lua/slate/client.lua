@@ -251,7 +251,7 @@ local function read_stats(client)
         if line == "RESET" or line == "OK" then
             return { line }
         end
-        lines[#lines + 1] = line
+        lines[#lines + 1] = requests.printable(line) -- statistics are words and numbers; what is read of them is shown
         if #lines > M.MAX_STATS_LINES then
             return client:lost(("statistics of more than %d lines"):format(M.MAX_STATS_LINES), "protocol")
         end
@@ -322,13 +322,14 @@ function Client:identify()
     end
     local version = line:match("^VERSION (.+)$")
     if not version then
-        return self:lost(("not a cache server: it answered '%s' to version"):format(line:sub(1, 60)), "protocol")
+        return self:lost(("not a cache server: it answered '%s' to version"):format(requests.printable(
+            line:sub(1, 60))), "protocol")
     end
     local lines, message, code = read_stats(self)
     if lines == nil then
         return nil, message, code
     end
-    local who = { version = version }
+    local who = { version = requests.printable(version) }
     for _, stat in ipairs(lines or {}) do
         who.slated = who.slated or stat:match("^STAT slated_version (.+)$")
     end

@@ -104,7 +104,11 @@ end
 
 --- Asks a server what the other policies would do.
 function M.whatif(client)
-    return read(client, "whatif", M.parse_whatif)
+    local totals, policies, classes = read(client, "whatif", M.parse_whatif)
+    if totals and not totals.policy then
+        return nil, "the server's comparison of policies cannot be read", "protocol"
+    end
+    return totals, policies, classes
 end
 
 --- Asks a server for its hottest keys, `count` of them or as many as it shows by itself.

@@ -35,7 +35,16 @@ function M.read(client)
         end
         return nil, message, code
     end
-    return M.parse(lines)
+    local totals, moves = M.parse(lines)
+    for _, move in ipairs(moves) do
+        if not (math.type(move.from) == "integer" and math.type(move.to) == "integer") then
+            totals.mode = nil
+        end
+    end
+    if not totals.mode then
+        return nil, "the server's record of moves cannot be read", "protocol"
+    end
+    return totals, moves
 end
 
 return M

@@ -358,6 +358,7 @@ local function copy_snapshot(snapshot)
     end
     copy.classes, copy.by_id = {}, {}
     copy.pages_limit, copy.pages_free = M.pages(snapshot)
+    copy.pages_free = copy.pages_free or 0 -- a memcached without a pool of free pages does not tell
     for i, class in ipairs(snapshot.classes) do
         copy.classes[i] = copy_class(class)
         copy.by_id[class.id] = copy.classes[i]

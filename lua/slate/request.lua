@@ -17,6 +17,13 @@ local REFUSALS <const> = {
     { "^SERVER_ERROR", "server" }, { "^BUSY", "busy" },
 }
 
+--- A server's words, for a message or a table: a terminal must not obey what they hold.
+-- @tparam string text
+-- @treturn string
+function M.printable(text)
+    return (text:gsub("%c", "?"))
+end
+
 --- Says whether a reply line is an error.
 -- @tparam string line
 -- @treturn[1] nil when it is none
@@ -25,7 +32,7 @@ local REFUSALS <const> = {
 function M.refusal(line)
     for _, row in ipairs(REFUSALS) do
         if line:find(row[1]) then
-            return "the server answered: " .. line, row[2]
+            return "the server answered: " .. M.printable(line), row[2]
         end
     end
     return nil
@@ -78,7 +85,7 @@ local function outcome(words)
         if refused then
             return nil, refused, refusal_code
         end
-        return client:lost("unexpected reply: " .. line:sub(1, 60), "protocol")
+        return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
     end
 end
 
@@ -113,7 +120,7 @@ local function read_values(client, asked)
             if refused then
                 return nil, refused, refusal_code
             end
-            return client:lost("unexpected reply: " .. line:sub(1, 60), "protocol")
+            return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
         elseif not asked[key] or asked[key] == 0 then
             return client:lost("the server sent a value that was not asked for", "protocol")
         end
@@ -246,7 +253,7 @@ local function read_count(client)
     if message then
         return nil, message, code
     end
-    return client:lost("unexpected reply: " .. line:sub(1, 60), "protocol")
+    return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
 end
 
 local function counting(verb, key, delta, options)
@@ -305,7 +312,7 @@ local function read_meta(client)
         end
     end
     if not reply.status or not reply.status:find("^%u%u$") then
-        return client:lost("unexpected reply: " .. line:sub(1, 60), "protocol")
+        return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
     end
     if reply.status == "VA" then
         reply.value, message, code = read_block(client, table.remove(reply.flags, 1), "a value")

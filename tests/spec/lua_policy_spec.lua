@@ -234,6 +234,17 @@ describe("policy settings", function()
 end)
 
 describe("policies by name", function()
+    it("decide for a memcached that does not tell of a pool", function()
+        for _, name in ipairs({ "age", "burst", "facebook", "hits-per-page", "lama", "ratio", "utility" }) do
+            local running = assert(assert(policy.open(name)):start({}))
+            for second = 1, 20 do
+                local moves, message = running:feed(make(second, { [1] = { chunk_size = 96, total_pages = 3 } },
+                    { uptime = second }))
+                assert.truthy(moves ~= nil or not message, name .. ": " .. tostring(message))
+            end
+        end
+    end)
+
     it("are found in the folder, and only there", function()
         assert.equal("ratio", assert(policy.open("ratio")).name)
         for _, name in ipairs({ "", "a b", "ratio!", ("x"):rep(49) }) do

@@ -200,9 +200,18 @@ describe("slatectl and a hostile server", function()
     end)
 
     it("sends no escape sequence of the server's to the terminal", function()
-        local code, out = against("escape", "stats")
-        assert.equal(0, code)
-        assert.is_nil(out:find("[\27\7]"))
-        assert.truthy(out:find("name", 1, true))
+        for arguments, wanted in pairs({ stats = 0, ["top --interval 10ms"] = 0, ["version --caps"] = 0,
+            ["export prometheus"] = 0, ["check --interval 10ms"] = 0, ["doctor --interval 10ms"] = 0, moves = 69,
+            whatif = 69, ["watch --for 10ms"] = 69, ["policy run age --once --interval 10ms"] = 0 }) do
+            local code, out, err = against("escape", arguments)
+            assert.equal(wanted, code, arguments .. ": " .. err)
+            assert.is_nil((out .. err):find("[\27\7]"), arguments)
+            assert.truthy(wanted == 69 or out:find("%w"), arguments)
+        end
+        for arguments, wanted in pairs({ top = 69, check = 2 }) do
+            local code, out, err = against("unreadable", arguments)
+            assert.equal(wanted, code)
+            assert.truthy((out .. err):find("it answered '?]0;owned?' to version", 1, true), out .. err)
+        end
     end)
 end)

@@ -109,7 +109,8 @@ local function begin(context, classes)
         return nil, message, code
     elseif line ~= "OK" then
         local refused, refusal_code = require("slate.client").refusal(line)
-        return nil, ("the server cannot watch %s (%s)"):format(table.concat(classes, " "), line),
+        return nil, ("the server cannot watch %s (%s)"):format(table.concat(classes, " "),
+            require("slate.request").printable(line)),
             refused and refusal_code or "protocol"
     end
     return client

@@ -27,8 +27,14 @@ local BEHAVIOURS <const> = {
         peer:send("VERSION 1.6.45\r\nERROR\r\nSTAT pid 1\r\nSTAT upti")
     end,
     escape = function(peer)
+        for line in function() return peer:receive("*l") end do
+            peer:send(line == "version" and "VERSION \27]0;owned\7\27[31m1.6.18\r\n"
+                or "STAT version \27]0;owned\7\27[2J\r\nSTAT 1:chunk_size 96\r\nSTAT 1:total_pages 3\r\nEND\r\n")
+        end
+    end,
+    unreadable = function(peer)
         peer:receive("*l")
-        peer:send("STAT name \27]0;owned\7\27[2J\r\nEND\r\n")
+        peer:send("\27]0;owned\7\r\n")
     end,
 }
 
