@@ -126,55 +126,60 @@ static unsigned changed_classes(const struct snapshot *a, const struct snapshot 
     return count;
 }
 
+/* The columns of the classes, and where they end; AGE takes what is left of 80. */
+enum column { ID, SIZE, PAGES, MOVED, ITEMS, HITS, SETS, EVICTED, AGE, COLUMNS };
+static const struct {
+    int end;
+    const char *head;
+} columns[COLUMNS] = {[ID] = {4, "CL"},      [SIZE] = {12, "SIZE"},     [PAGES] = {26, "PAGES"},
+                      [MOVED] = {33, "Δ"},   [ITEMS] = {41, "ITEMS Δ"}, [HITS] = {48, "HITS"},
+                      [SETS] = {55, "SETS"}, [EVICTED] = {63, "EVICTED"}, [AGE] = {80, "AGE"}};
+
+/* A column is there whole or not at all. */
+static void put(struct cells *cells, int y, int width, enum column column, enum style style, const char *text) {
+    if (columns[column].end > width) {
+        return;
+    }
+    if (column == AGE) {
+        cells_text(cells, y, columns[EVICTED].end + 2, (uint8_t)style, text);
+    } else {
+        cells_text_right(cells, y, columns[column].end, (uint8_t)style, text);
+    }
+}
+
 static void draw_class(const struct snapshot *a, const struct snapshot *b, unsigned id,
                        struct cells *cells, int y, int width) {
     const struct class_stats *was = &a->classes[id], *is = &b->classes[id];
-    char text[FORMAT_BYTES + 2], pages[40], from[FORMAT_BYTES], to[FORMAT_BYTES];
-    cells_printf(cells, y, 0, STYLE_PLAIN, "%4u", id);
-    cells_text_right(cells, y, 12, STYLE_PLAIN,
-                     format_exact(text, (is->present ? is : was)->value[CLASS_chunk_size]));
-    double moved = change(or_zero(was, CLASS_total_pages), or_zero(is, CLASS_total_pages));
-    snprintf(pages, sizeof pages, "%s → %s",
-             format_count(from, stat_number(or_zero(was, CLASS_total_pages))),
-             format_count(to, stat_number(or_zero(is, CLASS_total_pages))));
-    cells_text_right(cells, y, 27, STYLE_PLAIN, pages);
-    cells_text_right(cells, y, 34, moved != 0 ? STYLE_STRONG : STYLE_DIM, signed_count(moved, text));
-    cells_text_right(cells, y, 43, STYLE_PLAIN,
-                     signed_count(change(or_zero(was, CLASS_number), or_zero(is, CLASS_number)), text));
+    char text[FORMAT_BYTES + 2], pair[40], from[FORMAT_BYTES], to[FORMAT_BYTES];
+    snprintf(text, sizeof text, "%u", id);
+    put(cells, y, width, ID, STYLE_PLAIN, text);
+    put(cells, y, width, SIZE, STYLE_PLAIN,
+        format_exact(text, (is->present ? is : was)->value[CLASS_chunk_size]));
+    uint64_t pages_was = or_zero(was, CLASS_total_pages), pages = or_zero(is, CLASS_total_pages);
+    snprintf(pair, sizeof pair, "%s → %s", format_count(from, stat_number(pages_was)),
+             format_count(to, stat_number(pages)));
+    put(cells, y, width, PAGES, STYLE_PLAIN, pair);
+    double moved = change(pages_was, pages);
+    put(cells, y, width, MOVED, moved != 0 ? STYLE_STRONG : STYLE_DIM, signed_count(moved, text));
+    put(cells, y, width, ITEMS, STYLE_PLAIN,
+        signed_count(change(or_zero(was, CLASS_number), or_zero(is, CLASS_number)), text));
     static const enum class_stat counters[] = {CLASS_get_hits, CLASS_cmd_set, CLASS_evicted};
-    int x = 43;
-    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
-        x += 9;
-        if (x <= width) {
-            cells_text_right(cells, y, x, STYLE_PLAIN,
-                             format_count(text, growth(or_zero(was, counters[i]), or_zero(is, counters[i]))));
-        }
+    for (unsigned i = 0; i < sizeof counters / sizeof *counters; i++) {
+        double grown = growth(or_zero(was, counters[i]), or_zero(is, counters[i]));
+        put(cells, y, width, HITS + i, STYLE_PLAIN, format_count(text, grown));
     }
-    if (x + 9 <= width) {
-        char ages[40];
-        snprintf(ages, sizeof ages, "%s → %s", format_age(from, stat_number(class_tail_age(was))),
-                 format_age(to, stat_number(class_tail_age(is))));
-        cells_text(cells, y, x + 2, STYLE_PLAIN, ages);
-    }
+    snprintf(pair, sizeof pair, "%s → %s", format_age(from, stat_number(class_tail_age(was))),
+             format_age(to, stat_number(class_tail_age(is))));
+    put(cells, y, width, AGE, STYLE_PLAIN, pair);
 }
 
 static void draw_classes(const struct snapshot *a, const struct snapshot *b, struct ui *ui,
                          struct cells *cells, struct rect area) {
-    static const struct {
-        int x;
-        const char *head;
-    } heads[] = {{4, "CL"}, {12, "SIZE"}, {27, "PAGES"}, {34, "Δ"}, {43, "ITEMS Δ"},
-                 {52, "HITS"}, {61, "SETS"}, {70, "EVICTED"}};
     struct changed changed[CLASS_LIMIT];
     unsigned count = changed_classes(a, b, changed);
     cells_fill(cells, (struct rect){area.y, 0, 1, area.width}, ' ', STYLE_HEADER);
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
-        if (heads[i].x <= area.width) {
-            cells_text_right(cells, area.y, heads[i].x, STYLE_HEADER, heads[i].head);
-        }
-    }
-    if (area.width >= 79) {
-        cells_text(cells, area.y, 72, STYLE_HEADER, "AGE");
+    for (unsigned i = 0; i < COLUMNS; i++) {
+        put(cells, area.y, area.width, i, STYLE_HEADER, columns[i].head);
     }
     if (count == 0) {
         cells_text(cells, area.y + 1, 0, STYLE_DIM, "no class changed");
@@ -201,8 +206,11 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     strftime(is, sizeof is, "%H:%M:%S", localtime_r(&frame->moment, &local));
     format_age(span, fabs(difftime(frame->moment, mark->wall)));
     bool is_reversed = frame->moment < mark->wall;
-    snprintf(title, sizeof title, "%.60s %s → %.60s %s: %s", is_reversed ? "" : mark->server,
-             is_reversed ? is : was, is_reversed ? mark->server : "", is_reversed ? was : is, span);
+    if (is_reversed) {
+        snprintf(title, sizeof title, "%s → %.60s %s: %s", is, mark->server, was, span);
+    } else {
+        snprintf(title, sizeof title, "%.60s %s → %s: %s", mark->server, was, is, span);
+    }
     cells_rule(cells, area.y, area.x, area.width, title);
     const struct snapshot *a = is_reversed ? now : &mark->snapshot;
     const struct snapshot *b = is_reversed ? &mark->snapshot : now;

@@ -250,6 +250,12 @@ static void test_the_past_is_named_and_a_dead_server_is_a_row(void) {
             draw(&frame, 80, 24, false);
             ok(shows("keys asked for              50"), "what came since");
             ok(shows("  12    1184") && shows("+1"), "classes that changed, with by how much");
+            mark.snapshot.classes[12].value[CLASS_age] = 3549600;
+            mark.snapshot.classes[12].value[CLASS_number] += 33333;
+            draw(&frame, 80, 24, false);
+            ok(shows("41d02h → 9s"), "an age has room for days");
+            draw(&frame, 40, 10, false);
+            ok(shows("+1\n") && !shows("ITEMS"), "a narrow screen has whole columns only");
         }
     }
     model_destroy(&model);
