@@ -8,6 +8,7 @@
 
 enum { STEPS_AN_OCTAVE = 4, OCTAVE_FIRST = 12, OCTAVE_LAST = 46, STEPS = (OCTAVE_LAST - OCTAVE_FIRST) * STEPS_AN_OCTAVE };
 enum { CLASS_BITS = 8 };
+enum { RAISE_LEAST = 4 }; /* by less a rate is not raised, for the curve begins anew */
 
 struct entry {
     uint64_t hash;
@@ -24,7 +25,7 @@ struct class_curve {
 
 struct curve {
     struct entry *entries; /* 1 to keys_max; 0 is none */
-    uint32_t     *buckets, keys_max, free;
+    uint32_t     *buckets, keys_max, keys, free;
     uint32_t      below;
     uint64_t      now;
     double        reads;   /* since curve_expect */
@@ -190,6 +191,7 @@ static void forget(struct curve *c, uint32_t *link) {
     *link = e->next;
     *e = (struct entry){.next = c->free};
     c->free = i;
+    c->keys--;
 }
 
 void curve_fade(struct curve *c, double keep) {
@@ -207,9 +209,7 @@ void curve_fade(struct curve *c, double keep) {
     }
 }
 
-static void lower(struct curve *c, uint32_t below) {
-    curve_fade(c, (double)below / c->below); /* as if that rate had been from the start */
-    c->below = below;
+static void keep_below(struct curve *c, uint32_t below) {
     for (uint32_t b = 0; b < c->keys_max; b++) {
         uint32_t *link = &c->buckets[b];
         while (*link != 0) {
@@ -222,9 +222,27 @@ static void lower(struct curve *c, uint32_t below) {
     }
 }
 
+static void lower(struct curve *c, uint32_t below) {
+    curve_fade(c, (double)below / c->below); /* as if that rate had been from the start */
+    c->below = below;
+    keep_below(c, below);
+}
+
+/* Nothing is known of the keys that join the sample, nor how many bytes of them were used when: it begins anew. */
+static void raise(struct curve *c, uint32_t below) {
+    double reads = c->reads / c->below * below; /* which curve_expect is about to ask for, as if that rate had been */
+    curve_fade(c, 0);
+    c->reads = reads;
+    c->below = below;
+    keep_below(c, 0);
+}
+
 void curve_set_below(struct curve *c, uint32_t below) {
+    double fits = c->keys > 0 ? (double)c->below * (c->keys_max / 2) / c->keys : UINT32_MAX; /* keys at that rate have room */
     if (below != 0 && below < c->below) {
         lower(c, below);
+    } else if ((fits < below ? fits : below) >= (double)c->below * RAISE_LEAST) {
+        raise(c, fits < below ? (uint32_t)fits : below);
     }
 }
 
@@ -241,6 +259,7 @@ static void use(struct curve *c, uint32_t *link, uint64_t hash, unsigned class_i
         i = *link = c->free;
         c->free = c->entries[i].next;
         c->entries[i] = (struct entry){.hash = hash};
+        c->keys++;
     } else {
         unsigned was = class_of(&c->entries[i]);
         c->root[was] = take_out(c, c->root[was], i);

@@ -3,7 +3,8 @@
  * Of every sampled key it keeps when it was last used, in a treap by time whose nodes know the bytes below them; so the bytes
  * of other keys used since, the reuse distance, cost O(log keys). Distances are divided by the sampling rate and counted in a
  * histogram of four steps an octave. At most keys_max keys are kept: when there are more, the rate is halved and the keys above
- * it are forgotten (fixed-size SHARDS). The curve of the whole is that of all classes growing alike. At most classes_max classes have
+ * it are forgotten (fixed-size SHARDS). It is raised, and the curve begins anew, when the stream's is at least four times as high and the
+ * keys will have room. The curve of the whole is that of all classes growing alike. At most classes_max classes have
  * a curve, those that were read first; later a class with more than twice the reads takes the place of the one with the fewest.
  *
  * Source: Waldspurger and others, "Efficient MRC Construction with SHARDS", FAST 2015.

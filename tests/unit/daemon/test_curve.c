@@ -134,6 +134,30 @@ static void test_what_is_gone_and_what_is_old(void) {
     curve_destroy(&c);
 }
 
+/* A setting that is lowered for a while, or a burst that nobody could follow, does not leave a thin curve for ever. */
+static void test_a_rate_that_was_lowered_is_raised_again(uint64_t seed) {
+    struct curve *c = curve_create(8192, 255);
+    double worst, error;
+    run(c, 0.1, seed, 3, &worst);
+    run(c, 0.0005, seed, 3, &worst);
+    ok(curve_reads(c, CLASS) < 1000, "at a low rate there are few reads (%.0f)", curve_reads(c, CLASS));
+    error = run(c, 0.1, seed, 3, &worst);
+    ok(curve_reads(c, CLASS) > 20000, "at one that is raised again there are many (%.0f)", curve_reads(c, CLASS));
+    ok(error < 0.05 && worst < 0.12, "and what is told is right: %.4f in the mean, %.4f at worst", error, worst);
+    double reads = curve_reads(c, CLASS);
+    curve_set_below(c, sample_below(0.3));
+    ok(reads <= curve_reads(c, CLASS), "it is not begun anew for a rate little higher");
+    curve_destroy(&c);
+    c = curve_create(1000, 255);
+    for (uint64_t n = 0; n < 100000; n++) {
+        curve_read(c, hash_of(n), CLASS, 100);
+    }
+    reads = curve_reads(c, CLASS);
+    curve_set_below(c, UINT32_MAX);
+    ok(reads <= curve_reads(c, CLASS), "nor for one at which its keys would have no room");
+    curve_destroy(&c);
+}
+
 /* Many classes with room for three: the first three have it, until another has more than twice the reads. */
 static void test_the_busiest_classes_have_curves(void) {
     enum { ROOM = 3, CLASSES = 255 };
@@ -169,6 +193,7 @@ static void test_what_cannot_be(void) {
 int main(void) {
     uint64_t seed = tap_sample_seed();
     test_near_the_exact_distances(seed);
+    test_a_rate_that_was_lowered_is_raised_again(seed);
     test_a_loop_hits_only_when_it_fits();
     test_classes_do_not_mix();
     test_what_is_gone_and_what_is_old();
