@@ -173,8 +173,10 @@ void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
         to->changes = now.changes;
     }
     struct tune_facts tuned;
+    struct tune_words words;
     tuner_facts(c->tuner, &tuned);
-    tuner_automove(c->tuner, to->automove);
+    tuner_words(c->tuner, &words);
+    memcpy(to->automove, words.mode, sizeof to->automove);
     to->pages_moved = tuned.pages_moved;
     to->lost = tuned.evictions_by_move;
     to->pages_stolen = facts.counters.page_steals;

@@ -29,9 +29,9 @@ bool simulate_sizes_parse(const char *text, struct simulate_sizes *s) {
 
 void simulate_sizes_say(const struct simulate_sizes *s, char to[SIMULATE_SIZES_BYTES]) {
     if (s->drawn) {
-        snprintf(to, SIMULATE_SIZES_BYTES, "l%g,%g", s->median_bytes, s->sigma);
+        snprintf(to, SIMULATE_SIZES_BYTES, "l%.10g,%.10g", s->median_bytes, s->sigma);
     } else {
-        snprintf(to, SIMULATE_SIZES_BYTES, "%g", s->median_bytes);
+        snprintf(to, SIMULATE_SIZES_BYTES, "%.10g", s->median_bytes);
     }
 }
 

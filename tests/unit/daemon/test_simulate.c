@@ -257,7 +257,7 @@ static struct simulate_result play_shift(const char *automove) {
 static void pages_move_by_the_traces_clock(void) {
     struct simulate_result off = play_shift("off"), ratio = play_shift("ratio"), eviction = play_shift("eviction"),
                            again = play_shift("eviction");
-    ok(off.pages_moved == 0 && off.lost == 0 && strcmp(off.automove, "0") == 0, "off moves nothing");
+    ok(off.pages_moved == 0 && off.lost == 0 && strcmp(off.automove, "off") == 0, "off moves nothing, and is told of by its name");
     ok(ratio.pages_moved >= 3 && ratio.hits > off.hits, "ratio moves %" PRIu64 " pages within its minute", ratio.pages_moved);
     ok(eviction.pages_moved >= 3 && eviction.hits > ratio.hits, "eviction moves as memory is needed, and hits more");
     ok(eviction.lost > 0 && eviction.evictions >= eviction.lost, "what moves cost is among the evictions");
