@@ -335,7 +335,11 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     f->on = w->rate > 0 && w->shadow != NULL;
     f->follows = w->follow;
     f->running = w->running;
-    memcpy(f->why, w->why, sizeof f->why);
+    if (w->rate > 0) {
+        memcpy(f->why, w->why, sizeof f->why);
+    } else {
+        snprintf(f->why, sizeof f->why, "nothing is sampled: sample_rate is 0%s", w->follow ? ", and auto keeps the policy there is" : "");
+    }
     memcpy(f->changed, w->changed, sizeof f->changed);
     f->changes = w->changes;
     if (w->shadow != NULL) {

@@ -94,6 +94,10 @@ static void test_off_costs_nothing(void) {
     whatif_facts(s.whatif, &f);
     is(take(&s, n), 0, "nothing is noted");
     ok(!f.on && f.memory_bytes == 0, "and no memory taken");
+    is_str(f.why, "nothing is sampled: sample_rate is 0", "who looks is told why there is nothing to see");
+    whatif_set(s.whatif, 0, true);
+    whatif_facts(s.whatif, &f);
+    is_str(f.why, "nothing is sampled: sample_rate is 0, and auto keeps the policy there is", "also of auto");
     ok(whatif_tend_at(s.whatif, now_us) == UINT64_MAX, "and nobody is woken");
     whatif_set(s.whatif, 1, false);
     whatif_tend_at(s.whatif, now_us);
