@@ -19,14 +19,14 @@ describe("slate.simulate", function()
         local grid = { trace = "a's", policies = { "a", "b", "c" }, sizes = "1%,2%", by_objects = true,
             words = { "--seed", "2" } }
         assert.same({
-            "exec nice -n 10 'bin/slated' --json --simulate='a'\\''s' '--policy=a,c' '--objects=1%,2%' '--seed' '2'",
-            "exec nice -n 10 'bin/slated' --json --simulate='a'\\''s' '--policy=b' '--objects=1%,2%' '--seed' '2'",
+            "exec nice -n 10 bin/slated --json --simulate='a'\\''s' '--policy=a,c' '--objects=1%,2%' --seed 2",
+            "exec nice -n 10 bin/slated --json --simulate='a'\\''s' '--policy=b' '--objects=1%,2%' --seed 2",
         }, simulate.commands("bin/slated", grid, 2))
         assert.equal(3, #simulate.commands("bin/slated", grid, 8))
         grid.by_objects, grid.trace = false, "-"
         local only = simulate.commands("bin/slated", grid, 8)
         assert.equal(1, #only)
-        assert.truthy(only[1]:find("--simulate='-' '--policy=a,b,c' '--memory=1%,2%'", 1, true))
+        assert.truthy(only[1]:find("--simulate=- '--policy=a,b,c' '--memory=1%,2%'", 1, true))
     end)
 
     it("compares the misses of each size with the baselines, and marks the best", function()
