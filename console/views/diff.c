@@ -136,7 +136,8 @@ static const struct {
                       [SETS] = {55, "SETS"}, [EVICTED] = {63, "EVICTED"}, [AGE] = {80, "AGE"}};
 
 /* A column is there whole or not at all. */
-static void put(struct cells *cells, int y, int width, enum column column, enum style style, const char *text) {
+static void put(struct cells *cells, int y, int width, enum column column, enum style style,
+                const char *text) {
     if (columns[column].end > width) {
         return;
     }

@@ -253,7 +253,7 @@ static void test_the_past_is_named_and_a_dead_server_is_a_row(void) {
             mark.snapshot.classes[12].value[CLASS_age] = 3549600;
             mark.snapshot.classes[12].value[CLASS_number] += 33333;
             draw(&frame, 80, 24, false);
-            ok(shows("41d02h → 9s"), "an age has room for days");
+            ok(shows("41d02h → 5s"), "an age has room for days");
             draw(&frame, 40, 10, false);
             ok(shows("+1\n") && !shows("ITEMS"), "a narrow screen has whole columns only");
         }
