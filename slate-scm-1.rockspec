@@ -14,6 +14,6 @@ dependencies = { "lua >= 5.4", "luasocket >= 3.0", "lua-cjson >= 2.1", "argparse
 build = {
     -- All of lua/slate is the library: a list of its modules could only be wrong.
     type = "command",
-    install_command = "mkdir -p '$(LUADIR)' && cp -R lua/slate '$(LUADIR)/'",
+    install_command = "mkdir -p '$(LUADIR)' && cp -R lua/slate '$(LUADIR)/' && cp man/explain.txt '$(LUADIR)/slate/'",
     install = { bin = { slatectl = "scripts/slatectl" } },
 }

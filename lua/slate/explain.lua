@@ -14,10 +14,10 @@ end
 local REQUIRED <const> = { "unit", "meaning", "source", "do" }
 local SUGGESTIONS <const> = 5
 
--- From lua/slate in the source, or share/lua/5.4/slate when installed.
+-- From lua/slate in the source, or share/lua/5.4/slate when installed; a rock has all in that folder.
 local function places()
     local here = assert(package.searchpath("slate.explain", package.path)):gsub("[^/]*$", "")
-    return { here .. "../../man/explain.txt", here .. "../../../slate/explain.txt" }
+    return { here .. "../../man/explain.txt", here .. "../../../slate/explain.txt", here .. "explain.txt" }
 end
 
 local function split_names(text)

@@ -56,6 +56,19 @@ describe("the Lua library", function()
         assert.truthy(page:find("The server that holds a key", 1, true))
     end)
 
+    it("has a rock with all that the library reads", function()
+        local spec, folder = {}, server.folder()
+        finally(function() server.remove_folder(folder) end)
+        assert(loadfile("slate-scm-1.rockspec", "t", spec))()
+        assert.is_true(os.execute((spec.build.install_command:gsub("%$%(LUADIR%)", folder .. "/rock"))))
+        assert.is_true(os.execute(("cp %s %s/slatectl"):format(spec.build.install.bin.slatectl, folder)))
+        for arguments, part in pairs({ ["explain hits"] = "hit", ["policy list"] = "ratio" }) do
+            assert.is_true(os.execute(("cd / && LUA_PATH='%s/rock/?.lua;;' %s/slatectl %s >%s/out"):format(folder,
+                folder, arguments, folder)))
+            assert.truthy(command.read_file(folder .. "/out"):find(part, 1, true), arguments)
+        end
+    end)
+
     it("becomes a rock that works", function()
         if not has("luarocks") then
             pending("luarocks is not installed")
