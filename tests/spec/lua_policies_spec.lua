@@ -18,6 +18,9 @@ describe("slate-policies(7)", function()
         local code, out, err = ctl.run("policy test ./mine.lua least=5")
         assert.equal(0, code, err)
         assert.is_nil(out:find("remark", 1, true), out)
+        local wrong, _, said = ctl.run("policy test ./mine.lua nonsense=1") -- the policy is sound all the same
+        assert.equal(64, wrong)
+        assert.truthy(said:find("^slatectl: policy mine: no setting 'nonsense'"), said)
         ctl.remove()
     end)
 

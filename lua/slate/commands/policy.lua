@@ -107,6 +107,10 @@ local function out_checks(context, report)
 end
 
 local function test(context, one, words)
+    local settled, wrong = one:start(words)
+    if not settled then -- the words are wrong, not the policy
+        return nil, ("policy %s: %s"):format(one.name, wrong), "usage"
+    end
     local report, problem = require("slate.policy_test").test(one, words)
     if not report then
         return nil, ("policy %s is broken %s"):format(one.name, problem), "no"
