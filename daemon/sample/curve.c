@@ -334,15 +334,16 @@ double curve_hit_ratio(const struct curve *c, unsigned class_id, double bytes) {
     return k != NULL && k->reads > 0 ? hits_within(k, bytes) / (double)k->reads : 0;
 }
 
-double curve_whole_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
-    double reads = 0, hits = 0;
+double curve_whole_hits(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
+    double hits = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
         const struct class_curve *k = class_curve(c, i);
-        if (k != NULL) {
-            reads += (double)k->reads;
-            hits += hits_within(k, bytes[i] * factor);
-        }
+        hits += k != NULL ? hits_within(k, bytes[i] * factor) : 0;
     }
-    double ratio = reads + c->surplus > 0 ? (hits + c->surplus) / (reads + c->surplus) : 0;
-    return ratio > 0 ? ratio : 0;
+    return hits;
+}
+
+double curve_whole_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
+    double reads = curve_reads(c, CURVE_WHOLE) + c->surplus, hits = curve_whole_hits(c, bytes, factor) + c->surplus;
+    return reads > 0 && hits > 0 ? hits / reads : 0;
 }

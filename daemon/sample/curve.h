@@ -44,6 +44,7 @@ int    curve_place(const struct curve *, unsigned class_id);
 double curve_reads(const struct curve *, unsigned class_id); /* sampled ones, those of long ago counting less */
 /* The predicted hit ratio of a class in so many bytes, from 0 to 1; 0 when nothing is known. */
 double curve_hit_ratio(const struct curve *, unsigned class_id, double bytes);
-/* The same of all classes together, each in `factor` times the bytes it has. */
+/* The same of all classes together, each in `factor` times the bytes it has; and the sampled hits of it. */
+double curve_whole_hits(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
 double curve_whole_hit_ratio(const struct curve *, const double bytes[CURVE_CLASSES], double factor);
 #endif

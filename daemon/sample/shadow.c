@@ -152,10 +152,8 @@ size_t shadow_memory(const struct shadow *s) { return memory_for(s->nodes_max, s
 
 /* --- what the cache is --- */
 
-/* Of what is not idle; as much of it that little would be left may not be meant to stay. */
-static uint64_t share(uint64_t cache_bytes, uint64_t idle_bytes, double factor, uint32_t below) {
-    double all = (double)cache_bytes * factor, used = all - (double)idle_bytes;
-    double bytes = (used > all / 2 ? used : all / 2) * sample_rate(below);
+static uint64_t share(const struct shadow *s, uint64_t cache_bytes, const struct share_classes *classes, double factor, uint32_t below) {
+    double bytes = share_at(s->curve, classes, (double)cache_bytes, factor) * sample_rate(below);
     return bytes > 1 ? (uint64_t)bytes : 1;
 }
 
@@ -166,20 +164,58 @@ static void set_mini(struct mini *m, uint64_t bytes_max, uint32_t below, bool lo
     }
 }
 
-void shadow_set(struct shadow *s, uint64_t cache_bytes, uint64_t idle_bytes, const struct evict_policy *running,
+static void scale_tally(struct tally *t, double by) {
+    t->reads *= by;
+    t->own_misses *= by;
+    t->better *= by;
+    t->worse *= by;
+    for (unsigned g = 0; g < GROUPS; g++) {
+        t->lead[g] *= by;
+    }
+}
+
+static void scale_class(struct class_tally *k, double by) {
+    k->reads *= (float)by;
+    k->own_misses *= (float)by;
+    for (unsigned i = 0; i < SHADOW_POLICIES_MAX; i++) {
+        k->policy[i].better *= (float)by;
+        k->policy[i].worse *= (float)by;
+    }
+}
+
+/* As if this rate had been from the start: else a window of a higher rate would count for more, and the first ones have the highest. */
+static void scale_tallies(struct shadow *s, double by) {
+    for (unsigned i = 0; i < s->policies; i++) {
+        scale_tally(&s->policy[i].now, by);
+        scale_tally(&s->policy[i].past, by);
+    }
+    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+        scale_tally(&s->size[i].now, by);
+        scale_tally(&s->size[i].past, by);
+    }
+    for (unsigned i = 0; i < s->classes_max; i++) {
+        scale_class(&s->classes[i], by);
+    }
+}
+
+void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_classes *classes, const struct evict_policy *running,
                 uint32_t below) {
     bool fewer = below < s->below;
+    uint64_t today = share(s, cache_bytes, classes, 1, below);
     for (unsigned i = 0; i < s->policies; i++) {
-        set_mini(s->policy[i].mini, share(cache_bytes, idle_bytes, 1, below), below, fewer);
+        set_mini(s->policy[i].mini, today, below, fewer);
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         uint32_t lower = below >> factor_shift[i];
-        set_mini(s->size[i].mini, share(cache_bytes, idle_bytes, shadow_factor[i], lower), lower, fewer);
+        set_mini(s->size[i].mini, share(s, cache_bytes, classes, shadow_factor[i], lower), lower, fewer);
         if (running != s->running) {
             mini_switch(s->size[i].mini, running);
         }
     }
     curve_set_below(s->curve, below);
+    if (below != s->below) {
+        scale_tallies(s, sample_rate(below) / sample_rate(s->below));
+    }
     s->below = below;
     if (running == s->running) {
         return;
@@ -369,23 +405,16 @@ bool shadow_window_due(const struct shadow *s) {
 }
 
 static void settle(struct mirror *m, double keep) {
-    m->past.reads = m->past.reads * keep + m->now.reads;
-    m->past.own_misses = m->past.own_misses * keep + m->now.own_misses;
-    m->past.better = m->past.better * keep + m->now.better;
-    m->past.worse = m->past.worse * keep + m->now.worse;
+    struct tally *past = &m->past, *now = &m->now;
+    scale_tally(past, keep);
+    past->reads += now->reads;
+    past->own_misses += now->own_misses;
+    past->better += now->better;
+    past->worse += now->worse;
     for (unsigned g = 0; g < GROUPS; g++) {
-        m->past.lead[g] = m->past.lead[g] * keep + m->now.lead[g];
+        past->lead[g] += now->lead[g];
     }
-    m->now = (struct tally){0};
-}
-
-static void fade_class(struct class_tally *k) {
-    k->reads *= (float)SHADOW_KEEPS;
-    k->own_misses *= (float)SHADOW_KEEPS;
-    for (unsigned i = 0; i < SHADOW_POLICIES_MAX; i++) {
-        k->policy[i].better *= (float)SHADOW_KEEPS;
-        k->policy[i].worse *= (float)SHADOW_KEEPS;
-    }
+    *now = (struct tally){0};
 }
 
 void shadow_window_end(struct shadow *s, double reads) {
@@ -399,7 +428,7 @@ void shadow_window_end(struct shadow *s, double reads) {
     s->windows++;
     s->reads = s->fills = 0;
     for (unsigned i = 0; i < s->classes_max; i++) {
-        fade_class(&s->classes[i]);
+        scale_class(&s->classes[i], SHADOW_KEEPS);
     }
     if (s->windows % CURVE_FADE_WINDOWS == 0) {
         curve_fade(s->curve, curve_keeps);

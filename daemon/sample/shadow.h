@@ -6,8 +6,9 @@
  * hot key is in it or not. So they are compared key by key with `own`, the miniature of today's policy at today's size: how
  * many reads it missed that the other had (better), how many the other way round (worse). Own's misses, with these added,
  * scale the hit ratio that the cache really has. Counts are kept by windows of a quarter of a turnover of the cache, of which
- * each counts SHADOW_KEEPS times the next, or SHADOW_SIZES_KEEP times where sizes are compared. The miniatures know no classes: where most pages
- * are the only ones of their class, half the memory is worse than they say (by 0.06 to 0.09 with 30 of 64 pages).
+ * each counts SHADOW_KEEPS times the next, or SHADOW_SIZES_KEEP times where sizes are compared. The miniatures know no classes: what
+ * half the memory is to items when every class keeps a page says sample/share.h. After a change of the rate all counts are as if it had been so from
+ * the start.
  *
  * Source: Waldspurger and others, "Cache Modeling and Optimization using Miniature Simulations", USENIX ATC 2017.
  * Memory: shadow_memory, all of it taken at the start; a policy's ghosts and sketch when they are needed, but they are in it. What is
@@ -18,6 +19,7 @@
 #define SLATE_SAMPLE_SHADOW_H
 #include "sample/curve.h"
 #include "sample/mini.h"
+#include "sample/share.h"
 #include "sample/stream.h"
 
 enum {
@@ -46,9 +48,9 @@ void           shadow_destroy(struct shadow **);
 size_t         shadow_memory(const struct shadow *);
 size_t         shadow_memory_least(void);
 
-/* The cache's memory, how much of it lies in free chunks and would at any size, its policy and the rate of sampling; at first and
- * when they change. What does not fit is dropped. */
-void shadow_set(struct shadow *, uint64_t cache_bytes, uint64_t idle_bytes, const struct evict_policy *running, uint32_t below);
+/* The cache's memory and how its classes divide it, its policy and the rate of sampling; at first and when they change. What does not
+ * fit is dropped. */
+void shadow_set(struct shadow *, uint64_t cache_bytes, const struct share_classes *, const struct evict_policy *running, uint32_t below);
 const struct evict_policy *shadow_running(const struct shadow *);
 
 /* For the record after the next, and for the next: what they touch is on its way while others are worked on. */

@@ -142,27 +142,30 @@ static uint64_t cache_bytes(const struct whatif *w) {
     return (uint64_t)atomic_load_explicit(&cache_slab(w->cache)->arena->page_limit, memory_order_relaxed) * PAGE_BYTES;
 }
 
-/* In free chunks of pages that classes have. */
-static uint64_t idle_bytes(const struct whatif *w) {
-    uint64_t bytes = 0;
+static void classes_bytes(const struct whatif *w, struct share_classes *to) {
+    struct slab_class_facts f;
+    *to = (struct share_classes){.page_bytes = PAGE_BYTES};
     for (unsigned i = 1; i <= cache_slab(w->cache)->class_count; i++) {
-        struct slab_class_facts f;
         slab_facts(cache_slab(w->cache), i, &f);
-        bytes += (uint64_t)f.free_chunks * f.chunk_bytes;
+        to->bytes[i] = (double)(f.pages - f.draining) * PAGE_BYTES;
+        to->idle[i] = fmin((double)f.free_chunks * f.chunk_bytes, to->bytes[i]);
     }
-    return bytes;
+    if (cache_store_kind(w->cache) == CACHE_STORE_HEAP) { /* one class, and its chunks lie in no page */
+        to->bytes[1] = (double)cache_bytes(w);
+    }
 }
 
 /* Tells the shadow and the cache what the rate, the policy and the memory are. */
 static void settle_rate(struct whatif *w) {
     uint32_t below = sample_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
     const struct evict_policy *running = cache_policy(w->cache);
-    uint64_t idle = idle_bytes(w);
+    struct share_classes classes;
+    classes_bytes(w, &classes);
     lock_take(&w->lock);
     if (running != w->running) { /* what sizes do is counted anew */
         w->longer = (struct reads){0};
     }
-    shadow_set(w->shadow, cache_bytes(w), idle, running, below > 0 ? below : 1);
+    shadow_set(w->shadow, cache_bytes(w), &classes, running, below > 0 ? below : 1);
     w->below = below > 0 ? below : 1;
     w->running = running;
     lock_release(&w->lock);
@@ -383,23 +386,12 @@ unsigned whatif_policies(struct whatif *w, unsigned class_id, struct whatif_poli
     return n;
 }
 
-static void class_bytes(const struct whatif *w, double bytes[CURVE_CLASSES]) {
-    struct slab_class_facts f;
-    memset(bytes, 0, CURVE_CLASSES * sizeof *bytes);
-    for (unsigned i = 1; i <= cache_slab(w->cache)->class_count; i++) {
-        slab_facts(cache_slab(w->cache), i, &f);
-        bytes[i] = (double)(f.pages - f.draining) * PAGE_BYTES;
-    }
-    if (cache_store_kind(w->cache) == CACHE_STORE_HEAP) { /* one class, and its chunks lie in no page */
-        bytes[1] = (double)cache_bytes(w);
-    }
-}
-
 bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
-    double bytes[CURVE_CLASSES], now = 0;
-    class_bytes(w, bytes);
+    struct share_classes classes;
+    double now = 0;
+    classes_bytes(w, &classes);
     for (unsigned i = 1; i < CURVE_CLASSES; i++) {
-        now += class_id == SLAB_CLASS_NONE || class_id == i ? bytes[i] : 0;
+        now += class_id == SLAB_CLASS_NONE || class_id == i ? classes.bytes[i] : 0;
     }
     *c = (struct whatif_curve){.bytes = (uint64_t)now};
     lock_take(&w->lock);
@@ -408,7 +400,7 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     bool known = c->reads >= READS_MIN && now > 0;
     for (int i = -1; known && i < WHATIF_POINTS; i++) {
         double factor = i < 0 ? 1 : exp2((i - WHATIF_POINTS / 2) * 3.0 / (WHATIF_POINTS / 2));
-        double ratio = class_id == SLAB_CLASS_NONE ? curve_whole_hit_ratio(curve, bytes, factor)
+        double ratio = class_id == SLAB_CLASS_NONE ? curve_whole_hit_ratio(curve, classes.bytes, factor)
                                                    : curve_hit_ratio(curve, class_id, now * factor);
         if (i < 0) {
             c->now = ratio;

@@ -37,6 +37,14 @@ static uint64_t next_key(uint64_t *x, uint64_t i) {
 #define RECORD(what, of) \
     (struct sample_record) { .hash = (of), .bytes = (what) == SAMPLE_MISS ? 0 : ITEM_BYTES, .class_id = (what) == SAMPLE_MISS ? 0 : CLASS, .verb = (what) }
 
+/* One class has all of it, and so much of it is idle. */
+static void set(struct shadow *s, uint64_t bytes, uint64_t idle, const struct evict_policy *running, uint32_t below) {
+    struct share_classes k = {.page_bytes = 1 << 20};
+    k.bytes[CLASS] = (double)bytes;
+    k.idle[CLASS] = (double)idle;
+    shadow_set(s, bytes, &k, running, below);
+}
+
 /* What the cache tells of a request. */
 static void tell(struct shadow *s, uint64_t hash, bool hit) {
     struct sample_record get = RECORD(hit ? SAMPLE_HIT : SAMPLE_MISS, hash), set = RECORD(SAMPLE_STORE, hash);
@@ -65,7 +73,7 @@ static struct shadow *run(const struct evict_policy *running, double rate, size_
     uint64_t x = seed;
     uint32_t below = sample_below(rate);
     uint64_t window = 0;
-    shadow_set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, running, below);
+    set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, running, below);
     for (uint64_t i = 0; i < REQUESTS; i++) {
         uint64_t hash = hash_of(next_key(&x, i));
         bool hit = mini_request(real, hash, 1, 0);
@@ -131,7 +139,7 @@ static void test_own_is_the_measure(void) {
         same += !(shadow_hit_ratio(&t, i / 1000.0) - i / 1000.0 < 0) && !(shadow_hit_ratio(&t, i / 1000.0) - i / 1000.0 > 0);
     }
     is(same, 1000, "and is predicted to be exactly what it is");
-    shadow_set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, &evict_fifo, sample_below(0.1));
+    set(s, (uint64_t)CACHE_KEYS * ITEM_BYTES, 0, &evict_fifo, sample_below(0.1));
     t = shadow_policy(s, lru);
     ok(t.reads <= 0, "after a change of policy nothing is known, until it is counted against that");
     shadow_destroy(&s);
@@ -144,7 +152,7 @@ static void test_doubt_counts_keys_not_reads(void) {
     while (evict_policies[fifo] != &evict_fifo) {
         fifo++;
     }
-    shadow_set(s, 50 * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
+    set(s, 50 * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
     for (uint64_t n = 0; n < 5000; n++) {
         tell(s, hash_of(n % 5 == 0 ? 1 << 20 : n), n % 5 == 0 && n > 0);
     }
@@ -157,14 +165,14 @@ static void test_doubt_counts_keys_not_reads(void) {
 
 static void test_memory_and_rate(void) {
     struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
-    shadow_set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_below(0.5));
+    set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_below(0.5));
     for (uint64_t n = 0; n < 200000; n++) {
         tell(s, hash_of(n), n % 3 == 0);
     }
     struct shadow_fill f = shadow_fill(s);
     ok(shadow_memory(s) <= 200 << 10 && shadow_memory(s) > 190 << 10, "%zu bytes of %d", shadow_memory(s), 200 << 10);
     is(f.nodes, f.nodes_max, "it holds as many keys as it has room for");
-    shadow_set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_below(0.25));
+    set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_below(0.25));
     uint32_t fewer = shadow_fill(s).nodes;
     ok(fewer > f.nodes / 4 && fewer < f.nodes * 3 / 4, "at half the rate it holds about half of them: %u of %u", fewer, f.nodes);
     shadow_destroy(&s);
@@ -172,9 +180,9 @@ static void test_memory_and_rate(void) {
 
 static void test_first_keys_small_then_large(void) {
     struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
-    shadow_set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
+    set(s, 100 * ITEM_BYTES, 0, &evict_s3fifo, UINT32_MAX);
     uint32_t nodes_max = shadow_fill(s).nodes_max;
-    shadow_set(s, (uint64_t)nodes_max * ITEM_BYTES * 9 / 10, 0, &evict_s3fifo, UINT32_MAX);
+    set(s, (uint64_t)nodes_max * ITEM_BYTES * 9 / 10, 0, &evict_s3fifo, UINT32_MAX);
     for (uint64_t n = 0; n < 4 * nodes_max; n++) {
         tell(s, hash_of(n), false);
     }
@@ -191,12 +199,12 @@ static void test_first_keys_small_then_large(void) {
 
 static void test_idle_memory_holds_nothing(void) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
-    shadow_set(s, 100 * ITEM_BYTES, 30 * ITEM_BYTES, &evict_lru, UINT32_MAX);
+    set(s, 100 * ITEM_BYTES, 30 * ITEM_BYTES, &evict_lru, UINT32_MAX);
     for (uint64_t n = 0; n < 1000; n++) {
         tell(s, hash_of(n), false);
     }
     is(shadow_fill(s).nodes, 70, "of memory for a hundred keys, 30 idle, it has 70");
-    shadow_set(s, 100 * ITEM_BYTES, 90 * ITEM_BYTES, &evict_lru, UINT32_MAX);
+    set(s, 100 * ITEM_BYTES, 90 * ITEM_BYTES, &evict_lru, UINT32_MAX);
     tell(s, hash_of(1000), false);
     is(shadow_fill(s).nodes, 50, "but never less than half of them");
     shadow_destroy(&s);
@@ -205,7 +213,7 @@ static void test_idle_memory_holds_nothing(void) {
 static void test_a_deleted_key_misses_everywhere(void) {
     struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
     struct sample_record gone = RECORD(SAMPLE_GONE, hash_of(1));
-    shadow_set(s, 1 << 20, 0, &evict_lru, UINT32_MAX);
+    set(s, 1 << 20, 0, &evict_lru, UINT32_MAX);
     tell(s, hash_of(1), false);
     tell(s, hash_of(1), true);
     shadow_record(s, &gone, 0);
@@ -214,6 +222,24 @@ static void test_a_deleted_key_misses_everywhere(void) {
     shadow_window_end(s, 3);
     is(shadow_policy(s, 0).own_misses, 2, "and the next read of it missed, as the first did");
     is(shadow_fill(s).nodes, 1, "and brought it in again");
+    shadow_destroy(&s);
+}
+
+/* At a lower rate a window has fewer reads, but tells as much. */
+static void test_windows_count_alike_at_any_rate(void) {
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    set(s, 100 * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
+    for (uint64_t n = 0; n < 8000; n++) {
+        tell(s, hash_of(n % 300), false);
+    }
+    shadow_window_end(s, 8000);
+    struct shadow_tally before = shadow_size(s, SHADOW_SIZES - 1), policy = shadow_policy(s, 0), in_class = shadow_class_policy(s, CLASS, 0);
+    set(s, 100 * ITEM_BYTES, 0, &evict_lru, sample_below(0.125));
+    struct shadow_tally after = shadow_size(s, SHADOW_SIZES - 1);
+    ok(before.better > 0 && fabs(after.reads - before.reads / 8) < 1 && fabs(after.better - before.better / 8) < 1,
+       "at an eighth of the rate %.0f reads count as %.0f would, had it been so from the start", before.reads, after.reads);
+    ok(fabs(shadow_policy(s, 0).own_misses - policy.own_misses / 8) < 1 && fabs(shadow_class_policy(s, CLASS, 0).reads - in_class.reads / 8) < 1,
+       "likewise for policies, and by class");
     shadow_destroy(&s);
 }
 
@@ -226,5 +252,6 @@ int main(void) {
     test_first_keys_small_then_large();
     test_idle_memory_holds_nothing();
     test_a_deleted_key_misses_everywhere();
+    test_windows_count_alike_at_any_rate();
     return tap_done();
 }

@@ -1,0 +1,61 @@
+#include "sample/share.h"
+
+enum { HALVINGS = 12 /* of an interval, to find a factor */, READS_MIN = 64 /* sampled, before the curves are asked */ };
+
+static double larger(double a, double b) { return a > b ? a : b; }
+static double smaller(double a, double b) { return a < b ? a : b; }
+
+static double sum_of(const double bytes[CURVE_CLASSES]) {
+    double sum = 0;
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        sum += bytes[i];
+    }
+    return sum;
+}
+
+/* Every class has `factor` times its pages, but one at least. Returns their sum. */
+static double shrink(const struct share_classes *k, double factor, double to[CURVE_CLASSES]) {
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        to[i] = larger(k->bytes[i] * factor, smaller(k->bytes[i], k->page_bytes));
+    }
+    return sum_of(to);
+}
+
+/* What the classes have when all of them together have so many bytes; a page each when that is more. */
+static void divide(const struct share_classes *k, double bytes, double to[CURVE_CLASSES]) {
+    double low = 0, high = 1;
+    for (unsigned i = 0; i < HALVINGS; i++) {
+        double middle = (low + high) / 2;
+        *(shrink(k, middle, to) > bytes ? &high : &low) = middle;
+    }
+    shrink(k, low, to);
+}
+
+/* The factor at which all classes, shrinking alike, have as many hits as they have in `then`; of several the nearest to `factor`. */
+static double alike(const struct curve *c, const struct share_classes *k, const double then[CURVE_CLASSES], double factor) {
+    double wanted = curve_whole_hits(c, then, 1), low = 0, high = 1;
+    bool   less = curve_whole_hits(c, k->bytes, factor) > wanted;
+    *(less ? &high : &low) = factor;
+    for (unsigned i = 0; i < HALVINGS; i++) {
+        double middle = (low + high) / 2, hits = curve_whole_hits(c, k->bytes, middle);
+        *((less ? hits > wanted : hits >= wanted) ? &high : &low) = middle;
+    }
+    return less ? low : high;
+}
+
+static double in_use(const struct share_classes *k, double factor) {
+    double sum = 0;
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        sum += smaller(k->bytes[i] * factor, k->bytes[i] - k->idle[i]);
+    }
+    return sum;
+}
+
+double share_at(const struct curve *c, const struct share_classes *k, double cache_bytes, double factor) {
+    double then[CURVE_CLASSES], all = cache_bytes * factor, held = sum_of(k->bytes);
+    if (factor < 1 && held > all && curve_reads(c, CURVE_WHOLE) >= READS_MIN) {
+        divide(k, all, then);
+        return in_use(k, alike(c, k, then, all / held));
+    }
+    return larger(all - sum_of(k->idle), all / 2);
+}
