@@ -6,13 +6,24 @@
 #define INQUIRY_ROW(name, command, server, keeps) {command, server, keeps},
 const struct inquiry_row inquiry_rows[INQUIRY_COUNT] = {INQUIRIES(INQUIRY_ROW)};
 
+/* Why memcached shows nothing there, and what it does tell about the same. */
+static const char *stock_reason(enum inquiry inquiry) {
+    if (inquiry == INQUIRY_HOTKEYS) {
+        return "needs slated; memcached tells keys as they come: w in Events (8)";
+    }
+    if (inquiry == INQUIRY_CURVE) {
+        return "needs slated; on memcached compare AGE and UNRD% of the classes (2)";
+    }
+    return "needs slated: memcached does not tell";
+}
+
 bool inquiry_is_offered(enum inquiry inquiry, const struct snapshot *now, const char **why_not) {
     enum inquiry_server server = inquiry_rows[inquiry].server;
     *why_not = "";
     if (now == NULL) {
         *why_not = "nothing is known about the server yet";
     } else if (server == OF_SLATED && !now->is_slated) {
-        *why_not = "needs slated: memcached does not tell";
+        *why_not = stock_reason(inquiry);
     } else if (server == OF_TRACKED && now->is_slated) {
         *why_not = "slated has stats sizehist instead";
     } else if (server == OF_TRACKED && now->setting[SETTING_track_sizes] != 1) {

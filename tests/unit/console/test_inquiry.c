@@ -37,7 +37,11 @@ static void test_what_is_not_offered_says_why(void) {
     snapshot_init(&now);
     ok(!inquiry_is_offered(INQUIRY_CURVE, NULL, &why_not) && why_not[0] != '\0', "nothing is known yet");
     ok(!inquiry_is_offered(INQUIRY_CURVE, &now, &why_not), "memcached has no curves");
-    is_str(why_not, "needs slated: memcached does not tell", "and says so");
+    ok(strstr(why_not, "the classes (2)") != NULL, "and says where else to look: %s", why_not);
+    ok(!inquiry_is_offered(INQUIRY_HOTKEYS, &now, &why_not) && strstr(why_not, "Events (8)") != NULL,
+       "%s", why_not);
+    ok(!inquiry_is_offered(INQUIRY_CONFIG, &now, &why_not), "nor anything of slated's own");
+    is_str(why_not, "needs slated: memcached does not tell", "in words");
     ok(inquiry_is_offered(INQUIRY_SETTINGS, &now, &why_not), "settings are every server's");
     ok(!inquiry_is_offered(INQUIRY_STOCK_SIZES, &now, &why_not), "sizes where they are tracked");
     now.setting[SETTING_track_sizes] = 1;
