@@ -186,7 +186,7 @@ function M.memory(context, client, options)
     elseif not curve then
         return nil, message, code
     elseif #curve.points < 2 then
-        return nil, "too few reads were sampled for a curve: ask again after some traffic", "no"
+        return nil, require("slate.foresight").too_few("for a curve"), "no"
     end
     local points, bytes = curve.points, curve.bytes
     local here, most = at_bytes(points, bytes), points[#points][2]
@@ -305,7 +305,7 @@ function M.policy(_, client)
     end
     local best, now = best_that_evicts(policies), totals.policy
     if not best or (best.reads or 0) == 0 then
-        return nil, "too few reads were sampled to compare policies: ask again after some traffic", "no"
+        return nil, require("slate.foresight").too_few("to compare policies"), "no"
     end
     local rows = {}
     for i, one in ipairs(policies) do

@@ -16,6 +16,11 @@ local function read(client, group, parse)
     return parse(lines)
 end
 
+--- What to say while there is too little to tell: `what` it would be for.
+function M.too_few(what)
+    return ("too few reads were sampled %s: traffic brings more, unless sample_rate is 0"):format(what)
+end
+
 --- { bytes =, reads =, lru_hit_ratio =, points = { { bytes, hit_ratio }, … }, sizes = { { factor, hit_ratio }, … } },
 -- both lists in ascending order, and empty before enough was sampled; sizes are of the whole cache only.
 function M.parse_curve(lines)

@@ -22,7 +22,7 @@ local function out_text(context, curve)
         { "memory", units.bytes(curve.bytes or 0) }, { "sampled", units.plural(curve.reads or 0, "read") },
     }))
     if #curve.points == 0 then
-        context:out("too few reads were sampled for a curve\n")
+        context:out(require("slate.foresight").too_few("for a curve"), "\n")
         return
     end
     local rows = {}
@@ -99,7 +99,7 @@ function M.run(context, parsed)
     end
     if parsed.output then
         if #curve.points == 0 then
-            return nil, "too few reads were sampled for a chart", "no"
+            return nil, require("slate.foresight").too_few("for a chart"), "no"
         end
         local drawn
         drawn, message, code = draw(context, curve, parsed.class, parsed.output)

@@ -33,7 +33,7 @@ local function out_text(context, totals, policies, classes)
             units.count(totals.records_dropped or 0), units.count(totals.records or 0)) },
     }))
     if #policies == 0 then
-        context:out("\ntoo few reads were sampled to compare policies\n")
+        context:out("\n", require("slate.foresight").too_few("to compare policies"), "\n")
         return
     end
     context:out("\n", tables.render(COLUMNS, as_rows(policies, totals.policy)))
