@@ -265,7 +265,7 @@ function M.automove(context, client, options)
     elseif mode == 2 and not now.slated then
         advice.text = "mode 2 moves a page at every eviction and is not meant to stay on:"
         advice.commands[1] = "slatectl automove 1"
-    elseif mode == "utility" then -- hits are its measure, so that unequal ages are no sign that it fails
+    elseif view.goes_by_hits(now) then
         advice.text = "utility moves pages by hits, not by age: leave it on"
     elseif spread and spread > 4 then
         advice.text = ("the oldest evicting class keeps items %.0f times as long as the youngest:"):format(spread)

@@ -71,7 +71,7 @@ end
 
 function CHECKS.age_spread(about, add)
     local spread = require("slate.members").age_spread(about.rows)
-    if spread and spread > SPREAD_MOST then
+    if spread and spread > SPREAD_MOST and not view.goes_by_hits(about.now) then
         add("warning", ("of the classes that evict, the oldest keeps items %.0f times as long as the youngest"):format(
             spread), "slatectl advise automove", "class.age")
     end

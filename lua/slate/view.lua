@@ -89,8 +89,14 @@ local function victim_age_s(row, class)
     return last_s and math.min(last_s, row.age_s or last_s) or row.age_s
 end
 
-local function add_flags(rows)
-    local oldest_s = oldest_age_s(rows)
+--- True where pages go to where they bring most hits (slated's utility): ages of classes are not meant to be alike
+-- there, and a page moved by age would take hits away.
+function M.goes_by_hits(now)
+    return now.slated == true and (now.settings or {}).slab_automove == "utility"
+end
+
+local function add_flags(rows, by_hits)
+    local oldest_s = not by_hits and oldest_age_s(rows)
     for _, row in ipairs(rows) do
         local evicting = (row.evicted_per_s or 0) >= STARVING_MIN_PER_S
         if (row.out_of_memory_per_s or 0) > 0 then
@@ -107,7 +113,7 @@ end
 
 --- One row for each class, by id. `before` and `rates` may be nil: rates are absent then.
 -- flags: "out_of_memory" (stores fail), "starving" (evicts items much younger than the oldest
--- class keeps), "idle" (holds whole pages of free chunks).
+-- class keeps, where ages are meant to be alike), "idle" (holds whole pages of free chunks).
 function M.classes(now, before, rates)
     local earlier = before and not (rates and rates.reset) and snapshot.by_id(before) or {}
     local rows = {}
@@ -115,7 +121,7 @@ function M.classes(now, before, rates)
         rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
         rows[i].victim_age_s = victim_age_s(rows[i], class)
     end
-    add_flags(rows)
+    add_flags(rows, M.goes_by_hits(now))
     return rows
 end
 

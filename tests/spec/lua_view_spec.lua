@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local doctor = require "slate.doctor"
 local make = require("support.snapshots").make
 local snapshot = require "slate.snapshot"
 local view = require "slate.view"
@@ -33,6 +34,23 @@ describe("view", function()
         local before = make(1, { [3] = class({}), [5] = class({ age = 500 }) })
         local after = make(2, { [3] = class({}), [5] = class({ age = 500, evicted = 100 }) })
         assert.same({}, rows_of(before, after)[2].flags)
+    end)
+
+    it("calls no class starving for its age where slated moves pages by hits, nor does doctor", function()
+        local before = make(1, { [3] = class({ age = 900 }), [5] = class({ age = 10 }) })
+        local fields = { [3] = class({ age = 900, evicted = 90 }), [5] = class({ age = 10, evicted = 100 }) }
+        local cases = { { mode = "utility", slated = true, says = 0 }, { mode = "lra", slated = true, says = 2 },
+            { mode = 2, slated = false, says = 2 } }
+        for _, case in ipairs(cases) do
+            local after = make(2, fields, nil, { slab_automove = case.mode })
+            after.slated = case.slated
+            assert.equal(case.says > 0 and "starving" or nil, rows_of(before, after)[2].flags[1])
+            local about_age = 0
+            for _, finding in ipairs(doctor.findings(after, before, snapshot.rates(before, after), {})) do
+                about_age = about_age + (finding.term == "class.age" and 1 or 0)
+            end
+            assert.equal(case.says, about_age)
+        end
     end)
 
     it("calls a class idle that holds whole free pages, and advises to take them", function()
