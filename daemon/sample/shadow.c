@@ -49,6 +49,7 @@ struct shadow {
     struct curve  *curve;
     struct class_tally *classes; /* by curve_place */
     unsigned       classes_max;
+    bool           apart[CURVE_CLASSES]; /* share_apart; the miniatures do not have their keys, nor the memory */
 };
 
 /* --- memory --- */
@@ -153,7 +154,7 @@ size_t shadow_memory(const struct shadow *s) { return memory_for(s->nodes_max, s
 /* --- what the cache is --- */
 
 static uint64_t share(const struct shadow *s, uint64_t cache_bytes, const struct share_classes *classes, double factor, uint32_t below) {
-    double bytes = share_at(s->curve, classes, (double)cache_bytes, factor) * sample_rate(below);
+    double bytes = share_at(s->curve, classes, (double)cache_bytes, factor, sample_rate(s->below)) * sample_rate(below);
     return bytes > 1 ? (uint64_t)bytes : 1;
 }
 
@@ -201,6 +202,14 @@ static void scale_tallies(struct shadow *s, double by) {
 void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_classes *classes, const struct evict_policy *running,
                 uint32_t below) {
     bool fewer = below < s->below;
+    if (below != s->below) {
+        scale_tallies(s, sample_rate(below) / sample_rate(s->below));
+    }
+    curve_set_below(s->curve, below);
+    s->below = below;
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        s->apart[i] = share_apart(classes, i, sample_rate(below));
+    }
     uint64_t today = share(s, cache_bytes, classes, 1, below);
     for (unsigned i = 0; i < s->policies; i++) {
         set_mini(s->policy[i].mini, today, below, fewer);
@@ -212,11 +221,6 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
             mini_switch(s->size[i].mini, running);
         }
     }
-    curve_set_below(s->curve, below);
-    if (below != s->below) {
-        scale_tallies(s, sample_rate(below) / sample_rate(s->below));
-    }
-    s->below = below;
     if (running == s->running) {
         return;
     }
@@ -266,8 +270,9 @@ static void count(struct tally *t, uint64_t hash, bool own, bool other) {
     t->lead[sample_slot(hash, GROUPS)] += (other && !own) - (own && !other);
 }
 
-static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_t bytes, uint32_t now_s) {
-    bool own = ask(s->policy[s->own].mini, hash, bytes, now_s);
+/* Where the class stands apart every miniature has what the cache had. */
+static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_t bytes, uint32_t now_s, bool hit) {
+    bool apart = s->apart[class_id], own = apart ? hit : ask(s->policy[s->own].mini, hash, bytes, now_s);
     if (bytes != 0) {
         curve_read(s->curve, hash, class_id, bytes);
     }
@@ -279,7 +284,7 @@ static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_
         k->own_misses += !own;
     }
     for (unsigned i = 0; i < s->policies; i++) {
-        bool other = i == s->own ? own : ask(s->policy[i].mini, hash, bytes, now_s);
+        bool other = apart || i == s->own ? own : ask(s->policy[i].mini, hash, bytes, now_s);
         count(&s->policy[i].now, hash, own, other);
         if (k != NULL && other != own) {
             *(own ? &k->policy[i].worse : &k->policy[i].better) += 1;
@@ -287,7 +292,7 @@ static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         if (sample_takes(hash, s->below >> factor_shift[i])) {
-            count(&s->size[i].now, hash, own, ask(s->size[i].mini, hash, bytes, now_s));
+            count(&s->size[i].now, hash, own, apart ? own : ask(s->size[i].mini, hash, bytes, now_s));
         }
     }
 }
@@ -302,14 +307,14 @@ static void store_in(struct mini *m, const struct sample_record *r, bool fill, u
 
 /* The set that follows a miss has happened in the miniatures, where they knew its size. */
 static void store_key(struct shadow *s, const struct sample_record *r, const struct recent *known, uint32_t now_s) {
-    bool waited = known->state == RECENT_WAITING;
+    bool waited = known->state == RECENT_WAITING, apart = s->apart[r->class_id];
     if (known->state == RECENT_FILLING && known->bytes == r->bytes) {
         return;
     }
-    for (unsigned i = 0; i < s->policies; i++) {
+    for (unsigned i = 0; i < s->policies && !apart; i++) {
         store_in(s->policy[i].mini, r, waited, now_s);
     }
-    for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+    for (unsigned i = 0; i < SHADOW_SIZES && !apart; i++) {
         if (sample_takes(r->hash, s->below >> factor_shift[i])) {
             store_in(s->size[i].mini, r, waited, now_s);
         }
@@ -359,10 +364,10 @@ void shadow_record(struct shadow *s, const struct sample_record *r, uint32_t now
     struct recent *known = recent_of(s, r->hash);
     switch ((enum sample_verb)r->verb) {
     case SAMPLE_MISS:
-        read_key(s, r->hash, known->class_id, known->bytes, now_s);
+        read_key(s, r->hash, known->class_id, known->bytes, now_s, false);
         known->state = known->bytes != 0 ? RECENT_FILLING : RECENT_WAITING;
         return;
-    case SAMPLE_HIT: read_key(s, r->hash, r->class_id, r->bytes, now_s); break;
+    case SAMPLE_HIT: read_key(s, r->hash, r->class_id, r->bytes, now_s, true); break;
     case SAMPLE_STORE: store_key(s, r, known, now_s); break;
     case SAMPLE_GONE:
         drop_key(s, r->hash);

@@ -7,7 +7,8 @@
  * many reads it missed that the other had (better), how many the other way round (worse). Own's misses, with these added,
  * scale the hit ratio that the cache really has. Counts are kept by windows of a quarter of a turnover of the cache, of which
  * each counts SHADOW_KEEPS times the next, or SHADOW_SIZES_KEEP times where sizes are compared. The miniatures know no classes: what
- * half the memory is to items when every class keeps a page says sample/share.h. After a change of the rate all counts are as if it had been so from
+ * half the memory is to items when every class keeps a page says sample/share.h,
+ * and which classes the sample is too small for. After a change of the rate all counts are as if it had been so from
  * the start.
  *
  * Source: Waldspurger and others, "Cache Modeling and Optimization using Miniature Simulations", USENIX ATC 2017.

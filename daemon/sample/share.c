@@ -1,6 +1,7 @@
 #include "sample/share.h"
 
 enum { HALVINGS = 12 /* of an interval, to find a factor */, READS_MIN = 64 /* sampled, before the curves are asked */ };
+enum { ITEMS_MIN = 2 };
 
 static double larger(double a, double b) { return a > b ? a : b; }
 static double smaller(double a, double b) { return a < b ? a : b; }
@@ -43,19 +44,35 @@ static double alike(const struct curve *c, const struct share_classes *k, const 
     return less ? low : high;
 }
 
-static double in_use(const struct share_classes *k, double factor) {
+static double in_use(const struct share_classes *k, double factor, double rate) {
     double sum = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        sum += smaller(k->bytes[i] * factor, k->bytes[i] - k->idle[i]);
+        sum += share_apart(k, i, rate) ? 0 : smaller(k->bytes[i] * factor, k->bytes[i] - k->idle[i]);
     }
     return sum;
 }
 
-double share_at(const struct curve *c, const struct share_classes *k, double cache_bytes, double factor) {
+/* Of all that no class apart has, but what is idle. */
+static double grown(const struct share_classes *k, double cache_bytes, double factor, double rate) {
+    double all = cache_bytes, idle = 0;
+    for (unsigned i = 0; i < CURVE_CLASSES; i++) {
+        bool apart = share_apart(k, i, rate);
+        all -= apart ? k->bytes[i] : 0;
+        idle += apart ? 0 : k->idle[i];
+    }
+    all *= factor;
+    return larger(all - idle, all / 2);
+}
+
+bool share_apart(const struct share_classes *k, unsigned class_id, double rate) {
+    return k->bytes[class_id] > 0 && k->bytes[class_id] * rate < ITEMS_MIN * k->chunk_bytes[class_id];
+}
+
+double share_at(const struct curve *c, const struct share_classes *k, double cache_bytes, double factor, double rate) {
     double then[CURVE_CLASSES], all = cache_bytes * factor, held = sum_of(k->bytes);
     if (factor < 1 && held > all && curve_reads(c, CURVE_WHOLE) >= READS_MIN) {
         divide(k, all, then);
-        return in_use(k, alike(c, k, then, all / held));
+        return in_use(k, alike(c, k, then, all / held), rate);
     }
-    return larger(all - sum_of(k->idle), all / 2);
+    return grown(k, cache_bytes, factor, rate);
 }

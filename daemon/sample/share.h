@@ -8,13 +8,17 @@
 #define SLATE_SAMPLE_SHARE_H
 #include "sample/curve.h"
 
-/* By class: what its pages hold, and what of it lies in free chunks. */
+/* By class: what its pages hold, what of it lies in free chunks, and what an item takes, 0 where items differ. */
 struct share_classes {
-    double bytes[CURVE_CLASSES], idle[CURVE_CLASSES];
+    double bytes[CURVE_CLASSES], idle[CURVE_CLASSES], chunk_bytes[CURVE_CLASSES];
     double page_bytes;
 };
 
-/* Bytes that items would have in `factor` times so many bytes of cache. What lies in free chunks today lies there at any larger size, but as
+/* A class of so large items that a sample at this rate has less than two of those it holds stands apart: a few of its keys are in the sample or
+ * none, and would take as much memory there from all others as hundreds of small ones, which they cannot in the cache. */
+bool share_apart(const struct share_classes *, unsigned class_id, double rate);
+
+/* Bytes that items, but not those of classes that stand apart, would have in `factor` times so many bytes of cache. What lies in free chunks today lies there at any larger size, but as
  * much of it that less than half would be left may not be meant to stay. Cost: some hundred looks at every curve when factor is below 1. */
-double share_at(const struct curve *, const struct share_classes *, double cache_bytes, double factor);
+double share_at(const struct curve *, const struct share_classes *, double cache_bytes, double factor, double rate);
 #endif

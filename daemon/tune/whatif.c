@@ -148,10 +148,12 @@ static void classes_bytes(const struct whatif *w, struct share_classes *to) {
     for (unsigned i = 1; i <= cache_slab(w->cache)->class_count; i++) {
         slab_facts(cache_slab(w->cache), i, &f);
         to->bytes[i] = (double)(f.pages - f.draining) * PAGE_BYTES;
+        to->chunk_bytes[i] = f.chunk_bytes;
         to->idle[i] = fmin((double)f.free_chunks * f.chunk_bytes, to->bytes[i]);
     }
     if (cache_store_kind(w->cache) == CACHE_STORE_HEAP) { /* one class, and its chunks lie in no page */
         to->bytes[1] = (double)cache_bytes(w);
+        to->chunk_bytes[1] = 0;
     }
 }
 

@@ -243,6 +243,29 @@ static void test_windows_count_alike_at_any_rate(void) {
     shadow_destroy(&s);
 }
 
+/* Of a class with ten items a hundredth of the keys says nothing. */
+static void test_a_class_apart_is_as_it_is(void) {
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    struct share_classes k = {.page_bytes = 1 << 20};
+    uint32_t below = sample_below(0.01);
+    k.bytes[CLASS] = 1 << 20;
+    k.chunk_bytes[CLASS] = 100 << 10;
+    shadow_set(s, 2 << 20, &k, &evict_lru, below);
+    unsigned told = 0;
+    for (uint64_t n = 0; told < 600; n++) {
+        if (sample_takes(hash_of(n), below)) {
+            tell(s, hash_of(n), false);
+            tell(s, hash_of(n), true);
+            told++;
+        }
+    }
+    shadow_window_end(s, 60000);
+    struct shadow_tally half = shadow_size(s, 0);
+    is(shadow_fill(s).nodes, 0, "its items take no memory from others");
+    ok(half.better <= 0 && half.worse <= 0 && half.reads > 0 && fabs(half.own_misses - half.reads / 2) < 1, "its reads hit and miss as in the cache, at any size");
+    shadow_destroy(&s);
+}
+
 int main(void) {
     uint64_t seed = tap_sample_seed() | 1;
     test_near_full_simulations(seed);
@@ -253,5 +276,6 @@ int main(void) {
     test_idle_memory_holds_nothing();
     test_a_deleted_key_misses_everywhere();
     test_windows_count_alike_at_any_rate();
+    test_a_class_apart_is_as_it_is();
     return tap_done();
 }
