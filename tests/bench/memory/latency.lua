@@ -129,26 +129,39 @@ local function summary(label, windows, quiet)
   return row
 end
 
--- A window in which the geometry changes: the change that is under way, or the next, the `changes + 1`th.
--- Returns the window and how many were begun by now; nil and the server's words when it does not.
-local function reshaping_window(programs, server, changes)
-  local begun, words = true, nil
-  local result = window(programs, server, function()
-    if not reshape.running(server) then
-      changes = changes + 1
-      local factor = FACTORS[(changes - 1) % #FACTORS + 1]
-      begun, words = reshape.begin(server, ("slabs geometry factor %s force"):format(factor))
-    end
-  end)
-  if not begun then
-    return nil, words
+-- Goes on with the change of the geometry that was paused, or begins the next, the `changes + 1`th.
+-- Returns how many were begun by now; nil and the server's words when it does not.
+local function go_on(server, changes)
+  if server:stats("geometry").state == "paused" then
+    server:ask("slabs geometry resume")
+    return changes
   end
-  return result, changes
+  local factor = FACTORS[changes % #FACTORS + 1]
+  local begun, words = reshape.begin(server, ("slabs geometry factor %s force"):format(factor))
+  return begun and changes + 1, words
+end
+
+-- Windows in which the geometry changes, and before each a quiet one, in which that is paused: what other programs
+-- and the state of the memory do to latency is in both then. Returns both lists; nil and the words of a refusal.
+local function reshaping_windows(programs, server)
+  local quiet, reshaping, changes = {}, {}, 0
+  for round = 1, ROUNDS do
+    server:ask("slabs geometry pause")
+    quiet[round] = window(programs, server, function() end)
+    local words
+    reshaping[round] = window(programs, server, function()
+      changes, words = go_on(server, changes)
+    end)
+    if not changes then
+      return nil, words
+    end
+  end
+  return quiet, reshaping
 end
 
 local function run_side(programs, sheet, side, server)
   local one_by_one = side.program ~= programs.slated.program
-  local quiet, moving, reshaping = {}, {}, {}
+  local quiet, moving = {}, {}
   for round = 1, ROUNDS do
     local class = half_fill(programs, server)
     quiet[round] = window(programs, server, function() end)
@@ -165,16 +178,14 @@ local function run_side(programs, sheet, side, server)
   if one_by_one then
     return
   end
-  local changes = 0
-  for round = 1, ROUNDS do
-    local result, more = reshaping_window(programs, server, changes)
-    if not result then
-      sheet:absent(side.label .. ", geometry", more)
-      return
-    end
-    reshaping[round], changes = result, more
+  local paused, reshaping_or_words = reshaping_windows(programs, server)
+  if not paused then
+    sheet:absent(side.label .. ", geometry", reshaping_or_words)
+    return
   end
-  sheet:row(summary(side.label .. ", geometry", reshaping, calm))
+  local still = summary(side.label .. ", geometry paused", paused)
+  sheet:row(still)
+  sheet:row(summary(side.label .. ", geometry", reshaping_or_words, still))
 end
 
 function M.run(programs, sheet)
