@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,12 +19,15 @@ struct attributes {
     uint64_t period_ns;
 };
 
+static const unsigned long TIMER_SLACK_NS = 1000;
+
 void slice_ask(uint32_t slice_us) {
     errno = 0;
     int nice = getpriority(PRIO_PROCESS, 0); /* of this thread, in Linux; stays as it is */
     if (errno != 0 || sched_getscheduler(0) != SCHED_OTHER) {
         return; /* whoever chose another policy meant it */
     }
+    (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0UL, 0UL, 0UL);
     struct attributes a = {.size = sizeof a, .policy = SCHED_OTHER, .nice = nice, .runtime_ns = (uint64_t)slice_us * 1000};
     (void)syscall(SYS_sched_setattr, 0, &a, 0); /* a wish: all works without */
 }

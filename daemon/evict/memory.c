@@ -19,6 +19,7 @@ struct evict_memory {
     uint32_t words; /* how many follow */
     uint32_t epoch; /* ghosts: of those that come now, 0 to EPOCHS - 1 */
     uint32_t adds;  /* ghosts: in this epoch; sketch: since it was halved last */
+    uint64_t late;  /* ghosts: hash of the one that came last and is not in its word yet; 0: none */
     uint64_t word[];
 };
 
@@ -55,39 +56,55 @@ static uint32_t word_of(const struct evict_memory *m, uint64_t hash) {
     return (uint32_t)((hash >> 32) * m->words >> 32);
 }
 
-/* --- ghosts: of 16 bits, the high twelve are the tag, never 0; the low four the epoch --- */
+/* --- ghosts: of 16 bits, the high twelve are the tag, never 0; the low four the epoch ---
+ * A word is seldom in the processor's caches. So one that comes is put in when the next one comes, for which its word is fetched
+ * meanwhile, and nothing branches by what is in it: nobody waits for memory. */
+
+#define EACH_WAY 0x0001000100010001u
 
 static unsigned tag_of(uint64_t hash) { return (hash & 0xfff) != 0 ? hash & 0xfff : 1; }
 static unsigned entry_at(uint64_t word, unsigned way) { return word >> (16 * way) & 0xffff; }
 static uint64_t with_entry(uint64_t word, unsigned way, unsigned entry) {
     return (word & ~((uint64_t)0xffff << (16 * way))) | (uint64_t)entry << (16 * way);
 }
-static unsigned age_of(const struct evict_memory *m, unsigned entry) { return (m->epoch - entry) & (EPOCHS - 1); }
+
+/* In each way, how many epochs ago its entry came. */
+static uint64_t ages(const struct evict_memory *m, uint64_t word) {
+    uint64_t epochs = EACH_WAY * (EPOCHS - 1);
+    return ((m->epoch + EPOCHS) * EACH_WAY - (word & epochs)) & epochs; /* no way borrows of the next */
+}
+
+/* In each way EPOCHS where it is empty, else 0. */
+static uint64_t empties(uint64_t word) {
+    uint64_t low = EACH_WAY * 0x7fff, is_there = ((word & low) + low) | word; /* the highest bit of each way */
+    return (~is_there >> 15 & EACH_WAY) * EPOCHS;
+}
 
 /* Without the entries that are too old. The few buckets that nobody comes by for EPOCHS epochs keep theirs for longer. */
 static uint64_t without_old(const struct evict_memory *m, uint64_t word) {
-    for (unsigned i = 0; i < WAYS; i++) {
-        if (entry_at(word, i) != 0 && age_of(m, entry_at(word, i)) >= EPOCHS_KEPT) {
-            word = with_entry(word, i, 0);
-        }
-    }
-    return word;
+    _Static_assert(EPOCHS == 2 * EPOCHS_KEPT, "one bit of an age says whether it is too old");
+    uint64_t is_old = ages(m, word) / EPOCHS_KEPT & EACH_WAY;
+    return word & ~(is_old * 0xffff);
 }
 
 /* The place for another entry: an empty one, else the oldest. */
 static unsigned place_in(const struct evict_memory *m, uint64_t word) {
-    unsigned place = 0, oldest = 0;
-    for (unsigned i = 0; i < WAYS; i++) {
-        unsigned entry = entry_at(word, i);
-        if (entry == 0) {
-            return i;
-        }
-        if (age_of(m, entry) >= oldest) {
-            oldest = age_of(m, entry);
-            place = i;
-        }
+    uint64_t ranks = ages(m, word) | empties(word);
+    unsigned place = 0, most = entry_at(ranks, 0);
+    for (unsigned i = 1; i < WAYS; i++) {
+        unsigned rank = entry_at(ranks, i);
+        place = rank >= most ? i : place;
+        most = rank >= most ? rank : most;
     }
     return place;
+}
+
+static void put_late(struct evict_memory *m) {
+    if (m->late != 0) {
+        uint64_t *word = &m->word[word_of(m, m->late)], kept = without_old(m, *word);
+        *word = with_entry(kept, place_in(m, kept), tag_of(m->late) << 4 | m->epoch);
+        m->late = 0;
+    }
 }
 
 void evict_ghosts_add(struct evict_queue *q, const struct node *n) {
@@ -95,9 +112,9 @@ void evict_ghosts_add(struct evict_queue *q, const struct node *n) {
     if (m == NULL) {
         return;
     }
-    uint64_t hash = mixed_hash(q, n), *word = &m->word[word_of(m, hash)];
-    *word = without_old(m, *word);
-    *word = with_entry(*word, place_in(m, *word), tag_of(hash) << 4 | m->epoch);
+    put_late(m);
+    m->late = mixed_hash(q, n);
+    __builtin_prefetch(&m->word[word_of(m, m->late)], 1);
     /* The epochs kept, half of the running one among them, make nine tenths of the nodes. */
     if (++m->adds >= (uint64_t)evict_count(q) * 9 / 10 * 2 / (2 * EPOCHS_KEPT - 1)) {
         m->adds = 0;
@@ -110,11 +127,12 @@ bool evict_ghosts_take(struct evict_queue *q, const struct node *n) {
     if (m == NULL) {
         return false;
     }
-    uint64_t hash = mixed_hash(q, n), *word = &m->word[word_of(m, hash)];
-    *word = without_old(m, *word);
+    put_late(m);
+    uint64_t hash = mixed_hash(q, n), *word = &m->word[word_of(m, hash)], kept = without_old(m, *word);
+    *word = kept;
     for (unsigned i = 0; i < WAYS; i++) {
-        if (entry_at(*word, i) >> 4 == tag_of(hash)) {
-            *word = with_entry(*word, i, 0);
+        if (entry_at(kept, i) >> 4 == tag_of(hash)) {
+            *word = with_entry(kept, i, 0);
             return true;
         }
     }

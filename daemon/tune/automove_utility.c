@@ -18,6 +18,7 @@ enum {
     SHARE_A_WINDOW = 16,       /* of all pages 1/16 */
     PAGES_A_MOVE = 8,
     PAGES_A_LOOK = 32,
+    HASTE = 4,
     BUSY_LOOK_US = 2 * 1000, BUSY_US = 200 * 1000,
     UNREAD_US = 1000 * 1000,
     QUIET_US = 10 * 1000,      /* a class that evicted within this time gives nothing unread */
@@ -299,10 +300,11 @@ static bool decide_look(struct automove_utility *u, const struct snapshot *s, st
     if (receiver == SLAB_CLASS_NONE) {
         return false;
     }
-    /* As many as would have held what it evicted meanwhile; in a row twice as many, because a move takes its time too. */
+    /* As many as would have held what it evicted meanwhile; in a row more, for then that is only what the pages before did not hold:
+     * HASTE / (HASTE + 1) of what comes is followed. */
     uint64_t page_bytes = (uint64_t)s->classes[receiver].chunk_bytes * s->classes[receiver].chunks_per_page;
     uint64_t missing = (u->classes[receiver].evicted_bytes + page_bytes - 1) / page_bytes;
-    missing = s->time_us < u->busy_until_us ? 2 * missing : missing;
+    missing = s->time_us < u->busy_until_us ? HASTE * missing : missing;
     unsigned wanted = missing < PAGES_A_LOOK ? (unsigned)missing : PAGES_A_LOOK;
     while (wanted > 0 && d->count < DECISION_MOVES_MAX && (donor = useless(u, s, receiver)) != SLAB_CLASS_NONE) {
         unsigned given = useless_pages(u, s, donor);

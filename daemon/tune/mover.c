@@ -9,6 +9,8 @@
 enum {
     TURN_US = 100,            /* a turn's length, after which a worker on the same processor may pass */
     NAP_US = 20,
+    SMALL_CHUNKS = 1000,      /* of a page with more than so many, this many between two looks at the clock */
+    CHUNKS_A_LOOK = 8,
     PREFETCH_AHEAD = 8,       /* chunks */
     BACKOFF_MIN_US = 20,
     BACKOFF_MAX_US = 5000,
@@ -114,19 +116,29 @@ static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned 
 }
 
 /* Goes over every chunk once, in turns short enough that nobody waits for this thread. A nap, not sched_yield(): that gives up a
- * whole time slice to a worker that is always busy, and pages would hardly move under load. A chunk that looks free may yet be
+ * whole time slice to a worker that is always busy, and pages would hardly move under load. Nor do naps take more than half of the
+ * time, though such a worker lets none end before its slice does: then there are as many turns between two. A chunk that looks free may yet be
  * filled by a thread that took it before the drain began, so each pass looks at all of them. */
 static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
     struct slab *slab = cache_slab(m->cache);
+    uint64_t worked_us = 0, rested_us = 0, now_us = clock_mono_us();
+    unsigned chunks_a_look = slab_page_chunk(slab, page, SMALL_CHUNKS) != NULL ? CHUNKS_A_LOOK : 1;
     for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL && !cancelled(m);) {
-        uint64_t until_us = clock_mono_us() + TURN_US;
+        uint64_t begun_us = now_us;
         cache_turn_begin(m->ct);
         do {
             cache_evacuate_prefetch(m->ct, page, i + PREFETCH_AHEAD);
             empty_chunk(m, page, from, to, i++);
-        } while (slab_page_chunk(slab, page, i) != NULL && clock_mono_us() < until_us);
+            now_us = i % chunks_a_look == 0 ? clock_mono_us() : now_us;
+        } while (slab_page_chunk(slab, page, i) != NULL && now_us < begun_us + TURN_US);
         cache_turn_end(m->ct);
-        sleep_us(NAP_US);
+        worked_us += now_us - begun_us;
+        if (rested_us <= worked_us) {
+            sleep_us(NAP_US);
+            uint64_t woken_us = clock_mono_us();
+            rested_us += woken_us - now_us;
+            now_us = woken_us;
+        }
     }
 }
 

@@ -13,9 +13,11 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/slice.h"
 #include "watch/event.h"
 
 #define SECOND_US ((uint64_t)1000 * 1000)
+enum { SLICE_US = 100 }; /* after a nap the mover goes on at once, as long as it had no more than its share */
 
 void tuner_wake(void *arg) {
     struct tuner *t = arg;
@@ -94,6 +96,7 @@ void tuner_tend_at(struct tuner *t, uint64_t now_us) {
 
 static void *tuner_main(void *arg) {
     struct tuner *t = arg;
+    slice_ask(SLICE_US);
     if (!event_thread_begin()) {
         log_warn("tuner: no memory to tell its events to those who watch");
     }
