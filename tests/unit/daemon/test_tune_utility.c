@@ -213,6 +213,29 @@ static void test_what_nobody_reads_goes_at_once(void) {
     ok(d.count == 1 && d.moves[0].from == 4 && d.moves[0].pages == 2, "a class gives pages' worth of free chunks, and no more");
 }
 
+/* What comes fills the pages that were got for what came before, and only the rest of it evicts. */
+static void test_a_flood_is_followed(void) {
+    enum { LOOKS = 24, PAGES_COME = 5 };
+    struct world *w = fresh();
+    struct decision d = {0};
+    w->now.classes[1].signal.hits = 0;
+    w->now.classes[1].pages = 500;
+    w->mode.classes[1] = (struct utility_class){.evicted_seen = 1};
+    w->a_window[1].hits = w->a_window[1].tail = 0;
+    unsigned room = 0, evicted = 0;
+    for (unsigned i = 0; i < LOOKS; i++) {
+        unsigned filled = room < PAGES_COME ? room : PAGES_COME;
+        w->a_window[2].evicted = (uint64_t)CHUNKS * (PAGES_COME - filled);
+        evicted += PAGES_COME - filled;
+        after(w, 10, 2 * 1000, &d);
+        room = room - filled + pages_of(&d);
+    }
+    ok(evicted <= LOOKS * PAGES_COME / 3, "%u of %d pages that came found none got for them", evicted, LOOKS * PAGES_COME);
+    w->a_window[2].evicted = 0;
+    after(w, 10, 2 * 1000, &d);
+    is(d.count, 0, "and none is taken when no more comes");
+}
+
 static void test_a_class_with_nothing_is_served(void) {
     struct world *w = fresh();
     struct decision d = {0};
@@ -269,6 +292,7 @@ int main(void) {
     test_a_receiver_keeps_what_it_got();
     test_ping_pong_ends();
     test_what_nobody_reads_goes_at_once();
+    test_a_flood_is_followed();
     test_a_class_with_nothing_is_served();
     test_bounds_hold_on_random_loads(seed);
     return tap_done();
