@@ -57,8 +57,8 @@ static uint32_t word_of(const struct evict_memory *m, uint64_t hash) {
 }
 
 /* --- ghosts: of 16 bits, the high twelve are the tag, never 0; the low four the epoch ---
- * A word is seldom in the processor's caches. So one that comes is put in when the next one comes, for which its word is fetched
- * meanwhile, and nothing branches by what is in it: nobody waits for memory. */
+ * A word is seldom in the processor's caches. So a ghost that is added is put in when the next is added or one is looked for, and
+ * its word is fetched meanwhile; nothing there branches by what is in the word. Who adds one does not wait for memory. */
 
 #define EACH_WAY 0x0001000100010001u
 

@@ -64,6 +64,14 @@ local function tracer(mark)
     return function(line) io.stderr:write(mark, (line:gsub("%c", "?")), "\n") end
 end
 
+--- The servers that were named behind a command's word; without any, those of --server. Or nil, message, code.
+function Context:servers_of(names)
+    if #names == 0 then
+        return self.servers
+    end
+    return require("slate.addresses").expand(names)
+end
+
 --- Connects anew, to the server or to another one. Returns the client, or nil, message, code.
 function Context:connect(server)
     local options, message, code = require("slate.access").options(os.getenv)

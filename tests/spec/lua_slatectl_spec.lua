@@ -23,29 +23,23 @@ for _, kind in ipairs(server.all()) do
             one:stop()
         end)
 
-        local function succeed(arguments)
-            local code, out, err = ctl.run(arguments)
-            assert.equal(0, code, arguments .. ": " .. err .. out)
-            return out, err
-        end
-
         it("writes valid JSON with a documented schema for every command", function()
             for _, arguments in ipairs({ "top --interval 50ms", "classes --interval 50ms", "classes --interval 0",
                 "stats", "stats slabs", "stats items", "stats settings", "stats conns", "stats sizes", "stats reset",
                 "settings", "automove", "move 12 5 --dry-run", "record -o j.jsonl --count 2 --interval 20ms",
                 "chart pages j.jsonl", "version", "version --caps", "help" }) do
-                document((succeed(arguments .. " --json")))
+                document((ctl.succeed(arguments .. " --json")))
                 os.remove(arguments:find("^chart") and ctl.folder .. "/j.jsonl" or "")
             end
         end)
 
         it("takes shared options before and after the command", function()
-            assert.equal(succeed("--json settings maxbytes"), succeed("settings maxbytes --json"))
-            assert.equal(succeed("settings maxbytes"), succeed("-s " .. one.address .. " settings maxbytes"))
+            assert.equal(ctl.succeed("--json settings maxbytes"), ctl.succeed("settings maxbytes --json"))
+            assert.equal(ctl.succeed("settings maxbytes"), ctl.succeed("-s " .. one.address .. " settings maxbytes"))
         end)
 
         it("shows the overview and the classes that matter", function()
-            local out = succeed("top --interval 50ms")
+            local out = ctl.succeed("top --interval 50ms")
             for _, part in ipairs({ one.address, "hits ", "gets/s", "memory", "CLASS", "automove 0" }) do
                 assert.truthy(out:find(part, 1, true), out)
             end
@@ -53,30 +47,30 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("repeats top for the rounds asked for, one JSON line each", function()
-            local out = succeed("top -w 50ms --count 3 --json")
+            local out = ctl.succeed("top -w 50ms --count 3 --json")
             local rounds = 0
             for line in out:gmatch("[^\n]+\n") do
                 rounds = rounds + 1
                 assert.is_true(document(line).interval_s > 0)
             end
             assert.equal(3, rounds)
-            assert.equal(2, select(2, succeed("top -w 50ms --count 2"):gsub("hits ", "")))
+            assert.equal(2, select(2, ctl.succeed("top -w 50ms --count 2"):gsub("hits ", "")))
         end)
 
         it("lists the classes with the server's own numbers", function()
             local rows = {}
-            for _, row in ipairs(document((succeed("classes --interval 0 --json"))).classes) do
+            for _, row in ipairs(document((ctl.succeed("classes --interval 0 --json"))).classes) do
                 rows[row.id] = row
             end
             assert.equal(fill.pages_of(client, 12), rows[12].pages)
             assert.equal(fill.pages_of(client, 5), rows[5].pages)
             assert.is_nil(rows[12].set_per_s)
             assert.is_true(rows[12].used_ratio > 0 and rows[12].used_ratio <= 1)
-            local few = document((succeed("classes --interval 0 --json --sort pages --top 1")))
+            local few = document((ctl.succeed("classes --interval 0 --json --sort pages --top 1")))
             assert.equal(12, few.classes[1].id)
             assert.equal(1, #few.classes)
             assert.is_true(few.truncated >= 1)
-            assert.equal(5, document((succeed("classes 5 --interval 0 --json"))).classes[1].id)
+            assert.equal(5, document((ctl.succeed("classes 5 --interval 0 --json"))).classes[1].id)
             local code, _, err = ctl.run("classes 63 --interval 0")
             assert.equal(1, code)
             assert.truthy(err:find("class 63 holds nothing", 1, true))
@@ -111,7 +105,7 @@ for _, kind in ipairs(server.all()) do
                 names[#names + 1] = line:match("^STAT (%S+)")
             end
             local shown = {}
-            for line in succeed("stats settings"):gmatch("[^\n]+") do
+            for line in ctl.succeed("stats settings"):gmatch("[^\n]+") do
                 shown[#shown + 1] = line:match("^%S+")
             end
             assert.same(names, shown)
@@ -125,22 +119,22 @@ for _, kind in ipairs(server.all()) do
                 code, _, err = ctl.run("stats policies")
                 assert.equal(3, code)
                 assert.truthy(err:find("needs slated", 1, true))
-                assert.truthy(succeed("version --caps"):find("needs slated", 1, true))
+                assert.truthy(ctl.succeed("version --caps"):find("needs slated", 1, true))
             else
-                local caps = succeed("version --caps")
+                local caps = ctl.succeed("version --caps")
                 assert.truthy(caps:find("is slated", 1, true))
                 assert.truthy(caps:find("stats slated +yes"), caps)
             end
         end)
 
         it("finds settings by a part of their name", function()
-            assert.truthy(succeed("settings automove"):find("^slab_automove"))
+            assert.truthy(ctl.succeed("settings automove"):find("^slab_automove"))
             assert.equal(1, (ctl.run("settings nothing-like-it")))
         end)
 
         it("explains a move without sending it", function()
             local before = fill.pages_of(client, 12)
-            local out, err = succeed("move 12 5 2 --dry-run --trace")
+            local out, err = ctl.succeed("move 12 5 2 --dry-run --trace")
             assert.truthy(out:find("slabs reassign 12 5", 1, true))
             assert.truthy(out:find(("class 12: %d -> %d pages"):format(before, before - 2), 1, true))
             assert.truthy(out:find("nothing was sent", 1, true))
@@ -162,7 +156,7 @@ for _, kind in ipairs(server.all()) do
 
         it("moves pages, waits, and tells the truth about the outcome", function()
             local src, dst = fill.pages_of(client, 12), fill.pages_of(client, 5)
-            local out, err = succeed("move 12 5 2 --wait --json --trace")
+            local out, err = ctl.succeed("move 12 5 2 --wait --json --trace")
             local result = document(out)
             assert.equal("moved", result.state)
             assert.equal(2, result.pages_moved)
@@ -171,16 +165,16 @@ for _, kind in ipairs(server.all()) do
             assert.equal(src - 2, result.src_pages_after)
             assert.equal(dst + 2, result.dst_pages_after)
             assert.equal(kind.is_slated and 1 or 2, select(2, err:gsub("> slabs reassign", "")))
-            assert.truthy(succeed("move 12 0 --wait"):find("from class 12 to the global pool", 1, true))
+            assert.truthy(ctl.succeed("move 12 0 --wait"):find("from class 12 to the global pool", 1, true))
         end)
 
         it("does not call lost items none when a full class gives pages", function()
             local function items()
-                return document((succeed("classes 12 --interval 0 --json"))).classes[1].items
+                return document((ctl.succeed("classes 12 --interval 0 --json"))).classes[1].items
             end
             assert.is_true(fill.fill(client, 12) >= 4)
             local before = items()
-            local out = succeed("move 12 5 2 --wait --json")
+            local out = ctl.succeed("move 12 5 2 --wait --json")
             local result, gone = document(out), before - items()
             assert.is_true(gone > 0)
             if kind.is_slated then
@@ -194,21 +188,21 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("writes singular for one", function()
-            local one_class = succeed("classes 5 --interval 0")
-            local count = #document((succeed("classes --interval 0 --json"))).classes
+            local one_class = ctl.succeed("classes 5 --interval 0")
+            local count = #document((ctl.succeed("classes --interval 0 --json"))).classes
             assert.truthy(one_class:find(("1 of %d class%s, "):format(count, count == 1 and "" or "es"), 1, true),
                 one_class)
-            local _, err = succeed("record -o one.jsonl --count 1")
+            local _, err = ctl.succeed("record -o one.jsonl --count 1")
             assert.truthy(err:find("1 snapshot written to one.jsonl", 1, true), err)
         end)
 
         it("shows and sets automove, and checks that it is set", function()
             for mode, name in pairs({ [2] = "eviction", [1] = "ratio", [0] = "off" }) do
-                assert.equal(mode, document((succeed("automove " .. name .. " --json"))).mode)
-                assert.equal(mode, document((succeed("automove " .. mode .. " --json"))).mode)
-                assert.equal(name, document((succeed("automove --json"))).name)
+                assert.equal(mode, document((ctl.succeed("automove " .. name .. " --json"))).mode)
+                assert.equal(mode, document((ctl.succeed("automove " .. mode .. " --json"))).mode)
+                assert.equal(name, document((ctl.succeed("automove --json"))).name)
             end
-            succeed("automove 0")
+            ctl.succeed("automove 0")
             assert.equal(64, (ctl.run("automove 'ratio 0.5'")))
         end)
 
@@ -221,16 +215,16 @@ for _, kind in ipairs(server.all()) do
                 assert.truthy(err:find("has no automove mode '" .. mode .. "' (", 1, true), err)
                 assert.truthy(err:find("off[,|] ?ratio.*eviction.*%); it stays as it was\n"), err)
                 assert.equal(kind.is_slated, err:find("utility", 1, true) ~= nil, err)
-                assert.equal(0, document((succeed("automove --json"))).mode)
+                assert.equal(0, document((ctl.succeed("automove --json"))).mode)
             end
         end)
 
         it("shows the moves of pages, or that the server keeps no record of them", function()
             if kind.is_slated then
-                succeed("automove off")
-                local totals = document((succeed("moves --json"))).totals
+                ctl.succeed("automove off")
+                local totals = document((ctl.succeed("moves --json"))).totals
                 assert.equal("off", totals.mode)
-                local out = succeed("moves")
+                local out = ctl.succeed("moves")
                 assert.truthy(out:find("mode +off\n"), out)
                 assert.truthy(out:find("so far +%d+ pages? moved"), out)
             else
@@ -242,12 +236,12 @@ for _, kind in ipairs(server.all()) do
 
         it("offers only automove modes that work", function()
             local modes = 0
-            for name in succeed("help automove"):match("0 or .-eviction"):gmatch("%d or (%l+)") do
-                succeed("automove " .. name)
+            for name in ctl.succeed("help automove"):match("0 or .-eviction"):gmatch("%d or (%l+)") do
+                ctl.succeed("automove " .. name)
                 modes = modes + 1
             end
             assert.equal(3, modes)
-            succeed("automove 0")
+            ctl.succeed("automove 0")
         end)
 
         it("runs the example of the library's README", function()
@@ -276,12 +270,6 @@ for _, kind in ipairs(server.all()) do
             one:stop()
         end)
 
-        local function succeed(arguments)
-            local code, out, err = ctl.run(arguments)
-            assert.equal(0, code, arguments .. ": " .. err .. out)
-            return out
-        end
-
         it("shows and changes the chunk sizes, or says that the server keeps its own", function()
             if not kind.is_slated then
                 local code, _, err = ctl.run("geometry auto")
@@ -289,36 +277,36 @@ for _, kind in ipairs(server.all()) do
                 assert.truthy(err:find("needs slated", 1, true), err)
                 return
             end
-            local shown = document((succeed("geometry --json")))
+            local shown = document((ctl.succeed("geometry --json")))
             assert.equal("steady", shown.change.state)
             local before = #shown.classes
-            local dry = succeed("geometry factor 1.5 --dry-run")
+            local dry = ctl.succeed("geometry factor 1.5 --dry-run")
             assert.truthy(dry:find("would send: slabs geometry factor 1.5\nnothing was changed\n", 1, true))
             assert.truthy(dry:find("^predicted: "), dry)
             for line in dry:gmatch("[^\n]+") do
                 assert.is_true(#line <= 80, line)
             end
-            assert.equal("string", type(document((succeed("geometry auto --dry-run --json"))).predicted))
+            assert.equal("string", type(document((ctl.succeed("geometry auto --dry-run --json"))).predicted))
             local refused, _, why = ctl.run("geometry sizes 100,600000 --dry-run")
             assert.equal(64, refused)
             assert.truthy(why:find("sizes must ascend", 1, true), why)
-            assert.equal(before, #document((succeed("geometry --json"))).classes)
-            succeed("geometry factor 1.5 --force --wait")
-            local changed = document((succeed("geometry show --json")))
+            assert.equal(before, #document((ctl.succeed("geometry --json"))).classes)
+            ctl.succeed("geometry factor 1.5 --force --wait")
+            local changed = document((ctl.succeed("geometry show --json")))
             assert.truthy(#changed.classes < before, "a larger factor makes fewer classes")
-            assert.truthy(succeed("geometry"):find(" % before, ", 1, true), "the waste is shown")
+            assert.truthy(ctl.succeed("geometry"):find(" % before, ", 1, true), "the waste is shown")
             local code, _, err = ctl.run("geometry factor 1.5")
             assert.equal(1, code)
             assert.truthy(err:find("these are the chunk sizes already", 1, true), err)
-            assert.truthy(succeed("undo --list"):find("slabs geometry factor 1.5", 1, true))
-            assert.truthy(succeed("undo --dry-run"):find("slabs geometry revert", 1, true))
-            succeed("undo")
+            assert.truthy(ctl.succeed("undo --list"):find("slabs geometry factor 1.5", 1, true))
+            assert.truthy(ctl.succeed("undo --dry-run"):find("slabs geometry revert", 1, true))
+            ctl.succeed("undo")
             for _ = 1, 500 do
-                if document((succeed("geometry --json"))).change.state == "steady" then
+                if document((ctl.succeed("geometry --json"))).change.state == "steady" then
                     break
                 end
             end
-            assert.equal(before, #document((succeed("geometry --json"))).classes)
+            assert.equal(before, #document((ctl.succeed("geometry --json"))).classes)
         end)
     end)
 end

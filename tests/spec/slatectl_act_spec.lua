@@ -25,12 +25,6 @@ for _, kind in ipairs(server.all()) do
         end)
         before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
-        local function succeed(arguments)
-            local code, out, err = ctl.run(arguments)
-            assert.equal(0, code, arguments .. ": " .. err .. out)
-            return out, err
-        end
-
         -- The settings and the eviction policy, as the server writes them.
         local function settings()
             return (assert(require("slate.runtime").read(client)))
@@ -43,31 +37,31 @@ for _, kind in ipairs(server.all()) do
                 slab_automove_ratio = "0.7", verbosity = "1" }
             local names = {}
             for name, value in pairs(wanted) do
-                succeed(("set %s=%s"):format(name, value))
+                ctl.succeed(("set %s=%s"):format(name, value))
                 assert.are_not.equal(before[name], settings()[name], name)
                 names[#names + 1] = name
             end
             for _ in ipairs(names) do
-                succeed("undo")
+                ctl.succeed("undo")
             end
             local after = settings()
             for _, name in ipairs(names) do
                 assert.equal(before[name], after[name], name)
             end
             assert.equal(1, (ctl.run("undo"))) -- nothing is left to take back
-            assert.truthy(succeed("undo --list"):find("hot_lru_pct: 20 -> 25", 1, true))
+            assert.truthy(ctl.succeed("undo --list"):find("hot_lru_pct: 20 -> 25", 1, true))
         end)
 
         it("takes the words of memcached for the LRU, and finds the way back", function()
             local before = settings()
-            succeed("lru tune 10 50 0.1 1.5")
+            ctl.succeed("lru tune 10 50 0.1 1.5")
             assert.equal("50", settings().warm_lru_pct)
             for _ = 1, 4 do
-                succeed("undo")
+                ctl.succeed("undo")
             end
-            succeed("lru mode flat")
+            ctl.succeed("lru mode flat")
             assert.equal("no", settings().lru_segmented)
-            succeed("undo")
+            ctl.succeed("undo")
             assert.same(before, settings())
             assert.equal(64, (ctl.run("lru mode sideways")))
             assert.equal(64, (ctl.run("lru tune 10 20")))
@@ -83,7 +77,7 @@ for _, kind in ipairs(server.all()) do
                 assert.truthy(code == 1 or code == 3 or code == 64 or code == 77, arguments .. code .. out .. err)
                 assert.truthy(err:find("^slatectl: [^\n]+\n$"), err)
             end
-            assert.truthy(succeed("set hot_lru_pct=30 --dry-run"):find("nothing was sent", 1, true))
+            assert.truthy(ctl.succeed("set hot_lru_pct=30 --dry-run"):find("nothing was sent", 1, true))
             assert.same(before, settings())
             assert.is_nil(io.open(ctl.folder .. "/audit.log"))
         end)
@@ -123,38 +117,38 @@ for _, kind in ipairs(server.all()) do
 
         it("puts the moves of a policy on record, page by page", function()
             local five = fill.pages_of(client, 5)
-            succeed(("policy run pin floors=5:%d --apply --once --interval 50ms"):format(five + 1))
+            ctl.succeed(("policy run pin floors=5:%d --apply --once --interval 50ms"):format(five + 1))
             assert.equal(five + 1, fill.pages_of(client, 5))
-            local entry = assert(dkjson.decode((succeed("undo --list --json")))).changes[1]
+            local entry = assert(dkjson.decode((ctl.succeed("undo --list --json")))).changes[1]
             assert.equal("move", entry.what)
             assert.equal("pin", entry.policy)
             assert.equal(5, entry.dst)
-            succeed("undo")
+            ctl.succeed("undo")
             assert.equal(five, fill.pages_of(client, 5))
         end)
 
         it("leaves alone what somebody changed since, unless it is forced", function()
-            succeed("set lru_crawler_sleep=300")
+            ctl.succeed("set lru_crawler_sleep=300")
             assert.equal("OK", client:command("lru_crawler sleep 400"))
             local code, _, err = ctl.run("undo")
             assert.equal(1, code)
             assert.truthy(err:find("somebody changed it since", 1, true), err)
-            succeed("undo --force")
+            ctl.succeed("undo --force")
             assert.equal("100", settings().lru_crawler_sleep)
         end)
 
         it("plans moves and settings, applies them, and takes the moves back too", function()
             local five, twelve = fill.pages_of(client, 5), fill.pages_of(client, 12)
-            succeed("plan --move 12:5:2 --set lru_crawler_sleep=150 -o plan.json")
+            ctl.succeed("plan --move 12:5:2 --set lru_crawler_sleep=150 -o plan.json")
             assert.equal(twelve, fill.pages_of(client, 12))
-            assert.truthy(succeed("apply plan.json --dry-run"):find("nothing was sent", 1, true))
-            local done = assert(dkjson.decode((succeed("apply plan.json --json"))))
+            assert.truthy(ctl.succeed("apply plan.json --dry-run"):find("nothing was sent", 1, true))
+            local done = assert(dkjson.decode((ctl.succeed("apply plan.json --json"))))
             assert.equal(2, #done.steps)
             assert.equal(five + 2, fill.pages_of(client, 5))
             assert.equal(twelve - 2, fill.pages_of(client, 12))
             assert.equal("150", settings().lru_crawler_sleep)
-            succeed("undo")
-            succeed("undo")
+            ctl.succeed("undo")
+            ctl.succeed("undo")
             assert.equal(five, fill.pages_of(client, 5))
             assert.equal("100", settings().lru_crawler_sleep)
             assert.equal(64, (ctl.shell("sed 's|\"server\":\"[^\"]*\"|\"server\":\"other\"|' plan.json >o.json; "
@@ -167,12 +161,12 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("tries settings and takes them back at the end, by a guard and by an interrupt", function()
-            local out = succeed("trial lru_crawler_sleep=500 --for 200ms --interval 50ms")
+            local out = ctl.succeed("trial lru_crawler_sleep=500 --for 200ms --interval 50ms")
             assert.truthy(out:find("the time is over and no guard was crossed: taken back", 1, true), out)
             assert.equal("100", settings().lru_crawler_sleep)
-            succeed("trial lru_crawler_sleep=500 --for 100ms --interval 50ms --keep")
+            ctl.succeed("trial lru_crawler_sleep=500 --for 100ms --interval 50ms --keep")
             assert.equal("500", settings().lru_crawler_sleep)
-            succeed("undo")
+            ctl.succeed("undo")
             assert.equal(64, (ctl.run("trial lru_crawler_sleep=500 --for 0")))
             local code, _, err = ctl.shell("rm audit.log; "
                 .. "slatectl trial lru_crawler_sleep=500 --for 60s --interval 50ms & pid=$!; "
@@ -198,12 +192,6 @@ describe("slatectl changes what only slated has", function()
     end)
     before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
-    local function succeed(arguments)
-        local code, out, err = ctl.run(arguments)
-        assert.equal(0, code, arguments .. ": " .. err .. out)
-        return out
-    end
-
     local function settings()
         return (assert(require("slate.runtime").read(client)))
     end
@@ -216,28 +204,28 @@ describe("slatectl changes what only slated has", function()
 
     it("the policies of classes go back to the letter, also under a policy of the whole", function()
         local before = settings().policy
-        succeed("set 'class_policy=sieve 5'")
-        succeed("set class_policy 'lru 7'")
+        ctl.succeed("set 'class_policy=sieve 5'")
+        ctl.succeed("set class_policy 'lru 7'")
         local with_classes = settings().policy
         assert.equal(before .. " 5=sieve,7=lru", with_classes)
-        succeed("set policy=fifo")
+        ctl.succeed("set policy=fifo")
         assert.equal("fifo", settings().policy)
-        succeed("set policy=auto") -- a choice, not a policy: the server shows what it chose, too
+        ctl.succeed("set policy=auto") -- a choice, not a policy: the server shows what it chose, too
         assert.equal("auto", settings().policy)
-        succeed("undo")
+        ctl.succeed("undo")
         assert.equal("fifo", settings().policy)
-        succeed("undo")
+        ctl.succeed("undo")
         assert.equal(with_classes, settings().policy)
-        succeed("undo")
-        succeed("undo")
+        ctl.succeed("undo")
+        ctl.succeed("undo")
         assert.equal(before, settings().policy)
     end)
 
     it("the policy of a class that somebody changed since is left alone", function()
-        succeed("set 'class_policy=sieve 5'")
+        ctl.succeed("set 'class_policy=sieve 5'")
         assert.equal("OK", client:command("evict policy lru 5"))
         refuses("undo", "class_policy is lru 5, not sieve 5", 1)
-        succeed("undo --force")
+        ctl.succeed("undo --force")
         assert.is_nil(settings().policy:find(" ", 1, true))
     end)
 
@@ -253,9 +241,9 @@ describe("slatectl changes what only slated has", function()
 
     it("settings that only config get has are set, too", function()
         local before = settings().sample_rate
-        succeed("set sample_rate=0.125")
+        ctl.succeed("set sample_rate=0.125")
         assert.equal(0.125, tonumber(settings().sample_rate))
-        succeed("undo")
+        ctl.succeed("undo")
         assert.equal(before, settings().sample_rate)
     end)
 
@@ -264,11 +252,11 @@ describe("slatectl changes what only slated has", function()
             return require("slate.geometry").read(client).classes
         end
         local before = count()
-        succeed("geometry sizes 96,500,4000 --force --wait")
-        succeed("geometry sizes 96,1000 --force --wait")
+        ctl.succeed("geometry sizes 96,500,4000 --force --wait")
+        ctl.succeed("geometry sizes 96,1000 --force --wait")
         refuses("undo 1", "since change 1", 1)
         assert.equal(3, count())
-        succeed("undo")
+        ctl.succeed("undo")
         assert.equal(4, count())
         refuses("undo 1", "since change 1", 1) -- the server goes back by one, and that was it
         assert.truthy(before > 4)
@@ -283,11 +271,11 @@ describe("slatectl changes what only slated has", function()
         end
         assert.equal("OK", client:command("evict policy sieve 5"))
         record('"name":"class_policy","was":"lru 5","is":"sieve 5"')
-        succeed("undo")
+        ctl.succeed("undo")
         assert.truthy(settings().policy:find(" 5=lru", 1, true))
         assert.equal("OK", client:command("slabs geometry sizes 96,3000 force"))
         record('"name":"geometry","was":"revert","is":"sizes 96,3000"')
-        assert.truthy(succeed("undo"):find("slabs geometry revert", 1, true))
+        assert.truthy(ctl.succeed("undo"):find("slabs geometry revert", 1, true))
     end)
 end)
 

@@ -32,14 +32,8 @@ for _, kind in ipairs(server.all()) do
             one:stop()
         end)
 
-        local function succeed(arguments)
-            local code, out, err = ctl.run(arguments)
-            assert.equal(0, code, arguments .. ": " .. err .. out)
-            return out, err
-        end
-
         local function document(arguments)
-            return (assert(dkjson.decode((succeed(arguments .. " --json")))))
+            return (assert(dkjson.decode((ctl.succeed(arguments .. " --json")))))
         end
 
         it("gives no age to the last eviction of a class that had none", function()
@@ -83,9 +77,9 @@ for _, kind in ipairs(server.all()) do
             assert.equal(fill.pages_of(client, 12), of_class[12])
             assert.equal(2, of_class[5])
             assert.equal(not kind.is_slated, found.estimated)
-            local text = succeed("pages 12")
+            local text = ctl.succeed("pages 12")
             assert.equal(not kind.is_slated, text:find("estimated", 1, true) ~= nil)
-            local map = succeed("pages 12 --map")
+            local map = ctl.succeed("pages 12 --map")
             assert.equal(of_class[12], #map:match("12 +%d+  ([.#%d]+)\n"))
             assert.equal(1, (ctl.run("pages 63")))
         end)
@@ -103,7 +97,7 @@ for _, kind in ipairs(server.all()) do
                 end
                 assert.same(classes, counted, source)
             end
-            assert.truthy(succeed("sizes"):find(kind.is_slated and "from sizehist" or "from sizes", 1, true))
+            assert.truthy(ctl.succeed("sizes"):find(kind.is_slated and "from sizehist" or "from sizes", 1, true))
         end)
 
         it("reads a bounded dump of keys and chooses among them", function()
@@ -145,9 +139,9 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("shows what changed since a snapshot, and nothing else of the settings", function()
-            succeed("automove 1")
+            ctl.succeed("automove 1")
             local found = document("diff old.jsonl")
-            succeed("automove 0")
+            ctl.succeed("automove 0")
             assert.equal(1, #found.settings)
             assert.same({ name = "slab_automove", was = 0, is = 1 }, found.settings[1])
             assert.is_true(found.interval_s > 0)
@@ -209,7 +203,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("shows in a trace what was sent and what came back", function()
-            local _, err = succeed("--trace automove 0")
+            local _, err = ctl.succeed("--trace automove 0")
             assert.truthy(err:find("> slabs automove 0\n< OK\n", 1, true), err)
         end)
     end)

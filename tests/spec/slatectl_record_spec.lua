@@ -23,14 +23,8 @@ for _, kind in ipairs(server.all()) do
             one:stop()
         end)
 
-        local function succeed(arguments)
-            local code, out, err = ctl.run(arguments)
-            assert.equal(0, code, arguments .. ": " .. err .. out)
-            return out, err
-        end
-
         it("records what it is told to, and draws it", function()
-            succeed("record -o a.jsonl --interval 20ms --count 5")
+            ctl.succeed("record -o a.jsonl --interval 20ms --count 5")
             local text = command.read_file(ctl.folder .. "/a.jsonl")
             local lines = 0
             for line in text:gmatch("[^\n]+\n") do
@@ -40,14 +34,14 @@ for _, kind in ipairs(server.all()) do
                 assert.equal(kind.is_slated, one_line.slated ~= nil)
             end
             assert.equal(5, lines)
-            succeed("record -o a.jsonl --interval 20ms --count 2 --append")
-            succeed("chart pages a.jsonl -o a.png --keep-script a.gp")
+            ctl.succeed("record -o a.jsonl --interval 20ms --count 2 --append")
+            ctl.succeed("chart pages a.jsonl -o a.png --keep-script a.gp")
             assert.equal("\137PNG", command.read_file(ctl.folder .. "/a.png"):sub(1, 4))
             assert.truthy(command.read_file(ctl.folder .. "/a.gp"):find("class 12", 1, true))
-            succeed("chart pages --live --for 200ms --interval 50ms -o live.svg")
+            ctl.succeed("chart pages --live --for 200ms --interval 50ms -o live.svg")
             assert.truthy(command.read_file(ctl.folder .. "/live.svg"):find("class 12", 1, true))
-            assert.truthy(succeed("chart pages a.jsonl"):find("class 12", 1, true))
-            local panel = document((succeed("chart pages a.jsonl --json"))).panels[1]
+            assert.truthy(ctl.succeed("chart pages a.jsonl"):find("class 12", 1, true))
+            local panel = document((ctl.succeed("chart pages a.jsonl --json"))).panels[1]
             assert.equal(7, #panel.series[1].values)
             assert.equal(7, #panel.at)
             for _, drawn in ipairs(require("slate.chart").KINDS) do
@@ -55,7 +49,7 @@ for _, kind in ipairs(server.all()) do
                 local code, out, err = ctl.run(live .. " --json")
                 if code == 0 then
                     assert.equal(drawn.name, document(out).chart)
-                    succeed(live)
+                    ctl.succeed(live)
                 else -- no page moved meanwhile, or nothing was asked for
                     assert.equal(1, code)
                     assert.truthy(err:find("to draw", 1, true) or err:find("something was asked for", 1, true), err)
@@ -73,7 +67,7 @@ for _, kind in ipairs(server.all()) do
             assert.equal(74, code)
             assert.truthy(err:find("cannot write full.jsonl", 1, true), err)
             local out
-            out, err = succeed("chart pages full.jsonl --json")
+            out, err = ctl.succeed("chart pages full.jsonl --json")
             assert.is_true(#document(out).panels[1].at >= 2)
             assert.truthy(err:find("1 damaged line skipped", 1, true) or err == "", err)
         end)

@@ -91,10 +91,7 @@ local function line_of(results, state)
 end
 
 function M.run(context, parsed)
-    local servers, problem, code = context.servers, nil, nil
-    if #parsed.members > 0 then
-        servers, problem, code = require("slate.addresses").expand(parsed.members)
-    end
+    local servers, problem, code = context:servers_of(parsed.members)
     if not servers then
         return nil, problem, code
     end

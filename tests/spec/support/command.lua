@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Runs slatectl, as it lies in the source tree, the way a person would: through the shell.
+local assert = require "luassert"
 local server = require "support.server"
 
 local M = {}
@@ -41,6 +42,13 @@ function M.new(options)
     --- Runs slatectl with these arguments (one string, for the shell).
     function self.run(arguments)
         return self.shell("slatectl " .. arguments)
+    end
+
+    --- The same, where it is to exit with 0. Returns its output and messages.
+    function self.succeed(arguments)
+        local code, out, err = self.run(arguments)
+        assert.equal(0, code, arguments .. ": " .. err .. out)
+        return out, err
     end
 
     function self.remove()
