@@ -135,7 +135,9 @@ struct tls *tls_create(struct tls_context *context, int fd, const char *name) {
     if (is_ready && is_numeric(name)) {
         is_ready = openssl.X509_VERIFY_PARAM_set1_ip_asc(wanted, name) == 1;
     } else if (is_ready) {
-        is_ready = openssl.X509_VERIFY_PARAM_set1_host(wanted, name, 0) == 1 && openssl.SSL_ctrl(tls->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, sni) == 1;
+        is_ready = openssl.X509_VERIFY_PARAM_set1_host(wanted, name, 0) == 1 &&
+                   openssl.SSL_ctrl(tls->ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME,
+                                    TLSEXT_NAMETYPE_host_name, sni) == 1;
     }
     if (!is_ready) {
         tls_destroy(&tls);

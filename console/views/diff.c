@@ -230,7 +230,9 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
 }
 
 static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {"gets", "hit_ratio", "sets", "evictions", "out_of_memory", "page_moves", "curr_items", "memory.items", "memory.limit", "connections", "memory.pool", "slab_automove"};
+    static const char *const shown[] = {
+        "gets", "hit_ratio", "sets", "evictions", "out_of_memory", "page_moves", "curr_items",
+        "memory.items", "memory.limit", "connections", "memory.pool", "slab_automove"};
     (void)ui;
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         terms_add(out, "", shown[i], i == 0);

@@ -146,7 +146,9 @@ static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
 }
 
 static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {"fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions", "fleet.age", "connections", "reply_ms"};
+    static const char *const shown[] = {
+        "fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions",
+        "fleet.age", "connections", "reply_ms"};
     (void)ui;
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         terms_add(out, "", shown[i], i == 0);

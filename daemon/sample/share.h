@@ -18,7 +18,8 @@ struct share_classes {
  * none, and would take as much memory there from all others as hundreds of small ones, which they cannot in the cache. */
 bool share_apart(const struct share_classes *, unsigned class_id, double rate);
 
-/* Bytes that items, but not those of classes that stand apart, would have in `factor` times so many bytes of cache. What lies in free chunks today lies there at any larger size, but as
- * much of it that less than half would be left may not be meant to stay. Cost: some hundred looks at every curve when factor is below 1. */
+/* Bytes that items, but not those of classes that stand apart, would have in `factor` times so many bytes of cache. What lies
+ * in free chunks today lies there at any larger size, but as much of it that less than half would be left may not be meant to
+ * stay. Cost: some hundred looks at every curve when factor is below 1. */
 double share_at(const struct curve *, const struct share_classes *, double cache_bytes, double factor, double rate);
 #endif
