@@ -51,6 +51,7 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
     s->class_count = slab->class_count;
     struct cache_class_facts facts[SLAB_CLASSES_MAX];
     struct class_set all = class_set_first(s->class_count);
+    s->ages_as_of_s = clock_now_s();
     cache_classes_facts(cache, &all, facts);
     for (unsigned i = 1; i <= s->class_count; i++) {
         struct snapshot_class *c = &s->classes[i];
@@ -69,6 +70,17 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
         c->requested_bytes = f->requested_bytes;
     }
     take_signals(cache, s);
+}
+
+/* An age of a second ago beside one of now makes a tail look younger than one that came after it. */
+static void let_ages_grow(const struct class_set *but, struct snapshot *s) {
+    uint32_t now_s = clock_now_s(), passed_s = now_s > s->ages_as_of_s ? now_s - s->ages_as_of_s : 0;
+    for (unsigned i = 1; i <= s->class_count && passed_s > 0; i++) {
+        if (s->classes[i].items > 0 && !class_set_has(but, i)) {
+            s->classes[i].age_s += passed_s;
+        }
+    }
+    s->ages_as_of_s = now_s;
 }
 
 void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struct snapshot *s) {
@@ -90,6 +102,7 @@ void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struc
             s->classes[i].evicted = hungry_now.counters.evicted;
         }
     }
+    let_ages_grow(hungry, s);
 }
 
 static void see_page(struct snapshot_class *c, const struct page *p, uint32_t now_s) {

@@ -25,6 +25,7 @@ struct snapshot {
     uint64_t time_us;      /* clock_mono_us */
     uint64_t epoch_us;     /* with which time_us is the system's time, as of the start; 0: a time that only differences tell of */
     uint32_t pages_limit, pages_free; /* free: no class has them */
+    uint32_t ages_as_of_s; /* clock_now_s when the classes' ages were that */
     uint64_t requests;     /* hits, misses and stores since the start; 0 unless the cache is measured */
     unsigned class_count;  /* classes 1 to class_count */
     struct snapshot_class classes[SLAB_CLASSES_MAX];
@@ -39,7 +40,8 @@ bool snapshot_class_listed(const struct snapshot_class *);
 /* Takes a snapshot; `hungry` are the classes of cache_take_hunger. No lock held. Cost: a lock of every partition for every
  * 32 classes, and a look at each queue's old ends. */
 void snapshot_take(struct cache *, const struct class_set *hungry, struct snapshot *);
-/* Brings up to date only what is cheap and changes fast: pages, free chunks and hunger. */
+/* Brings up to date only what is cheap and changes fast: pages, free chunks, hunger, and all of a hungry class. The ages of the
+ * others grow by the time that passed, so that ages can be compared. */
 void snapshot_refresh(struct cache *, const struct class_set *hungry, struct snapshot *);
 /* Fills in what is known of pages. O(pages of the arena), about a nanosecond each. */
 void snapshot_pages(struct cache *, struct snapshot *);

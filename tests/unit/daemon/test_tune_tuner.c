@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cache_fixture.h"
+#include "tune/automove_eviction.h"
 #include "tune/moves.h"
 #include "tune/tune.h"
 
@@ -332,6 +333,36 @@ static void test_trials(void) {
     cache_destroy(&c);
 }
 
+/* Ages are whole seconds, and those of classes that nobody asked about are taken up to a tenth of a second earlier. */
+static void test_a_second_that_passes_makes_no_donor_look_young(void) {
+    struct cache_config cfg = fixture_config(16u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    unsigned donor = slab_class_of(cache_slab(c), 1100), receiver = slab_class_of(cache_slab(c), 10100);
+    struct class_set nobody = {{0}}, hungry = class_set_one(receiver);
+    struct snapshot s;
+    clock_pause();
+    cache_turn_begin(ct);
+    fill(ct, 0, 16000, 1000);
+    fill(ct, 16000, 1000, 10000);
+    cache_turn_end(ct);
+    snapshot_take(c, &nobody, &s);
+    is(s.classes[donor].age_s, 0, "a class that was filled just now");
+    clock_shift(1);
+    snapshot_refresh(c, &hungry, &s);
+    is(s.classes[receiver].age_s, 1, "a second later, the tail of the class that evicts is a second old");
+    is(s.classes[donor].age_s, 1, "and so is that of the class that was filled before it");
+    struct automove_eviction mode = {0};
+    struct decision d = {0};
+    bool any = automove_eviction_decide(&mode, &s, &d);
+    ok(any, "so that it gives a page: %s", any ? d.moves[0].reason : d.why);
+    snapshot_refresh(c, &hungry, &s);
+    is(s.classes[donor].age_s, 1, "no second is counted twice");
+    clock_resume();
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
 static void test_settings(void) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
@@ -364,6 +395,7 @@ int main(void) {
     }
     test_cancel();
     test_a_limit_below_a_page_a_class();
+    test_a_second_that_passes_makes_no_donor_look_young();
     test_settings();
     test_trials();
     return tap_done();
