@@ -131,6 +131,21 @@ function M.median(numbers)
   return (sorted[middle] + sorted[middle + 1]) / 2
 end
 
+--- Between which of these sorted numbers the median of what they were drawn from lies with 95 %: so many from
+-- either end that a fair coin seldom shows fewer heads. Nil when they are too few.
+function M.median_range(sorted)
+  local n = #sorted
+  local chance, tail, from = 0.5 ^ n, 0.5 ^ n, 0
+  while tail <= 0.025 do
+    from = from + 1
+    chance = chance * (n - from + 1) / from
+    tail = tail + chance
+  end
+  if from > 0 then
+    return sorted[from], sorted[n + 1 - from]
+  end
+end
+
 --- Writes a report to build/bench/NAME.json and says so.
 function M.write_report(name, report)
   os.execute("mkdir -p build/bench")

@@ -2,12 +2,14 @@
 -- The memory benchmarks run: each with bounds so small that its figures mean nothing. What is claimed here is
 -- that they come to their end, that no value is wrong, and that what a server lacks is told and not measured.
 
+package.path = "tests/bench/?.lua;" .. package.path
 local cjson = require("cjson")
+local compare = require("compare")
 
 local TINY <const> = table.concat({
   "PEERS=none", "MODES=off,eviction,no-such-mode", "TRACES=tests/no-traces-here", "FILL_ITEMS=2000",
   "PHASE_BYTES=1000000", "ROUNDS=2000", "KEYS=1000", "RACE_SECONDS=1", "PHASE_REQUESTS=600", "RATE=5000",
-  "MIX_REQUESTS=2000", "LATENCY_KEYS=2000", "LATENCY_ROUNDS=1", "SECONDS=1", "UPLOADS=20",
+  "MIX_REQUESTS=2000", "LATENCY_KEYS=2000", "LATENCY_ROUNDS=1", "LATENCY_WINDOW_MS=300", "UPLOADS=20",
   "GEOMETRY_REQUESTS=5000", "GEOMETRY_PACE_PCT=100", "GEOMETRY_AFTER_S=2",
 }, " ")
 
@@ -86,6 +88,23 @@ describe("tests/bench/memory", function()
     assert.is_true(rows.latency["slated, quiet"].p99_us > 0)
     assert.is_true(rows.latency["slated, moves"].p99_us > 0)
     assert.is_number(rows.latency["slated, moves"].pages_per_s)
+    assert.is_true(rows.latency["slated, geometry"].p99_ratio > 0)
+    assert.is_nil(rows.latency["slated, moves"].verdict, "two pairs decide nothing")
+  end)
+
+  it("says between which of some ratios their median lies, by the binomial distribution's table", function()
+    local function range(n)
+      local sorted = {}
+      for i = 1, n do
+        sorted[i] = i
+      end
+      return { compare.median_range(sorted) }
+    end
+    assert.same({}, range(5))
+    assert.same({ 1, 6 }, range(6))
+    assert.same({ 2, 9 }, range(10))
+    assert.same({ 6, 15 }, range(20))
+    assert.same({ 40, 61 }, range(100))
   end)
 
   it("measures a change of geometry from before it", function()
