@@ -26,6 +26,11 @@ static void get(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, "END\r\n");
 }
 
+/* Its option is taken at the start whatever the store, for a line of options that another server had. */
+static bool without_effect(const struct setting *row, const struct settings *s) {
+    return strncmp(row->name, "slab_", 5) == 0 && strcmp(s->store, "slab") != 0;
+}
+
 static void set(struct command_context *ctx, const struct words *w) {
     struct settings from, to;
     char value[VALUE_BYTES], why[SETTING_WHY_BYTES];
@@ -44,7 +49,9 @@ static void set(struct command_context *ctx, const struct words *w) {
     }
     server_settings(ctx->server, &from);
     to = from;
-    if (!setting_set_as_shown(&to, row, value, why)) {
+    if (without_effect(row, &from)) {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s needs --store=slab, this server has %s\r\n", row->name, from.store);
+    } else if (!setting_set_as_shown(&to, row, value, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->stat ? row->stat : row->name, why);
     } else if (strcmp(from.slab_automove, to.slab_automove) != 0 && automove_wants_check(to.slab_automove)) {
         admin_try_automove(ctx, to.slab_automove, "slab_automove");

@@ -122,6 +122,15 @@ describe("slated's stats pages", function()
         assert.equal("no chunks have sizes in --store=heap", geometry.why)
     end)
 
+    it("are nothing that a setting could change where there are none", function()
+        start("-o", "store=blocks,slab_automove_ratio=0.5")
+        for setting, value in pairs { slab_automove = "1", slab_automove_ratio = "0.9", slab_automove_window = "20", slab_geometry_rate = "5" } do
+            assert.equal(("CLIENT_ERROR %s needs --store=slab, this server has blocks"):format(setting),
+                wire.ask(connection, ("config set %s %s"):format(setting, value)))
+        end
+        assert.equal("CONFIG slab_automove_ratio 0.50 runtime", wire.ask(connection, "config get slab_automove_ratio"))
+    end)
+
     it("refuse what is no page and no count", function()
         start()
         for _, arguments in ipairs { "x", "0 0", "0 4097", "0 x", "0 1 2", "-1", "4294967296" } do
