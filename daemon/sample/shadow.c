@@ -29,6 +29,7 @@ struct tally {
 struct mirror {
     struct mini *mini; /* NULL: not used */
     struct tally now, past;
+    struct tally rising; /* of a policy: as past, and begun anew whenever it is not ahead of own */
 };
 
 struct class_tally {
@@ -189,6 +190,7 @@ static void scale_tallies(struct shadow *s, double by) {
     for (unsigned i = 0; i < s->policies; i++) {
         scale_tally(&s->policy[i].now, by);
         scale_tally(&s->policy[i].past, by);
+        scale_tally(&s->policy[i].rising, by);
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         scale_tally(&s->size[i].now, by);
@@ -227,7 +229,7 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
     s->running = running;
     s->own = index_of(running);
     for (unsigned i = 0; i < s->policies; i++) { /* counted against another */
-        s->policy[i].now = s->policy[i].past = (struct tally){0};
+        s->policy[i].now = s->policy[i].past = s->policy[i].rising = (struct tally){0};
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         s->size[i].now = s->size[i].past = (struct tally){0};
@@ -409,8 +411,7 @@ bool shadow_window_due(const struct shadow *s) {
     return (s->fills >= SHADOW_NODES_MIN / 4 && s->fills >= nodes / 4) || s->reads >= (uint64_t)READS_A_WINDOW * s->nodes_max;
 }
 
-static void settle(struct mirror *m, double keep) {
-    struct tally *past = &m->past, *now = &m->now;
+static void add(struct tally *past, const struct tally *now, double keep) {
     scale_tally(past, keep);
     past->reads += now->reads;
     past->own_misses += now->own_misses;
@@ -419,7 +420,15 @@ static void settle(struct mirror *m, double keep) {
     for (unsigned g = 0; g < GROUPS; g++) {
         past->lead[g] += now->lead[g];
     }
-    *now = (struct tally){0};
+}
+
+static void settle(struct mirror *m, double keep) {
+    add(&m->past, &m->now, keep);
+    add(&m->rising, &m->now, keep);
+    if (m->rising.better <= m->rising.worse) {
+        m->rising = (struct tally){0};
+    }
+    m->now = (struct tally){0};
 }
 
 void shadow_window_end(struct shadow *s, double reads) {
@@ -467,6 +476,7 @@ static struct shadow_tally tally_of(const struct tally *t) {
     return (struct shadow_tally){t->reads, t->own_misses, t->better, t->worse, sqrt(variance(t))};
 }
 struct shadow_tally shadow_policy(const struct shadow *s, unsigned policy) { return tally_of(&s->policy[policy].past); }
+struct shadow_tally shadow_rising(const struct shadow *s, unsigned policy) { return tally_of(&s->policy[policy].rising); }
 struct shadow_tally shadow_size(const struct shadow *s, unsigned size) { return tally_of(&s->size[size].past); }
 
 struct shadow_tally shadow_class_policy(const struct shadow *s, unsigned class_id, unsigned policy) {

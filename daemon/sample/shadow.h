@@ -75,7 +75,10 @@ uint64_t shadow_windows(const struct shadow *); /* that have ended */
 /* By index in evict_policies, and by index in shadow_factor; as of the last window's end. */
 struct shadow_tally shadow_policy(const struct shadow *, unsigned policy);
 struct shadow_tally shadow_size(const struct shadow *, unsigned size);
-/* The same of the reads of one class. */
+/* The same, of a policy, since it was last no better than own: what it was before that does not count against it. A workload that
+ * changes shows here first. Source: the cumulative sum of E. S. Page, "Continuous Inspection Schemes", Biometrika 1954, here fading. */
+struct shadow_tally shadow_rising(const struct shadow *, unsigned policy);
+/* The same as shadow_policy, of the reads of one class. */
 struct shadow_tally shadow_class_policy(const struct shadow *, unsigned class_id, unsigned policy);
 const struct curve *shadow_curve(const struct shadow *);
 #endif

@@ -2,7 +2,10 @@
 
 #include <stdio.h>
 
-#define AUTO_DEVIATIONS 3.0 /* of ten policies, looked at window after window, one is two deviations ahead by chance every few windows */
+/* Of ten policies, looked at window after window and each since it was last behind, one is two deviations ahead by chance every few
+ * windows. Of 48 traces and sizes auto came to leave the best policy for a worse one on twelve with three deviations, by up to 6.8 % more
+ * misses; on three with three and a half, by up to 2.5 %; on none with four, which follow later. */
+#define AUTO_DEVIATIONS 3.5
 
 static double fewer_misses(const struct shadow_tally *t) { return t->better - t->worse; }
 
@@ -11,7 +14,7 @@ static const struct evict_policy *best_policy(const struct shadow *s, struct sha
     const struct evict_policy *policy = NULL;
     *best = (struct shadow_tally){0};
     for (unsigned i = 0; evict_policies[i] != NULL && i < SHADOW_POLICIES_MAX; i++) {
-        struct shadow_tally t = shadow_policy(s, i);
+        struct shadow_tally t = shadow_rising(s, i);
         if (evict_policies[i]->victim != NULL && fewer_misses(&t) > fewer_misses(best)) {
             policy = evict_policies[i];
             *best = t;

@@ -1,7 +1,9 @@
 /* The policy `auto`: which policy the miniature caches (sample/shadow.h) speak for. A pure function of what was counted.
  *
- * Another policy is chosen when it misses less by AUTO_MARGIN_PCT of what today's misses and by three times what another sample of the
- * keys is likely to make of it; and not within AUTO_HOLD_WINDOWS windows, half a turnover of the cache, after a change. `none` is never chosen. */
+ * Another policy is chosen when, since it was last no better than today's, it missed less by AUTO_MARGIN_PCT of what today's missed and by
+ * three and a half times what another sample of the keys is likely to make of it; and not within AUTO_HOLD_WINDOWS windows, half a
+ * turnover of the cache, after a change. `none` is never chosen.
+ */
 #ifndef SLATE_TUNE_AUTO_H
 #define SLATE_TUNE_AUTO_H
 #include "sample/shadow.h"

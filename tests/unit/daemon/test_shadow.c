@@ -163,6 +163,37 @@ static void test_doubt_counts_keys_not_reads(void) {
     shadow_destroy(&s);
 }
 
+/* `none` keeps the first keys for ever: it misses what is new twice, where the LRU misses once, and has what comes back late. */
+static void test_what_was_worse_before_does_not_count_against_what_rises(void) {
+    enum { HELD = 50, NEW = 500, ROUNDS = 4 };
+    struct shadow *s = shadow_create(&evict_lru, &tuning, 1 << 20);
+    unsigned none = 0;
+    while (evict_policies[none] != &evict_none) {
+        none++;
+    }
+    set(s, HELD * ITEM_BYTES, 0, &evict_lru, UINT32_MAX);
+    for (uint64_t n = 0; n < HELD; n++) {
+        tell(s, hash_of(n), false);
+    }
+    for (uint64_t n = 0; n < 2 * NEW; n++) {
+        tell(s, hash_of(1000 + n / 2), n % 2 == 1);
+    }
+    shadow_window_end(s, 2 * NEW);
+    struct shadow_tally all = shadow_policy(s, none), rising = shadow_rising(s, none);
+    ok(all.worse > NEW - 1 && rising.worse <= 0 && rising.reads <= 0, "a policy that is worse does not rise, %.0f misses more", all.worse);
+    for (uint64_t n = 0; n < ROUNDS * HELD; n++) {
+        tell(s, hash_of(n % HELD), false);
+        tell(s, hash_of(10000 + n), false);
+    }
+    shadow_window_end(s, 2 * ROUNDS * HELD);
+    all = shadow_policy(s, none), rising = shadow_rising(s, none);
+    ok(all.worse > all.better, "it is behind still, all in all: %.0f misses more, %.0f fewer", all.worse, all.better);
+    ok(rising.better > ROUNDS * HELD - 1 && rising.worse <= 0, "but since the keys changed it rises: %.0f fewer, %.0f more", rising.better, rising.worse);
+    set(s, HELD * ITEM_BYTES, 0, &evict_fifo, UINT32_MAX);
+    ok(shadow_rising(s, none).reads <= 0, "what rose against another policy is forgotten");
+    shadow_destroy(&s);
+}
+
 static void test_memory_and_rate(void) {
     struct shadow *s = shadow_create(&evict_s3fifo, &tuning, 200 << 10);
     set(s, (uint64_t)1 << 30, 0, &evict_s3fifo, sample_below(0.5));
@@ -271,6 +302,7 @@ int main(void) {
     test_near_full_simulations(seed);
     test_own_is_the_measure();
     test_doubt_counts_keys_not_reads();
+    test_what_was_worse_before_does_not_count_against_what_rises();
     test_memory_and_rate();
     test_first_keys_small_then_large();
     test_idle_memory_holds_nothing();
