@@ -117,11 +117,12 @@ static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned 
 
 /* Goes over every chunk once, in turns short enough that nobody waits for this thread. A nap, not sched_yield(): that gives up a
  * whole time slice to a worker that is always busy, and pages would hardly move under load. Nor do naps take more than half of the
- * time, though such a worker lets none end before its slice does: then there are as many turns between two. A chunk that looks free may yet be
- * filled by a thread that took it before the drain began, so each pass looks at all of them. */
+ * time, though such a worker lets none end before its slice does: then there are as many turns between two. Only as much of a nap counts
+ * as the one before took, too: a single long one, while the machine did something else, is no reason to keep a worker waiting that
+ * is mostly idle and wakes up to find this thread at work. A chunk that looks free may yet be filled by a thread that took it before the drain began, so each pass looks at all of them. */
 static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
     struct slab *slab = cache_slab(m->cache);
-    uint64_t worked_us = 0, rested_us = 0, now_us = clock_mono_us();
+    uint64_t worked_us = 0, rested_us = 0, last_nap_us = 0, now_us = clock_mono_us();
     unsigned chunks_a_look = slab_page_chunk(slab, page, SMALL_CHUNKS) != NULL ? CHUNKS_A_LOOK : 1;
     for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL && !cancelled(m);) {
         uint64_t begun_us = now_us;
@@ -135,8 +136,9 @@ static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned t
         worked_us += now_us - begun_us;
         if (rested_us <= worked_us) {
             sleep_us(NAP_US);
-            uint64_t woken_us = clock_mono_us();
-            rested_us += woken_us - now_us;
+            uint64_t woken_us = clock_mono_us(), nap_us = woken_us - now_us;
+            rested_us += nap_us < last_nap_us ? nap_us : last_nap_us;
+            last_nap_us = nap_us;
             now_us = woken_us;
         }
     }

@@ -14,8 +14,7 @@ local reshape = require("memory.reshape")
 local sides = require("memory.sides")
 local socket = require("socket")
 
-local ROUNDS <const> = compare.setting("LATENCY_ROUNDS", 10)
-local PAIRS_A_ROUND <const> = 2 -- as many as there are pages to move in
+local PAIRS <const> = compare.setting("LATENCY_PAIRS", 20)
 local WINDOW_S <const> = compare.setting("LATENCY_WINDOW_MS", 800) / 1000
 local EDGE_S <const> = 0.05 -- at either end of a window nothing moves
 local GOAL_RATIO <const> = 1.1
@@ -32,7 +31,7 @@ local M = {}
 
 function M.title()
   return ("%d gets a second from %d items of %d B; medians of %d pairs of windows of %.1f s; %d pages a second"):format(
-    RATE, KEYS, VALUE_BYTES, ROUNDS * PAIRS_A_ROUND, WINDOW_S, PAGES_PER_S)
+    RATE, KEYS, VALUE_BYTES, PAIRS, WINDOW_S, PAGES_PER_S)
 end
 
 M.columns = {
@@ -82,13 +81,13 @@ local function reassign(server, class, pages, one_by_one)
   return promised, answer == "OK" or answer:match("^BUSY") ~= nil
 end
 
--- Moves pages at PAGES_PER_S until the window is over.
-local function move_steadily(server, class, one_by_one)
-  local begun_s, promised = socket.gettime(), 0
+-- At PAGES_PER_S, until the window is over: `step` does something for so many pages and returns how many are done.
+local function steadily(step)
+  local begun_s, done = socket.gettime(), 0
   repeat
-    local due = math.floor((socket.gettime() - begun_s) * PAGES_PER_S) - promised
+    local due = math.floor((socket.gettime() - begun_s) * PAGES_PER_S) - done
     if due > 0 then
-      promised = promised + reassign(server, class, due, one_by_one)
+      done = done + step(due)
     end
     socket.sleep(TICK_S)
   until socket.gettime() - begun_s > WINDOW_S - 2 * EDGE_S
@@ -157,14 +156,15 @@ local function print_pairs(sheet, quiet_label, quiet, label, windows)
   sheet:row(row)
 end
 
--- A pair of windows, the quiet one first in every other.
-local function pair(programs, server, n, lists, hush, disturb)
+-- A pair of windows, the quiet one first in every other. `hush` comes before the quiet one, in which `idle` is what the
+-- client does that disturbs in the other.
+local function pair(programs, server, n, lists, hush, disturb, idle)
   for i = 1, 2 do
     local list = (n + i) % 2 == 0 and lists.quiet or lists.busy
     if list == lists.quiet then
       hush()
     end
-    list[#list + 1] = window(programs, server, list == lists.quiet and function() end or disturb)
+    list[#list + 1] = window(programs, server, list == lists.quiet and idle or disturb)
   end
 end
 
@@ -184,11 +184,13 @@ end
 -- state of the memory do to latency is in both then. Returns the lists; nil and the words of a refusal.
 local function reshaping_windows(programs, server)
   local lists, changes, words = { quiet = {}, busy = {} }, 0, nil
-  for n = 1, ROUNDS * PAIRS_A_ROUND do
+  for n = 1, PAIRS do
     pair(programs, server, n, lists, function()
       server:ask("slabs geometry pause")
     end, function()
       changes, words = go_on(server, changes)
+    end, function()
+      server:ask("version")
     end)
     if not changes then
       return nil, words
@@ -207,13 +209,19 @@ end
 
 local function moving_windows(programs, server, one_by_one)
   local lists = { quiet = {}, busy = {} }
-  for n = 1, ROUNDS * PAIRS_A_ROUND do
-    local class = n % PAIRS_A_ROUND == 1 and half_fill(programs, server) or lists.class
-    lists.class = class
+  for n = 1, PAIRS do
+    local class = half_fill(programs, server)
     pair(programs, server, n, lists, function()
       await_moves(server)
     end, function()
-      move_steadily(server, class, one_by_one)
+      steadily(function(due)
+        return (reassign(server, class, due, one_by_one))
+      end)
+    end, function()
+      steadily(function(due)
+        server:ask("version")
+        return due
+      end)
     end)
   end
   lists.busy.pages_per_s = burst_speed(server, half_fill(programs, server), one_by_one)
