@@ -424,16 +424,20 @@ static void add(struct tally *past, const struct tally *now, double keep) {
 
 static void settle(struct mirror *m, double keep) {
     add(&m->past, &m->now, keep);
+    m->now = (struct tally){0};
+}
+
+static void rise(struct mirror *m, double keep) {
     add(&m->rising, &m->now, keep);
     if (m->rising.better <= m->rising.worse) {
         m->rising = (struct tally){0};
     }
-    m->now = (struct tally){0};
 }
 
 void shadow_window_end(struct shadow *s, double reads) {
     curve_expect(s->curve, reads);
     for (unsigned i = 0; i < s->policies; i++) {
+        rise(&s->policy[i], SHADOW_KEEPS);
         settle(&s->policy[i], SHADOW_KEEPS);
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
