@@ -275,14 +275,18 @@ bool cache_set_limit(struct cache *c, size_t limit_bytes) {
 }
 
 void cache_flush(struct cache *c, uint32_t at_s) {
-    uint32_t now_s = clock_now_s();
-    bool to_come = at_s > now_s;
+    bool to_come = at_s > clock_now_s();
     atomic_store_explicit(&c->flush_at_s, to_come ? at_s : 0, memory_order_relaxed);
     if (!to_come) {
-        /* A second flush in one second goes beyond the stamp of what was stored since the first. */
-        uint32_t was = atomic_load_explicit(&c->flushed_s, memory_order_relaxed);
-        flushed(c, at_s == now_s && was >= now_s ? was + 1 : at_s);
+        flushed(c, at_s);
     }
+}
+
+void cache_flush_now(struct cache *c) {
+    /* What was stored since an earlier flush is stamped with now or with the second after that flush, whichever is later. */
+    uint32_t now_s = clock_now_s(), after_s = atomic_load_explicit(&c->flushed_s, memory_order_relaxed) + 1;
+    atomic_store_explicit(&c->flush_at_s, 0, memory_order_relaxed);
+    flushed(c, now_s > after_s ? now_s : after_s);
 }
 
 /* --- hunger --- */

@@ -215,9 +215,11 @@ enum cache_status cache_arith(struct cache_thread *, const struct key *, const s
                               uint64_t *number, struct cache_view *);
 enum cache_status cache_touch(struct cache_thread *, const struct key *, uint32_t exptime_s);
 
-/* Items stored before this call, at or before `at_s`, count as gone from that time on. One flush may be to come: a later
- * call replaces it; what is gone stays gone. */
+/* Items stamped at or before `at_s` count as gone from that time on. One flush may be to come: a later call replaces it; what
+ * is gone stays gone. */
 void cache_flush(struct cache *, uint32_t at_s);
+/* Everything stored before this call counts as gone, however often that happens in a second; no flush is to come. */
+void cache_flush_now(struct cache *);
 
 /* --- run-time settings --- */
 /* A new limit of item memory. False, and nothing changed: beyond four times that of the start, or below

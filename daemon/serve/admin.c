@@ -52,7 +52,11 @@ static void flush(struct command_context *ctx, int32_t delay) {
     char why[SETTING_WHY_BYTES], when[32];
     uint32_t now_s = cache_now_s(ctx->ct);
     uint32_t at_s = delay > 0 ? clock_expiry_s(delay, now_s) - 1 : now_s;
-    cache_flush(ctx->server->cache, at_s);
+    if (delay > 0) {
+        cache_flush(ctx->server->cache, at_s);
+    } else {
+        cache_flush_now(ctx->server->cache);
+    }
     server_settings(ctx->server, &from);
     to = from;
     to.oldest = (int)at_s;

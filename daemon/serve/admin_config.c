@@ -26,9 +26,10 @@ static void get(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, "END\r\n");
 }
 
-/* Its option is taken at the start whatever the store, for a line of options that another server had. */
+/* A knob of what only slabs have; settings_check knows of slab_automove itself, which is off then. At the start such an option is
+ * taken whatever the store, for a line of options that another server had. */
 static bool without_effect(const struct setting *row, const struct settings *s) {
-    return strncmp(row->name, "slab_", 5) == 0 && strcmp(s->store, "slab") != 0;
+    return strncmp(row->name, "slab_", 5) == 0 && strcmp(row->name, "slab_automove") != 0 && strcmp(s->store, "slab") != 0;
 }
 
 static void set(struct command_context *ctx, const struct words *w) {

@@ -237,9 +237,13 @@ static void test_time_takes_items(struct cache *c, struct cache_thread *ct) {
     for (int i = 0; i < 3; i++) {
         cache_store(ct, &key, &s, NULL);
         is(cache_peek(ct, &key, &v), CACHE_OK, "what is stored after a flush lives");
-        cache_flush(c, cache_now_s(ct));
+        cache_flush_now(c);
         is(cache_peek(ct, &key, &v), CACHE_MISS, "a flush takes what was stored before, in the same second too");
     }
+    cache_store(ct, &key, &s, NULL);
+    clock_shift(1);
+    cache_flush_now(c);
+    is(cache_peek(ct, &key, &v), CACHE_MISS, "and when a second began in the middle of the turn");
     cache_flush(c, cache_now_s(ct) + 1000);
     is(cache_peek(ct, &key, &v), CACHE_MISS, "what a flush took does not come back with the next");
     cache_flush(c, 0);

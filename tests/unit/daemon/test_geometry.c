@@ -146,7 +146,7 @@ static struct remains look_for_remains(struct rig *r) {
 static void nothing_is_left(struct rig *r, const char *after) {
     static struct cache_walked seen[64];
     struct cache_walk walk = {0};
-    cache_flush(r->c, clock_now_s());
+    cache_flush_now(r->c);
     cache_turn_begin(r->ct);
     while (cache_walk_next(r->ct, &walk, seen, 64) >= 0) {
     }
