@@ -15,10 +15,11 @@ static void insert(struct evict_queue *q, struct node *n, bool temporary, uint32
 
 /* The oldest, after those with `keep_hits` hits or more, and those that are new again, have had another round. */
 static struct node *next_round(struct evict_queue *q, unsigned keep_hits) {
-    struct node *own = evict_oldest_in(q, EVICT_MAIN), *left = evict_leftover(q, OTHERS, own, keep_hits);
+    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), keep_hits);
     if (left != NULL) {
         return left;
     }
+    struct node *own = evict_oldest_in(q, EVICT_MAIN);
     for (unsigned i = 0; i < CLOCK_TRIES && own != NULL && (node_hits(own) >= keep_hits || evict_renewed(own)); i++) {
         if (node_hits(own) > 0) {
             node_renew(own, node_hits(own) - 1);

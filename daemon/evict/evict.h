@@ -127,7 +127,8 @@ enum { EVICT_RENEWED = 1 << 7 };
 void evict_renew_late(struct evict_queue *, struct node *, bool temporary, uint32_t now_s);
 static inline bool evict_renewed(const struct node *n) { return node_where(n) & EVICT_RENEWED; }
 /* What an earlier policy left behind, in lists given as bits: the oldest node by its last move, if it is older than `own`
- * (or that is NULL). Those with `keep_hits` hits or more are first moved to EVICT_MAIN, a few at a time. NULL: none. */
+ * (or that is NULL). Those with `keep_hits` hits or more are first moved to EVICT_MAIN, a few at a time. NULL: none; and the oldest of
+ * EVICT_MAIN may be another then, so that `own` is to be looked for again. */
 struct node *evict_leftover(struct evict_queue *, unsigned lists, const struct node *own, unsigned keep_hits);
 
 /* --- the tail, for evict.c: tail.c --- */

@@ -24,8 +24,8 @@ static void lru_hit(struct evict_queue *q, struct node *n, uint32_t now_s) {
 
 static struct node *lru_victim(struct evict_queue *q, uint32_t now_s) {
     (void)now_s;
-    struct node *own = evict_oldest_in(q, EVICT_MAIN), *left = evict_leftover(q, OTHERS, own, KEEP_NONE);
-    return left != NULL ? left : own;
+    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), KEEP_NONE);
+    return left != NULL ? left : evict_oldest_in(q, EVICT_MAIN);
 }
 
 const struct evict_policy evict_lru = {

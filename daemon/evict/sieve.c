@@ -21,10 +21,11 @@ static void sieve_remove(struct evict_queue *q, struct node *n) {
 
 static struct node *sieve_victim(struct evict_queue *q, uint32_t now_s) {
     (void)now_s;
-    struct node *oldest = evict_oldest_in(q, EVICT_MAIN), *left = evict_leftover(q, OTHERS, oldest, 1);
+    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), 1);
     if (left != NULL) {
         return left;
     }
+    struct node *oldest = evict_oldest_in(q, EVICT_MAIN);
     struct node *n = q->hand != 0 ? node_at(q->space, q->hand) : oldest;
     for (unsigned i = 0; i < SIEVE_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n)); i++) {
         if (node_hits(n) > 0) {

@@ -55,11 +55,49 @@ static void test_the_window_shrinks_to_its_share(void) {
     ok(after <= fresh * 1.1, "a loop: tinylfu misses %.0f after s3fifo, whose small queue is ten windows, %.0f from the start", after, fresh);
 }
 
+static uint64_t hash_of(uint64_t n) { return key_hash((const char *)&n, sizeof n); }
+
+/* Whether a queue of so few nodes, which were hit so often and perhaps stored anew, takes in one more after the switch. */
+static bool makes_room(const struct evict_policy *from, const struct evict_policy *to, uint64_t nodes, unsigned hits, bool renewed) {
+    struct mini *m = mini_create(from, &tuning, (uint32_t)nodes, 0);
+    for (uint64_t n = 0; n < nodes; n++) {
+        mini_request(m, hash_of(n), 1, 0);
+        for (unsigned i = 0; i < hits; i++) {
+            mini_read(m, hash_of(n), 0);
+        }
+        if (renewed) {
+            mini_store(m, hash_of(n), 1, 0);
+        }
+    }
+    mini_switch(m, to);
+    mini_request(m, hash_of(nodes), 1, 0);
+    bool held = mini_read(m, hash_of(nodes), 0);
+    mini_destroy(&m);
+    return held;
+}
+
+static void test_a_short_queue_has_a_victim(const struct evict_policy *to) {
+    enum { NODES_MAX = 4, HITS_MAX = 8 };
+    unsigned stuck = 0;
+    const char *stuck_from = "none";
+    for (unsigned i = 0; evict_policies[i] != NULL; i++) {
+        for (uint64_t nodes = 1; nodes <= NODES_MAX; nodes++) {
+            for (unsigned hits = 0; hits <= HITS_MAX; hits++) {
+                unsigned more = !makes_room(evict_policies[i], to, nodes, hits, false) + !makes_room(evict_policies[i], to, nodes, hits, true);
+                stuck_from = more != 0 ? evict_policies[i]->name : stuck_from;
+                stuck += more;
+            }
+        }
+    }
+    is(stuck, 0, "%s finds a victim in every short queue that another policy left (last without: %s)", to->name, stuck_from);
+}
+
 int main(void) {
     uint64_t seed = tap_seed() | 1;
     for (unsigned i = 0; evict_policies[i] != NULL; i++) {
         if (evict_policies[i]->victim != NULL) {
             test_popular_keys_are_found_again(evict_policies[i], seed);
+            test_a_short_queue_has_a_victim(evict_policies[i]);
         }
     }
     test_the_window_shrinks_to_its_share();
