@@ -230,8 +230,9 @@ static unsigned richest_class(const struct cache *c, const struct class_set *ref
     return best;
 }
 
-/* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in it is in use. */
-static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id) {
+/* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in it is in use; *in_vain: and what
+ * was not has been dropped. */
+static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id, bool *in_vain) {
     struct cache *c = ct->cache;
     struct cache_steal steal = {.from_class = donor, .to_class = class_id};
     uint64_t start_us = clock_mono_us();
@@ -249,6 +250,7 @@ static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, u
     }
     if (busy || !slab_drain_empty(c->slab, page) || !cache_quiesce(ct, STEAL_QUIESCE_US)) {
         slab_drain_cancel(c->slab, page);
+        *in_vain = steal.evicted > 0;
         return false;
     }
     slab_drain_end(c->slab, page, class_id);
@@ -263,41 +265,41 @@ static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, u
     return true;
 }
 
-static bool steal_from(struct cache_thread *ct, unsigned donor, unsigned class_id) {
+/* A page that was emptied in vain is the cheapest the next time; no other is emptied now. */
+static bool steal_from(struct cache_thread *ct, unsigned donor, unsigned class_id, bool *in_vain) {
     uint32_t pages[CACHE_SPARE_MAX];
     unsigned n = cache_spare_pages(ct, donor, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
-    for (unsigned i = 0; i < n; i++) {
-        if (steal_page(ct, pages[i], donor, class_id)) {
-            return true;
-        }
+    bool got = false;
+    for (unsigned i = 0; i < n && !got && !*in_vain; i++) {
+        got = steal_page(ct, pages[i], donor, class_id, in_vain);
     }
-    return false;
+    return got;
 }
 
 /* Pages of retired classes leave them anyway. */
-static bool steal_from_retired(struct cache_thread *ct, unsigned class_id) {
+static bool steal_from_retired(struct cache_thread *ct, unsigned class_id, bool *in_vain) {
     const struct slab *slab = ct->cache->slab;
-    for (unsigned i = 1; i <= slab->class_count; i++) {
-        if (i != class_id && slab_class_state(slab, i) == SLAB_CLASS_RETIRED && steal_from(ct, i, class_id)) {
-            return true;
-        }
+    bool got = false;
+    for (unsigned i = 1; i <= slab->class_count && !got && !*in_vain; i++) {
+        got = i != class_id && slab_class_state(slab, i) == SLAB_CLASS_RETIRED && steal_from(ct, i, class_id, in_vain);
     }
-    return false;
+    return got;
 }
 
 /* From a retired class, or the richest class whose pages are not all in use. When none has more than one, the first page of a
  * class may go over the limit, as in memcached: with more classes than pages they would take the last one from each other at
  * nearly every set. The tuner gives it back when a class can spare one. Beyond what is reserved, last pages are taken too. */
 static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
-    if (steal_from_retired(ct, class_id)) {
-        return true;
+    bool in_vain = false;
+    if (steal_from_retired(ct, class_id, &in_vain) || in_vain) {
+        return !in_vain;
     }
     for (uint32_t least_pages = 2; least_pages > 0; least_pages--) {
         struct class_set refused = class_set_one(class_id);
         unsigned donor;
         while ((donor = richest_class(ct->cache, &refused, least_pages)) != SLAB_CLASS_NONE) {
-            if (steal_from(ct, donor, class_id)) {
-                return true;
+            if (steal_from(ct, donor, class_id, &in_vain) || in_vain) {
+                return !in_vain;
             }
             class_set_add(&refused, donor);
         }
