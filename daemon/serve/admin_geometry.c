@@ -1,7 +1,9 @@
 /* slabs geometry: other chunk sizes for a live cache. The tuner's thread answers, for a prediction takes a while: the command waits
  * for it a turn at a time, so that other connections go on. */
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "serve/admin.h"
 
@@ -12,6 +14,7 @@ enum { CLASSES_LEAST = 2 };
 struct waiting {
     struct command_more    more; /* first: the session knows only this */
     struct geometry_order *order;
+    char                   said[AUDIT_VALUE_BYTES]; /* the command's words, for the audit */
 };
 
 static bool waiting_run(struct command_more *more, struct command_context *ctx) {
@@ -19,6 +22,9 @@ static bool waiting_run(struct command_more *more, struct command_context *ctx) 
     if (!atomic_load_explicit(&w->order->answered, memory_order_acquire)) {
         sched_yield(); /* to the tuner, when it shares our processor */
         return true;
+    }
+    if (strncmp(w->order->answer, "OK", 2) == 0 && !w->order->dry) {
+        admin_audit(ctx, "slabs geometry", w->said);
     }
     text_out_printf(ctx->out, "%s\r\n", w->order->answer);
     return false;
@@ -30,7 +36,17 @@ static void waiting_destroy(struct command_more *more) {
     free(w);
 }
 
-static void ask(struct command_context *ctx, struct geometry_order *order) {
+/* The words behind `slabs geometry`, as many as fit. */
+static void say_again(const struct words *words, char to[AUDIT_VALUE_BYTES]) {
+    size_t len = 0;
+    to[0] = '\0';
+    for (unsigned i = 2; i < words->count && len < AUDIT_VALUE_BYTES; i++) {
+        int n = snprintf(to + len, AUDIT_VALUE_BYTES - len, "%s%.*s", i > 2 ? " " : "", (int)words->word[i].len, words->word[i].at);
+        len += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void ask(struct command_context *ctx, const struct words *words, struct geometry_order *order) {
     struct waiting *w = malloc(sizeof *w);
     if (w == NULL) {
         geometry_order_release(&order);
@@ -43,7 +59,8 @@ static void ask(struct command_context *ctx, struct geometry_order *order) {
         text_out_str(ctx->out, "BUSY currently processing another geometry request\r\n");
         return;
     }
-    *w = (struct waiting){{waiting_run, waiting_destroy}, order};
+    *w = (struct waiting){.more = {waiting_run, waiting_destroy}, .order = order};
+    say_again(words, w->said);
     ctx->more = &w->more;
 }
 
@@ -132,5 +149,5 @@ void admin_slabs_geometry(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, error);
         return;
     }
-    ask(ctx, order);
+    ask(ctx, w, order);
 }

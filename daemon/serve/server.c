@@ -58,13 +58,17 @@ static uint32_t percent(double ratio) { return (uint32_t)(ratio * 100 + 0.5); }
 /* Tells the owners. Every setter takes a value it already has without effect. */
 static void push(struct server *server, struct cache_thread *ct, const struct settings *s) {
     (void)ct;
-    const struct evict_policy *policy = evict_find(s->policy); /* NULL: auto, which goes on from the one there is */
+    const struct evict_policy *policy = evict_find(s->policy); /* NULL: auto, which goes on from the one there is … */
+    bool follows = policy == NULL;
+    if (follows && cache_policy(server->cache)->victim == NULL) {
+        policy = &evict_s3fifo; /* … unless nothing could be told of a change from that: what it refuses is no miss */
+    }
     log_set_verbosity(s->verbosity);
     prefix_stats_enable(server->prefixes, s->detail_enabled);
     cache_set_tuning(server->cache, (uint32_t)s->hot_lru_pct, (uint32_t)s->warm_lru_pct, percent(s->hot_max_factor),
                      percent(s->warm_max_factor));
     cache_set_temporary_ttl(server->cache, s->temp_lru ? s->temporary_ttl : -1);
-    tuner_set_sampling(server->tuner, s->sample_rate, policy == NULL);
+    tuner_set_sampling(server->tuner, s->sample_rate, follows);
     if (policy != NULL && policy != cache_policy(server->cache)) {
         cache_set_policy(server->cache, policy, SLAB_CLASS_NONE);
     }

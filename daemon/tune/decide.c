@@ -172,7 +172,7 @@ static bool idle(struct tuner *t) {
     if (t->active.mode->each_window == NULL) {
         if (t->active.mode->at_need == NULL) {
             say_why(t, cache_store_kind(t->cache) == CACHE_STORE_SLAB ? "automove is off"
-                                                                      : "no class has pages to move, as with --store=slab");
+                                                                      : "there are no pages to move: only --store=slab has classes of pages");
         }
         return true;
     }

@@ -117,7 +117,7 @@ describe("slated's stats pages", function()
         assert.is_nil(next((pages())))
         -- Nor is a cause named that a command could mend.
         local _, moves = wire.stats(connection, "moves")
-        assert.equal("no class has pages to move, as with --store=slab", moves.why)
+        assert.equal("there are no pages to move: only --store=slab has classes of pages", moves.why)
         local _, geometry = wire.stats(connection, "geometry")
         assert.equal("no chunks have sizes in --store=heap", geometry.why)
     end)

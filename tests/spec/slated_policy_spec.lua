@@ -131,6 +131,13 @@ describe("slated's eviction policy", function()
         assert.equal(0, fill(90001, 91000))
     end)
 
+    it("auto does not go on from none, which refuses what it has no room for", function()
+        start("-m", "64", "--policy", "none")
+        assert.truthy(fill(1, 90000) > 0)
+        assert.equal("OK", ask(connection, "evict policy auto"))
+        assert.equal(0, fill(90001, 91000))
+    end)
+
     it("may change a thousand times under load without an error or a wrong value", function()
         start("-m", "64")
         local other = connect(one.address)
