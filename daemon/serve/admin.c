@@ -52,10 +52,10 @@ static void flush(struct command_context *ctx, int32_t delay) {
     char why[SETTING_WHY_BYTES], when[32];
     uint32_t now_s = cache_now_s(ctx->ct);
     uint32_t at_s = delay > 0 ? clock_expiry_s(delay, now_s) - 1 : now_s;
-    if (delay > 0) {
-        cache_flush(ctx->server->cache, at_s);
-    } else {
+    if (at_s == now_s) { /* also after a second: what was stored until now is gone at once */
         cache_flush_now(ctx->server->cache);
+    } else {
+        cache_flush(ctx->server->cache, at_s);
     }
     server_settings(ctx->server, &from);
     to = from;

@@ -2,8 +2,7 @@
  *
  * Another policy is chosen when, since it was last no better than today's, it missed less by AUTO_MARGIN_PCT of what today's missed and by
  * three and a half times what another sample of the keys is likely to make of it; and not within AUTO_HOLD_WINDOWS windows, half a
- * turnover of the cache, after a change. `none` is never chosen.
- */
+ * turnover of the cache, after a change. `none` is never chosen. */
 #ifndef SLATE_TUNE_AUTO_H
 #define SLATE_TUNE_AUTO_H
 #include "sample/shadow.h"

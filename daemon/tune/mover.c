@@ -119,7 +119,8 @@ static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned 
  * whole time slice to a worker that is always busy, and pages would hardly move under load. Nor do naps take more than half of the
  * time, though such a worker lets none end before its slice does: then there are as many turns between two. Only as much of a nap counts
  * as the one before took, too: a single long one, while the machine did something else, is no reason to keep a worker waiting that
- * is mostly idle and wakes up to find this thread at work. A chunk that looks free may yet be filled by a thread that took it before the drain began, so each pass looks at all of them. */
+ * is mostly idle and wakes up to find this thread at work. A chunk that looks free may yet be filled by a thread that took it before
+ * the drain began, so each pass looks at all of them. */
 static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
     struct slab *slab = cache_slab(m->cache);
     uint64_t worked_us = 0, rested_us = 0, last_nap_us = 0, now_us = clock_mono_us();

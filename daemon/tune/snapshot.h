@@ -40,8 +40,8 @@ bool snapshot_class_listed(const struct snapshot_class *);
 /* Takes a snapshot; `hungry` are the classes of cache_take_hunger. No lock held. Cost: a lock of every partition for every
  * 32 classes, and a look at each queue's old ends. */
 void snapshot_take(struct cache *, const struct class_set *hungry, struct snapshot *);
-/* Brings up to date only what is cheap and changes fast: pages, free chunks, hunger, and all of a hungry class. The ages of the
- * others grow by the time that passed, so that ages can be compared. */
+/* Brings up to date only what is cheap and changes fast: pages, free chunks, hunger, and the age and evictions of a hungry
+ * class. The ages of the others grow by the time that passed, so that ages can be compared. */
 void snapshot_refresh(struct cache *, const struct class_set *hungry, struct snapshot *);
 /* Fills in what is known of pages. O(pages of the arena), about a nanosecond each. */
 void snapshot_pages(struct cache *, struct snapshot *);
