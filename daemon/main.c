@@ -17,6 +17,7 @@
 #include "serve/stats.h"
 #include "serve/version.h"
 #include "simulate/simulate.h"
+#include "tune/auto.h"
 
 static struct settings settings;
 static struct server   server;
@@ -79,7 +80,7 @@ static struct cache *make_cache(const struct settings *s) {
         .steal_pages = s->slab_reassign,
         .huge_pages = true,
         .patience_us = CACHE_PATIENCE_US,
-        .policy = evict_find(s->policy) ? evict_find(s->policy) : &evict_s3fifo, /* auto begins with it */
+        .policy = auto_policy(s->policy, NULL),
         .hot_pct = (uint32_t)s->hot_lru_pct,
         .warm_pct = (uint32_t)s->warm_lru_pct,
         .hot_factor_pct = (uint32_t)(s->hot_max_factor * 100 + 0.5),

@@ -7,6 +7,12 @@
  * misses; on three with three and a half, by up to 2.5 %; on none with four, which follow later. */
 #define AUTO_DEVIATIONS 3.5
 
+const struct evict_policy *auto_policy(const char *name, const struct evict_policy *now) {
+    const struct evict_policy *named = evict_find(name);
+    bool can_go_on = now != NULL && now->victim != NULL;
+    return named != NULL ? named : can_go_on ? now : &evict_s3fifo;
+}
+
 static double fewer_misses(const struct shadow_tally *t) { return t->better - t->worse; }
 
 /* The policy with the fewest misses of those that can be chosen; NULL: none misses less than today's. */

@@ -9,6 +9,10 @@
 
 enum { AUTO_MARGIN_PCT = 2, AUTO_HOLD_WINDOWS = 2, AUTO_READS_MIN = 64, AUTO_WHY_BYTES = 160 };
 
+/* The policy that a cache goes by when the setting is `name`: the one of that name. Under `auto` it begins with s3fifo (`now` is NULL), and
+ * goes on from today's, unless nothing could be told of a change from that: what a cache refuses that evicts nothing is no miss. */
+const struct evict_policy *auto_policy(const char *name, const struct evict_policy *now);
+
 /* NULL: today's stays. `why` is a clause either way. `since`: windows since the last change. */
 const struct evict_policy *auto_choose(const struct shadow *, uint64_t since, char why[AUTO_WHY_BYTES]);
 #endif
