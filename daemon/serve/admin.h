@@ -25,7 +25,7 @@ void admin_extstore(struct command_context *, const struct words *);
 void admin_refresh_certs(struct command_context *, const struct words *);
 void admin_slabs(struct command_context *, const struct words *);       /* admin_slabs.c */
 void admin_slabs_automove(struct command_context *, const struct words *); /* admin_automove.c */
-/* Has a mode of automove tried, and sets it if it starts; else `subject` begins the refusal's sentence, and outlives the command. */
+/* Has a mode of automove tried, and sets it if it starts; else the refusal names `subject`, which outlives the command, and why. */
 void admin_try_automove(struct command_context *, const char *mode, const char *subject);
 void admin_try_undo(struct command_context *, const char *name); /* the same, and then config undo, which sets that mode again */
 void admin_undo_now(struct command_context *);                  /* admin_config.c: config undo, with its answer */

@@ -11,7 +11,7 @@
 struct waiting {
     struct command_more    more; /* first: the session knows only this */
     struct automove_trial *trial;
-    const char            *subject; /* of a refusal's sentence */
+    const char            *subject; /* what is refused; the reason follows it */
     void (*then)(struct command_context *, const struct automove_trial *, const char *subject); /* answers, as it starts */
 };
 
@@ -25,7 +25,7 @@ static void set_tried(struct command_context *ctx, const struct automove_trial *
     if (set) {
         text_out_str(ctx->out, ANSWER_OK);
     } else {
-        text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", subject, why);
+        text_out_printf(ctx->out, "CLIENT_ERROR %s: %s\r\n", subject, why);
     }
 }
 
@@ -38,7 +38,7 @@ static bool waiting_run(struct command_more *more, struct command_context *ctx) 
     if (w->trial->starts) {
         w->then(ctx, w->trial, w->subject);
     } else {
-        text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", w->subject, w->trial->why);
+        text_out_printf(ctx->out, "CLIENT_ERROR %s: %s\r\n", w->subject, w->trial->why);
     }
     return false;
 }
@@ -76,7 +76,7 @@ static void undo_tried(struct command_context *ctx, const struct automove_trial 
     admin_undo_now(ctx);
 }
 
-void admin_try_undo(struct command_context *ctx, const char *name) { try_then(ctx, name, "cannot undo: automove", undo_tried); }
+void admin_try_undo(struct command_context *ctx, const char *name) { try_then(ctx, name, "cannot undo", undo_tried); }
 
 /* --- the command --- */
 
@@ -105,7 +105,7 @@ static bool automove_mode(const struct words *w, struct settings *to, char *why)
     char name[AUTOMOVE_NAME_BYTES];
     const struct setting *row = setting_find("slab_automove", strlen("slab_automove"));
     if (!mode_words(w, name)) {
-        snprintf(why, SETTING_WHY_BYTES, "a mode's name with its settings has at most %d characters", AUTOMOVE_NAME_BYTES - 1);
+        snprintf(why, SETTING_WHY_BYTES, "wants a mode's name with its settings in at most %d characters", AUTOMOVE_NAME_BYTES - 1);
         return false;
     }
     return setting_set(to, row, name, false, why);
@@ -166,7 +166,7 @@ void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
         return;
     }
     if (!error && !admin_change(ctx, &from, &to, why)) {
-        text_out_printf(ctx->out, "CLIENT_ERROR automove %s\r\n", why);
+        text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
         return;
     }
     text_out_str(ctx->out, error ? error : ANSWER_OK);

@@ -271,9 +271,9 @@ describe("slabs automove lua:NAME", function()
 
     it("refuses a name that is none, and a policy that is not there", function()
         local line = client:command("slabs automove lua:../pin")
-        assert.truthy(line:find("^CLIENT_ERROR automove a policy's name is up to 48 letters"), line)
+        assert.truthy(line:find("^CLIENT_ERROR automove: a policy's name is up to 48 letters"), line)
         line = client:command("slabs automove lua:nosuch")
-        assert.truthy(line:find("CLIENT_ERROR automove there is no policy nosuch in " .. folder, 1, true), line)
+        assert.truthy(line:find("CLIENT_ERROR automove: there is no policy nosuch in " .. folder, 1, true), line)
         assert.equal("lua:pin floors=5:4", value("settings", "slab_automove"))
     end)
 
@@ -286,11 +286,11 @@ describe("slabs automove lua:NAME", function()
             ["random seed=1"] = "wants 0, 1, 2 or one of",
         }) do
             local line = client:command("slabs automove " .. given)
-            assert.truthy(line:find("^CLIENT_ERROR automove ") and line:find(said, 1, true), given .. ": " .. line)
+            assert.truthy(line:find("^CLIENT_ERROR automove:? ") and line:find(said, 1, true), given .. ": " .. line)
             assert.equal("lua:pin floors=5:4", value("settings", "slab_automove"))
         end
         local line = client:command("config set slab_automove lua:broken")
-        assert.truthy(line:find("CLIENT_ERROR slab_automove broken.lua:1: ", 1, true), line)
+        assert.truthy(line:find("CLIENT_ERROR slab_automove: broken.lua:1: ", 1, true), line)
         assert.equal("OK", client:command("config set slab_automove lua:later"))
         assert.equal("none", value("moves", "failed"))
     end)
