@@ -32,7 +32,7 @@ static const struct row rows[] = {
     {"warm_max_factor", "lru warm age factor", FORM_NUMBER, 0.01, 1000, 0.5, "", 0, NULL, NULL},
     {"lru_segmented", "lru mode", FORM_CHOICE, 0, 0, 0, "flat|segmented", 0, NULL, "the eviction policy says it"},
     {"temporary_ttl", "lru temp_ttl s", FORM_NUMBER, -1, 2147483647, 10, "", 0, NULL, NULL},
-    {"maxbytes", "memory limit MiB", FORM_NUMBER, MEMORY_LEAST_MIB, 1000000, 16, "", 0, NULL, NULL},
+    {"maxbytes", "memory limit MiB", FORM_NUMBER, MEMORY_LEAST_MIB, 1000000000, 16, "", 0, NULL, NULL},
     {"lru_crawler", "crawler", FORM_CHOICE, 0, 0, 0, "no|yes", 0, NULL, NULL},
     {"lru_crawler_sleep", "crawler sleep us", FORM_NUMBER, 0, 1000000, 100, "", 0, NULL, NULL},
     {"lru_crawler_tocrawl", "crawler tocrawl", FORM_NUMBER, 0, 2147483647, 1000, "", 0, NULL, NULL},
@@ -111,11 +111,12 @@ static void take_config(const char *config, struct tunable *out) {
     if (choices[0] != '\0') {
         snprintf(out->choices, sizeof out->choices, "%.150s", choices);
     }
-    if (out->form == FORM_NUMBER && !is_one_of(out->name, "maxbytes")) {
+    if (out->form == FORM_NUMBER) {
+        double unit = is_one_of(out->name, "maxbytes") ? 1048576 : 1; /* told in bytes */
         snprintf(name, sizeof name, "%s:min", out->name);
-        double least = stat_value_number(config, name);
+        double least = stat_value_number(config, name) / unit;
         snprintf(name, sizeof name, "%s:max", out->name);
-        double most = stat_value_number(config, name);
+        double most = stat_value_number(config, name) / unit;
         out->least = isnan(least) ? out->least : least;
         out->most = isnan(most) || is_one_of(out->name, "verbosity") ? out->most : most;
     }
@@ -155,6 +156,15 @@ static void take_now(const struct answers *answers, const struct snapshot *now, 
     }
 }
 
+/* slated lists what can change while it runs; with another store than slabs nothing of theirs is there. */
+static bool needs_slabs(const struct snapshot *now, const struct answers *answers, const struct row *row) {
+    const char *config = answer_text(answers, INQUIRY_CONFIG);
+    char name[SETTING_NAME_BYTES + 10];
+    struct stat_line line;
+    snprintf(name, sizeof name, "%s:value", row->name);
+    return now->is_slated && config != NULL && strncmp(row->name, "slab_", 5) == 0 && stat_value(config, name, &line)[0] == '\0';
+}
+
 static void take_refusal(const struct snapshot *now, const struct answers *answers, unsigned class_id,
                          const struct row *row, struct tunable *out) {
     struct stat_line line;
@@ -164,6 +174,8 @@ static void take_refusal(const struct snapshot *now, const struct answers *answe
         snprintf(out->refusal, sizeof out->refusal, "%s", now->is_slated ? row->slated_refusal : row->stock_refusal);
     } else if (!now->is_slated && row->stock_patch > 0 && !version_is_from(now, 1, 6, row->stock_patch)) {
         snprintf(out->refusal, sizeof out->refusal, "needs memcached 1.6.%u or later", row->stock_patch);
+    } else if (needs_slabs(now, answers, row)) {
+        snprintf(out->refusal, sizeof out->refusal, "needs a start with --store=slab");
     } else if (out->now[0] == '\0') {
         snprintf(out->refusal, sizeof out->refusal, "this server does not report it");
     } else if (is_lru && strcmp(stat_value(settings, "lru_maintainer_thread", &line), "no") == 0) {

@@ -260,11 +260,13 @@ const struct evict_policy *cache_policy(const struct cache *c) {
     return atomic_load_explicit(&c->policy, memory_order_relaxed);
 }
 
+size_t cache_limit_most(const struct cache *c) { return grown_most(&c->config); }
+
 bool cache_set_limit(struct cache *c, size_t limit_bytes) {
     if (c->heap != NULL && !c->config.evict && !heap_within(c, limit_bytes)) {
         return false;
     }
-    bool set = limit_bytes <= grown_most(&c->config) && arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict);
+    bool set = limit_bytes <= cache_limit_most(c) && arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict);
     if (set && c->heap != NULL) {
         heap_lowered(c);
     }

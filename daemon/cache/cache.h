@@ -222,9 +222,10 @@ void cache_flush(struct cache *, uint32_t at_s);
 void cache_flush_now(struct cache *);
 
 /* --- run-time settings --- */
-/* A new limit of item memory. False, and nothing changed: beyond four times that of the start, or below
- * what classes have now while pages may not move or nothing may be evicted. Else whoever listens to hunger is woken: it has to
- * give back the pages over the limit, and until then no class gets another from the pool. */
+size_t cache_limit_most(const struct cache *); /* four times the limit of the start: address space for that was reserved */
+/* A new limit of item memory. False, and nothing changed: beyond cache_limit_most, or below what classes have now while pages may
+ * not move or nothing may be evicted. Else whoever listens to hunger is woken: it has to give back the pages over the limit, and
+ * until then no class gets another from the pool. */
 bool cache_set_limit(struct cache *, size_t limit_bytes);
 /* Of the heap store: evicts what is beyond a limit that became lower. Within a turn, which it may end and begin anew. Cost: a
  * walk over all items. True: there is more to be done. */

@@ -16,7 +16,7 @@ bool admin_change(struct command_context *ctx, const struct settings *from, cons
         return false;
     }
     if (!server_change(ctx->server, ctx->ct, who, from, to)) {
-        snprintf(why, SETTING_WHY_BYTES, "that much memory was not reserved at the start, or classes have more and may not give pages");
+        snprintf(why, SETTING_WHY_BYTES, SERVER_NO_LIMIT);
         return false;
     }
     return true;
@@ -102,12 +102,12 @@ static bool set_limit(struct command_context *ctx, uint32_t megabytes) {
 }
 
 void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
-    enum { LEAST_MEGABYTES = 8, MOST_MEGABYTES = 1000000000 };
+    enum { LEAST_MEGABYTES = SETTINGS_LIVE_MEMORY_MIN / SETTINGS_MIB, MOST_MEGABYTES = 1000000000 };
     uint32_t megabytes;
     if (w->count < 2 || !word_u32(&w->word[1], &megabytes)) {
         text_out_str(ctx->out, ANSWER_ERROR);
     } else if (megabytes < LEAST_MEGABYTES) {
-        text_out_str(ctx->out, "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n");
+        text_out_str(ctx->out, "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n"); /* memcached's words */
     } else if (megabytes > MOST_MEGABYTES) {
         text_out_str(ctx->out, "MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n");
     } else if (!set_limit(ctx, megabytes)) {

@@ -7,6 +7,12 @@
 
 enum { NAME_BYTES = 64, VALUE_BYTES = 256 };
 
+/* Until when a setting can be had: at the start only, while the server runs, or not by its own name. */
+static const char *when(const struct settings *now, const struct setting *row) {
+    bool follows = row->when == SETTING_RUNTIME && !row->name;
+    return setting_is_live(now, row) ? "runtime" : follows ? "follows" : "startup";
+}
+
 static void get(struct command_context *ctx, const struct words *w) {
     struct settings now;
     char pattern[NAME_BYTES] = "*", value[SETTING_LIST_BYTES];
@@ -19,17 +25,20 @@ static void get(struct command_context *ctx, const struct words *w) {
         const char *name = row->stat ? row->stat : row->name;
         if (row->type != SETTING_ACTION && row->type != SETTING_ABSENT && fnmatch(pattern, name, 0) == 0) {
             setting_format(&now, row, value, sizeof value);
-            text_out_printf(ctx->out, "CONFIG %s %s %s\r\n", name, value,
-                            row->when == SETTING_RUNTIME && row->name ? "runtime" : "startup");
+            text_out_printf(ctx->out, "CONFIG %s %s %s\r\n", name, value, when(&now, row));
         }
     }
     text_out_str(ctx->out, "END\r\n");
 }
 
-/* A knob of what only slabs have; settings_check knows of slab_automove itself, which is off then. At the start such an option is
- * taken whatever the store, for a line of options that another server had. */
-static bool without_effect(const struct setting *row, const struct settings *s) {
-    return strncmp(row->name, "slab_", 5) == 0 && strcmp(row->name, "slab_automove") != 0 && strcmp(s->store, "slab") != 0;
+static void refuse(struct command_context *ctx, const struct settings *now, const struct setting *row) {
+    if (row->when != SETTING_RUNTIME) {
+        text_out_str(ctx->out, "CLIENT_ERROR this setting cannot change while the server runs\r\n");
+    } else if (!row->name) {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s cannot change by itself: it tells %s\r\n", row->stat, row->help);
+    } else {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s needs --store=slab, this server has %s\r\n", row->name, now->store);
+    }
 }
 
 static void set(struct command_context *ctx, const struct words *w) {
@@ -44,15 +53,14 @@ static void set(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "CLIENT_ERROR no such setting\r\n");
         return;
     }
-    if (row->when != SETTING_RUNTIME || !row->name) {
-        text_out_str(ctx->out, "CLIENT_ERROR this setting cannot change while the server runs\r\n");
+    server_settings(ctx->server, &from);
+    if (!setting_is_live(&from, row)) {
+        refuse(ctx, &from, row);
         return;
     }
-    server_settings(ctx->server, &from);
     to = from;
-    if (without_effect(row, &from)) {
-        text_out_printf(ctx->out, "CLIENT_ERROR %s needs --store=slab, this server has %s\r\n", row->name, from.store);
-    } else if (!setting_set_as_shown(&to, row, value, why)) {
+    const struct setting live = setting_live(row, cache_limit_most(ctx->server->cache));
+    if (!setting_set(&to, &live, value, false, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->stat ? row->stat : row->name, why);
     } else if (strcmp(from.slab_automove, to.slab_automove) != 0 && automove_wants_check(to.slab_automove)) {
         admin_try_automove(ctx, to.slab_automove, "slab_automove");

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "serve/prefix.h"
+#include "tune/auto.h"
 
 enum { SERVE_COUNTER_COUNT = sizeof(struct serve_values) / sizeof(uint64_t) };
 
@@ -58,18 +59,15 @@ static uint32_t percent(double ratio) { return (uint32_t)(ratio * 100 + 0.5); }
 /* Tells the owners. Every setter takes a value it already has without effect. */
 static void push(struct server *server, struct cache_thread *ct, const struct settings *s) {
     (void)ct;
-    const struct evict_policy *policy = evict_find(s->policy); /* NULL: auto, which goes on from the one there is … */
-    bool follows = policy == NULL;
-    if (follows && cache_policy(server->cache)->victim == NULL) {
-        policy = &evict_s3fifo; /* … unless nothing could be told of a change from that: what it refuses is no miss */
-    }
     log_set_verbosity(s->verbosity);
     prefix_stats_enable(server->prefixes, s->detail_enabled);
     cache_set_tuning(server->cache, (uint32_t)s->hot_lru_pct, (uint32_t)s->warm_lru_pct, percent(s->hot_max_factor),
                      percent(s->warm_max_factor));
     cache_set_temporary_ttl(server->cache, s->temp_lru ? s->temporary_ttl : -1);
-    tuner_set_sampling(server->tuner, s->sample_rate, follows);
-    if (policy != NULL && policy != cache_policy(server->cache)) {
+    tuner_set_sampling(server->tuner, s->sample_rate, evict_find(s->policy) == NULL);
+    /* Asked for after the tuner knows whether it may change the policy, and once: a change of its own stays. */
+    const struct evict_policy *now = cache_policy(server->cache), *policy = auto_policy(s->policy, now);
+    if (policy != now) {
         cache_set_policy(server->cache, policy, SLAB_CLASS_NONE);
     }
     tuner_set_automove(server->tuner, s->slab_automove);
@@ -140,7 +138,7 @@ bool server_change(struct server *server, struct cache_thread *ct, const char *w
 
 static bool undo_step_of(struct server *server, struct cache_thread *ct, const char *who, const struct undo_step *step, char *said) {
     struct settings from, to;
-    char why[SETTING_WHY_BYTES] = "that much memory was not reserved at the start, or classes have more and may not give pages";
+    char why[SETTING_WHY_BYTES] = SERVER_NO_LIMIT;
     server_settings(server, &from);
     to = from;
     undo_settings(step, &to);

@@ -99,6 +99,7 @@ void server_settings(struct server *, struct settings *copy);
 /* Makes every RUNTIME value in which `to` differs from `from` the server's, tells whoever owns it (cache, tuner, log) and
  * puts each change with its old value and with `who` wanted it into the audit log. Two changes at once: both happen, of one value
  * the later stays. False, and nothing changed: the cache cannot have that memory limit. */
+#define SERVER_NO_LIMIT "that much memory was not reserved at the start, or more is in use and may not be given back"
 bool server_change(struct server *, struct cache_thread *, const char *who, const struct settings *from, const struct settings *to);
 /* Takes back the last change that server_change or a change of policies made and that was not taken back yet. 1: `said` tells what
  * is as before; 0: there is none; -1: it cannot be, `said` tells why, and it stays the last. */

@@ -243,13 +243,12 @@ void setting_say_bytes(char to[32], double n) {
     snprintf(to, 32, "%.0f%.1s", n, suffix);
 }
 
-/* A number alone is of the row's unit, or of bytes. */
-static bool set_bytes(struct settings *s, const struct setting *row, const char *text, bool alone_is_bytes, char *why) {
+static bool set_bytes(struct settings *s, const struct setting *row, const char *text, char *why) {
     char *end;
     errno = 0;
     unsigned long long n = strtoull(text, &end, 10);
     bool   bad = end == text || *text < '0' || *text > '9' || errno;
-    const bool mega = row->type == SETTING_MEGABYTES && !alone_is_bytes, kilo = row->type == SETTING_KILOBYTES && !alone_is_bytes;
+    const bool mega = row->type == SETTING_MEGABYTES, kilo = row->type == SETTING_KILOBYTES;
     double unit = mega ? 1 << 20 : kilo ? 1 << 10 : 1;
     if (*end) {
         const char *at = strchr("kmgtKMGT", *end);
@@ -364,7 +363,7 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
     case SETTING_BYTES:
     case SETTING_KILOBYTES:
     case SETTING_MEGABYTES:
-        return set_bytes(s, row, cleared ? "0" : text, false, why);
+        return set_bytes(s, row, cleared ? "0" : text, why);
     case SETTING_RATIO:
     case SETTING_RATIO3:
         return set_ratio(s, row, cleared ? "0" : text, why);
@@ -416,9 +415,26 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     return true;
 }
 
-bool setting_set_as_shown(struct settings *s, const struct setting *row, const char *text, char *why) {
-    bool bytes = row->type == SETTING_MEGABYTES || row->type == SETTING_KILOBYTES;
-    return bytes ? set_bytes(s, row, text, true, why) : setting_set(s, row, text, false, why);
+/* A knob of what only slabs have. At the start such an option is taken whatever the store, for a line of options that another server
+ * had. */
+static bool has_store(const struct settings *s, const struct setting *row) {
+    return strncmp(row->name, "slab_", 5) != 0 || strcmp(s->store, "slab") == 0;
+}
+
+bool setting_is_live(const struct settings *s, const struct setting *row) {
+    return row->when == SETTING_RUNTIME && row->name && has_store(s, row);
+}
+
+struct setting setting_live(const struct setting *row, size_t memory_most) {
+    struct setting live = *row;
+    if (row->type == SETTING_MEGABYTES || row->type == SETTING_KILOBYTES) {
+        live.type = SETTING_BYTES;
+    }
+    if (row->offset == offsetof(struct settings, maxbytes)) {
+        live.min = (double)SETTINGS_LIVE_MEMORY_MIN;
+        live.max = (double)memory_most;
+    }
+    return live;
 }
 
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *row) {

@@ -7,6 +7,7 @@
  * stat   its name in `stats settings`, whose order is the table's; NULL: not shown there.
  * flag   its letter, or 0. `name` is the long option, or with OPT_EXTENDED a sub-option of -o; NULL: no option, only shown.
  * min, max   limits of numbers, in `unit`.
+ * name   NULL with RUNTIME: it tells of others, or of what a command did, and is not set by name.
  * when   STARTUP values never change and are read by anyone without a lock. RUNTIME values are guarded by the lock of
  *        struct server: use server_settings() and server_change() (serve/server.h). */
 #ifndef SLATE_SERVE_SETTINGS_H
@@ -47,6 +48,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
 
 #define SETTINGS_MIB ((uint64_t)1 << 20)
 #define SETTINGS_GIB ((uint64_t)1 << 30)
+#define SETTINGS_LIVE_MEMORY_MIN (8 * SETTINGS_MIB) /* of a server that runs, as in memcached; one may start with less */
 
 /* clang-format off */
 #define SETTINGS(X) \
@@ -218,8 +220,11 @@ const struct setting *setting_find(const char *name, size_t name_bytes);
 /* Sets one value from what a person wrote; NULL for an option given alone. `cleared`: as no_NAME. False: refused, nothing
  * changed, and `why` (SETTING_WHY_BYTES) holds a clause without the option's name: "wants a whole number from …". */
 bool setting_set(struct settings *, const struct setting *, const char *text, bool cleared, char *why);
-/* The same from what setting_format says: a number of an option in kilobytes or megabytes is of bytes there. */
-bool setting_set_as_shown(struct settings *, const struct setting *, const char *text, char *why);
+/* Whether it may change, by its name, while a server with these settings runs: it is RUNTIME, no other says it, and the store has it. */
+bool setting_is_live(const struct settings *, const struct setting *);
+/* The row as it is then: a number of bytes is given as setting_format shows it, not in kilobytes or megabytes, and maxbytes goes from
+ * SETTINGS_LIVE_MEMORY_MIN to `memory_most`. */
+struct setting setting_live(const struct setting *, size_t memory_most);
 bool setting_takes_value(const struct setting *); /* the option needs an argument */
 
 /* Rules that concern more than one value. False: `why` holds a whole sentence. */

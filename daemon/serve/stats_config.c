@@ -44,7 +44,8 @@ static void put_choices(struct text_out *out, const char *name, const struct set
 }
 
 static void put_row(struct command_context *ctx, const struct settings *now, const struct settings *defaults,
-                    const struct setting *row) {
+                    const struct setting *at_start) {
+    const struct setting live = setting_live(at_start, cache_limit_most(ctx->server->cache)), *row = &live;
     char value[SETTING_LIST_BYTES];
     const char *name = row->stat ? row->stat : row->name;
     struct text_out *out = ctx->out;
@@ -67,7 +68,7 @@ void stats_config(struct command_context *ctx) {
     settings_init(&defaults);
     server_settings(ctx->server, &now);
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        if (row->when == SETTING_RUNTIME && row->name) {
+        if (setting_is_live(&now, row)) {
             put_row(ctx, &now, &defaults, row);
         }
     }

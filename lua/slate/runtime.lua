@@ -36,13 +36,13 @@ local function yes_no(text)
 end
 
 local function megabytes(text)
-    local amount, unit = text:match("^(%d+)([kmgKMG]?)$")
-    local scale = { [""] = 1, k = 1 << 10, m = MIB, g = 1 << 30 }
+    local amount, unit = text:match("^(%d+)([kmgtKMGT]?)$")
+    local scale = { [""] = 1, k = 1 << 10, m = MIB, g = 1 << 30, t = 1 << 40 }
     local bytes = math.tointeger((tonumber(amount) or 0) * scale[(unit or ""):lower()]) or 0
     if bytes >= 8 * MIB and bytes % MIB == 0 then
         return tostring(bytes)
     end
-    return nil, "bytes, a multiple of 1m, at least 8m"
+    return nil, "a number of bytes, or one with k, m, g or t: whole megabytes, at least 8m"
 end
 
 -- "lru tune" takes all four at once.
@@ -216,7 +216,7 @@ end
 M.same = same
 
 -- What a server forbids, rather than finds wrong.
-local FORBIDDEN <const> = { "not allowed", "disabled", "authent", "cannot change while" }
+local FORBIDDEN <const> = { "not allowed", "disabled", "authent", "cannot change" }
 
 --- What is to blame for an order that a server knows and refused, by what it answered: "usage", a word of it is wrong;
 -- or "refused", such orders are not allowed.

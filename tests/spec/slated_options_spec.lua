@@ -176,14 +176,59 @@ describe("slated's options", function()
             ["config set hot_lru_pct x"] = "wants a whole number from 1 to 80",
             ["config set num_threads 2"] = "cannot change while the server runs",
             ["config set quux 2"] = "no such setting",
-            ["config set oldest 5"] = "cannot change while the server runs",
             ["config set"] = "usage: config set name value",
-            ["config set maxbytes 4000000000000"] = "was not reserved",
         }) do
             local got = wire.ask(connection, line)
             assert.truthy(got:find("^CLIENT_ERROR ") and got:find(answer, 1, true), got)
         end
         assert.equal("30", setting("hot_lru_pct"))
+    end)
+
+    it("say which follow from others, and do not take those by name", function()
+        start()
+        for name, why in pairs({ lru_segmented = "it tells whether the eviction policy has more than one queue",
+            temp_lru = "it tells whether", detail_enabled = "it tells whether", oldest = "it tells when flush_all" }) do
+            assert.matches(("^CONFIG %s %%w+ follows$"):format(name), wire.ask(connection, "config get " .. name))
+            assert.equal("END", connection:receive())
+            local got = wire.ask(connection, ("config set %s 1"):format(name))
+            assert.truthy(got:find(("CLIENT_ERROR %s cannot change by itself: %s"):format(name, why), 1, true), got)
+        end
+        assert.equal("OK", wire.ask(connection, "config set policy lru"))
+        assert.same({ "CONFIG lru_segmented no follows", "END" }, wire.lines(connection, "config get lru_segmented"))
+    end)
+
+    it("of slabs can only be given at the start where the store has none", function()
+        start("--store=heap")
+        for _, line in ipairs(wire.lines(connection, "config get slab_*")) do
+            assert.truthy(line == "END" or line:find(" startup$"), line)
+        end
+        local _, config = wire.stats(connection, "config")
+        for name in pairs(config) do
+            assert.falsy(name:find("^slab_"), name)
+        end
+        assert.equal("CLIENT_ERROR slab_automove_window needs --store=slab, this server has heap",
+            wire.ask(connection, "config set slab_automove_window 20"))
+    end)
+
+    it("take one limit of memory by two names: config set in bytes, cache_memlimit in megabytes", function()
+        start()
+        local _, config = wire.stats(connection, "config")
+        assert.same({ "8388608", "268435456", "bytes", "bytes" }, { config["maxbytes:min"], config["maxbytes:max"],
+            config["maxbytes:type"], config["maxbytes:unit"] })
+        for _, value in ipairs({ "2m", "8388607", "8", "257m", "x" }) do
+            assert.equal(('CLIENT_ERROR maxbytes wants a number of bytes, or one with k, m, g or t, from 8m to 256m, '
+                .. 'not "%s"'):format(value), wire.ask(connection, "config set maxbytes " .. value))
+        end
+        for _, line in ipairs({ "cache_memlimit 8", "config set maxbytes 8388608", "config set maxbytes 8m" }) do
+            assert.equal("OK", wire.ask(connection, line))
+            assert.equal("8388608", setting("maxbytes"))
+        end
+        for _, line in ipairs({ "cache_memlimit 256", "config set maxbytes 256m" }) do
+            assert.equal("OK", wire.ask(connection, line))
+            assert.equal("268435456", setting("maxbytes"))
+        end
+        assert.equal("MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m", wire.ask(connection, "cache_memlimit 7"))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", wire.ask(connection, "cache_memlimit 257"))
     end)
 
     it("keep the old names of the same settings", function()

@@ -105,7 +105,7 @@ describe("config undo", function()
         assert(os.remove(path))
         local before = settings()
         for _ = 1, 2 do
-            assert.matches("^CLIENT_ERROR cannot undo: .*gone", ask(connection, "config undo"))
+            assert.matches("^CLIENT_ERROR cannot undo: there is no policy gone in ", ask(connection, "config undo"))
             assert.equal(before, settings())
         end
         server.remove_folder(folder)
@@ -141,8 +141,7 @@ describe("config undo", function()
                 count = count + 1
                 assert.equal(("CONFIG %s %s runtime"):format(setting, value),
                     wire.lines(connection, "config get " .. setting)[1])
-                local given = values[setting .. ":type"] == "megabytes" and value // 1024 .. "k" or value
-                assert.equal("OK", ask(connection, ("config set %s %s"):format(setting, given)), setting)
+                assert.equal("OK", ask(connection, ("config set %s %s"):format(setting, value)), setting)
             end
         end
         assert.is_true(count > 15)

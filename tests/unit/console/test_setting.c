@@ -44,6 +44,7 @@ static void test_values_have_limits_and_rules(void) {
         {"slab_automove_ratio", "0.5", true}, {"slab_automove_ratio", "1.5", false}, {"slab_automove_ratio", "0", false},
         {"lru_tune", "10 30 0.2 2", true},    {"lru_tune", "50 31 0.2 2", false},    {"lru_tune", "10 30 0 2", false},
         {"lru_tune", "10 30", false},         {"maxbytes", "8", true},               {"maxbytes", "7", false},
+        {"maxbytes", "1000000000", true},     {"maxbytes", "1000000001", false},
         {"temporary_ttl", "off", false},       {"temporary_ttl", "30", true},         {"temporary_ttl", "x", false},
         {"lru_segmented", "flat", true},      {"lru_segmented", "round", false},     {"verbosity", "1", true},
         {"verbosity", "9", false},            {"policy", "sieve", false},            {"geometry", "auto", false},
@@ -119,6 +120,21 @@ static void test_steps_stay_within_the_limits(void) {
     is(settings_list(&now, &answers, 0, (struct tunable[SETTINGS_MOST]){0}) > 15, true, "the list has them all");
 }
 
+static void test_slated_tells_the_limits_and_what_can_change(void) {
+    static const char config[] = "STAT maxbytes:value 67108864\r\nSTAT maxbytes:min 8388608\r\nSTAT maxbytes:max 268435456\r\n";
+    struct tunable row;
+    load("0.1.0");
+    now.is_slated = true;
+    settings_find(&now, &answers, "slab_automove", 0, &row);
+    is_str(row.refusal, "", "before the answer is there nothing is refused");
+    answers_take(&answers, INQUIRY_CONFIG, config, sizeof config - 1, true, 1);
+    settings_find(&now, &answers, "maxbytes", 0, &row);
+    ok(row.least == 8 && row.most == 256, "memory goes from 8 to 256 MiB, not to %.0f", row.most);
+    ok(!allowed("maxbytes", "257") && allowed("maxbytes", "256"), "as is checked: %s", why);
+    settings_find(&now, &answers, "slab_automove", 0, &row);
+    is_str(row.refusal, "needs a start with --store=slab", "what slated does not list cannot change there");
+}
+
 static void test_a_change_is_about_what_differs(void) {
     is_str(setting_part("lru_tune", "20 40 0.20 2.00", "20 40 0.5 2.00"), "hot_max_factor", "the third of four");
     is_str(setting_part("lru_tune", "20 40 0.20 2.00", "200 40 0.20 2.00"), "hot_lru_pct", "the first");
@@ -132,6 +148,7 @@ int main(void) {
     test_lines_are_memcacheds_own();
     test_an_answer_is_read_to_the_digits_it_shows();
     test_steps_stay_within_the_limits();
+    test_slated_tells_the_limits_and_what_can_change();
     answers_fini(&answers);
     test_a_change_is_about_what_differs();
     return tap_done();
