@@ -187,7 +187,7 @@ function M.plan(settings, name, value, slated)
         change.lines = { "evict policy " .. value }
     elseif slated and name == "slab_automove" then
         change.lines = { "slabs automove " .. value }
-    elseif slated and name ~= "maxbytes" then
+    elseif slated and name ~= "maxbytes" and name ~= "detail_enabled" then -- which a command of memcached sets
         change.lines = { ("config set %s %s"):format(name, value) }
     elseif not rule then
         return nil, ("memcached cannot change %s while it runs (needs slated); it can: %s"):format(name,

@@ -247,6 +247,14 @@ describe("slatectl changes what only slated has", function()
         assert.equal(before, settings().sample_rate)
     end)
 
+    it("counting by prefix is set, which only stats detail does", function()
+        ctl.succeed("set detail_enabled=yes")
+        assert.equal("yes", settings().detail_enabled)
+        ctl.succeed("undo")
+        assert.equal("no", settings().detail_enabled)
+        refuses("set lru_segmented=no", "lru_segmented cannot change by itself: it tells whether", 77)
+    end)
+
     it("the last change of the chunk sizes goes back, not an earlier one in its place", function()
         local function count()
             return require("slate.geometry").read(client).classes
