@@ -182,6 +182,7 @@ void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
     to->pages_stolen = facts.counters.page_steals;
     memcpy(to->failed, c->failed, sizeof to->failed);
     to->memory_bytes = facts.limit_bytes;
+    to->held_bytes = (uint64_t)facts.pages_out * PAGE_BYTES;
     to->items = facts.items;
     to->evictions = classes.evicted;
     to->refused = facts.counters.store_too_large + facts.counters.store_no_memory;

@@ -20,6 +20,7 @@ struct simulate_result {
     const char *policy;
     uint64_t    objects;      /* 0: a cell of memory */
     uint64_t    memory_bytes; /* 0: a cell of objects */
+    uint64_t    held_bytes;   /* of it, at the end; more, where a page of each class with items takes more */
     uint64_t    requests, hits, items, evictions;
     uint64_t    refused;      /* values too large, or for which nothing might go */
     uint64_t    changes;      /* of the policy, by auto, */

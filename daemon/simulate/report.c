@@ -31,21 +31,25 @@ static void text_head(const struct simulate_report *p) {
         simulate_sizes_say(&o->values, values);
         fprintf(p->to, "; values without a size: %s, seed %" PRIu64 ", scale %g\n", values, o->values.seed, o->values.scale);
     }
-    fprintf(p->to, "%-8s %10s %10s %10s %9s %10s %9s %9s %8s %7s", "policy", o->by_objects ? "objects" : "memory",
-            "requests", "hits", "hit ratio", "miss ratio", "items", "evictions", "refused", "seconds");
+    fprintf(p->to, "%-8s %10s ", "policy", o->by_objects ? "objects" : "memory");
+    if (!o->by_objects) {
+        fprintf(p->to, "%10s ", "held");
+    }
+    fprintf(p->to, "%10s %10s %9s %10s %9s %9s %8s %7s", "requests", "hits", "hit ratio", "miss ratio", "items", "evictions", "refused", "seconds");
     fprintf(p->to, moves_pages(o) ? " %6s %9s  %s\n" : "\n", "pages", "lost", "automove");
 }
 
 static void text_row(const struct simulate_report *p, const struct simulate_result *r) {
-    char size[32];
+    char size[32], held[32];
     if (r->objects > 0) {
-        snprintf(size, sizeof size, "%" PRIu64, r->objects);
+        fprintf(p->to, "%-8s %10" PRIu64 " ", r->policy, r->objects);
     } else {
         setting_say_bytes(size, (double)r->memory_bytes);
+        setting_say_bytes(held, (double)r->held_bytes);
+        fprintf(p->to, "%-8s %10s %10s ", r->policy, size, held);
     }
-    fprintf(p->to, "%-8s %10s %10" PRIu64 " %10" PRIu64 " %9.4f %10.4f %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %7.2f",
-            r->policy, size, r->requests, r->hits, ratio(r->hits, r->requests), ratio(r->requests - r->hits, r->requests),
-            r->items, r->evictions, r->refused, seconds(r));
+    fprintf(p->to, "%10" PRIu64 " %10" PRIu64 " %9.4f %10.4f %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %7.2f", r->requests, r->hits,
+            ratio(r->hits, r->requests), ratio(r->requests - r->hits, r->requests), r->items, r->evictions, r->refused, seconds(r));
     if (moves_pages(p->options)) {
         fprintf(p->to, " %6" PRIu64 " %9" PRIu64 "  %s", r->pages_moved, r->lost, r->automove);
     }
@@ -85,7 +89,7 @@ static void json_row(const struct simulate_report *p, const struct simulate_resu
         fprintf(p->to, ",\"policy_changes\":%" PRIu64 ",\"policy_now\":\"%s\"", r->changes, r->policy_now);
     }
     if (r->objects == 0) {
-        fprintf(p->to, ",\"automove\":");
+        fprintf(p->to, ",\"held_bytes\":%" PRIu64 ",\"automove\":", r->held_bytes);
         json_text(p->to, r->automove);
         fprintf(p->to, ",\"pages_moved\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"pages_stolen\":%" PRIu64, r->pages_moved,
                 r->lost, r->pages_stolen);

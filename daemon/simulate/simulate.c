@@ -30,7 +30,7 @@ struct simulation {
     struct simulate_report report;
     struct evict_tuning    tuning; /* of cells of objects */
     struct block           block;
-    bool                   said_bad;
+    bool                   said_bad, said_over;
 };
 
 static int fail(int status, const char *format, const char *what) {
@@ -185,6 +185,18 @@ static struct simulate_cell *make_cell(struct simulation *s, unsigned i) {
     return simulate_cell_memory(s->make_cache(&with_policy), o->requests_per_s, &tune);
 }
 
+/* Once, of the first: the figures of such a cache are those of a larger one. */
+static void say_over(struct simulation *s, const struct simulate_result *r) {
+    if (r->held_bytes > r->memory_bytes && !s->said_over) {
+        char held[32], memory[32];
+        setting_say_bytes(held, (double)r->held_bytes);
+        setting_say_bytes(memory, (double)r->memory_bytes);
+        fprintf(stderr, "slated: more than its memory was held, since every class with items keeps a page: %s had %s of %s; fewer "
+                        "classes (-f) need less\n", r->policy, held, memory);
+        s->said_over = true;
+    }
+}
+
 struct pass {
     struct simulate_cell *cells[CELLS_MAX];
     unsigned count;
@@ -221,6 +233,7 @@ static int play(struct simulation *s, unsigned first, unsigned count) {
                 status = fail(EX_DATAERR, "automove %s", result.failed);
             } else {
                 simulate_report_row(&s->report, &result);
+                say_over(s, &result);
             }
         }
         simulate_cell_destroy(&pass.cells[i]);

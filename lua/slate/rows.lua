@@ -77,8 +77,8 @@ local TABLES <const> = {
     ["slate/policies/1"] = { list = "policies", columns = { "name", "summary", "broken" }, head = {} },
     ["slate/policy-decision/1"] = { list = "moves", columns = columns("from to pages reason state outcome"),
         head = { "policy", "time_s" } },
-    ["slate/simulations/1"] = { list = "rows", columns = columns("policy objects memory_bytes requests hits hit_ratio "
-        .. "miss_ratio items evictions refused seconds"), head = {} },
+    ["slate/simulations/1"] = { list = "rows", columns = columns("policy objects memory_bytes held_bytes requests hits "
+        .. "hit_ratio miss_ratio items evictions refused seconds"), head = {} },
     ["slate/fleet-where/1"] = { list = "keys", columns = { "key", "servers" }, head = {} },
 }
 

@@ -233,6 +233,26 @@ describe("slated --simulate with memory", function()
         assert.equal(4, i)
     end)
 
+    it("says what was held where there are more classes with items than pages", function()
+        local lines = {}
+        for i = 1, 30 do
+            lines[i] = ("k%d %d"):format(i, math.floor(60 * 1.3 ^ i))
+        end
+        local trace = write("classes.txt", table.concat(lines, "\n") .. "\n")
+        local code, out, err = run("--simulate " .. trace .. " --memory 4m,128m --policy lru,fifo")
+        assert.equal(0, code)
+        local over = "every class with items keeps a page: lru had (%d+)m of 4m; fewer classes %(%-f%) need less\n$"
+        local held = tonumber(err:match(over))
+        assert.is_true(held > 4, err)
+        assert.equal(1, select(2, err:gsub("\n", "")))
+        assert.truthy(out:find(("lru +4m +%dm +30 "):format(held)), out)
+        local rows = simulate(trace, "--memory 4m,128m --policy lru,fifo")
+        for _, row in ipairs(rows) do
+            assert.equal(held << 20, row.held_bytes)
+        end
+        assert.equal("", select(3, run("--simulate " .. trace .. " --memory 128m")))
+    end)
+
     it("has the same hits with every kind of index, which decides nothing", function()
         local trace = mixed_trace()
         local all = simulate(trace, "--memory 4m")

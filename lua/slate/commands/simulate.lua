@@ -83,6 +83,9 @@ local function out_table(context, rows, baselines)
         { title = rows[1].objects and "OBJECTS" or "MEMORY" }, { title = "POLICY", left = true },
         { title = "HIT RATIO" }, { title = "MISS RATIO" },
     }
+    if not rows[1].objects then
+        table.insert(columns, 2, { title = "HELD" })
+    end
     for _, name in ipairs(baselines) do
         columns[#columns + 1] = { title = "MISSES TO " .. name:upper() }
     end
@@ -93,6 +96,9 @@ local function out_table(context, rows, baselines)
     for i, row in ipairs(rows) do
         cells[i] = { show_size(row), row.policy .. (row.best and " *" or ""), ("%.4f"):format(row.hit_ratio),
             ("%.4f"):format(row.miss_ratio) }
+        if not row.objects then
+            table.insert(cells[i], 2, units.bytes(row.held_bytes))
+        end
         local at = #cells[i]
         for b, name in ipairs(baselines) do
             cells[i][at + b] = difference(row.against[name])
