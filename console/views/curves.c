@@ -72,7 +72,7 @@ static void draw_curve(const struct details *details, const struct ui *ui, struc
     if (!is_whole) {
         snprintf(name, sizeof name, "class %u", ui->curves.cursor);
     }
-    snprintf(title, sizeof title, "%s under LRU, by memory: miss %s %% at %s", name,
+    snprintf(title, sizeof title, "LRU model of %s: miss %s %% at %s", name,
              format_percent(a, 1 - curve->hit_ratio), format_bytes(b, curve->bytes));
     cells_rule(cells, area.y, area.x, area.width, title);
     if (area.width >= 80) {
@@ -83,17 +83,17 @@ static void draw_curve(const struct details *details, const struct ui *ui, struc
                (struct rect){area.y + 1, area.x, area.height - 1, area.width});
 }
 
-/* "hit % with half the memory 88.1, as it is 91.8, twice 94.0, four times 95.2" */
+/* What the cache itself had, and what miniatures of its policy have with other memory: no points of the curve, which is the LRU's. */
 static void draw_sizes(const struct details *details, struct cells *cells, int y, int x,
                        int width) {
     const double *at = details->curve.at_size;
     char half[FORMAT_BYTES], now[FORMAT_BYTES], twice[FORMAT_BYTES], four[FORMAT_BYTES], text[160];
+    const char *policy = details->whatif.policy[0] != '\0' ? details->whatif.policy : "its policy";
     if (isnan(at[1])) {
-        cells_text_fit(cells, y, x, width, STYLE_DIM,
-                       "hit % with other memory under its own policy: not compared yet");
+        cells_text_fit(cells, y, x, width, STYLE_DIM, "miniatures of its policy with other memory: not compared yet");
         return;
     }
-    snprintf(text, sizeof text, "hit %% under its own policy: %s now, x0.5 memory %s, x2 %s, x4 %s",
+    snprintf(text, sizeof text, "%s hit %s %% over 5 turnovers; its miniatures x0.5 %s, x2 %s, x4 %s", policy,
              format_percent(now, at[1]), format_percent(half, at[0]), format_percent(twice, at[2]),
              format_percent(four, at[3]));
     cells_text_fit(cells, y, x, width, STYLE_PLAIN, text);
@@ -135,7 +135,7 @@ static unsigned sort_policies(const struct whatif *whatif, unsigned order[POLICY
 
 static void draw_policies(const struct frame *frame, struct cells *cells, struct rect area) {
     const struct details *details = model_details(frame->model);
-    cells_rule(cells, area.y, area.x, area.width, "what another policy would do");
+    cells_rule(cells, area.y, area.x, area.width, "policies lately: miniatures beside today's");
     struct rect rest = {area.y + 1, area.x, area.height - 1, area.width};
     if (rest.height < 1 || !detail_ready(frame, INQUIRY_WHATIF, cells, rest)) {
         return;
@@ -336,7 +336,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
 }
 
 static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {"automove.gain", "automove.loss", "whatif.hit_ratio", "whatif.difference", "hit_ratio", "policy", "sample_rate"};
+    static const char *const shown[] = {"curve.lru_hit_ratio", "curve.hit_ratio_x1", "automove.gain", "automove.loss", "whatif.hit_ratio", "whatif.difference", "hit_ratio", "policy", "sample_rate"};
     (void)ui;
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         terms_add(out, "", shown[i], i == 0);

@@ -102,9 +102,18 @@ function M.parse_hotkeys(lines)
     return requests, keys
 end
 
---- Asks a server for its curve, of the whole cache or of one class.
+--- Asks a server for its curve, of the whole cache or of one class; with `sizes`, curve.policy is whose they are.
 function M.curve(client, class)
-    return read(client, class and "curve " .. class or "curve", M.parse_curve)
+    local curve, message, code = read(client, class and "curve " .. class or "curve", M.parse_curve)
+    if curve and #curve.sizes > 0 then
+        local totals
+        totals, message, code = M.whatif(client)
+        if not totals then
+            return nil, message, code
+        end
+        curve.policy = totals.policy
+    end
+    return curve, message, code
 end
 
 --- Asks a server what the other policies would do.

@@ -110,9 +110,14 @@ describe("slated's sampled keys", function()
 
         local out, code, errors = slatectl("curve -o build/test-curve.txt")
         assert.are.equal(0, code, errors)
-        assert.truthy(out:find("HITS, LRU", 1, true) and out:find("x0.5", 1, true))
+        for _, said in ipairs({ "HITS, S3FIFO", "x0.5", "HITS, LRU MODEL",
+            "x1 is what s3fifo had over some five turnovers" }) do
+            assert.truthy(out:find(said, 1, true), out)
+        end
         local file = assert(io.open("build/test-curve.txt"))
-        assert.truthy(file:read("a"):find("Miss ratio", 1, true))
+        local chart = file:read("a")
+        assert.truthy(chart:find("Miss ratio", 1, true) and chart:find("LRU model", 1, true), chart)
+        assert.truthy(chart:find("s3fifo, by miniatures", 1, true), chart)
         file:close()
         os.remove("build/test-curve.txt")
         assert.are.equal(64, select(2, slatectl("curve 255")))

@@ -4,7 +4,12 @@ local units = require "slate.units"
 
 local M = {}
 
-local SIZE_COLUMNS <const> = { { title = "TIMES", left = true }, { title = "MEMORY" }, { title = "HITS" } }
+-- Two sources that need not agree about today's memory: below the tables it is said what they are.
+local NOTE <const> = [[
+x1 is what %s had over some five turnovers of the cache; the other sizes are miniatures of it.
+The LRU model is a curve of every size, from how long ago sampled keys were read: compare its points with
+each other, not with the sizes above. slatectl whatif compares the policies, over a shorter time.
+]]
 
 function M.declare(command)
     command:argument("class", "A slab class. Default: the whole cache"):args("?"):argname("CLASS")
@@ -30,13 +35,17 @@ local function out_text(context, curve)
         rows[i] = { ("x%g"):format(size[1]), units.bytes(math.floor(size[1] * curve.bytes)), share(size[2]) }
     end
     if #rows > 0 then
-        context:out("\n", tables.render(SIZE_COLUMNS, rows))
+        context:out("\n", tables.render({ { title = "TIMES", left = true }, { title = "MEMORY" },
+            { title = "HITS, " .. curve.policy:upper() } }, rows))
     end
     rows = {}
     for i, point in ipairs(curve.points) do
         rows[i] = { units.bytes(point[1]), share(point[2]) }
     end
-    context:out("\n", tables.render({ { title = "MEMORY" }, { title = "HITS, LRU" } }, rows))
+    context:out("\n", tables.render({ { title = "MEMORY" }, { title = "HITS, LRU MODEL" } }, rows))
+    if #curve.sizes > 0 then
+        context:out("\n", NOTE:format(curve.policy))
+    end
 end
 
 -- The sizes from an eighth to eight times today's, doubled each time.
@@ -63,10 +72,10 @@ local function draw(context, curve, class, path)
             units.plural(curve.reads or 0, "read")),
         y_label = "miss ratio", x_label = class and "memory of the class" or "memory", tic = units.bytes,
         sizes = doublings(curve.bytes), marks = { { x = curve.bytes, label = "now" } },
-        curves = { { label = "LRU", points = misses } },
+        curves = { { label = "LRU model", points = misses } },
     }
     if #sizes > 0 then
-        series.curves[2] = { label = "its own policy", points = sizes }
+        series.curves[2] = { label = ("%s, by miniatures"):format(curve.policy), points = sizes }
     end
     local chart = require "slate.chart"
     return require("slate.picture").save(path, chart.curves(series), { terminal = chart.terminal_for(path) })

@@ -153,9 +153,11 @@ static void test_curves_say_what_memory_and_policies_would_do(void) {
     struct frame frame = frame_of(model);
     reset_ui(index_of(&curves_view));
     draw(&frame, 80, 24, false);
-    ok(shows("the whole cache under LRU, by memory: miss 25.1 % at 64.0M"), "the miss ratio of now");
+    ok(shows("LRU model of the whole cache: miss 25.1 % at 64.0M"), "the miss ratio of now, called a model");
     ok(shows("^now 64.0M") && shows("^128M"), "a scale around it");
-    ok(shows("77.4 now, x0.5 memory 76.7, x2 84.3, x4 94.3"), "other sizes under its own policy");
+    ok(shows("s3fifo hit 77.4 % over 5 turnovers; its miniatures x0.5 76.7, x2 84.3, x4 94.3"),
+       "what its own policy had, and over which time, and other sizes of it by miniatures");
+    ok(shows("policies lately: miniatures beside today's"), "what policies would do is of another time");
     ok(shows("s3fifo   hit  77.4 %") && shows("today's") && shows("no telling"),
        "policies, with what is not known called so");
     ok(shows("MEASURED") && shows("m reviews it"), "what a page is worth, and what to press");
@@ -166,7 +168,7 @@ static void test_curves_say_what_memory_and_policies_would_do(void) {
     ok(shows("hits/s"), "and still drawn");
     ui.curves.cursor = 13;
     draw(&frame, 80, 24, false);
-    ok(shows("class 13 under LRU, by memory: miss"), "then the curve is the class's");
+    ok(shows("LRU model of class 13: miss"), "then the curve is the class's");
     struct intent intent = press(&frame, COMMAND_MOVE_PAGES);
     ok(intent.kind == INTENT_REVIEW && intent.plan.steps[0].to == 13 && intent.plan.steps[0].pages == 1,
        "m gives it the page that is missed least");
