@@ -30,7 +30,7 @@ static const struct row rows[] = {
     {"warm_lru_pct", "lru warm %", FORM_NUMBER, 1, 80, 5, "", 0, NULL, NULL},
     {"hot_max_factor", "lru hot age factor", FORM_NUMBER, 0.01, 1000, 0.1, "", 0, NULL, NULL},
     {"warm_max_factor", "lru warm age factor", FORM_NUMBER, 0.01, 1000, 0.5, "", 0, NULL, NULL},
-    {"lru_segmented", "lru mode", FORM_CHOICE, 0, 0, 0, "flat|segmented", 0, NULL, "the eviction policy says it"},
+    {"lru_segmented", "lru mode", FORM_CHOICE, 0, 0, 0, "flat|segmented", 0, NULL, "follows the policy"},
     {"temporary_ttl", "lru temp_ttl s", FORM_NUMBER, -1, 2147483647, 10, "", 0, NULL, NULL},
     {"maxbytes", "memory limit MiB", FORM_NUMBER, MEMORY_LEAST_MIB, 1000000000, 16, "", 0, NULL, NULL},
     {"lru_crawler", "crawler", FORM_CHOICE, 0, 0, 0, "no|yes", 0, NULL, NULL},
@@ -177,11 +177,11 @@ static void take_refusal(const struct snapshot *now, const struct answers *answe
     } else if (needs_slabs(now, answers, row)) {
         snprintf(out->refusal, sizeof out->refusal, "needs a start with --store=slab");
     } else if (out->now[0] == '\0') {
-        snprintf(out->refusal, sizeof out->refusal, "this server does not report it");
+        snprintf(out->refusal, sizeof out->refusal, "not reported here");
     } else if (is_lru && strcmp(stat_value(settings, "lru_maintainer_thread", &line), "no") == 0) {
         snprintf(out->refusal, sizeof out->refusal, "needs a start with -o lru_maintainer");
     } else if (is_one_of(row->name, "class_policy") && class_id == 0) {
-        snprintf(out->refusal, sizeof out->refusal, "choose the class in the table of classes (2)");
+        snprintf(out->refusal, sizeof out->refusal, "choose it in Classes");
     } else if (is_one_of(row->name, "slab_automove") && now->setting[SETTING_slab_reassign] == 0) {
         snprintf(out->refusal, sizeof out->refusal, "needs a start with -o slab_reassign");
     }

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LABEL_X = 1, NOW_X = 21, NEW_X = 35, SOURCE_X = 50, NOTE_X = 59, PANEL_ROWS = 7, SCREEN_STEP = 10 };
+enum { LABEL_X = 1, NOW_X = 21, NEW_X = 35, SOURCE_X = 50, NOTE_X = 59, PANEL_ROWS = 8, SCREEN_STEP = 10 };
+enum { TEXT_BYTES = 1400, NARROW_WIDTH = 60, LINES_MOST = 100 };
 
 void tune_forget(struct ui *ui) {
     memset(ui->tune.wanted, 0, sizeof ui->tune.wanted);
@@ -80,10 +81,23 @@ static void note_of(const struct tunable *row, bool changed, char *out, size_t o
     }
 }
 
+/* A text up to the end of the last part that fits; a part ends in one of the characters of `ends`. */
+static void cut_to_parts(char *text, int width, const char *ends) {
+    size_t cut = 0;
+    for (size_t at = 0; text[at] != '\0'; at++) {
+        cut = (int)at + 2 <= width && strchr(ends, text[at]) != NULL ? at + 1 : cut;
+    }
+    snprintf(text + cut, sizeof "…", "…");
+}
+
+static bool fits(const char *text, int width) {
+    return cells_width_of(text) <= width;
+}
+
 static void draw_row(const struct ui *ui, struct cells *cells, struct rect area, int y,
                      const struct tunable *rows, unsigned index) {
     const struct tunable *row = &rows[index];
-    bool changed = is_changed(&ui->tune, rows, index), is_narrow = area.width < 60;
+    bool changed = is_changed(&ui->tune, rows, index), is_narrow = area.width < NARROW_WIDTH;
     uint8_t style = row->refusal[0] != '\0' ? STYLE_DIM : STYLE_PLAIN;
     char note[SETTING_VALUE_BYTES];
     cells_text_fit(cells, y, area.x + LABEL_X, NOW_X - LABEL_X - 1, style, row->label);
@@ -100,25 +114,66 @@ static void draw_row(const struct ui *ui, struct cells *cells, struct rect area,
         return;
     }
     cells_text_fit(cells, y, area.x + SOURCE_X, NOTE_X - SOURCE_X - 1, style, row->source);
-    note_of(row, changed, note, sizeof note);
+    note_of(row, changed, note, sizeof note - sizeof "…");
+    if (!fits(note, area.width - NOTE_X)) { /* the panel has it whole */
+        cut_to_parts(note, area.width - NOTE_X, " |");
+    }
     cells_text_fit(cells, y, area.x + NOTE_X, area.width - NOTE_X, changed ? STYLE_STRONG : STYLE_DIM, note);
 }
 
+/* ---- the panel: what it has no room for ends at a comma or a full stop ---- */
+
+/* Draws the text and takes its rows from `left`. */
+static void put_text(struct cells *cells, struct rect *left, uint8_t style, const char *text) {
+    struct rect endless = {0, 0, LINES_MOST, left->width};
+    char shown[TEXT_BYTES];
+    size_t end = strlen(text);
+    snprintf(shown, sizeof shown, "%s", text);
+    while (end > 0 && cells_paragraph(NULL, endless, 0, style, shown) > left->height) {
+        do {
+            end--;
+        } while (end > 0 && (strchr(".,;:", text[end - 1]) == NULL || text[end] != ' '));
+        snprintf(shown, sizeof shown, "%.*s …", (int)end, text);
+    }
+    int rows = end > 0 ? cells_paragraph(cells, *left, 0, style, shown) : 0;
+    left->y += rows;
+    left->height -= rows;
+}
+
+/* What the row above had no room for. */
+static void put_whole_row(struct cells *cells, struct rect *left, const struct tunable *row, bool changed) {
+    char note[SETTING_VALUE_BYTES], text[TEXT_BYTES];
+    size_t used = 0;
+    bool is_narrow = left->width < NARROW_WIDTH;
+    text[0] = '\0';
+    if (!fits(row->now, is_narrow ? 8 : NEW_X - NOW_X - 1)) {
+        used = (size_t)snprintf(text, sizeof text, "now %s; ", row->now);
+    }
+    note_of(row, changed, note, sizeof note);
+    if (is_narrow || !fits(note, left->width - NOTE_X)) {
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s", strchr(note, '|') != NULL ? "one of " : "");
+        for (const char *at = note; *at != '\0' && used + 3 < sizeof text; at++) {
+            used += (size_t)snprintf(text + used, sizeof text - used, *at == '|' ? ", " : "%c", *at);
+        }
+    }
+    put_text(cells, left, row->refusal[0] != '\0' ? STYLE_WARN : STYLE_STRONG, text);
+}
+
 /* All policies at once, as the miniature caches have them: "lru 91.0 -1.2 ± 0.3". */
-static void draw_policies(const struct frame *frame, struct cells *cells, struct rect area) {
+static void put_policies(const struct frame *frame, struct cells *cells, struct rect *left) {
     const struct details *details = model_details(frame->model);
-    if (!detail_ready(frame, INQUIRY_WHATIF, cells, area)) {
+    if (left->height <= 0 || !detail_ready(frame, INQUIRY_WHATIF, cells, *left)) {
         return;
     }
     const struct whatif *whatif = &details->whatif;
-    char text[POLICY_LIMIT * 60 + SAMPLE_WHY_BYTES];
+    char text[TEXT_BYTES];
     int used = snprintf(text, sizeof text, whatif->count == 0 ? "what-if: %s" : "%.0s", whatif->why);
     for (unsigned i = 0; i < whatif->count; i++) {
         const struct policy_guess *guess = &whatif->policies[i];
         used += snprintf(text + used, sizeof text - (size_t)used, "%s%s %.1f%% %+.1f±%.1f", i > 0 ? ",  " : "",
                          guess->name, guess->hit_ratio * 100, guess->difference * 100, guess->doubt * 100);
     }
-    cells_paragraph(cells, area, 0, STYLE_PLAIN, text);
+    put_text(cells, left, STYLE_PLAIN, text);
 }
 
 /* The setting under the cursor with its new value. */
@@ -142,27 +197,20 @@ static void draw_panel(const struct frame *frame, const struct ui *ui, struct ce
     if (changed) {
         struct action action = chosen(ui, row->name);
         forecast_words(&action, frame->model, text, sizeof text);
-        int rows_taken = cells_paragraph(cells, left, 0, STYLE_STRONG, text);
-        left.y += rows_taken;
-        left.height -= rows_taken;
+        put_text(cells, &left, STYLE_STRONG, text);
     }
+    put_whole_row(cells, &left, row, changed);
     const struct details *details = model_details(frame->model);
     if (strcmp(row->name, "slab_automove") == 0 && detail_is_known(details, INQUIRY_MOVES) &&
         move_list_has_failed(&details->moves)) {
         snprintf(text, sizeof text, "FAILED and turned off: %s", details->moves.failed);
-        int rows_taken = cells_paragraph(cells, left, 0, STYLE_BAD, text);
-        left.y += rows_taken;
-        left.height -= rows_taken;
+        put_text(cells, &left, STYLE_BAD, text);
     }
     if (is_policy && model_now(frame->model)->is_slated) {
-        draw_policies(frame, cells, left);
-    } else if (entry != NULL && left.height > 0) {
-        int rows_taken = cells_paragraph(cells, left, 0, STYLE_PLAIN, entry->meaning);
-        left.y += rows_taken;
-        left.height -= rows_taken;
-        if (left.height > 0) {
-            cells_paragraph(cells, left, 0, STYLE_DIM, entry->what_to_do);
-        }
+        put_policies(frame, cells, &left);
+    } else if (entry != NULL) {
+        put_text(cells, &left, STYLE_PLAIN, entry->meaning);
+        put_text(cells, &left, STYLE_DIM, entry->what_to_do);
     }
     cells_text_fit(cells, area.y + area.height - 1, area.x, area.width, STYLE_HEADER,
                    frame->read_only ? "READ-ONLY: nothing can be sent" : "- + or Enter choose a new value; t reviews all of them, and sends nothing");
@@ -174,8 +222,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     cells_text(cells, area.y, area.x + LABEL_X, STYLE_HEADER, "SETTING");
     cells_text(cells, area.y, area.x + NOW_X, STYLE_HEADER, "NOW");
-    cells_text(cells, area.y, area.x + (area.width < 60 ? NOW_X + 9 : NEW_X), STYLE_HEADER, "NEW");
-    if (area.width >= 60) {
+    cells_text(cells, area.y, area.x + (area.width < NARROW_WIDTH ? NOW_X + 9 : NEW_X), STYLE_HEADER, "NEW");
+    if (area.width >= NARROW_WIDTH) {
         cells_text(cells, area.y, area.x + SOURCE_X, STYLE_HEADER, "SOURCE");
         cells_text(cells, area.y, area.x + NOTE_X, STYLE_HEADER, "RANGE, UNDO, NEEDS");
     }

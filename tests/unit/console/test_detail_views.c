@@ -175,6 +175,29 @@ static void test_curves_say_what_memory_and_policies_would_do(void) {
     model_destroy(&model);
 }
 
+static void test_tune_cuts_between_words_and_has_the_rest_below(void) {
+    struct model *model = slated_model();
+    struct frame frame = frame_of(model);
+    static const char config[] = "STAT slab_automove:value utility\r\nSTAT policy:value s3fifo\r\n"
+                                 "STAT slab_automove:choices off|ratio|eviction|random|lra|lrc|utility|lua:NAME\r\n"
+                                 "STAT policy:choices slru|lru|bag|fifo|clock|clock2|clock3|sieve\r\n";
+    details_take(model_open_details(model), INQUIRY_CONFIG, 0, config, sizeof config - 1, true, 12000);
+    reset_ui(index_of(&tune_view));
+    draw(&frame, 80, 24, false);
+    ok(shows(" off|ratio|eviction|…\n") && shows(" slru|lru|bag|fifo|…\n") && shows(" auto, factor N, …\n"),
+       "what a column has no room for ends where a word does");
+    ok(shows("\none of off, ratio, eviction, random, lra, lrc, utility, lua:NAME\n"), "and stands whole below");
+    for (int height = 18; height <= 24; height++) { /* the panel's text has ever less room */
+        draw(&frame, 80, height, false);
+        const char *end = strstr(screen, "\n- + or Enter");
+        bool is_cut = end != NULL && strncmp(end - strlen("…"), "…", strlen("…")) == 0;
+        ok(end != NULL && (is_cut || end[-1] == '.' || end[-1] == '\n'), "at %d rows the text ends as one that was cut or is whole", height);
+    }
+    draw(&frame, 160, 50, false);
+    ok(shows(" off|ratio|eviction|random|lra|lrc|utility|lua:NAME\n") && !shows("one of off"), "where there is room it stands once");
+    model_destroy(&model);
+}
+
 static void test_hot_keys_have_bounds(void) {
     struct model *model = slated_model();
     struct frame frame = frame_of(model);
@@ -344,6 +367,7 @@ int main(void) {
     test_a_large_cache_has_several_pages_a_cell();
     test_sizes_stand_over_class_limits();
     test_curves_say_what_memory_and_policies_would_do();
+    test_tune_cuts_between_words_and_has_the_rest_below();
     test_hot_keys_have_bounds();
     test_one_class_shows_all_there_is();
     test_a_click_chooses_a_row();
