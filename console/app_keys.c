@@ -58,6 +58,11 @@ static void key_in_filter(struct app *app, uint32_t key) {
     }
 }
 
+static void open_help(struct ui *ui) {
+    ui->help_is_open = true;
+    ui->help_top = 0;
+}
+
 static void key_in_review(struct app *app, uint32_t key, uint64_t now_ms) {
     struct review *review = &app->ui.review;
     if ((key >= '0' && key <= '9') || key == '.') {
@@ -67,6 +72,8 @@ static void key_in_review(struct app *app, uint32_t key, uint64_t now_ms) {
     enum command command = key_command(key, SCOPE_REVIEW);
     if (command == COMMAND_SEND) {
         send_reviewed(app, now_ms);
+    } else if (command == COMMAND_HELP) {
+        open_help(&app->ui);
     } else if (command == COMMAND_CANCEL) {
         review->is_open = false;
     } else {
@@ -120,8 +127,7 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
         app->is_done = true;
         break;
     case COMMAND_HELP:
-        app->ui.help_is_open = true;
-        app->ui.help_top = 0;
+        open_help(&app->ui);
         break;
     case COMMAND_WHY:
         app->ui.why = (struct why_ui){.is_open = true};
@@ -178,7 +184,9 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
 void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
     app->message[0] = '\0';
     app->is_dirty = true;
-    if (app->ui.review.is_open) {
+    if (app->ui.help_is_open) { /* also over a review, which it is opened from */
+        key_in_help(app, key);
+    } else if (app->ui.review.is_open) {
         key_in_review(app, key, now_ms);
     } else if (app->ui.classes.edits_filter) {
         key_in_filter(app, key);
@@ -191,8 +199,6 @@ void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
         why_command(&app->ui, key_command(key, SCOPE_WHY));
     } else if (app->ui.explain.is_open) {
         explain_command(&app->ui, key_command(key, SCOPE_EXPLAIN));
-    } else if (app->ui.help_is_open) {
-        key_in_help(app, key);
     } else {
         key_in_view(app, key, now_ms);
     }

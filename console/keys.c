@@ -96,6 +96,7 @@ const struct key_row key_rows[] = {
      "smaller value; or type digits"},
     {COMMAND_MORE, SCOPE_REVIEW, {KEY_ARROW_RIGHT, '+', 'l'}, "More",
      "larger value; or type digits"},
+    {COMMAND_HELP, SCOPE_REVIEW, {F(1), '?'}, "Keys", "the keys of a review"},
     {COMMAND_CANCEL, SCOPE_REVIEW, {KEY_ESCAPE, 'q', KEY_CONTROL('c')}, "Cancel",
      "close the review, send nothing"},
 
@@ -126,7 +127,7 @@ const struct key_row key_rows[] = {
     {COMMAND_DOWN, SCOPE_WHY, {KEY_ARROW_DOWN, 'j'}, NULL, "scroll the reasons down"},
     {COMMAND_CANCEL, SCOPE_WHY, {KEY_ESCAPE, 'q', 'x', KEY_RETURN}, "Close", "close the reasons"},
 
-    {COMMAND_CANCEL, SCOPE_HELP, {KEY_ESCAPE, 'q', 'h', F(1)}, "Close", "close the help"},
+    {COMMAND_CANCEL, SCOPE_HELP, {KEY_ESCAPE, 'q', 'h', '?', F(1)}, "Close", "close the help"},
 };
 /* clang-format on */
 const unsigned key_row_count = sizeof key_rows / sizeof *key_rows;

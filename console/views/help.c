@@ -26,29 +26,34 @@ static unsigned draw_scope(struct cells *cells, struct rect inside, unsigned lin
     return line;
 }
 
+/* The other places with keys of their own, below those of a view. */
+static const struct {
+    enum scope scope;
+    const char *heading;
+} dialogs[] = {{SCOPE_REVIEW, "in a review"},           {SCOPE_FILTER, "while typing a filter"},
+               {SCOPE_COLUMNS, "in the list of columns"}, {SCOPE_EXPLAIN, "in an explanation"},
+               {SCOPE_VALUE, "while typing a value"},   {SCOPE_WHY, "in the reasons"}};
+enum { DIALOGS = sizeof dialogs / sizeof *dialogs };
+
+static unsigned draw_all(struct cells *cells, struct rect inside, unsigned top, enum scope scope) {
+    if (scope == SCOPE_REVIEW) {
+        return draw_scope(cells, inside, 0, top, scope, dialogs[0].heading);
+    }
+    unsigned line = draw_scope(cells, inside, 0, top, scope, "in this view");
+    for (unsigned i = 0; i < DIALOGS; i++) {
+        line = draw_scope(cells, inside, line, top, dialogs[i].scope, dialogs[i].heading);
+    }
+    return line;
+}
+
 void help_draw(struct ui *ui, enum scope scope, struct cells *cells) {
     int width = cells->width < 84 ? cells->width - 2 : 82;
-    struct rect box = {1, (cells->width - width) / 2, cells->height - 3, width};
+    unsigned lines = draw_all(cells, (struct rect){0, 0, 0, 0}, 0, scope); /* only counted */
+    int most = cells->height - 3, height = (int)lines + 2 < most ? (int)lines + 2 : most;
+    struct rect box = {1, (cells->width - width) / 2, height, width};
     cells_box(cells, box, "keys: Up and Down scroll, Esc closes");
     struct rect inside = {box.y + 1, box.x + 2, box.height - 2, box.width - 4};
-    unsigned lines = 0;
-    for (unsigned i = 0; i < key_row_count; i++) {
-        lines += (key_rows[i].scopes & (unsigned)scope) != 0;
-        lines += (key_rows[i].scopes & SCOPE_REVIEW) != 0;
-        lines += (key_rows[i].scopes & SCOPE_FILTER) != 0;
-        lines += (key_rows[i].scopes & SCOPE_COLUMNS) != 0;
-        lines += (key_rows[i].scopes & SCOPE_EXPLAIN) != 0;
-        lines += (key_rows[i].scopes & SCOPE_VALUE) != 0;
-        lines += (key_rows[i].scopes & SCOPE_WHY) != 0;
-    }
-    lines += 7; /* headings */
     unsigned last_top = lines > (unsigned)inside.height ? lines - (unsigned)inside.height : 0;
     ui->help_top = ui->help_top < last_top ? ui->help_top : last_top;
-    unsigned line = draw_scope(cells, inside, 0, ui->help_top, scope, "in this view");
-    line = draw_scope(cells, inside, line, ui->help_top, SCOPE_REVIEW, "in a review");
-    line = draw_scope(cells, inside, line, ui->help_top, SCOPE_FILTER, "while typing a filter");
-    line = draw_scope(cells, inside, line, ui->help_top, SCOPE_COLUMNS, "in the list of columns");
-    line = draw_scope(cells, inside, line, ui->help_top, SCOPE_EXPLAIN, "in an explanation");
-    line = draw_scope(cells, inside, line, ui->help_top, SCOPE_VALUE, "while typing a value");
-    draw_scope(cells, inside, line, ui->help_top, SCOPE_WHY, "in the reasons");
+    draw_all(cells, inside, ui->help_top, scope);
 }

@@ -71,12 +71,23 @@ static void draw_health(const struct frame *frame, struct cells *cells, struct r
     }
 }
 
+/* How many columns of the graphs have a value: rates need two refreshes, and the past may be short. */
+static int drawn_samples(const struct model *model, int columns) {
+    float values[1000];
+    int drawn = 0, count = model_history(model, rate_lines[0], values, columns < 1000 ? columns : 1000);
+    for (int i = 0; i < count; i++) {
+        drawn += !isnan(values[i]);
+    }
+    return drawn;
+}
+
 static void draw_rates(const struct frame *frame, struct cells *cells, struct rect area) {
     bool has_means = area.width >= 60;
     int spark_x = area.x + (has_means ? 43 : 26);
     int spark_width = area.x + area.width - spark_x;
     char title[40];
-    snprintf(title, sizeof title, "%d samples, newest right", spark_width);
+    int drawn = drawn_samples(frame->model, spark_width);
+    snprintf(title, sizeof title, "%d sample%s, newest right", drawn, drawn == 1 ? "" : "s");
     cells_rule(cells, area.y, area.x, area.width, "rates");
     cells_text_right(cells, area.y, area.x + 24, STYLE_HEADER, " now");
     if (has_means) {

@@ -174,6 +174,9 @@ static void draw_tabs(const struct ui *ui, struct cells *cells) {
 }
 
 static enum scope scope_of(const struct ui *ui) {
+    if (ui->help_is_open) {
+        return SCOPE_HELP;
+    }
     if (ui->review.is_open) {
         return SCOPE_REVIEW;
     }
@@ -192,7 +195,7 @@ static enum scope scope_of(const struct ui *ui) {
     if (ui->explain.is_open) {
         return SCOPE_EXPLAIN;
     }
-    return ui->help_is_open ? SCOPE_HELP : view_current(ui)->scope;
+    return view_current(ui)->scope;
 }
 
 static int bar_width(const struct key_row *row, bool is_wide) {
@@ -301,9 +304,6 @@ void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
     if (shows_age && health_is_stale(frame->model, frame->now_ms, frame->interval_ms)) {
         dim(cells, area);
     }
-    if (ui->help_is_open) {
-        help_draw(ui, view_current(ui)->scope, cells);
-    }
     if (ui->explain.is_open) {
         explain_draw(ui, cells);
     }
@@ -315,6 +315,9 @@ void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) 
     }
     if (ui->review.is_open) {
         review_draw(frame, ui, cells);
+    }
+    if (ui->help_is_open) {
+        help_draw(ui, ui->review.is_open ? SCOPE_REVIEW : view_current(ui)->scope, cells);
     }
     draw_message(frame, ui, cells);
     draw_key_bar(scope_of(ui), cells);

@@ -159,6 +159,32 @@ static void test_help_lists_every_key_of_the_view(void) {
     model_destroy(&model);
 }
 
+static void test_help_of_a_review_has_its_keys_only(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    struct plan plan = plan_of(action_set("slab_automove", "1"));
+    reset_ui(0);
+    review_open(&ui.review, &plan, NULL);
+    is(key_command('?', SCOPE_REVIEW), COMMAND_HELP, "? in a review asks for its keys");
+    ui.help_is_open = true;
+    draw(&frame, 80, 24, false);
+    for (unsigned i = 0; i < key_row_count; i++) {
+        bool is_of_review = key_rows[i].scopes & SCOPE_REVIEW;
+        ok(!is_of_review || shows(key_rows[i].help), "they are all there: %s", key_rows[i].help);
+    }
+    ok(!shows("in this view") && shows("capital S sends it"), "and the review is still seen");
+    model_destroy(&model);
+}
+
+static void test_the_overview_counts_the_samples_that_are_drawn(void) {
+    struct model *model = fixture_model("memcached-1.6.18");
+    struct frame frame = frame_of(model);
+    reset_ui(0);
+    draw(&frame, 80, 24, false);
+    ok(shows("─1 sample, newest right"), "two refreshes make one rate");
+    model_destroy(&model);
+}
+
 /* In mono and in ASCII nothing is lost: words and marks carry the meaning. */
 static void test_ascii_keeps_the_meaning(void) {
     struct model *model = fixture_model("memcached-1.4.25");
@@ -303,6 +329,8 @@ int main(void) {
     test_old_figures_are_marked_in_words();
     test_the_first_screen_needs_no_reply();
     test_help_lists_every_key_of_the_view();
+    test_help_of_a_review_has_its_keys_only();
+    test_the_overview_counts_the_samples_that_are_drawn();
     test_ascii_keeps_the_meaning();
     test_every_size_and_server_is_drawn();
     test_the_past_is_named_and_a_dead_server_is_a_row();
