@@ -46,15 +46,27 @@ local function unknown_class(now, request, id)
         or ", because some versions of memcached crash when asked for a class they do not use"), "no"
 end
 
+-- The classes that any may mean, each with the pages that it can give, and how many these are together.
+local function sources_of(now, request)
+    local sources, spare = {}, 0
+    for _, class in ipairs(now.classes) do
+        if class.id ~= request.dst and (class.total_pages or 0) > 1 then
+            sources[#sources + 1] = { class = class.id, pages_at_most = math.min(class.total_pages - 1, request.pages) }
+            spare = spare + class.total_pages - 1
+        end
+    end
+    return sources, spare
+end
+
 local function check_source(now, request)
     local src, pages = request.src, request.pages
     if src == M.ANY then
-        for _, class in ipairs(now.classes) do
-            if class.id ~= request.dst and (class.total_pages or 0) > 1 then
-                return true
-            end
+        local _, spare = sources_of(now, request)
+        if spare >= pages then
+            return true
         end
-        return nil, "no other class has a page to spare: each keeps its last one; nothing was sent", "no"
+        return nil, ("the other classes can spare %s, for each keeps its last one, and cannot give %d; "
+            .. "nothing was sent"):format(plural(spare, "page"), pages), "no"
     end
     local held = pages_of(now, src)
     if not held and src == M.POOL then
@@ -123,7 +135,8 @@ end
 --- Checks a request against a snapshot (taken with settings). Pure; nothing is sent.
 -- request: src (-1 any, 0 pool, or a class), dst (0 pool, or a class), pages, slated (version or nil), and of slated
 -- class_states, the states of its classes by id (of slate.geometry).
--- Returns a plan { src, dst, pages, slated, commands, src_pages, dst_pages, items_at_risk, automove, before },
+-- Returns a plan { src, dst, pages, slated, commands, sources, src_pages, dst_pages, items_at_risk, automove, before },
+-- of which a source of any has sources, a list of { class, pages_at_most }, and neither src_pages nor items_at_risk;
 -- or nil, message, code.
 function M.plan(now, request)
     local ok, message, code = check_ids(request)
@@ -149,6 +162,7 @@ function M.plan(now, request)
     return {
         src = request.src, dst = request.dst, pages = request.pages, slated = request.slated, commands = commands,
         pages_per_command = one_command and request.pages or 1,
+        sources = request.src == M.ANY and sources_of(now, request) or nil,
         src_pages = request.src ~= M.ANY and pages_of(now, request.src) or nil,
         dst_pages = pages_of(now, request.dst) or 0,
         items_at_risk = items_at_risk(now, request), automove = settings.slab_automove, before = now,
@@ -172,6 +186,16 @@ function M.prepare(context, client, request)
     return M.plan(now, request)
 end
 
+-- The server picks when it carries out a page's move: what can be known is from where at most how much goes.
+local function describe_sources(plan)
+    local each = {}
+    for i, source in ipairs(plan.sources) do
+        each[i] = ("%d (%d)"):format(source.class, source.pages_at_most)
+    end
+    return ("the server picks the source%s, of these classes (with the most pages that each can give): %s"):format(
+        plan.slated and ", a page of least worth each time" or "", table.concat(each, ", "))
+end
+
 --- What the plan would do, in sentences.
 function M.describe(plan)
     local lines = {}
@@ -180,6 +204,11 @@ function M.describe(plan)
     if plan.src_pages then
         lines[#lines + 1] = ("%s: %d -> %s"):format(class_name(plan.src), plan.src_pages,
             plural(plan.src_pages - plan.pages, "page"))
+    end
+    if plan.sources then
+        lines[#lines + 1] = describe_sources(plan)
+        lines[#lines + 1] = ("at most %s in all; how many items may be lost depends on the source"):format(
+            plural(plan.pages, "page"))
     end
     lines[#lines + 1] = ("%s: %d -> %s"):format(class_name(plan.dst), plan.dst_pages,
         plural(plan.dst_pages + plan.pages, "page"))

@@ -76,7 +76,8 @@ describe("move plan", function()
         _, message = plan(0, 12, 3, "0.1.0")
         assert.equal("the global pool has 2 pages and cannot give 3; nothing was sent", message)
         _, message = plan(-1, 4)
-        assert.equal("no other class has a page to spare: each keeps its last one; nothing was sent", message)
+        assert.equal("the other classes can spare 0 pages, for each keeps its last one, and cannot give 1; nothing "
+            .. "was sent", message)
         assert.is_table(plan(-1, 12))
         assert.is_table(plan(4, 12, 4))
     end)
@@ -113,6 +114,26 @@ describe("move plan", function()
         end
         words = table.concat(move.describe(move.plan(now, { src = 4, dst = 12, pages = 4 })), "\n")
         assert.truthy(words:find("class 4: 5 -> 1 page\n", 1, true), words)
+    end)
+
+    it("says of any class which they may be, and how many pages at most", function()
+        local now = make(1, { [4] = class(5), [7] = class(1), [9] = class(2), [12] = class(1) }, {}, {})
+        local function words(pages, slated)
+            local states = slated and { [12] = "active" }
+            return table.concat(move.describe(assert(move.plan(now,
+                { src = -1, dst = 12, pages = pages, slated = slated, class_states = states }))), "\n")
+        end
+        local of = "the server picks the source, of these classes (with the most pages that each can give): "
+        assert.equal("would send: slabs reassign -1 12\n" .. of .. "4 (1), 9 (1)\n"
+            .. "at most 1 page in all; how many items may be lost depends on the source\nclass 12: 1 -> 2 pages",
+            words(1))
+        assert.truthy(words(5):find(of .. "4 (4), 9 (1)\nat most 5 pages", 1, true))
+        assert.truthy(words(2, "0.1.0"):find("the source, a page of least worth each time, of these", 1, true))
+        local made, message, code = move.plan(now, { src = -1, dst = 12, pages = 6 })
+        assert.is_nil(made)
+        assert.equal("no", code)
+        assert.truthy(message:find("can spare 5 pages, for each keeps its last one, and cannot give 6", 1, true),
+            message)
     end)
 end)
 

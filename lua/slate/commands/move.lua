@@ -32,8 +32,8 @@ local function out_plan(context, plan)
     if context.json then
         context:out_json("slate/move/1", {
             server = context.server.name, dry_run = true, src = plan.src, dst = plan.dst, pages_wanted = plan.pages,
-            commands = plan.commands, src_pages_before = plan.src_pages, dst_pages_before = plan.dst_pages,
-            items_at_risk = plan.items_at_risk, automove = plan.automove,
+            commands = plan.commands, sources = plan.sources, src_pages_before = plan.src_pages,
+            dst_pages_before = plan.dst_pages, items_at_risk = plan.items_at_risk, automove = plan.automove,
         })
         return
     end
