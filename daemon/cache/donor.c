@@ -71,14 +71,32 @@ static uint64_t item_value(const struct item *it, uint32_t now_s) {
     return (uint64_t)LIVE_VALUE * RECENT_S * (1 + node_hits(&it->node)) / (RECENT_S + idle_s);
 }
 
-uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
-    const struct cache *c = ct->cache;
+static uint32_t page_chunks(const struct cache *c, uint32_t page) {
     uint32_t chunk_bytes = atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
-    uint32_t chunks = chunk_bytes ? PAGE_BYTES / chunk_bytes : 0, looked = chunks < SAMPLE_CHUNKS ? chunks : SAMPLE_CHUNKS;
-    uint64_t value = 0;
+    return chunk_bytes ? PAGE_BYTES / chunk_bytes : 0;
+}
+
+/* Those that are looked at, all over the page. Returns how many. */
+static unsigned sample_chunks(const struct cache *c, uint32_t page, struct item *sample[SAMPLE_CHUNKS]) {
+    uint32_t chunks = page_chunks(c, page), looked = chunks < SAMPLE_CHUNKS ? chunks : SAMPLE_CHUNKS;
+    unsigned n = 0;
     for (uint32_t i = 0; i < looked; i++) {
         struct item *it = slab_page_chunk(c->slab, page, (uint32_t)((uint64_t)i * chunks / looked));
-        if (it == NULL || item_state(it) == CHUNK_FREE) {
+        if (it != NULL) {
+            sample[n++] = it;
+        }
+    }
+    return n;
+}
+
+uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
+    const struct cache *c = ct->cache;
+    struct item *sample[SAMPLE_CHUNKS];
+    unsigned looked = sample_chunks(c, page, sample);
+    uint64_t value = 0;
+    for (unsigned i = 0; i < looked; i++) {
+        struct item *it = sample[i];
+        if (item_state(it) == CHUNK_FREE) {
             continue;
         }
         if (chunk_in_use(it)) {
@@ -89,13 +107,21 @@ uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
             value += item_value(it, ct->now_s);
         }
     }
-    return looked ? value * chunks / looked : 0;
+    return looked ? value * page_chunks(c, page) / looked : 0;
 }
 
 static bool of_class(const struct cache *c, uint32_t page, unsigned class_id) {
     const struct page *p = slab_page(c->slab, page);
     return atomic_load_explicit(&p->class_id, memory_order_relaxed) == class_id &&
            atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED;
+}
+
+/* A look at a page is a row of cache misses, which cost least at the same time. */
+static void prefetch_sample(const struct cache *c, uint32_t page) {
+    struct item *sample[SAMPLE_CHUNKS];
+    for (unsigned n = sample_chunks(c, page, sample); n > 0; n--) {
+        __builtin_prefetch(sample[n - 1]);
+    }
 }
 
 static void rank_by_value(struct cache_thread *ct, unsigned class_id, struct ranking *r) {
@@ -105,15 +131,18 @@ static void rank_by_value(struct cache_thread *ct, unsigned class_id, struct ran
     for (unsigned i = 0; i < n; i++) {
         rank(r, listed[i], cache_page_value(ct, listed[i]));
     }
-    uint32_t page = ct->donor_cursor < page_max ? ct->donor_cursor : 0;
-    unsigned looked = 0;
-    for (uint32_t i = 0; i < page_max && looked < LOOK_PAGES; i++, page = page + 1 < page_max ? page + 1 : 0) {
+    uint32_t page = ct->donor_cursor < page_max ? ct->donor_cursor : 0, looked[LOOK_PAGES];
+    n = 0;
+    for (uint32_t i = 0; i < page_max && n < LOOK_PAGES; i++, page = page + 1 < page_max ? page + 1 : 0) {
         if (of_class(c, page, class_id)) {
-            rank(r, page, cache_page_value(ct, page));
-            looked++;
+            looked[n++] = page;
         }
     }
     ct->donor_cursor = page;
+    for (unsigned i = 0; i < n; i++) {
+        prefetch_sample(c, looked[i + 1 < n ? i + 1 : i]);
+        rank(r, looked[i], cache_page_value(ct, looked[i]));
+    }
 }
 
 static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick pick, struct ranking *r) {

@@ -7,6 +7,8 @@
 #include "mem/item.h"
 
 #define HUGE_BYTES ((size_t)2 << 20)
+/* In so large pieces a page goes back to the system, so that a thread that waits for this processor need not wait for the whole. */
+#define GIVE_BYTES ((size_t)128 << 10)
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
 
@@ -116,7 +118,9 @@ uint32_t arena_take_page(struct arena *a, bool over_limit) {
 }
 
 void arena_give_page(struct arena *a, uint32_t page) {
-    madvise(arena_page_start(a, page), PAGE_BYTES, MADV_DONTNEED);
+    for (size_t at = 0; at < PAGE_BYTES; at += GIVE_BYTES) {
+        madvise(arena_page_start(a, page) + at, GIVE_BYTES, MADV_DONTNEED);
+    }
     lock_take(&a->lock);
     a->pool[a->pool_count++] = page;
     atomic_fetch_sub_explicit(&a->pages_out, 1, memory_order_relaxed);
