@@ -18,7 +18,7 @@ enum {
     SHARE_A_WINDOW = 16,       /* of all pages 1/16 */
     PAGES_A_MOVE = 8,
     PAGES_A_LOOK = 32,
-    HASTE = 4,
+    HASTE = 8,
     BUSY_LOOK_US = 2 * 1000, BUSY_US = 200 * 1000,
     UNREAD_US = 1000 * 1000,
     QUIET_US = 10 * 1000,      /* a class that evicted within this time gives nothing unread */
