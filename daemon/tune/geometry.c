@@ -25,7 +25,7 @@ void geometry_begin(struct geometry_change *g, const struct size_list *from, con
                     const struct geometry_outlook *outlook) {
     geometry_plan_make(&g->plan, from, to, &g->sizes);
     refit_release(&g->refit);
-    refit_init(&g->refit, g->cache, g->ct);
+    refit_init(&g->refit, g->cache, g->ct, g->refit.pace);
     g->pool_before = arena_pages_free(cache_slab(g->cache)->arena);
     g->fresh = g->mixed = (struct class_set){{0}};
     g->page = UINT32_MAX; /* the first step is next */
@@ -365,7 +365,7 @@ uint64_t geometry_tend(struct geometry_change *g) {
 
 /* --- its life --- */
 
-struct geometry_change *geometry_create(struct cache *cache, struct cache_thread *ct, bool may_move, double rate_pct) {
+struct geometry_change *geometry_create(struct cache *cache, struct cache_thread *ct, struct pace *pace, bool may_move, double rate_pct) {
     struct geometry_change *g = calloc(1, sizeof *g);
     if (g == NULL) {
         return NULL;
@@ -376,7 +376,7 @@ struct geometry_change *geometry_create(struct cache *cache, struct cache_thread
     atomic_init(&g->rate_pct, rate_pct > 0 ? rate_pct : GEOMETRY_RATE_PCT);
     lock_init(&g->lock);
     current_sizes(g, &g->plan.to);
-    refit_init(&g->refit, cache, ct);
+    refit_init(&g->refit, cache, ct, pace);
     enum cache_store_kind store = cache_store_kind(cache);
     if (store != CACHE_STORE_SLAB) {
         geometry_say(g, "no chunks have sizes in --store=%s", cache_store_name(store));

@@ -58,7 +58,9 @@ struct geometry_facts {
 };
 
 struct geometry_change; /* geometry.c */
-struct geometry_change *geometry_create(struct cache *, struct cache_thread *, bool may_move, double rate_pct); /* NULL: no memory */
+struct pace;
+/* The pace stays the caller's. NULL: no memory. */
+struct geometry_change *geometry_create(struct cache *, struct cache_thread *, struct pace *, bool may_move, double rate_pct);
 void geometry_destroy(struct geometry_change **); /* answers what still waits */
 
 /* An empty order, to be filled in and asked. NULL: out of memory. */

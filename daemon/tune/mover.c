@@ -7,18 +7,14 @@
 #include "watch/event.h"
 
 enum {
-    TURN_US = 100,            /* a turn's length, after which a worker on the same processor may pass */
-    NAP_US = 20,
-    SMALL_CHUNKS = 1000,      /* of a page with more than so many, this many between two looks at the clock */
-    CHUNKS_A_LOOK = 8,
     PREFETCH_AHEAD = 8,       /* chunks */
     BACKOFF_MIN_US = 20,
     BACKOFF_MAX_US = 5000,
     AVOID_US = 2 * 1000 * 1000,
 };
 
-void mover_init(struct mover *m, struct cache *cache, struct cache_thread *ct) {
-    *m = (struct mover){.cache = cache, .ct = ct};
+void mover_init(struct mover *m, struct cache *cache, struct cache_thread *ct, struct pace *pace) {
+    *m = (struct mover){.cache = cache, .ct = ct, .pace = pace};
     atomic_store_explicit(&m->last_busy, "none", memory_order_relaxed);
 }
 
@@ -56,6 +52,19 @@ static bool can_spare(const struct slab *slab, const struct page_move *move) {
     return f.pages >= f.draining + (move->last_too ? 1 : 2);
 }
 
+struct picking {
+    struct cache_thread    *ct;
+    const struct page_move *move;
+    uint32_t               *pages;
+    unsigned                count;
+};
+
+static bool pick_pages(void *arg) {
+    struct picking *p = arg;
+    p->count = cache_spare_pages(p->ct, p->move->from, p->move->pick, p->pages, CACHE_SPARE_MAX);
+    return false;
+}
+
 /* Begins the drain of the page that is to leave; PAGE_NONE: there is none. One that is in use is taken only when all are. Small
  * values are in use for a moment at most, so pages of small chunks need no look. */
 static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_in_use) {
@@ -65,9 +74,10 @@ static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_i
     if (!can_spare(slab, move)) {
         return PAGE_NONE;
     }
-    cache_turn_begin(m->ct); /* for the time */
-    unsigned n = cache_spare_pages(m->ct, move->from, move->pick, pages, CACHE_SPARE_MAX);
-    cache_turn_end(m->ct);
+    struct picking picking = {m->ct, move, pages, 0};
+    struct pace_job job = {.ct = m->ct, .step = pick_pages, .arg = &picking};
+    pace_run(m->pace, &job);
+    unsigned n = picking.count;
     *was_in_use = false;
     for (int in_use = 0; in_use < 2; in_use++) {
         for (unsigned i = 0; i < n; i++) {
@@ -115,34 +125,28 @@ static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned 
     }
 }
 
-/* Goes over every chunk once, in turns short enough that nobody waits for this thread. A nap, not sched_yield(): that gives up a
- * whole time slice to a worker that is always busy, and pages would hardly move under load. Nor do naps take more than half of the
- * time, though such a worker lets none end before its slice does: then there are as many turns between two. Only as much of a nap counts
- * as the one before took, too: a single long one, while the machine did something else, is no reason to keep a worker waiting that
- * is mostly idle and wakes up to find this thread at work. A chunk that looks free may yet be filled by a thread that took it before
- * the drain began, so each pass looks at all of them. */
-static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
-    struct slab *slab = cache_slab(m->cache);
-    uint64_t worked_us = 0, rested_us = 0, last_nap_us = 0, now_us = clock_mono_us();
-    unsigned chunks_a_look = slab_page_chunk(slab, page, SMALL_CHUNKS) != NULL ? CHUNKS_A_LOOK : 1;
-    for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL && !cancelled(m);) {
-        uint64_t begun_us = now_us;
-        cache_turn_begin(m->ct);
-        do {
-            cache_evacuate_prefetch(m->ct, page, i + PREFETCH_AHEAD);
-            empty_chunk(m, page, from, to, i++);
-            now_us = i % chunks_a_look == 0 ? clock_mono_us() : now_us;
-        } while (slab_page_chunk(slab, page, i) != NULL && now_us < begun_us + TURN_US);
-        cache_turn_end(m->ct);
-        worked_us += now_us - begun_us;
-        if (rested_us <= worked_us) {
-            sleep_us(NAP_US);
-            uint64_t woken_us = clock_mono_us(), nap_us = woken_us - now_us;
-            rested_us += nap_us < last_nap_us ? nap_us : last_nap_us;
-            last_nap_us = nap_us;
-            now_us = woken_us;
-        }
+struct emptying {
+    struct mover *m;
+    uint32_t      page, at, chunk_bytes;
+    unsigned      from, to;
+};
+
+static bool empty_some(void *arg) {
+    struct emptying *e = arg;
+    const struct slab *slab = cache_slab(e->m->cache);
+    for (uint32_t bytes = 0; bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL; bytes += e->chunk_bytes, e->at++) {
+        cache_evacuate_prefetch(e->m->ct, e->page, e->at + PREFETCH_AHEAD);
+        empty_chunk(e->m, e->page, e->from, e->to, e->at);
     }
+    return slab_page_chunk(slab, e->page, e->at) != NULL && !cancelled(e->m);
+}
+
+/* Goes over every chunk once. One that looks free may yet be filled by a thread that took it before the drain began, so each pass
+ * looks at all of them. */
+static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
+    struct emptying e = {.m = m, .page = page, .from = from, .to = to, .chunk_bytes = slab_chunk_bytes(cache_slab(m->cache), from)};
+    struct pace_job job = {.ct = m->ct, .step = empty_some, .arg = &e};
+    pace_run(m->pace, &job);
 }
 
 static bool drain(struct mover *m, uint32_t page, unsigned from, unsigned to) {
@@ -239,6 +243,24 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move, uint3
     return n;
 }
 
+struct handing {
+    struct mover           *m;
+    const struct page_move *move;
+    const uint32_t         *pages;
+    unsigned                count, done;
+};
+
+/* A step, for what a page gives back to the system takes its time. */
+static bool hand_over(void *arg) {
+    struct handing *h = arg;
+    if (h->done < h->count) {
+        slab_drain_end(cache_slab(h->m->cache), h->pages[h->done++], h->move->to);
+        count(&h->m->pages_moved);
+        tell(h->move, EVENT_MOVE_DONE);
+    }
+    return h->done < h->count;
+}
+
 static unsigned move_from_class(struct mover *m, const struct page_move *move, struct move_result *r) {
     uint32_t emptied[MOVER_PAGES_MAX];
     unsigned n = empty_pages(m, move, emptied, r);
@@ -248,11 +270,9 @@ static unsigned move_from_class(struct mover *m, const struct page_move *move, s
             put_back(m, move, emptied[--n], r);
         }
     }
-    for (unsigned i = 0; i < n; i++) {
-        slab_drain_end(cache_slab(m->cache), emptied[i], move->to);
-        count(&m->pages_moved);
-        tell(move, EVENT_MOVE_DONE);
-    }
+    struct handing handing = {m, move, emptied, n, 0};
+    struct pace_job job = {.ct = m->ct, .step = hand_over, .arg = &handing};
+    pace_run(m->pace, &job);
     return n;
 }
 

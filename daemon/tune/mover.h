@@ -16,6 +16,7 @@
 
 #include "cache/cache.h"
 #include "tune/decision.h"
+#include "tune/pace.h"
 
 enum {
     MOVER_PATIENCE_US = 100 * 1000,
@@ -27,6 +28,7 @@ enum {
 struct mover {
     struct cache        *cache;
     struct cache_thread *ct;
+    struct pace         *pace; /* the owner's */
     struct { uint32_t page; uint64_t until_us; } avoided[MOVER_AVOIDED];
     unsigned             avoided_at;
     bool               (*hurry)(void *); /* told of by the owner: no page is waited for any longer; NULL: there is time */
@@ -45,7 +47,7 @@ struct move_result {
     const char *why_not;   /* why fewer pages moved than asked for; NULL: they all did */
 };
 
-void mover_init(struct mover *, struct cache *, struct cache_thread *);
+void mover_init(struct mover *, struct cache *, struct cache_thread *, struct pace *);
 /* Up to `pages` (at most MOVER_PAGES_MAX) from a class, or SLAB_CLASS_NONE, the pool, to another, or to the pool. Returns how
  * many moved. A class keeps its last page unless the move says otherwise. `result` may be NULL. */
 unsigned mover_move(struct mover *, const struct page_move *, struct move_result *);

@@ -5,19 +5,17 @@
 #include "base/clock.h"
 
 enum {
-    CHUNKS_A_TURN = 32,  /* emptied before others may pass */
-    REST_MIN_US = 50,    /* a shorter rest is none */
-    REST_MAX_US = 200,
+    REST_MAX_US = 200,   /* after a turn */
     REST_SHARE = 2,      /* of the time that a page may take, this part is for rests */
     BACKOFF_MIN_US = 20,
     BACKOFF_MAX_US = 5000,
     HELD_SHARE = 32,     /* one page in so many may be held */
 };
 
-void refit_init(struct refit *r, struct cache *cache, struct cache_thread *ct) {
+void refit_init(struct refit *r, struct cache *cache, struct cache_thread *ct, struct pace *pace) {
     uint32_t pages = atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
     unsigned most = pages / HELD_SHARE;
-    *r = (struct refit){.cache = cache, .ct = ct, .held_most = most < 1 ? 1 : most > REFIT_HELD_MAX ? REFIT_HELD_MAX : most};
+    *r = (struct refit){.cache = cache, .ct = ct, .pace = pace, .held_most = most < 1 ? 1 : most > REFIT_HELD_MAX ? REFIT_HELD_MAX : most};
 }
 
 bool refit_grow(struct refit *r, unsigned class_id) {
@@ -40,13 +38,6 @@ static void rest(unsigned us) {
     nanosleep(&t, NULL);
 }
 
-/* After each turn, as the pace allows: workers on the same processor need not wait for a whole page. */
-static unsigned rest_us(const struct refit *r, uint32_t page) {
-    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(cache_slab(r->cache), page)->chunk_bytes, memory_order_relaxed);
-    uint64_t turns = PAGE_BYTES / chunk_bytes / CHUNKS_A_TURN + 1, us = r->pace_us / REST_SHARE / turns;
-    return us < REST_MIN_US ? 0 : us < REST_MAX_US ? (unsigned)us : REST_MAX_US;
-}
-
 static bool empty_chunk(struct refit *r, uint32_t page, uint32_t chunk) {
     unsigned wanted;
     enum cache_moved moved = cache_refit(r->ct, page, chunk, CACHE_REFIT_FREE, &wanted);
@@ -67,22 +58,33 @@ static bool empty_chunk(struct refit *r, uint32_t page, uint32_t chunk) {
     return true;
 }
 
-/* Goes over every chunk once, in turns short enough that nobody waits for this thread. False: something found no room. */
-static bool empty_chunks(struct refit *r, uint32_t page) {
-    const struct slab *slab = cache_slab(r->cache);
-    unsigned between_us = rest_us(r, page);
-    bool room = true;
-    for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL;) {
-        cache_turn_begin(r->ct);
-        for (uint32_t stop = i + CHUNKS_A_TURN; i < stop && slab_page_chunk(slab, page, i) != NULL; i++) {
-            room = empty_chunk(r, page, i) && room;
-        }
-        cache_turn_end(r->ct);
-        if (between_us > 0) {
-            rest(between_us);
-        }
+struct emptying {
+    struct refit    *r;
+    struct pace_job *job;
+    uint32_t         page, at, chunk_bytes;
+    bool             room;
+};
+
+static bool empty_some(void *arg) {
+    struct emptying *e = arg;
+    const struct slab *slab = cache_slab(e->r->cache);
+    uint32_t bytes = 0;
+    for (; bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL; bytes += e->chunk_bytes, e->at++) {
+        e->room = empty_chunk(e->r, e->page, e->at) && e->room;
     }
-    return room;
+    uint64_t rest_us = e->job->rest_us + e->r->pace_us / REST_SHARE * bytes / PAGE_BYTES;
+    e->job->rest_us = rest_us < REST_MAX_US ? rest_us : REST_MAX_US;
+    return slab_page_chunk(slab, e->page, e->at) != NULL;
+}
+
+/* Goes over every chunk once. False: something found no room. */
+static bool empty_chunks(struct refit *r, uint32_t page) {
+    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(cache_slab(r->cache), page)->chunk_bytes, memory_order_relaxed);
+    struct emptying e = {.r = r, .page = page, .room = true, .chunk_bytes = chunk_bytes};
+    struct pace_job job = {.ct = r->ct, .step = empty_some, .arg = &e};
+    e.job = &job;
+    pace_run(r->pace, &job);
+    return e.room;
 }
 
 static enum refit_result drain(struct refit *r, uint32_t page) {

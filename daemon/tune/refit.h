@@ -8,12 +8,14 @@
 #include <stdint.h>
 
 #include "cache/cache.h"
+#include "tune/pace.h"
 
 enum { REFIT_HELD_MAX = 8, REFIT_PATIENCE_US = 100 * 1000 };
 
 struct refit {
     struct cache        *cache;
     struct cache_thread *ct;
+    struct pace         *pace;     /* the owner's */
     uint32_t held[REFIT_HELD_MAX]; /* pages of nobody */
     unsigned held_count, held_most;
     uint64_t pace_us;              /* that a page may take; 0: no time for rests */
@@ -27,7 +29,7 @@ enum refit_result {
     REFIT_NOT_NOW, /* it is on the move already, or of no class */
 };
 
-void refit_init(struct refit *, struct cache *, struct cache_thread *);
+void refit_init(struct refit *, struct cache *, struct cache_thread *, struct pace *);
 enum refit_result refit_page(struct refit *, uint32_t page);
 /* A held page or one of the pool for a class that is about to need it; false: there is none. */
 bool refit_grow(struct refit *, unsigned class_id);

@@ -17,7 +17,7 @@
 #include "watch/event.h"
 
 #define SECOND_US ((uint64_t)1000 * 1000)
-enum { SLICE_US = 100 }; /* after a nap the mover goes on at once, as long as it had no more than its share */
+enum { SLICE_US = 100 };
 
 void tuner_wake(void *arg) {
     struct tuner *t = arg;
@@ -174,7 +174,7 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     t->ct = cache_thread_create(cache);
     if (t->ct != NULL) {
-        t->geometry = geometry_create(cache, t->ct, cfg->reassign, cfg->geometry_rate_pct);
+        t->geometry = geometry_create(cache, t->ct, &t->pace, cfg->reassign, cfg->geometry_rate_pct);
     }
     t->whatif = whatif_create(cache, (size_t)atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed) * PAGE_BYTES,
                               cfg->worker_count + 1);
@@ -188,13 +188,13 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
         errno = failed_as != 0 ? failed_as : errno;
         return NULL;
     }
-    mover_init(&t->mover, cache, t->ct);
+    mover_init(&t->mover, cache, t->ct, &t->pace);
     if (!t->by_hand) {
         cache_on_hunger(cache, tuner_wake, t);
     }
     cache_on_steal(cache, note_steal, t);
     bool known = cfg->automove == NULL || tuner_set_automove(t, cfg->automove);
-    if (!known || !(t->by_hand || start_thread(t))) {
+    if (!known || !(t->by_hand || (pace_start(&t->pace) && start_thread(t)))) {
         int saved = known ? errno : EINVAL;
         tuner_destroy(&t);
         errno = saved;
@@ -215,6 +215,7 @@ void tuner_destroy(struct tuner **taken) {
         tuner_wake(t);
         pthread_join(t->thread, NULL);
     }
+    pace_stop(&t->pace);
     tuner_refuse_trial(t);
     cache_set_hunger_on_evict(t->cache, false);
     cache_set_page_stamps(t->cache, false);

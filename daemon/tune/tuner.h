@@ -64,6 +64,7 @@ struct tuner {
 
     /* The thread's own. */
     struct mover       mover;
+    struct pace        pace;
     struct geometry_change *geometry; /* others ask it under its own lock */
     struct whatif     *whatif;        /* likewise */
     struct crawler     crawler;

@@ -12,10 +12,12 @@ Run.__name = "bench.Run"
 
 local seed = 0 -- every run draws anew, and the next session draws the same
 
---- Starts a load and returns at once; `finish` waits for its report.
+--- Starts a load and returns at once; `finish` waits for its report. Words of `programs.client_first` come before
+-- its own command.
 function M.start(programs, server, words)
   seed = seed + 1
-  local command = M.join(programs.client_core and { "taskset", "-c", programs.client_core } or {}, { programs.load },
+  local command = M.join(programs.client_core and { "taskset", "-c", programs.client_core } or {},
+    programs.client_first or {}, { programs.load },
     words, { "--server", server.address, "--seed", seed, "--json" })
   for i, word in ipairs(command) do
     command[i] = bench_server.quote(word)

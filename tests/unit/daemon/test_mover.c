@@ -11,6 +11,7 @@ struct rig {
     struct slab         *slab;
     struct cache_thread *client, *ct; /* ct: the mover's */
     struct mover         mover;
+    struct pace          pace;
     char                *value, *read;
 };
 
@@ -21,7 +22,12 @@ static void rig_open_with(struct rig *r, const struct cache_config *cfg) {
     r->ct = cache_thread_create(r->cache);
     r->value = malloc(VALUE_MAX);
     r->read = malloc(VALUE_MAX + 16);
-    mover_init(&r->mover, r->cache, r->ct);
+    r->pace = (struct pace){0};
+    if (!pace_start(&r->pace)) {
+        printf("Bail out! no thread\n");
+        exit(1);
+    }
+    mover_init(&r->mover, r->cache, r->ct, &r->pace);
 }
 
 static void rig_open(struct rig *r, size_t limit_bytes) {
@@ -30,6 +36,7 @@ static void rig_open(struct rig *r, size_t limit_bytes) {
 }
 
 static void rig_close(struct rig *r) {
+    pace_stop(&r->pace);
     free(r->value);
     free(r->read);
     cache_thread_destroy(&r->ct);

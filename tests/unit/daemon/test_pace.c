@@ -1,0 +1,82 @@
+/* Jobs of many steps: a thread of its own does them, until it finds no time; then the one that asked. Run under TSan too. */
+#include "tap.h"
+
+#include <pthread.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "cache_fixture.h"
+#include "tune/pace.h"
+
+enum { STEPS = 200, LONG_STEPS = 12, LONG_STEP_MS = 3, NICEST = 19 };
+
+struct steps {
+    unsigned  count, done, by_asker;
+    unsigned  step_ms; /* asleep: the thread has no processor meanwhile */
+    int       nice;    /* of the thread that did the last one */
+    pthread_t asker;
+};
+
+static bool step(void *arg) {
+    struct steps *s = arg;
+    if (s->step_ms > 0) {
+        struct timespec t = {.tv_nsec = s->step_ms * 1000000L};
+        nanosleep(&t, NULL);
+    }
+    s->done++;
+    s->by_asker += pthread_equal(pthread_self(), s->asker) != 0;
+    s->nice = getpriority(PRIO_PROCESS, 0);
+    return s->done < s->count;
+}
+
+static struct steps run(struct pace *p, struct cache_thread *ct, unsigned count, unsigned step_ms) {
+    struct steps s = {.count = count, .step_ms = step_ms, .asker = pthread_self()};
+    struct pace_job job = {.ct = ct, .step = step, .arg = &s};
+    pace_run(p, &job);
+    return s;
+}
+
+static void test_alone(struct cache_thread *ct) {
+    struct pace p = {0};
+    struct steps s = run(&p, ct, STEPS, 0);
+    is(s.done, STEPS, "without a thread of its own every step is done once");
+    is(s.by_asker, STEPS, "by the thread that asked");
+    pace_stop(&p);
+}
+
+static void test_thread(struct cache_thread *ct) {
+    struct pace p = {0};
+    int nice = getpriority(PRIO_PROCESS, 0);
+    ok(pace_start(&p), "a thread of its own starts");
+    struct steps s = run(&p, ct, STEPS, 0);
+    is(s.done, STEPS, "every step of a job is done once when pace_run returns");
+    is(run(&p, ct, 1, 0).done, 1, "and that of a job of one");
+    s = run(&p, ct, 1, 0);
+    is(s.by_asker, 0, "its thread did it");
+    is(s.nice, nice + 10 < NICEST ? nice + 10 : NICEST, "which has a tenth of the asker's weight");
+    is(getpriority(PRIO_PROCESS, 0), nice, "while the asker keeps its own");
+    pace_stop(&p);
+}
+
+static void test_pressed(struct cache_thread *ct) {
+    struct pace p = {0};
+    ok(pace_start(&p), "a thread of its own starts");
+    struct steps s = run(&p, ct, LONG_STEPS, LONG_STEP_MS);
+    is(s.done, LONG_STEPS, "a job whose thread gets no processor is done all the same, every step once");
+    ok(s.by_asker > 0 && s.by_asker < LONG_STEPS, "the asker went on with it, at step %u of %u", s.done - s.by_asker, s.done);
+    s = run(&p, ct, 1, 0);
+    is(s.by_asker, 1, "and does the next one from the start");
+    pace_stop(&p);
+}
+
+int main(void) {
+    struct cache_config cfg = fixture_config(8 << 20);
+    struct cache *cache = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(cache);
+    test_alone(ct);
+    test_thread(ct);
+    test_pressed(ct);
+    cache_thread_destroy(&ct);
+    cache_destroy(&cache);
+    return tap_done();
+}
