@@ -127,6 +127,8 @@ bench-storm: ## a hundred changes of the eviction policy a second under load (SA
 	@scripts/bootstrap bench && $(MAKE_J) $B/bin/slated && $(MAKE) -s SAN= build/bin/slate-load
 	@ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 $(if $(findstring thread,$(SAN)),setarch -R) \
 	    tests/bench/policy-storm $B/bin/slated build/bin/slate-load
+bench-sampling: ## what the default rate of sampling costs the server (PAIRS, SETTLE_MS, WINDOW_MS)
+	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/sampling $B/bin
 bench-calcify: ## the 2012 rebalancing experiment against memcached
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/calcify $B/bin
 bench-memory: ## moves, strategies and geometry against memcached (ONLY=names, MODES=names, TRACES=folder)
@@ -160,5 +162,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test units check fuzz lint bench bench-hit bench-predictions bench-storm bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test units check fuzz lint bench bench-hit bench-predictions bench-storm bench-sampling bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

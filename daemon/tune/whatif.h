@@ -2,7 +2,7 @@
  * date, sets the rate of sampling, and follows the miniatures when the policy is `auto`.
  *
  * The rate: at most what is set; lowered by a sixth while a miniature has no room for its share of the keys, halved when there are more than
- * WHATIF_RECORDS_A_S records in a second; doubled when there is room for twice as many. So its work is bounded, to some 2 % of one
+ * WHATIF_RECORDS_A_S records in a second; doubled when there is room for twice as many. So its work is bounded, to some 1 % of one
  * processor, and so is its memory, with what malloc adds to it: 1/200 of the cache's memory limit at the start, but at least
  * WHATIF_BYTES_MIN, and with more than 60 threads and less than 64 MiB what their rings take in addition; taken when the rate first
  * becomes more than 0.
@@ -14,7 +14,7 @@
 #include "sample/shadow.h"
 #include "tune/auto.h"
 
-enum { WHATIF_RECORDS_A_S = 10000, WHATIF_BYTES_MIN = 256 << 10, WHATIF_POINTS = 17, WHATIF_CLASS_READS_MIN = 256 };
+enum { WHATIF_RECORDS_A_S = 4000, WHATIF_BYTES_MIN = 256 << 10, WHATIF_POINTS = 17, WHATIF_CLASS_READS_MIN = 256 };
 
 struct whatif;
 /* For a cache that so many threads use, ours among them: the keys of others are not sampled. NULL: out of memory. */

@@ -58,10 +58,10 @@ local function find_peer()
   return { name = "memcached", program = path, version = ("memcached %s (the distribution's)"):format(version) }
 end
 
---- The two sides of a comparison and the load generator.
--- @param folder holds slated and slate-load
--- @return list of { name, program, version }; the load generator's path
-function M.sides(folder)
+--- slated and the load generator.
+-- @param folder holds both
+-- @return { name, program, version }; the load generator's path
+function M.slated(folder)
   local slated, load = folder .. "/slated", folder .. "/slate-load"
   for _, program in ipairs({ slated, load }) do
     if not exists(program) then
@@ -69,7 +69,15 @@ function M.sides(folder)
     end
   end
   local version = (bench_server.capture({ slated, "-V" }) or ""):match("^%S+ %S+") or "slated of unknown version"
-  return { { name = "slated", program = slated, version = version }, find_peer() }, load
+  return { name = "slated", program = slated, version = version }, load
+end
+
+--- The two sides of a comparison and the load generator.
+-- @param folder holds slated and slate-load
+-- @return list of { name, program, version }; the load generator's path
+function M.sides(folder)
+  local slated, load = M.slated(folder)
+  return { slated, find_peer() }, load
 end
 
 --- Starts both sides on the same terms.
