@@ -50,9 +50,9 @@ static void test_thread(struct cache_thread *ct) {
     ok(pace_start(&p), "a thread of its own starts");
     struct steps s = run(&p, ct, STEPS, 0);
     is(s.done, STEPS, "every step of a job is done once when pace_run returns");
-    is(run(&p, ct, 1, 0).done, 1, "and that of a job of one");
+    p.pressed_until_us = 0; /* on a busy machine it may have found no time for that */
     s = run(&p, ct, 1, 0);
-    is(s.by_asker, 0, "its thread did it");
+    ok(s.done == 1 && s.by_asker == 0, "and that of a job of one, by its thread");
     is(s.nice, nice + 10 < NICEST ? nice + 10 : NICEST, "which has a tenth of the asker's weight");
     is(getpriority(PRIO_PROCESS, 0), nice, "while the asker keeps its own");
     pace_stop(&p);
@@ -64,8 +64,12 @@ static void test_pressed(struct cache_thread *ct) {
     struct steps s = run(&p, ct, LONG_STEPS, LONG_STEP_MS);
     is(s.done, LONG_STEPS, "a job whose thread gets no processor is done all the same, every step once");
     ok(s.by_asker > 0 && s.by_asker < LONG_STEPS, "the asker went on with it, at step %u of %u", s.done - s.by_asker, s.done);
-    s = run(&p, ct, 1, 0);
-    is(s.by_asker, 1, "and does the next one from the start");
+    ok(p.pressed_until_us > 0, "and does so for a while");
+    p.pressed_until_us = UINT64_MAX;
+    is(run(&p, ct, 1, 0).by_asker, 1, "in which it does a job from the start");
+    p.pressed_until_us = 1;
+    is(run(&p, ct, 1, 0).by_asker, 0, "after that the thread has the next one");
+    is(p.pressed_until_us, 0, "and keeps it that way, for it had the time");
     pace_stop(&p);
 }
 
