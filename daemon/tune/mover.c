@@ -253,11 +253,9 @@ struct handing {
 /* A step, for what a page gives back to the system takes its time. */
 static bool hand_over(void *arg) {
     struct handing *h = arg;
-    if (h->done < h->count) {
-        slab_drain_end(cache_slab(h->m->cache), h->pages[h->done++], h->move->to);
-        count(&h->m->pages_moved);
-        tell(h->move, EVENT_MOVE_DONE);
-    }
+    slab_drain_end(cache_slab(h->m->cache), h->pages[h->done++], h->move->to);
+    count(&h->m->pages_moved);
+    tell(h->move, EVENT_MOVE_DONE);
     return h->done < h->count;
 }
 
@@ -272,7 +270,9 @@ static unsigned move_from_class(struct mover *m, const struct page_move *move, s
     }
     struct handing handing = {m, move, emptied, n, 0};
     struct pace_job job = {.ct = m->ct, .step = hand_over, .arg = &handing};
-    pace_run(m->pace, &job);
+    if (n > 0) {
+        pace_run(m->pace, &job);
+    }
     return n;
 }
 

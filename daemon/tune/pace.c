@@ -131,6 +131,8 @@ bool pace_start(struct pace *p) {
     int error = pthread_create(&p->thread, NULL, pace_main, p);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error != 0) {
+        sem_destroy(&p->asked);
+        sem_destroy(&p->done);
         errno = error;
         return false;
     }
