@@ -1,7 +1,8 @@
-/* The tuner: one background thread that moves pages, decides when to (automove), tends queues and crawls for expired items.
+/* The tuner: a background thread that moves pages, decides when to (automove), tends queues and crawls for expired items.
  *
  * A decision is a pure function of two snapshots (tune/snapshot.h, tune/automove.h). Requests come from any thread; the
- * work is done on the tuner's thread alone, through its own cache_thread. */
+ * work is done on the tuner's thread, but for what a second one copies while the first waits (tune/pace.h): through one
+ * cache_thread. */
 #ifndef SLATE_TUNE_TUNE_H
 #define SLATE_TUNE_TUNE_H
 #include <stdatomic.h>
@@ -32,8 +33,8 @@ struct tune_config {
 };
 
 struct tuner;
-struct tuner *tuner_create(struct cache *, const struct tune_config *); /* starts the thread; NULL and errno */
-void          tuner_destroy(struct tuner **);                            /* stops and joins it */
+struct tuner *tuner_create(struct cache *, const struct tune_config *); /* starts the threads; NULL and errno */
+void          tuner_destroy(struct tuner **);                            /* stops and joins them */
 
 /* For a tuner by hand: decides what is due at `now_us`, which is not 0 and never goes back, and does it. Outside a turn, on
  * one thread. Expired items are not crawled for, and chunk sizes stay. */
