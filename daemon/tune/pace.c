@@ -16,6 +16,7 @@ enum {
     SLICE_US = 3000,         /* far longer than a worker's */
     TURN_US = 50,            /* what a request may have to wait where its thread does not go first */
     NAP_US = 20,
+    TURN_LATE_US = 2000,     /* more than a worker takes for what comes in at once */
     PRESSED_LATE_US = 1000,  /* it waited for the processor so long, but for the longest wait … */
     PRESSED_SHARE = 4,       /* … and so many times as long as it had it: workers leave no time to speak of */
     PRESSED_TURN_US = 100,
@@ -52,21 +53,35 @@ static uint64_t wished_us(struct pace_job *j) {
     return us;
 }
 
-/* Returns whether steps are left, for there is no time to speak of. */
+struct stretch {
+    uint64_t begun_us, had_us;
+};
+
+/* By how much a stretch took longer than what this thread had of a processor and what it rested on purpose. The next one begins. */
+static uint64_t late_us(struct stretch *s, uint64_t rest_us) {
+    struct stretch now = {clock_mono_us(), had_us()};
+    uint64_t took_us = now.begun_us - s->begun_us, meant_us = now.had_us - s->had_us + rest_us;
+    *s = now;
+    return took_us > meant_us ? took_us - meant_us : 0;
+}
+
+/* Returns whether steps are left, for there is no time to speak of. A turn that ends late says so at once: somebody may have waited
+ * for a lock that it held. */
 static bool run_gently(struct pace_job *j) {
-    uint64_t had_first_us = had_us(), late_us = 0, longest_us = 0;
-    for (uint64_t begun_us = clock_mono_us(), had_before_us = had_first_us; turn(j, TURN_US);) {
-        uint64_t wish_us = wished_us(j);
-        nap(wish_us);
-        uint64_t now_us = clock_mono_us(), had_now_us = had_us(), meant_us = had_now_us - had_before_us + wish_us;
-        uint64_t late_here_us = now_us - begun_us > meant_us ? now_us - begun_us - meant_us : 0;
-        longest_us = late_here_us > longest_us ? late_here_us : longest_us;
-        late_us += late_here_us;
-        if (late_us - longest_us > PRESSED_LATE_US && late_us - longest_us > PRESSED_SHARE * (had_now_us - had_first_us)) {
+    struct stretch s = {clock_mono_us(), had_us()};
+    uint64_t had_first_us = s.had_us, waited_us = 0, longest_us = 0;
+    while (turn(j, TURN_US)) {
+        uint64_t turn_late_us = late_us(&s, 0), wish_us = wished_us(j);
+        if (turn_late_us > TURN_LATE_US) {
             return true;
         }
-        begun_us = now_us;
-        had_before_us = had_now_us;
+        nap(wish_us);
+        uint64_t here_us = turn_late_us + late_us(&s, wish_us);
+        longest_us = here_us > longest_us ? here_us : longest_us;
+        waited_us += here_us;
+        if (waited_us - longest_us > PRESSED_LATE_US && waited_us - longest_us > PRESSED_SHARE * (s.had_us - had_first_us)) {
+            return true;
+        }
     }
     return false;
 }
