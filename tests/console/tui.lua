@@ -192,7 +192,8 @@ end
 --- Everything that goes to the terminal from now on is written to a file; returns its path.
 function Screen:record()
   local path = self.folder .. "/raw"
-  self:tmux("pipe-pane -O " .. quote("cat > " .. path))
+  assert(io.open(path, "w")):close() -- the shell behind the pipe comes to it when it comes to it
+  self:tmux("pipe-pane -O " .. quote("cat >> " .. path))
   return path
 end
 

@@ -130,7 +130,7 @@ describe("slated's stats pages", function()
             assert.equal(("CLIENT_ERROR %s needs --store=slab, this server has blocks"):format(change:match("^%S+")),
                 wire.ask(connection, "config set " .. change))
         end
-        assert.equal("CONFIG slab_automove_ratio 0.50 runtime", wire.ask(connection, "config get slab_automove_ratio"))
+        assert.equal("CONFIG slab_automove_ratio 0.50 startup", wire.ask(connection, "config get slab_automove_ratio"))
     end)
 
     it("refuse what is no page and no count", function()

@@ -59,10 +59,12 @@ function M.remove_folder(path)
     os.execute("rm -rf " .. M.quoted(path))
 end
 
---- Does a process run? One that has ended and waits to be reaped does not.
+--- Does a process run? One that has ended and waits to be reaped does not; one whose first thread has ended, while
+-- others have not, still holds its sockets.
 function M.is_running(pid)
-    local stat = read_file(("/proc/%d/stat"):format(pid))
-    return stat ~= nil and stat:match("%) (%u)") ~= "Z"
+    local stat = read_file(("/proc/%d/stat"):format(pid)) or ""
+    local state, threads = stat:match("%) (%u) " .. ("%S+ "):rep(16) .. "(%d+)")
+    return state ~= nil and (state ~= "Z" or tonumber(threads) > 1)
 end
 
 local function wait_until(limit_s, condition)
