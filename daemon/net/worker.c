@@ -108,11 +108,15 @@ static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
 
 /* --- the loop --- */
 
-/* Stopping gracefully: a connection is done when it has nothing unfinished and its socket is empty. */
+/* Stopping gracefully: a connection is done when it has nothing unfinished and its socket is empty, or its client
+ * is gone, who may have left requests in it. */
 static void finish_conn(struct worker *w, struct conn *c) {
     int waiting = 0;
+    if (c->gone) {
+        return;
+    }
     if (ioctl(c->record.fd, FIONREAD, &waiting) != 0 || waiting == 0) {
-        if (!c->gone && conn_idle(c)) {
+        if (conn_idle(c)) {
             c->gone = true;
             c->reason = EVENT_SHUTDOWN;
         }
