@@ -6,7 +6,8 @@
  * thread that asked goes on with the job itself, and does those of the next second: with a worker's weight and a shorter slice, so
  * that it goes on as soon as a nap is over, in longer turns, and with naps for no more than half of the time. A single long nap
  * says nothing of workers, for the machine may have done something else: the longest does not count, nor more of a nap than the
- * one before took. The two are threads because one that has lowered its weight needs a privilege to raise it again.
+ * one before took. But one turn that ends late is enough: somebody may wait for a lock that it holds. The two are threads
+ * because one that has lowered its weight needs a privilege to raise it again.
  * Threading: pace_run from one thread, with no lock held and outside a turn of the cache; it returns when the job is done. Cost:
  * two switches between threads a job, a look at the clock a step. */
 #ifndef SLATE_TUNE_PACE_H
@@ -22,7 +23,9 @@ enum { PACE_STEP_BYTES = 1024 }; /* that a step goes over, or one chunk that is 
 
 struct pace_job {
     struct cache_thread *ct;   /* whose turns they are; nobody else's meanwhile */
-    bool    (*step)(void *);   /* a few microseconds of work, within a turn of ct. False: it was the last */
+    /* A few microseconds of work, within a turn of ct; as much as a tenth of a millisecond where it cannot be parted, as when a page
+     * is picked or handed over. False: it was the last. */
+    bool    (*step)(void *);
     void     *arg;
     uint64_t  rest_us;         /* steps may add to it: what the next nap is to take at least */
 };

@@ -17,7 +17,7 @@
 #include "watch/event.h"
 
 #define SECOND_US ((uint64_t)1000 * 1000)
-enum { SLICE_US = 100 };
+enum { SLICE_US = 100 }; /* shorter than a worker's: what this thread does itself is soon done, and is due when workers are busy */
 
 void tuner_wake(void *arg) {
     struct tuner *t = arg;
