@@ -33,6 +33,7 @@ struct run {
     int done_event, signals;
     uint64_t start_ns;
     bool interrupted;
+    struct histogram reads_before; /* latencies of reads up to the end of the last interval */
 };
 
 /* One worker's trouble ends the run for all. */
@@ -73,22 +74,38 @@ static struct interval read_progress(const struct run *r, double elapsed_s) {
     return c;
 }
 
-static void print_progress(const struct run *r, const struct interval *now,
-                           const struct interval *before) {
-    uint64_t hits = now->hits - before->hits, misses = now->misses - before->misses;
-    fprintf(r->progress, "%8.1f s  %10.0f requests/s", now->end_s,
-            (double)(now->requests - before->requests) / (now->end_s - before->end_s));
-    if (hits + misses > 0) {
-        fprintf(r->progress, "  hit ratio %.4f", (double)hits / (double)(hits + misses));
+/* Latencies of the reads that were answered since the last call. */
+static void read_latencies(struct run *r, struct interval *i) {
+    struct histogram now = {0}, since;
+    for (unsigned t = 0; t < r->thread_count; t++) {
+        histogram_merge_running(&now, &r->threads[t].tally.read_latency);
+    }
+    histogram_since(&since, &now, &r->reads_before);
+    memcpy(&r->reads_before, &now, sizeof(now));
+    i->reads = since.count;
+    i->read_p50_ns = histogram_percentile_ns(&since, 50);
+    i->read_p99_ns = histogram_percentile_ns(&since, 99);
+    i->read_max_ns = since.max_ns;
+}
+
+/* `last` counts from the interval's begin, `now` from that of the run. */
+static void print_progress(const struct run *r, const struct interval *now, const struct interval *last,
+                           double seconds) {
+    fprintf(r->progress, "%8.1f s  %10.0f requests/s", now->end_s, (double)last->requests / seconds);
+    if (last->hits + last->misses > 0) {
+        fprintf(r->progress, "  hit ratio %.4f", (double)last->hits / (double)(last->hits + last->misses));
+    }
+    if (last->reads > 0) {
+        fprintf(r->progress, "  reads p50 %.1f p99 %.1f us", (double)last->read_p50_ns / 1e3,
+                (double)last->read_p99_ns / 1e3);
     }
     fprintf(r->progress, "  errors %llu  wrong %llu\n", (unsigned long long)now->errors,
             (unsigned long long)now->wrong);
     fflush(r->progress);
 }
 
-/* Keeps the difference for the report; the array doubles when it is full. */
-static bool keep_interval(struct phase_result *result, const struct interval *now,
-                          const struct interval *before) {
+/* Keeps it for the report; the array doubles when it is full. */
+static bool keep_interval(struct phase_result *result, const struct interval *last) {
     size_t n = result->interval_count;
     if ((n & (n - 1)) == 0) {
         struct interval *grown = realloc(result->intervals, (n ? 2 * n : 1) * sizeof(*grown));
@@ -97,13 +114,7 @@ static bool keep_interval(struct phase_result *result, const struct interval *no
         }
         result->intervals = grown;
     }
-    result->intervals[result->interval_count++] =
-        (struct interval){.end_s = now->end_s,
-                          .requests = now->requests - before->requests,
-                          .hits = now->hits - before->hits,
-                          .misses = now->misses - before->misses,
-                          .errors = now->errors - before->errors,
-                          .wrong = now->wrong - before->wrong};
+    result->intervals[result->interval_count++] = *last;
     return true;
 }
 
@@ -117,10 +128,17 @@ void phase_result_fini(struct phase_result *result) {
 static void end_interval(struct run *r, struct interval *before, uint64_t now_ns, bool goes_on,
                          struct phase_result *result) {
     struct interval now = read_progress(r, (double)(now_ns - r->start_ns) / 1e9);
+    struct interval last = {.end_s = now.end_s,
+                            .requests = now.requests - before->requests,
+                            .hits = now.hits - before->hits,
+                            .misses = now.misses - before->misses,
+                            .errors = now.errors - before->errors,
+                            .wrong = now.wrong - before->wrong};
+    read_latencies(r, &last);
     if (goes_on) {
-        print_progress(r, &now, before);
+        print_progress(r, &now, &last, now.end_s - before->end_s);
     }
-    if (!keep_interval(result, &now, before)) {
+    if (!keep_interval(result, &last)) {
         errno = ENOMEM;
         fail(result, "cannot keep the intervals");
         atomic_store_explicit(&r->stop, true, memory_order_relaxed);

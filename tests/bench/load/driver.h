@@ -10,6 +10,7 @@
 struct interval {
     double end_s; /* since the start of the phase */
     uint64_t requests, hits, misses, errors, wrong;
+    uint64_t reads, read_p50_ns, read_p99_ns, read_max_ns; /* those answered; latencies to their bucket's edge */
 };
 
 struct phase_result {

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Values below 2^(SUB_BITS+1) have a bucket each. Above, the leading SUB_BITS+1 bits name it:
  *   value  1 mmmmmmm xxxx…   bucket = (octave << SUB_BITS) + mmmmmmm */
@@ -22,6 +23,14 @@ static uint64_t upper_edge_ns(size_t bucket) {
     return ((lead + 1) << shift) - 1;
 }
 
+static uint64_t in_bucket(const struct histogram *h, size_t bucket) {
+    return atomic_load_explicit(&h->buckets[bucket], memory_order_relaxed);
+}
+
+static void add_to_bucket(struct histogram *h, size_t bucket, uint64_t times) {
+    atomic_store_explicit(&h->buckets[bucket], in_bucket(h, bucket) + times, memory_order_relaxed);
+}
+
 void histogram_record(struct histogram *h, uint64_t value_ns, uint64_t times) {
     if (h->count == 0 || value_ns < h->min_ns) {
         h->min_ns = value_ns;
@@ -31,7 +40,7 @@ void histogram_record(struct histogram *h, uint64_t value_ns, uint64_t times) {
     }
     h->count += times;
     h->sum_ns += value_ns * times;
-    h->buckets[bucket_of(value_ns > HISTOGRAM_MAX_NS ? HISTOGRAM_MAX_NS : value_ns)] += times;
+    add_to_bucket(h, bucket_of(value_ns > HISTOGRAM_MAX_NS ? HISTOGRAM_MAX_NS : value_ns), times);
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from) {
@@ -47,7 +56,30 @@ void histogram_merge(struct histogram *into, const struct histogram *from) {
     into->count += from->count;
     into->sum_ns += from->sum_ns;
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        into->buckets[i] += from->buckets[i];
+        add_to_bucket(into, i, in_bucket(from, i));
+    }
+}
+
+static void count_bucket(struct histogram *h, size_t bucket, uint64_t times) {
+    if (times > 0) {
+        add_to_bucket(h, bucket, times);
+        h->count += times;
+        h->sum_ns += upper_edge_ns(bucket) * times;
+        h->max_ns = h->max_ns > upper_edge_ns(bucket) ? h->max_ns : upper_edge_ns(bucket);
+    }
+}
+
+void histogram_merge_running(struct histogram *into, const struct histogram *from) {
+    into->min_ns = 0;
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        count_bucket(into, i, in_bucket(from, i));
+    }
+}
+
+void histogram_since(struct histogram *since, const struct histogram *now, const struct histogram *before) {
+    memset(since, 0, sizeof(*since));
+    for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        count_bucket(since, i, in_bucket(now, i) - in_bucket(before, i));
     }
 }
 
@@ -59,7 +91,7 @@ uint64_t histogram_percentile_ns(const struct histogram *h, double percent) {
     uint64_t rank = exact < 1.0 ? 1 : (uint64_t)exact;
     uint64_t seen = 0;
     for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
-        seen += h->buckets[i];
+        seen += in_bucket(h, i);
         if (seen >= rank) {
             uint64_t edge = upper_edge_ns(i);
             return edge < h->max_ns ? edge : h->max_ns;

@@ -135,8 +135,8 @@ static const struct row rows[] = {
     OTHER("verify", "WHICH", "all", "all, none or sample:N", option_parse_verify, verify_every,
           "values to check against their key: all, none or sample:N (one in N)"),
     TIME("interval", "0", 0, 3600, interval_s,
-         "print a line of progress on standard error this often (0: never); with --json the report "
-         "holds these intervals too"),
+         "print a line of progress on standard error this often (0: never), with the latency of its "
+         "reads; with --json the report holds these intervals too"),
     SWITCH("json", json, "print the report as JSON"),
     SWITCH("fail-on-errors", fail_on_errors,
            "exit 1 when the server answered any request with an error"),

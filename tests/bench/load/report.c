@@ -173,8 +173,11 @@ static void json_intervals(FILE *out, const struct phase_result *p) {
         const struct interval *n = &p->intervals[i];
         fprintf(out,
                 "%s{\"end_s\":%.3f,\"requests\":%" PRIu64 ",\"hits\":%" PRIu64
-                ",\"misses\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"wrong\":%" PRIu64 "}",
-                i ? "," : "", n->end_s, n->requests, n->hits, n->misses, n->errors, n->wrong);
+                ",\"misses\":%" PRIu64 ",\"errors\":%" PRIu64 ",\"wrong\":%" PRIu64
+                ",\"read_latency_ns\":{\"count\":%" PRIu64 ",\"p50\":%" PRIu64 ",\"p99\":%" PRIu64
+                ",\"max\":%" PRIu64 "}}",
+                i ? "," : "", n->end_s, n->requests, n->hits, n->misses, n->errors, n->wrong,
+                n->reads, n->read_p50_ns, n->read_p99_ns, n->read_max_ns);
     }
     putc(']', out);
 }

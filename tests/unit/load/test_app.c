@@ -397,6 +397,9 @@ static void intervals(void) {
        0, "a run in intervals");
     ok(interval_sum("requests", &count) == 400 && count >= 1, "they hold every request");
     ok(interval_sum("hits", &count) == 400, "and every hit");
+    unsigned medians;
+    ok(interval_sum("count", &count) == 400 && interval_sum("p99", &medians) > 0 && medians == count,
+       "and the latency of every read");
     ok(strstr(output, "\"hit_bytes\":40000,") != NULL, "the bytes that came back are counted");
     is(run("--server unix:%s --requests 400 --json", socket_path), 0, "a run without");
     ok(strstr(output, "intervals") == NULL, "has none");
@@ -504,6 +507,7 @@ static void progress_and_shift(void) {
        "a run of a given time ends");
     ok(lines_of(messages) >= 2 && strstr(messages, "requests/s") != NULL,
        "and prints its progress on the way");
+    ok(strstr(messages, "  reads p50 ") != NULL, "with the latencies of its reads");
     is(run("--server unix:%s --shift 100,2000 --shift-every 500 --requests 1000 --keys 50 "
            "--fill-on-miss --json",
            socket_path),

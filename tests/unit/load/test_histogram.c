@@ -67,6 +67,36 @@ static void merge_equals_recording_together(uint64_t seed) {
     ok(memcmp(&a, &both, sizeof(a)) == 0, "merging is the same as recording into one");
 }
 
+static void what_came_since_is_told_apart(uint64_t seed) {
+    struct rng r = rng_from(seed);
+    static struct histogram now, before, since;
+    memset(&a, 0, sizeof(a));
+    memset(&both, 0, sizeof(both));
+    memset(&before, 0, sizeof(before));
+    for (int i = 0; i < 1000; i++) {
+        histogram_record(&a, 5000000 + rng_below(&r, 1000), 1);
+    }
+    histogram_merge_running(&before, &a);
+    is(before.count, 1000, "what another thread has recorded so far is counted");
+    for (int i = 0; i < 10000; i++) {
+        uint64_t v = rng_below(&r, 1000000);
+        histogram_record(&a, v, 1);
+        histogram_record(&both, v, 1);
+    }
+    memset(&now, 0, sizeof(now));
+    histogram_merge_running(&now, &a);
+    histogram_since(&since, &now, &before);
+    is(since.count, 10000, "what came since is the difference");
+    bool same = true;
+    for (double percent = 1; percent < 100; percent++) {
+        same = same && histogram_percentile_ns(&since, percent) == histogram_percentile_ns(&both, percent);
+    }
+    ok(same, "with the percentiles of what came since");
+    ok(since.max_ns >= both.max_ns && since.max_ns <= both.max_ns + both.max_ns / 128 + 1, "its maximum is the edge of a bucket");
+    histogram_since(&since, &now, &now);
+    is(histogram_percentile_ns(&since, 99), 0, "nothing since has percentile 0");
+}
+
 static void extremes(void) {
     memset(&a, 0, sizeof(a));
     histogram_record(&a, 0, 1);
@@ -85,6 +115,7 @@ int main(void) {
     empty();
     percentiles_are_close(seed);
     merge_equals_recording_together(seed);
+    what_came_since_is_told_apart(seed);
     extremes();
     return tap_done();
 }
