@@ -5,8 +5,9 @@
 --
 -- What else the machine does changes latency by more than what is asked about. So windows come in pairs, a quiet one
 -- and one with moves, now this first, now that, and what counts is the ratio within a pair: the median over pairs, and
--- where it lies with 95 % whatever the distribution, by the order of the ratios (the interval of the sign test). Where
--- the system permits it the client runs at a real-time priority: what waits is then the server, not the client.
+-- where it lies with 95 % whatever the distribution, by the order of the ratios (the interval of the sign test). Windows
+-- are intervals of one load that never stops, so that no beginning is among them. Where the system permits it the
+-- client runs at a real-time priority: what waits is then the server, not the client.
 
 local compare = require("compare")
 local gauges = require("memory.gauges")
@@ -15,8 +16,8 @@ local reshape = require("memory.reshape")
 local sides = require("memory.sides")
 local socket = require("socket")
 
-local PAIRS <const> = compare.setting("LATENCY_PAIRS", 20)
-local WINDOW_S <const> = compare.setting("LATENCY_WINDOW_MS", 800) / 1000
+local PAIRS <const> = compare.setting("LATENCY_PAIRS", 40)
+local WINDOW_S <const> = compare.setting("LATENCY_WINDOW_MS", 400) / 1000
 local EDGE_S <const> = 0.05 -- at either end of a window nothing moves
 local GOAL_RATIO <const> = 1.1
 local RATE <const> = compare.setting("RATE", 20000)
@@ -26,6 +27,7 @@ local PAGES_PER_S <const> = 250
 local BURST_PAGES <const>, BURST_LIMIT_S <const> = 200, 5
 local FILL_RATE <const> = 200000
 local TICK_S <const> = 0.04
+local LOAD_LIMIT_S <const> = 3600 -- of the gets, should nobody end them
 local REALTIME <const> = { "chrt", "-f", "1" }
 local FACTORS <const> = { "1.12", "1.25" } -- in turn, should a change be done before the windows are over
 
@@ -106,30 +108,37 @@ local function burst_speed(server, class, one_by_one)
   return moved / (socket.gettime() - begun_s)
 end
 
--- Gets for one window, while `meanwhile` runs.
-local function window(programs, server, meanwhile)
+-- The gets, for as long as windows are looked at.
+local function begin_gets(programs, server)
+  return load.start(programs, server, { "--keys", KEYS, "--sizes", VALUE_BYTES, "--key-prefix", "read-",
+    "--conns", 16, "--rate", RATE, "--duration", LOAD_LIMIT_S, "--interval", WINDOW_S })
+end
+
+-- The next window that is whole, during which `meanwhile` runs.
+local function window(server, gets, meanwhile)
+  gets:await_interval()
   local moved, rescues = gauges.moves(server), tonumber(server:stats().slab_reassign_rescues)
-  local run = load.start(programs, server, { "--keys", KEYS, "--sizes", VALUE_BYTES, "--key-prefix", "read-",
-    "--conns", 16, "--rate", RATE, "--duration", WINDOW_S })
-  socket.sleep(EDGE_S)
   meanwhile()
-  local report = assert(run:finish())
-  return { p50_us = report.read_latency_ns.p50 / 1e3, p99_us = report.read_latency_ns.p99 / 1e3,
-    pages = gauges.moves(server) - moved, rescued = tonumber(server:stats().slab_reassign_rescues) - rescues,
-    missed_pct = 100 * report.misses / report.gets, wrong = report.wrong }
+  local p50_us, p99_us, hit_ratio = gets:interval()
+  assert(p50_us, p99_us)
+  return { p50_us = p50_us, p99_us = p99_us, pages = gauges.moves(server) - moved,
+    rescued = tonumber(server:stats().slab_reassign_rescues) - rescues, missed_pct = 100 * (1 - hit_ratio) }
+end
+
+-- Values that came back wrong are those of quiet windows and of others.
+local function end_gets(gets, lists)
+  gets:interrupt()
+  lists.busy.wrong = assert(gets:finish()).wrong
 end
 
 local function medians(label, windows)
-  local row = { label = label, wrong = 0 }
+  local row = { label = label }
   for _, field in ipairs({ "p50_us", "p99_us", "pages", "rescued", "missed_pct" }) do
     local values = {}
     for i, one in ipairs(windows) do
       values[i] = one[field]
     end
     row[field] = compare.median(values)
-  end
-  for _, one in ipairs(windows) do
-    row.wrong = row.wrong + one.wrong
   end
   return row
 end
@@ -154,19 +163,20 @@ local function print_pairs(sheet, quiet_label, quiet, label, windows)
     row.p99_range = ("%.2f - %.2f"):format(low, high)
     row.verdict = high <= GOAL_RATIO and "reached" or low > GOAL_RATIO and "missed" or "undecided"
   end
-  row.pages_per_s = windows.pages_per_s
+  row.pages_per_s, row.wrong = windows.pages_per_s, windows.wrong
   sheet:row(row)
 end
 
 -- A pair of windows, the quiet one first in every other. `hush` comes before the quiet one, in which `idle` is what the
 -- client does that disturbs in the other.
-local function pair(programs, server, n, lists, hush, disturb, idle)
+local function pair(server, gets, n, lists, hush, disturb, idle)
+  gets:await_interval() -- which may have had to catch up
   for i = 1, 2 do
     local list = (n + i) % 2 == 0 and lists.quiet or lists.busy
     if list == lists.quiet then
       hush()
     end
-    list[#list + 1] = window(programs, server, list == lists.quiet and idle or disturb)
+    list[#list + 1] = window(server, gets, list == lists.quiet and idle or disturb)
   end
 end
 
@@ -186,8 +196,9 @@ end
 -- state of the memory do to latency is in both then. Returns the lists; nil and the words of a refusal.
 local function reshaping_windows(programs, server)
   local lists, changes, words = { quiet = {}, busy = {} }, 0, nil
+  local gets = begin_gets(programs, server)
   for n = 1, PAIRS do
-    pair(programs, server, n, lists, function()
+    pair(server, gets, n, lists, function()
       server:ask("slabs geometry pause")
     end, function()
       changes, words = go_on(server, changes)
@@ -195,10 +206,11 @@ local function reshaping_windows(programs, server)
       server:ask("version")
     end)
     if not changes then
-      return nil, words
+      break
     end
   end
-  return lists
+  end_gets(gets, lists)
+  return changes and lists, words
 end
 
 -- Until the last page that was promised has moved.
@@ -211,9 +223,10 @@ end
 
 local function moving_windows(programs, server, one_by_one)
   local lists = { quiet = {}, busy = {} }
+  local gets = begin_gets(programs, server)
   for n = 1, PAIRS do
     local class = half_fill(programs, server)
-    pair(programs, server, n, lists, function()
+    pair(server, gets, n, lists, function()
       await_moves(server)
     end, function()
       steadily(function(due)
@@ -226,6 +239,7 @@ local function moving_windows(programs, server, one_by_one)
       end)
     end)
   end
+  end_gets(gets, lists)
   lists.busy.pages_per_s = burst_speed(server, half_fill(programs, server), one_by_one)
   return lists
 end

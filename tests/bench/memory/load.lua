@@ -3,6 +3,10 @@
 
 local cjson = require("cjson")
 local bench_server = require("server")
+local socket = require("socket")
+
+local INTERVAL_LIMIT_S <const> = 60 -- only a fault takes that long
+local LOOK_S <const> = 0.002 -- between looks for an interval's line
 
 local M = {}
 
@@ -29,6 +33,41 @@ function M.start(programs, server, words)
   return setmetatable({ pipe = pipe, pid = pid, log = log, server = server }, Run)
 end
 
+-- The next line that the load has ended; nil when there is none yet.
+local function next_line(run)
+  run.progress = run.progress or assert(io.open(run.log, "r"))
+  local at = run.progress:seek()
+  local line = run.progress:read("L")
+  if line and line:sub(-1) == "\n" then
+    return line
+  end
+  run.progress:seek("set", at)
+  return nil
+end
+
+--- Waits for the end of the next interval, of a load that has --interval.
+-- @return p50 and p99 of its reads in us, hits a get; or nil and a message when none ends
+function Run:interval()
+  local give_up_s = socket.gettime() + INTERVAL_LIMIT_S
+  repeat
+    local line = next_line(self)
+    local p50, p99 = (line or ""):match("reads p50 (%S+) p99 (%S+) us")
+    if p50 then
+      return tonumber(p50), tonumber(p99), tonumber(line:match("hit ratio (%S+)"))
+    elseif not line then
+      socket.sleep(LOOK_S)
+    end
+  until socket.gettime() > give_up_s
+  return nil, "slate-load: no interval ended"
+end
+
+--- Waits for the end of the interval that is under way, so that `interval` is about one that begins now.
+function Run:await_interval()
+  while next_line(self) do
+  end
+  assert(self:interval())
+end
+
 --- Ends a load early; `finish` has its report up to now.
 function Run:interrupt()
   os.execute(("kill -INT %d 2>/dev/null"):format(self.pid))
@@ -48,6 +87,9 @@ end
 function Run:finish()
   local text = self.pipe:read("a")
   self.pipe:close()
+  if self.progress then
+    self.progress:close()
+  end
   local said = said_last(self.log)
   local ok, report = pcall(cjson.decode, text)
   if not ok then
