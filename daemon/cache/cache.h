@@ -383,9 +383,17 @@ uint64_t cache_thread_evicted(const struct cache_thread *);
 /* --- geometry: changing which classes there are while everybody goes on --- */
 /* As slab_set_sizes(), with what the cache keeps by class. From one thread; cache_quiesce between two calls. */
 bool cache_set_sizes(struct cache *, const struct size_list *);
-/* Sizes of all live items and pieces of chained values, seen without a lock; of large caches a sample of the pages. Some 3 ns a
- * chunk, at most some tens of milliseconds. */
-void cache_sizes(const struct cache *, struct size_histogram *);
+/* Sizes of all live items and pieces of chained values, seen without a lock; of large caches a sample of the pages, one in so many
+ * that at most pages_most are looked at. Some 3 ns a chunk; by steps of a microsecond or two for those who must not take so long in
+ * one go. */
+enum { CACHE_SIZES_PAGES = 2048, CACHE_SIZES_PAGES_QUICK = 256 };
+struct cache_sizing {
+    struct size_histogram *h;
+    uint32_t page, chunk, owned, now_s;
+};
+void cache_sizing_begin(const struct cache *, struct cache_sizing *, struct size_histogram *, uint32_t pages_most);
+bool cache_sizing_step(const struct cache *, struct cache_sizing *); /* false: it was the last */
+void cache_sizes(const struct cache *, struct size_histogram *, uint32_t pages_most); /* in one go */
 /* Whether everything in a page belongs into its class by the current geometry, as far as a look without a lock can tell. */
 bool cache_page_fits(const struct cache *, uint32_t page);
 uint64_t cache_class_evicted(struct cache *, unsigned class_id); /* since the start */

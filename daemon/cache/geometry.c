@@ -1,7 +1,7 @@
 /* The geometry of a live cache: which classes there are, and what sizes its items have. */
 #include "cache/partition.h"
 
-enum { HISTOGRAM_PAGES = 2048 }; /* looked at; of more, every n-th */
+enum { SIZING_CHUNKS = 64 }; /* a step */
 
 /* Chunks a partition may keep at hand: several small ones, none of those that matter. */
 static uint8_t default_stock(uint32_t chunk_bytes) {
@@ -72,25 +72,43 @@ static uint32_t content_bytes(const struct cache *c, const struct item *it, uint
     return bytes <= chunk_bytes ? (uint32_t)bytes : 0;
 }
 
-static void add_page(const struct cache *c, uint32_t page, uint32_t now_s, struct size_histogram *h) {
-    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
-    const struct item *it;
-    for (uint32_t i = 0; (it = slab_page_chunk(c->slab, page, i)) != NULL; i++) {
-        uint32_t bytes = content_bytes(c, it, chunk_bytes, now_s);
-        if (bytes != 0) {
-            size_histogram_add(h, bytes, chunk_bytes);
-        }
-    }
+void cache_sizing_begin(const struct cache *c, struct cache_sizing *s, struct size_histogram *h, uint32_t pages_most) {
+    *s = (struct cache_sizing){.h = h, .now_s = clock_now_s()};
+    size_histogram_init(h, atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed) / pages_most + 1);
 }
 
-void cache_sizes(const struct cache *c, struct size_histogram *h) {
-    uint32_t page_max = c->arena->page_max, out = atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed);
-    uint32_t every = out / HISTOGRAM_PAGES + 1, owned = 0, now_s = clock_now_s();
-    size_histogram_init(h, every);
-    for (uint32_t page = 0; page < page_max; page++) {
-        if (slab_page_class(c->slab, page) != SLAB_CLASS_NONE && owned++ % every == 0) {
-            add_page(c, page, now_s, h);
+static bool is_sampled(const struct cache *c, struct cache_sizing *s) {
+    return slab_page_class(c->slab, s->page) != SLAB_CLASS_NONE && s->owned++ % s->h->every == 0;
+}
+
+/* Chunks of the page that it is at. Returns whether there may be more. */
+static bool add_chunks(const struct cache *c, struct cache_sizing *s) {
+    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(c->slab, s->page)->chunk_bytes, memory_order_relaxed);
+    const struct item *it = NULL;
+    for (unsigned i = 0; i < SIZING_CHUNKS && (it = slab_page_chunk(c->slab, s->page, s->chunk)) != NULL; i++, s->chunk++) {
+        uint32_t bytes = content_bytes(c, it, chunk_bytes, s->now_s);
+        if (bytes != 0) {
+            size_histogram_add(s->h, bytes, chunk_bytes);
         }
+    }
+    return it != NULL;
+}
+
+bool cache_sizing_step(const struct cache *c, struct cache_sizing *s) {
+    while (s->page < c->arena->page_max && s->chunk == 0 && !is_sampled(c, s)) {
+        s->page++;
+    }
+    if (s->page < c->arena->page_max && !add_chunks(c, s)) {
+        s->chunk = 0;
+        s->page++;
+    }
+    return s->page < c->arena->page_max;
+}
+
+void cache_sizes(const struct cache *c, struct size_histogram *h, uint32_t pages_most) {
+    struct cache_sizing s;
+    cache_sizing_begin(c, &s, h, pages_most);
+    while (cache_sizing_step(c, &s)) {
     }
 }
 

@@ -27,7 +27,7 @@ void stats_sizehist(struct command_context *ctx) {
         out->failed = true;
         return;
     }
-    cache_sizes(ctx->server->cache, h);
+    cache_sizes(ctx->server->cache, h, CACHE_SIZES_PAGES_QUICK); /* others wait for this worker */
     SIZEHIST_STATS(STATS_PUT)
     uint64_t items = 0;
     uint32_t end = 0;

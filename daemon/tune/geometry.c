@@ -10,7 +10,7 @@
 enum {
     TURN_US = 50 * 1000,      /* of the tuner's, before its other work has its turn */
     LOOK_US = 50 * 1000,      /* how often evictions of new classes are looked at */
-    MEASURE_US = 1000 * 1000, /* how often the sizes of all items are looked at, which takes some milliseconds */
+    MEASURE_US = 1000 * 1000, /* how often the sizes of all items are looked at, which takes some milliseconds, parted by naps */
     RETRY_US = 20 * 1000,     /* after a worker was in the way */
     NO_ROOM_US = 1000 * 1000, /* after what lives in the old pages found no room */
     STRAGGLERS_US = 500 * 1000, /* between looks at pages that are in use when all else is done */
@@ -52,9 +52,26 @@ void geometry_begin(struct geometry_change *g, const struct size_list *from, con
              outlook->waste_before_pct, outlook->waste_after_pct);
 }
 
+struct measuring {
+    const struct cache *cache;
+    struct cache_sizing sizing;
+};
+
+static bool measure_some(void *arg) {
+    struct measuring *m = arg;
+    return cache_sizing_step(m->cache, &m->sizing);
+}
+
+void geometry_measure(struct geometry_change *g) {
+    struct measuring m = {.cache = g->cache};
+    struct pace_job job = {.ct = g->ct, .step = measure_some, .arg = &m};
+    cache_sizing_begin(g->cache, &m.sizing, &g->sizes, CACHE_SIZES_PAGES);
+    pace_run(g->refit.pace, &job);
+}
+
 static void measure_waste(struct geometry_change *g) {
     g->measured_us = clock_mono_us();
-    cache_sizes(g->cache, &g->sizes);
+    geometry_measure(g);
     lock_take(&g->lock);
     g->facts.waste_now_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes);
     lock_release(&g->lock);
@@ -298,17 +315,31 @@ static void empty_page(struct geometry_change *g, uint32_t page, uint64_t now_us
     }
 }
 
+struct looking {
+    struct geometry_change *g;
+    uint32_t                page_max;
+    bool                    found;
+};
+
+/* Looks at a page, of which every chunk may have to be looked at. */
+static bool look_at_page(void *arg) {
+    struct looking *l = arg;
+    l->found = to_be_emptied(l->g, l->g->page);
+    l->g->page += !l->found;
+    return !l->found && l->g->page < l->page_max;
+}
+
 /* Goes on with the pass until a page was worked on. False: the pass is over. */
 static bool go_over_pages(struct geometry_change *g, uint64_t now_us) {
-    uint32_t page_max = cache_slab(g->cache)->arena->page_max;
-    while (g->page < page_max) {
-        uint32_t page = g->page++;
-        if (to_be_emptied(g, page)) {
-            empty_page(g, page, now_us);
-            return true;
-        }
+    struct looking l = {g, cache_slab(g->cache)->arena->page_max, false};
+    struct pace_job job = {.ct = g->ct, .step = look_at_page, .arg = &l};
+    if (g->page < l.page_max) {
+        pace_run(g->refit.pace, &job);
     }
-    return false;
+    if (l.found) {
+        empty_page(g, g->page++, now_us);
+    }
+    return l.found;
 }
 
 /* Another pass while retired classes have pages. One that a slow client holds does not hold up the other ranges. */

@@ -53,5 +53,7 @@ struct geometry_outlook { /* what a change would bring */
     double items_before, items_after; /* in so many pages */
     double waste_before_pct, waste_after_pct; /* of the memory that the items of now take */
 };
+/* Looks at the sizes of all items, at the mover's pace. */
+void geometry_measure(struct geometry_change *);
 void geometry_begin(struct geometry_change *, const struct size_list *from, const struct size_list *to, const struct geometry_outlook *);
 #endif

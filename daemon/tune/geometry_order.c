@@ -121,6 +121,30 @@ double geometry_waste_pct(const struct size_histogram *h, double taken_bytes) {
 
 /* --- what is asked for --- */
 
+struct fitting {
+    struct geometry_change  *g;
+    const struct size_rules *rules;
+    struct size_list        *to;
+    bool                     fits;
+};
+
+/* Some tens of milliseconds, which nobody is to wait for: as a job of the mover's, workers go first. */
+static bool fit_all(void *arg) {
+    struct fitting *f = arg;
+    const struct arena *arena = cache_slab(f->g->cache)->arena;
+    cache_turn_end(f->g->ct); /* it needs none, and others wait for its end */
+    f->fits = fit_sizes(&f->g->sizes, f->rules, atomic_load_explicit(&arena->page_limit, memory_order_relaxed), f->to);
+    cache_turn_begin(f->g->ct);
+    return false;
+}
+
+static bool fit_to_items(struct geometry_change *g, const struct size_rules *rules, struct size_list *to) {
+    struct fitting f = {g, rules, to, false};
+    struct pace_job job = {.ct = g->ct, .step = fit_all, .arg = &f};
+    pace_run(g->refit.pace, &job);
+    return f.fits;
+}
+
 /* The sizes that the order asks for. False: the answer says why not. */
 static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, struct size_list *to) {
     const struct slab *slab = cache_slab(g->cache);
@@ -137,7 +161,7 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, st
         return true;
     case GEOMETRY_AUTO:
         rules.count_most = o->classes_most;
-        if (!fit_sizes(&g->sizes, &rules, atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed), to)) {
+        if (!fit_to_items(g, &rules, to)) {
             answer(o, "SERVER_ERROR out of memory");
             return false;
         }
@@ -201,7 +225,7 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
         answer(o, "NOREVERT the chunk sizes have not been changed since the start");
         return;
     }
-    cache_sizes(g->cache, &g->sizes);
+    geometry_measure(g);
     if (!wanted_sizes(g, o, &to) || !can_change(g, o, &from, &to)) {
         return;
     }
