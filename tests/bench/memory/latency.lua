@@ -5,9 +5,9 @@
 --
 -- What else the machine does changes latency by more than what is asked about. So windows come in pairs, a quiet one
 -- and one with moves, now this first, now that, and what counts is the ratio within a pair: the median over pairs, and
--- where it lies with 95 % whatever the distribution, by the order of the ratios (the interval of the sign test). Windows
--- are intervals of one load that never stops, so that no beginning is among them. Where the system permits it the
--- client runs at a real-time priority: what waits is then the server, not the client.
+-- where it lies with 95 % whatever the distribution, by the order of the ratios (the interval of the sign test).
+-- Windows are intervals of one load that never stops, so that no beginning is among them. Where the system permits it
+-- the client runs at a real-time priority: what waits is then the server, not the client.
 
 local compare = require("compare")
 local gauges = require("memory.gauges")

@@ -1,4 +1,4 @@
-/* What a page is worth, as the cache measures it, against caches that really have a page more or less. */
+/* What a page is worth, as the cache measures it, against caches that really have a page more or less; and the sizes of items. */
 #include "tap.h"
 
 #include "cache_fixture.h"
@@ -132,8 +132,34 @@ static void test_only_evictions_of_live_items_leave_ghosts(void) {
     end(&s);
 }
 
+static void test_sizes_count_every_item_once_and_a_sample_tells_how_many(void) {
+    enum { ALL_PAGES = 12, ITEMS = 20000, LOOKED = 4 };
+    struct setup s = fresh(ALL_PAGES, &evict_lru);
+    static struct size_histogram all, some;
+    struct cache_sizing sizing;
+    cache_turn_begin(s.ct);
+    for (uint64_t n = 0; n < ITEMS; n++) {
+        fixture_set(s.ct, n, value, n % 2 == 0 ? sizeof value : 100);
+    }
+    cache_turn_end(s.ct);
+    unsigned steps = 1;
+    for (cache_sizing_begin(s.cache, &sizing, &all, ALL_PAGES); cache_sizing_step(s.cache, &sizing); steps++) {
+    }
+    ok(steps > ALL_PAGES * 10, "the sizes of all items are looked at in many small steps: %u", steps);
+    is(all.every, 1, "of every page");
+    is(all.items, ITEMS, "each item is counted once");
+    cache_sizes(s.cache, &some, ALL_PAGES);
+    ok(memcmp(&all, &some, sizeof all) == 0, "in one go they are the same");
+    cache_sizes(s.cache, &some, LOOKED);
+    ok(some.every > 1 && some.items < ITEMS / 2, "when few pages are to be looked at it is one in %u", some.every);
+    double told = (double)some.items * some.every;
+    ok(told > ITEMS * 0.6 && told < ITEMS * 1.4, "which tells how many there are: %.0f", told);
+    end(&s);
+}
+
 int main(void) {
     clock_start();
+    test_sizes_count_every_item_once_and_a_sample_tells_how_many();
     uint64_t seed = tap_sample_seed() | 1;
     if (TAP_SLOWER == 1) { /* millions of requests of one thread: a slow build sees every line of it with one policy */
         test_signals_tell_what_pages_are_worth(&evict_slru, seed);
