@@ -378,6 +378,8 @@ enum cache_moved {
 enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t chunk, bool may_evict);
 /* Prefetches what emptying the chunk will touch, some chunks ahead of it; a hint only. */
 void cache_evacuate_prefetch(const struct cache_thread *, uint32_t page, uint32_t chunk);
+/* From now on what this thread evicts empties pages, and says nothing of what stores want: it counts as evicted_by_moves too. */
+void cache_thread_moves_pages(struct cache_thread *);
 /* Live items that this thread has evicted, ever. */
 uint64_t cache_thread_evicted(const struct cache_thread *);
 /* --- geometry: changing which classes there are while everybody goes on --- */
@@ -398,7 +400,8 @@ void cache_sizes(const struct cache *, struct size_histogram *, uint32_t pages_m
 bool cache_page_fits(const struct cache *, uint32_t page);
 uint64_t cache_class_evicted(struct cache *, unsigned class_id); /* since the start */
 
-/* As cache_evacuate, into the class that the item's size belongs to. */
+/* As cache_evacuate, into the class that the item's size belongs to. What it evicts leaves no ghost, for a class that is short of
+ * memory while its sizes change would not gain by a page more. */
 enum cache_refit {
     CACHE_REFIT_FREE, /* where there is a free chunk; else CACHE_MOVED_NO_ROOM, and *wanted is the class that has none */
     CACHE_REFIT_ROOM, /* or into another chunk of the class it is in; and what was used longest ago goes to make room: in the

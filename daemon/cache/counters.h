@@ -41,6 +41,7 @@
     X(evicted_nonzero, counter, items, "of these, items with an expiry time")                              \
     X(evicted_unfetched, counter, items, "of these, items never read")                                     \
     X(evicted_active, counter, items, "of these, items read lately")                                       \
+    X(evicted_by_moves, counter, items, "of these, items dropped to empty pages, which no store wanted")   \
     X(outofmemory, counter, operations, "stores refused for lack of memory")                               \
     X(reclaimed, counter, items, "expired items whose memory was used at once")                            \
     X(expired_unfetched, counter, items, "expired items never read")                                       \

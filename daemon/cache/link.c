@@ -174,11 +174,14 @@ void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *
 
 void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id, uint64_t hash) {
     COUNT_CLASS(ct, class_id, evicted);
+    if (ct->moves_pages) {
+        COUNT_CLASS(ct, class_id, evicted_by_moves);
+    }
     if (event_watched(EVENT_EVICTIONS)) {
         cache_tell_eviction(ct, it, class_id);
     }
     struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
-    if (ghost != NULL) {
+    if (ghost != NULL && !ct->refits) {
         ghost_evicted(ghost, class_id, hash);
     }
     uint32_t used_s = node_used_s(&it->node), age_s = ct->now_s > used_s ? ct->now_s - used_s : 0;

@@ -141,6 +141,8 @@ static enum cache_moved drop_locked(struct cache_thread *ct, struct partition *p
     return busy ? CACHE_MOVED_DROPPED : CACHE_MOVED_EVICTED;
 }
 
+void cache_thread_moves_pages(struct cache_thread *ct) { ct->moves_pages = true; }
+
 uint64_t cache_thread_evicted(const struct cache_thread *ct) {
     uint64_t evicted = 0;
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
@@ -372,7 +374,7 @@ static uint32_t room_for(struct cache_thread *ct, const struct evacuee *e, unsig
     return c->config.evict ? chunk_by_eviction(ct, *class_id) : 0;
 }
 
-enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t chunk, enum cache_refit how, unsigned *wanted) {
+static enum cache_moved refit(struct cache_thread *ct, uint32_t page, uint32_t chunk, enum cache_refit how, unsigned *wanted) {
     struct cache *c = ct->cache;
     struct evacuee e;
     enum cache_moved moved;
@@ -390,6 +392,13 @@ enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t ch
         }
     }
     return evacuate(ct, &e, to_class, how == CACHE_REFIT_ROOM && c->config.evict, spare);
+}
+
+enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t chunk, enum cache_refit how, unsigned *wanted) {
+    ct->refits = true;
+    enum cache_moved moved = refit(ct, page, chunk, how, wanted);
+    ct->refits = false;
+    return moved;
 }
 
 bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {

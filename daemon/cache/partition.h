@@ -97,6 +97,8 @@ struct cache_thread {
     bool             stamp_pages; /* as the cache had it at the turn's begin */
     uint32_t         sample_below; /* likewise */
     _Atomic(struct ring *) sample_ring; /* NULL: none was made yet */
+    bool             moves_pages;  /* cache_thread_moves_pages */
+    bool             refits;       /* within cache_refit */
     uint32_t         donor_cursor; /* where the next look for pages to spare begins */
     uint64_t         random;
     uint32_t         give[GIVE_MAX]; /* chunks to give back once no lock is held */

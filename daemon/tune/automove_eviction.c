@@ -107,7 +107,7 @@ bool automove_surplus_decide(void *unused, const struct snapshot *before, const 
     }
     for (unsigned i = 1; i <= after->class_count; i++) {
         const struct snapshot_class *was = &before->classes[i], *is = &after->classes[i];
-        if (automove_has_surplus(is) && automove_has_surplus(was) && is->evicted == was->evicted && is->pages <= was->pages) {
+        if (automove_has_surplus(is) && automove_has_surplus(was) && snapshot_demand(is) == snapshot_demand(was) && is->pages <= was->pages) {
             return decision_move(d, i, SLAB_CLASS_NONE, 1, "class %u has %" PRIu64 " free chunks, %u make a page", i, is->free_chunks,
                                  is->chunks_per_page) != NULL;
         }

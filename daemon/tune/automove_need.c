@@ -87,13 +87,14 @@ static bool decide(struct automove_need *a, const struct snapshot *s, struct dec
         if (!c->hungry) {
             continue;
         }
-        if (c->evicted < a->evict_until[to] && c->evicted + c->chunks_per_page >= a->evict_until[to]) {
+        uint64_t evicted = snapshot_demand(c);
+        if (evicted < a->evict_until[to] && evicted + c->chunks_per_page >= a->evict_until[to]) {
             waits = to; /* else its counter began again */
             continue;
         }
         unsigned from = choose(a, s, to);
         if (from == to) {
-            a->evict_until[to] = c->evicted + c->chunks_per_page;
+            a->evict_until[to] = evicted + c->chunks_per_page;
             waits = to;
         } else if (from != SLAB_CLASS_NONE) {
             add_move(d, s, from, to, pick)->pick = pick;

@@ -60,7 +60,7 @@ static uint64_t growth(uint64_t before, uint64_t after) { return after >= before
 static void record(struct automove_ratio *a, const struct snapshot *before, const struct snapshot *after) {
     for (unsigned i = 1; i <= after->class_count; i++) {
         const struct snapshot_class *was = &before->classes[i], *is = &after->classes[i];
-        uint64_t evicted = growth(was->evicted, is->evicted);
+        uint64_t evicted = growth(snapshot_demand(was), snapshot_demand(is));
         a->samples[(size_t)i * a->window + a->at] = (struct automove_sample){
             .age_s = is->age_s,
             .evicted = evicted > UINT32_MAX ? UINT32_MAX : (uint32_t)evicted,

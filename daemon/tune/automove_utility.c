@@ -71,6 +71,8 @@ static double sure_gain(const struct utility_class *u, unsigned pages) {
 
 static uint64_t free_pages(const struct snapshot_class *c) { return c->chunks_per_page > 0 ? c->free_chunks / c->chunks_per_page : 0; }
 static bool     spare(const struct snapshot_class *c) { return free_pages(c) > 0; }
+/* One without pages that evicted or left ghosts is retired, or the id is another class's than it was. */
+static bool     takes_pages(const struct snapshot_class *c) { return c->pages > 0 && !spare(c); }
 
 /* A class that got pages lately: what is free in them is what it got them for. */
 static bool filling(const struct automove_utility *u, unsigned class_id) {
@@ -152,7 +154,7 @@ static unsigned best_receiver(const struct automove_utility *u, const struct sna
     double most = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
         double gain = sure_gain(&u->classes[i], 1);
-        if (gain > most && !u->classes[i].done && !held(u, u->classes[i].gave) && !spare(&s->classes[i])) {
+        if (gain > most && !u->classes[i].done && !held(u, u->classes[i].gave) && takes_pages(&s->classes[i])) {
             best = i;
             most = gain;
         }
@@ -200,7 +202,6 @@ static void move(struct automove_utility *u, const struct snapshot *s, unsigned 
     }
     to->step = pages;
     to->received = from->gave = u->window;
-    from->drained = u->look;
     memset(to->gain, 0, sizeof to->gain); /* of the class as it was */
     memset(to->gain_error, 0, sizeof to->gain_error);
     to->done = from->done = true;
@@ -241,17 +242,18 @@ static void look(struct automove_utility *u, const struct snapshot *s) {
     for (unsigned i = 1; i <= s->class_count; i++) {
         struct utility_class *c = &u->classes[i];
         const struct snapshot_class *is = &s->classes[i];
-        bool known = u->look > UTILITY_EPOCH + 1 && c->drained != u->look - 1; /* else what its page dropped counts as well */
+        uint64_t evicted = snapshot_demand(is);
+        bool known = u->look > UTILITY_EPOCH + 1 && evicted >= c->evicted_seen; /* else the id is another class's than it was */
         if (is->signal.hits != c->hits_seen) {
             c->hits_seen = is->signal.hits;
             c->read_us = s->time_us;
             c->read_requests = s->requests;
         }
-        c->evicted_bytes = known ? (is->evicted - c->evicted_seen) * is->chunk_bytes : 0;
+        c->evicted_bytes = known ? (evicted - c->evicted_seen) * is->chunk_bytes : 0;
         if (c->evicted_bytes > 0) {
             c->evicted_us = s->time_us;
         }
-        c->evicted_seen = is->evicted;
+        c->evicted_seen = evicted;
     }
 }
 
@@ -261,7 +263,7 @@ static unsigned neediest(const struct automove_utility *u, const struct snapshot
     uint64_t most_bytes = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
         uint64_t bytes = u->classes[i].evicted_bytes;
-        if (bytes > most_bytes && !spare(&s->classes[i])) {
+        if (bytes > most_bytes && takes_pages(&s->classes[i])) {
             best = i;
             most_bytes = bytes;
         }
@@ -311,7 +313,6 @@ static bool decide_look(struct automove_utility *u, const struct snapshot *s, st
         given = given < wanted ? given : wanted;
         wanted -= given;
         u->classes[donor].done = true;
-        u->classes[donor].drained = u->look;
         u->classes[receiver].received = u->window;
         for (unsigned pages; given > 0 && d->count < DECISION_MOVES_MAX; given -= pages) {
             pages = given < PAGES_A_MOVE ? given : PAGES_A_MOVE;
@@ -372,7 +373,6 @@ bool automove_utility_at_need(void *state, const struct snapshot *s, struct deci
         const struct snapshot_class *c = &s->classes[i];
         unsigned donor = c->hungry && c->free_chunks == 0 ? best_donor(u, s, i) : SLAB_CLASS_NONE;
         if (donor != SLAB_CLASS_NONE) {
-            u->classes[donor].drained = u->look;
             return decision_move(d, donor, i, 1, "class %u has nothing left, class %u would lose least: %.2f hits a page and 1000 requests",
                                  i, donor, per_1000(u, u->classes[donor].loss[0])) != NULL;
         }

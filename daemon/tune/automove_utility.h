@@ -40,7 +40,6 @@ struct utility_class {
     uint64_t hits_seen, read_us, read_requests; /* when a look last saw new hits; 0: never */
     uint64_t evicted_seen, evicted_us, evicted_bytes; /* the last: since the look before */
     uint32_t received, gave;         /* windows of its last moves; 0: never */
-    uint32_t drained;                /* the last look in which it gave pages */
     unsigned step;                   /* pages that it received then */
     bool     done;                   /* with this window */
 };

@@ -64,6 +64,7 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
         c->items = f->items;
         c->age_s = tail_age_s(cache_class_policy(cache, i), f);
         c->evicted = f->counters.evicted;
+        c->evicted_by_moves = f->counters.evicted_by_moves;
         c->outofmemory = f->counters.outofmemory;
         c->get_hits = f->counters.get_hits;
         c->cmd_set = f->counters.cmd_set;
@@ -100,6 +101,7 @@ void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struc
             cache_class_facts(cache, i, &hungry_now);
             s->classes[i].age_s = tail_age_s(cache_class_policy(cache, i), &hungry_now);
             s->classes[i].evicted = hungry_now.counters.evicted;
+            s->classes[i].evicted_by_moves = hungry_now.counters.evicted_by_moves;
         }
     }
     let_ages_grow(hungry, s);

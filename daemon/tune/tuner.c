@@ -174,6 +174,7 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     t->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     t->ct = cache_thread_create(cache);
     if (t->ct != NULL) {
+        cache_thread_moves_pages(t->ct);
         t->geometry = geometry_create(cache, t->ct, &t->pace, cfg->reassign, cfg->geometry_rate_pct);
     }
     t->whatif = whatif_create(cache, (size_t)atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed) * PAGE_BYTES,

@@ -157,6 +157,36 @@ static void test_sizes_count_every_item_once_and_a_sample_tells_how_many(void) {
     end(&s);
 }
 
+/* What no request wanted to go says nothing of what a page more would bring. */
+static void test_a_change_of_sizes_leaves_no_ghosts(void) {
+    struct setup s = fresh(4, &evict_slru);
+    unsigned wanted;
+    replay(&s, 1, KEYS, 100000);
+    cache_measure(s.cache, true);
+    struct slab *slab = cache_slab(s.cache);
+    uint64_t evicted = cache_thread_evicted(s.ct);
+    for (uint32_t page = 0; page < slab->arena->page_max; page++) {
+        if (slab_page_class(slab, page) == s.class_id && slab_drain_begin(slab, page, s.class_id)) {
+            cache_turn_begin(s.ct);
+            cache_drain_stocks(s.ct, page);
+            for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL; i++) {
+                cache_refit(s.ct, page, i, CACHE_REFIT_ROOM, &wanted);
+            }
+            cache_turn_end(s.ct);
+            slab_drain_end(slab, page, SLAB_CLASS_NONE);
+            break;
+        }
+    }
+    ok(cache_thread_evicted(s.ct) > evicted, "a page is emptied for other sizes, and drops %" PRIu64, cache_thread_evicted(s.ct) - evicted);
+    cache_turn_begin(s.ct);
+    for (uint64_t n = 0; n < KEYS; n++) {
+        fixture_get(s.ct, n, out);
+    }
+    cache_turn_end(s.ct);
+    is(signal_of(&s).ghost_hits[0], 0, "which leaves no ghosts");
+    end(&s);
+}
+
 int main(void) {
     clock_start();
     test_sizes_count_every_item_once_and_a_sample_tells_how_many();
@@ -167,5 +197,6 @@ int main(void) {
     test_signals_tell_what_pages_are_worth(&evict_lru, seed);
     test_nothing_is_counted_while_off();
     test_only_evictions_of_live_items_leave_ghosts();
+    test_a_change_of_sizes_leaves_no_ghosts();
     return tap_done();
 }

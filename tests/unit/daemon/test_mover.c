@@ -3,6 +3,7 @@
 
 #include "cache_fixture.h"
 #include "tune/mover.h"
+#include "tune/snapshot.h"
 
 enum { VALUE_MAX = 1 << 20 };
 
@@ -218,6 +219,36 @@ static void test_drops_when_memory_is_full(void) {
     }
     is(wrong, 0, "no value is damaged");
     ok(kept > 1000, "the other pages' items stay (%u)", kept);
+    rig_close(&r);
+}
+
+static uint64_t evictions_of(struct rig *r, unsigned class_id, uint64_t *wanted) {
+    static const struct class_set nobody;
+    struct snapshot s;
+    struct cache_class_facts f;
+    snapshot_take(r->cache, &nobody, &s);
+    cache_class_facts(r->cache, class_id, &f);
+    *wanted = snapshot_demand(&s.classes[class_id]);
+    return f.counters.evicted;
+}
+
+/* What a move drops was not in the way of a store: whoever decides where pages go must not take it for need of memory. */
+static void test_what_a_move_drops_is_no_demand(void) {
+    struct rig r;
+    uint64_t wanted, wanted_after;
+    rig_open(&r, 8u << 20);
+    cache_thread_moves_pages(r.ct);
+    unsigned from = class_of(&r, 1000);
+    for (unsigned i = 0; i < 9000; i++) {
+        set(&r, i, 1000);
+    }
+    uint64_t evicted = evictions_of(&r, from, &wanted);
+    ok(evicted > 0 && wanted == evicted, "what stores evict is demand");
+    is(move(&r, from, SLAB_CLASS_NONE, 2), 2, "pages of a full class move");
+    ok(evictions_of(&r, from, &wanted_after) == evicted + last.lost && last.lost > 0, "what that drops is counted");
+    is(wanted_after, wanted, "but not as demand");
+    cache_reset_counters(r.cache);
+    ok(evictions_of(&r, from, &wanted) == 0 && wanted == 0, "counters that begin anew begin at nothing");
     rig_close(&r);
 }
 
@@ -491,6 +522,7 @@ int main(void) {
     test_pages_sent_to_the_pool_stay_there();
     test_what_was_read_outlives_a_move_of_a_full_class();
     test_drops_when_memory_is_full();
+    test_what_a_move_drops_is_no_demand();
     test_slow_reader_stops_a_move(false);
     test_slow_reader_stops_a_move(true);
     test_draft_stops_a_move();

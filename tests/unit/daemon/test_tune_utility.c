@@ -213,6 +213,28 @@ static void test_what_nobody_reads_goes_at_once(void) {
     ok(d.count == 1 && d.moves[0].from == 4 && d.moves[0].pages == 2, "a class gives pages' worth of free chunks, and no more");
 }
 
+/* A class whose size is not wanted any more has no figures, and its id is soon another's, whose counters begin anew. */
+static void test_an_id_that_changes_hands_gets_nothing_for_it(void) {
+    struct world *w = fresh();
+    struct decision d;
+    w->now.classes[1].signal.hits = 0;
+    w->mode.classes[1] = (struct utility_class){.evicted_seen = 1};
+    w->a_window[1].hits = w->a_window[1].tail = 0;
+    w->a_window[2].ghosts[0] = 300;
+    w->now.classes[2].evicted = w->mode.classes[2].evicted_seen = 5000;
+    after(w, 10, 50 * 1000, &d);
+    is(d.count, 0, "a class that evicted");
+    w->now.classes[2] = (struct snapshot_class){.chunk_bytes = 10000, .chunks_per_page = CHUNKS, .signal = w->now.classes[2].signal};
+    after(w, 10, 50 * 1000, &d);
+    is(d.count, 0, "evicts nothing once it is retired");
+    ok(!window(w, &d) && !window(w, &d), "and gets no page for the ghosts that it leaves");
+    w->now.classes[2].pages = 1;
+    after(w, 10, 50 * 1000, &d);
+    is(d.count, 0, "nor does the next class of its id for what the one before evicted");
+    w->now.classes[2].evicted = CHUNKS;
+    ok(after(w, 10, 50 * 1000, &d) && d.moves[0].to == 2, "but for what it evicts itself");
+}
+
 /* What comes fills the pages that were got for what came before, and only the rest of it evicts. */
 static void test_a_flood_is_followed(void) {
     enum { LOOKS = 24, PAGES_COME = 5 };
@@ -292,6 +314,7 @@ int main(void) {
     test_a_receiver_keeps_what_it_got();
     test_ping_pong_ends();
     test_what_nobody_reads_goes_at_once();
+    test_an_id_that_changes_hands_gets_nothing_for_it();
     test_a_flood_is_followed();
     test_a_class_with_nothing_is_served();
     test_bounds_hold_on_random_loads(seed);
