@@ -111,6 +111,7 @@ describe("slatectl policy simulate", function()
             rows[row.name] = row
             assert.equal(24000, row.requests)
             assert.equal(8 << 20, row.memory_bytes)
+            assert.equal(8 << 20, row.held_bytes) -- the trace fills it
             assert.is_true(row.lost <= row.evicted)
         end
         assert.same({ "automove off", rows[2], "burst window_s=1", "random", "mine" }, { table.unpack(rows) })
@@ -120,8 +121,20 @@ describe("slatectl policy simulate", function()
         local again
         code, again = ctl.run("policy simulate burst window_s=1 --trace t --memory 8m --rate 1000 --with='-n 64' --csv")
         assert.equal(0, code)
-        assert.truthy(again:find(("burst window_s=1,%d,,,%d,%d,%d,"):format(8 << 20, moved.pages, moved.lost,
+        assert.truthy(again:find(("burst window_s=1,%d,%d,,,%d,%d,%d,"):format(8 << 20, 8 << 20, moved.pages, moved.lost,
             moved.hits), 1, true), again) -- the same trace does the same again
+    end)
+
+    it("tells what of the memory was held, which is more where each of many classes has an item", function()
+        local file = assert(io.open(ctl.folder .. "/wide", "w"))
+        for i = 1, 12 do
+            file:write(("k%d %d\n"):format(i, 90 * 2 ^ i // 1))
+        end
+        file:close()
+        local code, out, err = ctl.run("policy simulate burst --trace wide --memory 8m")
+        assert.equal(0, code, err)
+        assert.truthy(out:find("^POLICY +MEMORY +HELD +PAGES +LOST"), out)
+        assert.truthy(out:find("\nburst +8M +12M +0 +0"), out)
     end)
 
     it("says of a trace what is wrong with it", function()

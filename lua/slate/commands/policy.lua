@@ -309,14 +309,19 @@ end
 
 local function out_simulation(context, rows, fields)
     local cells, by_trace = {}, fields.trace ~= nil
+    local columns = { { title = "POLICY", left = true }, { title = by_trace and "MEMORY" or "DECISIONS" },
+        { title = "PAGES" }, { title = by_trace and "LOST" or "MOVES" }, { title = "HITS" }, { title = "EVICTED" } }
     for i, row in ipairs(rows) do
         cells[i] = { row.name, by_trace and units.bytes(row.memory_bytes) or row.decisions, row.pages,
             by_trace and units.count(row.lost) or row.moves, units.percent(row.hit_ratio, 2), units.count(row.evicted) }
+        if by_trace then
+            table.insert(cells[i], 3, units.bytes(row.held_bytes))
+        end
     end
-    context:out(require("slate.table").render({
-        { title = "POLICY", left = true }, { title = by_trace and "MEMORY" or "DECISIONS" }, { title = "PAGES" },
-        { title = by_trace and "LOST" or "MOVES" }, { title = "HITS" }, { title = "EVICTED" },
-    }, cells))
+    if by_trace then
+        table.insert(columns, 3, { title = "HELD" })
+    end
+    context:out(require("slate.table").render(columns, cells))
     context:out(by_trace and ("%s a row; lost: live items that the moves cost, which are among those evicted\n"):format(
         units.plural(rows[1].requests, "request")) or
         units.plural(fields.snapshots, "snapshot") .. "; hits and evictions of policies are estimates by curves\n")
