@@ -6,21 +6,15 @@
 #include "value.h"
 
 static bool breach(struct batcher *b, const char *what, const char *text, size_t text_bytes) {
-    char clean[96];
-    size_t n = text_bytes < sizeof(clean) - 1 ? text_bytes : sizeof(clean) - 1;
-    for (size_t i = 0; i < n; i++) {
-        clean[i] = text[i];
-        if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] > 0x7e) {
-            clean[i] = '.';
-        }
-    }
-    clean[n] = '\0';
+    char clean[SAMPLE_BYTES];
+    sample_copy(clean, text, text_bytes);
     snprintf(b->failure, sizeof(b->failure), "%s: '%s'", what, clean);
     return false;
 }
 
 static void note_error(struct batch *t, struct batcher *b, const struct reply *r) {
     samples_add(&b->tally->errors, r->line, r->line_bytes, 1);
+    sample_copy(t->last_error, r->line, r->line_bytes);
     b->tally->phases[t->phase].errors++;
 }
 
@@ -196,6 +190,7 @@ size_t batch_feed(struct batch *t, struct batcher *b, const char *bytes, size_t 
             breach(b, "the server sent what is no reply of the protocol", r.line, r.line_bytes);
             return at;
         }
+        t->last_error[0] = '\0';
         if (!take(t, b, &r, now_ns)) {
             breach(b, "the server sent an unexpected reply", r.line, r.line_bytes);
             return at;

@@ -55,6 +55,7 @@ struct batch {
     uint32_t answered; /* of a quiet group: writes that were answered after all */
     unsigned phase;    /* of a size shift */
     bool filling;
+    char last_error[SAMPLE_BYTES]; /* the last reply of all its batches, when that was an error; "" else */
 };
 
 struct keyset {

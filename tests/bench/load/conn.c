@@ -76,6 +76,7 @@ bool conn_open(struct worker *w, struct conn *c) {
         return false;
     }
     c->calls_left = o->calls > 0 ? o->calls : UINT64_MAX;
+    c->batch.last_error[0] = '\0';
     c->state = CONN_CONNECTING;
     expect_answer(w);
     w->connecting++;
@@ -108,13 +109,13 @@ static void finish_connecting(struct worker *w, struct conn *c) {
     watch(w, c, EPOLL_CTL_MOD, false);
 }
 
-/* The server hung up. What it had sent last, if anything, says why. */
-static void hung_up(struct worker *w, const char *why) {
-    const struct samples *e = &w->tally->errors;
+/* The server hung up. An error says why when it was the last there; one that was followed by answers does not. */
+static void hung_up(struct worker *w, const struct conn *c, const char *why) {
+    const char *said = c->batch.last_error;
     char what[sizeof(w->config->address->text) + SAMPLE_BYTES + 64];
     snprintf(what, sizeof(what), "the server at %s closed a connection%s%s%s",
-             w->config->address->text, e->count ? " (it had said: " : "",
-             e->count ? e->list[e->count - 1].text : "", e->count ? ")" : "");
+             w->config->address->text, said[0] != '\0' ? " (its last reply there: " : "", said,
+             said[0] != '\0' ? ")" : "");
     worker_fail(w, LOAD_IO, what, why);
 }
 
@@ -131,7 +132,7 @@ static void send_batch(struct worker *w, struct conn *c) {
             continue;
         }
         if (n < 0 && errno != EAGAIN) {
-            hung_up(w, strerror(errno));
+            hung_up(w, c, strerror(errno));
             return;
         }
         if (n < 0) {
@@ -254,7 +255,7 @@ static void receive(struct worker *w, struct conn *c) {
         return;
     }
     if (got <= 0) {
-        hung_up(w, got < 0 ? strerror(errno) : "");
+        hung_up(w, c, got < 0 ? strerror(errno) : "");
         return;
     }
     uint64_t now_ns = clock_ns();

@@ -2,16 +2,20 @@
 
 #include <string.h>
 
-void samples_add(struct samples *s, const char *text, size_t text_bytes, uint64_t times) {
-    char clean[SAMPLE_BYTES];
-    size_t n = text_bytes < sizeof(clean) - 1 ? text_bytes : sizeof(clean) - 1;
+void sample_copy(char to[SAMPLE_BYTES], const char *text, size_t text_bytes) {
+    size_t n = text_bytes < SAMPLE_BYTES - 1 ? text_bytes : SAMPLE_BYTES - 1;
     for (size_t i = 0; i < n; i++) {
-        clean[i] = text[i];
+        to[i] = text[i];
         if ((unsigned char)text[i] < 0x20 || (unsigned char)text[i] > 0x7e) {
-            clean[i] = '.';
+            to[i] = '.';
         }
     }
-    clean[n] = '\0';
+    to[n] = '\0';
+}
+
+void samples_add(struct samples *s, const char *text, size_t text_bytes, uint64_t times) {
+    char clean[SAMPLE_BYTES];
+    sample_copy(clean, text, text_bytes);
     s->total += times;
     for (unsigned i = 0; i < s->count; i++) {
         if (strcmp(s->list[i].text, clean) == 0) {
@@ -21,7 +25,7 @@ void samples_add(struct samples *s, const char *text, size_t text_bytes, uint64_
     }
     if (s->count < TALLY_SAMPLES) {
         s->list[s->count].times = times;
-        memcpy(s->list[s->count].text, clean, n + 1);
+        memcpy(s->list[s->count].text, clean, sizeof(clean));
         s->count++;
     }
 }

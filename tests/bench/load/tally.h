@@ -44,6 +44,8 @@ struct tally {
 };
 
 /* `text` need not be NUL-terminated; control bytes are shown as dots, long texts are cut. */
+void sample_copy(char to[SAMPLE_BYTES], const char *text, size_t text_bytes);
+/* Counts a text, copied as by sample_copy. */
 void samples_add(struct samples *s, const char *text, size_t text_bytes, uint64_t times);
 void tally_merge(struct tally *into, const struct tally *from);
 #endif

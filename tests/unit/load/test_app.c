@@ -177,6 +177,13 @@ static bool hangs_up(int fd, const char *line) {
     return ++count < 20;
 }
 
+static bool recovers_and_hangs_up(int fd, const char *line) {
+    static int count;
+    (void)line;
+    say(fd, count == 3 ? "SERVER_ERROR out of paper\r\n" : "END\r\n");
+    return ++count < 20;
+}
+
 static bool refuses_and_hangs_up(int fd, const char *line) {
     (void)line;
     say(fd, "ERROR Too many open connections\r\n");
@@ -267,6 +274,13 @@ static void misbehaving_servers(void) {
        "a server that refuses connections does too");
     ok(strstr(messages, "Too many open connections") != NULL, "its last words are passed on: %s",
        messages);
+    end_server();
+    start_server(recovers_and_hangs_up);
+    is(run("--server unix:%s --requests 1000 --conns 1", socket_path), 74,
+       "a server that dies long after an error does too");
+    ok(strstr(messages, "out of paper") == NULL && strstr(messages, "closed a connection") != NULL,
+       "an error that was followed by answers is no reason: %s", messages);
+    ok(strstr(output, "1 x SERVER_ERROR out of paper") != NULL, "the report has it, with how often");
     end_server();
     start_server(stays_silent);
     is(run("--server unix:%s --requests 10 --timeout 0.3", socket_path), 74,
