@@ -223,6 +223,41 @@ end
 
 -- automove ------------------------------------------------------------------------------------
 
+local SPREAD_MOST <const> = 4 -- ages of evicting classes that differ more are worth a change
+
+-- A mode that would do better than the one that is on: a text and what to type; nil where that one is right.
+local function better_mode(now, mode, in_need, spread)
+    if not now.slated and mode == "eviction" then
+        return "mode 2 moves a page at every eviction and is not meant to stay on:", { "slatectl automove 1" }
+    elseif mode == "utility" then
+        return nil
+    elseif in_need > 0 and now.slated then
+        local is_slow = mode == "off" or mode == "ratio"
+        return "classes starve and this mode does not feed them fast enough; utility moves pages to where they bring "
+            .. "most hits, eviction moves one at every eviction:",
+            { "slatectl automove utility", is_slow and "slatectl trial automove=eviction --for 30s" or nil }
+    elseif in_need > 0 then
+        return "classes starve and this mode does not feed them fast enough; a policy beside the server does, or mode "
+            .. "2 for a short while (it swings the whole cache to what was written last):",
+            { "slatectl policy run facebook --apply", "slatectl trial automove=2 --for 30s" }
+    elseif spread and spread > SPREAD_MOST then
+        return ("the oldest evicting class keeps items %.0f times as long as the youngest:"):format(spread),
+            { now.slated and "slatectl automove utility" or "slatectl policy run facebook --apply" }
+    end
+    return nil
+end
+
+-- Why the mode that is on is right.
+local function right_mode(mode)
+    if mode == "utility" then
+        return "utility is on and is the right mode: it moves pages by hits, not by age; leave it on"
+    elseif mode == "off" then
+        return "automove is off, and evicting classes are about equally old: nothing needs to move; leave it as it is"
+    end
+    return ("%s is on and does its work: evicting classes are about equally old; leave it on"):format(mode
+        or "automove")
+end
+
 --- Which way of moving pages suits what is seen now.
 function M.automove(context, client, options)
     local now, before, rates = context:pair(client, options.interval or 1)
@@ -255,23 +290,9 @@ function M.automove(context, client, options)
         advice.text = "it was started without slab_reassign: no page can move; start it with -o slab_reassign"
     elseif evicting == 0 and in_need == 0 then
         advice.text = "no class evicts: nothing needs to move; leave it as it is"
-    elseif in_need > 0 and (mode == 0 or mode == 1) then
-        advice.text = now.slated and "classes starve and this mode does not feed them fast enough; utility moves pages "
-            .. "to where they bring most hits, eviction moves one at every eviction:"
-            or "classes starve and this mode does not feed them fast enough; a policy beside the server does, or mode "
-            .. "2 for a short while (it swings the whole cache to what was written last):"
-        advice.commands = now.slated and { "slatectl automove utility", "slatectl trial automove=eviction --for 30s" }
-            or { "slatectl policy run facebook --apply", "slatectl trial automove=2 --for 30s" }
-    elseif mode == 2 and not now.slated then
-        advice.text = "mode 2 moves a page at every eviction and is not meant to stay on:"
-        advice.commands[1] = "slatectl automove 1"
-    elseif view.goes_by_hits(now) then
-        advice.text = "utility moves pages by hits, not by age: leave it on"
-    elseif spread and spread > 4 then
-        advice.text = ("the oldest evicting class keeps items %.0f times as long as the youngest:"):format(spread)
-        advice.commands[1] = now.slated and "slatectl automove utility" or "slatectl policy run facebook --apply"
     else
-        advice.text = "evicting classes are about equally old: the mode it has does its work"
+        local text, commands = better_mode(now, view.automove_mode(now), in_need, spread)
+        advice.text, advice.commands = text or right_mode(view.automove_mode(now)), commands or advice.commands
     end
     return advice
 end

@@ -3,6 +3,7 @@
 --
 -- A finding is { severity = "critical" | "warning" | "note", what = a sentence, todo = what to do, a command where
 -- there is one, term = a name that `slatectl explain` knows, or absent }.
+local starving = require "slate.starving"
 local units = require "slate.units"
 local view = require "slate.view"
 
@@ -13,6 +14,7 @@ local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
 local SPREAD_MOST <const>, WASTE_MOST_RATIO <const>, UNREAD_MOST_RATIO <const> = 4, 0.15, 0.5
 local CONNECTIONS_MOST_RATIO <const>, HITS_LEAST_RATIO <const>, HITS_LEAST_READS <const> = 0.9, 0.5, 1000
 local PING_PONG_LAST <const> = 16
+local WINDOW_LONG_S <const>, WINDOW_MOST_S <const> = 60, 1800
 
 local function share(part, whole)
     return units.percent(part / whole)
@@ -58,13 +60,14 @@ function CHECKS.starving(about, add)
     for _, sentence in ipairs(view.advice(about.rows)) do
         advice[sentence:match("^class (%d+)")] = sentence:match(": (.*)$")
     end
-    local oldest_s = view.oldest_age_s(about.rows)
     for _, row in ipairs(about.rows) do
         if table.concat(row.flags, " "):find("starving", 1, true) then
-            add("warning", ("class %d starves: it evicts %s items a second that are %s old, while others keep them "
-                .. "%s"):format(row.id,
-                units.rate(row.evicted_per_s), units.age(row.victim_age_s), units.age(oldest_s)),
-                advice[tostring(row.id)] or "slatectl advise automove", "class.age")
+            local giver, free = starving.giver_for(row, about.rows)
+            add("warning", ("class %d starves: it evicts %s items a second at age %s, while class %d %s"):format(row.id,
+                units.rate(row.evicted_per_s), units.age(starving.tail_age_s(row)), giver.id,
+                free > 0 and "has " .. units.plural(free, "free page") or "keeps them "
+                    .. units.age(starving.tail_age_s(giver))),
+                advice[tostring(row.id)] or "slatectl advise automove", "starving")
         end
     end
 end
@@ -91,11 +94,27 @@ function CHECKS.idle_pages(about, add)
     end
 end
 
+-- Against pages that go to and fro: only the mode ratio looks at its window, and utility rests such classes by itself.
+local function against_ping_pong(about)
+    local why = "slatectl moves tells why each moved"
+    local mode, window_s = view.automove_mode(about.now), about.settings.slab_automove_window
+    if mode == "off" then
+        return "automove is off, so that somebody moves them: slatectl changes; " .. why
+    elseif mode == "ratio" and math.type(window_s) and window_s < WINDOW_MOST_S then
+        return ("a longer window: slatectl set slab_automove_window %d; %s"):format(
+            math.min(WINDOW_MOST_S, math.max(WINDOW_LONG_S, 2 * window_s // 1)), why)
+    elseif mode ~= "utility" and about.now.slated then
+        return "a mode that weighs what a move costs: slatectl automove utility; " .. why
+    end
+    return why
+end
+
 function CHECKS.moves(about, add)
     local lost = (about.general.slab_reassign_evictions_nomem or 0) + (about.general.slab_reassign_busy_deletes or 0)
     if lost > 0 then
         add("note", ("%s items were lost by page moves, which evictions do not count"):format(units.count(lost)),
-            "fewer moves: slatectl automove tells the mode and its window", "lost_by_moves")
+            "slatectl automove tells the mode that moves them, slatectl advise automove whether another is better",
+            "lost_by_moves")
     end
     local seen, pairs_seen = {}, {}
     for i = math.max(1, #about.moves - PING_PONG_LAST + 1), #about.moves do
@@ -104,8 +123,7 @@ function CHECKS.moves(about, add)
         if seen[back] and move.from ~= 0 and move.to ~= 0 and not pairs_seen[back] then
             pairs_seen[back], pairs_seen[move.from .. " " .. move.to] = true, true
             add("warning", ("pages go to and fro between class %s and class %s"):format(move.from, move.to),
-                "a longer window: slatectl set slab_automove_window 60; slatectl moves tells why each moved",
-                "page_moves")
+                against_ping_pong(about), "page_moves")
         end
         seen[move.from .. " " .. move.to] = true
     end

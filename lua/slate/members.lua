@@ -3,6 +3,7 @@
 local clock = require "slate.clock"
 local together = require "slate.together"
 local snapshot = require "slate.snapshot"
+local starving = require "slate.starving"
 local view = require "slate.view"
 
 local M = {}
@@ -71,16 +72,17 @@ function M.sample(context, servers, interval_s)
     return members
 end
 
---- How far the ages of evicting classes lie apart: the largest by the smallest, 1 being fair; nil when fewer than two
--- classes evict. rows: of view.classes, with rates.
+--- How far the tails of evicting classes lie apart in age: the oldest by the youngest, 1 being fair; nil when fewer
+-- than two classes evict. rows: of view.classes, with rates.
 function M.age_spread(rows)
     local least, most, count = math.huge, 0, 0
     for _, row in ipairs(rows) do
-        if (row.evicted_per_s or 0) > 0 and row.victim_age_s then
-            least, most, count = math.min(least, row.victim_age_s), math.max(most, row.victim_age_s), count + 1
+        local age_s = starving.tail_age_s(row)
+        if (row.evicted_per_s or 0) > 0 and age_s then
+            least, most, count = math.min(least, age_s), math.max(most, age_s), count + 1
         end
     end
-    return count >= 2 and most / math.max(1, least) or nil
+    return count >= 2 and math.max(1, most) / math.max(1, least) or nil
 end
 
 local function row_of(one)
@@ -90,17 +92,17 @@ local function row_of(one)
     local row = view.overview(one.now, one.rates)
     local classes = view.classes(one.now, one.before, one.rates)
     row.age_spread, row.notes, row.badness = M.age_spread(classes), {}, 0
-    local starving = 0
+    local in_need = 0
     for _, class in ipairs(classes) do
-        starving = starving + (table.concat(class.flags, " "):find("starving", 1, true) and 1 or 0)
+        in_need = in_need + (table.concat(class.flags, " "):find("starving", 1, true) and 1 or 0)
     end
     if (row.out_of_memory_per_s or 0) > 0 then
         row.notes[#row.notes + 1] = "out of memory"
         row.badness = row.badness + OUT_OF_MEMORY
     end
-    if starving > 0 then
-        row.notes[#row.notes + 1] = require("slate.units").plural(starving, "class starves", "classes starve")
-        row.badness = row.badness + STARVING * starving
+    if in_need > 0 then
+        row.notes[#row.notes + 1] = require("slate.units").plural(in_need, "class starves", "classes starve")
+        row.badness = row.badness + STARVING * in_need
     end
     if row.reset then
         row.notes[#row.notes + 1] = "counters were reset"

@@ -3,8 +3,8 @@
 -- trace of requests, which is played to a cache of slated's for each policy.
 --
 -- For both: chosen, a list of { name =, words = settings as "name=value" }. Results are lists of rows
--- { name, decisions, moves, pages, lost, hits, requests, hit_ratio, evicted, memory_bytes, held_bytes (of the memory, in
--- the end) }; what is not known is nil.
+-- { name, decisions, moves, pages, lost, hits, requests, hit_ratio, evicted, memory_bytes, held_bytes (of it, in the
+-- end) }; what is not known is nil.
 local policy = require "slate.policy"
 
 local M = {}
@@ -89,7 +89,8 @@ function M.over_trace(grid, chosen, processes)
     for i, row in ipairs(played) do
         rows[i] = {
             name = row.play, memory_bytes = row.memory_bytes, held_bytes = row.held_bytes, pages = row.pages_moved,
-            lost = row.lost, hits = row.hits, requests = row.requests, hit_ratio = row.hit_ratio, evicted = row.evictions,
+            lost = row.lost, hits = row.hits, requests = row.requests, hit_ratio = row.hit_ratio,
+            evicted = row.evictions,
         }
     end
     return rows, remark

@@ -64,8 +64,8 @@ local TABLES <const> = {
         head = { "server" } },
     ["slate/moves/1"] = { list = "moves", columns = columns("number time_s mode from to pages wanted rescued lost "
         .. "expired duration_us outcome reason"), head = { "server" } },
-    ["slate/policy-simulation/1"] = { list = "rows", columns = columns("name memory_bytes held_bytes decisions moves pages "
-        .. "lost hits requests hit_ratio evicted"), head = { "recording", "trace" } },
+    ["slate/policy-simulation/1"] = { list = "rows", columns = columns("name memory_bytes held_bytes decisions moves "
+        .. "pages lost hits requests hit_ratio evicted"), head = { "recording", "trace" } },
     ["slate/hotkeys/1"] = { list = "keys", columns = columns("key requests error") },
     ["slate/help/1"] = { list = "commands", columns = { "name", "summary" }, head = {} },
     ["slate/version/1"] = { list = "capabilities", columns = { "name", "available" }, head = { "slatectl", "server" } },

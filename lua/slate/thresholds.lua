@@ -4,8 +4,9 @@ local view = require "slate.view"
 
 local M = {}
 
---- What can be checked: name, what it is, how it is read from { overview, rows, general, settings, per_s }, whether a
--- low value is the bad one, its unit in performance data, and the thresholds when none are given.
+--- What can be checked: name, what it is, how it is read from { now, overview, rows, general, settings, per_s },
+-- whether a low value is the bad one, its unit in performance data, and the thresholds when none are given, which hold
+-- unless is_expected(the same) says that such a value is meant to be.
 M.FIGURES = {
     { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
     { name = "loss", what = "items lost a second, by evictions and page moves",
@@ -28,6 +29,7 @@ M.FIGURES = {
         return rates.rejected_connections or rates.listen_disabled_num
     end },
     { name = "spread", what = "oldest by youngest evicting class", warn = 4,
+        is_expected = function(a) return view.goes_by_hits(a.now) end,
         get = function(a)
             return a.overview.evictions_per_s and (require("slate.members").age_spread(a.rows) or 1)
         end },
@@ -77,6 +79,7 @@ end
 -- crit, unit, state = "ok" | "warning" | "critical" | "unknown" }; unknown only for a figure that was asked for.
 function M.judge(member, given)
     local about = {
+        now = member.now,
         overview = view.overview(member.now, member.rates),
         rows = view.classes(member.now, member.before, member.rates),
         general = member.now.general, settings = member.now.settings or {},
@@ -87,7 +90,7 @@ function M.judge(member, given)
         local value = figure.get(about)
         local warn, crit = given.warn[figure.name], given.crit[figure.name]
         local asked = warn or crit
-        if not asked then
+        if not asked and not (figure.is_expected and figure.is_expected(about)) then
             warn, crit = figure.warn, figure.crit
         end
         list[i] = {

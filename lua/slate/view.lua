@@ -2,13 +2,12 @@
 --- What an operator looks at, computed from one or two snapshots: an overview and one row for each class.
 -- Pure. Field names carry their units and are the names in JSON; an unknown value is absent.
 local snapshot = require "slate.snapshot"
+local starving = require "slate.starving"
 
 local M = {}
 
 -- When a class counts as remarkable. A page or two of free chunks is what a healthy class keeps.
 local IDLE_PAGES <const> = 2.5
-local STARVING_AGE_RATIO <const> = 0.25
-local STARVING_MIN_PER_S <const> = 1
 
 local function ratio(part, whole)
     if part and whole and whole > 0 then
@@ -64,7 +63,7 @@ local function class_row(class, before, per_s)
         id = class.id, chunk_bytes = class.chunk_size, pages = class.total_pages,
         pages_delta = before and class.total_pages and before.total_pages and class.total_pages - before.total_pages,
         used_ratio = ratio(class.used_chunks, class.total_chunks),
-        free_pages = ratio(class.free_chunks, page_chunks), items = class.number,
+        free_pages = ratio(sum(class.free_chunks, class.free_chunks_end), page_chunks), items = class.number,
         get_hits_per_s = per_s.get_hits, set_per_s = per_s.cmd_set, evicted_per_s = per_s.evicted,
         out_of_memory_per_s = per_s.outofmemory, age_s = class.age,
         -- A large value's bytes are counted in its first chunk's class: no share can be told then.
@@ -73,47 +72,44 @@ local function class_row(class, before, per_s)
     }
 end
 
-local function oldest_age_s(rows)
-    local oldest
-    for _, row in ipairs(rows) do
-        if row.age_s and (row.items or 0) > 0 then
-            oldest = math.max(oldest or 0, row.age_s)
-        end
-    end
-    return oldest
-end
-
 -- How long what a class evicts had not been used: the tail's age, or less where the policy evicts new items first.
 local function victim_age_s(row, class)
     local last_s = (row.evicted_per_s or 0) > 0 and class.evicted_time
     return last_s and math.min(last_s, row.age_s or last_s) or row.age_s
 end
 
+local MODES_BY_NUMBER <const> = { [0] = "off", [1] = "ratio", [2] = "eviction" }
+
+--- The mode of automove by its name, which memcached shows as a number, and slated too where memcached has it; nil when
+-- the server does not say.
+function M.automove_mode(now)
+    local mode = (now.settings or {}).slab_automove
+    return MODES_BY_NUMBER[mode] or mode
+end
+
 --- True where pages go to where they bring most hits (slated's utility): ages of classes are not meant to be alike
 -- there, and a page moved by age would take hits away.
 function M.goes_by_hits(now)
-    return now.slated == true and (now.settings or {}).slab_automove == "utility"
+    return M.automove_mode(now) == "utility" and now.slated and true or false
 end
 
-local function add_flags(rows, by_hits)
-    local oldest_s = not by_hits and oldest_age_s(rows)
+local function add_flags(rows, ages_count)
     for _, row in ipairs(rows) do
-        local evicting = (row.evicted_per_s or 0) >= STARVING_MIN_PER_S
         if (row.out_of_memory_per_s or 0) > 0 then
             row.flags[#row.flags + 1] = "out_of_memory"
         end
-        if evicting and row.victim_age_s and oldest_s and row.victim_age_s < oldest_s * STARVING_AGE_RATIO then
+        if starving.starves(row, rows, ages_count) then
             row.flags[#row.flags + 1] = "starving"
         end
-        if not evicting and (row.free_pages or 0) >= IDLE_PAGES then
+        if (row.evicted_per_s or 0) == 0 and (row.free_pages or 0) >= IDLE_PAGES then
             row.flags[#row.flags + 1] = "idle"
         end
     end
 end
 
 --- One row for each class, by id. `before` and `rates` may be nil: rates are absent then.
--- flags: "out_of_memory" (stores fail), "starving" (evicts items much younger than the oldest
--- class keeps, where ages are meant to be alike), "idle" (holds whole pages of free chunks).
+-- flags: "out_of_memory" (stores fail), "starving" (see slate.starving), "idle" (holds whole pages of free chunks and
+-- evicts nothing).
 function M.classes(now, before, rates)
     local earlier = before and not (rates and rates.reset) and snapshot.by_id(before) or {}
     local rows = {}
@@ -121,7 +117,7 @@ function M.classes(now, before, rates)
         rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
         rows[i].victim_age_s = victim_age_s(rows[i], class)
     end
-    add_flags(rows, M.goes_by_hits(now))
+    add_flags(rows, starving.has_settled(now, before, rates) and not M.goes_by_hits(now))
     return rows
 end
 
@@ -132,7 +128,7 @@ function M.note(row)
         if flag == "idle" then
             words[#words + 1] = ("idle: %d free"):format(row.free_pages // 1)
         elseif flag == "starving" then
-            words[#words + 1] = "starves at " .. require("slate.units").age(row.victim_age_s)
+            words[#words + 1] = "starves at " .. require("slate.units").age(starving.tail_age_s(row))
         else
             words[#words + 1] = (flag:gsub("_", " "))
         end
@@ -140,31 +136,14 @@ function M.note(row)
     return table.concat(words, ", ")
 end
 
-M.oldest_age_s = oldest_age_s
-
--- Who could give pages to a row: the class with the most free pages, else the one whose items are
--- oldest; never one that evicts itself.
-local function donor_for(row, rows)
-    local best
-    for _, other in ipairs(rows) do
-        local calm = other.id ~= row.id and (other.pages or 0) >= 2 and (other.evicted_per_s or 0) == 0
-        if calm and (not best or (other.free_pages or 0) // 1 > (best.free_pages or 0) // 1
-            or (other.free_pages or 0) // 1 == (best.free_pages or 0) // 1
-                and (other.age_s or 0) > (best.age_s or 0)) then
-            best = other
-        end
-    end
-    return best
-end
-
-local function remedy(row, donor)
-    if not donor then
-        return "no calm class has a page to spare"
+local function remedy(row, rows)
+    local giver, free = starving.giver_for(row, rows)
+    if not giver then
+        return "no other class has a page to spare"
     end
     local units = require "slate.units"
-    local free = (donor.free_pages or 0) // 1
-    return ("try slatectl move %d %d --dry-run (class %d: %soldest item %s)"):format(donor.id, row.id, donor.id,
-        free > 0 and units.plural(free, "free page") .. ", " or "", units.age(donor.age_s))
+    return ("try slatectl move %d %d --dry-run (class %d: %soldest item %s)"):format(giver.id, row.id, giver.id,
+        free > 0 and units.plural(free, "free page") .. ", " or "", units.age(starving.tail_age_s(giver)))
 end
 
 --- What to do about it, as sentences with the command to type. Empty when nothing stands out.
@@ -174,7 +153,7 @@ function M.advice(rows)
         local flags = table.concat(row.flags, " ")
         if flags:find("starving") or flags:find("out_of_memory") then
             sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id,
-                flags:find("out_of_memory") and "is out of memory" or "starves", remedy(row, donor_for(row, rows)))
+                flags:find("out_of_memory") and "is out of memory" or "starves", remedy(row, rows))
         end
     end
     return sentences

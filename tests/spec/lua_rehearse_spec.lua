@@ -121,8 +121,8 @@ describe("slatectl policy simulate", function()
         local again
         code, again = ctl.run("policy simulate burst window_s=1 --trace t --memory 8m --rate 1000 --with='-n 64' --csv")
         assert.equal(0, code)
-        assert.truthy(again:find(("burst window_s=1,%d,%d,,,%d,%d,%d,"):format(8 << 20, 8 << 20, moved.pages, moved.lost,
-            moved.hits), 1, true), again) -- the same trace does the same again
+        assert.truthy(again:find(("burst window_s=1,%d,%d,,,%d,%d,%d,"):format(8 << 20, 8 << 20, moved.pages,
+            moved.lost, moved.hits), 1, true), again) -- the same trace does the same again
     end)
 
     it("tells what of the memory was held, which is more where each of many classes has an item", function()

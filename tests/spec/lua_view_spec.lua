@@ -21,36 +21,49 @@ local function rows_of(before, after)
 end
 
 describe("view", function()
-    it("calls a class starving when it evicts items much younger than the oldest class keeps", function()
-        local before = make(1, { [3] = class({}), [5] = class({ age = 10 }) })
-        local after = make(2, { [3] = class({}), [5] = class({ age = 10, evicted = 100 }) })
+    it("calls a class starving by its oldest item, when another keeps them twice as long", function()
+        local before = make(1000, { [3] = class({}), [5] = class({ age = 10 }) })
+        local after = make(1001, { [3] = class({}), [5] = class({ age = 10, evicted = 100 }) })
         local rows = rows_of(before, after)
         assert.same({}, rows[1].flags)
         assert.same({ "starving" }, rows[2].flags)
         assert.equal("starves at 10s", view.note(rows[2]))
     end)
 
-    it("does not call a class starving that evicts as late as the others", function()
-        local before = make(1, { [3] = class({}), [5] = class({ age = 500 }) })
-        local after = make(2, { [3] = class({}), [5] = class({ age = 500, evicted = 100 }) })
-        assert.same({}, rows_of(before, after)[2].flags)
-    end)
-
     it("calls no class starving for its age where slated moves pages by hits, nor does doctor", function()
-        local before = make(1, { [3] = class({ age = 900 }), [5] = class({ age = 10 }) })
+        local before = make(1000, { [3] = class({ age = 900 }), [5] = class({ age = 10 }) })
         local fields = { [3] = class({ age = 900, evicted = 90 }), [5] = class({ age = 10, evicted = 100 }) }
-        local cases = { { mode = "utility", slated = true, says = 0 }, { mode = "lra", slated = true, says = 2 },
-            { mode = 2, slated = false, says = 2 } }
+        local cases = { { mode = "utility", slated = "0.1.0", says = 0 }, { mode = "lra", slated = "0.1.0", says = 2 },
+            { mode = 2, says = 2 } }
         for _, case in ipairs(cases) do
-            local after = make(2, fields, nil, { slab_automove = case.mode })
+            local after = make(1001, fields, nil, { slab_automove = case.mode })
             after.slated = case.slated
             assert.equal(case.says > 0 and "starving" or nil, rows_of(before, after)[2].flags[1])
             local about_age = 0
             for _, finding in ipairs(doctor.findings(after, before, snapshot.rates(before, after), {})) do
-                about_age = about_age + (finding.term == "class.age" and 1 or 0)
+                about_age = about_age + ((finding.term == "class.age" or finding.term == "starving") and 1 or 0)
             end
             assert.equal(case.says, about_age)
         end
+    end)
+
+    it("warns of uneven ages in no mode that goes by hits, unless a threshold is given", function()
+        local fields = { [3] = class({ age = 900, evicted = 90 }), [5] = class({ age = 10, evicted = 100 }) }
+        local before = make(1000, { [3] = class({}), [5] = class({}) }, { evictions = 7 })
+        local function state_of(mode, warn)
+            local now = make(1001, fields, { evictions = 197 }, { slab_automove = mode })
+            now.slated = "0.1.0"
+            for _, figure in ipairs(require("slate.thresholds").judge({ now = now, before = before,
+                rates = snapshot.rates(before, now) }, { warn = { spread = warn }, crit = {} })) do
+                if figure.name == "spread" then
+                    assert.equal(90, figure.value)
+                    return figure.state
+                end
+            end
+        end
+        assert.equal("warning", state_of("lra"))
+        assert.equal("ok", state_of("utility"))
+        assert.equal("warning", state_of("utility", 4))
     end)
 
     it("calls a class idle that holds whole free pages, and advises to take them", function()

@@ -62,13 +62,14 @@ describe("an advised policy", function()
 end)
 
 describe("advice on automove", function()
-    local function advised(mode, second)
+    local function advised(mode, second, young_age_s)
         local function at(time_s, evicted)
             local now = make(time_s, {
                 [3] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 9, age = 400, evicted = evicted },
-                [7] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 9, age = 40, evicted = evicted },
+                [7] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 9, age = young_age_s or 40,
+                    evicted = evicted },
             }, nil, { slab_automove = mode, slab_reassign = true })
-            now.slated = true
+            now.slated = "0.1.0"
             return now
         end
         local before, now = at(1, 0), at(2, second)
@@ -82,6 +83,24 @@ describe("advice on automove", function()
         local advice = advised("utility", 100)
         assert.same({}, advice.commands)
         assert.truthy(advice.text:find("leave it on", 1, true), advice.text)
+    end)
+
+    it("says that the mode is right where no other would do better, by its name", function()
+        for mode, says in pairs({ [0] = "automove is off", [1] = "ratio is on", [2] = "eviction is on",
+            utility = "utility is on and is the right mode", lra = "lra is on" }) do
+            local advice = advised(mode, 100, 380)
+            assert.same({}, advice.commands)
+            assert.truthy(advice.text:find(says, 1, true), advice.text)
+        end
+    end)
+
+    it("never names the mode that is on", function()
+        for _, mode in ipairs({ 0, 1, 2, "lra", "utility" }) do
+            local name = ({ [0] = "off", "ratio", "eviction" })[mode] or mode
+            for _, typed in ipairs(advised(mode, 100, 1).commands) do
+                assert.falsy(typed:find(name, 1, true), typed)
+            end
+        end
     end)
 
     it("leaves the mode alone where nothing evicts", function()
@@ -167,9 +186,17 @@ describe("the doctor", function()
         assert.truthy(text:find("5 pages lie idle in class 1 while others evict", 1, true), text)
     end)
 
-    it("sees young victims behind an old tail", function()
-        local text = finds(pair(7, {}, { evicted = 50, evicted_time = 1, age = 9000 }))
-        assert.truthy(text:find("class 7 starves: it evicts 50 items a second that are 1s old", 1, true), text)
+    it("advises the window of automove only in the mode that looks at it", function()
+        local moves = { { from = 3, to = 5 }, { from = 5, to = 3 } }
+        for mode, todo in pairs({ [0] = "slatectl changes", [1] = "slatectl set slab_automove_window 60",
+            [2] = "slatectl automove utility", lra = "slatectl automove utility",
+            utility = "slatectl moves tells why" }) do
+            local _, after = pair(7, {}, {})
+            after.slated, after.settings = "0.1.0", { slab_automove = mode, slab_automove_window = 10 }
+            local _, list = finds(nil, after, moves)
+            assert.truthy(list[1].todo:find(todo, 1, true), list[1].todo)
+            assert.equal(mode == 1, list[1].todo:find("window", 1, true) ~= nil)
+        end
     end)
 
     it("finds nothing where nothing is wrong", function()
