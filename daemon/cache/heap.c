@@ -6,30 +6,22 @@
  * limbo has an open part and a sealed one: the sealed part waits for the turns seen when it was sealed. */
 #include "cache/partition.h"
 
-#include <stdlib.h>
-
 enum {
     LIMBO_BYTES = 64 << 10, /* an open limbo is sealed at so much … */
     LIMBO_ITEMS = 256,      /* … or so many */
-    SHRINK_BUCKETS_A_TURN = 1000,
-    SHRINK_SHARE = 16, /* a heap may hold this share of its limit more for a while */
-    SHRINK_SPARE = 64, /* and this share is left free when it was lowered */
+    TRIES_A_TURN = 32,
 };
 #define LIMBO_WAIT_US 100000
 #define HEAP_HOPELESS_US 100000  /* after a store was refused, others are at once */
 
 /* --- retiring --- */
 
-static void limbo_add(struct cache_thread *ct, uint32_t ref) {
+void limbo_add(struct cache_thread *ct, uint32_t ref, size_t bytes) {
     struct limbo *open = &ct->limbo_open;
-    struct item *it = item_at(ct->cache, ref);
-    size_t bytes = heap_bytes_of(ct->cache->heap, ref);
-    item_set_flags(it, CHUNK_FREE);
-    node_set_next(&it->node, open->first);
+    node_set_next(&item_at(ct->cache, ref)->node, open->first);
     open->first = ref;
     open->items++;
     open->bytes += bytes;
-    heap_retired(ct->cache->heap, bytes);
 }
 
 static void limbo_free(struct cache_thread *ct, struct limbo *l) {
@@ -91,7 +83,14 @@ bool heap_reclaim(struct cache_thread *ct) {
 void heap_retire(struct cache_thread *ct, const uint32_t *refs, unsigned count) {
     assert(lock_none_held());
     for (unsigned i = 0; i < count; i++) {
-        limbo_add(ct, refs[i]);
+        size_t bytes = heap_bytes_of(ct->cache->heap, refs[i]);
+        item_set_flags(item_at(ct->cache, refs[i]), CHUNK_FREE);
+        heap_retired(ct->cache->heap, bytes);
+        if (ct->shrink != NULL) {
+            shrink_keep(ct->shrink, refs[i], bytes);
+        } else {
+            limbo_add(ct, refs[i], bytes);
+        }
     }
     if (ct->limbo_open.bytes >= LIMBO_BYTES || ct->limbo_open.items >= LIMBO_ITEMS) {
         limbo_turn(ct); /* else later: whoever needs the memory waits for it */
@@ -120,8 +119,13 @@ static bool worth_waiting(struct cache_thread *ct, uint64_t *give_up_us) {
 uint32_t heap_obtain(struct cache_thread *ct, struct partition *p, size_t bytes) {
     struct cache *c = ct->cache;
     uint64_t give_up_us = 0;
+    unsigned tries = 0;
     uint32_t ref;
     while ((ref = heap_take(c->heap, bytes)) == 0) {
+        if (++tries % TRIES_A_TURN == 0) { /* others wait for our turn to end, and what is evicted may make no room for long */
+            cache_turn_end(ct);
+            cache_turn_begin(ct);
+        }
         if (limbo_turn(ct)) {
             continue;
         }
@@ -143,140 +147,13 @@ uint32_t heap_obtain(struct cache_thread *ct, struct partition *p, size_t bytes)
     return ref;
 }
 
-/* --- keeping to the limit, and facts --- */
-
-/* Oldest first would leave a hole in every run of small allocations and free hardly a page. So what goes is what lives in some
- * of the arena's pages, which are drawn by lot until what they hold is as much as is too much. Stores that come meanwhile would
- * evict oldest first, and in vain: they are granted what is held, which becomes less as pages are emptied. */
-struct shrink {
-    uint32_t *bytes;  /* by page, of what lives there */
-    bool     *chosen; /* by page */
-    uint64_t  grant_bytes;
-};
-
-static void tally_chain_locked(struct cache_thread *ct, struct partition *p, struct shrink *s, const uint32_t *refs,
-                               unsigned count) {
-    const struct cache *c = ct->cache;
-    (void)p;
-    for (unsigned i = 0; i < count; i++) {
-        s->bytes[arena_page_of_ref(c->arena, refs[i])] += (uint32_t)heap_bytes_of(c->heap, refs[i]);
-    }
-}
-
-static void shrink_chain_locked(struct cache_thread *ct, struct partition *p, struct shrink *s, const uint32_t *refs,
-                                unsigned count) {
-    for (unsigned i = 0; i < count; i++) {
-        if (s->chosen[arena_page_of_ref(ct->cache->arena, refs[i])]) {
-            struct item *it = item_at(ct->cache, refs[i]);
-            char bytes[KEY_BYTES_MAX + 14];
-            uint64_t hash = key_hash(bytes, item_copy_key(it, bytes));
-            s->grant_bytes -= heap_bytes_of(ct->cache->heap, refs[i]);
-            count_eviction(ct, it, HEAP_CLASS, hash);
-            unlink_locked(ct, p, hash, it);
-        }
-    }
-    heap_grant(ct->cache->heap, s->grant_bytes);
-}
-
-typedef void visit_chain(struct cache_thread *, struct partition *, struct shrink *, const uint32_t *refs, unsigned count);
-
-static void visit_partition(struct cache_thread *ct, struct partition *p, struct shrink *s, visit_chain *visit_locked) {
-    uint32_t refs[GIVE_MAX];
-    unsigned count;
-    bool more = true;
-    for (uint32_t bucket = 0; more; bucket++) {
-        lock_take(&p->lock);
-        more = index_chain(&p->index, bucket, refs, GIVE_MAX, &count);
-        if (more) {
-            visit_locked(ct, p, s, refs, count);
-        }
-        lock_release(&p->lock);
-        chunks_settle(ct);
-        if (bucket % SHRINK_BUCKETS_A_TURN == 0) {
-            cache_turn_end(ct); /* others wait for our turn to end before they may use memory again */
-            cache_turn_begin(ct);
-        }
-    }
-}
-
-static void visit_all(struct cache_thread *ct, struct shrink *s, visit_chain *visit_locked) {
-    for (unsigned i = 0; i < ct->cache->partition_count; i++) {
-        visit_partition(ct, &ct->cache->partitions[i], s, visit_locked);
-    }
-}
-
-/* Draws pages in which something lives until they hold `bytes`. */
-static void choose_pages(struct cache_thread *ct, struct shrink *s, uint64_t bytes) {
-    uint32_t lived_in = 0, page_max = ct->cache->arena->page_max, *pages = malloc(page_max * sizeof *pages);
-    for (uint32_t i = 0; pages != NULL && i < page_max; i++) {
-        if (s->bytes[i] > 0) {
-            pages[lived_in++] = i;
-        }
-    }
-    for (uint64_t chosen = 0; lived_in > 0 && chosen < bytes; lived_in--) {
-        uint32_t drawn = (uint32_t)(thread_random(ct) % lived_in);
-        s->chosen[pages[drawn]] = true;
-        chosen += s->bytes[pages[drawn]];
-        pages[drawn] = pages[lived_in - 1];
-    }
-    free(pages);
-}
-
-static void shrink_by(struct cache_thread *ct, uint64_t bytes, uint64_t held_bytes) {
-    uint32_t page_max = ct->cache->arena->page_max;
-    struct shrink s = {calloc(page_max, sizeof *s.bytes), calloc(page_max, sizeof *s.chosen), held_bytes};
-    if (s.bytes != NULL && s.chosen != NULL) {
-        visit_all(ct, &s, tally_chain_locked);
-        choose_pages(ct, &s, bytes);
-        visit_all(ct, &s, shrink_chain_locked);
-    }
-    free(s.bytes);
-    free(s.chosen);
-}
-
-/* Whether more is held than may be: since the limit was lowered, or by what stores themselves do not make up for with their next
- * evictions. What is retired comes back by itself. */
-static bool over_limit(const struct heap_facts *h) {
-    uint64_t beyond = h->grant_bytes > h->limit_bytes ? 0 : h->limit_bytes / SHRINK_SHARE;
-    return h->held_bytes - h->retired_bytes > h->limit_bytes + beyond;
-}
-
-/* Afterwards a little is free, so that stores need not begin with evictions. */
-static void shrink_once(struct cache_thread *ct, const struct heap_facts *h) {
-    uint64_t held = h->held_bytes - h->retired_bytes, aim = h->limit_bytes - h->limit_bytes / SHRINK_SPARE;
-    heap_grant(ct->cache->heap, h->held_bytes);
-    shrink_by(ct, (uint64_t)((1.0 - (double)aim / (double)held) * (double)h->used_bytes), h->held_bytes);
-    heap_reclaim(ct);
-}
-
-bool cache_heap_shrink(struct cache_thread *ct) {
-    struct cache *c = ct->cache;
-    struct heap_facts h;
-    if (c->heap == NULL || !c->config.evict) {
-        return false;
-    }
-    heap_facts(c->heap, &h);
-    if (over_limit(&h)) {
-        if (!heap_trim(c->heap)) {
-            return true; /* somebody else measures: what is held is not known yet */
-        }
-        heap_facts(c->heap, &h);
-    }
-    if (over_limit(&h)) {
-        shrink_once(ct, &h);
-        heap_trim(c->heap);
-        heap_facts(c->heap, &h);
-    }
-    bool more = over_limit(&h);
-    heap_grant(c->heap, more ? h.held_bytes : 0);
-    return more;
-}
+/* --- the limit, and facts --- */
 
 void heap_lowered(struct cache *c) {
     struct heap_facts h;
     heap_facts(c->heap, &h);
     if (c->wake != NULL && c->config.evict && h.held_bytes > h.limit_bytes) { /* there is somebody who shrinks it */
-        heap_grant(c->heap, h.held_bytes);
+        heap_cap(c->heap, h.used_bytes);
     }
 }
 

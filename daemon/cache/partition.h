@@ -106,6 +106,7 @@ struct cache_thread {
     struct item     *doomed;         /* unlinked large items whose chunks go back then, linked through node.next */
     struct limbo     limbo_open, limbo_sealed;   /* cache/heap.c */
     uint64_t         limbo_turns[THREADS_MAX];   /* that were under way when it was sealed */
+    struct cache_shrink *shrink;                 /* under way: what is retired goes there; else NULL */
     struct cache_counters       counters;
     struct cache_class_counters classes[SLAB_CLASSES_MAX];
     struct cache_signal_counters signals[SLAB_CLASSES_MAX];
@@ -193,9 +194,13 @@ void     item_release(struct cache_thread *, struct item *taken);
 uint32_t heap_obtain(struct cache_thread *, struct partition *, size_t bytes); /* 0: there is none to be had */
 void     heap_retire(struct cache_thread *, const uint32_t *refs, unsigned count);
 bool     heap_reclaim(struct cache_thread *); /* waits until what this thread has retired can be given back, and does */
+void     limbo_add(struct cache_thread *, uint32_t ref, size_t bytes); /* memory that was retired */
 bool     heap_within(const struct cache *, size_t limit_bytes); /* whether less memory is held, after what can be given back was */
-void     heap_lowered(struct cache *); /* the limit was changed: stores go on with what is held until it is given back */
+void     heap_lowered(struct cache *); /* the limit was changed: stores go on with what is used until it is given back */
 void     heap_class_facts(const struct cache *, struct slab_class_facts *); /* chunks are 16 bytes of memory that is held */
+
+/* --- heap_shrink.c --- */
+void shrink_keep(struct cache_shrink *, uint32_t ref, size_t bytes); /* what the thread that shrinks it has retired */
 
 /* --- cache.c --- */
 void cache_sum_class_locked(struct cache *, unsigned class_id, struct cache_class_values *sum); /* threads_lock is held */

@@ -22,7 +22,7 @@ struct heap {
     _Atomic uint64_t churn_bytes; /* taken and given so far */
     _Atomic uint64_t waste_bytes; /* held beyond what is used, when last asked … */
     _Atomic uint64_t idle_bytes;  /* … without these, which the next allocations take */
-    _Atomic uint64_t grant_bytes; /* may be held though the limit is lower */
+    _Atomic uint64_t cap_bytes;   /* of what is used and not retired, instead of the limit; 0: none */
     _Atomic bool     asking;
 };
 
@@ -170,12 +170,16 @@ void heap_destroy(struct heap **taken) {
 size_t heap_bytes_for(const struct heap *h, size_t bytes) { return nallocx(bytes, h->flags); }
 size_t heap_bytes_of(const struct heap *h, uint32_t ref) { return sallocx(node_at(&h->arena->space, ref), h->flags); }
 
+static bool fits(const struct heap *h, uint64_t used) {
+    uint64_t cap = atomic_load_explicit(&h->cap_bytes, memory_order_relaxed);
+    return cap != 0 ? used <= cap + atomic_load_explicit(&h->retired_bytes, memory_order_relaxed)
+                    : used + atomic_load_explicit(&h->waste_bytes, memory_order_relaxed) <= limit_bytes(h);
+}
+
 uint32_t heap_take(struct heap *h, size_t bytes) {
     size_t takes = nallocx(bytes, h->flags);
     uint64_t used = atomic_fetch_add_explicit(&h->used_bytes, takes, memory_order_relaxed) + takes;
-    uint64_t waste = atomic_load_explicit(&h->waste_bytes, memory_order_relaxed);
-    uint64_t limit = limit_bytes(h), grant = atomic_load_explicit(&h->grant_bytes, memory_order_relaxed);
-    void *p = used + waste <= (grant > limit ? grant : limit) ? mallocx(bytes, h->flags) : NULL;
+    void *p = fits(h, used) ? mallocx(bytes, h->flags) : NULL;
     if (p == NULL) {
         atomic_fetch_sub_explicit(&h->used_bytes, takes, memory_order_relaxed);
         return 0;
@@ -197,7 +201,7 @@ void heap_retired(struct heap *h, size_t bytes) {
     atomic_fetch_add_explicit(&h->retired_bytes, bytes, memory_order_relaxed);
 }
 
-void heap_grant(struct heap *h, uint64_t bytes) { atomic_store_explicit(&h->grant_bytes, bytes, memory_order_relaxed); }
+void heap_cap(struct heap *h, uint64_t bytes) { atomic_store_explicit(&h->cap_bytes, bytes, memory_order_relaxed); }
 
 void heap_facts(const struct heap *h, struct heap_facts *f) {
     uint64_t retired = atomic_load_explicit(&h->retired_bytes, memory_order_relaxed);
@@ -205,7 +209,7 @@ void heap_facts(const struct heap *h, struct heap_facts *f) {
     f->used_bytes = used > retired ? used - retired : 0;
     f->retired_bytes = used - f->used_bytes;
     f->limit_bytes = limit_bytes(h);
-    f->grant_bytes = atomic_load_explicit(&h->grant_bytes, memory_order_relaxed);
+    f->cap_bytes = atomic_load_explicit(&h->cap_bytes, memory_order_relaxed);
     f->held_bytes = used + atomic_load_explicit(&h->waste_bytes, memory_order_relaxed) +
                     atomic_load_explicit(&h->idle_bytes, memory_order_relaxed);
 }

@@ -37,13 +37,14 @@ size_t heap_bytes_of(const struct heap *, uint32_t ref);    /* what this one tak
 /* Returns unused memory to the system and counts again what is held. False: another thread counts this moment. Cost: a system call
  * for each run of pages. */
 bool   heap_trim(struct heap *);
-/* While a lowered limit is being brought about: so much may be held although it is more; 0: the limit alone counts. */
-void   heap_grant(struct heap *, uint64_t bytes);
+/* While a lowered limit is being brought about: so much may be used, retired memory not counted, whatever is held; 0: the limit
+ * counts again. */
+void   heap_cap(struct heap *, uint64_t bytes);
 
 struct heap_facts {
     uint64_t used_bytes;  /* of allocations that are not retired, as the allocator rounds them */
     uint64_t retired_bytes; /* of those that are */
-    uint64_t limit_bytes, grant_bytes;
+    uint64_t limit_bytes, cap_bytes;
     uint64_t held_bytes;  /* resident: all these, holes between them, and the allocator's own */
 };
 void heap_facts(const struct heap *, struct heap_facts *);

@@ -16,15 +16,46 @@ uint32_t tuner_pages_over(const struct tuner *t) {
     return pages_over(a, atomic_load_explicit(&a->page_limit, memory_order_relaxed));
 }
 
+struct shrinking {
+    struct cache_shrink *shrink;
+    const struct tuner  *tuner;
+};
+
+static bool evict_some(void *arg) {
+    struct shrinking *s = arg;
+    return cache_shrink_evict(s->shrink) && !atomic_load_explicit(&s->tuner->stop, memory_order_relaxed);
+}
+
+static bool give_some(void *arg) {
+    struct shrinking *s = arg;
+    return cache_shrink_give(s->shrink);
+}
+
+static bool shrink_heap(struct tuner *t) {
+    if (clock_mono_us() < t->limit_rest_us) {
+        return false;
+    }
+    enum cache_shrink_state state;
+    struct shrinking s = {cache_shrink_begin(t->ct, &state), t};
+    if (s.shrink != NULL) {
+        struct pace_job evicting = {.ct = t->ct, .step = evict_some, .arg = &s};
+        struct pace_job giving = {.ct = t->ct, .step = give_some, .arg = &s};
+        pace_run(&t->pace, &evicting);
+        if (cache_quiesce(t->ct, MOVER_PATIENCE_US)) {
+            pace_run(&t->pace, &giving);
+        }
+        state = cache_shrink_end(&s.shrink);
+    }
+    t->limit_rest_us = state == CACHE_SHRINK_LATER ? clock_mono_us() + LIMIT_REST_US : 0;
+    return state == CACHE_SHRINK_MORE;
+}
+
 /* A class gives its last page once: one that is stored to takes a first page anew, over the limit (see cache/memory.c), and so on
  * without end. */
 bool tuner_shrink(struct tuner *t) {
     static const struct class_set nobody;
     if (cache_store_kind(t->cache) == CACHE_STORE_HEAP) {
-        cache_turn_begin(t->ct);
-        bool more = cache_heap_shrink(t->ct);
-        cache_turn_end(t->ct);
-        return more;
+        return shrink_heap(t);
     }
     const struct arena *a = cache_slab(t->cache)->arena;
     uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed), over = pages_over(a, limit);

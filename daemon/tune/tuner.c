@@ -115,7 +115,7 @@ static void *tuner_main(void *arg) {
         if (crawling) {
             rest_us = earlier(rest_us, atomic_load_explicit(&t->crawler_sleep_us, memory_order_relaxed));
         }
-        if (t->limit_rest_us > now_us && tuner_pages_over(t) > 0) {
+        if (t->limit_rest_us > now_us) {
             rest_us = earlier(rest_us, t->limit_rest_us - now_us);
         }
         rest_us = earlier(earlier(rest_us, until(geometry_us, now_us)), samples_us);

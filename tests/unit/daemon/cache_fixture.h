@@ -97,6 +97,24 @@ static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
     return (long)v.value_bytes;
 }
 
+/* Gives back what a heap store holds beyond its limit, as far as one walk does. Returns whether there is more to be done. */
+static inline bool fixture_shrink(struct cache_thread *ct) {
+    enum cache_shrink_state state;
+    struct cache_shrink *s = cache_shrink_begin(ct, &state);
+    if (s == NULL) {
+        return state != CACHE_SHRINK_DONE;
+    }
+    while (cache_shrink_evict(s)) {
+        cache_turn_end(ct);
+        cache_turn_begin(ct);
+    }
+    if (cache_quiesce(ct, FIXTURE_NEVER_REFUSE_US)) {
+        while (cache_shrink_give(s)) {
+        }
+    }
+    return cache_shrink_end(&s) != CACHE_SHRINK_DONE;
+}
+
 static inline uint64_t fixture_random(uint64_t *x) {
     *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
     return *x;

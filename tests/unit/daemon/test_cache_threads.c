@@ -1,4 +1,4 @@
-/* Readers, writers and a page mover at once: no wrong value, nothing refused, pages really move. Run under TSan too. */
+/* Readers, writers and a page mover at once, or who lowers a heap's limit: no wrong value, nothing refused, pages really move. Run under TSan too. */
 #include "tap.h"
 
 #include <pthread.h>
@@ -6,7 +6,7 @@
 
 #include "cache_fixture.h"
 
-enum { KEYS = 5000, WORKERS = 3, OPERATIONS = TAP_SLOWER > 1 ? 20000 : 60000, VALUE_MAX = 700000 };
+enum { KEYS = 5000, WORKERS = 3, OPERATIONS = TAP_SLOWER > 1 ? 20000 : 60000, VALUE_MAX = 700000, LOWERED_BYTES = 8 << 20 };
 
 struct job {
     struct cache *cache;
@@ -117,13 +117,38 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
     return moved;
 }
 
+static void nobody_to_wake(void *arg) { (void)arg; }
+
+/* Lowers and raises the limit of a heap, and gives back what is beyond it. */
+static uint64_t lower_limits(struct cache *c) {
+    struct cache_thread *ct = cache_thread_create(c);
+    struct cache_facts f;
+    uint64_t lowered = 0;
+    cache_on_hunger(c, nobody_to_wake, NULL);
+    cache_facts(c, &f);
+    while (!atomic_load(&done)) {
+        cache_set_limit(c, LOWERED_BYTES);
+        cache_turn_begin(ct);
+        while (fixture_shrink(ct) && !atomic_load(&done)) {
+        }
+        cache_turn_end(ct);
+        lowered++;
+        cache_set_limit(c, f.limit_bytes);
+        usleep(1000);
+    }
+    cache_on_hunger(c, NULL, NULL);
+    cache_thread_destroy(&ct);
+    return lowered;
+}
+
 struct mover {
     struct cache *cache;
     uint64_t seed, moved;
 };
 static void *mover_main(void *arg) {
     struct mover *m = arg;
-    m->moved = move_pages(m->cache, m->seed);
+    bool pages = cache_store_kind(m->cache) != CACHE_STORE_HEAP;
+    m->moved = pages ? move_pages(m->cache, m->seed) : lower_limits(m->cache);
     return NULL;
 }
 
@@ -135,10 +160,8 @@ static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, con
     pthread_t threads[WORKERS], mover_thread;
     struct mover mover = {.cache = c, .seed = seed * 31 + 7};
     atomic_store(&done, false);
-    bool moves = cfg.store != CACHE_STORE_HEAP; /* which has no pages to move */
-    if (moves) {
-        pthread_create(&mover_thread, NULL, mover_main, &mover);
-    }
+    const char *moves = cfg.store != CACHE_STORE_HEAP ? "pages moved" : "times the limit was lowered";
+    pthread_create(&mover_thread, NULL, mover_main, &mover);
     for (int i = 0; i < WORKERS; i++) {
         jobs[i] = (struct job){.cache = c, .seed = seed * 2 + (uint64_t)i * 77 + 1};
         pthread_create(&threads[i], NULL, work, &jobs[i]);
@@ -149,14 +172,12 @@ static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, con
         wrong += jobs[i].wrong, refused += jobs[i].refused, hits += jobs[i].hits;
     }
     atomic_store(&done, true);
-    if (moves) {
-        pthread_join(mover_thread, NULL);
-    }
+    pthread_join(mover_thread, NULL);
     printf("# the %s store, the %s index\n", cache_store_name(cfg.store), cache_index_name(c));
-    is(wrong, 0, "%s, %zu MiB: no wrong value among %" PRIu64 " hits while %" PRIu64 " pages moved", policy->name,
-       limit_bytes >> 20, hits, mover.moved);
+    is(wrong, 0, "%s, %zu MiB: no wrong value among %" PRIu64 " hits while %" PRIu64 " %s", policy->name,
+       limit_bytes >> 20, hits, mover.moved, moves);
     is(refused, 0, "%s, %zu MiB: no set refused", policy->name, limit_bytes >> 20);
-    ok(mover.moved > 0 || !moves, "%s, %zu MiB: pages moved", policy->name, limit_bytes >> 20);
+    ok(mover.moved > 0, "%s, %zu MiB: some %s", policy->name, limit_bytes >> 20, moves);
 
     struct cache_thread *ct = cache_thread_create(c);
     struct cache_facts f;

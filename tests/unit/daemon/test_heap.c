@@ -60,7 +60,7 @@ static void test_the_limit_holds_in_resident_memory(uint64_t x) {
     ok(f.bytes > cfg.limit_bytes / 10 * 7, "%" PRIu64 " kB of items live in it after the last phase", f.bytes >> 10);
 
     ok(cache_set_limit(c, 8u << 20), "the limit can be lowered");
-    for (int tries = 0; cache_heap_shrink(ct) && tries < 20; tries++) {
+    for (int tries = 0; fixture_shrink(ct) && tries < 20; tries++) {
     }
     size_t resident = resident_bytes(c);
     ok(resident <= 9u << 20, "and memory goes back to the system: %zu kB are resident", resident >> 10);
@@ -86,7 +86,7 @@ static void test_a_limit_lowered_in_steps_keeps_what_fits(uint64_t x) {
         }
         for (size_t megabytes = START_MB / 2; megabytes >= 8; megabytes /= 2) {
             cache_set_limit(c, megabytes << 20);
-            for (int tries = 0; cache_heap_shrink(ct) && tries < 20; tries++) {
+            for (int tries = 0; fixture_shrink(ct) && tries < 20; tries++) {
             }
             cache_facts(c, &f);
             double kept = (double)f.bytes / (double)(megabytes << 20), held = (double)held_bytes(c) / (double)(megabytes << 20);
@@ -99,6 +99,109 @@ static void test_a_limit_lowered_in_steps_keeps_what_fits(uint64_t x) {
     }
     ok(least_kept > 0.55, "after each halving of the limit items fill it: %.0f %% at least", least_kept * 100);
     ok(most_held < 1.07, "and no more is held than stores make up for: %.0f %% at most", most_held * 100);
+}
+
+static void some_stores(struct cache_thread *ct, uint64_t *x, unsigned count) {
+    cache_turn_begin(ct);
+    for (unsigned i = 0; i < count; i++) {
+        fixture_set(ct, fixture_random(x) % 200000, value, 10 + fixture_random(x) % 900);
+    }
+    cache_turn_end(ct);
+}
+
+static uint64_t item_bytes(struct cache *c) {
+    struct cache_facts f;
+    cache_facts(c, &f);
+    return f.bytes;
+}
+
+/* What a cache holds that always had this limit. */
+static uint64_t usual_bytes(size_t limit_bytes, uint64_t *x) {
+    struct cache_config cfg = fixture_config(limit_bytes);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    some_stores(ct, x, 300000);
+    uint64_t bytes = item_bytes(c);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+    return bytes;
+}
+
+static void nobody_to_wake(void *arg) { (void)arg; }
+
+/* Stores go on between the steps, as many as come while a busy machine does one. */
+static void test_stores_meanwhile_cost_no_more_than_the_limit(uint64_t x) {
+    enum { BEFORE_MB = 48, AFTER_MB = 32, STORES_A_STEP = 3 };
+    struct cache_config cfg = fixture_config((size_t)BEFORE_MB << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *tuner = cache_thread_create(c), *worker = cache_thread_create(c);
+    uint64_t usual = usual_bytes((size_t)AFTER_MB << 20, &x), least = UINT64_MAX;
+    enum cache_shrink_state state = CACHE_SHRINK_MORE;
+    cache_on_hunger(c, nobody_to_wake, NULL);
+    some_stores(worker, &x, 300000);
+    cache_set_limit(c, (size_t)AFTER_MB << 20);
+    for (int rounds = 0; rounds < 20 && state != CACHE_SHRINK_DONE; rounds++) {
+        struct cache_shrink *s = cache_shrink_begin(tuner, &state);
+        bool more = s != NULL, gives = false;
+        for (unsigned steps = 0; more; steps++) {
+            cache_turn_begin(tuner);
+            more = gives ? cache_shrink_give(s) : cache_shrink_evict(s);
+            cache_turn_end(tuner);
+            some_stores(worker, &x, STORES_A_STEP);
+            if (steps % 256 == 0) {
+                uint64_t bytes = item_bytes(c);
+                least = bytes < least ? bytes : least;
+            }
+            if (!more && !gives) {
+                gives = more = cache_quiesce(tuner, FIXTURE_NEVER_REFUSE_US);
+            }
+        }
+        state = s != NULL ? cache_shrink_end(&s) : state;
+        uint64_t bytes = item_bytes(c);
+        least = bytes < least ? bytes : least;
+    }
+    is(state, CACHE_SHRINK_DONE, "a limit that was lowered holds in the end though stores go on");
+    ok(held_bytes(c) <= (uint64_t)AFTER_MB << 20, "in what is held: %" PRIu64 " kB", held_bytes(c) >> 10);
+    ok(resident_bytes(c) <= (size_t)(AFTER_MB + 2) << 20, "and in resident memory: %zu kB", resident_bytes(c) >> 10);
+    ok(least > usual / 100 * 88, "at any time %" PRIu64 " kB of items or more live there, of %" PRIu64 " kB with such a limit from the start",
+       least >> 10, usual >> 10);
+    some_stores(worker, &x, 100000);
+    ok(item_bytes(c) > usual / 100 * 94, "soon it is as many: %" PRIu64 " kB", item_bytes(c) >> 10);
+    cache_thread_destroy(&tuner);
+    cache_thread_destroy(&worker);
+    cache_destroy(&c);
+}
+
+/* Neither what was evicted already nor the next store is forgotten. */
+static void test_a_limit_raised_meanwhile_ends_it(uint64_t x) {
+    enum { KEYS = 60000 };
+    struct cache_config cfg = fixture_config(32u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    enum cache_shrink_state state;
+    cache_on_hunger(c, nobody_to_wake, NULL);
+    some_stores(ct, &x, KEYS);
+    uint64_t before = item_bytes(c);
+    cache_set_limit(c, 8u << 20);
+    struct cache_shrink *s = cache_shrink_begin(ct, &state);
+    cache_turn_begin(ct);
+    while (item_bytes(c) == before && cache_shrink_evict(s)) {
+    }
+    cache_set_limit(c, 32u << 20);
+    ok(!cache_shrink_evict(s), "a limit that is raised again ends the walk");
+    while (cache_quiesce(ct, FIXTURE_NEVER_REFUSE_US) && cache_shrink_give(s)) {
+    }
+    is(cache_shrink_end(&s), CACHE_SHRINK_DONE, "nothing is left to be done");
+    cache_turn_end(ct);
+    ok(item_bytes(c) > before / 10 * 9, "and hardly anything was evicted");
+    ok(cache_shrink_begin(ct, &state) == NULL && state == CACHE_SHRINK_DONE, "nor is there later");
+    some_stores(ct, &x, KEYS);
+    ok(item_bytes(c) > before / 10 * 9, "stores have the whole limit again: %" PRIu64 " kB of %" PRIu64, item_bytes(c) >> 10, before >> 10);
+    struct heap_facts h;
+    heap_facts(c->heap, &h);
+    is(h.cap_bytes, 0, "and go by it");
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
 }
 
 static void test_memory_in_sight_of_a_reader_is_not_used_again(void) {
@@ -196,6 +299,8 @@ int main(void) {
     fixture_store = CACHE_STORE_HEAP;
     test_the_limit_holds_in_resident_memory(seed | 1);
     test_a_limit_lowered_in_steps_keeps_what_fits(seed | 1);
+    test_stores_meanwhile_cost_no_more_than_the_limit(seed | 1);
+    test_a_limit_raised_meanwhile_ends_it(seed | 1);
     test_memory_in_sight_of_a_reader_is_not_used_again();
     test_without_evictions_a_full_heap_refuses();
     test_caches_come_and_go();

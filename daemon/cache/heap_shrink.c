@@ -1,0 +1,239 @@
+/* Gives back what the heap store holds beyond its limit.
+ *
+ * Oldest first would leave a hole in every run of small allocations and free hardly a page. So what goes is what lives in some
+ * of the arena's pages, which are drawn by lot until what they hold is as much as is too much. What is evicted waits until all of
+ * it can be given back: a hole that came sooner would be filled by the next store, and keep its run. For the same reason it is given
+ * unit by unit of addresses, and what was stored in these pages behind the walk's back is evicted by a second walk.
+ *
+ * Meanwhile what is held says nothing: it becomes less at the end only. Stores that went by it would evict, oldest first, in vain,
+ * and more and more. So they go by a cap on what is used, which falls with each item that is evicted here: they make room for
+ * themselves, as ever, and for nothing else. */
+#include "cache/partition.h"
+
+#include <stdlib.h>
+
+enum {
+    BUCKETS_A_STEP = 4,
+    UNIT_SHIFT = 16, /* larger than nearly all runs, and given in a step … */
+    UNITS_A_STEP = 4096, /* … which goes over so many empty ones at most */
+    OVER_SHARE = 16, /* a heap may hold this share of its limit more for a while */
+    SPARE_SHARE = 64, /* and this share is left free when it was lowered */
+};
+
+enum walk { WALK_TALLY, WALK_EVICT, WALK_EVICT_LATE, WALKS };
+
+struct cache_shrink {
+    struct cache_thread *ct;
+    uint64_t      limit_bytes; /* when it began */
+    uint64_t      too_much_bytes; /* of what lives */
+    uint64_t      cap_bytes;
+    uint32_t     *bytes;   /* by page, of what lives there */
+    bool         *chosen;  /* by page */
+    uint32_t     *kept;    /* by unit, the first that was evicted; linked through node.next */
+    size_t        units, unit; /* how many; where giving goes on */
+    bool          given;   /* anything */
+    enum walk     walk;
+    uint32_t      partition, bucket; /* where it goes on */
+};
+
+static void shrink_free(struct cache_shrink *s) {
+    free(s->bytes);
+    free(s->chosen);
+    free(s->kept);
+    free(s);
+}
+
+static struct cache_shrink *shrink_make(struct cache_thread *ct, const struct heap_facts *h) {
+    uint32_t page_max = ct->cache->arena->page_max;
+    struct cache_shrink *s = malloc(sizeof *s);
+    if (s == NULL) {
+        return NULL;
+    }
+    *s = (struct cache_shrink){.ct = ct, .limit_bytes = h->limit_bytes, .cap_bytes = h->used_bytes};
+    s->units = (size_t)page_max << (PAGE_SHIFT - UNIT_SHIFT);
+    uint64_t held = h->held_bytes - h->retired_bytes, aim = h->limit_bytes - h->limit_bytes / SPARE_SHARE;
+    s->too_much_bytes = (uint64_t)((1.0 - (double)aim / (double)held) * (double)h->used_bytes);
+    s->bytes = calloc(page_max, sizeof *s->bytes);
+    s->chosen = calloc(page_max, sizeof *s->chosen);
+    s->kept = calloc(s->units, sizeof *s->kept);
+    if (s->bytes == NULL || s->chosen == NULL || s->kept == NULL) {
+        shrink_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+/* What is retired comes back by itself. */
+static uint64_t over_bytes(const struct heap_facts *h) {
+    uint64_t held = h->held_bytes - h->retired_bytes;
+    return held > h->limit_bytes ? held - h->limit_bytes : 0;
+}
+
+/* Whether it is time to begin: the limit was lowered, or so much is too much that stores do not make up for it with their next
+ * evictions. */
+static bool is_due(const struct heap_facts *h) {
+    return over_bytes(h) > (h->cap_bytes != 0 ? 0 : h->limit_bytes / OVER_SHARE);
+}
+
+struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shrink_state *state) {
+    struct cache *c = ct->cache;
+    struct heap_facts h;
+    *state = CACHE_SHRINK_DONE;
+    if (c->heap == NULL || !c->config.evict) {
+        return NULL;
+    }
+    heap_reclaim(ct); /* what could not be given the last time */
+    heap_facts(c->heap, &h);
+    if (is_due(&h) && !heap_trim(c->heap)) {
+        *state = CACHE_SHRINK_MORE; /* somebody else measures: it is not known yet */
+        return NULL;
+    }
+    heap_facts(c->heap, &h);
+    if (!is_due(&h)) {
+        heap_cap(c->heap, 0);
+        return NULL;
+    }
+    ct->shrink = shrink_make(ct, &h);
+    *state = ct->shrink != NULL ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
+    heap_cap(c->heap, h.used_bytes);
+    return ct->shrink;
+}
+
+void shrink_keep(struct cache_shrink *s, uint32_t ref, size_t bytes) {
+    struct cache *c = s->ct->cache;
+    struct item *it = item_at(c, ref);
+    uint32_t *first = &s->kept[(size_t)((char *)it - c->arena->pages) >> UNIT_SHIFT];
+    node_set_next(&it->node, *first);
+    *first = ref;
+    s->cap_bytes -= bytes < s->cap_bytes ? bytes : s->cap_bytes - 1; /* 0 would be none */
+    heap_cap(c->heap, s->cap_bytes);
+}
+
+/* 0: nothing is left of this unit. */
+static uint32_t take_kept(struct cache_shrink *s) {
+    uint32_t ref = s->kept[s->unit];
+    s->kept[s->unit] = ref != 0 ? node_next(&item_at(s->ct->cache, ref)->node) : 0;
+    return ref;
+}
+
+/* --- walking --- */
+
+static void tally_locked(struct cache_shrink *s, const uint32_t *refs, unsigned count) {
+    const struct cache *c = s->ct->cache;
+    for (unsigned i = 0; i < count; i++) {
+        s->bytes[arena_page_of_ref(c->arena, refs[i])] += (uint32_t)heap_bytes_of(c->heap, refs[i]);
+    }
+}
+
+static void evict_locked(struct cache_shrink *s, struct partition *p, const uint32_t *refs, unsigned count) {
+    struct cache_thread *ct = s->ct;
+    for (unsigned i = 0; i < count; i++) {
+        if (s->chosen[arena_page_of_ref(ct->cache->arena, refs[i])]) {
+            struct item *it = item_at(ct->cache, refs[i]);
+            char bytes[KEY_BYTES_MAX + 14];
+            uint64_t hash = key_hash(bytes, item_copy_key(it, bytes));
+            count_eviction(ct, it, HEAP_CLASS, hash);
+            unlink_locked(ct, p, hash, it);
+        }
+    }
+}
+
+/* Draws pages in which something lives until they hold what is too much. */
+static void choose_pages(struct cache_shrink *s) {
+    uint32_t lived_in = 0, page_max = s->ct->cache->arena->page_max, *pages = malloc(page_max * sizeof *pages);
+    for (uint32_t i = 0; pages != NULL && i < page_max; i++) {
+        if (s->bytes[i] > 0) {
+            pages[lived_in++] = i;
+        }
+    }
+    for (uint64_t chosen = 0; lived_in > 0 && chosen < s->too_much_bytes; lived_in--) {
+        uint32_t drawn = (uint32_t)(thread_random(s->ct) % lived_in);
+        s->chosen[pages[drawn]] = true;
+        chosen += s->bytes[pages[drawn]];
+        pages[drawn] = pages[lived_in - 1];
+    }
+    free(pages);
+}
+
+static void next_walk(struct cache_shrink *s) {
+    if (s->walk == WALK_TALLY) {
+        choose_pages(s);
+    }
+    s->walk++;
+    s->partition = 0;
+}
+
+static void walk_bucket(struct cache_shrink *s) {
+    struct partition *p = &s->ct->cache->partitions[s->partition];
+    uint32_t refs[GIVE_MAX];
+    unsigned count;
+    lock_take(&p->lock);
+    bool there = index_chain(&p->index, s->bucket, refs, GIVE_MAX, &count);
+    if (there && s->walk == WALK_TALLY) {
+        tally_locked(s, refs, count);
+    } else if (there) {
+        evict_locked(s, p, refs, count);
+    }
+    lock_release(&p->lock);
+    chunks_settle(s->ct);
+    s->bucket = there ? s->bucket + 1 : 0;
+    if (!there && ++s->partition == s->ct->cache->partition_count) {
+        next_walk(s);
+    }
+}
+
+/* The limit was raised meanwhile: no more is to go. */
+static bool not_wanted(const struct cache_shrink *s) {
+    struct heap_facts h;
+    heap_facts(s->ct->cache->heap, &h);
+    return h.limit_bytes > s->limit_bytes;
+}
+
+bool cache_shrink_evict(struct cache_shrink *s) {
+    for (unsigned i = 0; i < BUCKETS_A_STEP && s->walk < WALKS; i++) {
+        walk_bucket(s);
+    }
+    return s->walk < WALKS && !not_wanted(s);
+}
+
+/* --- giving back --- */
+
+bool cache_shrink_give(struct cache_shrink *s) {
+    size_t until = s->unit + UNITS_A_STEP < s->units ? s->unit + UNITS_A_STEP : s->units;
+    bool any = false;
+    for (; s->unit < until && !any; s->unit++) {
+        for (uint32_t ref; (ref = take_kept(s)) != 0; any = true) {
+            heap_give(s->ct->cache->heap, ref);
+        }
+    }
+    s->given |= any;
+    return s->unit < s->units;
+}
+
+/* Returns whether anything was left to wait. */
+static bool leave_rest(struct cache_shrink *s) {
+    struct cache_thread *ct = s->ct;
+    bool any = false;
+    for (; s->unit < s->units; s->unit++) {
+        for (uint32_t ref; (ref = take_kept(s)) != 0; any = true) {
+            limbo_add(ct, ref, heap_bytes_of(ct->cache->heap, ref));
+        }
+    }
+    return any;
+}
+
+/* Once begun it goes on until the limit holds, unless nothing more comes of it. */
+enum cache_shrink_state cache_shrink_end(struct cache_shrink **taken) {
+    struct cache_shrink *s = *taken;
+    struct cache *c = s->ct->cache;
+    struct heap_facts h;
+    bool left = leave_rest(s), given = s->given;
+    s->ct->shrink = NULL;
+    shrink_free(s);
+    *taken = NULL;
+    heap_trim(c->heap);
+    heap_facts(c->heap, &h);
+    bool more = over_bytes(&h) > 0;
+    heap_cap(c->heap, more ? h.used_bytes : 0);
+    return !more ? CACHE_SHRINK_DONE : given && !left ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
+}
