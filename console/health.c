@@ -2,6 +2,7 @@
 
 #include "action.h"
 #include "format.h"
+#include "held.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -198,6 +199,30 @@ static void report_losses(struct report *report, const struct model *model) {
     }
 }
 
+/* What gives memory back that is held beyond the limit. */
+static const char *against_held(const struct held *held, const struct snapshot *now, char out[NOTE_BYTES]) {
+    if (held->is_by_classes) {
+        snprintf(out, NOTE_BYTES, "each of %u classes keeps a page%s", held->classes,
+                 now->is_slated ? ": 5" : "");
+    } else if (now->setting[SETTING_slab_reassign] == 0) {
+        snprintf(out, NOTE_BYTES, "none goes back without slab_reassign");
+    } else if (now->is_slated) {
+        snprintf(out, NOTE_BYTES, "pages go back by themselves");
+    } else {
+        snprintf(out, NOTE_BYTES, "m to the pool (0) gives pages back");
+    }
+    return out;
+}
+
+static void report_held(struct report *report, const struct model *model, const struct snapshot *now) {
+    struct held held = held_measure(now, model_before(model));
+    char bytes[FORMAT_BYTES], limit[FORMAT_BYTES], what[NOTE_BYTES];
+    if (held.is_much) {
+        say(report, held.is_falling ? SEVERITY_WATCH : SEVERITY_BAD, "%s held, the limit is %s; %.120s",
+            format_bytes(bytes, held.bytes), format_bytes(limit, held.limit_bytes), against_held(&held, now, what));
+    }
+}
+
 static void report_hits(struct report *report, const struct model *model) {
     char now_text[FORMAT_BYTES], then_text[FORMAT_BYTES];
     double now_ratio = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
@@ -280,6 +305,7 @@ int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_
     } else if (now != NULL) {
         report_evictions(&report, model, now);
         report_losses(&report, model);
+        report_held(&report, model, now);
         report_hits(&report, model);
         report_connections(&report, model, now);
         report_automove(&report, model, now);

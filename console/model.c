@@ -81,7 +81,7 @@ struct model {
     enum link_state link;
     char link_note[NOTE_BYTES];
     bool was_up;
-    bool has_now;
+    bool has_now, has_before;
     struct snapshot now, before;
     double metric[METRIC_COUNT];
     double class_metric[CLASS_LIMIT][CLASS_METRIC_COUNT];
@@ -275,6 +275,7 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
     model->before = model->now;
     model->now = *snapshot;
     model->has_now = true;
+    model->has_before = had;
     const struct snapshot *before = &model->before, *now = &model->now;
     double dt_s =
         had && now->at_ms > before->at_ms ? (double)(now->at_ms - before->at_ms) / 1000.0 : 0;
@@ -389,6 +390,10 @@ uint64_t model_age_ms(const struct model *model, uint64_t now_ms) {
 
 const struct snapshot *model_now(const struct model *model) {
     return model->has_now ? &model->now : NULL;
+}
+
+const struct snapshot *model_before(const struct model *model) {
+    return model->has_before ? &model->before : NULL;
 }
 
 double model_metric(const struct model *model, enum metric metric) {

@@ -112,6 +112,9 @@ const struct answers *model_answers(const struct model *model);
 /* The newest snapshot; NULL before the first. Valid until the next model_add. */
 const struct snapshot *model_now(const struct model *model);
 
+/* The one before it; NULL before the second. Valid as long. */
+const struct snapshot *model_before(const struct model *model);
+
 /* Newest rate or gauge: NAN when unknown (no second sample, stat missing), FORMAT_RESET when a
  * counter went back. */
 double model_metric(const struct model *model, enum metric metric);

@@ -213,6 +213,7 @@ static const char *take_snapshot(struct recording *recording, const json_t *root
         json_decref(own);
     }
     take_members(snapshot, GROUP_SETTINGS, json_object_get(root, "settings"), -1);
+    take_members(snapshot, GROUP_SLABS, json_object_get(root, "totals"), -1);
     return take_classes(snapshot, classes);
 }
 

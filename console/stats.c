@@ -144,6 +144,9 @@ static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct
         }
         break;
     case GROUP_SLABS:
+        if (span_is(name, "total_malloced")) {
+            snapshot->general[GENERAL_total_malloced] = parse_number(value);
+        }
         parse_class(snapshot, name, value);
         break;
     case GROUP_SETTINGS:

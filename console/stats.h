@@ -15,7 +15,8 @@
 enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to 200 */
 
 /* clang-format off */
-/* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds. */
+/* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds; total_malloced comes
+ * with "stats slabs". */
 #define GENERAL_STATS(X)                                                                           \
     X(pid) X(uptime) X(rusage_user) X(rusage_system) X(threads)                                    \
     X(max_connections) X(curr_connections) X(rejected_connections) X(listen_disabled_num) X(accepting_conns) \
@@ -24,7 +25,7 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(bytes_read) X(bytes_written) X(bytes) X(limit_maxbytes) X(curr_items) X(hash_bytes)          \
     X(evictions) X(evicted_unfetched) X(expired_unfetched) X(store_no_memory)                      \
     X(slab_global_page_pool) X(slabs_moved)                                                        \
-    X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes)
+    X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes) X(total_malloced)
 
 /* Stats of one class, from "stats slabs" (N:name) and "stats items" (items:N:name). mem_requested
  * has lived in both. */

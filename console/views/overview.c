@@ -254,9 +254,9 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
 
 static void terms(const struct ui *ui, struct terms *out) {
     static const char *const others[] = {
-        "starving",       "tail_spread",        "lost_by_moves", "slab_automove", "memory.items",
-        "memory.limit",   "memory.slack",       "memory.pages",  "memory.pool",   "memory.free_chunks",
-        "curr_items",     "threads",            "memory.hash",   "uptime",
+        "starving",      "tail_spread",  "lost_by_moves", "slab_automove", "memory.items",
+        "memory.limit",  "memory.held",  "memory.slack",  "memory.pages",  "memory.pool",
+        "memory.free_chunks", "curr_items", "threads",    "memory.hash",   "uptime",
     };
     (void)ui;
     for (int i = 0; i < RATE_LINES; i++) {

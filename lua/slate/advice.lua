@@ -36,6 +36,15 @@ local function size_commands(now, sizes)
     return commands
 end
 
+-- The same where more classes have items than the limit has pages: slated weighs the page that each keeps.
+local function fewer_commands(now, sizes)
+    local commands = size_commands(now, sizes)
+    if now.slated then
+        commands[1] = "slatectl geometry auto --wait"
+    end
+    return commands
+end
+
 -- A histogram with what its items need as exactly as the server tells it.
 local function histogram_of(client, now, source)
     local histogram, message, code = require("slate.sizehist").read(client, source)
@@ -66,6 +75,13 @@ local function sizes_text_of(now, histogram, judged, best, factor, factor_judged
         .. (histogram.source == "metadump" and " (judged by a sample of keys)" or "")
 end
 
+-- What to say of a server of more classes with items than its limit has pages, and what to type.
+local function over_limit(now, over, sizes)
+    return ("%d classes keep a page each, which is more than the limit of %s: have fewer%s"):format(over.classes,
+        units.bytes(over.limit_bytes), now.slated and "; a slated changes while it serves:" or ":"),
+        fewer_commands(now, sizes)
+end
+
 --- Chunk sizes by dynamic programming over a histogram of the items.
 function M.sizes(context, client, options)
     local now, message, code = context:snapshot(client)
@@ -83,9 +99,12 @@ function M.sizes(context, client, options)
     if not histogram then
         return nil, message, code
     end
-    -- As many classes as suit its memory, and no fewer than hold pages already: those are paid for.
-    local most = math.max(#require("slate.waste").classes(now),
-        advise.classes_for(now.general.limit_maxbytes or histogram.bytes))
+    -- As many classes as suit its memory, and no fewer than hold pages already: those are paid for, unless it is over
+    -- its limit for them.
+    local over = require("slate.held").over(now)
+    local is_over = over and over.is_much and over.is_by_classes
+    local paid = is_over and 0 or #require("slate.waste").classes(now)
+    local most = math.max(paid, advise.classes_for(now.general.limit_maxbytes or histogram.bytes))
     local best_sizes = advise.sizes(histogram, { classes = options.classes, most_classes = math.min(most, 62),
         chunk_max_bytes = chunk_max })
     if not best_sizes then
@@ -97,6 +116,12 @@ function M.sizes(context, client, options)
     local judged, best = advise.judge(histogram, sizes, chunk_max), advise.judge(histogram, best_sizes, chunk_max)
     local factor, by_factor = advise.factor(histogram, room, chunk_max, math.max(judged.classes,
         1 + (options.classes or most)))
+    local text, commands
+    if is_over then
+        text, commands = over_limit(now, over, best_sizes)
+    else
+        text, commands = sizes_text_of(now, histogram, judged, best, factor, by_factor), size_commands(now, best_sizes)
+    end
     return {
         facts = {
             { "items", ("%s, %s with their headers"):format(units.count(histogram.items),
@@ -112,8 +137,7 @@ function M.sizes(context, client, options)
                 row_of("best sizes", "below", best),
             },
         },
-        text = sizes_text_of(now, histogram, judged, best, factor, by_factor),
-        commands = size_commands(now, best_sizes),
+        text = text, commands = commands,
         source = histogram.source, items = histogram.items, waste_ratio = judged.waste_ratio, sizes = best_sizes,
         sizes_waste_ratio = best.waste_ratio, factor = factor, factor_waste_ratio = by_factor.waste_ratio,
     }

@@ -3,6 +3,7 @@
 --
 -- A finding is { severity = "critical" | "warning" | "note", what = a sentence, todo = what to do, a command where
 -- there is one, term = a name that `slatectl explain` knows, or absent }.
+local held = require "slate.held"
 local starving = require "slate.starving"
 local units = require "slate.units"
 local view = require "slate.view"
@@ -14,6 +15,7 @@ local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
 local SPREAD_MOST <const>, WASTE_MOST_RATIO <const>, UNREAD_MOST_RATIO <const> = 4, 0.15, 0.5
 local CONNECTIONS_MOST_RATIO <const>, HITS_LEAST_RATIO <const>, HITS_LEAST_READS <const> = 0.9, 0.5, 1000
 local PING_PONG_LAST <const> = 16
+local HELD_CRITICAL_RATIO <const> = 1 -- held beyond the limit: twice what was meant
 local WINDOW_LONG_S <const>, WINDOW_MOST_S <const> = 60, 1800
 
 local function share(part, whole)
@@ -36,6 +38,31 @@ function CHECKS.out_of_memory(about, add)
         add("warning", "it was started with -M: when it is full it refuses stores instead of evicting",
             "start it without -M, unless a refused store is what you want")
     end
+end
+
+-- What gives memory back that is held beyond the limit.
+local function against_held(about, over)
+    if over.is_by_classes then
+        return (about.now.slated and "have fewer classes: slatectl geometry auto; or start it with -m %d or more"
+            or "start it with fewer classes (a larger -f), or with -m %d or more"):format(over.classes)
+    elseif about.settings.slab_reassign == false then
+        return "it was started without slab_reassign, so no page is given back: start it again"
+    elseif about.now.slated then
+        return "it gives pages back by itself: slatectl moves tells whether it gets on"
+    end
+    return "memcached gives back only what is moved to the pool: slatectl move SRC 0"
+end
+
+function CHECKS.held(about, add)
+    local over = held.over(about.now, about.before)
+    if not (over and over.is_much) then
+        return
+    end
+    local severity = over.is_falling and "note" or over.over_ratio >= HELD_CRITICAL_RATIO and "critical" or "warning"
+    add(severity, ("it holds %s of memory, %s more than its limit of %s%s"):format(units.bytes(over.held_bytes),
+        units.percent(over.over_ratio), units.bytes(over.limit_bytes),
+        over.is_by_classes and (": each of %d classes keeps a page"):format(over.classes)
+            or over.is_falling and ", and gives it back" or ""), against_held(about, over), "memory.held")
 end
 
 function CHECKS.connections(about, add)
@@ -186,7 +213,7 @@ function CHECKS.version(about, add)
     end
 end
 
-local ORDER <const> = { "out_of_memory", "connections", "starving", "age_spread", "idle_pages", "moves",
+local ORDER <const> = { "out_of_memory", "held", "connections", "starving", "age_spread", "idle_pages", "moves",
     "what_is_evicted", "hits", "waste", "log", "version" }
 
 --- Everything worth a word, the worst first. before and rates may be nil: what needs rates is not looked at then.

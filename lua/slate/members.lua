@@ -2,6 +2,7 @@
 --- Many servers at once: two samples of each, and one row for each, the worst first.
 local clock = require "slate.clock"
 local together = require "slate.together"
+local held = require "slate.held"
 local snapshot = require "slate.snapshot"
 local starving = require "slate.starving"
 local view = require "slate.view"
@@ -9,7 +10,7 @@ local view = require "slate.view"
 local M = {}
 
 -- How much worse a server is for each of these. Only the order matters.
-local DOWN <const>, OUT_OF_MEMORY <const>, STARVING <const>, OUTLIER <const> = 1000, 100, 10, 5
+local DOWN <const>, OUT_OF_MEMORY <const>, OVER_LIMIT <const>, STARVING <const>, OUTLIER <const> = 1000, 100, 50, 10, 5
 local HITS_BELOW_RATIO <const> = 0.05 -- a hit ratio so far under the middle one is an outlier
 
 local function open(context, server)
@@ -103,6 +104,12 @@ local function row_of(one)
     if in_need > 0 then
         row.notes[#row.notes + 1] = require("slate.units").plural(in_need, "class starves", "classes starve")
         row.badness = row.badness + STARVING * in_need
+    end
+    local over = held.over(one.now, one.before)
+    if over and over.is_much then
+        row.notes[#row.notes + 1] = ("holds %s of %s"):format(require("slate.units").bytes(over.held_bytes),
+            require("slate.units").bytes(over.limit_bytes))
+        row.badness = row.badness + OVER_LIMIT
     end
     if row.reset then
         row.notes[#row.notes + 1] = "counters were reset"

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Figures of a server held against thresholds, as monitoring plugins do. Pure.
+local held = require "slate.held"
 local view = require "slate.view"
 
 local M = {}
 
---- What can be checked: name, what it is, how it is read from { now, overview, rows, general, settings, per_s },
+--- What can be checked: name, what it is, how it is read from { now, over, overview, rows, general, settings, per_s },
 -- whether a low value is the bad one, its unit in performance data, and the thresholds when none are given, which hold
 -- unless is_expected(the same) says that such a value is meant to be.
 M.FIGURES = {
@@ -20,6 +21,9 @@ M.FIGURES = {
         end },
     { name = "used", what = "per cent of the memory in use", unit = "%",
         get = function(a) return a.overview.used_ratio and a.overview.used_ratio * 100 end },
+    { name = "over", what = "per cent of the limit that is held beyond it", unit = "%", warn = held.MOST_RATIO * 100,
+        crit = 100, is_expected = function(a) return a.over and not a.over.is_much end,
+        get = function(a) return a.over and a.over.over_ratio * 100 end },
     { name = "conns", what = "per cent of the connections in use", unit = "%", warn = 90, crit = 98, get = function(a)
         local limit = a.general.max_connections or a.settings.maxconns
         return limit and a.general.curr_connections and a.general.curr_connections / limit * 100
@@ -79,7 +83,7 @@ end
 -- crit, unit, state = "ok" | "warning" | "critical" | "unknown" }; unknown only for a figure that was asked for.
 function M.judge(member, given)
     local about = {
-        now = member.now,
+        now = member.now, over = held.over(member.now, member.before),
         overview = view.overview(member.now, member.rates),
         rows = view.classes(member.now, member.before, member.rates),
         general = member.now.general, settings = member.now.settings or {},

@@ -214,6 +214,28 @@ static void test_missing_stats_raise_no_alarm(void) {
     model_destroy(&model);
 }
 
+static void test_memory_beyond_the_limit_is_told_once_it_stays(void) {
+    struct model *model = fixture_model("slated-0.1");
+    fixture_load("slated-0.1-second.txt", 14000, &snapshot);
+    is((int)(snapshot.general[GENERAL_total_malloced] >> 20), 64, "what all pages take, of stats slabs");
+    snapshot.general[GENERAL_total_malloced] = 100 << 20;
+    model_add(model, &snapshot, 0);
+    int count = health_assess(model, 14100, 1000, lines);
+    ok(find(count, "the limit is") < 0, "a moment is none");
+    snapshot.at_ms = 16000;
+    model_add(model, &snapshot, 0);
+    count = health_assess(model, 16100, 1000, lines);
+    int at = find(count, "100M held, the limit is 64.0M; pages go back by themselves");
+    ok(at >= 0 && lines[at].severity == SEVERITY_BAD, "two samples are: %s", lines[0].text);
+    snapshot.at_ms = 18000;
+    snapshot.general[GENERAL_total_malloced] = 90 << 20;
+    model_add(model, &snapshot, 0);
+    count = health_assess(model, 18100, 1000, lines);
+    at = find(count, "90.0M held");
+    ok(at >= 0 && lines[at].severity == SEVERITY_WATCH, "less bad while it falls");
+    model_destroy(&model);
+}
+
 int main(void) {
     test_a_starving_class_is_named_first_with_the_key();
     test_evictions_alone_are_no_alarm();
@@ -227,5 +249,6 @@ int main(void) {
     test_without_figures_there_is_still_a_line();
     test_losses_and_limits_are_reported();
     test_missing_stats_raise_no_alarm();
+    test_memory_beyond_the_limit_is_told_once_it_stays();
     return tap_done();
 }

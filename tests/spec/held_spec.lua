@@ -1,0 +1,125 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Memory held beyond the limit: slatectl doctor, check and fleet tell it, and slatetop by the same rule.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local dkjson = require "dkjson"
+local doctor = require "slate.doctor"
+local held = require "slate.held"
+local make = require("support.snapshots").make
+local server = require "support.server"
+local snapshot = require "slate.snapshot"
+
+local SLATETOP <const>, MIB <const> = "build/bin/slatetop", 1 << 20
+
+-- Two samples a second apart of a server with a limit, in MiB, and so much held in each; about: classes, each with a
+-- share of the pages (1), settings, stock (it is no slated).
+local function samples(limit, first, second, about)
+    about = about or {}
+    local function at(time_s, mib)
+        local classes, count = {}, about.classes or 1
+        for id = 1, count do
+            classes[id] = { chunk_size = 1024, chunks_per_page = 1024, total_pages = mib // count, used_chunks = 1,
+                total_chunks = 1024, free_chunks = 0, number = 1, age = 5, evicted = 0 }
+        end
+        local one = make(time_s, classes, { limit_maxbytes = limit * MIB, evictions = 0, cmd_get = time_s // 1 },
+            about.settings or { slab_reassign = true })
+        one.totals, one.slated = { total_malloced = mib * MIB }, not about.stock and "0.1.0" or nil
+        return one
+    end
+    return at(1000, first), at(1001, second)
+end
+
+local function by_slatetop(before, after)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(snapshot.encode(before), "\n", snapshot.encode(after), "\n")
+    file:close()
+    local pipe = assert(io.popen(("%s -b --replay %s 2>&1"):format(SLATETOP, path)))
+    local text = pipe:read("a")
+    pipe:close()
+    os.remove(path)
+    return text:match("([^\n]+ held, the limit is [^\n]+)")
+end
+
+describe("memory beyond the limit", function()
+    it("is told from a tenth and four pages on that stay, by slatectl and slatetop alike", function()
+        for _, case in ipairs({
+            { 64, 64, 64, false }, { 64, 70, 70, false }, { 64, 71, 71, true }, -- more than a tenth
+            { 8, 12, 12, false }, { 8, 13, 13, true }, -- more than four pages
+            { 64, 64, 128, false }, { 64, 128, 64, false }, { 64, 128, 70, false }, -- for a moment
+            { 64, 128, 100, true }, { 1024, 1100, 1100, false }, { 1024, 1200, 1200, true },
+        }) do
+            local before, after = samples(case[1], case[2], case[3])
+            local name = table.concat({ case[1], case[2], case[3] }, " ")
+            assert.equal(case[4], held.over(after, before).is_much, name)
+            assert.equal(case[4], by_slatetop(before, after) ~= nil, name)
+        end
+        local before, after = samples(64, 100, 100)
+        after.totals = {}
+        assert.is_nil(held.over(after, before), "a server that does not tell")
+    end)
+
+    local function told(...)
+        local before, after = samples(...)
+        for _, finding in ipairs(doctor.findings(after, before, snapshot.rates(before, after), {})) do
+            if finding.term == "memory.held" then
+                return finding, by_slatetop(before, after)
+            end
+        end
+    end
+
+    it("is told with its figures and with what gives it back", function()
+        local finding, shown = told(8, 39, 39, { classes = 39 })
+        assert.equal("critical", finding.severity)
+        assert.equal("it holds 39M of memory, 388% more than its limit of 8M: each of 39 classes keeps a page",
+            finding.what)
+        assert.truthy(finding.todo:find("slatectl geometry auto", 1, true), finding.todo)
+        assert.equal("BAD    39.0M held, the limit is 8.00M; each of 39 classes keeps a page: 5", shown)
+        finding, shown = told(64, 100, 90)
+        assert.equal("note", finding.severity) -- it is falling
+        assert.truthy(finding.what:find("and gives it back", 1, true), finding.what)
+        assert.truthy(shown:find("^watch .*pages go back by themselves"), shown)
+        finding, shown = told(64, 90, 90, { settings = { slab_reassign = false } })
+        assert.equal("warning", finding.severity)
+        assert.truthy(finding.todo:find("without slab_reassign", 1, true), finding.todo)
+        assert.truthy(shown:find("none goes back without slab_reassign", 1, true), shown)
+        finding, shown = told(64, 90, 90, { stock = true })
+        assert.truthy(finding.todo:find("slatectl move SRC 0", 1, true), finding.todo)
+        assert.truthy(shown:find("m to the pool (0) gives pages back", 1, true), shown)
+    end)
+end)
+
+describe("a server of more classes than pages", function()
+    local one, ctl
+    setup(function()
+        one = server.start({ args = { "-m", "8", "-n", "64", "-f", "1.25" } })
+        ctl = command.new({ server = one.address })
+        local client = one:connect()
+        for power = 6, 18 do -- an item in each of two dozen classes
+            assert(client:set("a" .. power, ("x"):rep(1 << power)))
+            assert(client:set("b" .. power, ("x"):rep(3 << (power - 1))))
+        end
+        client:close()
+    end)
+    teardown(function()
+        ctl.remove()
+        one:stop()
+    end)
+
+    it("is found by doctor, check and fleet, with fewer classes advised", function()
+        local code, out = ctl.run("doctor --interval 20ms --json")
+        assert.equal(1, code, out)
+        local worst = dkjson.decode(out).findings[1]
+        assert.equal("memory.held", worst.term)
+        code, out = ctl.run("check --interval 20ms")
+        assert.equal(2, code, out)
+        assert.truthy(out:find("^CRITICAL %- %S+ over=%d+%% | .*'over'=%d+%%;10;100"), out)
+        code, out = ctl.run("check --interval 20ms --warn over=5000")
+        assert.equal(0, code, out)
+        out = select(2, ctl.run("fleet --interval 20ms"))
+        assert.truthy(out:find("holds %d+M of 8M"), out)
+        code, out = ctl.run("advise sizes --json")
+        assert.equal(0, code, out)
+        assert.equal("slatectl geometry auto --wait", dkjson.decode(out).commands[1])
+    end)
+end)
