@@ -377,6 +377,7 @@ uint64_t cache_page_value(const struct cache_thread *, uint32_t page);
 /* Whether a page holds a draft or something on its way to a client, as far as a look without a lock can tell: then nothing
  * need be dropped to find out that it cannot be had. O(chunks of the page). */
 bool cache_page_in_use(const struct cache *, uint32_t page);
+bool cache_chunk_in_use(const struct cache *, uint32_t page, uint32_t chunk); /* the same of one chunk */
 /* Whether hits and stores note in a page when it was last accessed: at most a store a page and second. */
 void cache_set_page_stamps(struct cache *, bool on);
 bool cache_page_stamps(const struct cache *);

@@ -16,7 +16,7 @@ void cache_set_page_stamps(struct cache *c, bool on) { atomic_store_explicit(&c-
 
 bool cache_page_stamps(const struct cache *c) { return atomic_load_explicit(&c->stamp_pages, memory_order_relaxed); }
 
-static bool chunk_in_use(struct item *it) {
+static bool item_in_use(struct item *it) {
     switch (item_state(it)) {
     case CHUNK_FREE: return false;
     case CHUNK_DRAFT:
@@ -27,10 +27,24 @@ static bool chunk_in_use(struct item *it) {
     return false;
 }
 
+/* A piece of a chained value is in use with its head. */
+static bool chunk_in_use(const struct cache *c, struct item *it) {
+    if (item_state(it) != CHUNK_LINKED || item_key_len(it) != 0) {
+        return item_in_use(it);
+    }
+    uint32_t head = item_load32(&((const struct tail *)(const void *)it)->head);
+    return chunk_is_at(c, head) && item_in_use(item_at(c, head));
+}
+
+bool cache_chunk_in_use(const struct cache *c, uint32_t page, uint32_t chunk) {
+    struct item *it = slab_page_chunk(c->slab, page, chunk);
+    return it != NULL && chunk_in_use(c, it);
+}
+
 bool cache_page_in_use(const struct cache *c, uint32_t page) {
     struct item *it;
     for (uint32_t i = 0; (it = slab_page_chunk(c->slab, page, i)) != NULL; i++) {
-        if (chunk_in_use(it)) {
+        if (chunk_in_use(c, it)) {
             return true;
         }
     }
@@ -99,7 +113,7 @@ uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
         if (item_state(it) == CHUNK_FREE) {
             continue;
         }
-        if (chunk_in_use(it)) {
+        if (chunk_in_use(c, it)) {
             value += IN_USE_VALUE;
         } else if (item_key_len(it) == 0) {
             value += LIVE_VALUE / 2; /* a piece of a value; what it belongs to is not looked up */

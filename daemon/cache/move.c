@@ -219,8 +219,7 @@ static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted)
     return false;
 }
 
-/* Whether a reference read from a chunk that may be anything lies on a chunk of some class. */
-static bool plausible_ref(const struct cache *c, uint32_t ref) {
+bool chunk_is_at(const struct cache *c, uint32_t ref) {
     const char *at = node_at(&c->arena->space, ref);
     if (ref == 0 || at < c->arena->pages || at >= c->arena->pages + ((size_t)c->arena->page_max << PAGE_SHIFT)) {
         return false;
@@ -253,7 +252,7 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
     uint32_t head_ref = item_load32(&t->head), ref = ref_of_item(c, t);
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
-    if (!plausible_ref(c, head_ref) || !copy_key_warily(item_at(c, head_ref), bytes, &key)) {
+    if (!chunk_is_at(c, head_ref) || !copy_key_warily(item_at(c, head_ref), bytes, &key)) {
         return CACHE_MOVED_BUSY;
     }
     struct item *head = item_at(c, head_ref);

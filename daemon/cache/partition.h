@@ -187,6 +187,8 @@ void     chunks_settle(struct cache_thread *);
 bool     evict_any(struct cache_thread *, struct partition *, unsigned class_id);
 /* Waits a little, outside the turn: the one we wait for may be waiting for us. */
 void     turn_rest(struct cache_thread *);
+/* Whether a reference read from a chunk that may be anything lies on a chunk of some class. */
+bool     chunk_is_at(const struct cache *, uint32_t ref);
 /* Gives back the chunks of an item nobody can reach any more. No lock held. */
 void     item_release(struct cache_thread *, struct item *taken);
 

@@ -24,7 +24,7 @@ struct geometry_stats {
     X(pages_new, gauge, pages, U64, s->pages_new, "pages of the others") \
     X(pages_held, gauge, pages, U64, s->facts.pages_held, "pages of no class, kept for one that runs out; the pool counts them") \
     X(pages_drained, gauge, pages, U64, s->facts.pages_drained, "pages that this change has emptied") \
-    X(pages_in_use, gauge, pages, U64, s->facts.pages_in_use, "times that a page was put back because something in it was in use") \
+    X(pages_in_use, gauge, pages, U64, s->facts.pages_in_use, "times that a page was passed over or put back because something in it was in use") \
     X(items_copied, gauge, items, U64, s->facts.items_copied, "items that this change has copied") \
     X(chunks_copied, gauge, chunks, U64, s->facts.chunks_copied, "pieces of large values that it has copied") \
     X(items_dropped, gauge, items, U64, s->facts.items_dropped, "live items that it has evicted to make room") \

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tune/geometry_change.h"
-#include "tune/snapshot.h"
+#include "tune/pick.h"
 
 #define SECOND_US ((uint64_t)1000 * 1000)
 enum {
@@ -14,12 +14,21 @@ enum {
     RETRY_US = 20 * 1000,     /* after a worker was in the way */
     NO_ROOM_US = 1000 * 1000, /* after what lives in the old pages found no room */
     STRAGGLERS_US = 500 * 1000, /* between looks at pages that are in use when all else is done */
-    WANTING_SHARE = 8,        /* a class wants a page when less than this part of one is free */
     PASSES_IN_USE = 3,        /* over pages in use, before the next range is converted and they wait for the end */
     PASSES_KEPT_CLASSES = 1,  /* pages of classes that stay are looked at once; those of retired ones until none is left */
 };
 
 static void current_sizes(const struct geometry_change *g, struct size_list *now) { *now = slab_geometry(cache_slab(g->cache))->sizes; }
+
+static void begin_pass(struct geometry_change *g) {
+    g->page = 0;
+    g->in_use = 0;
+    g->no_room = false;
+    g->try_in_use = g->tried_in_use ? g->try_in_use : 0;
+    g->tried_in_use = false;
+}
+
+static void say_what_it_does(struct geometry_change *g) { geometry_say(g, "converting range %u of %u", g->plan.done, g->plan.from.count); }
 
 void geometry_begin(struct geometry_change *g, const struct size_list *from, const struct size_list *to,
                     const struct geometry_outlook *outlook) {
@@ -28,9 +37,9 @@ void geometry_begin(struct geometry_change *g, const struct size_list *from, con
     refit_init(&g->refit, g->cache, g->ct, g->refit.pace);
     g->pool_before = arena_pages_free(cache_slab(g->cache)->arena);
     g->fresh = g->mixed = (struct class_set){{0}};
-    g->page = UINT32_MAX; /* the first step is next */
     g->passes = 0;
-    g->in_use = g->no_room = false;
+    begin_pass(g);
+    g->page = UINT32_MAX; /* the first step is next */
     g->due_us = g->look_us = clock_mono_us();
     lock_take(&g->lock);
     g->facts = (struct geometry_facts){
@@ -78,79 +87,6 @@ static void measure_waste(struct geometry_change *g) {
 }
 
 /* --- steps --- */
-
-/* What the items at the tail of a class are worth, a page of them: those of small chunks are many, those used long ago are seldom
- * used. */
-static double tail_value(const struct snapshot_class *c) { return (double)c->chunks_per_page / (c->age_s + 1); }
-
-/* The class that can best spare a page: one with a page's worth of free chunks, or else the least valuable tail. */
-static unsigned cheapest_class(const struct snapshot *s) {
-    unsigned cheapest = SLAB_CLASS_NONE;
-    double least = 0;
-    for (unsigned i = 1; i <= s->class_count; i++) {
-        const struct snapshot_class *c = &s->classes[i];
-        double value = c->free_chunks >= c->chunks_per_page ? 0 : tail_value(c);
-        if (c->pages >= 2 && (cheapest == SLAB_CLASS_NONE || value < least)) {
-            cheapest = i;
-            least = value;
-        }
-    }
-    return cheapest;
-}
-
-/* The class to which one page more is worth most: of those with hardly a free chunk, the one with the most valuable tail. */
-static unsigned dearest_class(const struct snapshot *s) {
-    unsigned dearest = SLAB_CLASS_NONE;
-    double most = 0;
-    for (unsigned i = 1; i <= s->class_count; i++) {
-        const struct snapshot_class *c = &s->classes[i];
-        if (c->pages > 0 && c->free_chunks * WANTING_SHARE < c->chunks_per_page && tail_value(c) > most) {
-            dearest = i;
-            most = tail_value(c);
-        }
-    }
-    return dearest;
-}
-
-/* Pages that the change has freed go to classes that want them, as far as any does; the others are the pool's. */
-static void hand_out(struct geometry_change *g) {
-    static const struct class_set nobody;
-    const struct arena *arena = cache_slab(g->cache)->arena;
-    struct snapshot *s = malloc(sizeof *s);
-    for (uint64_t left = g->refit.pages; s != NULL && left > 0 && g->refit.held_count + arena_pages_free(arena) > g->pool_before; left--) {
-        snapshot_take(g->cache, &nobody, s);
-        unsigned dearest = dearest_class(s);
-        if (dearest == SLAB_CLASS_NONE || slab_class_state(cache_slab(g->cache), dearest) != SLAB_CLASS_ACTIVE ||
-            !refit_grow(&g->refit, dearest)) {
-            break;
-        }
-    }
-    free(s);
-    refit_release(&g->refit);
-}
-
-/* Sees to it that a class which runs out of chunks for what comes can have a page: at best one of the pool, else the one that is
- * worth least anywhere. */
-static void keep_a_page(struct geometry_change *g) {
-    static const struct class_set nobody;
-    if (g->refit.held_count > 0 || arena_pages_free(cache_slab(g->cache)->arena) > 0) {
-        return;
-    }
-    struct snapshot *s = malloc(sizeof *s);
-    uint32_t page;
-    if (s == NULL) {
-        return; /* the retired class makes room for itself */
-    }
-    snapshot_take(g->cache, &nobody, s);
-    unsigned cheapest = cheapest_class(s);
-    free(s);
-    cache_turn_begin(g->ct);
-    unsigned found = cheapest != SLAB_CLASS_NONE ? cache_spare_pages(g->ct, cheapest, PICK_LEAST_VALUE, &page, 1) : 0;
-    cache_turn_end(g->ct);
-    if (found > 0) {
-        refit_page(&g->refit, page);
-    }
-}
 
 static bool has_items(const struct geometry_change *g, uint32_t above_bytes, uint32_t most_bytes) {
     return fit_memory(&g->sizes, &g->plan.to, above_bytes, most_bytes) > 0;
@@ -209,7 +145,7 @@ static uint64_t evicted_by_fresh(struct geometry_change *g) {
 
 static void finish(struct geometry_change *g) {
     struct geometry_facts f;
-    hand_out(g);
+    geometry_hand_out(g);
     geometry_enter(g, GEOMETRY_STEADY);
     geometry_tell(g);
     geometry_facts(g, &f);
@@ -231,9 +167,8 @@ static void next_step(struct geometry_change *g) {
     bool more = geometry_plan_step(&g->plan, &now);
     if (!more && size_list_same(&before, &now)) {
         if (old_pages_left(g)) {
-            g->page = 0;
             g->passes = PASSES_IN_USE; /* each pass from now on is one look */
-            g->in_use = g->no_room = false;
+            begin_pass(g);
             g->due_us = clock_mono_us() + STRAGGLERS_US;
         } else {
             finish(g);
@@ -241,16 +176,14 @@ static void next_step(struct geometry_change *g) {
         return;
     }
     if (brings_classes(g, &before, &now)) {
-        keep_a_page(g);
+        geometry_keep_a_page(g);
     }
     cache_set_sizes(g->cache, &now); /* there are ids: the change was refused otherwise */
     g->unquiet = true;
     look_at_classes(g, &before);
     g->fresh_evicted = evicted_by_fresh(g);
-    g->page = 0;
     g->passes = 0;
-    g->in_use = g->no_room = false;
-    geometry_say(g, "converting range %u of %u", g->plan.done, g->plan.from.count);
+    begin_pass(g);
 }
 
 /* --- pages --- */
@@ -293,20 +226,26 @@ static void look_at_evictions(struct geometry_change *g, uint64_t now_us) {
     g->look_us = now_us + LOOK_US;
 }
 
+static void note_in_use(struct geometry_change *g) {
+    g->in_use++;
+    lock_take(&g->lock);
+    g->facts.pages_in_use++;
+    lock_release(&g->lock);
+}
+
 static void empty_page(struct geometry_change *g, uint32_t page, uint64_t now_us) {
     uint64_t due_us = (g->due_us + SECOND_US > now_us ? g->due_us : now_us) + pace_us(g);
     g->refit.pace_us = pace_us(g);
-    keep_a_page(g);
+    if (g->passes < PASSES_IN_USE) { /* what is left over then is little, and has mostly been copied */
+        geometry_keep_a_page(g);
+    }
     switch (refit_page(&g->refit, page)) {
-    case REFIT_EMPTIED: g->due_us = due_us; break;
-    case REFIT_NOT_NOW: g->in_use = true; break;
-    case REFIT_IN_USE:
-        g->in_use = true;
-        lock_take(&g->lock);
-        g->facts.pages_in_use++;
-        lock_release(&g->lock);
-        geometry_say(g, "page %u is in use: something in it is being stored or sent", page);
+    case REFIT_EMPTIED:
+        g->due_us = due_us;
+        say_what_it_does(g);
         break;
+    case REFIT_NOT_NOW: g->in_use++; break;
+    case REFIT_IN_USE: note_in_use(g); break;
     case REFIT_NO_ROOM:
         g->no_room = true;
         g->due_us = now_us + NO_ROOM_US;
@@ -321,12 +260,28 @@ struct looking {
     bool                    found;
 };
 
+/* Pages that readers hold are left for the end, and then tried one a pass, in turn: a copy takes as much memory again until the
+ * reader of the old one is done. But there is one for what is in use at every look, since it is always somebody else's read. */
+static bool is_tried(struct geometry_change *g, uint32_t page) {
+    if (!page_is_held(g->cache, page)) {
+        return true;
+    }
+    if (g->passes < PASSES_IN_USE || g->tried_in_use || page < g->try_in_use) {
+        note_in_use(g);
+        return false;
+    }
+    g->tried_in_use = true;
+    g->try_in_use = page + 1;
+    return true;
+}
+
 /* Looks at a page, of which every chunk may have to be looked at. */
 static bool look_at_page(void *arg) {
     struct looking *l = arg;
-    l->found = to_be_emptied(l->g, l->g->page);
-    l->g->page += !l->found;
-    return !l->found && l->g->page < l->page_max;
+    struct geometry_change *g = l->g;
+    l->found = to_be_emptied(g, g->page) && is_tried(g, g->page);
+    g->page += !l->found;
+    return !l->found && g->page < l->page_max;
 }
 
 /* Goes on with the pass until a page was worked on. False: the pass is over. */
@@ -344,17 +299,19 @@ static bool go_over_pages(struct geometry_change *g, uint64_t now_us) {
 
 /* Another pass while retired classes have pages. One that a slow client holds does not hold up the other ranges. */
 static void end_pass(struct geometry_change *g, uint64_t now_us) {
-    bool go_on = g->in_use && !g->no_room && g->passes + 1 >= PASSES_IN_USE;
+    bool go_on = g->in_use > 0 && !g->no_room && g->passes + 1 >= PASSES_IN_USE;
     g->passes++;
+    if (g->in_use > 0 && !g->no_room) {
+        geometry_say(g, "%u old pages are in use: something in them is being stored or sent", g->in_use);
+    }
     if (!old_pages_left(g) || go_on) {
         g->page = UINT32_MAX;
         return;
     }
-    g->page = 0;
-    if (g->in_use && g->due_us < now_us + RETRY_US) {
+    if (g->in_use > 0 && g->due_us < now_us + RETRY_US) {
         g->due_us = now_us + RETRY_US;
     }
-    g->in_use = g->no_room = false;
+    begin_pass(g);
 }
 
 static void work(struct geometry_change *g, uint64_t now_us) {
@@ -365,6 +322,7 @@ static void work(struct geometry_change *g, uint64_t now_us) {
             g->due_us = now_us + RETRY_US;
             return;
         }
+        say_what_it_does(g);
     }
     if (g->page == UINT32_MAX) {
         next_step(g);

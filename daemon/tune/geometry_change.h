@@ -27,7 +27,10 @@ struct geometry_change {
     uint32_t               pool_before; /* pages in the pool when it began */
     uint32_t               page;     /* the pass goes on here */
     unsigned               passes;   /* over the pages in this step */
-    bool                   in_use, no_room; /* why the pass could not empty a page */
+    unsigned               in_use;   /* pages that the pass could not empty: something in them is being stored or sent */
+    bool                   no_room;  /* or there was no room for what lives in one */
+    bool                   tried_in_use; /* the pass has tried one that was in use */
+    uint32_t               try_in_use;   /* the next that is comes no earlier than this */
     bool                   hasty;
     uint64_t               due_us, look_us, measured_us;
     double                 rate_seen_pct; /* by which due_us was reckoned */
@@ -46,6 +49,13 @@ void geometry_tell(struct geometry_change *);
 __attribute__((format(printf, 2, 3))) void geometry_say(struct geometry_change *, const char *format, ...); /* why */
 /* Answers what still waits: there will be no more. */
 void geometry_refuse_all(struct geometry_change *);
+
+/* --- geometry_pages.c: which classes give a page for the change, and which get those it freed --- */
+/* Sees to it that a class which runs out of chunks for what comes can have a page: at best one of the pool, else the one that is
+ * worth least anywhere, unless clients hold it. */
+void geometry_keep_a_page(struct geometry_change *);
+/* Pages that the change has freed go to classes that want them, as far as any does; the others are the pool's. */
+void geometry_hand_out(struct geometry_change *);
 
 /* --- geometry.c --- */
 struct geometry_outlook { /* what a change would bring */

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "tune/pick.h"
 #include "watch/event.h"
 
 enum {
@@ -52,21 +53,7 @@ static bool can_spare(const struct slab *slab, const struct page_move *move) {
     return f.pages >= f.draining + (move->last_too ? 1 : 2);
 }
 
-struct picking {
-    struct cache_thread    *ct;
-    const struct page_move *move;
-    uint32_t               *pages;
-    unsigned                count;
-};
-
-static bool pick_pages(void *arg) {
-    struct picking *p = arg;
-    p->count = cache_spare_pages(p->ct, p->move->from, p->move->pick, p->pages, CACHE_SPARE_MAX);
-    return false;
-}
-
-/* Begins the drain of the page that is to leave; PAGE_NONE: there is none. One that is in use is taken only when all are. Small
- * values are in use for a moment at most, so pages of small chunks need no look. */
+/* Begins the drain of the page that is to leave; PAGE_NONE: there is none. One that is in use is taken only when all are. */
 static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_in_use) {
     struct slab *slab = cache_slab(m->cache);
     uint32_t pages[CACHE_SPARE_MAX];
@@ -74,15 +61,11 @@ static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_i
     if (!can_spare(slab, move)) {
         return PAGE_NONE;
     }
-    struct picking picking = {m->ct, move, pages, 0};
-    struct pace_job job = {.ct = m->ct, .step = pick_pages, .arg = &picking};
-    pace_run(m->pace, &job);
-    unsigned n = picking.count;
+    unsigned n = pick_pages(m->pace, m->ct, move->from, move->pick, pages);
     *was_in_use = false;
     for (int in_use = 0; in_use < 2; in_use++) {
         for (unsigned i = 0; i < n; i++) {
-            bool large = atomic_load_explicit(&slab_page(slab, pages[i])->chunk_bytes, memory_order_relaxed) > ITEM_COPY_MAX;
-            if (avoids(m, pages[i], now_us) || (in_use == 0 && large && cache_page_in_use(m->cache, pages[i]))) {
+            if (avoids(m, pages[i], now_us) || (in_use == 0 && page_is_held(m->cache, pages[i]))) {
                 continue;
             }
             if (slab_drain_begin(slab, pages[i], move->from)) {

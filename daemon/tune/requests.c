@@ -18,32 +18,43 @@ static bool any_class_has_two(const struct tuner *t, unsigned except) {
     return false;
 }
 
+struct comparing {
+    struct tuner           *t;
+    const struct class_set *except;
+    bool                    last_too;
+    unsigned                at, cheapest;
+    uint64_t                least;
+    uint32_t                most_pages;
+};
+
 static uint64_t least_value(struct tuner *t, unsigned class_id) {
     uint32_t page;
     return cache_spare_pages(t->ct, class_id, PICK_LEAST_VALUE, &page, 1) > 0 ? cache_page_value(t->ct, page) : UINT64_MAX;
 }
 
-unsigned tuner_cheapest_class(struct tuner *t, const struct class_set *except, bool last_too) {
-    const struct slab *slab = cache_slab(t->cache);
-    unsigned cheapest = SLAB_CLASS_NONE;
-    uint64_t least = UINT64_MAX;
-    uint32_t most_pages = 0;
-    cache_turn_begin(t->ct);
-    for (unsigned i = 1; i <= slab->class_count; i++) {
-        struct slab_class_facts f;
-        slab_facts(slab, i, &f);
-        if (class_set_has(except, i) || f.pages < f.draining + (last_too ? 1 : 2)) {
-            continue;
-        }
-        uint64_t value = least_value(t, i);
-        if (cheapest == SLAB_CLASS_NONE || value < least || (value == least && f.pages > most_pages)) {
-            cheapest = i;
-            least = value;
-            most_pages = f.pages;
+/* A class a step. */
+static bool compare_class(void *arg) {
+    struct comparing *c = arg;
+    const struct slab *slab = cache_slab(c->t->cache);
+    unsigned class_id = c->at++;
+    struct slab_class_facts f;
+    slab_facts(slab, class_id, &f);
+    if (!class_set_has(c->except, class_id) && f.pages >= f.draining + (c->last_too ? 1 : 2)) {
+        uint64_t value = least_value(c->t, class_id);
+        if (c->cheapest == SLAB_CLASS_NONE || value < c->least || (value == c->least && f.pages > c->most_pages)) {
+            c->cheapest = class_id;
+            c->least = value;
+            c->most_pages = f.pages;
         }
     }
-    cache_turn_end(t->ct);
-    return cheapest;
+    return c->at <= slab->class_count;
+}
+
+unsigned tuner_cheapest_class(struct tuner *t, const struct class_set *except, bool last_too) {
+    struct comparing c = {.t = t, .except = except, .last_too = last_too, .at = 1, .cheapest = SLAB_CLASS_NONE};
+    struct pace_job job = {.ct = t->ct, .step = compare_class, .arg = &c};
+    pace_run(&t->pace, &job);
+    return c.cheapest;
 }
 
 static bool begin_serving(struct tuner *t, struct request *r) {

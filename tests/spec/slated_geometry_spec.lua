@@ -175,6 +175,50 @@ describe("slabs geometry", function()
         assert.equal("200", geometry(connection).classes)
     end)
 
+    it("drops nothing for pages that slow readers hold, and automove nothing for the change", function()
+        local BIG <const>, MIDDLE <const>, SMALL <const>, READERS <const>, PAGE_ITEMS <const> = 10, 150, 12000, 5, 11
+        start("-m", "32", "-o", "slab_geometry_rate=100,slab_automove=utility")
+        local function fill(name, count, bytes)
+            local value = ("v"):rep(bytes)
+            for i = 1, count do
+                assert(connection:send(("set %s%d 0 0 %d noreply\r\n%s\r\n"):format(name, i, bytes, value)))
+            end
+        end
+        local function items()
+            return tonumber(select(2, wire.stats(connection)).curr_items)
+        end
+        fill("big", BIG, 1000000)
+        fill("middle", MIDDLE, 90000)
+        fill("small", SMALL, 300)
+        assert.equal(BIG + MIDDLE + SMALL, items())
+        local readers = {}
+        for i = 1, READERS do
+            local keys = { "big" .. i }
+            for j = 1, 12 do
+                keys[#keys + 1] = "middle" .. (i - 1) * 12 + j
+            end
+            readers[i] = connect(one.address)
+            assert(readers[i]:send("get " .. table.concat(keys, " ") .. "\r\n"))
+            assert.equal("VALUE", readers[i]:receive(5))
+        end
+        assert.equal("OK", ask(connection, "slabs geometry factor 1.3 force"))
+        local until_s, now = clock.steady_s() + PATIENCE_S, geometry(connection)
+        while now.ranges_done ~= now.ranges or tonumber(now.pages_in_use) < 30 do
+            assert.truthy(clock.steady_s() < until_s, "the change does not come to what is held: " .. now.why)
+            clock.sleep(0.02)
+            now = geometry(connection)
+        end
+        assert.equal("draining", now.state)
+        assert.truthy(items() >= BIG + MIDDLE + SMALL - PAGE_ITEMS, "items that are left: " .. items())
+        for _, reader in ipairs(readers) do
+            reader:close()
+        end
+        settle(connection)
+        assert.truthy(items() >= BIG + MIDDLE + SMALL - PAGE_ITEMS, "items that are left: " .. items())
+        local _, moves = wire.stats(connection, "moves")
+        assert.equal("0", moves.evicted)
+    end)
+
     it("rests and goes on", function()
         start("-m", "64")
         store_all(connection)
