@@ -54,13 +54,18 @@ static void read_figures(struct outlook *outlook) {
     }
 }
 
-static void take(struct outlook *outlook, const char *text, size_t text_bytes) {
+static void take(struct outlook *outlook, const char *text, size_t text_bytes, uint64_t now_ms) {
     char whole[OUTLOOK_WORDS_BYTES];
     size_t n = 0;
     for (; n < text_bytes && n + 1 < sizeof whole && text[n] != '\r' && text[n] != '\n'; n++) {
         whole[n] = text[n] >= ' ' && text[n] <= '~' ? text[n] : '?';
     }
     whole[n] = '\0';
+    if (starts_with(whole, "BUSY")) {
+        outlook->is_asked = false;
+        return;
+    }
+    outlook->known_ms = now_ms;
     const char *blank = strchr(whole, ' ');
     bool is_error = starts_with(whole, "ERROR") || starts_with(whole, "CLIENT_ERROR") ||
                     starts_with(whole, "SERVER_ERROR");
@@ -74,10 +79,10 @@ static void take(struct outlook *outlook, const char *text, size_t text_bytes) {
     }
 }
 
-void outlook_take(struct outlook_list *list, unsigned ticket, const char *text, size_t text_bytes) {
+void outlook_take(struct outlook_list *list, unsigned ticket, const char *text, size_t text_bytes, uint64_t now_ms) {
     for (unsigned i = 0; i < list->count; i++) {
         if (list->of[i].is_asked && list->of[i].ticket == ticket) {
-            take(&list->of[i], text, text_bytes);
+            take(&list->of[i], text, text_bytes, now_ms);
         }
     }
 }

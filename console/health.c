@@ -199,27 +199,26 @@ static void report_losses(struct report *report, const struct model *model) {
     }
 }
 
-/* What gives memory back that is held beyond the limit. */
-static const char *against_held(const struct held *held, const struct snapshot *now, char out[NOTE_BYTES]) {
+/* Why memory is held beyond the limit, or what gives it back; returns the key that helps. */
+static const char *against_held(const struct held *held, const struct snapshot *now, char what[NOTE_BYTES]) {
     if (held->is_by_classes) {
-        snprintf(out, NOTE_BYTES, "each of %u classes keeps a page%s", held->classes,
-                 now->is_slated ? ": 5" : "");
-    } else if (now->setting[SETTING_slab_reassign] == 0) {
-        snprintf(out, NOTE_BYTES, "none goes back without slab_reassign");
-    } else if (now->is_slated) {
-        snprintf(out, NOTE_BYTES, "pages go back by themselves");
-    } else {
-        snprintf(out, NOTE_BYTES, "m to the pool (0) gives pages back");
+        snprintf(what, NOTE_BYTES, "each of %u classes keeps a page", held->classes);
+        return now->is_slated ? "press 5: " : "";
     }
-    return out;
+    bool is_stuck = now->setting[SETTING_slab_reassign] == 0;
+    snprintf(what, NOTE_BYTES, "%s", is_stuck           ? "none goes back without slab_reassign"
+                                     : now->is_slated ? "pages go back by themselves"
+                                                      : "the pool gives pages back");
+    return is_stuck || now->is_slated ? "" : "press m: ";
 }
 
 static void report_held(struct report *report, const struct model *model, const struct snapshot *now) {
     struct held held = held_measure(now, model_before(model));
     char bytes[FORMAT_BYTES], limit[FORMAT_BYTES], what[NOTE_BYTES];
     if (held.is_much) {
-        say(report, held.is_falling ? SEVERITY_WATCH : SEVERITY_BAD, "%s held, the limit is %s; %.120s",
-            format_bytes(bytes, held.bytes), format_bytes(limit, held.limit_bytes), against_held(&held, now, what));
+        const char *key = against_held(&held, now, what);
+        say(report, held.is_falling ? SEVERITY_WATCH : SEVERITY_BAD, "%s%s held, the limit is %s; %.120s", key,
+            format_bytes(bytes, held.bytes), format_bytes(limit, held.limit_bytes), what);
     }
 }
 

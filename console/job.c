@@ -126,16 +126,24 @@ static void take_refusal(struct job *job, const char *text, size_t text_bytes) {
     give_up(job, words);
 }
 
+/* It does something else just now, such as a prediction for another console: the same line again. */
+static void take_busy(struct job *job, const char *text, size_t text_bytes, uint64_t now_ms) {
+    if (now_ms - job->progress_ms < JOB_PATIENCE_MS) {
+        job->line -= !is_move(job);
+        pause_then(job, false, JOB_BUSY_PAUSE_MS, now_ms);
+    } else if (is_move(job)) {
+        give_up(job, "the server's own page mover stayed busy: try again, or turn automove off");
+    } else {
+        take_refusal(job, text, text_bytes);
+    }
+}
+
 static void take_command_reply(struct job *job, const char *text, size_t text_bytes,
                                uint64_t now_ms) {
     if (reply_is(text, text_bytes, "OK")) {
         take_ok(job, now_ms);
-    } else if (reply_is(text, text_bytes, "BUSY") && is_move(job)) {
-        if (now_ms - job->progress_ms >= JOB_PATIENCE_MS) {
-            give_up(job, "the server's own page mover stayed busy: try again, or turn automove off");
-        } else {
-            pause_then(job, false, JOB_BUSY_PAUSE_MS, now_ms);
-        }
+    } else if (reply_is(text, text_bytes, "BUSY")) {
+        take_busy(job, text, text_bytes, now_ms);
     } else if (reply_is(text, text_bytes, "NOSPARE")) {
         give_up(job, "the source has no page to spare");
     } else {

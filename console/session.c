@@ -238,7 +238,7 @@ static void take_answer(struct session *session, const struct reply *reply, uint
     }
     if (reply->tag >= TAG_OUTLOOK) {
         outlook_take(&details->outlooks, (unsigned)(reply->tag - TAG_OUTLOOK), reply->text,
-                     reply->text_bytes);
+                     reply->text_bytes, now_ms);
     } else {
         details_take(details, is_curve ? INQUIRY_CLASS_CURVES : (enum inquiry)(reply->tag - TAG_INQUIRY),
                      is_curve ? (unsigned)(reply->tag - TAG_CLASS_CURVE) : 0, reply->text,

@@ -19,6 +19,7 @@ static const char *const orders[CHOICES] = {"factor 1.04", "factor 1.08", "facto
 struct choice {
     bool is_known, is_worth_it;
     double classes, waste, items_pct; /* NAN: not known; the change of items in as much memory */
+    double age_s;                     /* of what is known, when it is old; NAN else */
     const char *words;                /* the server's, when it has no figures; "" else */
 };
 
@@ -30,15 +31,17 @@ static bool plan_of_order(const struct snapshot *now, const char *order, struct 
     return plan->count >= 2;
 }
 
-static struct choice predicted(const struct details *details, const char *order) {
+static struct choice predicted(const struct details *details, const char *order, uint64_t now_ms) {
     const struct outlook *outlook = details != NULL ? outlook_of(&details->outlooks, order) : NULL;
-    struct choice choice = {.classes = NAN, .waste = NAN, .items_pct = NAN, .words = ""};
+    struct choice choice = {.classes = NAN, .waste = NAN, .items_pct = NAN, .age_s = NAN, .words = ""};
     if (outlook != NULL) {
+        bool is_old = now_ms >= outlook->known_ms + OUTLOOK_OLD_MS;
         choice = (struct choice){.is_known = true,
                                  .is_worth_it = outlook->would_be_made,
                                  .classes = outlook->classes,
                                  .waste = outlook->waste_pct / 100,
                                  .items_pct = outlook->items_pct,
+                                 .age_s = is_old ? (double)((now_ms - outlook->known_ms) / 1000) : NAN,
                                  .words = isnan(outlook->items_pct) ? outlook->words : ""};
     }
     return choice;
@@ -47,13 +50,13 @@ static struct choice predicted(const struct details *details, const char *order)
 /* By the sizes that the server tracks: whole pages and each class's first one are counted. */
 static struct choice reckoned(const struct snapshot *now, const struct size_bins *sizes,
                               const struct size_plan *plan_now, const char *order) {
-    struct choice choice = {.classes = NAN, .waste = NAN, .items_pct = NAN, .words = ""};
+    struct choice choice = {.classes = NAN, .waste = NAN, .items_pct = NAN, .age_s = NAN, .words = ""};
     struct size_plan plan;
     double pages = floor(stat_number(now->general[GENERAL_limit_maxbytes]) / (1 << 20));
     if (plan_of_order(now, order, &plan)) {
         double more = size_plan_items(&plan, sizes, pages) / size_plan_items(plan_now, sizes, pages) - 1;
         choice = (struct choice){true, more * 100 >= SIZE_GAIN_LEAST_PCT, plan.count,
-                                 size_plan_waste(&plan, sizes), more * 100, ""};
+                                 size_plan_waste(&plan, sizes), more * 100, NAN, ""};
     }
     return choice;
 }
@@ -61,7 +64,7 @@ static struct choice reckoned(const struct snapshot *now, const struct size_bins
 static struct choice choice_of(const struct frame *frame, const struct size_bins *sizes,
                                const struct size_plan *plan_now, unsigned index) {
     const struct snapshot *now = model_now(frame->model);
-    return now->is_slated ? predicted(model_details(frame->model), orders[index])
+    return now->is_slated ? predicted(model_details(frame->model), orders[index], frame->now_ms)
                           : reckoned(now, sizes, plan_now, orders[index]);
 }
 
@@ -94,7 +97,7 @@ const char *size_choices_best(const struct frame *frame, const struct size_bins 
 
 static void draw_row(const struct choice *choice, const char *name, bool is_best, struct cells *cells,
                      int y, int width) {
-    char waste[FORMAT_BYTES], classes[FORMAT_BYTES], text[300];
+    char waste[FORMAT_BYTES], classes[FORMAT_BYTES], age[FORMAT_BYTES], text[300];
     uint8_t style = is_best ? STYLE_GOOD : choice->is_worth_it ? STYLE_PLAIN : STYLE_DIM;
     if (choice->words[0] != '\0' || !choice->is_known) {
         snprintf(text, sizeof text, "%-12s %s", name, choice->is_known ? choice->words : "asking the server");
@@ -102,8 +105,11 @@ static void draw_row(const struct choice *choice, const char *name, bool is_best
         int used = snprintf(text, sizeof text, "%-12s %7s %6s %%", name, format_count(classes, choice->classes),
                             format_percent(waste, choice->waste));
         if (!isnan(choice->items_pct)) {
-            snprintf(text + used, sizeof text - (size_t)used, "  %+6.1f %%  %s", choice->items_pct,
-                     is_best ? "◀ most items" : choice->is_worth_it ? "" : "no gain: refused");
+            used += snprintf(text + used, sizeof text - (size_t)used, "  %+6.1f %%  %s", choice->items_pct,
+                             is_best ? "◀ most items" : choice->is_worth_it ? "" : "no gain: refused");
+        }
+        if (!isnan(choice->age_s)) {
+            snprintf(text + used, sizeof text - (size_t)used, "  %s ago", format_age(age, choice->age_s));
         }
     }
     cells_text_fit(cells, y, 0, width, style, text);
@@ -117,7 +123,7 @@ void size_choices_draw(const struct frame *frame, const struct ui *ui, const str
     cells_text_fit(cells, y++, 0, area.width, STYLE_HEADER,
                    is_slated ? "CHUNK SIZES  CLASSES    WASTE     ITEMS  as the server predicts"
                              : "CHUNK SIZES  CLASSES    WASTE     ITEMS  ESTIMATED, after a restart with -f");
-    struct choice now = {true, true, plan_now->count, size_plan_waste(plan_now, sizes), NAN, ""};
+    struct choice now = {true, true, plan_now->count, size_plan_waste(plan_now, sizes), NAN, NAN, ""};
     draw_row(&now, "now", false, cells, y++, area.width);
     unsigned best = best_of(frame, sizes, plan_now), count = is_slated ? CHOICES : FACTORS;
     unsigned cursor = ui->sizes.cursor < count ? ui->sizes.cursor : count - 1;

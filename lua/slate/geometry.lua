@@ -45,9 +45,26 @@ function M.read(client)
     return M.parse(lines)
 end
 
---- Sends an order. Returns true, or the prediction when the order ends with `dry`; or nil, message, code.
-function M.order(client, command)
-    local line, message, code = client:command(command)
+-- A prediction for another client takes a while, of which the server is busy: how long to try again for.
+local BUSY_PAUSE_S <const>, BUSY_LIMIT_S <const> = 0.05, 10
+
+-- The server's line to a command, sent again for as long as it is busy; or nil, message, code.
+local function command_when_free(client, command, limit_s)
+    local clock = require "slate.clock"
+    local until_s = clock.steady_s() + limit_s
+    while true do
+        local line, message, code = client:command(command)
+        if not line or not line:find("^BUSY") or clock.steady_s() + BUSY_PAUSE_S > until_s then
+            return line, message, code
+        end
+        clock.sleep(BUSY_PAUSE_S)
+    end
+end
+
+--- Sends an order, for limit_s (10) again and again while the server is busy with another's. Returns true, or the
+-- prediction when the order ends with `dry`; or nil, message, code.
+function M.order(client, command, limit_s)
+    local line, message, code = command_when_free(client, command, limit_s or BUSY_LIMIT_S)
     if not line then
         return nil, message, code
     elseif line == "OK" then

@@ -190,6 +190,25 @@ static void test_a_busy_server_is_asked_again_for_a_while(void) {
     ok(!job.succeeded && strstr(job.outcome, "busy") != NULL, "but not for ever: %s", job.outcome);
 }
 
+static void test_an_order_that_meets_anothers_prediction_is_sent_again(void) {
+    struct action action = action_set("geometry", "factor 1.08");
+    load("slated-0.1-second.txt");
+    clock_at = 1000;
+    job_start(&job, &action, &now, &answers, clock_at);
+    is_str(next(), "stats geometry", "what is there is read first");
+    reply("STAT state steady\r\nSTAT generation 0\r\nEND\r\n");
+    for (int i = 0; i < 3; i++) {
+        is_str(next(), "slabs geometry factor 1.08", "the same order");
+        reply("BUSY currently processing another geometry request\r\n");
+    }
+    is(job.state, JOB_RUNNING, "BUSY is not the end");
+    while (next() != NULL) {
+        reply("BUSY currently processing another geometry request\r\n");
+    }
+    ok(!job.succeeded && strstr(job.outcome, "another geometry request") != NULL, "but not for ever: %s", job.outcome);
+    ok(!job.has_inverse, "and there is nothing to take back");
+}
+
 static void test_refusals_end_the_job_in_words(void) {
     static const char *const refusals[] = {"NOSPARE source class has no spare pages\r\n",
                                            "BADCLASS invalid src or dst class id\r\n",
@@ -353,6 +372,7 @@ int main(void) {
     test_a_move_is_done_when_the_pages_have_moved();
     test_an_ok_without_effect_is_a_failure();
     test_a_busy_server_is_asked_again_for_a_while();
+    test_an_order_that_meets_anothers_prediction_is_sent_again();
     test_refusals_end_the_job_in_words();
     test_another_movers_pages_are_not_counted_as_ours();
     test_slated_is_asked_once_and_watched();

@@ -112,11 +112,22 @@ static void test_sizes_stand_over_class_limits(void) {
     char line[OUTLOOK_ORDER_BYTES + 24];
     outlook_want(outlooks, orders, 2);
     for (int i = 0; i < 2; i++) {
-        outlook_take(outlooks, outlook_next(outlooks, 1, line)->ticket, answers[i], strlen(answers[i]));
+        outlook_take(outlooks, outlook_next(outlooks, 1, line)->ticket, answers[i], strlen(answers[i]),
+                     frame.now_ms);
     }
     draw(&frame, 80, 24, false);
     ok(shows("factor 1.04       99    2.0 %    -3.1 %  no gain: refused"), "what wastes least may hold fewer items");
     ok(shows("factor 1.08       61    4.1 %    +9.3 %  ◀ most items"), "the best is what the server says");
+    unsigned busy = outlook_next(outlooks, frame.now_ms + OUTLOOK_EVERY_MS, line)->ticket;
+    outlook_take(outlooks, busy, "BUSY currently processing another geometry request\r\n", 52, frame.now_ms);
+    draw(&frame, 80, 24, false);
+    ok(shows("factor 1.04       99    2.0 %    -3.1 %  no gain: refused") && !shows(" ago") &&
+           !shows("another geometry request"),
+       "a server that is busy with another's question leaves the prediction there is");
+    frame.now_ms += OUTLOOK_OLD_MS;
+    draw(&frame, 80, 24, false);
+    ok(shows("-3.1 %  no gain: refused  20s ago"), "with its age, when it is old");
+    frame.now_ms -= OUTLOOK_OLD_MS;
     press(&frame, COMMAND_DOWN);
     struct intent intent = sizes_view.command(&frame, &ui, COMMAND_REVIEW);
     ok(intent.kind == INTENT_REVIEW && strcmp(intent.plan.steps[0].value, "factor 1.08") == 0,

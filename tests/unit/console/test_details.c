@@ -210,21 +210,26 @@ static void test_outlooks_are_the_servers(void) {
     ok(outlook_next(&list, 1000 + OUTLOOK_EVERY_MS - 1, line) == NULL, "not again for a while");
     ok(outlook_of(&list, "auto") == NULL, "nothing is known before the answer");
     outlook_want(&list, orders + 1, 1);
-    outlook_take(&list, first, gain, sizeof gain - 1);
+    outlook_take(&list, first, gain, sizeof gain - 1, 2000);
     ok(outlook_of(&list, "auto") == NULL, "an answer that nobody wants any more is not taken for another's");
-    outlook_take(&list, second, none, sizeof none - 1);
+    outlook_take(&list, second, none, sizeof none - 1, 2000);
     const struct outlook *outlook = outlook_of(&list, "auto");
     ok(outlook != NULL && !outlook->would_be_made && near(outlook->items_pct, -1.5) && near(outlook->waste_pct, 9.0) &&
            near(outlook->classes, 40),
        "what saves more of the chunks, but holds fewer items, is no gain");
     outlook_next(&list, 1000 + OUTLOOK_EVERY_MS, line);
-    outlook_take(&list, list.of[0].ticket, gain, sizeof gain - 1);
+    outlook_take(&list, list.of[0].ticket, gain, sizeof gain - 1, 2000);
     ok(outlook->would_be_made && near(outlook->items_pct, 9.3), "a gain");
-    outlook_take(&list, list.of[0].ticket, "SAME these are the chunk sizes already\r\n", 40);
+    outlook_take(&list, list.of[0].ticket, "SAME these are the chunk sizes already\r\n", 40, 2000);
     ok(!outlook->would_be_made && isnan(outlook->items_pct), "nothing to change");
     is_str(outlook->words, "these are the chunk sizes already", "in the server's words");
-    outlook_take(&list, list.of[0].ticket, "CLIENT_ERROR slab reassignment disabled\r\n", 41);
+    outlook_take(&list, list.of[0].ticket, "CLIENT_ERROR slab reassignment disabled\r\n", 41, 2000);
     is_str(outlook->words, "CLIENT_ERROR slab reassignment disabled", "an error as it came");
+    outlook_next(&list, 1000 + 2 * OUTLOOK_EVERY_MS, line);
+    outlook_take(&list, list.of[0].ticket, "BUSY currently processing another geometry request\r\n", 52, 30000);
+    is_str(outlook->words, "CLIENT_ERROR slab reassignment disabled", "that the server is busy is no answer");
+    ok(outlook->known_ms == 2000, "what is known is as old as it was");
+    ok(outlook_next(&list, 1001 + 2 * OUTLOOK_EVERY_MS, line) == outlook, "and the question is asked again");
 }
 
 static void test_a_class_costs_a_page(void) {
@@ -294,7 +299,7 @@ static void test_random_lines_break_nothing(void) {
         details_focus(details, 12);
         details_take(details, group, (unsigned)(seed >> 50) % CLASS_LIMIT, text, used, true, 1);
         details_take_group(details, round % 2 == 0 ? GROUP_ITEMS : GROUP_SLABS, text, used, 1);
-        outlook_take(&details->outlooks, 0, text, used);
+        outlook_take(&details->outlooks, 0, text, used, 1000);
     }
     ok(true, "20,000 answers of garbage are survived");
     details_destroy(&details);
