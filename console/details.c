@@ -40,6 +40,14 @@ void details_focus(struct details *details, unsigned class_id) {
     }
 }
 
+void details_forget_class(struct details *details, unsigned class_id) {
+    details->class_curves[class_id] = (struct curve){0};
+    if (details->focus.class_id == class_id) {
+        details_focus(details, 0);
+        details_focus(details, class_id);
+    }
+}
+
 static void take_hot_keys(struct details *details, const char *text, size_t text_bytes) {
     const struct answer *before = &details->answers.of[INQUIRY_HOTKEYS];
     if (before->state == ANSWER_KNOWN) {

@@ -60,6 +60,9 @@ void details_forget(struct details *details);
 /* Which class's stats are to be kept one by one; 0: none. */
 void details_focus(struct details *details, unsigned class_id);
 
+/* What is known of one class is of another that had its id. */
+void details_forget_class(struct details *details, unsigned class_id);
+
 /* Takes in one whole answer. class_id is the class of a CLASS_CURVES answer. is_stats: it ended with
  * END; anything else is a refusal. */
 void details_take(struct details *details, enum inquiry inquiry, unsigned class_id, const char *text,

@@ -57,6 +57,11 @@ void history_set(struct history *history, unsigned series, double value) {
     history->series[series][slot(history, 0)] = (float)value;
 }
 
+void history_clear(struct history *history, unsigned series) {
+    free(history->series[series]);
+    history->series[series] = NULL;
+}
+
 float history_value(const struct history *history, unsigned series, unsigned back) {
     if (back >= history->used || history->series[series] == NULL) {
         return NAN;

@@ -28,6 +28,9 @@ void history_set(struct history *history, unsigned series, double value);
  * still do. */
 void history_break(struct history *history);
 
+/* Empties one series: what it measured is no more, and another thing goes by its number. */
+void history_clear(struct history *history, unsigned series);
+
 /* Value `back` samples before the newest (0 = newest); NAN when there is none. */
 float history_value(const struct history *history, unsigned series, unsigned back);
 uint64_t history_time(const struct history *history, unsigned back);

@@ -85,6 +85,7 @@ struct model {
     struct snapshot now, before;
     double metric[METRIC_COUNT];
     double class_metric[CLASS_LIMIT][CLASS_METRIC_COUNT];
+    uint64_t chunk_bytes[CLASS_LIMIT]; /* as last seen, also of classes that have gone; 0: never */
     struct history history; /* METRIC_COUNT series, then CLASS_METRIC_COUNT for each class */
     struct event events[EVENT_LIMIT]; /* oldest first */
     unsigned events_kept, page_events_kept, events_total;
@@ -154,6 +155,28 @@ static void forget_rates(struct model *model, double value) {
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
             model->class_metric[id][i] = value;
+        }
+    }
+}
+
+/* slated changes the chunk sizes of a live cache: an id may come to stand for another class, at once or
+ * after a while without any. The past of the one before is not its own. */
+static void forget_other_classes(struct model *model, const struct snapshot *now) {
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        uint64_t bytes = now->classes[id].value[CLASS_chunk_size], was = model->chunk_bytes[id];
+        if (bytes == STAT_ABSENT) {
+            continue;
+        }
+        model->chunk_bytes[id] = bytes;
+        if (was == 0 || was == bytes) {
+            continue;
+        }
+        for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
+            history_clear(&model->history, class_series(id, (enum class_metric)i));
+            model->class_metric[id][i] = NAN;
+        }
+        if (model->details != NULL) {
+            details_forget_class(model->details, id);
         }
     }
 }
@@ -294,6 +317,7 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
         }
         note_changes(model, before, now, wall);
     }
+    forget_other_classes(model, now);
     read_gauges(model, now);
     if (now->general[GENERAL_evictions] == 0) {
         model->has_calm = true;

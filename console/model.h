@@ -86,8 +86,9 @@ void model_expect_samples(struct model *model, unsigned samples);
 void model_expect_interval(struct model *model, uint64_t interval_ms);
 
 /* Takes in a complete snapshot; its at_ms must not go backwards. A restart or a reset of the
- * counters makes the rates of that one sample FORMAT_RESET and writes an event. wall is the time of
- * day for events. */
+ * counters makes the rates of that one sample FORMAT_RESET and writes an event. A class whose chunks have
+ * another size than those its id had before is another one: it begins without a past. wall is the time
+ * of day for events. */
 void model_add(struct model *model, const struct snapshot *snapshot, time_t wall);
 
 /* What the link is doing; a note says why it is down. Writes an event when a working link breaks or

@@ -143,6 +143,19 @@ function M.by_id(snapshot)
     return classes
 end
 
+--- The classes of an earlier snapshot by id, without those whose id has gone to a class of other chunks since: a slated
+-- changes chunk sizes while it serves.
+function M.earlier_by_id(before, after)
+    local classes = M.by_id(before)
+    for _, class in ipairs(after.classes) do
+        local was = classes[class.id]
+        if was and was.chunk_size and class.chunk_size and was.chunk_size ~= class.chunk_size then
+            classes[class.id] = nil
+        end
+    end
+    return classes
+end
+
 --- What happened per second between two snapshots of one server.
 -- Returns { interval_s =, reset =, general = { name = per second }, classes = { [id] = { ... } } }.
 -- A counter that is missing on either side has no rate. After a restart or `stats reset` no rate
@@ -157,7 +170,7 @@ function M.rates(before, after)
         return result
     end
     result.general = rates_of(before.general, after.general, interval_s)
-    local earlier = M.by_id(before)
+    local earlier = M.earlier_by_id(before, after)
     for _, class in ipairs(after.classes) do
         -- A class that the earlier snapshot did not list has no rates: what it had counted is unknown.
         result.classes[class.id] = rates_of(earlier[class.id] or {}, class, interval_s)

@@ -111,7 +111,7 @@ end
 -- flags: "out_of_memory" (stores fail), "starving" (see slate.starving), "idle" (holds whole pages of free chunks and
 -- evicts nothing).
 function M.classes(now, before, rates)
-    local earlier = before and not (rates and rates.reset) and snapshot.by_id(before) or {}
+    local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
     local rows = {}
     for i, class in ipairs(now.classes) do
         rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})

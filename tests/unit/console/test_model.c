@@ -66,6 +66,46 @@ static void test_a_restart_begins_a_new_life(void) {
     model_destroy(&model);
 }
 
+/* Class 12 evicts 100/s; then its id goes to a class of other chunks, at once or after a while without one. */
+static void test_a_class_of_other_chunks_has_no_past(bool after_a_while) {
+    struct model *model = fixture_model("memcached-1.4.25");
+    static struct snapshot gone;
+    struct details *details = model_open_details(model);
+    details_focus(details, 12);
+    details->focus.count = 3;
+    details->class_curves[12].count = 5;
+    fixture_load("memcached-1.4.25-second.txt", 14000, &snapshot);
+    if (after_a_while) {
+        snapshot_init(&gone);
+        gone.at_ms = 13000;
+        memcpy(gone.general, snapshot.general, sizeof gone.general);
+        model_add(model, &gone, 0);
+    }
+    snapshot.classes[12].value[CLASS_chunk_size] += 8;
+    snapshot.classes[12].value[CLASS_evicted] += 1000000;
+    model_add(model, &snapshot, 0);
+    float values[4];
+    int count = model_class_history(model, 12, CLASS_METRIC_EVICTIONS, values, 4);
+    bool is_empty = true;
+    for (int i = 0; i < count; i++) {
+        is_empty = is_empty && isnan(values[i]);
+    }
+    ok(is_empty, "no evictions of the one before");
+    count = model_class_history(model, 12, CLASS_METRIC_PAGES, values, 4);
+    ok(count >= 3 && !isnan(values[count - 1]) && isnan(values[count - 2]), "pages from now on");
+    ok(isnan(model_class_metric(model, 12, CLASS_METRIC_EVICTIONS)), "a rate needs two samples of the same class");
+    ok(isnan(model_class_mean(model, 12, CLASS_METRIC_EVICTIONS, 10000)), "so does a mean");
+    ok(details->focus.class_id == 12 && details->focus.count == 0 && details->class_curves[12].count == 0,
+       "nor is anything kept of what was asked about it");
+    count = model_class_history(model, 4, CLASS_METRIC_PAGES, values, 4);
+    ok(!isnan(values[0]), "other classes keep their past");
+    snapshot.at_ms = 16000;
+    snapshot.classes[12].value[CLASS_evicted] += 20;
+    model_add(model, &snapshot, 0);
+    ok(near(model_class_metric(model, 12, CLASS_METRIC_EVICTIONS), 10), "from the second sample on it has a rate");
+    model_destroy(&model);
+}
+
 static void test_page_changes_become_events(void) {
     struct model *model = fixture_model("memcached-1.6.18");
     fixture_load("memcached-1.6.18-second.txt", 13000, &snapshot);
@@ -151,6 +191,8 @@ int main(void) {
     test_rates_are_increase_over_monotonic_time();
     test_a_reset_is_said_not_computed();
     test_a_restart_begins_a_new_life();
+    test_a_class_of_other_chunks_has_no_past(false);
+    test_a_class_of_other_chunks_has_no_past(true);
     test_page_changes_become_events();
     test_settings_changes_become_events();
     test_the_link_reports_loss_and_return_once();
