@@ -77,7 +77,8 @@ static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_i
     return PAGE_NONE;
 }
 
-/* A page of the pool gives rescued items somewhere to go, unless the pool is where pages are being sent. */
+/* A page of the pool gives rescued items somewhere to go, unless the pool is where pages are being sent: one to it and one from it
+ * would be none moved. */
 static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned to, uint32_t i) {
     struct slab *slab = cache_slab(m->cache);
     bool pool = to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
@@ -223,6 +224,9 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move, uint3
             break; /* they all are: the next would be no better */
         }
     }
+    if (n < move->pages && cancelled(m)) { /* perhaps between two pages, when none had to be put back */
+        r->why_not = "cancelled";
+    }
     return n;
 }
 
@@ -266,7 +270,9 @@ unsigned mover_move(struct mover *m, const struct page_move *move, struct move_r
     uint64_t start_us = clock_mono_us(), evicted = cache_thread_evicted(m->ct);
     uint64_t rescues = get(&m->rescues), chunks = get(&m->chunk_rescues), reclaimed = get(&m->reclaimed);
     *r = (struct move_result){.pages = 0};
-    if (move->from == SLAB_CLASS_NONE) {
+    if (move->to != SLAB_CLASS_NONE && slab_class_state(cache_slab(m->cache), move->to) != SLAB_CLASS_ACTIVE) {
+        r->why_not = "the chunk sizes changed, and the receiver takes no page any more";
+    } else if (move->from == SLAB_CLASS_NONE) {
         r->pages = move_from_pool(m, move);
         r->why_not = r->pages < move->pages ? "the pool is empty" : NULL;
     } else {

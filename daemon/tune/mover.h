@@ -51,6 +51,6 @@ struct move_result {
 
 void mover_init(struct mover *, struct cache *, struct cache_thread *, struct pace *);
 /* Up to `pages` (at most MOVER_PAGES_MAX) from a class, or SLAB_CLASS_NONE, the pool, to another, or to the pool. Returns how
- * many moved. A class keeps its last page unless the move says otherwise. `result` may be NULL. */
+ * many moved. A class keeps its last page unless the move says otherwise; one whose size is not wanted any more gets none. `result` may be NULL. */
 unsigned mover_move(struct mover *, const struct page_move *, struct move_result *);
 #endif

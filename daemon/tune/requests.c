@@ -57,6 +57,17 @@ unsigned tuner_cheapest_class(struct tuner *t, const struct class_set *except, b
     return c.cheapest;
 }
 
+/* Why pages move, and whether what lives in them is lost: the class has chunks for it, or not. */
+static void give_reason(const struct tuner *t, const struct request *r, struct page_move *move) {
+    struct slab_class_facts f;
+    slab_facts(cache_slab(t->cache), move->from, &f);
+    int n = snprintf(move->reason, sizeof move->reason, "slabs reassign %d %d, %u of %u pages before", r->from, r->to, r->moved, r->wanted);
+    if (move->from != SLAB_CLASS_NONE && move->to == SLAB_CLASS_NONE && f.free_chunks < (uint64_t)move->pages * f.chunks_per_page) {
+        snprintf(move->reason + n, sizeof move->reason - (size_t)n, "; class %u has %u free chunks: what finds none is dropped", move->from,
+                 f.free_chunks);
+    }
+}
+
 static bool begin_serving(struct tuner *t, struct request *r) {
     lock_take(&t->lock);
     *r = t->request;
@@ -74,8 +85,8 @@ void tuner_serve_request(struct tuner *t) {
     struct class_set receiver = class_set_one((unsigned)r.to);
     unsigned from = r.from < 0 ? tuner_cheapest_class(t, &receiver, false) : (unsigned)r.from;
     struct page_move move = {.from = from, .to = (unsigned)r.to};
-    snprintf(move.reason, sizeof move.reason, "slabs reassign %d %d, %u of %u pages before", r.from, r.to, r.moved, r.wanted);
     move.pages = r.wanted - r.moved < MOVER_PAGES_MAX ? r.wanted - r.moved : MOVER_PAGES_MAX;
+    give_reason(t, &r, &move);
     bool any = r.from >= 0 || from != SLAB_CLASS_NONE;
     unsigned moved = any ? tuner_move(t, "operator", &move) : 0;
     lock_take(&t->lock);

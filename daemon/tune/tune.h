@@ -44,8 +44,9 @@ enum tune_status { TUNE_OK, TUNE_BUSY, TUNE_BAD_CLASS, TUNE_NO_SPARE, TUNE_SAME,
 /* Queues the move of `pages` pages; from -1: the tuner chooses; to 0: the pool. Returns at once. */
 enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, unsigned pages);
 
-/* Ends the request that is under way: the page being emptied goes back. Waits for that, outside a turn. False: there is none.
- * `moved` of `wanted` pages had moved. */
+/* Ends the request that is under way: the page being emptied goes back, those that are empty already change hands. Waits for that,
+ * outside a turn: until the next step of the mover's job has seen it, a chunk or a kilobyte of them later and at most its nap (see
+ * tune/pace.h), and for the workers' turns when pages change hands. False: there is none. `moved` of `wanted` pages had moved. */
 bool tuner_cancel(struct tuner *, unsigned *moved, unsigned *wanted);
 
 /* By name or number. False: there is no such mode. One that cannot start, or fails later, is turned off, and on_failure is told:

@@ -1,6 +1,8 @@
 /* Pages change classes: what lives in them survives when there is room, and what is in use stops the move. */
 #include "tap.h"
 
+#include <pthread.h>
+
 #include "cache_fixture.h"
 #include "tune/mover.h"
 #include "tune/snapshot.h"
@@ -332,6 +334,115 @@ static void test_draft_stops_a_move(void) {
     rig_close(&r);
 }
 
+struct held {
+    struct rig       *r;
+    struct cache_view views[500];
+};
+
+static bool let_go_and_cancel(void *arg) {
+    struct held *h = arg;
+    cache_turn_begin(h->r->client);
+    for (unsigned i = 0; i < sizeof h->views / sizeof *h->views && h->views[i].borrowed != NULL; i++) {
+        cache_return(h->r->client, h->views[i].borrowed);
+        h->views[i].borrowed = NULL;
+    }
+    cache_turn_end(h->r->client);
+    atomic_store(&h->r->mover.cancel, true);
+    return false;
+}
+
+/* All pages are in use when the first is tried; when it has come free, the move is cancelled. */
+static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
+    enum { BYTES = 5000, ITEMS = 500 };
+    struct rig r;
+    static struct held h;
+    h = (struct held){.r = &r};
+    rig_open(&r, 64u << 20);
+    unsigned from = class_of(&r, BYTES), kept = 0, wrong = 0;
+    for (unsigned i = 0; i < ITEMS; i++) {
+        char name[64];
+        struct key key = fixture_key(name, i);
+        struct cache_fetch f = {.want_value = true};
+        set(&r, i, BYTES);
+        cache_turn_begin(r.client);
+        cache_fetch(r.client, &key, &f, r.read, &h.views[i]);
+        cache_turn_end(r.client);
+    }
+    r.mover.hurry = let_go_and_cancel;
+    r.mover.hurry_arg = &h;
+    is(move(&r, from, class_of(&r, 100), 2), 1, "one page of two moves");
+    is_str(last.why_not, "cancelled", "and the result says why not the other");
+    for (unsigned i = 0; i < ITEMS; i++) {
+        kept += get(&r, i, BYTES, &wrong);
+    }
+    ok(kept == ITEMS && wrong == 0, "nothing is lost");
+    rig_close(&r);
+}
+
+static void *cancel_when_it_copies(void *arg) {
+    struct mover *m = arg;
+    uint64_t before = atomic_load(&m->rescues);
+    while (atomic_load(&m->rescues) == before && !atomic_load(&m->cancel)) {
+    }
+    atomic_store(&m->cancel, true);
+    return NULL;
+}
+
+/* The step that is under way is the last: most of the page is where it was. */
+static void test_a_move_is_cancelled_in_the_middle_of_a_page(void) {
+    enum { BYTES = 100, ITEMS = 40000, TRIES = 50 };
+    struct rig r;
+    rig_open(&r, 64u << 20);
+    unsigned from = class_of(&r, BYTES), to = class_of(&r, 1000), kept = 0, wrong = 0, copied = 0;
+    for (unsigned i = 0; i < ITEMS; i++) {
+        set(&r, i, BYTES);
+    }
+    uint32_t had = pages_of(&r, from);
+    for (int i = 0; i < TRIES && copied == 0; i++) { /* on a busy machine a page may be empty before the other thread runs */
+        pthread_t canceller;
+        atomic_store(&r.mover.cancel, false);
+        pthread_create(&canceller, NULL, cancel_when_it_copies, &r.mover);
+        unsigned moved = move(&r, from, to, 1);
+        atomic_store(&r.mover.cancel, true);
+        pthread_join(canceller, NULL);
+        atomic_store(&r.mover.cancel, false);
+        copied = moved == 0 ? (unsigned)last.rescued : 0;
+        if (moved > 0) {
+            move(&r, to, from, 1);
+        }
+    }
+    struct slab_class_facts f;
+    slab_facts(r.slab, from, &f);
+    ok(copied > 0 && copied < f.chunks_per_page, "a page of %u chunks goes back when %u have been copied", f.chunks_per_page, copied);
+    is_str(last.why_not, "cancelled", "with the reason");
+    ok(pages_of(&r, from) >= had && f.draining == 0, "it is the class's, and not on the move");
+    for (unsigned i = 0; i < ITEMS; i++) {
+        kept += get(&r, i, BYTES, &wrong);
+    }
+    ok(kept == ITEMS && wrong == 0, "every item is there");
+    rig_close(&r);
+}
+
+static void test_a_class_that_is_retired_gets_no_page(void) {
+    struct rig r;
+    rig_open(&r, 64u << 20);
+    unsigned from = class_of(&r, 1000), to = class_of(&r, 5000);
+    struct size_list sizes = slab_geometry(r.slab)->sizes, fewer = {.count = 0};
+    for (unsigned i = 0; i < sizes.count; i++) {
+        if (sizes.bytes[i] != slab_chunk_bytes(r.slab, to)) {
+            fewer.bytes[fewer.count++] = sizes.bytes[i];
+        }
+    }
+    for (unsigned i = 0; i < 5000; i++) {
+        set(&r, i, 1000);
+    }
+    uint32_t had = pages_of(&r, from);
+    ok(cache_set_sizes(r.cache, &fewer), "a size is not wanted any more");
+    ok(move(&r, from, to, 2) == 0 && move(&r, SLAB_CLASS_NONE, to, 1) == 0 && pages_of(&r, from) == had, "no page goes to its class");
+    is_str(last.why_not, "the chunk sizes changed, and the receiver takes no page any more", "and the result says why");
+    rig_close(&r);
+}
+
 /* --- which page goes --- */
 
 enum { PICK_BYTES = 1000, PICK_ITEMS = 20000 };
@@ -526,5 +637,8 @@ int main(void) {
     test_slow_reader_stops_a_move(false);
     test_slow_reader_stops_a_move(true);
     test_draft_stops_a_move();
+    test_a_move_that_is_cancelled_between_pages_says_so();
+    test_a_move_is_cancelled_in_the_middle_of_a_page();
+    test_a_class_that_is_retired_gets_no_page();
     return tap_done();
 }

@@ -58,6 +58,38 @@ static void test_thread(struct cache_thread *ct) {
     pace_stop(&p);
 }
 
+enum { REST_US = 1000, SPIN_US = 100, RESTING_STEPS = 10 }; /* each step takes longer than a turn, so that a nap follows it */
+
+struct resting {
+    struct pace_job *job;
+    pthread_t        asker;
+    unsigned         done, too_soon;
+    uint64_t         ended_us; /* the step before */
+};
+
+static bool rest_after_step(void *arg) {
+    struct resting *s = arg;
+    uint64_t now_us = clock_mono_us();
+    s->too_soon += !pthread_equal(pthread_self(), s->asker) && s->done > 0 && now_us - s->ended_us < REST_US;
+    while (clock_mono_us() - now_us < SPIN_US) {
+    }
+    s->job->rest_us += REST_US;
+    s->ended_us = clock_mono_us();
+    return ++s->done < RESTING_STEPS;
+}
+
+static void test_a_wish_for_rest(struct cache_thread *ct) {
+    struct pace p = {0};
+    struct resting s = {.asker = pthread_self()};
+    struct pace_job job = {.ct = ct, .step = rest_after_step, .arg = &s};
+    s.job = &job;
+    ok(pace_start(&p), "a thread of its own starts");
+    pace_run(&p, &job);
+    is(s.done, RESTING_STEPS, "a job whose steps wish for rest is done");
+    is(s.too_soon, 0, "and no step of its thread comes before that is over");
+    pace_stop(&p);
+}
+
 static void test_pressed(struct cache_thread *ct) {
     struct pace p = {0};
     ok(pace_start(&p), "a thread of its own starts");
@@ -79,6 +111,7 @@ int main(void) {
     struct cache_thread *ct = cache_thread_create(cache);
     test_alone(ct);
     test_thread(ct);
+    test_a_wish_for_rest(ct);
     test_pressed(ct);
     cache_thread_destroy(&ct);
     cache_destroy(&cache);

@@ -126,6 +126,42 @@ static bool has_moved(const struct tune_facts *f, uint64_t n) { return f->pages_
 static bool is_at_rest(const struct tune_facts *f, uint64_t n) { return !f->moving && f->pages_moved >= n; }
 static bool holds_the_limit(const struct tune_facts *f, uint64_t n) { return f->pages_over == n; }
 
+static struct move_record newest(struct tuner *t) {
+    static struct move_record moves[MOVES_KEPT];
+    unsigned n = move_log_copy(tuner_moves(t), moves);
+    return n > 0 ? moves[n - 1] : (struct move_record){.number = 0};
+}
+
+/* A page to the pool costs what finds no free chunk in its class, for a page of the pool in its place would be none moved. */
+static void test_pages_for_the_pool_say_what_they_cost(void) {
+    struct cache_config cfg = fixture_config(16u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    struct tune_config tc = config("off");
+    struct tuner *t = tuner_create(c, &tc);
+    unsigned class_id = slab_class_of(cache_slab(c), 1050);
+    struct slab_class_facts f;
+    cache_turn_begin(ct);
+    for (uint64_t i = 0; i == 0 || f.free_chunks > 0 || f.pages < 4; i++) {
+        fill(ct, i, 1, 1000);
+        slab_facts(cache_slab(c), class_id, &f);
+    }
+    cache_turn_end(ct);
+    ok(arena_pages_free(cache_slab(c)->arena) > 4, "a class of full pages, while the pool has pages");
+    is(tuner_reassign(t, (int)class_id, 0, 1), TUNE_OK, "a page is to go there");
+    ok(wait_for(t, moved_so_many, 1), "it does");
+    struct move_record full = newest(t);
+    ok(full.result.lost > 100 && strstr(full.reason, " free chunks: what finds none is dropped") != NULL, "what lived in it is lost, and the reason says so: %s",
+       full.reason);
+    cache_flush_now(c);
+    is(tuner_reassign(t, (int)class_id, 0, 1), TUNE_OK, "another");
+    ok(wait_for(t, moved_so_many, 2), "goes too");
+    is(newest(t).result.lost, 0, "of what is flushed nothing is lost");
+    tuner_destroy(&t);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
 /* A burst is ended half way: what had moved is told, the page on the move is back in its class, and moves that nobody asked for
  * go on. */
 static void test_cancel(void) {
@@ -261,6 +297,37 @@ static void check_chunks(struct cache *c, const char *mode) {
     is(in_between, 0, "%s: and every other is an item's", mode);
 }
 
+/* The tuner ends in the middle of what it was asked for: the page on the move is back, and nothing is lost. */
+static void test_the_tuner_ends_during_a_move(void) {
+    enum { ITEMS = 300000 };
+    struct cache_config cfg = fixture_config(64u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    struct tune_config tc = config("off");
+    struct tuner *t = tuner_create(c, &tc);
+    char value[200];
+    unsigned there = 0;
+    cache_turn_begin(ct);
+    fill(ct, 0, ITEMS, 100);
+    cache_turn_end(ct);
+    unsigned from = slab_class_of(cache_slab(c), 150);
+    uint32_t had = pages_of(c, from);
+    is(tuner_reassign(t, (int)from, 10, had), TUNE_OK, "all of a class's %u pages are to move", had);
+    ok(wait_for(t, has_moved, 1), "some have moved");
+    tuner_destroy(&t);
+    struct cache_class_values counters;
+    cache_classes_counters(c, &counters);
+    cache_turn_begin(ct);
+    for (uint64_t i = 0; i < ITEMS; i++) {
+        there += fixture_get(ct, i, value) >= 0;
+    }
+    cache_turn_end(ct);
+    is(there, ITEMS - counters.evicted, "every item that was not dropped for a move is there");
+    check_chunks(c, "an end during a move");
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
 static void test_size_shift(const char *mode) {
     enum { WRITERS = 3 };
     fixture_patience_us = FIXTURE_NEVER_REFUSE_US;
@@ -387,6 +454,7 @@ static void test_settings(void) {
 int main(void) {
     clock_start();
     test_reassign();
+    test_pages_for_the_pool_say_what_they_cost();
     test_crawl();
     for (const struct automove_mode *const *mode = automove_modes; *mode != NULL; mode++) {
         if (strchr((*mode)->name, ':') == NULL) {
@@ -394,6 +462,7 @@ int main(void) {
         }
     }
     test_cancel();
+    test_the_tuner_ends_during_a_move();
     test_a_limit_below_a_page_a_class();
     test_a_second_that_passes_makes_no_donor_look_young();
     test_settings();
