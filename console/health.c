@@ -65,7 +65,7 @@ enum class_state health_class_state(const struct model *model, unsigned class_id
     double own_age = stat_number(class_tail_age(&now->classes[class_id]));
     double giver_age = stat_number(class_tail_age(&now->classes[giver]));
     /* A younger class is about to fill its free pages itself. */
-    bool has_room = free_pages >= 1 && !(giver_age < own_age);
+    bool has_room = free_pages >= SPARE_PAGES && !(giver_age < own_age);
     /* In a cache that has just filled up, the classes that still have room in their last page keep what
      * came first: that they are older than one that has to evict already proves nothing. */
     bool has_settled = model_evicting_ms(model) >= SETTLED_MS;
@@ -148,10 +148,10 @@ static void report_evictions(struct report *report, const struct model *model,
         int giver = action_suggest_source(model, (unsigned)worst, &free_pages);
         format_count(rate, evictions_of(model, (unsigned)worst));
         format_age(age, stat_number(class_tail_age(&now->classes[worst])));
-        if (free_pages >= 1) {
+        if (free_pages >= SPARE_PAGES) {
             say(report, SEVERITY_BAD,
-                "press m: class %d starves, %s EV/s at age %s; class %d has %.0f free page%s",
-                worst, rate, age, giver, free_pages, free_pages == 1 ? "" : "s");
+                "press m: class %d starves, %s EV/s at age %s; class %d has %.0f free pages",
+                worst, rate, age, giver, free_pages);
         } else {
             char giver_age[FORMAT_BYTES];
             format_age(giver_age, stat_number(class_tail_age(&now->classes[giver])));

@@ -20,7 +20,7 @@ enum class_state {
     CLASS_CALM,     /* nothing to say */
     CLASS_SPARE,    /* whole pages free, and nothing is evicted */
     CLASS_EVICTING, /* evicts, as a full cache does */
-    CLASS_STARVING, /* evicts while an older class has free pages, or, in a cache that has been full for
+    CLASS_STARVING, /* evicts while an older class has SPARE_PAGES free, or, in a cache that has been full for
                        SETTLED_MS, one keeps items STARVING_AGE_RATIO times as long; not so under
                        automove utility, which goes by hits */
     CLASS_UNKNOWN   /* has pages, but rates need a second sample */

@@ -92,7 +92,7 @@ function CHECKS.starving(about, add)
             local giver, free = starving.giver_for(row, about.rows)
             add("warning", ("class %d starves: it evicts %s items a second at age %s, while class %d %s"):format(row.id,
                 units.rate(row.evicted_per_s), units.age(starving.tail_age_s(row)), giver.id,
-                free > 0 and "has " .. units.plural(free, "free page") or "keeps them "
+                starving.has_spare(free) and "has " .. units.plural(free, "free page") or "keeps them "
                     .. units.age(starving.tail_age_s(giver))),
                 advice[tostring(row.id)] or "slatectl advise automove", "starving")
         end

@@ -7,8 +7,11 @@ local M = {}
 
 local PAGE_BYTES <const> = 1 << 20
 
---- From where on it is worth a word: a page or two over the limit is what a class costs that has just come into use.
-M.MOST_RATIO, M.MOST_BYTES = 0.1, 4 * PAGE_BYTES
+-- From where on it is worth a word: a page or two over the limit is what a class costs that has just come into use.
+local MOST_BYTES <const> = 4 * PAGE_BYTES
+
+--- So much of the limit beyond it, and more than 4 MiB, is worth a word.
+M.MOST_RATIO = 0.1
 
 -- Bytes over the limit; nil when the server does not tell.
 local function over_bytes(one)
@@ -32,7 +35,7 @@ function M.over(now, before)
     return {
         held_bytes = now.totals.total_malloced, limit_bytes = limit, over_bytes = least, over_ratio = least / limit,
         is_falling = was ~= nil and over < was, classes = classes, is_by_classes = classes * PAGE_BYTES > limit,
-        is_much = least > M.MOST_BYTES and least > limit * M.MOST_RATIO,
+        is_much = least > MOST_BYTES and least > limit * M.MOST_RATIO,
     }
 end
 

@@ -5,6 +5,7 @@
 -- both say the same of the same two samples, and slate-terms(7) says it in words (starving). Rows are of slate.view.
 local M = {}
 
+local SPARE_PAGES <const> = 2 -- a page of free chunks is what a class keeps that is well
 local AGE_RATIO <const> = 2 -- a tail so many times as old is one that could give
 local SETTLED_S <const> = 60 -- in a cache that has just filled up, ages say nothing yet
 
@@ -36,6 +37,11 @@ local function may_give(row, to)
     return row.id ~= to.id and (row.pages or 0) >= 2 and not evicts_more and (row.pages_delta or 0) <= 0
 end
 
+--- Whether so many free pages are more than a class keeps that is well.
+function M.has_spare(free_pages)
+    return free_pages >= SPARE_PAGES
+end
+
 --- The best giver for a class: whole free pages first, then the oldest tail. Never a class that evicts as much as the
 -- taker, nor one that has just got pages: it needed them. Returns its row and the whole pages it can give for nothing;
 -- or nil.
@@ -53,7 +59,7 @@ function M.giver_for(to, rows)
     return best, best_free
 end
 
---- Whether a class evicts while another, no younger one has a whole free page, or, where ages count, keeps its items at
+--- Whether a class evicts while another, no younger one has two free pages, or, where ages count, keeps its items at
 -- least twice as long. ages_count: has_settled, and not under automove utility, which goes by hits.
 function M.starves(row, rows, ages_count)
     if not ((row.pages or 0) > 0 and (row.evicted_per_s or 0) > 0) or (row.free_pages or 0) >= 1 then
@@ -65,7 +71,7 @@ function M.starves(row, rows, ages_count)
     end
     local own_s, giver_s = M.tail_age_s(row), M.tail_age_s(giver)
     local is_younger = own_s and giver_s and giver_s < own_s -- about to fill its free pages itself
-    return free >= 1 and not is_younger
+    return M.has_spare(free) and not is_younger
         or ages_count and giver_s ~= nil and giver_s >= AGE_RATIO * math.max(own_s or 0, 1)
 end
 

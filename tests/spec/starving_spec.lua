@@ -50,13 +50,14 @@ describe("starving", function()
         assert.is_false(starves({ age = 900 }, nil, { mode = "utility" }), "ages do not count there")
     end)
 
-    it("is one that evicts while another has a free page, at any time and in any mode", function()
-        local rich = { free_chunks = 1000, age = 900 }
+    it("is one that evicts while another has two free pages, at any time and in any mode", function()
+        local rich = { free_chunks = 2000, age = 900 }
         assert.is_true(starves(rich, nil, { time_s = 50, mode = "utility" }))
-        assert.is_false(starves({ free_chunks = 999, age = 900 }, nil, { time_s = 50 }), "a part of a page is none")
-        assert.is_false(starves({ free_chunks = 1000, age = 9 }), "a younger one is about to fill its pages itself")
+        assert.is_false(starves({ free_chunks = 1999, age = 900 }, nil, { time_s = 50 }), "a class keeps one")
+        assert.is_false(starves({ free_chunks = 2000, age = 9 }), "a younger one is about to fill its pages itself")
         assert.is_false(starves(rich, nil, { own_free = 1000 }), "it was given a page and is filling it")
-        assert.is_false(starves({ free_chunks = 1000, total_pages = 1 }), "nobody gives the last page")
+        assert.is_false(starves({ free_chunks = 2000, total_pages = 2 }, nil, { time_s = 50 }),
+            "nobody gives the last page")
         assert.is_false(starves({ total_pages = 3 }, rich), "who has just got a page needed it")
         assert.is_false(starves({ age = 900 }, { age = 900, evicted = 100 }), "who evicts as much gives none")
     end)
@@ -108,7 +109,7 @@ describe("starving", function()
         for id = 1, math.random(2, 6) do
             local pages, evicted = math.random(1, 5), any(0, 0, 5, 50)
             local fields = { total_pages = pages, age = any(0, 1, 5, 9, 10, 18, 20, 100, 900),
-                free_chunks = any(0, 0, 0, 999, 1000, 2500), number = any(0, 4000, 4000, 4000) }
+                free_chunks = any(0, 0, 0, 1000, 1999, 2000, 2500), number = any(0, 4000, 4000, 4000) }
             first[id] = class(fields)
             fields.evicted, fields.total_pages = evicted, pages + any(0, 0, 0, 1)
             second[id], total = class(fields), total + evicted

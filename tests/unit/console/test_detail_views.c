@@ -21,12 +21,26 @@ static struct intent press(const struct frame *frame, enum command command) {
     return view_current(&ui)->command(frame, &ui, command);
 }
 
+static void test_the_page_map_begins_with_who_starves(void) {
+    static struct snapshot snapshot;
+    struct model *model = slated_model();
+    fixture_load("slated-0.1-second.txt", 13000, &snapshot);
+    snapshot.classes[3].value[CLASS_free_chunks] = 3 * snapshot.classes[3].value[CLASS_chunks_per_page];
+    snapshot.classes[12].value[CLASS_evicted] += 100;
+    model_add(model, &snapshot, 0);
+    struct frame frame = frame_of(model);
+    reset_ui(index_of(&pages_view));
+    draw(&frame, 80, 24, false);
+    is(ui.pages.cursor, 12, "the cursor begins on the class that starves");
+    model_destroy(&model);
+}
+
 static void test_the_page_map_has_a_cell_a_page(void) {
     struct model *model = slated_model();
     struct frame frame = frame_of(model);
     reset_ui(index_of(&pages_view));
     draw(&frame, 80, 24, false);
-    is(ui.pages.cursor, 12, "the cursor begins on the class that starves");
+    is(ui.pages.cursor, 2, "the cursor begins on the first class where none starves");
     ok(shows("EXACT: a cell is 1 page"), "it says that it is exact");
     ok(shows("   13    1480B    18 █████████████████▒\n"), "eighteen pages are eighteen cells, the fullest first");
     ok(shows("automove utility"), "and what moves pages");
@@ -373,6 +387,7 @@ static void test_every_size_is_whole(void) {
 }
 
 int main(void) {
+    test_the_page_map_begins_with_who_starves();
     test_the_page_map_has_a_cell_a_page();
     test_on_stock_the_map_is_an_estimate_and_says_so();
     test_a_large_cache_has_several_pages_a_cell();

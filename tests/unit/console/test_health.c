@@ -139,6 +139,23 @@ static void test_a_class_with_a_free_page_does_not_starve(void) {
     model_destroy(&model);
 }
 
+static void test_one_free_page_is_what_a_class_keeps_that_is_well(void) {
+    struct model *model = fixture_model("memcached-1.4.25");
+    fixture_load("memcached-1.4.25-second.txt", 14000, &snapshot);
+    struct class_stats *rich = &snapshot.classes[4];
+    rich->value[CLASS_free_chunks_end] = 0;
+    rich->value[CLASS_free_chunks] = 2 * rich->value[CLASS_chunks_per_page] - 1;
+    rich->value[CLASS_age] = 12; /* not much older than class 12's 9 s */
+    snapshot.classes[12].value[CLASS_evicted] += 100;
+    model_add(model, &snapshot, 0);
+    is(health_class_state(model, 12), CLASS_EVICTING, "beside it another may evict");
+    rich->value[CLASS_free_chunks]++;
+    snapshot.at_ms = 16000;
+    model_add(model, &snapshot, 0);
+    is(health_class_state(model, 12), CLASS_STARVING, "two would help");
+    model_destroy(&model);
+}
+
 static void test_a_class_that_just_got_pages_is_not_asked_to_give(void) {
     struct model *model = fixture_model("memcached-1.4.25");
     fixture_load("memcached-1.4.25-second.txt", 14000, &snapshot);
@@ -244,6 +261,7 @@ int main(void) {
     test_one_sample_calls_no_class_calm();
     test_ages_under_a_second_differ_by_nothing();
     test_a_class_with_a_free_page_does_not_starve();
+    test_one_free_page_is_what_a_class_keeps_that_is_well();
     test_a_class_that_just_got_pages_is_not_asked_to_give();
     test_old_figures_are_called_old();
     test_without_figures_there_is_still_a_line();
