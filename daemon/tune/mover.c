@@ -77,16 +77,29 @@ static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_i
     return PAGE_NONE;
 }
 
+struct emptying {
+    struct mover *m;
+    uint32_t      page, at, chunk_bytes;
+    unsigned      from, to;
+    bool          held; /* a client holds something in it: nothing goes for a page that cannot be had */
+};
+
+static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
+    count(&m->busy_items);
+    note_busy(m, item_state(slab_page_chunk(cache_slab(m->cache), page, chunk)) == CHUNK_DRAFT ? "draft" : "reader");
+}
+
 /* A page of the pool gives rescued items somewhere to go, unless the pool is where pages are being sent: one to it and one from it
  * would be none moved. */
-static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned to, uint32_t i) {
+static void empty_chunk(const struct emptying *e, uint32_t chunk) {
+    struct mover *m = e->m;
     struct slab *slab = cache_slab(m->cache);
-    bool pool = to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
-    bool may_evict = cache_evicts(m->cache);
-    enum cache_moved moved = cache_evacuate(m->ct, page, i, may_evict && !pool);
+    bool pool = !e->held && e->to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
+    bool may_evict = !e->held && cache_evicts(m->cache);
+    enum cache_moved moved = cache_evacuate(m->ct, e->page, chunk, may_evict && !pool);
     if (moved == CACHE_MOVED_NO_ROOM && (pool || may_evict)) {
-        bool grown = slab_grow(slab, from);
-        moved = cache_evacuate(m->ct, page, i, may_evict && !grown);
+        bool grown = slab_grow(slab, e->from);
+        moved = cache_evacuate(m->ct, e->page, chunk, may_evict && !grown);
     }
     switch (moved) {
     case CACHE_MOVED_FREE: break;
@@ -98,29 +111,24 @@ static void empty_chunk(struct mover *m, uint32_t page, unsigned from, unsigned 
         count(&m->busy_deletes);
         note_busy(m, "reader");
         break;
-    case CACHE_MOVED_BUSY:
-        count(&m->busy_items);
-        note_busy(m, item_state(slab_page_chunk(slab, page, i)) == CHUNK_DRAFT ? "draft" : "reader");
-        break;
+    case CACHE_MOVED_BUSY: note_busy_chunk(m, e->page, chunk); break;
     case CACHE_MOVED_NO_ROOM:
-        count(&m->no_room);
-        note_busy(m, "no room");
+        if (!e->held) {
+            count(&m->no_room);
+            note_busy(m, "no room");
+        } else if (cache_chunk_in_use(m->cache, e->page, chunk)) {
+            note_busy_chunk(m, e->page, chunk);
+        }
         break;
     }
 }
-
-struct emptying {
-    struct mover *m;
-    uint32_t      page, at, chunk_bytes;
-    unsigned      from, to;
-};
 
 static bool empty_some(void *arg) {
     struct emptying *e = arg;
     const struct slab *slab = cache_slab(e->m->cache);
     for (uint32_t bytes = 0; bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL; bytes += e->chunk_bytes, e->at++) {
         cache_evacuate_prefetch(e->m->ct, e->page, e->at + PREFETCH_AHEAD);
-        empty_chunk(e->m, e->page, e->from, e->to, e->at);
+        empty_chunk(e, e->at);
     }
     return slab_page_chunk(slab, e->page, e->at) != NULL && !cancelled(e->m);
 }
@@ -129,6 +137,7 @@ static bool empty_some(void *arg) {
  * looks at all of them. */
 static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
     struct emptying e = {.m = m, .page = page, .from = from, .to = to, .chunk_bytes = slab_chunk_bytes(cache_slab(m->cache), from)};
+    e.held = page_is_held(m->cache, page);
     struct pace_job job = {.ct = m->ct, .step = empty_some, .arg = &e};
     pace_run(m->pace, &job);
 }

@@ -5,7 +5,7 @@
  * Pages of one move are emptied one after the other and change hands together, because waiting for the turns is what costs.
  * Live items are copied into other chunks of their class while there are any, and dropped when there are none and memory is
  * used up; without evictions (-M) such a page goes back instead. A page in which something is being stored or sent is passed over
- * while there is another; else its chunks are tried again for MOVER_PATIENCE_US. Then it goes back as it is, is left alone for a
+ * while there is another; else its chunks are tried again for MOVER_PATIENCE_US, and nothing in it is dropped. Then it goes back, is left alone for a
  * while, and the next page is tried, at most MOVER_FAILURES_MAX in one move; where somebody waits for the owner (`hurry`) it goes
  * back at once. Threading: the owner's thread alone, outside a turn; what takes time is done by its pace, which may do it on
  * another thread, through the same cache_thread. The counters may be read by anyone, and anyone may set `cancel`. Cost: 0.2 to

@@ -302,6 +302,43 @@ static void test_slow_reader_stops_a_move(bool hurried) {
     rig_close(&r);
 }
 
+/* A page that a reader holds is not to be had, so nothing is dropped for it. */
+static void test_slow_readers_cost_no_items(void) {
+    enum { BYTES = 90 * 1000, HELD_EVERY = 2 };
+    struct cache_config cfg = fixture_config(8u << 20);
+    struct rig r;
+    rig_open_with(&r, &cfg);
+    struct cache_view views[100] = {0};
+    unsigned from = class_of(&r, BYTES), to = class_of(&r, 100), items = 0, kept = 0, wrong = 0;
+    struct slab_class_facts f;
+    for (f.free_chunks = 1; f.free_chunks > 0 || arena_pages_free(r.slab->arena) > 0; items++) {
+        set(&r, items, BYTES);
+        slab_facts(r.slab, from, &f);
+    }
+    cache_turn_begin(r.client);
+    for (unsigned i = 0; i < items; i += HELD_EVERY) {
+        char name[64];
+        struct key key = fixture_key(name, i);
+        struct cache_fetch fetch = {.want_value = true};
+        cache_fetch(r.client, &key, &fetch, r.read, &views[i]);
+    }
+    cache_turn_end(r.client);
+    is(move(&r, from, to, 1), 0, "of a full class whose pages are all held none moves");
+    ok(last.lost == 0 && strstr(last.why_not, "being sent") != NULL, "nothing is dropped: %" PRIu64 " items, %s", last.lost, last.why_not);
+    cache_turn_begin(r.client);
+    for (unsigned i = 0; i < items; i++) {
+        if (views[i].borrowed != NULL) {
+            cache_return(r.client, views[i].borrowed);
+        }
+    }
+    cache_turn_end(r.client);
+    for (unsigned i = 0; i < items; i++) {
+        kept += get(&r, i, BYTES, &wrong);
+    }
+    ok(kept == items && wrong == 0, "all %u items are there", items);
+    rig_close(&r);
+}
+
 static void test_draft_stops_a_move(void) {
     struct rig r;
     rig_open(&r, 64u << 20);
@@ -359,11 +396,16 @@ static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
     h = (struct held){.r = &r};
     rig_open(&r, 64u << 20);
     unsigned from = class_of(&r, BYTES), kept = 0, wrong = 0;
+    for (unsigned i = 0; i < 2 * ITEMS; i++) {
+        set(&r, i, BYTES);
+    }
+    for (unsigned i = 1; i < 2 * ITEMS; i += 2) { /* room for the copies */
+        drop(&r, i);
+    }
     for (unsigned i = 0; i < ITEMS; i++) {
         char name[64];
-        struct key key = fixture_key(name, i);
+        struct key key = fixture_key(name, 2 * i);
         struct cache_fetch f = {.want_value = true};
-        set(&r, i, BYTES);
         cache_turn_begin(r.client);
         cache_fetch(r.client, &key, &f, r.read, &h.views[i]);
         cache_turn_end(r.client);
@@ -373,7 +415,7 @@ static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
     is(move(&r, from, class_of(&r, 100), 2), 1, "one page of two moves");
     is_str(last.why_not, "cancelled", "and the result says why not the other");
     for (unsigned i = 0; i < ITEMS; i++) {
-        kept += get(&r, i, BYTES, &wrong);
+        kept += get(&r, 2 * i, BYTES, &wrong);
     }
     ok(kept == ITEMS && wrong == 0, "nothing is lost");
     rig_close(&r);
@@ -636,6 +678,7 @@ int main(void) {
     test_what_a_move_drops_is_no_demand();
     test_slow_reader_stops_a_move(false);
     test_slow_reader_stops_a_move(true);
+    test_slow_readers_cost_no_items();
     test_draft_stops_a_move();
     test_a_move_that_is_cancelled_between_pages_says_so();
     test_a_move_is_cancelled_in_the_middle_of_a_page();
