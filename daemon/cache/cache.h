@@ -386,7 +386,7 @@ bool cache_page_stamps(const struct cache *);
 enum cache_moved {
     CACHE_MOVED_FREE,    /* it was free, or just became so */
     CACHE_MOVED_RESCUED, /* its item lives in another chunk now */
-    CACHE_MOVED_CHUNK,   /* so does this piece of a chained value */
+    CACHE_MOVED_CHUNK,   /* so does this piece of a chained value, and others in pages on the move: cache_tails_moved says how many */
     CACHE_MOVED_EVICTED, /* its item was dropped: no room, or not worth it */
     CACHE_MOVED_EXPIRED, /* its item was dead anyway */
     CACHE_MOVED_BUSY,    /* a draft, or being sent to a client: try again later */
@@ -394,6 +394,7 @@ enum cache_moved {
     CACHE_MOVED_NO_ROOM, /* live, but there was no chunk for the copy and `may_evict` is false */
 };
 enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t chunk, bool may_evict);
+unsigned cache_tails_moved(const struct cache_thread *); /* after CACHE_MOVED_CHUNK */
 /* Prefetches what emptying the chunk will touch, some chunks ahead of it; a hint only. */
 void cache_evacuate_prefetch(const struct cache_thread *, uint32_t page, uint32_t chunk);
 /* From now on what this thread evicts empties pages, and says nothing of what stores want: it counts as evicted_by_moves too. */

@@ -13,15 +13,24 @@ unsigned cache_item_class(const struct cache *c, const struct item *it) {
     return slab_page_class(c->slab, arena_page_of(c->arena, it));
 }
 
+/* Blocks are of one size, so how many a value takes follows from it; chunks for the tails of others are large, and few. */
+static uint64_t tail_count(const struct cache *c, const struct item *it) {
+    if (c->block_bytes != 0) {
+        uint32_t room = c->block_bytes - TAIL_HEADER;
+        return (item_value_bytes(it) - value_bytes_in_head(c, it) + room - 1) / room;
+    }
+    uint64_t tails = 0;
+    for (uint32_t ref = first_tail(it); ref != 0; ref = tail_next(node_at(&c->arena->space, ref))) {
+        tails++;
+    }
+    return tails;
+}
+
 uint64_t cache_item_requested_bytes(const struct cache *c, const struct item *it) {
     uint8_t flags = item_flags(it);
     uint64_t bytes = item_total_bytes(flags, item_key_len(it), item_value_bytes(it));
     if (flags & ITEM_CHAINED) {
-        uint32_t tails = 0;
-        for (uint32_t ref = first_tail(it); ref != 0; ref = tail_next(node_at(&c->arena->space, ref))) {
-            tails++;
-        }
-        bytes += item_value_bytes(it) + (uint64_t)tails * TAIL_HEADER;
+        bytes += item_value_bytes(it) + tail_count(c, it) * TAIL_HEADER;
     }
     return bytes;
 }

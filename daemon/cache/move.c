@@ -5,6 +5,8 @@
 
 enum {
     QUIESCE_LOOK_US = 20,
+    TAILS_AT_ONCE = 128,        /* of one value, in one hold of the lock … */
+    TAILS_AT_ONCE_BYTES = 16384, /* … but no more than these, unless it is one */
     TAIL_LOOK_PARTITIONS = 16, /* for the age of a class's tail */
 };
 
@@ -194,21 +196,11 @@ static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id
     return moved;
 }
 
-/* Points the link to a tail, which is in the head or in the tail before, at its copy. */
-static void relink_tail(const struct cache *c, struct item *head, uint32_t from, uint32_t to) {
-    if (item_load32(item_chain(head)) == from) {
-        item_store32(item_chain(head), to);
-        return;
-    }
-    for (uint32_t ref = item_load32(item_chain(head)); ref != 0;) {
-        struct tail *t = (void *)item_at(c, ref);
-        if (tail_next(t) == from) {
-            item_store32(&t->next, to);
-            return;
-        }
-        ref = tail_next(t);
-    }
-}
+/* Free chunks of one class for what is to be copied. */
+struct spares {
+    uint32_t refs[TAILS_AT_ONCE];
+    unsigned count;
+};
 
 static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted) {
     for (uint32_t ref = item_load32(item_chain(head)); ref != 0; ref = tail_next((void *)item_at(c, ref))) {
@@ -231,23 +223,50 @@ bool chunk_is_at(const struct cache *c, uint32_t ref) {
 
 static size_t tail_bytes(const struct tail *t) { return TAIL_HEADER + (size_t)item_load32(&t->used_bytes); }
 
-/* Copies a tail; when it is the first of its chain, the item changes its queue with it. */
-static void relocate_tail_locked(struct cache_thread *ct, struct partition *p, struct item *head, struct tail *t, uint32_t to_ref) {
-    struct cache *c = ct->cache;
+/* The class that a tail belongs to by the geometry. */
+static unsigned right_class(const struct cache *c, const struct tail *t) { return slab_class_of(c->slab, tail_bytes(t)); }
+
+/* Copies a tail that `link`, in the head or in the tail before, points to. */
+static struct tail *relocate_tail_locked(const struct cache *c, struct tail *t, _Atomic uint32_t *link, uint32_t to_ref) {
     struct tail *to = (void *)item_at(c, to_ref);
-    unsigned from_class = cache_item_class(c, head);
     copy_chunk((struct item *)(void *)to, (const struct item *)(const void *)t, tail_bytes(t));
     item_store32(&to->next, tail_next(t));
-    item_store32(&to->head, ref_of_item(c, head));
-    relink_tail(c, head, ref_of_item(c, t), to_ref);
+    item_store32(&to->head, item_load32(&t->head));
+    item_store32(link, to_ref);
     atomic_store_explicit(&t->flags, CHUNK_LOOSE, memory_order_relaxed);
+    return to;
+}
+
+/* Moves a tail, and with it others of the same right class that lie in pages on the move of its class, as far as the spares go: to
+ * find one means to go over the chain, so one by one a long chain would take its length squared. Their chunks take the spares'
+ * places. When the first of the chain is among them, the item changes its queue. Returns how many. */
+static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition *p, struct item *head, const struct tail *wanted,
+                                      struct spares *s) {
+    struct cache *c = ct->cache;
+    uint32_t wanted_ref = ref_of_item(c, wanted), ref;
+    unsigned own = slab_ref_class(c->slab, wanted_ref), right = right_class(c, wanted);
+    unsigned from_class = cache_item_class(c, head), n = 0;
+    bool met = false;
+    _Atomic uint32_t *link = item_chain(head);
+    while (n < s->count && (ref = item_load32(link)) != 0) {
+        struct tail *t = (void *)item_at(c, ref);
+        met = met || ref == wanted_ref;
+        bool spare = n + 1 < s->count || met; /* one is for it */
+        if (spare && slab_page_draining(c->slab, arena_page_of_ref(c->arena, ref)) && slab_ref_class(c->slab, ref) == own &&
+            right_class(c, t) == right) {
+            t = relocate_tail_locked(c, t, link, s->refs[n]);
+            s->refs[n++] = ref;
+        }
+        link = &t->next;
+    }
     unsigned to_class = cache_item_class(c, head);
     if (to_class != from_class) {
         requeue_locked(ct, p, head, head, from_class, to_class, cache_item_requested_bytes(c, head));
     }
+    return n;
 }
 
-static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, bool may_evict, uint32_t *spare) {
+static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, bool may_evict, struct spares *s) {
     struct cache *c = ct->cache;
     uint32_t head_ref = item_load32(&t->head), ref = ref_of_item(c, t);
     char bytes[KEY_BYTES_MAX + 14];
@@ -259,20 +278,18 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
     struct partition *p = partition_of(c, key.hash);
     enum cache_moved moved;
     lock_take(&p->lock);
-    if (index_find(&p->index, &key, NULL) != head_ref || !(item_flags(head) & ITEM_CHAINED) || !chain_has(c, head, ref) ||
-        borrowed(head)) {
+    if (index_find(&p->index, &key, NULL) != head_ref || !(item_flags(head) & ITEM_CHAINED) || borrowed(head)) {
+        moved = CACHE_MOVED_BUSY;
+    } else if (s->count == 0 && !chain_has(c, head, ref)) {
         moved = CACHE_MOVED_BUSY;
     } else if (cache_item_dead(c, head, ct->now_s)) {
         unlink_locked(ct, p, key.hash, head);
         moved = CACHE_MOVED_EXPIRED;
-    } else if (*spare != 0 && !serves_locked(c, p, *spare, tail_bytes(t))) {
-        moved = CACHE_MOVED_BUSY;
-    } else if (*spare != 0) {
-        relocate_tail_locked(ct, p, head, t, *spare);
-        *spare = ref; /* given back by the caller */
-        moved = CACHE_MOVED_CHUNK;
-    } else {
+    } else if (s->count == 0) {
         moved = may_evict ? drop_locked(ct, p, &key, head) : CACHE_MOVED_NO_ROOM;
+    } else {
+        ct->tails_moved = serves_locked(c, p, s->refs[0], tail_bytes(t)) ? relocate_tails_locked(ct, p, head, t, s) : 0;
+        moved = ct->tails_moved > 0 ? CACHE_MOVED_CHUNK : CACHE_MOVED_BUSY;
     }
     lock_release(&p->lock);
     chunks_settle(ct);
@@ -308,39 +325,55 @@ static bool look_at(const struct cache *c, uint32_t page, uint32_t chunk, struct
     return true;
 }
 
-static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *e, unsigned to_class, bool may_evict, uint32_t spare) {
-    enum cache_moved moved = e->tail ? evacuate_tail(ct, (struct tail *)(void *)e->it, may_evict, &spare)
-                                     : evacuate_item(ct, to_class, e->it, may_evict, &spare);
-    if (spare != 0) {
-        slab_give(ct->cache->slab, spare);
+/* Gives back the spares, or what took their place. */
+static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *e, unsigned to_class, bool may_evict, struct spares *s) {
+    enum cache_moved moved;
+    ct->tails_moved = 0;
+    if (e->tail) {
+        moved = evacuate_tail(ct, (struct tail *)(void *)e->it, may_evict, s);
+    } else {
+        uint32_t spare = s->count > 0 ? s->refs[0] : 0;
+        moved = evacuate_item(ct, to_class, e->it, may_evict, &spare);
+        s->count = spare != 0;
     }
+    slab_give_all(ct->cache->slab, s->refs, s->count);
     return moved;
 }
 
-static uint32_t take_one(struct cache *c, unsigned class_id) {
-    uint32_t ref = 0;
-    if (slab_has_free_chunk(c->slab, class_id)) {
-        slab_take(c->slab, class_id, &ref, 1);
-    }
-    return ref;
+unsigned cache_tails_moved(const struct cache_thread *ct) { return ct->tails_moved; }
+
+/* Takes what is free of a class; nothing of it may be. */
+static void take_spares(struct cache *c, const struct evacuee *e, unsigned class_id, struct spares *s) {
+    unsigned fit = e->tail ? TAILS_AT_ONCE_BYTES / slab_chunk_bytes(c->slab, class_id) : 1;
+    unsigned want = fit < 1 ? 1 : fit < TAILS_AT_ONCE ? fit : TAILS_AT_ONCE;
+    s->count = slab_has_free_chunk(c->slab, class_id) ? slab_take(c->slab, class_id, s->refs, want) : 0;
+}
+
+static void evict_for_spare(struct cache_thread *ct, unsigned class_id, struct spares *s) {
+    s->refs[0] = chunk_by_eviction(ct, class_id);
+    s->count = s->refs[0] != 0;
 }
 
 enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t chunk, bool may_evict) {
     struct cache *c = ct->cache;
     struct evacuee e;
+    struct spares s;
     enum cache_moved moved;
     if (!look_at(c, page, chunk, &e, &moved)) {
         return moved;
     }
-    uint32_t spare = e.right != e.own ? take_one(c, e.right) : 0;
-    if (spare != 0) {
-        return evacuate(ct, &e, e.right, may_evict, spare);
+    s.count = 0;
+    if (e.right != e.own) {
+        take_spares(c, &e, e.right, &s);
     }
-    spare = take_one(c, e.own);
-    if (spare == 0 && may_evict && !e.tail && node_hits(&e.it->node) > 0) {
-        spare = chunk_by_eviction(ct, e.own); /* what was read stays, at the cost of the class's next victim */
+    if (s.count > 0) {
+        return evacuate(ct, &e, e.right, may_evict, &s);
     }
-    return evacuate(ct, &e, e.own, may_evict, spare);
+    take_spares(c, &e, e.own, &s);
+    if (s.count == 0 && may_evict && !e.tail && node_hits(&e.it->node) > 0) {
+        evict_for_spare(ct, e.own, &s); /* what was read stays, at the cost of the class's next victim */
+    }
+    return evacuate(ct, &e, e.own, may_evict, &s);
 }
 
 /* --- changing the geometry --- */
@@ -360,37 +393,40 @@ static uint32_t tail_used_s(struct cache *c, unsigned class_id) {
     return used_s;
 }
 
-/* A chunk for what lives in a full cache: of the class whose tail is older, by eviction. 0: the evacuee itself is the oldest, or
+/* A spare for what lives in a full cache: of the class whose tail is older, by eviction. None: the evacuee itself is the oldest, or
  * there is nothing to evict. */
-static uint32_t room_for(struct cache_thread *ct, const struct evacuee *e, unsigned *class_id) {
+static void make_room(struct cache_thread *ct, const struct evacuee *e, unsigned *class_id, struct spares *s) {
     struct cache *c = ct->cache;
     uint32_t own_s = tail_used_s(c, e->own), right_s = e->right != e->own ? tail_used_s(c, e->right) : UINT32_MAX;
     *class_id = right_s <= own_s ? e->right : e->own;
     uint32_t oldest_s = right_s < own_s ? right_s : own_s;
-    if (!e->tail && node_hits(&e->it->node) == 0 && node_used_s(&e->it->node) <= oldest_s) {
-        return 0;
+    bool oldest = !e->tail && node_hits(&e->it->node) == 0 && node_used_s(&e->it->node) <= oldest_s;
+    if (!oldest && c->config.evict) {
+        evict_for_spare(ct, *class_id, s);
     }
-    return c->config.evict ? chunk_by_eviction(ct, *class_id) : 0;
 }
 
 static enum cache_moved refit(struct cache_thread *ct, uint32_t page, uint32_t chunk, enum cache_refit how, unsigned *wanted) {
     struct cache *c = ct->cache;
     struct evacuee e;
+    struct spares s;
     enum cache_moved moved;
     if (!look_at(c, page, chunk, &e, &moved)) {
         return moved;
     }
     *wanted = e.right;
     unsigned to_class = e.right;
-    uint32_t spare = take_one(c, e.right);
-    if (spare == 0 && how == CACHE_REFIT_ROOM) {
+    take_spares(c, &e, e.right, &s);
+    if (s.count == 0 && how == CACHE_REFIT_ROOM) {
         to_class = e.own;
-        spare = e.own != e.right ? take_one(c, e.own) : 0;
-        if (spare == 0) {
-            spare = room_for(ct, &e, &to_class);
+        if (e.own != e.right) {
+            take_spares(c, &e, e.own, &s);
+        }
+        if (s.count == 0) {
+            make_room(ct, &e, &to_class, &s);
         }
     }
-    return evacuate(ct, &e, to_class, how == CACHE_REFIT_ROOM && c->config.evict, spare);
+    return evacuate(ct, &e, to_class, how == CACHE_REFIT_ROOM && c->config.evict, &s);
 }
 
 enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t chunk, enum cache_refit how, unsigned *wanted) {

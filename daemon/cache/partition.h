@@ -99,6 +99,7 @@ struct cache_thread {
     _Atomic(struct ring *) sample_ring; /* NULL: none was made yet */
     bool             moves_pages;  /* cache_thread_moves_pages */
     bool             refits;       /* within cache_refit */
+    unsigned         tails_moved;  /* by the evacuation of the last tail */
     uint32_t         donor_cursor; /* where the next look for pages to spare begins */
     uint64_t         random;
     uint32_t         give[GIVE_MAX]; /* chunks to give back once no lock is held */

@@ -16,6 +16,8 @@ uint32_t tuner_pages_over(const struct tuner *t) {
     return pages_over(a, atomic_load_explicit(&a->page_limit, memory_order_relaxed));
 }
 
+static uint32_t wanted(void *tuner) { return tuner_pages_over(tuner); }
+
 struct shrinking {
     struct cache_shrink *shrink;
     const struct tuner  *tuner;
@@ -75,7 +77,9 @@ bool tuner_shrink(struct tuner *t) {
         move.last_too = true;
     }
     snprintf(move.reason, sizeof move.reason, "%u pages are over the memory limit", over);
+    t->mover.wanted = wanted; /* the limit may be raised meanwhile */
     bool moved = move.from != SLAB_CLASS_NONE && tuner_move(t, "limit", &move) > 0;
+    t->mover.wanted = NULL;
     if (moved && move.last_too) {
         class_set_add(&t->limit_emptied, move.from);
     }

@@ -19,9 +19,11 @@ void mover_init(struct mover *m, struct cache *cache, struct cache_thread *ct, s
     atomic_store_explicit(&m->last_busy, "none", memory_order_relaxed);
 }
 
-static void count(_Atomic uint64_t *n) {
-    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + 1, memory_order_relaxed);
+static void add(_Atomic uint64_t *n, uint64_t more) {
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + more, memory_order_relaxed);
 }
+
+static void count(_Atomic uint64_t *n) { add(n, 1); }
 
 static void note_busy(struct mover *m, const char *why) { atomic_store_explicit(&m->last_busy, why, memory_order_relaxed); }
 
@@ -90,8 +92,8 @@ static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
 }
 
 /* A page of the pool gives rescued items somewhere to go, unless the pool is where pages are being sent: one to it and one from it
- * would be none moved. */
-static void empty_chunk(const struct emptying *e, uint32_t chunk) {
+ * would be none moved. Returns how many chunks it went over. */
+static unsigned empty_chunk(const struct emptying *e, uint32_t chunk) {
     struct mover *m = e->m;
     struct slab *slab = cache_slab(m->cache);
     bool pool = !e->held && e->to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
@@ -104,7 +106,7 @@ static void empty_chunk(const struct emptying *e, uint32_t chunk) {
     switch (moved) {
     case CACHE_MOVED_FREE: break;
     case CACHE_MOVED_RESCUED: count(&m->rescues); break;
-    case CACHE_MOVED_CHUNK: count(&m->chunk_rescues); break;
+    case CACHE_MOVED_CHUNK: add(&m->chunk_rescues, cache_tails_moved(m->ct)); break;
     case CACHE_MOVED_EVICTED: break; /* counted with what was evicted to make room */
     case CACHE_MOVED_EXPIRED: count(&m->reclaimed); break;
     case CACHE_MOVED_DROPPED:
@@ -121,14 +123,15 @@ static void empty_chunk(const struct emptying *e, uint32_t chunk) {
         }
         break;
     }
+    return moved == CACHE_MOVED_CHUNK ? cache_tails_moved(m->ct) : 1;
 }
 
 static bool empty_some(void *arg) {
     struct emptying *e = arg;
     const struct slab *slab = cache_slab(e->m->cache);
-    for (uint32_t bytes = 0; bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL; bytes += e->chunk_bytes, e->at++) {
+    for (uint32_t bytes = 0; bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL; e->at++) {
         cache_evacuate_prefetch(e->m->ct, e->page, e->at + PREFETCH_AHEAD);
-        empty_chunk(e, e->at);
+        bytes += e->chunk_bytes * empty_chunk(e, e->at);
     }
     return slab_page_chunk(slab, e->page, e->at) != NULL && !cancelled(e->m);
 }
@@ -155,7 +158,7 @@ static bool drain(struct mover *m, uint32_t page, unsigned from, unsigned to) {
             return true;
         }
         uint64_t now_us = clock_mono_us();
-        if (cancelled(m) || (m->hurry != NULL && m->hurry(m->hurry_arg))) {
+        if (cancelled(m) || (m->hurry != NULL && m->hurry(m->owner))) {
             return false;
         }
         if (give_up_us == 0) {
@@ -213,24 +216,55 @@ static void put_back(struct mover *m, const struct page_move *move, uint32_t pag
     r->why_not = in_words(atomic_load_explicit(&m->last_busy, memory_order_relaxed));
 }
 
-/* Empties pages one after the other; returns how many. */
-static unsigned empty_pages(struct mover *m, const struct page_move *move, uint32_t *emptied, struct move_result *r) {
+/* A page that drains, and whether it was in use when that began. */
+struct begun {
+    uint32_t page;
+    bool     was_in_use;
+};
+
+static unsigned begin_some(struct mover *m, const struct page_move *move, unsigned most, struct begun *begun) {
     unsigned n = 0;
-    while (n < move->pages && n < MOVER_PAGES_MAX && r->given_up < MOVER_FAILURES_MAX && !cancelled(m)) {
-        bool was_in_use;
-        uint32_t page = begin(m, move, &was_in_use);
-        if (page == PAGE_NONE) {
+    while (n < most && (begun[n].page = begin(m, move, &begun[n].was_in_use)) != PAGE_NONE) {
+        n++;
+    }
+    return n;
+}
+
+/* How many pages are still to be emptied. */
+static unsigned wanting(const struct mover *m, const struct page_move *move, unsigned emptied, struct move_result *r) {
+    unsigned most = move->pages < MOVER_PAGES_MAX ? move->pages : MOVER_PAGES_MAX;
+    uint32_t wanted = m->wanted != NULL ? m->wanted(m->owner) : most;
+    if (wanted < most) {
+        most = wanted;
+        r->why_not = "no more are wanted by now";
+    }
+    return most <= emptied || r->given_up >= MOVER_FAILURES_MAX || cancelled(m) ? 0 : most - emptied;
+}
+
+/* Empties pages one after the other; returns how many. Those of blocks begin to drain together: a value has blocks in many of them,
+ * and when one is looked for along its chain, the others are found as well. */
+static unsigned empty_pages(struct mover *m, const struct page_move *move, uint32_t *emptied, struct move_result *r) {
+    bool     blocks = cache_store_kind(m->cache) == CACHE_STORE_BLOCKS, all_in_use = false;
+    unsigned n = 0, want;
+    while (!all_in_use && (want = wanting(m, move, n, r)) > 0) {
+        struct begun begun[MOVER_PAGES_MAX];
+        unsigned count = begin_some(m, move, blocks ? want : 1, begun);
+        if (count == 0) {
             r->why_not = r->why_not != NULL ? r->why_not : "the class has no page to spare";
             break;
         }
-        tell(move, EVENT_MOVE_STARTED);
-        if (drain(m, page, move->from, move->to)) {
-            emptied[n++] = page;
-            continue;
-        }
-        put_back(m, move, page, r);
-        if (was_in_use) {
-            break; /* they all are: the next would be no better */
+        for (unsigned i = 0; i < count; i++) {
+            if (i > 0 && (all_in_use || wanting(m, move, n, r) == 0)) {
+                slab_drain_cancel(cache_slab(m->cache), begun[i].page);
+                continue;
+            }
+            tell(move, EVENT_MOVE_STARTED);
+            if (drain(m, begun[i].page, move->from, move->to)) {
+                emptied[n++] = begun[i].page;
+            } else {
+                put_back(m, move, begun[i].page, r);
+                all_in_use = begun[i].was_in_use; /* the next would be no better */
+            }
         }
     }
     if (n < move->pages && cancelled(m)) { /* perhaps between two pages, when none had to be put back */

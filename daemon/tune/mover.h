@@ -2,7 +2,8 @@
  *
  *     drain begins (its chunks only become free) -> every chunk is emptied -> all threads leave their turn -> it changes hands
  *
- * Pages of one move are emptied one after the other and change hands together, because waiting for the turns is what costs.
+ * Pages of one move are emptied one after the other and change hands together, because waiting for the turns is what costs. When
+ * fewer are wanted meanwhile, it ends with the next.
  * Live items are copied into other chunks of their class while there are any, and dropped when there are none and memory is
  * used up; without evictions (-M) such a page goes back instead. A page in which something is being stored or sent is passed over
  * while there is another; else its chunks are tried again for MOVER_PATIENCE_US, and nothing in it is dropped. Then it goes back, is left alone for a
@@ -33,8 +34,9 @@ struct mover {
     struct pace         *pace; /* the owner's */
     struct { uint32_t page; uint64_t until_us; } avoided[MOVER_AVOIDED];
     unsigned             avoided_at;
-    bool               (*hurry)(void *); /* told of by the owner: no page is waited for any longer; NULL: there is time */
-    void                *hurry_arg;
+    bool               (*hurry)(void *owner); /* no page is waited for any longer; NULL: there is time */
+    uint32_t           (*wanted)(void *owner); /* how many pages are to be had at most, by now; NULL: as many as the move says */
+    void                *owner;
     _Atomic bool         cancel; /* the move under way puts its page back and ends; the owner clears it */
     _Atomic uint64_t pages_moved, rescues, chunk_rescues, reclaimed, evictions, busy_items, busy_deletes, no_room, given_up;
     _Atomic(const char *) last_busy; /* none, draft, reader, no room, turn: why the last chunk or page could not move */

@@ -61,7 +61,7 @@ static void empty_chunk(struct emptying *e, uint32_t chunk) {
     case CACHE_MOVED_FREE: break;
     case CACHE_MOVED_BUSY: e->in_use = true; break;
     case CACHE_MOVED_RESCUED: r->items_copied++; break;
-    case CACHE_MOVED_CHUNK: r->chunks_copied++; break;
+    case CACHE_MOVED_CHUNK: r->chunks_copied += cache_tails_moved(r->ct); break;
     case CACHE_MOVED_EXPIRED: r->items_expired++; break;
     case CACHE_MOVED_EVICTED: break; /* counted with what was evicted to make room */
     case CACHE_MOVED_DROPPED: e->in_use = true; break; /* likewise */

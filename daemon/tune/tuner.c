@@ -190,6 +190,7 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
         return NULL;
     }
     mover_init(&t->mover, cache, t->ct, &t->pace);
+    t->mover.owner = t;
     if (!t->by_hand) {
         cache_on_hunger(cache, tuner_wake, t);
     }

@@ -167,6 +167,80 @@ static void test_chained_values_move(void) {
     rig_close(&r);
 }
 
+enum { BLOCK_VALUES = 60, BLOCK_VALUE_BYTES = 300000 };
+
+/* A block store in which every other value is gone, and the blocks of those that came later lie where there was room. */
+static void open_blocks(struct rig *r) {
+    struct cache_config cfg = fixture_config(32u << 20);
+    cfg.store = CACHE_STORE_BLOCKS;
+    rig_open_with(r, &cfg);
+    for (unsigned round = 0; round < 2; round++) {
+        for (unsigned i = 0; i < BLOCK_VALUES; i++) {
+            set(r, i, BLOCK_VALUE_BYTES + i);
+        }
+        for (unsigned i = round; i < BLOCK_VALUES; i += 2) {
+            drop(r, i);
+        }
+    }
+}
+
+static unsigned whole_values(struct rig *r) {
+    unsigned wrong = 0, kept = 0;
+    for (unsigned i = 0; i < BLOCK_VALUES; i += 2) {
+        kept += get(r, i, BLOCK_VALUE_BYTES + i, &wrong);
+    }
+    return wrong == 0 ? kept : 0;
+}
+
+/* One by one, each would be looked for along the whole chain. */
+static void test_blocks_of_a_value_move_together(void) {
+    struct rig r;
+    open_blocks(&r);
+    unsigned class_id = class_of(&r, 100), looks = 0, moved = 0;
+    uint32_t pages[CACHE_SPARE_MAX];
+    cache_turn_begin(r.ct);
+    unsigned count = cache_spare_pages(r.ct, class_id, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
+    pages[0] = pages[count - 1], pages[1] = pages[count - 2]; /* in which most lives */
+    ok(slab_drain_begin(r.slab, pages[0], class_id) && slab_drain_begin(r.slab, pages[1], class_id), "two pages of blocks begin to drain");
+    cache_drain_stocks(r.ct, pages[0]);
+    for (uint32_t i = 0; slab_page_chunk(r.slab, pages[0], i) != NULL; i++) {
+        if (cache_evacuate(r.ct, pages[0], i, false) == CACHE_MOVED_CHUNK) {
+            looks++;
+            moved += cache_tails_moved(r.ct);
+        }
+    }
+    cache_turn_end(r.ct);
+    ok(slab_drain_empty(r.slab, pages[0]), "going over one of them once empties it");
+    ok(looks > 0 && moved > 20 * looks, "by %u looks along a chain for %u blocks", looks, moved);
+    ok(cache_quiesce(r.ct, 1000000), "all turns end");
+    slab_drain_end(r.slab, pages[0], SLAB_CLASS_NONE);
+    slab_drain_cancel(r.slab, pages[1]);
+    is(whole_values(&r), BLOCK_VALUES / 2, "and every value is whole");
+    rig_close(&r);
+}
+
+static uint32_t wanted_for_two_pages(void *asked) { return ++*(unsigned *)asked <= 2 ? MOVER_PAGES_MAX : 0; }
+
+static void test_a_move_ends_when_no_more_is_wanted(void) {
+    struct rig r;
+    unsigned asked = 0;
+    struct slab_class_facts f;
+    open_blocks(&r);
+    unsigned class_id = class_of(&r, 100);
+    uint32_t had = pages_of(&r, class_id);
+    r.mover.wanted = wanted_for_two_pages;
+    r.mover.owner = &asked;
+    is(move(&r, class_id, SLAB_CLASS_NONE, MOVER_PAGES_MAX), 2, "no more pages move than are wanted when the next is to be emptied");
+    is_str(last.why_not, "no more are wanted by now", "which is said");
+    slab_facts(r.slab, class_id, &f);
+    ok(f.pages == had - 2 && f.draining == 0 && r.mover.given_up == 0, "the others stay as they were");
+    is(whole_values(&r), BLOCK_VALUES / 2, "with what lives in them");
+    r.mover.wanted = NULL;
+    is(move(&r, class_id, SLAB_CLASS_NONE, 3), 3, "the next move is as ever");
+    is(whole_values(&r), BLOCK_VALUES / 2, "and loses nothing");
+    rig_close(&r);
+}
+
 static void test_pages_sent_to_the_pool_stay_there(void) {
     struct rig r;
     rig_open(&r, 32u << 20);
@@ -265,7 +339,7 @@ static void test_slow_reader_stops_a_move(bool hurried) {
     unsigned asked = 0;
     rig_open(&r, 64u << 20);
     r.mover.hurry = hurried ? count_and_hurry : NULL;
-    r.mover.hurry_arg = &asked;
+    r.mover.owner = &asked;
     enum { BYTES = 5000, ITEMS = 500 };
     unsigned from = class_of(&r, BYTES), wrong = 0;
     struct cache_view views[ITEMS] = {0};
@@ -411,7 +485,7 @@ static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
         cache_turn_end(r.client);
     }
     r.mover.hurry = let_go_and_cancel;
-    r.mover.hurry_arg = &h;
+    r.mover.owner = &h;
     is(move(&r, from, class_of(&r, 100), 2), 1, "one page of two moves");
     is_str(last.why_not, "cancelled", "and the result says why not the other");
     for (unsigned i = 0; i < ITEMS; i++) {
@@ -672,6 +746,8 @@ int main(void) {
     test_rescues_when_there_is_room();
     test_keeps_the_last_page();
     test_chained_values_move();
+    test_blocks_of_a_value_move_together();
+    test_a_move_ends_when_no_more_is_wanted();
     test_pages_sent_to_the_pool_stay_there();
     test_what_was_read_outlives_a_move_of_a_full_class();
     test_drops_when_memory_is_full();
