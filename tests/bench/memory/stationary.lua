@@ -8,7 +8,7 @@ local load = require("memory.load")
 local sides = require("memory.sides")
 
 local TRACES <const> = os.getenv("TRACES") or "../shared/traces"
-local REQUESTS <const> = compare.setting("MIX_REQUESTS", 500000)
+local REQUESTS <const> = compare.setting("MIX_REQUESTS", 2000000) -- all of the trace
 local TRACE <const> = TRACES .. "/meta_kvreg_syn.txt.gz"
 local TRACE_SCALE <const> = 4 -- its values add up to 72 MB; times 4, 64 MB are 22 % of them
 local SYNTHETIC_KEYS <const> = 800000 -- the same share for the sizes of the ETC pool, 360 B on average
