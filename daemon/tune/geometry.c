@@ -202,7 +202,9 @@ static bool to_be_emptied(const struct geometry_change *g, uint32_t page) {
 
 /* How long one page may take at the pace that is set. */
 static uint64_t pace_us(const struct geometry_change *g) {
-    uint32_t pages = atomic_load_explicit(&cache_slab(g->cache)->arena->page_limit, memory_order_relaxed);
+    const struct arena *a = cache_slab(g->cache)->arena;
+    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed), out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
+    uint32_t pages = out > limit ? out : limit; /* a page for each of many classes may be far over the limit */
     double a_second = pages * atomic_load_explicit(&g->rate_pct, memory_order_relaxed) / 100 * (g->hasty ? GEOMETRY_HASTE : 1);
     return (uint64_t)((double)SECOND_US / (a_second > 0.01 ? a_second : 0.01));
 }

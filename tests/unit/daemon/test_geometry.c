@@ -2,6 +2,7 @@
  * can be paused, reverted and replaced. Run under the sanitizers too. */
 #include "tap.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -342,6 +343,28 @@ static void test_pages_add_up_during_a_change(void) {
     rig_close(&r);
 }
 
+static void test_pages_over_the_limit_count_for_the_rate(void) {
+    enum { PAGES_MOST = 2, DRAINED = 4 };
+    struct rig r;
+    struct geometry_facts f = {0};
+    static char many[VALUE_MAX];
+    rig_open(&r, PAGES_MOST, &evict_lru, true);
+    is_str(ask_factor(&r, 1.05), "OK", "many classes for two pages");
+    ok(settles(&r), "are there");
+    for (uint64_t n = 0; n < 100; n++) { /* the first page of a class comes over the limit */
+        fixture_set(r.ct, n, many, (size_t)(100 * pow(1.06, (double)n)));
+    }
+    tuner_set_geometry_rate(r.t, 2); /* of two pages, one in 25 s */
+    is_str(ask_factor(&r, 1.5), "OK", "then fewer");
+    for (int i = 0; i < PATIENCE_MS && f.pages_drained < DRAINED; i++) {
+        usleep(1000);
+        tuner_geometry(r.t, &f);
+    }
+    ok(f.pages_drained >= DRAINED && f.seconds < 25, "pages over the limit count: %u are emptied before one of two pages would be due",
+       (unsigned)f.pages_drained);
+    rig_close(&r);
+}
+
 static void test_a_higher_rate_holds_at_once(void) {
     struct rig r;
     struct geometry_facts f;
@@ -667,6 +690,7 @@ int main(void) {
     test_a_dry_order_changes_nothing();
     test_pages_add_up_during_a_change();
     test_a_higher_rate_holds_at_once();
+    test_pages_over_the_limit_count_for_the_rate();
     test_seconds_are_those_of_work();
     test_pause_resume_and_revert_midway();
     test_a_slow_client_holds_up_its_page_alone();
