@@ -70,15 +70,15 @@ bool tuner_shrink(struct tuner *t) {
         return false;
     }
     struct page_move move = {.to = SLAB_CLASS_NONE, .pages = over < MOVER_PAGES_MAX ? over : MOVER_PAGES_MAX};
-    move.from = tuner_cheapest_class(t, &nobody, false);
-    if (move.from == SLAB_CLASS_NONE && t->limit_lowered) { /* each class is down to one page: the least of those */
-        move.from = tuner_cheapest_class(t, &t->limit_emptied, true);
+    bool any = tuner_choose_giver(t, &nobody, &move);
+    if (!any && t->limit_lowered) { /* each class is down to one page: the least of those */
         move.pages = 1;
         move.last_too = true;
+        any = tuner_choose_giver(t, &t->limit_emptied, &move);
     }
     snprintf(move.reason, sizeof move.reason, "%u pages are over the memory limit", over);
     t->mover.wanted = wanted; /* the limit may be raised meanwhile */
-    bool moved = move.from != SLAB_CLASS_NONE && tuner_move(t, "limit", &move) > 0;
+    bool moved = any && tuner_move(t, "limit", &move) > 0;
     t->mover.wanted = NULL;
     if (moved && move.last_too) {
         class_set_add(&t->limit_emptied, move.from);

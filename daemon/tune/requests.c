@@ -18,45 +18,6 @@ static bool any_class_has_two(const struct tuner *t, unsigned except) {
     return false;
 }
 
-struct comparing {
-    struct tuner           *t;
-    const struct class_set *except;
-    bool                    last_too;
-    unsigned                at, cheapest;
-    uint64_t                least;
-    uint32_t                most_pages;
-};
-
-static uint64_t least_value(struct tuner *t, unsigned class_id) {
-    uint32_t page;
-    return cache_spare_pages(t->ct, class_id, PICK_LEAST_VALUE, &page, 1) > 0 ? cache_page_value(t->ct, page) : UINT64_MAX;
-}
-
-/* A class a step. */
-static bool compare_class(void *arg) {
-    struct comparing *c = arg;
-    const struct slab *slab = cache_slab(c->t->cache);
-    unsigned class_id = c->at++;
-    struct slab_class_facts f;
-    slab_facts(slab, class_id, &f);
-    if (!class_set_has(c->except, class_id) && f.pages >= f.draining + (c->last_too ? 1 : 2)) {
-        uint64_t value = least_value(c->t, class_id);
-        if (c->cheapest == SLAB_CLASS_NONE || value < c->least || (value == c->least && f.pages > c->most_pages)) {
-            c->cheapest = class_id;
-            c->least = value;
-            c->most_pages = f.pages;
-        }
-    }
-    return c->at <= slab->class_count;
-}
-
-unsigned tuner_cheapest_class(struct tuner *t, const struct class_set *except, bool last_too) {
-    struct comparing c = {.t = t, .except = except, .last_too = last_too, .at = 1, .cheapest = SLAB_CLASS_NONE};
-    struct pace_job job = {.ct = t->ct, .step = compare_class, .arg = &c};
-    pace_run(&t->pace, &job);
-    return c.cheapest;
-}
-
 /* Why pages move, and whether what lives in them is lost: the class has chunks for it, or not. */
 static void give_reason(const struct tuner *t, const struct request *r, struct page_move *move) {
     struct slab_class_facts f;
@@ -83,11 +44,10 @@ void tuner_serve_request(struct tuner *t) {
         return;
     }
     struct class_set receiver = class_set_one((unsigned)r.to);
-    unsigned from = r.from < 0 ? tuner_cheapest_class(t, &receiver, false) : (unsigned)r.from;
-    struct page_move move = {.from = from, .to = (unsigned)r.to};
+    struct page_move move = {.from = r.from < 0 ? SLAB_CLASS_NONE : (unsigned)r.from, .to = (unsigned)r.to};
     move.pages = r.wanted - r.moved < MOVER_PAGES_MAX ? r.wanted - r.moved : MOVER_PAGES_MAX;
+    bool any = r.from >= 0 || tuner_choose_giver(t, &receiver, &move);
     give_reason(t, &r, &move);
-    bool any = r.from >= 0 || from != SLAB_CLASS_NONE;
     unsigned moved = any ? tuner_move(t, "operator", &move) : 0;
     lock_take(&t->lock);
     t->request.moved += moved;

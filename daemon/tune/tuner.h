@@ -101,7 +101,10 @@ void tuner_decide_at_need(struct tuner *);
 void tuner_decide_window(struct tuner *);
 /* Carries out a move and keeps a record of it, under the name of who wanted it; returns how many pages moved. */
 unsigned tuner_move(struct tuner *, const char *by, const struct page_move *);
-/* The class to take a page from when any will do: the one that has a page of least value; SLAB_CLASS_NONE: none but those of
- * `except` has two pages (one, with last_too). */
-unsigned tuner_cheapest_class(struct tuner *, const struct class_set *except, bool last_too);
+
+/* --- spare.c --- */
+/* When any class will do: sets the class that gives, and lowers the pages to as many as it gives before another is to be looked for.
+ * Such as have free chunks for what lives in them go first, then those of least value. False: none but those of `except` has two
+ * pages (one, when the move takes the last too). */
+bool tuner_choose_giver(struct tuner *, const struct class_set *except, struct page_move *);
 #endif

@@ -1,0 +1,143 @@
+/* Which class gives pages when any will do, and how many before the next look: first those whose free chunks make whole pages, for
+ * then all that lives in a page finds room; then, by what their pages are worth, the cheapest. */
+#include "tune/pick.h"
+#include "tune/tuner.h"
+
+struct comparing {
+    struct tuner           *t;
+    const struct class_set *except;
+    bool                    last_too;
+    struct class_set        held; /* classes that have free chunks, but of which no page can be had now */
+    /* By value, a class a step. */
+    unsigned at, cheapest;
+    uint32_t most_pages;
+    unsigned count;                   /* pages of the cheapest class that were looked at, the cheapest first */
+    uint64_t value[MOVER_PAGES_MAX];
+    uint64_t next_least;              /* of the other classes' cheapest pages */
+};
+
+/* Pages that a class may lose. */
+static uint32_t most_of(const struct comparing *c, unsigned class_id, struct slab_class_facts *f) {
+    slab_facts(cache_slab(c->t->cache), class_id, f);
+    uint32_t kept = f->draining + (c->last_too ? 0 : 1);
+    return !class_set_has(c->except, class_id) && f->pages > kept ? f->pages - kept : 0;
+}
+
+static unsigned givers(const struct comparing *c) {
+    struct slab_class_facts f;
+    unsigned n = 0;
+    for (unsigned i = 1; i <= cache_slab(c->t->cache)->class_count; i++) {
+        n += most_of(c, i, &f) > 0;
+    }
+    return n;
+}
+
+/* --- with room for what lives there --- */
+
+/* The class with the most pages' worth of free chunks. */
+static unsigned roomiest(const struct comparing *c, uint32_t *pages) {
+    unsigned best = SLAB_CLASS_NONE;
+    *pages = 0;
+    for (unsigned i = 1; i <= cache_slab(c->t->cache)->class_count; i++) {
+        struct slab_class_facts f;
+        uint32_t most = most_of(c, i, &f), room = most > 0 ? f.free_chunks / f.chunks_per_page : 0;
+        room = room < most ? room : most;
+        if (room > *pages && !class_set_has(&c->held, i)) {
+            best = i;
+            *pages = room;
+        }
+    }
+    return best;
+}
+
+static unsigned pages_to_be_had(struct tuner *t, unsigned class_id) {
+    uint32_t pages[CACHE_SPARE_MAX];
+    unsigned n = 0;
+    for (unsigned i = pick_pages(&t->pace, t->ct, class_id, PICK_LEAST_VALUE, pages); i > 0; i--) {
+        n += !page_is_held(t->cache, pages[i - 1]);
+    }
+    return n;
+}
+
+static bool find_room(struct comparing *c, struct page_move *move) {
+    uint32_t room;
+    unsigned class_id;
+    while ((class_id = roomiest(c, &room)) != SLAB_CLASS_NONE) {
+        unsigned had = pages_to_be_had(c->t, class_id);
+        if (had > 0) {
+            unsigned pages = had < room ? had : room;
+            move->from = class_id;
+            move->pages = pages < move->pages ? pages : move->pages;
+            return true;
+        }
+        class_set_add(&c->held, class_id);
+    }
+    return false;
+}
+
+/* --- by value --- */
+
+static bool is_cheaper(const struct comparing *c, uint64_t least, uint32_t pages) {
+    return c->cheapest == SLAB_CLASS_NONE || least < c->value[0] || (least == c->value[0] && pages > c->most_pages);
+}
+
+/* Classes of pages that are all on the move have none to look at. */
+static void compare(struct comparing *c, unsigned class_id, uint32_t class_pages) {
+    uint32_t page[MOVER_PAGES_MAX];
+    unsigned n = cache_spare_pages(c->t->ct, class_id, PICK_LEAST_VALUE, page, MOVER_PAGES_MAX);
+    uint64_t least = n > 0 ? cache_page_value(c->t->ct, page[0]) : UINT64_MAX;
+    if (!is_cheaper(c, least, class_pages)) {
+        c->next_least = least < c->next_least ? least : c->next_least;
+        return;
+    }
+    if (c->cheapest != SLAB_CLASS_NONE) {
+        c->next_least = c->value[0];
+    }
+    c->cheapest = class_id;
+    c->most_pages = class_pages;
+    c->count = n;
+    c->value[0] = least;
+    for (unsigned i = 1; i < n; i++) {
+        c->value[i] = cache_page_value(c->t->ct, page[i]);
+    }
+}
+
+static bool compare_next(void *arg) {
+    struct comparing *c = arg;
+    struct slab_class_facts f;
+    unsigned class_id = c->at++;
+    if (most_of(c, class_id, &f) > 0) {
+        compare(c, class_id, f.pages);
+    }
+    return c->at <= cache_slab(c->t->cache)->class_count;
+}
+
+/* Pages that are worth no more than any other class's; at least one. */
+static unsigned cheap_pages(const struct comparing *c) {
+    unsigned n = 1;
+    while (n < c->count && c->value[n] <= c->next_least) {
+        n++;
+    }
+    return n;
+}
+
+static void find_cheapest(struct comparing *c, struct page_move *move) {
+    struct pace_job job = {.ct = c->t->ct, .step = compare_next, .arg = c};
+    pace_run(&c->t->pace, &job);
+    unsigned pages = cheap_pages(c);
+    move->from = c->cheapest;
+    move->pages = pages < move->pages ? pages : move->pages;
+}
+
+/* The only class that can give pages may as well give all: those of blocks, which drain together, do so much faster. */
+bool tuner_choose_giver(struct tuner *t, const struct class_set *except, struct page_move *move) {
+    struct comparing c = {.t = t, .except = except, .last_too = move->last_too, .at = 1, .cheapest = SLAB_CLASS_NONE,
+                          .next_least = UINT64_MAX};
+    unsigned wanted = move->pages, count = givers(&c);
+    move->from = SLAB_CLASS_NONE;
+    if (count > 0 && !find_room(&c, move)) {
+        find_cheapest(&c, move);
+    }
+    move->pages = count == 1 ? wanted : move->pages;
+    return move->from != SLAB_CLASS_NONE;
+}

@@ -1,0 +1,168 @@
+/* Which class gives pages when any will do: nothing is lost while whole pages' worth of free chunks lie anywhere. */
+#include "tap.h"
+
+#include <unistd.h>
+
+#include "cache_fixture.h"
+#include "tune/geometry.h"
+#include "tune/tune.h"
+
+enum { PATIENCE_MS = 60000 }; /* only a hang takes that long */
+
+struct rig {
+    struct cache        *cache;
+    struct cache_thread *ct;
+    struct tuner        *t;
+};
+
+static void rig_up(struct rig *r, size_t limit_bytes) {
+    struct cache_config cfg = fixture_config(limit_bytes);
+    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true};
+    r->cache = cache_create(&cfg);
+    r->ct = cache_thread_create(r->cache);
+    r->t = tuner_create(r->cache, &tc);
+}
+
+static void rig_down(struct rig *r) {
+    tuner_destroy(&r->t);
+    cache_thread_destroy(&r->ct);
+    cache_destroy(&r->cache);
+}
+
+static void breathe(struct rig *r) {
+    cache_turn_end(r->ct);
+    cache_turn_begin(r->ct);
+}
+
+static void delete_key(struct rig *r, uint64_t n) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    struct cache_delete d = {0};
+    cache_delete(r->ct, &key, &d);
+}
+
+/* Values until their class has so many pages. Returns how many there are. */
+static uint64_t fill_pages(struct rig *r, uint64_t first, size_t bytes, uint32_t pages) {
+    static char value[1 << 20];
+    struct slab_class_facts f = {0};
+    uint64_t n = 0;
+    cache_turn_begin(r->ct);
+    for (; f.pages < pages; n++) {
+        fixture_set(r->ct, first + n, value, bytes);
+        slab_facts(cache_slab(r->cache), slab_class_of(cache_slab(r->cache), bytes + 60), &f);
+        breathe(r);
+    }
+    cache_turn_end(r->ct);
+    return n;
+}
+
+/* Deletes the first of them until their class has so many pages' worth of free chunks. */
+static void make_room(struct rig *r, uint64_t first, size_t bytes, uint32_t pages) {
+    struct slab_class_facts f = {0};
+    cache_turn_begin(r->ct);
+    for (uint64_t n = 0; n == 0 || f.free_chunks < pages * f.chunks_per_page; n++) {
+        delete_key(r, first + n);
+        slab_facts(cache_slab(r->cache), slab_class_of(cache_slab(r->cache), bytes + 60), &f);
+        breathe(r);
+    }
+    cache_turn_end(r->ct);
+}
+
+static struct tune_facts wait_until_at_rest(struct rig *r) {
+    struct tune_facts f;
+    for (int i = 0; i < PATIENCE_MS; i++) {
+        tuner_facts(r->t, &f);
+        if (!f.moving && f.pages_over == 0) {
+            break;
+        }
+        usleep(1000);
+    }
+    return f;
+}
+
+enum { SMALL_FIRST = 0, LARGE_FIRST = 1000000, SMALL = 100, LARGE = 1000 };
+
+/* One class has room for two pages, the other for ten; each has more pages than that. */
+static void two_classes(struct rig *r) {
+    rig_up(r, 48u << 20);
+    fill_pages(r, SMALL_FIRST, SMALL, 16);
+    fill_pages(r, LARGE_FIRST, LARGE, 18);
+    make_room(r, SMALL_FIRST, SMALL, 2);
+    make_room(r, LARGE_FIRST, LARGE, 10);
+}
+
+static void test_a_request_of_any_class(void) {
+    struct rig r;
+    two_classes(&r);
+    is(tuner_reassign(r.t, -1, 0, 12), TUNE_OK, "as many pages from any class as there is room for");
+    struct tune_facts f = wait_until_at_rest(&r);
+    is(f.pages_moved, 12, "they move");
+    is(f.evictions_by_move, 0, "and nothing is lost");
+    is(tuner_reassign(r.t, -1, 0, 3), TUNE_OK, "more than that");
+    f = wait_until_at_rest(&r);
+    ok(f.pages_moved == 15 && f.evictions_by_move > 0, "go all the same: %u items lost", (unsigned)f.evictions_by_move);
+    rig_down(&r);
+}
+
+static void test_a_lower_limit(void) {
+    struct rig r;
+    two_classes(&r);
+    struct cache_facts cf;
+    cache_facts(r.cache, &cf);
+    ok(cache_set_limit(r.cache, (size_t)(cf.pages_out - 12) << 20), "a limit that takes as many pages as there is room for");
+    tuner_set_geometry_rate(r.t, GEOMETRY_RATE_PCT); /* wakes it, as whatever is set does */
+    struct tune_facts f = wait_until_at_rest(&r);
+    is(f.pages_over, 0, "it holds");
+    is(f.evictions_by_move, 0, "and nothing is lost");
+    rig_down(&r);
+}
+
+/* A reader holds something in each page of the class that has most room. */
+static void test_pages_that_cannot_be_had(void) {
+    enum { PAGES = 4, HUGE = 200 << 10 };
+    struct rig r;
+    struct item *held[PAGES];
+    uint32_t held_page[PAGES];
+    unsigned n = 0;
+    rig_up(&r, 32u << 20);
+    uint64_t count = fill_pages(&r, 0, HUGE, PAGES);
+    cache_turn_begin(r.ct);
+    for (uint64_t i = 0; i < count; i++) {
+        char name[64];
+        struct key key = fixture_key(name, i);
+        struct cache_fetch f = {.want_value = true};
+        struct cache_view v = {.borrowed = NULL};
+        bool known = cache_fetch(r.ct, &key, &f, NULL, &v) != CACHE_OK || v.borrowed == NULL;
+        uint32_t page = known ? 0 : arena_page_of(cache_slab(r.cache)->arena, v.borrowed);
+        for (unsigned k = 0; k < n; k++) {
+            known |= held_page[k] == page;
+        }
+        if (!known && n < PAGES) {
+            held[n] = v.borrowed;
+            held_page[n++] = page;
+            continue;
+        }
+        if (v.borrowed != NULL) {
+            cache_return(r.ct, v.borrowed);
+        }
+        delete_key(&r, i);
+    }
+    cache_turn_end(r.ct);
+    is(n, PAGES, "a value is held in each page");
+    fill_pages(&r, LARGE_FIRST, LARGE, 3);
+    make_room(&r, LARGE_FIRST, LARGE, 1);
+    is(tuner_reassign(r.t, -1, 0, 1), TUNE_OK, "a page of any class");
+    struct tune_facts f = wait_until_at_rest(&r);
+    ok(f.pages_moved == 1 && f.evictions_by_move == 0 && f.moves_given_up == 0, "comes at once, from a class whose pages can be had");
+    while (n > 0) {
+        cache_return(r.ct, held[--n]);
+    }
+    rig_down(&r);
+}
+
+int main(void) {
+    test_a_request_of_any_class();
+    test_a_lower_limit();
+    test_pages_that_cannot_be_had();
+    return tap_done();
+}
