@@ -84,7 +84,12 @@ end
 
 --- Chunk sizes by dynamic programming over a histogram of the items.
 function M.sizes(context, client, options)
-    local now, message, code = context:snapshot(client)
+    local ok, now, message, code
+    ok, message, code = require("slate.store").needs_slab(context.who, "chunk sizes")
+    if not ok then
+        return nil, message, code
+    end
+    now, message, code = context:snapshot(client)
     if not now then
         return nil, message, code
     end
@@ -284,6 +289,10 @@ end
 
 --- Which way of moving pages suits what is seen now.
 function M.automove(context, client, options)
+    local ok, message, code = require("slate.store").needs_slab(context.who, "pages that move")
+    if not ok then
+        return nil, message, code
+    end
     local now, before, rates = context:pair(client, options.interval or 1)
     if not now then
         return nil, before, rates

@@ -332,6 +332,7 @@ function Client:identify()
     local who = { version = requests.printable(version) }
     for _, stat in ipairs(lines or {}) do
         who.slated = who.slated or stat:match("^STAT slated_version (.+)$")
+        who.store = who.store or stat:match("^STAT store (.+)$")
     end
     return who
 end

@@ -171,7 +171,12 @@ end
 
 --- As `plan`, with a snapshot and the states of the classes asked of the server. context: of slate.context, opened.
 function M.prepare(context, client, request)
-    local now, message, code = context:snapshot(client)
+    local ok, now, message, code
+    ok, message, code = require("slate.store").needs_slab(context.who, "pages that move")
+    if not ok then
+        return nil, message .. "; nothing was sent", code
+    end
+    now, message, code = context:snapshot(client)
     if not now then
         return nil, message, code
     end

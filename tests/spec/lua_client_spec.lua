@@ -75,9 +75,9 @@ describe("client", function()
         local stock = scripted({ { "version\r\nstats slated\r\n", "VERSION 1.6.18\r\nERROR\r\n" } })
         assert.same({ version = "1.6.18" }, stock:identify())
         local ours = scripted({ {
-            "version\r\nstats slated\r\n", "VERSION 1.6.45\r\nSTAT slated_version 0.1.0\r\nSTAT other 1\r\nEND\r\n",
+            "version\r\nstats slated\r\n", "VERSION 1.6.45\r\nSTAT slated_version 0.1.0\r\nSTAT store heap\r\nEND\r\n",
         } })
-        assert.same({ version = "1.6.45", slated = "0.1.0" }, ours:identify())
+        assert.same({ version = "1.6.45", slated = "0.1.0", store = "heap" }, ours:identify())
     end)
 
     it("says that a server is no cache server", function()

@@ -74,6 +74,7 @@ describe("advice on automove", function()
         end
         local before, now = at(1, 0), at(2, second)
         return require("slate.advice").automove({
+            who = { slated = "0.1.0", store = "slab" },
             pair = function() return now, before, snapshot.rates(before, now) end,
         }, nil, {})
     end

@@ -163,6 +163,8 @@ function M.run(context, parsed)
     now, message, code = context:snapshot(client)
     if not now then
         return nil, message, code
+    elseif context.who.store == "heap" then -- its pages are pieces of one whole; blocks has pages of blocks
+        return nil, select(2, require("slate.store").needs_slab(context.who, "pages of classes"))
     end
     pages, message, code = exact(client)
     if pages == nil then

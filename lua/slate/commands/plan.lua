@@ -34,6 +34,11 @@ local function decided(context, client, parsed)
     if not one then
         return nil, message, code
     end
+    local ok
+    ok, message, code = require("slate.store").needs_slab(context.who, "pages that move")
+    if not ok then
+        return nil, message, code
+    end
     local running, problem = one:start({})
     if not running then
         return nil, problem, "no"

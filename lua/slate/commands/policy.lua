@@ -253,10 +253,15 @@ local function live(context, one, running, parsed)
     local client, who, code = context:open()
     if not client then
         return nil, who, code
+    end
+    local ok, message
+    ok, message, code = require("slate.store").needs_slab(who, "pages that move")
+    if not ok then
+        return nil, message, code
     elseif not parsed.apply then
         return live_on(context, client, who, one, running, parsed)
     end
-    local taken, message
+    local taken
     taken, message, code = require("slate.takeover").begin(context)
     if not taken then
         return nil, message, code

@@ -56,12 +56,12 @@ local function by_class(classes, sizes)
     return held
 end
 
-local function out_text(context, histogram, classes, parsed)
+local function out_text(context, histogram, classes, every_size)
     if histogram.items == 0 then
         context:out("no item was seen\n")
         return
     end
-    if parsed.buckets then
+    if every_size then
         local rows = {}
         for i, size in ipairs(histogram.sizes) do
             rows[i] = { size.bytes, size.class or "-", items = size.items }
@@ -85,7 +85,15 @@ function M.run(context, parsed)
     if not now then
         return nil, message, code
     end
-    local classes, complete = chunks.classes(client, now)
+    local has_classes
+    has_classes, message, code = require("slate.store").needs_slab(context.who, "classes by size")
+    if not has_classes and parsed["from"] ~= "metadump" then
+        return nil, message .. "; to sample its keys give --from metadump", code
+    end
+    local classes, complete = {}, true
+    if has_classes then
+        classes, complete = chunks.classes(client, now)
+    end
     local histogram
     histogram, message, code = require("slate.sizehist").read(client, parsed["from"])
     if not histogram then
@@ -104,7 +112,7 @@ function M.run(context, parsed)
         context:out_json("slate/sizes/1", { server = now.server, time_s = now.time_s, source = histogram.source,
             why = histogram.why, items = histogram.items, sizes = require("slate.json").array(histogram.sizes) })
     else
-        out_text(context, histogram, classes, parsed)
+        out_text(context, histogram, classes, parsed.buckets or not has_classes)
     end
     return 0
 end

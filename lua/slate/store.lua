@@ -1,0 +1,14 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What a slated of another store than slab lacks: classes of chunk sizes, whose pages can move. Pure.
+local M = {}
+
+--- Has the server such classes? who: of Client:identify; what: the subject of the refusal, in the plural.
+-- Returns true; or nil, message, code.
+function M.needs_slab(who, what)
+    if not who.store or who.store == "slab" then
+        return true
+    end
+    return nil, ("%s need --store=slab; this server has %s"):format(what, who.store), "unsupported"
+end
+
+return M

@@ -1,0 +1,65 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl on a slated whose store has no classes of chunk sizes: nothing is told of what is not there.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local server = require "support.server"
+
+for _, store in ipairs({ "heap", "blocks" }) do
+    describe("slatectl on --store=" .. store, function()
+        local one, ctl
+
+        setup(function()
+            one = server.start({ args = { "-m", "32", "--store=" .. store } })
+            ctl = command.new({ server = one.address })
+            local client = one:connect()
+            local quiet = client:quiet()
+            for i = 1, 300 do
+                quiet:set("item-" .. i, ("x"):rep(300 + i))
+            end
+            assert(quiet:finish())
+            client:close()
+        end)
+        teardown(function()
+            ctl.remove()
+            one:stop()
+        end)
+
+        local function refuses(arguments)
+            local code, out, err = ctl.run(arguments)
+            assert.equal(3, code, arguments .. ": " .. out .. err)
+            assert.equal("", out, arguments)
+            assert.truthy(err:find("need[s]? %-%-store=slab[;,] this server has " .. store), arguments .. ": " .. err)
+        end
+
+        it("refuses what needs sizes of chunks", function()
+            for _, arguments in ipairs({ "sizes", "sizes --json", "advise sizes", "advise sizes --from metadump",
+                "geometry auto" }) do
+                refuses(arguments)
+            end
+        end)
+
+        it("refuses what needs pages that move", function()
+            for _, arguments in ipairs({ "policy run burst --once --interval 20ms",
+                "policy run burst --apply --once --interval 20ms", "plan --policy burst", "plan --move 1:2",
+                "move 1 2", "move 1 2 --dry-run", "advise automove --interval 20ms", "automove ratio",
+                "set slab_automove=1" }) do
+                refuses(arguments)
+            end
+        end)
+
+        it("tells pages only where there are pages of a class", function()
+            if store == "heap" then
+                refuses("pages")
+                refuses("pages --json")
+            else
+                assert.truthy(ctl.succeed("pages"):find("1 page of 32", 1, true))
+            end
+        end)
+
+        it("tells the sizes of items by a dump of their keys, without classes", function()
+            local out = ctl.succeed("sizes --from metadump")
+            assert.truthy(out:find("300 items", 1, true), out)
+            assert.truthy(out:find("TO BYTES", 1, true), out)
+        end)
+    end)
+end
