@@ -10,6 +10,7 @@
 -- keeps for `slabs automove lua:NAME`, so that it decides the same everywhere.
 local core = require "slate.policy_core"
 local sandbox = require "slate.sandbox"
+local shell = require "slate.shell"
 
 local M = {}
 
@@ -31,6 +32,10 @@ function M.find(name)
                 :format(name, M.NAME_BYTES), "usage"
         end
         path = ("%s/%s.lua"):format(os.getenv("SLATE_POLICY_DIR") or M.folder(), name)
+    end
+    local word = shell.word(path)
+    if os.execute(("test -e %s -a ! -f %s"):format(word, word)) then -- a pipe would be waited for
+        return nil, path .. " is not a regular file", "input"
     end
     local file, problem = io.open(path, "rb")
     if not file then

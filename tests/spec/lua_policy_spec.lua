@@ -245,6 +245,18 @@ describe("policies by name", function()
         end
     end)
 
+    it("are regular files: a pipe is refused, and not waited for", function()
+        local folder = server.folder()
+        assert.is_true(os.execute("mkfifo " .. folder .. "/pipe.lua && mkdir " .. folder .. "/folder.lua"))
+        for _, name in ipairs({ "/pipe.lua", "/folder.lua" }) do
+            local one, message, code = policy.open(folder .. name)
+            assert.is_nil(one)
+            assert.equal(folder .. name .. " is not a regular file", message)
+            assert.equal("input", code)
+        end
+        server.remove_folder(folder)
+    end)
+
     it("are found in the folder, and only there", function()
         assert.equal("ratio", assert(policy.open("ratio")).name)
         for _, name in ipairs({ "", "a b", "ratio!", ("x"):rep(49) }) do
