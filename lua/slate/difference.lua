@@ -42,7 +42,8 @@ end
 
 --- Compares two snapshots, the earlier first. Returns { interval_s, reset, settings = list of { name, was, is },
 -- general = list of { name, was, is, change, per_s }, classes = list of { id, changes = as general } }. was or is
--- are absent where one side does not know the name; settings are compared when both have them.
+-- are absent where one side does not know the name; settings are compared when both have them. An id whose chunks have
+-- another size since is of two classes: the one that went, without `is`, and then the one that came, without `was`.
 function M.between(before, after)
     local interval_s = after.time_s - before.time_s
     local result = {
@@ -53,16 +54,21 @@ function M.between(before, after)
         end), interval_s),
         classes = {},
     }
-    local earlier, later = snapshot.by_id(before), snapshot.by_id(after)
-    for id = 1, 255 do
-        if earlier[id] or later[id] then
-            local list = changes(earlier[id] or {}, later[id] or {}, function(name)
-                return CLASS_STATES[name] or stats.COUNTERS[name]
-            end)
-            if #list > 0 then
-                result.classes[#result.classes + 1] = { id = id, changes = add_rates(list, interval_s) }
-            end
+    local function add_class(id, was, is)
+        local list = changes(was or {}, is or {}, function(name)
+            return CLASS_STATES[name] or stats.COUNTERS[name]
+        end)
+        if #list > 0 then
+            result.classes[#result.classes + 1] = { id = id, changes = add_rates(list, interval_s) }
         end
+    end
+    local earlier, later = snapshot.by_id(before), snapshot.by_id(after)
+    local same = snapshot.earlier_by_id(before, after)
+    for id = 1, 255 do
+        if earlier[id] and not same[id] then
+            add_class(id, earlier[id], nil)
+        end
+        add_class(id, same[id], later[id])
     end
     return result
 end
