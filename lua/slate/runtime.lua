@@ -67,7 +67,8 @@ local LINES <const> = {
     slab_automove_ratio = { check = number(0.01, 1), line = format("slabs automove ratio %s") },
     slab_automove_window = { check = whole(3, 1800), line = format("slabs automove window %s") },
     slab_automove_freeratio = { check = number(0, 1), line = format("slabs automove freeratio %s") },
-    maxbytes = { check = megabytes, line = function(text) return "cache_memlimit " .. tonumber(text) // MIB end },
+    maxbytes = { check = megabytes, line = function(text) return "cache_memlimit " .. tonumber(text) // MIB end,
+        own_line = function(text) return "config set maxbytes " .. text:lower() end }, -- refuses with the bounds it has
     lru_crawler = { check = yes_no, line = function(text)
         return "lru_crawler " .. (text == "yes" and "enable" or "disable")
     end },
@@ -187,7 +188,7 @@ function M.plan(settings, name, value, slated)
         change.lines = { "evict policy " .. value }
     elseif slated and name == "slab_automove" then
         change.lines = { "slabs automove " .. value }
-    elseif slated and name ~= "maxbytes" and name ~= "detail_enabled" then -- which a command of memcached sets
+    elseif slated and name ~= "maxbytes" and name ~= "detail_enabled" then -- which are checked or set as memcached's
         change.lines = { ("config set %s %s"):format(name, value) }
     elseif not rule then
         return nil, ("memcached cannot change %s while it runs (needs slated); it can: %s"):format(name,
@@ -198,7 +199,7 @@ function M.plan(settings, name, value, slated)
             return nil, ("%s wants %s, not '%s'"):format(name, wants, value), "usage"
         end
         change.is = checked
-        change.lines = { rule.line(checked, settings) }
+        change.lines = { slated and rule.own_line and rule.own_line(value) or rule.line(checked, settings) }
     end
     return change
 end
@@ -219,8 +220,11 @@ M.same = same
 local FORBIDDEN <const> = { "not allowed", "disabled", "authent", "cannot change" }
 
 --- What is to blame for an order that a server knows and refused, by what it answered: "usage", a word of it is wrong;
--- or "refused", such orders are not allowed.
+-- "refused", such orders are not allowed; or "unsupported", its store has nothing that they would change.
 function M.blame(answer)
+    if answer:find("needs? %-%-store=") then
+        return "unsupported"
+    end
     for _, word in ipairs(FORBIDDEN) do
         if answer:find(word, 1, true) then
             return "refused"
@@ -232,6 +236,10 @@ end
 --- Says what is wrong with an order that the server knows by its answer: a message, and a code of `blame` or of
 -- slate.client.
 function M.refusal(line)
+    local limit_problem = line:match("^MEMLIMIT_[%u_]+ (.+)$") -- memcached's words for cache_memlimit
+    if limit_problem then
+        return "the server takes no such limit: " .. limit_problem, "usage"
+    end
     local message, code = require("slate.client").refusal(line)
     if code == "refused" or code == "unsupported" then
         code = M.blame(line)

@@ -270,6 +270,35 @@ describe("slatectl changes what only slated has", function()
         assert.truthy(before > 4)
     end)
 
+    it("a limit of memory out of bounds is refused with the bounds, and is a wrong value", function()
+        local before = settings().maxbytes
+        refuses("set maxbytes=1t", 'from 8m to 64m, not "1t"', 64)
+        refuses("trial maxbytes=1t --for 1s", 'from 8m to 64m, not "1t"', 64)
+        ctl.succeed("set maxbytes=48M")
+        assert.equal(tostring(48 << 20), settings().maxbytes)
+        ctl.succeed("undo")
+        assert.equal(before, settings().maxbytes)
+    end)
+
+    it("a change that cannot be taken back does not stand before the others", function()
+        ctl.succeed("set verbosity=1")
+        ctl.succeed("set lru_crawler_sleep=300")
+        ctl.succeed("undo")
+        local file = assert(io.open(ctl.folder .. "/audit.log", "a"))
+        local entry = '{"schema":"slate/audit/1","id":%d,"time_s":1,"server":"%s",%s}\n'
+        file:write(entry:format(4, one.address, '"what":"move","src":-1,"dst":5,"pages":1'),
+            entry:format(5, "elsewhere:1", '"what":"set","name":"verbosity","was":"0","is":"1"'),
+            entry:format(6, one.address, '"what":"set","name":"slab_automove","was":"lua:gone","is":"0"'))
+        file:close()
+        refuses("undo", "change 6 cannot be taken back", 64)
+        refuses("undo", "the change before it: slatectl undo 1\n", 64)
+        refuses("undo 4", "the server chose the source itself\n", 1)
+        ctl.succeed("undo 1")
+        assert.equal("0", settings().verbosity)
+        local _, _, err = ctl.run("undo")
+        assert.is_nil(err:find("before it", 1, true), err) -- none is left
+    end)
+
     it("what slatetop put on record goes back", function()
         local function record(entry)
             local file = assert(io.open(ctl.folder .. "/audit.log", "w"))

@@ -76,18 +76,24 @@ local function check(client, entry, step, force)
     return true
 end
 
-function M.run(context, parsed)
-    local entries = audit.read(audit.path())
-    if parsed.list then
-        return list(context, entries)
-    elseif context.format == "csv" then
-        return nil, "undo has no rows: use --json", "usage"
+-- Codes that say of the change that it cannot be taken back, rather than that the server was not reached.
+local AT_FAULT <const> = { no = true, usage = true, unsupported = true, refused = true, input = true }
+
+-- How to get past a change that cannot be taken back: "" when none is on record before it.
+local function way_past(entries, stuck)
+    for i = #entries, 1, -1 do
+        local entry = entries[i]
+        if entry.id < stuck.id and entry.server == stuck.server and not entry.undoes and steps.reverse(entry)
+            and audit.last_undone(entries, entry.server, entry.id) then
+            return ("; for the change before it: slatectl undo %d"):format(entry.id)
+        end
     end
-    local entry, problem = audit.last_undone(entries, context.server.name, parsed.id)
-    local step
-    if entry then
-        step, problem = steps.reverse(entry)
-    end
+    return ""
+end
+
+-- Takes one entry back. Returns an exit code; or nil, message, code.
+local function take_back(context, entry, parsed)
+    local step, problem = steps.reverse(entry)
     if not step then
         return nil, problem, "no"
     end
@@ -106,7 +112,7 @@ function M.run(context, parsed)
     end
     local words, id, why = steps.carry_out(context, client, step, entry.id)
     if not words then
-        return nil, id, why
+        return nil, ("change %d cannot be taken back: %s"):format(entry.id, id), why
     end
     if context.json then
         context:out_json("slate/undo/1", { server = context.server.name, id = id, undoes = entry.id, words = words })
@@ -117,6 +123,24 @@ function M.run(context, parsed)
         end
     end
     return 0
+end
+
+function M.run(context, parsed)
+    local entries = audit.read(audit.path())
+    if parsed.list then
+        return list(context, entries)
+    elseif context.format == "csv" then
+        return nil, "undo has no rows: use --json", "usage"
+    end
+    local entry, problem = audit.last_undone(entries, context.server.name, parsed.id)
+    if not entry then
+        return nil, problem, "no"
+    end
+    local exit_code, message, code = take_back(context, entry, parsed)
+    if not exit_code and not parsed.id and AT_FAULT[code] then
+        message = message .. way_past(entries, entry)
+    end
+    return exit_code, message, code
 end
 
 return M
