@@ -58,7 +58,7 @@ static void try_then(struct command_context *ctx, const char *name, const char *
     } else if (!tuner_try_automove(ctx->server->tuner, trial)) {
         text_out_str(ctx->out, "BUSY currently trying another mode\r\n");
     } else {
-        *w = (struct waiting){{waiting_run, waiting_destroy}, trial, subject, then};
+        *w = (struct waiting){{.run = waiting_run, .destroy = waiting_destroy}, trial, subject, then};
         ctx->more = &w->more;
         return;
     }

@@ -59,7 +59,7 @@ static void ask(struct command_context *ctx, const struct words *words, struct g
         text_out_str(ctx->out, "BUSY currently processing another geometry request\r\n");
         return;
     }
-    *w = (struct waiting){.more = {waiting_run, waiting_destroy}, .order = order};
+    *w = (struct waiting){.more = {.run = waiting_run, .destroy = waiting_destroy}, .order = order};
     say_again(words, w->said);
     ctx->more = &w->more;
 }

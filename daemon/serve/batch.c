@@ -203,10 +203,7 @@ static void run_command(struct batch *b, const struct request *r) {
 /* The next piece of an answer that goes on. */
 static void run_more(struct batch *b, struct session *s) {
     struct command_context context = context_of(b, s);
-    if (!s->more->run(s->more, &context) || b->text.failed) {
-        s->more->destroy(s->more);
-        s->more = NULL;
-    }
+    command_go_on(&s->more, &context);
     b->requests++;
     reply_text(b, s->slot);
 }

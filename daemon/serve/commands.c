@@ -49,7 +49,23 @@ bool command_run(struct command_context *ctx) {
         if (mute) {
             ctx->out->used = before;
         }
+        if (ctx->more) {
+            ctx->more->mute = mute;
+        }
         return true;
     }
     return false;
+}
+
+void command_go_on(struct command_more **taken, struct command_context *ctx) {
+    struct command_more *more = *taken;
+    size_t before = ctx->out->used;
+    bool   goes_on = more->run(more, ctx) && !ctx->out->failed;
+    if (more->mute) {
+        ctx->out->used = before;
+    }
+    if (!goes_on) {
+        more->destroy(more);
+        *taken = NULL;
+    }
 }

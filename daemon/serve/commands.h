@@ -16,11 +16,12 @@ struct watcher;
 struct command_context;
 
 /* A long answer goes out in pieces. The command leaves `more` in its context; from then on it is the session's, which runs
- * nothing else and calls more->run once a turn, when all that was written before is sent. A piece may be empty. After
- * run has returned false, or when the connection ends, the session calls destroy. */
+ * nothing else and calls command_go_on once a turn, when all that was written before is sent. A piece may be empty. When the
+ * connection ends before, the session calls destroy. */
 struct command_more {
     bool (*run)(struct command_more *, struct command_context *); /* writes a piece to ctx->out; false: it was the last */
     void (*destroy)(struct command_more *);
+    bool mute; /* noreply: the pieces are thrown away */
 };
 
 struct command_context {
@@ -41,4 +42,7 @@ struct command_context {
 /* Runs the line's command. False: no command has that name, and nothing was written (the session answers ERROR).
  * Threading: the session's worker. */
 bool command_run(struct command_context *);
+/* Writes the next piece. After the last one, or when there is no memory for it, what goes on is destroyed and NULL. Threading: the
+ * session's worker. */
+void command_go_on(struct command_more **, struct command_context *);
 #endif

@@ -149,7 +149,7 @@ void dump_start(struct command_context *ctx, enum dump_kind kind, const struct c
         text_out_str(ctx->out, "SERVER_ERROR out of memory writing stats\r\n");
         return;
     }
-    d->more = (struct command_more){dump_run, dump_destroy};
+    d->more = (struct command_more){.run = dump_run, .destroy = dump_destroy};
     d->kind = kind;
     d->classes = *classes;
     d->items_left = limit ? limit : UINT64_MAX;
