@@ -146,6 +146,7 @@ static uint64_t evicted_by_fresh(struct geometry_change *g) {
 static void finish(struct geometry_change *g) {
     struct geometry_facts f;
     geometry_hand_out(g);
+    measure_waste(g);
     geometry_enter(g, GEOMETRY_STEADY);
     geometry_tell(g);
     geometry_facts(g, &f);
@@ -161,7 +162,7 @@ static void next_step(struct geometry_change *g) {
     struct size_list before, now;
     current_sizes(g, &before);
     slab_reap(slab);
-    if (g->plan.done == g->plan.from.count || clock_mono_us() - g->measured_us > MEASURE_US) {
+    if (clock_mono_us() - g->measured_us > MEASURE_US) {
         measure_waste(g);
     }
     bool more = geometry_plan_step(&g->plan, &now);

@@ -201,6 +201,20 @@ static void test_a_change_keeps_what_fits(void) {
     rig_close(&r);
 }
 
+/* A change of one class is soon over: no look at the sizes of items falls due between its last page and its end. */
+static void test_the_waste_is_what_it_is_at_the_end(void) {
+    struct rig r;
+    struct geometry_facts f;
+    rig_open(&r, 64, &evict_slru, true);
+    fill(&r, 20000, 640, 640);
+    is(strcmp(ask(&r, GEOMETRY_AUTO, false), "OK"), 0, "chunks are fitted to items of one size");
+    ok(settles(&r), "and come");
+    tuner_geometry(r.t, &f);
+    ok(f.waste_before_pct > 5 && fabs(f.waste_now_pct - f.waste_predicted_pct) < 1, "the waste that is told is that of the end: %.1f, %.1f predicted, %.1f before",
+       f.waste_now_pct, f.waste_predicted_pct, f.waste_before_pct);
+    rig_close(&r);
+}
+
 static void test_a_full_cache_loses_the_oldest(const struct evict_policy *policy) {
     struct rig r;
     unsigned wrong = 0;
@@ -683,6 +697,7 @@ int main(void) {
     uint64_t seed = tap_seed() | 1;
     clock_start();
     test_a_change_keeps_what_fits();
+    test_the_waste_is_what_it_is_at_the_end();
     test_a_full_cache_loses_the_oldest(&evict_slru);
     test_a_full_cache_loses_the_oldest(&evict_lru);
     test_nothing_is_dropped_without_evictions();
