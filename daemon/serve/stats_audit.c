@@ -17,13 +17,11 @@ static void put_change(struct text_out *out, const struct audit_entry *e) {
 }
 
 static void put_move(struct text_out *out, const struct move_record *m) {
-    char outcome[REASON_BYTES];
-    move_outcome(m, outcome, sizeof outcome);
+    char sentence[MOVE_SENTENCE_BYTES];
+    move_sentence(m, sentence);
     text_out_printf(out, "STAT move%" PRIu64 ":time %" PRIu64 ".%03u\r\n", m->number, m->unix_ms / 1000, (unsigned)(m->unix_ms % 1000));
     text_out_printf(out, "STAT move%" PRIu64 ":who %s\r\n", m->number, m->by);
-    text_out_printf(out, "STAT move%" PRIu64 ":what %u of %u pages from class %u to %u %s, %" PRIu64 " items rescued, %" PRIu64
-                    " lost: %s\r\n", m->number, m->result.pages, m->wanted, m->from, m->to, outcome,
-                    m->result.rescued + m->result.chunks_rescued, m->result.lost, m->reason);
+    text_out_printf(out, "STAT move%" PRIu64 ":what %s\r\n", m->number, sentence);
 }
 
 void stats_audit(struct command_context *ctx) {

@@ -20,8 +20,17 @@ void move_outcome(const struct move_record *m, char *to, size_t room) {
     snprintf(to, room, "%s%s%s", what, why != NULL ? ", " : "", why != NULL ? why : "");
 }
 
-void move_log_add(struct move_log *l, const char *by, const struct page_move *move, const struct move_result *result) {
+void move_sentence(const struct move_record *m, char to[MOVE_SENTENCE_BYTES]) {
     char outcome[REASON_BYTES];
+    const struct move_result *r = &m->result;
+    move_outcome(m, outcome, sizeof outcome);
+    snprintf(to, MOVE_SENTENCE_BYTES, "%u of %u pages from class %u to %u %s in %" PRIu64 " us, %" PRIu64 " items rescued, %" PRIu64
+             " lost, %" PRIu64 " expired: %s", r->pages, m->wanted, m->from, m->to, outcome, r->duration_us,
+             r->rescued + r->chunks_rescued, r->lost, r->expired, m->reason);
+}
+
+void move_log_add(struct move_log *l, const char *by, const struct page_move *move, const struct move_result *result) {
+    char sentence[MOVE_SENTENCE_BYTES];
     struct move_record m = {.unix_ms = clock_unix_ms(), .from = move->from, .to = move->to, .wanted = move->pages, .result = *result};
     snprintf(m.by, sizeof m.by, "%s", by);
     snprintf(m.reason, sizeof m.reason, "%s", move->reason);
@@ -29,10 +38,8 @@ void move_log_add(struct move_log *l, const char *by, const struct page_move *mo
     m.number = ++l->count;
     l->ring[(m.number - 1) % MOVES_KEPT] = m;
     lock_release(&l->lock);
-    move_outcome(&m, outcome, sizeof outcome);
-    log_info("%s: %u of %u pages from class %u to %u %s in %" PRIu64 " us, %" PRIu64 " items rescued, %" PRIu64
-             " lost: %s", m.by, result->pages, m.wanted, m.from, m.to, outcome, result->duration_us,
-             result->rescued + result->chunks_rescued, result->lost, m.reason);
+    move_sentence(&m, sentence);
+    log_info("%s: %s", m.by, sentence);
 }
 
 unsigned move_log_copy(struct move_log *l, struct move_record to[MOVES_KEPT]) {

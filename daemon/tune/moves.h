@@ -7,7 +7,7 @@
 #include "tune/automove.h"
 #include "tune/mover.h"
 
-enum { MOVES_KEPT = 64 };
+enum { MOVES_KEPT = 64, MOVE_SENTENCE_BYTES = 2 * REASON_BYTES + 192 };
 
 struct move_record {
     uint64_t number;                 /* 1 is the first since the start */
@@ -32,4 +32,6 @@ void move_log_add(struct move_log *, const char *by, const struct page_move *, c
 unsigned move_log_copy(struct move_log *, struct move_record to[MOVES_KEPT]);
 /* "moved", "moved in part, …", "given up, …". */
 void move_outcome(const struct move_record *, char *to, size_t room);
+/* All of it but who and when, for a line of a log. */
+void move_sentence(const struct move_record *, char to[MOVE_SENTENCE_BYTES]);
 #endif

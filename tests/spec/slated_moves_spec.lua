@@ -290,7 +290,8 @@ describe("slated's pages", function()
         assert.equal("policy of class 3: s3fifo -> lru", entry(6))
         assert.equal("slabs reassign:  -> 2 pages from class 0 to 5", entry(5))
         assert.is_nil(values["7:what"])
-        assert.matches("^2 of 2 pages from class 0 to 5 moved", values["move1:what"])
+        assert.matches("^2 of 2 pages from class 0 to 5 moved in %d+ us, 0 items rescued, 0 lost, 0 expired: slabs "
+            .. "reassign 0 5, ", values["move1:what"])
         assert.equal("operator", values["move1:who"])
         local _, connections = wire.stats(connection, "conns")
         local addresses = {}
