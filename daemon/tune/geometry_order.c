@@ -154,8 +154,8 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, st
     case GEOMETRY_FACTOR: size_list_by_factor(to, o->first_bytes, o->factor, &rules); return true;
     case GEOMETRY_SIZES:
         if (!size_list_of(to, o->sizes, o->size_count, &rules)) {
-            answer(o, "BADSIZES sizes must ascend by at least %u, from %u to %u bytes, and be at most %u", rules.unit_bytes,
-                   rules.least_bytes, rules.most_bytes, rules.count_most);
+            answer(o, "BADSIZES sizes must ascend by at least %u, from %u to %u bytes, and be at most %u beside the largest chunk's %u",
+                   rules.unit_bytes, rules.least_bytes, rules.most_bytes, rules.count_most - 1, rules.most_bytes);
             return false;
         }
         return true;
@@ -262,8 +262,10 @@ static void serve(struct geometry_change *g, struct geometry_order *o) {
         geometry_enter(g, GEOMETRY_DRAINING);
         g->due_us = clock_mono_us();
         answer(o, "OK");
-    } else if (o->verb == GEOMETRY_PAUSE || o->verb == GEOMETRY_RESUME) {
-        answer(o, o->verb == GEOMETRY_PAUSE ? "NOTRUNNING no change is under way" : "NOTPAUSED no change is paused");
+    } else if (o->verb == GEOMETRY_PAUSE) {
+        answer(o, g->state == GEOMETRY_PAUSED ? "NOTRUNNING the change is paused already" : "NOTRUNNING no change is under way");
+    } else if (o->verb == GEOMETRY_RESUME) {
+        answer(o, "NOTPAUSED no change is paused");
     } else {
         change(g, o);
     }
