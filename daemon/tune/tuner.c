@@ -80,6 +80,26 @@ static uint64_t until(uint64_t due_us, uint64_t now_us) { return due_us > now_us
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
+/* --- the mode --- */
+
+/* Under the lock: until the mode that is wished for runs, words are those of the one before. */
+static bool waits_for_mode(const struct tuner *t) { return (int)(t->wish.since - atomic_load_explicit(&t->adopted, memory_order_relaxed)) > 0; }
+
+/* What was decided and said is not this mode's. */
+static void forget_words(struct tune_words *w) {
+    snprintf(w->why, sizeof w->why, "nothing was decided yet");
+    w->state[0] = '\0';
+}
+
+static void adopt(struct tuner *t) {
+    lock_take(&t->lock);
+    if (waits_for_mode(t)) {
+        forget_words(&t->words);
+    }
+    lock_release(&t->lock);
+    tuner_adopt(t);
+}
+
 static void decide(struct tuner *t) {
     tuner_decide_at_need(t);
     if (tuner_now_us(t) >= t->window_us) {
@@ -89,7 +109,7 @@ static void decide(struct tuner *t) {
 
 void tuner_tend_at(struct tuner *t, uint64_t now_us) {
     t->hand_us = now_us;
-    tuner_adopt(t);
+    adopt(t);
     decide(t);
     whatif_tend_at(t->whatif, now_us);
 }
@@ -102,7 +122,7 @@ static void *tuner_main(void *arg) {
     }
     while (!atomic_load_explicit(&t->stop, memory_order_acquire)) {
         tuner_serve_trial(t);
-        tuner_adopt(t);
+        adopt(t);
         tuner_serve_request(t);
         bool shrinking = tuner_shrink(t);
         decide(t);
@@ -253,8 +273,9 @@ bool tuner_set_automove(struct tuner *t, const char *name) {
     if (!same_mode(&t->wish, mode, argument)) {
         t->wish.mode = mode;
         snprintf(t->wish.argument, sizeof t->wish.argument, "%s", argument);
-        t->wish.version++;
+        t->wish.since = ++t->wish.version;
         t->words.failed[0] = '\0';
+        forget_words(&t->words); /* also for the moment between the adoption and the mode's first words */
     }
     lock_release(&t->lock);
     tuner_wake(t);
@@ -342,6 +363,9 @@ struct move_log *tuner_moves(struct tuner *t) { return &t->moves; }
 void tuner_words(struct tuner *t, struct tune_words *w) {
     lock_take(&t->lock);
     *w = t->words;
+    if (waits_for_mode(t)) {
+        forget_words(w);
+    }
     snprintf(w->mode, sizeof w->mode, "%s%s", t->wish.mode->name, t->wish.argument);
     lock_release(&t->lock);
 }

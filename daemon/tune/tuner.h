@@ -31,6 +31,7 @@ struct automove_wish {
     double   ratio;
     unsigned window_s;
     unsigned version; /* grows with each change */
+    unsigned since;   /* the version in which the mode changed last */
 };
 
 struct tuner {
@@ -69,7 +70,7 @@ struct tuner {
     struct whatif     *whatif;        /* likewise */
     struct crawler     crawler;
     struct active_mode active;
-    unsigned           adopted; /* version of the wish */
+    _Atomic unsigned   adopted; /* version of the wish; others see by it whether the mode runs that they wished for */
     struct snapshot    before, now; /* of the window's start (no classes: none); of the last need */
     uint32_t           limit_seen;    /* pages, when the limit was last looked at */
     bool               limit_lowered; /* it was above once, and pages are still over it */

@@ -430,6 +430,31 @@ static void test_a_second_that_passes_makes_no_donor_look_young(void) {
     cache_destroy(&c);
 }
 
+/* However long the tuner is busy with something else. */
+static void test_words_are_never_the_mode_s_before(void) {
+    struct cache_config cfg = fixture_config(16u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct tune_config tc = config("ratio");
+    struct tune_words w;
+    tc.by_hand = true;
+    struct tuner *t = tuner_create(c, &tc);
+    tuner_tend_at(t, 1000000);
+    tuner_words(t, &w);
+    ok(strcmp(w.why, "the pool has 16 pages") == 0 && strstr(w.state, "window 10 s") != NULL, "ratio: %s (%s)", w.why, w.state);
+    tuner_set_ratio(t, 0.5);
+    tuner_words(t, &w);
+    is_str(w.why, "the pool has 16 pages", "a knob changes nothing of what was decided");
+    ok(tuner_set_automove(t, "eviction"), "another mode is asked for");
+    tuner_words(t, &w);
+    ok(strcmp(w.mode, "eviction") == 0 && w.state[0] == '\0', "until it runs it says nothing of itself");
+    is_str(w.why, "nothing was decided yet", "and has decided nothing");
+    tuner_tend_at(t, 2000000);
+    tuner_words(t, &w);
+    is_str(w.why, "the pool has 16 pages", "then it has");
+    tuner_destroy(&t);
+    cache_destroy(&c);
+}
+
 static void test_settings(void) {
     struct cache_config cfg = fixture_config(16u << 20);
     struct cache *c = cache_create(&cfg);
@@ -465,6 +490,7 @@ int main(void) {
     test_the_tuner_ends_during_a_move();
     test_a_limit_below_a_page_a_class();
     test_a_second_that_passes_makes_no_donor_look_young();
+    test_words_are_never_the_mode_s_before();
     test_settings();
     test_trials();
     return tap_done();
