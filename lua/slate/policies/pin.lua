@@ -11,11 +11,13 @@
 
 local function read_pages(text, name)
     local pages = {}
-    for id, count in text:gmatch("(%d+):(%d+)") do
-        pages[math.tointeger(id)] = math.tointeger(count)
-    end
-    if text ~= "" and not next(pages) then
-        error(name .. " are written as class:pages,class:pages", 0)
+    for part in (text == "" and "" or text .. ","):gmatch("([^,]*),") do
+        local id, count = part:match("^(%d+):(%d+)$")
+        id, count = math.tointeger(tonumber(id)), math.tointeger(tonumber(count))
+        if not id or not count then
+            error(("%s are written as class:pages,class:pages, and '%s' is not"):format(name, part), 0)
+        end
+        pages[id] = count
     end
     return pages
 end
@@ -124,7 +126,11 @@ return {
             classes = function() return { { id = 3 }, { id = 7 } } end,
             says = "class 3 has 3 pages above its cap, but nobody needs them" },
         { name = "what is no list of pages is refused", settings = "floors=many", seconds = 1, classes = two,
-            fails = "floors are written as class:pages,class:pages" },
+            fails = "floors are written as class:pages,class:pages, and 'many' is not" },
+        { name = "also among others that are right", settings = "caps=5:10,6:x", seconds = 1, classes = two,
+            fails = "caps are written as class:pages,class:pages, and '6:x' is not" },
+        { name = "or of which there is none", settings = "floors=5:10,", seconds = 1, classes = two,
+            fails = "floors are written as class:pages,class:pages, and '' is not" },
         { name = "so is a floor above its cap", settings = "floors=3:5 caps=3:4", seconds = 1, classes = two,
             fails = "class 3 has a floor of 5 pages and a cap of 4" },
     },
