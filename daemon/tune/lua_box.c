@@ -133,10 +133,16 @@ static void say_raised(lua_State *L, char *why) {
     why[bytes] = '\0';
 }
 
+/* Lua's own message may have been caught on the way, and raised again. */
+static bool lacked_memory(const struct lua_box *box, int status) {
+    const char *said = status == LUA_ERRRUN && box->full ? lua_tostring(box->L, -1) : NULL;
+    return status == LUA_ERRMEM || (said != NULL && strcmp(said, "not enough memory") == 0);
+}
+
 static bool ended(struct lua_box *box, int status, char *why) {
     if (box->tripped != NULL) {
         say_limit(box, why);
-    } else if (status == LUA_ERRMEM) {
+    } else if (lacked_memory(box, status)) {
         snprintf(why, REASON_BYTES, box->full ? "needs more than %zu MiB of memory" : "the system has no memory for its %zu MiB",
                  box->limits->memory_bytes >> 20);
     } else if (status != LUA_OK) {

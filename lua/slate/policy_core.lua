@@ -129,7 +129,12 @@ local function charged_table(charge, real)
         end,
         sort = function(list, less)
             charge(plain_length(list) * 20)
-            return real.sort(list, less)
+            local sorted, problem = pcall(real.sort, list, less)
+            if not sorted then -- what sort itself says has no line yet, and it is not this one's fault
+                local own = type(problem) == "string" and (find(problem, "^invalid order function") or
+                    find(problem, "^attempt to compare"))
+                error(problem, own and 2 or 0)
+            end
         end,
         unpack = function(list, first, last)
             local length = plain_length(list)

@@ -132,6 +132,9 @@ static void test_broken(void) {
     refused("return { decide = print, settings = { x = { default = 5, max = 4 } } }", "from any to 4, not 5", "a bad default");
     refused("return { decide = print, init = function() error('no luck', 0) end }", "no luck", "an init that fails");
     refused_body("local x = nil; return x.y", "it.lua:1: attempt to index a nil value (local 'x')", "a runtime error");
+    refused_body("\ntable.sort({ 3, 2, 1, 4 }, function() return true end)", "it.lua:2: invalid order function for sorting", "an order that is none");
+    refused_body("\ntable.sort({ 3, {} })", "it.lua:2: attempt to compare", "what has no order");
+    refused_body("\ntable.sort({ 3, 2 }, function(a) return a.x.y end)", "it.lua:2: attempt to index", "an order function that fails");
     refused_body("error({})", "raised a table instead of a message", "an error that is a table");
     refused_body("error()", "raised a nil instead of a message", "an error that is nil");
     refused_body("error(setmetatable({}, { __tostring = function() while true do end end }))", "raised a table",
@@ -195,6 +198,7 @@ static void test_limits(void) {
     refused_body("string.rep('xxxxxxxxxx', 5000000)", "a text of more than 16 MiB", "a text that is too long by bytes");
     refused_body("local s = 'x' while true do s = s .. s end", fat, "a text that doubles");
     refused_body("local t = {} for i = 1, 1e7 do t[i] = {} end", fat, "a list that grows");
+    refused_body("local t = {} table.sort({ 2, 1 }, function() for i = 1, 1e7 do t[i] = {} end end)", fat, "an order that keeps a list");
     refused_body("local function f() return 1 + f() end f()", fat, "a recursion that never ends");
     refused_body("local s = string.rep('(', 300) return s:find(s)", "", "a pattern of only brackets");
 
