@@ -37,6 +37,9 @@ static uint64_t pages_of(const struct snapshot *now, unsigned class_id) {
 static bool check_move(const struct action *action, const struct snapshot *now, char *why,
                        size_t why_bytes) {
     uint64_t have = pages_of(now, action->from);
+    if (!snapshot_has_slabs(now)) {
+        return refuse(why, why_bytes, "pages that move need --store=slab; this server has %s", now->store);
+    }
     if (now->setting[SETTING_slab_reassign] == 0) {
         return refuse(why, why_bytes,
                       "this server runs with slab_reassign off: start it with -o slab_reassign");

@@ -222,6 +222,10 @@ unsigned size_bin_of(double bytes) {
     return bin;
 }
 
+double size_bins_waste(const struct size_bins *sizes) {
+    return sizes->taken_bytes > 0 ? fmax(1 - sizes->item_bytes / sizes->taken_bytes, 0) : NAN;
+}
+
 void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_bytes) {
     struct stat_line line;
     memset(sizes, 0, sizeof *sizes);

@@ -61,6 +61,9 @@ struct size_bins {
     double bins[SIZE_BINS];
 };
 void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_bytes);
+/* Share of the memory that the items take which they do not fill, as the server counts it, ends of pages included; NAN
+ * when it does not tell. */
+double size_bins_waste(const struct size_bins *sizes);
 /* The largest size of a bin, in bytes, and the bin of a size. */
 double size_bin_end(unsigned bin);
 unsigned size_bin_of(double bytes);

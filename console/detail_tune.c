@@ -162,15 +162,15 @@ void geometry_state_parse(struct geometry_state *geometry, const char *text, siz
     memset(geometry, 0, sizeof *geometry);
     struct geometry_state *g = geometry;
     g->classes = g->classes_wanted = g->waste_before_pct = g->waste_predicted_pct = NAN;
-    g->waste_now_pct = g->pages_old = g->pages_new = g->seconds = NAN;
+    g->pages_old = g->pages_new = g->seconds = NAN;
     for (unsigned id = 0; id < TUNE_CLASSES; id++) {
         g->of_class[id] = (struct geometry_class){NAN, NAN, false};
     }
     const struct slot slots[] = {
         {"classes", &g->classes},           {"classes_wanted", &g->classes_wanted},
         {"waste_before", &g->waste_before_pct}, {"waste_predicted", &g->waste_predicted_pct},
-        {"waste_now", &g->waste_now_pct},   {"pages_old", &g->pages_old},
-        {"pages_new", &g->pages_new},       {"seconds", &g->seconds}};
+        {"pages_old", &g->pages_old},       {"pages_new", &g->pages_new},
+        {"seconds", &g->seconds}};
     for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
         unsigned id;
         const char *field;

@@ -51,7 +51,7 @@ struct geometry_class {
 };
 struct geometry_state {
     char state[MODE_BYTES], why[REASON_BYTES];
-    double classes, classes_wanted, waste_before_pct, waste_predicted_pct, waste_now_pct;
+    double classes, classes_wanted, waste_before_pct, waste_predicted_pct;
     double pages_old, pages_new, seconds;
     struct geometry_class of_class[TUNE_CLASSES]; /* chunk_bytes is NAN for ids not in use */
 };

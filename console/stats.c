@@ -156,6 +156,8 @@ static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct
         snapshot->is_slated = true;
         if (span_is(name, "slated_version")) {
             copy_printable(snapshot->own_version, sizeof snapshot->own_version, value);
+        } else if (span_is(name, "store")) {
+            copy_printable(snapshot->store, sizeof snapshot->store, value);
         }
         break;
     case GROUP_COUNT:
@@ -205,6 +207,7 @@ void snapshot_inherit(struct snapshot *snapshot, const struct snapshot *older) {
     memcpy(snapshot->setting, older->setting, sizeof snapshot->setting);
     memcpy(snapshot->automove, older->automove, sizeof snapshot->automove);
     memcpy(snapshot->own_version, older->own_version, sizeof snapshot->own_version);
+    memcpy(snapshot->store, older->store, sizeof snapshot->store);
     snapshot->is_slated = older->is_slated;
 }
 
@@ -237,6 +240,10 @@ const char *snapshot_software(const struct snapshot *snapshot) {
 
 const char *snapshot_version(const struct snapshot *snapshot) {
     return snapshot->is_slated ? snapshot->own_version : snapshot->version;
+}
+
+bool snapshot_has_slabs(const struct snapshot *snapshot) {
+    return snapshot->store[0] == '\0' || strcmp(snapshot->store, "slab") == 0;
 }
 
 double stat_number(uint64_t value) {

@@ -79,6 +79,7 @@ struct snapshot {
     char own_version[32]; /* slated's own; "" when absent; printable ASCII only */
     char automove[24];    /* slab_automove as the server spells it: slated has modes with names */
     bool is_slated;       /* "stats slated" answered with stats */
+    char store[12];       /* slated's --store; "" when absent: classes of chunk sizes then, as in memcached */
     uint64_t general[GENERAL_COUNT];
     uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio, the growth factor) in
                                          thousandths */
@@ -111,6 +112,9 @@ uint64_t class_tail_age(const struct class_stats *stats);
  * unknown. */
 const char *snapshot_software(const struct snapshot *snapshot);
 const char *snapshot_version(const struct snapshot *snapshot);
+
+/* Are there classes of chunk sizes, whose pages can move? Not in slated's heap and blocks. */
+bool snapshot_has_slabs(const struct snapshot *snapshot);
 
 /* STAT_ABSENT becomes NAN. */
 double stat_number(uint64_t value);

@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum { LABEL_WIDTH = 21, PANEL_LEAST = 3, PANEL_MOST = 14 };
 enum { POOL_ROW = CLASS_LIMIT }; /* stands for the pool among class ids */
@@ -329,6 +330,11 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     struct map map;
     const struct snapshot *now = model_now(frame->model);
     list_rows(now, &map);
+    if (now != NULL && strcmp(now->store, "heap") == 0) { /* pieces of one whole; blocks has pages of blocks */
+        cells_text_fit(cells, area.y, 0, area.width, STYLE_DIM,
+                       "pages of classes need --store=slab; this server has heap");
+        return;
+    }
     if (map.count == 0) {
         cells_text_fit(cells, area.y, 0, area.width, STYLE_DIM,
                        now == NULL ? "waiting for the server" : "no class has pages yet");

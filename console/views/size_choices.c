@@ -123,7 +123,8 @@ void size_choices_draw(const struct frame *frame, const struct ui *ui, const str
     cells_text_fit(cells, y++, 0, area.width, STYLE_HEADER,
                    is_slated ? "CHUNK SIZES  CLASSES    WASTE     ITEMS  as the server predicts"
                              : "CHUNK SIZES  CLASSES    WASTE     ITEMS  ESTIMATED, after a restart with -f");
-    struct choice now = {true, true, plan_now->count, size_plan_waste(plan_now, sizes), NAN, NAN, ""};
+    double waste = is_slated ? size_bins_waste(sizes) : size_plan_waste(plan_now, sizes);
+    struct choice now = {true, true, plan_now->count, waste, NAN, NAN, ""};
     draw_row(&now, "now", false, cells, y++, area.width);
     unsigned best = best_of(frame, sizes, plan_now), count = is_slated ? CHOICES : FACTORS;
     unsigned cursor = ui->sizes.cursor < count ? ui->sizes.cursor : count - 1;
@@ -140,6 +141,9 @@ void size_choices_draw(const struct frame *frame, const struct ui *ui, const str
 
 struct intent size_choices_command(const struct frame *frame, struct ui *ui, enum command given) {
     const struct snapshot *now = model_now(frame->model);
+    if (now != NULL && !snapshot_has_slabs(now)) {
+        return given == COMMAND_REVIEW ? say(SIZES_NEED_SLABS, now->store) : (struct intent){0};
+    }
     bool is_slated = now != NULL && now->is_slated;
     unsigned *cursor = &ui->sizes.cursor, last = is_slated ? CHOICES - 1 : FACTORS - 1;
     *cursor = list_step(*cursor, command_rows(given, CHOICES), last);

@@ -135,25 +135,32 @@ static void draw_waste_now(const struct frame *frame, struct cells *cells, int y
 
 static void draw_geometry(const struct frame *frame, struct cells *cells, int y, int width) {
     const struct details *details = model_details(frame->model);
-    char text[300], before[FORMAT_BYTES], predicted[FORMAT_BYTES], now[FORMAT_BYTES];
+    char text[300], before[FORMAT_BYTES], predicted[FORMAT_BYTES];
     if (!detail_is_known(details, INQUIRY_GEOMETRY)) {
         cells_text_fit(cells, y, 0, width, STYLE_DIM,
                        "memcached takes other sizes only at its start: -f -n -o slab_sizes");
         return;
     }
     const struct geometry_state *geometry = &details->geometry;
-    int n = snprintf(text, sizeof text, "geometry %s: %s", geometry->state, geometry->why);
-    if (geometry->waste_before_pct > 0 && n > 0 && (size_t)n < sizeof text) {
-        snprintf(text + n, sizeof text - (size_t)n, "; waste %s %% before, %s %% predicted, %s %% now",
-                 format_count(before, geometry->waste_before_pct),
-                 format_count(predicted, geometry->waste_predicted_pct),
-                 format_count(now, geometry->waste_now_pct));
+    int n = snprintf(text, sizeof text, "geometry %s", geometry->state);
+    if (geometry->waste_before_pct > 0) { /* the table has that of now */
+        n += snprintf(text + n, sizeof text - (size_t)n, ", waste %s %% before, %s %% predicted",
+                      format_percent(before, geometry->waste_before_pct / 100),
+                      format_percent(predicted, geometry->waste_predicted_pct / 100));
     }
+    snprintf(text + n, sizeof text - (size_t)n, ": %s", geometry->why);
     cells_text_fit(cells, y, 0, width, STYLE_PLAIN, text);
 }
 
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
     struct size_bins sizes;
+    const struct snapshot *now = model_now(frame->model);
+    if (now != NULL && !snapshot_has_slabs(now)) {
+        char text[80];
+        snprintf(text, sizeof text, SIZES_NEED_SLABS, now->store);
+        cells_text_fit(cells, area.y, 0, area.width, STYLE_DIM, text);
+        return;
+    }
     enum origin origin = find_sizes(frame, &sizes);
     if (origin == ORIGIN_NONE) {
         detail_ready(frame, INQUIRY_SIZEHIST, cells, area);

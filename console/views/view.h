@@ -222,6 +222,7 @@ void stat_name_words(char *out, size_t out_bytes, const char *name);
  * reckoned from the sizes given, and said to be. The best that there is goes to `best`, count 0: none
  * is worth it; returns its name. */
 enum { SIZE_CHOICES_ROWS = 9 };
+#define SIZES_NEED_SLABS "chunk sizes need --store=slab; this server has %s"
 const char *size_choices_best(const struct frame *frame, const struct size_bins *sizes,
                               struct size_plan *best);
 void size_choices_draw(const struct frame *frame, const struct ui *ui, const struct size_bins *sizes,

@@ -173,6 +173,56 @@ static void test_sizes_stand_over_class_limits(void) {
     model_destroy(&model);
 }
 
+/* Chunks that end within a step of the histogram: from its steps nobody could tell what fits. */
+static void test_what_the_sizes_of_now_waste_is_the_servers_figure(void) {
+    static const char sizes[] = "STAT items 100000\r\nSTAT item_bytes 78378796\r\nSTAT taken_bytes 80766632\r\n"
+                                "STAT sampled_pages 1\r\nSTAT 704 629\r\nSTAT 768 39827\r\nSTAT 832 39787\r\n"
+                                "STAT 896 19757\r\nEND\r\n";
+    static const char geometry[] =
+        "STAT state steady\r\nSTAT why the change is complete\r\nSTAT waste_before 0.48\r\n"
+        "STAT waste_predicted 2.96\r\nSTAT waste_now 2.96\r\nSTAT 1:chunk_size 720\r\nSTAT 2:chunk_size 864\r\n"
+        "STAT 3:chunk_size 524288\r\nEND\r\n";
+    struct model *model = slated_model();
+    struct frame frame = frame_of(model);
+    struct details *details = model_open_details(model);
+    details_take(details, INQUIRY_SIZEHIST, 0, sizes, sizeof sizes - 1, true, 12000);
+    details_take(details, INQUIRY_GEOMETRY, 0, geometry, sizeof geometry - 1, true, 12000);
+    reset_ui(index_of(&sizes_view));
+    draw(&frame, 80, 24, false);
+    ok(shows("now                3    3.0 %"), "of the bytes that it says are taken");
+    ok(shows("geometry steady, waste 0.5 % before, 3.0 % predicted: the change is complete\n"),
+       "and that of before and as predicted is whole on a narrow screen");
+    model_destroy(&model);
+}
+
+static void test_other_stores_have_no_chunk_sizes(void) {
+    static const char *const stores[] = {"heap", "blocks"};
+    for (size_t i = 0; i < sizeof stores / sizeof *stores; i++) {
+        static struct snapshot snapshot;
+        struct model *model = slated_model();
+        struct frame frame = frame_of(model);
+        char text[200], said[100];
+        int n = snprintf(text, sizeof text, "STAT slated_version 0.1.0\r\nSTAT store %s\r\nEND\r\n", stores[i]);
+        fixture_load("slated-0.1-second.txt", 13000, &snapshot);
+        snapshot_parse(&snapshot, GROUP_SLATED, text, (size_t)n);
+        model_add(model, &snapshot, 1003);
+        reset_ui(index_of(&sizes_view));
+        draw(&frame, 80, 24, false);
+        snprintf(said, sizeof said, "chunk sizes need --store=slab; this server has %s\n", stores[i]);
+        ok(shows(said) && !shows("CHUNK SIZES"), "the screen of sizes says so of %s", stores[i]);
+        ok(press(&frame, COMMAND_REVIEW).kind == INTENT_SAY, "and proposes none");
+        reset_ui(index_of(&pages_view));
+        draw(&frame, 80, 24, false);
+        snprintf(said, sizeof said, "pages of classes need --store=slab; this server has %s\n", stores[i]);
+        ok(shows(said) == (i == 0), "pages of one whole are no pages of a class");
+        struct action move = action_move(13, 12, 1);
+        struct answers answers = {0};
+        ok(!action_check(&move, &snapshot, &answers, said, sizeof said) && strstr(said, stores[i]) != NULL,
+           "and none can move: %s", said);
+        model_destroy(&model);
+    }
+}
+
 static void test_curves_say_what_memory_and_policies_would_do(void) {
     struct model *model = slated_model();
     struct frame frame = frame_of(model);
@@ -392,6 +442,8 @@ int main(void) {
     test_on_stock_the_map_is_an_estimate_and_says_so();
     test_a_large_cache_has_several_pages_a_cell();
     test_sizes_stand_over_class_limits();
+    test_what_the_sizes_of_now_waste_is_the_servers_figure();
+    test_other_stores_have_no_chunk_sizes();
     test_curves_say_what_memory_and_policies_would_do();
     test_tune_cuts_between_words_and_has_the_rest_below();
     test_hot_keys_have_bounds();
