@@ -86,10 +86,13 @@ static void draw_general(const struct snapshot *a, const struct snapshot *b, str
                  a->automove[0] != '\0' ? a->automove : "-", b->automove);
 }
 
+/* An id whose chunks have another size since is of two classes: one that went, and one that came. */
 struct changed {
     unsigned id;
+    const struct class_stats *was, *is;
     double pages, evicted;
 };
+enum { CHANGED_LIMIT = 2 * CLASS_LIMIT };
 
 static int by_change(const void *left, const void *right) {
     const struct changed *a = left, *b = right;
@@ -104,22 +107,36 @@ static uint64_t or_zero(const struct class_stats *stats, enum class_stat stat) {
     return !stats->present ? 0 : stats->value[stat];
 }
 
-/* The classes of which something changed; returns how many. */
-static unsigned changed_classes(const struct snapshot *a, const struct snapshot *b,
-                                struct changed out[CLASS_LIMIT]) {
+/* Adds a class of which something changed; returns how many there are then. */
+static unsigned add_changed(unsigned id, const struct class_stats *was, const struct class_stats *is,
+                            struct changed out[CHANGED_LIMIT], unsigned count) {
     static const enum class_stat looked_at[] = {CLASS_total_pages, CLASS_number, CLASS_get_hits,
                                                 CLASS_cmd_set, CLASS_evicted};
+    bool differs = false;
+    for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
+        differs = differs || or_zero(was, looked_at[i]) != or_zero(is, looked_at[i]);
+    }
+    if (differs) {
+        double pages = change(or_zero(was, CLASS_total_pages), or_zero(is, CLASS_total_pages));
+        double evicted = growth(or_zero(was, CLASS_evicted), or_zero(is, CLASS_evicted));
+        out[count++] = (struct changed){id, was, is, isnan(pages) ? 0 : pages, isnan(evicted) ? 0 : evicted};
+    }
+    return count;
+}
+
+/* The classes of which something changed; returns how many. */
+static unsigned changed_classes(const struct snapshot *a, const struct snapshot *b,
+                                struct changed out[CHANGED_LIMIT]) {
+    static const struct class_stats none = {.present = false};
     unsigned count = 0;
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         const struct class_stats *was = &a->classes[id], *is = &b->classes[id];
-        bool differs = false;
-        for (size_t i = 0; i < sizeof looked_at / sizeof *looked_at; i++) {
-            differs = differs || or_zero(was, looked_at[i]) != or_zero(is, looked_at[i]);
-        }
-        if (differs) {
-            double pages = change(or_zero(was, CLASS_total_pages), or_zero(is, CLASS_total_pages));
-            double evicted = growth(or_zero(was, CLASS_evicted), or_zero(is, CLASS_evicted));
-            out[count++] = (struct changed){id, isnan(pages) ? 0 : pages, isnan(evicted) ? 0 : evicted};
+        uint64_t from = was->value[CLASS_chunk_size], to = is->value[CLASS_chunk_size];
+        if (from != STAT_ABSENT && to != STAT_ABSENT && from != to) {
+            count = add_changed(id, was, &none, out, count);
+            count = add_changed(id, &none, is, out, count);
+        } else {
+            count = add_changed(id, was, is, out, count);
         }
     }
     qsort(out, count, sizeof *out, by_change);
@@ -148,11 +165,14 @@ static void put(struct cells *cells, int y, int width, enum column column, enum 
     }
 }
 
-static void draw_class(const struct snapshot *a, const struct snapshot *b, unsigned id,
-                       struct cells *cells, int y, int width) {
-    const struct class_stats *was = &a->classes[id], *is = &b->classes[id];
+static uint64_t tail_age(const struct class_stats *stats) {
+    return stats->present ? class_tail_age(stats) : STAT_ABSENT;
+}
+
+static void draw_class(const struct changed *changed, struct cells *cells, int y, int width) {
+    const struct class_stats *was = changed->was, *is = changed->is;
     char text[FORMAT_BYTES + 2], pair[40], from[FORMAT_BYTES], to[FORMAT_BYTES];
-    snprintf(text, sizeof text, "%u", id);
+    snprintf(text, sizeof text, "%u", changed->id);
     put(cells, y, width, ID, STYLE_PLAIN, text);
     put(cells, y, width, SIZE, STYLE_PLAIN,
         format_exact(text, (is->present ? is : was)->value[CLASS_chunk_size]));
@@ -169,14 +189,14 @@ static void draw_class(const struct snapshot *a, const struct snapshot *b, unsig
         double grown = growth(or_zero(was, counters[i]), or_zero(is, counters[i]));
         put(cells, y, width, HITS + i, STYLE_PLAIN, format_count(text, grown));
     }
-    snprintf(pair, sizeof pair, "%s → %s", format_age(from, stat_number(class_tail_age(was))),
-             format_age(to, stat_number(class_tail_age(is))));
+    snprintf(pair, sizeof pair, "%s → %s", format_age(from, stat_number(tail_age(was))),
+             format_age(to, stat_number(tail_age(is))));
     put(cells, y, width, AGE, STYLE_PLAIN, pair);
 }
 
 static void draw_classes(const struct snapshot *a, const struct snapshot *b, struct ui *ui,
                          struct cells *cells, struct rect area) {
-    struct changed changed[CLASS_LIMIT];
+    struct changed changed[CHANGED_LIMIT];
     unsigned count = changed_classes(a, b, changed);
     cells_fill(cells, (struct rect){area.y, 0, 1, area.width}, ' ', STYLE_HEADER);
     for (unsigned i = 0; i < COLUMNS; i++) {
@@ -189,7 +209,7 @@ static void draw_classes(const struct snapshot *a, const struct snapshot *b, str
     unsigned last_top = count > rows ? count - rows : 0;
     ui->diff_top = ui->diff_top < last_top ? ui->diff_top : last_top;
     for (unsigned i = 0; i < rows && ui->diff_top + i < count; i++) {
-        draw_class(a, b, changed[ui->diff_top + i].id, cells, area.y + 1 + (int)i, area.width);
+        draw_class(&changed[ui->diff_top + i], cells, area.y + 1 + (int)i, area.width);
     }
 }
 
@@ -225,7 +245,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     (void)frame;
-    ui->diff_top = list_step(ui->diff_top, command_rows(given, SCREEN_STEP), CLASS_LIMIT);
+    ui->diff_top = list_step(ui->diff_top, command_rows(given, SCREEN_STEP), CHANGED_LIMIT);
     return (struct intent){0};
 }
 

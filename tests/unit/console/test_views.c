@@ -282,6 +282,10 @@ static void test_the_past_is_named_and_a_dead_server_is_a_row(void) {
             ok(shows("41d02h → 5s"), "an age has room for days");
             draw(&frame, 40, 10, false);
             ok(shows("+1\n") && !shows("ITEMS"), "a narrow screen has whole columns only");
+            mark.snapshot.classes[12].value[CLASS_chunk_size] = 944;
+            draw(&frame, 80, 24, false);
+            ok(shows("  12     944") && shows("  12    1184") && shows("41d02h → -") && shows("- → 5s"),
+               "a class whose chunks have another size since is of two: one that went, and one that came");
         }
     }
     model_destroy(&model);
