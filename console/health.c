@@ -212,13 +212,27 @@ static const char *against_held(const struct held *held, const struct snapshot *
     return is_stuck || now->is_slated ? "" : "press m: ";
 }
 
-static void report_held(struct report *report, const struct model *model, const struct snapshot *now) {
-    struct held held = held_measure(now, model_before(model));
+bool health_holds_too_much(const struct model *model, char words[NOTE_BYTES]) {
+    const struct snapshot *now = model_now(model);
+    struct held held = {0};
+    if (now != NULL) {
+        held = held_measure(now, model_before(model));
+    }
     char bytes[FORMAT_BYTES], limit[FORMAT_BYTES], what[NOTE_BYTES];
     if (held.is_much) {
-        const char *key = against_held(&held, now, what);
-        say(report, held.is_falling ? SEVERITY_WATCH : SEVERITY_BAD, "%s%s held, the limit is %s; %.120s", key,
-            format_bytes(bytes, held.bytes), format_bytes(limit, held.limit_bytes), what);
+        against_held(&held, now, what);
+        snprintf(words, NOTE_BYTES, "%s held, the limit is %s; %.120s", format_bytes(bytes, held.bytes),
+                 format_bytes(limit, held.limit_bytes), what);
+    }
+    return held.is_much;
+}
+
+static void report_held(struct report *report, const struct model *model, const struct snapshot *now) {
+    struct held held = held_measure(now, model_before(model));
+    char words[NOTE_BYTES], what[NOTE_BYTES];
+    if (health_holds_too_much(model, words)) {
+        say(report, held.is_falling ? SEVERITY_WATCH : SEVERITY_BAD, "%s%.150s", against_held(&held, now, what),
+            words);
     }
 }
 

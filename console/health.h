@@ -38,6 +38,9 @@ const char *class_state_word(enum class_state state);
 /* The starving class that evicts most; -1 when none starves. */
 int health_worst_class(const struct model *model);
 
+/* Is more memory held than the limit allows, for longer than a moment? Then words say how much. */
+bool health_holds_too_much(const struct model *model, char words[NOTE_BYTES]);
+
 /* Oldest LRU tail over the youngest among the classes that evict; NAN below two such classes. */
 double health_tail_spread(const struct model *model);
 

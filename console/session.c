@@ -129,28 +129,38 @@ static void follow_link(struct session *session, time_t wall) {
     }
 }
 
+/* Has it changed, for longer than it comes and goes on the edge? An event is for what stays. */
+static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
+    if (is_so == alarm->is_raised) {
+        alarm->differs_ms = 0;
+        return false;
+    }
+    if (alarm->differs_ms == 0) {
+        alarm->differs_ms = now_ms;
+    }
+    if (now_ms - alarm->differs_ms < ALARM_AFTER_MS) {
+        return false;
+    }
+    *alarm = (struct alarm){.is_raised = is_so};
+    return true;
+}
+
 /* Events for what begins and ends: what the overview says only while it lasts. */
-static void note_starvation(struct session *session, uint64_t now_ms, time_t wall) {
+static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
     int worst = health_worst_class(session->model);
-    bool starves = worst >= 0;
-    if (starves == session->is_alarmed) {
-        session->alarm_differs_ms = 0;
-        return;
+    char held[NOTE_BYTES];
+    if (alarm_turns(&session->starvation, worst >= 0, now_ms)) {
+        if (worst >= 0) {
+            model_note(session->model, EVENT_ALARM, wall,
+                       "class %d starves: it evicts while another class has room", worst);
+        } else {
+            model_note(session->model, EVENT_ALARM, wall, "no class starves any more");
+        }
     }
-    if (session->alarm_differs_ms == 0) {
-        session->alarm_differs_ms = now_ms;
+    bool is_over = health_holds_too_much(session->model, held);
+    if (alarm_turns(&session->overrun, is_over, now_ms)) {
+        model_note(session->model, EVENT_ALARM, wall, "%s", is_over ? held : "memory is within its limit again");
     }
-    if (now_ms - session->alarm_differs_ms < ALARM_AFTER_MS) {
-        return; /* on the edge it comes and goes; an event is for what stays */
-    }
-    if (starves) {
-        model_note(session->model, EVENT_ALARM, wall,
-                   "class %d starves: it evicts while another class has room", worst);
-    } else {
-        model_note(session->model, EVENT_ALARM, wall, "no class starves any more");
-    }
-    session->is_alarmed = starves;
-    session->alarm_differs_ms = 0;
 }
 
 /* ---- recording and replaying ---- */
@@ -203,7 +213,7 @@ static void load_some(struct session *session) {
         case RECORDING_SAMPLE:
             wall = (time_t)(wall_ms / 1000);
             model_add(session->model, &snapshot, wall);
-            note_starvation(session, snapshot.at_ms, wall);
+            note_alarms(session, snapshot.at_ms, wall);
             tape_add(session->tape, &snapshot, wall_ms);
             break;
         case RECORDING_BAD_LINE:
@@ -271,7 +281,7 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
             follow_link(session, wall); /* it answers: whoever looks now must not read otherwise */
             model_add(session->model, &session->poller.latest, wall);
             tape_add(session->tape, &session->poller.latest, wall_ms);
-            note_starvation(session, now_ms, wall);
+            note_alarms(session, now_ms, wall);
             if (session->record_fd >= 0) {
                 write_line(session, wall_ms);
             }

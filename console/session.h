@@ -12,6 +12,12 @@
 
 enum { ALARM_AFTER_MS = 5000, LOAD_MS = 5 /* of a recording in one step */ };
 
+/* What the events say of something that comes and goes. */
+struct alarm {
+    bool is_raised;
+    uint64_t differs_ms; /* since when the figures say otherwise; 0: they agree */
+};
+
 struct session {
     struct address address;
     struct client *client;       /* NULL: a recording is replayed */
@@ -27,8 +33,7 @@ struct session {
     char record_name[200];
     unsigned bad_lines; /* of the recording that is replayed */
     struct watch watch;
-    bool is_alarmed;           /* the events say that a class starves */
-    uint64_t alarm_differs_ms; /* since when the figures say otherwise; 0: they agree */
+    struct alarm starvation, overrun; /* a class starves; more memory is held than the limit allows */
     bool has_news;   /* something to draw; whoever draws clears it */
     bool has_sample; /* a snapshot was completed; whoever wants to know clears it */
 };

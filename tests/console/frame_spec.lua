@@ -207,6 +207,25 @@ describe("slatetop's frame", function()
     end)
   end
 
+  it("tells of memory beyond the limit that stays, and of its end", function()
+    local path, lines = folder .. "/over.jsonl", {}
+    for i = 1, 30 do
+      lines[i] = ('{"schema":"slate/snapshot/1","time_s":%d,"server":"x","version":"1.6.45","slated":"0.1.0",'
+        .. '"general":{"pid":1,"uptime":%d,"limit_maxbytes":8388608},"settings":{},"classes":[{"id":1,'
+        .. '"chunk_size":96,"total_pages":1}],"totals":{"total_malloced":%d}}'):format(1000 + i, 100 + i,
+        (i == 4 or i >= 10 and i < 20) and 80 << 20 or 8 << 20)
+    end
+    local file = assert(io.open(path, "w"))
+    file:write(table.concat(lines, "\n"), "\n")
+    file:close()
+    open("--replay " .. path .. " --at 30")
+    screen:wait("REPLAY")
+    screen:press("8")
+    screen:wait("memory is within its limit again")
+    local shown = screen:wait("alarm    80.0M held, the limit is 8.00M; pages go back by themselves")
+    assert.equal(1, select(2, shown:gsub("80.0M held, the limit", "")), shown)
+  end)
+
   it("leaves no stray cell however often the window changes its size", function()
     server:fill("key", 1000, 100)
     local path = folder .. "/rec.jsonl"
