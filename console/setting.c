@@ -156,13 +156,9 @@ static void take_now(const struct answers *answers, const struct snapshot *now, 
     }
 }
 
-/* slated lists what can change while it runs; with another store than slabs nothing of theirs is there. */
-static bool needs_slabs(const struct snapshot *now, const struct answers *answers, const struct row *row) {
-    const char *config = answer_text(answers, INQUIRY_CONFIG);
-    char name[SETTING_NAME_BYTES + 10];
-    struct stat_line line;
-    snprintf(name, sizeof name, "%s:value", row->name);
-    return now->is_slated && config != NULL && strncmp(row->name, "slab_", 5) == 0 && stat_value(config, name, &line)[0] == '\0';
+/* A slated of another store has no classes of chunk sizes, and nothing that moves their pages. */
+static bool needs_slabs(const struct snapshot *now, const struct row *row) {
+    return !snapshot_has_slabs(now) && (strncmp(row->name, "slab_", 5) == 0 || is_one_of(row->name, "geometry"));
 }
 
 static void take_refusal(const struct snapshot *now, const struct answers *answers, unsigned class_id,
@@ -174,8 +170,8 @@ static void take_refusal(const struct snapshot *now, const struct answers *answe
         snprintf(out->refusal, sizeof out->refusal, "%s", now->is_slated ? row->slated_refusal : row->stock_refusal);
     } else if (!now->is_slated && row->stock_patch > 0 && !version_is_from(now, 1, 6, row->stock_patch)) {
         snprintf(out->refusal, sizeof out->refusal, "needs memcached 1.6.%u or later", row->stock_patch);
-    } else if (needs_slabs(now, answers, row)) {
-        snprintf(out->refusal, sizeof out->refusal, "needs a start with --store=slab");
+    } else if (needs_slabs(now, row)) {
+        snprintf(out->refusal, sizeof out->refusal, "needs --store=slab; this server has %s", now->store);
     } else if (out->now[0] == '\0') {
         snprintf(out->refusal, sizeof out->refusal, "not reported here");
     } else if (is_lru && strcmp(stat_value(settings, "lru_maintainer_thread", &line), "no") == 0) {

@@ -126,13 +126,17 @@ static void test_slated_tells_the_limits_and_what_can_change(void) {
     load("0.1.0");
     now.is_slated = true;
     settings_find(&now, &answers, "slab_automove", 0, &row);
-    is_str(row.refusal, "", "before the answer is there nothing is refused");
+    is_str(row.refusal, "", "with slabs nothing of theirs is refused");
     answers_take(&answers, INQUIRY_CONFIG, config, sizeof config - 1, true, 1);
     settings_find(&now, &answers, "maxbytes", 0, &row);
     ok(row.least == 8 && row.most == 256, "memory goes from 8 to 256 MiB, not to %.0f", row.most);
     ok(!allowed("maxbytes", "257") && allowed("maxbytes", "256"), "as is checked: %s", why);
-    settings_find(&now, &answers, "slab_automove", 0, &row);
-    is_str(row.refusal, "needs a start with --store=slab", "what slated does not list cannot change there");
+    static const char heap[] = "STAT store heap\r\n", *const of_slabs[] = {"slab_automove", "slab_geometry_rate", "geometry"};
+    snapshot_parse(&now, GROUP_SLATED, heap, sizeof heap - 1);
+    for (size_t i = 0; i < sizeof of_slabs / sizeof *of_slabs; i++) {
+        settings_find(&now, &answers, of_slabs[i], 0, &row);
+        is_str(row.refusal, "needs --store=slab; this server has heap", "a heap has no %s", of_slabs[i]);
+    }
 }
 
 static void test_a_change_is_about_what_differs(void) {
