@@ -4,6 +4,7 @@
 
 enum {
     LATELY_US = 10 * 1000,      /* a class that was hungry within this time counts as evicting */
+    FILLING_US = 1000 * 1000,   /* and what it has free it fills, if it was within this time */
     STREAK_US = 200 * 1000,     /* moves to one class within this time are in a row */
     PAGES_AT_ONCE = 8,
     OLDER_BY = 8,               /* a donor's tail is older by an eighth, so that equal ages move nothing */
@@ -43,11 +44,11 @@ static bool better(const struct donor *a, const struct donor *b) {
 static bool donor_of(const struct automove_eviction *a, const struct snapshot *s, unsigned class_id, uint32_t receiver_s,
                      struct donor *d) {
     const struct snapshot_class *c = &s->classes[class_id];
-    uint64_t hungry_us = a->hungry_us[class_id];
+    uint64_t hungry_us = a->hungry_us[class_id], fed_us = hungry_us == 0 ? UINT64_MAX : s->time_us - hungry_us;
     *d = (struct donor){
         .class_id = class_id,
-        .spare = c->free_chunks >= c->chunks_per_page,
-        .quiet = hungry_us == 0 || s->time_us - hungry_us > LATELY_US,
+        .spare = c->free_chunks >= c->chunks_per_page && fed_us > FILLING_US,
+        .quiet = fed_us > LATELY_US,
         .age_s = c->age_s,
         .pages = c->pages,
     };

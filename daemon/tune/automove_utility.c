@@ -22,6 +22,8 @@ enum {
     BUSY_LOOK_US = 2 * 1000, BUSY_US = 200 * 1000,
     UNREAD_US = 1000 * 1000,
     QUIET_US = 10 * 1000,      /* a class that evicted within this time gives nothing unread */
+    STORES_SHARE = 16,         /* of the limit: so many bytes of stores count as lately */
+    LONGER = 4,                /* what is stored in a donor stays so many times as long as in its receiver */
 };
 
 /* --- signals --- */
@@ -237,6 +239,34 @@ static bool decide_window(struct automove_utility *u, const struct snapshot *s, 
 
 /* --- each look: pages that nobody reads, for whoever evicts --- */
 
+/* Bytes stored lately, by class: time is counted in stores, for a phase of a load may last a tenth of a second or a day. Whatever
+ * evicted was stored, also when no set did it. */
+static void note_stores(struct automove_utility *u, const struct snapshot *s) {
+    double all = 0;
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        struct utility_class *c = &u->classes[i];
+        const struct snapshot_class *is = &s->classes[i];
+        uint64_t sets = u->look > UTILITY_EPOCH + 1 && is->cmd_set > c->sets_seen ? is->cmd_set - c->sets_seen : 0;
+        uint64_t bytes = sets * is->chunk_bytes;
+        c->sets_seen = is->cmd_set;
+        c->stored_now = (double)(bytes > c->evicted_bytes ? bytes : c->evicted_bytes);
+        all += c->stored_now;
+    }
+    double keep = exp(-all * STORES_SHARE / ((double)s->pages_limit * PAGE_BYTES));
+    for (unsigned i = 1; i <= s->class_count; i++) {
+        u->classes[i].stored = u->classes[i].stored * keep + u->classes[i].stored_now;
+    }
+}
+
+/* Pages that a donor may give until what is stored in it stays only LONGER times as long as what is stored in the receiver: it will
+ * want those that are left for what comes to it. */
+static double spared(const struct automove_utility *u, const struct snapshot *s, unsigned donor, unsigned receiver) {
+    const struct snapshot_class *d = &s->classes[donor], *r = &s->classes[receiver];
+    double from = u->classes[donor].stored, to = u->classes[receiver].stored;
+    double at_most = LONGER * (from + DOUBT * sqrt(from * d->chunk_bytes) + d->chunk_bytes), at_least = to - DOUBT * sqrt(to * r->chunk_bytes);
+    return at_least > 0 ? (d->pages * at_least - r->pages * at_most) / (at_least + at_most) : 0;
+}
+
 static void look(struct automove_utility *u, const struct snapshot *s) {
     u->look++;
     for (unsigned i = 1; i <= s->class_count; i++) {
@@ -255,6 +285,7 @@ static void look(struct automove_utility *u, const struct snapshot *s) {
         }
         c->evicted_seen = evicted;
     }
+    note_stores(u, s);
 }
 
 /* The class that evicts most and has no page's worth of free chunks. */
@@ -271,14 +302,27 @@ static unsigned neediest(const struct automove_utility *u, const struct snapshot
     return best;
 }
 
+/* Pages of `donor` that nobody needs: those with free chunks, or all but one when it is not read. Of two that are not read neither is
+ * worth more than the other, and each is to have what its stores take. */
+static unsigned useless_pages(const struct automove_utility *u, const struct snapshot *s, unsigned donor, unsigned receiver) {
+    const struct snapshot_class *c = &s->classes[donor];
+    bool idle = unread(u, s, donor), quiet = u->classes[donor].evicted_us == 0 || s->time_us - u->classes[donor].evicted_us > QUIET_US;
+    uint64_t pages = idle ? c->pages : needless_pages(u, s, donor);
+    if (idle && !unread(u, s, receiver)) {
+        pages = quiet ? pages : 0;
+    } else {
+        double most = spared(u, s, donor, receiver);
+        pages = (double)pages < most ? pages : most > 0 ? (uint64_t)most : 0;
+    }
+    return pages < c->pages ? (unsigned)pages : c->pages > 0 ? c->pages - 1 : 0;
+}
+
 /* Of the classes whose pages nobody needs: one with free chunks, else the one with most pages. */
 static unsigned useless(const struct automove_utility *u, const struct snapshot *s, unsigned receiver) {
     unsigned best = SLAB_CLASS_NONE;
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i], *b = &s->classes[best];
-        bool quiet = u->classes[i].evicted_us == 0 || s->time_us - u->classes[i].evicted_us > QUIET_US;
-        bool needless = unread(u, s, i) || needless_pages(u, s, i) > 0;
-        if (i == receiver || c->pages < 2 || u->classes[i].done || !quiet || !needless) {
+        if (i == receiver || u->classes[i].done || useless_pages(u, s, i, receiver) == 0) {
             continue;
         }
         if (best == SLAB_CLASS_NONE || (spare(c) != spare(b) ? spare(c) : c->pages > b->pages)) {
@@ -286,12 +330,6 @@ static unsigned useless(const struct automove_utility *u, const struct snapshot 
         }
     }
     return best;
-}
-
-/* Pages of `donor` that nobody needs: those with free chunks, or all but one. */
-static unsigned useless_pages(const struct automove_utility *u, const struct snapshot *s, unsigned donor) {
-    const struct snapshot_class *c = &s->classes[donor];
-    return unread(u, s, donor) || free_pages(c) >= c->pages ? c->pages - 1 : (unsigned)free_pages(c);
 }
 
 static bool decide_look(struct automove_utility *u, const struct snapshot *s, struct decision *d) {
@@ -303,13 +341,13 @@ static bool decide_look(struct automove_utility *u, const struct snapshot *s, st
         return false;
     }
     /* As many as would have held what it evicted meanwhile; in a row more, for then that is only what the pages before did not hold:
-     * HASTE / (HASTE + 1) of what comes is followed. */
+     * HASTE / (HASTE + 1) of what comes is followed. All at once where stores alone say how many it is to have. */
     uint64_t page_bytes = (uint64_t)s->classes[receiver].chunk_bytes * s->classes[receiver].chunks_per_page;
     uint64_t missing = (u->classes[receiver].evicted_bytes + page_bytes - 1) / page_bytes;
-    missing = s->time_us < u->busy_until_us ? HASTE * missing : missing;
+    missing = s->time_us >= u->busy_until_us ? missing : unread(u, s, receiver) ? PAGES_A_LOOK : HASTE * missing;
     unsigned wanted = missing < PAGES_A_LOOK ? (unsigned)missing : PAGES_A_LOOK;
     while (wanted > 0 && d->count < DECISION_MOVES_MAX && (donor = useless(u, s, receiver)) != SLAB_CLASS_NONE) {
-        unsigned given = useless_pages(u, s, donor);
+        unsigned given = useless_pages(u, s, donor, receiver);
         given = given < wanted ? given : wanted;
         wanted -= given;
         u->classes[donor].done = true;

@@ -213,6 +213,78 @@ static void test_what_nobody_reads_goes_at_once(void) {
     ok(d.count == 1 && d.moves[0].from == 4 && d.moves[0].pages == 2, "a class gives pages' worth of free chunks, and no more");
 }
 
+/* Stores alone, nothing is read. A class takes free chunks, then evicts; a page that it gives takes free chunks first. */
+struct writes {
+    struct world *w;
+    uint64_t      x, moved;
+    unsigned      rates[CLASSES + 1]; /* sets a look, on the average */
+};
+
+static struct writes fresh_writes(uint64_t seed) {
+    struct writes s = {.w = fresh(), .x = seed};
+    memset(s.w->a_window, 0, sizeof s.w->a_window);
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        s.w->now.classes[i].signal.hits = 0;
+        s.w->mode.classes[i] = (struct utility_class){.evicted_seen = 1};
+    }
+    return s;
+}
+
+static uint64_t draw(uint64_t *x, uint64_t below) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return (*x >> 11) % below;
+}
+
+static void write_some(struct writes *s, unsigned looks) {
+    for (unsigned n = 0; n < looks; n++) {
+        uint64_t requests = 0;
+        struct decision d;
+        for (unsigned i = 1; i <= CLASSES; i++) {
+            struct snapshot_class *c = &s->w->now.classes[i];
+            uint64_t sets = s->rates[i] > 0 ? draw(&s->x, 2 * s->rates[i] + 1) : 0, fit = sets < c->free_chunks ? sets : c->free_chunks;
+            c->cmd_set += sets;
+            c->free_chunks -= fit;
+            c->evicted += sets - fit;
+            requests += sets;
+        }
+        after(s->w, requests, 2000, &d);
+        for (unsigned i = 0; i < d.count; i++) {
+            struct snapshot_class *from = &s->w->now.classes[d.moves[i].from], *to = &s->w->now.classes[d.moves[i].to];
+            uint64_t chunks = (uint64_t)d.moves[i].pages * CHUNKS;
+            from->free_chunks -= chunks < from->free_chunks ? chunks : from->free_chunks;
+            to->free_chunks += chunks;
+            s->moved += d.moves[i].pages;
+        }
+    }
+}
+
+static void test_what_is_only_written_keeps_its_pages(uint64_t seed) {
+    struct writes s = fresh_writes(seed);
+    uint64_t unused = 0;
+    s.rates[1] = s.rates[2] = s.rates[3] = s.rates[4] = 10;
+    write_some(&s, 10000);
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        unused += s.w->now.classes[i].free_chunks;
+    }
+    ok(s.moved <= 4, "classes that are written to alike and not read move no pages to and fro: %u moved", (unsigned)s.moved);
+    is(unused, 0, "and all of their memory is in use");
+
+    s.rates[2] = 0;
+    write_some(&s, 2000);
+    is(s.w->now.classes[2].pages, 1, "one that nothing is written to any more gives all of its pages but one");
+    uint64_t moved = s.moved;
+    write_some(&s, 10000);
+    ok(s.moved - moved <= 2, "and then they rest: %u moved", (unsigned)(s.moved - moved));
+
+    s.rates[2] = 10;
+    write_some(&s, 3000);
+    uint32_t pages = s.w->now.classes[2].pages;
+    ok(pages >= 3 && pages <= PAGES, "written to again it gets some back: %u", pages);
+    moved = s.moved;
+    write_some(&s, 10000);
+    ok(s.moved - moved <= 2, "and they rest again: %u moved", (unsigned)(s.moved - moved));
+}
+
 /* A class whose size is not wanted any more has no figures, and its id is soon another's, whose counters begin anew. */
 static void test_an_id_that_changes_hands_gets_nothing_for_it(void) {
     struct world *w = fresh();
@@ -314,6 +386,7 @@ int main(void) {
     test_a_receiver_keeps_what_it_got();
     test_ping_pong_ends();
     test_what_nobody_reads_goes_at_once();
+    test_what_is_only_written_keeps_its_pages(seed);
     test_an_id_that_changes_hands_gets_nothing_for_it();
     test_a_flood_is_followed();
     test_a_class_with_nothing_is_served();
