@@ -3,12 +3,12 @@
 #include <inttypes.h>
 
 enum {
-    LATELY_US = 10 * 1000,      /* a class that was hungry within this time counts as evicting */
-    FILLING_US = 1000 * 1000,   /* and what it has free it fills, if it was within this time */
+    LATELY_US = 10 * 1000,      /* a class that evicted or took a free chunk within this time is stored to */
     STREAK_US = 200 * 1000,     /* moves to one class within this time are in a row */
     PAGES_AT_ONCE = 8,
+    AGE_ERROR_S = 1,            /* ages are whole seconds: a young one says nothing */
     OLDER_BY = 8,               /* a donor's tail is older by an eighth, so that equal ages move nothing */
-    EVICTING_DONOR_FACTOR = 2,  /* how much older the tail of a donor must be that evicts itself */
+    EVICTING_DONOR_FACTOR = 2,  /* how much older the tail of a donor must be that is stored to itself */
 };
 
 static unsigned youngest_hungry(const struct snapshot *s) {
@@ -26,7 +26,7 @@ static unsigned youngest_hungry(const struct snapshot *s) {
 struct donor {
     unsigned class_id;
     bool     spare;    /* a page's worth of its chunks is free */
-    bool     quiet;    /* it does not evict */
+    bool     quiet;    /* it is not stored to */
     uint32_t age_s, pages;
 };
 
@@ -44,18 +44,20 @@ static bool better(const struct donor *a, const struct donor *b) {
 static bool donor_of(const struct automove_eviction *a, const struct snapshot *s, unsigned class_id, uint32_t receiver_s,
                      struct donor *d) {
     const struct snapshot_class *c = &s->classes[class_id];
-    uint64_t hungry_us = a->hungry_us[class_id], fed_us = hungry_us == 0 ? UINT64_MAX : s->time_us - hungry_us;
+    uint64_t stored_us = a->stored_us[class_id];
+    bool quiet = stored_us == 0 || s->time_us - stored_us > LATELY_US;
     *d = (struct donor){
         .class_id = class_id,
-        .spare = c->free_chunks >= c->chunks_per_page && fed_us > FILLING_US,
-        .quiet = fed_us > LATELY_US,
+        .spare = quiet && c->free_chunks >= c->chunks_per_page, /* else it fills what it has just been given */
+        .quiet = quiet,
         .age_s = c->age_s,
         .pages = c->pages,
     };
     if (c->pages < 2) {
         return false;
     }
-    return d->spare || (d->quiet ? c->age_s >= receiver_s + receiver_s / OLDER_BY : c->age_s > EVICTING_DONOR_FACTOR * receiver_s + 1);
+    uint32_t older_s = receiver_s > AGE_ERROR_S ? (receiver_s + OLDER_BY - 1) / OLDER_BY : 0;
+    return d->spare || (d->quiet ? c->age_s >= receiver_s + older_s : c->age_s > EVICTING_DONOR_FACTOR * receiver_s + 1);
 }
 
 static unsigned pages_of(struct automove_eviction *a, const struct snapshot *s, unsigned receiver, uint32_t donor_pages) {
@@ -70,9 +72,11 @@ static unsigned pages_of(struct automove_eviction *a, const struct snapshot *s, 
 bool automove_eviction_decide(void *state, const struct snapshot *s, struct decision *decision) {
     struct automove_eviction *a = state;
     for (unsigned i = 1; i <= s->class_count; i++) {
-        if (s->classes[i].hungry) {
-            a->hungry_us[i] = s->time_us;
+        const struct snapshot_class *c = &s->classes[i];
+        if (c->hungry || c->free_chunks < a->free_chunks[i]) {
+            a->stored_us[i] = s->time_us;
         }
+        a->free_chunks[i] = c->free_chunks;
     }
     unsigned receiver = youngest_hungry(s);
     if (receiver == SLAB_CLASS_NONE || s->pages_free > 0) {
@@ -96,7 +100,7 @@ bool automove_eviction_decide(void *state, const struct snapshot *s, struct deci
                              receiver, receiver_s, best.class_id, s->classes[best.class_id].free_chunks) != NULL;
     }
     return decision_move(decision, best.class_id, receiver, pages, "class %u evicts at age %u s, class %u's tail is %u s old%s",
-                         receiver, receiver_s, best.class_id, best.age_s, best.quiet ? "" : " though it evicts too") != NULL;
+                         receiver, receiver_s, best.class_id, best.age_s, best.quiet ? "" : " though it is stored to") != NULL;
 }
 
 bool automove_has_surplus(const struct snapshot_class *c) { return 2 * c->free_chunks > 5 * (uint64_t)c->chunks_per_page; }

@@ -1,16 +1,17 @@
 /* eviction (mode 2): a page at every eviction, as fast as memory is needed.
  *
  * The class that is hungry and has the youngest tail gets pages: one, and twice as many each time it is still hungry. They
- * come from the class that loses least: first of those that have a page's worth of free chunks, then of those that did not
- * evict lately and whose tail is older by an eighth (or is as young, below 8 s); within these the oldest, then the richest.
- * A class that evicts itself gives only when its tail is more than twice as old, so that two classes under the same pressure
- * do not pass pages to and fro. No class gives its last page. Cost: O(classes). */
+ * come from the class that loses least: first of those that have a page's worth of free chunks, then of those whose tail is older by
+ * an eighth, a second at least (or as young, below 2 s), if nothing was stored in them lately; within these the oldest, then the richest.
+ * A class that is stored to, evicting or filling what it was given, gives only when its tail is more than twice as old, so that two
+ * classes under the same pressure do not pass pages to and fro. No class gives its last page. Cost: O(classes). */
 #ifndef SLATE_TUNE_AUTOMOVE_EVICTION_H
 #define SLATE_TUNE_AUTOMOVE_EVICTION_H
 #include "tune/automove.h"
 
 struct automove_eviction {
-    uint64_t hungry_us[SLAB_CLASSES_MAX]; /* when it last was; 0: never */
+    uint64_t free_chunks[SLAB_CLASSES_MAX]; /* at the last look */
+    uint64_t stored_us[SLAB_CLASSES_MAX]; /* when it last evicted or had taken free chunks; 0: never */
     unsigned receiver;                    /* of the last move */
     uint64_t moved_us;
     unsigned streak;                      /* moves in a row to that class */

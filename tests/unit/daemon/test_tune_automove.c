@@ -208,6 +208,43 @@ static void test_eviction_settles(void) {
     ok(eviction_moves(&a, &s, &m) && m.from == 4, "eviction: a page's worth of free chunks is given whatever the ages");
 }
 
+static void test_eviction_leaves_what_is_being_filled(void) {
+    enum { LOOK_US = 2000 };
+    struct automove_eviction a = {0};
+    struct page_move m = {0};
+    struct snapshot s = full(100);
+    s.classes[3].hungry = true;
+    s.classes[4].free_chunks = 2 * CHUNKS; /* it has just been given these */
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        s.classes[i].age_s = 4;
+    }
+    eviction_moves(&a, &s, &m);
+    for (unsigned i = 0; i < 4; i++) {
+        s.time_us += LOOK_US;
+        s.classes[4].free_chunks--;
+        ok(!eviction_moves(&a, &s, &m), "eviction: a class that fills what it was given gives nothing of it");
+    }
+    for (unsigned i = 0; i < 10; i++) {
+        s.time_us += LOOK_US;
+        eviction_moves(&a, &s, &m);
+    }
+    ok(m.from == 4, "eviction: when it takes no more it does");
+    s = full(200);
+    memset(&a, 0, sizeof a);
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        s.classes[i].age_s = 4;
+    }
+    s.classes[3].hungry = true;
+    ok(!eviction_moves(&a, &s, &m), "eviction: of tails that are 4 s old each none is older");
+    s.classes[5].age_s = 5;
+    ok(eviction_moves(&a, &s, &m) && m.from == 5, "eviction: one of 5 s is");
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        s.classes[i].age_s = 0;
+    }
+    memset(&a, 0, sizeof a);
+    ok(eviction_moves(&a, &s, &m), "eviction: within a second the ages do not tell, and those that are not stored to give");
+}
+
 static void test_surplus(void) {
     struct snapshot before = full(1), after = full(2);
     struct page_move m = {0};
@@ -333,6 +370,7 @@ int main(void) {
     test_ratio_survives_reset();
     test_eviction();
     test_eviction_settles();
+    test_eviction_leaves_what_is_being_filled();
     test_surplus();
     return tap_done();
 }
