@@ -55,7 +55,7 @@ void stats_geometry(struct command_context *ctx) {
     const struct slab *slab = cache_slab(ctx->server->cache);
     struct slab_class_facts facts[SLAB_CLASSES_MAX];
     struct geometry_stats here = {.pages_old = 0}, *const s = &here;
-    unsigned count = slab->class_count;
+    unsigned count = cache_store_kind(ctx->server->cache) == CACHE_STORE_HEAP ? 0 : slab->class_count; /* one stands for all of it */
     tuner_geometry(ctx->server->tuner, &s->facts);
     s->state = states[s->facts.state];
     for (unsigned id = 1; id <= count; id++) {

@@ -120,6 +120,8 @@ describe("slated's stats pages", function()
         assert.equal("there are no pages to move: only --store=slab has classes of pages", moves.why)
         local _, geometry = wire.stats(connection, "geometry")
         assert.equal("no chunks have sizes in --store=heap", geometry.why)
+        assert.equal("0", geometry.classes)
+        assert.is_nil(geometry["1:chunk_size"])
     end)
 
     it("are nothing that a setting could change where there are none", function()
