@@ -73,9 +73,11 @@ bool automove_eviction_decide(void *state, const struct snapshot *s, struct deci
     struct automove_eviction *a = state;
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i];
-        if (c->hungry || c->free_chunks < a->free_chunks[i]) {
+        bool took = c->pages == a->pages[i] && c->free_chunks < a->free_chunks[i]; /* those of a page that it gave say nothing */
+        if (c->hungry || took) {
             a->stored_us[i] = s->time_us;
         }
+        a->pages[i] = c->pages;
         a->free_chunks[i] = c->free_chunks;
     }
     unsigned receiver = youngest_hungry(s);

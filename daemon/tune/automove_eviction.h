@@ -10,7 +10,8 @@
 #include "tune/automove.h"
 
 struct automove_eviction {
-    uint64_t free_chunks[SLAB_CLASSES_MAX]; /* at the last look */
+    uint32_t pages[SLAB_CLASSES_MAX];       /* at the last look */
+    uint64_t free_chunks[SLAB_CLASSES_MAX]; /* likewise */
     uint64_t stored_us[SLAB_CLASSES_MAX]; /* when it last evicted or had taken free chunks; 0: never */
     unsigned receiver;                    /* of the last move */
     uint64_t moved_us;

@@ -229,6 +229,10 @@ static void test_eviction_leaves_what_is_being_filled(void) {
         eviction_moves(&a, &s, &m);
     }
     ok(m.from == 4, "eviction: when it takes no more it does");
+    s.classes[4].pages--;
+    s.classes[4].free_chunks -= CHUNKS / 2;
+    s.time_us += LOOK_US;
+    ok(eviction_moves(&a, &s, &m) && m.from == 4, "eviction: and goes on, for the chunks that went with its page were not stored to");
     s = full(200);
     memset(&a, 0, sizeof a);
     for (unsigned i = 1; i <= CLASSES; i++) {
