@@ -3,11 +3,12 @@
 #include <inttypes.h>
 
 enum {
-    LATELY_US = 10 * 1000,      /* a class that evicted or took a free chunk within this time is stored to */
+    LATELY_US = 10 * 1000,      /* a class that evicted or took a free chunk within this time is stored to … */
+    FILLING_US = 1000 * 1000,   /* … and within this time fills what it has free */
     STREAK_US = 200 * 1000,     /* moves to one class within this time are in a row */
     PAGES_AT_ONCE = 8,
     AGE_ERROR_S = 1,            /* ages are whole seconds: a young one says nothing */
-    OLDER_BY = 8,               /* a donor's tail is older by an eighth, so that equal ages move nothing */
+    OLDER_BY = 2,               /* a donor's tail is older by half, so that ages which are nearly equal move nothing */
     EVICTING_DONOR_FACTOR = 2,  /* how much older the tail of a donor must be that is stored to itself */
 };
 
@@ -45,11 +46,11 @@ static bool donor_of(const struct automove_eviction *a, const struct snapshot *s
                      struct donor *d) {
     const struct snapshot_class *c = &s->classes[class_id];
     uint64_t stored_us = a->stored_us[class_id];
-    bool quiet = stored_us == 0 || s->time_us - stored_us > LATELY_US;
+    uint64_t unstored_us = stored_us == 0 ? UINT64_MAX : s->time_us - stored_us;
     *d = (struct donor){
         .class_id = class_id,
-        .spare = quiet && c->free_chunks >= c->chunks_per_page, /* else it fills what it has just been given */
-        .quiet = quiet,
+        .spare = unstored_us > FILLING_US && c->free_chunks >= c->chunks_per_page,
+        .quiet = unstored_us > LATELY_US,
         .age_s = c->age_s,
         .pages = c->pages,
     };

@@ -22,6 +22,7 @@ enum {
     BUSY_LOOK_US = 2 * 1000, BUSY_US = 200 * 1000,
     UNREAD_US = 1000 * 1000,
     QUIET_US = 10 * 1000,      /* a class that evicted within this time gives nothing unread */
+    FEW_CHUNKS = 8,            /* of a page */
     STORES_SHARE = 16,         /* of the limit: so many bytes of stores count as lately */
     LONGER = 4,                /* what is stored in a donor stays so many times as long as in its receiver */
 };
@@ -71,10 +72,21 @@ static double sure_gain(const struct utility_class *u, unsigned pages) {
     return best;
 }
 
-static uint64_t free_pages(const struct snapshot_class *c) { return c->chunks_per_page > 0 ? c->free_chunks / c->chunks_per_page : 0; }
+/* A set takes its chunk before the one that it replaces is free: where a page has few chunks, one is no page to spare. */
+static uint64_t free_pages(const struct snapshot_class *c) {
+    uint64_t kept = c->chunks_per_page <= FEW_CHUNKS && c->free_chunks > 0 ? 1 : 0;
+    return c->chunks_per_page > 0 ? (c->free_chunks - kept) / c->chunks_per_page : 0;
+}
 static bool     spare(const struct snapshot_class *c) { return free_pages(c) > 0; }
 /* One without pages that evicted or left ghosts is retired, or the id is another class's than it was. */
 static bool     takes_pages(const struct snapshot_class *c) { return c->pages > 0 && !spare(c); }
+
+/* Mostly pieces of large values, whose hits, stores and evictions count where the values begin: nothing here says what its pages are
+ * worth. When the values go, it is empty. */
+static bool holds_pieces(const struct snapshot_class *c) {
+    uint64_t chunks = (uint64_t)c->pages * c->chunks_per_page;
+    return chunks > c->free_chunks && chunks - c->free_chunks > 2 * c->items;
+}
 
 /* A class that got pages lately: what is free in them is what it got them for. */
 static bool filling(const struct automove_utility *u, unsigned class_id) {
@@ -169,7 +181,7 @@ static unsigned best_donor(const struct automove_utility *u, const struct snapsh
     double least = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
         double loss = likely_loss(u, s, i, 1);
-        if (i != receiver && s->classes[i].pages >= 2 && !u->classes[i].done && !held(u, u->classes[i].received) &&
+        if (i != receiver && s->classes[i].pages >= 2 && !holds_pieces(&s->classes[i]) && !u->classes[i].done && !held(u, u->classes[i].received) &&
             !frozen(u, i, receiver) && (best == SLAB_CLASS_NONE || loss < least)) {
             best = i;
             least = loss;
@@ -307,7 +319,7 @@ static unsigned neediest(const struct automove_utility *u, const struct snapshot
 static unsigned useless_pages(const struct automove_utility *u, const struct snapshot *s, unsigned donor, unsigned receiver) {
     const struct snapshot_class *c = &s->classes[donor];
     bool idle = unread(u, s, donor), quiet = u->classes[donor].evicted_us == 0 || s->time_us - u->classes[donor].evicted_us > QUIET_US;
-    uint64_t pages = idle ? c->pages : needless_pages(u, s, donor);
+    uint64_t pages = holds_pieces(c) ? 0 : idle ? c->pages : needless_pages(u, s, donor);
     if (idle && !unread(u, s, receiver)) {
         pages = quiet ? pages : 0;
     } else {

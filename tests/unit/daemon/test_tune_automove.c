@@ -225,7 +225,7 @@ static void test_eviction_leaves_what_is_being_filled(void) {
         ok(!eviction_moves(&a, &s, &m), "eviction: a class that fills what it was given gives nothing of it");
     }
     for (unsigned i = 0; i < 10; i++) {
-        s.time_us += LOOK_US;
+        s.time_us += SECOND_US / 8;
         eviction_moves(&a, &s, &m);
     }
     ok(m.from == 4, "eviction: when it takes no more it does");
@@ -240,8 +240,8 @@ static void test_eviction_leaves_what_is_being_filled(void) {
     }
     s.classes[3].hungry = true;
     ok(!eviction_moves(&a, &s, &m), "eviction: of tails that are 4 s old each none is older");
-    s.classes[5].age_s = 5;
-    ok(eviction_moves(&a, &s, &m) && m.from == 5, "eviction: one of 5 s is");
+    s.classes[5].age_s = 6;
+    ok(eviction_moves(&a, &s, &m) && m.from == 5, "eviction: one of 6 s is");
     for (unsigned i = 1; i <= CLASSES; i++) {
         s.classes[i].age_s = 0;
     }

@@ -9,6 +9,7 @@ enum { CLASSES = 4, CHUNKS = 100, PAGES = 16, LIMIT = CLASSES * PAGES, WINDOW = 
 struct world {
     struct automove_utility mode;
     struct snapshot before, now;
+    unsigned pieces; /* the class whose chunks are no items; 0: none */
     struct { uint64_t hits, tail, ghosts[CACHE_GHOST_DEPTHS], evicted; } a_window[CLASSES + 1];
 };
 
@@ -37,7 +38,10 @@ static bool after(struct world *w, uint64_t requests, uint64_t us, struct decisi
     w->now.time_us += us;
     w->now.requests += requests;
     for (unsigned i = 1; i <= CLASSES; i++) {
-        struct cache_signal *s = &w->now.classes[i].signal;
+        struct snapshot_class *c = &w->now.classes[i];
+        uint64_t chunks = (uint64_t)c->pages * CHUNKS;
+        c->items = i != w->pieces && chunks > c->free_chunks ? chunks - c->free_chunks : 0;
+        struct cache_signal *s = &c->signal;
         s->hits += (uint64_t)((double)w->a_window[i].hits * share);
         s->tail_hits[0] += (uint64_t)((double)w->a_window[i].tail * share);
         s->tail_hits[1] += 2 * (uint64_t)((double)w->a_window[i].tail * share);
@@ -285,6 +289,43 @@ static void test_what_is_only_written_keeps_its_pages(uint64_t seed) {
     ok(s.moved - moved <= 2, "and they rest again: %u moved", (unsigned)(s.moved - moved));
 }
 
+/* Hits, sets and evictions of a chained value count where it begins. */
+static void test_pieces_of_large_values_are_not_idle(void) {
+    struct world *w = fresh();
+    struct decision d;
+    memset(&w->a_window[3], 0, sizeof w->a_window[3]);
+    w->now.classes[3].signal.hits = 0;
+    w->mode.classes[3] = (struct utility_class){.evicted_seen = 1};
+    w->a_window[2].evicted = CHUNKS;
+    w->a_window[2].ghosts[0] = 300;
+    w->pieces = 3;
+    for (unsigned i = 0; i < 40; i++) {
+        window(w, &d);
+    }
+    is(w->now.classes[3].pages, PAGES, "a class of pieces of large values, which shows no hits, keeps its pages");
+    w->pieces = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        window(w, &d);
+    }
+    is(w->now.classes[3].pages, 1, "a class of items that nobody reads does not");
+}
+
+static void test_one_free_chunk_is_no_page_to_spare(void) {
+    struct world *w = fresh();
+    struct decision d;
+    for (unsigned i = 1; i <= CLASSES; i++) {
+        w->now.classes[i].chunks_per_page = 1;
+        w->now.classes[i].chunk_bytes = PAGE_BYTES / 2;
+    }
+    w->now.classes[4].free_chunks = 1; /* of what was replaced last */
+    w->a_window[2].evicted = 30;
+    after(w, 10, 50 * 1000, &d);
+    is(d.count, 0, "where a page is one chunk, one that is free is kept for the next set");
+    w->now.classes[4].free_chunks = 2;
+    after(w, 10, 50 * 1000, &d);
+    ok(d.count == 1 && d.moves[0].from == 4 && d.moves[0].pages == 1, "and a second is not");
+}
+
 /* A class whose size is not wanted any more has no figures, and its id is soon another's, whose counters begin anew. */
 static void test_an_id_that_changes_hands_gets_nothing_for_it(void) {
     struct world *w = fresh();
@@ -387,6 +428,8 @@ int main(void) {
     test_ping_pong_ends();
     test_what_nobody_reads_goes_at_once();
     test_what_is_only_written_keeps_its_pages(seed);
+    test_pieces_of_large_values_are_not_idle();
+    test_one_free_chunk_is_no_page_to_spare();
     test_an_id_that_changes_hands_gets_nothing_for_it();
     test_a_flood_is_followed();
     test_a_class_with_nothing_is_served();
