@@ -277,9 +277,13 @@ local function better_mode(now, mode, in_need, spread)
 end
 
 -- Why the mode that is on is right.
-local function right_mode(mode)
+local function right_mode(mode, spread)
     if mode == "utility" then
         return "utility is on and is the right mode: it moves pages by hits, not by age; leave it on"
+    elseif not spread then -- one class, or ages that are not known: nothing to compare
+        return ("%s: the ages of evicting classes cannot be compared, for fewer than two have any; whether one starves "
+            .. "shows once the cache has been full for a minute"):format(mode == "off" and "automove is off"
+            or (mode or "automove") .. " is on")
     elseif mode == "off" then
         return "automove is off, and evicting classes are about equally old: nothing needs to move; leave it as it is"
     end
@@ -325,7 +329,7 @@ function M.automove(context, client, options)
         advice.text = "no class evicts: nothing needs to move; leave it as it is"
     else
         local text, commands = better_mode(now, view.automove_mode(now), in_need, spread)
-        advice.text, advice.commands = text or right_mode(view.automove_mode(now)), commands or advice.commands
+        advice.text, advice.commands = text or right_mode(view.automove_mode(now), spread), commands or advice.commands
     end
     return advice
 end

@@ -62,12 +62,12 @@ describe("an advised policy", function()
 end)
 
 describe("advice on automove", function()
-    local function advised(mode, second, young_age_s)
+    local function advised(mode, second, young_age_s, other)
         local function at(time_s, evicted)
             local now = make(time_s, {
                 [3] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 9, age = 400, evicted = evicted },
                 [7] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 9, age = young_age_s or 40,
-                    evicted = evicted },
+                    evicted = other == "rests" and 0 or evicted },
             }, nil, { slab_automove = mode, slab_reassign = true })
             now.slated = "0.1.0"
             return now
@@ -101,6 +101,15 @@ describe("advice on automove", function()
             for _, typed in ipairs(advised(mode, 100, 1).commands) do
                 assert.falsy(typed:find(name, 1, true), typed)
             end
+        end
+    end)
+
+    it("says of one class that evicts alone that there is nothing to compare", function()
+        for mode, says in pairs({ [0] = "automove is off: the ages", [1] = "ratio is on: the ages" }) do
+            local advice = advised(mode, 100, 400, "rests")
+            assert.same({}, advice.commands)
+            assert.truthy(advice.text:find(says, 1, true), advice.text)
+            assert.falsy(advice.text:find("equally old", 1, true), advice.text)
         end
     end)
 
