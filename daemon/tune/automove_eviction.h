@@ -1,10 +1,10 @@
 /* eviction (mode 2): a page at every eviction, as fast as memory is needed.
  *
  * The class that is hungry and has the youngest tail gets pages: one, and twice as many each time it is still hungry. They
- * come from the class that loses least: first of those that have a page's worth of free chunks and take none of them, then of those whose
- * tail is older by half (or as young, below 2 s), if nothing was stored in them lately; within these the oldest, then the richest.
- * A class that is stored to, evicting or filling what it was given, gives only when its tail is more than twice as old, so that two
- * classes under the same pressure do not pass pages to and fro. No class gives its last page. Cost: O(classes). */
+ * come from the class that loses least: first of those that have a page's worth of free chunks and took none of them for a second,
+ * then of those whose tail is older by half (or as young, below 2 s), if nothing was stored in them lately; within these the oldest,
+ * then the richest. A class that is stored to, evicting or filling what it was given, gives only when its tail is more than twice as
+ * old, so that two classes under the same pressure do not pass pages to and fro. No class gives its last page. Cost: O(classes). */
 #ifndef SLATE_TUNE_AUTOMOVE_EVICTION_H
 #define SLATE_TUNE_AUTOMOVE_EVICTION_H
 #include "tune/automove.h"

@@ -12,11 +12,11 @@
  * For 3 windows a receiver gives nothing and a donor gets nothing, and for 256 only for twice as much; a pair that reversed twice within 16 windows rests for 16.
  *
  * What nobody reads needs no such care: a class that was not read for a second and a window, or never, and a class with a page's
- * worth of free chunks that it has had for 32 windows, give to any class that evicts, each look as much as that one evicted meanwhile. Of
- * two that are not read neither is worth more: pages go to the one that more is stored in, until what is stored in the other stays four
- * times as long, by the bytes stored lately (1/16 of the limit) and their standard errors. A class of pieces of
- * large values, which shows no hits, gives nothing by itself. A class that has nothing at all is served
- * first, and the cache itself takes a page for it at once (cache_config.steal_pages), which is why no pages are held in reserve.
+ * worth of free chunks that it has had for 32 windows, give to any class that evicts, each look as much as that one evicted
+ * meanwhile. Of two that are not read neither is worth more: pages go to the one that more is stored in, until what is stored in the
+ * other stays four times as long, by the bytes stored lately (1/16 of the limit) and their standard errors. A class of pieces of large
+ * values, which shows no hits, gives nothing by itself. A class that has nothing at all is served first, and the cache itself takes a
+ * page for it at once (cache_config.steal_pages), which is why no pages are held in reserve.
  *
  * Source: marginal hits from shadow queues, Cidon et al., "Cliffhanger", NSDI 2016; the hull over depths stands in for its second
  * pair of queues. Cost: a snapshot a look, 20 a second, and O(classes) a move. */

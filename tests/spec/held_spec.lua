@@ -5,11 +5,11 @@ local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.doctor"
 local held = require "slate.held"
-local make = require("support.snapshots").make
 local server = require "support.server"
 local snapshot = require "slate.snapshot"
+local snapshots = require "support.snapshots"
 
-local SLATETOP <const>, MIB <const> = "build/bin/slatetop", 1 << 20
+local MIB <const> = 1 << 20
 
 -- Two samples a second apart of a server with a limit, in MiB, and so much held in each; about: classes, each with a
 -- share of the pages (1), settings, stock (it is no slated).
@@ -21,7 +21,8 @@ local function samples(limit, first, second, about)
             classes[id] = { chunk_size = 1024, chunks_per_page = 1024, total_pages = mib // count, used_chunks = 1,
                 total_chunks = 1024, free_chunks = 0, number = 1, age = 5, evicted = 0 }
         end
-        local one = make(time_s, classes, { limit_maxbytes = limit * MIB, evictions = 0, cmd_get = time_s // 1 },
+        local general = { limit_maxbytes = limit * MIB, evictions = 0, cmd_get = time_s // 1 }
+        local one = snapshots.make(time_s, classes, general,
             about.settings or { slab_reassign = true })
         one.totals, one.slated = { total_malloced = mib * MIB }, not about.stock and "0.1.0" or nil
         return one
@@ -30,14 +31,7 @@ local function samples(limit, first, second, about)
 end
 
 local function by_slatetop(before, after)
-    local path = os.tmpname()
-    local file = assert(io.open(path, "w"))
-    file:write(snapshot.encode(before), "\n", snapshot.encode(after), "\n")
-    file:close()
-    local pipe = assert(io.popen(("%s -b --replay %s 2>&1"):format(SLATETOP, path)))
-    local text = pipe:read("a")
-    pipe:close()
-    os.remove(path)
+    local text = snapshots.in_slatetop(before, after)
     return text:match("([^\n]+ held, the limit is [^\n]+)")
 end
 

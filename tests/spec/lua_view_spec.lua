@@ -1,20 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local doctor = require "slate.doctor"
-local make = require("support.snapshots").make
 local snapshot = require "slate.snapshot"
+local snapshots = require "support.snapshots"
 local view = require "slate.view"
 
-local function class(fields)
-    local all = {
-        chunk_size = 1000, chunks_per_page = 1000, total_pages = 4, total_chunks = 4000, used_chunks = 4000,
-        free_chunks = 0, number = 4000, age = 600, evicted = 0, outofmemory = 0, cmd_set = 0, get_hits = 0,
-    }
-    for name, value in pairs(fields) do
-        all[name] = value
-    end
-    return all
-end
+local class, make = snapshots.class, snapshots.make
 
 local function rows_of(before, after)
     return view.classes(after, before, snapshot.rates(before, after))

@@ -1,24 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Which classes starve: slatectl (Lua) and slatetop (C) say the same of the same two samples.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local make = require("support.snapshots").make
 local snapshot = require "slate.snapshot"
+local snapshots = require "support.snapshots"
 local starving = require "slate.starving"
 local view = require "slate.view"
 
 local SEED <const> = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
-local SLATETOP <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slatetop"
-
-local function class(fields)
-    local all = {
-        chunk_size = 1000, chunks_per_page = 1000, total_pages = 4, total_chunks = 4000, used_chunks = 4000,
-        free_chunks = 0, number = 4000, age = 600, evicted = 0, outofmemory = 0, cmd_set = 0, get_hits = 0,
-    }
-    for name, value in pairs(fields) do
-        all[name] = value
-    end
-    return all
-end
+local class, make = snapshots.class, snapshots.make
 
 -- The ids of the classes that starve, by slatectl.
 local function by_slatectl(before, after)
@@ -84,13 +73,8 @@ describe("starving", function()
     end)
 
     -- What slatetop shows at the end of a recording of the two samples.
-    local function by_slatetop(path, before, after)
-        local file = assert(io.open(path, "w"))
-        file:write(snapshot.encode(before), "\n", snapshot.encode(after), "\n")
-        file:close()
-        local pipe = assert(io.popen(("%s -b --replay %s 2>&1"):format(SLATETOP, path)))
-        local text = pipe:read("a")
-        pipe:close()
+    local function by_slatetop(before, after)
+        local text = snapshots.in_slatetop(before, after)
         assert(text:find("STATE\n", 1, true), text)
         local ids = {}
         for id in text:gsub("^.*STATE\n", ""):gmatch("(%d+)[^\n]*STARVING\n") do
@@ -124,16 +108,15 @@ describe("starving", function()
 
     it("is the same in slatetop, whatever the server is like", function()
         math.randomseed(SEED)
-        local path, seen = os.tmpname(), 0
+        local seen = 0
         for round = 1, 60 do
             local before, after = any_server()
-            local shown, text = by_slatetop(path, before, after)
+            local shown, text = by_slatetop(before, after)
             local told = by_slatectl(assert(snapshot.decode(snapshot.encode(before))),
                 assert(snapshot.decode(snapshot.encode(after))))
             assert.same(shown, told, ("SEED=%d round %d: %s"):format(SEED, round, text))
             seen = seen + #told
         end
-        os.remove(path)
         assert.is_true(seen > 0, ("SEED=%d: none starved"):format(SEED))
     end)
 end)

@@ -1,6 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Snapshots for specs of pure functions.
+local snapshot = require "slate.snapshot"
+
 local M = {}
+
+local SLATETOP <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slatetop"
 
 --- A snapshot at time_s. classes: map from id to fields; general: fields beside pid and uptime.
 function M.make(time_s, classes, general, settings)
@@ -21,6 +25,33 @@ function M.make(time_s, classes, general, settings)
         schema = "slate/snapshot/1", time_s = time_s, server = "here", version = "1.6.45", general = all,
         settings = settings, classes = list, totals = {},
     }
+end
+
+--- The fields of a full class of four pages, but for those that are given.
+function M.class(fields)
+    local all = {
+        chunk_size = 1000, chunks_per_page = 1000, total_pages = 4, total_chunks = 4000, used_chunks = 4000,
+        free_chunks = 0, number = 4000, age = 600, evicted = 0, outofmemory = 0, cmd_set = 0, get_hits = 0,
+    }
+    for name, value in pairs(fields) do
+        all[name] = value
+    end
+    return all
+end
+
+--- What slatetop prints at the end of a recording of these snapshots.
+function M.in_slatetop(...)
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    for _, one in ipairs({ ... }) do
+        file:write(snapshot.encode(one), "\n")
+    end
+    file:close()
+    local pipe = assert(io.popen(("%s -b --replay %s 2>&1"):format(SLATETOP, path)))
+    local text = pipe:read("a")
+    pipe:close()
+    os.remove(path)
+    return text
 end
 
 return M

@@ -1,0 +1,98 @@
+/* A cache, a thread that uses it, and the mover with its own, for what is claimed of moves of pages. */
+#ifndef MOVER_FIXTURE_H
+#define MOVER_FIXTURE_H
+#include "cache_fixture.h"
+#include "tune/mover.h"
+
+enum { VALUE_MAX = 1 << 20 };
+
+struct rig {
+    struct cache        *cache;
+    struct slab         *slab;
+    struct cache_thread *client, *ct; /* ct: the mover's */
+    struct mover         mover;
+    struct pace          pace;
+    char                *value, *read;
+};
+
+static inline void rig_open_with(struct rig *r, const struct cache_config *cfg) {
+    r->cache = cache_create(cfg);
+    r->slab = cache_slab(r->cache);
+    r->client = cache_thread_create(r->cache);
+    r->ct = cache_thread_create(r->cache);
+    r->value = malloc(VALUE_MAX);
+    r->read = malloc(VALUE_MAX + 16);
+    r->pace = (struct pace){0};
+    if (!pace_start(&r->pace)) {
+        printf("Bail out! no thread\n");
+        exit(1);
+    }
+    mover_init(&r->mover, r->cache, r->ct, &r->pace);
+}
+
+static inline void rig_open(struct rig *r, size_t limit_bytes) {
+    struct cache_config cfg = fixture_config(limit_bytes);
+    rig_open_with(r, &cfg);
+}
+
+static inline void rig_close(struct rig *r) {
+    pace_stop(&r->pace);
+    free(r->value);
+    free(r->read);
+    cache_thread_destroy(&r->ct);
+    cache_thread_destroy(&r->client);
+    cache_destroy(&r->cache);
+}
+
+static inline uint32_t pages_of(const struct rig *r, unsigned class_id) {
+    struct slab_class_facts f;
+    slab_facts(r->slab, class_id, &f);
+    return f.pages;
+}
+
+static inline enum cache_status set(struct rig *r, uint64_t n, size_t bytes) {
+    fixture_value(r->value, bytes, n, bytes);
+    cache_turn_begin(r->client);
+    enum cache_status status = fixture_set(r->client, n, r->value, bytes);
+    cache_turn_end(r->client);
+    return status;
+}
+
+/* Whether the key is there; a wrong value counts in *wrong. */
+static inline bool get(struct rig *r, uint64_t n, size_t bytes, unsigned *wrong) {
+    cache_turn_begin(r->client);
+    long got = fixture_get(r->client, n, r->read);
+    cache_turn_end(r->client);
+    fixture_value(r->value, bytes, n, bytes);
+    *wrong += got >= 0 && ((size_t)got != bytes || memcmp(r->read, r->value, bytes) != 0);
+    return got >= 0;
+}
+
+static inline void drop(struct rig *r, uint64_t n) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    struct cache_delete d = {0};
+    cache_turn_begin(r->client);
+    cache_delete(r->client, &key, &d);
+    cache_turn_end(r->client);
+}
+
+/* The class that items of so many bytes live in. */
+static inline unsigned class_of(struct rig *r, size_t bytes) {
+    char name[64];
+    struct key key = fixture_key(name, 999999);
+    struct cache_view v = {0};
+    set(r, 999999, bytes);
+    cache_turn_begin(r->client);
+    cache_peek(r->client, &key, &v);
+    cache_turn_end(r->client);
+    drop(r, 999999);
+    return v.class_id;
+}
+
+static struct move_result last; /* of move */
+static inline unsigned move(struct rig *r, unsigned from, unsigned to, unsigned pages) {
+    struct page_move m = {.from = from, .to = to, .pages = pages};
+    return mover_move(&r->mover, &m, &last);
+}
+#endif

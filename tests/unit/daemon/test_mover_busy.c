@@ -1,0 +1,228 @@
+/* Pages of which something is in use, and moves that are cancelled: nothing is lost for what cannot be had. */
+#include "tap.h"
+
+#include <pthread.h>
+
+#include "mover_fixture.h"
+
+static bool count_and_hurry(void *asked) {
+    ++*(unsigned *)asked;
+    return true;
+}
+
+/* Where somebody waits for the mover, a page in use is looked at once, and not waited for. */
+static void test_slow_reader_stops_a_move(bool hurried) {
+    struct rig r;
+    unsigned asked = 0;
+    rig_open(&r, 64u << 20);
+    r.mover.hurry = hurried ? count_and_hurry : NULL;
+    r.mover.owner = &asked;
+    enum { BYTES = 5000, ITEMS = 500 };
+    unsigned from = class_of(&r, BYTES), wrong = 0;
+    struct cache_view views[ITEMS] = {0};
+    for (unsigned i = 0; i < ITEMS; i++) {
+        set(&r, i, BYTES);
+    }
+    cache_turn_begin(r.client);
+    for (unsigned i = 0; i < ITEMS; i++) { /* every item is being sent */
+        char name[64];
+        struct key key = fixture_key(name, i);
+        struct cache_fetch f = {.want_value = true};
+        cache_fetch(r.client, &key, &f, r.read, &views[i]);
+    }
+    cache_turn_end(r.client);
+    uint32_t had = pages_of(&r, from);
+    is(move(&r, from, class_of(&r, 100), 1), 0, "a page whose items are being sent does not move");
+    is(r.mover.given_up, 1, "the move is given up and counted");
+    is(asked, hurried, "%s", hurried ? "after one look" : "after some patience");
+    is_str(r.mover.last_busy, "reader", "with the reason");
+    ok(pages_of(&r, from) >= had, "the page stays with its class");
+    cache_turn_begin(r.client);
+    unsigned damaged = 0;
+    for (unsigned i = 0; i < ITEMS; i++) {
+        struct iovec iov[4];
+        fixture_value(r.value, BYTES, i, BYTES);
+        int pieces = views[i].borrowed ? cache_value_iov(r.client, views[i].borrowed, 0, NULL, iov, 4) : 0;
+        damaged += pieces != 1 || memcmp(iov[0].iov_base, r.value, BYTES) != 0;
+        cache_return(r.client, views[i].borrowed);
+    }
+    cache_turn_end(r.client);
+    is(damaged, 0, "the reader's values are whole");
+    ok(get(&r, 7, BYTES, &wrong) && wrong == 0, "and the items are still there");
+    is(move(&r, from, class_of(&r, 100), 1), 1, "when it is done, another page moves");
+    rig_close(&r);
+}
+
+/* A page that a reader holds is not to be had, so nothing is dropped for it. */
+static void test_slow_readers_cost_no_items(void) {
+    enum { BYTES = 90 * 1000, HELD_EVERY = 2 };
+    struct cache_config cfg = fixture_config(8u << 20);
+    struct rig r;
+    rig_open_with(&r, &cfg);
+    struct cache_view views[100] = {0};
+    unsigned from = class_of(&r, BYTES), to = class_of(&r, 100), items = 0, kept = 0, wrong = 0;
+    struct slab_class_facts f;
+    for (f.free_chunks = 1; f.free_chunks > 0 || arena_pages_free(r.slab->arena) > 0; items++) {
+        set(&r, items, BYTES);
+        slab_facts(r.slab, from, &f);
+    }
+    cache_turn_begin(r.client);
+    for (unsigned i = 0; i < items; i += HELD_EVERY) {
+        char name[64];
+        struct key key = fixture_key(name, i);
+        struct cache_fetch fetch = {.want_value = true};
+        cache_fetch(r.client, &key, &fetch, r.read, &views[i]);
+    }
+    cache_turn_end(r.client);
+    is(move(&r, from, to, 1), 0, "of a full class whose pages are all held none moves");
+    ok(last.lost == 0 && strstr(last.why_not, "being sent") != NULL, "nothing is dropped: %" PRIu64 " items, %s", last.lost, last.why_not);
+    cache_turn_begin(r.client);
+    for (unsigned i = 0; i < items; i++) {
+        if (views[i].borrowed != NULL) {
+            cache_return(r.client, views[i].borrowed);
+        }
+    }
+    cache_turn_end(r.client);
+    for (unsigned i = 0; i < items; i++) {
+        kept += get(&r, i, BYTES, &wrong);
+    }
+    ok(kept == items && wrong == 0, "all %u items are there", items);
+    rig_close(&r);
+}
+
+static void test_draft_stops_a_move(void) {
+    struct rig r;
+    rig_open(&r, 64u << 20);
+    enum { BYTES = 300000 };
+    unsigned from = class_of(&r, BYTES);
+    for (unsigned i = 0; i < 8; i++) {
+        set(&r, i, BYTES);
+    }
+    char name[64];
+    struct key key = fixture_key(name, 77);
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = BYTES};
+    enum { DRAFTS = 8 };
+    struct item *drafts[DRAFTS] = {0};
+    for (unsigned i = 0; i < 8; i++) {
+        drop(&r, i);
+    }
+    cache_turn_begin(r.client);
+    for (unsigned i = 0; i < DRAFTS; i++) {
+        cache_reserve(r.client, &key, &s, &drafts[i]);
+    }
+    cache_turn_end(r.client);
+    is(move(&r, from, class_of(&r, 100), 1), 0, "a page with half-received values does not move");
+    is_str(r.mover.last_busy, "draft", "the reason says so");
+    cache_turn_begin(r.client);
+    for (unsigned i = 0; i < DRAFTS; i++) {
+        cache_abandon(r.client, drafts[i]);
+    }
+    cache_turn_end(r.client);
+    is(move(&r, from, class_of(&r, 100), 1), 1, "once they are abandoned, another page does");
+    rig_close(&r);
+}
+
+struct held {
+    struct rig       *r;
+    struct cache_view views[500];
+};
+
+static bool let_go_and_cancel(void *arg) {
+    struct held *h = arg;
+    cache_turn_begin(h->r->client);
+    for (unsigned i = 0; i < sizeof h->views / sizeof *h->views && h->views[i].borrowed != NULL; i++) {
+        cache_return(h->r->client, h->views[i].borrowed);
+        h->views[i].borrowed = NULL;
+    }
+    cache_turn_end(h->r->client);
+    atomic_store(&h->r->mover.cancel, true);
+    return false;
+}
+
+/* All pages are in use when the first is tried; when it has come free, the move is cancelled. */
+static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
+    enum { BYTES = 5000, ITEMS = 500 };
+    struct rig r;
+    static struct held h;
+    h = (struct held){.r = &r};
+    rig_open(&r, 64u << 20);
+    unsigned from = class_of(&r, BYTES), kept = 0, wrong = 0;
+    for (unsigned i = 0; i < 2 * ITEMS; i++) {
+        set(&r, i, BYTES);
+    }
+    for (unsigned i = 1; i < 2 * ITEMS; i += 2) { /* room for the copies */
+        drop(&r, i);
+    }
+    for (unsigned i = 0; i < ITEMS; i++) {
+        char name[64];
+        struct key key = fixture_key(name, 2 * i);
+        struct cache_fetch f = {.want_value = true};
+        cache_turn_begin(r.client);
+        cache_fetch(r.client, &key, &f, r.read, &h.views[i]);
+        cache_turn_end(r.client);
+    }
+    r.mover.hurry = let_go_and_cancel;
+    r.mover.owner = &h;
+    is(move(&r, from, class_of(&r, 100), 2), 1, "one page of two moves");
+    is_str(last.why_not != NULL ? last.why_not : "", "cancelled", "and the result says why not the other");
+    for (unsigned i = 0; i < ITEMS; i++) {
+        kept += get(&r, 2 * i, BYTES, &wrong);
+    }
+    ok(kept == ITEMS && wrong == 0, "nothing is lost");
+    rig_close(&r);
+}
+
+static void *cancel_when_it_copies(void *arg) {
+    struct mover *m = arg;
+    uint64_t before = atomic_load(&m->rescues);
+    while (atomic_load(&m->rescues) == before && !atomic_load(&m->cancel)) {
+    }
+    atomic_store(&m->cancel, true);
+    return NULL;
+}
+
+/* The step that is under way is the last: most of the page is where it was. */
+static void test_a_move_is_cancelled_in_the_middle_of_a_page(void) {
+    enum { BYTES = 100, ITEMS = 40000, TRIES = 50 };
+    struct rig r;
+    rig_open(&r, 64u << 20);
+    unsigned from = class_of(&r, BYTES), to = class_of(&r, 1000), kept = 0, wrong = 0, copied = 0;
+    for (unsigned i = 0; i < ITEMS; i++) {
+        set(&r, i, BYTES);
+    }
+    uint32_t had = pages_of(&r, from);
+    for (int i = 0; i < TRIES && copied == 0; i++) { /* on a busy machine a page may be empty before the other thread runs */
+        pthread_t canceller;
+        atomic_store(&r.mover.cancel, false);
+        pthread_create(&canceller, NULL, cancel_when_it_copies, &r.mover);
+        unsigned moved = move(&r, from, to, 1);
+        atomic_store(&r.mover.cancel, true);
+        pthread_join(canceller, NULL);
+        atomic_store(&r.mover.cancel, false);
+        copied = moved == 0 ? (unsigned)last.rescued : 0;
+        if (moved > 0) {
+            move(&r, to, from, 1);
+        }
+    }
+    struct slab_class_facts f;
+    slab_facts(r.slab, from, &f);
+    ok(copied > 0 && copied < f.chunks_per_page, "a page of %u chunks goes back when %u have been copied", f.chunks_per_page, copied);
+    is_str(last.why_not, "cancelled", "with the reason");
+    ok(pages_of(&r, from) >= had && f.draining == 0, "it is the class's, and not on the move");
+    for (unsigned i = 0; i < ITEMS; i++) {
+        kept += get(&r, i, BYTES, &wrong);
+    }
+    ok(kept == ITEMS && wrong == 0, "every item is there");
+    rig_close(&r);
+}
+
+int main(void) {
+    clock_start();
+    test_slow_reader_stops_a_move(false);
+    test_slow_reader_stops_a_move(true);
+    test_slow_readers_cost_no_items();
+    test_draft_stops_a_move();
+    test_a_move_that_is_cancelled_between_pages_says_so();
+    test_a_move_is_cancelled_in_the_middle_of_a_page();
+    return tap_done();
+}
