@@ -36,6 +36,7 @@ static void on_signal(int number) {
 static void hold_signals(sigset_t *held) {
     signal(SIGPIPE, SIG_IGN); /* a client that hangs up is found by its send */
     signal(SIGHUP, SIG_IGN);  /* nothing to read again yet */
+    signal(SIGXFSZ, SIG_IGN); /* a log or record that may not grow is found by its write */
     sigemptyset(held);
     sigaddset(held, SIGINT);
     sigaddset(held, SIGTERM);
@@ -197,6 +198,22 @@ done:
     return status;
 }
 
+/* Rarely says anything, but by itself it would write to stderr, and wait for it, from a worker. */
+static void on_event_log(int severity, const char *message) {
+    log_line(severity >= EVENT_LOG_WARN ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "libevent: %s", message);
+}
+
+static int log_and_serve(void) {
+    if (!log_start()) {
+        log_error("cannot start the thread that writes the log: %s", strerror(errno));
+        return EX_OSERR;
+    }
+    event_set_log_callback(on_event_log);
+    int status = build_and_serve();
+    log_stop();
+    return status;
+}
+
 static int run(void) {
     bool parent;
     clock_start();
@@ -211,7 +228,7 @@ static int run(void) {
     if (status == 0) {
         status = process_background(&settings, &parent);
         if (status == 0 && !parent) {
-            status = build_and_serve();
+            status = log_and_serve();
         }
     }
     return status;
@@ -227,6 +244,9 @@ static void help(void) {
 
 int main(int argc, char **argv) {
     char why[SETTING_WHY_BYTES];
+    if (process_stdio() != 0) {
+        return EX_OSERR;
+    }
     if (simulate_is_wanted(argc, argv)) {
         return simulate_run(argc, argv, make_cache, stdout);
     }

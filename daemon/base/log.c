@@ -1,11 +1,38 @@
 #include "base/log.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-static _Atomic int level_most = LOG_LEVEL_WARN;
+enum { SYNC_WAIT_S = 1 };
+
+enum writer { WRITER_NONE, WRITER_RUNS, WRITER_ENDS, WRITER_ENDED };
+
+/* The mutex is not a project lock (base/lock.h): nothing is called while it is held, so a line may be logged under any lock. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t  changed;
+    enum writer     writer;
+    pthread_t       thread;
+    uint64_t        in, out;    /* bytes ever put into the buffer and taken out */
+    uint64_t        lines;      /* in the buffer */
+    uint64_t        untold;     /* lines lost that no line in the log tells of yet */
+    uint64_t        writes;     /* ever tried */
+    bool            writing;    /* a line that is not in the buffer any more */
+    bool            refused;    /* stderr did not take the last write */
+    char            buffer[LOG_BUFFER_BYTES];
+} queue = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static _Atomic int      level_most = LOG_LEVEL_WARN;
+static _Atomic uint64_t lost;
 
 void log_set_level(enum log_level most) { atomic_store_explicit(&level_most, (int)most, memory_order_relaxed); }
 
@@ -16,23 +43,206 @@ int log_verbosity(void) {
 
 void log_set_verbosity(int v) { log_set_level((enum log_level)(LOG_LEVEL_WARN + (v > 2 ? 2 : v < 0 ? 0 : v))); }
 
+uint64_t log_lost(void) { return atomic_load_explicit(&lost, memory_order_relaxed); }
+
+/* --- the buffer, under the mutex: lines behind their lengths --- */
+
+static void put_bytes(const void *bytes, size_t n) {
+    size_t at = queue.in % LOG_BUFFER_BYTES, first = LOG_BUFFER_BYTES - at < n ? LOG_BUFFER_BYTES - at : n;
+    memcpy(queue.buffer + at, bytes, first);
+    memcpy(queue.buffer, (const char *)bytes + first, n - first);
+    queue.in += n;
+}
+
+static void take_bytes(void *to, size_t n) {
+    size_t at = queue.out % LOG_BUFFER_BYTES, first = LOG_BUFFER_BYTES - at < n ? LOG_BUFFER_BYTES - at : n;
+    memcpy(to, queue.buffer + at, first);
+    memcpy((char *)to + first, queue.buffer, n - first);
+    queue.out += n;
+}
+
+static void lose_lines(uint64_t n) {
+    queue.untold += n;
+    atomic_fetch_add_explicit(&lost, n, memory_order_relaxed);
+}
+
+/* Once lines were lost for want of room, the next go the same way until the log has told so: it keeps its order. */
+static void put_line(const char *line, uint16_t bytes) {
+    bool room = LOG_BUFFER_BYTES - (size_t)(queue.in - queue.out) >= sizeof bytes + bytes;
+    if (queue.writer == WRITER_ENDED || !room || (queue.untold > 0 && !queue.refused)) {
+        lose_lines(1);
+        return;
+    }
+    put_bytes(&bytes, sizeof bytes);
+    put_bytes(line, bytes);
+    queue.lines++;
+    pthread_cond_broadcast(&queue.changed);
+}
+
+/* The next line to write; 0: there is none. *told: how many lost lines it tells of. A stderr that refused its last line is tried
+ * again only when there is a new one. */
+static size_t next_line(char *line, uint64_t *told) {
+    *told = 0;
+    if (queue.untold > 0 && (queue.refused ? queue.lines > 0 : queue.lines == 0)) {
+        *told = queue.untold;
+        queue.untold = 0;
+        return (size_t)snprintf(line, LOG_LINE_BYTES, "slated: warn: %" PRIu64 " lines of this log were lost\n", *told);
+    }
+    if (queue.lines == 0) {
+        return 0;
+    }
+    uint16_t bytes;
+    take_bytes(&bytes, sizeof bytes);
+    take_bytes(line, bytes);
+    queue.lines--;
+    return bytes;
+}
+
+/* What waits behind a line that was refused would be refused too. */
+static void refused_line(uint64_t told) {
+    uint64_t n = queue.lines + (told == 0);
+    queue.refused = true;
+    queue.untold += told;
+    queue.out = queue.in;
+    queue.lines = 0;
+    lose_lines(n);
+}
+
+/* --- writing --- */
+
+/* Waits as long as stderr takes nothing. False: it refuses. */
+static bool write_line(const char *line, size_t bytes) {
+    while (bytes > 0) {
+        ssize_t n = write(STDERR_FILENO, line, bytes);
+        if (n > 0) {
+            line += n;
+            bytes -= (size_t)n;
+        } else if (n < 0 && errno == EAGAIN) { /* somebody else made it non-blocking */
+            poll(&(struct pollfd){.fd = STDERR_FILENO, .events = POLLOUT}, 1, -1);
+        } else if (n == 0 || errno != EINTR) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void *writer_main(void *arg) {
+    char line[LOG_LINE_BYTES];
+    uint64_t told;
+    (void)arg;
+    pthread_mutex_lock(&queue.mutex);
+    for (;;) {
+        size_t bytes = next_line(line, &told);
+        if (bytes > 0) {
+            queue.writing = true;
+            pthread_mutex_unlock(&queue.mutex);
+            bool written = write_line(line, bytes);
+            pthread_mutex_lock(&queue.mutex);
+            queue.writing = false;
+            queue.writes++;
+            if (written) {
+                queue.refused = false;
+            } else {
+                refused_line(told);
+            }
+            pthread_cond_broadcast(&queue.changed);
+        } else if (queue.writer == WRITER_RUNS) {
+            pthread_cond_wait(&queue.changed, &queue.mutex);
+        } else {
+            break;
+        }
+    }
+    queue.writer = WRITER_ENDED;
+    pthread_cond_broadcast(&queue.changed);
+    pthread_mutex_unlock(&queue.mutex);
+    return NULL;
+}
+
+bool log_start(void) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_mutex_lock(&queue.mutex);
+    pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the main thread */
+    int error = pthread_create(&queue.thread, NULL, writer_main, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == 0) {
+        queue.writer = WRITER_RUNS;
+        pthread_setname_np(queue.thread, "slated-log");
+    }
+    pthread_mutex_unlock(&queue.mutex);
+    errno = error;
+    return error == 0;
+}
+
+/* Waits for the next write to end. False: it takes too long. */
+static bool await_write(void) {
+    struct timespec until;
+    uint64_t before = queue.writes;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += SYNC_WAIT_S;
+    while (queue.writes == before && queue.writer != WRITER_ENDED) {
+        if (pthread_cond_clockwait(&queue.changed, &queue.mutex, CLOCK_MONOTONIC, &until) != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void log_sync(void) {
+    pthread_mutex_lock(&queue.mutex);
+    while (queue.writer == WRITER_RUNS && (queue.writing || queue.lines > 0) && await_write()) {
+    }
+    pthread_mutex_unlock(&queue.mutex);
+}
+
+void log_stop(void) {
+    pthread_mutex_lock(&queue.mutex);
+    if (queue.writer != WRITER_RUNS) {
+        pthread_mutex_unlock(&queue.mutex);
+        return;
+    }
+    queue.writer = WRITER_ENDS;
+    pthread_cond_broadcast(&queue.changed);
+    while (queue.writer != WRITER_ENDED && await_write()) {
+    }
+    bool ended = queue.writer == WRITER_ENDED;
+    if (!ended) { /* it waits for stderr, and ends with the process or when stderr takes the line after all */
+        lose_lines(queue.lines);
+        queue.lines = 0;
+        queue.out = queue.in;
+    }
+    queue.writer = ended ? WRITER_NONE : WRITER_ENDED;
+    pthread_mutex_unlock(&queue.mutex);
+    if (ended) {
+        pthread_join(queue.thread, NULL);
+    } else {
+        pthread_detach(queue.thread);
+    }
+}
+
 void log_line(enum log_level level, const char *format, ...) {
     static const char *const names[] = {"error", "warn", "info", "debug"};
     if ((int)level > atomic_load_explicit(&level_most, memory_order_relaxed)) {
         return;
     }
-    char line[1024];
+    char line[LOG_LINE_BYTES];
     int n = snprintf(line, sizeof line, "slated: %s: ", names[level]);
     va_list ap;
     va_start(ap, format);
     int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, format, ap);
     va_end(ap);
-    size_t len = (size_t)n + (m < 0 ? 0 : (size_t)m);
-    if (len > sizeof line - 2) {
-        len = sizeof line - 2;
+    size_t bytes = (size_t)n + (m < 0 ? 0 : (size_t)m);
+    if (bytes > sizeof line - 2) {
+        bytes = sizeof line - 2;
     }
-    line[len++] = '\n';
-    if (write(STDERR_FILENO, line, len) < 0) {
-        return; /* nowhere left to say so */
+    line[bytes++] = '\n';
+    pthread_mutex_lock(&queue.mutex);
+    bool direct = queue.writer == WRITER_NONE;
+    if (!direct) {
+        put_line(line, (uint16_t)bytes);
+    }
+    pthread_mutex_unlock(&queue.mutex);
+    if (direct && !write_line(line, bytes)) {
+        atomic_fetch_add_explicit(&lost, 1, memory_order_relaxed);
     }
 }

@@ -20,6 +20,20 @@
 
 static int ready_fd = -1; /* where the parent waits */
 
+/* --- stdio --- */
+
+int process_stdio(void) {
+    int fd;
+    do {
+        fd = open("/dev/null", O_RDWR);
+    } while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd < 0) {
+        return EX_OSERR; /* and nowhere to say so */
+    }
+    close(fd);
+    return 0;
+}
+
 /* --- limits --- */
 
 static int raise_descriptors(const struct settings *s) {
@@ -185,6 +199,7 @@ void process_ready(const struct settings *s) {
     }
     int null = s->verbosity > 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null >= 0) {
+        log_sync(); /* what was said so far is for whoever started us */
         dup2(null, STDIN_FILENO);
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);

@@ -9,6 +9,9 @@
 
 #include "serve/settings.h"
 
+/* A standard stream that is closed becomes /dev/null: else the log would go to whatever socket gets its number. Says nothing. */
+int process_stdio(void);
+
 /* Room for all connections, and core files with -r. */
 int process_limits(const struct settings *);
 

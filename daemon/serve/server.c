@@ -228,9 +228,17 @@ void server_values(struct server *server, struct serve_values *values) {
     lock_release(&server->lock);
 }
 
+uint64_t server_log_lost(struct server *server) {
+    lock_take(&server->lock);
+    uint64_t before = server->baseline.log_lost;
+    lock_release(&server->lock);
+    return log_lost() - before;
+}
+
 void server_reset_counters(struct server *server) {
     struct server_baseline base;
     memset(&base, 0, sizeof base);
+    base.log_lost = log_lost();
     sum_workers(server, &base.serve);
     tuner_facts(server->tuner, &base.tune);
     watch_facts(&base.watch);

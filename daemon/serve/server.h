@@ -65,6 +65,7 @@ struct server_baseline {
     struct tune_facts   tune; /* its counters */
     struct watch_facts  watch;
     uint64_t            conns_total, conns_rejected, listen_disabled_num, listen_disabled_us;
+    uint64_t            log_lost;
 };
 
 struct server {
@@ -123,6 +124,7 @@ static inline unsigned server_class_last(const struct server *server) {
 
 /* Sums over the workers, less what a reset took away. */
 void server_values(struct server *, struct serve_values *);
+uint64_t server_log_lost(struct server *); /* since the last reset, as the values above */
 void server_reset_counters(struct server *);
 
 /* Descriptors the server needs beside its connections: the listeners', the workers' and the log's. */

@@ -7,6 +7,7 @@
 struct own {
     struct cache_facts  cache;
     struct serve_values serve;
+    uint64_t            log_lost;
     const char         *policy, *store, *index;
     bool                cas;
 };
@@ -26,6 +27,7 @@ struct own {
     X(pages_limit, gauge, pages, U64, o->cache.pages_limit, "pages of 1 MiB there may be") \
     X(pages_out, gauge, pages, U64, o->cache.pages_out, "of these, pages that classes have") \
     X(page_steals, counter, pages, U64, o->cache.counters.page_steals, "pages a class with nothing left took at once from another") \
+    X(log_lines_lost, counter, lines, U64, o->log_lost, "lines of the log that stderr did not take, or not in time") \
     X(read_retries, counter, operations, U64, o->cache.counters.read_retries, "lock-free reads that had to start again") \
     X(batches, counter, turns, U64, o->serve.batches, "turns of the workers that ran requests") \
     X(requests, counter, operations, U64, o->serve.requests, "requests run") \
@@ -39,6 +41,7 @@ void stats_slated(struct command_context *ctx) {
     struct own here, *const o = &here;
     cache_facts(ctx->server->cache, &o->cache);
     server_values(ctx->server, &o->serve);
+    o->log_lost = server_log_lost(ctx->server);
     o->policy = cache_policy(ctx->server->cache)->name;
     o->store = cache_store_name(cache_store_kind(ctx->server->cache));
     o->index = cache_index_name(ctx->server->cache);

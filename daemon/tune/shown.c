@@ -16,7 +16,8 @@ struct shown {
 
 struct shown *shown_open(const char *path) {
     struct shown *s = malloc(sizeof *s);
-    if (s != NULL && (s->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) < 0) {
+    /* Of a pipe nobody reads, the opening fails and so does a write: the tuner, which moves pages, never waits for a reader. */
+    if (s != NULL && (s->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644)) < 0) {
         int saved = errno;
         free(s);
         s = NULL;
@@ -57,7 +58,25 @@ static void print(FILE *to, const struct snapshot *s) {
     fputs("]}\n", to);
 }
 
-/* The line goes out in one write, so that a reader sees whole ones. */
+/* The line goes out in one write, so that a reader sees whole ones. What a full disk took of it is cut off again. */
+static bool write_whole(int fd, const char *line, size_t bytes) {
+    off_t end = lseek(fd, 0, SEEK_END); /* -1: not a file */
+    size_t done = 0;
+    while (done < bytes) {
+        ssize_t n = write(fd, line + done, bytes - done);
+        if (n < 0 && errno != EINTR) {
+            int why = errno;
+            if (end >= 0 && done > 0 && ftruncate(fd, end) != 0) {
+                log_warn("automove_record ends with half a line: %s", strerror(errno));
+            }
+            errno = why;
+            return false;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
 void shown_add(struct shown *s, const struct snapshot *snapshot) {
     char  *line = NULL;
     size_t bytes = 0;
@@ -66,7 +85,7 @@ void shown_add(struct shown *s, const struct snapshot *snapshot) {
         return;
     }
     print(to, snapshot);
-    if (fclose(to) == 0 && write(s->fd, line, bytes) != (ssize_t)bytes) {
+    if (fclose(to) == 0 && !write_whole(s->fd, line, bytes)) {
         log_warn("automove_record cannot be written and ends: %s", strerror(errno));
         close(s->fd);
         s->fd = -1;
