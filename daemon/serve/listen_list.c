@@ -10,40 +10,42 @@ static bool begins(const char *text, const char *end, const char *word) {
     return (size_t)(end - text) >= n && memcmp(text, word, n) == 0;
 }
 
-/* Skips `open` NAME `close`; NULL: it is not there, or NAME is not of 1 to `most` bytes. */
-static const char *skip_named(const char *at, const char *end, const char *open, const char *close, size_t most) {
+static const char *refuse(char *why, const char *sentence) {
+    snprintf(why, SETTING_WHY_BYTES, "%s", sentence);
+    return NULL;
+}
+
+/* Skips `open` NAME `close`. NULL and why: `close` is not there, or NAME has not 1 to TAG_BYTES_MAX bytes. */
+static const char *skip_tag(const char *at, const char *end, const char *open, const char *close, char *why) {
     const char *name = at + strlen(open), *stop = name;
     while (stop < end && !begins(stop, end, close)) {
         stop++;
     }
-    return stop < end && stop > name && (size_t)(stop - name) <= most ? stop + strlen(close) : NULL;
+    bool is_named = stop < end && stop > name && stop - name <= TAG_BYTES_MAX;
+    return is_named ? stop + strlen(close) : refuse(why, "-l: a tag has 1 to 8 characters");
 }
 
 /* Skips one word before an address. Returns `at` when there is none, NULL and why when it is refused. */
 static const char *skip_word(const char *at, const char *end, char *why) {
-    const char *next = at;
-    const char *refusal = NULL;
+    static const char *const implied[] = {"proto[ascii]:", "proto[negotiating]:", "notls:"};
+    for (size_t i = 0; i < sizeof implied / sizeof *implied; i++) {
+        if (begins(at, end, implied[i])) {
+            return at + strlen(implied[i]);
+        }
+    }
     if (begins(at, end, "tag[")) {
-        next = skip_named(at, end, "tag[", "]:", TAG_BYTES_MAX);
-        refusal = "-l: a tag has 1 to 8 characters";
-    } else if (begins(at, end, "tag_")) {
-        next = skip_named(at, end, "tag_", "_:", TAG_BYTES_MAX);
-        refusal = "-l: a tag has 1 to 8 characters";
-    } else if (begins(at, end, "proto[ascii]:") || begins(at, end, "proto[negotiating]:")) {
-        next = skip_named(at, end, "proto[", "]:", sizeof "negotiating");
-    } else if (begins(at, end, "proto[")) {
-        next = NULL;
-        refusal = "-l: a listener speaks proto[ascii] or proto[negotiating]; others are not built yet";
-    } else if (begins(at, end, "notls:")) {
-        next = at + strlen("notls:");
-    } else if (begins(at, end, "btls:") || begins(at, end, "mtls:")) {
-        next = NULL;
-        refusal = "-l: TLS is not built yet";
+        return skip_tag(at, end, "tag[", "]:", why);
     }
-    if (!next) {
-        snprintf(why, SETTING_WHY_BYTES, "%s", refusal);
+    if (begins(at, end, "tag_")) {
+        return skip_tag(at, end, "tag_", "_:", why);
     }
-    return next;
+    if (begins(at, end, "proto[")) {
+        return refuse(why, "-l: a listener speaks proto[ascii] or proto[negotiating]; others are not built yet");
+    }
+    if (begins(at, end, "btls:") || begins(at, end, "mtls:")) {
+        return refuse(why, "-l: TLS is not built yet");
+    }
+    return at;
 }
 
 bool listen_list_plain(const char *list, char plain[SETTING_LIST_BYTES], char *why) {

@@ -82,9 +82,15 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
         { "crawler tocrawl", "4000", "lru_crawler tocrawl 4000" }, { "verbosity", "1", "verbosity 1" },
         { "stats by prefix", "yes", "stats detail on" },
       }
+      -- By what this server itself takes, and not by its version: the value that it has, so that nothing changes.
+      for label, words in pairs { ["automove window s"] = "window 33", ["automove freeratio"] = "freeratio 0.02" } do
+        local name, value = words:match("(%l+) (.+)")
+        local now = server:setting("slab_automove_" .. name) or value
+        if server:ask(("slabs automove %s %s\r\n"):format(name, now)):find("^OK") then
+          changes[#changes + 1] = { label, value, "slabs automove " .. words }
+        end
+      end
       local own = is_slated and {
-        { "automove window s", "33", "slabs automove window 33" },
-        { "automove freeratio", "0.02", "slabs automove freeratio 0.02" },
         { "eviction policy", "sieve", "evict policy sieve" },
         { "geometry rate %/s", "50", "config set slab_geometry_rate 50" },
         { "sample rate", "0.2", "config set sample_rate 0.2" },
