@@ -23,7 +23,8 @@ local function built()
   return true
 end
 
--- Runs a script in a process group of its own; returns its status, its output and what is left of the group.
+-- Runs a script in a process group of its own; returns its status, its output and what is left of the group: processes
+-- that run on, and those that ended and were never waited for.
 local function run_group(script)
   local _, text = run(([[
     exec 2>&1
@@ -31,7 +32,7 @@ local function run_group(script)
     group=$!
     wait $group
     echo "status $?"
-    ps -e -o pgid=,stat=,args= | awk -v group=$group '$1 == group && $2 !~ /^Z/ { print "left " $0 }'
+    ps -e -o pgid=,stat=,args= | awk -v group=$group '$1 == group { print "left " $0 }'
   ]]):format(DEADLINE_S, script))
   return tonumber(text:match("status (%d+)\n")), text, text:match("\nleft ([^\n]*)")
 end
@@ -80,6 +81,33 @@ describe("scripts/demo", function()
     assert.is_nil(left)
   end)
 
+  it("ends its loads and waits until they have ended, also when they take their time", function()
+    local _, folder = run("mktemp -d")
+    folder = folder:match("%S+")
+    finally(function() run("rm -rf " .. folder) end)
+    run(("ln -s $PWD/build/bin/slated $PWD/build/bin/slatetop %s"):format(folder))
+    local load = assert(io.open(folder .. "/slate-load", "w"))
+    load:write(([[#!/bin/sh
+case $* in *--duration*) ;; *) exit 0 ;; esac # it fills the server and ends
+trap 'sleep 0.5; echo ended >>%s/loads; exit' TERM
+echo begun >>%s/loads
+while [ -e %s ]; do sleep 0.01; done
+]]):format(folder, folder, folder))
+    load:close()
+    run(("chmod +x %s/slate-load"):format(folder))
+    local status, text, left = run_group(([[
+      scripts/demo %s &
+      demo=$!
+      until [ "$(grep -c begun %s/loads 2>/dev/null)" = 2 ]; do sleep 0.05; done
+      kill -TERM $demo
+      wait $demo
+      echo "demo $?; $(grep -c ended %s/loads) loads have ended"
+    ]]):format(folder, folder, folder))
+    assert.equal(0, status, text)
+    assert.truthy(text:find("demo 130; 2 loads have ended", 1, true), text)
+    assert.is_nil(left)
+  end)
+
   it("says why slated does not start", function()
     local _, folder = run("mktemp -d")
     folder = folder:match("%S+")
@@ -103,8 +131,11 @@ describe("scripts/demo", function()
       run(tmux .. "kill-server 2>/dev/null")
       run("rm -rf " .. folder)
     end)
-    assert.is_true(run(tmux .. ("new-session -d -x 100 -y 30 'scripts/demo build/bin; echo status $? >%s/status'")
-      :format(folder)))
+    -- What is left of the terminal's session is listed while its shell, which would be their parent, is still there.
+    assert.is_true(run(tmux .. ([[new-session -d -x 100 -y 30 'scripts/demo build/bin; echo status $? >%s/ended
+      ps -e -o sid=,pid=,ppid=,stat=,args= | awk -v shell=$$ "
+        \$1 == shell && \$2 != shell && \$3 != shell { print \"left \" \$0 }" >>%s/ended
+      mv %s/ended %s/status']]):format(folder, folder, folder, folder)))
     local deadline, screen = socket.gettime() + DEADLINE_S, nil
     local function wait_for(what)
       repeat
