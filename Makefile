@@ -115,6 +115,8 @@ fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
 	@cd build-fuzz && for f in $(notdir $(FUZZERS)); do echo "$$f for $(FUZZ_S) s" && mkdir -p corpus-$$f && \
 	    ./$$f -verbosity=0 -print_final_stats=1 -max_total_time=$(FUZZ_S) -max_len=4096 \
 	    -dict=../tests/fuzz/$${f#fuzz_}.dict corpus-$$f || exit 1; done
+model: ## explore the lock-free protocols under weakly ordered memory, with and without each fence; needs spin
+	@scripts/bootstrap model && tests/model/run
 lint: ## layers, luacheck, shellcheck and the man pages
 	@scripts/lint
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)
@@ -162,5 +164,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test units check fuzz lint bench bench-hit bench-predictions bench-storm bench-sampling bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test units check fuzz model lint bench bench-hit bench-predictions bench-storm bench-sampling bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -205,17 +205,10 @@ void cache_turn_begin(struct cache_thread *ct) {
         atomic_compare_exchange_strong_explicit(&ct->cache->flush_at_s, &flush_s, 0, memory_order_relaxed,
                                                 memory_order_relaxed);
     }
-    uint64_t n = atomic_load_explicit(&ct->turn->n, memory_order_relaxed);
-    assert(n % 2 == 0);
-    atomic_store_explicit(&ct->turn->n, n + 1, memory_order_seq_cst);
-    atomic_thread_fence(memory_order_seq_cst); /* seen before any reference is found in this turn; pairs with cache_quiesce */
+    turn_enter(ct->turn);
 }
 
-void cache_turn_end(struct cache_thread *ct) {
-    uint64_t n = atomic_load_explicit(&ct->turn->n, memory_order_relaxed);
-    assert(n % 2 == 1);
-    atomic_store_explicit(&ct->turn->n, n + 1, memory_order_release);
-}
+void cache_turn_end(struct cache_thread *ct) { turn_leave(ct->turn); }
 
 uint32_t cache_now_s(const struct cache_thread *ct) { return ct->now_s; }
 

@@ -439,23 +439,20 @@ enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t ch
 bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
     struct cache *c = ct->cache;
     uint64_t seen[THREADS_MAX], start_us = clock_mono_us();
-    uint64_t mine = atomic_load_explicit(&ct->turn->n, memory_order_relaxed);
-    if (mine & 1) {
-        atomic_store_explicit(&ct->turn->n, mine + 1, memory_order_seq_cst); /* we hold nothing: nobody need wait for us */
+    bool within = turn_is_under_way(ct->turn);
+    if (within) {
+        turn_leave(ct->turn); /* we hold nothing: nobody need wait for us */
     }
-    atomic_thread_fence(memory_order_seq_cst); /* the page's items were unlinked before we look who is at work */
-    for (unsigned i = 0; i < THREADS_MAX; i++) {
-        seen[i] = atomic_load_explicit(&c->turns[i].n, memory_order_seq_cst);
-    }
+    turns_look(c->turns, seen);
     bool quiet = true;
     for (unsigned i = 0; i < THREADS_MAX && quiet; i++) {
-        while (seen[i] & 1 && atomic_load_explicit(&c->turns[i].n, memory_order_seq_cst) == seen[i] && quiet) {
+        while (turn_lasts(&c->turns[i], seen[i]) && quiet) {
             quiet = clock_mono_us() - start_us < deadline_us;
             usleep(QUIESCE_LOOK_US);
         }
     }
-    if (mine & 1) {
-        atomic_store_explicit(&ct->turn->n, mine + 2, memory_order_seq_cst);
+    if (within) {
+        turn_enter(ct->turn);
     }
     return quiet;
 }
