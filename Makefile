@@ -35,7 +35,7 @@ TESTS   := $(patsubst tests/%.c,$B/%,$(if $(findstring thread,$(SAN)),$(THREADED
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
 SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
 # The longest first, so that what runs side by side ends together.
-LONGEST := bench_memory_spec.lua test_stress proto_spec.lua test_geometry lua_policies_spec.lua test_geometry_predict test_cache_threads \
+LONGEST := bench_memory_spec.lua test_isolation test_stress proto_spec.lua test_geometry lua_policies_spec.lua test_geometry_predict test_cache_threads \
            test_cache test_session_transcripts slatetop_spec.lua manual_examples_spec.lua acting_spec.lua demo_spec.lua \
            slatectl_act_spec.lua slated_simulate_spec.lua lua_slatectl_spec.lua
 longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
@@ -89,6 +89,13 @@ $B/unit/daemon/%: tests/unit/daemon/%.c $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
 $B/stress/%: tests/stress/%.c $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
+# Of these the linker hands the calls at which one thread makes way for another to the suite.
+ISOLATION_WRAPS := pthread_mutex_lock pthread_mutex_unlock usleep nanosleep clock_mono_us cache_read_copy cache_read_end \
+                   slab_drain_begin cache_quiesce cache_turn_end
+ISOLATION_C     := $(wildcard tests/isolation/*.c)
+$B/isolation/test_isolation: $(ISOLATION_C) $(wildcard tests/isolation/*.h) $(DAEMON_O) $B/jemalloc.o
+	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon \
+	    -Itests/isolation $(ISOLATION_WRAPS:%=-Wl,--wrap=%) $(LDFLAGS) -o $@ $(ISOLATION_C) $(DAEMON_O) $(DAEMON_LIBS)
 $B/unit/console/%: tests/unit/console/%.c $(CONSOLE_O)
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
 $B/unit/load/%: tests/unit/load/%.c $(LOAD_O)
@@ -101,8 +108,8 @@ run: ## build all, start a server under load and open the console on it
 test: ## build all and run every test; the last line counts them
 	@scripts/bootstrap test
 	@$(MAKE_J) all units
-	@$(MAKE_J) DEBUG=1 build-debug/bin/slated
-	@$(RUN) $(call longest_first,$(TESTS) $(SPECS))
+	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation
+	@$(RUN) $(call longest_first,$(TESTS) build-debug/isolation/test_isolation $(SPECS))
 units: $(TESTS) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units

@@ -19,7 +19,7 @@ static bool any_class_has_two(const struct tuner *t, unsigned except) {
 }
 
 /* Why pages move, and whether what lives in them is lost: the class has chunks for it, or not. */
-static void give_reason(const struct tuner *t, const struct request *r, struct page_move *move) {
+static void give_reason(const struct tuner *t, const struct reassignment *r, struct page_move *move) {
     struct slab_class_facts f;
     slab_facts(cache_slab(t->cache), move->from, &f);
     int n = snprintf(move->reason, sizeof move->reason, "slabs reassign %d %d, %u of %u pages before", r->from, r->to, r->moved, r->wanted);
@@ -29,7 +29,7 @@ static void give_reason(const struct tuner *t, const struct request *r, struct p
     }
 }
 
-static bool begin_serving(struct tuner *t, struct request *r) {
+static bool begin_serving(struct tuner *t, struct reassignment *r) {
     lock_take(&t->lock);
     *r = t->request;
     t->request.served = r->runs;
@@ -39,7 +39,7 @@ static bool begin_serving(struct tuner *t, struct request *r) {
 
 /* A few pages at a time, so that automove has its turn in between. */
 void tuner_serve_request(struct tuner *t) {
-    struct request r;
+    struct reassignment r;
     if (!begin_serving(t, &r)) {
         return;
     }
@@ -116,7 +116,7 @@ enum tune_status tuner_reassign(struct tuner *t, int from, int to, unsigned page
     lock_take(&t->lock);
     enum tune_status status = check_reassign(t, from, to);
     if (status == TUNE_OK) {
-        t->request = (struct request){.from = from, .to = to, .wanted = pages, .runs = true};
+        t->request = (struct reassignment){.from = from, .to = to, .wanted = pages, .runs = true};
     }
     lock_release(&t->lock);
     if (status == TUNE_OK) {

@@ -16,7 +16,7 @@
 #include "tune/whatif.h"
 
 /* A `slabs reassign` that was accepted. */
-struct request {
+struct reassignment {
     int      from, to;
     unsigned wanted; /* pages */
     unsigned moved;
@@ -55,7 +55,7 @@ struct tuner {
     _Atomic bool     moving;
 
     struct lock          lock; /* over what follows: others ask and look, the thread serves */
-    struct request       request;
+    struct reassignment       request;
     struct class_set     crawl_classes; /* asked for; none: no run */
     struct automove_wish wish;
     struct automove_trial *trial; /* to be answered; NULL: none */

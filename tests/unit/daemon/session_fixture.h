@@ -26,6 +26,9 @@ static inline uint32_t rig_random(struct rig *rig, uint32_t below) {
     return (uint32_t)(rig->random >> 33) % below;
 }
 
+/* Changes what the next rigs are made of; NULL: nothing. */
+static void (*rig_adjust)(struct cache_config *, struct tune_config *);
+
 /* `options` as on the command line, cut apart in place; NULL: none. False: they, or memory, cannot be had. */
 static inline bool rig_open(struct rig *rig, char *options) {
     char why[SETTING_WHY_BYTES], name[] = "slated";
@@ -51,11 +54,14 @@ static inline bool rig_open(struct rig *rig, char *options) {
     config.block_bytes = (uint32_t)rig->settings.block_size;
     config.cas = rig->settings.cas;
     config.evict = rig->settings.evict_to_free;
-    rig->server.cache = cache_create(&config);
-    rig->ct = rig->server.cache ? cache_thread_create(rig->server.cache) : NULL;
     struct tune_config tune = {
         .automove = "off", .ratio = 0.8, .window_s = 10, .reassign = rig->settings.slab_reassign, .crawler = true,
         .crawler_sleep_us = 100};
+    if (rig_adjust) {
+        rig_adjust(&config, &tune);
+    }
+    rig->server.cache = cache_create(&config);
+    rig->ct = rig->server.cache ? cache_thread_create(rig->server.cache) : NULL;
     rig->server.tuner = rig->ct ? tuner_create(rig->server.cache, &tune) : NULL;
     rig->server.workers[0] = &rig->counters;
     rig->server.worker_count = 1;

@@ -1,0 +1,43 @@
+/* A specification: what a few clients and the tuner do, and every outcome that any order of it may have. README.md describes the
+ * format. */
+#ifndef ISOLATION_SPEC_H
+#define ISOLATION_SPEC_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "explore.h"
+
+enum { SPEC_STEPS_MAX = 64, SPEC_OUTCOMES_MAX = 64, SPEC_NAME_BYTES = 32, SPEC_TEXT_BYTES = 4096 };
+
+struct spec_step {
+    bool   send;  /* bytes to send; else words for the tuner, or for a client `hold`, `take` or `close` */
+    char  *bytes; /* terminated also */
+    size_t n;
+};
+
+struct spec_part {
+    char             name[SPEC_NAME_BYTES];
+    bool             tuner;
+    struct spec_step steps[SPEC_STEPS_MAX];
+    unsigned         step_count;
+};
+
+struct spec {
+    char             claim[256], options[256];
+    unsigned         preemptions;
+    unsigned         partitions;
+    struct spec_part setup, after, parts[ACTORS_MAX];
+    unsigned         part_count;
+    char            *outcomes[SPEC_OUTCOMES_MAX]; /* that are expected */
+    unsigned         outcome_count;
+};
+
+/* False: `why` says what is wrong and in which line. The spec is to be freed in either case. */
+bool spec_read(struct spec *, const char *path, char *why, size_t why_bytes);
+void spec_free(struct spec *);
+/* Writes the outcomes into the file, in place of those that it has. False: errno. */
+bool spec_write_outcomes(const char *path, char *const *outcomes, unsigned count);
+
+/* n bytes as the format has them: escapes, and runs of a byte as {a*100}. */
+void spec_show(const char *bytes, size_t n, char *to, size_t room);
+#endif

@@ -1,0 +1,410 @@
+/* Plays each specification of tests/isolation/specs in all its orders: the outcomes must be those that stand in it, no more and no
+ * fewer, and after each order every chunk must be accounted for. Run from the top folder.
+ *
+ *     SPEC=name           only those whose name holds it
+ *     PREEMPTIONS=3       another bound than the specification's
+ *     WRITE_OUTCOMES=1    writes the outcomes that were seen into the files; read the difference before you keep it */
+#include "tap.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include "session_fixture.h"
+#include "spec.h"
+#include "tune/tuner.h"
+
+enum { RUNS_MOST = 20 * 1000, TENDS_MOST = 10000, OUTCOME_BYTES = ACTORS_MAX * SPEC_TEXT_BYTES };
+
+/* A client or the tuner, in one run. */
+struct role {
+    const struct spec_part *part;
+    struct rig    rig; /* of its own but for the server */
+    struct client client;
+    bool          holds; /* does not take replies */
+    char          said[SPEC_TEXT_BYTES]; /* of the tuner: what came of its steps */
+};
+
+struct seen {
+    char *text, *path; /* of the first run that had it */
+    unsigned long runs;
+};
+
+struct stage {
+    const struct spec *spec;
+    struct rig    rig; /* the server's; set-up and aftermath are its worker's */
+    struct role   roles[ACTORS_MAX];
+    struct client aftermath;
+    struct seen   seen[SPEC_OUTCOMES_MAX];
+    unsigned      seen_count;
+    unsigned long leaks; /* runs after which something was not accounted for */
+    char          leak[512];
+};
+
+/* --- a run's world --- */
+
+static unsigned partitions;
+
+static void adjust(struct cache_config *cache, struct tune_config *tune) {
+    cache->partitions = partitions;
+    tune->by_hand = true;
+    tune->geometry_rate_pct = 100;
+}
+
+static bool role_open(struct role *r, const struct rig *server, const struct spec_part *part) {
+    memset(r, 0, sizeof *r);
+    r->part = part;
+    r->rig = *server;
+    r->rig.ct = cache_thread_create(server->server.cache);
+    r->rig.batch = r->rig.ct ? batch_create((struct server *)(uintptr_t)&server->server, r->rig.ct, &r->rig.counters) : NULL;
+    client_open(&r->client);
+    return r->rig.batch != NULL;
+}
+
+static void role_close(struct role *r) {
+    client_close(&r->rig, &r->client);
+    batch_destroy(&r->rig.batch);
+    cache_thread_destroy(&r->rig.ct);
+}
+
+/* So many values of so many bytes, under keys that begin with the word. */
+static void fill(struct stage *st, const char *words) {
+    char word[SPEC_NAME_BYTES], head[SPEC_NAME_BYTES + 64];
+    unsigned count, bytes;
+    if (sscanf(words, "fill %31s %u %u", word, &count, &bytes) != 3) {
+        ok(false, "set-up knows no '%s'", words);
+        return;
+    }
+    char *line = malloc(sizeof head + bytes);
+    for (unsigned i = 0; i < count; i++) {
+        size_t n = (size_t)snprintf(line, sizeof head, "set %s%u 0 0 %u noreply\r\n", word, i, bytes);
+        memset(line + n, word[0], bytes);
+        memcpy(line + n + bytes, "\r\n", 2);
+        client_send(&st->rig, &st->aftermath, line, n + bytes + 2);
+    }
+    free(line);
+}
+
+static void set_up(struct stage *st) {
+    const struct spec_part *part = &st->spec->setup;
+    for (unsigned i = 0; i < part->step_count; i++) {
+        if (part->steps[i].send) {
+            client_send(&st->rig, &st->aftermath, part->steps[i].bytes, part->steps[i].n);
+        } else {
+            fill(st, part->steps[i].bytes);
+        }
+    }
+    st->aftermath.out_bytes = 0;
+}
+
+static bool stage_open(void *arg) {
+    struct stage *st = arg;
+    char options[sizeof st->spec->options];
+    memcpy(options, st->spec->options, sizeof options);
+    partitions = st->spec->partitions;
+    rig_adjust = adjust;
+    bool good = rig_open(&st->rig, options);
+    if (!good) {
+        return false;
+    }
+    clock_pause();
+    client_open(&st->aftermath);
+    set_up(st);
+    for (unsigned i = 0; i < st->spec->part_count; i++) {
+        good = role_open(&st->roles[i], &st->rig, &st->spec->parts[i]) && good;
+    }
+    return good;
+}
+
+/* --- what a client does --- */
+
+static void take(struct role *r) {
+    if (r->client.kept) {
+        cache_turn_begin(r->rig.ct);
+        client_receive(&r->rig, &r->client, r->client.kept, SIZE_MAX);
+        output_destroy(&r->client.kept);
+        cache_turn_end(r->rig.ct);
+    }
+}
+
+/* A turn after which the replies stay unsent. */
+static void send_and_hold(struct role *r, const struct spec_step *step) {
+    struct client *c = &r->client;
+    char *bytes = malloc(step->n + PARSE_SLACK);
+    memcpy(bytes, step->bytes, step->n);
+    cache_turn_begin(r->rig.ct);
+    batch_begin(r->rig.batch);
+    batch_add(r->rig.batch, c->session, bytes, step->n);
+    batch_run(r->rig.batch);
+    struct output *out = batch_output(r->rig.batch, c->session);
+    c->kept = out ? output_keep(out) : NULL;
+    cache_turn_end(r->rig.ct);
+    free(bytes);
+}
+
+static void act_client(struct role *r) {
+    for (unsigned i = 0; i < r->part->step_count; i++) {
+        const struct spec_step *step = &r->part->steps[i];
+        if (step->send && r->holds) {
+            send_and_hold(r, step);
+        } else if (step->send) {
+            client_send(&r->rig, &r->client, step->bytes, step->n);
+        } else if (strcmp(step->bytes, "hold") == 0) {
+            r->holds = true;
+        } else if (strcmp(step->bytes, "take") == 0) {
+            r->holds = false;
+            take(r);
+        } else {
+            ok(false, "a client knows no '%s'", step->bytes);
+        }
+    }
+}
+
+/* --- what the tuner does --- */
+
+static void say(struct role *r, const char *format, ...) {
+    size_t used = strlen(r->said);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(r->said + used, sizeof r->said - used, format, ap);
+    va_end(ap);
+}
+
+/* The class that values of so many bytes under a key of one live in. */
+static unsigned class_of(const struct rig *rig, unsigned value_bytes) {
+    return slab_class_of(cache_slab(rig->server.cache), item_total_bytes(ITEM_CAS, 1, value_bytes));
+}
+
+static void move_pages(struct role *r, unsigned from_bytes, unsigned to_bytes, unsigned pages) {
+    struct page_move move = {.from = class_of(&r->rig, from_bytes), .pages = pages,
+                             .to = to_bytes ? class_of(&r->rig, to_bytes) : SLAB_CLASS_NONE};
+    struct move_result result;
+    mover_move(&r->rig.server.tuner->mover, &move, &result);
+    say(r, "%u moved, %" PRIu64 " lost%s%s. ", result.pages, result.lost, result.why_not ? ", " : "", result.why_not ? result.why_not : "");
+}
+
+static void change_sizes(struct role *r, const char *words) {
+    struct geometry_order *o = geometry_order_create(GEOMETRY_SIZES);
+    struct geometry_facts f;
+    o->force = true;
+    for (char *end; *words; words = *end == ',' ? end + 1 : end) {
+        o->sizes[o->size_count++] = (uint32_t)strtoul(words, &end, 10);
+    }
+    struct geometry_change *g = r->rig.server.tuner->geometry;
+    geometry_ask(g, o);
+    for (int i = 0; i < TENDS_MOST; i++) {
+        uint64_t again_us = geometry_tend(g);
+        geometry_facts(g, &f);
+        if (f.state == GEOMETRY_STEADY) {
+            break;
+        }
+        uint64_t now_us = clock_mono_us();
+        usleep(again_us != GEOMETRY_NEVER && again_us > now_us ? (useconds_t)(again_us - now_us) : 0);
+    }
+    say(r, "%s; %" PRIu64 " dropped. ", f.state == GEOMETRY_STEADY ? "sizes changed" : f.why, f.items_dropped);
+    geometry_order_release(&o);
+}
+
+static void change_limit(struct role *r, unsigned megabytes) {
+    bool set = cache_set_limit(r->rig.server.cache, (size_t)megabytes << 20);
+    struct tuner *t = r->rig.server.tuner;
+    for (int i = 0; i < TENDS_MOST && set && tuner_pages_over(t) > 0; i++) {
+        if (!tuner_shrink(t)) {
+            usleep(1000);
+        }
+    }
+    say(r, "%s, %u pages over. ", set ? "limit set" : "limit refused", tuner_pages_over(t));
+}
+
+static void act_tuner(struct role *r) {
+    for (unsigned i = 0; i < r->part->step_count; i++) {
+        const char *words = r->part->steps[i].bytes;
+        unsigned a, b, c;
+        if (sscanf(words, "move %u %u %u", &a, &b, &c) == 3) {
+            move_pages(r, a, b, c);
+        } else if (strncmp(words, "sizes ", 6) == 0) {
+            change_sizes(r, words + 6);
+        } else if (sscanf(words, "limit %u", &a) == 1) {
+            change_limit(r, a);
+        } else if (strncmp(words, "policy ", 7) == 0) {
+            cache_set_policy(r->rig.server.cache, evict_find(words + 7), SLAB_CLASS_NONE);
+            say(r, "policy set. ");
+        } else {
+            ok(false, "the tuner knows no '%s'", words);
+        }
+    }
+}
+
+static void act(void *arg, unsigned actor) {
+    struct role *r = &((struct stage *)arg)->roles[actor];
+    if (r->part->tuner) {
+        act_tuner(r);
+    } else {
+        act_client(r);
+    }
+}
+
+/* --- after a run --- */
+
+/* Once everything is flushed and walked, what is neither free nor gone. */
+static void account(struct stage *st, const char *path) {
+    static struct cache_class_facts facts[SLAB_CLASSES_MAX];
+    static struct cache_walked walked[64];
+    struct class_set all = class_set_all();
+    struct cache *c = st->rig.server.cache;
+    struct cache_walk walk = {0};
+    struct cache_facts total;
+    cache_flush_now(c);
+    cache_turn_begin(st->rig.ct);
+    while (cache_walk_next(st->rig.ct, &walk, walked, 64) >= 0) {
+    }
+    cache_turn_end(st->rig.ct);
+    cache_classes_facts(c, &all, facts);
+    cache_facts(c, &total);
+    uint64_t lost_chunks = 0, bytes = total.bytes, items = total.items, pages = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        const struct cache_class_facts *f = &facts[i];
+        lost_chunks += (uint64_t)f->slab.pages * f->slab.chunks_per_page - f->slab.free_chunks - f->stock_chunks;
+        bytes += f->requested_bytes;
+        items += f->items;
+        pages += f->slab.pages;
+    }
+    if (lost_chunks != 0 || bytes != 0 || items != 0 || pages > total.pages_out) {
+        st->leaks++;
+        snprintf(st->leak, sizeof st->leak, "%" PRIu64 " chunks, %" PRIu64 " bytes, %" PRIu64 " items left: %.300s", lost_chunks, bytes, items, path);
+    }
+}
+
+static size_t put_outcome(char *text, size_t used, const char *name, const struct client *c, const char *said) {
+    char shown[SPEC_TEXT_BYTES];
+    spec_show(c->out, c->out_bytes, shown, sizeof shown);
+    return used + (size_t)snprintf(text + used, OUTCOME_BYTES - used, "%s: %s%s\n", name, said, shown);
+}
+
+static void note(struct stage *st, const char *text, const char *path) {
+    unsigned i = 0;
+    while (i < st->seen_count && strcmp(st->seen[i].text, text) != 0) {
+        i++;
+    }
+    if (i == st->seen_count) {
+        if (i == SPEC_OUTCOMES_MAX) {
+            return;
+        }
+        st->seen[st->seen_count++] = (struct seen){strdup(text), strdup(path), 0};
+    }
+    st->seen[i].runs++;
+}
+
+static void stage_close(void *arg, const char *path) {
+    struct stage *st = arg;
+    char text[OUTCOME_BYTES];
+    size_t used = 0;
+    for (unsigned i = 0; i < st->spec->part_count; i++) {
+        struct role *r = &st->roles[i];
+        take(r);
+        used = put_outcome(text, used, r->part->name, &r->client, r->said);
+        role_close(r);
+    }
+    for (unsigned i = 0; i < st->spec->after.step_count; i++) {
+        client_send(&st->rig, &st->aftermath, st->spec->after.steps[i].bytes, st->spec->after.steps[i].n);
+    }
+    if (st->spec->after.step_count > 0) {
+        put_outcome(text, used, "after", &st->aftermath, "");
+    }
+    note(st, text, path);
+    client_close(&st->rig, &st->aftermath);
+    account(st, path);
+    clock_resume();
+    rig_close(&st->rig);
+}
+
+/* --- all runs of a specification --- */
+
+static bool expected(const struct spec *s, const char *text) {
+    for (unsigned i = 0; i < s->outcome_count; i++) {
+        if (strcmp(s->outcomes[i], text) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned print_unexpected(const struct stage *st) {
+    unsigned n = 0;
+    for (unsigned i = 0; i < st->seen_count; i++) {
+        const struct seen *seen = &st->seen[i];
+        if (!expected(st->spec, seen->text)) {
+            n++;
+            printf("# not expected, %lu times, first in: %s\n", seen->runs, seen->path);
+            char *text = strdup(seen->text), *rest = text;
+            for (char *line; (line = strsep(&rest, "\n")) != NULL;) {
+                printf("#   %s\n", line);
+            }
+            free(text);
+        }
+    }
+    return n;
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(((const struct seen *)a)->text, ((const struct seen *)b)->text); }
+
+static void judge(struct stage *st, const char *name, const char *path, const struct explored *e) {
+    if (getenv("WRITE_OUTCOMES")) {
+        char *texts[SPEC_OUTCOMES_MAX];
+        qsort(st->seen, st->seen_count, sizeof *st->seen, by_text);
+        for (unsigned i = 0; i < st->seen_count; i++) {
+            texts[i] = st->seen[i].text;
+        }
+        ok(spec_write_outcomes(path, texts, st->seen_count), "%s: outcomes written", name);
+        return;
+    }
+    ok(e->complete, "%s: %lu orders, %lu steps: all with its number of preemptions", name, e->runs, e->points);
+    is(print_unexpected(st), 0, "%s: %s", name, st->spec->claim);
+    is(st->seen_count, st->spec->outcome_count, "%s: each outcome that it tells happens in some order", name);
+    is(st->leaks, 0, "%s: after each order every chunk, byte and item is accounted for", name);
+    if (st->leaks > 0) {
+        printf("# %s\n", st->leak);
+    }
+}
+
+static void play(const char *name) {
+    static struct stage st;
+    static struct spec spec;
+    char path[512], why[700];
+    snprintf(path, sizeof path, "tests/isolation/specs/%s", name);
+    memset(&st, 0, sizeof st);
+    st.spec = &spec;
+    if (!spec_read(&spec, path, why, sizeof why)) {
+        ok(false, "%s", why);
+        spec_free(&spec);
+        return;
+    }
+    struct scene scene = {.arg = &st, .actor_count = spec.part_count, .open = stage_open, .act = act, .close = stage_close};
+    for (unsigned i = 0; i < spec.part_count; i++) {
+        scene.names[i] = spec.parts[i].name;
+    }
+    const char *preemptions = getenv("PREEMPTIONS");
+    struct explored e = explore(&scene, preemptions ? (unsigned)atoi(preemptions) : spec.preemptions, RUNS_MOST);
+    judge(&st, name, path, &e);
+    for (unsigned i = 0; i < st.seen_count; i++) {
+        free(st.seen[i].text);
+        free(st.seen[i].path);
+    }
+    spec_free(&spec);
+}
+
+static int is_wanted(const struct dirent *entry) {
+    const char *dot = strrchr(entry->d_name, '.'), *only = getenv("SPEC");
+    return dot && strcmp(dot, ".txt") == 0 && (!only || strstr(entry->d_name, only));
+}
+
+int main(void) {
+    struct dirent **names;
+    int count = scandir("tests/isolation/specs", &names, is_wanted, alphasort);
+    for (int i = 0; i < count; i++) {
+        play(names[i]->d_name);
+        free(names[i]);
+    }
+    free(count >= 0 ? names : NULL);
+    ok(count > 0, "specifications were found under tests/isolation/specs: %d", count);
+    return tap_done();
+}
