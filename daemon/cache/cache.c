@@ -81,7 +81,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
                             cfg->huge_pages && cfg->store != CACHE_STORE_HEAP); /* a heap gives back small pages */
     c->slab = c->arena != NULL ? make_slab(c, cfg) : NULL;
     c->heap = c->slab != NULL && cfg->store == CACHE_STORE_HEAP ? heap_create(c->arena) : NULL;
-    bool stored = c->slab != NULL && (c->heap != NULL) == (cfg->store == CACHE_STORE_HEAP);
+    bool stored = c->slab != NULL && (c->heap != NULL) == (cfg->store == CACHE_STORE_HEAP) && (c->heap == NULL || limbos_create(c));
     c->partitions = stored ? aligned_alloc(64, n * sizeof *c->partitions) : NULL;
     if (c->partitions == NULL) {
         goto fail;
@@ -120,6 +120,7 @@ void cache_destroy(struct cache **taken) {
     free(c->partitions);
     slab_destroy(&c->slab);
     heap_destroy(&c->heap);
+    limbos_destroy(c);
     arena_destroy(&c->arena);
     index_pool_fini(&c->index_pool);
     lock_fini(&c->threads_lock);
@@ -147,6 +148,11 @@ struct cache_thread *cache_thread_create(struct cache *c) {
         for (ct->turn = c->turns; ct->turn->used; ct->turn++) {
         }
         ct->turn->used = true;
+        unsigned number = (unsigned)(ct->turn - c->turns);
+        ct->limbos = c->limbos != NULL ? &c->limbos[number] : NULL;
+        if (number >= atomic_load_explicit(&c->turns_used, memory_order_relaxed)) {
+            atomic_store_explicit(&c->turns_used, number + 1, memory_order_relaxed);
+        }
     }
     lock_release(&c->threads_lock);
     if (!room) {
@@ -166,7 +172,7 @@ void cache_thread_destroy(struct cache_thread **taken) {
         return;
     }
     struct cache *c = ct->cache;
-    heap_reclaim(ct); /* what cannot be given back now is lost until the cache ends */
+    heap_reclaim(ct); /* what cannot be given back now others give back */
     lock_take(&c->threads_lock);
     for (unsigned i = 0; i < c->thread_count; i++) {
         if (c->threads[i] == ct) {

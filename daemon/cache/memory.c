@@ -59,8 +59,8 @@ void stock_push_locked(struct cache_thread *ct, struct partition *p, uint32_t re
         s->stock[s->stock_count++] = ref;
         return;
     }
-    assert(ct->give_count < GIVE_MAX);
-    ct->give[ct->give_count++] = ref;
+    node_set_next(&item_at(c, ref)->node, ct->give);
+    ct->give = ref;
 }
 
 void item_release(struct cache_thread *ct, struct item *it) {
@@ -84,12 +84,19 @@ void item_release(struct cache_thread *ct, struct item *it) {
 }
 
 void chunks_settle(struct cache_thread *ct) {
-    unsigned count = ct->give_count;
-    ct->give_count = 0;
-    if (ct->cache->heap == NULL) {
-        slab_give_all(ct->cache->slab, ct->give, count);
-    } else if (count > 0) {
-        heap_retire(ct, ct->give, count);
+    struct cache *c = ct->cache;
+    while (ct->give != 0) {
+        uint32_t refs[GIVE_MAX];
+        unsigned from = GIVE_MAX; /* the list has the last first */
+        while (ct->give != 0 && from > 0) {
+            refs[--from] = ct->give;
+            ct->give = node_next(&item_at(c, ct->give)->node);
+        }
+        if (c->heap == NULL) {
+            slab_give_all(c->slab, refs + from, GIVE_MAX - from);
+        } else {
+            heap_retire(ct, refs + from, GIVE_MAX - from);
+        }
     }
     while (ct->doomed != NULL) {
         struct item *it = ct->doomed;

@@ -75,6 +75,7 @@ struct cache {
     struct arena       *arena;
     struct slab        *slab;
     struct heap        *heap; /* of the heap store, whose slab has a single class and no page; else NULL */
+    struct limbos      *limbos; /* THREADS_MAX of them; of the heap store, else NULL */
     struct index_pool   index_pool;
     struct partition   *partitions;
     unsigned            partition_count, partition_shift; /* hash >> shift is the number */
@@ -93,6 +94,7 @@ struct cache {
     struct lock          threads_lock; /* over the list; a thread's counters are its own */
     struct cache_thread *threads[THREADS_MAX];
     struct turn          turns[THREADS_MAX];
+    _Atomic unsigned     turns_used; /* all that were ever used are before this number */
     unsigned             thread_count;
     struct cache_values  retired, baseline;
     struct cache_class_values class_retired[SLAB_CLASSES_MAX], class_baseline[SLAB_CLASSES_MAX];
@@ -124,6 +126,15 @@ struct limbo {
     size_t   bytes;
 };
 
+/* What a thread has retired, by the number of its turn; in the cache's memory because others give it back while that thread is not at
+ * work, or after it has gone. */
+struct limbos {
+    struct lock  lock; /* over what follows */
+    struct limbo open, sealed;
+    uint64_t     turns[THREADS_MAX]; /* as they were when it was sealed; 0: of the thread that sealed it, which held nothing */
+    _Atomic bool any; /* of either; may be looked at without the lock */
+} __attribute__((aligned(64)));
+
 struct cache_thread {
     struct cache    *cache;
     struct turn     *turn;
@@ -136,11 +147,9 @@ struct cache_thread {
     unsigned         tails_moved;  /* by the evacuation of the last tail */
     uint32_t         donor_cursor; /* where the next look for pages to spare begins */
     uint64_t         random;
-    uint32_t         give[GIVE_MAX]; /* chunks to give back once no lock is held */
-    unsigned         give_count;
+    uint32_t         give;           /* chunks to give back once no lock is held, linked through node.next; 0: none */
     struct item     *doomed;         /* unlinked large items whose chunks go back then, linked through node.next */
-    struct limbo     limbo_open, limbo_sealed;   /* cache/heap.c */
-    uint64_t         limbo_turns[THREADS_MAX];   /* that were under way when it was sealed */
+    struct limbos   *limbos;         /* of this thread's turn; NULL: not a heap store */
     struct cache_shrink *shrink;                 /* under way: what is retired goes there; else NULL */
     struct cache_counters       counters;
     struct cache_class_counters classes[SLAB_CLASSES_MAX];
@@ -230,8 +239,12 @@ void     item_release(struct cache_thread *, struct item *taken);
 /* --- heap.c, for the heap store; no lock held --- */
 uint32_t heap_obtain(struct cache_thread *, struct partition *, size_t bytes); /* 0: there is none to be had */
 void     heap_retire(struct cache_thread *, const uint32_t *refs, unsigned count);
-bool     heap_reclaim(struct cache_thread *); /* waits until what this thread has retired can be given back, and does */
+/* Waits until what this thread has retired, and what others left that are not at work, can be given back, and does. False: there is
+ * none, or it takes too long. The caller holds no reference. */
+bool     heap_reclaim(struct cache_thread *);
 void     limbo_add(struct cache_thread *, uint32_t ref, size_t bytes); /* memory that was retired */
+bool     limbos_create(struct cache *); /* false: out of memory */
+void     limbos_destroy(struct cache *);
 bool     heap_within(const struct cache *, size_t limit_bytes); /* whether less memory is held, after what can be given back was */
 void     heap_lowered(struct cache *); /* the limit was changed: stores go on with what is used until it is given back */
 void     heap_class_facts(const struct cache *, struct slab_class_facts *); /* chunks are 16 bytes of memory that is held */

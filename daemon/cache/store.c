@@ -123,8 +123,7 @@ struct storing {
     const struct index_look   *unchanged; /* store only while the chain is as this look saw it; NULL: always */
     struct cache_view         *view;
     struct plan                plan;
-    uint32_t                   ref;       /* of the chunk to store in, of class ref_class; 0: none yet */
-    unsigned                   ref_class;
+    uint32_t                   ref;       /* of the chunk to store in; 0: none yet */
 };
 
 /* What is to be done next, and outside the lock unless it is STEP_AGAIN. */
@@ -149,10 +148,11 @@ static size_t plan_bytes(const struct storing *st) {
     return item_total_bytes(st->plan.flags, st->key->len, st->plan.value_bytes);
 }
 
-/* Whether the chunk is as large as the plan is by now: of a heap, chunks of one class are of all sizes. */
+/* Whether the chunk is one for the plan as it is by now. Its page tells its class: while it was waited for, the geometry may have
+ * changed, and the id that it was asked for be another size's. Of a heap, chunks of one class are of all sizes. */
 static bool holds_plan(const struct storing *st) {
-    const struct heap *heap = st->ct->cache->heap;
-    return heap == NULL || heap_bytes_of(heap, st->ref) >= plan_bytes(st);
+    const struct cache *c = st->ct->cache;
+    return c->heap != NULL ? heap_bytes_of(c->heap, st->ref) >= plan_bytes(st) : slab_ref_class(c->slab, st->ref) == st->plan.class_id;
 }
 
 /* Whether a new item has the place of the old one: of the same class, and of a heap as many bytes. */
@@ -165,11 +165,10 @@ static bool takes_place_of(const struct storing *st, const struct item *old) {
 /* The chunk a new item goes into: of the partition's stock, or by evicting from it. */
 static enum step choose_chunk_locked(struct storing *st) {
     unsigned class_id = st->plan.class_id;
-    if (st->ref != 0 && (st->ref_class != class_id || !holds_plan(st))) {
-        stock_push_locked(st->ct, st->p, st->ref); /* the old item changed under us */
+    if (st->ref != 0 && !holds_plan(st)) {
+        stock_push_locked(st->ct, st->p, st->ref); /* the old item changed under us, or the geometry */
         st->ref = 0;
     }
-    st->ref_class = class_id;
     if (st->ref == 0) {
         st->ref = stock_pop_locked(st->p, class_id);
     }
@@ -245,7 +244,7 @@ static enum cache_status store_small(struct storing *st) {
         lock_release(&st->p->lock);
         chunks_settle(ct);
         if (step == STEP_NEEDS_CHUNK) {
-            st->ref = chunk_obtain(ct, st->p, st->ref_class, plan_bytes(st));
+            st->ref = chunk_obtain(ct, st->p, st->plan.class_id, plan_bytes(st));
             if (st->ref == 0) {
                 return store_refused(ct, st->key, st->s, CACHE_NO_MEMORY);
             }

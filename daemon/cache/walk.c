@@ -2,7 +2,6 @@
 #include "cache/partition.h"
 
 enum { WALK_CHAIN_MAX = 64 };
-_Static_assert((int)WALK_CHAIN_MAX <= (int)GIVE_MAX, "a chain of dead items fits a thread's hands");
 
 static void copy_walked(const struct cache *c, const struct item *it, struct cache_walked *w) {
     w->key_len = item_copy_key(it, w->key);

@@ -245,6 +245,57 @@ static void test_memory_in_sight_of_a_reader_is_not_used_again(void) {
     cache_destroy(&c);
 }
 
+enum { LEFT_VALUES = 20, LEFT_BYTES = 700 << 10, LEFT_LATER = 30 };
+
+static unsigned count_present(struct cache_thread *ct, uint64_t from, uint64_t to) {
+    unsigned n = 0;
+    for (; from < to; from++) {
+        n += fixture_get(ct, from, got) >= 0;
+    }
+    return n;
+}
+
+/* Retires 14 MB of 32 while a reader may still see them, so that they stay in the thread's limbo. */
+static void retire_much(struct cache_thread *ct, struct cache_thread *reader) {
+    cache_turn_begin(ct);
+    for (uint64_t i = 0; i < LEFT_VALUES; i++) {
+        fixture_set(ct, i, value, LEFT_BYTES);
+    }
+    cache_turn_begin(reader);
+    for (uint64_t i = 0; i < LEFT_VALUES; i++) {
+        fixture_set(ct, i, value, 10);
+    }
+    cache_turn_end(ct);
+}
+
+static void test_what_an_idle_thread_has_retired_serves_others(bool gone) {
+    struct cache_config cfg = fixture_config(32u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *reader = cache_thread_create(c), *idle = cache_thread_create(c), *worker = cache_thread_create(c);
+    struct heap_facts f;
+    retire_much(idle, reader);
+    if (gone) {
+        cache_thread_destroy(&idle);
+    }
+    cache_turn_end(reader);
+    heap_facts(c->heap, &f);
+    ok(f.retired_bytes >= (uint64_t)LEFT_VALUES * LEFT_BYTES, "a thread that is %s has left %" PRIu64 " kB", gone ? "gone" : "idle",
+       f.retired_bytes >> 10);
+    cache_turn_begin(worker);
+    for (uint64_t i = 100; i < 100 + LEFT_LATER; i++) {
+        fixture_set(worker, i, value, LEFT_BYTES);
+    }
+    is(count_present(worker, 100, 100 + LEFT_LATER), LEFT_LATER, "another stores as much as fits with that, and evicts none of it");
+    is(count_present(worker, 0, LEFT_VALUES), LEFT_VALUES, "nor anything else");
+    heap_facts(c->heap, &f);
+    is(f.retired_bytes, 0, "nothing waits any more");
+    cache_turn_end(worker);
+    cache_thread_destroy(&idle);
+    cache_thread_destroy(&reader);
+    cache_thread_destroy(&worker);
+    cache_destroy(&c);
+}
+
 static void test_without_evictions_a_full_heap_refuses(void) {
     struct cache_config cfg = fixture_config(8u << 20);
     cfg.evict = false;
@@ -302,6 +353,8 @@ int main(void) {
     test_stores_meanwhile_cost_no_more_than_the_limit(seed | 1);
     test_a_limit_raised_meanwhile_ends_it(seed | 1);
     test_memory_in_sight_of_a_reader_is_not_used_again();
+    test_what_an_idle_thread_has_retired_serves_others(false);
+    test_what_an_idle_thread_has_retired_serves_others(true);
     test_without_evictions_a_full_heap_refuses();
     test_caches_come_and_go();
     return tap_done();
