@@ -94,6 +94,8 @@ struct cache *cache_create(const struct cache_config *cfg) {
             goto fail;
         }
         lock_init(&p->lock);
+        p->cas = c->partition_count;
+        p->cas_step = n;
     }
     geometry_set_stocks(c);
     return c;

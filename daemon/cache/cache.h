@@ -164,7 +164,7 @@ struct cache_store {
     uint32_t client_flags;
     uint32_t exptime_s;
     bool     compare;          /* store only over an item with compare_cas; CACHE_MISS when there is none */
-    uint64_t compare_cas;
+    uint64_t compare_cas;      /* 0: no item's, also where items have no CAS and show 0 */
     bool     compare_low;      /* meta I: a lower CAS than the item's may replace too, the result is marked stale */
     uint64_t cas;              /* the CAS to give; 0: the next */
     bool     vivify;           /* append, prepend: on a miss store as a set */

@@ -23,7 +23,8 @@ struct shelf {
 struct partition {
     struct lock      lock; /* over the index, the shelves and the headers of this partition's items */
     struct index     index;
-    uint64_t         cas;  /* the last one given; CAS values are unique per key because a key never changes partition */
+    uint64_t         cas, cas_step; /* the last one given, and the count of partitions: CAS values differ over all keys, because
+                                     * each partition counts in steps of their count from its own number */
     uint64_t         bytes; /* asked for by its items */
     struct shelf    *shelves[SLAB_CLASSES_MAX]; /* made at first use */
 } __attribute__((aligned(64)));
@@ -274,7 +275,9 @@ void count_eviction(struct cache_thread *, const struct item *, unsigned class_i
 /* Header of a new item in a chunk that is the caller's; the value is not written. */
 void item_init(struct cache_thread *, struct item *, uint8_t flags, const struct key *, uint32_t value_bytes,
                uint32_t client_flags, uint32_t exptime_s);
-static inline uint64_t next_cas_locked(struct partition *p, uint64_t wanted) { return wanted != 0 ? wanted : ++p->cas; }
+static inline uint64_t next_cas_locked(struct partition *p, uint64_t wanted) {
+    return wanted != 0 ? wanted : (p->cas += p->cas_step);
+}
 
 /* --- measure.c --- */
 /* Nodes of a part of the tail of one queue of the class: a page's worth over all partitions. 0: nothing is measured. */

@@ -11,7 +11,8 @@ enum cache_status store_condition(const struct cache_store *s, const struct item
             return s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND ? CACHE_NOT_STORED : CACHE_MISS;
         }
         uint64_t cas = item_cas(old);
-        if (cas != s->compare_cas && !(s->compare_low && s->compare_cas < cas)) {
+        bool matches = s->compare_cas == cas || (s->compare_low && s->compare_cas < cas);
+        if (s->compare_cas == 0 || !matches) {
             return CACHE_EXISTS;
         }
     }

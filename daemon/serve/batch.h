@@ -135,8 +135,6 @@ char *meta_stored(struct batch *, const struct request *, const struct meta_flag
 
 /* Whether the request's own value is within the item limit, apart from what it is to be joined with. */
 bool value_fits_alone(const struct batch *, const struct request *);
-/* The CAS to compare with when a client gives `cas`: 0 equals none, also where items have no CAS and show 0. */
-static inline uint64_t cas_to_compare(uint64_t cas) { return cas != 0 ? cas : UINT64_MAX; }
 /* Every failed ms leaves nothing behind, whatever its mode. */
 void meta_drop(struct batch *, const struct key *);
 

@@ -86,7 +86,7 @@ void classic_store_of(const struct batch *b, const struct request *r, struct cac
         .client_flags = r->client_flags,
         .exptime_s = r->exptime == 0 ? 0 : clock_expiry_s(r->exptime, cache_now_s(b->ct)),
         .compare = cas,
-        .compare_cas = cas_to_compare(r->number),
+        .compare_cas = r->number,
         .classic_cas = cas,
     };
 }

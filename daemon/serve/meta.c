@@ -252,7 +252,7 @@ const char *meta_store_of(const struct batch *b, const struct request *r, struct
         .client_flags = m->client_flags,
         .exptime_s = clock_expiry_s(m->touch_exptime, now_s),
         .compare = meta_has(m, 'C'),
-        .compare_cas = cas_to_compare(m->compare_cas),
+        .compare_cas = m->compare_cas,
         .compare_low = meta_has(m, 'I'),
         .cas = m->cas,
         .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0,

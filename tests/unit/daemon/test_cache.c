@@ -148,6 +148,46 @@ static void test_stores_obey_their_conditions(struct cache_thread *ct) {
     is(cache_store(ct, &key, &s, NULL), CACHE_OK, "a store compared with the present CAS is stored");
 }
 
+static int by_number(const void *a, const void *b) {
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void test_cas_values_differ_over_all_keys(struct cache_thread *ct) {
+    enum { ROUNDS = 3 };
+    static uint64_t given[ROUNDS * KEYS], last[KEYS];
+    unsigned same = 0, smaller = 0;
+    for (unsigned i = 0; i < ROUNDS * KEYS; i++) {
+        char name[64];
+        struct key key = fixture_key(name, i % KEYS);
+        struct cache_store s = {.mode = CACHE_SET, .value = "x", .value_bytes = 1};
+        struct cache_view v;
+        cache_store(ct, &key, &s, &v);
+        smaller += i >= KEYS && v.cas <= last[i % KEYS];
+        given[i] = last[i % KEYS] = v.cas;
+    }
+    qsort(given, ROUNDS * KEYS, sizeof *given, by_number);
+    for (unsigned i = 1; i < ROUNDS * KEYS; i++) {
+        same += given[i] == given[i - 1];
+    }
+    is(same, 0, "no two stores of any keys get the same CAS");
+    is(smaller, 0, "and a key's grows");
+}
+
+static void test_a_compared_cas_of_0_matches_none(struct cache_thread *ct) {
+    struct key key = key_make("none", 4);
+    struct cache_store s = {.mode = CACHE_SET, .value = "x", .value_bytes = 1, .cas = UINT64_MAX};
+    struct cache_view v;
+    cache_store(ct, &key, &s, &v);
+    is(v.cas, UINT64_MAX, "a client may give the largest CAS there is");
+    s = (struct cache_store){.mode = CACHE_SET, .value = "y", .value_bytes = 1, .compare = true};
+    is(cache_store(ct, &key, &s, NULL), CACHE_EXISTS, "a compared CAS of 0 does not match it");
+    s.compare_low = true;
+    is(cache_store(ct, &key, &s, NULL), CACHE_EXISTS, "nor does it count as a lower one");
+    s.compare_cas = UINT64_MAX;
+    is(cache_store(ct, &key, &s, NULL), CACHE_OK, "the same does");
+}
+
 static void test_appends_join_values_of_any_size(struct cache_thread *ct) {
     struct key key = key_make("join", 4);
     char want[VALUE_MAX];
@@ -391,6 +431,8 @@ static void test_store(enum cache_store_kind store, uint64_t seed) {
     struct cache_thread *ct = cache_thread_create(c);
     cache_turn_begin(ct);
     test_stores_obey_their_conditions(ct);
+    test_cas_values_differ_over_all_keys(ct);
+    test_a_compared_cas_of_0_matches_none(ct);
     test_appends_join_values_of_any_size(ct);
     test_numbers_count_up_and_down(ct);
     test_a_new_value_of_the_same_class_takes_the_old_ones_place(c, ct);
