@@ -64,7 +64,7 @@ static uint32_t content_bytes(const struct cache *c, const struct item *it, uint
     if (item_key_len(it) == 0) {
         bytes = TAIL_HEADER + (uint64_t)item_load32(&((const struct tail *)(const void *)it)->used_bytes);
     } else {
-        bytes = item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it));
+        bytes = item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it)) + value_bytes_in_head(c, it);
         if (cache_item_dead(c, it, now_s)) {
             return 0;
         }

@@ -157,6 +157,25 @@ static void test_sizes_count_every_item_once_and_a_sample_tells_how_many(void) {
     end(&s);
 }
 
+static void test_sizes_of_values_in_blocks_count_what_lies_in_the_first_block(void) {
+    struct cache_config cfg = fixture_config(4 * MIB);
+    cfg.store = CACHE_STORE_BLOCKS;
+    cfg.block_bytes = CACHE_BLOCK_DEFAULT;
+    struct setup s = {.cache = cache_create(&cfg)};
+    static struct size_histogram h;
+    struct cache_facts f;
+    s.ct = cache_thread_create(s.cache);
+    cache_turn_begin(s.ct);
+    for (uint64_t n = 0; n < 1000; n++) {
+        fixture_set(s.ct, n, value, n % 2 == 0 ? sizeof value : 20);
+    }
+    cache_turn_end(s.ct);
+    cache_sizes(s.cache, &h, 4);
+    cache_facts(s.cache, &f);
+    is(h.item_bytes, f.bytes, "of values in chains of blocks every byte is counted");
+    end(&s);
+}
+
 /* What no request wanted to go says nothing of what a page more would bring. */
 static void test_a_change_of_sizes_leaves_no_ghosts(void) {
     struct setup s = fresh(4, &evict_slru);
@@ -190,6 +209,7 @@ static void test_a_change_of_sizes_leaves_no_ghosts(void) {
 int main(void) {
     clock_start();
     test_sizes_count_every_item_once_and_a_sample_tells_how_many();
+    test_sizes_of_values_in_blocks_count_what_lies_in_the_first_block();
     uint64_t seed = tap_sample_seed() | 1;
     if (TAP_SLOWER == 1) { /* millions of requests of one thread: a slow build sees every line of it with one policy */
         test_signals_tell_what_pages_are_worth(&evict_slru, seed);
