@@ -165,7 +165,8 @@ struct cache_store {
     uint32_t exptime_s;
     bool     compare;          /* store only over an item with compare_cas; CACHE_MISS when there is none */
     uint64_t compare_cas;      /* 0: no item's, also where items have no CAS and show 0 */
-    bool     compare_low;      /* meta I: a lower CAS than the item's may replace too, the result is marked stale */
+    bool     compare_low;      /* meta I: a lower CAS than the item's may replace too; the new item is stale, and keeps the old
+                                * one's expiry time and whether it was won */
     uint64_t cas;              /* the CAS to give; 0: the next */
     bool     vivify;           /* append, prepend: on a miss store as a set */
     bool     binary_key;

@@ -169,6 +169,7 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
         } else {
             *number = a->decrement ? (*number > a->delta ? *number - a->delta : 0) : *number + a->delta;
             unsigned len = format_number(*number, text);
+            uint8_t marks = len <= bytes ? item_flags(it) : 0; /* a number that fits where the old one was keeps its marks */
             for (; len < bytes; len++) {
                 text[len] = ' ';
             }
@@ -180,6 +181,8 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
                 .exptime_s = a->touch ? a->exptime_s : item_exptime_s(it),
                 .cas = a->cas,
                 .binary_key = item_flags(it) & ITEM_BINKEY,
+                .won = marks & ITEM_WON,
+                .stale = marks & ITEM_STALE,
             };
         }
     }

@@ -243,6 +243,9 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
         }
     }
     if (*status == CACHE_OK) {
+        if (store_is_late(s, old)) {
+            item_store32(&whole->exptime_s, item_exptime_s(old));
+        }
         item_set_flags(whole, item_flags(whole) | store_marks(s, old));
         set_tails_state(c, whole, CHUNK_LINKED);
         if (link_locked(ct, p, key, whole, old, s->cas)) {

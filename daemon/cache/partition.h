@@ -299,6 +299,8 @@ uint8_t item_flags_for(const struct cache *, uint32_t client_flags, bool binary_
 /* The condition of a store against the item that is there (or NULL). */
 enum cache_status store_condition(const struct cache_store *, const struct item *old);
 /* The marks a compared store leaves: a lower CAS under meta I makes the new item stale. */
+/* Meta I with a CAS lower than that of the item that it replaces: the value of a client that was overtaken. */
+bool store_is_late(const struct cache_store *, const struct item *old);
 uint8_t store_marks(const struct cache_store *, const struct item *old);
 bool item_over_limit(const struct cache *, const struct key *, uint64_t value_bytes);
 /* Counts a refusal; a set that failed for its size or for memory must not leave the old value behind. Returns `why`. */

@@ -26,6 +26,10 @@ enum cache_status store_condition(const struct cache_store *s, const struct item
     return CACHE_NOT_STORED;
 }
 
+bool store_is_late(const struct cache_store *s, const struct item *old) {
+    return s->compare && s->compare_low && old != NULL && s->compare_cas < item_cas(old);
+}
+
 /* What the new item will be, given the old one. */
 struct plan {
     bool     joins;        /* append or prepend to `old` */
@@ -39,6 +43,9 @@ static void plan_store(const struct cache *c, const struct cache_store *s, const
     *plan = (struct plan){.value_bytes = s->value_bytes, .client_flags = s->client_flags, .exptime_s = s->exptime_s};
     plan->joins = old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
     bool binary = s->binary_key;
+    if (store_is_late(s, old)) {
+        plan->exptime_s = item_exptime_s(old);
+    }
     if (plan->joins) {
         plan->value_bytes += item_value_bytes(old);
         plan->client_flags = item_client_flags(old);
@@ -64,10 +71,10 @@ static void fill_value(const struct cache *c, struct item *it, const struct key 
     item_store_bytes(append ? to + old_bytes : to, s->value, s->value_bytes);
 }
 
-/* The marks a compared store leaves: a lower CAS under meta I makes the new item stale. */
+/* A late store makes a stale item, which is won as long as the old one was. */
 uint8_t store_marks(const struct cache_store *s, const struct item *old) {
-    bool lower = s->compare && s->compare_low && old != NULL && s->compare_cas < item_cas(old);
-    return (uint8_t)((s->stale || lower ? ITEM_STALE : 0) | (s->won ? ITEM_WON : 0));
+    bool late = store_is_late(s, old), won = s->won || (late && item_flags(old) & ITEM_WON);
+    return (uint8_t)((s->stale || late ? ITEM_STALE : 0) | (won ? ITEM_WON : 0));
 }
 
 void store_counted(struct cache_thread *ct, const struct cache_store *s, enum cache_status status, unsigned class_id) {
