@@ -96,6 +96,9 @@ ISOLATION_C     := $(wildcard tests/isolation/*.c)
 $B/isolation/test_isolation: $(ISOLATION_C) $(wildcard tests/isolation/*.h) $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon \
 	    -Itests/isolation $(ISOLATION_WRAPS:%=-Wl,--wrap=%) $(LDFLAGS) -o $@ $(ISOLATION_C) $(DAEMON_O) $(DAEMON_LIBS)
+# The model client talks to a server in a process of its own, so it is never built with a sanitizer.
+$B/stress/model: $(wildcard tests/stress/model/*.[ch]) tests/unit/tap.h
+	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/model -o $@ $(filter %.c,$^)
 $B/unit/console/%: tests/unit/console/%.c $(CONSOLE_O)
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
 $B/unit/load/%: tests/unit/load/%.c $(LOAD_O)
@@ -107,13 +110,16 @@ run: ## build all, start a server under load and open the console on it
 	@scripts/demo $B/bin
 test: ## build all and run every test; the last line counts them
 	@scripts/bootstrap test
-	@$(MAKE_J) all units
+	@$(MAKE_J) all units $B/stress/model
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation
-	@$(RUN) $(call longest_first,$(TESTS) build-debug/isolation/test_isolation $(SPECS))
+	@$(RUN) $(call longest_first,$(TESTS) $B/stress/model build-debug/isolation/test_isolation $(SPECS))
 units: $(TESTS) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units
 	@$(RUN) $(call longest_first,$(TESTS))
+stress: ## the model client against every store and index (SECONDS a storm, STORE, INDEX, ROOM, SAN, SEED)
+	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated && $(MAKE_J) SAN= build/stress/model
+	@STRESS_SECONDS=$(SECONDS) tests/stress/matrix build/stress/model $B/bin/slated
 build-fuzz/%: tests/fuzz/%.c $(wildcard $(ROOMS:%=daemon/%/*.[ch])) $B/jemalloc.o $B/gen/tune/policy_core.inc
 	@mkdir -p $(@D) && clang $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) -g -O1 -fsanitize=fuzzer,address,undefined \
 	    -fno-sanitize-recover=all $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter %.c,$^) $(DAEMON_LIBS)
@@ -171,5 +177,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test units check fuzz model lint bench bench-hit bench-predictions bench-storm bench-sampling bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test units check stress linearize fuzz model lint bench bench-hit bench-predictions bench-storm bench-sampling bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -1,0 +1,49 @@
+/* What one owner knows of one of its keys: exactly what is stored there, if anything still is. Nobody else writes the key, so only
+ * eviction, the end of its time, a flush or a refused change may take it away. For the owner's thread. */
+#ifndef MODEL_ENTRY_H
+#define MODEL_ENTRY_H
+#include "value.h"
+#include "world.h"
+
+struct lifetime {
+    bool   never;
+    double least_s, most_s; /* it may be gone from the one moment on, and must be gone from the other */
+};
+
+struct entry {
+    uint32_t key_id;
+    char     key[KEY_BYTES + 1];
+    unsigned key_bytes;
+
+    bool     held;    /* false: it is surely not there */
+    bool     excused; /* it may be gone without an eviction: a change of it was refused or given up */
+    bool     broken;  /* it was found wrong: left alone from then on */
+    struct segment segments[SEGMENTS_MAX];
+    unsigned segment_count;
+    size_t   value_bytes;
+    uint32_t client_flags;
+    struct lifetime life;
+    bool     stale, won;
+    bool     cas_known;
+    uint64_t cas;       /* the last that was known */
+    uint64_t cas_most;  /* the highest that the server chose */
+    uint64_t flush_from;  /* flushes with a higher number may have taken it */
+    uint64_t flush_until; /* those must have */
+
+    uint32_t version;   /* of the last request */
+    uint32_t changed;   /* of the last that stored */
+    unsigned pending;   /* requests on their way */
+    unsigned planned_segments; /* at most so many, when all on their way are done */
+    size_t   planned_bytes;
+};
+
+enum { EXPTIME_LONG_S = 100 * 1000, EXPTIME_SHORT_S = 2 };
+struct lifetime lifetime_of(int32_t exptime, double sent_s, double heard_s);
+
+/* The number in a value, as incr understands it; false: there is none. */
+bool entry_number(const struct entry *, uint64_t *number);
+bool entry_value_is(const struct entry *, const char *bytes, size_t n);
+void entry_put(struct entry *, const struct segment *only);           /* the value is this segment alone; NULL: empty */
+void entry_join(struct entry *, const struct segment *, bool in_front);
+void entry_broken(struct entry *);
+#endif

@@ -1,0 +1,18 @@
+/* The server under test: a process of its own on a free port of 127.0.0.1. */
+#ifndef MODEL_SERVER_H
+#define MODEL_SERVER_H
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct server {
+    pid_t pid;
+    int   port;
+    char  folder[64]; /* what it says on stderr lies here, until it is stopped */
+};
+
+/* Options behind the program's name, ended by NULL. False: it did not start; why was printed. */
+bool     server_start(struct server *, const char *program, char *const options[]);
+unsigned server_descriptors(const struct server *);
+/* Ends it with SIGTERM. Its exit status, or 128 and the signal that ended it; what it said was printed unless that is 0. */
+int      server_stop(struct server *);
+#endif

@@ -1,0 +1,28 @@
+/* One connection: requests are gathered and sent together, and replies are read while sending, so that neither side ever waits
+ * for the other with both directions full. For one thread. */
+#ifndef MODEL_WIRE_H
+#define MODEL_WIRE_H
+#include <stdbool.h>
+#include <stddef.h>
+
+struct wire {
+    int    fd;              /* -1: closed */
+    int    port;
+    char  *out, *in;
+    size_t out_bytes, out_room;
+    size_t in_at, in_end, in_room;
+};
+
+bool  wire_open(struct wire *, int port, int receive_buffer_bytes); /* 0: the system's size */
+void  wire_close(struct wire *, bool reset);  /* reset: the server sees an error instead of an end */
+void  wire_free(struct wire *);
+char *wire_room(struct wire *, size_t n);     /* where the next n bytes to be sent are written to */
+__attribute__((format(printf, 2, 3))) void wire_say(struct wire *, const char *format, ...);
+bool  wire_flush(struct wire *);              /* false: the connection is gone, or nothing moved for two minutes */
+/* The next line without its end; valid until the next call. NULL: there is none. */
+char *wire_line(struct wire *);
+/* The next n bytes, and the line end behind them, likewise. */
+char *wire_block(struct wire *, size_t n);
+void  wire_half_close(struct wire *);         /* nothing more will be sent */
+bool  wire_ended(struct wire *);              /* waits for the server's end; what comes before is thrown away */
+#endif
