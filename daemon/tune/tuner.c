@@ -46,10 +46,13 @@ static void start_crawl(struct tuner *t, unsigned class_count) {
 
 /* Whether the crawler has more to do at once. */
 static bool tend_crawler(struct tuner *t) {
-    lock_take(&t->lock);
-    unsigned asked = class_set_count(&t->crawl_classes);
-    t->crawl_classes = (struct class_set){{0}};
-    lock_release(&t->lock);
+    unsigned asked = 0;
+    if (!atomic_load_explicit(&t->crawler.running, memory_order_relaxed)) { /* a walk is not begun anew: who asks often would never see its end */
+        lock_take(&t->lock);
+        asked = class_set_count(&t->crawl_classes);
+        t->crawl_classes = (struct class_set){{0}};
+        lock_release(&t->lock);
+    }
     bool on = atomic_load_explicit(&t->crawler_on, memory_order_relaxed);
     if (on && (asked != 0 || crawler_due(&t->crawler, clock_mono_us()))) {
         start_crawl(t, asked != 0 ? asked : cache_slab(t->cache)->class_count);

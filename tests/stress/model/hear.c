@@ -63,6 +63,9 @@ static void learn_cas(const struct request *r, struct entry *e, struct world *w,
     e->cas = cas;
     if (cas >> CHOSEN_CAS_BITS == 0) {
         e->cas_most = cas;
+        if (!world_note_cas(w, e->key_id, cas)) {
+            wrong(w, SAME_CAS, r, e, "its CAS is another key's", NULL);
+        }
     }
 }
 

@@ -40,6 +40,12 @@ void world_raise_floor(struct world *w, uint32_t key_id, uint32_t version) {
     }
 }
 
+bool world_note_cas(struct world *w, uint32_t key_id, uint64_t cas) {
+    _Atomic uint64_t *slot = &w->cas_seen[cas % (sizeof w->cas_seen / sizeof *w->cas_seen)];
+    uint64_t mine = cas << 16 | (key_id & 0xffff), was = atomic_exchange(slot, mine);
+    return was == mine || was >> 16 != mine >> 16;
+}
+
 unsigned key_name(uint32_t key_id, char to[KEY_BYTES + 1]) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_.:/%";
     uint64_t random = mix64(key_id + 1);

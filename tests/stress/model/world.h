@@ -18,6 +18,7 @@ enum { GUEST_OWNER = OWNERS, KEYS_ALL = OWNERS * KEYS_AN_OWNER + GUEST_KEYS };
     X(WRONG_ANSWER, "every condition is decided by what is stored") \
     X(WRONG_FACT, "flags, times, CAS, stale and win marks are those of the last change") \
     X(OUT_OF_PLACE, "every reply answers what was asked, and nobody is left waiting") \
+    X(SAME_CAS, "no two keys ever have the same CAS") \
     X(MISSING, "no key is missing where nothing is evicted") \
     X(LOST_UPDATE, "no acknowledged increment or append of a shared key is lost or done twice")
 #define WRONG_NAME(name, claim) name,
@@ -52,6 +53,7 @@ struct world {
     _Atomic uint64_t flushes_begun, flushes_over; /* flushes are one after the other */
     _Atomic uint64_t ops[OP_KINDS];
     _Atomic uint64_t wrongs[WRONG_KINDS];
+    _Atomic uint64_t cas_seen[1 << 18]; /* by CAS: which key had it */
     _Atomic uint64_t increments[SHARED_COUNTERS];
 };
 
@@ -60,6 +62,8 @@ void world_count_if(struct world *, enum op, bool);
 /* Counts, and tells the first few. */
 __attribute__((format(printf, 3, 4))) void world_wrong(struct world *, enum wrong, const char *format, ...);
 void world_raise_floor(struct world *, uint32_t key_id, uint32_t version);
+/* A CAS that was given to the key: false when another key was seen with it. */
+bool world_note_cas(struct world *, uint32_t key_id, uint64_t cas);
 
 /* The name of a key follows from its number: 8 to 250 bytes. */
 enum { KEY_BYTES = 250 };

@@ -115,6 +115,17 @@ static void test_crawl(void) {
     struct cache_facts f;
     cache_facts(c, &f);
     is(f.items, 10000, "it frees every expired item and no other");
+    uint64_t walks = 1;
+    for (unsigned i = 0; i < 50; i++) { /* most while it walks */
+        walks += tuner_crawl(t, &all) == CRAWL_OK;
+        usleep(1000);
+    }
+    ok(wait_for(t, crawled_so_often, walks), "it walks as often as it was asked and not busy");
+    struct cache_class_values counted;
+    struct tune_facts tf;
+    cache_classes_counters(c, &counted);
+    tuner_facts(t, &tf);
+    is(counted.crawler_items_checked, 20000 + (tf.crawler_starts - 1) * 10000, "and each walk goes over all items, asked again meanwhile or not");
     tuner_set_crawler(t, false, 100, 0);
     is(tuner_crawl(t, &all), CRAWL_NOT_STARTED, "not while it is disabled");
     tuner_destroy(&t);
