@@ -1,6 +1,6 @@
 /* The part of an item that an eviction policy may see, and how 32-bit references become nodes.
  *
- * A reference is an offset into the arena in units of 1 << shift bytes; 0 is none. `next`, `prev` and `where` change only
+ * A reference is an offset into the arena in units of 1 << shift bytes; 0 is none, and none of an item is below `first`. `next`, `prev` and `where` change only
  * under the partition's lock, and are atomic because whoever prefetches looks without it. `mark` is written by hits without a lock (one relaxed byte store, and none when it would
  * not change): three bits count hits for the policy, five hold the time of the last hit as a code that grows with the
  * item's age, so that an item takes at most some 30 such stores between two moves, however often it is read. */
@@ -23,6 +23,7 @@ _Static_assert(sizeof(struct node) == 16, "a node is sixteen bytes of an item's 
 struct node_space {
     char    *base;
     unsigned shift;
+    uint32_t first; /* of all references of nodes, the lowest; not 0 */
     uint64_t (*hash_of)(const struct node *); /* of its key, as key_hash gives it; under the lock that keeps the node */
 };
 

@@ -59,6 +59,10 @@ static struct bucket *next_in_chain(const struct index *ix, const struct bucket 
 
 /* --- reading --- */
 
+/* A reader sees a slot's tag and its number at different times, so it may take the number of an overflow bucket, linked or free, for a
+ * reference. A number below the first reference, which would lead into the arena's page table, is none; one above leads into
+ * some page, where any chunk may be read (mem/item.h): there are fewer overflow buckets than items, so it ends within the arena. The
+ * version has changed either way, and the reader looks again. */
 enum { CHAIN_MOST = 64 }; /* a reader that follows links while they change may not go round for ever */
 
 /* The chain's first bucket, and its version as it was while the hash belonged there: a later split changes it. */
@@ -82,7 +86,7 @@ uint32_t bucket_find(const struct index *ix, const struct key *k, struct index_l
     for (unsigned hops = 0; b != NULL && hops < CHAIN_MOST; hops++) {
         for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
             uint32_t ref = ref_of(b, (unsigned)__builtin_ctz(slots));
-            if (ref != 0 && item_key_is(node_at(ix->space, ref), k)) {
+            if (ref >= ix->space->first && item_key_is(node_at(ix->space, ref), k)) {
                 return ref;
             }
         }
@@ -99,7 +103,8 @@ uint32_t bucket_guess(const struct index *ix, uint64_t hash) {
         b = next_in_chain(ix, b);
         slots = b != NULL ? match_slots(b, tag) : 0;
     }
-    return slots != 0 ? ref_of(b, (unsigned)__builtin_ctz(slots)) : 0;
+    uint32_t ref = slots != 0 ? ref_of(b, (unsigned)__builtin_ctz(slots)) : 0;
+    return ref >= ix->space->first ? ref : 0;
 }
 
 /* --- writing, under the partition's lock --- */

@@ -68,9 +68,11 @@ struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_p
     if (tail != 0) {
         munmap(base + a->map_bytes, tail);
     }
-    a->space = (struct node_space){.base = base, .shift = unit_shift(a->map_bytes), .hash_of = item_hash};
     a->table = (struct page *)(void *)base;
     a->pages = base + a->head_bytes;
+    unsigned shift = unit_shift(a->map_bytes);
+    uint32_t first = a->head_bytes > 0 ? (uint32_t)(a->head_bytes >> shift) : 1;
+    a->space = (struct node_space){.base = base, .shift = shift, .first = first, .hash_of = item_hash};
     if (huge_pages) { /* a wish: a system that refuses it serves small pages */
         madvise(a->pages, (size_t)a->page_max << PAGE_SHIFT, MADV_HUGEPAGE);
     }

@@ -10,7 +10,8 @@
  *
  * Readers without a lock see any field at any moment, also of a chunk that meanwhile became something else: every shared
  * access is a relaxed atomic of at most eight aligned bytes, every length is bounded before it is used, and the index's
- * version decides afterwards whether what was read is true. */
+ * version decides afterwards whether what was read is true. A reader may even start in the middle of a chunk (index/bucket.c),
+ * but not outside the arena's pages and the guard behind them, so never in the page table, whose fields are not all atomic. */
 #ifndef SLATE_MEM_ITEM_H
 #define SLATE_MEM_ITEM_H
 #include <stdatomic.h>

@@ -41,7 +41,7 @@ struct mini *mini_create(const struct evict_policy *policy, const struct evict_t
     }
     m->nodes_max = nodes_max;
     m->bytes_max = bytes_max != 0 ? bytes_max : UINT64_MAX;
-    m->space = (struct node_space){.base = (char *)m->entries, .shift = NODE_SHIFT, .hash_of = hash_of};
+    m->space = (struct node_space){.base = (char *)m->entries, .shift = NODE_SHIFT, .first = 1, .hash_of = hash_of};
     evict_init(&m->queue, policy, tuning, &m->space);
     for (uint32_t i = nodes_max; i > 0; i--) {
         m->entries[i].next = m->free;

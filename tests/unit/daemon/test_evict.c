@@ -8,7 +8,7 @@ static struct node nodes[NODES + 1]; /* reference 0 is none */
 
 /* A node's key is its number. */
 static uint64_t hash_of(const struct node *n) { return (uint64_t)(n - nodes) * 0x9e3779b97f4a7c15u; }
-static struct node_space space = {.base = (char *)nodes, .shift = 4, .hash_of = hash_of};
+static struct node_space space = {.base = (char *)nodes, .shift = 4, .first = 1, .hash_of = hash_of};
 static struct evict_tuning tuning = {20, 40, 20, 200};
 
 static void fresh(struct evict_queue *q, const struct evict_policy *p) {

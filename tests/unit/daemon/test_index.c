@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "index/index.h"
+#include "index/slots.h"
 #include "mem/arena.h"
 #include "mem/item.h"
 
@@ -196,6 +197,33 @@ static void test_colliding_hashes_are_refused_before_they_harm(void) {
     index_fini(&ix);
 }
 
+/* --- what a reader may see while a bucket's last slot becomes a link --- */
+
+static void test_the_number_of_a_bucket_is_not_taken_for_an_item(void) {
+    enum { NUMBER = 3 };
+    static struct index ix;
+    char name[40], table[CHUNK];
+    struct key key = key_of(1, name);
+    struct index_look look;
+    index_init(&ix, &index_bucket, &pool, &arena->space);
+    insert(&ix, 1, refs[1]);
+    struct bucket *b = (struct bucket *)index_array_segment(&ix.buckets.table, 0) + index_place_of(key.hash, ix.buckets.count);
+    for (unsigned i = 0; i < SLOTS; i++) {
+        if (ref_of(b, i) == refs[1]) {
+            uint8_t tag = tag_of(b, i);
+            set_slot(b, i, 0, 0);
+            set_slot(b, SLOTS - 1, tag, NUMBER);
+        }
+    }
+    char *at = node_at(&arena->space, NUMBER); /* in the page table, where by chance there may be what looks like the item */
+    memcpy(table, at, CHUNK);
+    memcpy(at, node_at(&arena->space, refs[1]), CHUNK);
+    is(index_find(&ix, &key, &look), 0, "the number of an overflow bucket behind the tag of a key leads a reader to no item");
+    is(index_guess(&ix, key.hash), 0, "nor to anything that it prefetches");
+    memcpy(at, table, CHUNK);
+    index_fini(&ix);
+}
+
 static void test_without_memory_nothing_is_lost(size_t left_bytes) {
     static struct index ix;
     struct index_pool small;
@@ -372,6 +400,9 @@ int main(void) {
         }
         test_readers_without_a_lock_miss_nothing(seed);
         test_millions_of_changes_of_one_key();
+        if (kind == &index_bucket) {
+            test_the_number_of_a_bucket_is_not_taken_for_an_item();
+        }
         index_pool_fini(&pool);
     }
     ok(index_kind_find("bucket") == index_kinds[0] && index_kind_find("nothing") == NULL, "kinds are found by name, bucket is the default");
