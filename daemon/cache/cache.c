@@ -509,7 +509,7 @@ void cache_reset_counters(struct cache *c) {
 }
 
 static uint64_t thread_hits(const struct cache_thread *ct, unsigned class_id) {
-    const struct counter *n = &ct->classes[class_id].hits_to_hot;
+    const struct counter *n = &ct->classes[class_id].each[COUNTER_AT(cache_class_counters, hits_to_hot)];
     return counter_get(&n[EVICT_NEW]) + counter_get(&n[EVICT_MAIN]) + counter_get(&n[EVICT_OLD]) + counter_get(&n[EVICT_TEMP]);
 }
 

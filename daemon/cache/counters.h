@@ -82,16 +82,16 @@
     X(under_262144s, counter, items, "evicted items last used less than 262144 s before, but not less than 65536 s") \
     X(under_1048576s, counter, items, "evicted items last used less than 1048576 s before, but not less than 262144 s") \
     X(older, counter, items, "evicted items last used 1048576 s (12 days) before, or longer ago")
-struct cache_age_counters { CACHE_AGE_COUNTERS(COUNTER_MEMBER) };
-struct cache_age_values { CACHE_AGE_COUNTERS(COUNTER_VALUE) };
+struct cache_age_counters { COUNTERS_OF(CACHE_AGE_COUNTERS) };
+struct cache_age_values { COUNTER_VALUES_OF(CACHE_AGE_COUNTERS) };
 enum { CACHE_AGES = sizeof(struct cache_age_values) / sizeof(uint64_t) };
 
-struct cache_signal_counters { CACHE_SIGNAL_COUNTERS(COUNTER_MEMBER) };
-struct cache_signal_values { CACHE_SIGNAL_COUNTERS(COUNTER_VALUE) };
+struct cache_signal_counters { COUNTERS_OF(CACHE_SIGNAL_COUNTERS) };
+struct cache_signal_values { COUNTER_VALUES_OF(CACHE_SIGNAL_COUNTERS) };
 
 struct cache_counters { CACHE_COUNTERS(COUNTER_MEMBER) };
 struct cache_values { CACHE_COUNTERS(COUNTER_VALUE) };
-struct cache_class_counters { CACHE_CLASS_COUNTERS(COUNTER_MEMBER) };
-struct cache_class_values { CACHE_CLASS_COUNTERS(COUNTER_VALUE) };
+struct cache_class_counters { COUNTERS_OF(CACHE_CLASS_COUNTERS) };
+struct cache_class_values { COUNTER_VALUES_OF(CACHE_CLASS_COUNTERS) };
 extern const struct counter_info cache_counter_info[], cache_class_counter_info[]; /* end with a NULL name */
 #endif

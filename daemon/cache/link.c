@@ -195,7 +195,7 @@ void count_eviction(struct cache_thread *ct, const struct item *it, unsigned cla
     }
     uint32_t used_s = node_used_s(&it->node), age_s = ct->now_s > used_s ? ct->now_s - used_s : 0;
     unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1; /* of four to the step */
-    counter_add(&(&ct->ages[class_id].under_1s)[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
+    counter_add(&ct->ages[class_id].each[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
     _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];
     if (atomic_load_explicit(last, memory_order_relaxed) != age_s) { /* seldom, so threads seldom meet here */
         atomic_store_explicit(last, age_s, memory_order_relaxed);

@@ -4,6 +4,12 @@
 _Static_assert((int)CACHE_GHOST_DEPTHS == (int)GHOST_DEPTHS, "depths of ghosts");
 _Static_assert((int)GHOST_CLASSES >= (int)SLAB_CLASSES_MAX, "a ghost for every class");
 
+/* Where the counters of each tail and of each depth begin. */
+enum {
+    TAIL_HITS = COUNTER_AT(cache_signal_counters, tail_hits_1),
+    GHOST_HITS = COUNTER_AT(cache_signal_counters, ghost_hits_1),
+};
+
 /* An item read so often since it came to its list is given another round at its end: with a page less that happens sooner. */
 enum { SAFE_HITS = 2 };
 
@@ -26,7 +32,7 @@ uint32_t measured_tail(const struct cache *c, unsigned class_id) {
 void measure_miss(struct cache_thread *ct, const struct ghost *ghost, uint64_t hash) {
     unsigned depth, class_id = ghost_missed(ghost, hash, &depth);
     if (class_id != 0) {
-        counter_add(&(&ct->signals[class_id].ghost_hits_1)[depth], 1);
+        counter_add(&ct->signals[class_id].each[GHOST_HITS + depth], 1);
     }
 }
 
@@ -91,8 +97,8 @@ static void add_thread(const struct cache_thread *ct, struct cache_signals *s, u
         to->hits += counter_get(&n->hits_to_hot) + counter_get(&n->hits_to_warm) + counter_get(&n->hits_to_cold) +
                     counter_get(&n->hits_to_temp);
         s->requests += counter_get(&n->cmd_set);
-        counter_sum(to->tail_hits, &g->tail_hits_1, CACHE_TAILS);
-        counter_sum(to->ghost_hits, &g->ghost_hits_1, CACHE_GHOST_DEPTHS);
+        counter_sum(to->tail_hits, &g->each[TAIL_HITS], CACHE_TAILS);
+        counter_sum(to->ghost_hits, &g->each[GHOST_HITS], CACHE_GHOST_DEPTHS);
     }
 }
 
@@ -104,10 +110,10 @@ static void add_retired(const struct cache *c, struct cache_signals *s, unsigned
         to->hits += n->hits_to_hot + n->hits_to_warm + n->hits_to_cold + n->hits_to_temp;
         s->requests += n->cmd_set;
         for (unsigned t = 0; t < CACHE_TAILS; t++) {
-            to->tail_hits[t] += (&c->signals_retired[i].tail_hits_1)[t];
+            to->tail_hits[t] += c->signals_retired[i].each[TAIL_HITS + t];
         }
         for (unsigned d = 0; d < CACHE_GHOST_DEPTHS; d++) {
-            to->ghost_hits[d] += (&c->signals_retired[i].ghost_hits_1)[d];
+            to->ghost_hits[d] += c->signals_retired[i].each[GHOST_HITS + d];
         }
     }
 }

@@ -58,7 +58,7 @@ void cache_read_copy(const struct cache_reader *r, char *to) { item_load_bytes(t
 /* The counters of hits by list stand in the order of the lists. */
 static void count_hit(struct cache_thread *ct, unsigned class_id, const struct item *it) {
     unsigned where = node_where(&it->node);
-    counter_add(&(&ct->classes[class_id].hits_to_hot)[where & EVICT_WHERE_LIST], 1);
+    counter_add(&ct->classes[class_id].each[COUNTER_AT(cache_class_counters, hits_to_hot) + (where & EVICT_WHERE_LIST)], 1);
     if (where & EVICT_TAIL_BOTH) {
         measure_tail_hit(ct, class_id, it, where);
     }
