@@ -1,5 +1,6 @@
 #include "mem/fit.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,15 @@ static unsigned step_of(uint32_t bytes) {
     }
     unsigned octave = 31u - (unsigned)__builtin_clz(bytes - 1); /* 12 and more */
     return FIT_FINE_STEPS + (octave - 12) * FIT_OCTAVE_STEPS + (((bytes - 1) - (1u << octave)) >> (octave - 8));
+}
+
+/* The largest size of a step. */
+static uint32_t step_end(unsigned step) {
+    if (step < FIT_FINE_STEPS) {
+        return (step + 1) * 8;
+    }
+    unsigned octave = (step - FIT_FINE_STEPS) / FIT_OCTAVE_STEPS, at = (step - FIT_FINE_STEPS) % FIT_OCTAVE_STEPS;
+    return ((uint32_t)FIT_FINE_BYTES << octave) + (((uint32_t)at + 1) << (octave + 4));
 }
 
 void size_histogram_init(struct size_histogram *h, uint32_t every) {
@@ -114,20 +124,39 @@ double fit_items(const struct size_histogram *h, const struct size_list *sizes, 
     return taken > pages ? items * pages / taken : items; /* more classes than pages take from each other */
 }
 
+/* --- sizes that are not there yet --- */
+
+void fit_unseen(const struct size_histogram *h, const struct size_list *sizes, struct fit_unseen *unseen) {
+    double octaves = 0, wasted = 0, most = 0;
+    for (unsigned i = 1; i < FIT_STEPS; i++) {
+        uint32_t above = step_end(i - 1), bytes = step_end(i);
+        if (h->steps[i].items > 0 || above < sizes->bytes[0] || bytes > sizes->bytes[sizes->count - 1]) {
+            continue;
+        }
+        double cost = fit_chunk_cost(size_list_fit(sizes, bytes)), span = log2((double)bytes / above);
+        octaves += span;
+        wasted += span * (1 - (above + bytes) / 2.0 / cost);
+        most = fmax(most, 1 - (above + 1) / cost);
+    }
+    *unseen = (struct fit_unseen){.mean_pct = octaves > 0 ? wasted / octaves * 100 : 0, .most_pct = most * 100};
+}
+
 /* --- the best sizes --- */
 
-/* Classes may end at these: the steps in use, by the chunk that holds their largest, and last the largest chunk. */
+/* Classes may end at these, ascending; the last is the largest chunk. */
 struct ends {
     unsigned  count;
     uint32_t *chunk_bytes; /* of end i */
     double   *cost;        /* of an item in such a chunk */
-    double   *items;       /* up to end i and with it; [-1] is 0 */
+    double   *items;       /* up to end i and with it */
+    uint16_t *lowest;      /* the end of the class before is at least this, by the ladder */
+    unsigned  first_most;  /* the first class ends here at the latest */
 };
 
 struct table {
     struct ends ends;
     double   scale;        /* pages of a byte: that many items are there that all pages are full */
-    double   *row, *above; /* memory of the best k, and k - 1, classes up to each end */
+    double   *row, *above; /* memory of the best k, and k - 1, classes up to each end; INFINITY: so many cannot end there */
     uint16_t *from;        /* [k][j]: the end of the class before */
 };
 
@@ -137,132 +166,175 @@ static double class_need(const struct table *t, int after, int last) {
     return (e->items[last] - (after < 0 ? 0 : e->items[after])) * e->cost[last] * t->scale;
 }
 
-/* Pages that they get: one at least. Being the larger of two, this satisfies the quadrangle inequality as the need does; and where
- * nothing needs the largest chunk, all other classes end below it. */
+/* Pages that they get: one at least. */
 static double class_cost(const struct table *t, int after, int last) {
     double need = class_need(t, after, last);
     return need > 1 || !(need > 0) ? need : 1;
 }
 
-/* The ends [low, high] of a row, the class before which ends within [from_low, from_high]. */
-static void fill_row(struct table *t, uint16_t *from, int low, int high, int from_low, int from_high) {
-    if (low > high) {
-        return;
+static void fill_first_row(struct table *t) {
+    for (unsigned j = 0; j < t->ends.count; j++) {
+        t->row[j] = j <= t->ends.first_most ? class_cost(t, -1, (int)j) : INFINITY;
     }
-    int middle = (low + high) / 2, best = from_low, stop = middle - 1 < from_high ? middle - 1 : from_high;
-    double least = -1;
-    for (int i = from_low; i <= stop; i++) {
-        double cost = t->above[i] + class_cost(t, i, middle);
-        if (least < 0 || cost < least) {
-            least = cost;
-            best = i;
+}
+
+/* One class more. */
+static void fill_row(struct table *t, uint16_t *from) {
+    double *swap = t->above;
+    t->above = t->row;
+    t->row = swap;
+    for (unsigned j = 0; j < t->ends.count; j++) {
+        double least = INFINITY;
+        for (unsigned i = t->ends.lowest[j]; i < j; i++) {
+            double cost = t->above[i] + class_cost(t, (int)i, (int)j);
+            if (cost < least) {
+                least = cost;
+                from[j] = (uint16_t)i;
+            }
         }
+        t->row[j] = least;
     }
-    t->row[middle] = least < 0 ? t->above[middle] : least;
-    from[middle] = (uint16_t)best;
-    fill_row(t, from, low, middle - 1, from_low, best);
-    fill_row(t, from, middle + 1, high, best, from_high);
+}
+
+/* The largest size of which a page holds as many chunks. */
+static uint32_t widest_chunk(uint32_t bytes, const struct size_rules *rules) {
+    uint32_t widest = PAGE_BYTES / (PAGE_BYTES / bytes) / rules->unit_bytes * rules->unit_bytes;
+    return widest < rules->most_bytes ? widest : rules->most_bytes;
 }
 
 static void collect_ends(struct ends *e, const struct size_histogram *h, const struct size_rules *rules) {
+    unsigned step = 0;
     double items = 0;
-    for (unsigned i = 0; i < FIT_STEPS; i++) {
-        if (h->steps[i].items == 0) {
-            continue;
-        }
-        uint32_t bytes = h->steps[i].bytes_most > rules->least_bytes ? h->steps[i].bytes_most : rules->least_bytes;
+    uint32_t chunk_bytes = 0;
+    for (uint32_t bytes = rules->least_bytes; chunk_bytes < rules->most_bytes; bytes = chunk_bytes + 1) {
         bytes = (bytes + rules->unit_bytes - 1) / rules->unit_bytes * rules->unit_bytes;
-        bytes = bytes < rules->most_bytes ? bytes : rules->most_bytes;
-        items += (double)h->steps[i].items;
-        if (e->count == 0 || e->chunk_bytes[e->count - 1] != bytes) {
-            e->chunk_bytes[e->count++] = bytes;
+        chunk_bytes = widest_chunk(bytes < rules->most_bytes ? bytes : rules->most_bytes, rules);
+        for (; step < FIT_STEPS && (h->steps[step].items == 0 || h->steps[step].bytes_most <= chunk_bytes); step++) {
+            items += (double)h->steps[step].items;
         }
-        e->items[e->count - 1] = items;
-    }
-    if (e->count == 0 || e->chunk_bytes[e->count - 1] != rules->most_bytes) {
-        e->chunk_bytes[e->count] = rules->most_bytes;
+        e->chunk_bytes[e->count] = chunk_bytes;
+        e->cost[e->count] = fit_chunk_cost(chunk_bytes);
         e->items[e->count++] = items;
     }
-    for (unsigned i = 0; i < e->count; i++) {
-        e->cost[i] = fit_chunk_cost(e->chunk_bytes[i]);
+    e->items[e->count - 1] = (double)h->items;
+}
+
+/* Whether one size may follow another on the ladder: at most the factor above, rounded up; and pages that hold one chunk less have no size between. */
+static bool is_rung(uint32_t from_bytes, uint32_t to_bytes, double factor, uint32_t unit_bytes) {
+    return to_bytes < from_bytes * factor + unit_bytes || PAGE_BYTES / to_bytes + 1 >= PAGE_BYTES / from_bytes;
+}
+
+static void set_ladder(struct ends *e, const struct size_rules *rules, double factor) {
+    uint32_t first_bytes = rules->first_bytes > rules->least_bytes ? rules->first_bytes : rules->least_bytes;
+    unsigned lowest = 0;
+    e->first_most = 0;
+    for (unsigned j = 0; j < e->count; j++) {
+        while (lowest < j && !is_rung(e->chunk_bytes[lowest], e->chunk_bytes[j], factor, rules->unit_bytes)) {
+            lowest++;
+        }
+        e->lowest[j] = (uint16_t)lowest;
+        e->first_most = factor > rules->most_bytes / first_bytes || e->chunk_bytes[j] <= first_bytes ? j : e->first_most;
     }
 }
 
-/* Walks the table back from k classes. Returns how many of them need less than one page. */
-static unsigned trace(const struct table *t, unsigned k, struct size_list *sizes) {
-    unsigned width = t->ends.count, minimums = 0;
+/* What a list that was found has. */
+struct found {
+    unsigned used;     /* classes in which there are items */
+    unsigned minimums; /* of these, classes that need less than one page */
+};
+
+/* Walks the table back from k classes. */
+static struct found trace(const struct table *t, unsigned k, struct size_list *sizes) {
+    struct found found = {0};
+    unsigned width = t->ends.count;
     int last = (int)width - 1;
     sizes->count = k;
     for (unsigned i = k; i-- > 0;) {
         int before = i > 0 ? t->from[i * width + (unsigned)last] : -1;
         sizes->bytes[i] = t->ends.chunk_bytes[last];
         double need = class_need(t, before, last);
-        minimums += need > 0 && need < 1;
+        found.used += need > 0;
+        found.minimums += need > 0 && need < 1;
         last = before;
     }
-    return minimums;
+    return found;
 }
 
-/* Rows are added while they bring something and leave the classes pages that are full. Returns the pages that are taken. */
-static double choose(struct table *t, unsigned classes_most, uint32_t pages, struct size_list *sizes) {
-    int width = (int)t->ends.count;
-    unsigned k = 1;
-    for (int j = 0; j < width; j++) {
-        t->row[j] = class_cost(t, -1, j);
-    }
-    double total = t->row[width - 1], chosen = total;
-    trace(t, 1, sizes);
-    while (k < classes_most && k < (unsigned)width) {
-        double *swap = t->above;
-        t->above = t->row;
-        t->row = swap;
-        memcpy(t->row, t->above, sizeof *t->row * k); /* fewer ends than classes: as good as it was */
-        fill_row(t, &t->from[k * (unsigned)width], (int)k, width - 1, (int)k - 1, width - 2);
-        struct size_list more;
+/* Rows are added until they reach the largest chunk, and while they bring something and keep to the limits. Returns the pages that
+ * are taken; below 0: the ladder does not keep to the limits. */
+static double choose(struct table *t, const struct fit_limits *limits, struct size_list *sizes) {
+    unsigned width = t->ends.count;
+    double total = INFINITY, chosen = -1;
+    fill_first_row(t);
+    for (unsigned k = 1;; k++) {
         double with = t->row[width - 1];
-        unsigned minimums = trace(t, k + 1, &more);
-        if ((total - with) * pages < saving_least) {
+        if (isfinite(with)) {
+            struct size_list more;
+            struct found found = trace(t, k, &more);
+            if (found.used > limits->used_classes_most || (total - with) * limits->pages < saving_least) {
+                return chosen;
+            }
+            total = with;
+            if (found.minimums <= limits->pages * minimums_most) {
+                *sizes = more;
+                chosen = total;
+            }
+        }
+        if (k == limits->classes_most || k == width) {
+            return chosen;
+        }
+        fill_row(t, &t->from[k * width]);
+    }
+}
+
+/* How many items make all pages full is known with the sizes only: a few rounds bring both. False: the ladder does not keep to the
+ * limits. */
+static bool settle_sizes(struct table *t, const struct fit_limits *limits, double item_bytes, struct size_list *sizes) {
+    double taken = 1;
+    t->scale = item_bytes > 0 ? (double)limits->pages / item_bytes : 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        taken = choose(t, limits, sizes);
+        if (!(taken > 0) || (taken > limits->pages * 0.995 && taken < limits->pages * 1.005)) {
             break;
         }
-        total = with;
-        k++;
-        if (minimums <= pages * minimums_most) {
-            *sizes = more;
-            chosen = total;
-        }
+        t->scale *= limits->pages / taken;
     }
-    return chosen;
+    return taken >= 0;
 }
 
-/* How many items make all pages full is known with the sizes only: a few rounds bring both. */
-static void settle_sizes(struct table *t, unsigned classes_most, uint32_t pages, double item_bytes, struct size_list *sizes) {
-    t->scale = item_bytes > 0 ? (double)pages / item_bytes : 0;
-    for (int round = 0; round < ROUNDS; round++) {
-        double taken = choose(t, classes_most, pages, sizes);
-        if (!(taken > 0) || (taken > pages * 0.995 && taken < pages * 1.005)) {
+static void fit(struct table *t, const struct size_histogram *h, const struct size_rules *rules, const struct fit_limits *limits,
+                struct size_list *sizes) {
+    double factor = FIT_LADDER_FACTOR, item_bytes = (double)h->item_bytes;
+    collect_ends(&t->ends, h, rules);
+    set_ladder(&t->ends, rules, factor);
+    while (!settle_sizes(t, limits, item_bytes, sizes)) {
+        if (factor > rules->most_bytes) { /* any size may follow any other, and it was still too many */
+            *sizes = (struct size_list){.count = 1, .bytes = {rules->most_bytes}};
             return;
         }
-        t->scale *= pages / taken;
+        factor *= factor;
+        set_ladder(&t->ends, rules, factor);
     }
 }
 
-bool fit_sizes(const struct size_histogram *h, const struct size_rules *rules, uint32_t pages, struct size_list *sizes) {
+bool fit_sizes(const struct size_histogram *h, const struct size_rules *rules, const struct fit_limits *limits, struct size_list *sizes) {
     enum { ENDS = FIT_STEPS + 1 };
     struct table t = {.ends = {.count = 0}};
     t.ends.chunk_bytes = malloc(ENDS * sizeof *t.ends.chunk_bytes);
     t.ends.cost = malloc(ENDS * sizeof *t.ends.cost);
     t.ends.items = malloc(ENDS * sizeof *t.ends.items);
+    t.ends.lowest = malloc(ENDS * sizeof *t.ends.lowest);
     t.row = malloc(ENDS * sizeof *t.row);
     t.above = malloc(ENDS * sizeof *t.above);
-    t.from = malloc(ENDS * sizeof *t.from * rules->count_most);
-    bool memory = t.ends.chunk_bytes && t.ends.cost && t.ends.items && t.row && t.above && t.from;
+    t.from = malloc(ENDS * sizeof *t.from * limits->classes_most);
+    bool memory = t.ends.chunk_bytes && t.ends.cost && t.ends.items && t.ends.lowest && t.row && t.above && t.from;
     if (memory) {
-        collect_ends(&t.ends, h, rules);
-        settle_sizes(&t, rules->count_most, pages, (double)h->item_bytes, sizes);
+        fit(&t, h, rules, limits, sizes);
     }
     free(t.ends.chunk_bytes);
     free(t.ends.cost);
     free(t.ends.items);
+    free(t.ends.lowest);
     free(t.row);
     free(t.above);
     free(t.from);

@@ -21,6 +21,7 @@ struct size_list {
 /* What every list of an arena has in common. */
 struct size_rules {
     uint32_t least_bytes; /* of a chunk: the header of an item and a word */
+    uint32_t first_bytes; /* a list that has a chunk for every size has one of this size, or a smaller one */
     uint32_t most_bytes;  /* slab_chunk_max, always the last size */
     uint32_t unit_bytes;  /* sizes are rounded up to a multiple of it, a power of two */
     unsigned count_most;  /* sizes in a list, the last one counted, 2 to GEOMETRY_SIZES_MAX */

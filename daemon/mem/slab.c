@@ -14,17 +14,18 @@ static void class_init(struct slab_class *c) {
 void slab_rules(const struct slab *s, struct size_rules *rules) {
     *rules = (struct size_rules){
         .least_bytes = sizeof(struct item) + 8,
+        .first_bytes = s->chunk_bytes_first,
         .most_bytes = s->chunk_bytes_max,
         .unit_bytes = 1u << s->arena->space.shift,
         .count_most = GEOMETRY_SIZES_MAX,
     };
 }
 
-static bool plan_sizes(const struct slab_config *cfg, struct size_rules *rules, struct size_list *sizes) {
+static bool plan_sizes(const struct slab_config *cfg, unsigned class_most, struct size_rules *rules, struct size_list *sizes) {
     bool sane = cfg->growth_factor > 1.0 && cfg->chunk_bytes_max >= SLAB_CHUNK_MAX_LEAST && cfg->chunk_bytes_max <= PAGE_BYTES &&
                 cfg->chunk_bytes_max % rules->unit_bytes == 0 && cfg->chunk_bytes_min >= rules->least_bytes &&
                 cfg->class_most < SLAB_CLASSES_MAX && cfg->class_most != 1;
-    rules->count_most = cfg->class_most != 0 ? cfg->class_most : SLAB_CLASSES_AT_START;
+    rules->count_most = class_most;
     if (sane && cfg->sizes != NULL) {
         return size_list_of(sizes, cfg->sizes, cfg->size_count, rules);
     }
@@ -43,9 +44,11 @@ struct slab *slab_create(struct arena *arena, const struct slab_config *cfg) {
     }
     memset(s, 0, sizeof *s);
     s->arena = arena;
+    s->chunk_bytes_first = cfg->chunk_bytes_min;
     s->chunk_bytes_max = cfg->chunk_bytes_max;
+    s->class_most = cfg->class_most != 0 ? cfg->class_most : SLAB_CLASSES_AT_START;
     slab_rules(s, &rules);
-    if (!plan_sizes(cfg, &rules, &sizes)) {
+    if (!plan_sizes(cfg, s->class_most, &rules, &sizes)) {
         free(s);
         errno = EINVAL;
         return NULL;

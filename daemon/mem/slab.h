@@ -61,7 +61,8 @@ struct slab_class {
 
 struct slab {
     struct arena     *arena;
-    uint32_t          chunk_bytes_max;
+    uint32_t          chunk_bytes_first, chunk_bytes_max; /* of the configuration, as class_most is */
+    unsigned          class_most;
     _Atomic unsigned  class_count; /* highest id */
     _Atomic uint32_t  births;      /* pages that classes ever got */
     _Atomic uint32_t  withdrawn;   /* pages that were taken from a class and not placed yet */

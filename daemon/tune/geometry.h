@@ -17,11 +17,10 @@
 #include "tune/refit.h"
 
 enum {
-    GEOMETRY_AUTO_CLASSES = 40,    /* at most, unless asked for more */
     GEOMETRY_GAIN_LEAST_PCT = 2,   /* more items in all pages; what brings less is refused */
     GEOMETRY_RATE_PCT = 2,         /* of all pages a second, unless told otherwise */
     GEOMETRY_HASTE = 8,
-    GEOMETRY_ANSWER_BYTES = 256,
+    GEOMETRY_ANSWER_BYTES = 384 + 8 * GEOMETRY_SIZES_MAX, /* a prediction with all sizes */
     GEOMETRY_WHY_BYTES = 128,
 };
 #define GEOMETRY_NEVER UINT64_MAX
@@ -34,7 +33,7 @@ struct geometry_order {
     uint32_t first_bytes;            /* GEOMETRY_FACTOR: the smallest chunk */
     uint32_t sizes[GEOMETRY_SIZES_MAX];
     unsigned size_count;
-    unsigned classes_most;           /* GEOMETRY_AUTO */
+    unsigned classes_most;           /* GEOMETRY_AUTO; 0: as many as at the start, FIT_CLASSES_MOST of them with items */
     bool     force;                  /* also when it gains little */
     bool     dry;                    /* the answer is the prediction, and nothing changes */
     char     answer[GEOMETRY_ANSWER_BYTES]; /* a line, once `answered` */

@@ -15,7 +15,6 @@ struct geometry_order *geometry_order_create(enum geometry_verb verb) {
     struct geometry_order *o = calloc(1, sizeof *o);
     if (o != NULL) {
         o->verb = verb;
-        o->classes_most = GEOMETRY_AUTO_CLASSES;
         atomic_init(&o->holders, 1);
     }
     return o;
@@ -124,6 +123,7 @@ double geometry_waste_pct(const struct size_histogram *h, double taken_bytes) {
 struct fitting {
     struct geometry_change  *g;
     const struct size_rules *rules;
+    struct fit_limits        limits;
     struct size_list        *to;
     bool                     fits;
 };
@@ -131,15 +131,20 @@ struct fitting {
 /* Some tens of milliseconds, which nobody is to wait for: as a job of the mover's, workers go first. */
 static bool fit_all(void *arg) {
     struct fitting *f = arg;
-    const struct arena *arena = cache_slab(f->g->cache)->arena;
     cache_turn_end(f->g->ct); /* it needs none, and others wait for its end */
-    f->fits = fit_sizes(&f->g->sizes, f->rules, atomic_load_explicit(&arena->page_limit, memory_order_relaxed), f->to);
+    f->fits = fit_sizes(&f->g->sizes, f->rules, &f->limits, f->to);
     cache_turn_begin(f->g->ct);
     return false;
 }
 
-static bool fit_to_items(struct geometry_change *g, const struct size_rules *rules, struct size_list *to) {
-    struct fitting f = {g, rules, to, false};
+static bool fit_to_items(struct geometry_change *g, const struct size_rules *rules, unsigned classes_most, struct size_list *to) {
+    const struct slab *slab = cache_slab(g->cache);
+    struct fitting f = {.g = g, .rules = rules, .to = to};
+    f.limits = (struct fit_limits){
+        .classes_most = classes_most != 0 ? classes_most : slab->class_most,
+        .used_classes_most = classes_most != 0 ? classes_most : FIT_CLASSES_MOST,
+        .pages = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
+    };
     struct pace_job job = {.ct = g->ct, .step = fit_all, .arg = &f};
     pace_run(g->refit.pace, &job);
     return f.fits;
@@ -160,8 +165,7 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, st
         }
         return true;
     case GEOMETRY_AUTO:
-        rules.count_most = o->classes_most;
-        if (!fit_to_items(g, &rules, to)) {
+        if (!fit_to_items(g, &rules, o->classes_most, to)) {
             answer(o, "SERVER_ERROR out of memory");
             return false;
         }
@@ -187,6 +191,19 @@ static void look_ahead(const struct geometry_change *g, const struct size_list *
 
 static double gain_pct(const struct geometry_outlook *k) {
     return k->items_before > 0 ? (k->items_after / k->items_before - 1) * 100 : 0;
+}
+
+/* Behind a prediction: what sizes would waste that no item has now, and the sizes of the chunks. */
+static void add_sizes(const struct geometry_change *g, struct geometry_order *o, const struct size_list *to) {
+    struct fit_unseen unseen;
+    size_t len = strlen(o->answer);
+    fit_unseen(&g->sizes, to, &unseen);
+    len += (size_t)snprintf(o->answer + len, sizeof o->answer - len,
+                            "; sizes that no item has yet would waste %.1f %% on average and %.1f %% at most; the sizes: ", unseen.mean_pct,
+                            unseen.most_pct);
+    for (unsigned i = 0; i < to->count && len < sizeof o->answer; i++) {
+        len += (size_t)snprintf(o->answer + len, sizeof o->answer - len, "%s%u", i > 0 ? "," : "", to->bytes[i]);
+    }
 }
 
 /* The prediction in words: `answer`'s first word, and what comes last. */
@@ -233,6 +250,7 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
     bool gains = o->force || o->verb == GEOMETRY_REVERT || gain_pct(&outlook) >= GEOMETRY_GAIN_LEAST_PCT;
     if (o->dry) {
         answer_outlook(o, "PREDICTED", &to, &outlook, gains ? "" : "; it would be refused without force");
+        add_sizes(g, o, &to);
         return;
     }
     if (!gains) {

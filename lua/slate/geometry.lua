@@ -80,6 +80,19 @@ function M.order(client, command, limit_s)
     return nil, require("slate.runtime").refusal(line)
 end
 
+--- A prediction in two: the sentence without the list of sizes, and the sizes, which a server of before did not tell.
+function M.split_prediction(text)
+    local sentence, list = text:match("^(.*); the sizes: ([%d,]+)$")
+    if not list then
+        return text, nil
+    end
+    local sizes = {}
+    for size in list:gmatch("%d+") do
+        sizes[#sizes + 1] = math.tointeger(tonumber(size))
+    end
+    return sentence, sizes
+end
+
 --- Sends an order that changes the sizes, and puts it on record with the number the server gives to the change.
 -- undoes: the id of a change taken back by it. Returns true and the id on record; or nil, message, code.
 function M.change(context, client, command, undoes)

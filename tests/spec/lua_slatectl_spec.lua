@@ -286,7 +286,11 @@ for _, kind in ipairs(server.all()) do
             for line in dry:gmatch("[^\n]+") do
                 assert.is_true(#line <= 80, line)
             end
-            assert.equal("string", type(document((ctl.succeed("geometry auto --dry-run --json"))).predicted))
+            assert.truthy(dry:find("\nsizes: 96, ", 1, true), dry)
+            assert.truthy(dry:gsub("%s+", " "):find("sizes that no item has yet would waste", 1, true), dry)
+            local predicted = document((ctl.succeed("geometry auto --dry-run --json")))
+            assert.equal("string", type(predicted.predicted))
+            assert.equal(524288, predicted.sizes[#predicted.sizes])
             local refused, _, why = ctl.run("geometry sizes 100,600000 --dry-run")
             assert.equal(64, refused)
             assert.truthy(why:find("sizes must ascend", 1, true), why)

@@ -53,6 +53,31 @@ local function count_right(connection)
     return there
 end
 
+-- Stores so many values of size(i) bytes each under name<i>.
+local function fill(connection, name, count, size)
+    for i = 1, count do
+        local bytes = size(i)
+        assert(connection:send(("set %s%d 0 0 %d noreply\r\n%s\r\n"):format(name, i, bytes, ("v"):rep(bytes))))
+    end
+end
+
+-- How many of the keys name1 to name<count> are there.
+local function count_keys(connection, name, count)
+    local there = 0
+    for first = 1, count, 100 do
+        local keys = {}
+        for i = first, first + 99 do
+            keys[#keys + 1] = name .. i
+        end
+        assert(connection:send("mg " .. table.concat(keys, "\r\nmg ") .. "\r\nmn\r\n"))
+        repeat
+            local line = assert(connection:receive("*l"))
+            there = there + (line == "HD" and 1 or 0)
+        until line == "MN"
+    end
+    return there
+end
+
 local function geometry(connection)
     local _, values = wire.stats(connection, "geometry")
     return values
@@ -122,7 +147,8 @@ describe("slabs geometry", function()
         store_all(connection)
         local before = geometry(connection)
         assert.truthy(ask(connection, "slabs geometry auto dry"):find(
-            "^PREDICTED %d+ classes would hold %d+%.%d %% more items in 64 pages, "))
+            "^PREDICTED %d+ classes would hold %d+%.%d %% more items in 64 pages, .*; sizes that no item has yet would "
+            .. "waste %d+%.%d %% on average and %d+%.%d %% at most; the sizes: [%d,]+,524288$"))
         assert.equal("0", geometry(connection).generation)
         assert.equal("OK", ask(connection, "slabs geometry auto"))
         settle(connection, function() assert.equal(ITEMS, count_right(connection)) end)
@@ -148,6 +174,47 @@ describe("slabs geometry", function()
         settle(connection)
         assert.equal(before.classes, geometry(connection).classes)
         assert.equal(ITEMS, count_right(connection))
+    end)
+
+    -- The sizes of a prediction.
+    local function predicted(words)
+        local line = ask(connection, "slabs geometry " .. words .. " dry")
+        local sizes = {}
+        for size in assert(line:match("; the sizes: ([%d,]+)$"), line):gmatch("%d+") do
+            sizes[#sizes + 1] = tonumber(size)
+        end
+        return sizes
+    end
+
+    it("keeps a ladder of sizes for what comes later, which finds room", function()
+        start("-m", "64", "-o", "slab_geometry_rate=100")
+        fill(connection, "before", 50000, function(i) return 590 + i % 21 end)
+        local sizes = predicted("auto")
+        for i = 2, #sizes do
+            assert.is_true(sizes[i] <= (sizes[i - 1] * 1.5 + 7) // 8 * 8 or sizes[i] == 524288,
+                table.concat(sizes, ","))
+        end
+        assert.is_true(sizes[1] <= 96)
+        assert.equal("OK", ask(connection, "slabs geometry auto"))
+        settle(connection)
+        local now, with_pages = geometry(connection), 0
+        assert.equal(tostring(#sizes), now.classes)
+        for name, pages in pairs(now) do
+            with_pages = with_pages + ((name:find(":total_pages$") and pages ~= "0") and 1 or 0)
+        end
+        assert.is_true(with_pages <= 5, with_pages .. " classes have pages")
+        fill(connection, "after", 2000, function() return 1000 end)
+        assert.equal(2000, count_keys(connection, "after", 2000))
+        assert.equal(50000, count_keys(connection, "before", 50000))
+    end)
+
+    it("makes no more classes than there may be at the start, or than are asked for", function()
+        start("-m", "64", "--slab-classes=24")
+        store_all(connection)
+        assert.is_true(#predicted("auto") <= 24)
+        assert.is_true(#predicted("auto 12") <= 12)
+        local many = #predicted("auto 80")
+        assert.is_true(many > 24 and many <= 80, many .. " classes")
     end)
 
     it("makes more classes than memcached has, and every one can be named", function()
@@ -178,18 +245,12 @@ describe("slabs geometry", function()
     it("drops nothing for pages that slow readers hold, and automove nothing for the change", function()
         local BIG <const>, MIDDLE <const>, SMALL <const>, READERS <const>, PAGE_ITEMS <const> = 10, 150, 12000, 5, 11
         start("-m", "32", "-o", "slab_geometry_rate=100,slab_automove=utility")
-        local function fill(name, count, bytes)
-            local value = ("v"):rep(bytes)
-            for i = 1, count do
-                assert(connection:send(("set %s%d 0 0 %d noreply\r\n%s\r\n"):format(name, i, bytes, value)))
-            end
-        end
         local function items()
             return tonumber(select(2, wire.stats(connection)).curr_items)
         end
-        fill("big", BIG, 1000000)
-        fill("middle", MIDDLE, 90000)
-        fill("small", SMALL, 300)
+        fill(connection, "big", BIG, function() return 1000000 end)
+        fill(connection, "middle", MIDDLE, function() return 90000 end)
+        fill(connection, "small", SMALL, function() return 300 end)
         assert.equal(BIG + MIDDLE + SMALL, items())
         local readers = {}
         for i = 1, READERS do

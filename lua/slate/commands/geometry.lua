@@ -80,11 +80,13 @@ local function progress_of(change)
         units.plural(change.items_copied + change.chunks_copied, "item"), change.items_dropped)
 end
 
--- The conclusion first, and no table: what is looked for is one sentence.
+-- The conclusion first, and no table: what is looked for is one sentence, and the sizes.
 local function out_dry_run(context, line, prediction)
     local wrap = require("slate.table").wrap
     if prediction then
-        context:out(wrap("predicted: " .. prediction), "\n")
+        local sentence, sizes = geometry.split_prediction(prediction)
+        context:out(wrap("predicted: " .. sentence), "\n")
+        context:out(sizes and wrap("sizes: " .. table.concat(sizes, ", ")) .. "\n" or "")
     end
     context:out(wrap("would send: " .. line), "\nnothing was changed\n")
 end
@@ -179,8 +181,12 @@ function M.run(context, parsed)
     end
     client:close()
     if context.json then
+        local sentence, sizes
+        if prediction then
+            sentence, sizes = geometry.split_prediction(prediction)
+        end
         context:out_json("slate/geometry/1", { server = context.server.name, command = line, dry_run = parsed.dry_run,
-            predicted = prediction, change = change, classes = require("slate.json").array(classes) })
+            predicted = sentence, sizes = sizes, change = change, classes = require("slate.json").array(classes) })
     elseif parsed.dry_run and line then
         out_dry_run(context, line, prediction)
     else

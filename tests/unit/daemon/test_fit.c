@@ -1,57 +1,70 @@
-/* Chunk sizes that fit: as good as the best of all choices on small cases, bounded on all, quick on large ones. */
+/* Chunk sizes that fit: as good as the best of all choices on small cases, bounded on all, with a ladder for sizes yet to come. */
 #include "tap.h"
 
 #include <math.h>
 
 #include "mem/fit.h"
 
-static const struct size_rules rules = {.least_bytes = 32, .most_bytes = 512 << 10, .unit_bytes = 8, .count_most = 40};
+static const struct size_rules rules = {.least_bytes = 32, .first_bytes = 96, .most_bytes = 512 << 10, .unit_bytes = 8, .count_most = 40};
 
 static uint64_t next_random(uint64_t *x) {
     *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
     return *x;
 }
 
-/* The least memory of every way to choose `left` more sizes from `from` on; the largest chunk is always there. */
-static double best_of(const struct size_histogram *h, const uint32_t *ends, unsigned count, unsigned from, unsigned left,
-                      struct size_list *chosen) {
-    unsigned mark = chosen->count;
-    chosen->bytes[chosen->count++] = rules.most_bytes;
-    double least = fit_memory(h, chosen, 0, PAGE_BYTES);
-    chosen->count = mark;
-    for (unsigned i = from; left > 0 && i < count; i++) {
-        chosen->bytes[chosen->count++] = ends[i];
-        double bytes = best_of(h, ends, count, i + 1, left - 1, chosen);
-        chosen->count = mark;
-        least = bytes < least ? bytes : least;
+/* Fits with as many classes as the rules allow. */
+static bool fit(const struct size_histogram *h, const struct size_rules *r, uint32_t pages, struct size_list *sizes) {
+    struct fit_limits limits = {.classes_most = r->count_most, .used_classes_most = r->count_most, .pages = pages};
+    return fit_sizes(h, r, &limits, sizes);
+}
+
+/* Neighbours that are further apart than the ladder's factor, rounded up, though a page holds two chunks more of the smaller. */
+static unsigned holes(const struct size_list *l, const struct size_rules *r) {
+    unsigned n = l->bytes[0] > r->first_bytes && l->bytes[0] > r->least_bytes + r->unit_bytes;
+    for (unsigned i = 1; i < l->count; i++) {
+        double most = ceil(l->bytes[i - 1] * FIT_LADDER_FACTOR / r->unit_bytes) * r->unit_bytes;
+        n += l->bytes[i] > most && PAGE_BYTES / l->bytes[i - 1] > PAGE_BYTES / l->bytes[i] + 1;
+    }
+    return n;
+}
+
+/* The least memory of all lists that have a ladder and no more sizes than that: each set of 16 chunk sizes is looked at. */
+static double best_of(const struct size_histogram *h, const struct size_rules *r) {
+    double least = INFINITY;
+    for (unsigned set = 1; set < 1u << 16; set++) {
+        struct size_list l = {.count = 0};
+        for (unsigned i = 0; i < 16; i++) {
+            if (set >> i & 1) {
+                l.bytes[l.count++] = (i + 1) * r->unit_bytes;
+            }
+        }
+        if (l.bytes[l.count - 1] == r->most_bytes && l.count <= r->count_most && holes(&l, r) == 0) {
+            least = fmin(least, fit_memory(h, &l, 0, PAGE_BYTES));
+        }
     }
     return least;
 }
 
 static void test_no_choice_of_sizes_is_better(uint64_t x) {
     double worst = 0;
-    for (unsigned round = 0; round < 60; round++) {
+    unsigned gaps = 0;
+    for (unsigned round = 0; round < 20; round++) {
         static struct size_histogram h;
-        struct size_rules few = rules;
-        struct size_list sizes, chosen = {.count = 0};
-        uint32_t ends[9];
-        few.count_most = 2 + (unsigned)(next_random(&x) % 4);
+        struct size_rules few = {.least_bytes = 128, .first_bytes = 256, .most_bytes = 2048, .unit_bytes = 128};
+        struct size_list sizes;
+        few.count_most = 7 + (unsigned)(next_random(&x) % 6);
         size_histogram_init(&h, 1);
-        for (unsigned i = 0; i < 9; i++) { /* ascending, far enough apart to be steps of their own */
-            uint32_t before = i > 0 ? ends[i - 1] : 40;
-            ends[i] = (before + 8 + (uint32_t)(next_random(&x) % (before * 2))) / 8 * 8;
-            for (uint64_t n = 1 + next_random(&x) % 50; n > 0; n--) {
-                size_histogram_add(&h, ends[i] - (uint32_t)(next_random(&x) % 4), rules.most_bytes);
+        for (uint32_t end = 128; end <= few.most_bytes; end += 128) {
+            for (uint64_t n = next_random(&x) % 3 == 0 ? 0 : next_random(&x) % 50; n > 0; n--) {
+                size_histogram_add(&h, end - (uint32_t)(next_random(&x) % 4), few.most_bytes);
             }
         }
-        if (ends[8] > rules.most_bytes) {
-            continue;
-        }
-        fit_sizes(&h, &few, 1u << 20, &sizes);
-        double ours = fit_memory(&h, &sizes, 0, PAGE_BYTES), best = best_of(&h, ends, 9, 0, few.count_most - 1, &chosen);
-        worst = ours / best > worst ? ours / best : worst;
+        fit(&h, &few, 1u << 20, &sizes);
+        gaps += holes(&sizes, &few);
+        worst = fmax(worst, fit_memory(&h, &sizes, 0, PAGE_BYTES) / best_of(&h, &few));
     }
-    ok(worst < 1.0 + 1.0 / 1000, "what is found takes at most a thousandth more than the best of all choices (%.6f)", worst);
+    is(gaps, 0, "lists of few sizes have a ladder");
+    ok(worst < 1.0 + 1.0 / 1000, "what is found takes at most a thousandth more than the best list that has one (%.6f)", worst);
 }
 
 static void fill_spread(struct size_histogram *h, uint64_t *x, unsigned items) {
@@ -109,7 +122,7 @@ static void test_every_list_keeps_the_rules(uint64_t x) {
         r.unit_bytes = 8u << (round % 3);
         uint32_t pages = 8u << (round % 8);
         fill_spread(&h, &x, 1u << (round % 14));
-        fit_sizes(&h, &r, pages, &sizes);
+        fit(&h, &r, pages, &sizes);
         for (unsigned i = 0; i < sizes.count; i++) {
             bad += sizes.bytes[i] % r.unit_bytes != 0 || sizes.bytes[i] < r.least_bytes || (i > 0 && sizes.bytes[i] <= sizes.bytes[i - 1]);
         }
@@ -120,12 +133,91 @@ static void test_every_list_keeps_the_rules(uint64_t x) {
     is(crowded, 0, "classes that need less than their one page have a quarter of the pages at most");
 }
 
-static void test_an_empty_cache_has_one_class(void) {
+/* Sizes in a few lumps, anywhere: what a fit without a ladder leaves holes between. */
+static void fill_lumps(struct size_histogram *h, uint64_t *x) {
+    size_histogram_init(h, 1);
+    for (uint64_t lumps = next_random(x) % 6; lumps > 0; lumps--) {
+        uint32_t bytes = (uint32_t)(40 * exp2((double)(next_random(x) % 1000) / 1000 * 13));
+        for (uint64_t n = 1 + next_random(x) % 3000; n > 0; n--) {
+            size_histogram_add(h, bytes + (uint32_t)(next_random(x) % (bytes / 20 + 1)), rules.most_bytes);
+        }
+    }
+}
+
+static void test_a_ladder_stays_around_the_fitted_sizes(uint64_t x) {
+    unsigned gaps = 0, many = 0, dear = 0;
+    for (unsigned round = 0; round < 60; round++) {
+        static struct size_histogram h;
+        struct size_rules r = rules;
+        struct size_list sizes, in_use = {.count = 0};
+        r.unit_bytes = 8u << (round % 4);
+        r.count_most = 30 + (unsigned)(next_random(&x) % 40);
+        uint32_t pages = 100u << (round % 7);
+        round % 5 == 0 ? fill_spread(&h, &x, 20000) : fill_lumps(&h, &x);
+        fit(&h, &r, pages, &sizes);
+        gaps += holes(&sizes, &r);
+        many += sizes.count > r.count_most;
+        for (unsigned i = 0; i < sizes.count; i++) {
+            bool is_used = fit_memory(&h, &sizes, i > 0 ? sizes.bytes[i - 1] : 0, sizes.bytes[i]) > 0;
+            if (is_used || i + 1 == sizes.count) {
+                in_use.bytes[in_use.count++] = sizes.bytes[i];
+            }
+        }
+        dear += fit_items(&h, &sizes, pages) < fit_items(&h, &in_use, pages);
+    }
+    is(gaps, 0, "of sizes in lumps or spread, no neighbours are further apart than the ladder's factor");
+    is(many, 0, "and they are no more than there may be");
+    is(dear, 0, "rungs without items cost no item");
+}
+
+static void test_what_gives_way(uint64_t x) {
+    static struct size_histogram h;
+    struct size_list last = {.count = 0};
+    unsigned more_holes = 0, too_many = 0;
+    for (unsigned most = 60; most >= 2; most--) {
+        struct size_rules r = rules;
+        struct size_list sizes;
+        fill_spread(&h, &x, 20000);
+        r.count_most = most;
+        fit(&h, &r, 1000, &sizes);
+        too_many += sizes.count > most;
+        more_holes += most > 24 && holes(&sizes, &r) > 0;
+        last = sizes;
+    }
+    is(too_many, 0, "a limit of classes is kept to, down to two");
+    is(more_holes, 0, "fitted sizes give way before the ladder does");
+    ok(last.count == 2 && last.bytes[1] == rules.most_bytes, "of two sizes one is fitted, without a ladder");
+    struct fit_limits limits = {.classes_most = 63, .used_classes_most = 30, .pages = 1000};
+    struct size_list sizes;
+    unsigned used = 0;
+    fit_sizes(&h, &rules, &limits, &sizes);
+    for (unsigned i = 0; i < sizes.count; i++) {
+        used += fit_memory(&h, &sizes, i > 0 ? sizes.bytes[i - 1] : 0, sizes.bytes[i]) > 0;
+    }
+    ok(used <= 30, "a limit of classes with items is kept to: %u", used);
+}
+
+static void test_an_empty_cache_has_the_ladder_alone(void) {
     static struct size_histogram h;
     struct size_list sizes;
     size_histogram_init(&h, 1);
-    ok(fit_sizes(&h, &rules, 64, &sizes) && sizes.count == 1 && sizes.bytes[0] == rules.most_bytes,
-       "without items there is nothing to fit but the largest chunk");
+    bool fits = fit(&h, &rules, 64, &sizes);
+    ok(fits && sizes.count < 24 && holes(&sizes, &rules) == 0, "without items there is the ladder: %u sizes", sizes.count);
+}
+
+static void test_what_unseen_sizes_waste(void) {
+    static struct size_histogram h;
+    const struct size_list octave = {.count = 2, .bytes = {1024, 2048}};
+    struct fit_unseen unseen;
+    size_histogram_init(&h, 1);
+    fit_unseen(&h, &octave, &unseen);
+    ok(fabs(unseen.mean_pct - 27.9) < 0.2 && fabs(unseen.most_pct - 50) < 0.1,
+       "in an octave without items they waste %.1f %% on average and %.1f %% at most", unseen.mean_pct, unseen.most_pct);
+    for (uint32_t bytes = 1025; bytes <= 1536; bytes++) {
+        size_histogram_add(&h, bytes, 2048);
+    }
+    fit_unseen(&h, &octave, &unseen);
+    ok(fabs(unseen.most_pct - 25) < 0.1, "sizes that have items are not counted: %.1f %% at most", unseen.most_pct);
 }
 
 static void test_steps_are_fine(void) {
@@ -152,7 +244,7 @@ static void test_fitted_sizes_waste_less_than_a_factor(uint64_t x) {
     size_list_by_factor(&by_factor, 96, 1.25, &rules);
     struct size_rules as_many = rules;
     as_many.count_most = by_factor.count;
-    fit_sizes(&h, &as_many, 100000, &fitted);
+    fit(&h, &as_many, 100000, &fitted);
     double factor = 1 - (double)h.item_bytes / fit_memory(&h, &by_factor, 0, PAGE_BYTES);
     double fit = 1 - (double)h.item_bytes / fit_memory(&h, &fitted, 0, PAGE_BYTES);
     ok(fit < factor, "%u fitted classes waste %.1f %%, %u by a factor of 1.25 %.1f %%", fitted.count, fit * 100, by_factor.count,
@@ -164,7 +256,10 @@ int main(void) {
     test_no_choice_of_sizes_is_better(seed);
     test_classes_cost_their_pages(seed);
     test_every_list_keeps_the_rules(seed);
-    test_an_empty_cache_has_one_class();
+    test_a_ladder_stays_around_the_fitted_sizes(seed);
+    test_what_gives_way(seed);
+    test_an_empty_cache_has_the_ladder_alone();
+    test_what_unseen_sizes_waste();
     test_steps_are_fine();
     test_fitted_sizes_waste_less_than_a_factor(seed);
     return tap_done();
