@@ -42,6 +42,7 @@ void buffers_fini(struct buffers *);
 
 /* Whether the region still has a slice in this turn. */
 static inline bool buffers_have_slice(const struct buffers *b) { return b->used + BUFFER_SLICE_BYTES <= BUFFER_REGION_BYTES; }
+static inline bool buffers_half_free(const struct buffers *b) { return b->used + BUFFER_SLICE_BYTES <= BUFFER_REGION_BYTES / 2; }
 /* A slice of BUFFER_SLICE_BYTES, when there is one. buffers_trim gives back all but `n` bytes of the latest. */
 char *buffers_slice(struct buffers *);
 void  buffers_trim(struct buffers *, size_t n);

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +18,9 @@
 enum {
     SEND_PIECES = 256, /* iovecs a call */
     VALUE_PIECES = 256,
+    SENT_MUCH_BYTES = 16 * 1024, /* in a turn: then the next one asks what the socket still holds … */
+    LAG_BYTES = 64 * 1024,       /* … and when that is more, the client lags */
+    LAG_RECEIVE_BYTES = 4 * 1024,
 };
 
 static void set_state(struct conn *c, const char *state) {
@@ -81,7 +86,25 @@ bool conn_idle(const struct conn *c) {
     return c->watching || (c->kept == NULL && c->pending == NULL && session_need(c->session) == SESSION_NEED_BYTES);
 }
 
+void conn_wake(struct conn *c) {
+    if (event_add(&c->event, NULL) != 0) {
+        c->gone = true;
+    }
+}
+
 /* --- receiving --- */
+
+/* Replies that the socket holds because the client does not take them are a sign that it will take none soon: small turns leave
+ * little to be kept for it. Asked only after much was sent. */
+static void look_for_lag(struct conn *c) {
+    int held = 0;
+    if (c->sent_much) {
+        session_set_lags(c->session, ioctl(c->record.fd, SIOCOUTQ, &held) == 0 && held > LAG_BYTES);
+        c->sent_much = session_lags(c->session);
+    }
+}
+
+static size_t receive_bytes(const struct conn *c) { return session_lags(c->session) ? LAG_RECEIVE_BYTES : BUFFER_RECEIVE_BYTES; }
 
 /* Counts what a receive returned. False: nothing came; then the connection may be gone. */
 static bool received(struct conn *c, ssize_t got) {
@@ -136,7 +159,7 @@ static void receive_slice(struct conn *c) {
         c->kept = NULL;
     }
     if (c->readable && !c->resume) {
-        ssize_t got = recv(c->record.fd, slice + c->n, BUFFER_RECEIVE_BYTES, 0);
+        ssize_t got = recv(c->record.fd, slice + c->n, receive_bytes(c), 0);
         if (received(c, got)) {
             c->n += (size_t)got;
         }
@@ -255,6 +278,7 @@ void conn_gather(struct conn *c) {
             return;
         }
     }
+    look_for_lag(c);
     if (c->kept != NULL && c->kept->n > BUFFER_KEPT_BYTES) {
         receive_long(c);
     } else if (c->readable && session_need(c->session) == SESSION_NEED_VALUE) {
@@ -294,9 +318,23 @@ static void keep_rest(struct conn *c) {
 
 static void send_replies(struct conn *c) {
     struct output *out = batch_output(c->worker->batch, c->session);
+    size_t before = c->worker->sent_bytes;
     if (out != NULL && !send_output(c, out) && !c->gone) {
         c->pending = output_keep(out);
         c->gone = c->pending == NULL;
+    }
+    c->sent_much |= c->worker->sent_bytes - before >= SENT_MUCH_BYTES;
+}
+
+/* There is nothing to receive until its turn comes, or is not to be received before. */
+static void go_on(struct conn *c, enum session_need need) {
+    if (need == SESSION_NEED_TURN) {
+        worker_ready(c->worker, c);
+    } else if (need == SESSION_NEED_COMMAND) {
+        worker_queue_command(c->worker, c);
+    } else {
+        event_del(&c->event); /* what the client sends meanwhile would wake the worker again and again */
+        worker_sleep(c->worker, c);
     }
 }
 
@@ -307,7 +345,7 @@ void conn_answer(struct conn *c) {
     send_replies(c);
     enum session_need need = session_need(c->session);
     keep_rest(c);
-    c->resume = need == SESSION_NEED_TURN;
+    c->resume = need == SESSION_NEED_TURN || need == SESSION_NEED_COMMAND || need == SESSION_NEED_EVENT;
     c->close_after = need == SESSION_CLOSE;
     if (c->close_after && session_quit(c->session)) {
         c->reason = EVENT_NORMAL;
@@ -327,6 +365,6 @@ void conn_answer(struct conn *c) {
     set_state(c, need == SESSION_NEED_VALUE ? "conn_nread" : "conn_read");
     c->gone = c->close_after;
     if (c->resume) {
-        worker_ready(c->worker, c);
+        go_on(c, need);
     }
 }

@@ -21,16 +21,17 @@ struct conn {
     struct session *session;
     struct output  *pending;   /* replies the socket would not take */
     struct kept    *kept;      /* received bytes that are not used yet (net/buffer.h) */
-    struct conn    *ready_next;
+    struct conn    *ready_next; /* on one of the worker's lists: ready, commands, asleep */
     struct conn    *next, **link; /* the worker's list of all */
     struct event    event;     /* reads; or, while `pending`, writes */
     char           *bytes;     /* of this turn, `n` of them */
     size_t          n;
-    bool ready;     /* on the worker's ready list */
+    bool ready;     /* on one of these lists */
     bool readable, writable; /* what the event said */
     bool resume;    /* there is work without new bytes */
     bool close_after; /* hang up once `pending` is sent */
     bool gone;      /* hang up at the end of the turn */
+    bool sent_much; /* in its last turn: look whether the client takes it */
     bool watching;  /* it gets lines from the logger, and what it sends is thrown away */
     uint8_t reason; /* enum event_reason: why it is gone */
 };
@@ -40,6 +41,8 @@ bool conn_open(struct conn *, struct worker *);
 /* Closes the socket and frees the connection with everything it still holds. Inside a cache turn. */
 void conn_close(struct conn *taken);
 
+/* The event it waited for may have come: it hears its socket again. */
+void conn_wake(struct conn *);
 void conn_gather(struct conn *);
 void conn_answer(struct conn *);
 

@@ -21,29 +21,40 @@ enum {
     SLICE_US = 300, /* the mover copies some hundred items in that time */
 };
 
-void worker_ready(struct worker *w, struct conn *c) {
+static void queue_init(struct conn_queue *q) {
+    q->first = NULL;
+    q->end = &q->first;
+}
+
+static void queue_put(struct conn_queue *q, struct conn *c) {
     if (!c->ready) {
         c->ready = true;
         c->ready_next = NULL;
-        *w->ready_end = c;
-        w->ready_end = &c->ready_next;
+        *q->end = c;
+        q->end = &c->ready_next;
     }
 }
 
-static struct conn *ready_pop(struct worker *w) {
-    struct conn *c = w->ready_first;
-    w->ready_first = c->ready_next;
-    if (w->ready_first == NULL) {
-        w->ready_end = &w->ready_first;
+static struct conn *queue_take(struct conn_queue *q) {
+    struct conn *c = q->first;
+    q->first = c->ready_next;
+    if (q->first == NULL) {
+        q->end = &q->first;
     }
     c->ready = false;
     return c;
 }
 
+void worker_ready(struct worker *w, struct conn *c) { queue_put(&w->ready, c); }
+
+void worker_queue_command(struct worker *w, struct conn *c) { queue_put(&w->commands, c); }
+
+void worker_sleep(struct worker *w, struct conn *c) { queue_put(&w->asleep, c); }
+
 /* Outside a turn: closing a connection may give a half-read value's memory back. */
 static void close_between_turns(struct conn *c) {
     struct worker *w = c->worker;
-    if (c->ready) { /* it is somewhere on the list: let its turn close it */
+    if (c->ready) { /* it is somewhere on a list: let its turn close it */
         c->gone = true;
         return;
     }
@@ -86,6 +97,11 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
         log_warn("worker: cannot read its wake-up: %s", strerror(errno));
     }
     take_inbox(w);
+    while (w->asleep.first != NULL) { /* one of them, or none, has its answer: the others sleep on after their turn */
+        struct conn *c = queue_take(&w->asleep);
+        conn_wake(c);
+        worker_ready(w, c);
+    }
 }
 
 /* Closes connections that have been idle for too long. A client that never reads its replies is idle too; one that watches
@@ -137,17 +153,33 @@ static void count_turn(struct worker *w) {
     }
 }
 
+static void gather(struct conn *c) {
+    if (!c->gone) {
+        conn_gather(c);
+    }
+}
+
+/* Those whose commands waited, as long as there is time for commands. They leave half of the turn's room to the others. */
+static unsigned gather_commands(struct worker *w, struct conn **turn) {
+    unsigned n = 0;
+    while (w->commands.first != NULL && n < WORKER_TURN_CONNS / 2 && buffers_half_free(&w->buffers) && batch_has_time(w->batch)) {
+        turn[n] = queue_take(&w->commands);
+        gather(turn[n++]);
+    }
+    if (w->commands.first != NULL) {
+        batch_defer_commands(w->batch);
+    }
+    return n;
+}
+
 static void worker_turn(struct worker *w) {
     struct conn *turn[WORKER_TURN_CONNS];
-    unsigned n = 0;
     cache_turn_begin(w->cache_thread);
     batch_begin(w->batch);
-    while (w->ready_first != NULL && n < WORKER_TURN_CONNS && buffers_have_slice(&w->buffers) && !batch_full(w->batch)) {
-        struct conn *c = ready_pop(w);
-        turn[n++] = c;
-        if (!c->gone) {
-            conn_gather(c);
-        }
+    unsigned n = gather_commands(w, turn);
+    while (w->ready.first != NULL && n < WORKER_TURN_CONNS && buffers_have_slice(&w->buffers) && !batch_full(w->batch)) {
+        turn[n] = queue_take(&w->ready);
+        gather(turn[n++]);
     }
     batch_run(w->batch);
     for (unsigned i = 0; i < n; i++) {
@@ -188,6 +220,8 @@ static bool obey(struct worker *w) {
     return w->conns != NULL && clock_mono_us() < w->finish_by_us;
 }
 
+static bool has_work(const struct worker *w) { return w->ready.first != NULL || w->commands.first != NULL; }
+
 static void *worker_main(void *arg) {
     struct worker *w = arg;
     slice_ask(SLICE_US);
@@ -196,8 +230,8 @@ static void *worker_main(void *arg) {
     }
     while (obey(w)) {
         /* Once, always: without it, a poll goes on for as long as a socket that nobody reads stays readable. */
-        event_base_loop(w->base, EVLOOP_ONCE | (w->ready_first != NULL ? EVLOOP_NONBLOCK : 0));
-        if (w->ready_first != NULL) {
+        event_base_loop(w->base, EVLOOP_ONCE | (has_work(w) ? EVLOOP_NONBLOCK : 0));
+        if (has_work(w)) {
             worker_turn(w);
         }
     }
@@ -207,9 +241,19 @@ static void *worker_main(void *arg) {
 
 /* --- life --- */
 
+static void wake(void *arg) {
+    const struct worker *w = arg;
+    uint64_t one = 1;
+    if (write(w->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN) {
+        log_warn("worker: cannot wake it: %s", strerror(errno));
+    }
+}
+
 bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_s) {
     *w = (struct worker){.server = server, .idle_timeout_s = idle_timeout_s, .wake_fd = -1};
-    w->ready_end = &w->ready_first;
+    queue_init(&w->ready);
+    queue_init(&w->commands);
+    queue_init(&w->asleep);
     lock_init(&w->inbox_lock);
     struct event_config *ec = event_config_new();
     if (ec != NULL) {
@@ -228,6 +272,9 @@ bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_
     w->batch = batch_create(server, w->cache_thread, w->counters);
     event_assign(&w->wake_event, w->base, w->wake_fd, EV_READ | EV_PERSIST, on_wake, w);
     event_assign(&w->idle_timer, w->base, -1, EV_PERSIST, on_idle_timer, w);
+    if (w->batch != NULL) {
+        batch_on_event(w->batch, wake, w);
+    }
     if (w->batch == NULL || event_add(&w->wake_event, NULL) != 0) {
         return false;
     }
@@ -247,13 +294,6 @@ bool worker_start(struct worker *w) {
     }
     errno = error;
     return w->started;
-}
-
-static void wake(struct worker *w) {
-    uint64_t one = 1;
-    if (write(w->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN) {
-        log_warn("worker: cannot wake it: %s", strerror(errno));
-    }
 }
 
 void worker_adopt(struct worker *w, struct conn *c) {

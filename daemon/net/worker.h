@@ -4,7 +4,9 @@
  *     turn: gather from each, run the batch, answer each
  *
  * A turn takes connections as long as the batch and the receive region have room, so its memory is bounded; the others stay
- * ready for the next turn, which follows without waiting. Ownership: a worker owns the connections given to it. */
+ * ready for the next turn, which follows without waiting. Connections whose next request is a command, or whose answer to one
+ * goes on, queue for the turn's time for commands (BATCH_COMMANDS_US), first come, first served; one that comes in a turn with
+ * room left is served at once. Ownership: a worker owns the connections given to it. */
 #ifndef SLATE_NET_WORKER_H
 #define SLATE_NET_WORKER_H
 #include <pthread.h>
@@ -16,6 +18,11 @@
 
 enum { WORKER_TURN_CONNS = 256 }; /* most connections in one turn */
 
+/* In the order of their coming, linked by ready_next. A connection is in one of them at most. */
+struct conn_queue {
+    struct conn *first, **end;
+};
+
 enum worker_order { WORKER_RUN, WORKER_STOP, WORKER_FINISH };
 
 struct worker {
@@ -25,7 +32,7 @@ struct worker {
     struct batch          *batch;
     struct serve_counters *counters;
     struct buffers         buffers;
-    struct conn           *ready_first, **ready_end;
+    struct conn_queue      ready, commands, asleep; /* asleep: until another thread's answer wakes them */
     struct conn           *conns; /* all of them */
     uint32_t               idle_timeout_s;
     struct event           idle_timer, wake_event;
@@ -47,6 +54,8 @@ void worker_order(struct worker *, enum worker_order); /* any thread */
 void worker_join(struct worker *);
 void worker_fini(struct worker *); /* after worker_join; closes what is left */
 
-/* Puts a connection on the ready list, once. The worker's thread. */
+/* Put a connection on a list, unless it is on one. The worker's thread. */
 void worker_ready(struct worker *, struct conn *);
+void worker_queue_command(struct worker *, struct conn *);
+void worker_sleep(struct worker *, struct conn *);
 #endif

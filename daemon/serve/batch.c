@@ -1,6 +1,7 @@
 /* A worker's turn: bytes of many sessions in, requests in groups, replies out. */
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "serve/batch.h"
 #include "serve/commands.h"
 #include "serve/observe.h"
@@ -56,6 +57,27 @@ void batch_destroy(struct batch **taken) {
     free(b);
 }
 
+void batch_on_event(struct batch *b, void (*wake)(void *), void *arg) {
+    b->wake = wake;
+    b->wake_arg = arg;
+}
+
+/* Nothing of the last turn is in use any more. What grew for a few turns is given back. Without memory for less, it stays. */
+static void shrink(struct batch *b) {
+    if (b->room > BATCH_FIRST_BYTES && b->used_most < b->room / 4) {
+        char *bytes = realloc(b->bytes, b->room / 2);
+        if (bytes) {
+            b->bytes = bytes;
+            b->room /= 2;
+        }
+    }
+    if (b->text_most < b->text.room / 4) {
+        text_out_fini(&b->text);
+    }
+    b->used_most = b->text_most = 0;
+    b->shrink_turns = 0;
+}
+
 static void note_prefixes(struct batch *b) {
     b->prefixes = prefix_stats_on(b->server->prefixes) ? b->server->prefixes : NULL;
 }
@@ -64,13 +86,25 @@ void batch_begin(struct batch *b) {
     return_values(b);
     b->turn++;
     note_prefixes(b);
+    b->used_most = b->used > b->used_most ? b->used : b->used_most;
+    if (++b->shrink_turns >= SHRINK_TURNS) {
+        shrink(b);
+    }
     b->used = 0;
     b->requests = 0;
+    b->commands_us = 0;
+    b->commands_wait = false;
     b->slot_count = 0;
     b->slot_current = NO_SLOT;
 }
 
-bool batch_full(const struct batch *b) { return b->requests >= TURN_REQUESTS || b->slot_count == TURN_SESSIONS; }
+bool batch_full(const struct batch *b) {
+    return b->requests >= TURN_REQUESTS || b->slot_count == TURN_SESSIONS || b->used >= BATCH_FULL_BYTES;
+}
+
+bool batch_has_time(const struct batch *b) { return b->commands_us < BATCH_COMMANDS_US && !b->commands_wait; }
+
+void batch_defer_commands(struct batch *b) { b->commands_wait = true; }
 
 /* --- replies --- */
 
@@ -144,14 +178,21 @@ bool batch_put_value(struct batch *b, const char *p, struct item *borrowed, uint
         b->value_room = room;
     }
     b->values[b->value_count++] = (struct output_value){(size_t)(p - b->bytes), borrowed, value_bytes};
-    b->slots[b->slot_current].output.value_end = (uint32_t)b->value_count;
+    struct slot *slot = &b->slots[b->slot_current];
+    slot->output.value_end = (uint32_t)b->value_count;
+    slot->value_bytes += value_bytes;
     return true;
 }
 
 /* --- running --- */
 
+static size_t reply_bytes_most(const struct session *s) {
+    return s->lags ? SESSION_REPLY_BYTES_LAGGING : SESSION_REPLY_BYTES;
+}
+
 /* Puts what a command wrote behind the replies of its session. */
 static void reply_text(struct batch *b, unsigned slot) {
+    b->text_most = b->text.used > b->text_most ? b->text.used : b->text_most;
     if (b->text.failed) {
         text_out_clear(&b->text);
         text_out_str(&b->text, "SERVER_ERROR out of memory writing stats\r\n");
@@ -170,7 +211,21 @@ static void reply_text(struct batch *b, unsigned slot) {
 static struct command_context context_of(struct batch *b, struct session *s) {
     text_out_clear(&b->text);
     return (struct command_context){
-        .server = b->server, .session = s, .ct = b->ct, .counters = b->counters, .out = &b->text};
+        .server = b->server,
+        .session = s,
+        .ct = b->ct,
+        .counters = b->counters,
+        .out = &b->text,
+        .piece_bytes = reply_bytes_most(s),
+        .until_us = clock_mono_us() + COMMAND_PIECE_US,
+        .wake = b->wake,
+        .wake_arg = b->wake_arg,
+    };
+}
+
+/* Puts the time since the context was made to what the turn's commands took. */
+static void note_time(struct batch *b, const struct command_context *context) {
+    b->commands_us += (uint32_t)(clock_mono_us() + COMMAND_PIECE_US - context->until_us) + 1;
 }
 
 static void run_command(struct batch *b, const struct request *r) {
@@ -179,7 +234,7 @@ static void run_command(struct batch *b, const struct request *r) {
     context.line = r->text;
     context.line_bytes = r->text_bytes;
     context.noreply = (r->flags & REQUEST_NOREPLY) != 0;
-    context.follows = b->slots[r->slot].requests > 1;
+    context.follows = b->slots[r->slot].requests > 1 || s->piped;
     if (!command_run(&context)) {
         if (r->flags & REQUEST_HTTP) {
             context.close = true;
@@ -198,6 +253,7 @@ static void run_command(struct batch *b, const struct request *r) {
     }
     note_prefixes(b); /* it may have been `stats detail` */
     reply_text(b, r->slot);
+    note_time(b, &context);
 }
 
 /* The next piece of an answer that goes on. */
@@ -206,6 +262,7 @@ static void run_more(struct batch *b, struct session *s) {
     command_go_on(&s->more, &context);
     b->requests++;
     reply_text(b, s->slot);
+    note_time(b, &context);
 }
 
 /* batch_reply_begin, for the usual case that the request before was the same session's. A lost session is never current. */
@@ -375,6 +432,25 @@ static uint32_t allowance(const struct batch *b, const struct slot *slot) {
     return slot->requests < most ? most - slot->requests : 0;
 }
 
+/* Requests of the session that have not run yet may come to so many. */
+static inline unsigned unseen_room(const struct batch *b, const struct session *s, const struct slot *slot) {
+    unsigned unseen = b->grouped < slot->requests ? b->grouped : slot->requests, most = s->lags ? SESSION_UNSEEN_LAGGING : SESSION_UNSEEN;
+    return unseen < most ? most - unseen : 0;
+}
+
+/* As far as they have run. */
+static inline bool replies_are_long(const struct session *s, const struct slot *slot) {
+    return slot->output.end - slot->output.at + slot->value_bytes >= reply_bytes_most(s);
+}
+
+/* A command or a piece of its answer, which has just run, ends the session's turn. */
+static enum session_need need_after_command(const struct session *s, bool bytes_left) {
+    if (s->more) {
+        return s->more->asleep ? SESSION_NEED_EVENT : SESSION_NEED_COMMAND;
+    }
+    return bytes_left ? SESSION_NEED_TURN : SESSION_NEED_BYTES;
+}
+
 /* The binary protocol is not built: a client that opens with its magic byte would wait for an answer for ever. */
 static void meet(const struct batch *b, struct session *s, const char *bytes) {
     s->spoke = true;
@@ -392,15 +468,20 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
     if (!s->spoke && n > 0) {
         meet(b, s, bytes);
     }
-    if (s->more) {
+    if (s->more && !s->closing) {
+        if (!batch_has_time(b)) {
+            s->need = SESSION_NEED_COMMAND;
+            return 0;
+        }
         batch_run_group(b);
         run_more(b, s);
+        settle_slot(b);
+        if (!s->closing) {
+            s->need = need_after_command(s, n > 0);
+            return 0;
+        }
     }
     while (!s->closing) {
-        if (s->more) {
-            s->need = SESSION_NEED_TURN;
-            break;
-        }
         if ((s->swallow_bytes > 0 || s->intake) && !take_value_bytes(b, s, &at, end)) {
             s->need = SESSION_NEED_VALUE;
             break;
@@ -408,16 +489,19 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
         if (at == end || s->closing) {
             break;
         }
-        if (b->grouped >= GROUP_RUN) {
+        unsigned unseen = unseen_room(b, s, slot);
+        if (b->grouped >= GROUP_RUN || unseen == 0) {
             batch_run_group(b);
+            unseen = unseen_room(b, s, slot);
         }
         uint32_t most = allowance(b, slot);
-        if (most == 0) {
+        if (most == 0 || replies_are_long(s, slot)) {
             s->need = SESSION_NEED_TURN;
             BATCH_COUNT(b, conn_yields);
             break;
         }
         unsigned room = GROUP_ROOM - b->grouped < most ? GROUP_ROOM - b->grouped : most;
+        room = unseen < room ? unseen : room;
         unsigned count = parse_plain(&s->parser, &at, end, &b->group[b->grouped], room);
         if (count > 0) {
             enlist(b, slot, s, count);
@@ -426,10 +510,24 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
         char *next;
         enum parsed how = parse(&s->parser, at, end, &b->group[b->grouped], room, &count, &next);
         if (how == PARSED) {
+            uint8_t verb = b->group[b->grouped + count - 1].verb;
+            if (verb == VERB_COMMAND && !batch_has_time(b)) {
+                s->piped = s->piped || slot->requests > 0;
+                s->need = SESSION_NEED_COMMAND;
+                break;
+            }
             at = next;
             enlist(b, slot, s, count);
             if (needs_follow_up(&b->group[b->grouped - 1])) {
                 follow_up(b, s);
+            }
+            if (verb == VERB_COMMAND && !s->closing) {
+                s->piped = at < end;
+                s->need = need_after_command(s, at < end);
+                if (at < end) {
+                    BATCH_COUNT(b, conn_yields);
+                }
+                break;
             }
             continue;
         }
@@ -439,6 +537,9 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
             s->need = SESSION_NEED_ROOM;
         }
         break;
+    }
+    if (s->need == SESSION_NEED_BYTES) {
+        s->piped = false;
     }
     if (s->closing) {
         s->need = s->watcher && !slot->lost ? SESSION_WATCHES : SESSION_CLOSE;

@@ -26,11 +26,16 @@ enum {
     TURN_REQUESTS = 2048, /* a batch of so many is full */
     TURN_SESSION_REQUESTS = 512, /* and a session that ran so many in a turn waits for its next */
     TURN_SESSIONS = 1024,
+    SESSION_UNSEEN = 80, /* requests of one session that may run before its replies are looked at … */
+    SESSION_UNSEEN_LAGGING = 2, /* … and while its client lags */
+    COMMAND_PIECE_US = 300, /* a long answer's piece takes so long */
+    SHRINK_TURNS = 256, /* buffers that were too large for so many turns shrink */
     REPLY_ROOM = 4096, /* bytes that any one reply needs at most, but for borrowed values and commands' texts */
     BIN_BYTES = 64 * 1024, /* where swallowed data blocks go */
 };
 _Static_assert((int)PARSE_WAIT_MAX == (int)ITEM_COPY_MAX, "values that are copied wait whole in the buffer");
 _Static_assert(REPLY_ROOM > ITEM_COPY_MAX + 8 + 1024, "a reply's head and a copied value");
+_Static_assert(SESSION_UNSEEN >= GROUP_RUN, "a session may fill a group");
 
 /* A borrowed value among the bytes of an output. */
 struct output_value {
@@ -55,6 +60,7 @@ struct output {
 struct slot {
     struct session *session;
     struct output   output;
+    uint64_t        value_bytes; /* borrowed ones */
     uint32_t        requests;
     bool            lost; /* no memory for its replies: they are dropped and the session closes */
 };
@@ -79,6 +85,8 @@ struct session {
     uint16_t            slot;
     uint8_t             need;
     bool                spoke; /* its first byte has come */
+    bool                lags;  /* its client is slow to take what was sent */
+    bool                piped; /* requests that came with those at hand ran in an earlier turn, which a command ended */
     bool                closing;
     bool                quit;     /* the client said so */
     int                 fd;       /* of its connection, for those who watch; -1: none */
@@ -97,6 +105,12 @@ struct batch {
     uint32_t reqs_per_event;
     uint64_t turn;
     uint32_t requests; /* of this turn */
+    uint32_t commands_us; /* spent on commands in this turn */
+    bool     commands_wait; /* those that come now: others came before */
+    void   (*wake)(void *); /* who waits for an event is woken by this */
+    void    *wake_arg;
+    unsigned shrink_turns;  /* since buffers were looked at … */
+    size_t   used_most, text_most; /* … and what they held at most */
     unsigned grouped;  /* requests in the group */
     int64_t  key_due;  /* requests until one's key is noted for the hot keys … */
     int64_t  key_wait; /* … and what that was after the last one */

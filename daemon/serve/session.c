@@ -33,6 +33,10 @@ void session_destroy(struct session **taken, struct batch *b) {
 
 enum session_need session_need(const struct session *s) { return (enum session_need)s->need; }
 
+void session_set_lags(struct session *s, bool lags) { s->lags = lags; }
+
+bool session_lags(const struct session *s) { return s->lags; }
+
 int session_fd(const struct session *s) { return s ? s->fd : -1; }
 
 void session_set_fd(struct session *s, int fd) { s->fd = fd; }

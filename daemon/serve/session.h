@@ -11,8 +11,11 @@
  *
  * batch_add parses, and runs a group of requests whenever one is full; batch_run runs the last. A group's buckets and items
  * are prefetched, then its requests run in order, so those of one session keep theirs. A session is added once a turn.
- * Limits of a turn: a session always may run reqs_per_event requests, up to 512 while the batch has run fewer than 2048;
- * each key of a get line counts. Its replies then take at most some 1.2 MB, apart from borrowed values.
+ * Limits of a turn, for a session: reqs_per_event requests, or up to 512 while the batch has run fewer than 2048; each key of a get
+ * line counts. It ends with a command (anything but reading, storing and counting keys), and once the replies come to SESSION_REPLY_BYTES,
+ * borrowed values included: what runs together before they are looked at adds less than 192 KiB of copies. A session whose client
+ * lags is held to SESSION_REPLY_BYTES_LAGGING, and two requests. For the batch: it is full with 2048 requests or BATCH_FULL_BYTES of
+ * replies, and it runs commands for BATCH_COMMANDS_US; those of other sessions then wait for the next turn.
  * Errors: without memory for its replies a session loses them and closes; without memory for a value it answers so.
  * Threading: a session and a batch belong to one worker thread. Cost: no allocation, lock or system call of their own,
  * but one allocation for a value that is received piece by piece. */
@@ -37,16 +40,34 @@ enum session_need {
     SESSION_NEED_BYTES, /* what was not used is the start of a request: keep it, read more */
     SESSION_NEED_VALUE, /* after batch_run: the session takes value bytes by session_value_* until it has them all */
     SESSION_NEED_TURN,  /* there is more to run: call batch_add with the rest, which may be nothing, in the next turn */
+    SESSION_NEED_COMMAND, /* the same, and it is a command or an answer that goes on: in a turn in which batch_has_time */
+    SESSION_NEED_EVENT, /* its answer waits for another thread: the same, once what batch_on_event was given has been called */
     SESSION_NEED_ROOM,  /* a request longer than `n`: only a get line is; grow the buffer */
     SESSION_CLOSE,      /* send the output, then hang up */
     SESSION_WATCHES,    /* send the output, then session_watch(); bytes that come later are nobody's */
 };
+enum {
+    SESSION_REPLY_BYTES = 64 * 1024,
+    SESSION_REPLY_BYTES_LAGGING = 4 * 1024,
+    BATCH_FULL_BYTES = 256 * 1024,
+    BATCH_COMMANDS_US = 1000,
+};
+/* What wakes the worker: called from any thread, when the answer that a session waits for (SESSION_NEED_EVENT) may be there. Before
+ * the first turn. */
+void   batch_on_event(struct batch *, void (*wake)(void *), void *arg);
 void   batch_begin(struct batch *);
 bool   batch_full(const struct batch *);
+bool   batch_has_time(const struct batch *); /* for another command in this turn */
+/* From now on, in this turn, commands wait: other sessions came before with theirs. */
+void   batch_defer_commands(struct batch *);
 /* Parses requests out of n bytes; returns how many bytes they took. The buffer has 64 readable bytes beyond n. */
 size_t batch_add(struct batch *, struct session *, char *bytes, size_t n);
 void   batch_run(struct batch *);
 enum session_need session_need(const struct session *); /* true after batch_run, or after batch_add when it added nothing */
+
+/* Whether much of what was sent still waits for the client to take it: then the session's turns are short. */
+void session_set_lags(struct session *, bool lags);
+bool session_lags(const struct session *);
 
 /* The connection's descriptor, as events tell it to those who watch. */
 int  session_fd(const struct session *); /* -1: none, or NULL was given */

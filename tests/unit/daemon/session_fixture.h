@@ -2,6 +2,7 @@
  * time, large values straight into item memory, replies in pieces or kept for later. */
 #ifndef SESSION_FIXTURE_H
 #define SESSION_FIXTURE_H
+#include <sched.h>
 #include <sys/uio.h>
 
 #include "cache_fixture.h"
@@ -183,11 +184,26 @@ static inline size_t client_fill_value(struct rig *rig, struct client *c, const 
     return done;
 }
 
+/* Whether there is something to do without more bytes. One that waits for another thread lets it run. */
+static inline bool client_goes_on(const struct client *c) {
+    switch (session_need(c->session)) {
+    case SESSION_NEED_EVENT: sched_yield(); return true;
+    case SESSION_NEED_TURN:
+    case SESSION_NEED_COMMAND: return true;
+    case SESSION_NEED_BYTES:
+    case SESSION_NEED_VALUE:
+    case SESSION_NEED_ROOM:
+    case SESSION_CLOSE:
+    case SESSION_WATCHES: break;
+    }
+    return c->kept != NULL;
+}
+
 /* Takes turns until nothing is left to do without more bytes. */
 static inline void client_settle(struct rig *rig, struct client *c) {
     do {
         rig_turn(rig, &c, 1);
-    } while (!c->closed && (session_need(c->session) == SESSION_NEED_TURN || c->kept));
+    } while (!c->closed && client_goes_on(c));
     if (c->kept) { /* replies from before the end are sent before the connection is closed */
         client_receive(rig, c, c->kept, SIZE_MAX);
         output_destroy(&c->kept);

@@ -245,7 +245,7 @@ static void test_clients_in_one_turn_get_their_own_replies(uint64_t seed) {
             memset(c->in + c->in_bytes + step, ' ', PARSE_SLACK);
             c->in_bytes += step;
             at[i] += step;
-            busy |= at[i] < streams[i].n || session_need(c->session) == SESSION_NEED_TURN;
+            busy |= at[i] < streams[i].n || client_goes_on(c);
             ready[count++] = c;
         }
         rig_turn(&rig, ready, count);

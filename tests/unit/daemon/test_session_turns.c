@@ -1,0 +1,209 @@
+/* What a session may do in one turn: a command ends it, its replies end it, and a client that lags has short ones. */
+#include "tap.h"
+
+#include "serve/batch.h"
+#include "session_fixture.h"
+
+enum { COPIED_BYTES = ITEM_COPY_MAX - 100, REPLY_BYTES_MOST = 256 * 1024 };
+
+/* Gives a client `count` times the line to send, without a turn. */
+static void load(struct client *c, const char *line, int count) {
+    size_t n = strlen(line);
+    c->in = realloc(c->in, c->in_bytes + n * (size_t)count + PARSE_SLACK);
+    for (int i = 0; i < count; i++, c->in_bytes += n) {
+        memcpy(c->in + c->in_bytes, line, n);
+    }
+    memset(c->in + c->in_bytes, '\n', PARSE_SLACK);
+}
+
+static void store(struct rig *rig, struct client *c, const char *key, size_t bytes) {
+    char head[64], *value = calloc(1, bytes + 2);
+    memcpy(value + bytes, "\r\n", 2);
+    client_send(rig, c, head, (size_t)sprintf(head, "set %s 0 0 %zu\r\n", key, bytes));
+    client_send(rig, c, value, bytes + 2);
+    c->out_bytes = 0;
+    free(value);
+}
+
+static int count_of(const struct client *c, const char *text) {
+    int count = 0;
+    size_t n = strlen(text);
+    for (const char *at = c->out; at && (at = memmem(at, c->out_bytes - (size_t)(at - c->out), text, n)) != NULL; at += n) {
+        count++;
+    }
+    return count;
+}
+
+static bool out_is(const struct client *c, const char *text) {
+    return c->out_bytes == strlen(text) && memcmp(c->out, text, c->out_bytes) == 0;
+}
+
+/* --- commands --- */
+
+static void test_a_command_ends_its_sessions_turn(void) {
+    enum { COMMANDS = 600 };
+    static struct rig rig;
+    struct client spammer, other, *both[] = {&spammer, &other};
+    int turns = 0, most = 0;
+    rig_open(&rig, NULL);
+    client_open(&spammer);
+    client_open(&other);
+    load(&spammer, "stats\r\n", COMMANDS);
+    load(&other, "get k\r\n", 1);
+    rig_turn(&rig, both, 2);
+    is(count_of(&spammer, "END\r\n"), 1, "of 600 commands that came together, a turn runs one");
+    ok(out_is(&other, "END\r\n"), "and a get of another client is answered in the same turn");
+    is(session_need(spammer.session), SESSION_NEED_TURN, "the others wait for the next turns");
+    for (; count_of(&spammer, "END\r\n") < COMMANDS && turns < 2 * COMMANDS; turns++) {
+        int before = count_of(&spammer, "END\r\n");
+        rig_turn(&rig, both, 1);
+        int ran = count_of(&spammer, "END\r\n") - before;
+        most = ran > most ? ran : most;
+    }
+    is(turns, COMMANDS - 1, "a turn for each");
+    is(most, 1, "and never two in one");
+    client_close(&rig, &spammer);
+    client_close(&rig, &other);
+    rig_close(&rig);
+}
+
+static void test_what_precedes_a_command_is_remembered(void) {
+    static struct rig rig;
+    struct client c;
+    rig_open(&rig, NULL);
+    client_open(&c);
+    client_send(&rig, &c, "verbosity 0\r\nlru_crawler metadump all\r\n", 39);
+    ok(out_is(&c, "OK\r\nERROR cannot pipeline other commands before metadump\r\n"),
+       "a dump behind another command of the same packet is refused, though that ended a turn");
+    c.out_bytes = 0;
+    client_send(&rig, &c, "lru_crawler metadump all\r\n", 26);
+    ok(out_is(&c, "OK\r\nEND\r\n"), "alone it is not");
+    client_close(&rig, &c);
+    rig_close(&rig);
+}
+
+/* Each command counts a microsecond at least, so that a turn's time ends however fast the machine is. */
+static void test_a_turn_has_time_for_some_commands_only(void) {
+    enum { CLIENTS = TURN_SESSIONS - 1, LINE_BYTES = 7 };
+    static struct rig rig;
+    static struct client clients[CLIENTS + 1];
+    static char lines[CLIENTS][LINE_BYTES + PARSE_SLACK];
+    char get[7 + PARSE_SLACK] = "get k\r\n";
+    int ran = 0, waiting = 0, used = 0;
+    rig_open(&rig, NULL);
+    for (int i = 0; i <= CLIENTS; i++) {
+        client_open(&clients[i]);
+    }
+    cache_turn_begin(rig.ct);
+    batch_begin(rig.batch);
+    ok(batch_has_time(rig.batch), "a turn begins with time for commands");
+    for (int i = 0; i < CLIENTS; i++) {
+        memcpy(lines[i], "stats\r\n", LINE_BYTES);
+        bool had_time = batch_has_time(rig.batch);
+        size_t n = batch_add(rig.batch, clients[i].session, lines[i], LINE_BYTES);
+        ran += n == LINE_BYTES && had_time;
+        used += n != 0 && !had_time;
+        waiting += session_need(clients[i].session) == SESSION_NEED_COMMAND;
+    }
+    batch_add(rig.batch, clients[CLIENTS].session, get, 7);
+    batch_run(rig.batch);
+    ok(ran >= 1 && !batch_has_time(rig.batch), "after some commands it has none left (%d of %d ran)", ran, CLIENTS);
+    ok(used == 0 && waiting == CLIENTS - ran, "the others stay as they came, and wait for a turn with time (%d)", waiting);
+    struct output *out = batch_output(rig.batch, clients[CLIENTS].session);
+    ok(out != NULL && output_bytes(out) == 5, "a get behind all of them is answered in this turn");
+    batch_begin(rig.batch);
+    batch_defer_commands(rig.batch);
+    is(batch_add(rig.batch, clients[CLIENTS - 1].session, lines[CLIENTS - 1], LINE_BYTES), 0, "while others wait, a command does too");
+    batch_begin(rig.batch);
+    is(batch_add(rig.batch, clients[CLIENTS - 1].session, lines[CLIENTS - 1], LINE_BYTES), LINE_BYTES, "in the next turn it runs");
+    cache_turn_end(rig.ct);
+    for (int i = 0; i <= CLIENTS; i++) {
+        client_close(&rig, &clients[i]);
+    }
+    rig_close(&rig);
+}
+
+/* --- replies --- */
+
+/* Has a client send `count` times the line and returns the most bytes of a turn's replies; `turns`: how many that took. */
+static size_t most_of_a_turn(struct rig *rig, const char *line, int count, bool lags, int *turns) {
+    struct client c, *ready = &c;
+    size_t most = 0;
+    client_open(&c);
+    session_set_lags(c.session, lags);
+    load(&c, line, count);
+    *turns = 0;
+    do {
+        size_t before = c.out_bytes;
+        rig_turn(rig, &ready, 1);
+        most = c.out_bytes - before > most ? c.out_bytes - before : most;
+        ++*turns;
+    } while (client_goes_on(&c));
+    client_close(rig, &c);
+    return most;
+}
+
+static void test_replies_of_a_turn_are_bounded(void) {
+    static struct rig rig;
+    struct client writer;
+    int turns;
+    rig_open(&rig, NULL);
+    client_open(&writer);
+    store(&rig, &writer, "copied", COPIED_BYTES);
+    store(&rig, &writer, "borrowed", 10000);
+    store(&rig, &writer, "large", 500000);
+    size_t most = most_of_a_turn(&rig, "get copied\r\n", 4096, false, &turns);
+    ok(most <= REPLY_BYTES_MOST && turns >= 4096 * COPIED_BYTES / REPLY_BYTES_MOST,
+       "4096 gets of 2 KB that came together are answered in %d turns of at most %zu bytes", turns, most);
+    most = most_of_a_turn(&rig, "get borrowed\r\n", 1000, false, &turns);
+    ok(most <= SESSION_UNSEEN * 10100, "values that are borrowed count: at most %zu bytes in a turn", most);
+    most = most_of_a_turn(&rig, "mg copied v\r\n", 1000, true, &turns);
+    ok(most <= SESSION_REPLY_BYTES_LAGGING + SESSION_UNSEEN_LAGGING * REPLY_ROOM, "a client that lags gets little in a turn: at most %zu bytes", most);
+    most = most_of_a_turn(&rig, "get large\r\n", 100, true, &turns);
+    ok(most <= SESSION_UNSEEN_LAGGING * 500100, "and borrows two large values at most");
+    client_close(&rig, &writer);
+    rig_close(&rig);
+}
+
+static void test_a_batch_is_full_of_replies(void) {
+    enum { CLIENTS = 64 };
+    static struct rig rig;
+    struct client clients[CLIENTS];
+    int added = 0;
+    rig_open(&rig, NULL);
+    for (int i = 0; i < CLIENTS; i++) {
+        client_open(&clients[i]);
+    }
+    store(&rig, &clients[0], "copied", COPIED_BYTES);
+    cache_turn_begin(rig.ct);
+    batch_begin(rig.batch);
+    for (; added < CLIENTS && !batch_full(rig.batch); added++) {
+        load(&clients[added], "get copied\r\n", 20);
+        batch_add(rig.batch, clients[added].session, clients[added].in, clients[added].in_bytes);
+    }
+    batch_run(rig.batch);
+    cache_turn_end(rig.ct);
+    ok(added < CLIENTS && rig.batch->used < BATCH_FULL_BYTES + GROUP_ROOM * REPLY_ROOM,
+       "a batch is full with %zu bytes of replies, of %d clients", rig.batch->used, added);
+    size_t grown = rig.batch->room;
+    for (int i = 0; i < 10 * SHRINK_TURNS; i++) {
+        cache_turn_begin(rig.ct);
+        batch_begin(rig.batch);
+        batch_run(rig.batch);
+        cache_turn_end(rig.ct);
+    }
+    ok(grown > rig.batch->room && rig.batch->room <= 64 * 1024, "what it grew to (%zu bytes) shrinks afterwards (%zu)", grown, rig.batch->room);
+    for (int i = 0; i < CLIENTS; i++) {
+        client_close(&rig, &clients[i]);
+    }
+    rig_close(&rig);
+}
+
+int main(void) {
+    test_a_command_ends_its_sessions_turn();
+    test_what_precedes_a_command_is_remembered();
+    test_a_turn_has_time_for_some_commands_only();
+    test_replies_of_a_turn_are_bounded();
+    test_a_batch_is_full_of_replies();
+    return tap_done();
+}
