@@ -120,6 +120,9 @@ check: ## run the C tests only (SAN=address,undefined or SAN=thread: with assert
 stress: ## the model client against every store and index (SECONDS a storm, STORE, INDEX, ROOM, SAN, SEED)
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated && $(MAKE_J) SAN= build/stress/model
 	@STRESS_SECONDS=$(SECONDS) tests/stress/matrix build/stress/model $B/bin/slated
+linearize: ## histories of contended keys judged by porcupine, over stores and indexes (OPS, SAN, SEED); needs Go
+	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated
+	@tests/stress/linearize/run $B/bin/slated
 build-fuzz/%: tests/fuzz/%.c $(wildcard $(ROOMS:%=daemon/%/*.[ch])) $B/jemalloc.o $B/gen/tune/policy_core.inc
 	@mkdir -p $(@D) && clang $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) -g -O1 -fsanitize=fuzzer,address,undefined \
 	    -fno-sanitize-recover=all $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter %.c,$^) $(DAEMON_LIBS)

@@ -1,0 +1,5 @@
+module slate/tests/stress/linearize
+
+go 1.18
+
+require github.com/anishathalye/porcupine v1.3.1
