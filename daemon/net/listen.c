@@ -18,6 +18,14 @@
 
 enum { SOCKET_FLAGS = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
 
+static int port_of(const struct sockaddr_storage *ss) {
+    switch (ss->ss_family) {
+    case AF_INET: return ntohs(((const struct sockaddr_in *)(const void *)ss)->sin_port);
+    case AF_INET6: return ntohs(((const struct sockaddr_in6 *)(const void *)ss)->sin6_port);
+    default: return 0;
+    }
+}
+
 /* Consumes the socket. */
 static int add_listener(int fd, const char *path, struct listener **list) {
     struct sockaddr_storage bound;
@@ -32,6 +40,8 @@ static int add_listener(int fd, const char *path, struct listener **list) {
     }
     l->record.fd = fd;
     address_show((struct sockaddr *)&bound, path, l->record.addr, sizeof l->record.addr);
+    l->port = port_of(&bound);
+    l->is_v6 = bound.ss_family == AF_INET6;
     atomic_store_explicit(&l->record.state, "conn_listening", memory_order_relaxed);
     l->next = *list;
     *list = l;
@@ -158,24 +168,6 @@ int listen_unix(const char *path, unsigned mode, int backlog, struct listener **
     return 0;
 }
 
-static struct sockaddr_storage name_of(const struct listener *l) {
-    struct sockaddr_storage ss = {.ss_family = AF_UNSPEC};
-    socklen_t n = sizeof ss;
-    getsockname(l->record.fd, (struct sockaddr *)&ss, &n);
-    return ss;
-}
-
-int listener_port(const struct listener *l) {
-    struct sockaddr_storage ss = name_of(l);
-    switch (ss.ss_family) {
-    case AF_INET: return ntohs(((const struct sockaddr_in *)(const void *)&ss)->sin_port);
-    case AF_INET6: return ntohs(((const struct sockaddr_in6 *)(const void *)&ss)->sin6_port);
-    default: return 0;
-    }
-}
-
-bool listener_is_v6(const struct listener *l) { return name_of(l).ss_family == AF_INET6; }
-
 int listen_write_ports(const struct listener *list, const char *path) {
     char draft[4096];
     if (snprintf(draft, sizeof draft, "%s.lck", path) >= (int)sizeof draft) {
@@ -187,8 +179,8 @@ int listen_write_ports(const struct listener *list, const char *path) {
         return -1;
     }
     for (; list != NULL; list = list->next) {
-        if (listener_port(list) != 0) {
-            fprintf(f, "TCP %s: %d\n", listener_is_v6(list) ? "INET6" : "INET", listener_port(list));
+        if (list->port != 0) {
+            fprintf(f, "TCP %s: %d\n", list->is_v6 ? "INET6" : "INET", list->port);
         }
     }
     bool bad = ferror(f) != 0;

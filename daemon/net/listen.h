@@ -8,6 +8,8 @@
 struct listener {
     struct conn_record record; /* fd, and the address in addr */
     struct listener   *next;
+    int                port; /* bound to; 0: it has none */
+    bool               is_v6;
 };
 
 /* One listener an address that `host` (empty: every interface) resolves to, put in front of *list. port -1: any free one.
@@ -18,10 +20,6 @@ int listen_tcp(const char *host, int port, int backlog, struct listener **list);
 /* A UNIX socket with these permissions. A socket that nobody listens on any more is replaced; any other file, and a socket
  * in use, is left alone: EADDRINUSE. */
 int listen_unix(const char *path, unsigned mode, int backlog, struct listener **list);
-
-/* The port a listener is bound to; 0 when it has none. */
-int  listener_port(const struct listener *);
-bool listener_is_v6(const struct listener *);
 
 /* Writes a line "TCP INET: port" or "TCP INET6: port" for each listener; the file appears complete or not at all. */
 int listen_write_ports(const struct listener *list, const char *path);

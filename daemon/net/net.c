@@ -52,7 +52,7 @@ static bool at_limit(const struct net *net) { return conns_now(net) >= net->conf
 
 static void accept_disable(struct net *net) {
     static const struct timeval retry = {.tv_usec = RETRY_ACCEPT_US};
-    if (net->disabled) {
+    if (net->disabled || event_add(&net->retry_timer, &retry) != 0) { /* without the timer nothing would begin again */
         return;
     }
     net->disabled = true;
@@ -63,7 +63,6 @@ static void accept_disable(struct net *net) {
     for (unsigned i = 0; i < net->listener_count; i++) {
         event_del(&net->accept_events[i]);
     }
-    event_add(&net->retry_timer, &retry);
 }
 
 /* The time is added while it passes, so that statistics show it before it ends. */
@@ -73,13 +72,17 @@ static void account_disabled(struct net *net) {
     net->counted_until_us = now_us;
 }
 
+/* While a listener cannot be listened to again, the timer goes on. */
 static void accept_enable(struct net *net) {
+    for (unsigned i = 0; i < net->listener_count; i++) {
+        if (event_add(&net->accept_events[i], NULL) != 0) {
+            log_warn("cannot listen again: %s", strerror(errno));
+            return;
+        }
+    }
     net->disabled = false;
     atomic_store_explicit(&net->server->conns.accepting, true, memory_order_relaxed);
     event_del(&net->retry_timer);
-    for (unsigned i = 0; i < net->listener_count; i++) {
-        event_add(&net->accept_events[i], NULL);
-    }
 }
 
 static void on_retry(evutil_socket_t fd, short what, void *arg) {
@@ -190,6 +193,9 @@ static int open_listeners(struct net *net) {
                          ? -1
                          : listen_unix(cfg->unix_path, cfg->unix_mode, cfg->backlog, &net->listeners);
         if (opened != 0) { /* the file is not ours */
+            if (net->socket_path == NULL) {
+                log_error("cannot listen on %s: %s", cfg->unix_path, strerror(errno));
+            }
             free(net->socket_path);
             net->socket_path = NULL;
         }
@@ -263,6 +269,7 @@ struct net *net_start(struct server *server, const struct net_config *config) {
     assert(config->worker_count >= 1 && config->worker_count <= SERVER_WORKERS_MAX);
     struct net *net = calloc(1, sizeof *net + config->worker_count * sizeof net->workers[0]);
     if (net == NULL) {
+        log_error("cannot start the workers: %s", strerror(errno));
         return NULL;
     }
     net->server = server;

@@ -194,8 +194,12 @@ static size_t reply_bytes_most(const struct session *s) {
 static void reply_text(struct batch *b, unsigned slot) {
     b->text_most = b->text.used > b->text_most ? b->text.used : b->text_most;
     if (b->text.failed) {
-        text_out_clear(&b->text);
-        text_out_str(&b->text, "SERVER_ERROR out of memory writing stats\r\n");
+        /* Not through the text, which may have no room for this either. */
+        char *p = batch_reply_begin(b, slot);
+        if (p) {
+            batch_reply_end(b, PUT(p, "SERVER_ERROR out of memory writing stats\r\n"));
+        }
+        return;
     }
     if (b->text.used == 0 || !batch_reply_begin(b, slot)) {
         return;

@@ -62,6 +62,9 @@ void intake_begin(struct batch *b, struct session *s, const struct request *r) {
     struct intake *in = intake_of(r, &store);
     if (!in) {
         cache_abandon(b->ct, draft);
+        if (store.mode == CACHE_SET) {
+            meta_drop(b, &r->key); /* rather than leave a value that the client knows to be old */
+        }
         refuse(b, s, r, reply_no_memory);
         return;
     }

@@ -28,7 +28,8 @@ int process_stdio(void) {
         fd = open("/dev/null", O_RDWR);
     } while (fd >= 0 && fd <= STDERR_FILENO);
     if (fd < 0) {
-        return EX_OSERR; /* and nowhere to say so */
+        log_error("cannot open /dev/null: %s", strerror(errno)); /* where stderr is open */
+        return EX_OSERR;
     }
     close(fd);
     return 0;
