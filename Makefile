@@ -28,7 +28,7 @@ LOAD_LIBS    := -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has
 # not. A suite that this misses fails in every other build: there each of the rest claims that it never started a thread.
-SUITES   := $(wildcard tests/unit/*/test_*.c tests/stress/test_*.c)
+SUITES   := $(wildcard tests/unit/*/test_*.c tests/stress/test_*.c tests/faults/test_*.c)
 THREADED := $(shell grep -lE 'pthread_create|log_start|pace_start|tuner_create|net_fixture.h|mover_fixture.h|geometry_fixture.h|session_fixture.h|app_run' $(SUITES))
 ONE_THREAD = $(if $(filter $<,$(THREADED)),,-DTAP_ONE_THREAD)
 TESTS   := $(patsubst tests/%.c,$B/%,$(if $(findstring thread,$(SAN)),$(THREADED),$(SUITES)))
@@ -99,6 +99,11 @@ $B/isolation/test_isolation: $(ISOLATION_C) $(wildcard tests/isolation/*.h) $(DA
 # The model client talks to a server in a process of its own, so it is never built with a sanitizer.
 $B/stress/model: $(wildcard tests/stress/model/*.[ch]) tests/unit/tap.h
 	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/model -o $@ $(filter %.c,$^)
+# These test a server in a process of its own, with a shim between it and the C library that makes calls fail.
+$B/faults/shim.so: tests/faults/shim.c tests/faults/control.h
+	@mkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize% -MMD -MP,$(FLAGS)) $(CFLAGS) -shared -fPIC -o $@ $<
+$B/faults/test_%: tests/faults/test_%.c | $B/faults/shim.so $B/bin/slated
+	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/unit $(LDFLAGS) -o $@ $<
 $B/unit/console/%: tests/unit/console/%.c $(CONSOLE_O)
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
 $B/unit/load/%: tests/unit/load/%.c $(LOAD_O)
