@@ -4,6 +4,7 @@ comma   := ,
 B       := build$(if $(DEBUG),-debug)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 PREFIX  ?= /usr/local
 CC      ?= gcc
+OBJCOPY ?= objcopy
 VERSION := 0.1.0
 ROOMS   := $(shell cut -d' ' -f1 daemon/LAYERS)
 
@@ -55,7 +56,7 @@ $B/bin/slated: $B/daemon/main.o $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
 # jemalloc for items only: all its names but these are made local, so that malloc is the C library's, or a sanitizer's.
 $B/jemalloc.o: $(JEMALLOC)
-	@mkdir -p $(@D) && $(CC) -r -nostdlib -o $@ $(JEMALLOC_API:%=-Wl,-u,%) $< && objcopy $(JEMALLOC_API:%=-G %) $@
+	@mkdir -p $(@D) && $(CC) -r -nostdlib -o $@ $(JEMALLOC_API:%=-Wl,-u,%) $< && $(OBJCOPY) $(JEMALLOC_API:%=-G %) $@
 $B/bin/slatetop: $B/console/main.o $(CONSOLE_O)
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
 $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O)

@@ -1,7 +1,10 @@
 /* Finding where tokens and lines end, 16 bytes at a time.
  *
  * Every function may read up to 16 bytes past `end` and may return a position at or past it: then there was nothing before
- * `end`, whatever the bytes behind it look like. SSE2 is x86-64's baseline; elsewhere a word at a time does. */
+ * `end`, whatever the bytes behind it look like. They may never have been written: each bit of a block depends on its byte
+ * alone and the lowest counts, so a delimiter before `end` is found whatever lies behind it. A memory checker may report the
+ * jump on such a block all the same; to mask those bits would cost every token some instructions. SSE2 is x86-64's baseline;
+ * elsewhere a word at a time does. */
 #ifndef SLATE_PROTO_SCAN_H
 #define SLATE_PROTO_SCAN_H
 #include <stdint.h>
