@@ -8,6 +8,7 @@
 #include <sysexits.h>
 
 #include "base/clock.h"
+#include "base/key.h"
 #include "base/log.h"
 #include "net/net.h"
 #include "serve/listen_list.h"
@@ -217,6 +218,10 @@ static int log_and_serve(void) {
 static int run(void) {
     bool parent;
     clock_start();
+    if (!key_hash_draw()) {
+        log_error("cannot draw the secret of the hash: %s", strerror(errno));
+        return EX_OSERR;
+    }
     log_set_verbosity(settings.verbosity);
     if (settings.threads > MANY_THREADS) {
         log_warn("%d worker threads are many: more than there are processors do not help", settings.threads);

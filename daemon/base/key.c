@@ -1,10 +1,23 @@
 #include "base/key.h"
 
+#include <errno.h>
+#include <sys/random.h>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-static uint64_t hash_seed;
+static unsigned char secret[XXH3_SECRET_DEFAULT_SIZE] __attribute__((aligned(64)));
 
-void key_hash_seed(uint64_t seed) { hash_seed = seed; }
+void key_hash_seed(uint64_t seed) { XXH3_generateSecret_fromSeed(secret, seed); }
 
-uint64_t key_hash(const char *bytes, size_t len) { return XXH3_64bits_withSeed(bytes, len, hash_seed); }
+__attribute__((constructor)) static void seed_with_0(void) { key_hash_seed(0); }
+
+bool key_hash_draw(void) {
+    ssize_t got; /* so few bytes come all at once, or none do */
+    do {
+        got = getrandom(secret, sizeof secret, 0);
+    } while (got < 0 && errno == EINTR);
+    return got == (ssize_t)sizeof secret;
+}
+
+uint64_t key_hash(const char *bytes, size_t len) { return XXH3_64bits_withSecret(bytes, len, secret, sizeof secret); }

@@ -357,7 +357,7 @@ struct cache_walked { /* a copy; `key` of key_len bytes */
     uint8_t  key_len, class_id;
     struct cache_view view;
 };
-/* Visits the next bucket: copies its live items into `out` (room for `max`, at least 64) and unlinks the dead ones.
+/* Visits the next bucket: copies its live items into `out` (room for `max`, INDEX_CHAIN_MOST at least) and unlinks the dead ones.
  * Returns how many were copied, -1 at the end. Each bucket is seen once; items stored or removed meanwhile may be missed. */
 int cache_walk_next(struct cache_thread *, struct cache_walk *, struct cache_walked *out, int max);
 

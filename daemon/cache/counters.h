@@ -26,6 +26,7 @@
     X(store_no_memory, counter, operations, "values refused for lack of memory")                           \
     X(total_items, counter, items, "items ever linked")                                                    \
     X(read_retries, counter, operations, "lock-free reads that had to start again")                        \
+    X(index_evictions, counter, items, "items evicted, or dead and freed, because more keys than the index holds there had hashes alike") \
     X(page_steals, counter, pages, "pages a class with nothing left took at once from another")
 
 #define CACHE_CLASS_COUNTERS(X)                                                                            \

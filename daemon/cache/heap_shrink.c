@@ -130,8 +130,7 @@ static void evict_locked(struct cache_shrink *s, struct partition *p, const uint
     for (unsigned i = 0; i < count; i++) {
         if (s->chosen[arena_page_of_ref(ct->cache->arena, refs[i])]) {
             struct item *it = item_at(ct->cache, refs[i]);
-            char bytes[KEY_BYTES_MAX + 14];
-            uint64_t hash = key_hash(bytes, item_copy_key(it, bytes));
+            uint64_t hash = item_hash(&it->node);
             count_eviction(ct, it, HEAP_CLASS, hash);
             unlink_locked(ct, p, hash, it);
         }
@@ -165,10 +164,10 @@ static void next_walk(struct cache_shrink *s) {
 
 static void walk_bucket(struct cache_shrink *s) {
     struct partition *p = &s->ct->cache->partitions[s->partition];
-    uint32_t refs[GIVE_MAX];
+    uint32_t refs[INDEX_CHAIN_MOST];
     unsigned count;
     lock_take(&p->lock);
-    bool there = index_chain(&p->index, s->bucket, refs, GIVE_MAX, &count);
+    bool there = index_chain(&p->index, s->bucket, refs, INDEX_CHAIN_MOST, &count);
     if (there && s->walk == WALK_TALLY) {
         tally_locked(s, refs, count);
     } else if (there) {

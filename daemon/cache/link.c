@@ -136,7 +136,8 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
     if (old != NULL) {
         index_replace(&p->index, key->hash, ref_of_item(c, old), ref_of_item(c, it));
         detach_locked(ct, p, old);
-    } else if (!index_insert(&p->index, key->hash, ref_of_item(c, it))) {
+    } else if (!index_insert(&p->index, key->hash, ref_of_item(c, it)) &&
+               !(evict_rival_locked(ct, p, key->hash) && index_insert(&p->index, key->hash, ref_of_item(c, it)))) {
         item_set_state(it, CHUNK_DRAFT);
         return false;
     }

@@ -113,6 +113,21 @@ static void note_hunger(struct cache *c, unsigned class_id) {
     }
 }
 
+/* Unlinks an item of a class because others need its room. */
+static void evict_item_locked(struct cache_thread *ct, struct partition *p, struct item *it, unsigned class_id) {
+    uint64_t hash = item_hash(&it->node);
+    if (cache_item_dead(ct->cache, it, ct->now_s)) {
+        COUNT_CLASS(ct, class_id, reclaimed);
+        if (!node_fetched(&it->node)) {
+            COUNT_CLASS(ct, class_id, expired_unfetched);
+        }
+    } else {
+        count_eviction(ct, it, class_id, hash);
+        evict_note_evicted(&p->shelves[class_id]->queue, &it->node);
+    }
+    unlink_locked(ct, p, hash, it);
+}
+
 /* Unlinks the queue's next victim. Its chunks go to the stock or wait in the thread's hands. *leaving: they are in a page
  * that is on the move, and so lost to the class. */
 static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct shelf *s, unsigned class_id, bool *leaving) {
@@ -121,24 +136,33 @@ static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struc
         return false;
     }
     *leaving = slab_page_draining(ct->cache->slab, arena_page_of(ct->cache->arena, it));
-    char bytes[KEY_BYTES_MAX + 14];
-    uint64_t hash = key_hash(bytes, item_copy_key(it, bytes));
-    if (cache_item_dead(ct->cache, it, ct->now_s)) {
-        COUNT_CLASS(ct, class_id, reclaimed);
-        if (!node_fetched(&it->node)) {
-            COUNT_CLASS(ct, class_id, expired_unfetched);
-        }
-    } else {
-        count_eviction(ct, it, class_id, hash);
-        evict_note_evicted(&s->queue, &it->node);
-    }
     COUNT_CLASS(ct, class_id, direct_reclaims);
-    unlink_locked(ct, p, hash, it);
+    evict_item_locked(ct, p, it, class_id);
     return true;
 }
 
-static bool may_evict(const struct cache *c, unsigned class_id) {
-    return c->config.evict && policy_of(c, class_id)->victim != NULL;
+bool evict_rival_locked(struct cache_thread *ct, struct partition *p, uint64_t hash) {
+    assert(lock_held(&p->lock));
+    struct cache *c = ct->cache;
+    uint32_t refs[INDEX_CHAIN_MOST];
+    struct item *oldest = NULL;
+    unsigned count = index_rivals(&p->index, hash, refs), start = (unsigned)thread_random(ct); /* of those of one second any */
+    for (unsigned i = 0; i < count; i++) {
+        struct item *it = item_at(c, refs[(start + i) % count]);
+        if (cache_item_dead(c, it, ct->now_s)) {
+            oldest = it;
+            break;
+        }
+        if (may_evict(c, cache_item_class(c, it)) && (oldest == NULL || node_used_s(&it->node) < node_used_s(&oldest->node))) {
+            oldest = it;
+        }
+    }
+    if (oldest == NULL) {
+        return false;
+    }
+    COUNT(ct, index_evictions);
+    evict_item_locked(ct, p, oldest, cache_item_class(c, oldest));
+    return true;
 }
 
 uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsigned class_id) {

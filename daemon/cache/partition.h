@@ -228,6 +228,12 @@ uint32_t chunk_evict_locked(struct cache_thread *, struct partition *, unsigned 
 uint32_t chunk_by_eviction(struct cache_thread *, unsigned class_id);
 /* Gives back what was unlinked under a lock. To be called after each lock_release that may have unlinked. */
 void     chunks_settle(struct cache_thread *);
+/* Evicts the item used longest ago of those that are in the way of a key with this hash, in an index whose place for it is full.
+ * False: nothing there may be evicted. */
+bool     evict_rival_locked(struct cache_thread *, struct partition *, uint64_t hash);
+static inline bool may_evict(const struct cache *c, unsigned class_id) {
+    return c->config.evict && policy_of(c, class_id)->victim != NULL;
+}
 /* Evicts an item of the class, from this partition when its queue is long enough to be a fair sample. False: there is none. */
 bool     evict_any(struct cache_thread *, struct partition *, unsigned class_id);
 /* Waits a little, outside the turn: the one we wait for may be waiting for us. */
@@ -263,7 +269,8 @@ void geometry_set_stocks(struct cache *);
 /* --- link.c: items in and out of index and queues --- */
 /* The live item of a key; a dead one is unlinked and counted on the way. */
 struct item *find_live_locked(struct cache_thread *, struct partition *, const struct key *);
-/* Makes a filled draft visible, in place of `old` when there is one. False: the index has no memory. */
+/* Makes a filled draft visible, in place of `old` when there is one. False: the index has no room and nothing in
+ * the way may be evicted. */
 bool link_locked(struct cache_thread *, struct partition *, const struct key *, struct item *taken, struct item *old, uint64_t cas);
 void unlink_locked(struct cache_thread *, struct partition *, uint64_t hash, struct item *);
 /* An item of `class_id` that took `was_bytes` got a new value where it lies: sums and queue follow. */

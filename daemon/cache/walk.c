@@ -1,8 +1,6 @@
 /* Walking all items, a chain of the index at a time. */
 #include "cache/partition.h"
 
-enum { WALK_CHAIN_MAX = 64 };
-
 static void copy_walked(const struct cache *c, const struct item *it, struct cache_walked *w) {
     w->key_len = item_copy_key(it, w->key);
     cache_view_item(c, it, &w->view);
@@ -11,12 +9,12 @@ static void copy_walked(const struct cache *c, const struct item *it, struct cac
 
 int cache_walk_next(struct cache_thread *ct, struct cache_walk *walk, struct cache_walked *out, int max) {
     struct cache *c = ct->cache;
-    uint32_t refs[WALK_CHAIN_MAX];
+    uint32_t refs[INDEX_CHAIN_MOST];
     unsigned count = 0;
     while (walk->partition < c->partition_count) {
         struct partition *p = &c->partitions[walk->partition];
         lock_take(&p->lock);
-        if (!index_chain(&p->index, (uint32_t)walk->bucket, refs, WALK_CHAIN_MAX, &count)) {
+        if (!index_chain(&p->index, (uint32_t)walk->bucket, refs, INDEX_CHAIN_MOST, &count)) {
             lock_release(&p->lock);
             walk->partition++;
             walk->bucket = 0;
@@ -40,9 +38,7 @@ int cache_walk_next(struct cache_thread *ct, struct cache_walk *walk, struct cac
                 COUNT_CLASS(ct, class_id, expired_unfetched);
             }
             walk->reclaimed++;
-            char bytes[KEY_BYTES_MAX + 14];
-            uint8_t len = item_copy_key(it, bytes);
-            unlink_locked(ct, p, key_hash(bytes, len), it);
+            unlink_locked(ct, p, item_hash(&it->node), it);
         }
         lock_release(&p->lock);
         chunks_settle(ct);

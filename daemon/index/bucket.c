@@ -17,7 +17,10 @@ enum {
     SEGMENT_SHIFT = 6, /* buckets come by 64: 4 KiB */
     SEGMENT = 1 << SEGMENT_SHIFT,
     LOAD_X10 = 120,    /* items a bucket before one is split, tenths */
+    CHAIN_MOST = 5,    /* lines of a chain: room for 56 items, where even before its split comes one rarely has 40 */
+    CHAIN_PAIRS_MAX = SLOTS * CHAIN_MOST,
 };
+_Static_assert((int)CHAIN_PAIRS_MAX <= (int)INDEX_CHAIN_MOST, "a chain fits those who walk");
 
 #define SEGMENT_BYTES (sizeof(struct bucket) * SEGMENT)
 
@@ -63,8 +66,6 @@ static struct bucket *next_in_chain(const struct index *ix, const struct bucket 
  * reference. A number below the first reference, which would lead into the arena's page table, is none; one above leads into
  * some page, where any chunk may be read (mem/item.h): there are fewer overflow buckets than items, so it ends within the arena. The
  * version has changed either way, and the reader looks again. */
-enum { CHAIN_MOST = 64 }; /* a reader that follows links while they change may not go round for ever */
-
 /* The chain's first bucket, and its version as it was while the hash belonged there: a later split changes it. */
 static struct bucket *look_at(const struct index *ix, uint64_t hash, struct index_look *look) {
     uint32_t n = atomic_load_explicit(&ix->buckets.count, memory_order_acquire), now = n;
@@ -83,7 +84,7 @@ void bucket_prefetch(const struct index *ix, uint64_t hash) { __builtin_prefetch
 uint32_t bucket_find(const struct index *ix, const struct key *k, struct index_look *look) {
     uint8_t tag = tag_for(k->hash);
     struct bucket *b = look != NULL ? look_at(ix, k->hash, look) : bucket_of(ix, k->hash);
-    for (unsigned hops = 0; b != NULL && hops < CHAIN_MOST; hops++) {
+    for (unsigned lines = 0; b != NULL && lines < CHAIN_MOST; lines++) { /* links that change may lead round for ever */
         for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
             uint32_t ref = ref_of(b, (unsigned)__builtin_ctz(slots));
             if (ref >= ix->space->first && item_key_is(node_at(ix->space, ref), k)) {
@@ -132,10 +133,9 @@ static struct bucket *overflow_take(struct index *ix, uint32_t *number) {
     return overflow_at(ix, *number);
 }
 
-/* Puts a pair into a chain whose version is odd, or that nobody can see yet. A chain that only keys made to collide can
- * grow is refused at CHAIN_MOST buckets. */
+/* Puts a pair into a chain whose version is odd, or that nobody can see yet. False: the chain is full, or there is no memory. */
 static bool chain_put(struct index *ix, struct bucket *b, uint8_t tag, uint32_t ref) {
-    for (unsigned hops = 1; hops < CHAIN_MOST; hops++) {
+    for (unsigned lines = 1;; lines++) {
         unsigned empty = match_slots(b, 0);
         if (empty != 0) {
             set_slot(b, (unsigned)__builtin_ctz(empty), tag, ref);
@@ -144,7 +144,7 @@ static bool chain_put(struct index *ix, struct bucket *b, uint8_t tag, uint32_t 
         struct bucket *next = next_in_chain(ix, b);
         if (next == NULL) {
             uint32_t number = 0;
-            next = overflow_take(ix, &number);
+            next = lines < CHAIN_MOST ? overflow_take(ix, &number) : NULL;
             if (next == NULL) {
                 return false;
             }
@@ -153,7 +153,6 @@ static bool chain_put(struct index *ix, struct bucket *b, uint8_t tag, uint32_t 
         }
         b = next;
     }
-    return false;
 }
 
 /* Empties a bucket and gives its overflow buckets back; its pairs are in the caller's hands. */
@@ -194,8 +193,6 @@ static unsigned chain_collect(const struct index *ix, const struct bucket *b, st
     }
     return n;
 }
-
-enum { CHAIN_PAIRS_MAX = SLOTS * CHAIN_MOST };
 
 /* Splits the next bucket of the round. Without memory it does nothing: chains grow longer, nothing is lost. */
 static void split_one(struct index *ix) {
@@ -288,17 +285,25 @@ static bool bucket_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     return true;
 }
 
+static unsigned chain_refs(const struct index *ix, const struct bucket *b, uint32_t *refs, unsigned max) {
+    struct pair pairs[CHAIN_PAIRS_MAX];
+    unsigned n = chain_collect(ix, b, pairs, max < CHAIN_PAIRS_MAX ? max : CHAIN_PAIRS_MAX);
+    for (unsigned i = 0; i < n; i++) {
+        refs[i] = pairs[i].ref;
+    }
+    return n;
+}
+
 static bool bucket_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max, unsigned *count) {
     if (i >= atomic_load_explicit(&ix->buckets.count, memory_order_relaxed)) {
         return false;
     }
-    struct pair pairs[CHAIN_PAIRS_MAX];
-    unsigned n = chain_collect(ix, bucket_at(&ix->buckets.table, i), pairs, max < CHAIN_PAIRS_MAX ? max : CHAIN_PAIRS_MAX);
-    for (unsigned j = 0; j < n; j++) {
-        refs[j] = pairs[j].ref;
-    }
-    *count = n;
+    *count = chain_refs(ix, bucket_at(&ix->buckets.table, i), refs, max);
     return true;
+}
+
+static unsigned bucket_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
+    return chain_refs(ix, bucket_of(ix, hash), refs, INDEX_CHAIN_MOST);
 }
 
 static uint64_t bucket_count(const struct index *ix) {
@@ -322,6 +327,7 @@ const struct index_kind index_bucket = {
     .remove = bucket_remove,
     .change = bucket_change,
     .chain = bucket_chain,
+    .rivals = bucket_rivals,
     .bytes = bucket_bytes,
     .buckets = bucket_count,
 };

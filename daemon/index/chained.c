@@ -17,8 +17,9 @@ enum {
     SEGMENT = 1 << SEGMENT_SHIFT,
     LOAD_X10 = 15,      /* items a head before one is split, tenths: memcached's */
     VERSIONS = 256,     /* at most a segment, so that a split keeps the version */
-    CHAIN_MOST = 64,    /* what can be walked in one go; only keys made to collide come near */
+    CHAIN_MOST = 32,    /* entries of a chain; even before its split comes one rarely has 12 */
 };
+_Static_assert((int)CHAIN_MOST <= (int)INDEX_CHAIN_MOST, "a chain fits those who walk");
 
 struct chain_entry {
     _Atomic uint32_t next, ref, hash;
@@ -192,16 +193,24 @@ static bool chained_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     return true;
 }
 
+static unsigned chain_refs(const struct index *ix, const _Atomic uint32_t *head, uint32_t *refs, unsigned max) {
+    unsigned n = 0;
+    for (const struct chain_entry *e = entry_at(ix, load(head)); e != NULL && n < max; e = entry_at(ix, load(&e->next))) {
+        refs[n++] = load(&e->ref);
+    }
+    return n;
+}
+
 static bool chained_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max, unsigned *count) {
     if (i >= load(&ix->chains.count)) {
         return false;
     }
-    *count = 0;
-    for (const struct chain_entry *e = entry_at(ix, load(head_at(ix, i))); e != NULL && *count < max;
-         e = entry_at(ix, load(&e->next))) {
-        refs[(*count)++] = load(&e->ref);
-    }
+    *count = chain_refs(ix, head_at(ix, i), refs, max);
     return true;
+}
+
+static unsigned chained_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
+    return chain_refs(ix, head_of(ix, hash), refs, INDEX_CHAIN_MOST);
 }
 
 static uint64_t chained_bytes(const struct index *ix) {
@@ -224,6 +233,7 @@ const struct index_kind index_chained = {
     .remove = chained_remove,
     .change = chained_change,
     .chain = chained_chain,
+    .rivals = chained_rivals,
     .bytes = chained_bytes,
     .buckets = chained_buckets,
 };

@@ -500,6 +500,7 @@ static unsigned refs_in(const struct index *ix, uint32_t i, uint32_t *refs, unsi
     return n;
 }
 
+_Static_assert((1 + (int)INDEX_AGAIN) * (int)SLOTS <= (int)INDEX_CHAIN_MOST, "a step of a walk fits those who walk");
 static bool cuckoo_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max, unsigned *count) {
     struct index_walk *w = walk_at(ix, i);
     unsigned n = 0;
@@ -513,6 +514,12 @@ static bool cuckoo_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned 
     w->next = more ? i + 1 : 0;
     *count = n;
     return more;
+}
+
+static unsigned cuckoo_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
+    uint32_t count = count_of(ix);
+    unsigned n = refs_in(ix, first_of(hash, count), refs, INDEX_CHAIN_MOST);
+    return n + refs_in(ix, second_of(hash, count), refs + n, INDEX_CHAIN_MOST - n);
 }
 
 static uint64_t cuckoo_buckets(const struct index *ix) { return count_of(ix); }
@@ -531,6 +538,7 @@ const struct index_kind index_cuckoo = {
     .remove = cuckoo_remove,
     .change = cuckoo_change,
     .chain = cuckoo_chain,
+    .rivals = cuckoo_rivals,
     .bytes = cuckoo_bytes,
     .buckets = cuckoo_buckets,
 };

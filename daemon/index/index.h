@@ -5,6 +5,11 @@
  * something changes: every change of where a key is, or of its item, changes the version that a look for this key noted.
  * Every kind grows a little with each insert, so none ever stalls. Memory is never unmapped while the index lives.
  *
+ * Whatever keys are stored, a look is bounded: it reads at most 5 lines of the index in `bucket`, 2 in `cuckoo`, 32 entries in
+ * `chained`, and touches at most 56, 24 and 32 items, of which all but its own have another key. A place that is full takes no more
+ * keys until one leaves it, and index_rivals tells which could. Random hashes fill none: in `bucket` one place of 10^8 at its
+ * fullest, just before it is split.
+ *
  * To add a kind: a file with its functions, a struct here for what it keeps, a line in index_kinds and in the option
  * `index` (serve/settings.h). test_index and `make bench-index` take it up by themselves. */
 #ifndef SLATE_INDEX_INDEX_H
@@ -18,6 +23,8 @@
 #include "index/pool.h"
 
 struct index;
+
+enum { INDEX_CHAIN_MOST = 64 }; /* items that index_chain or index_rivals may tell of at once */
 
 /* What a look saw, to be asked about later. */
 struct index_look {
@@ -43,6 +50,7 @@ struct index_kind {
     bool     (*remove)(struct index *, uint64_t hash, uint32_t ref);                        /* likewise */
     struct index_change (*change)(struct index *, uint64_t hash, const void *item);
     bool     (*chain)(struct index *, uint32_t i, uint32_t *refs, unsigned max, unsigned *count);
+    unsigned (*rivals)(const struct index *, uint64_t hash, uint32_t *refs);
     uint64_t (*bytes)(const struct index *);
     uint64_t (*buckets)(const struct index *);
 };
@@ -133,13 +141,19 @@ static inline bool index_unchanged(const struct index_look *look) {
 
 /* --- changes, under the partition's lock --- */
 
-/* False, and nothing changed: out of memory, or more keys share a hash than a chain may hold. The key must not be there. */
+/* False, and nothing changed: out of memory, or the place of this hash is full. The key must not be there. */
 bool index_insert(struct index *, uint64_t hash, uint32_t ref);
 void index_replace(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref); /* old_ref must be there */
 void index_remove(struct index *, uint64_t hash, uint32_t ref);                        /* must be there */
 
+/* After an insert that failed: the items (up to INDEX_CHAIN_MOST) one of which must be removed so that it succeeds. Returns how many;
+ * 0: none is there, and it was memory. */
+static inline unsigned index_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
+    return ix->kind->rivals(ix, hash, refs);
+}
+
 /* The references of the i-th chain, for walking under the lock, from 0 on without a gap; false past the end. Room for `max`,
- * of which 64 are enough; *count says how many. What is in the index for the whole of a walk is met, and may be met twice while the index grows. */
+ * of which INDEX_CHAIN_MOST are enough; *count says how many. What is in the index for the whole of a walk is met, and may be met twice while the index grows. */
 static inline bool index_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max, unsigned *count) {
     return ix->kind->chain(ix, i, refs, max, count);
 }

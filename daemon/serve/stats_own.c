@@ -27,6 +27,7 @@ struct own {
     X(pages_limit, gauge, pages, U64, o->cache.pages_limit, "pages of 1 MiB there may be") \
     X(pages_out, gauge, pages, U64, o->cache.pages_out, "of these, pages that classes have") \
     X(page_steals, counter, pages, U64, o->cache.counters.page_steals, "pages a class with nothing left took at once from another") \
+    X(index_evictions, counter, items, U64, o->cache.counters.index_evictions, "items evicted, or dead and freed, because more keys than the index holds there had hashes alike") \
     X(log_lines_lost, counter, lines, U64, o->log_lost, "lines of the log that stderr did not take, or not in time") \
     X(read_retries, counter, operations, U64, o->cache.counters.read_retries, "lock-free reads that had to start again") \
     X(batches, counter, turns, U64, o->serve.batches, "turns of the workers that ran requests") \

@@ -9,7 +9,7 @@
 enum {
     STEP_ITEMS = 256,
     STEP_BUCKETS = 256,
-    COPIES_MAX = 64,
+    COPIES_MAX = INDEX_CHAIN_MOST,
     HARVEST_PCT = 1, /* dead items in a hundred that make the next run come sooner */
 };
 

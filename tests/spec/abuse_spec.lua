@@ -375,3 +375,29 @@ describe("the connection limit", function()
         assert_serves()
     end)
 end)
+
+describe("keys", function()
+    -- The order in which a server of its own lists the same keys: that of their hashes.
+    local function order_of_keys()
+        start()
+        local connection = connect()
+        for i = 1, 100 do
+            assert.equal("STORED", ask(connection, ("set key%d 0 0 1\r\nv"):format(i)))
+        end
+        local keys = {}
+        local line = ask(connection, "lru_crawler metadump hash")
+        while line and line ~= "END" do
+            keys[#keys + 1] = line:match("^key=(%S+)")
+            line = connection:receive("*l")
+        end
+        assert.equal(100, #keys)
+        connection:close()
+        assert.equal(0, (server:stop()))
+        server = nil
+        return table.concat(keys, " ")
+    end
+
+    it("have other hashes in every process, so that nobody can choose those that collide", function()
+        assert.not_equal(order_of_keys(), order_of_keys())
+    end)
+end)

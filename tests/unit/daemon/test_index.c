@@ -173,6 +173,13 @@ static void test_colliding_hashes_are_refused_before_they_harm(void) {
     }
     ok(put >= 16 && put < 1000, "%s: keys made to collide are refused after %u", kind->name, put);
     is(ix.item_count, put, "%s: and not counted", kind->name);
+    uint32_t rivals[INDEX_CHAIN_MOST], rival_count = index_rivals(&ix, hash, rivals);
+    ok(rival_count > 0 && rival_count <= put, "%s: one of %u is in the way", kind->name, rival_count);
+    for (uint32_t i = 0; i < rival_count; i++) {
+        index_remove(&ix, hash, rivals[i]);
+        wrong += !index_insert(&ix, hash, rivals[i]);
+    }
+    is(wrong, 0, "%s: whichever leaves, another is taken", kind->name);
     for (uint32_t n = 0; n < put; n++) {
         char name[40];
         struct key key = key_of(n, name);
