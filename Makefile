@@ -41,7 +41,7 @@ LONGEST := bench_memory_spec.lua test_isolation test_stress proto_spec.lua test_
            slatectl_act_spec.lua slated_simulate_spec.lua lua_slatectl_spec.lua
 longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
 # The thread sanitizer wants a memory layout that the kernel did not shuffle.
-RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests -o $B/test-logs
+RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests $(if $(AGAIN),-r) -o $B/test-logs
 FUZZERS := $(patsubst tests/fuzz/%.c,build-fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_S  ?= 60
 MAN     := $(wildcard man/*.[1-8])
@@ -114,7 +114,7 @@ run: ## build all, start a server under load and open the console on it
 	@scripts/bootstrap run
 	@$(MAKE_J) all
 	@scripts/demo $B/bin
-test: ## build all and run every test; the last line counts them
+test: ## build all and run every test; the last line counts them (AGAIN=1: what failed runs twice)
 	@scripts/bootstrap test
 	@$(MAKE_J) all units $B/stress/model
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation

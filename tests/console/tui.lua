@@ -30,11 +30,11 @@ end
 
 --- A folder for sockets and files; remove_folder takes it away again.
 function M.make_folder()
-  return (first_line("mktemp -d /tmp/slatetop-spec-XXXXXX"))
+  return (first_line("mktemp -d -t slatetop-spec-XXXXXX"))
 end
 
 function M.remove_folder(folder)
-  assert(folder:match("^/tmp/slatetop%-spec%-%w+$"), "not a folder of ours")
+  assert(folder:match("^/.*/slatetop%-spec%-%w+$"), "not a folder of ours")
   run("rm -rf " .. folder)
 end
 

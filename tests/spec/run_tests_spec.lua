@@ -73,6 +73,89 @@ describe("scripts/run-tests", function()
     end)
   end
 
+  -- A suite whose first run is one script and whose second is another.
+  local function moody(name, first, second)
+    return suite(name, ("#!/bin/sh\nif mkdir %s/%s.ran 2>/dev/null; then\n%s\nelse\n%s\nfi\n")
+      :format(folder, name, first, second))
+  end
+  local FAILS_B <const> = "echo ok 1 - a; echo not ok 2 - b; echo 1..2; exit 1"
+  local FAILS_A <const> = "echo not ok 1 - a; echo ok 2 - b; echo 1..2; exit 1"
+  local HOLDS <const> = "echo ok 1 - a; echo ok 2 - b; echo 1..2"
+
+  it("runs a suite that failed once more where it is asked to, and names each claim that then holds", function()
+    local one, two = moody("one", FAILS_B, HOLDS), moody("two", "kill -SEGV $$", HOLDS)
+    local ok, last, text = count({ one, two, suite("three", "#!/bin/sh\n" .. HOLDS) }, "-r")
+    assert.is_true(ok, text)
+    assert.equal("6 passed, 0 failed", last)
+    local flaky = ("\nflaky: %s: b\nflaky: %s: died of signal 11 after 0 claims\n6 passed"):format(one, two)
+    assert.truthy(text:find(flaky, 1, true), text)
+    local _, runs = text:gsub("once more, alone:", "")
+    assert.equal(2, runs)
+  end)
+
+  it("fails on a suite that fails twice, and on one that fails once where it runs once", function()
+    local ok, last, text = count({ moody("one", FAILS_B, FAILS_B) }, "-r")
+    assert.is_false(ok)
+    assert.equal("1 passed, 1 failed", last)
+    assert.is_nil(text:find("flaky:", 1, true), text)
+    local two = moody("two", FAILS_B, FAILS_A)
+    ok, last, text = count({ two }, "-r")
+    assert.is_false(ok)
+    assert.equal("1 passed, 1 failed", last)
+    assert.truthy(text:find("flaky: " .. two .. ": b\n", 1, true), text)
+    ok, last, text = count({ moody("three", FAILS_B, HOLDS) })
+    assert.is_false(ok)
+    assert.equal("1 passed, 1 failed", last)
+    assert.is_nil(text:find("flaky:", 1, true), text)
+  end)
+
+  it("repeats a suite with its seed, when all others have ended", function()
+    local slow = suite("slow", ("#!/bin/sh\nmkdir %s/busy; sleep 0.3; rmdir %s/busy; echo ok 1; echo 1..1\n")
+      :format(folder, folder))
+    local random = moody("random",
+      ("until [ -e %s/busy ]; do sleep 0.01; done; echo '# SEED=77'; %s"):format(folder, FAILS_B),
+      ("[ -e %s/busy ] || [ \"$SEED\" != 77 ] && exit 3; %s"):format(folder, HOLDS))
+    local ok, last, text = count({ random, slow }, "-r")
+    assert.is_true(ok, text)
+    assert.equal("3 passed, 0 failed", last)
+    local several = moody("several", "echo '# SEED=77'; echo '# SEED=42'; " .. FAILS_B,
+      '[ -z "$SEED" ] || exit 3; ' .. HOLDS)
+    ok, last, text = count({ several }, "-r")
+    assert.is_true(ok, text)
+    assert.equal("2 passed, 0 failed", last)
+  end)
+
+  it("removes what suites leave, terminals too", function()
+    local left = suite("left", ([[#!/bin/sh
+file=$(mktemp); mkdir -p "$XDG_STATE_HOME/slate" "$SLATE_LOCK_DIR/lock"
+env SHELL=/bin/sh tmux -f /dev/null new-session -d 'exec sleep 3600' && tmux display -p '#{pid}' >%s/terminal
+echo "$file" >%s/file
+echo ok 1; echo 1..1
+]]):format(folder, folder))
+    local ok, _, text = count({ left })
+    assert.is_true(ok, text)
+    local _, kept = run(("dirname $(cat %s/file) | xargs ls -d 2>&1; "
+      .. "ps -o stat=,args= $(cat %s/terminal) | grep -v ^Z"):format(folder, folder))
+    assert.truthy(kept:find("^[^\n]*No such file or directory\n$"), kept)
+  end)
+
+  it("ends its suites and removes what they leave when it is interrupted", function()
+    local long = suite("long", ([[#!/bin/sh
+mktemp >%s/file.new; mv %s/file.new %s/file
+sleep 3600 & sleep 3601
+]]):format(folder, folder, folder))
+    local _, text = run(([[
+      scripts/run-tests -o %s/logs %s &
+      tests=$!
+      until [ -s %s/file ]; do sleep 0.02; done
+      kill -TERM $tests
+      wait $tests
+      echo status $?
+      dirname $(cat %s/file) | xargs ls -d 2>&1
+      ps -e -o stat=,args= | grep '^[^Z].*sleep 360[01]']]):format(folder, long, folder, folder))
+    assert.truthy(text:find("^status 130\n[^\n]*No such file or directory\n$"), text)
+  end)
+
   it("fails on a spec that does not load", function()
     local ok, last = count({ suite("bad_spec.lua", "this is not Lua\n") })
     assert.is_false(ok)

@@ -198,8 +198,8 @@ describe("slated's pages", function()
                 os.execute("kill " .. load)
             end
         end)
-        -- The measure is what the worker does meanwhile, which a busy machine slows down as it does the mover: 4 to 45 MB,
-        -- and 300 to 1000 where the mover waits for whole time slices of the worker.
+        -- The measure is what the worker does meanwhile, which a busy machine slows down as it does the mover: 4 to
+        -- 45 MB, and 300 to 1000 where the mover waits for whole time slices of the worker.
         local most_bytes <const> = 150 * 1000 * 1000
         local function stored_bytes(bytes)
             local _, general = wire.stats(connection)
