@@ -3,7 +3,9 @@
 comma   := ,
 B       := build$(if $(DEBUG),-debug)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 PREFIX  ?= /usr/local
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
 OBJCOPY ?= objcopy
 VERSION := 0.1.0
 ROOMS   := $(shell cut -d' ' -f1 daemon/LAYERS)
@@ -22,7 +24,7 @@ CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard consol
 LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
 DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
 DAEMON_LIBS  := $B/jemalloc.o -levent -levent_pthreads -llua5.4 -lz -lm
-JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a)
+JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a 2>/dev/null)
 JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
 CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -lz -lm
 LOAD_LIBS    := -lz -lm
@@ -48,9 +50,23 @@ MAN     := $(wildcard man/*.[1-8])
 LUA     := $(shell find lua/slate -name '*.lua')
 DEST    := $(DESTDIR)$(PREFIX)
 MAKE_J   = $(MAKE) -s --no-print-directory -j$(shell nproc)
+# Builds TARGETS, and says so before where there is something to build: it may take minutes.
+build_all = $(MAKE) -s -q $1 2>/dev/null || echo "building $2"; $(MAKE_J) $1
+# What the programs include and link beside the C library.
+HEADERS := event2/event.h jemalloc/jemalloc.h curses.h jansson.h openssl/ssl.h xxhash.h zlib.h lua.h
 slatectl = sed 's|@LUADIR@|$1|;s|@BINDIR@|$2|;s|@VERSION@|$(VERSION)|' scripts/slatectl
 
 all: $(BINS) ## build the four programs into build/bin (DEBUG=1, SAN=address,undefined, CI=1)
+
+# Names what is missing and how to get it, before a compiler fails at its first use. Where the headers are there it is silent.
+$B/headers:
+	@mkdir -p $(@D) && { printf '#include <%s>\n' $(HEADERS) | $(CC) $(LUA_FLAGS) -E - >/dev/null && test -e "$(JEMALLOC)"; } 2>$@.log || { \
+	    scripts/bootstrap --dry-run run >&2; \
+	    echo "make: headers or libraries are missing ($@.log): scripts/bootstrap run installs them, and make run does" >&2; exit 1; }
+	@mv $@.log $@
+$(DAEMON_O) $(CONSOLE_O) $(LOAD_O) $(patsubst %,$B/%/main.o,daemon console tests/bench/load) $B/jemalloc.o: | $B/headers
+# What JEMALLOC is where the compiler does not find the library.
+libjemalloc_pic.a: $B/headers
 
 $B/bin/slated: $B/daemon/main.o $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
@@ -112,11 +128,11 @@ $B/unit/load/%: tests/unit/load/%.c $(LOAD_O)
 
 run: ## build all, start a server under load and open the console on it
 	@scripts/bootstrap run
-	@$(MAKE_J) all
+	@$(call build_all,all,the four programs)
 	@scripts/demo $B/bin
 test: ## build all and run every test; the last line counts them (AGAIN=1: what failed runs twice)
 	@scripts/bootstrap test
-	@$(MAKE_J) all units $B/stress/model
+	@$(call build_all,all units $B/stress/model,the four programs and the test programs)
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation
 	@$(RUN) $(call longest_first,$(TESTS) $B/stress/model build-debug/isolation/test_isolation $(SPECS))
 units: $(TESTS) ## build the C unit tests only

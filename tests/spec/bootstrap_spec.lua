@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- scripts/bootstrap on machines that lack something. A machine is a folder of commands that stand for its own.
 
-local COMMON = { "sh", "awk", "cat", "mktemp", "rm", "sort", "head", "sed", "grep", "env" }
+local COMMON = { "sh", "awk", "cat", "mktemp", "rm", "sort", "head", "sed", "grep", "env", "sleep" }
 
 local function run(command)
   local pipe = assert(io.popen(command .. " 2>&1", "r"))
@@ -77,6 +77,15 @@ done]]):format(missing))
     assert.truthy(text:match("zlib1g%-dev +slate%-load reads"), text)
     assert.truthy(text:match("tmux +a terminal"), text)
     assert.equal("update\ninstall -y --no-install-recommends zlib1g-dev tmux\n", asked())
+  end)
+
+  it("says how far apt is while it works", function()
+    packages_but("tmux")
+    apt(("echo Get:1 http://mirror tmux; echo Unpacking tmux; until grep -q unpacked %s/said; do sleep 0.1; done")
+      :format(machine))
+    assert.equal(0, (bootstrap("test >" .. machine .. "/said")))
+    local _, text = run("cat " .. machine .. "/said")
+    assert.truthy(text:match("\nbootstrap: %d files downloaded, %d packages unpacked, 0 set up\n"), text)
   end)
 
   it("knows that a package left with only its configuration is missing", function()
