@@ -26,23 +26,27 @@ local function row_of(name, what, judged)
     return { name, judged.classes, units.percent(judged.waste_ratio, 1), units.bytes(judged.taken_bytes), what }
 end
 
--- What to type for these sizes.
-local function size_commands(now, sizes)
-    local commands = {}
-    if now.slated then
-        commands[1] = "slatectl geometry sizes " .. sizes_text(sizes, ",") .. " --wait"
+-- What to type for these sizes. order: that of `slatectl geometry` by which slated makes them.
+local function size_commands(now, sizes, order)
+    local list = "-o slab_sizes=" .. sizes_text(sizes, "-")
+    if not now.slated then
+        return { "memcached " .. list }
     end
-    commands[#commands + 1] = (now.slated and "slated" or "memcached") .. " -o slab_sizes=" .. sizes_text(sizes, "-")
-    return commands
+    local classes = require("slate.chunks").MOST_CLASSES
+    local more = #sizes >= classes and (" --slab-classes=%d"):format(#sizes + 1) or ""
+    return { ("slatectl geometry %s --wait"):format(order), "slated " .. list .. more }
 end
 
--- The same where more classes have items than the limit has pages: slated weighs the page that each keeps.
-local function fewer_commands(now, sizes)
-    local commands = size_commands(now, sizes)
-    if now.slated then
-        commands[1] = "slatectl geometry auto --wait"
+-- The sizes that slated itself would make, with the order for them; nil where it cannot tell.
+local function slated_sizes(client, classes, current)
+    local geometry = require "slate.geometry"
+    local order = "auto" .. (classes and " " .. classes + 1 or "")
+    local prediction, _, code = geometry.order(client, ("slabs geometry %s dry"):format(order))
+    if prediction then
+        local _, sizes = geometry.split_prediction(prediction)
+        return sizes, order
     end
-    return commands
+    return code == "no" and current or nil, order -- they are these already
 end
 
 -- A histogram with what its items need as exactly as the server tells it.
@@ -75,11 +79,28 @@ local function sizes_text_of(now, histogram, judged, best, factor, factor_judged
         .. (histogram.source == "metadump" and " (judged by a sample of keys)" or "")
 end
 
--- What to say of a server of more classes with items than its limit has pages, and what to type.
-local function over_limit(now, over, sizes)
+-- What to say of a server of more classes with items than its limit has pages.
+local function over_limit_text(now, over)
     return ("%d classes keep a page each, which is more than the limit of %s: have fewer%s"):format(over.classes,
-        units.bytes(over.limit_bytes), now.slated and "; a slated changes while it serves:" or ":"),
-        fewer_commands(now, sizes)
+        units.bytes(over.limit_bytes), now.slated and "; a slated changes while it serves:" or ":")
+end
+
+-- The best sizes without the largest chunk, and the order by which slated makes them: its own, or for stock memcached
+-- and for a histogram that was asked for, those of slate.fit. Nil when no item fits a chunk.
+local function best_sizes_of(client, now, histogram, current, options)
+    local advise, settings = require "slate.advise", now.settings
+    local sizes, order
+    if now.slated and not options["from"] then
+        sizes, order = slated_sizes(client, options.classes, current)
+    end
+    if sizes then
+        sizes = table.move(sizes, 1, #sizes - 1, 1, {})
+    else
+        sizes = advise.sizes(histogram, { classes = options.classes, chunk_max_bytes = settings.slab_chunk_max,
+            room_bytes = settings.chunk_size, memory_bytes = now.general.limit_maxbytes or histogram.bytes })
+        order = sizes and "sizes " .. sizes_text(sizes, ",")
+    end
+    return sizes, order
 end
 
 --- Chunk sizes by dynamic programming over a histogram of the items.
@@ -104,34 +125,24 @@ function M.sizes(context, client, options)
     if not histogram then
         return nil, message, code
     end
-    -- As many classes as suit its memory, and no fewer than hold pages already: those are paid for, unless it is over
-    -- its limit for them.
-    local over = require("slate.held").over(now)
-    local is_over = over and over.is_much and over.is_by_classes
-    local paid = is_over and 0 or #require("slate.waste").classes(now)
-    local most = math.max(paid, advise.classes_for(now.general.limit_maxbytes or histogram.bytes))
-    local best_sizes = advise.sizes(histogram, { classes = options.classes, most_classes = math.min(most, 62),
-        chunk_max_bytes = chunk_max })
+    local best_sizes, order = best_sizes_of(client, now, histogram, sizes, options)
     if not best_sizes then
         return nil, "every item is larger than the largest chunk: sizes cannot help", "no"
     end
-    if best_sizes[#best_sizes] == chunk_max then
-        best_sizes[#best_sizes] = nil
-    end
     local judged, best = advise.judge(histogram, sizes, chunk_max), advise.judge(histogram, best_sizes, chunk_max)
     local factor, by_factor = advise.factor(histogram, room, chunk_max, math.max(judged.classes,
-        1 + (options.classes or most)))
-    local text, commands
-    if is_over then
-        text, commands = over_limit(now, over, best_sizes)
-    else
-        text, commands = sizes_text_of(now, histogram, judged, best, factor, by_factor), size_commands(now, best_sizes)
-    end
+        1 + (options.classes or advise.classes_for(now.general.limit_maxbytes or histogram.bytes))))
+    local over = require("slate.held").over(now)
+    local text = over and over.is_much and over.is_by_classes and over_limit_text(now, over)
+        or sizes_text_of(now, histogram, judged, best, factor, by_factor)
+    local unseen, unseen_most = advise.unseen(histogram, advise.whole(best_sizes, chunk_max))
     return {
         facts = {
             { "items", ("%s, %s with their headers"):format(units.count(histogram.items),
                 units.bytes(histogram.item_bytes or histogram.bytes)) },
             { "known from", histogram.source .. ": " .. histogram.why },
+            { "sizes to come", ("of sizes that no item has yet the best would waste %s on average, %s at most"):format(
+                units.percent(unseen), units.percent(unseen_most)) },
         },
         table = {
             columns = { { title = "SIZES", left = true }, { title = "CLASSES" }, { title = "WASTE" },
@@ -142,8 +153,9 @@ function M.sizes(context, client, options)
                 row_of("best sizes", "below", best),
             },
         },
-        text = text, commands = commands,
-        source = histogram.source, items = histogram.items, waste_ratio = judged.waste_ratio, sizes = best_sizes,
+        text = text, commands = size_commands(now, best_sizes, order),
+        source = histogram.source, items = histogram.items, unseen_waste_ratio = unseen,
+        unseen_waste_most_ratio = unseen_most, waste_ratio = judged.waste_ratio, sizes = best_sizes,
         sizes_waste_ratio = best.waste_ratio, factor = factor, factor_waste_ratio = by_factor.waste_ratio,
     }
 end

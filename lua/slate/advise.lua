@@ -4,20 +4,15 @@
 -- A chunk costs its share of a page, so that the ends of pages count: 1 MiB by the chunks in it. An item that needs
 -- a chain of chunks is left out: other sizes do not change what it takes.
 local chunks = require "slate.chunks"
+local fit = require "slate.fit"
 
 local M = {}
 
 -- memcached wants sizes that lie further apart than its alignment.
 local LEAST_STEP_BYTES <const> = 16
 local LEAST_CHUNK_BYTES <const> = 64
-local FINEST <const> = 128 -- parts are no finer than a size by this
--- A class leaves half a page free on the average: no more classes than would leave a quarter of the memory free.
 local PAGES_A_CLASS <const> = 2
-local LEAST_SAVING <const> = 1 / 2000 -- by one class more
-
-local function cost_of(chunk_bytes)
-    return chunks.PAGE_BYTES / (chunks.PAGE_BYTES // chunk_bytes)
-end
+local FINEST <const> = 128 -- parts are no finer than a size by this
 
 -- Steps of the histogram cut into parts of a chunk's alignment, the items of a step spread evenly over it: boundaries
 -- may lie within a step. A step of one size (exact) is a part by itself. List of { bytes, items }, ascending.
@@ -42,7 +37,7 @@ function M.taken(histogram, sizes)
             class = class + 1
         end
         if sizes[class] then
-            taken = taken + part.items * cost_of(sizes[class])
+            taken = taken + part.items * fit.cost(sizes[class])
         else
             chained = chained + part.items
         end
@@ -50,92 +45,40 @@ function M.taken(histogram, sizes)
     return taken, chained
 end
 
--- What a chunk size may be: { bytes, items up to it, previous = the last candidate that may stand right before it,
--- 0 being none }, ascending.
-local function candidates_of(histogram, chunk_max_bytes)
-    local list, items, previous = {}, 0, 0
+--- The chunk sizes that waste least, by slate.fit, for a memcached of so much memory.
+-- options: chunk_max_bytes (the largest chunk), room_bytes (option -n), memory_bytes, and classes: no more than these
+-- besides the one of the largest chunk. Returns the sizes, ascending, without the largest chunk, which every server
+-- adds by itself; nil when no item fits a chunk.
+function M.sizes(histogram, options)
+    local parts, most = {}, options.chunk_max_bytes
     for _, part in ipairs(parts_of(histogram)) do
-        local bytes = math.max(LEAST_CHUNK_BYTES, chunks.aligned(part.bytes))
-        if bytes > chunk_max_bytes then
-            break
-        end
-        items = items + part.items
-        if not (list[#list] and list[#list].bytes == bytes) then
-            list[#list + 1] = { bytes = bytes }
-        end
-        list[#list].items = items
+        parts[#parts + 1] = part.bytes <= most and part or nil
     end
-    for _, candidate in ipairs(list) do
-        while list[previous + 1].bytes + LEAST_STEP_BYTES <= candidate.bytes do
-            previous = previous + 1
-        end
-        candidate.previous = previous
+    if #parts == 0 then
+        return nil
     end
-    return list
+    local rules = { least_bytes = LEAST_CHUNK_BYTES, first_bytes = chunks.MEMCACHED_HEADER_BYTES + options.room_bytes,
+        most_bytes = most, unit_bytes = chunks.ALIGN_BYTES, step_bytes = LEAST_STEP_BYTES }
+    local classes = options.classes and options.classes + 1
+    local sizes = fit.sizes(parts, rules, { classes_most = classes or chunks.MOST_CLASSES,
+        used_classes_most = classes or fit.CLASSES_MOST, pages = options.memory_bytes // chunks.PAGE_BYTES })
+    sizes[#sizes] = nil
+    return sizes
 end
 
--- One more class: best[j], the least cost of the items up to candidate j in k classes, from that in k - 1. The best
--- split moves right as j does, so the halves of a range need to look at parts only (divide and conquer).
-local function add_layer(candidates, before, count)
-    local best, from = {}, {}
-    local function solve(low, high, least, most)
-        if low > high then
-            return
-        end
-        local middle, at = (low + high) // 2, nil
-        local cost = cost_of(candidates[middle].bytes)
-        for split = least, math.min(most, candidates[middle].previous) do
-            local total = before[split] and before[split]
-                + (candidates[middle].items - (split > 0 and candidates[split].items or 0)) * cost
-            if total and (not best[middle] or total < best[middle]) then
-                best[middle], at = total, split
-            end
-        end
-        from[middle] = at
-        solve(low, middle - 1, least, at or most)
-        solve(middle + 1, high, at or least, most)
-    end
-    solve(1, count, 0, count - 1)
-    return best, from
-end
-
---- How many classes, besides that of the largest chunk, suit so much memory: one for two pages, at most 62.
+--- How many classes, besides that of the largest chunk, a factor may make in so much memory: one for two pages, for a
+-- class leaves half a page free on the average; at most 62.
 function M.classes_for(memory_bytes)
     return math.max(2, math.min(chunks.MOST_CLASSES - 1, memory_bytes // chunks.PAGE_BYTES // PAGES_A_CLASS))
 end
 
---- The chunk sizes that waste least, by dynamic programming over the steps of a histogram.
--- options: classes (use so many) or most_classes (use no more, and none that saves less than 1/2000),
--- chunk_max_bytes (the largest chunk). Returns the sizes, ascending, without the largest chunk, which
--- every server adds by itself; nil when no item fits a chunk.
-function M.sizes(histogram, options)
-    local candidates = candidates_of(histogram, options.chunk_max_bytes)
-    local count = #candidates
-    if count == 0 then
-        return nil
-    end
-    local most = options.classes or options.most_classes
-    local layers, best = {}, { [0] = 0 }
-    for k = 1, math.min(most, count) do
-        local before = best[count]
-        local layer, from = add_layer(candidates, best, count)
-        best = layer
-        local saved = before and best[count] and before - best[count]
-        if not best[count] or saved and saved < before * (options.classes and 0 or LEAST_SAVING) then
-            break
-        end
-        layers[k] = from
-    end
-    local sizes, at = {}, count
-    for k = #layers, 1, -1 do
-        table.insert(sizes, 1, candidates[at].bytes)
-        at = layers[k][at]
-    end
-    return sizes
+--- What sizes that no item has yet would waste in these: the mean and the most, as ratios.
+function M.unseen(histogram, sizes)
+    return fit.unseen(parts_of(histogram), sizes)
 end
 
--- With the largest chunk, which is always there.
-local function whole(sizes, chunk_max_bytes)
+--- The list with the largest chunk, which is always there.
+function M.whole(sizes, chunk_max_bytes)
     local list = table.move(sizes, 1, #sizes, 1, {})
     if list[#list] ~= chunk_max_bytes then
         list[#list + 1] = chunk_max_bytes
@@ -146,7 +89,7 @@ end
 --- How much is wasted with these sizes: { waste_ratio, taken_bytes, classes }.
 -- item_bytes: what the items need, when that is known better than by the steps of the histogram.
 function M.judge(histogram, sizes, chunk_max_bytes)
-    local all = whole(sizes, chunk_max_bytes)
+    local all = M.whole(sizes, chunk_max_bytes)
     local taken = M.taken(histogram, all)
     local needed = histogram.item_bytes or histogram.bytes
     return {

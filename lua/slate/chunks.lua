@@ -8,8 +8,7 @@ local M = {}
 M.PAGE_BYTES = 1048576
 M.ALIGN_BYTES = 8
 M.MOST_CLASSES = 63
-
-local MEMCACHED_HEADER_BYTES <const> = 48
+M.MEMCACHED_HEADER_BYTES = 48
 
 --- Rounds a size up to the alignment of chunks.
 function M.aligned(bytes)
@@ -19,7 +18,7 @@ end
 --- The chunk sizes that memcached makes of a growth factor, ascending. Pure.
 -- room_bytes: its option -n; chunk_max_bytes: slab_chunk_max; header_bytes: of an item.
 function M.by_factor(factor, room_bytes, chunk_max_bytes, header_bytes)
-    local sizes, size = {}, (header_bytes or MEMCACHED_HEADER_BYTES) + room_bytes
+    local sizes, size = {}, (header_bytes or M.MEMCACHED_HEADER_BYTES) + room_bytes
     while #sizes < M.MOST_CLASSES - 1 and size < chunk_max_bytes / factor do
         sizes[#sizes + 1] = M.aligned(math.floor(size))
         size = sizes[#sizes] * factor

@@ -6,34 +6,13 @@ local command = require "support.command"
 local dkjson = require "dkjson"
 local doctor = require "slate.doctor"
 local fill = require "support.fill"
+local fit = require "slate.fit"
+local geometry = require "slate.geometry"
 local server = require "support.server"
 local make = require("support.snapshots").make
 local snapshot = require "slate.snapshot"
 
 local SEED <const> = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
-
--- The least that any choice of `most` sizes takes, by trying them all.
-local function least_taken(histogram, most)
-    local all, best = {}, math.huge
-    for _, step in ipairs(histogram.sizes) do
-        local bytes = math.max(64, (step.bytes + 7) // 8 * 8)
-        all[#all + 1] = bytes ~= all[#all] and bytes or nil
-    end
-    local function try(from, chosen)
-        if chosen[#chosen] == all[#all] then
-            best = math.min(best, (advise.taken(histogram, chosen)))
-        end
-        for i = from, #chosen < most and #all or 0 do
-            if #chosen == 0 or all[i] >= chosen[#chosen] + 16 then
-                chosen[#chosen + 1] = all[i]
-                try(i + 1, chosen)
-                chosen[#chosen] = nil
-            end
-        end
-    end
-    try(1, {})
-    return best
-end
 
 describe("an advised policy", function()
     local function advised(...)
@@ -118,20 +97,60 @@ describe("advice on automove", function()
     end)
 end)
 
+-- A histogram of some lumps and a tail of sizes, each told exactly.
+local function random_histogram()
+    local items, histogram = {}, { sizes = {}, exact = true, bytes = 0, items = 0 }
+    for _ = 1, math.random(1, 6) do
+        local bytes = math.floor(50 * math.exp(8 * math.random()))
+        for _ = 1, math.random(1, 20) do
+            items[bytes + math.random(0, bytes // 10)] = math.random(1, 2000)
+        end
+    end
+    for bytes, count in pairs(items) do
+        table.insert(histogram.sizes, { bytes = bytes, items = count })
+    end
+    table.sort(histogram.sizes, function(a, b) return a.bytes < b.bytes end)
+    return histogram
+end
+
+local MEMCACHED <const> = { chunk_max_bytes = 524288, room_bytes = 48, memory_bytes = 64 << 20 }
+
 describe("advised sizes", function()
-    it("waste as little as the best of all choices", function()
+    it("keep memcached's rules and a ladder for what comes later, whatever the items are", function()
         math.randomseed(SEED)
-        for round = 1, 60 do
-            local histogram, bytes = { sizes = {}, exact = true, bytes = 0 }, 64
-            for i = 1, math.random(2, 9) do
-                bytes = bytes + math.random(1, 200)
-                histogram.sizes[i] = { bytes = bytes, items = math.random(1, 1000) }
+        for round = 1, 8 do
+            local sizes = advise.whole(advise.sizes(random_histogram(), MEMCACHED), MEMCACHED.chunk_max_bytes)
+            local list = ("SEED=%d round %d: %s"):format(SEED, round, table.concat(sizes, "-"))
+            assert.is_true(#sizes <= 63 and sizes[1] >= 48 and sizes[1] <= 96, list)
+            for i = 1, #sizes - 1 do
+                local next_size = sizes[i + 1]
+                assert.is_true(sizes[i] % 8 == 0 and next_size >= sizes[i] + 16, list)
+                assert.is_true(next_size <= math.ceil(sizes[i] * 1.5 / 8) * 8
+                    or 1048576 // next_size + 1 == 1048576 // sizes[i], list)
             end
-            local most = math.random(1, 5)
-            local sizes = advise.sizes(histogram, { classes = most, chunk_max_bytes = 524288 })
-            local best = least_taken(histogram, most)
-            assert.is_true(advise.taken(histogram, sizes) <= best * (1 + 1e-9),
-                ("SEED=%d round %d: %s"):format(SEED, round, table.concat(sizes, ",")))
+        end
+    end)
+
+    it("waste little more than one class for each size would", function()
+        local histogram = { sizes = {}, exact = true, bytes = 0 }
+        for i = 1, 12 do
+            histogram.sizes[i] = { bytes = 96 * i * i, items = 1000 }
+        end
+        local every = {}
+        for i, step in ipairs(histogram.sizes) do
+            every[i] = step.bytes
+        end
+        local sizes = advise.sizes(histogram, { chunk_max_bytes = 524288, room_bytes = 48, memory_bytes = 1 << 34 })
+        assert.is_true(advise.taken(histogram, sizes) <= advise.taken(histogram, every) * 1.001)
+    end)
+
+    it("are no more than are asked for", function()
+        math.randomseed(SEED)
+        local histogram = random_histogram()
+        for most = 2, 30, 7 do
+            local sizes = advise.sizes(histogram, { classes = most, chunk_max_bytes = 524288, room_bytes = 48,
+                memory_bytes = 64 << 20 })
+            assert.is_true(#sizes <= most, ("SEED=%d: %d of %d"):format(SEED, #sizes, most))
         end
     end)
 
@@ -144,7 +163,7 @@ describe("advised sizes", function()
         for i = 1, 400 do
             histogram.sizes[i] = { bytes = 70 + i * 37, items = 1000 - i }
         end
-        local sizes = advise.sizes(histogram, { chunk_max_bytes = 524288, most_classes = 62 })
+        local sizes = advise.sizes(histogram, MEMCACHED)
         local pipe = io.popen(("%s -vv -s /nowhere/socket -u root -o slab_sizes=%s 2>&1"):format(binary,
             table.concat(sizes, "-")))
         local seen = {}
@@ -154,6 +173,45 @@ describe("advised sizes", function()
         pipe:close()
         sizes[#sizes + 1] = 524288
         assert.same(sizes, seen)
+    end)
+
+    it("are those that slated fits to the same items, and so is what others waste in them", function()
+        math.randomseed(SEED)
+        local one = server.start({ args = { "-m", "64", "--slab-classes=60" } })
+        local client = one:connect()
+        local unit, least
+        for round = 1, 2 do
+            assert(client:flush_all())
+            local quiet, n = client:quiet(), 0
+            for _, step in ipairs(random_histogram().sizes) do
+                for _ = 1, step.bytes < 20000 and step.items // 10 or 1 do
+                    n = n + 1
+                    quiet:set(("r%d-%d"):format(round, n), ("x"):rep(step.bytes))
+                end
+            end
+            assert(quiet:finish())
+            unit, least = client:command("slabs geometry sizes 1 dry")
+                :match("^BADSIZES .* by at least (%d+), from (%d+) to")
+            local prediction = assert(client:command("slabs geometry auto dry"))
+            local _, fitted = geometry.split_prediction(prediction)
+            local dumper, counts, parts = one:connect(), {}, {}
+            assert.is_nil((require("slate.keydump").each(dumper, { limit = math.maxinteger }, function(key)
+                counts[key.size_bytes] = (counts[key.size_bytes] or 0) + 1
+            end)))
+            for bytes, items in pairs(counts) do
+                parts[#parts + 1] = { bytes = bytes, items = items }
+            end
+            table.sort(parts, function(a, b) return a.bytes < b.bytes end)
+            local rules = { least_bytes = math.tointeger(least), first_bytes = 96, most_bytes = 524288,
+                unit_bytes = math.tointeger(unit), step_bytes = math.tointeger(unit) }
+            local sizes = fit.sizes(parts, rules, { classes_most = 60, used_classes_most = 40, pages = 64 })
+            assert.same(fitted, sizes, ("SEED=%d round %d"):format(SEED, round))
+            local mean, most = fit.unseen(parts, sizes)
+            assert.truthy(prediction:find(("waste %.1f %% on average and %.1f %% at most"):format(mean * 100,
+                most * 100), 1, true), prediction)
+        end
+        client:close()
+        one:stop()
     end)
 end)
 
