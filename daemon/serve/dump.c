@@ -9,9 +9,6 @@
 
 enum {
     WALK_ROOM = 256,          /* items of one bucket */
-    PIECE_BYTES = 64 * 1024,  /* after which a piece ends */
-    PIECE_ITEMS = 4096,       /* or after so many items looked at */
-    PIECE_BUCKETS = 16384,    /* or buckets, in an index that is mostly empty */
     SIZE_STEP_BYTES = 32,
 };
 
@@ -22,8 +19,8 @@ struct dump {
     uint64_t             items_left, bytes_left;
     struct cache_walk    walk;
     uint64_t            *sizes; /* of DUMP_SIZES: how many items in each step */
-    size_t               size_count;
-    struct cache_walked  items[WALK_ROOM];
+    size_t               size_count, size_next; /* the next to be told of */
+    bool                 walked;
 };
 
 static void dump_destroy(struct command_more *more) {
@@ -111,31 +108,47 @@ static void dump_item(struct dump *d, struct text_out *out, const struct cache_w
     }
 }
 
-static void dump_end(struct dump *d, struct text_out *out) {
-    for (size_t i = 0; i < d->size_count; i++) {
+/* Items of buckets, until all are walked or the piece is full. */
+static void walk_some(struct dump *d, struct command_context *ctx, struct cache_walked items[WALK_ROOM]) {
+    do {
+        int n = d->items_left > 0 ? cache_walk_next(ctx->ct, &d->walk, items, WALK_ROOM) : -1;
+        d->walked = n < 0;
+        for (int i = 0; i < n; i++) {
+            dump_item(d, ctx->out, &items[i]);
+        }
+    } while (!d->walked && !command_piece_full(ctx));
+}
+
+/* Lines of what was counted. False: the piece is full before all are told. */
+static bool tell_sizes(struct dump *d, struct command_context *ctx) {
+    while (d->size_next < d->size_count) {
+        size_t i = d->size_next++;
         if (d->sizes[i] > 0) {
-            text_out_printf(out, "STAT %zu %" PRIu64 "\r\n", i * SIZE_STEP_BYTES, d->sizes[i]);
+            text_out_printf(ctx->out, "STAT %zu %" PRIu64 "\r\n", i * SIZE_STEP_BYTES, d->sizes[i]);
+            if (command_piece_full(ctx)) {
+                return false;
+            }
         }
     }
-    text_out_str(out, d->kind == DUMP_MG ? "EN\r\n" : "END\r\n");
+    return true;
 }
 
 static bool dump_run(struct command_more *more, struct command_context *ctx) {
     struct dump *d = (struct dump *)more;
-    size_t before = ctx->out->used;
-    unsigned items = 0, buckets = 0;
-    while (ctx->out->used - before < PIECE_BYTES && items < PIECE_ITEMS && buckets++ < PIECE_BUCKETS) {
-        int n = d->items_left > 0 ? cache_walk_next(ctx->ct, &d->walk, d->items, WALK_ROOM) : -1;
-        if (n < 0) {
-            dump_end(d, ctx->out);
-            return false;
-        }
-        for (int i = 0; i < n; i++) {
-            dump_item(d, ctx->out, &d->items[i]);
-        }
-        items += (unsigned)n;
+    struct cache_walked *items = malloc(WALK_ROOM * sizeof *items); /* of a piece only: a dump that waits for its reader is small */
+    if (!items) {
+        ctx->out->failed = true;
+        return false;
     }
-    return true;
+    if (!d->walked) {
+        walk_some(d, ctx, items);
+    }
+    free(items);
+    if (!d->walked || !tell_sizes(d, ctx)) {
+        return true;
+    }
+    text_out_str(ctx->out, d->kind == DUMP_MG ? "EN\r\n" : "END\r\n");
+    return false;
 }
 
 void dump_start(struct command_context *ctx, enum dump_kind kind, const struct class_set *classes, uint32_t limit) {

@@ -79,16 +79,13 @@ void prefix_stats_note(struct prefix_stats *p, const struct key *key, enum prefi
     lock_release(&p->lock);
 }
 
-void prefix_stats_dump(struct prefix_stats *p, struct text_out *out) {
+void prefix_stats_dump(struct prefix_stats *p, uint32_t bucket, struct text_out *out) {
     lock_take(&p->lock);
-    for (unsigned i = 0; i < PREFIX_BUCKETS; i++) {
-        for (const struct prefix_count *c = p->buckets[i]; c; c = c->next) {
-            text_out_str(out, "PREFIX ");
-            text_out_bytes(out, c->name, c->len);
-            text_out_printf(out, " get %" PRIu64 " hit %" PRIu64 " set %" PRIu64 " del %" PRIu64 "\r\n",
-                            c->events[PREFIX_GET], c->events[PREFIX_HIT], c->events[PREFIX_SET],
-                            c->events[PREFIX_DELETE]);
-        }
+    for (const struct prefix_count *c = p->buckets[bucket]; c; c = c->next) {
+        text_out_str(out, "PREFIX ");
+        text_out_bytes(out, c->name, c->len);
+        text_out_printf(out, " get %" PRIu64 " hit %" PRIu64 " set %" PRIu64 " del %" PRIu64 "\r\n", c->events[PREFIX_GET],
+                        c->events[PREFIX_HIT], c->events[PREFIX_SET], c->events[PREFIX_DELETE]);
     }
     lock_release(&p->lock);
 }

@@ -42,16 +42,29 @@ struct server_conns {
 /* One line of `stats conns`, registered by net for each socket, listeners too. Fields are written by the owner. */
 struct conn_record {
     struct conn_record *next, **link; /* the registry's */
+    uint64_t    number;           /* grows with each */
     int         fd;
     char        addr[128];        /* tcp:1.2.3.4:5, tcp6:[..]:p, unix:path */
     char        listen_addr[128]; /* empty on listeners */
     _Atomic(const char *) state;  /* conn_listening, conn_read, ... : a constant string */
     _Atomic uint32_t last_cmd_s;
 };
+/* Somebody's place among the records: the next to look at, whichever come and go. */
+struct conn_cursor {
+    const struct conn_record *at;  /* NULL: at the end */
+    uint64_t                  end; /* the number before which it began: later ones are not for it */
+    struct conn_cursor       *next, **link; /* the registry's */
+};
 struct conn_registry {
     struct lock         lock;
     struct conn_record *first, **last; /* last: where the next one is linked; server_init sets it */
+    uint64_t            number;        /* of the next one */
+    struct conn_cursor *cursors;
 };
+void conn_cursor_begin(struct conn_registry *, struct conn_cursor *); /* any thread, as the others */
+void conn_cursor_end(struct conn_registry *, struct conn_cursor *);
+/* Under the registry's lock: the record, and the cursor goes on; NULL: there are no more. */
+const struct conn_record *conn_cursor_next_locked(struct conn_cursor *);
 void conn_registry_add(struct conn_registry *, struct conn_record *);    /* any thread */
 void conn_registry_remove(struct conn_registry *, struct conn_record *);
 

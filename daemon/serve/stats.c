@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "serve/admin.h"
 #include "serve/dump.h"
+#include "serve/pieces.h"
 #include "serve/prefix.h"
 
 static void stats_reset(struct command_context *ctx, const struct words *w) {
@@ -14,6 +14,17 @@ static void stats_reset(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, "RESET\r\n");
 }
 
+static bool write_prefixes(struct command_context *ctx, uint32_t *next, void *state) {
+    (void)state;
+    while (*next < PREFIX_BUCKETS) {
+        prefix_stats_dump(ctx->server->prefixes, (*next)++, ctx->out);
+        if (command_piece_full(ctx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void stats_detail(struct command_context *ctx, const struct words *w) {
     struct settings from, to;
     char why[SETTING_WHY_BYTES];
@@ -21,8 +32,7 @@ static void stats_detail(struct command_context *ctx, const struct words *w) {
     if (!ctx->server->settings->dump_enabled) {
         text_out_str(ctx->out, "CLIENT_ERROR stats detail not allowed\r\n");
     } else if (what && word_is(what, "dump")) {
-        prefix_stats_dump(ctx->server->prefixes, ctx->out);
-        text_out_str(ctx->out, "END\r\n");
+        pieces_answer(ctx, write_prefixes, 0, NULL, 0);
     } else if (what && (word_is(what, "on") || word_is(what, "off"))) {
         server_settings(ctx->server, &from);
         to = from;
@@ -64,26 +74,6 @@ static void stats_cachedump(struct command_context *ctx, const struct words *w) 
     }
 }
 
-static void stats_conns(struct command_context *ctx, const struct words *w) {
-    struct conn_registry *registry = &ctx->server->registry;
-    struct text_out *out = ctx->out;
-    uint32_t now_s = clock_now_s();
-    (void)w;
-    lock_take(&registry->lock);
-    for (const struct conn_record *c = registry->first; c; c = c->next) {
-        uint32_t last_s = atomic_load_explicit(&c->last_cmd_s, memory_order_relaxed);
-        const char *state = atomic_load_explicit(&c->state, memory_order_relaxed);
-        text_out_printf(out, "STAT %d:addr %s\r\n", c->fd, c->addr);
-        if (c->listen_addr[0]) {
-            text_out_printf(out, "STAT %d:listen_addr %s\r\n", c->fd, c->listen_addr);
-        }
-        text_out_printf(out, "STAT %d:state %s\r\n", c->fd, state ? state : "conn_new_cmd");
-        text_out_printf(out, "STAT %d:secs_since_last_cmd %u\r\n", c->fd, now_s > last_s ? now_s - last_s : 0);
-    }
-    lock_release(&registry->lock);
-    text_out_str(out, "END\r\n");
-}
-
 static void stats_sizes(struct command_context *ctx, const struct words *w) {
     struct class_set all = class_set_all();
     (void)w;
@@ -104,15 +94,29 @@ static const struct {
     {"evictions", stats_evictions_info}, {"sizehist", stats_sizehist_info}, {"pages", stats_pages_info},
 };
 
-static void stats_describe(struct command_context *ctx, const struct words *w) {
-    (void)w;
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        for (const struct counter_info *row = tables[i].rows; row->name; row++) {
-            text_out_printf(ctx->out, "STAT %s:%s %s %s %s\r\n", tables[i].name, row->name, row->kind, row->unit,
-                            row->help);
+/* Where in the tables a piece goes on. */
+struct described {
+    size_t table;
+};
+
+static bool write_descriptions(struct command_context *ctx, uint32_t *next, void *state) {
+    struct described *at = state;
+    for (; at->table < sizeof tables / sizeof *tables; at->table++, *next = 0) {
+        for (const struct counter_info *row = &tables[at->table].rows[*next]; row->name; row++) {
+            text_out_printf(ctx->out, "STAT %s:%s %s %s %s\r\n", tables[at->table].name, row->name, row->kind, row->unit, row->help);
+            ++*next;
+            if (command_piece_full(ctx)) {
+                return true;
+            }
         }
     }
-    text_out_str(ctx->out, "END\r\n");
+    return false;
+}
+
+static void stats_describe(struct command_context *ctx, const struct words *w) {
+    struct described start = {0};
+    (void)w;
+    pieces_answer(ctx, write_descriptions, 0, &start, sizeof start);
 }
 
 void stats_describe_counters(FILE *to) {
@@ -128,35 +132,36 @@ static void stats_nothing(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, "END\r\n");
 }
 
-#define STATS_PART(name)                                                           \
-    static void part_##name(struct command_context *ctx, const struct words *w) { \
-        (void)w;                                                                   \
-        stats_##name(ctx);                                                         \
-        text_out_str(ctx->out, "END\r\n");                                         \
-    }
-STATS_PART(items)
-STATS_PART(slabs)
+static void part_items(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    stats_items(ctx);
+}
 
-/* Ours, unlike memcached's, take no words that they do not know. */
-#define STATS_OWN_PART(name)                                                       \
+static void part_slabs(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    stats_slabs(ctx);
+}
+
+/* Ours, unlike memcached's, take no words that they do not know. `end` is what they do not write themselves. */
+#define STATS_OWN_PART(name, end)                                                  \
     static void part_##name(struct command_context *ctx, const struct words *w) { \
         if (w->count > 2) {                                                        \
             text_out_str(ctx->out, "CLIENT_ERROR usage: stats " #name "\r\n");     \
             return;                                                                \
         }                                                                          \
         stats_##name(ctx);                                                         \
-        text_out_str(ctx->out, "END\r\n");                                         \
+        text_out_str(ctx->out, end);                                               \
     }
-STATS_OWN_PART(slated)
-STATS_OWN_PART(policies)
-STATS_OWN_PART(moves)
-STATS_OWN_PART(automove)
-STATS_OWN_PART(audit)
-STATS_OWN_PART(config)
-STATS_OWN_PART(geometry)
-STATS_OWN_PART(whatif)
-STATS_OWN_PART(sizehist)
-STATS_OWN_PART(evictions)
+STATS_OWN_PART(slated, "END\r\n")
+STATS_OWN_PART(policies, "END\r\n")
+STATS_OWN_PART(automove, "END\r\n")
+STATS_OWN_PART(config, "END\r\n")
+STATS_OWN_PART(geometry, "END\r\n")
+STATS_OWN_PART(moves, "")
+STATS_OWN_PART(audit, "")
+STATS_OWN_PART(whatif, "")
+STATS_OWN_PART(sizehist, "")
+STATS_OWN_PART(evictions, "")
 
 /* memcached takes any beginning of the first six, the earlier row wins, and the whole word of the others. */
 static const struct {

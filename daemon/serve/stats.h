@@ -16,23 +16,26 @@ void stats_command(struct command_context *, const struct words *);
 /* Every row of the tables as a line of tab-separated fields: table, name, kind, unit, help. */
 void stats_describe_counters(FILE *);
 
-/* The parts of it: each writes STAT lines without END. */
+/* The parts of it that are short: each writes STAT lines without END. */
 void stats_general(struct command_context *); /* stats_general.c */
-void stats_items(struct command_context *);   /* stats_classes.c */
-void stats_slabs(struct command_context *);
 void stats_slated(struct command_context *);   /* stats_own.c */
 void stats_policies(struct command_context *);
-void stats_moves(struct command_context *);   /* stats_moves.c */
 void stats_automove(struct command_context *); /* stats_automove.c */
-void stats_audit(struct command_context *);   /* stats_audit.c */
 void stats_config(struct command_context *);  /* stats_config.c */
 void stats_geometry(struct command_context *); /* stats_geometry.c */
-void stats_curve(struct command_context *, const struct words *); /* stats_sample.c; with END or an error */
+
+/* Those that go out in pieces, with their END (serve/pieces.h), and those that take words, with END or an error. */
+void stats_conns(struct command_context *, const struct words *); /* stats_conns.c */
+void stats_items(struct command_context *);   /* stats_classes.c */
+void stats_slabs(struct command_context *);
+void stats_moves(struct command_context *);   /* stats_moves.c */
+void stats_audit(struct command_context *);   /* stats_audit.c */
+void stats_curve(struct command_context *, const struct words *); /* stats_sample.c */
 void stats_hotkeys(struct command_context *, const struct words *);
 void stats_whatif(struct command_context *);
 void stats_sizehist(struct command_context *); /* stats_held.c */
-void stats_pages(struct command_context *, const struct words *); /* stats_pages.c; with END or an error */
 void stats_evictions(struct command_context *);
+void stats_pages(struct command_context *, const struct words *); /* stats_pages.c */
 
 /* Their rows, for `stats describe`; tables end with a NULL name. */
 extern const struct counter_info stats_general_info[], stats_items_info[], stats_slabs_info[], stats_slated_info[],

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "serve/audit.h"
+#include "serve/pieces.h"
 #include "serve/stats.h"
 #include "tune/moves.h"
 
@@ -24,21 +25,37 @@ static void put_move(struct text_out *out, const struct move_record *m) {
     text_out_printf(out, "STAT move%" PRIu64 ":what %s\r\n", m->number, sentence);
 }
 
-void stats_audit(struct command_context *ctx) {
-    struct both {
-        struct audit_entry changes[AUDIT_KEPT];
-        struct move_record moves[MOVES_KEPT];
-    } *b = malloc(sizeof *b);
-    if (b == NULL) {
-        return; /* an empty answer: the log has it all */
-    }
-    unsigned changes = audit_copy(&ctx->server->audit, b->changes), moves = move_log_copy(tuner_moves(ctx->server->tuner), b->moves);
-    for (unsigned c = 0, m = 0; c < changes || m < moves;) {
-        if (m == moves || (c < changes && b->changes[c].unix_ms <= b->moves[m].unix_ms)) {
-            put_change(ctx->out, &b->changes[c++]);
+struct both {
+    unsigned change_count, move_count, change, move; /* the next of each */
+    struct audit_entry changes[AUDIT_KEPT];
+    struct move_record moves[MOVES_KEPT];
+};
+
+static bool write_both(struct command_context *ctx, uint32_t *next, void *state) {
+    struct both *b = state;
+    while (b->change < b->change_count || b->move < b->move_count) {
+        ++*next;
+        if (b->move == b->move_count ||
+            (b->change < b->change_count && b->changes[b->change].unix_ms <= b->moves[b->move].unix_ms)) {
+            put_change(ctx->out, &b->changes[b->change++]);
         } else {
-            put_move(ctx->out, &b->moves[m++]);
+            put_move(ctx->out, &b->moves[b->move++]);
+        }
+        if (command_piece_full(ctx)) {
+            return true;
         }
     }
+    return false;
+}
+
+void stats_audit(struct command_context *ctx) {
+    struct both *b = calloc(1, sizeof *b);
+    if (b == NULL) {
+        ctx->out->failed = true;
+        return;
+    }
+    b->change_count = audit_copy(&ctx->server->audit, b->changes);
+    b->move_count = move_log_copy(tuner_moves(ctx->server->tuner), b->moves);
+    pieces_answer(ctx, write_both, 0, b, sizeof *b);
     free(b);
 }

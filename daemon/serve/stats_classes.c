@@ -2,6 +2,7 @@
 #include <inttypes.h>
 
 #include "mem/arena.h"
+#include "serve/pieces.h"
 #include "serve/stats.h"
 
 struct class_stats {
@@ -75,8 +76,8 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     X(touch_hits, counter, operations, U64, c->facts->counters.touch_hits, "touches in the class")
 
 #define SLABS_TOTALS(X) \
-    X(active_slabs, gauge, classes, U64, active, "classes with pages") \
-    X(total_malloced, gauge, bytes, U64, bytes, "memory of all pages of all classes")
+    X(active_slabs, gauge, classes, U64, totals->active, "classes with pages") \
+    X(total_malloced, gauge, bytes, U64, totals->bytes, "memory of all pages of all classes")
 /* clang-format on */
 
 const struct counter_info stats_items_info[] = {ITEMS_STATS(STATS_INFO, STATS_INFO, STATS_INFO){NULL, NULL, NULL, NULL}};
@@ -93,11 +94,14 @@ static uint64_t free_chunks(const struct class_stats *c) {
     return n < all ? n : all;
 }
 
-/* All classes at one go, into an array by id; returns the highest. */
-static unsigned all_facts(struct cache *cache, struct cache_class_facts *by_id) {
+/* All classes from `first` on at one go, into an array by id; returns the highest. */
+static unsigned facts_from(struct cache *cache, uint32_t first, struct cache_class_facts *by_id) {
     unsigned count = cache_slab(cache)->class_count;
-    struct class_set all = class_set_first(count);
-    cache_classes_facts(cache, &all, by_id);
+    struct class_set ids = {{0}};
+    for (unsigned id = first; id <= count; id++) {
+        class_set_add(&ids, id);
+    }
+    cache_classes_facts(cache, &ids, by_id);
     return count;
 }
 
@@ -118,38 +122,62 @@ static void put_items(struct text_out *out, const struct class_stats *c, bool se
     ITEMS_STATS(PUT_ITEMS, PUT_ITEMS_SEGMENTED, PUT_ITEMS_TEMP)
 }
 
-void stats_items(struct command_context *ctx) {
+static bool write_items(struct command_context *ctx, uint32_t *next, void *state) {
     struct cache *cache = ctx->server->cache;
     struct settings now;
-    server_settings(ctx->server, &now);
     struct class_stats c;
     struct cache_class_facts by_id[SLAB_CLASSES_MAX];
-    unsigned count = all_facts(cache, by_id);
-    for (c.id = 1; c.id <= count; c.id++) {
+    (void)state;
+    server_settings(ctx->server, &now);
+    unsigned count = facts_from(cache, *next, by_id);
+    while (*next <= count) {
+        c.id = (*next)++;
         c.facts = &by_id[c.id];
-        if (c.facts->items > 0) {
-            c.policy = cache_class_policy(cache, c.id);
-            put_items(ctx->out, &c, now.lru_segmented, now.temp_lru);
+        if (c.facts->items == 0) {
+            continue;
+        }
+        c.policy = cache_class_policy(cache, c.id);
+        put_items(ctx->out, &c, now.lru_segmented, now.temp_lru);
+        if (command_piece_full(ctx)) {
+            return true;
         }
     }
+    return false;
 }
+
+void stats_items(struct command_context *ctx) { pieces_answer(ctx, write_items, 1, NULL, 0); }
 
 static void put_slabs(struct text_out *out, const struct class_stats *c) { SLABS_STATS(PUT_SLABS) }
 
-void stats_slabs(struct command_context *ctx) {
-    struct cache *cache = ctx->server->cache;
+/* Of the classes that were told of. */
+struct slabs_totals {
+    uint64_t active, bytes;
+};
+
+static bool write_slabs(struct command_context *ctx, uint32_t *next, void *state) {
     struct text_out *out = ctx->out;
+    struct slabs_totals *totals = state;
     struct class_stats c;
-    uint64_t active = 0, bytes = 0;
     struct cache_class_facts by_id[SLAB_CLASSES_MAX];
-    unsigned count = all_facts(cache, by_id);
-    for (c.id = 1; c.id <= count; c.id++) {
+    unsigned count = facts_from(ctx->server->cache, *next, by_id);
+    while (*next <= count) {
+        c.id = (*next)++;
         c.facts = &by_id[c.id];
-        if (c.facts->slab.pages > 0) {
-            put_slabs(out, &c);
-            active++;
-            bytes += (uint64_t)c.facts->slab.pages * PAGE_BYTES;
+        if (c.facts->slab.pages == 0) {
+            continue;
+        }
+        put_slabs(out, &c);
+        totals->active++;
+        totals->bytes += (uint64_t)c.facts->slab.pages * PAGE_BYTES;
+        if (command_piece_full(ctx)) {
+            return true;
         }
     }
     SLABS_TOTALS(STATS_PUT)
+    return false;
+}
+
+void stats_slabs(struct command_context *ctx) {
+    struct slabs_totals totals = {0};
+    pieces_answer(ctx, write_slabs, 1, &totals, sizeof totals);
 }

@@ -1,6 +1,7 @@
 /* stats moves: how pages move, and the last moves one by one. */
 #include <inttypes.h>
 
+#include "serve/pieces.h"
 #include "serve/stats.h"
 #include "tune/moves.h"
 
@@ -48,9 +49,25 @@ static void put_move(struct text_out *out, const struct move_record *m) {
     MOVE_FIELDS(MOVE_PUT)
 }
 
+struct moves_told {
+    unsigned           count;
+    struct move_record moves[MOVES_KEPT];
+};
+
+static bool write_moves(struct command_context *ctx, uint32_t *next, void *state) {
+    const struct moves_told *all = state;
+    while (*next < all->count) {
+        put_move(ctx->out, &all->moves[(*next)++]);
+        if (command_piece_full(ctx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void stats_moves(struct command_context *ctx) {
     struct text_out *out = ctx->out;
-    struct move_record moves[MOVES_KEPT];
+    struct moves_told all;
     struct cache_facts cache;
     struct tune_facts t, b;
     struct tune_words words;
@@ -61,8 +78,6 @@ void stats_moves(struct command_context *ctx) {
     b = ctx->server->baseline.tune;
     lock_release(&ctx->server->lock);
     MOVES_STATS(STATS_PUT)
-    unsigned n = move_log_copy(tuner_moves(ctx->server->tuner), moves);
-    for (unsigned i = 0; i < n; i++) {
-        put_move(out, &moves[i]);
-    }
+    all.count = move_log_copy(tuner_moves(ctx->server->tuner), all.moves);
+    pieces_answer(ctx, write_moves, 0, &all, sizeof all);
 }

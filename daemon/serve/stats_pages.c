@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "cache/cache.h"
+#include "serve/pieces.h"
 #include "serve/stats.h"
 
 enum { PAGES_SHOWN = 4096 }; /* of one answer: about 200 kB */
@@ -42,26 +43,37 @@ static uint32_t next_page(const struct slab *slab, uint32_t page) {
     return page < slab->arena->page_max ? page : 0;
 }
 
-void stats_pages(struct command_context *ctx, const struct words *w) {
+/* `state`: how many pages are still to be shown. */
+static bool write_pages(struct command_context *ctx, uint32_t *next, void *state) {
     struct slab *slab = cache_slab(ctx->server->cache);
     struct text_out *out = ctx->out;
-    uint32_t first = 0, count = PAGES_SHOWN, page, shown = 0, now_s = clock_now_s();
+    uint32_t *left = state, now_s = clock_now_s();
+    bool stamps = cache_page_stamps(ctx->server->cache);
+    while (*next < slab->arena->page_max && *left > 0) {
+        struct slab_page_facts f;
+        uint32_t page = (*next)++;
+        if (slab_page_facts(slab, page, &f)) {
+            put_page(out, page, &f, now_s, stamps);
+            --*left;
+        }
+        if (command_piece_full(ctx)) {
+            return true;
+        }
+    }
+    struct pages here = {.limit = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
+                         .out = atomic_load_explicit(&slab->arena->pages_out, memory_order_relaxed),
+                         .next = next_page(slab, *next)}, *const p = &here;
+    PAGES_STATS(STATS_PUT)
+    return false;
+}
+
+void stats_pages(struct command_context *ctx, const struct words *w) {
+    struct text_out *out = ctx->out;
+    uint32_t first = 0, count = PAGES_SHOWN;
     if (w->count > 4 || (w->count > 2 && !word_u32(&w->word[2], &first)) ||
         (w->count > 3 && (!word_u32(&w->word[3], &count) || count < 1 || count > PAGES_SHOWN))) {
         text_out_printf(out, "CLIENT_ERROR usage: stats pages [first [count]], count from 1 to %d\r\n", PAGES_SHOWN);
         return;
     }
-    bool stamps = cache_page_stamps(ctx->server->cache);
-    for (page = first; page < slab->arena->page_max && shown < count; page++) {
-        struct slab_page_facts f;
-        if (slab_page_facts(slab, page, &f)) {
-            put_page(out, page, &f, now_s, stamps);
-            shown++;
-        }
-    }
-    struct pages here = {.limit = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
-                         .out = atomic_load_explicit(&slab->arena->pages_out, memory_order_relaxed),
-                         .next = next_page(slab, page)}, *const p = &here;
-    PAGES_STATS(STATS_PUT)
-    text_out_str(out, "END\r\n");
+    pieces_answer(ctx, write_pages, first, &count, sizeof count);
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "serve/admin.h"
+#include "serve/pieces.h"
 #include "serve/stats.h"
 #include "tune/whatif.h"
 #include "watch/line.h"
@@ -55,23 +56,31 @@ const struct counter_info stats_curve_info[] = {CURVE_STATS(STATS_INFO) SIZES_ST
 
 static void put_policy(struct text_out *out, const char *prefix, const struct whatif_policy *p) { POLICY_FIELDS(POLICY_PUT) }
 
-void stats_whatif(struct command_context *ctx) {
-    struct whatif *w = tuner_whatif(ctx->server->tuner);
+static bool write_policies(struct command_context *ctx, uint32_t *next, void *state) {
     struct whatif_policy policies[SHADOW_POLICIES_MAX];
-    struct text_out *out = ctx->out;
-    struct whatif_facts f;
-    whatif_facts(w, &f);
-    WHATIF_STATS(STATS_PUT)
-    for (unsigned id = SLAB_CLASS_NONE; id <= cache_slab(ctx->server->cache)->class_count; id++) {
+    (void)state;
+    while (*next <= cache_slab(ctx->server->cache)->class_count) {
         char prefix[24] = "";
-        unsigned n = whatif_policies(w, id, policies);
+        unsigned id = (*next)++, n = whatif_policies(tuner_whatif(ctx->server->tuner), id, policies);
         if (id != SLAB_CLASS_NONE) {
             snprintf(prefix, sizeof prefix, "class:%u:", id);
         }
         for (unsigned i = 0; i < n; i++) {
-            put_policy(out, prefix, &policies[i]);
+            put_policy(ctx->out, prefix, &policies[i]);
+        }
+        if (command_piece_full(ctx)) {
+            return true;
         }
     }
+    return false;
+}
+
+void stats_whatif(struct command_context *ctx) {
+    struct text_out *out = ctx->out;
+    struct whatif_facts f;
+    whatif_facts(tuner_whatif(ctx->server->tuner), &f);
+    WHATIF_STATS(STATS_PUT)
+    pieces_answer(ctx, write_policies, SLAB_CLASS_NONE, NULL, 0);
 }
 
 /* --- stats curve [class] --- */
@@ -112,8 +121,25 @@ static void put_key(struct text_out *out, unsigned number, const struct hot_key 
                     number, k->count, number, k->error);
 }
 
-void stats_hotkeys(struct command_context *ctx, const struct words *w) {
+struct hot_told {
+    uint32_t       count;
     struct hot_key keys[HOT_KEYS];
+};
+
+static bool write_hot(struct command_context *ctx, uint32_t *next, void *state) {
+    const struct hot_told *all = state;
+    while (*next < all->count) {
+        put_key(ctx->out, *next + 1, &all->keys[*next]);
+        ++*next;
+        if (command_piece_full(ctx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void stats_hotkeys(struct command_context *ctx, const struct words *w) {
+    struct hot_told all;
     uint64_t requests;
     uint32_t most = HOT_SHOWN;
     if (!ctx->server->settings->dump_enabled) {
@@ -124,10 +150,7 @@ void stats_hotkeys(struct command_context *ctx, const struct words *w) {
         text_out_printf(ctx->out, "CLIENT_ERROR usage: stats hotkeys [count], from 1 to %d\r\n", HOT_KEYS);
         return;
     }
-    unsigned n = whatif_hot(tuner_whatif(ctx->server->tuner), keys, most, &requests);
+    all.count = whatif_hot(tuner_whatif(ctx->server->tuner), all.keys, most, &requests);
     text_out_printf(ctx->out, "STAT requests %" PRIu64 "\r\n", requests);
-    for (unsigned i = 0; i < n; i++) {
-        put_key(ctx->out, i + 1, &keys[i]);
-    }
-    text_out_str(ctx->out, "END\r\n");
+    pieces_answer(ctx, write_hot, 0, &all, sizeof all);
 }

@@ -43,6 +43,12 @@ static void answers(struct rig *rig, const char *line, const char *want) {
     is_str(answer(rig, line, false), want, "`%s` is answered", line);
 }
 
+static void dump_prefixes(struct prefix_stats *p) {
+    for (uint32_t bucket = 0; bucket < PREFIX_BUCKETS; bucket++) {
+        prefix_stats_dump(p, bucket, &out);
+    }
+}
+
 static const char *automove_of(struct rig *rig) {
     static char name[AUTOMOVE_NAME_BYTES];
     tuner_automove(rig->server.tuner, name);
@@ -222,7 +228,7 @@ static void test_prefixes_are_bounded(void) {
     prefix_stats_clear(p);
     prefix_stats_note(p, &plain, PREFIX_GET);
     text_out_clear(&out);
-    prefix_stats_dump(p, &out);
+    dump_prefixes(p);
     is(out.used, 0, "a key without a delimiter is not counted");
     prefix_stats_note(p, &empty, PREFIX_SET);
     for (int i = 0; i < PREFIX_MAX + 500; i++) {
@@ -231,7 +237,7 @@ static void test_prefixes_are_bounded(void) {
         prefix_stats_note(p, &key, PREFIX_HIT);
         prefix_stats_note(p, &key, PREFIX_GET);
     }
-    prefix_stats_dump(p, &out);
+    dump_prefixes(p);
     text_out_bytes(&out, "", 1);
     is(count_lines(out.bytes, "PREFIX "), PREFIX_MAX, "at most PREFIX_MAX are kept");
     ok(strstr(out.bytes, "PREFIX  get 0 hit 0 set 1 del 0\r\n") != NULL, "an empty prefix is one too");
