@@ -1,15 +1,15 @@
-/* slabs automove: what moves pages by itself. A policy in Lua is tried on the tuner's thread first; the command waits for that a turn
- * at a time, so that other connections go on. */
-#include <sched.h>
+/* slabs automove: what moves pages by itself. A policy in Lua is tried on the tuner's thread first; the session sleeps until then,
+ * and other connections go on. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "serve/admin.h"
+#include "serve/waiting.h"
 
 /* --- a mode that is tried before it is set --- */
 
-struct waiting {
-    struct command_more    more; /* first: the session knows only this */
+struct tried {
+    struct waiting         waiting; /* first */
     struct automove_trial *trial;
     const char            *subject; /* what is refused; the reason follows it */
     void (*then)(struct command_context *, const struct automove_trial *, const char *subject); /* answers, as it starts */
@@ -29,41 +29,39 @@ static void set_tried(struct command_context *ctx, const struct automove_trial *
     }
 }
 
-static bool waiting_run(struct command_more *more, struct command_context *ctx) {
-    const struct waiting *w = (const struct waiting *)more;
-    if (!atomic_load_explicit(&w->trial->answered, memory_order_acquire)) {
-        sched_yield(); /* to the tuner, when it shares our processor */
-        return true;
-    }
-    if (w->trial->starts) {
-        w->then(ctx, w->trial, w->subject);
+static void tell_outcome(struct waiting *w, struct command_context *ctx) {
+    const struct tried *t = (const struct tried *)w;
+    if (t->trial->starts) {
+        t->then(ctx, t->trial, t->subject);
     } else {
-        text_out_printf(ctx->out, "CLIENT_ERROR %s: %s\r\n", w->subject, w->trial->why);
+        text_out_printf(ctx->out, "CLIENT_ERROR %s: %s\r\n", t->subject, t->trial->why);
     }
-    return false;
 }
 
-static void waiting_destroy(struct command_more *more) {
-    struct waiting *w = (struct waiting *)more;
-    automove_trial_release(&w->trial);
-    free(w);
+static void tried_destroy(struct waiting *w) {
+    struct tried *t = (struct tried *)w;
+    automove_trial_release(&t->trial);
+    free(t);
 }
 
 static void try_then(struct command_context *ctx, const char *name, const char *subject,
                      void (*then)(struct command_context *, const struct automove_trial *, const char *)) {
     struct automove_trial *trial = automove_trial_create(name);
-    struct waiting *w = malloc(sizeof *w);
-    if (trial == NULL || w == NULL) {
+    struct tried *t = malloc(sizeof *t);
+    if (trial == NULL || t == NULL) {
+        automove_trial_release(&trial);
+        free(t);
         text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
-    } else if (!tuner_try_automove(ctx->server->tuner, trial)) {
-        text_out_str(ctx->out, "BUSY currently trying another mode\r\n");
-    } else {
-        *w = (struct waiting){{.run = waiting_run, .destroy = waiting_destroy}, trial, subject, then};
-        ctx->more = &w->more;
         return;
     }
-    automove_trial_release(&trial);
-    free(w);
+    *t = (struct tried){.trial = trial, .subject = subject, .then = then};
+    waiting_begin(&t->waiting, ctx, &trial->asked, tell_outcome, tried_destroy);
+    if (!tuner_try_automove(ctx->server->tuner, trial)) {
+        waiting_end(&t->waiting);
+        text_out_str(ctx->out, "BUSY currently trying another mode\r\n");
+        return;
+    }
+    ctx->more = &t->waiting.more;
 }
 
 void admin_try_automove(struct command_context *ctx, const char *name, const char *subject) {

@@ -1,39 +1,34 @@
-/* slabs geometry: other chunk sizes for a live cache. The tuner's thread answers, for a prediction takes a while: the command waits
- * for it a turn at a time, so that other connections go on. */
-#include <sched.h>
+/* slabs geometry: other chunk sizes for a live cache. The tuner's thread answers, for a prediction takes a while: the session sleeps
+ * until then, and other connections go on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "serve/admin.h"
+#include "serve/waiting.h"
 
 #define FACTOR_LEAST 1.01
 #define FACTOR_MOST 100.0
 enum { CLASSES_LEAST = 2 };
 
-struct waiting {
-    struct command_more    more; /* first: the session knows only this */
+struct ordered {
+    struct waiting         waiting; /* first */
     struct geometry_order *order;
     char                   said[AUDIT_VALUE_BYTES]; /* the command's words, for the audit */
 };
 
-static bool waiting_run(struct command_more *more, struct command_context *ctx) {
-    struct waiting *w = (struct waiting *)more;
-    if (!atomic_load_explicit(&w->order->answered, memory_order_acquire)) {
-        sched_yield(); /* to the tuner, when it shares our processor */
-        return true;
+static void tell_answer(struct waiting *w, struct command_context *ctx) {
+    const struct ordered *o = (const struct ordered *)w;
+    if (strncmp(o->order->answer, "OK", 2) == 0 && !o->order->dry) {
+        admin_audit(ctx, "slabs geometry", o->said);
     }
-    if (strncmp(w->order->answer, "OK", 2) == 0 && !w->order->dry) {
-        admin_audit(ctx, "slabs geometry", w->said);
-    }
-    text_out_printf(ctx->out, "%s\r\n", w->order->answer);
-    return false;
+    text_out_printf(ctx->out, "%s\r\n", o->order->answer);
 }
 
-static void waiting_destroy(struct command_more *more) {
-    struct waiting *w = (struct waiting *)more;
-    geometry_order_release(&w->order);
-    free(w);
+static void ordered_destroy(struct waiting *w) {
+    struct ordered *o = (struct ordered *)w;
+    geometry_order_release(&o->order);
+    free(o);
 }
 
 /* The words behind `slabs geometry`, as many as fit. */
@@ -47,21 +42,21 @@ static void say_again(const struct words *words, char to[AUDIT_VALUE_BYTES]) {
 }
 
 static void ask(struct command_context *ctx, const struct words *words, struct geometry_order *order) {
-    struct waiting *w = malloc(sizeof *w);
-    if (w == NULL) {
+    struct ordered *o = malloc(sizeof *o);
+    if (o == NULL) {
         geometry_order_release(&order);
         text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
         return;
     }
+    o->order = order;
+    say_again(words, o->said);
+    waiting_begin(&o->waiting, ctx, &order->asked, tell_answer, ordered_destroy);
     if (!tuner_order_geometry(ctx->server->tuner, order)) {
-        geometry_order_release(&order);
-        free(w);
+        waiting_end(&o->waiting);
         text_out_str(ctx->out, "BUSY currently processing another geometry request\r\n");
         return;
     }
-    *w = (struct waiting){.more = {.run = waiting_run, .destroy = waiting_destroy}, .order = order};
-    say_again(words, w->said);
-    ctx->more = &w->more;
+    ctx->more = &o->waiting.more;
 }
 
 /* Sizes in bytes with commas between them. */

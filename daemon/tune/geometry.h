@@ -8,10 +8,10 @@
  * anyone, and hold the lock for a copy. An order is answered on the tuner's thread and waits for nobody. */
 #ifndef SLATE_TUNE_GEOMETRY_H
 #define SLATE_TUNE_GEOMETRY_H
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/asked.h"
 #include "base/lock.h"
 #include "tune/geometry_plan.h"
 #include "tune/refit.h"
@@ -28,6 +28,7 @@ enum {
 enum geometry_verb { GEOMETRY_FACTOR, GEOMETRY_SIZES, GEOMETRY_AUTO, GEOMETRY_PAUSE, GEOMETRY_RESUME, GEOMETRY_REVERT };
 
 struct geometry_order {
+    struct asked asked;
     enum geometry_verb verb;
     double   factor;
     uint32_t first_bytes;            /* GEOMETRY_FACTOR: the smallest chunk */
@@ -36,9 +37,7 @@ struct geometry_order {
     unsigned classes_most;           /* GEOMETRY_AUTO; 0: as many as at the start, FIT_CLASSES_MOST of them with items */
     bool     force;                  /* also when it gains little */
     bool     dry;                    /* the answer is the prediction, and nothing changes */
-    char     answer[GEOMETRY_ANSWER_BYTES]; /* a line, once `answered` */
-    _Atomic bool answered;
-    _Atomic unsigned holders;        /* who asked, and who answers */
+    char     answer[GEOMETRY_ANSWER_BYTES]; /* a line, once it is answered */
 };
 
 enum geometry_state { GEOMETRY_STEADY, GEOMETRY_DRAINING, GEOMETRY_PAUSED };

@@ -15,7 +15,7 @@ struct geometry_order *geometry_order_create(enum geometry_verb verb) {
     struct geometry_order *o = calloc(1, sizeof *o);
     if (o != NULL) {
         o->verb = verb;
-        atomic_init(&o->holders, 1);
+        asked_init(&o->asked);
     }
     return o;
 }
@@ -23,7 +23,7 @@ struct geometry_order *geometry_order_create(enum geometry_verb verb) {
 void geometry_order_release(struct geometry_order **taken) {
     struct geometry_order *o = *taken;
     *taken = NULL;
-    if (o != NULL && atomic_fetch_sub_explicit(&o->holders, 1, memory_order_acq_rel) == 1) {
+    if (o != NULL && asked_release(&o->asked)) {
         free(o);
     }
 }
@@ -32,7 +32,7 @@ bool geometry_ask(struct geometry_change *g, struct geometry_order *o) {
     lock_take(&g->lock);
     bool taken = g->order == NULL;
     if (taken) {
-        atomic_fetch_add_explicit(&o->holders, 1, memory_order_relaxed);
+        asked_hold(&o->asked);
         g->order = o;
     }
     lock_release(&g->lock);
@@ -52,7 +52,7 @@ static void answered(struct geometry_change *g, struct geometry_order *o) {
     lock_take(&g->lock);
     g->order = NULL;
     lock_release(&g->lock);
-    atomic_store_explicit(&o->answered, true, memory_order_release);
+    asked_answer(&o->asked);
     geometry_order_release(&o);
 }
 

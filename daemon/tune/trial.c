@@ -8,7 +8,7 @@ struct automove_trial *automove_trial_create(const char *name) {
     struct automove_trial *trial = calloc(1, sizeof *trial);
     if (trial != NULL) {
         snprintf(trial->name, sizeof trial->name, "%s", name);
-        atomic_init(&trial->holders, 1);
+        asked_init(&trial->asked);
     }
     return trial;
 }
@@ -16,7 +16,7 @@ struct automove_trial *automove_trial_create(const char *name) {
 void automove_trial_release(struct automove_trial **taken) {
     struct automove_trial *trial = *taken;
     *taken = NULL;
-    if (trial != NULL && atomic_fetch_sub_explicit(&trial->holders, 1, memory_order_acq_rel) == 1) {
+    if (trial != NULL && asked_release(&trial->asked)) {
         free(trial);
     }
 }
@@ -25,7 +25,7 @@ bool tuner_try_automove(struct tuner *t, struct automove_trial *trial) {
     lock_take(&t->lock);
     bool taken = t->trial == NULL;
     if (taken) {
-        atomic_fetch_add_explicit(&trial->holders, 1, memory_order_relaxed);
+        asked_hold(&trial->asked);
         t->trial = trial;
     }
     lock_release(&t->lock);
@@ -43,7 +43,7 @@ static struct automove_trial *take(struct tuner *t) {
 
 static void answer(struct automove_trial *trial, bool starts) {
     trial->starts = starts;
-    atomic_store_explicit(&trial->answered, true, memory_order_release);
+    asked_answer(&trial->asked);
     automove_trial_release(&trial);
 }
 

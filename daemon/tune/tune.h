@@ -5,10 +5,10 @@
  * cache_thread. */
 #ifndef SLATE_TUNE_TUNE_H
 #define SLATE_TUNE_TUNE_H
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/asked.h"
 #include "cache/cache.h"
 #include "tune/automove.h"
 #include "tune/geometry.h"
@@ -58,11 +58,10 @@ bool tuner_set_window(struct tuner *, unsigned window_s); /* false: not 3..1800 
 
 /* Whether a mode would start, tried on the tuner's thread, where alone a policy's code runs. */
 struct automove_trial {
+    struct asked asked;
     char         name[AUTOMOVE_NAME_BYTES];
-    bool         starts;            /* once `answered`; */
+    bool         starts;            /* once it is answered; */
     char         why[REASON_BYTES]; /* if not, why */
-    _Atomic bool answered;
-    _Atomic unsigned holders; /* who asked, and who answers */
 };
 struct automove_trial *automove_trial_create(const char *name); /* NULL: out of memory */
 void automove_trial_release(struct automove_trial **);          /* by whoever created it; also before it is answered */

@@ -35,7 +35,7 @@ static inline const char *order(struct rig *r, struct geometry_order *o) {
     static char answer[GEOMETRY_ANSWER_BYTES];
     snprintf(answer, sizeof answer, "nobody answers");
     if (tuner_order_geometry(r->t, o)) {
-        for (int i = 0; i < PATIENCE_MS && !atomic_load_explicit(&o->answered, memory_order_acquire); i++) {
+        for (int i = 0; i < PATIENCE_MS && !asked_is_answered(&o->asked); i++) {
             usleep(1000);
         }
         snprintf(answer, sizeof answer, "%s", o->answer);

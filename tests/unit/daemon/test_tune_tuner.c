@@ -383,7 +383,7 @@ static bool tried(struct tuner *t, const char *name, char why[REASON_BYTES]) {
     while (!tuner_try_automove(t, trial)) {
         usleep(100);
     }
-    while (!atomic_load(&trial->answered)) {
+    while (!asked_is_answered(&trial->asked)) {
         usleep(100);
     }
     bool starts = trial->starts;
@@ -406,7 +406,7 @@ static void test_trials(void) {
     struct automove_trial *left = automove_trial_create("utility");
     ok(tuner_try_automove(t, left), "a trial that nobody waits for");
     tuner_destroy(&t);
-    ok(atomic_load(&left->answered), "is answered before the tuner ends");
+    ok(asked_is_answered(&left->asked), "is answered before the tuner ends");
     automove_trial_release(&left);
     cache_destroy(&c);
 }
