@@ -31,10 +31,11 @@ LOAD_LIBS    := -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has
 # not. A suite that this misses fails in every other build: there each of the rest claims that it never started a thread.
-SUITES   := $(wildcard tests/unit/*/test_*.c tests/stress/test_*.c tests/faults/test_*.c)
+SUITES   := $(wildcard tests/unit/*/test_*.c tests/stress/test_*.c $(if $(SAN),,tests/faults/test_*.c))
 THREADED := $(shell grep -lE 'pthread_create|log_start|pace_start|tuner_create|net_fixture.h|mover_fixture.h|geometry_fixture.h|session_fixture.h|app_run' $(SUITES))
 ONE_THREAD = $(if $(filter $<,$(THREADED)),,-DTAP_ONE_THREAD)
 TESTS   := $(patsubst tests/%.c,$B/%,$(if $(findstring thread,$(SAN)),$(THREADED),$(SUITES)))
+TESTS   += $(if $(findstring thread,$(SAN)),,$(patsubst tests/fuzz/%.c,$B/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c)))
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
 SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
 # The longest first, so that what runs side by side ends together.
@@ -44,7 +45,12 @@ LONGEST := bench_memory_spec.lua test_isolation test_stress proto_spec.lua test_
 longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
 # The thread sanitizer wants a memory layout that the kernel did not shuffle.
 RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests $(if $(AGAIN),-r) -o $B/test-logs
-FUZZERS := $(patsubst tests/fuzz/%.c,build-fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_NAMES := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+F       := build-fuzz$(if $(COVERAGE),-coverage)
+FUZZERS := $(FUZZ_NAMES:%=$F/%)
+FUZZ_FLAGS = $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) -g -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
+             $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
+REPLAYS  = -Itests/unit -DFUZZ_CORPUS='"tests/fuzz/corpus/$(patsubst fuzz_%,%,$(@F))"'
 FUZZ_S  ?= 60
 MAN     := $(wildcard man/*.[1-8])
 LUA     := $(shell find lua/slate -name '*.lua')
@@ -145,16 +151,33 @@ stress: ## the model client against every store and index (SECONDS a storm, STOR
 linearize: ## histories of contended keys judged by porcupine, over stores and indexes (OPS, SAN, SEED); needs Go
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated
 	@tests/stress/linearize/run $B/bin/slated
-build-fuzz/%: tests/fuzz/%.c $(wildcard $(ROOMS:%=daemon/%/*.[ch])) $B/jemalloc.o $B/gen/tune/policy_core.inc
-	@mkdir -p $(@D) && clang $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) -g -O1 -fsanitize=fuzzer,address,undefined \
-	    -fno-sanitize-recover=all $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter %.c,$^) $(DAEMON_LIBS)
+# Fuzzers in a build folder of their own, with coverage of lines in another (COVERAGE=1).
+$F/daemon/%.o: daemon/%.c $B/gen/tune/policy_core.inc
+	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) $(DAEMON_I) -c -o $@ $<
+$F/console/%.o: console/%.c $B/gen/console/explain/text.inc
+	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
+$F/fuzz_console: tests/fuzz/fuzz_console.c $(CONSOLE_O:$B/%=$F/%)
+	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer -Iconsole -o $@ $^ $(CONSOLE_LIBS)
+$F/fuzz_%: tests/fuzz/fuzz_%.c $(DAEMON_O:$B/%=$F/%) $B/jemalloc.o
+	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
+# And as suites that replay the inputs that are kept.
+$B/fuzz/fuzz_console: tests/fuzz/fuzz_console.c tests/fuzz/driver.c $(CONSOLE_O)
+	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) -Iconsole $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
+$B/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/driver.c $(DAEMON_O) $B/jemalloc.o
+	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) $(DAEMON_I) -Itests/unit/daemon $(LDFLAGS) -o $@ \
+	    $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
 fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
 	@scripts/bootstrap fuzz && $(MAKE_J) $(FUZZERS)
-	@cd build-fuzz && for f in $(notdir $(FUZZERS)); do echo "$$f for $(FUZZ_S) s" && mkdir -p corpus-$$f && \
+	@cd $F && for f in $(FUZZ_NAMES); do echo "$$f for $(FUZZ_S) s" && mkdir -p corpus-$$f && \
 	    ./$$f -verbosity=0 -print_final_stats=1 -max_total_time=$(FUZZ_S) -max_len=4096 \
-	    -dict=../tests/fuzz/$${f#fuzz_}.dict corpus-$$f || exit 1; done
-model: ## explore the lock-free protocols under weakly ordered memory, with and without each fence; needs spin
-	@scripts/bootstrap model && tests/model/run
+	    -dict=../tests/fuzz/$${f#fuzz_}.dict corpus-$$f ../tests/fuzz/corpus/$${f#fuzz_} || exit 1; done
+fuzz-coverage: ## how much of each file the kept inputs and those of make fuzz reach; needs clang and llvm
+	@scripts/bootstrap fuzz && $(MAKE_J) COVERAGE=1 $(FUZZ_NAMES:%=build-fuzz-coverage/%)
+	@for f in $(FUZZ_NAMES); do LLVM_PROFILE_FILE=build-fuzz-coverage/$$f.raw build-fuzz-coverage/$$f -runs=0 -verbosity=0 \
+	    tests/fuzz/corpus/$${f#fuzz_} $$(ls -d build-fuzz/corpus-$$f 2>/dev/null) || exit 1; done
+	@cd build-fuzz-coverage && llvm-profdata merge -o all.profdata *.raw && \
+	    llvm-cov report $(firstword $(FUZZ_NAMES)) $(patsubst %,-object %,$(wordlist 2,99,$(FUZZ_NAMES))) -instr-profile=all.profdata \
+	    -ignore-filename-regex='/usr/|tests/' | tee coverage.txt
 lint: ## layers, luacheck, shellcheck and the man pages
 	@scripts/lint
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)
@@ -202,5 +225,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test units check stress linearize fuzz model lint bench bench-hit bench-predictions bench-storm bench-sampling bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test units check stress linearize fuzz fuzz-coverage model lint bench bench-hit bench-predictions bench-storm bench-sampling bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

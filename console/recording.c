@@ -89,11 +89,10 @@ static const char *next_line(struct recording *recording, size_t *bytes, bool *i
     size_t scanned = 0;
     *is_long = false;
     for (;;) {
-        char *from = recording->text + recording->start;
         size_t there = recording->used - recording->start;
-        char *newline =
-            there > scanned ? memchr(from + scanned, '\n', there - scanned) : NULL;
+        char *newline = there > scanned ? memchr(recording->text + recording->start + scanned, '\n', there - scanned) : NULL;
         if (newline != NULL) {
+            char *from = recording->text + recording->start;
             *bytes = (size_t)(newline - from);
             recording->start += *bytes + 1;
             recording->line++;

@@ -9,6 +9,6 @@
 
 #include "serve/settings.h"
 
-/* Copies the list without those words. False: one of them is refused, and `why` (SETTING_WHY_BYTES) holds a sentence. */
+/* Copies the list, which is shorter than SETTING_LIST_BYTES, without those words. False: one of them is refused, and `why` (SETTING_WHY_BYTES) holds a sentence. */
 bool listen_list_plain(const char *list, char plain[SETTING_LIST_BYTES], char *why);
 #endif

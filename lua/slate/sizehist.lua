@@ -31,8 +31,9 @@ function M.parse(lines)
     for _, line in ipairs(lines) do
         local name, text = stats.split(line)
         local bytes = name and math.tointeger(tonumber(name))
-        if bytes and tonumber(text) then
-            sizes[#sizes + 1] = { bytes = bytes, items = math.tointeger(tonumber(text)) }
+        local items = math.tointeger(tonumber(text))
+        if bytes and items then
+            sizes[#sizes + 1] = { bytes = bytes, items = items }
         elseif name then
             totals[name] = stats.typed(name, text)
         end

@@ -95,6 +95,8 @@ function M.decode(line)
         return nil, ("schema is %s, this program reads %s"):format(tostring(value.schema), M.SCHEMA)
     elseif type(value.time_s) ~= "number" or type(value.general) ~= "table" or type(value.classes) ~= "table" then
         return nil, "time_s, general or classes are missing"
+    elseif value.time_s ~= value.time_s then
+        return nil, "time_s is no time"
     end
     local ok, message = check_classes(value.classes)
     if not ok then

@@ -66,6 +66,9 @@ end
 
 local function add_class_value(classes, id, name, text)
     id = math.tointeger(tonumber(id))
+    if not id then -- no class has so large a number
+        return
+    end
     local class = classes[id]
     if not class then
         class = { id = id }

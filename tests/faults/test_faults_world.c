@@ -304,10 +304,8 @@ static long stat_of(const char *name) {
 static void test_calendar_jumps(void) {
     static const int64_t steps_s[] = {3600, -3600, 400 * 86400, -400 * 86400, 0};
     start("-m 64 -t 1", -1);
-    client_command(&client, "ms lives 2 T1000", "HD"); /* the block follows as a command of its own would */
-    client.why[0] = '\0';
-    client_drop(&client);
-    client_send(&client, "ms lives 2 T1000\r\nab\r\nms dies 2 T1\r\nab\r\n", 40);
+    static const char stores[] = "ms lives 2 T1000\r\nab\r\nms dies 2 T1\r\nab\r\n";
+    client_send(&client, stores, sizeof stores - 1);
     client_answer(&client, "ms", "HD");
     client_answer(&client, "ms", "HD");
     bool lives = true, ages = true;

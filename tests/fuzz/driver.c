@@ -1,21 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a fuzzer of this folder without libFuzzer: random inputs made of the words of its dictionary, mutated and crossed
+ * Runs a fuzzer of this folder without libFuzzer. Built as a suite (FUZZ_CORPUS names its folder of corpus/) it replays the
+ * inputs that are kept and speaks TAP: what they once reached or broke stays reached and mended. Otherwise: random inputs made of the words of its dictionary, mutated and crossed
  * with each other, for a number of seconds. It knows nothing of coverage; it is for machines that have no clang.
  *
  *     gcc … -fsanitize=address,undefined -o fuzz tests/fuzz/driver.c tests/fuzz/fuzz_session.c <the daemon's rooms>
  *     SEED=7 ./fuzz tests/fuzz/session.dict 30
  *
  * Prints its seed first and writes each input to the file fuzz-input before running it, so that a crash can be seen again. */
+#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { WORDS_MAX = 256, WORD_BYTES = 64, POOL = 64, INPUT_BYTES = 1500 };
+#ifdef FUZZ_CORPUS
+#include "tap.h"
+#endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+#ifdef FUZZ_CORPUS
+/* An input that breaks something ends the program: the one that was named last did it. */
+static int replay(const char *folder) {
+    static uint8_t bytes[1 << 16];
+    unsigned inputs = 0;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir)) != NULL;) {
+        char path[1024];
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        FILE *file = entry->d_name[0] == '.' ? NULL : fopen(path, "rb");
+        if (file) {
+            size_t n = fread(bytes, 1, sizeof bytes, file);
+            fclose(file);
+            printf("# %s\n", path);
+            fflush(stdout);
+            LLVMFuzzerTestOneInput(bytes, n);
+            inputs++;
+        }
+    }
+    if (dir) {
+        closedir(dir);
+    }
+    ok(inputs > 0, "%u inputs of %s break nothing", inputs, folder);
+    return tap_done();
+}
+
+int main(void) { return replay(FUZZ_CORPUS); }
+#else
+enum { WORDS_MAX = 256, WORD_BYTES = 64, POOL = 64, INPUT_BYTES = 1500 };
 
 struct word {
     char   bytes[WORD_BYTES];
@@ -141,3 +175,4 @@ int main(int argc, char **argv) {
     printf("%" PRIu64 " inputs\n", inputs);
     return 0;
 }
+#endif

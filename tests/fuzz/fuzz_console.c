@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What slatetop reads from others: a server's answers to stats, to every inquiry and to watch, recordings, the record of
+ * changes, files of settings, addresses. A hostile server or a damaged file may say anything; what is read keeps its limits,
+ * and a snapshot comes back from the tape as it went there.
+ *
+ * Input: one byte that chooses the reader, one that chooses the kind, then the text. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "address.h"
+#include "audit.h"
+#include "details.h"
+#include "inquiry.h"
+#include "options.h"
+#include "recording.h"
+#include "stat_line.h"
+#include "stats.h"
+#include "tape.h"
+#include "watch.h"
+
+enum { WHY_BYTES = 300 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void must(bool holds, const char *what) {
+    if (!holds) {
+        fprintf(stderr, "broken: %s\n", what);
+        abort();
+    }
+}
+
+static bool printable(const char *text, size_t room) {
+    size_t n = strnlen(text, room);
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)text[i] < ' ' || (unsigned char)text[i] > '~') {
+            return false;
+        }
+    }
+    return n < room;
+}
+
+/* A file that holds the text, by the name under which this process can open it. */
+static int file_of(const char *text, size_t n, char path[64]) {
+    int fd = memfd_create("input", 0);
+    must(fd >= 0 && write(fd, text, n) == (ssize_t)n, "there is a file");
+    snprintf(path, 64, "/proc/self/fd/%d", fd);
+    return fd;
+}
+
+static void check_tape(const struct snapshot *snapshot) {
+    static struct snapshot found;
+    int64_t wall_ms;
+    struct tape *tape = tape_create(TAPE_HOUR_SAMPLES, 1 << 20);
+    must(tape != NULL && tape_add(tape, snapshot, 5) && tape_add(tape, snapshot, 7), "a snapshot is taped");
+    must(tape_read(tape, 1, &found, &wall_ms) && wall_ms == 7, "a sample is there");
+    must(memcmp(&found, snapshot, sizeof found) == 0, "a sample comes back as it went");
+    tape_destroy(&tape);
+}
+
+static void read_snapshot(unsigned kind, const char *text, size_t n) {
+    static struct snapshot snapshot;
+    snapshot_init(&snapshot);
+    snapshot_parse(&snapshot, (enum stats_group)(kind % GROUP_COUNT), text, n);
+    must(printable(snapshot.version, sizeof snapshot.version) && printable(snapshot.own_version, sizeof snapshot.own_version) &&
+             printable(snapshot.automove, sizeof snapshot.automove) && printable(snapshot.store, sizeof snapshot.store),
+         "words of a server are printable and end");
+    check_tape(&snapshot);
+}
+
+static void read_details(unsigned kind, const char *text, size_t n) {
+    struct details *details = details_create();
+    must(details != NULL, "there is memory");
+    for (int again = 0; again < 2; again++) { /* some compare with the answer before */
+        details_take(details, (enum inquiry)(kind % INQUIRY_COUNT), kind % CLASS_LIMIT, text, n, again == 0 || kind < 128, 1000 + (uint64_t)again);
+    }
+    details_destroy(&details);
+}
+
+static void read_lines(const char *text, size_t n) {
+    struct stat_line line;
+    const char *at = text;
+    while (stat_line_next(&at, text + n, &line)) {
+        must(printable(line.name, sizeof line.name) && printable(line.value, sizeof line.value), "a line is printable and ends");
+        must(at <= text + n, "no line goes beyond the end");
+        stat_line_number(line.value);
+    }
+}
+
+static void read_watch(const char *text, size_t n) {
+    struct watch_log *log = calloc(1, sizeof *log);
+    must(log != NULL, "there is memory");
+    for (const char *at = text, *end = text + n; at < end;) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        stop = stop ? stop : end;
+        watch_take(log, at, (size_t)(stop - at));
+        at = stop + 1;
+    }
+    for (unsigned i = 0; watch_line(log, i) != NULL; i++) {
+        must(printable(watch_line(log, i)->text, WATCH_LINE_BYTES), "a line of a log is printable and ends");
+    }
+    free(log);
+}
+
+static void read_recording(const char *text, size_t n) {
+    static struct snapshot snapshot;
+    char path[64], why[WHY_BYTES] = "";
+    int fd = file_of(text, n, path);
+    struct recording *recording = recording_open(path, why, sizeof why);
+    must(recording != NULL || why[0] != '\0', "a file that cannot be read has a reason");
+    int64_t wall_ms;
+    enum recording_result found;
+    for (unsigned lines = 0; recording && (found = recording_next(recording, &snapshot, &wall_ms, why, sizeof why)) != RECORDING_END;) {
+        must(++lines <= n + 1, "a recording ends");
+        if (found == RECORDING_SAMPLE) {
+            check_tape(&snapshot);
+        } else {
+            must(why[0] != '\0', "a bad line has a reason");
+        }
+    }
+    if (recording) {
+        recording_close(&recording);
+    }
+    close(fd);
+}
+
+static void read_files(unsigned kind, const char *text, size_t n) {
+    char path[64], why[WHY_BYTES] = "";
+    int fd = file_of(text, n, path);
+    if (kind % 2 == 0) {
+        struct audit_entry entry;
+        if (audit_last_undone(path, "a:1", &entry)) {
+            must(strcmp(entry.server, "a:1") == 0, "an entry is of the server that was asked for");
+        }
+    } else {
+        static struct options options;
+        memset(&options, 0, sizeof options);
+        must(options_read_file(&options, path, true, why, sizeof why) || why[0] != '\0', "a bad file of settings has a reason");
+    }
+    close(fd);
+}
+
+static void read_address(const char *text) {
+    struct address address;
+    char why[WHY_BYTES] = "";
+    struct endpoints found;
+    if (!address_parse(text, &address, why, sizeof why)) {
+        must(why[0] != '\0', "what is no address has a reason");
+        return;
+    }
+    must(strnlen(address.host, sizeof address.host) < sizeof address.host, "a host ends");
+    address_is_numeric(&address, &found);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    if (n < 2) {
+        return 0;
+    }
+    size_t bytes = n - 2;
+    char *text = malloc(bytes + 1); /* of its own, so that a read beyond it is found */
+    must(text != NULL, "there is memory");
+    memcpy(text, data + 2, bytes);
+    text[bytes] = '\0';
+    switch (data[0] % 7) {
+    case 0: read_snapshot(data[1], text, bytes); break;
+    case 1: read_details(data[1], text, bytes); break;
+    case 2: read_lines(text, bytes); break;
+    case 3: read_watch(text, bytes); break;
+    case 4: read_recording(text, bytes); break;
+    case 5: read_files(data[1], text, bytes); break;
+    default: read_address(text); break;
+    }
+    free(text);
+    return 0;
+}

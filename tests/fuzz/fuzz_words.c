@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What an operator gives as text: the command line with -o and its lists, listeners, chunk sizes, settings; and the numbers
+ * and the base64 under them. Each reader takes it or refuses it with a sentence, and what it takes keeps to its limits.
+ *
+ * Input: one byte that chooses the reader, then the text. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/address.h"
+#include "proto/base64.h"
+#include "proto/number.h"
+#include "serve/listen_list.h"
+#include "serve/options.h"
+#include "serve/settings.h"
+#include "serve/slab_sizes.h"
+
+enum { TEXT_MAX = 2000, WORDS_MAX = 24 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void must(bool holds, const char *what) {
+    if (!holds) {
+        fprintf(stderr, "broken: %s\n", what);
+        abort();
+    }
+}
+
+/* There is one, and it ends. */
+static void is_sentence(const char *why) {
+    size_t n = strnlen(why, SETTING_WHY_BYTES);
+    must(n > 0 && n < SETTING_WHY_BYTES, "a refusal says why, and ends");
+}
+
+/* getopt prints what it does not know; nobody wants to read that a million times. */
+static void read_command_line(char *text) {
+    char name[] = "slated", why[SETTING_WHY_BYTES] = "";
+    char *argv[WORDS_MAX] = {name}, *rest = NULL;
+    int argc = 1;
+    for (char *word = strtok_r(text, " ", &rest); word && argc < WORDS_MAX - 1; word = strtok_r(NULL, " ", &rest)) {
+        argv[argc++] = word;
+    }
+    struct settings settings;
+    settings_init(&settings);
+    optind = 0;
+    if (options_parse(argc, argv, &settings, why) == OPTIONS_BAD) {
+        is_sentence(why);
+        return;
+    }
+    must(settings.threads >= 1 && settings.factor > 1 && settings.item_size_max > 0, "what is taken keeps to its limits");
+}
+
+static void read_listeners(const char *text) {
+    char plain[SETTING_LIST_BYTES], why[SETTING_WHY_BYTES] = "", error[512] = "";
+    struct address a;
+    int more;
+    if (strlen(text) >= SETTING_LIST_BYTES - 1) {
+        return; /* a list of settings is never so long */
+    }
+    if (!listen_list_plain(text, plain, why)) {
+        is_sentence(why);
+        return;
+    }
+    must(strnlen(plain, sizeof plain) < sizeof plain, "a list ends");
+    for (const char *rest = plain; (more = address_next(&rest, 11211, &a, error, sizeof error)) > 0;) {
+        must(a.port >= -1 && a.port <= 65535, "a port is one");
+        must(strnlen(a.host, sizeof a.host) < sizeof a.host, "a host ends");
+    }
+    must(more == 0 || error[0] != '\0', "an address that is none is told");
+}
+
+static void read_sizes(const char *text) {
+    struct slab_sizes sizes;
+    char why[SETTING_WHY_BYTES] = "";
+    const uint32_t most = 524288;
+    if (!slab_sizes_parse(text, most, 63, &sizes, why)) {
+        is_sentence(why);
+        return;
+    }
+    must(sizes.count >= 1 && sizes.count <= 62, "there are as many sizes as there may be classes");
+    for (unsigned i = 0; i < sizes.count; i++) {
+        must(sizes.bytes[i] >= SLAB_SIZES_LEAST_BYTES && sizes.bytes[i] < most, "a size is in its range");
+        must(i == 0 || sizes.bytes[i] >= sizes.bytes[i - 1] + SLAB_SIZES_STEP_BYTES, "sizes ascend");
+    }
+}
+
+static void read_numbers(const char *text, size_t n) {
+    char printed[NUMBER_BYTES + 1];
+    uint64_t wide;
+    uint32_t narrow;
+    int32_t  with_sign;
+    if (n > 0 && number_u64(text, n, &wide)) {
+        char *end = number_put(printed, wide);
+        size_t zeros = 0;
+        while (zeros + 1 < n && text[zeros] == '0') {
+            zeros++;
+        }
+        must((size_t)(end - printed) == n - zeros && memcmp(printed, text + zeros, n - zeros) == 0, "a number is printed as it was read");
+        must(number_u32(text, n, &narrow) == (wide <= UINT32_MAX) || n > 11, "a narrow number is a wide one that fits");
+    }
+    number_i32(text, n, &with_sign);
+    number_client_flags(text, n, &narrow);
+    number_exptime(text, n, &with_sign);
+}
+
+static void read_base64(const char *text, size_t n) {
+    static char decoded[TEXT_MAX], encoded[BASE64_BYTES(TEXT_MAX)];
+    size_t bytes = base64_decode(decoded, text, n);
+    must(bytes <= n / 4 * 3, "what is decoded is no longer than it may be");
+    char again[TEXT_MAX];
+    size_t coded = (size_t)(base64_encode(encoded, decoded, bytes) - encoded);
+    must(coded == BASE64_BYTES(bytes), "what is encoded is as long as it must be");
+    must(base64_decode(again, encoded, coded) == bytes && memcmp(again, decoded, bytes) == 0, "and decodes to the same");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    if (n < 1 || n > TEXT_MAX) {
+        return 0;
+    }
+    char *text = malloc(n);
+    must(text != NULL, "there is memory");
+    memcpy(text, data + 1, n - 1);
+    text[n - 1] = '\0';
+    switch (data[0] % 5) {
+    case 0: read_command_line(text); break;
+    case 1: read_listeners(text); break;
+    case 2: read_sizes(text); break;
+    case 3: read_numbers(text, n - 1); break;
+    default: read_base64(text, n - 1); break;
+    }
+    free(text);
+    return 0;
+}
