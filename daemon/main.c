@@ -128,6 +128,7 @@ static struct net *make_net(const struct settings *s) {
                                   .conns_max = (uint32_t)s->maxconns,
                                   .conns_max_fast = s->maxconns_fast,
                                   .idle_timeout_s = (uint32_t)s->idle_timeout,
+                                  .value_timeout_s = (uint32_t)s->value_timeout,
                                   .port_file = getenv("MEMCACHED_PORT_FILENAME"),
                               });
 }

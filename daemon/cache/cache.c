@@ -295,6 +295,7 @@ void cache_flush_now(struct cache *c) {
 /* --- hunger --- */
 
 struct class_set cache_take_hunger(struct cache *c) { return class_set_shared_take(&c->hunger); }
+struct class_set cache_take_left_whole(struct cache *c) { return class_set_shared_take(&c->left_whole); }
 
 void cache_set_hunger_on_evict(struct cache *c, bool on) {
     atomic_store_explicit(&c->hunger_on_evict, on, memory_order_relaxed);
@@ -375,6 +376,7 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     f->class_count = c->slab->class_count;
     f->partitions = c->partition_count;
     f->limit_bytes = (size_t)f->pages_limit << PAGE_SHIFT;
+    f->draft_bytes = atomic_load_explicit(&c->draft_bytes, memory_order_relaxed);
 }
 
 /* The caller holds the shelf's partition. */

@@ -176,13 +176,34 @@ struct cache_store {
 /* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is gone. `view` may be NULL. */
 enum cache_status cache_store(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_view *);
 
-/* A value that is still to come: reserve all its memory, fill it, publish or abandon it. A draft belongs to its maker. For
- * values over ITEM_COPY_MAX only; an append or prepend reserves what is to be added, and is joined when it is published. */
-enum cache_status cache_reserve(struct cache_thread *, const struct key *, const struct cache_store *, struct item **draft);
-int               cache_draft_iov(const struct cache_thread *, struct item *draft, size_t skip, struct cache_place *,
-                                  struct iovec *, int max);
-enum cache_status cache_publish(struct cache_thread *, struct item *taken, const struct cache_store *, struct cache_view *);
-void              cache_abandon(struct cache_thread *, struct item *taken);
+/* A value that comes piece by piece: a draft belongs to its maker, who extends it as bytes come, fills it, then publishes or abandons
+ * it. For values over ITEM_COPY_MAX only; an append or prepend is joined when it is published. All such drafts together hold at
+ * most an eighth of the pages (at least one page's worth); one of them may go beyond. */
+struct cache_draft {
+    struct item *item;          /* NULL: no memory was taken yet */
+    uint32_t     left;          /* value bytes that have none yet */
+    uint32_t     last_tail;     /* the end of its chain, a reference; 0: none */
+    size_t       charged_bytes; /* of what all drafts may hold */
+    bool         beyond;        /* the one that may hold more */
+};
+enum cache_drafted {
+    CACHE_DRAFT_READY,
+    CACHE_DRAFT_WAITS,   /* the others hold all that drafts may: try again once one of them is published or abandoned */
+    CACHE_DRAFT_REFUSED, /* no memory; the draft is gone, and an old item of a plain set */
+};
+/* Takes no memory yet. CACHE_OK, or CACHE_TOO_LARGE as cache_store gives it. */
+enum cache_status  cache_draft_begin(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_draft *);
+/* Memory for the value's first `upto` bytes at least. May evict, and rest outside the turn. */
+enum cache_drafted cache_draft_extend(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_draft *,
+                                      size_t upto);
+/* Value bytes that have memory. */
+static inline size_t cache_draft_room(const struct cache_draft *d, const struct cache_store *s) { return s->value_bytes - d->left; }
+int  cache_draft_iov(const struct cache_thread *, const struct cache_draft *, size_t skip, struct cache_place *, struct iovec *, int max);
+enum cache_status cache_publish(struct cache_thread *, struct cache_draft *taken, const struct cache_store *, struct cache_view *);
+void cache_abandon(struct cache_thread *, struct cache_draft *taken);
+/* Abandons it because its bytes don't come, as if there were no memory: CACHE_NO_MEMORY, and an old item of a plain set is gone. */
+enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_draft *taken);
+size_t cache_drafts_most(const struct cache *); /* bytes that drafts may hold together */
 
 /* --- changing and removing --- */
 struct cache_delete {
@@ -273,6 +294,7 @@ struct cache_facts {
     uint32_t pages_limit, pages_out, pages_free; /* free: no class has them; 0 when more are out than there may be */
     unsigned class_count, partitions;
     size_t   limit_bytes;
+    size_t   draft_bytes; /* that values hold which are still coming */
 };
 void cache_facts(struct cache *, struct cache_facts *);
 /* Of one class, or of those of `ids` into an array of SLAB_CLASSES_MAX, by id; the others' entries are left as they are. Counters
@@ -436,6 +458,8 @@ bool cache_quiesce(struct cache_thread *, uint64_t deadline_us);
 
 /* A class that needs memory says so here; the tuner looks and clears: those that evicted or had none. */
 struct class_set cache_take_hunger(struct cache *);
+/* The classes in which values that never came whole may have left pages free, since the last call. */
+struct class_set cache_take_left_whole(struct cache *);
 /* While on, every eviction of a live item counts as hunger (automove 2); else only a class with nothing left does. */
 void cache_set_hunger_on_evict(struct cache *, bool on);
 /* A page that a class with nothing left took at once from another, while its set waited. */

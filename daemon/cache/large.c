@@ -1,100 +1,7 @@
-/* Values over ITEM_COPY_MAX, and smaller ones in chains: drafts that are filled outside the lock, then published. */
+/* Publishing values over ITEM_COPY_MAX, and smaller ones in chains: drafts (draft.c) that were filled outside the lock. */
 #include "cache/partition.h"
 
-enum { COPY_STEP = 64 << 10, CHAIN_TAKE = 32 };
-
-/* The end of an item's chain. */
-struct chain_end {
-    struct tail *last;
-    uint32_t     left; /* value bytes without a chunk yet */
-    uint32_t     taken[CHAIN_TAKE]; /* chunks for what is left */
-    unsigned     taken_count;
-};
-
-/* The right class for a tail of as much as is left. */
-static unsigned tail_class(const struct cache *c, uint32_t left) {
-    size_t want = (size_t)left + TAIL_HEADER, most = c->block_bytes != 0 ? c->block_bytes : c->slab->chunk_bytes_max;
-    return slab_class_of(c->slab, want < most ? want : most);
-}
-
-static uint32_t tail_room(const struct cache *c, unsigned class_id) { return slab_chunk_bytes(c->slab, class_id) - TAIL_HEADER; }
-
-/* A chunk for the next tail; several are taken at a time, but never more than the value needs. */
-static uint32_t tail_chunk(struct cache_thread *ct, struct partition *p, struct chain_end *end) {
-    struct cache *c = ct->cache;
-    if (end->taken_count > 0) {
-        return end->taken[--end->taken_count];
-    }
-    unsigned class_id = tail_class(c, end->left);
-    uint32_t whole = end->left / tail_room(c, class_id);
-    end->taken_count = slab_take(c->slab, class_id, end->taken, whole < 1 ? 1 : whole < CHAIN_TAKE ? whole : CHAIN_TAKE);
-    if (end->taken_count > 0) {
-        return end->taken[--end->taken_count];
-    }
-    uint32_t ref = 0;
-    for (; ref == 0 && class_id != SLAB_CLASS_NONE; class_id = slab_next_class(c->slab, class_id)) {
-        ref = chunk_obtain(ct, p, class_id, 0); /* a right-sized class may have nothing: a larger chunk serves */
-    }
-    return ref;
-}
-
-/* Adds a chunk for as much as is left, at most the largest class's. */
-static bool chain_extend(struct cache_thread *ct, struct partition *p, struct item *head, struct chain_end *end) {
-    struct cache *c = ct->cache;
-    uint32_t ref = tail_chunk(ct, p, end);
-    if (ref == 0) {
-        return false;
-    }
-    struct tail *t = (void *)item_at(c, ref);
-    uint32_t room = tail_room(c, slab_ref_class(c->slab, ref));
-    atomic_thread_fence(memory_order_release); /* as in item_init */
-    atomic_store_explicit(&t->key_len, 0, memory_order_relaxed);
-    atomic_store_explicit(&t->flags, CHUNK_DRAFT, memory_order_relaxed);
-    item_store32(&t->next, 0);
-    item_store32(&t->head, ref_of_item(c, head));
-    uint32_t used_bytes = end->left < room ? end->left : room;
-    item_store32(&t->used_bytes, used_bytes);
-    if (end->last == NULL) {
-        item_store32(item_chain(head), ref);
-    } else {
-        item_store32(&end->last->next, ref);
-    }
-    end->last = t;
-    end->left -= used_bytes;
-    return true;
-}
-
-/* A draft of this size, its value bytes not written. NULL: no memory. */
-static struct item *draft_make(struct cache_thread *ct, const struct key *key, uint8_t flags, uint32_t value_bytes,
-                               uint32_t client_flags, uint32_t exptime_s) {
-    struct cache *c = ct->cache;
-    struct partition *p = partition_of(c, key->hash);
-    unsigned class_id = whole_item_class(c, flags, key->len, value_bytes);
-    if (class_id == SLAB_CLASS_NONE) {
-        flags |= ITEM_CHAINED;
-        class_id = slab_class_of(c->slab, item_total_bytes(flags, key->len, value_bytes));
-    }
-    uint32_t ref = 0;
-    if (c->heap != NULL || slab_take(c->slab, class_id, &ref, 1) == 0) {
-        ref = chunk_obtain(ct, p, class_id, item_total_bytes(flags, key->len, value_bytes));
-    }
-    if (ref == 0) {
-        return NULL;
-    }
-    struct item *it = item_at(c, ref);
-    item_init(ct, it, flags, key, value_bytes, client_flags, exptime_s);
-    if (flags & ITEM_CHAINED) {
-        item_store32(item_chain(it), 0);
-        struct chain_end end = {.left = value_bytes - value_bytes_in_head(c, it)};
-        while (end.left > 0) {
-            if (!chain_extend(ct, p, it, &end)) {
-                item_release(ct, it);
-                return NULL;
-            }
-        }
-    }
-    return it;
-}
+enum { COPY_STEP = 64 << 10 };
 
 static void set_tails_state(const struct cache *c, struct item *it, enum chunk_state state) {
     if (item_flags(it) & ITEM_CHAINED) {
@@ -142,25 +49,6 @@ static void draft_copy(struct cache_thread *ct, struct item *to, size_t at, cons
     }
 }
 
-enum cache_status cache_reserve(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                                struct item **draft) {
-    struct cache *c = ct->cache;
-    *draft = NULL;
-    if (item_over_limit(c, key, s->value_bytes)) {
-        return store_refused(ct, key, s, CACHE_TOO_LARGE);
-    }
-    *draft = draft_make(ct, key, item_flags_for(c, s->client_flags, s->binary_key), s->value_bytes, s->client_flags,
-                        s->exptime_s);
-    return *draft != NULL ? CACHE_OK : store_refused(ct, key, s, CACHE_NO_MEMORY);
-}
-
-int cache_draft_iov(const struct cache_thread *ct, struct item *draft, size_t skip, struct cache_place *place,
-                    struct iovec *iov, int max) {
-    return cache_value_iov(ct, draft, skip, place, iov, max);
-}
-
-void cache_abandon(struct cache_thread *ct, struct item *taken) { item_release(ct, taken); }
-
 /* Joins a draft and the item it is appended or prepended to into a new draft; the old item is held by a count or, when small,
  * by its bytes. NULL: no memory or too large (*status says which). */
 static struct item *join(struct cache_thread *ct, const struct key *key, const struct cache_store *s, struct item *added,
@@ -171,7 +59,7 @@ static struct item *join(struct cache_thread *ct, const struct key *key, const s
         *status = CACHE_TOO_LARGE;
         return NULL;
     }
-    struct item *whole = draft_make(ct, key, item_flags_for(ct->cache, was->client_flags, was->binary_key), (uint32_t)total,
+    struct item *whole = draft_whole(ct, key, item_flags_for(ct->cache, was->client_flags, was->binary_key), (uint32_t)total,
                                     was->client_flags, was->exptime_s);
     if (whole == NULL) {
         *status = CACHE_NO_MEMORY;
@@ -290,21 +178,25 @@ static enum cache_status publish(struct cache_thread *ct, const struct key *key,
     return status;
 }
 
-enum cache_status cache_publish(struct cache_thread *ct, struct item *taken, const struct cache_store *s,
+enum cache_status cache_publish(struct cache_thread *ct, struct cache_draft *taken, const struct cache_store *s,
                                 struct cache_view *view) {
     char bytes[KEY_BYTES_MAX + 14];
-    uint8_t len = item_copy_key(taken, bytes);
+    struct item *it = draft_take(ct, taken);
+    uint8_t len = item_copy_key(it, bytes);
     struct key key = key_make(bytes, len);
-    return publish(ct, &key, taken, s, NULL, view);
+    return publish(ct, &key, it, s, NULL, view);
 }
 
 enum cache_status store_large(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
                               const struct index_look *look, struct cache_view *view) {
-    struct item *draft = NULL;
     struct cache_place place = {0};
-    enum cache_status status = cache_reserve(ct, key, s, &draft);
-    if (status != CACHE_OK) {
-        return status;
+    if (item_over_limit(ct->cache, key, s->value_bytes)) {
+        return store_refused(ct, key, s, CACHE_TOO_LARGE);
+    }
+    struct item *draft = draft_whole(ct, key, item_flags_for(ct->cache, s->client_flags, s->binary_key), s->value_bytes,
+                                     s->client_flags, s->exptime_s);
+    if (draft == NULL) {
+        return store_refused(ct, key, s, CACHE_NO_MEMORY);
     }
     draft_write(ct, draft, 0, &place, s->value, s->value_bytes);
     return publish(ct, key, draft, s, look, view);

@@ -117,6 +117,9 @@ struct cache {
     _Atomic uint32_t evicted_age_s[SLAB_CLASSES_MAX]; /* since its last use, of the item evicted last */
     _Atomic bool     stealing; /* one page steal at a time */
     uint64_t         steal_again_us; /* of the one who is stealing */
+    struct class_set_shared left_whole; /* classes in which an abandoned draft may have left a whole page free */
+    _Atomic size_t   draft_bytes;  /* that drafts hold whose values are still coming */
+    _Atomic bool     draft_beyond; /* one of them may hold more than all may together */
     _Atomic uint64_t hopeless_until_us; /* no memory was to be had for long: do not wait for it */
 } __attribute__((aligned(64)));
 
@@ -242,6 +245,13 @@ void     turn_rest(struct cache_thread *);
 bool     chunk_is_at(const struct cache *, uint32_t ref);
 /* Gives back the chunks of an item nobody can reach any more. No lock held. */
 void     item_release(struct cache_thread *, struct item *taken);
+
+/* --- draft.c: no lock held --- */
+/* An item with memory for its whole value, not written; NULL: no memory. */
+struct item *draft_whole(struct cache_thread *, const struct key *, uint8_t flags, uint32_t value_bytes, uint32_t client_flags,
+                         uint32_t exptime_s);
+/* The draft's item, which counts no longer against what drafts may hold. */
+struct item *draft_take(struct cache_thread *, struct cache_draft *taken);
 
 /* --- heap.c, for the heap store; no lock held --- */
 uint32_t heap_obtain(struct cache_thread *, struct partition *, size_t bytes); /* 0: there is none to be had */

@@ -5,6 +5,8 @@
 
 #include "base/clock.h"
 
+enum { WHOLE_LOOK_MOST = 64 }; /* pages, in one hold of a class's lock */
+
 static void class_init(struct slab_class *c) {
     lock_init(&c->lock);
     c->partial = PAGE_NONE;
@@ -458,6 +460,18 @@ unsigned slab_partial_pages(struct slab *s, unsigned class_id, uint32_t *pages, 
     lock_take(&c->lock);
     for (uint32_t page = c->partial; page != PAGE_NONE && n < max; page = slab_page(s, page)->next) {
         pages[n++] = page;
+    }
+    lock_release(&c->lock);
+    return n;
+}
+
+unsigned slab_whole_pages(struct slab *s, unsigned class_id, unsigned max) {
+    struct slab_class *c = &s->classes[class_id];
+    unsigned n = 0, looked = 0;
+    lock_take(&c->lock);
+    for (uint32_t page = c->partial; page != PAGE_NONE && looked < WHOLE_LOOK_MOST && n < max; page = slab_page(s, page)->next) {
+        n += slab_page(s, page)->free_count == slab_page(s, page)->chunk_count;
+        looked++;
     }
     lock_release(&c->lock);
     return n;

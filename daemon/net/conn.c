@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/sanitize.h"
 #include "net/buffer.h"
+#include "net/values.h"
 #include "net/worker.h"
 #include "watch/event.h"
 
@@ -61,6 +62,7 @@ void conn_close(struct conn *c) {
     if (event_initialized(&c->event)) {
         event_del(&c->event);
     }
+    values_forget(&w->values, c);
     output_destroy(&c->pending);
     session_destroy(&c->session, w->batch);
     if (c->kept != NULL) {
@@ -80,6 +82,12 @@ void conn_close(struct conn *c) {
     atomic_fetch_sub_explicit(&w->server->conns.current, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&w->server->conns.structures, 1, memory_order_relaxed);
     free(c);
+}
+
+void conn_wait_over(struct conn *c) {
+    c->resume = true;
+    wait_for(c, EV_READ);
+    worker_ready(c->worker, c);
 }
 
 bool conn_idle(const struct conn *c) {
@@ -353,6 +361,10 @@ void conn_answer(struct conn *c) {
     if (c->gone) {
         return;
     }
+    values_note(&c->worker->values, c, need == SESSION_NEED_MEMORY && c->pending == NULL);
+    if (c->waiting) {
+        event_del(&c->event);
+    }
     if (c->pending != NULL) {
         set_state(c, "conn_mwrite");
         wait_for(c, EV_WRITE);
@@ -362,7 +374,7 @@ void conn_answer(struct conn *c) {
         start_watching(c);
         return;
     }
-    set_state(c, need == SESSION_NEED_VALUE ? "conn_nread" : "conn_read");
+    set_state(c, need == SESSION_NEED_VALUE || need == SESSION_NEED_MEMORY ? "conn_nread" : "conn_read");
     c->gone = c->close_after;
     if (c->resume) {
         go_on(c, need);

@@ -10,6 +10,7 @@
 #include <event2/event_struct.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/queue.h>
 
 #include "serve/session.h"
 
@@ -32,6 +33,10 @@ struct conn {
     bool close_after; /* hang up once `pending` is sent */
     bool gone;      /* hang up at the end of the turn */
     bool sent_much; /* in its last turn: look whether the client takes it */
+    bool receiving; /* on the worker's list of values that hold memory */
+    bool waiting;   /* on its list of those that wait for memory; its socket is not looked at */
+    uint64_t value_us; /* while receiving: when the value's last bytes came */
+    TAILQ_ENTRY(conn) receiving_link, waiting_link;
     bool watching;  /* it gets lines from the logger, and what it sends is thrown away */
     uint8_t reason; /* enum event_reason: why it is gone */
 };
@@ -45,6 +50,9 @@ void conn_close(struct conn *taken);
 void conn_wake(struct conn *);
 void conn_gather(struct conn *);
 void conn_answer(struct conn *);
+
+/* Looks at its socket again, after it waited for memory. */
+void conn_wait_over(struct conn *);
 
 /* Nothing half done: no bytes kept, no value half read, no reply unsent. */
 bool conn_idle(const struct conn *);

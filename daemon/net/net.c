@@ -249,7 +249,7 @@ static int start_workers(struct net *net) {
     struct server *server = net->server;
     for (unsigned i = 0; i < net->config.worker_count; i++) {
         struct worker *w = &net->workers[i];
-        bool made = worker_init(w, server, net->config.idle_timeout_s);
+        bool made = worker_init(w, server, net->config.idle_timeout_s, net->config.value_timeout_s);
         net->worker_count = i + 1;
         if (!made) {
             return -1;

@@ -136,7 +136,7 @@ static void finish_conn(struct worker *w, struct conn *c) {
             c->gone = true;
             c->reason = EVENT_SHUTDOWN;
         }
-    } else if (c->pending == NULL) {
+    } else if (c->pending == NULL && !c->waiting) {
         c->readable = true;
         worker_ready(w, c);
     }
@@ -202,7 +202,7 @@ static void finish_begin(struct worker *w) {
     w->finish_by_us = clock_mono_us() + (uint64_t)NET_GRACE_S * 1000000;
     event_add(&w->idle_timer, &tick);
     for (struct conn *c = w->conns; c != NULL; c = c->next) {
-        c->readable = c->pending == NULL;
+        c->readable = c->pending == NULL && !c->waiting;
         worker_ready(w, c);
     }
 }
@@ -249,7 +249,7 @@ static void wake(void *arg) {
     }
 }
 
-bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_s) {
+bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_s, uint32_t value_timeout_s) {
     *w = (struct worker){.server = server, .idle_timeout_s = idle_timeout_s, .wake_fd = -1};
     queue_init(&w->ready);
     queue_init(&w->commands);
@@ -269,6 +269,7 @@ bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_
         return false;
     }
     memset(w->counters, 0, sizeof *w->counters);
+    values_init(&w->values, w, value_timeout_s);
     w->batch = batch_create(server, w->cache_thread, w->counters);
     event_assign(&w->wake_event, w->base, w->wake_fd, EV_READ | EV_PERSIST, on_wake, w);
     event_assign(&w->idle_timer, w->base, -1, EV_PERSIST, on_idle_timer, w);

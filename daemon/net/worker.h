@@ -15,6 +15,7 @@
 #include "base/lock.h"
 #include "net/buffer.h"
 #include "net/conn.h"
+#include "net/values.h"
 
 enum { WORKER_TURN_CONNS = 256 }; /* most connections in one turn */
 
@@ -32,6 +33,7 @@ struct worker {
     struct batch          *batch;
     struct serve_counters *counters;
     struct buffers         buffers;
+    struct values          values;
     struct conn_queue      ready, commands, asleep; /* asleep: until another thread's answer wakes them */
     struct conn           *conns; /* all of them */
     uint32_t               idle_timeout_s;
@@ -46,7 +48,7 @@ struct worker {
     struct conn           *inbox; /* new connections, linked by ready_next */
 };
 
-bool worker_init(struct worker *, struct server *, uint32_t idle_timeout_s); /* false and errno: memory or descriptors */
+bool worker_init(struct worker *, struct server *, uint32_t idle_timeout_s, uint32_t value_timeout_s); /* false and errno: memory or descriptors */
 bool worker_start(struct worker *);
 /* Hands over a connection whose record is filled and registered. Any thread. */
 void worker_adopt(struct worker *, struct conn *taken);

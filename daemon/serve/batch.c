@@ -414,17 +414,23 @@ static inline bool needs_follow_up(const struct request *r) {
 
 /* Puts bytes where a half-received value or a refused one wants them. False: that is not complete yet. */
 static bool take_value_bytes(struct batch *b, struct session *s, char **at, const char *end) {
+    if (s->intake && s->intake->late) {
+        intake_give_up(b, s);
+    } else if (s->intake) {
+        *at += intake_take(b, s, *at, (size_t)(end - *at));
+    }
+    if (s->intake && intake_whole(s->intake)) {
+        batch_run_group(b);
+        intake_finish(b, s);
+    } else if (s->intake) {
+        s->need = intake_waits(s->intake) ? SESSION_NEED_MEMORY : SESSION_NEED_VALUE;
+    }
     if (s->swallow_bytes > 0) {
         size_t have = (size_t)(end - *at);
         size_t skip = s->swallow_bytes < have ? (size_t)s->swallow_bytes : have;
         *at += skip;
         s->swallow_bytes -= skip;
-    } else {
-        *at += intake_take(b, s, *at, (size_t)(end - *at));
-        if (intake_whole(s->intake)) {
-            batch_run_group(b);
-            intake_finish(b, s);
-        }
+        s->need = SESSION_NEED_VALUE;
     }
     return s->swallow_bytes == 0 && !s->intake;
 }
@@ -486,9 +492,11 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
         }
     }
     while (!s->closing) {
-        if ((s->swallow_bytes > 0 || s->intake) && !take_value_bytes(b, s, &at, end)) {
-            s->need = SESSION_NEED_VALUE;
-            break;
+        if (s->swallow_bytes > 0 || s->intake) {
+            if (!take_value_bytes(b, s, &at, end)) {
+                break;
+            }
+            s->need = SESSION_NEED_BYTES;
         }
         if (at == end || s->closing) {
             break;

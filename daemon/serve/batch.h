@@ -67,11 +67,14 @@ struct slot {
 
 /* A large value on its way into item memory, and what to do with it then. */
 struct intake {
-    struct item       *draft;
+    struct cache_draft draft;
     struct request     request; /* its key and text are copies behind this struct */
     struct meta_flags  flags;   /* of a meta command */
     struct cache_store store;
     size_t             got; /* of value_bytes + 2 */
+    bool               waits; /* no more memory could be had the last time: other drafts hold it */
+    bool               waited; /* it was so once */
+    bool               late; /* nothing came for too long */
     struct cache_place place; /* where they end in the draft's chain */
     char               line_end[2];
 };
@@ -153,9 +156,14 @@ bool value_fits_alone(const struct batch *, const struct request *);
 void meta_drop(struct batch *, const struct key *);
 
 /* --- intake.c --- */
-/* Starts receiving the value of r; the first bytes come with intake_take. A refusal is replied and the block swallowed. */
+/* Starts receiving the value of r; the first bytes come with intake_take, and memory only then. A refusal is replied and what is left
+ * of the block swallowed, here and below: the session has no intake then. */
 void   intake_begin(struct batch *, struct session *, const struct request *r);
-size_t intake_take(struct batch *, struct session *, const char *bytes, size_t n); /* how many it took */
+/* Returns how many bytes it took. Fewer than n, and not whole, or no room ahead for the next: memory must be waited for. */
+size_t intake_take(struct batch *, struct session *, const char *bytes, size_t n);
+bool   intake_waits(const struct intake *);                    /* there is no room for the value's next byte */
+void   intake_late(struct batch *, struct session *);          /* its bytes don't come: gives its memory back */
+void   intake_give_up(struct batch *, struct session *);       /* refuses a late one */
 void   intake_finish(struct batch *, struct session *);                            /* all is there: store, reply */
 void   intake_abandon(struct cache_thread *, struct session *);
 static inline bool intake_whole(const struct intake *in) { return in->got == (size_t)in->request.value_bytes + 2; }

@@ -1,17 +1,36 @@
-/* Receiving a value that is too large to wait in the connection's buffer: all its memory is reserved first, then the
- * bytes go where they will stay, and when the last has come the item is published. */
+/* Receiving a value that is too large to wait in the connection's buffer: as its bytes come, memory is taken a little ahead, they go
+ * where they will stay, and when the last has come the item is published. */
 #include <stdlib.h>
 
 #include "base/sanitize.h"
 #include "serve/observe.h"
 
-/* Replies an error in place of storing and drops the data block. */
-static void refuse(struct batch *b, struct session *s, const struct request *r, const char *text) {
+/* How far memory is taken ahead of what has come: more than a receive brings, and small beside a page. */
+enum { AHEAD_BYTES = 64 * 1024 };
+
+/* Replies an error in place of storing and drops what is to come of the data block. */
+static void refuse(struct batch *b, struct session *s, const struct request *r, const char *text, size_t got) {
     char *p = batch_reply_begin(b, s->slot);
     if (p) {
         batch_reply_end(b, r->flags & REQUEST_NOREPLY ? p : put_text(p, text));
     }
-    s->swallow_bytes = (uint64_t)r->value_bytes + 2;
+    s->swallow_bytes = (uint64_t)r->value_bytes + 2 - got;
+}
+
+/* The cache refused the store. */
+static void refused(struct batch *b, struct session *s, const struct request *r, const struct meta_flags *flags,
+                    const struct cache_store *store, enum cache_status status, size_t got) {
+    bool meta = r->verb == VERB_META_SET;
+    if (observed(b, ~0u)) {
+        observe_lookup(b, r);
+    }
+    if (observed(b, EVENT_MUTATIONS)) {
+        observe_store(b, r, meta ? flags : NULL, status, NULL);
+    }
+    if (meta && store->mode != CACHE_SET) { /* of a set, the cache has */
+        meta_drop(b, &r->key);
+    }
+    refuse(b, s, r, status == CACHE_TOO_LARGE ? reply_too_large : reply_no_memory, got);
 }
 
 /* A copy of the request whose key and text live as long as it does. NULL: out of memory. */
@@ -38,34 +57,18 @@ void intake_begin(struct batch *b, struct session *s, const struct request *r) {
     if (r->verb == VERB_META_SET) {
         const char *error = meta_store_of(b, r, &flags, &store);
         if (error) {
-            refuse(b, s, r, error);
+            refuse(b, s, r, error, 0);
             return;
         }
     } else {
         classic_store_of(b, r, &store);
     }
-    struct item *draft = NULL;
-    enum cache_status status = cache_reserve(b->ct, &r->key, &store, &draft);
-    if (status != CACHE_OK) {
-        if (observed(b, ~0u)) {
-            observe_lookup(b, r);
-        }
-        if (observed(b, EVENT_MUTATIONS)) {
-            observe_store(b, r, r->verb == VERB_META_SET ? &flags : NULL, status, NULL);
-        }
-        if (r->verb == VERB_META_SET && store.mode != CACHE_SET) {
-            meta_drop(b, &r->key);
-        }
-        refuse(b, s, r, status == CACHE_TOO_LARGE ? reply_too_large : reply_no_memory);
-        return;
-    }
-    struct intake *in = intake_of(r, &store);
+    struct cache_draft draft;
+    enum cache_status status = cache_draft_begin(b->ct, &r->key, &store, &draft);
+    struct intake *in = status == CACHE_OK ? intake_of(r, &store) : NULL;
     if (!in) {
-        cache_abandon(b->ct, draft);
-        if (store.mode == CACHE_SET) {
-            meta_drop(b, &r->key); /* rather than leave a value that the client knows to be old */
-        }
-        refuse(b, s, r, reply_no_memory);
+        status = status == CACHE_OK ? cache_draft_refuse(b->ct, &r->key, &store, &draft) : status;
+        refused(b, s, r, &flags, &store, status, 0);
         return;
     }
     if (r->verb == VERB_META_SET) {
@@ -75,9 +78,58 @@ void intake_begin(struct batch *b, struct session *s, const struct request *r) {
     s->intake = in;
 }
 
+/* The cache has given up the draft; so does the session. */
+static void end_refused(struct batch *b, struct session *s) {
+    struct intake *in = s->intake;
+    s->intake = NULL;
+    in->request.slot = s->slot;
+    batch_run_group(b); /* replies go in order */
+    refused(b, s, &in->request, &in->flags, &in->store, CACHE_NO_MEMORY, in->got);
+    free(in);
+}
+
+void intake_late(struct batch *b, struct session *s) {
+    struct intake *in = s->intake;
+    if (!in->late) {
+        in->late = true;
+        cache_draft_refuse(b->ct, &in->request.key, &in->store, &in->draft);
+    }
+}
+
+void intake_give_up(struct batch *b, struct session *s) { end_refused(b, s); }
+
+static size_t room(const struct intake *in) { return in->draft.item ? cache_draft_room(&in->draft, &in->store) : 0; }
+
+bool intake_waits(const struct intake *in) {
+    return in->draft.item ? in->got < in->request.value_bytes && room(in) == in->got : in->waits;
+}
+
+/* Takes memory ahead of what has come. False: there is none, and the store was refused. */
+static bool reserve_ahead(struct batch *b, struct session *s) {
+    struct intake *in = s->intake;
+    in->waits = false;
+    if (room(in) == in->request.value_bytes || room(in) >= in->got + AHEAD_BYTES) {
+        return true;
+    }
+    switch (cache_draft_extend(b->ct, &in->request.key, &in->store, &in->draft, in->got + 2 * AHEAD_BYTES)) {
+    case CACHE_DRAFT_READY: return true;
+    case CACHE_DRAFT_WAITS:
+        counter_add(&b->counters->values_waited, !in->waited);
+        in->waits = in->waited = true;
+        return true; /* what room there is will be used first */
+    case CACHE_DRAFT_REFUSED: break;
+    }
+    end_refused(b, s);
+    return false;
+}
+
 size_t intake_take(struct batch *b, struct session *s, const char *bytes, size_t n) {
+    struct intake *in = s->intake;
     size_t taken = 0;
-    while (taken < n && !intake_whole(s->intake)) {
+    if ((n > 0 || in->got > 0) && !reserve_ahead(b, s)) {
+        return 0;
+    }
+    while (taken < n && !intake_whole(in)) {
         struct iovec iov[16];
         int pieces = session_value_iov(s, b, iov, 16);
         for (int i = 0; i < pieces && taken < n; i++) {
@@ -86,7 +138,13 @@ size_t intake_take(struct batch *b, struct session *s, const char *bytes, size_t
             memcpy(iov[i].iov_base, bytes + taken, step);
             sanitize_ignore_writes_end();
             taken += step;
-            s->intake->got += step;
+            in->got += step;
+        }
+        if (!reserve_ahead(b, s)) {
+            return taken;
+        }
+        if (intake_waits(in)) {
+            break;
         }
     }
     return taken;
@@ -103,9 +161,9 @@ void intake_finish(struct batch *b, struct session *s) {
         if (observed(b, ~0u)) {
             observe_lookup(b, r);
         }
-        status = cache_publish(b->ct, in->draft, &in->store, &view);
+        status = cache_publish(b->ct, &in->draft, &in->store, &view);
     } else {
-        cache_abandon(b->ct, in->draft);
+        cache_abandon(b->ct, &in->draft);
     }
     s->intake = NULL;
     char *p = batch_reply_begin(b, s->slot);
@@ -123,7 +181,7 @@ void intake_finish(struct batch *b, struct session *s) {
 }
 
 void intake_abandon(struct cache_thread *ct, struct session *s) {
-    cache_abandon(ct, s->intake->draft);
+    cache_abandon(ct, &s->intake->draft);
     free(s->intake);
     s->intake = NULL;
 }

@@ -21,6 +21,8 @@
     X(bytes_read, counter, bytes, "bytes received from clients")                        \
     X(bytes_written, counter, bytes, "bytes sent to clients")                           \
     X(conn_yields, counter, operations, "turns in which a connection left work for the next") \
+    X(values_waited, counter, operations, "values that waited for memory which others, still coming too, held") \
+    X(values_late, counter, operations, "values refused because their bytes did not come") \
     X(idle_kicks, counter, connections, "connections closed for being idle")            \
     X(auth_cmds, counter, operations, "authentication attempts")                        \
     X(auth_errors, counter, operations, "authentication failures")                      \
@@ -35,6 +37,7 @@ enum { SERVER_WORKERS_MAX = 128 };
 struct server_conns {
     _Atomic uint64_t current, total, rejected, structures; /* structures: connection objects that exist */
     _Atomic uint64_t listen_disabled_num, listen_disabled_us;
+    _Atomic uint64_t values_waiting; /* connections whose values wait for memory that others hold */
     _Atomic uint64_t buffer_count, buffer_bytes, buffer_free_bytes; /* workers' read buffers */
     _Atomic bool     accepting;
 };

@@ -43,6 +43,14 @@ void session_set_fd(struct session *s, int fd) { s->fd = fd; }
 
 bool session_watch(struct session *s) { return watcher_attach(s->watcher, s->fd); }
 
+bool session_holds_draft(const struct session *s) { return s->intake && s->intake->draft.item; }
+
+void session_value_late(struct session *s, struct batch *b) {
+    if (s->intake) {
+        intake_late(b, s);
+    }
+}
+
 bool session_quit(const struct session *s) { return s->quit; }
 
 int session_value_iov(struct session *s, struct batch *b, struct iovec *iov, int max) {
@@ -57,7 +65,7 @@ int session_value_iov(struct session *s, struct batch *b, struct iovec *iov, int
     int n = 0;
     size_t value_bytes = in->request.value_bytes, reached = in->got;
     if (reached < value_bytes) {
-        n = cache_draft_iov(b->ct, in->draft, reached, &in->place, iov, max);
+        n = cache_draft_iov(b->ct, &in->draft, reached, &in->place, iov, max);
         for (int i = 0; i < n; i++) {
             reached += iov[i].iov_len;
         }

@@ -39,6 +39,7 @@ void          batch_destroy(struct batch **);
 enum session_need {
     SESSION_NEED_BYTES, /* what was not used is the start of a request: keep it, read more */
     SESSION_NEED_VALUE, /* after batch_run: the session takes value bytes by session_value_* until it has them all */
+    SESSION_NEED_MEMORY, /* a value waits for memory that others hold: receive nothing, call batch_add with the rest a little later */
     SESSION_NEED_TURN,  /* there is more to run: call batch_add with the rest, which may be nothing, in the next turn */
     SESSION_NEED_COMMAND, /* the same, and it is a command or an answer that goes on: in a turn in which batch_has_time */
     SESSION_NEED_EVENT, /* its answer waits for another thread: the same, once what batch_on_event was given has been called */
@@ -80,6 +81,11 @@ bool session_quit(const struct session *);
 /* A large value's bytes may land where they will stay. After session_value_got(n) either more is wanted or the value is
  * complete and its store runs with the next batch_add (which may have no bytes at all). Swallowed data blocks go the same
  * way, into a bin. */
+/* Whether a value is coming that holds memory. */
+bool session_holds_draft(const struct session *);
+/* The value's bytes did not come for too long: gives its memory back; the next batch_add refuses it. Inside a cache turn. */
+void session_value_late(struct session *, struct batch *);
+/* Pieces for as much as there is memory for; the rest of what comes goes to batch_add. */
 int  session_value_iov(struct session *, struct batch *, struct iovec *, int max);
 void session_value_got(struct session *, size_t n);
 

@@ -158,6 +158,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(CHOICE, policy, NULL, 0, "policy", "s3fifo", 0, 0, "slru|lru|bag|fifo|clock|clock2|clock3|sieve|s3fifo|tinylfu|none|auto", RUNTIME, TUNING, "eviction policy of the whole cache; auto follows what miniature caches of all of them tell, from s3fifo on") \
     X(RATIO3, sample_rate, NULL, OPT_EXTENDED, "sample_rate", 0.25, 0, 1, "ratio", RUNTIME, TUNING, "share of the keys that curves and miniature caches are made from, at most; memory and traffic lower it; 0: none, at no cost") \
     X(TEXT, policy_dir, NULL, 0, "policy-dir", NULL, 0, 0, "path", STARTUP, TUNING, "folder of policies for slab_automove=lua:NAME; by default those that come with Slate") \
+    X(INT, value_timeout, NULL, 0, "value-timeout", 30, 1, 86400, "seconds", STARTUP, NETWORK, "refuse a value whose bytes don't come for so long; after a second while others wait for the memory that it holds") \
     X(TEXT, automove_record, NULL, 0, "automove-record", NULL, 0, 0, "path", STARTUP, TUNING, "file to which what policies of slab_automove=lua:NAME are shown is appended, as slatectl record writes it") \
     X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained|cuckoo", STARTUP, MEMORY, "how keys find their items: bucket, cache lines of twelve; chained, linked lists as in memcached; cuckoo, lines of twelve, two for each key") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, "parts of the cache with a lock each, a power of two; 0: by the memory, 16 at 64 MB") \

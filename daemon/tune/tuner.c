@@ -127,6 +127,7 @@ static void *tuner_main(void *arg) {
         tuner_serve_trial(t);
         adopt(t);
         tuner_serve_request(t);
+        tuner_give_whole(t);
         bool shrinking = tuner_shrink(t);
         decide(t);
         uint64_t geometry_us = geometry_tend(t->geometry), samples_us = whatif_tend(t->whatif);

@@ -96,6 +96,9 @@ void tuner_refuse_trial(struct tuner *); /* nobody will any more */
 uint32_t tuner_pages_over(const struct tuner *); /* pages out beyond a limit that was lowered; any thread */
 bool     tuner_shrink(struct tuner *);           /* gives back a few of them; false: there is nothing to do now */
 
+/* --- whole.c --- */
+void tuner_give_whole(struct tuner *); /* to the pool, pages that abandoned drafts left free */
+
 /* --- decide.c --- */
 void tuner_adopt(struct tuner *);         /* starts the mode that is wished for */
 void tuner_decide_at_need(struct tuner *);

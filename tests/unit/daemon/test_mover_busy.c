@@ -102,20 +102,21 @@ static void test_draft_stops_a_move(void) {
     struct key key = fixture_key(name, 77);
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = BYTES};
     enum { DRAFTS = 8 };
-    struct item *drafts[DRAFTS] = {0};
+    struct cache_draft drafts[DRAFTS];
     for (unsigned i = 0; i < 8; i++) {
         drop(&r, i);
     }
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < DRAFTS; i++) {
-        cache_reserve(r.client, &key, &s, &drafts[i]);
+        cache_draft_begin(r.client, &key, &s, &drafts[i]);
+        cache_draft_extend(r.client, &key, &s, &drafts[i], 1);
     }
     cache_turn_end(r.client);
     is(move(&r, from, class_of(&r, 100), 1), 0, "a page with half-received values does not move");
     is_str(r.mover.last_busy, "draft", "the reason says so");
     cache_turn_begin(r.client);
     for (unsigned i = 0; i < DRAFTS; i++) {
-        cache_abandon(r.client, drafts[i]);
+        cache_abandon(r.client, &drafts[i]);
     }
     cache_turn_end(r.client);
     is(move(&r, from, class_of(&r, 100), 1), 1, "once they are abandoned, another page does");

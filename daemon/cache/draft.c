@@ -1,0 +1,239 @@
+/* Drafts: items whose values are still to be written, or still coming. A draft is its maker's until it is published.
+ *
+ * Of a value that comes piece by piece, memory is taken as its bytes come: first the head, which is the whole chunk when one holds the
+ * value, then the chunks of its chain a little ahead. So a header alone takes nothing, and what all such drafts hold together is
+ * bounded: DRAFTS_SHARE of the pages. One draft at a time may go beyond that bound, else drafts that each hold a part could wait
+ * for one another, and a value larger than the bound could never be stored. */
+#include "cache/partition.h"
+
+enum { CHAIN_TAKE = 32, DRAFTS_SHARE = 8 };
+
+/* --- the bound of all drafts that are still coming --- */
+
+size_t cache_drafts_most(const struct cache *c) {
+    size_t most = (size_t)atomic_load_explicit(&c->arena->page_limit, memory_order_relaxed) * PAGE_BYTES / DRAFTS_SHARE;
+    return most > PAGE_BYTES ? most : PAGE_BYTES;
+}
+
+static void charge(struct cache *c, struct cache_draft *d, size_t bytes) {
+    atomic_fetch_add_explicit(&c->draft_bytes, bytes, memory_order_relaxed);
+    d->charged_bytes += bytes;
+}
+
+/* Whether the draft may take so much more; it is charged then. */
+static bool may_charge(struct cache *c, struct cache_draft *d, size_t bytes) {
+    size_t before = atomic_fetch_add_explicit(&c->draft_bytes, bytes, memory_order_relaxed);
+    if (before + bytes > cache_drafts_most(c) && !d->beyond) {
+        d->beyond = !atomic_exchange_explicit(&c->draft_beyond, true, memory_order_relaxed);
+        if (!d->beyond) {
+            atomic_fetch_sub_explicit(&c->draft_bytes, bytes, memory_order_relaxed);
+            return false;
+        }
+    }
+    d->charged_bytes += bytes;
+    return true;
+}
+
+struct item *draft_take(struct cache_thread *ct, struct cache_draft *taken) {
+    struct item *it = taken->item;
+    atomic_fetch_sub_explicit(&ct->cache->draft_bytes, taken->charged_bytes, memory_order_relaxed);
+    if (taken->beyond) {
+        atomic_store_explicit(&ct->cache->draft_beyond, false, memory_order_relaxed);
+    }
+    *taken = (struct cache_draft){0};
+    return it;
+}
+
+/* --- heads --- */
+
+struct shape {
+    uint8_t  flags;
+    unsigned class_id; /* of the head */
+    size_t   head_bytes;
+};
+
+static struct shape shape_of(const struct cache *c, uint8_t flags, uint8_t key_len, uint32_t value_bytes) {
+    unsigned class_id = whole_item_class(c, flags, key_len, value_bytes);
+    if (class_id == SLAB_CLASS_NONE) {
+        flags |= ITEM_CHAINED;
+        class_id = slab_class_of(c->slab, item_total_bytes(flags, key_len, value_bytes));
+    }
+    return (struct shape){flags, class_id, item_total_bytes(flags, key_len, value_bytes)};
+}
+
+/* What a head of that shape takes of memory. */
+static size_t head_takes(const struct cache *c, const struct shape *shape) {
+    return c->heap != NULL ? heap_bytes_for(c->heap, shape->head_bytes) : slab_chunk_bytes(c->slab, shape->class_id);
+}
+
+/* An item without a tail. NULL: no memory. */
+static struct item *make_head(struct cache_thread *ct, const struct key *key, const struct shape *shape, uint32_t value_bytes,
+                              uint32_t client_flags, uint32_t exptime_s) {
+    struct cache *c = ct->cache;
+    uint32_t ref = 0;
+    if (c->heap != NULL || slab_take(c->slab, shape->class_id, &ref, 1) == 0) {
+        ref = chunk_obtain(ct, partition_of(c, key->hash), shape->class_id, shape->head_bytes);
+    }
+    if (ref == 0) {
+        return NULL;
+    }
+    struct item *it = item_at(c, ref);
+    item_init(ct, it, shape->flags, key, value_bytes, client_flags, exptime_s);
+    if (shape->flags & ITEM_CHAINED) {
+        item_store32(item_chain(it), 0);
+    }
+    return it;
+}
+
+/* --- chains --- */
+
+/* The right class for a tail of as much as is left. */
+static unsigned tail_class(const struct cache *c, uint32_t left) {
+    size_t want = (size_t)left + TAIL_HEADER, most = c->block_bytes != 0 ? c->block_bytes : c->slab->chunk_bytes_max;
+    return slab_class_of(c->slab, want < most ? want : most);
+}
+
+static uint32_t tail_room(const struct cache *c, unsigned class_id) { return slab_chunk_bytes(c->slab, class_id) - TAIL_HEADER; }
+
+/* How many chunks at a time: for what is wanted now, but never more than what is left fills. */
+static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted_bytes, unsigned class_id) {
+    uint32_t room = tail_room(c, class_id), whole = left / room;
+    size_t n = (wanted_bytes + room - 1) / room;
+    n = n < whole ? n : whole;
+    return n < 1 ? 1 : n < CHAIN_TAKE ? (unsigned)n : CHAIN_TAKE;
+}
+
+/* Takes chunks of the class, or one by any means; returns how many. */
+static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id, uint32_t *refs, unsigned want) {
+    struct cache *c = ct->cache;
+    unsigned got = slab_take(c->slab, class_id, refs, want);
+    for (; got == 0 && class_id != SLAB_CLASS_NONE; class_id = slab_next_class(c->slab, class_id)) {
+        refs[0] = chunk_obtain(ct, p, class_id, 0); /* a right-sized class may have nothing: a larger chunk serves */
+        got = refs[0] != 0;
+    }
+    return got;
+}
+
+/* Puts a chunk at the end of the chain; it holds as much as there is room for of what is left. */
+static void append_tail(const struct cache *c, struct cache_draft *d, uint32_t ref) {
+    struct tail *t = (void *)item_at(c, ref);
+    uint32_t room = tail_room(c, slab_ref_class(c->slab, ref)), used_bytes = d->left < room ? d->left : room;
+    atomic_thread_fence(memory_order_release); /* as in item_init */
+    atomic_store_explicit(&t->key_len, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->flags, CHUNK_DRAFT, memory_order_relaxed);
+    item_store32(&t->next, 0);
+    item_store32(&t->head, ref_of_item(c, d->item));
+    item_store32(&t->used_bytes, used_bytes);
+    if (d->last_tail == 0) {
+        item_store32(item_chain(d->item), ref);
+    } else {
+        item_store32(&((struct tail *)(void *)item_at(c, d->last_tail))->next, ref);
+    }
+    d->last_tail = ref;
+    d->left -= used_bytes;
+}
+
+static void append_tails(const struct cache *c, struct cache_draft *d, const uint32_t *refs, unsigned count) {
+    for (unsigned i = 0; i < count; i++) {
+        append_tail(c, d, refs[i]);
+    }
+}
+
+struct item *draft_whole(struct cache_thread *ct, const struct key *key, uint8_t flags, uint32_t value_bytes, uint32_t client_flags,
+                         uint32_t exptime_s) {
+    const struct cache *c = ct->cache;
+    struct shape shape = shape_of(c, flags, key->len, value_bytes);
+    struct cache_draft d = {.item = make_head(ct, key, &shape, value_bytes, client_flags, exptime_s)};
+    if (d.item == NULL || !(shape.flags & ITEM_CHAINED)) {
+        return d.item;
+    }
+    for (d.left = value_bytes - value_bytes_in_head(c, d.item); d.left > 0;) {
+        uint32_t refs[CHAIN_TAKE];
+        unsigned class_id = tail_class(c, d.left);
+        unsigned got = take_tails(ct, partition_of(c, key->hash), class_id, refs, tails_wanted(c, d.left, d.left, class_id));
+        if (got == 0) {
+            item_release(ct, d.item);
+            return NULL;
+        }
+        append_tails(c, &d, refs, got);
+    }
+    return d.item;
+}
+
+/* --- values that come piece by piece --- */
+
+enum cache_status cache_draft_begin(struct cache_thread *ct, const struct key *key, const struct cache_store *s, struct cache_draft *d) {
+    *d = (struct cache_draft){.left = s->value_bytes};
+    return item_over_limit(ct->cache, key, s->value_bytes) ? store_refused(ct, key, s, CACHE_TOO_LARGE) : CACHE_OK;
+}
+
+static enum cache_drafted take_head(struct cache_thread *ct, const struct key *key, const struct cache_store *s, struct cache_draft *d) {
+    struct cache *c = ct->cache;
+    struct shape shape = shape_of(c, item_flags_for(c, s->client_flags, s->binary_key), key->len, s->value_bytes);
+    if (!may_charge(c, d, head_takes(c, &shape))) {
+        return CACHE_DRAFT_WAITS;
+    }
+    d->item = make_head(ct, key, &shape, s->value_bytes, s->client_flags, s->exptime_s);
+    if (d->item == NULL) {
+        return CACHE_DRAFT_REFUSED;
+    }
+    d->left = shape.flags & ITEM_CHAINED ? s->value_bytes - value_bytes_in_head(c, d->item) : 0;
+    return CACHE_DRAFT_READY;
+}
+
+static enum cache_drafted take_more(struct cache_thread *ct, const struct key *key, struct cache_draft *d, size_t wanted_bytes) {
+    struct cache *c = ct->cache;
+    uint32_t refs[CHAIN_TAKE];
+    unsigned class_id = tail_class(c, d->left), want = tails_wanted(c, d->left, wanted_bytes, class_id);
+    if (!may_charge(c, d, slab_chunk_bytes(c->slab, class_id))) {
+        return CACHE_DRAFT_WAITS;
+    }
+    unsigned got = take_tails(ct, partition_of(c, key->hash), class_id, refs, want);
+    if (got == 0) {
+        return CACHE_DRAFT_REFUSED;
+    }
+    charge(c, d, (size_t)(got - 1) * slab_chunk_bytes(c->slab, slab_ref_class(c->slab, refs[0])));
+    append_tails(c, d, refs, got);
+    return CACHE_DRAFT_READY;
+}
+
+enum cache_drafted cache_draft_extend(struct cache_thread *ct, const struct key *key, const struct cache_store *s, struct cache_draft *d,
+                                      size_t upto) {
+    upto = upto < s->value_bytes ? upto : s->value_bytes;
+    enum cache_drafted how = d->item == NULL ? take_head(ct, key, s, d) : CACHE_DRAFT_READY;
+    while (how == CACHE_DRAFT_READY && cache_draft_room(d, s) < upto) {
+        how = take_more(ct, key, d, upto - cache_draft_room(d, s));
+    }
+    if (how == CACHE_DRAFT_REFUSED) {
+        cache_draft_refuse(ct, key, s, d);
+    }
+    return how;
+}
+
+int cache_draft_iov(const struct cache_thread *ct, const struct cache_draft *d, size_t skip, struct cache_place *place, struct iovec *iov,
+                    int max) {
+    return d->item != NULL ? cache_value_iov(ct, d->item, skip, place, iov, max) : 0;
+}
+
+/* Pages that drafts took may be of use to other classes at once: the tuner gives back those that are free as a whole. */
+static void note_left(struct cache *c, unsigned class_id) {
+    if (c->config.store == CACHE_STORE_SLAB && slab_whole_pages(c->slab, class_id, 1) > 0 &&
+        class_set_shared_add(&c->left_whole, class_id) && c->wake != NULL) {
+        c->wake(c->wake_arg);
+    }
+}
+
+void cache_abandon(struct cache_thread *ct, struct cache_draft *taken) {
+    struct item *it = draft_take(ct, taken);
+    if (it != NULL) {
+        unsigned class_id = cache_item_class(ct->cache, it);
+        item_release(ct, it);
+        note_left(ct->cache, class_id);
+    }
+}
+
+enum cache_status cache_draft_refuse(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
+                                     struct cache_draft *taken) {
+    cache_abandon(ct, taken);
+    return store_refused(ct, key, s, CACHE_NO_MEMORY);
+}

@@ -1,0 +1,197 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Values that come piece by piece, or stop coming: what they may hold of memory, and who gives way.
+package.path = "tests/spec/?.lua;" .. package.path
+local socket = require "socket"
+local proto_server = require "support.proto_server"
+
+local DEADLINE_S <const> = 60 -- only a hang takes that long
+local ITEMS <const> = 20000
+
+local server
+local opened = {}
+
+local function start(...)
+    server = assert(proto_server.start({ "-c", "2048", ... }))
+end
+
+local function connect()
+    local connection = assert(server:connect())
+    connection:settimeout(DEADLINE_S)
+    opened[#opened + 1] = connection
+    return connection
+end
+
+local function ask(connection, bytes)
+    assert(connection:send(bytes))
+    return connection:receive("*l")
+end
+
+local function figure(name, part)
+    local connection = connect()
+    assert(connection:send(part and ("stats %s\r\n"):format(part) or "stats\r\n"))
+    local value
+    for line in function() return connection:receive("*l") end do
+        if line == "END" then
+            break
+        end
+        value = tonumber(line:match("^STAT " .. name .. " (%S+)$")) or value
+    end
+    connection:close()
+    return value
+end
+
+local function wait_for(what, condition)
+    local deadline = socket.gettime() + DEADLINE_S
+    while not condition() do
+        assert(socket.gettime() < deadline, "still waiting for " .. what)
+        socket.sleep(0.01)
+    end
+end
+
+local function fill()
+    local lines = {}
+    for i = 1, ITEMS do
+        lines[i] = ("set key%d 0 0 2000 noreply\r\n%s\r\n"):format(i, ("v"):rep(2000))
+    end
+    local connection = connect()
+    assert.equal("MN", ask(connection, table.concat(lines) .. "mn\r\n"))
+end
+
+-- So many clients that send the head of a value and `bytes` of it.
+local function half_sent(count, value_bytes, bytes)
+    local clients = {}
+    for i = 1, count do
+        clients[i] = connect()
+        assert(clients[i]:send(("set big%d 0 0 %d\r\n%s"):format(i, value_bytes, ("x"):rep(bytes))))
+    end
+    return clients
+end
+
+local function close(clients)
+    for _, client in ipairs(clients) do
+        client:close()
+    end
+end
+
+describe("values that are still coming", function()
+    after_each(function()
+        close(opened)
+        opened = {}
+        if server then
+            server:stop()
+            server = nil
+        end
+    end)
+
+    it("take no memory by their headers alone", function()
+        start("-m", "32")
+        fill()
+        local evictions, items = figure("evictions"), figure("curr_items")
+        local clients = half_sent(200, 1000000, 0)
+        assert.equal("MN", ask(connect(), "mn\r\n"))
+        assert.equal(evictions, figure("evictions"))
+        assert.equal(items, figure("curr_items"))
+        assert.equal(0, figure("draft_bytes", "slated"))
+        close(clients)
+    end)
+
+    it("hold at most an eighth of the pages together, whatever the number of clients", function()
+        start("-m", "32", "-t", "2")
+        fill()
+        half_sent(200, 1000000, 1)
+        wait_for("clients that wait", function() return figure("values_waiting", "slated") > 100 end)
+        local most = figure("draft_bytes_most", "slated")
+        assert.equal(4 << 20, most)
+        assert.is_true(figure("draft_bytes", "slated") <= most + (1 << 20))
+        assert.is_true(figure("curr_items") > ITEMS * 5 // 16, "half of what fits is there")
+    end)
+
+    it("of clients that stop do not keep others from storing", function()
+        start("-m", "32")
+        half_sent(30, 1000000, 1)
+        wait_for("clients that wait", function() return figure("values_waiting", "slated") > 10 end)
+        for i = 1, 4 do
+            assert.equal("STORED", ask(connect(), ("set honest%d 0 0 900000\r\n%s\r\n"):format(i, ("h"):rep(900000))))
+        end
+        assert.is_true(figure("values_waited", "slated") > 0)
+    end)
+
+    it("are all stored when a hundred clients send them at once", function()
+        start("-m", "32")
+        local clients = half_sent(100, 500000, 1)
+        for _, client in ipairs(clients) do
+            client:settimeout(0)
+        end
+        local rest, stored = ("x"):rep(499999) .. "\r\n", 0
+        local sent, replied = {}, {}
+        wait_for("all replies", function()
+            for i, client in ipairs(clients) do
+                sent[i] = sent[i] or 0
+                if sent[i] < #rest then
+                    local last, _, partial = client:send(rest, sent[i] + 1)
+                    sent[i] = last or partial
+                elseif not replied[i] then
+                    replied[i] = client:receive("*l")
+                    stored = stored + (replied[i] == "STORED" and 1 or 0)
+                end
+            end
+            return stored == #clients
+        end)
+    end)
+
+    it("are refused as for want of memory when their bytes stop, and the client goes on", function()
+        start("-m", "32", "--value-timeout=1")
+        local cases = {
+            { head = "set a 0 0 5000", key = "a", left = "EN" },
+            { head = "add b 0 0 5000", key = "b", left = "EN" },
+            { head = "append c 0 0 5000", key = "c", left = "HD" },
+            { head = "ms d 5000", key = "d", left = "EN" },
+            { head = "ms e 5000 MR", key = "e", left = "EN" },
+            { head = "set f 0 0 5000 noreply", key = "f", left = "EN", silent = true },
+        }
+        local clients = {}
+        for i, case in ipairs(cases) do
+            clients[i] = connect()
+            if case.key ~= "b" then
+                assert.equal("STORED", ask(clients[i], ("set %s 0 0 3\r\nold\r\n"):format(case.key)))
+            end
+            assert(clients[i]:send(case.head .. "\r\n" .. ("n"):rep(100)))
+        end
+        wait_for("all to be late", function() return figure("values_late", "slated") == #cases end)
+        assert.equal(0, figure("draft_bytes", "slated"))
+        for i, case in ipairs(cases) do
+            if not case.silent then
+                assert.equal("SERVER_ERROR out of memory storing object", clients[i]:receive("*l"), case.head)
+            end
+            assert.equal(case.left, ask(clients[i], ("n"):rep(4900) .. ("\r\nmg %s\r\n"):format(case.key)), case.head)
+        end
+    end)
+
+    it("that trickle a byte at a time are not late", function()
+        start("-m", "32", "--value-timeout=1")
+        local client = connect()
+        assert(client:send("set k 0 0 3000\r\n" .. ("n"):rep(2996)))
+        for _ = 1, 4 do
+            socket.sleep(0.4)
+            assert(client:send("n"))
+        end
+        assert.equal("STORED", ask(client, "\r\n"))
+        assert.equal(0, figure("values_late", "slated"))
+    end)
+
+    it("leave their pages to everyone at once when the clients go", function()
+        start("-m", "32")
+        fill()
+        close(half_sent(8, 900000, 450000)) -- as many as may hold memory at once
+        wait_for("the clients' end", function() return figure("draft_bytes", "slated") == 0 end)
+        local client = connect()
+        for i = 1, 100 do
+            assert.equal("STORED", ask(client, ("set m%d 0 0 100000\r\n%s\r\n"):format(i, ("m"):rep(100000))))
+        end
+        local left = 0
+        for i = 1, 100 do
+            left = left + (ask(client, ("mg m%d\r\n"):format(i)) == "HD" and 1 or 0)
+        end
+        assert.is_true(left >= 20, left .. " of 100 are left") -- three pages hold 24; its own page 8
+    end)
+end)

@@ -1,0 +1,174 @@
+/* Values that come piece by piece: when their drafts take memory, how much all of them may hold, and that none of it is lost. */
+#include "tap.h"
+
+#include "cache_fixture.h"
+
+enum { MIB = 1 << 20, VALUE_BYTES = 700 * 1000, DRAFTS_MOST = 16 };
+
+struct rig {
+    struct cache        *c;
+    struct cache_thread *ct;
+    const char          *store;
+};
+
+static void rig_open(struct rig *r, enum cache_store_kind store, size_t megabytes, bool evict) {
+    fixture_store = store;
+    struct cache_config cfg = fixture_config(megabytes * MIB);
+    cfg.evict = evict;
+    cfg.patience_us = 1000;
+    cfg.item_bytes_max = 4 * MIB;
+    r->c = cache_create(&cfg);
+    r->ct = cache_thread_create(r->c);
+    r->store = cache_store_name(store);
+    cache_turn_begin(r->ct);
+}
+
+static void rig_close(struct rig *r) {
+    cache_turn_end(r->ct);
+    cache_thread_destroy(&r->ct);
+    cache_destroy(&r->c);
+}
+
+static size_t held(struct rig *r) {
+    struct cache_facts f;
+    cache_facts(r->c, &f);
+    return f.draft_bytes;
+}
+
+static void fill(struct rig *r, struct cache_draft *d, const char *value, size_t from, size_t to) {
+    struct iovec iov[4];
+    while (from < to) {
+        int pieces = cache_draft_iov(r->ct, d, from, NULL, iov, 4);
+        for (int i = 0; i < pieces && from < to; i++) {
+            size_t step = iov[i].iov_len < to - from ? iov[i].iov_len : to - from;
+            memcpy(iov[i].iov_base, value + from, step);
+            from += step;
+        }
+    }
+}
+
+static void test_memory_comes_with_the_bytes(enum cache_store_kind store) {
+    struct rig r;
+    rig_open(&r, store, 64, true);
+    char *value = malloc(VALUE_BYTES + 16), *read = malloc(VALUE_BYTES + 16), name[64];
+    struct key key = fixture_key(name, 1);
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = VALUE_BYTES};
+    struct cache_draft d;
+    fixture_value(value, VALUE_BYTES, 1, 1);
+    is(cache_draft_begin(r.ct, &key, &s, &d), CACHE_OK, "%s: a draft begins", r.store);
+    is(held(&r), 0, "%s: without a byte it holds no memory", r.store);
+    size_t got = 0, most_ahead = 0;
+    bool ready = true;
+    while (got < VALUE_BYTES && ready) {
+        ready = cache_draft_extend(r.ct, &key, &s, &d, got + 10000) == CACHE_DRAFT_READY;
+        size_t room = cache_draft_room(&d, &s), to = got + 10000 < room ? got + 10000 : room;
+        most_ahead = room - got > most_ahead ? room - got : most_ahead;
+        fill(&r, &d, value, got, to);
+        got = to;
+    }
+    ok(ready, "%s: it is extended to the last byte", r.store);
+    if (store != CACHE_STORE_HEAP) { /* one allocation an item */
+        ok(most_ahead < VALUE_BYTES, "%s: never all of its memory is taken ahead of its bytes: %zu", r.store, most_ahead);
+    }
+    is(cache_publish(r.ct, &d, &s, NULL), CACHE_OK, "%s: it is published", r.store);
+    is(held(&r), 0, "%s: then it counts no longer as a draft", r.store);
+    ok(fixture_get(r.ct, 1, read) == VALUE_BYTES && memcmp(read, value, VALUE_BYTES) == 0, "%s: and is read whole", r.store);
+    free(value);
+    free(read);
+    rig_close(&r);
+}
+
+static void test_drafts_hold_an_eighth(enum cache_store_kind store) {
+    struct rig r;
+    rig_open(&r, store, 16, true);
+    char name[64];
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = 400 * 1000};
+    struct cache_draft d[DRAFTS_MOST];
+    unsigned ready = 0, waits = 0, beyond = 0;
+    for (unsigned i = 0; i < DRAFTS_MOST; i++) {
+        struct key key = fixture_key(name, i);
+        cache_draft_begin(r.ct, &key, &s, &d[i]);
+        enum cache_drafted how = cache_draft_extend(r.ct, &key, &s, &d[i], s.value_bytes);
+        ready += how == CACHE_DRAFT_READY;
+        waits += how == CACHE_DRAFT_WAITS;
+        beyond += d[i].beyond;
+    }
+    is(cache_drafts_most(r.c), 2 * MIB, "%s: an eighth of the pages is the bound", r.store);
+    ok(waits > 0 && ready + waits == DRAFTS_MOST, "%s: beyond it drafts wait: %u of %u", r.store, waits, DRAFTS_MOST);
+    is(beyond, 1, "%s: one may go beyond it", r.store);
+    ok(held(&r) <= 2 * MIB + MIB / 2, "%s: they hold little more than the bound: %zu bytes", r.store, held(&r));
+    unsigned later = 0;
+    for (unsigned i = 0; i < DRAFTS_MOST; i++) {
+        struct key key = fixture_key(name, i);
+        later += cache_draft_extend(r.ct, &key, &s, &d[i], s.value_bytes) == CACHE_DRAFT_READY;
+        cache_abandon(r.ct, &d[i]);
+    }
+    is(later, DRAFTS_MOST, "%s: each has its memory once those before it are gone", r.store);
+    is(held(&r), 0, "%s: nothing is held in the end", r.store);
+    rig_close(&r);
+}
+
+static void test_larger_than_the_bound(void) {
+    struct rig r;
+    rig_open(&r, CACHE_STORE_SLAB, 8, true);
+    char name[64];
+    struct key key = fixture_key(name, 1);
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = MIB - 1000};
+    struct cache_draft d;
+    cache_draft_begin(r.ct, &key, &s, &d);
+    is(cache_draft_extend(r.ct, &key, &s, &d, s.value_bytes), CACHE_DRAFT_READY, "a value as large as all that drafts may hold can be stored");
+    cache_abandon(r.ct, &d);
+    rig_close(&r);
+}
+
+static void test_memory_ends_midway(enum cache_store_kind store) {
+    struct rig r;
+    rig_open(&r, store, 2, false);
+    char name[64], *value = malloc(MIB), *read = malloc(MIB + 16);
+    fixture_value(value, MIB, 1, 1);
+    for (uint64_t i = 1; i < 100 && fixture_set(r.ct, i, value, 100 * 1000) == CACHE_OK; i++) {
+    }
+    ok(fixture_get(r.ct, 1, read) > 0, "%s: an old value is there", r.store);
+    struct key key = fixture_key(name, 1);
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = 4 * MIB - 1000}; /* a class's first page may go over the limit */
+    struct cache_draft d;
+    enum cache_drafted how = CACHE_DRAFT_READY;
+    cache_draft_begin(r.ct, &key, &s, &d);
+    for (size_t upto = 1; upto <= s.value_bytes && how == CACHE_DRAFT_READY; upto += 50 * 1000) {
+        how = cache_draft_extend(r.ct, &key, &s, &d, upto);
+    }
+    is(how, CACHE_DRAFT_REFUSED, "%s: without evictions, memory ends", r.store);
+    ok(d.item == NULL && held(&r) == 0, "%s: the draft is gone then", r.store);
+    ok(fixture_get(r.ct, 1, read) < 0, "%s: and so is the old value", r.store);
+    free(value);
+    free(read);
+    rig_close(&r);
+}
+
+static void test_whole_pages_are_told(void) {
+    struct rig r;
+    rig_open(&r, CACHE_STORE_SLAB, 64, true);
+    char name[64];
+    struct key key = fixture_key(name, 1);
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = 400 * 1000};
+    struct cache_draft d;
+    cache_draft_begin(r.ct, &key, &s, &d);
+    cache_draft_extend(r.ct, &key, &s, &d, 1);
+    struct class_set before = cache_take_left_whole(r.c);
+    cache_abandon(r.ct, &d);
+    struct class_set after = cache_take_left_whole(r.c);
+    ok(class_set_empty(&before) && class_set_count(&after) == 1, "the class in which an abandoned draft leaves a page free is told");
+    rig_close(&r);
+}
+
+int main(void) {
+    clock_start();
+    for (enum cache_store_kind store = 0; store < CACHE_STORE_KINDS; store++) {
+        test_memory_comes_with_the_bytes(store);
+        test_drafts_hold_an_eighth(store);
+        test_memory_ends_midway(store);
+    }
+    test_larger_than_the_bound();
+    test_whole_pages_are_told();
+    return tap_done();
+}
