@@ -20,7 +20,7 @@ static uint64_t below(uint64_t *x, uint64_t n) { return fixture_random(x) % n; }
 
 /* --- a client that checks every reply --- */
 
-enum asked { ASKED_SET, ASKED_GET, ASKED_DELETE, ASKED_ADD, ASKED_TOUCH };
+enum question { ASKED_SET, ASKED_GET, ASKED_DELETE, ASKED_ADD, ASKED_TOUCH };
 
 struct client_job {
     int      fd;
@@ -83,7 +83,7 @@ static size_t some_bytes(struct client_job *c, unsigned round) {
     return 1 + below(&c->random, 2 * (dice < 50 ? 100 : mean[round / 8 % 5]));
 }
 
-static void say_request(struct client_job *c, enum asked what, uint64_t n, unsigned round) {
+static void say_request(struct client_job *c, enum question what, uint64_t n, unsigned round) {
     char head[LINE_MAX_BYTES], name[64];
     struct key key = fixture_key(name, n);
     int len = (int)key.len;
@@ -131,7 +131,7 @@ static bool hear_get(struct client_job *c, uint64_t n) {
     return next_line(c, line) && strcmp(line, "END") == 0;
 }
 
-static bool hear_reply(struct client_job *c, enum asked what, uint64_t n) {
+static bool hear_reply(struct client_job *c, enum question what, uint64_t n) {
     char line[LINE_MAX_BYTES];
     if (what == ASKED_GET) {
         return hear_get(c, n);
@@ -155,7 +155,7 @@ static bool hear_reply(struct client_job *c, enum asked what, uint64_t n) {
 
 /* A batch is sent whole before its replies are read, so what it may bring back must fit the sockets' buffers. */
 static bool run_batch(struct client_job *c, unsigned round) {
-    enum asked asked[BATCH_MAX];
+    enum question asked[BATCH_MAX];
     uint64_t keys[BATCH_MAX];
     unsigned n = 1 + (unsigned)below(&c->random, round / 8 % 5 == 4 ? 3 : BATCH_MAX - 1);
     for (unsigned i = 0; i < n; i++) {
