@@ -25,7 +25,7 @@ struct net_config {
     unsigned    worker_count;   /* 1..SERVER_WORKERS_MAX */
     uint32_t    conns_max;      /* client connections at once */
     bool        conns_max_fast; /* beyond that: answer and close; false: leave them waiting in the backlog */
-    uint32_t    value_timeout_s; /* refuse values whose bytes don't come for so long */
+    uint32_t    value_timeout_s; /* refuse values whose bytes don't come for so long; 0: only while others wait for their memory */
     uint32_t    idle_timeout_s; /* close connections idle for so long; 0: never */
     const char *port_file;      /* write "TCP INET: port" lines here (MEMCACHED_PORT_FILENAME); NULL: no */
 };

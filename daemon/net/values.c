@@ -64,7 +64,7 @@ void values_forget(struct values *v, struct conn *c) {
 static void end_late(struct values *v) {
     struct worker *w = v->worker;
     bool     wanted = atomic_load_explicit(&w->server->conns.values_waiting, memory_order_relaxed) > 0;
-    uint64_t now_us = clock_mono_us(), timeout_us = (uint64_t)v->timeout_s * 1000000;
+    uint64_t now_us = clock_mono_us(), timeout_us = v->timeout_s > 0 ? (uint64_t)v->timeout_s * 1000000 : UINT64_MAX;
     uint64_t most_us = wanted ? VALUES_GIVE_WAY_MS * 1000 : timeout_us;
     struct conn *c, *next;
     for (c = TAILQ_FIRST(&v->receiving); c != NULL && now_us - c->value_us >= most_us; c = next) {

@@ -184,7 +184,7 @@ static void *cancel_when_it_copies(void *arg) {
 
 /* The step that is under way is the last: most of the page is where it was. */
 static void test_a_move_is_cancelled_in_the_middle_of_a_page(void) {
-    enum { BYTES = 100, ITEMS = 40000, TRIES = 50 };
+    enum { BYTES = 100, ITEMS = 40000, TRIES = 5000 };
     struct rig r;
     rig_open(&r, 64u << 20);
     unsigned from = class_of(&r, BYTES), to = class_of(&r, 1000), kept = 0, wrong = 0, copied = 0;
