@@ -127,13 +127,15 @@ static bool received(struct conn *c, ssize_t got) {
     return false;
 }
 
-/* A line longer than a slice holds: receives behind what it has brought so far. The buffer doubles, so that a line costs its length in copies. */
+/* A line longer than a slice holds: receives behind what it has brought so far. The buffer doubles, so that a line costs its length in copies,
+ * up to what a session waits for and a receive behind it. */
 static void receive_long(struct conn *c) {
     struct buffers *b = &c->worker->buffers;
     struct kept *k = c->kept;
     bool more = c->readable && !c->resume;
     if (more && k->bytes_max - k->n < BUFFER_RECEIVE_BYTES / 2) {
-        struct kept *larger = buffers_take(b, k->bytes_max * 2 + BUFFER_RECEIVE_BYTES);
+        size_t most = SESSION_LINE_BYTES + BUFFER_RECEIVE_BYTES, twice = k->bytes_max * 2 + BUFFER_RECEIVE_BYTES;
+        struct kept *larger = buffers_take(b, twice < most ? twice : most);
         if (larger == NULL) {
             c->gone = true;
             return;

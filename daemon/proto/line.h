@@ -38,6 +38,12 @@ static inline enum parsed take_block(struct request *r, char *data, char *end, c
 }
 
 /* --- parse_get.c --- */
+/* A get or gets line of more than PARSE_LINE_MAX bytes, whose keys start at `keys`; line_end NULL: it has not come. */
+enum parsed parse_long_get(struct parser *, char *line, char *keys, char *line_end, char *end, struct request *out, unsigned room,
+                           unsigned *count, char **next);
+/* Replies the text in place of a line, whose bytes from `from` on are skipped up to its end. */
+enum parsed refuse_line(struct parser *, struct request *r, const char *text, size_t bytes, char *from, char *end, unsigned *count,
+                        char **next);
 /* The keys of a get line from `at`, behind the command (and exptime); the verb and the exptime are the parser's. */
 enum parsed parse_keys(struct parser *, char *at, char *end, struct request *out, unsigned room, unsigned *count, char **next);
 

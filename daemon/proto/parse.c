@@ -251,20 +251,39 @@ static uint8_t find_verb(const char *name, size_t bytes) {
     return VERB_COMMAND;
 }
 
-/* No line feed yet: more, or too much of what will never be a request. */
-static enum parsed unfinished(struct parser *ps, const char *at, const char *end) {
-    ps->seen_bytes = (size_t)(end - at);
-    if (ps->seen_bytes <= PARSE_LINE_MAX) {
-        return PARSE_MORE;
-    }
-    const char *word = at;
-    while (*word == ' ' && word - at <= 100) {
+/* Where the keys of a get line start, which memcached recognises behind up to 100 spaces; NULL: it is another line. */
+static char *keys_of_long_get(char *line) {
+    enum { SPACES_MAX = 100 };
+    char *word = line;
+    while (*word == ' ' && word - line <= SPACES_MAX) {
         word++;
     }
-    if (word - at > 100 || !(STARTS_WITH(word, "get ") || STARTS_WITH(word, "gets "))) {
-        return PARSE_CLOSE;
+    if (word - line > SPACES_MAX) {
+        return NULL;
     }
-    return PARSE_GROW;
+    return STARTS_WITH(word, "get ") ? word + 4 : STARTS_WITH(word, "gets ") ? word + 5 : NULL;
+}
+
+/* A line of more than PARSE_LINE_MAX bytes whose keys start at `keys`; line_end NULL: that has not come. */
+static enum parsed long_get(struct parser *ps, char *line, char *keys, char *line_end, char *end, struct request *out, unsigned room,
+                            unsigned *count, char **next) {
+    static const char unknown[] = "ERROR\r\n";
+    if (*line == ' ') { /* a get line in its length alone: no command begins with a space */
+        return refuse_line(ps, out, unknown, sizeof unknown - 1, line, end, count, next);
+    }
+    ps->verb = keys - line == 4 ? VERB_GET : VERB_GETS;
+    ps->exptime = 0;
+    return parse_long_get(ps, line, keys, line_end, end, out, room, count, next);
+}
+
+/* The rest of a line that was refused. */
+static enum parsed skip(struct parser *ps, char *at, char *end, struct request *out, unsigned *count, char **next) {
+    char *feed = memchr(at, '\n', (size_t)(end - at));
+    ps->skips = feed == NULL;
+    reply(out, "", 0, true);
+    *count = 1;
+    *next = feed ? feed + 1 : end;
+    return PARSED;
 }
 
 /* A whole line, of any command: from `line` to `stop`; `data` is behind its line feed. */
@@ -336,7 +355,7 @@ static inline unsigned plain_line(char *at, char *end, struct request *out, unsi
 
 unsigned parse_plain(const struct parser *ps, char **at, char *end, struct request *out, unsigned room) {
     unsigned n = 0;
-    if (ps->in_get_line || ps->seen_bytes > 0) {
+    if (ps->in_get_line || ps->skips || ps->seen_bytes > 0) {
         return 0;
     }
     for (char *p = *at; n < room && p < end; *at = p) {
@@ -354,6 +373,9 @@ enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, u
     if (ps->in_get_line) {
         return parse_keys(ps, at, end, out, room, count, next);
     }
+    if (ps->skips) {
+        return skip(ps, at, end, out, count, next);
+    }
     if (ps->seen_bytes == 0) {
         *count = plain_line(at, end, out, room, next);
         if (*count > 0) {
@@ -363,10 +385,15 @@ enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, u
     size_t bytes = (size_t)(end - at);
     size_t seen = ps->seen_bytes < bytes ? ps->seen_bytes : 0;
     char *feed = memchr(at + seen, '\n', bytes - seen);
-    if (!feed) {
-        return unfinished(ps, at, end);
+    size_t line_bytes = (size_t)((feed ? feed : end) - at);
+    char *keys = line_bytes > PARSE_LINE_MAX ? keys_of_long_get(at) : NULL;
+    ps->seen_bytes = feed ? 0 : bytes;
+    if (keys) {
+        return long_get(ps, at, keys, feed, end, out, room, count, next);
     }
-    ps->seen_bytes = 0;
+    if (!feed) {
+        return line_bytes > PARSE_LINE_MAX ? PARSE_CLOSE : PARSE_MORE;
+    }
     char *stop = feed > at && feed[-1] == '\r' ? feed - 1 : feed;
     return parse_line(ps, at, stop, feed + 1, end, out, room, count, next);
 }

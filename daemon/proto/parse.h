@@ -2,8 +2,9 @@
  *
  * A line is parsed when it is whole. Storage commands with a data block of up to PARSE_WAIT_MAX bytes are parsed when the
  * block is whole too; a larger one that is not is left to the caller (request.value NULL, `next` at its first byte).
- * A get line may be of any length; it comes out in pieces, after its whole has been found good, because an error in it
- * replaces all its replies. Threading: one owner per parser. Cost: a few ns a token, XXH3 per key; no allocation. */
+ * A get line may be of any length and comes out in pieces. Up to PARSE_GET_MAX bytes of it are looked at before the first, because
+ * an error in them replaces all its replies; one behind them ends the replies where it stands. A line longer than PARSE_LINE_MAX is
+ * refused at the first key that is too long, wherever its end is, and the rest skipped: what waits in the buffer is bounded. Threading: one owner per parser. Cost: a few ns a token, XXH3 per key; no allocation. */
 #ifndef SLATE_PROTO_PARSE_H
 #define SLATE_PROTO_PARSE_H
 #include <stdbool.h>
@@ -16,24 +17,28 @@ enum {
     PARSE_SLACK = 64,      /* bytes behind the buffer's end that may be read (they need no meaning) */
     PARSE_WAIT_MAX = 2048, /* data blocks up to this wait in the buffer until they are whole */
     PARSE_LINE_MAX = 2048, /* so many bytes without a line feed end the connection, unless they are a get line */
+    PARSE_GET_MAX = 64 * 1024, /* so many bytes of a get line wait for its end */
 };
 
 /* What is remembered between two calls; zero at the start of a connection. */
 struct parser {
     size_t  seen_bytes;  /* of a line without an end so far */
+    size_t  good_bytes;  /* of these, in a get line: its keys up to there are not too long */
     int32_t exptime;     /* of the get line */
     uint8_t verb;        /* of the get line */
-    bool    in_get_line; /* its first keys have been handed out, and its rest is good */
+    bool    in_get_line; /* its first keys have been handed out; its rest may still have to come */
+    bool    any_key;     /* such keys there are */
+    bool    skips;       /* what comes up to the next line feed is of a line that was refused */
 };
 
 enum parsed {
     PARSED,      /* `count` requests, at least one; the next starts at `next` */
     PARSE_MORE,  /* what is there is the start of a request */
-    PARSE_GROW,  /* the same, and it may become longer than any buffer: a get line */
+    PARSE_GROW,  /* the same, and it is longer than PARSE_LINE_MAX: a get line, which waits for PARSE_GET_MAX bytes at most */
     PARSE_CLOSE, /* what is there cannot become a request: hang up */
 };
 
-/* Parses one line from at (< end), or as many keys of a get line as there is room for; room >= 1. Decodes base64 keys in
+/* Part of a line may come out as a reply without text. Parses one line from at (< end), or as many keys of a get line as there is room for; room >= 1. Decodes base64 keys in
  * place once their request is whole. */
 enum parsed parse(struct parser *, char *at, char *end, struct request *out, unsigned room, unsigned *count, char **next);
 

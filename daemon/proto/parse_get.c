@@ -1,4 +1,4 @@
-/* Get lines: of any length, in pieces, and only when the whole line is good. */
+/* Get lines: of any length, in pieces, and only when the line is good as far as it is looked at. */
 #include "proto/line.h"
 #include "proto/token.h"
 
@@ -21,16 +21,95 @@ static enum parsed check_keys(const char *p, const char *end, bool *too_long) {
 
 /* memcached answers a bad key in a get line with this and an empty line, of which noreply takes only the first; gat knows
  * no noreply. */
+static const char bad_key[] = "CLIENT_ERROR bad command line format\r\n\r\n";
+
 static void reply_bad_key(struct request *r, uint8_t verb, const char *keys, const char *line_end) {
-    static const char text[] = "CLIENT_ERROR bad command line format\r\n\r\n";
     struct token t[TOKENS_MAX - 1];
     const char *stop = line_end > keys && line_end[-1] == '\r' ? line_end - 1 : line_end;
     unsigned n = token_split(keys, (size_t)(stop - keys), t, TOKENS_MAX - 1);
     if (verb <= VERB_GETS && TOKEN_IS(&t[n - 1], "noreply")) {
-        reply(r, text + sizeof text - 3, 2, false);
+        reply(r, bad_key + sizeof bad_key - 3, 2, false);
     } else {
-        REPLY(r, text);
+        REPLY(r, bad_key);
     }
+}
+
+enum parsed refuse_line(struct parser *ps, struct request *r, const char *text, size_t bytes, char *from, char *end, unsigned *count,
+                        char **next) {
+    char *feed = memchr(from, '\n', (size_t)(end - from));
+    reply(r, text, bytes, bytes == 0);
+    ps->in_get_line = ps->any_key = false;
+    ps->skips = feed == NULL;
+    ps->seen_bytes = ps->good_bytes = 0;
+    *count = 1;
+    *next = feed ? feed + 1 : end;
+    return PARSED;
+}
+
+/* The key from `key` to `end`, where its line may go on, is too long whatever follows. */
+static bool is_too_long_already(const char *key, const char *end) {
+    return end - key > KEY_BYTES_MAX + (end[-1] == '\r');
+}
+
+/* Whether a key from *p to `end` is too long. Moves *p to the last key, which may not be whole. */
+static bool has_long_key(const char **p, const char *end) {
+    for (;;) {
+        const char *key = scan_spaces_end(*p, end);
+        const char *stop = key < end ? scan_token_end(key, end) : end;
+        *p = key;
+        if (stop >= end) {
+            return key < end && is_too_long_already(key, end);
+        }
+        if (trim(key, stop) - key > KEY_BYTES_MAX) {
+            return true;
+        }
+        if (*stop == '\n') {
+            return false;
+        }
+        *p = stop;
+    }
+}
+
+enum parsed parse_long_get(struct parser *ps, char *line, char *keys, char *line_end, char *end, struct request *out, unsigned room,
+                           unsigned *count, char **next) {
+    const char *stop = line_end ? line_end + 1 : end, *p = keys;
+    bool enough = line_end != NULL;
+    if (stop - line > PARSE_GET_MAX) {
+        stop = line + PARSE_GET_MAX;
+        enough = true;
+    }
+    if (ps->good_bytes > (size_t)(keys - line)) {
+        p = line + ps->good_bytes;
+    }
+    if (has_long_key(&p, stop)) {
+        return refuse_line(ps, out, bad_key, sizeof bad_key - 1, line, end, count, next);
+    }
+    if (!enough) {
+        ps->good_bytes = (size_t)(p - line);
+        return PARSE_GROW;
+    }
+    ps->seen_bytes = ps->good_bytes = 0;
+    ps->in_get_line = true; /* what is behind is looked at when it comes */
+    return parse_keys(ps, keys, end, out, room, count, next);
+}
+
+/* The end of what has come of a get line that is handed out as it comes; `n` keys are ready, `key` begins one that is not whole. */
+static enum parsed wait_for_key(struct parser *ps, char *at, char *key, char *end, struct request *out, unsigned n, unsigned *count,
+                                char **next) {
+    if (n == 0 && key < end && is_too_long_already(key, end)) {
+        return refuse_line(ps, out, bad_key, sizeof bad_key - 1, key, end, count, next);
+    }
+    if (n == 0 && key == at) {
+        return PARSE_MORE;
+    }
+    ps->any_key |= n > 0;
+    if (n == 0) { /* spaces: a line of nothing else must not fill the buffer */
+        reply(out, "", 0, true);
+        n = 1;
+    }
+    *count = n;
+    *next = key;
+    return PARSED;
 }
 
 enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *out, unsigned room, unsigned *count,
@@ -42,7 +121,7 @@ enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *o
         const char *key = scan_spaces_end(p, end);
         const char *stop = key < end ? scan_token_end(key, end) : end;
         if (stop >= end) {
-            return PARSE_GROW;
+            return ps->in_get_line ? wait_for_key(ps, at, at + (key - at), end, out, n, count, next) : PARSE_GROW;
         }
         size_t bytes = (size_t)(trim(key, stop) - key);
         if (bytes > KEY_BYTES_MAX) {
@@ -61,14 +140,15 @@ enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *o
         }
         p = stop;
         if (*stop == '\n') {
-            ps->in_get_line = false;
-            if (n == 0) {
-                REPLY(&out[0], bad_line);
-                n = 1;
-            } else {
+            if (n > 0) {
                 out[n - 1].flags = REQUEST_END;
+            } else if (ps->any_key) {
+                REPLY(&out[0], "END\r\n");
+            } else {
+                REPLY(&out[0], bad_line);
             }
-            *count = n;
+            ps->in_get_line = ps->any_key = false;
+            *count = n > 0 ? n : 1;
             *next = at + (stop + 1 - at);
             return PARSED;
         }
@@ -87,8 +167,10 @@ enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *o
             *next = line_end + 1;
             return PARSED;
         }
+    } else if (too_long && n == 0) {
+        return refuse_line(ps, out, bad_key, sizeof bad_key - 1, at + (p - at), end, count, next);
     }
-    ps->in_get_line = true;
+    ps->in_get_line = ps->any_key = true;
     *count = n;
     *next = at + (p - at);
     return PARSED;

@@ -34,6 +34,7 @@ enum {
     BIN_BYTES = 64 * 1024, /* where swallowed data blocks go */
 };
 _Static_assert((int)PARSE_WAIT_MAX == (int)ITEM_COPY_MAX, "values that are copied wait whole in the buffer");
+_Static_assert((int)PARSE_GET_MAX == (int)SESSION_LINE_BYTES, "a longer line is not waited for");
 _Static_assert(REPLY_ROOM > ITEM_COPY_MAX + 8 + 1024, "a reply's head and a copied value");
 _Static_assert(SESSION_UNSEEN >= GROUP_RUN, "a session may fill a group");
 

@@ -43,11 +43,12 @@ enum session_need {
     SESSION_NEED_TURN,  /* there is more to run: call batch_add with the rest, which may be nothing, in the next turn */
     SESSION_NEED_COMMAND, /* the same, and it is a command or an answer that goes on: in a turn in which batch_has_time */
     SESSION_NEED_EVENT, /* its answer waits for another thread: the same, once what batch_on_event was given has been called */
-    SESSION_NEED_ROOM,  /* a request longer than `n`: only a get line is; grow the buffer */
+    SESSION_NEED_ROOM,  /* a request longer than `n`: only a get line is; grow the buffer, to SESSION_LINE_BYTES and a receive */
     SESSION_CLOSE,      /* send the output, then hang up */
     SESSION_WATCHES,    /* send the output, then session_watch(); bytes that come later are nobody's */
 };
 enum {
+    SESSION_LINE_BYTES = 64 * 1024,
     SESSION_REPLY_BYTES = 64 * 1024,
     SESSION_REPLY_BYTES_LAGGING = 4 * 1024,
     BATCH_FULL_BYTES = 256 * 1024,

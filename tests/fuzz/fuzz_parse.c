@@ -52,6 +52,9 @@ static bool verb_stores(uint8_t verb) { return (verb >= VERB_SET && verb <= VERB
 
 /* Writes down the members that mean something for the request's verb. */
 static void put_request(struct record *out, const struct request *q) {
+    if (q->verb == VERB_REPLY && q->text_bytes == 0 && !(q->flags & REQUEST_SWALLOW)) {
+        return; /* nothing is said: a part of a refused line, however many parts it comes in */
+    }
     uint8_t flags = q->flags & (uint8_t)~REQUEST_BAD_DATA; /* told with the data */
     put_number(out, "\nverb", q->verb);
     put_number(out, "flags", flags);

@@ -100,10 +100,88 @@ static void test_long_get_lines_come_in_pieces(void) {
         used = (size_t)(next - buffer);
     }
     ok(how == PARSED && keys == 5000 && wrong == 0 && used == n, "5000 keys come out in pieces of 100, END with the last");
+    ok(parse_bytes(line, n - 1, 100) == PARSE_GROW, "a long line waits for its end before its first piece");
     memset(line + n - 300, 'x', 298);
     ok(parse_bytes(line, n, 100) == PARSED && count == 1 && requests[0].verb == VERB_REPLY && used == n,
        "a bad key at the end of a long line replaces its first piece");
-    ok(parse_bytes(line, n - 1, 100) == PARSE_GROW, "a long line waits for its end before its first piece");
+}
+
+/* What the stream becomes when it arrives `piece` bytes at a time: keys counted, replies written; `most`: bytes that waited. */
+static void play(const char *stream, size_t n, size_t piece, char *said, size_t *most) {
+    size_t at = 0, arrived = 0, keys = 0;
+    char *next;
+    parser = (struct parser){0};
+    *said = 0;
+    *most = 0;
+    for (;;) {
+        enum parsed how = at < arrived ? parse(&parser, buffer + at, buffer + arrived, requests, 100, &count, &next) : PARSE_MORE;
+        if (how == PARSE_CLOSE || (how != PARSED && arrived == n)) {
+            break;
+        }
+        if (how != PARSED) {
+            *most = arrived - at > *most ? arrived - at : *most;
+            size_t step = n - arrived < piece ? n - arrived : piece;
+            memcpy(buffer + arrived, stream + arrived, step);
+            memset(buffer + arrived + step, ' ', PARSE_SLACK);
+            arrived += step;
+            continue;
+        }
+        at = (size_t)(next - buffer);
+        for (unsigned i = 0; i < count; i++) {
+            bool is_reply = requests[i].verb == VERB_REPLY;
+            keys += !is_reply;
+            if (is_reply && requests[i].text_bytes > 0) {
+                said += sprintf(said, "%zu keys %.*s", keys, (int)requests[i].text_bytes, requests[i].text);
+            } else if (!is_reply && requests[i].flags & REQUEST_END) {
+                said += sprintf(said, "%zu keys END\r\n", keys);
+            }
+        }
+    }
+}
+
+/* A line of `keys` keys of 9 bytes with their space, the bad one in the place `bad`; -1: none. */
+static size_t make_line(char *line, int keys, int bad, bool ends) {
+    char *p = line + sprintf(line, "get");
+    for (int i = 0; i < keys; i++) {
+        p += sprintf(p, " key%05d", i);
+        if (i == bad) {
+            memset(p, 'x', 300);
+            p += 300;
+        }
+    }
+    if (ends) {
+        p += sprintf(p, "\r\nget a\r\n");
+    }
+    return (size_t)(p - line);
+}
+
+static void test_long_get_lines_wait_in_bounded_room(void) {
+    static const struct {
+        const char *claim, *said;
+        int  keys, bad;
+        bool ends;
+        size_t most;
+    } lines[] = {
+        {"a line of good keys is answered as it comes", "17000 keys END\r\n17001 keys END\r\n", 17000, -1, true, PARSE_GET_MAX},
+        {"a bad key in its first 64 KiB is its only answer", "0 keys " BAD_LINE "\r\n1 keys END\r\n", 17000, 7000, true, PARSE_GET_MAX},
+        {"one behind ends the answers where it stands", "10000 keys " BAD_LINE "\r\n10001 keys END\r\n", 17000, 10000, true, PARSE_GET_MAX},
+        {"a line without end is refused at its first bad key", "0 keys " BAD_LINE "\r\n", 17000, 300, false, 4096},
+    };
+    static char line[200 * 1024], whole[1024], pieces[1024];
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        size_t n = make_line(line, lines[i].keys, lines[i].bad, lines[i].ends), most;
+        play(line, n, 1000, pieces, &most);
+        ok(most <= lines[i].most + 1000, "%s: %zu of its %zu bytes wait at most", lines[i].claim, most, n);
+        is_str(pieces, lines[i].said, "and it is told so");
+        play(line, n, n, whole, &most);
+        is_str(whole, lines[i].said, "in one piece too");
+    }
+    size_t most;
+    memset(line, ' ', sizeof line);
+    memcpy(line, "get", 3);
+    memcpy(line + sizeof line - 2, "\r\n", 2);
+    play(line, sizeof line, 1000, pieces, &most);
+    ok(most <= PARSE_GET_MAX + 1000 && strcmp(pieces, "0 keys " BAD_LINE) == 0, "spaces for keys are skipped, and found to be none");
 }
 
 static void test_set(void) {
@@ -151,9 +229,15 @@ static void test_line_limit(void) {
     parser = (struct parser){0};
     is(parse(&parser, buffer, buffer + 2048, requests, ROOM, &count, &next), PARSE_MORE, "2048 bytes without an end wait");
     is(parse(&parser, buffer, buffer + 2049, requests, ROOM, &count, &next), PARSE_CLOSE, "2049 hang up");
-    memcpy(buffer, "   gets ", 8);
+    for (int i = 0; i < 4096; i += 8) {
+        memcpy(buffer + i, "gets key", 8);
+    }
     parser = (struct parser){0};
     is(parse(&parser, buffer, buffer + 4096, requests, ROOM, &count, &next), PARSE_GROW, "a get line may grow on");
+    memcpy(buffer, "   gets ", 8);
+    parser = (struct parser){0};
+    ok(parse(&parser, buffer, buffer + 4096, requests, ROOM, &count, &next) == PARSED && requests[0].text_bytes == 7 && parser.skips,
+       "but not behind a space: no command begins so, and nobody waits for its end");
     memset(buffer, ' ', 101);
     memcpy(buffer + 101, "get ", 4);
     parser = (struct parser){0};
@@ -238,6 +322,7 @@ int main(void) {
     test_get();
     test_overlong_keys();
     test_long_get_lines_come_in_pieces();
+    test_long_get_lines_wait_in_bounded_room();
     test_set();
     test_other_lines();
     test_line_limit();
