@@ -138,7 +138,7 @@ run: ## build all, start a server under load and open the console on it
 	@scripts/demo $B/bin
 test: ## build all and run every test; the last line counts them (AGAIN=1: what failed runs twice)
 	@scripts/bootstrap test
-	@$(call build_all,all units $B/stress/model,the four programs and the test programs)
+	@$(call build_all,all units $B/stress/model $B/bench/abuse,the four programs and the test programs)
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation
 	@$(RUN) $(call longest_first,$(TESTS) $B/stress/model build-debug/isolation/test_isolation $(SPECS))
 units: $(TESTS) ## build the C unit tests only
@@ -192,6 +192,10 @@ bench-storm: ## a hundred changes of the eviction policy a second under load (SA
 	    tests/bench/policy-storm $B/bin/slated build/bin/slate-load
 bench-sampling: ## what the default rate of sampling costs the server (PAIRS, SETTLE_MS, WINDOW_MS)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/sampling $B/bin
+bench-abuse: ## what greedy and dumb clients cost the server and others, against memcached (ONLY=word)
+	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/abuse && tests/bench/abuse/run $B/bin $B/bench/abuse
+$B/bench/abuse: tests/bench/abuse/abuse.c
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 bench-calcify: ## the 2012 rebalancing experiment against memcached
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/calcify $B/bin
 bench-memory: ## moves, strategies and geometry against memcached (ONLY=names, MODES=names, TRACES=folder)

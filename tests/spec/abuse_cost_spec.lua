@@ -1,0 +1,67 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What greedy and dumb clients cost the server and others stays bounded (tests/bench/abuse). `make bench-abuse` shows the same figures
+-- beside memcached's. ABUSE=all plays every case; else the worst of each kind.
+package.path = "tests/bench/?.lua;" .. package.path
+local cases = require "abuse.cases"
+local play = require "abuse.run"
+
+local PROGRAM <const> = "build/bench/abuse"
+local SERVER <const> = "build/bin/slated"
+local SETTLE_MS <const> = 300
+
+-- Beyond the 64 MB of items, which are there before. The processor time of a wait is the server's own, whatever else the machine does:
+-- four workers in turns of at most 20 ms, and what the tuner does beside them.
+local PEAK_MB <const>, AFTER_MB <const>, WAIT_CPU_MS <const> = 32, 24, 250
+
+describe("greedy and dumb clients", function()
+    local server
+
+    setup(function()
+        server = assert(play.start(SERVER, { "-m", 64, "-t", 4, "-c", 4096 }, cases.fill()))
+    end)
+
+    teardown(function()
+        server:stop()
+    end)
+
+    for _, case in ipairs(cases.cases) do
+        if os.getenv("ABUSE") == "all" or cases.is_quick(case) then
+            it("cost others a bounded wait and the server bounded memory: " .. case.name:sub(1, 60), function()
+                local evictions = tonumber(server:stats().evictions)
+                local words = { "--settle", SETTLE_MS, table.unpack(case.words) }
+                local figures = assert(play.play(PROGRAM, { words = words }, server))
+                local peak_mb, after_mb = play.growth_mb(figures)
+                assert.equal(0, figures.unfinished, "clients without all their replies")
+                assert.is_true(peak_mb <= PEAK_MB, ("the process grew by %.1f MB"):format(peak_mb))
+                assert.is_true(after_mb <= AFTER_MB, ("it stays larger by %.1f MB"):format(after_mb))
+                assert.is_true(figures.wait_longest_cpu_us <= WAIT_CPU_MS * 1000,
+                    ("another client waited for %.0f ms of the server's processor time"):format(figures.wait_longest_cpu_us / 1000))
+                if case.keeps then
+                    assert.equal(evictions, tonumber(server:stats().evictions), "evictions")
+                end
+            end)
+        end
+    end
+
+    it("are those of every command of the table, and of every part of stats", function()
+        local known = {}
+        for _, case in ipairs(cases.cases) do
+            known[case.name:match("^stats %S+") or case.name:match("^%S+")] = true
+        end
+        local missing = {}
+        for line in io.lines("daemon/serve/commands.c") do
+            local name = line:match('^    {"([%w_]+)", %a+, %a+_')
+            if name and not known[name] and not cases.COVERED_ELSEWHERE[name] then
+                missing[#missing + 1] = name
+            end
+        end
+        for line in io.lines("daemon/serve/stats.c") do
+            for name in line:gmatch('{"([%w_]+)", %a+, %a+_%a+}') do
+                if not known["stats " .. name] and not cases.COVERED_ELSEWHERE["stats " .. name] then
+                    missing[#missing + 1] = "stats " .. name
+                end
+            end
+        end
+        assert.same({}, missing)
+    end)
+end)
