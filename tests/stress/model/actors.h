@@ -12,6 +12,7 @@ struct actor {
 void *owner_main(void *actor);       /* owner.c: writes keys of its own, which it models */
 void *reader_main(void *actor);      /* reader.c: reads everybody's */
 void *slow_reader_main(void *actor); /* reader.c: large values, a little at a time */
+void *hammer_main(void *actor);      /* hammer.c: hot keys, one writer, many at a time */
 void *sharer_main(void *actor);      /* sharer.c: counts and appends on keys that all sharers change */
 void *guest_main(void *actor);       /* guest.c: half-sent values, broken connections, nonsense */
 void *operator_main(void *actor);    /* operator.c: policies, modes, pages, chunk sizes, the limit */

@@ -17,7 +17,8 @@ static const struct {
     void *(*run)(void *);
     unsigned count;
 } kinds[] = { /* the flusher last: it is ended first */
-    {owner_main, OWNERS}, {sharer_main, SHARERS}, {reader_main, 2}, {slow_reader_main, 3}, {guest_main, 2}, {operator_main, 1}, {flusher_main, 1},
+    {owner_main, OWNERS}, {sharer_main, SHARERS}, {hammer_main, 2}, {reader_main, 2}, {slow_reader_main, 3}, {guest_main, 2}, {operator_main, 1},
+    {flusher_main, 1},
 };
 enum { ACTORS_MAX = 32 };
 

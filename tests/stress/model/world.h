@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { OWNERS = 8, KEYS_AN_OWNER = 400, GUEST_KEYS = 40, SHARED_COUNTERS = 8, SHARED_LOGS = 4, SHARERS = 4 };
-enum { GUEST_OWNER = OWNERS, KEYS_ALL = OWNERS * KEYS_AN_OWNER + GUEST_KEYS };
+enum { OWNERS = 8, KEYS_AN_OWNER = 400, GUEST_KEYS = 40, HOT_KEYS = 2, SHARED_COUNTERS = 8, SHARED_LOGS = 4, SHARERS = 4 };
+enum { GUEST_OWNER = OWNERS, KEYS_ALL = OWNERS * KEYS_AN_OWNER + GUEST_KEYS + HOT_KEYS };
 
 /* Each is a claim of its own. */
 #define WRONGS(X) \
@@ -30,7 +30,7 @@ enum wrong { WRONGS(WRONG_NAME) WRONG_KINDS };
     X(OP_GAT, "gat") X(OP_GATS, "gats") X(OP_MG, "mg") X(OP_MS_SET, "ms set") X(OP_MS_ADD, "ms add") X(OP_MS_REPLACE, "ms replace") \
     X(OP_MS_APPEND, "ms append") X(OP_MS_PREPEND, "ms prepend") X(OP_MA, "ma") X(OP_MD, "md") X(OP_ME, "me")
 #define OTHERS(X) \
-    X(OP_READ, "others' keys read") X(OP_SLOW, "read slowly") X(OP_SHARED, "shared keys changed") X(OP_HALF, "half-sent values") \
+    X(OP_READ, "others' keys read") X(OP_SLOW, "read slowly") X(OP_HAMMER, "hot keys read or written") X(OP_SHARED, "shared keys changed") X(OP_HALF, "half-sent values") \
     X(OP_GUEST, "guests' visits") X(OP_ORDER, "orders") X(OP_FLUSH, "flushes") X(OP_REFUSED, "refused for memory") \
     X(OP_HIT, "hits") X(OP_LOST, "keys that were evicted")
 #define OP_NAME(name, text) name,
