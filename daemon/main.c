@@ -106,6 +106,7 @@ static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
                                    .ratio = s->slab_automove_ratio,
                                    .window_s = (unsigned)s->slab_automove_window,
                                    .geometry_rate_pct = s->slab_geometry_rate,
+                                   .geometry_auto = s->slab_geometry_auto,
                                    .sample_rate = s->sample_rate,
                                    .sample_follow = !evict_find(s->policy),
                                    .worker_count = (unsigned)s->threads,

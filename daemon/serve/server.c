@@ -74,6 +74,7 @@ static void push(struct server *server, struct cache_thread *ct, const struct se
     tuner_set_ratio(server->tuner, s->slab_automove_ratio);
     tuner_set_window(server->tuner, (unsigned)s->slab_automove_window);
     tuner_set_geometry_rate(server->tuner, s->slab_geometry_rate);
+    tuner_set_geometry_auto(server->tuner, s->slab_geometry_auto);
     tuner_set_crawler(server->tuner, s->lru_crawler, (uint32_t)s->lru_crawler_sleep, (uint32_t)s->lru_crawler_tocrawl);
 }
 

@@ -162,6 +162,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(TEXT, automove_record, NULL, 0, "automove-record", NULL, 0, 0, "path", STARTUP, TUNING, "file to which what policies of slab_automove=lua:NAME are shown is appended, as slatectl record writes it") \
     X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained|cuckoo", STARTUP, MEMORY, "how keys find their items: bucket, cache lines of twelve; chained, linked lists as in memcached; cuckoo, lines of twelve, two for each key") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, "parts of the cache with a lock each, a power of two; 0: by the memory, 16 at 64 MB") \
+    X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", false, 0, 0, "flag", RUNTIME, TUNING, "fit the chunk sizes to the items again whenever that holds 2 % more of them, and a page more; it looks each minute") \
     X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \
     X(INT, slab_classes, NULL, 0, "slab-classes", 63, 2, 255, "classes", STARTUP, MEMORY, "most slab classes that a factor or a list of sizes makes at the start") \
     X(ACTION, help, NULL, 'h', "help", NULL, 0, 0, "-", STARTUP, PROCESS, "this list") \

@@ -5,7 +5,7 @@
 
 struct geometry_stats {
     struct geometry_facts facts;
-    const char           *state;
+    const char           *state, *follows;
     uint32_t              pages_old, pages_new; /* of retired and of other classes */
     unsigned              classes_old, classes_new;
 };
@@ -31,9 +31,11 @@ struct geometry_stats {
     X(items_expired, gauge, items, U64, s->facts.items_expired, "expired items that it has freed") \
     X(waste_before, gauge, percent, RATIO, s->facts.waste_before_pct, "memory of items that their chunks and pages' ends waste, before the change") \
     X(waste_predicted, gauge, percent, RATIO, s->facts.waste_predicted_pct, "what it was predicted to be for the same items") \
-    X(waste_now, gauge, percent, RATIO, s->facts.waste_now_pct, "what it was when last measured: at the latest step, or the end") \
+    X(waste_now, gauge, percent, RATIO, s->facts.waste_now_pct, "what it was when last measured: at the latest step, at the end, or in the last minute") \
     X(items_before, gauge, items, U64, s->facts.items_before, "items of the kind there was that the old sizes hold in all pages") \
     X(items_predicted, gauge, items, U64, s->facts.items_predicted, "items of that kind that the wanted sizes are predicted to hold") \
+    X(auto, text, state, TEXT, s->follows, "yes: slab_geometry_auto fits the sizes again when the items have become others; or no") \
+    X(auto_gain, gauge, percent, RATIO, s->facts.auto_gain_pct, "more items that sizes fitted anew would hold, looked at each minute while no change is under way") \
     X(seconds, gauge, seconds, RATIO, s->facts.seconds, "time that the change took so far, without pauses")
 
 #define GEOMETRY_CLASS_STATS(X) \
@@ -55,9 +57,12 @@ void stats_geometry(struct command_context *ctx) {
     const struct slab *slab = cache_slab(ctx->server->cache);
     struct slab_class_facts facts[SLAB_CLASSES_MAX];
     struct geometry_stats here = {.pages_old = 0}, *const s = &here;
-    unsigned count = cache_store_kind(ctx->server->cache) == CACHE_STORE_HEAP ? 0 : slab->class_count; /* one stands for all of it */
+    unsigned count = cache_store_kind(ctx->server->cache) == CACHE_STORE_SLAB ? slab->class_count : 0; /* else one stands for all of it */
+    struct settings settings;
     tuner_geometry(ctx->server->tuner, &s->facts);
     s->state = states[s->facts.state];
+    server_settings(ctx->server, &settings);
+    s->follows = settings.slab_geometry_auto ? "yes" : "no";
     for (unsigned id = 1; id <= count; id++) {
         slab_facts(slab, id, &facts[id]);
         bool active = slab_class_state(slab, id) == SLAB_CLASS_ACTIVE;

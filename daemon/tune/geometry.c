@@ -335,10 +335,23 @@ static void work(struct geometry_change *g, uint64_t now_us) {
     geometry_tell(g);
 }
 
+/* While no change is under way. Returns when it wants to look again. */
+static uint64_t tend_fit(struct geometry_change *g) {
+    if (!g->may_move || g->state != GEOMETRY_STEADY || cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
+        g->fit_look_us = clock_mono_us() + GEOMETRY_LOOK_US;
+        return GEOMETRY_NEVER;
+    }
+    if (atomic_exchange_explicit(&g->look_soon, false, memory_order_acquire) || clock_mono_us() >= g->fit_look_us) {
+        geometry_look(g);
+    }
+    return g->fit_look_us;
+}
+
 uint64_t geometry_tend(struct geometry_change *g) {
     geometry_serve(g);
+    uint64_t fit_us = tend_fit(g);
     if (g->state != GEOMETRY_DRAINING) {
-        return GEOMETRY_NEVER;
+        return fit_us;
     }
     uint64_t now_us = clock_mono_us(), stop_us = now_us + TURN_US;
     look_at_rate(g, now_us);
@@ -350,7 +363,7 @@ uint64_t geometry_tend(struct geometry_change *g) {
         now_us = clock_mono_us();
     }
     if (g->state != GEOMETRY_DRAINING) {
-        return GEOMETRY_NEVER;
+        return tend_fit(g);
     }
     return g->due_us < g->look_us ? g->due_us : g->look_us;
 }
@@ -366,6 +379,9 @@ struct geometry_change *geometry_create(struct cache *cache, struct cache_thread
     g->ct = ct;
     g->may_move = may_move;
     atomic_init(&g->rate_pct, rate_pct > 0 ? rate_pct : GEOMETRY_RATE_PCT);
+    atomic_init(&g->follow, false);
+    atomic_init(&g->look_soon, false);
+    g->fit_look_us = clock_mono_us() + GEOMETRY_LOOK_US;
     lock_init(&g->lock);
     current_sizes(g, &g->plan.to);
     refit_init(&g->refit, cache, ct, pace);

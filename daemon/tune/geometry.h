@@ -3,6 +3,9 @@
  *     order -> prediction from the sizes of all live items -> for each range of sizes, those that save most first:
  *     the table changes, new classes get a page, pages of the retired class are emptied one by one -> its id is free
  *
+ * Without an order it looks each minute whether sizes fitted to the items of now would hold more; it tells that, and with
+ * slab_geometry_auto does it.
+ *
  * Pages are emptied at a pace: a share of all pages a second, and GEOMETRY_HASTE times as fast while a new class evicts though
  * old pages are left, for that would cost hits. Threading: geometry_tend belongs to the tuner's thread; the others are for
  * anyone, and hold the lock for a copy. An order is answered on the tuner's thread and waits for nobody. */
@@ -24,6 +27,7 @@ enum {
     GEOMETRY_WHY_BYTES = 128,
 };
 #define GEOMETRY_NEVER UINT64_MAX
+#define GEOMETRY_LOOK_US ((uint64_t)60 * 1000 * 1000) /* how often it is looked whether other sizes would fit better */
 
 enum geometry_verb { GEOMETRY_FACTOR, GEOMETRY_SIZES, GEOMETRY_AUTO, GEOMETRY_PAUSE, GEOMETRY_RESUME, GEOMETRY_REVERT };
 
@@ -51,6 +55,7 @@ struct geometry_facts {
     unsigned pages_held;    /* of no class, ready for one that runs out */
     uint64_t items_before, items_predicted; /* in all pages, by the old sizes and by those that are wanted */
     double   waste_before_pct, waste_predicted_pct, waste_now_pct; /* of the memory that items take */
+    double   auto_gain_pct; /* more items in all pages, by sizes fitted anew, when it was looked last */
     double   seconds;       /* of this change so far, pauses not counted */
     char     why[GEOMETRY_WHY_BYTES]; /* what it does or waits for */
 };
@@ -69,6 +74,9 @@ bool geometry_ask(struct geometry_change *, struct geometry_order *);
 bool geometry_is_asked(struct geometry_change *); /* an order waits for its answer */
 /* Of all pages, a second; holds from the next page on. The caller wakes the tuner. */
 void geometry_set_rate(struct geometry_change *, double rate_pct);
+/* Whether sizes are fitted anew by itself when the items have become others. Looks at once when it is switched. The caller wakes
+ * the tuner. */
+void geometry_follow(struct geometry_change *, bool on);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
 
 /* Does what is due. Returns when it wants to be called again (clock_mono_us), GEOMETRY_NEVER: when something is asked. */

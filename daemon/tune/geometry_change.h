@@ -8,6 +8,8 @@ struct geometry_change {
     struct cache_thread *ct;
     bool                 may_move;
     _Atomic double       rate_pct;
+    _Atomic bool         follow;    /* slab_geometry_auto */
+    _Atomic bool         look_soon; /* it was switched */
 
     struct lock            lock; /* over the order and the facts */
     struct geometry_order *order;
@@ -33,11 +35,28 @@ struct geometry_change {
     uint32_t               try_in_use;   /* the next that is comes no earlier than this */
     bool                   hasty;
     uint64_t               due_us, look_us, measured_us;
+    uint64_t               fit_look_us; /* when it is looked next whether other sizes would fit better */
     double                 rate_seen_pct; /* by which due_us was reckoned */
 };
 
+struct geometry_outlook { /* what a change would bring */
+    uint32_t pages;
+    double items_before, items_after; /* in so many pages */
+    double waste_before_pct, waste_after_pct; /* of the memory that the items of now take */
+};
+
+/* --- geometry_fit.c: which sizes would fit --- */
 /* What is wasted of the memory that items take. */
 double geometry_waste_pct(const struct size_histogram *, double taken_bytes);
+/* The sizes for the items that were measured last; classes_most as of an order. False: out of memory. */
+bool geometry_fit(struct geometry_change *, unsigned classes_most, struct size_list *to);
+/* Whether there are class ids for both lists at once. */
+bool geometry_has_ids(const struct geometry_change *, const struct size_list *from, const struct size_list *to);
+void geometry_look_ahead(const struct geometry_change *, const struct size_list *from, const struct size_list *to, struct geometry_outlook *);
+double geometry_gain_pct(const struct geometry_outlook *); /* more items */
+/* Measures the items, notes what sizes fitted to them would gain, and with slab_geometry_auto begins a change to these, if that is
+ * what an order would need to gain, and a page's worth of items. For when no change is under way. */
+void geometry_look(struct geometry_change *);
 
 /* --- geometry_order.c: who asks, and who wants to know --- */
 /* Answers an order, beginning or ending what it asks for. */
@@ -58,11 +77,6 @@ void geometry_keep_a_page(struct geometry_change *);
 void geometry_hand_out(struct geometry_change *);
 
 /* --- geometry.c --- */
-struct geometry_outlook { /* what a change would bring */
-    uint32_t pages;
-    double items_before, items_after; /* in so many pages */
-    double waste_before_pct, waste_after_pct; /* of the memory that the items of now take */
-};
 /* Looks at the sizes of all items, at the mover's pace. */
 void geometry_measure(struct geometry_change *);
 void geometry_begin(struct geometry_change *, const struct size_list *from, const struct size_list *to, const struct geometry_outlook *);

@@ -74,6 +74,12 @@ static double running_s(const struct geometry_change *g) {
     return g->since_us != 0 ? (double)(clock_mono_us() - g->since_us) / SECOND_US : 0;
 }
 
+void geometry_follow(struct geometry_change *g, bool on) {
+    if (atomic_exchange_explicit(&g->follow, on, memory_order_relaxed) != on) {
+        atomic_store_explicit(&g->look_soon, true, memory_order_release);
+    }
+}
+
 void geometry_facts(struct geometry_change *g, struct geometry_facts *f) {
     lock_take(&g->lock);
     *f = g->facts;
@@ -114,41 +120,7 @@ void geometry_tell(struct geometry_change *g) {
     lock_release(&g->lock);
 }
 
-double geometry_waste_pct(const struct size_histogram *h, double taken_bytes) {
-    return taken_bytes > 0 ? (1 - (double)h->item_bytes / taken_bytes) * 100 : 0;
-}
-
 /* --- what is asked for --- */
-
-struct fitting {
-    struct geometry_change  *g;
-    const struct size_rules *rules;
-    struct fit_limits        limits;
-    struct size_list        *to;
-    bool                     fits;
-};
-
-/* Some tens of milliseconds, which nobody is to wait for: as a job of the mover's, workers go first. */
-static bool fit_all(void *arg) {
-    struct fitting *f = arg;
-    cache_turn_end(f->g->ct); /* it needs none, and others wait for its end */
-    f->fits = fit_sizes(&f->g->sizes, f->rules, &f->limits, f->to);
-    cache_turn_begin(f->g->ct);
-    return false;
-}
-
-static bool fit_to_items(struct geometry_change *g, const struct size_rules *rules, unsigned classes_most, struct size_list *to) {
-    const struct slab *slab = cache_slab(g->cache);
-    struct fitting f = {.g = g, .rules = rules, .to = to};
-    f.limits = (struct fit_limits){
-        .classes_most = classes_most != 0 ? classes_most : slab->class_most,
-        .used_classes_most = classes_most != 0 ? classes_most : FIT_CLASSES_MOST,
-        .pages = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
-    };
-    struct pace_job job = {.ct = g->ct, .step = fit_all, .arg = &f};
-    pace_run(g->refit.pace, &job);
-    return f.fits;
-}
 
 /* The sizes that the order asks for. False: the answer says why not. */
 static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, struct size_list *to) {
@@ -165,7 +137,7 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, st
         }
         return true;
     case GEOMETRY_AUTO:
-        if (!fit_to_items(g, &rules, o->classes_most, to)) {
+        if (!geometry_fit(g, o->classes_most, to)) {
             answer(o, "SERVER_ERROR out of memory");
             return false;
         }
@@ -175,22 +147,6 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, st
     case GEOMETRY_RESUME: break;
     }
     return false;
-}
-
-static void look_ahead(const struct geometry_change *g, const struct size_list *from, const struct size_list *to,
-                       struct geometry_outlook *k) {
-    uint32_t pages = atomic_load_explicit(&cache_slab(g->cache)->arena->page_limit, memory_order_relaxed);
-    *k = (struct geometry_outlook){
-        .pages = pages,
-        .items_before = fit_items(&g->sizes, from, pages),
-        .items_after = fit_items(&g->sizes, to, pages),
-        .waste_before_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes),
-        .waste_after_pct = geometry_waste_pct(&g->sizes, fit_memory(&g->sizes, to, 0, PAGE_BYTES)),
-    };
-}
-
-static double gain_pct(const struct geometry_outlook *k) {
-    return k->items_before > 0 ? (k->items_after / k->items_before - 1) * 100 : 0;
 }
 
 /* Behind a prediction: what sizes would waste that no item has now, and the sizes of the chunks. */
@@ -209,7 +165,7 @@ static void add_sizes(const struct geometry_change *g, struct geometry_order *o,
 /* The prediction in words: `answer`'s first word, and what comes last. */
 static void answer_outlook(struct geometry_order *o, const char *word, const struct size_list *to, const struct geometry_outlook *k,
                            const char *last) {
-    double gain = gain_pct(k);
+    double gain = geometry_gain_pct(k);
     if (!(k->items_before > 0)) {
         answer(o, "%s there are no items to fit the sizes to%s", word, last);
         return;
@@ -221,13 +177,11 @@ static void answer_outlook(struct geometry_order *o, const char *word, const str
 
 /* False: the answer says why these sizes cannot be had. */
 static bool can_change(struct geometry_change *g, struct geometry_order *o, const struct size_list *from, const struct size_list *to) {
-    struct size_list both;
     if (size_list_same(from, to) && g->state == GEOMETRY_STEADY) {
         answer(o, "SAME these are the chunk sizes already");
         return false;
     }
-    bool few = geometry_plan_union(from, to, &both);
-    if (!few || slab_ids_wanting(cache_slab(g->cache), &both) > 0) {
+    if (!geometry_has_ids(g, from, to)) {
         answer(o, "NOIDS %u old and %u new classes, with those still being emptied, are more than %d", from->count, to->count,
                SLAB_CLASSES_MAX - 1);
         return false;
@@ -242,12 +196,16 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
         answer(o, "NOREVERT the chunk sizes have not been changed since the start");
         return;
     }
+    if (o->verb != GEOMETRY_AUTO && !o->dry && atomic_load_explicit(&g->follow, memory_order_relaxed)) {
+        answer(o, "AUTO slab_geometry_auto is on, which would soon fit the sizes again: config set slab_geometry_auto no");
+        return;
+    }
     geometry_measure(g);
     if (!wanted_sizes(g, o, &to) || !can_change(g, o, &from, &to)) {
         return;
     }
-    look_ahead(g, &from, &to, &outlook);
-    bool gains = o->force || o->verb == GEOMETRY_REVERT || gain_pct(&outlook) >= GEOMETRY_GAIN_LEAST_PCT;
+    geometry_look_ahead(g, &from, &to, &outlook);
+    bool gains = o->force || o->verb == GEOMETRY_REVERT || geometry_gain_pct(&outlook) >= GEOMETRY_GAIN_LEAST_PCT;
     if (o->dry) {
         answer_outlook(o, "PREDICTED", &to, &outlook, gains ? "" : "; it would be refused without force");
         add_sizes(g, o, &to);

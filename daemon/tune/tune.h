@@ -25,6 +25,7 @@ struct tune_config {
     bool     crawler;        /* lru_crawler */
     uint32_t crawler_sleep_us, crawler_tocrawl;
     double   geometry_rate_pct; /* slab_geometry_rate */
+    bool     geometry_auto;     /* slab_geometry_auto */
     double   sample_rate;       /* as of whatif_set */
     bool     sample_follow;
     unsigned worker_count;      /* threads whose keys may be sampled, beside the tuner's own */
@@ -71,6 +72,7 @@ bool tuner_try_automove(struct tuner *, struct automove_trial *);
 /* Hands an order to the tuner's thread (tune/geometry.h); false: another waits for its answer. */
 bool tuner_order_geometry(struct tuner *, struct geometry_order *);
 void tuner_set_geometry_rate(struct tuner *, double rate_pct);
+void tuner_set_geometry_auto(struct tuner *, bool on);
 void tuner_geometry(struct tuner *, struct geometry_facts *);
 
 /* What the sampled keys tell, and whether the policy follows it (tune/whatif.h). */

@@ -201,6 +201,9 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
         cache_thread_moves_pages(t->ct);
         t->geometry = geometry_create(cache, t->ct, &t->pace, cfg->reassign, cfg->geometry_rate_pct);
     }
+    if (t->geometry != NULL) {
+        geometry_follow(t->geometry, cfg->geometry_auto);
+    }
     t->whatif = whatif_create(cache, (size_t)atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed) * PAGE_BYTES,
                               cfg->worker_count + 1);
     if (t->whatif != NULL) {
@@ -322,6 +325,11 @@ bool tuner_order_geometry(struct tuner *t, struct geometry_order *order) {
 
 void tuner_set_geometry_rate(struct tuner *t, double rate_pct) {
     geometry_set_rate(t->geometry, rate_pct);
+    tuner_wake(t);
+}
+
+void tuner_set_geometry_auto(struct tuner *t, bool on) {
+    geometry_follow(t->geometry, on);
     tuner_wake(t);
 }
 

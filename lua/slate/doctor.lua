@@ -22,7 +22,7 @@ local function share(part, whole)
     return units.percent(part / whole)
 end
 
--- Each check gets { now, before, rates, general, per_s, settings, rows, moves } and may call
+-- Each check gets { now, before, rates, general, per_s, settings, rows, moves, geometry } and may call
 -- add(severity, what, todo, term).
 local CHECKS <const> = {}
 
@@ -40,10 +40,21 @@ function CHECKS.out_of_memory(about, add)
     end
 end
 
+-- What to do where a change of the chunk sizes is under way already; nil where none is.
+local function change_under_way(about)
+    local state = about.geometry and about.geometry.state
+    if state == "paused" then
+        return "a change of the chunk sizes is paused: slatectl geometry resume"
+    end
+    return state == "draining" and "a change of the chunk sizes is under way: slatectl geometry tells how it goes"
+        or nil
+end
+
 -- What gives memory back that is held beyond the limit.
 local function against_held(about, over)
     if over.is_by_classes then
-        return (about.now.slated and "have fewer classes: slatectl geometry auto; or start it with -m %d or more"
+        return change_under_way(about) or (about.now.slated
+            and "have fewer classes: slatectl geometry auto; or start it with -m %d or more"
             or "start it with fewer classes (a larger -f), or with -m %d or more"):format(over.classes)
     elseif about.settings.slab_reassign == false then
         return "it was started without slab_reassign, so no page is given back: start it again"
@@ -189,7 +200,16 @@ function CHECKS.waste(about, add)
     local total = waste.total(about.now, waste.classes(about.now))
     if total.waste_ratio and total.waste_ratio > WASTE_MOST_RATIO and (about.general.evictions or 0) > 0 then
         add("note", ("%s of the memory in use is wasted: the ends of chunks and pages"):format(
-            units.percent(total.waste_ratio)), "slatectl advise sizes", "class.waste")
+            units.percent(total.waste_ratio)), change_under_way(about) or "slatectl advise sizes", "class.waste")
+    end
+end
+
+function CHECKS.geometry(about, add)
+    local change = about.geometry
+    local advice = change and change.auto ~= "yes" and require("slate.geometry").advice(change)
+    if advice then
+        add("note", advice, "slatectl geometry auto, or for good: slatectl set slab_geometry_auto yes",
+            "geometry.auto_gain")
     end
 end
 
@@ -214,14 +234,16 @@ function CHECKS.version(about, add)
 end
 
 local ORDER <const> = { "out_of_memory", "held", "connections", "starving", "age_spread", "idle_pages", "moves",
-    "what_is_evicted", "hits", "waste", "log", "version" }
+    "what_is_evicted", "hits", "waste", "geometry", "log", "version" }
 
 --- Everything worth a word, the worst first. before and rates may be nil: what needs rates is not looked at then.
--- moves: the last moves of slated (slate.moves), oldest first; may be empty.
-function M.findings(now, before, rates, moves)
+-- moves: the last moves of slated (slate.moves), oldest first; may be empty. geometry: its change of the chunk sizes
+-- (slate.geometry); may be nil.
+function M.findings(now, before, rates, moves, geometry)
     local about = {
         now = now, before = before, rates = rates, general = now.general, settings = now.settings or {},
         per_s = rates and rates.general or {}, rows = view.classes(now, before, rates), moves = moves,
+        geometry = geometry,
     }
     local list = {}
     for _, name in ipairs(ORDER) do

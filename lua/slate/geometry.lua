@@ -2,12 +2,12 @@
 --- `stats geometry` of slated as tables, and the orders of `slabs geometry`.
 local M = {}
 
-local TEXT <const> = { state = true, why = true, class_state = true }
+local TEXT <const> = { state = true, why = true, class_state = true, auto = true }
 
 -- Words with which slated refuses an order, and what kind of refusal each is.
 local REFUSALS <const> = {
     NOGAIN = "no", SAME = "no", NOIDS = "no", NOREVERT = "no", NOTRUNNING = "no", NOTPAUSED = "no", BADSIZES = "usage",
-    BUSY = "busy",
+    BUSY = "busy", AUTO = "no",
 }
 
 --- Parses the lines of `stats geometry`.
@@ -31,6 +31,18 @@ function M.parse(lines)
     end
     table.sort(classes, function(a, b) return a.chunk_size < b.chunk_size end)
     return change, classes
+end
+
+-- What sizes fitted anew must hold more, in per cent, to be worth a word; slated refuses an order for less.
+local GAIN_LEAST_PCT <const> = 2
+
+--- What other sizes would bring, in words: a sentence; nil while a change is under way, and when they bring little.
+function M.advice(change)
+    local gain_pct = change.state == "steady" and change.auto_gain or 0
+    if gain_pct < GAIN_LEAST_PCT then
+        return nil
+    end
+    return ("chunk sizes fitted to the items of now would hold %.1f %% more of them"):format(gain_pct)
 end
 
 --- Asks a server. Returns the change and the classes; or nil, message, code ("unsupported": it is no slated).

@@ -216,8 +216,9 @@ describe("advised sizes", function()
 end)
 
 describe("the doctor", function()
-    local function finds(before, after, moves)
-        local list = doctor.findings(after, before, before and assert(snapshot.rates(before, after)), moves or {})
+    local function finds(before, after, moves, change)
+        local list = doctor.findings(after, before, before and assert(snapshot.rates(before, after)), moves or {},
+            change)
         local words = {}
         for i, finding in ipairs(list) do
             words[i] = finding.severity .. ": " .. finding.what
@@ -245,6 +246,32 @@ describe("the doctor", function()
         end
         return first, last
     end
+
+    it("says what other chunk sizes would gain, and advises no change that is under way", function()
+        local _, after = pair(5, {}, { mem_requested = 5000 }, { evictions = { 10, 10 } })
+        local function told(change)
+            local words, list = finds(nil, after, nil, change)
+            local todo = {}
+            for i, finding in ipairs(list) do
+                todo[i] = finding.todo
+            end
+            return words, table.concat(todo, "\n")
+        end
+        local words, todo = told({ state = "steady", auto = "no", auto_gain = 12.34 })
+        assert.truthy(words:find("note: chunk sizes fitted to the items of now would hold 12.3 % more of them", 1,
+            true), words)
+        assert.truthy(todo:find("slatectl geometry auto", 1, true), todo)
+        assert.truthy(todo:find("slatectl advise sizes", 1, true), todo)
+        for _, change in ipairs({ { state = "steady", auto = "no", auto_gain = 1.9 },
+            { state = "steady", auto = "yes", auto_gain = 12 }, { state = "draining", auto_gain = 12 } }) do
+            assert.falsy(told(change):find("chunk sizes", 1, true))
+        end
+        todo = select(2, told({ state = "draining", auto = "no", auto_gain = 0 }))
+        assert.truthy(todo:find("a change of the chunk sizes is under way", 1, true), todo)
+        assert.falsy(todo:find("advise sizes", 1, true), todo)
+        todo = select(2, told({ state = "paused", auto = "no", auto_gain = 0 }))
+        assert.truthy(todo:find("slatectl geometry resume", 1, true), todo)
+    end)
 
     it("puts refused stores first, and says where pages may come from", function()
         local text, list = finds(pair(7, {}, { outofmemory = 50, evicted = 10, age = 2 }))

@@ -2,6 +2,7 @@
 -- slatectl on a slated whose store has no classes of chunk sizes: nothing is told of what is not there.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
+local dkjson = require "dkjson"
 local server = require "support.server"
 
 for _, store in ipairs({ "heap", "blocks" }) do
@@ -36,6 +37,13 @@ for _, store in ipairs({ "heap", "blocks" }) do
                 "geometry auto" }) do
                 refuses(arguments)
             end
+        end)
+
+        it("lists no chunk sizes, and says why", function()
+            local out = ctl.succeed("geometry")
+            assert.truthy(out:find("no chunks have sizes in --store=" .. store, 1, true), out)
+            assert.falsy(out:find("CHUNK", 1, true), out)
+            assert.same({}, dkjson.decode((ctl.succeed("geometry --json"))).classes)
         end)
 
         it("refuses what needs pages that move", function()

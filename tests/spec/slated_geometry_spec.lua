@@ -208,6 +208,41 @@ describe("slabs geometry", function()
         assert.equal(50000, count_keys(connection, "before", 50000))
     end)
 
+    local function wait_until(condition, what)
+        local until_s = clock.steady_s() + PATIENCE_S
+        while not condition() do
+            assert.truthy(clock.steady_s() < until_s, what)
+            clock.sleep(0.02)
+        end
+    end
+
+    it("tells that sizes came which the classes fit badly, and fits them again when it may", function()
+        start("-m", "64", "-o", "slab_geometry_rate=100,slab_geometry_auto")
+        assert.equal("CONFIG slab_geometry_auto yes runtime", ask(connection, "config get slab_geometry_auto"))
+        assert.equal("END", connection:receive("*l"))
+        fill(connection, "a", 30000, function(i) return 590 + i % 21 end)
+        assert.equal("OK", ask(connection, "config set slab_geometry_auto no")) -- it looks at once when it is switched
+        wait_until(function() return tonumber(geometry(connection).auto_gain) > 10 end, "it does not tell the gain")
+        assert.same({ "0", "no" }, { geometry(connection).generation, geometry(connection).auto })
+        assert.equal("OK", ask(connection, "config set slab_geometry_auto yes"))
+        wait_until(function() return geometry(connection).generation == "1" end, "no change begins")
+        settle(connection)
+        assert.truthy(tonumber(geometry(connection).waste_now) < 2)
+        fill(connection, "b", 30000, function(i) return 1020 + i % 21 end)
+        assert.equal("OK", ask(connection, "config set slab_geometry_auto no"))
+        wait_until(function() return tonumber(geometry(connection).auto_gain) > 2 end, "it does not see what came")
+        assert.equal("OK", ask(connection, "config set slab_geometry_auto yes"))
+        wait_until(function() return geometry(connection).generation == "2" end, "no change begins anew")
+        settle(connection)
+        assert.truthy(tonumber(geometry(connection).waste_now) < 2)
+        assert.truthy(ask(connection, "slabs geometry factor 1.25"):find("^AUTO "))
+        assert.truthy(ask(connection, "slabs geometry revert"):find("^AUTO "))
+        assert.truthy(ask(connection, "slabs geometry factor 1.25 dry"):find("^PREDICTED "))
+        assert.equal("OK", ask(connection, "config set slab_geometry_auto no"))
+        assert.equal("OK", ask(connection, "slabs geometry revert"))
+        settle(connection)
+    end)
+
     it("makes no more classes than there may be at the start, or than are asked for", function()
         start("-m", "64", "--slab-classes=24")
         store_all(connection)

@@ -128,6 +128,7 @@ describe("slated's stats pages", function()
         start("-o", "store=blocks,slab_automove_ratio=0.5")
         for _, change in ipairs {
             "slab_automove 1", "slab_automove_ratio 0.9", "slab_automove_window 20", "slab_geometry_rate 5",
+            "slab_geometry_auto yes",
         } do
             assert.equal(("CLIENT_ERROR %s needs --store=slab, this server has blocks"):format(change:match("^%S+")),
                 wire.ask(connection, "config set " .. change))

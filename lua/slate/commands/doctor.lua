@@ -35,8 +35,10 @@ function M.run(context, parsed)
         return nil, before, rates
     end
     local _, moves = require("slate.moves").read(client)
+    local change = now.slated and require("slate.geometry").read(client) or nil
     client:close()
-    local findings = require("slate.doctor").findings(now, before, rates, type(moves) == "table" and moves or {})
+    local findings = require("slate.doctor").findings(now, before, rates, type(moves) == "table" and moves or {},
+        change)
     if context.json then
         context:out_json("slate/doctor/1", { server = now.server, time_s = now.time_s,
             interval_s = rates and rates.interval_s, findings = require("slate.json").array(findings) })

@@ -100,9 +100,20 @@ local function out_text(context, change, classes)
             change.waste_predicted, change.waste_now) }
         head[#head + 1] = { "time", ("%.1f s"):format(change.seconds) }
     end
-    head[#head + 1] = { "classes", ("%d, and %d that are being emptied"):format(change.classes,
-        change.classes_retired) }
+    if #classes > 0 then
+        head[#head + 1] = { "classes", ("%d, and %d that are being emptied"):format(change.classes,
+            change.classes_retired) }
+    end
+    local advice = geometry.advice(change)
+    if change.auto == "yes" then
+        head[#head + 1] = { "auto", "the sizes are fitted again when the items have become others" }
+    elseif advice then
+        head[#head + 1] = { "advice", advice .. ": slatectl geometry auto" }
+    end
     context:out(tables.pairs(head, true))
+    if #classes == 0 then
+        return
+    end
     local rows = {}
     for _, class in ipairs(classes) do
         rows[#rows + 1] = { class.id, class.chunk_size, class.total_pages, class.class_state }

@@ -197,6 +197,32 @@ static void test_what_gives_way(uint64_t x) {
     ok(used <= 30, "a limit of classes with items is kept to: %u", used);
 }
 
+/* What slab_geometry_auto does while items come and go but stay of one kind. */
+static void test_items_that_stay_alike_soon_want_no_other_sizes(uint64_t x) {
+    enum { LOOKS = 6 };
+    unsigned late = 0;
+    for (unsigned round = 0; round < 8; round++) {
+        struct fit_limits limits = {.classes_most = 63, .used_classes_most = FIT_CLASSES_MOST, .pages = 16u << round};
+        struct size_list now = {.count = 1, .bytes = {rules.most_bytes}};
+        uint32_t low = 100 + (uint32_t)(next_random(&x) % 3000);
+        for (unsigned look = 0; look < LOOKS; look++) {
+            static struct size_histogram h;
+            struct size_list fitted;
+            fill_spread(&h, &x, 20000);
+            for (unsigned i = 0; i < 20000 * (round % 2); i++) { /* beside the others, two lumps */
+                size_histogram_add(&h, low * (1 + i % 2) + (uint32_t)(next_random(&x) % (low / 8)), rules.most_bytes);
+            }
+            fit_sizes(&h, &rules, &limits, &fitted);
+            double gain = fit_items(&h, &fitted, limits.pages) / fit_items(&h, &now, limits.pages) - 1;
+            if (gain >= fmax(0.02, 1.0 / limits.pages)) {
+                now = fitted;
+                late += look > 2;
+            }
+        }
+    }
+    is(late, 0, "sizes that were fitted to items are soon as good for others of the same kind");
+}
+
 static void test_an_empty_cache_has_the_ladder_alone(void) {
     static struct size_histogram h;
     struct size_list sizes;
@@ -258,6 +284,7 @@ int main(void) {
     test_every_list_keeps_the_rules(seed);
     test_a_ladder_stays_around_the_fitted_sizes(seed);
     test_what_gives_way(seed);
+    test_items_that_stay_alike_soon_want_no_other_sizes(seed);
     test_an_empty_cache_has_the_ladder_alone();
     test_what_unseen_sizes_waste();
     test_steps_are_fine();
