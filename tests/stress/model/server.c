@@ -8,15 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OPTIONS_MAX = 40, START_TRIES = 6000, TRY_US = 10000 };
+enum { OPTIONS_MAX = 40, START_TRIES = 6000, TRY_US = 10000, LOG_LINES = 100 };
 
-static void path_in(const struct server *s, const char *name, char to[100]) { snprintf(to, 100, "%s/%s", s->folder, name); }
-
-static void run(const struct server *s, const char *program, char *const options[]) {
-    char *words[OPTIONS_MAX] = {(char *)(uintptr_t)program, "-l", "127.0.0.1", "-p", "-1"}, port_file[100], log[100];
+/* Does not return. The server ends with the client, however that ends. */
+static void run(const struct server *s, const char *port_file, const char *program, char *const options[]) {
+    char *words[OPTIONS_MAX] = {(char *)(uintptr_t)program, "-l", "127.0.0.1", "-p", "-1"};
     unsigned n = 5;
     const struct passwd *me = getpwuid(getuid());
     if (getuid() == 0 && me != NULL) {
@@ -26,27 +26,24 @@ static void run(const struct server *s, const char *program, char *const options
     for (unsigned i = 0; options[i] != NULL && n + 1 < OPTIONS_MAX; i++) {
         words[n++] = options[i];
     }
-    path_in(s, "port", port_file);
-    path_in(s, "log", log);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
     setenv("MEMCACHED_PORT_FILENAME", port_file, 1);
-    int fd = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600), null = open("/dev/null", O_RDONLY);
-    if (fd >= 0 && null >= 0) {
+    int null = open("/dev/null", O_RDONLY);
+    if (null >= 0) {
         dup2(null, STDIN_FILENO);
-        dup2(fd, STDOUT_FILENO);
-        dup2(fd, STDERR_FILENO);
-        close(fd);
+        dup2(fileno(s->log), STDOUT_FILENO);
+        dup2(fileno(s->log), STDERR_FILENO);
         close(null);
+        close(fileno(s->log));
         execvp(program, words);
         perror(program);
     }
     _exit(127);
 }
 
-static int port_of(const struct server *s) {
-    char path[100];
+static int port_in(const char *port_file) {
     int port = 0;
-    path_in(s, "port", path);
-    FILE *f = fopen(path, "r");
+    FILE *f = fopen(port_file, "r");
     if (f == NULL) {
         return 0;
     }
@@ -58,49 +55,40 @@ static int port_of(const struct server *s) {
 }
 
 static void print_log(const struct server *s) {
-    char path[100], line[400];
-    path_in(s, "log", path);
-    FILE *f = fopen(path, "r");
-    for (unsigned i = 0; f != NULL && i < 100 && fgets(line, sizeof line, f) != NULL; i++) {
+    char line[400];
+    rewind(s->log);
+    for (unsigned i = 0; i < LOG_LINES && fgets(line, sizeof line, s->log) != NULL; i++) {
         printf("# server: %s", line);
     }
-    if (f != NULL) {
-        fclose(f);
-    }
-}
-
-static void remove_folder(const struct server *s) {
-    char path[100];
-    path_in(s, "port", path);
-    unlink(path);
-    path_in(s, "log", path);
-    unlink(path);
-    rmdir(s->folder);
 }
 
 static int status_of(int status) { return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status); }
 
 bool server_start(struct server *s, const char *program, char *const options[]) {
     const char *tmp = getenv("TMPDIR");
-    snprintf(s->folder, sizeof s->folder, "%s/slate-model-XXXXXX", tmp != NULL && strlen(tmp) < 40 ? tmp : "/tmp");
-    if (mkdtemp(s->folder) == NULL) {
-        perror(s->folder);
+    char folder[80], port_file[100];
+    snprintf(folder, sizeof folder, "%s/slate-model-XXXXXX", tmp != NULL && strlen(tmp) < 40 ? tmp : "/tmp");
+    *s = (struct server){.log = tmpfile()};
+    if (s->log == NULL || mkdtemp(folder) == NULL) {
+        perror(folder);
         return false;
     }
-    s->port = 0;
+    snprintf(port_file, sizeof port_file, "%s/port", folder);
     s->pid = fork();
     if (s->pid == 0) {
-        run(s, program, options);
+        run(s, port_file, program, options);
     }
     int status = 0;
     for (unsigned i = 0; i < START_TRIES && s->port == 0 && waitpid(s->pid, &status, WNOHANG) == 0; i++) {
         usleep(TRY_US);
-        s->port = port_of(s);
+        s->port = port_in(port_file);
     }
+    unlink(port_file);
+    rmdir(folder);
     if (s->port == 0) {
         printf("# %s did not start, status %d\n", program, status_of(status));
         print_log(s);
-        remove_folder(s);
+        fclose(s->log);
     }
     return s->port != 0;
 }
@@ -126,6 +114,6 @@ int server_stop(struct server *s) {
     if (status_of(status) != 0) {
         print_log(s);
     }
-    remove_folder(s);
+    fclose(s->log);
     return status_of(status);
 }

@@ -2,12 +2,13 @@
 #ifndef MODEL_SERVER_H
 #define MODEL_SERVER_H
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct server {
     pid_t pid;
     int   port;
-    char  folder[64]; /* what it says on stderr lies here, until it is stopped */
+    FILE *log; /* what it says, in a file without a name */
 };
 
 /* Options behind the program's name, ended by NULL. False: it did not start; why was printed. */
