@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Kinds of abuse, for tests/bench/abuse/run and tests/spec/abuse_cost_spec.lua: what the clients do (the words of abuse.c).
+-- Kinds of abuse, for tests/bench/abuse/run and tests/spec/abuse_cost_spec.lua: what clients do, in abuse.c's words.
 
 local M = {}
 
-local ITEMS <const>, ITEM_BYTES <const> = 20000, 500 -- what the server holds beforehand: it has classes, pages and keys to tell of
+-- What the server holds beforehand: it has classes, pages and keys to tell of.
+local ITEMS <const>, ITEM_BYTES <const> = 20000, 500
 
 --- Lines that fill a server: `ITEMS` keys of as many sizes as there are.
 function M.fill()
@@ -21,13 +22,15 @@ local function command(line, stock, times)
 end
 
 local STOCK <const> = {
-  "stats", "stats settings", "stats items", "stats slabs", "stats sizes", "stats conns", "stats detail dump", "version", "mn",
-  "verbosity 0", "slabs automove 1", "slabs reassign 1 1", "lru tune 10 25 0.1 2.0", "lru mode segmented", "lru_crawler enable",
+  "stats", "stats settings", "stats items", "stats slabs", "stats sizes", "stats conns", "stats detail dump",
+  "version", "mn", "verbosity 0", "slabs automove 1", "slabs reassign 1 1",
+  "lru tune 10 25 0.1 2.0", "lru mode segmented", "lru_crawler enable",
   "cache_memlimit 64", "flush_all 1000000", "nonsense", "get " .. ("k "):rep(900), "me key1",
 }
 local OWN <const> = {
-  "stats slated", "stats policies", "stats moves", "stats automove", "stats audit", "stats describe", "stats geometry", "stats curve",
-  "stats whatif", "stats hotkeys", "stats sizehist", "stats evictions", "stats pages", "stats config", "config get *",
+  "stats slated", "stats policies", "stats moves", "stats automove", "stats audit", "stats describe",
+ 
+  "stats geometry", "stats curve", "stats whatif", "stats hotkeys", "stats sizehist", "stats evictions", "stats pages", "stats config", "config get *",
   "evict policy s3fifo", "config set sample_rate 0.01", "slabs geometry factor 1.2 dry",
 }
 
@@ -54,11 +57,13 @@ local function add(name, words, more)
   M.cases[#M.cases + 1] = case
 end
 
-add("stats conns beside 900 idle clients", { "--clients", 20, "--times", 600, "--line", "stats conns", "--idle", 900 }, { slow = true })
+add("stats conns beside 900 idle clients",
+  { "--clients", 20, "--times", 600, "--line", "stats conns", "--idle", 900 }, { slow = true })
 add("2,000 stats of 50 clients", { "--clients", 50, "--times", 2000, "--line", "stats" },
   { slow = true })
 local SOON <const> = {} -- names of the cases that `make test` plays; .ci/run plays all
-for _, name in ipairs({ "stats", "stats describe", "stats sizehist", "stats conns", "slabs geometry factor 1.2 dry" }) do
+for _, name in ipairs({ "stats", "stats describe", "stats sizehist",
+  "stats conns", "slabs geometry factor 1.2 dry" }) do
   SOON[name] = true
 end
 
@@ -67,7 +72,8 @@ function M.is_quick(case)
   return SOON[case.name] or case.words[2] ~= 20 and not case.slow
 end
 
-add("70 headers of 1 MB values", { "--clients", 70, "--line", "set big%c 0 0 1000000", "--deaf", "--hold", 500 }, { keeps = true })
+add("70 headers of 1 MB values",
+  { "--clients", 70, "--line", "set big%c 0 0 1000000", "--deaf", "--hold", 500 }, { keeps = true })
 add("70 values of 1 MB that stop after a byte",
   { "--clients", 70, "--line", "set big%c 0 0 1000000", "--body", 1, "--deaf", "--hold", 500 }, { keeps = true })
 add("500 values of 900 KB that stop half way",
@@ -76,8 +82,10 @@ add("150 clients, 4,096 gets of 2 KB each, not read",
   { "--clients", 150, "--times", 4096, "--line", "get two", "--deaf", "--hold", 500 })
 add("100 clients, multigets, not read",
   { "--clients", 100, "--times", 200, "--line", "get" .. (" key1 key2 key3"):rep(60), "--deaf", "--hold", 500 })
-add("50 dumps of all keys, not read", { "--clients", 50, "--line", "lru_crawler metadump all", "--deaf", "--hold", 500 })
-add("50 clients that watch, not read", { "--clients", 50, "--line", "watch fetchers mutations evictions", "--deaf", "--hold", 500 })
+add("50 dumps of all keys, not read",
+  { "--clients", 50, "--line", "lru_crawler metadump all", "--deaf", "--hold", 500 })
+add("50 clients that watch, not read",
+  { "--clients", 50, "--line", "watch fetchers mutations evictions", "--deaf", "--hold", 500 })
 add("50 get lines of 4 MB without an end", { "--clients", 50, "--body", 4 << 20, "--deaf", "--hold", 500 })
 add("50 get lines without an end, of short words",
   { "--clients", 50, "--times", 1, "--line", "get " .. ("k "):rep(60000), "--hold", 500 })
