@@ -28,7 +28,7 @@ enum {
     TURN_SESSIONS = 1024,
     SESSION_UNSEEN = 80, /* requests of one session that may run before its replies are looked at … */
     SESSION_UNSEEN_LAGGING = 2, /* … and while its client lags */
-    COMMAND_PIECE_US = 300, /* a long answer's piece takes so long */
+    COMMAND_PIECE_US = 200, /* a long answer's piece takes so long */
     SHRINK_TURNS = 256, /* buffers that were too large for so many turns shrink */
     REPLY_ROOM = 4096, /* bytes that any one reply needs at most, but for borrowed values and commands' texts */
     BIN_BYTES = 64 * 1024, /* where swallowed data blocks go */

@@ -52,7 +52,7 @@ enum {
     SESSION_REPLY_BYTES = 64 * 1024,
     SESSION_REPLY_BYTES_LAGGING = 4 * 1024,
     BATCH_FULL_BYTES = 256 * 1024,
-    BATCH_COMMANDS_US = 1000,
+    BATCH_COMMANDS_US = 250,
 };
 /* What wakes the worker: called from any thread, when the answer that a session waits for (SESSION_NEED_EVENT) may be there. Before
  * the first turn. */
