@@ -97,6 +97,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
         p->cas = c->partition_count;
         p->cas_step = n;
     }
+    geometry_note_classes(c);
     geometry_set_stocks(c);
     return c;
 fail:;
@@ -321,14 +322,15 @@ static void complete_class(struct cache_class_values *v) {
 static void sum_locked(struct cache *c, struct cache_values *total, struct cache_class_values *classes) {
     assert(lock_held(&c->threads_lock));
     *total = c->retired;
+    unsigned most = atomic_load_explicit(&c->class_id_most, memory_order_relaxed);
     memcpy(classes, c->class_retired, sizeof c->class_retired);
     for (unsigned t = 0; t < c->thread_count; t++) {
         counter_sum((uint64_t *)total, (struct counter *)&c->threads[t]->counters, counter_count);
-        for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        for (unsigned i = 0; i <= most; i++) {
             counter_sum((uint64_t *)&classes[i], (struct counter *)&c->threads[t]->classes[i], class_counter_count);
         }
     }
-    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+    for (unsigned i = 0; i <= most; i++) {
         complete_class(&classes[i]);
         total->get_hits += classes[i].get_hits;
         total->touch_hits += classes[i].touch_hits;

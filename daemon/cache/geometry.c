@@ -16,6 +16,13 @@ void geometry_set_stocks(struct cache *c) {
     }
 }
 
+void geometry_note_classes(struct cache *c) {
+    unsigned now = c->slab->class_count;
+    if (now > atomic_load_explicit(&c->class_id_most, memory_order_relaxed)) {
+        atomic_store_explicit(&c->class_id_most, now, memory_order_relaxed);
+    }
+}
+
 /* What an id counted for the class it was goes to class 0, which is nobody's, so that totals stay and the next one begins
  * with nothing. */
 static void forget_counts(struct cache *c, unsigned class_id) {
@@ -42,6 +49,7 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
     if (!slab_set_sizes(c->slab, sizes)) {
         return false;
     }
+    geometry_note_classes(c);
     geometry_set_stocks(c);
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         if (class_set_has(&unused, i) && slab_class_state(c->slab, i) != SLAB_CLASS_UNUSED) {

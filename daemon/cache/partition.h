@@ -99,6 +99,7 @@ struct cache {
     unsigned             thread_count;
     struct cache_values  retired, baseline;
     struct cache_class_values class_retired[SLAB_CLASSES_MAX], class_baseline[SLAB_CLASSES_MAX];
+    _Atomic unsigned class_id_most; /* the highest id that a class ever had: those above have counted nothing */
     struct cache_signal_values signals_retired[SLAB_CLASSES_MAX];
     struct cache_age_values    ages_retired[SLAB_CLASSES_MAX], ages_baseline[SLAB_CLASSES_MAX];
 
@@ -275,6 +276,7 @@ void cache_sum_class_locked(struct cache *, unsigned class_id, struct cache_clas
 /* --- geometry.c --- */
 /* What partitions may keep at hand of each class, by its chunks' size; nothing of classes that are retired. */
 void geometry_set_stocks(struct cache *);
+void geometry_note_classes(struct cache *);
 
 /* --- link.c: items in and out of index and queues --- */
 /* The live item of a key; a dead one is unlinked and counted on the way. */
