@@ -180,6 +180,8 @@ fuzz-coverage: ## how much of each file the kept inputs and those of make fuzz r
 	    -ignore-filename-regex='/usr/|tests/' | tee coverage.txt
 lint: ## layers, luacheck, shellcheck and the man pages
 	@scripts/lint
+analyze: $B/gen/tune/policy_core.inc $B/gen/console/explain/text.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
+	@scripts/bootstrap ci && scripts/analyze $B
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/floor && tests/bench/throughput $B/bin
 bench-hit: ## hit ratio on traces against memcached (TRACES=folder)
@@ -229,5 +231,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test units check stress linearize fuzz fuzz-coverage model lint bench bench-hit bench-predictions bench-storm bench-sampling bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-storm bench-sampling bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -19,7 +19,7 @@ static double fewer_misses(const struct shadow_tally *t) { return t->better - t-
 static const struct evict_policy *best_policy(const struct shadow *s, struct shadow_tally *best) {
     const struct evict_policy *policy = NULL;
     *best = (struct shadow_tally){0};
-    for (unsigned i = 0; evict_policies[i] != NULL && i < SHADOW_POLICIES_MAX; i++) {
+    for (unsigned i = 0; i < SHADOW_POLICIES_MAX && evict_policies[i] != NULL; i++) {
         struct shadow_tally t = shadow_rising(s, i);
         if (evict_policies[i]->victim != NULL && fewer_misses(&t) > fewer_misses(best)) {
             policy = evict_policies[i];
