@@ -224,11 +224,17 @@ static void note_left(struct cache *c, unsigned class_id) {
 }
 
 void cache_abandon(struct cache_thread *ct, struct cache_draft *taken) {
+    struct cache *c = ct->cache;
+    uint32_t last_tail = taken->last_tail;
     struct item *it = draft_take(ct, taken);
-    if (it != NULL) {
-        unsigned class_id = cache_item_class(ct->cache, it);
-        item_release(ct, it);
-        note_left(ct->cache, class_id);
+    if (it == NULL) {
+        return;
+    }
+    uint32_t first = last_tail != 0 ? item_load32(item_chain(it)) : ref_of_item(c, it); /* a chained head may have no tail yet */
+    item_release(ct, it);
+    note_left(c, slab_ref_class(c->slab, first));
+    if (last_tail != 0) { /* of a value's rest, it may be of a smaller class */
+        note_left(c, slab_ref_class(c->slab, last_tail));
     }
 }
 

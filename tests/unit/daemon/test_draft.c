@@ -145,6 +145,46 @@ static void test_memory_ends_midway(enum cache_store_kind store) {
     rig_close(&r);
 }
 
+static void test_head_without_a_tail(void) {
+    struct rig r;
+    rig_open(&r, CACHE_STORE_SLAB, 8, false);
+    char name[64], *value = malloc(MIB);
+    memset(value, 'v', MIB);
+    uint64_t i = 1;
+    while (fixture_set(r.ct, i, value, 500 * 1000) == CACHE_OK) {
+        i++;
+    }
+    struct key key = fixture_key(name, i);
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = MIB};
+    struct cache_draft d;
+    cache_draft_begin(r.ct, &key, &s, &d);
+    is(cache_draft_extend(r.ct, &key, &s, &d, 1), CACHE_DRAFT_REFUSED, "a chained value's head may find memory, and its first piece none");
+    ok(d.item == NULL && held(&r) == 0, "the head goes, too");
+    free(value);
+    rig_close(&r);
+}
+
+/* After 0, 1, 2, … pieces. */
+static void test_abandoned_at_any_length(enum cache_store_kind store) {
+    struct rig r;
+    rig_open(&r, store, 64, true);
+    char name[64];
+    struct key key = fixture_key(name, 1);
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = 3 * MIB};
+    unsigned left = 0;
+    for (size_t upto = 0; upto <= s.value_bytes; upto += 100 * 1000) {
+        struct cache_draft d;
+        cache_draft_begin(r.ct, &key, &s, &d);
+        for (size_t at = 0; at <= upto; at += 50 * 1000) {
+            cache_draft_extend(r.ct, &key, &s, &d, at);
+        }
+        cache_abandon(r.ct, &d);
+        left += held(&r) != 0;
+    }
+    is(left, 0, "%s: a draft abandoned at any length leaves nothing held", r.store);
+    rig_close(&r);
+}
+
 static void test_whole_pages_are_told(void) {
     struct rig r;
     rig_open(&r, CACHE_STORE_SLAB, 64, true);
@@ -167,8 +207,10 @@ int main(void) {
         test_memory_comes_with_the_bytes(store);
         test_drafts_hold_an_eighth(store);
         test_memory_ends_midway(store);
+        test_abandoned_at_any_length(store);
     }
     test_larger_than_the_bound();
+    test_head_without_a_tail();
     test_whole_pages_are_told();
     return tap_done();
 }
