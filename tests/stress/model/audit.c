@@ -58,6 +58,15 @@ uint64_t audit_stat(int port, const char *what, const char *name) {
     return n;
 }
 
+void audit_tell(int port, const char *command) {
+    char *text = ask_all(port, command);
+    printf("# %s:\n", command);
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        printf("#   %s\n", line);
+    }
+    free(text);
+}
+
 static bool rests(int port) {
     char *geometry = ask_all(port, "stats geometry");
     const char *state = value_in(geometry, "state");

@@ -6,6 +6,8 @@
 
 /* One number of `stats WHAT`; 0 when it is not told. */
 uint64_t audit_stat(int port, const char *what, const char *name);
+/* Prints the answer to a command, for who looks for a cause. */
+void audit_tell(int port, const char *command);
 /* Waits until nothing moves by itself any more, and what expired is gone. False: it never does. */
 bool audit_rest(int port);
 

@@ -122,7 +122,10 @@ int main(int argc, char **argv) {
         printf("# %" PRIu64 " missing\n", lost);
     }
     if (w.roomy) {
-        is(evictions, 0, "nothing is evicted while memory is free");
+        if (!ok(evictions == 0, "nothing is evicted while memory is free")) {
+            audit_tell(s.port, "stats moves");
+            audit_tell(s.port, "stats geometry");
+        }
         is(atomic_load(&w.ops[OP_REFUSED]), 0, "nothing is refused while memory is free");
     }
     claim_counts(s.port, store);
