@@ -217,7 +217,8 @@ int cache_draft_iov(const struct cache_thread *ct, const struct cache_draft *d, 
 
 /* Pages that drafts took may be of use to other classes at once: the tuner gives back those that are free as a whole. */
 static void note_left(struct cache *c, unsigned class_id) {
-    if (c->config.store == CACHE_STORE_SLAB && slab_whole_pages(c->slab, class_id, 1) > 0 &&
+    uint32_t page;
+    if (c->config.store == CACHE_STORE_SLAB && slab_whole_pages(c->slab, class_id, &page, 1) > 0 &&
         class_set_shared_add(&c->left_whole, class_id) && c->wake != NULL) {
         c->wake(c->wake_arg);
     }

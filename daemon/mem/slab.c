@@ -465,12 +465,14 @@ unsigned slab_partial_pages(struct slab *s, unsigned class_id, uint32_t *pages, 
     return n;
 }
 
-unsigned slab_whole_pages(struct slab *s, unsigned class_id, unsigned max) {
+unsigned slab_whole_pages(struct slab *s, unsigned class_id, uint32_t *pages, unsigned max) {
     struct slab_class *c = &s->classes[class_id];
     unsigned n = 0, looked = 0;
     lock_take(&c->lock);
     for (uint32_t page = c->partial; page != PAGE_NONE && looked < WHOLE_LOOK_MOST && n < max; page = slab_page(s, page)->next) {
-        n += slab_page(s, page)->free_count == slab_page(s, page)->chunk_count;
+        if (slab_page(s, page)->free_count == slab_page(s, page)->chunk_count) {
+            pages[n++] = page;
+        }
         looked++;
     }
     lock_release(&c->lock);

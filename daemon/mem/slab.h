@@ -160,6 +160,7 @@ bool slab_page_facts(struct slab *, uint32_t page, struct slab_page_facts *);
 /* Pages of a class that have free chunks and are not draining, at most `max`. Returns how many were put into `pages`. O(max), under
  * the class's lock. */
 unsigned slab_partial_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
-/* How many of a class's first 64 pages with free chunks are free as a whole; it counts no further than `max`. Under the class's lock. */
-unsigned slab_whole_pages(struct slab *, unsigned class_id, unsigned max);
+/* Of a class's first 64 pages with free chunks those that are free as a whole, at most `max`. Returns how many were put into `pages`.
+ * Under the class's lock. */
+unsigned slab_whole_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
 #endif

@@ -1,25 +1,62 @@
 /* Pages that values left free which never came whole go to the pool: their class may have got them for nothing else, and another may
- * be evicting meanwhile. */
+ * be evicting meanwhile. Nothing is moved or dropped for that: a page into which something was stored since stays. */
 #include <stdio.h>
 
 #include "tune/tuner.h"
+#include "watch/event.h"
 
-static void give_class(struct tuner *t, unsigned class_id) {
-    unsigned pages;
-    while ((pages = slab_whole_pages(cache_slab(t->cache), class_id, MOVER_PAGES_MAX)) > 0) {
-        struct page_move move = {.from = class_id, .to = SLAB_CLASS_NONE, .pages = pages};
-        snprintf(move.reason, sizeof move.reason, "%u pages are free since values that never came whole were given up", pages);
-        if (tuner_move(t, "drafts", &move) == 0) {
-            return;
+/* Begins the drains of pages that are free as a whole, and keeps those that still are; the class keeps a page. */
+static unsigned begin(struct tuner *t, unsigned class_id, uint32_t *pages) {
+    struct slab *slab = cache_slab(t->cache);
+    struct slab_class_facts f;
+    slab_facts(slab, class_id, &f);
+    uint32_t spare = f.pages > f.draining + 1 ? f.pages - f.draining - 1 : 0;
+    unsigned found = slab_whole_pages(slab, class_id, pages, spare < MOVER_PAGES_MAX ? spare : MOVER_PAGES_MAX), n = 0;
+    for (unsigned i = 0; i < found; i++) {
+        uint32_t page = pages[i];
+        if (!slab_drain_begin(slab, page, class_id)) {
+            continue;
+        }
+        if (slab_drain_empty(slab, page)) { /* nothing is stored in it from now on */
+            pages[n++] = page;
+        } else {
+            slab_drain_cancel(slab, page);
         }
     }
+    return n;
+}
+
+/* Gives a few pages of a class; returns how many. */
+static unsigned give_some(struct tuner *t, unsigned class_id) {
+    struct slab *slab = cache_slab(t->cache);
+    struct page_move move = {.from = class_id, .to = SLAB_CLASS_NONE};
+    uint32_t pages[MOVER_PAGES_MAX];
+    uint64_t begun_us = tuner_now_us(t);
+    move.pages = begin(t, class_id, pages);
+    bool quiet = move.pages > 0 && cache_quiesce(t->ct, MOVER_PATIENCE_US);
+    for (unsigned i = 0; i < move.pages; i++) {
+        if (!quiet) {
+            slab_drain_cancel(slab, pages[i]);
+            continue;
+        }
+        slab_drain_end(slab, pages[i], SLAB_CLASS_NONE);
+        atomic_fetch_add_explicit(&t->mover.pages_moved, 1, memory_order_relaxed);
+        if (event_watched(EVENT_SYSEVENTS)) {
+            event_slab_move(class_id, SLAB_CLASS_NONE, EVENT_MOVE_DONE);
+        }
+    }
+    if (quiet) {
+        struct move_result result = {.pages = move.pages, .duration_us = tuner_now_us(t) - begun_us};
+        snprintf(move.reason, sizeof move.reason, "%u pages are free since values that never came whole were given up", move.pages);
+        move_log_add(&t->moves, "drafts", &move, &result);
+    }
+    return quiet ? move.pages : 0;
 }
 
 void tuner_give_whole(struct tuner *t) {
     struct class_set left = cache_take_left_whole(t->cache);
     for (unsigned i = 1; t->reassign && i <= cache_slab(t->cache)->class_count; i++) {
-        if (class_set_has(&left, i)) {
-            give_class(t, i);
+        while (class_set_has(&left, i) && give_some(t, i) == MOVER_PAGES_MAX) {
         }
     }
 }
