@@ -7,7 +7,7 @@
 
 enum { ROOM = 256 };
 static struct request requests[ROOM];
-static char buffer[200 * 1024];
+static char buffer[200 * 1024 + PARSE_SLACK];
 static struct parser parser;
 static unsigned count;
 static size_t used;
