@@ -29,10 +29,11 @@ static int name_index(const char *const names[], int count, struct span name) {
 }
 
 /* Digits only; anything else, and what does not fit 64 bits, is absent. Leaves *rest behind the
- * digits. */
+ * digits, or at the first where they do not fit. */
 static uint64_t parse_digits(struct span text, struct span *rest) {
     uint64_t value = 0;
     size_t i = 0;
+    *rest = text;
     for (; i < text.bytes && isdigit((unsigned char)text.at[i]); i++) {
         uint64_t digit = (uint64_t)(text.at[i] - '0');
         if (value > (STAT_ABSENT - 1 - digit) / 10) {

@@ -88,26 +88,21 @@ static char *next_word(char **list) {
     return word;
 }
 
+/* *to is set in any case; false: it is not what the option takes. */
 static bool read_number(const char *option, const char *text, double least, double most, double *to, char *why) {
     char *end;
-    double number = strtod(text, &end);
-    if (end == text || *end != '\0' || !(number >= least && number <= most)) {
+    *to = strtod(text, &end);
+    if (end == text || *end != '\0' || !(*to >= least && *to <= most)) {
         return refuse(why, "--%s wants a number from %.10g to %.10g, not \"%.40s\"", option, least, most, text);
     }
-    *to = number;
     return true;
 }
 
 static bool read_whole(const char *option, const char *text, double least, double most, double *to, char *why) {
-    double number;
-    if (!read_number(option, text, least, most, &number, why)) {
+    if (!read_number(option, text, least, most, to, why)) {
         return false;
     }
-    if (number != floor(number)) {
-        return refuse(why, "--%s wants a whole number, not \"%.40s\"", option, text);
-    }
-    *to = number;
-    return true;
+    return *to == floor(*to) || refuse(why, "--%s wants a whole number, not \"%.40s\"", option, text);
 }
 
 static bool read_objects(struct simulate_size *size, char *text, char *why) {
