@@ -16,7 +16,7 @@ struct node {
     _Atomic uint8_t  mark;
     _Atomic uint8_t  where;          /* the policy's: which of its lists */
     _Atomic uint8_t  flags, key_len; /* the item's, not a policy's (mem/item.h); here so that nothing is padding */
-    _Atomic uint32_t time_s;         /* last store, touch or change of list; the mark counts its age from here */
+    _Atomic uint32_t time_s;         /* last store, touch or change of list, on the queue's clock; the mark counts its age from here */
 };
 _Static_assert(sizeof(struct node) == 16, "a node is sixteen bytes of an item's header");
 

@@ -196,24 +196,12 @@ void cache_thread_destroy(struct cache_thread **taken) {
     *taken = NULL;
 }
 
-/* Threads may meet here: the later time stays. */
-static void flushed(struct cache *c, uint32_t at_s) {
-    uint32_t was = atomic_load_explicit(&c->flushed_s, memory_order_relaxed);
-    while (at_s > was && !atomic_compare_exchange_weak_explicit(&c->flushed_s, &was, at_s, memory_order_relaxed,
-                                                                memory_order_relaxed)) {
-    }
-}
-
 void cache_turn_begin(struct cache_thread *ct) {
     ct->now_s = clock_now_s();
     ct->stamp_pages = atomic_load_explicit(&ct->cache->stamp_pages, memory_order_relaxed);
     ct->sample_below = atomic_load_explicit(&ct->cache->sample_below, memory_order_relaxed);
-    uint32_t flush_s = atomic_load_explicit(&ct->cache->flush_at_s, memory_order_relaxed);
-    if (flush_s != 0 && flush_s <= ct->now_s) {
-        flushed(ct->cache, flush_s);
-        atomic_compare_exchange_strong_explicit(&ct->cache->flush_at_s, &flush_s, 0, memory_order_relaxed,
-                                                memory_order_relaxed);
-    }
+    flush_if_due(ct->cache, ct->now_s);
+    ct->item_clock = cache_item_clock(ct->cache);
     turn_enter(ct->turn);
 }
 
@@ -276,21 +264,6 @@ bool cache_set_limit(struct cache *c, size_t limit_bytes) {
         c->wake(c->wake_arg);
     }
     return set;
-}
-
-void cache_flush(struct cache *c, uint32_t at_s) {
-    bool to_come = at_s > clock_now_s();
-    atomic_store_explicit(&c->flush_at_s, to_come ? at_s : 0, memory_order_relaxed);
-    if (!to_come) {
-        flushed(c, at_s);
-    }
-}
-
-void cache_flush_now(struct cache *c) {
-    /* What was stored since an earlier flush is stamped with now or with the second after that flush, whichever is later. */
-    uint32_t now_s = clock_now_s(), after_s = atomic_load_explicit(&c->flushed_s, memory_order_relaxed) + 1;
-    atomic_store_explicit(&c->flush_at_s, 0, memory_order_relaxed);
-    flushed(c, now_s > after_s ? now_s : after_s);
 }
 
 /* --- hunger --- */
@@ -381,15 +354,25 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     f->draft_bytes = atomic_load_explicit(&c->draft_bytes, memory_order_relaxed);
 }
 
+/* How long ago a node was used last; of one that was flushed, how long ago that was. */
+static uint32_t age_of(const struct node *n, struct item_clock clock, uint32_t now_s) {
+    uint32_t used_s = node_used_s(n);
+    if ((int32_t)(used_s - clock.flushed) <= 0) {
+        used_s = clock.flushed + 1;
+    }
+    now_s += clock.ahead_s;
+    return (int32_t)(now_s - used_s) > 0 ? now_s - used_s : 0;
+}
+
 /* The caller holds the shelf's partition. */
-static void add_shelf(const struct shelf *s, uint32_t now_s, struct cache_class_facts *f) {
+static void add_shelf(const struct shelf *s, struct item_clock clock, uint32_t now_s, struct cache_class_facts *f) {
     f->items += evict_count(&s->queue);
     f->requested_bytes += s->requested_bytes;
     f->stock_chunks += s->stock_count;
     for (unsigned i = 0; i < EVICT_LISTS; i++) {
         f->list_items[i] += s->queue.list[i].count;
         const struct node *n = evict_oldest_in(&s->queue, i);
-        uint32_t age_s = n != NULL && now_s > node_used_s(n) ? now_s - node_used_s(n) : 0;
+        uint32_t age_s = n != NULL ? age_of(n, clock, now_s) : 0;
         if (age_s > f->list_age_s[i]) {
             f->list_age_s[i] = age_s;
         }
@@ -404,7 +387,7 @@ static void add_shelves(struct cache *c, const struct class_set *ids, unsigned f
         lock_take(&p->lock);
         for (unsigned id = first; id < first + SHELVES_A_LOCK; id++) {
             if (class_set_has(ids, id) && p->shelves[id] != NULL) {
-                add_shelf(p->shelves[id], now_s, &by_id[id]);
+                add_shelf(p->shelves[id], cache_item_clock(c), now_s, &by_id[id]);
             }
         }
         lock_release(&p->lock);
@@ -481,7 +464,7 @@ void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_fa
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
         if (p->shelves[class_id] != NULL) {
-            add_shelf(p->shelves[class_id], now_s, f);
+            add_shelf(p->shelves[class_id], cache_item_clock(c), now_s, f);
         }
         lock_release(&p->lock);
     }

@@ -237,11 +237,13 @@ enum cache_status cache_arith(struct cache_thread *, const struct key *, const s
                               uint64_t *number, struct cache_view *);
 enum cache_status cache_touch(struct cache_thread *, const struct key *, uint32_t exptime_s);
 
-/* Items stamped at or before `at_s` count as gone from that time on. One flush may be to come: a later call replaces it; what
- * is gone stays gone. */
+/* What was stored up to the end of second `at_s` counts as gone from that time on, or at once when that is past. One flush may be to
+ * come: a later call replaces it; what is gone stays gone. What is gone is freed when its key or its memory is wanted, or by a walk. */
 void cache_flush(struct cache *, uint32_t at_s);
-/* Everything stored before this call counts as gone, however often that happens in a second; no flush is to come. */
+/* All that was stored before this call counts as gone, however often that happens in a second, and what is stored after it does not; no
+ * flush is to come. */
 void cache_flush_now(struct cache *);
+uint32_t cache_flushed(const struct cache *); /* another after each flush that took effect */
 
 /* --- run-time settings --- */
 size_t cache_limit_most(const struct cache *); /* four times the limit of the start: address space for that was reserved */

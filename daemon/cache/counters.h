@@ -44,9 +44,9 @@
     X(evicted_active, counter, items, "of these, items read lately")                                       \
     X(evicted_by_moves, counter, items, "of these, items dropped to empty pages, which no store wanted")   \
     X(outofmemory, counter, operations, "stores refused for lack of memory")                               \
-    X(reclaimed, counter, items, "expired items whose memory was used at once")                            \
+    X(reclaimed, counter, items, "expired and flushed items whose memory was used at once")                            \
     X(expired_unfetched, counter, items, "expired items never read")                                       \
-    X(crawler_reclaimed, counter, items, "expired items freed by the crawler")                             \
+    X(crawler_reclaimed, counter, items, "expired and flushed items freed by the crawler")                             \
     X(crawler_items_checked, counter, items, "items the crawler looked at")                                \
     X(moves_to_cold, counter, items, "items moved to the cold queue")                                      \
     X(moves_to_warm, counter, items, "items moved to the warm queue")                                      \

@@ -118,7 +118,7 @@ uint64_t cache_page_value(const struct cache_thread *ct, uint32_t page) {
         } else if (item_key_len(it) == 0) {
             value += LIVE_VALUE / 2; /* a piece of a value; what it belongs to is not looked up */
         } else if (!cache_item_dead(c, it, ct->now_s)) {
-            value += item_value(it, ct->now_s);
+            value += item_value(it, item_now_s(ct));
         }
     }
     return looked ? value * page_chunks(c, page) / looked : 0;

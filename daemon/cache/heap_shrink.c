@@ -131,7 +131,11 @@ static void evict_locked(struct cache_shrink *s, struct partition *p, const uint
         if (s->chosen[arena_page_of_ref(ct->cache->arena, refs[i])]) {
             struct item *it = item_at(ct->cache, refs[i]);
             uint64_t hash = item_hash(&it->node);
-            count_eviction(ct, it, HEAP_CLASS, hash);
+            if (cache_item_dead(ct->cache, it, ct->now_s)) {
+                COUNT_CLASS(ct, HEAP_CLASS, reclaimed);
+            } else {
+                count_eviction(ct, it, HEAP_CLASS, hash);
+            }
             unlink_locked(ct, p, hash, it);
         }
     }

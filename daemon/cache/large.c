@@ -135,6 +135,7 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
             item_store32(&whole->exptime_s, item_exptime_s(old));
         }
         item_set_flags(whole, item_flags(whole) | store_marks(s, old));
+        node_set_time_s(&whole->node, cache_stamp_s(ct)); /* it is stored now, not when its first byte came */
         set_tails_state(c, whole, CHUNK_LINKED);
         if (link_locked(ct, p, key, whole, old, s->cas)) {
             *class_id = cache_item_class(c, whole);
@@ -163,7 +164,6 @@ static enum cache_status publish(struct cache_thread *ct, const struct key *key,
                                  const struct cache_store *s, const struct index_look *unchanged, struct cache_view *view) {
     enum cache_status status = CACHE_OK;
     unsigned class_id = SLAB_CLASS_NONE;
-    node_set_time_s(&taken->node, cache_stamp_s(ct)); /* it is stored now, not when its first byte came */
     while (!try_publish(ct, key, taken, s, unchanged, view, &status, &class_id)) {
     }
     if (status == CACHE_NO_MEMORY || status == CACHE_TOO_LARGE) {

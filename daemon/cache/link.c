@@ -42,7 +42,7 @@ void cache_view_item(const struct cache *c, const struct item *it, struct cache_
         .value_bytes = item_value_bytes(it),
         .client_flags = item_client_flags(it),
         .exptime_s = item_exptime_s(it),
-        .last_access_s = node_used_s(&it->node),
+        .last_access_s = node_used_s(&it->node) - cache_item_clock(c).ahead_s,
         .class_id = (uint8_t)cache_item_class(c, it),
         .fetched = node_fetched(&it->node),
         .stale = flags & ITEM_STALE,
@@ -111,7 +111,7 @@ void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *i
     uint64_t more_bytes = cache_item_requested_bytes(ct->cache, it) - was_bytes; /* wraps when it is less, and back */
     shelf->requested_bytes += more_bytes;
     p->bytes += more_bytes;
-    evict_renew(&shelf->queue, &it->node, temporary(ct, it), ct->now_s);
+    evict_renew(&shelf->queue, &it->node, temporary(ct, it), item_now_s(ct));
     count_moves(ct, &shelf->queue, class_id);
     COUNT(ct, total_items);
 }
@@ -144,7 +144,7 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
     uint64_t bytes = cache_item_requested_bytes(c, it);
     shelf->requested_bytes += bytes;
     p->bytes += bytes;
-    evict_insert(&shelf->queue, &it->node, temporary(ct, it), ct->now_s);
+    evict_insert(&shelf->queue, &it->node, temporary(ct, it), item_now_s(ct));
     count_moves(ct, &shelf->queue, class_id);
     page_accessed(ct, it);
     COUNT(ct, total_items);
@@ -155,14 +155,16 @@ struct item *find_live_locked(struct cache_thread *ct, struct partition *p, cons
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
     uint32_t ref = index_find(&p->index, key, NULL);
+    ct->item_clock = cache_item_clock(c);
     if (ref == 0) {
         return NULL;
     }
     struct item *it = item_at(c, ref);
-    if (!cache_item_dead(c, it, ct->now_s)) {
+    bool expired = cache_item_expired(it, ct->now_s);
+    if (!expired && !item_flushed_by(it, ct->item_clock)) {
         return it;
     }
-    if (cache_item_expired(it, ct->now_s) && !node_fetched(&it->node)) {
+    if (expired && !node_fetched(&it->node)) {
         COUNT_CLASS(ct, cache_item_class(c, it), expired_unfetched);
     }
     unlink_locked(ct, p, key->hash, it);
@@ -176,9 +178,9 @@ void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *
     assert(lock_held(&p->lock));
     struct shelf *shelf = p->shelves[cache_item_class(ct->cache, it)];
     page_accessed(ct, it);
-    item_note_hit(it, shelf->queue.policy->hit_max, ct->now_s);
+    item_note_hit(it, shelf->queue.policy->hit_max, item_now_s(ct));
     if (shelf->queue.policy->hit != NULL) {
-        shelf->queue.policy->hit(&shelf->queue, &it->node, ct->now_s);
+        shelf->queue.policy->hit(&shelf->queue, &it->node, item_now_s(ct));
     }
 }
 
@@ -194,7 +196,7 @@ void count_eviction(struct cache_thread *ct, const struct item *it, unsigned cla
     if (ghost != NULL && !ct->refits) {
         ghost_evicted(ghost, class_id, hash);
     }
-    uint32_t used_s = node_used_s(&it->node), age_s = ct->now_s > used_s ? ct->now_s - used_s : 0;
+    uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node), age_s = now_s > used_s ? now_s - used_s : 0;
     unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1; /* of four to the step */
     counter_add(&ct->ages[class_id].each[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
     _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];

@@ -131,7 +131,7 @@ static void evict_item_locked(struct cache_thread *ct, struct partition *p, stru
 /* Unlinks the queue's next victim. Its chunks go to the stock or wait in the thread's hands. *leaving: they are in a page
  * that is on the move, and so lost to the class. */
 static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct shelf *s, unsigned class_id, bool *leaving) {
-    struct item *it = (struct item *)evict_victim(&s->queue, ct->now_s);
+    struct item *it = (struct item *)evict_victim(&s->queue, item_now_s(ct));
     if (it == NULL) {
         return false;
     }

@@ -31,6 +31,16 @@ struct partition {
 
 struct ring; /* watch/ring.h */
 
+/* The clock that items' times are of, and policies': cache time, plus one second for each flush, so that nothing stored after a flush
+ * has a time that something before it has. Hence an item is flushed when its time is not after the last flush's, however many flushes
+ * there are in a second, and all others' ages are true, because all were stored since the clock was last set forward. Times are
+ * compared by the sign of their difference: they may go round after 2^32 flushes, and an item that is flushed must be freed before 2^31
+ * more, which the crawler needs seconds for. */
+struct item_clock {
+    uint32_t flushed; /* items of this time and before are gone */
+    uint32_t ahead_s; /* of cache time */
+};
+
 /* A thread's turn, odd within one; in the cache's memory because others look at it after the thread has gone.
  *
  * Within a turn a thread may hold references that it found without a lock. Who takes memory away (cache_quiesce, a limbo of the
@@ -85,8 +95,8 @@ struct cache {
     _Atomic(const struct evict_policy *) class_policy[SLAB_CLASSES_MAX];
     _Atomic(struct ghost *) ghost; /* NULL: nothing is measured */
     _Atomic int64_t     temporary_ttl_s;
-    _Atomic uint32_t    flushed_s;  /* items stamped at or before are gone; see cache_stamp_s */
-    _Atomic uint32_t    flush_at_s; /* becomes flushed_s once it has come; 0: no flush is to come */
+    _Atomic uint64_t    item_clock; /* struct item_clock */
+    _Atomic uint32_t    flush_at_s; /* cache time of a flush to come; 0: there is none */
     _Atomic uint8_t     stock_most[SLAB_CLASSES_MAX]; /* chunks a partition keeps of a class; 0: none, and its own tail is not evicted alone */
     uint8_t             cas_flag; /* ITEM_CAS or 0 */
     uint32_t            block_bytes; /* of the block store; 0: another store */
@@ -144,6 +154,7 @@ struct cache_thread {
     struct cache    *cache;
     struct turn     *turn;
     uint32_t         now_s;
+    struct item_clock item_clock;  /* as the last look for a live item under a lock had it, or the turn's begin */
     bool             stamp_pages; /* as the cache had it at the turn's begin */
     uint32_t         sample_below; /* likewise */
     _Atomic(struct ring *) sample_ring; /* NULL: none was made yet */
@@ -179,17 +190,28 @@ static inline bool cache_item_expired(const struct item *it, uint32_t now_s) {
     uint32_t at = item_exptime_s(it);
     return at != 0 && at <= now_s;
 }
+/* What a client sends after a flush was answered is ordered after it by the kernel that both pass through. */
+static inline struct item_clock cache_item_clock(const struct cache *c) {
+    uint64_t word = atomic_load_explicit(&c->item_clock, memory_order_relaxed);
+    return (struct item_clock){.flushed = (uint32_t)word, .ahead_s = (uint32_t)(word >> 32)};
+}
+static inline bool item_flushed_by(const struct item *it, struct item_clock clock) {
+    return (int32_t)(item_time_s(it) - clock.flushed) <= 0;
+}
 static inline bool cache_item_flushed(const struct cache *c, const struct item *it) {
-    return item_time_s(it) <= atomic_load_explicit(&c->flushed_s, memory_order_relaxed);
+    return item_flushed_by(it, cache_item_clock(c));
 }
 static inline bool cache_item_dead(const struct cache *c, const struct item *it, uint32_t now_s) {
     return cache_item_expired(it, now_s) || cache_item_flushed(c, it);
 }
 
-/* What a store is stamped with: now, or the second after the flush when all that this one stored has been flushed. */
+/* Now, on the items' clock. */
+static inline uint32_t item_now_s(const struct cache_thread *ct) { return ct->now_s + ct->item_clock.ahead_s; }
+/* What a store is stamped with: now, or the time after the last flush if the turn began before it. By the clock with which the store
+ * looked for what was there: what an append or incr read before a flush must not outlive the flush in what they store. */
 static inline uint32_t cache_stamp_s(const struct cache_thread *ct) {
-    uint32_t flushed_s = atomic_load_explicit(&ct->cache->flushed_s, memory_order_relaxed);
-    return ct->now_s > flushed_s ? ct->now_s : flushed_s + 1;
+    uint32_t now_s = item_now_s(ct);
+    return (int32_t)(now_s - ct->item_clock.flushed) > 0 ? now_s : ct->item_clock.flushed + 1;
 }
 
 /* The class whose queue an item is in: its chunk's, or that of its first tail when it is chained, for that is the memory
@@ -272,6 +294,9 @@ void shrink_keep(struct cache_shrink *, uint32_t ref, size_t bytes); /* what the
 
 /* --- cache.c --- */
 void cache_sum_class_locked(struct cache *, unsigned class_id, struct cache_class_values *sum); /* threads_lock is held */
+
+/* --- flush.c --- */
+void flush_if_due(struct cache *, uint32_t now_s); /* makes the flush that was to come, once it has */
 
 /* --- geometry.c --- */
 /* What partitions may keep at hand of each class, by its chunks' size; nothing of classes that are retired. */

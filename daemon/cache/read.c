@@ -35,7 +35,8 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
     uint32_t value_bytes = item_value_bytes(it);
     r->item = it;
     r->class_id = (uint8_t)slab_page_class(c->slab, arena_page_of(c->arena, it));
-    if (value_bytes > ITEM_COPY_MAX || flags & ITEM_CHAINED || cache_item_dead(c, it, ct->now_s) ||
+    struct item_clock clock = cache_item_clock(c);
+    if (value_bytes > ITEM_COPY_MAX || flags & ITEM_CHAINED || cache_item_expired(it, ct->now_s) || item_flushed_by(it, clock) ||
         policy_of(c, r->class_id)->hit != NULL) {
         return CACHE_READ_SLOW;
     }
@@ -46,7 +47,7 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
     }
     r->cas = item_cas(it);
     r->exptime_s = item_exptime_s(it);
-    r->last_access_s = node_used_s(&it->node);
+    r->last_access_s = node_used_s(&it->node) - clock.ahead_s;
     r->fetched = node_fetched(&it->node);
     r->marked = flags & (ITEM_STALE | ITEM_WON);
     r->value = (const char *)it + item_value_offset(flags, key->len, value_bytes);
@@ -94,7 +95,7 @@ bool cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_h
         /* The item may be gone by now and its chunk another's. The byte is then a spurious hit of that item, or lies in a
          * free chunk: pages change their layout only when no thread is within a turn that began before (cache_quiesce). */
         page_accessed(ct, r->item);
-        item_note_hit(r->item, policy_of(c, r->class_id)->hit_max, ct->now_s);
+        item_note_hit(r->item, policy_of(c, r->class_id)->hit_max, item_now_s(ct));
     }
     return true;
 }

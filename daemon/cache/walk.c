@@ -34,7 +34,7 @@ int cache_walk_next(struct cache_thread *ct, struct cache_walk *walk, struct cac
                 continue;
             }
             COUNT_CLASS(ct, class_id, crawler_reclaimed);
-            if (!node_fetched(&it->node)) {
+            if (cache_item_expired(it, ct->now_s) && !node_fetched(&it->node)) {
                 COUNT_CLASS(ct, class_id, expired_unfetched);
             }
             walk->reclaimed++;

@@ -2,7 +2,8 @@
  *
  * A policy is one const table of functions over nodes; it never sees items, keys or locks and never allocates. A queue
  * belongs to its partition: every call but evict_find is made under the partition's lock. Hits are noted by the cache in
- * the node's mark (base/node.h), never here. Times are cache seconds. Cost: every call but evict_switch is O(1), amortised. */
+ * the node's mark (base/node.h), never here. Times are seconds of one clock: in the cache that of
+ * its items. Cost: every call but evict_switch is O(1), amortised. */
 #ifndef SLATE_EVICT_EVICT_H
 #define SLATE_EVICT_EVICT_H
 #include <stdatomic.h>

@@ -15,7 +15,7 @@ static void lru_hit(struct evict_queue *q, struct node *n, uint32_t now_s) {
     if (node_next(n) == 0 && evict_list_of(n) == EVICT_MAIN) {
         return; /* the newest already */
     }
-    if (now_s > node_time_s(n)) { /* one stored right after a flush is stamped with the next second */
+    if (now_s > node_time_s(n)) {
         node_set_time_s(n, now_s);
     }
     node_set_mark(n, (uint8_t)(1u << 3 | node_hits(n)));

@@ -62,10 +62,6 @@ static struct bucket *next_in_chain(const struct index *ix, const struct bucket 
 
 /* --- reading --- */
 
-/* A reader sees a slot's tag and its number at different times, so it may take the number of an overflow bucket, linked or free, for a
- * reference. A number below the first reference, which would lead into the arena's page table, is none; one above leads into
- * some page, where any chunk may be read (mem/item.h): there are fewer overflow buckets than items, so it ends within the arena. The
- * version has changed either way, and the reader looks again. */
 /* The chain's first bucket, and its version as it was while the hash belonged there: a later split changes it. */
 static struct bucket *look_at(const struct index *ix, uint64_t hash, struct index_look *look) {
     uint32_t n = atomic_load_explicit(&ix->buckets.count, memory_order_acquire), now = n;
@@ -81,6 +77,10 @@ static struct bucket *look_at(const struct index *ix, uint64_t hash, struct inde
 
 void bucket_prefetch(const struct index *ix, uint64_t hash) { __builtin_prefetch(bucket_of(ix, hash)); }
 
+/* A reader sees a slot's tag and its number at different times, so it may take the number of an overflow bucket, linked or free, for a
+ * reference. A number below the first reference, which would lead into the arena's page table, is none; one above leads into
+ * some page, where any chunk may be read (mem/item.h): there are fewer overflow buckets than items, so it ends within the arena. The
+ * version has changed either way, and the reader looks again. */
 uint32_t bucket_find(const struct index *ix, const struct key *k, struct index_look *look) {
     uint8_t tag = tag_for(k->hash);
     struct bucket *b = look != NULL ? look_at(ix, k->hash, look) : bucket_of(ix, k->hash);

@@ -61,7 +61,7 @@ static void flush(struct command_context *ctx, int32_t delay) {
     to = from;
     to.oldest = (int)at_s;
     admin_change(ctx, &from, &to, why);
-    snprintf(when, sizeof when, "in %d s", (int)delay);
+    snprintf(when, sizeof when, delay > CLOCK_RELATIVE_MAX_S ? "at unix time %d" : "in %d s", (int)delay);
     admin_audit(ctx, "flush_all", delay > 0 ? when : "now");
 }
 

@@ -42,11 +42,11 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     ALWAYS(evicted_time, gauge, seconds, U64, c->facts->evicted_age_s, "time since its last use, of the item evicted last") \
     ALWAYS(outofmemory, counter, operations, U64, c->facts->counters.outofmemory, "stores refused for lack of memory") \
     ALWAYS(tailrepairs, counter, items, U64, 0, "always 0: items cannot leak references") \
-    ALWAYS(reclaimed, counter, items, U64, c->facts->counters.reclaimed, "expired items whose memory was used at once") \
+    ALWAYS(reclaimed, counter, items, U64, c->facts->counters.reclaimed, "expired and flushed items whose memory was used at once") \
     ALWAYS(expired_unfetched, counter, items, U64, c->facts->counters.expired_unfetched, "expired items never read") \
     ALWAYS(evicted_unfetched, counter, items, U64, c->facts->counters.evicted_unfetched, "evicted items never read") \
     SEGMENTED(evicted_active, counter, items, U64, c->facts->counters.evicted_active, "evicted items read lately") \
-    ALWAYS(crawler_reclaimed, counter, items, U64, c->facts->counters.crawler_reclaimed, "expired items freed by the crawler") \
+    ALWAYS(crawler_reclaimed, counter, items, U64, c->facts->counters.crawler_reclaimed, "expired and flushed items freed by the crawler") \
     ALWAYS(crawler_items_checked, counter, items, U64, c->facts->counters.crawler_items_checked, "items the crawler looked at") \
     ALWAYS(lrutail_reflocked, counter, items, U64, 0, "always 0: an item being sent is passed over") \
     SEGMENTED(moves_to_cold, counter, items, U64, c->facts->counters.moves_to_cold, "items moved to the cold queue") \

@@ -118,8 +118,8 @@ struct general {
     X(evicted_unfetched, counter, items, U64, g->classes.evicted_unfetched, "evicted items never read") \
     X(evicted_active, counter, items, U64, g->classes.evicted_active, "evicted items read lately") \
     X(evictions, counter, items, U64, g->classes.evicted, "live items dropped to make room") \
-    X(reclaimed, counter, items, U64, g->classes.reclaimed, "expired items whose memory was used at once") \
-    X(crawler_reclaimed, counter, items, U64, g->classes.crawler_reclaimed, "expired items freed by the crawler") \
+    X(reclaimed, counter, items, U64, g->classes.reclaimed, "expired and flushed items whose memory was used at once") \
+    X(crawler_reclaimed, counter, items, U64, g->classes.crawler_reclaimed, "expired and flushed items freed by the crawler") \
     X(crawler_items_checked, counter, items, U64, g->classes.crawler_items_checked, "items the crawler looked at") \
     X(lrutail_reflocked, counter, items, U64, 0, "always 0: an item being sent is passed over") \
     X(moves_to_cold, counter, items, U64, g->classes.moves_to_cold, "items moved to the cold queue") \

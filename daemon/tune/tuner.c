@@ -39,7 +39,14 @@ bool tuner_is_asked(void *arg) {
 
 /* --- crawling --- */
 
+/* After a flush all items are looked at, as many as there are. */
 static void start_crawl(struct tuner *t, unsigned class_count) {
+    uint32_t flushed = cache_flushed(t->cache);
+    if (flushed != t->flushed) {
+        t->flushed = flushed;
+        crawler_start(&t->crawler, 0);
+        return;
+    }
     uint64_t each = atomic_load_explicit(&t->crawler_tocrawl, memory_order_relaxed);
     crawler_start(&t->crawler, each * class_count);
 }
@@ -53,8 +60,9 @@ static bool tend_crawler(struct tuner *t) {
         t->crawl_classes = (struct class_set){{0}};
         lock_release(&t->lock);
     }
-    bool on = atomic_load_explicit(&t->crawler_on, memory_order_relaxed);
-    if (on && (asked != 0 || crawler_due(&t->crawler, clock_mono_us()))) {
+    bool on = atomic_load_explicit(&t->crawler_on, memory_order_relaxed), running = atomic_load_explicit(&t->crawler.running, memory_order_relaxed);
+    bool flushed = !running && cache_flushed(t->cache) != t->flushed;
+    if (on && (asked != 0 || flushed || crawler_due(&t->crawler, clock_mono_us()))) {
         start_crawl(t, asked != 0 ? asked : cache_slab(t->cache)->class_count);
     }
     if (!atomic_load_explicit(&t->crawler.running, memory_order_relaxed)) {

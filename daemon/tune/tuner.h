@@ -69,6 +69,7 @@ struct tuner {
     struct geometry_change *geometry; /* others ask it under its own lock */
     struct whatif     *whatif;        /* likewise */
     struct crawler     crawler;
+    uint32_t           flushed; /* cache_flushed when the crawler last began because of a flush */
     struct active_mode active;
     _Atomic unsigned   adopted; /* version of the wish; others see by it whether the mode runs that they wished for */
     struct snapshot    before, now; /* of the window's start (no classes: none); of the last need */

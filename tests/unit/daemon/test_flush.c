@@ -1,0 +1,237 @@
+/* flush_all as the cache makes it: any number in a second, at once, to come and past, beside stores in all threads. */
+#include "tap.h"
+
+#include <pthread.h>
+
+#include "cache_fixture.h"
+
+enum { FLUSHES = 1000, LARGE_BYTES = 5000, ROUNDS = 20000 / TAP_SLOWER, THREADS = 2 };
+
+static struct cache *cache;
+static char value[LARGE_BYTES];
+
+static void next_turn(struct cache_thread *ct, int64_t by_s) {
+    cache_turn_end(ct);
+    clock_shift(by_s);
+    cache_turn_begin(ct);
+}
+
+static enum cache_status set(struct cache_thread *ct, const char *name, size_t bytes) {
+    struct key key = key_make(name, strlen(name));
+    struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes};
+    return cache_store(ct, &key, &s, NULL);
+}
+
+static bool lives(struct cache_thread *ct, const char *name, struct cache_view *v) {
+    struct key key = key_make(name, strlen(name));
+    struct cache_view here;
+    return cache_peek(ct, &key, v != NULL ? v : &here) == CACHE_OK;
+}
+
+static struct cache_class_facts facts_of(unsigned class_id) {
+    struct cache_class_facts f;
+    cache_class_facts(cache, class_id, &f);
+    return f;
+}
+
+static uint32_t oldest_s(unsigned class_id) {
+    struct cache_class_facts f = facts_of(class_id);
+    uint32_t age_s = 0;
+    for (unsigned i = 0; i < EVICT_LISTS; i++) {
+        age_s = f.list_age_s[i] > age_s ? f.list_age_s[i] : age_s;
+    }
+    return age_s;
+}
+
+static void test_each_of_many_flushes_takes_what_was_stored_before(struct cache_thread *ct) {
+    unsigned kept = 0, lost = 0;
+    struct cache_view v;
+    for (int i = 0; i < FLUSHES; i++) {
+        set(ct, "small", 10);
+        set(ct, "large", LARGE_BYTES);
+        lost += !lives(ct, "small", NULL) + !lives(ct, "large", NULL);
+        cache_flush_now(cache);
+        kept += lives(ct, "small", NULL) + lives(ct, "large", NULL);
+    }
+    is(kept, 0, "each of %d flushes in a second takes what was stored before it", FLUSHES);
+    is(lost, 0, "and nothing that is stored after it");
+    set(ct, "small", 10);
+    lives(ct, "small", &v);
+    ok(cache_now_s(ct) - v.last_access_s <= 1, "an item that is stored then was used now (%d s ago)", (int)(cache_now_s(ct) - v.last_access_s));
+    ok(oldest_s(v.class_id) <= 1, "as its class tells (%u s)", oldest_s(v.class_id));
+    next_turn(ct, 10);
+    lives(ct, "small", &v);
+    is(cache_now_s(ct) - v.last_access_s, 10, "and 10 s later its age is 10 s");
+    is(oldest_s(v.class_id), 10, "as its class tells");
+}
+
+static void test_a_flush_to_come_comes_after_many(struct cache_thread *ct) {
+    for (int i = 0; i < FLUSHES; i++) {
+        cache_flush_now(cache);
+    }
+    set(ct, "k", 10);
+    cache_flush(cache, cache_now_s(ct) + 5);
+    next_turn(ct, 4);
+    ok(lives(ct, "k", NULL), "a flush to come, after %d in a second, has not come before its time", FLUSHES);
+    next_turn(ct, 1);
+    ok(!lives(ct, "k", NULL), "and then it has");
+    set(ct, "k", 10);
+    ok(lives(ct, "k", NULL), "what is stored in that second lives");
+    cache_flush(cache, cache_now_s(ct) + 5);
+    cache_flush(cache, cache_now_s(ct) + 20);
+    next_turn(ct, 10);
+    ok(lives(ct, "k", NULL), "a later flush to come replaces the one before");
+    next_turn(ct, 10);
+    ok(!lives(ct, "k", NULL), "and comes");
+    set(ct, "early", 10);
+    next_turn(ct, 5);
+    set(ct, "late", 10);
+    cache_flush(cache, cache_now_s(ct) - 3);
+    ok(!lives(ct, "early", NULL) && lives(ct, "late", NULL), "a flush of a time that is past takes what was stored until then");
+    cache_flush(cache, cache_now_s(ct) + 5);
+    cache_flush_now(cache);
+    set(ct, "k", 10);
+    next_turn(ct, 10);
+    ok(lives(ct, "k", NULL), "a flush at once replaces one that was to come");
+}
+
+/* What is read before a flush and stored after it: an append or incr must not carry over what was flushed. */
+static void test_a_walk_frees_what_was_flushed(struct cache_thread *ct) {
+    struct cache_facts before, after;
+    struct cache_class_values evicted_before, evicted_after;
+    static struct cache_walked seen[INDEX_CHAIN_MOST];
+    struct cache_walk walk = {0};
+    cache_classes_counters(cache, &evicted_before);
+    for (uint64_t n = 0; n < 2000; n++) {
+        fixture_set(ct, n, value, n % 10 == 0 ? LARGE_BYTES : 20);
+    }
+    cache_facts(cache, &before);
+    cache_flush_now(cache);
+    fixture_set(ct, 1, value, 20);
+    while (cache_walk_next(ct, &walk, seen, INDEX_CHAIN_MOST) >= 0) {
+    }
+    cache_facts(cache, &after);
+    cache_classes_counters(cache, &evicted_after);
+    ok(before.items >= 2000, "%" PRIu64 " items are flushed", before.items);
+    is(after.items, 1, "after a walk what was stored since is all there is");
+    is(evicted_after.evicted, evicted_before.evicted, "and nothing counts as evicted");
+}
+
+/* --- beside each other --- */
+
+struct client {
+    pthread_t thread;
+    unsigned  number, lost, stale, wrong_age;
+};
+
+static struct lock flushing; /* held by a client while it stores, flushes and looks: nobody else flushes meanwhile */
+
+/* With nobody else who flushes: what was stored before is gone, what is stored after stays, whatever the others store. */
+static void *store_and_flush(void *arg) {
+    struct client *me = arg;
+    struct cache_thread *ct = cache_thread_create(cache);
+    char name[32], other[32];
+    snprintf(name, sizeof name, "before%u", me->number);
+    snprintf(other, sizeof other, "after%u", me->number);
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t bytes = i % 4 == 0 ? LARGE_BYTES : 10;
+        cache_turn_begin(ct);
+        set(ct, name, bytes); /* its lock is taken in the cache, so it may not be within ours */
+        cache_turn_end(ct);
+        pthread_mutex_lock(&flushing.mutex);
+        cache_flush_now(cache);
+        cache_turn_begin(ct);
+        me->stale += lives(ct, name, NULL);
+        set(ct, other, bytes);
+        struct cache_view v;
+        me->lost += !lives(ct, other, &v);
+        me->wrong_age += v.last_access_s + 1 < cache_now_s(ct);
+        cache_turn_end(ct);
+        pthread_mutex_unlock(&flushing.mutex);
+    }
+    cache_thread_destroy(&ct);
+    return NULL;
+}
+
+/* Appends all the time: each piece tells in which round of the flusher it was added. */
+static _Atomic bool done;
+
+static void *append_on(void *arg) {
+    (void)arg;
+    struct cache_thread *ct = cache_thread_create(cache);
+    struct key key = key_make("joined", 6);
+    while (!atomic_load(&done)) {
+        struct cache_store s = {.mode = CACHE_APPEND, .value = "n", .value_bytes = 1};
+        cache_turn_begin(ct);
+        cache_store(ct, &key, &s, NULL);
+        cache_turn_end(ct);
+    }
+    cache_thread_destroy(&ct);
+    return NULL;
+}
+
+/* `joined` begins as one byte `o`; after a flush nothing that begins so may be there, however an append was under way. */
+static void test_an_append_does_not_outlive_a_flush(struct cache_thread *ct, size_t first_bytes) {
+    pthread_t thread;
+    unsigned stale = 0;
+    atomic_store(&done, false);
+    cache_turn_end(ct);
+    pthread_create(&thread, NULL, append_on, NULL);
+    for (int i = 0; i < ROUNDS / 4; i++) {
+        cache_turn_begin(ct);
+        set(ct, "joined", first_bytes);
+        cache_turn_end(ct);
+        for (int pause = i % 64 * 20; pause > 0; pause--) {
+            atomic_load(&done);
+        }
+        cache_flush_now(cache);
+        cache_turn_begin(ct);
+        stale += lives(ct, "joined", NULL); /* nobody makes it anew */
+        cache_turn_end(ct);
+    }
+    atomic_store(&done, true);
+    pthread_join(thread, NULL);
+    cache_turn_begin(ct);
+    is(stale, 0, "appends to %zu bytes that are under way carry nothing over a flush", first_bytes);
+}
+
+static void test_flushes_beside_stores_of_others(void) {
+    struct client clients[THREADS];
+    unsigned lost = 0, stale = 0, wrong_age = 0;
+    lock_init(&flushing);
+    for (unsigned i = 0; i < THREADS; i++) {
+        clients[i] = (struct client){.number = i};
+        pthread_create(&clients[i].thread, NULL, store_and_flush, &clients[i]);
+    }
+    for (unsigned i = 0; i < THREADS; i++) {
+        pthread_join(clients[i].thread, NULL);
+        lost += clients[i].lost;
+        stale += clients[i].stale;
+        wrong_age += clients[i].wrong_age;
+    }
+    is(stale, 0, "what was stored before a flush is gone, with %d threads that store and flush", THREADS);
+    is(lost, 0, "what is stored after it is there");
+    is(wrong_age, 0, "and was used now");
+    lock_fini(&flushing);
+}
+
+int main(void) {
+    clock_start();
+    for (enum cache_store_kind store = 0; store < CACHE_STORE_KINDS; store++) {
+        fixture_store = store;
+        struct cache_config cfg = fixture_config(64u << 20);
+        cache = cache_create(&cfg);
+        struct cache_thread *ct = cache_thread_create(cache);
+        cache_turn_begin(ct);
+        test_each_of_many_flushes_takes_what_was_stored_before(ct);
+        test_a_flush_to_come_comes_after_many(ct);
+        test_a_walk_frees_what_was_flushed(ct);
+        test_an_append_does_not_outlive_a_flush(ct, 1);
+        test_an_append_does_not_outlive_a_flush(ct, LARGE_BYTES);
+        cache_turn_end(ct);
+        test_flushes_beside_stores_of_others();
+        cache_thread_destroy(&ct);
+        cache_destroy(&cache);
+    }
+    return tap_done();
+}
