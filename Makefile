@@ -16,7 +16,7 @@ FLAGS   := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wm
            -DSLATE_VERSION='"$(VERSION)"' -fno-strict-aliasing -pthread -MMD -MP \
            $(if $(DEBUG),-DSLATE_DEBUG,$(if $(SAN),,-DNDEBUG)) $(if $(CI),-Werror) \
            $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
-           $(if $(findstring thread,$(SAN)),-Wno-tsan)
+           $(if $(findstring thread,$(SAN)),-Wno-tsan -Wno-stringop-overread)
 LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c)))
