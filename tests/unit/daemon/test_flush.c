@@ -95,7 +95,6 @@ static void test_a_flush_to_come_comes_after_many(struct cache_thread *ct) {
     ok(lives(ct, "k", NULL), "a flush at once replaces one that was to come");
 }
 
-/* What is read before a flush and stored after it: an append or incr must not carry over what was flushed. */
 static void test_a_walk_frees_what_was_flushed(struct cache_thread *ct) {
     struct cache_facts before, after;
     struct cache_class_values evicted_before, evicted_after;
@@ -153,7 +152,6 @@ static void *store_and_flush(void *arg) {
     return NULL;
 }
 
-/* Appends all the time: each piece tells in which round of the flusher it was added. */
 static _Atomic bool done;
 
 static void *append_on(void *arg) {
@@ -170,7 +168,7 @@ static void *append_on(void *arg) {
     return NULL;
 }
 
-/* `joined` begins as one byte `o`; after a flush nothing that begins so may be there, however an append was under way. */
+/* After a flush `joined` is not there, whatever append was under way: what it would hold was stored before. */
 static void test_an_append_does_not_outlive_a_flush(struct cache_thread *ct, size_t first_bytes) {
     pthread_t thread;
     unsigned stale = 0;
