@@ -185,6 +185,7 @@ struct cache_draft {
     uint32_t     last_tail;     /* the end of its chain, a reference; 0: none */
     size_t       charged_bytes; /* of what all drafts may hold */
     bool         beyond;        /* the one that may hold more */
+    bool         at_hand;       /* the maker has all bytes and publishes it at once: it never waits */
 };
 enum cache_drafted {
     CACHE_DRAFT_READY,
@@ -203,7 +204,10 @@ enum cache_status cache_publish(struct cache_thread *, struct cache_draft *taken
 void cache_abandon(struct cache_thread *, struct cache_draft *taken);
 /* Abandons it because its bytes don't come, as if there were no memory: CACHE_NO_MEMORY, and an old item of a plain set is gone. */
 enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_draft *taken);
-size_t cache_drafts_most(const struct cache *); /* bytes that drafts may hold together */
+size_t cache_drafts_most(const struct cache *); /* bytes that drafts may hold together … */
+size_t cache_drafts_held(const struct cache *); /* … and do; one load */
+/* Whether a draft that waits may have more now, as far as two loads can tell. */
+bool   cache_drafts_have_room(const struct cache *);
 
 /* --- changing and removing --- */
 struct cache_delete {

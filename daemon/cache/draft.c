@@ -15,6 +15,12 @@ size_t cache_drafts_most(const struct cache *c) {
     return most > PAGE_BYTES ? most : PAGE_BYTES;
 }
 
+size_t cache_drafts_held(const struct cache *c) { return atomic_load_explicit(&c->draft_bytes, memory_order_relaxed); }
+
+bool cache_drafts_have_room(const struct cache *c) {
+    return cache_drafts_held(c) < cache_drafts_most(c) || !atomic_load_explicit(&c->draft_beyond, memory_order_relaxed);
+}
+
 static void charge(struct cache *c, struct cache_draft *d, size_t bytes) {
     atomic_fetch_add_explicit(&c->draft_bytes, bytes, memory_order_relaxed);
     d->charged_bytes += bytes;
@@ -23,7 +29,7 @@ static void charge(struct cache *c, struct cache_draft *d, size_t bytes) {
 /* Whether the draft may take so much more; it is charged then. */
 static bool may_charge(struct cache *c, struct cache_draft *d, size_t bytes) {
     size_t before = atomic_fetch_add_explicit(&c->draft_bytes, bytes, memory_order_relaxed);
-    if (before + bytes > cache_drafts_most(c) && !d->beyond) {
+    if (before + bytes > cache_drafts_most(c) && !d->beyond && !d->at_hand) {
         d->beyond = !atomic_exchange_explicit(&c->draft_beyond, true, memory_order_relaxed);
         if (!d->beyond) {
             atomic_fetch_sub_explicit(&c->draft_bytes, bytes, memory_order_relaxed);

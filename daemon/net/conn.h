@@ -35,7 +35,10 @@ struct conn {
     bool sent_much; /* in its last turn: look whether the client takes it */
     bool receiving; /* on the worker's list of values that hold memory */
     bool waiting;   /* on its list of those that wait for memory; its socket is not looked at */
-    uint64_t value_us; /* while receiving: when the value's last bytes came */
+    bool waited;    /* it was until this turn */
+    uint64_t value_us;  /* while receiving: when the value's last bytes came … */
+    uint64_t pace_us;   /* … and the last that were VALUES_PACE_BYTES more than those before … */
+    size_t   pace_left; /* … and what was left to come then */
     TAILQ_ENTRY(conn) receiving_link, waiting_link;
     bool watching;  /* it gets lines from the logger, and what it sends is thrown away */
     uint8_t reason; /* enum event_reason: why it is gone */

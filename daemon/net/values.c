@@ -1,12 +1,20 @@
 #include "net/values.h"
 
 #include <event2/event.h>
+#include <sys/ioctl.h>
 
 #include "base/clock.h"
 #include "net/conn.h"
 #include "net/worker.h"
 
-enum { LOOK_WAITING_US = 5 * 1000, LOOK_LATE_US = 250 * 1000 };
+enum {
+    LOOK_WAITING_US = 5 * 1000,
+    LOOK_AGAIN_US = 50 * 1000, /* at those who wait, when nothing has changed but what they sent */
+    LOOK_LATE_US = 250 * 1000,
+    LOOK_MOST = 256,          /* connections that wait, in one look; others come next */
+    GO_ON_MOST = 8,           /* of these go on */
+    MUCH_BYTES = 32 * 1024,   /* half of the window with which TCP begins */
+};
 
 static void arm(struct values *v) {
     bool waits = !TAILQ_EMPTY(&v->waiting);
@@ -16,27 +24,42 @@ static void arm(struct values *v) {
     }
 }
 
+/* One that went on in vain keeps its place; a new one is looked at soon. */
 static void set_waiting(struct values *v, struct conn *c, bool waits) {
     if (waits == c->waiting) {
         return;
     }
     c->waiting = waits;
-    if (waits) {
-        TAILQ_INSERT_TAIL(&v->waiting, c, waiting_link);
-    } else {
+    if (!waits) {
         TAILQ_REMOVE(&v->waiting, c, waiting_link);
+    } else if (c->waited) {
+        TAILQ_INSERT_HEAD(&v->waiting, c, waiting_link);
+    } else {
+        TAILQ_INSERT_TAIL(&v->waiting, c, waiting_link);
+        v->look_us = 0;
     }
     atomic_fetch_add_explicit(&v->worker->server->conns.values_waiting, waits ? 1 : (uint64_t)-1, memory_order_relaxed);
 }
 
-static void set_receiving(struct values *v, struct conn *c, bool receives) {
-    if (c->receiving) {
+/* Bytes have come, or it may have them at last. */
+static void note_bytes(struct conn *c, bool anew) {
+    size_t left = session_value_left(c->session);
+    c->value_us = clock_mono_us();
+    if (anew || left > c->pace_left || c->pace_left - left >= VALUES_PACE_BYTES) {
+        c->pace_us = c->value_us;
+        c->pace_left = left;
+    }
+}
+
+static void set_receiving(struct values *v, struct conn *c, bool receives, bool anew) {
+    bool before = c->receiving;
+    if (before) {
         TAILQ_REMOVE(&v->receiving, c, receiving_link);
     }
     c->receiving = receives;
     if (receives) {
         TAILQ_INSERT_TAIL(&v->receiving, c, receiving_link);
-        c->value_us = clock_mono_us();
+        note_bytes(c, anew || !before);
     }
 }
 
@@ -46,8 +69,9 @@ void values_note(struct values *v, struct conn *c, bool waits) {
         return;
     }
     bool before = event_pending(&v->timer, EV_TIMEOUT, NULL);
-    set_receiving(v, c, receives);
+    set_receiving(v, c, receives, c->waited);
     set_waiting(v, c, waits);
+    c->waited = false;
     if (!before || waits) {
         arm(v);
     }
@@ -55,51 +79,116 @@ void values_note(struct values *v, struct conn *c, bool waits) {
 
 void values_forget(struct values *v, struct conn *c) {
     if (c->receiving) {
-        set_receiving(v, c, false);
+        set_receiving(v, c, false, false);
     }
     set_waiting(v, c, false);
 }
 
-/* Those whose bytes are late give their memory back, and are refused in their next turn. One that waits for memory itself is not late. */
-static void end_late(struct values *v) {
+/* --- those whose bytes are late --- */
+
+/* They give their memory back, and are refused in their next turn. One that waits for memory itself is not late. */
+static void end_late(struct values *v, uint64_t now_us) {
     struct worker *w = v->worker;
-    bool     wanted = atomic_load_explicit(&w->server->conns.values_waiting, memory_order_relaxed) > 0;
-    uint64_t now_us = clock_mono_us(), timeout_us = v->timeout_s > 0 ? (uint64_t)v->timeout_s * 1000000 : UINT64_MAX;
-    uint64_t most_us = wanted ? VALUES_GIVE_WAY_MS * 1000 : timeout_us;
+    uint64_t wanted = atomic_load_explicit(&w->server->conns.values_waiting, memory_order_relaxed);
+    uint64_t timeout_us = v->timeout_s > 0 ? (uint64_t)v->timeout_s * 1000000 : UINT64_MAX;
     struct conn *c, *next;
-    for (c = TAILQ_FIRST(&v->receiving); c != NULL && now_us - c->value_us >= most_us; c = next) {
+    for (c = TAILQ_FIRST(&v->receiving); c != NULL && (wanted > 0 || now_us - c->value_us >= timeout_us); c = next) {
         next = TAILQ_NEXT(c, receiving_link);
-        set_receiving(v, c, c->waiting);
-        if (!c->waiting && session_holds_draft(c->session)) {
+        bool slow = wanted > 0 && now_us - c->pace_us >= VALUES_GIVE_WAY_MS * 1000;
+        if (!c->waiting && (slow || now_us - c->value_us >= timeout_us)) {
+            set_receiving(v, c, false, false);
             counter_add(&w->counters->values_late, 1);
             session_value_late(c->session, w->batch);
             c->resume = true;
             worker_ready(w, c);
+            wanted -= wanted > 0;
         }
     }
 }
 
-/* Clients that have sent much go first: one that sends a byte and stops is not to have the memory before one that goes on. */
-static void end_waits(struct values *v, bool much) {
-    struct conn *c, *next;
-    for (c = TAILQ_FIRST(&v->waiting); c != NULL; c = next) {
-        next = TAILQ_NEXT(c, waiting_link);
-        if (!much || (c->kept != NULL && c->kept->n > BUFFER_KEPT_BYTES)) {
-            set_waiting(v, c, false);
-            conn_wait_over(c);
+/* --- those that wait --- */
+
+/* Bytes that it has sent and that are still to be stored, rounded down to a power of two: clients that send as fast as they can are
+ * equal. SIZE_MAX: all of the value's. */
+static size_t unread_bytes(const struct conn *c) {
+    int queued = 0;
+    size_t bytes = c->kept != NULL ? c->kept->n : 0, rounded = 1;
+    if (ioctl(c->record.fd, FIONREAD, &queued) == 0 && queued > 0) {
+        bytes += (size_t)queued;
+    }
+    while (rounded <= bytes / 2) {
+        rounded *= 2;
+    }
+    return bytes >= session_value_left(c->session) ? SIZE_MAX : rounded;
+}
+
+/* The best so far, the best first, of equals the one that came first. */
+struct choice {
+    struct conn *conns[GO_ON_MOST];
+    size_t       unread[GO_ON_MOST];
+    unsigned     count;
+};
+
+static void consider(struct choice *best, struct conn *c, size_t unread) {
+    unsigned at = best->count < GO_ON_MOST ? best->count++ : GO_ON_MOST;
+    for (; at > 0 && best->unread[at - 1] < unread; at--) {
+        if (at < GO_ON_MOST) {
+            best->conns[at] = best->conns[at - 1];
+            best->unread[at] = best->unread[at - 1];
         }
+    }
+    if (at < GO_ON_MOST) {
+        best->conns[at] = c;
+        best->unread[at] = unread;
+    }
+}
+
+static void choose(struct values *v, struct choice *best) {
+    struct conn *c = TAILQ_FIRST(&v->waiting), *next;
+    for (unsigned looked = 0; c != NULL && looked < LOOK_MOST; c = next, looked++) {
+        next = TAILQ_NEXT(c, waiting_link);
+        consider(best, c, unread_bytes(c));
+    }
+    while (c != NULL && TAILQ_FIRST(&v->waiting) != c) { /* the others are looked at the next time */
+        struct conn *looked = TAILQ_FIRST(&v->waiting);
+        TAILQ_REMOVE(&v->waiting, looked, waiting_link);
+        TAILQ_INSERT_TAIL(&v->waiting, looked, waiting_link);
+    }
+}
+
+/* Those who may find room go on in the next turn. */
+static void end_waits(struct values *v, uint64_t now_us) {
+    const struct cache *cache = v->worker->server->cache;
+    size_t held_bytes = cache_drafts_held(cache);
+    bool changed = held_bytes != v->held_bytes || now_us >= v->look_us;
+    if (TAILQ_EMPTY(&v->waiting) || !changed || !cache_drafts_have_room(cache)) {
+        return;
+    }
+    v->held_bytes = held_bytes;
+    v->look_us = now_us + LOOK_AGAIN_US;
+    struct choice best = {.count = 0};
+    choose(v, &best);
+    bool little = held_bytes >= cache_drafts_most(cache) / 2; /* one that has sent little goes on already, or none may */
+    for (unsigned i = 0; i < best.count && (best.unread[i] >= MUCH_BYTES || !little); i++) {
+        little = best.unread[i] < MUCH_BYTES;
+        best.conns[i]->waited = true;
+        set_waiting(v, best.conns[i], false);
+        conn_wait_over(best.conns[i]);
     }
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg) {
     struct values *v = arg;
+    uint64_t now_us = clock_mono_us();
     (void)fd;
     (void)what;
-    cache_turn_begin(v->worker->cache_thread);
-    end_late(v);
-    cache_turn_end(v->worker->cache_thread);
-    end_waits(v, true);
-    end_waits(v, false);
+    if (now_us >= v->late_look_us) {
+        v->late_look_us = now_us + LOOK_LATE_US;
+        cache_turn_begin(v->worker->cache_thread);
+        end_late(v, now_us);
+        cache_turn_end(v->worker->cache_thread);
+    }
+    end_waits(v, now_us);
     arm(v);
 }
 

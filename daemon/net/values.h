@@ -1,16 +1,24 @@
 /* A worker's connections whose values are still coming: those that hold memory, in the order of their last bytes, and those that wait
  * for memory that others hold.
  *
- * Who waits is looked at again every few milliseconds. A value whose bytes do not come gives its memory back after
- * VALUES_GIVE_WAY_MS while anybody waits, at this worker or another, and after `timeout_s` in any case. Threading: the worker's. */
+ * Who waits is looked at again every few milliseconds, once there is room. Clients go first that have sent more without being read,
+ * before all others those whose value is there, and of equals the one that came first. Those that have sent little fill no more
+ * than half of what all may hold. So clients that stop leave room for those that go on.
+ * A value gives its memory back while anybody waits, at this worker or another, when less than VALUES_PACE_BYTES of it have come for
+ * VALUES_GIVE_WAY_MS; and when none has come for `timeout_s`, in any case. As many give way in one look as wait, the stillest first.
+ * Threading: the worker's. Cost: nothing while no value is coming; while some wait, up to LOOK_MOST system calls a look. */
 #ifndef SLATE_NET_VALUES_H
 #define SLATE_NET_VALUES_H
 #include <event2/event_struct.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/queue.h>
 
-enum { VALUES_GIVE_WAY_MS = 1000 };
+enum {
+    VALUES_GIVE_WAY_MS = 1000, /* a lost packet is sent again within that time, more than once */
+    VALUES_PACE_BYTES = 4096,  /* the slowest modem sends as much in it */
+};
 
 struct conn;
 struct worker;
@@ -21,6 +29,9 @@ struct values {
     struct event     timer;
     struct worker   *worker;
     uint32_t         timeout_s;
+    uint64_t         late_look_us; /* when the late ones are looked for again … */
+    uint64_t         look_us;      /* … and those who wait, at the latest */
+    size_t           held_bytes;   /* that drafts held at the last look at those who wait */
 };
 
 void values_init(struct values *, struct worker *, uint32_t timeout_s); /* of a worker that has its event base */

@@ -423,7 +423,8 @@ static bool take_value_bytes(struct batch *b, struct session *s, char **at, cons
         batch_run_group(b);
         intake_finish(b, s);
     } else if (s->intake) {
-        s->need = intake_waits(s->intake) ? SESSION_NEED_MEMORY : SESSION_NEED_VALUE;
+        bool waits = intake_waits(s->intake), kept = *at < end; /* kept: its first bytes, which are too few yet */
+        s->need = waits ? SESSION_NEED_MEMORY : kept ? SESSION_NEED_BYTES : SESSION_NEED_VALUE;
     }
     if (s->swallow_bytes > 0) {
         size_t have = (size_t)(end - *at);

@@ -5,8 +5,10 @@
 #include "base/sanitize.h"
 #include "serve/observe.h"
 
-/* How far memory is taken ahead of what has come: more than a receive brings, and small beside a page. */
-enum { AHEAD_BYTES = 64 * 1024 };
+enum {
+    AHEAD_BYTES = 64 * 1024,       /* so far memory is taken ahead of what has come: more than a receive brings, and small beside a page */
+    FIRST_BYTES = ITEM_COPY_MAX,   /* before so many have come none is taken: they wait in the connection's buffer, as small values do */
+};
 
 /* Replies an error in place of storing and drops what is to come of the data block. */
 static void refuse(struct batch *b, struct session *s, const struct request *r, const char *text, size_t got) {
@@ -104,18 +106,32 @@ bool intake_waits(const struct intake *in) {
     return in->draft.item ? in->got < in->request.value_bytes && room(in) == in->got : in->waits;
 }
 
+/* Whether a value that has no memory yet is to wait because others do. When it has waited its worker says when to try. */
+static bool comes_after_others(const struct batch *b, const struct intake *in) {
+    return !in->draft.item && !in->draft.at_hand && !in->waited &&
+           atomic_load_explicit(&b->server->conns.values_waiting, memory_order_relaxed) > 0;
+}
+
+static void wait_for_memory(struct batch *b, struct intake *in) {
+    counter_add(&b->counters->values_waited, !in->waited);
+    in->waits = in->waited = true;
+}
+
 /* Takes memory ahead of what has come. False: there is none, and the store was refused. */
 static bool reserve_ahead(struct batch *b, struct session *s) {
     struct intake *in = s->intake;
     in->waits = false;
+    if (comes_after_others(b, in)) {
+        wait_for_memory(b, in);
+        return true;
+    }
     if (room(in) == in->request.value_bytes || room(in) >= in->got + AHEAD_BYTES) {
         return true;
     }
     switch (cache_draft_extend(b->ct, &in->request.key, &in->store, &in->draft, in->got + 2 * AHEAD_BYTES)) {
     case CACHE_DRAFT_READY: return true;
     case CACHE_DRAFT_WAITS:
-        counter_add(&b->counters->values_waited, !in->waited);
-        in->waits = in->waited = true;
+        wait_for_memory(b, in);
         return true; /* what room there is will be used first */
     case CACHE_DRAFT_REFUSED: break;
     }
@@ -126,7 +142,13 @@ static bool reserve_ahead(struct batch *b, struct session *s) {
 size_t intake_take(struct batch *b, struct session *s, const char *bytes, size_t n) {
     struct intake *in = s->intake;
     size_t taken = 0;
-    if ((n > 0 || in->got > 0) && !reserve_ahead(b, s)) {
+    if (in->got == 0 && n < FIRST_BYTES) {
+        return 0;
+    }
+    if (!in->draft.item) {
+        in->draft.at_hand = n >= (size_t)in->request.value_bytes + 2;
+    }
+    if (!reserve_ahead(b, s) || intake_waits(in)) {
         return 0;
     }
     while (taken < n && !intake_whole(in)) {

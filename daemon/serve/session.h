@@ -79,14 +79,15 @@ bool session_watch(struct session *);
 /* After SESSION_CLOSE: whether it was the client's wish. */
 bool session_quit(const struct session *);
 
-/* A large value's bytes may land where they will stay. After session_value_got(n) either more is wanted or the value is
- * complete and its store runs with the next batch_add (which may have no bytes at all). Swallowed data blocks go the same
- * way, into a bin. */
 /* Whether a value is coming that holds memory. */
 bool session_holds_draft(const struct session *);
+/* How many bytes of a value are still to come, its line end counted. */
+size_t session_value_left(const struct session *);
 /* The value's bytes did not come for too long: gives its memory back; the next batch_add refuses it. Inside a cache turn. */
 void session_value_late(struct session *, struct batch *);
-/* Pieces for as much as there is memory for; the rest of what comes goes to batch_add. */
+/* A large value's bytes may land where they will stay. After session_value_got(n) either more is wanted or the value is
+ * complete and its store runs with the next batch_add (which may have no bytes at all). Swallowed data blocks go the same
+ * way, into a bin. Pieces are given for as much as there is memory for; the rest of what comes goes to batch_add. */
 int  session_value_iov(struct session *, struct batch *, struct iovec *, int max);
 void session_value_got(struct session *, size_t n);
 

@@ -6,6 +6,7 @@ local proto_server = require "support.proto_server"
 
 local DEADLINE_S <const> = 60 -- only a hang takes that long
 local ITEMS <const> = 20000
+local FIRST <const> = 2048 -- bytes of a value that must have come before it takes memory
 
 local server
 local opened = {}
@@ -40,6 +41,19 @@ local function figure(name, part)
     return value
 end
 
+local function count_state(state)
+    local connection, count = connect(), 0
+    assert(connection:send("stats conns\r\n"))
+    for line in function() return connection:receive("*l") end do
+        if line == "END" then
+            break
+        end
+        count = count + (line:match("^STAT %d+:state (%S+)$") == state and 1 or 0)
+    end
+    connection:close()
+    return count
+end
+
 local function wait_for(what, condition)
     local deadline = socket.gettime() + DEADLINE_S
     while not condition() do
@@ -67,6 +81,38 @@ local function half_sent(count, value_bytes, bytes)
     return clients
 end
 
+local function large_set(i)
+    return ("set honest%d 0 0 900000\r\n%s\r\n"):format(i, ("h"):rep(900000))
+end
+
+-- Values that are sent in one go, each by a client of its own.
+local function store_whole(count)
+    for i = 1, count do
+        assert.equal("STORED", ask(connect(), large_set(i)))
+    end
+end
+
+-- The same of one value, while other clients send a byte now and then.
+local function store_beside_trickle(i, others)
+    local client, bytes, sent, reply = connect(), large_set(i), 0, nil
+    client:settimeout(0)
+    wait_for("the reply", function()
+        for _, other in ipairs(others) do
+            other:send("x")
+        end
+        while sent < #bytes do
+            local last, problem, partial = client:send(bytes, sent + 1)
+            sent = last or partial
+            if problem then
+                break
+            end
+        end
+        reply = client:receive("*l")
+        return reply
+    end)
+    assert.equal("STORED", reply)
+end
+
 local function close(clients)
     for _, client in ipairs(clients) do
         client:close()
@@ -83,22 +129,36 @@ describe("values that are still coming", function()
         end
     end)
 
-    it("take no memory by their headers alone", function()
-        start("-m", "32")
-        fill()
-        local evictions, items = figure("evictions"), figure("curr_items")
-        local clients = half_sent(200, 1000000, 0)
-        assert.equal("MN", ask(connect(), "mn\r\n"))
-        assert.equal(evictions, figure("evictions"))
-        assert.equal(items, figure("curr_items"))
-        assert.equal(0, figure("draft_bytes", "slated"))
-        close(clients)
-    end)
+    for _, store in ipairs({ "slab", "heap", "blocks" }) do
+        it(("take no memory by their headers and a few bytes (--store=%s)"):format(store), function()
+            start("-m", "32", "--store=" .. store)
+            fill()
+            local evictions, items = figure("evictions"), figure("curr_items")
+            for _, bytes in ipairs({ 0, 1, FIRST - 1 }) do
+                local clients = half_sent(100, 1000000, bytes)
+                assert.equal("MN", ask(connect(), "mn\r\n"))
+                assert.equal(0, figure("draft_bytes", "slated"))
+                close(clients)
+            end
+            assert.equal(evictions, figure("evictions"))
+            assert.equal(items, figure("curr_items"))
+        end)
+
+        it(("that trickle do not keep others from storing (--store=%s)"):format(store), function()
+            start("-m", "32", "--store=" .. store)
+            local clients = half_sent(30, 1000000, FIRST)
+            wait_for("clients that hold memory", function() return figure("draft_bytes", "slated") > 0 end)
+            for i = 1, 3 do
+                store_beside_trickle(i, clients)
+            end
+            assert.equal("STORED", ask(connect(), "set small 0 0 2\r\nhi\r\n"))
+        end)
+    end
 
     it("hold at most an eighth of the pages together, whatever the number of clients", function()
         start("-m", "32", "-t", "2")
         fill()
-        half_sent(200, 1000000, 1)
+        half_sent(200, 1000000, FIRST)
         wait_for("clients that wait", function() return figure("values_waiting", "slated") > 100 end)
         local most = figure("draft_bytes_most", "slated")
         assert.equal(4 << 20, most)
@@ -108,21 +168,39 @@ describe("values that are still coming", function()
 
     it("of clients that stop do not keep others from storing", function()
         start("-m", "32")
-        half_sent(30, 1000000, 1)
+        half_sent(30, 1000000, FIRST)
         wait_for("clients that wait", function() return figure("values_waiting", "slated") > 10 end)
-        for i = 1, 4 do
-            assert.equal("STORED", ask(connect(), ("set honest%d 0 0 900000\r\n%s\r\n"):format(i, ("h"):rep(900000))))
-        end
+        store_whole(4)
         assert.is_true(figure("values_waited", "slated") > 0)
+    end)
+
+    it("do not wait when all their bytes are at hand", function()
+        start("-m", "32")
+        half_sent(30, 1000000, FIRST)
+        half_sent(270, 7000, FIRST)
+        wait_for("all to have come", function() return count_state("conn_nread") == 300 end)
+        local waited, client = figure("values_waited", "slated"), connect()
+        for _, bytes in ipairs({ 7000, 3000, FIRST + 1, FIRST, 100 }) do
+            assert.equal("STORED", ask(client, ("set k%d 0 0 %d\r\n%s\r\n"):format(bytes, bytes, ("k"):rep(bytes))))
+        end
+        assert.equal(waited, figure("values_waited", "slated"))
+    end)
+
+    it("do not wait behind hundreds that stopped", function()
+        start("-m", "32", "-t", "2")
+        half_sent(400, 1000000, 20000)
+        wait_for("clients that wait", function() return figure("values_waiting", "slated") > 300 end)
+        store_whole(4)
+        assert.is_true(figure("values_waiting", "slated") > 200, "most of those that came first still wait")
     end)
 
     it("are all stored when a hundred clients send them at once", function()
         start("-m", "32")
-        local clients = half_sent(100, 500000, 1)
+        local clients = half_sent(100, 500000, FIRST)
         for _, client in ipairs(clients) do
             client:settimeout(0)
         end
-        local rest, stored = ("x"):rep(499999) .. "\r\n", 0
+        local rest, stored = ("x"):rep(500000 - FIRST) .. "\r\n", 0
         local sent, replied = {}, {}
         wait_for("all replies", function()
             for i, client in ipairs(clients) do
@@ -155,7 +233,7 @@ describe("values that are still coming", function()
             if case.key ~= "b" then
                 assert.equal("STORED", ask(clients[i], ("set %s 0 0 3\r\nold\r\n"):format(case.key)))
             end
-            assert(clients[i]:send(case.head .. "\r\n" .. ("n"):rep(100)))
+            assert(clients[i]:send(case.head .. "\r\n" .. ("n"):rep(3000)))
         end
         wait_for("all to be late", function() return figure("values_late", "slated") == #cases end)
         assert.equal(0, figure("draft_bytes", "slated"))
@@ -163,7 +241,36 @@ describe("values that are still coming", function()
             if not case.silent then
                 assert.equal("SERVER_ERROR out of memory storing object", clients[i]:receive("*l"), case.head)
             end
-            assert.equal(case.left, ask(clients[i], ("n"):rep(4900) .. ("\r\nmg %s\r\n"):format(case.key)), case.head)
+            assert.equal(case.left, ask(clients[i], ("n"):rep(2000) .. ("\r\nmg %s\r\n"):format(case.key)), case.head)
+        end
+    end)
+
+    it("of which a piece finds no memory are refused with the old value removed, and the client goes on", function()
+        start("-m", "8", "-M", "-I", "4m")
+        local client, half = connect(), ("v"):rep(500000)
+        for i = 1, 40 do
+            assert(client:send(("set full%d 0 0 500000 noreply\r\n%s\r\n"):format(i, half)))
+        end
+        assert.equal("DELETED", ask(client, "delete full1\r\n"))
+        local cases = {
+            { head = "set a 0 0 2000000", key = "a", left = "EN" },
+            { head = "add b 0 0 2000000", key = "b", left = "EN" },
+            { head = "replace c 0 0 2000000", key = "c", left = "HD" },
+            { head = "append d 0 0 2000000", key = "d", left = "HD" },
+            { head = "ms e 2000000", key = "e", left = "EN" },
+            { head = "ms f 2000000 MR", key = "f", left = "EN" },
+            { head = "set g 0 0 2000000 noreply", key = "g", left = "EN", silent = true },
+        }
+        for _, case in ipairs(cases) do
+            if case.key ~= "b" then
+                assert.equal("STORED", ask(client, ("set %s 0 0 3\r\nold\r\n"):format(case.key)))
+            end
+            assert(client:send(("%s\r\n%s\r\n"):format(case.head, ("n"):rep(2000000))))
+            if not case.silent then
+                assert.equal("SERVER_ERROR out of memory storing object", client:receive("*l"), case.head)
+            end
+            assert.equal(case.left, ask(client, ("mg %s\r\n"):format(case.key)), case.head)
+            assert.equal(0, figure("draft_bytes", "slated"), case.head)
         end
     end)
 
@@ -182,8 +289,11 @@ describe("values that are still coming", function()
     it("leave their pages to everyone at once when the clients go", function()
         start("-m", "32")
         fill()
-        close(half_sent(8, 900000, 450000)) -- as many as may hold memory at once
-        wait_for("the clients' end", function() return figure("draft_bytes", "slated") == 0 end)
+        local clients = half_sent(8, 900000, 450000) -- as many as may hold memory at once
+        wait_for("the bytes", function() return figure("draft_bytes", "slated") >= 4 << 20 end)
+        local pages = figure("pages_out", "slated")
+        close(clients)
+        wait_for("their pages", function() return figure("pages_out", "slated") <= pages - 3 end) -- the class keeps one
         local client = connect()
         for i = 1, 100 do
             assert.equal("STORED", ask(client, ("set m%d 0 0 100000\r\n%s\r\n"):format(i, ("m"):rep(100000))))

@@ -97,6 +97,13 @@ static void test_drafts_hold_an_eighth(enum cache_store_kind store) {
     ok(waits > 0 && ready + waits == DRAFTS_MOST, "%s: beyond it drafts wait: %u of %u", r.store, waits, DRAFTS_MOST);
     is(beyond, 1, "%s: one may go beyond it", r.store);
     ok(held(&r) <= 2 * MIB + MIB / 2, "%s: they hold little more than the bound: %zu bytes", r.store, held(&r));
+    ok(!cache_drafts_have_room(r.c), "%s: then there is no room for another", r.store);
+    struct key other_key = fixture_key(name, DRAFTS_MOST);
+    struct cache_draft other;
+    cache_draft_begin(r.ct, &other_key, &s, &other);
+    other.at_hand = true;
+    is(cache_draft_extend(r.ct, &other_key, &s, &other, s.value_bytes), CACHE_DRAFT_READY, "%s: but one whose bytes are all at hand never waits", r.store);
+    cache_abandon(r.ct, &other);
     unsigned later = 0;
     for (unsigned i = 0; i < DRAFTS_MOST; i++) {
         struct key key = fixture_key(name, i);
