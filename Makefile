@@ -178,8 +178,8 @@ fuzz-coverage: ## how much of each file the kept inputs and those of make fuzz r
 	@cd build-fuzz-coverage && llvm-profdata merge -o all.profdata *.raw && \
 	    llvm-cov report $(firstword $(FUZZ_NAMES)) $(patsubst %,-object %,$(wordlist 2,99,$(FUZZ_NAMES))) -instr-profile=all.profdata \
 	    -ignore-filename-regex='/usr/|tests/' | tee coverage.txt
-lint: ## layers, luacheck, shellcheck and the man pages
-	@scripts/lint
+lint: ## layers, circles, luacheck, shellcheck and the man pages
+	@$(MAKE_J) all && scripts/lint $B
 analyze: $B/gen/tune/policy_core.inc $B/gen/console/explain/text.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
 	@scripts/bootstrap ci && scripts/analyze $B
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)

@@ -2,7 +2,12 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "cache/link.h"
 #include "cache/partition.h"
+#include "cache/sample.h"
+#include "cache/stock.h"
+#include "cache/store.h"
+#include "cache/value.h"
 
 /* --- delete, invalidate --- */
 
@@ -71,13 +76,6 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key, c
 }
 
 /* --- touch --- */
-
-void touch_locked(struct partition *p, const struct key *key, struct item *it, uint32_t exptime_s) {
-    assert(lock_held(&p->lock));
-    struct index_change change = index_change_begin(&p->index, key->hash, it);
-    item_store32(&it->exptime_s, exptime_s);
-    index_change_end(change);
-}
 
 enum cache_status cache_touch(struct cache_thread *ct, const struct key *key, uint32_t exptime_s) {
     struct cache *c = ct->cache;

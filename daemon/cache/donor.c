@@ -2,6 +2,7 @@
  * chunks, without a lock, so that a choice costs nobody else anything. What it sees may change the next moment, and whoever
  * empties the page looks again. */
 #include "cache/partition.h"
+#include "cache/value.h"
 
 enum {
     LOOK_PAGES = 64,   /* of least value: so many are compared, from where the last look ended */

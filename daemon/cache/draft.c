@@ -4,7 +4,13 @@
  * value, then the chunks of its chain a little ahead. So a header alone takes nothing, and what all such drafts hold together is
  * bounded: DRAFTS_SHARE of the pages. One draft at a time may go beyond that bound, else drafts that each hold a part could wait
  * for one another, and a value larger than the bound could never be stored. */
-#include "cache/partition.h"
+#include "cache/draft.h"
+
+#include "cache/link.h"
+#include "cache/obtain.h"
+#include "cache/rules.h"
+#include "cache/stock.h"
+#include "cache/value.h"
 
 enum { CHAIN_TAKE = 32, DRAFTS_SHARE = 8 };
 

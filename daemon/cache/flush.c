@@ -1,5 +1,5 @@
 /* Flushing: setting the items' clock forward past all that is stored. See struct item_clock. */
-#include "cache/partition.h"
+#include "cache/flush.h"
 
 /* Nothing is left with a time up to the end of second `at_s`; with `all`, nor with any later time that a store got so far. Threads may
  * meet here: each flush is a second of the items' clock. */

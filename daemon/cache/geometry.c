@@ -1,5 +1,8 @@
 /* The geometry of a live cache: which classes there are, and what sizes its items have. */
-#include "cache/partition.h"
+#include "cache/geometry.h"
+
+#include "cache/facts.h"
+#include "cache/value.h"
 
 enum { SIZING_CHUNKS = 64 }; /* a step */
 

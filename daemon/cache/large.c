@@ -1,5 +1,12 @@
 /* Publishing values over ITEM_COPY_MAX, and smaller ones in chains: drafts (draft.c) that were filled outside the lock. */
-#include "cache/partition.h"
+#include "cache/large.h"
+
+#include "cache/draft.h"
+#include "cache/link.h"
+#include "cache/rules.h"
+#include "cache/sample.h"
+#include "cache/stock.h"
+#include "cache/value.h"
 
 enum { COPY_STEP = 64 << 10 };
 

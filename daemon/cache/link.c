@@ -1,56 +1,10 @@
 /* Items in and out of the index and the queues: every change of what the cache holds passes here. */
-#include "cache/partition.h"
+#include "cache/link.h"
+
+#include "cache/sample.h"
+#include "cache/stock.h"
+#include "cache/value.h"
 #include "cache/watch.h"
-
-static uint32_t first_tail(const struct item *it) {
-    return item_load32(item_chain((struct item *)(uintptr_t)it));
-}
-
-unsigned cache_item_class(const struct cache *c, const struct item *it) {
-    if (item_flags(it) & ITEM_CHAINED) {
-        return slab_ref_class(c->slab, first_tail(it));
-    }
-    return slab_page_class(c->slab, arena_page_of(c->arena, it));
-}
-
-/* Blocks are of one size, so how many a value takes follows from it; chunks for the tails of others are large, and few. */
-static uint64_t tail_count(const struct cache *c, const struct item *it) {
-    if (c->block_bytes != 0) {
-        uint32_t room = c->block_bytes - TAIL_HEADER;
-        return (item_value_bytes(it) - value_bytes_in_head(c, it) + room - 1) / room;
-    }
-    uint64_t tails = 0;
-    for (uint32_t ref = first_tail(it); ref != 0; ref = tail_next(node_at(&c->arena->space, ref))) {
-        tails++;
-    }
-    return tails;
-}
-
-uint64_t cache_item_requested_bytes(const struct cache *c, const struct item *it) {
-    uint8_t flags = item_flags(it);
-    uint64_t bytes = item_total_bytes(flags, item_key_len(it), item_value_bytes(it));
-    if (flags & ITEM_CHAINED) {
-        bytes += item_value_bytes(it) + tail_count(c, it) * TAIL_HEADER;
-    }
-    return bytes;
-}
-
-void cache_view_item(const struct cache *c, const struct item *it, struct cache_view *v) {
-    uint8_t flags = item_flags(it);
-    *v = (struct cache_view){
-        .cas = item_cas(it),
-        .value_bytes = item_value_bytes(it),
-        .client_flags = item_client_flags(it),
-        .exptime_s = item_exptime_s(it),
-        .last_access_s = node_used_s(&it->node) - cache_item_clock(c).ahead_s,
-        .class_id = (uint8_t)cache_item_class(c, it),
-        .fetched = node_fetched(&it->node),
-        .stale = flags & ITEM_STALE,
-        .lost = flags & ITEM_WON,
-        .total_bytes = (uint32_t)item_total_bytes(flags & (unsigned)~ITEM_CHAINED, item_key_len(it), item_value_bytes(it)),
-        .binary_key = flags & ITEM_BINKEY,
-    };
-}
 
 void item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key, uint32_t value_bytes,
                uint32_t client_flags, uint32_t exptime_s) {
@@ -122,6 +76,80 @@ void unlink_locked(struct cache_thread *ct, struct partition *p, uint64_t hash, 
     detach_locked(ct, p, it);
 }
 
+/* --- out, because others need the room --- */
+
+void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id, uint64_t hash) {
+    COUNT_CLASS(ct, class_id, evicted);
+    if (ct->moves_pages) {
+        COUNT_CLASS(ct, class_id, evicted_by_moves);
+    }
+    if (event_watched(EVENT_EVICTIONS)) {
+        cache_tell_eviction(ct, it, class_id);
+    }
+    struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
+    if (ghost != NULL && !ct->refits) {
+        ghost_evicted(ghost, class_id, hash);
+    }
+    uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node), age_s = now_s > used_s ? now_s - used_s : 0;
+    unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1; /* of four to the step */
+    counter_add(&ct->ages[class_id].each[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
+    _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];
+    if (atomic_load_explicit(last, memory_order_relaxed) != age_s) { /* seldom, so threads seldom meet here */
+        atomic_store_explicit(last, age_s, memory_order_relaxed);
+    }
+    if (item_exptime_s(it) != 0) {
+        COUNT_CLASS(ct, class_id, evicted_nonzero);
+    }
+    if (!node_fetched(&it->node)) {
+        COUNT_CLASS(ct, class_id, evicted_unfetched);
+    }
+    if (node_hits(&it->node) > 1) {
+        COUNT_CLASS(ct, class_id, evicted_active);
+    }
+}
+
+void evict_item_locked(struct cache_thread *ct, struct partition *p, struct item *it, unsigned class_id) {
+    uint64_t hash = item_hash(&it->node);
+    if (cache_item_dead(ct->cache, it, ct->now_s)) {
+        COUNT_CLASS(ct, class_id, reclaimed);
+        if (!node_fetched(&it->node)) {
+            COUNT_CLASS(ct, class_id, expired_unfetched);
+        }
+    } else {
+        count_eviction(ct, it, class_id, hash);
+        evict_note_evicted(&p->shelves[class_id]->queue, &it->node);
+    }
+    unlink_locked(ct, p, hash, it);
+}
+
+/* Evicts the item used longest ago of those that are in the way of a key with this hash, in an index whose place for it is full.
+ * False: nothing there may be evicted. */
+static bool evict_rival_locked(struct cache_thread *ct, struct partition *p, uint64_t hash) {
+    assert(lock_held(&p->lock));
+    struct cache *c = ct->cache;
+    uint32_t refs[INDEX_CHAIN_MOST];
+    struct item *oldest = NULL;
+    unsigned count = index_rivals(&p->index, hash, refs), start = (unsigned)thread_random(ct); /* of those of one second any */
+    for (unsigned i = 0; i < count; i++) {
+        struct item *it = item_at(c, refs[(start + i) % count]);
+        if (cache_item_dead(c, it, ct->now_s)) {
+            oldest = it;
+            break;
+        }
+        if (may_evict(c, cache_item_class(c, it)) && (oldest == NULL || node_used_s(&it->node) < node_used_s(&oldest->node))) {
+            oldest = it;
+        }
+    }
+    if (oldest == NULL) {
+        return false;
+    }
+    COUNT(ct, index_evictions);
+    evict_item_locked(ct, p, oldest, cache_item_class(c, oldest));
+    return true;
+}
+
+/* --- in --- */
+
 bool link_locked(struct cache_thread *ct, struct partition *p, const struct key *key, struct item *it, struct item *old,
                  uint64_t cas) {
     assert(lock_held(&p->lock));
@@ -174,6 +202,13 @@ struct item *find_live_locked(struct cache_thread *ct, struct partition *p, cons
     return NULL;
 }
 
+void touch_locked(struct partition *p, const struct key *key, struct item *it, uint32_t exptime_s) {
+    assert(lock_held(&p->lock));
+    struct index_change change = index_change_begin(&p->index, key->hash, it);
+    item_store32(&it->exptime_s, exptime_s);
+    index_change_end(change);
+}
+
 void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
     assert(lock_held(&p->lock));
     struct shelf *shelf = p->shelves[cache_item_class(ct->cache, it)];
@@ -181,35 +216,5 @@ void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *
     item_note_hit(it, shelf->queue.policy->hit_max, item_now_s(ct));
     if (shelf->queue.policy->hit != NULL) {
         shelf->queue.policy->hit(&shelf->queue, &it->node, item_now_s(ct));
-    }
-}
-
-void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id, uint64_t hash) {
-    COUNT_CLASS(ct, class_id, evicted);
-    if (ct->moves_pages) {
-        COUNT_CLASS(ct, class_id, evicted_by_moves);
-    }
-    if (event_watched(EVENT_EVICTIONS)) {
-        cache_tell_eviction(ct, it, class_id);
-    }
-    struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
-    if (ghost != NULL && !ct->refits) {
-        ghost_evicted(ghost, class_id, hash);
-    }
-    uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node), age_s = now_s > used_s ? now_s - used_s : 0;
-    unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1; /* of four to the step */
-    counter_add(&ct->ages[class_id].each[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
-    _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];
-    if (atomic_load_explicit(last, memory_order_relaxed) != age_s) { /* seldom, so threads seldom meet here */
-        atomic_store_explicit(last, age_s, memory_order_relaxed);
-    }
-    if (item_exptime_s(it) != 0) {
-        COUNT_CLASS(ct, class_id, evicted_nonzero);
-    }
-    if (!node_fetched(&it->node)) {
-        COUNT_CLASS(ct, class_id, evicted_unfetched);
-    }
-    if (node_hits(&it->node) > 1) {
-        COUNT_CLASS(ct, class_id, evicted_active);
     }
 }

@@ -1,5 +1,5 @@
 /* What a page of a class is worth: hits near the end of its order, and misses of what it evicted lately. */
-#include "cache/partition.h"
+#include "cache/measure.h"
 
 _Static_assert((int)CACHE_GHOST_DEPTHS == (int)GHOST_DEPTHS, "depths of ghosts");
 _Static_assert((int)GHOST_CLASSES >= (int)SLAB_CLASSES_MAX, "a ghost for every class");

@@ -1,5 +1,5 @@
 /* The stream of sampled keys: each thread writes what it sees into a ring of its own, one thread takes it from all of them. */
-#include "cache/partition.h"
+#include "cache/sample.h"
 
 #include "mem/fit.h"
 #include "watch/ring.h"

@@ -1,34 +1,14 @@
 /* Storing small values, whole and in one hold of the lock; large and chained ones go to large.c. */
-#include "cache/partition.h"
+#include "cache/store.h"
 
-uint8_t item_flags_for(const struct cache *c, uint32_t client_flags, bool binary_key) {
-    return (uint8_t)(c->cas_flag | (client_flags != 0 ? ITEM_CFLAGS : 0) | (binary_key ? ITEM_BINKEY : 0));
-}
-
-enum cache_status store_condition(const struct cache_store *s, const struct item *old) {
-    if (s->compare) {
-        if (old == NULL) {
-            return s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND ? CACHE_NOT_STORED : CACHE_MISS;
-        }
-        uint64_t cas = item_cas(old);
-        bool matches = s->compare_cas == cas || (s->compare_low && s->compare_cas < cas);
-        if (s->compare_cas == 0 || !matches) {
-            return CACHE_EXISTS;
-        }
-    }
-    switch (s->mode) {
-    case CACHE_SET: return CACHE_OK;
-    case CACHE_ADD: return old == NULL ? CACHE_OK : CACHE_NOT_STORED;
-    case CACHE_REPLACE: return old != NULL ? CACHE_OK : CACHE_NOT_STORED;
-    case CACHE_APPEND:
-    case CACHE_PREPEND: return old != NULL || s->vivify ? CACHE_OK : CACHE_NOT_STORED;
-    }
-    return CACHE_NOT_STORED;
-}
-
-bool store_is_late(const struct cache_store *s, const struct item *old) {
-    return s->compare && s->compare_low && old != NULL && s->compare_cas < item_cas(old);
-}
+#include "cache/large.h"
+#include "cache/link.h"
+#include "cache/obtain.h"
+#include "cache/rules.h"
+#include "cache/sample.h"
+#include "cache/stock.h"
+#include "cache/value.h"
+#include "cache/victim.h"
 
 /* What the new item will be, given the old one. */
 struct plan {
@@ -69,57 +49,6 @@ static void fill_value(const struct cache *c, struct item *it, const struct key 
     bool append = s->mode == CACHE_APPEND;
     item_store_bytes(append ? to : to + s->value_bytes, was, old_bytes);
     item_store_bytes(append ? to + old_bytes : to, s->value, s->value_bytes);
-}
-
-/* A late store makes a stale item, which is won as long as the old one was. */
-uint8_t store_marks(const struct cache_store *s, const struct item *old) {
-    bool late = store_is_late(s, old), won = s->won || (late && item_flags(old) & ITEM_WON);
-    return (uint8_t)((s->stale || late ? ITEM_STALE : 0) | (won ? ITEM_WON : 0));
-}
-
-void store_counted(struct cache_thread *ct, const struct cache_store *s, enum cache_status status, unsigned class_id) {
-    if (status == CACHE_OK) {
-        COUNT_CLASS(ct, class_id, cmd_set);
-    } else {
-        COUNT(ct, cmd_set); /* refused by its condition: in no class, but a set */
-    }
-    if (!s->classic_cas) {
-        return;
-    }
-    switch (status) {
-    case CACHE_OK: COUNT_CLASS(ct, class_id, cas_hits); break;
-    case CACHE_EXISTS: COUNT_CLASS(ct, class_id, cas_badval); break;
-    case CACHE_MISS: COUNT(ct, cas_misses); break;
-    case CACHE_NOT_STORED:
-    case CACHE_TOO_LARGE:
-    case CACHE_NO_MEMORY:
-    case CACHE_NOT_A_NUMBER: break;
-    }
-}
-
-bool item_over_limit(const struct cache *c, const struct key *key, uint64_t value_bytes) {
-    /* CR LF counts, as it does in memcached, so that the same values fit. */
-    return sizeof(struct item) + (c->cas_flag ? 8u : 0u) + key->len + value_bytes + 2 > c->config.item_bytes_max;
-}
-
-enum cache_status store_refused(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                                enum cache_status why) {
-    if (why == CACHE_TOO_LARGE) {
-        COUNT(ct, store_too_large);
-    } else {
-        COUNT(ct, store_no_memory);
-    }
-    if (s->mode == CACHE_SET) {
-        struct partition *p = partition_of(ct->cache, key->hash);
-        lock_take(&p->lock);
-        struct item *old = find_live_locked(ct, p, key);
-        if (old != NULL) {
-            unlink_locked(ct, p, key->hash, old);
-        }
-        lock_release(&p->lock);
-        chunks_settle(ct);
-    }
-    return why;
 }
 
 /* One small store on its way: what it was told, and the chunk it has meanwhile. */

@@ -1,5 +1,8 @@
 /* Walking all items, a chain of the index at a time. */
+#include "cache/link.h"
 #include "cache/partition.h"
+#include "cache/stock.h"
+#include "cache/value.h"
 
 static void copy_walked(const struct cache *c, const struct item *it, struct cache_walked *w) {
     w->key_len = item_copy_key(it, w->key);

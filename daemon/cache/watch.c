@@ -1,6 +1,7 @@
 #include "cache/watch.h"
 
 #include "cache/partition.h"
+#include "cache/value.h"
 
 enum event_found cache_look(struct cache_thread *ct, const struct key *key, struct cache_view *v) {
     const struct cache *c = ct->cache;

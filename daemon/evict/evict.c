@@ -1,10 +1,9 @@
+/* Which policies there are, and what a queue does alike under each: beginning, ending, renewing, adopting, switching. */
 #include "evict/evict.h"
 
 #include <string.h>
 
 #include "evict/memory.h"
-
-enum { LEFTOVER_TRIES = 8 };
 
 const struct evict_policy *const evict_policies[] = {
     &evict_slru,   &evict_lru,   &evict_bag,    &evict_fifo,    &evict_clock, &evict_clock2,
@@ -27,105 +26,12 @@ void evict_init(struct evict_queue *q, const struct evict_policy *policy, const 
 
 void evict_fini(struct evict_queue *q) { evict_memory_free(&q->memory); }
 
-static struct node *at(const struct evict_queue *q, uint32_t ref) { return node_at(q->space, ref); }
-
-void evict_list_push(struct evict_queue *q, unsigned list, struct node *n) {
-    struct evict_list *l = &q->list[list];
-    uint32_t ref = node_ref(q->space, n);
-    node_set_where(n, list);
-    node_set_next(n, 0);
-    node_set_prev(n, l->newest);
-    if (l->newest != 0) {
-        node_set_next(at(q, l->newest), ref);
-    } else {
-        l->oldest = ref;
-    }
-    l->newest = ref;
-    l->count++;
-    if (q->tail.want != 0 && list == q->policy->tail_list) {
-        evict_tail_fill(q);
-    }
-}
-
-void evict_list_remove(struct evict_queue *q, struct node *n) {
-    struct evict_list *l = &q->list[evict_list_of(n)];
-    bool in_tail = node_where(n) & EVICT_TAIL_BOTH;
-    if (in_tail) {
-        evict_tail_leave(q, n);
-    }
-    if (node_next(n) != 0) {
-        node_set_prev(at(q, node_next(n)), node_prev(n));
-    } else {
-        l->newest = node_prev(n);
-    }
-    if (node_prev(n) != 0) {
-        node_set_next(at(q, node_prev(n)), node_next(n));
-    } else {
-        l->oldest = node_next(n);
-    }
-    l->count--;
-    if (in_tail) {
-        evict_tail_fill(q);
-    }
-}
-
-void evict_list_move(struct evict_queue *q, struct node *n, unsigned list) {
-    evict_list_remove(q, n);
-    evict_list_push(q, list, n);
-}
-
 void evict_renew(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     if (q->policy->renew != NULL) {
         q->policy->renew(q, n, temporary, now_s);
     } else {
         q->policy->remove(q, n);
         q->policy->insert(q, n, temporary, now_s);
-    }
-}
-
-void evict_renew_late(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
-    (void)q, (void)temporary, (void)now_s;
-    node_set_where(n, node_where(n) | EVICT_RENEWED);
-}
-
-void evict_moved(struct evict_queue *q, const struct node *from, struct node *to) {
-    struct evict_list *l = &q->list[evict_list_of(from)];
-    uint32_t ref = node_ref(q->space, to);
-    if (q->hand == node_ref(q->space, from)) {
-        q->hand = ref;
-    }
-    node_set_next(to, node_next(from));
-    node_set_prev(to, node_prev(from));
-    if (node_where(from) & EVICT_TAIL_BOTH) {
-        evict_tail_moved(q, from, to);
-    }
-    if (node_next(to) != 0) {
-        node_set_prev(at(q, node_next(to)), ref);
-    } else {
-        l->newest = ref;
-    }
-    if (node_prev(to) != 0) {
-        node_set_next(at(q, node_prev(to)), ref);
-    } else {
-        l->oldest = ref;
-    }
-}
-
-static void push_oldest(struct evict_queue *q, unsigned list, struct node *n) {
-    struct evict_list *l = &q->list[list];
-    uint32_t ref = node_ref(q->space, n);
-    node_set_where(n, list);
-    node_set_prev(n, 0);
-    node_set_next(n, l->oldest);
-    if (l->oldest != 0) {
-        node_set_prev(at(q, l->oldest), ref);
-    } else {
-        l->newest = ref;
-    }
-    l->oldest = ref;
-    l->count++;
-    if (q->tail.want != 0 && list == q->policy->tail_list) {
-        evict_tail_joined(q, n);
     }
 }
 
@@ -137,17 +43,13 @@ void evict_adopt(struct evict_queue *q, struct node *n, const struct evict_polic
     unsigned list = evict_list_of(n);
     const struct evict_list *l = &q->list[list];
     if (l->count > 0) {
-        uint64_t middle_s = ((uint64_t)node_used_s(at(q, l->oldest)) + node_used_s(at(q, l->newest))) / 2;
+        uint64_t middle_s = ((uint64_t)node_used_s(node_at(q->space, l->oldest)) + node_used_s(node_at(q->space, l->newest))) / 2;
         if (node_used_s(n) < middle_s) {
-            push_oldest(q, list, n);
+            evict_list_push_oldest(q, list, n);
             return;
         }
     }
     evict_list_push(q, list, n);
-}
-
-struct node *evict_oldest_in(const struct evict_queue *q, unsigned list) {
-    return q->list[list].oldest != 0 ? at(q, q->list[list].oldest) : NULL;
 }
 
 struct node *evict_oldest(const struct evict_queue *q) {
@@ -157,36 +59,6 @@ struct node *evict_oldest(const struct evict_queue *q) {
         if (n != NULL && (oldest == NULL || node_used_s(n) < node_used_s(oldest))) {
             oldest = n;
         }
-    }
-    return oldest;
-}
-
-uint32_t evict_count(const struct evict_queue *q) {
-    uint32_t n = 0;
-    for (unsigned i = 0; i < EVICT_LISTS; i++) {
-        n += q->list[i].count;
-    }
-    return n;
-}
-
-struct node *evict_leftover(struct evict_queue *q, unsigned lists, const struct node *own, unsigned keep_hits) {
-    struct node *oldest = NULL;
-    for (unsigned tries = 0; tries < LEFTOVER_TRIES; tries++) {
-        oldest = NULL;
-        for (unsigned i = 0; i < EVICT_LISTS; i++) {
-            struct node *n = lists >> i & 1 ? evict_oldest_in(q, i) : NULL;
-            if (n != NULL && (oldest == NULL || node_time_s(n) < node_time_s(oldest))) {
-                oldest = n;
-            }
-        }
-        if (oldest == NULL || (own != NULL && node_time_s(own) < node_time_s(oldest))) {
-            return NULL;
-        }
-        if (node_hits(oldest) < keep_hits && !evict_renewed(oldest)) {
-            return oldest;
-        }
-        node_renew(oldest, 0);
-        evict_list_move(q, oldest, EVICT_MAIN);
     }
     return oldest;
 }

@@ -120,6 +120,7 @@ enum { EVICT_NEW, EVICT_MAIN, EVICT_OLD, EVICT_TEMP };
 enum { EVICT_WHERE_LIST = 3, EVICT_TAIL_FIRST = 1 << 2, EVICT_TAIL_BOTH = 1 << 3 };
 static inline unsigned evict_list_of(const struct node *n) { return node_where(n) & EVICT_WHERE_LIST; }
 void evict_list_push(struct evict_queue *, unsigned list, struct node *);      /* as the newest */
+void evict_list_push_oldest(struct evict_queue *, unsigned list, struct node *);
 void evict_list_remove(struct evict_queue *, struct node *);                   /* from the list it is in */
 void evict_list_move(struct evict_queue *, struct node *, unsigned list);      /* to be the newest there */
 /* A node that got a new value where it lies is marked only, as a hit is; whoever meets it at an old end treats it as new then.
@@ -132,7 +133,7 @@ static inline bool evict_renewed(const struct node *n) { return node_where(n) & 
  * EVICT_MAIN may be another then, so that `own` is to be looked for again. */
 struct node *evict_leftover(struct evict_queue *, unsigned lists, const struct node *own, unsigned keep_hits);
 
-/* --- the tail, for evict.c: tail.c --- */
+/* --- the tail, for list.c and evict.c: tail.c --- */
 void evict_tail_fill(struct evict_queue *);                       /* up to two steps, after its list got or lost a node */
 void evict_tail_leave(struct evict_queue *, const struct node *); /* a node of the tail is about to leave its list */
 void evict_tail_joined(struct evict_queue *, struct node *);      /* a node has become the oldest of the tail's list */

@@ -52,7 +52,7 @@ static bool shrink_heap(struct tuner *t) {
     return state == CACHE_SHRINK_MORE;
 }
 
-/* A class gives its last page once: one that is stored to takes a first page anew, over the limit (see cache/memory.c), and so on
+/* A class gives its last page once: one that is stored to takes a first page anew, over the limit (see cache/steal.c), and so on
  * without end. */
 bool tuner_shrink(struct tuner *t) {
     static const struct class_set nobody;

@@ -53,6 +53,19 @@ describe("scripts/check-layers", function()
     assert.equal("", text)
   end)
 
+  it("passes where the files of a folder within see only those above, whatever they include of others", function()
+    write("cache/LAYERS", "link\nread link\n")
+    write("cache/cache.h", '#include "base/lock.h"\n')
+    write("cache/link.h", '#include "cache/cache.h"\n#include "mem/slab.h"\n')
+    write("cache/read.c", '#include "cache/read.h"\n#include "cache/link.h"\n')
+    local ok, text = run(("scripts/check-layers %s %s/cache"):format(folder, folder))
+    assert.is_true(ok, text)
+    write("cache/link.c", '#include "cache/read.h"\n')
+    ok, text = run(("scripts/check-layers %s %s/cache"):format(folder, folder))
+    assert.is_false(ok)
+    assert.matches("link may not see read", text, 1, true)
+  end)
+
   local breaches = {
     ["an include of a room that is not allowed"] = { "base/lock.c", '#include "mem/slab.h"\n', "base may not see mem" },
     ["the same with spaces about it"] = { "base/lock.c", ' #  include  "mem/slab.h"\n', "base may not see mem" },

@@ -55,6 +55,7 @@ static void test_each_of_many_flushes_takes_what_was_stored_before(struct cache_
     }
     is(kept, 0, "each of %d flushes in a second takes what was stored before it", FLUSHES);
     is(lost, 0, "and nothing that is stored after it");
+    next_turn(ct, 0); /* else the second of the last flush may not be known yet, and the item be used in a second to come */
     set(ct, "small", 10);
     lives(ct, "small", &v);
     ok(cache_now_s(ct) - v.last_access_s <= 1, "an item that is stored then was used now (%d s ago)", (int)(cache_now_s(ct) - v.last_access_s));

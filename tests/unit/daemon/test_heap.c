@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cache/partition.h"
+#include "cache/limbo.h"
 #include "cache_fixture.h"
 
 enum { VALUE_MAX = 1 << 20 };

@@ -1,38 +1,16 @@
-/* What the page mover needs of the cache: emptying a page, chunk by chunk, while everybody goes on reading and writing. */
+/* Emptying a page, chunk by chunk, while everybody goes on reading and writing: into other chunks of its class, or of the class that
+ * a content belongs to by the geometry. */
+#include "cache/link.h"
 #include "cache/partition.h"
-
-#include <unistd.h>
+#include "cache/stock.h"
+#include "cache/value.h"
+#include "cache/victim.h"
 
 enum {
-    QUIESCE_LOOK_US = 20,
     TAILS_AT_ONCE = 128,        /* of one value, in one hold of the lock … */
     TAILS_AT_ONCE_BYTES = 16384, /* … but no more than these, unless it is one */
     TAIL_LOOK_PARTITIONS = 16, /* for the age of a class's tail */
 };
-
-void cache_drain_stocks(struct cache_thread *ct, uint32_t page) {
-    struct cache *c = ct->cache;
-    unsigned class_id = slab_page_class(c->slab, page);
-    for (unsigned i = 0; i < c->partition_count; i++) {
-        struct partition *p = &c->partitions[i];
-        uint32_t given[STOCK_MAX];
-        unsigned n = 0;
-        lock_take(&p->lock);
-        struct shelf *s = p->shelves[class_id];
-        for (uint32_t j = 0; s != NULL && j < s->stock_count;) {
-            if (arena_page_of_ref(c->arena, s->stock[j]) == page) {
-                given[n++] = s->stock[j];
-                s->stock[j] = s->stock[--s->stock_count];
-            } else {
-                j++;
-            }
-        }
-        lock_release(&p->lock);
-        while (n > 0) {
-            slab_give(c->slab, given[--n]);
-        }
-    }
-}
 
 /* The key of a chunk that may be anything by now, copied so that it can be looked up. False: it cannot be an item. */
 static bool copy_key_warily(const struct item *it, char *bytes, struct key *key) {
@@ -211,16 +189,6 @@ static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted)
     return false;
 }
 
-bool chunk_is_at(const struct cache *c, uint32_t ref) {
-    const char *at = node_at(&c->arena->space, ref);
-    if (ref == 0 || at < c->arena->pages || at >= c->arena->pages + ((size_t)c->arena->page_max << PAGE_SHIFT)) {
-        return false;
-    }
-    uint32_t page = arena_page_of(c->arena, at);
-    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
-    return chunk_bytes != 0 && (size_t)(at - arena_page_start(c->arena, page)) % chunk_bytes == 0;
-}
-
 static size_t tail_bytes(const struct tail *t) { return TAIL_HEADER + (size_t)item_load32(&t->used_bytes); }
 
 /* The class that a tail belongs to by the geometry. */
@@ -376,7 +344,7 @@ enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t
     return evacuate(ct, &e, e.own, may_evict, &s);
 }
 
-/* --- changing the geometry --- */
+/* --- into the class that a content belongs to --- */
 
 /* When the class's next victim was last used; UINT32_MAX: it has none. */
 static uint32_t tail_used_s(struct cache *c, unsigned class_id) {
@@ -434,25 +402,4 @@ enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t ch
     enum cache_moved moved = refit(ct, page, chunk, how, wanted);
     ct->refits = false;
     return moved;
-}
-
-bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
-    struct cache *c = ct->cache;
-    uint64_t seen[THREADS_MAX], start_us = clock_mono_us();
-    bool within = turn_is_under_way(ct->turn);
-    if (within) {
-        turn_leave(ct->turn); /* we hold nothing: nobody need wait for us */
-    }
-    turns_look(c->turns, seen);
-    bool quiet = true;
-    for (unsigned i = 0; i < THREADS_MAX && quiet; i++) {
-        while (turn_lasts(&c->turns[i], seen[i]) && quiet) {
-            quiet = clock_mono_us() - start_us < deadline_us;
-            usleep(QUIESCE_LOOK_US);
-        }
-    }
-    if (within) {
-        turn_enter(ct->turn);
-    }
-    return quiet;
 }

@@ -8,14 +8,15 @@
  * Meanwhile what is held says nothing: it becomes less at the end only. Stores that went by it would evict, oldest first, in vain,
  * and more and more. So they go by a cap on what is used, which falls with each item that is evicted here: they make room for
  * themselves, as ever, and for nothing else. */
-#include "cache/partition.h"
-
 #include <stdlib.h>
+
+#include "cache/limbo.h"
+#include "cache/link.h"
+#include "cache/stock.h"
 
 enum {
     BUCKETS_A_STEP = 4,
-    UNIT_SHIFT = 16, /* larger than nearly all runs, and given in a step … */
-    UNITS_A_STEP = 4096, /* … which goes over so many empty ones at most */
+    UNITS_A_STEP = 4096, /* of addresses, when nothing in them is to be given */
     OVER_SHARE = 16, /* a heap may hold this share of its limit more for a while */
     SPARE_SHARE = 64, /* and this share is left free when it was lowered */
 };
@@ -26,10 +27,9 @@ struct cache_shrink {
     struct cache_thread *ct;
     uint64_t      limit_bytes; /* when it began */
     uint64_t      too_much_bytes; /* of what lives */
-    uint64_t      cap_bytes;
     uint32_t     *bytes;   /* by page, of what lives there */
     bool         *chosen;  /* by page */
-    uint32_t     *kept;    /* by unit, the first that was evicted; linked through node.next */
+    struct limbo_kept kept; /* what was evicted */
     size_t        units, unit; /* how many; where giving goes on */
     bool          given;   /* anything */
     enum walk     walk;
@@ -39,7 +39,7 @@ struct cache_shrink {
 static void shrink_free(struct cache_shrink *s) {
     free(s->bytes);
     free(s->chosen);
-    free(s->kept);
+    free(s->kept.first);
     free(s);
 }
 
@@ -49,14 +49,14 @@ static struct cache_shrink *shrink_make(struct cache_thread *ct, const struct he
     if (s == NULL) {
         return NULL;
     }
-    *s = (struct cache_shrink){.ct = ct, .limit_bytes = h->limit_bytes, .cap_bytes = h->used_bytes};
-    s->units = (size_t)page_max << (PAGE_SHIFT - UNIT_SHIFT);
+    *s = (struct cache_shrink){.ct = ct, .limit_bytes = h->limit_bytes, .kept.cap_bytes = h->used_bytes};
+    s->units = (size_t)page_max << (PAGE_SHIFT - LIMBO_UNIT_SHIFT);
     uint64_t held = h->held_bytes - h->retired_bytes, aim = h->limit_bytes - h->limit_bytes / SPARE_SHARE;
     s->too_much_bytes = (uint64_t)((1.0 - (double)aim / (double)held) * (double)h->used_bytes);
     s->bytes = calloc(page_max, sizeof *s->bytes);
     s->chosen = calloc(page_max, sizeof *s->chosen);
-    s->kept = calloc(s->units, sizeof *s->kept);
-    if (s->bytes == NULL || s->chosen == NULL || s->kept == NULL) {
+    s->kept.first = calloc(s->units, sizeof *s->kept.first);
+    if (s->bytes == NULL || s->chosen == NULL || s->kept.first == NULL) {
         shrink_free(s);
         return NULL;
     }
@@ -93,26 +93,17 @@ struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shri
         heap_cap(c->heap, 0);
         return NULL;
     }
-    ct->shrink = shrink_make(ct, &h);
-    *state = ct->shrink != NULL ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
+    struct cache_shrink *s = shrink_make(ct, &h);
+    ct->kept = s != NULL ? &s->kept : NULL;
+    *state = s != NULL ? CACHE_SHRINK_MORE : CACHE_SHRINK_LATER;
     heap_cap(c->heap, h.used_bytes);
-    return ct->shrink;
-}
-
-void shrink_keep(struct cache_shrink *s, uint32_t ref, size_t bytes) {
-    struct cache *c = s->ct->cache;
-    struct item *it = item_at(c, ref);
-    uint32_t *first = &s->kept[(size_t)((char *)it - c->arena->pages) >> UNIT_SHIFT];
-    node_set_next(&it->node, *first);
-    *first = ref;
-    s->cap_bytes -= bytes < s->cap_bytes ? bytes : s->cap_bytes - 1; /* 0 would be none */
-    heap_cap(c->heap, s->cap_bytes);
+    return s;
 }
 
 /* 0: nothing is left of this unit. */
 static uint32_t take_kept(struct cache_shrink *s) {
-    uint32_t ref = s->kept[s->unit];
-    s->kept[s->unit] = ref != 0 ? node_next(&item_at(s->ct->cache, ref)->node) : 0;
+    uint32_t ref = s->kept.first[s->unit];
+    s->kept.first[s->unit] = ref != 0 ? node_next(&item_at(s->ct->cache, ref)->node) : 0;
     return ref;
 }
 
@@ -231,7 +222,7 @@ enum cache_shrink_state cache_shrink_end(struct cache_shrink **taken) {
     struct cache *c = s->ct->cache;
     struct heap_facts h;
     bool left = leave_rest(s), given = s->given;
-    s->ct->shrink = NULL;
+    s->ct->kept = NULL;
     shrink_free(s);
     *taken = NULL;
     heap_trim(c->heap);

@@ -1,0 +1,113 @@
+/* A chunk for a store by any means: of the class's free lists or the pool, by eviction, and as the last resort by a page of another
+ * class. Memory is taken before a partition is locked and given back after, so one lock is held at a time. */
+#include "cache/obtain.h"
+
+#include "base/clock.h"
+#include "cache/heap.h"
+#include "cache/steal.h"
+#include "cache/stock.h"
+#include "cache/turn.h"
+#include "cache/victim.h"
+
+enum {
+    EVICT_TRIES = 64,      /* evicted items may still be on their way to slow clients */
+    OBTAIN_RESTS = 500,    /* a store is refused when patience is over and it rested so often … */
+    OBTAIN_MOST = 8,       /* … but at the latest after so many times the patience */
+    HOPELESS_US = 1000000, /* after that, others are refused at once */
+};
+
+/* Takes a chunk and, while the class lock is warm, fills the partition's stock. */
+static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned class_id) {
+    struct cache *c = ct->cache;
+    uint32_t refs[1 + STOCK_MAX];
+    unsigned got = slab_take(c->slab, class_id, refs, 1u + c->stock_most[class_id]);
+    if (got == 0) {
+        return 0;
+    }
+    if (got > 1) {
+        lock_take(&p->lock);
+        if (shelf_of_locked(c, p, class_id) != NULL) {
+            while (got > 1) {
+                stock_push_locked(ct, p, refs[--got]);
+            }
+        }
+        lock_release(&p->lock);
+        while (got > 1) {
+            slab_give(c->slab, refs[--got]);
+        }
+        chunks_settle(ct);
+    }
+    return refs[0];
+}
+
+/* What a class frees in pages that are leaving it is not its own any more. */
+static bool all_draining(const struct cache *c, unsigned class_id) {
+    struct slab_class_facts f;
+    slab_facts(c->slab, class_id, &f);
+    return f.draining >= f.pages;
+}
+
+/* The class to take a chunk of: while we rested outside the turn the geometry may have changed, and the id be another's. */
+static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t chunk_bytes) {
+    bool serves = slab_class_state(c->slab, class_id) == SLAB_CLASS_ACTIVE && slab_chunk_bytes(c->slab, class_id) == chunk_bytes;
+    return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
+}
+
+static bool patience_is_over(const struct cache *c, uint64_t waited_us, unsigned rests) {
+    uint64_t patience_us = c->config.patience_us;
+    return waited_us >= OBTAIN_MOST * patience_us || (waited_us >= patience_us && rests >= OBTAIN_RESTS);
+}
+
+uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id, size_t bytes) {
+    struct cache *c = ct->cache;
+    if (c->heap != NULL) {
+        return heap_obtain(ct, p, bytes);
+    }
+    uint64_t since_us = 0;
+    unsigned rests = 0;
+    uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
+    for (int tries = 0; tries < EVICT_TRIES; tries++) {
+        class_id = still_serving(c, class_id, chunk_bytes);
+        uint32_t ref = take_free(ct, p, class_id);
+        if (ref != 0) {
+            return ref;
+        }
+        if (!may_evict(c, class_id)) {
+            if (slab_grow_first(c->slab, class_id)) {
+                continue;
+            }
+            break;
+        }
+        bool leaving;
+        if (!all_draining(c, class_id) && evict_somewhere(ct, class_id, &ref, &leaving)) {
+            tries -= leaving; /* the oldest items may all live in the page that moves: that ends by itself */
+            if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
+                note_hunger(c, class_id);
+            }
+            if (ref != 0) {
+                return ref;
+            }
+        } else {
+            note_hunger(c, class_id);
+            if (!c->config.steal_pages) {
+                break;
+            }
+            if (!steal_page_for(ct, class_id)) {
+                uint64_t now_us = clock_mono_us();
+                since_us = since_us != 0 ? since_us : now_us;
+                if (patience_is_over(c, now_us - since_us, rests)) {
+                    atomic_store_explicit(&c->hopeless_until_us, now_us + HOPELESS_US, memory_order_relaxed);
+                    break;
+                }
+                if (now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
+                    break; /* somebody has just waited in vain */
+                }
+                turn_rest(ct); /* what is in the way is in use for a moment: a draft, a page on the move */
+                rests++;
+                tries = 0;
+            }
+        }
+    }
+    COUNT_CLASS(ct, class_id, outofmemory);
+    return 0;
+}

@@ -1,0 +1,99 @@
+/* Settings of a cache that runs, and what it tells those who tune it. */
+#include "cache/heap.h"
+#include "cache/partition.h"
+
+void cache_set_tuning(struct cache *c, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct, uint32_t warm_factor_pct) {
+    atomic_store_explicit(&c->tuning.hot_pct, hot_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.warm_pct, warm_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.hot_factor_pct, hot_factor_pct, memory_order_relaxed);
+    atomic_store_explicit(&c->tuning.warm_factor_pct, warm_factor_pct, memory_order_relaxed);
+}
+
+void cache_set_temporary_ttl(struct cache *c, int64_t ttl_s) {
+    atomic_store_explicit(&c->temporary_ttl_s, ttl_s, memory_order_relaxed);
+}
+
+static void switch_class(struct cache *c, unsigned class_id, const struct evict_policy *policy) {
+    atomic_store_explicit(&c->class_policy[class_id], policy, memory_order_relaxed);
+    for (unsigned i = 0; i < c->partition_count; i++) {
+        struct partition *p = &c->partitions[i];
+        lock_take(&p->lock);
+        if (p->shelves[class_id] != NULL) {
+            evict_switch(&p->shelves[class_id]->queue, policy);
+        }
+        lock_release(&p->lock);
+    }
+}
+
+void cache_set_policy(struct cache *c, const struct evict_policy *policy, unsigned class_id) {
+    if (class_id != SLAB_CLASS_NONE) {
+        switch_class(c, class_id, policy);
+        return;
+    }
+    atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        switch_class(c, i, policy);
+    }
+}
+
+const struct evict_policy *cache_class_policy(const struct cache *c, unsigned class_id) { return policy_of(c, class_id); }
+const struct evict_policy *cache_policy(const struct cache *c) {
+    return atomic_load_explicit(&c->policy, memory_order_relaxed);
+}
+
+size_t cache_limit_most(const struct cache *c) { return c->limit_bytes_most; }
+
+bool cache_set_limit(struct cache *c, size_t limit_bytes) {
+    if (c->heap != NULL && !c->config.evict && !heap_within(c, limit_bytes)) {
+        return false;
+    }
+    bool set = limit_bytes <= cache_limit_most(c) && arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict);
+    if (set && c->heap != NULL) {
+        heap_lowered(c);
+    }
+    if (set && c->wake != NULL) {
+        c->wake(c->wake_arg);
+    }
+    return set;
+}
+
+/* --- hunger --- */
+
+struct class_set cache_take_hunger(struct cache *c) { return class_set_shared_take(&c->hunger); }
+struct class_set cache_take_left_whole(struct cache *c) { return class_set_shared_take(&c->left_whole); }
+
+void cache_set_hunger_on_evict(struct cache *c, bool on) {
+    atomic_store_explicit(&c->hunger_on_evict, on, memory_order_relaxed);
+}
+
+void cache_on_hunger(struct cache *c, void (*wake)(void *), void *arg) {
+    c->wake_arg = arg;
+    c->wake = wake;
+}
+
+void cache_on_steal(struct cache *c, void (*stolen)(void *, const struct cache_steal *), void *arg) {
+    c->stolen_arg = arg;
+    c->stolen = stolen;
+}
+
+/* --- what it was made with --- */
+
+const struct evict_tuning *cache_tuning(const struct cache *c) { return &c->tuning; }
+struct slab *cache_slab(struct cache *c) { return c->slab; }
+uint32_t     cache_item_bytes_max(const struct cache *c) { return c->config.item_bytes_max; }
+bool         cache_has_cas(const struct cache *c) { return c->config.cas; }
+bool         cache_evicts(const struct cache *c) { return c->config.evict; }
+
+static const char *const store_names[] = {[CACHE_STORE_SLAB] = "slab", [CACHE_STORE_HEAP] = "heap", [CACHE_STORE_BLOCKS] = "blocks"};
+
+const char *cache_store_name(enum cache_store_kind kind) { return store_names[kind]; }
+enum cache_store_kind cache_store_kind(const struct cache *c) { return c->config.store; }
+const char *cache_index_name(const struct cache *c) { return c->partitions[0].index.kind->name; }
+
+enum cache_store_kind cache_store_find(const char *name) {
+    enum cache_store_kind kind = CACHE_STORE_SLAB;
+    for (enum cache_store_kind i = 0; i < CACHE_STORE_KINDS; i++) {
+        kind = strcmp(store_names[i], name) == 0 ? i : kind;
+    }
+    return kind;
+}

@@ -1,0 +1,128 @@
+/* A page of another class for one that has nothing left, while a set waits for it. */
+#include "cache/steal.h"
+
+#include "base/clock.h"
+#include "cache/turn.h"
+#include "watch/event.h"
+
+enum {
+    STEAL_TRIES = 100,
+    STEAL_PAUSE_US = 5000,  /* after a try in vain nobody tries for so long: slow clients hold what is in the way */
+    STEAL_QUIESCE_US = 100000,
+};
+
+/* The class that can best spare a page: the most pages, at least `least_pages`, and not among `refused`. */
+static unsigned richest_class(const struct cache *c, const struct class_set *refused, uint32_t least_pages) {
+    unsigned best = SLAB_CLASS_NONE;
+    uint32_t most = 0;
+    for (unsigned i = 1; i <= c->slab->class_count; i++) {
+        struct slab_class_facts f;
+        slab_facts(c->slab, i, &f);
+        uint32_t pages = f.pages > f.draining ? f.pages - f.draining : 0;
+        if (!class_set_has(refused, i) && pages >= least_pages && pages > most) {
+            best = i;
+            most = pages;
+        }
+    }
+    return best;
+}
+
+/* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in it is in use; *in_vain: and what
+ * was not has been dropped. */
+static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id, bool *in_vain) {
+    struct cache *c = ct->cache;
+    struct cache_steal steal = {.from_class = donor, .to_class = class_id};
+    uint64_t start_us = clock_mono_us();
+    if (cache_page_in_use(c, page) || !slab_drain_begin(c->slab, page, donor)) {
+        return false;
+    }
+    cache_drain_stocks(ct, page);
+    bool busy = false;
+    for (uint32_t i = 0; !busy && slab_page_chunk(c->slab, page, i) != NULL; i++) {
+        enum cache_moved moved = cache_evacuate(ct, page, i, true);
+        steal.rescued += moved == CACHE_MOVED_RESCUED;
+        steal.evicted += moved == CACHE_MOVED_EVICTED;
+        steal.expired += moved == CACHE_MOVED_EXPIRED;
+        busy = moved == CACHE_MOVED_BUSY || moved == CACHE_MOVED_DROPPED;
+    }
+    if (busy || !slab_drain_empty(c->slab, page) || !cache_quiesce(ct, STEAL_QUIESCE_US)) {
+        slab_drain_cancel(c->slab, page);
+        *in_vain = steal.evicted > 0;
+        return false;
+    }
+    slab_drain_end(c->slab, page, class_id);
+    COUNT(ct, page_steals);
+    if (event_watched(EVENT_SYSEVENTS)) {
+        event_slab_move(donor, class_id, EVENT_MOVE_DONE);
+    }
+    steal.duration_us = clock_mono_us() - start_us;
+    if (c->stolen != NULL) {
+        c->stolen(c->stolen_arg, &steal);
+    }
+    return true;
+}
+
+/* A page that was emptied in vain is the cheapest the next time; no other is emptied now. */
+static bool steal_from(struct cache_thread *ct, unsigned donor, unsigned class_id, bool *in_vain) {
+    uint32_t pages[CACHE_SPARE_MAX];
+    unsigned n = cache_spare_pages(ct, donor, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
+    bool got = false;
+    for (unsigned i = 0; i < n && !got && !*in_vain; i++) {
+        got = steal_page(ct, pages[i], donor, class_id, in_vain);
+    }
+    return got;
+}
+
+/* Pages of retired classes leave them anyway. */
+static bool steal_from_retired(struct cache_thread *ct, unsigned class_id, bool *in_vain) {
+    const struct slab *slab = ct->cache->slab;
+    bool got = false;
+    for (unsigned i = 1; i <= slab->class_count && !got && !*in_vain; i++) {
+        got = i != class_id && slab_class_state(slab, i) == SLAB_CLASS_RETIRED && steal_from(ct, i, class_id, in_vain);
+    }
+    return got;
+}
+
+/* From a retired class, or the richest class whose pages are not all in use. When none has more than one, the first page of a
+ * class may go over the limit, as in memcached: with more classes than pages they would take the last one from each other at
+ * nearly every set. The tuner gives it back when a class can spare one. Beyond what is reserved, last pages are taken too. */
+static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
+    bool in_vain = false;
+    if (steal_from_retired(ct, class_id, &in_vain) || in_vain) {
+        return !in_vain;
+    }
+    for (uint32_t least_pages = 2; least_pages > 0; least_pages--) {
+        struct class_set refused = class_set_one(class_id);
+        unsigned donor;
+        while ((donor = richest_class(ct->cache, &refused, least_pages)) != SLAB_CLASS_NONE) {
+            if (steal_from(ct, donor, class_id, &in_vain) || in_vain) {
+                return !in_vain;
+            }
+            class_set_add(&refused, donor);
+        }
+        if (least_pages > 1 && slab_grow_first(ct->cache->slab, class_id)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool steal_page_for(struct cache_thread *ct, unsigned class_id) {
+    struct cache *c = ct->cache;
+    for (unsigned i = 0; i < STEAL_TRIES; i++) {
+        if (!atomic_exchange_explicit(&c->stealing, true, memory_order_acquire)) {
+            bool got = slab_has_free(c->slab, class_id);
+            if (!got && clock_mono_us() >= c->steal_again_us) {
+                got = steal_from_richest(ct, class_id);
+                c->steal_again_us = got ? 0 : clock_mono_us() + STEAL_PAUSE_US;
+            }
+            atomic_store_explicit(&c->stealing, false, memory_order_release);
+            return got;
+        }
+        turn_rest(ct);
+        if (slab_has_free(c->slab, class_id)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,49 @@
+/* A thread's turns: within one it may hold references that it found without a lock; between two it holds none. */
+#include "cache/turn.h"
+
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cache/flush.h"
+
+enum { REST_US = 100, QUIESCE_LOOK_US = 20 };
+
+void cache_turn_begin(struct cache_thread *ct) {
+    ct->now_s = clock_now_s();
+    ct->stamp_pages = atomic_load_explicit(&ct->cache->stamp_pages, memory_order_relaxed);
+    ct->sample_below = atomic_load_explicit(&ct->cache->sample_below, memory_order_relaxed);
+    flush_if_due(ct->cache, ct->now_s);
+    ct->item_clock = cache_item_clock(ct->cache);
+    turn_enter(ct->turn);
+}
+
+void cache_turn_end(struct cache_thread *ct) { turn_leave(ct->turn); }
+
+uint32_t cache_now_s(const struct cache_thread *ct) { return ct->now_s; }
+
+void turn_rest(struct cache_thread *ct) {
+    cache_turn_end(ct);
+    usleep(REST_US);
+    cache_turn_begin(ct);
+}
+
+bool cache_quiesce(struct cache_thread *ct, uint64_t deadline_us) {
+    struct cache *c = ct->cache;
+    uint64_t seen[THREADS_MAX], start_us = clock_mono_us();
+    bool within = turn_is_under_way(ct->turn);
+    if (within) {
+        turn_leave(ct->turn); /* we hold nothing: nobody need wait for us */
+    }
+    turns_look(c->turns, seen);
+    bool quiet = true;
+    for (unsigned i = 0; i < THREADS_MAX && quiet; i++) {
+        while (turn_lasts(&c->turns[i], seen[i]) && quiet) {
+            quiet = clock_mono_us() - start_us < deadline_us;
+            usleep(QUIESCE_LOOK_US);
+        }
+    }
+    if (within) {
+        turn_enter(ct->turn);
+    }
+    return quiet;
+}
