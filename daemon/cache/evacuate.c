@@ -18,7 +18,7 @@ static bool copy_key_warily(const struct item *it, char *bytes, struct key *key)
     if (len == 0 || len > KEY_BYTES_MAX || item_state(it) != CHUNK_LINKED) {
         return false;
     }
-    item_load_bytes(bytes, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), len);
+    bytes_load(bytes, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), len);
     *key = key_make(bytes, len);
     return true;
 }
@@ -50,7 +50,7 @@ static void copy_chunk(struct item *to, const struct item *from, size_t bytes) {
     const char *src = (const char *)from;
     char *dst = (char *)to;
     for (size_t i = sizeof(uint64_t); i < bytes; i += 8) { /* links come with evict_moved */
-        atomic_store_explicit((_Atomic uint64_t *)(void *)(dst + i), item_word(src + i), memory_order_relaxed);
+        atomic_store_explicit((_Atomic uint64_t *)(void *)(dst + i), bytes_word(src + i), memory_order_relaxed);
     }
 }
 

@@ -28,7 +28,7 @@ static void draft_write(struct cache_thread *ct, struct item *it, size_t at, str
         int pieces = cache_value_iov(ct, it, at, place, iov, 8);
         for (int i = 0; i < pieces && n > 0; i++) {
             size_t step = iov[i].iov_len < n ? iov[i].iov_len : n;
-            item_store_bytes(iov[i].iov_base, from, step);
+            bytes_store(iov[i].iov_base, from, step);
             at += step;
             from += step;
             n -= step;
@@ -47,7 +47,7 @@ static void draft_copy(struct cache_thread *ct, struct item *to, size_t at, cons
         for (int i = 0; i < pieces; i++) {
             for (size_t off = 0; off < iov[i].iov_len;) {
                 size_t step = iov[i].iov_len - off < COPY_STEP ? iov[i].iov_len - off : COPY_STEP;
-                item_load_bytes(words, (const char *)iov[i].iov_base + off, step);
+                bytes_load(words, (const char *)iov[i].iov_base + off, step);
                 draft_write(ct, to, at + done, &to_place, words, step);
                 off += step;
                 done += step;

@@ -22,7 +22,7 @@ void item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const st
     if (flags & ITEM_CFLAGS) {
         item_store32((void *)((char *)it + item_cflags_offset(flags, value_bytes)), client_flags);
     }
-    item_store_bytes((char *)it + item_key_offset(flags, value_bytes), key->ptr, key->len);
+    bytes_store((char *)it + item_key_offset(flags, value_bytes), key->ptr, key->len);
 }
 
 /* The policy's moves since we last asked, into this thread's counters. */

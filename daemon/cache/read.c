@@ -59,7 +59,7 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
     return CACHE_READ_COPY;
 }
 
-void cache_read_copy(const struct cache_reader *r, char *to) { item_load_bytes(to, r->value, r->value_bytes); }
+void cache_read_copy(const struct cache_reader *r, char *to) { bytes_load(to, r->value, r->value_bytes); }
 
 /* The counters of hits by list stand in the order of the lists. */
 void read_count_hit(struct cache_thread *ct, unsigned class_id, const struct item *it) {

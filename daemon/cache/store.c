@@ -40,15 +40,15 @@ static void fill_value(const struct cache *c, struct item *it, const struct key 
                        const struct item *old) {
     char *to = (char *)it + item_value_offset(plan->flags, key->len, plan->value_bytes);
     if (!plan->joins) {
-        item_store_bytes(to, s->value, s->value_bytes);
+        bytes_store(to, s->value, s->value_bytes);
         return;
     }
     char was[ITEM_COPY_MAX + 8];
     uint32_t old_bytes = item_value_bytes(old);
     value_copy_locked(c, old, was);
     bool append = s->mode == CACHE_APPEND;
-    item_store_bytes(append ? to : to + s->value_bytes, was, old_bytes);
-    item_store_bytes(append ? to + old_bytes : to, s->value, s->value_bytes);
+    bytes_store(append ? to : to + s->value_bytes, was, old_bytes);
+    bytes_store(append ? to + old_bytes : to, s->value, s->value_bytes);
 }
 
 /* One small store on its way: what it was told, and the chunk it has meanwhile. */

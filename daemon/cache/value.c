@@ -63,7 +63,7 @@ static struct iovec own_piece(const struct cache *c, const struct item *it) {
 
 void value_copy_locked(const struct cache *c, const struct item *it, char *to) {
     struct iovec own = own_piece(c, it);
-    item_load_bytes(to, own.iov_base, own.iov_len);
+    bytes_load(to, own.iov_base, own.iov_len);
     if (!item_chained(it)) {
         return;
     }
@@ -71,7 +71,7 @@ void value_copy_locked(const struct cache *c, const struct item *it, char *to) {
     for (uint32_t ref = item_load32(item_chain((struct item *)(uintptr_t)it)); ref != 0;) {
         const struct tail *t = (const void *)item_at(c, ref);
         uint32_t used_bytes = item_load32(&t->used_bytes);
-        item_load_bytes(to, tail_data(t), used_bytes);
+        bytes_load(to, tail_data(t), used_bytes);
         to += used_bytes;
         ref = tail_next(t);
     }

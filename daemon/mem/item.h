@@ -8,9 +8,9 @@
  * so counted; smaller values are copied. A chained item keeps its value in chunks that start with a `struct tail`; in the
  * block store the room behind its key holds the value's first bytes.
  *
- * Readers without a lock see any field at any moment, also of a chunk that meanwhile became something else: every shared
- * access is a relaxed atomic of at most eight aligned bytes, every length is bounded before it is used, and the index's
- * version decides afterwards whether what was read is true. A reader may even start in the middle of a chunk (index/bucket.c),
+ * Readers without a lock see any field at any moment, also of a chunk that meanwhile became something else: every field is read and
+ * written by relaxed atomics, keys and values by mem/bytes.h, every length is bounded before it is used, and the index's version decides
+ * afterwards whether what was read is true. A reader may even start in the middle of a chunk (index/bucket.c),
  * but not outside the arena's pages and the guard behind them, so never in the page table, whose fields are not all atomic. */
 #ifndef SLATE_MEM_ITEM_H
 #define SLATE_MEM_ITEM_H
@@ -22,10 +22,7 @@
 
 #include "base/key.h"
 #include "base/node.h"
-
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "item_load_bytes shifts words as a little-endian machine lays them out"
-#endif
+#include "mem/bytes.h"
 
 /* Values up to this are copied into the reply and whole in the read buffer; larger ones are borrowed and streamed. */
 enum { ITEM_COPY_MAX = 2048 };
@@ -129,120 +126,15 @@ static inline uint32_t item_client_flags(const struct item *it) {
 static inline bool item_large(const struct item *it) { return item_value_bytes(it) > ITEM_COPY_MAX; }
 static inline bool item_chained(const struct item *it) { return item_flags(it) & ITEM_CHAINED; }
 
-/* --- bytes in chunks: aligned relaxed words, also for unaligned places --- */
-
-static inline uint64_t item_word(const char *aligned) {
-    return atomic_load_explicit((const _Atomic uint64_t *)(const void *)aligned, memory_order_relaxed);
-}
-
-/* Copies n bytes out of a chunk. `to` needs room for n rounded up to eight bytes. */
-static inline void item_load_bytes(char *to, const char *from, size_t n) {
-    unsigned skew = (unsigned)((uintptr_t)from & 7u);
-    const char *at = from - skew;
-    if (skew == 0) {
-        for (size_t i = 0; i < n; i += 8) {
-            uint64_t w = item_word(at + i);
-            memcpy(to + i, &w, 8);
-        }
-        return;
-    }
-    if (n == 0) {
-        return;
-    }
-    unsigned down = skew * 8, up = 64 - down;
-    uint64_t low = item_word(at);
-    size_t i = 0;
-    for (; i + (8 - skew) < n; i += 8) {
-        uint64_t high = item_word(at + i + 8);
-        uint64_t w = low >> down | high << up;
-        memcpy(to + i, &w, 8);
-        low = high;
-    }
-    if (i < n) {
-        uint64_t w = low >> down;
-        memcpy(to + i, &w, 8);
-    }
-}
-
-/* Writes n < 8 bytes within one aligned word of a chunk; its other bytes are kept. */
-static inline void item_store_part(char *aligned, unsigned skew, const char *from, size_t n) {
-    _Atomic uint64_t *at = (void *)aligned;
-    uint64_t w = atomic_load_explicit(at, memory_order_relaxed);
-    memcpy((char *)&w + skew, from, n);
-    atomic_store_explicit(at, w, memory_order_relaxed);
-}
-
-/* Copies n bytes into a chunk that only the caller writes. */
-static inline void item_store_bytes(char *to, const char *from, size_t n) {
-    unsigned skew = (unsigned)((uintptr_t)to & 7u);
-    if (skew != 0) {
-        size_t step = 8 - skew < n ? 8 - skew : n;
-        item_store_part(to - skew, skew, from, step);
-        to += step;
-        from += step;
-        n -= step;
-    }
-    for (; n >= 8; n -= 8, to += 8, from += 8) {
-        uint64_t w;
-        memcpy(&w, from, 8);
-        atomic_store_explicit((_Atomic uint64_t *)(void *)to, w, memory_order_relaxed);
-    }
-    if (n != 0) {
-        item_store_part(to, 0, from, n);
-    }
-}
-
-/* The last 1 to 7 bytes of a key as a word, without reading past its ends. */
-static inline uint64_t key_tail_word(const struct key *k, size_t from, size_t n) {
-    uint64_t w = 0;
-    if (k->len >= 8) {
-        memcpy(&w, k->ptr + k->len - 8, 8);
-        return w >> (8 * (8 - n));
-    }
-    for (size_t i = 0; i < n; i++) {
-        w |= (uint64_t)(uint8_t)k->ptr[from + i] << (8 * i);
-    }
-    return w;
-}
-
-/* Whether the chunk at `it` holds this key. Safe on stale chunks: reads at most key->len + 7 bytes past a header. */
+/* Whether the chunk at `it` holds this key. Safe on stale chunks: reads key->len bytes behind a header. */
 static inline bool item_key_is(const struct item *it, const struct key *k) {
-    if (item_key_len(it) != k->len) {
-        return false;
-    }
-    const char *at = (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it));
-    size_t i = 0;
-    if ((uintptr_t)at & 4u) { /* key offsets are multiples of four */
-        uint32_t w = item_load32((const void *)at), want = 0;
-        if (k->len < 4) {
-            uint32_t mask = (1u << (8 * k->len)) - 1;
-            return ((w ^ (uint32_t)key_tail_word(k, 0, k->len)) & mask) == 0;
-        }
-        memcpy(&want, k->ptr, 4);
-        if (w != want) {
-            return false;
-        }
-        i = 4;
-    }
-    for (; i + 8 <= k->len; i += 8) {
-        uint64_t want;
-        memcpy(&want, k->ptr + i, 8);
-        if (item_word(at + i) != want) {
-            return false;
-        }
-    }
-    size_t left = k->len - i;
-    if (left == 0) {
-        return true;
-    }
-    uint64_t mask = ((uint64_t)1 << (8 * left)) - 1;
-    return ((item_word(at + i) ^ key_tail_word(k, i, left)) & mask) == 0;
+    return item_key_len(it) == k->len && bytes_equal((const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), k->ptr, k->len);
 }
 
 /* Copies the key out; `to` has room for KEY_BYTES_MAX + 8. Returns its length. */
 static inline uint8_t item_copy_key(const struct item *it, char *to) {
     uint8_t len = item_key_len(it);
-    item_load_bytes(to, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), len);
+    bytes_load(to, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), len);
     return len;
 }
 

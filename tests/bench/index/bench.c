@@ -56,7 +56,7 @@ static void make_items(uint32_t count) {
         struct item *it = node_at(&arena->space, ref_of(n));
         item_set_flags(it, CHUNK_LINKED);
         atomic_store(&it->node.key_len, (uint8_t)KEY_BYTES);
-        item_store_bytes((char *)it + item_key_offset(CHUNK_LINKED, 0), bytes, KEY_BYTES);
+        bytes_store((char *)it + item_key_offset(CHUNK_LINKED, 0), bytes, KEY_BYTES);
     }
 }
 

@@ -29,7 +29,7 @@ static uint32_t make_item(uint32_t n, size_t place) {
     struct key key = key_of(n, name);
     item_set_flags(it, CHUNK_LINKED);
     atomic_store(&it->node.key_len, key.len);
-    item_store_bytes((char *)it + item_key_offset(CHUNK_LINKED, 0), key.ptr, key.len);
+    bytes_store((char *)it + item_key_offset(CHUNK_LINKED, 0), key.ptr, key.len);
     return node_ref(&arena->space, it);
 }
 

@@ -16,8 +16,8 @@ static void test_bytes_survive_any_alignment(uint64_t x) {
             from[j] = (char)(x >> (j % 50));
         }
         memset(chunk, 0x5a, sizeof chunk);
-        item_store_bytes(chunk + at, from, n);
-        item_load_bytes(to, chunk + at, n);
+        bytes_store(chunk + at, from, n);
+        bytes_load(to, chunk + at, n);
         wrong += memcmp(from, to, n) != 0;
         wrong += at > 0 && chunk[at - 1] != 0x5a;
         wrong += chunk[at + n] != 0x5a;
@@ -40,7 +40,7 @@ static void test_keys_compare_in_place(uint64_t x) {
         item_set_flags(it, flags);
         item_store32(&it->value_bytes, 10);
         atomic_store(&it->node.key_len, (uint8_t)len);
-        item_store_bytes(chunk + item_key_offset(flags, 10), bytes, len);
+        bytes_store(chunk + item_key_offset(flags, 10), bytes, len);
         struct key key = {.ptr = bytes, .len = (uint8_t)len};
         wrong += !item_key_is(it, &key);
         bytes[(x >> 30) % len] ^= 1;

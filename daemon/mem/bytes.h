@@ -1,0 +1,152 @@
+/* Keys and values in chunks, which others may write while they are read: copying and comparing them.
+ *
+ * What a reader without a lock gets may be torn at any byte, or be of another item; the index's version rejects it afterwards. So any grain
+ * serves, and each byte is loaded and stored once, as wide as the machine's baseline can: 16 bytes, at any address. The accesses are
+ * volatile, so that the compiler neither repeats nor invents one; the fences of the version order them (index/index.h). C has
+ * no atomic of that width, so the thread sanitizer's build goes by relaxed atomic words instead, and sees all of them.
+ * Threading: any number of readers, one writer. Cost: n / 16 loads and stores, and one more. */
+#ifndef SLATE_MEM_BYTES_H
+#define SLATE_MEM_BYTES_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+static inline uint64_t bytes_word(const char *aligned) {
+    return atomic_load_explicit((const _Atomic uint64_t *)(const void *)aligned, memory_order_relaxed);
+}
+
+#ifdef __SANITIZE_THREAD__
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "bytes_load shifts words as a little-endian machine lays them out"
+#endif
+
+/* Copies n bytes out of a chunk. `to` needs room for n rounded up to eight bytes. */
+static inline void bytes_load(char *to, const char *from, size_t n) {
+    unsigned skew = (unsigned)((uintptr_t)from & 7u);
+    const char *at = from - skew;
+    if (skew == 0) {
+        for (size_t i = 0; i < n; i += 8) {
+            uint64_t w = bytes_word(at + i);
+            memcpy(to + i, &w, 8);
+        }
+        return;
+    }
+    if (n == 0) {
+        return;
+    }
+    unsigned down = skew * 8, up = 64 - down;
+    uint64_t low = bytes_word(at);
+    size_t i = 0;
+    for (; i + (8 - skew) < n; i += 8) {
+        uint64_t high = bytes_word(at + i + 8);
+        uint64_t w = low >> down | high << up;
+        memcpy(to + i, &w, 8);
+        low = high;
+    }
+    if (i < n) {
+        uint64_t w = low >> down;
+        memcpy(to + i, &w, 8);
+    }
+}
+
+/* Writes n < 8 bytes within one aligned word of a chunk; its other bytes are kept. */
+static inline void bytes_store_part(char *aligned, unsigned skew, const char *from, size_t n) {
+    _Atomic uint64_t *at = (void *)aligned;
+    uint64_t w = atomic_load_explicit(at, memory_order_relaxed);
+    memcpy((char *)&w + skew, from, n);
+    atomic_store_explicit(at, w, memory_order_relaxed);
+}
+
+/* Copies n bytes into a chunk that only the caller writes. */
+static inline void bytes_store(char *to, const char *from, size_t n) {
+    unsigned skew = (unsigned)((uintptr_t)to & 7u);
+    if (skew != 0) {
+        size_t step = 8 - skew < n ? 8 - skew : n;
+        bytes_store_part(to - skew, skew, from, step);
+        to += step;
+        from += step;
+        n -= step;
+    }
+    for (; n >= 8; n -= 8, to += 8, from += 8) {
+        uint64_t w;
+        memcpy(&w, from, 8);
+        atomic_store_explicit((_Atomic uint64_t *)(void *)to, w, memory_order_relaxed);
+    }
+    if (n != 0) {
+        bytes_store_part(to, 0, from, n);
+    }
+}
+
+/* Whether n bytes of a chunk, at most 255, are those at `to`, which nobody writes. */
+static inline bool bytes_equal(const char *at, const char *to, size_t n) {
+    char was[256];
+    bytes_load(was, at, n);
+    return memcmp(was, to, n) == 0;
+}
+#else
+typedef uint64_t bytes_16 __attribute__((vector_size(16), aligned(1), may_alias));
+typedef uint64_t bytes_8 __attribute__((aligned(1), may_alias));
+typedef uint32_t bytes_4 __attribute__((aligned(1), may_alias));
+
+static inline bytes_16 bytes_at_16(const char *at) { return *(const volatile bytes_16 *)(const volatile void *)at; }
+static inline bytes_8  bytes_at_8(const char *at) { return *(const volatile bytes_8 *)(const volatile void *)at; }
+static inline bytes_4  bytes_at_4(const char *at) { return *(const volatile bytes_4 *)(const volatile void *)at; }
+static inline char     bytes_at_1(const char *at) { return *(const volatile char *)at; }
+static inline void bytes_put_16(char *at, bytes_16 v) { *(volatile bytes_16 *)(volatile void *)at = v; }
+static inline void bytes_put_8(char *at, bytes_8 v) { *(volatile bytes_8 *)(volatile void *)at = v; }
+static inline void bytes_put_4(char *at, bytes_4 v) { *(volatile bytes_4 *)(volatile void *)at = v; }
+
+/* The last step of each width overlaps the one before it, so that none needs a loop over what is left. */
+static inline void bytes_copy(char *to, const char *from, size_t n) {
+    if (n >= 16) {
+        for (size_t i = 0; i < n - 16; i += 16) {
+            bytes_put_16(to + i, bytes_at_16(from + i));
+        }
+        bytes_put_16(to + n - 16, bytes_at_16(from + n - 16));
+    } else if (n >= 8) {
+        bytes_8 first = bytes_at_8(from), last = bytes_at_8(from + n - 8);
+        bytes_put_8(to, first);
+        bytes_put_8(to + n - 8, last);
+    } else if (n >= 4) {
+        bytes_4 first = bytes_at_4(from), last = bytes_at_4(from + n - 4);
+        bytes_put_4(to, first);
+        bytes_put_4(to + n - 4, last);
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            *(volatile char *)(to + i) = bytes_at_1(from + i);
+        }
+    }
+}
+
+/* Copies n bytes out of a chunk. `to` needs room for n rounded up to eight bytes. */
+static inline void bytes_load(char *to, const char *from, size_t n) { bytes_copy(to, from, n); }
+
+/* Copies n bytes into a chunk that only the caller writes. */
+static inline void bytes_store(char *to, const char *from, size_t n) { bytes_copy(to, from, n); }
+
+/* Whether n bytes of a chunk are those at `to`, which nobody writes. */
+static inline bool bytes_equal(const char *at, const char *to, size_t n) {
+    if (n >= 16) {
+        bytes_16 differ = bytes_at_16(at + n - 16) ^ bytes_at_16(to + n - 16);
+        for (size_t i = 0; i < n - 16; i += 16) {
+            differ |= bytes_at_16(at + i) ^ bytes_at_16(to + i);
+        }
+        return (differ[0] | differ[1]) == 0;
+    }
+    if (n >= 8) {
+        return ((bytes_at_8(at) ^ bytes_at_8(to)) | (bytes_at_8(at + n - 8) ^ bytes_at_8(to + n - 8))) == 0;
+    }
+    if (n >= 4) {
+        return ((bytes_at_4(at) ^ bytes_at_4(to)) | (bytes_at_4(at + n - 4) ^ bytes_at_4(to + n - 4))) == 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (bytes_at_1(at + i) != to[i]) {
+            return false;
+        }
+    }
+    return true;
+}
+#endif
+#endif
