@@ -17,7 +17,14 @@ FLAGS   := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wm
            $(if $(DEBUG),-DSLATE_DEBUG,$(if $(SAN),,-DNDEBUG)) $(if $(CI),-Werror) \
            $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
            $(if $(findstring thread,$(SAN)),-Wno-tsan -Wno-stringop-overread)
-LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
+# slated is optimised as a whole: the files of a room call each other often on the way of a request. The suites link the same objects
+# as they are. `make LTO=` does without, and so do builds for debugging.
+ifndef DEBUG
+ifndef SAN
+LTO     := $(if $(findstring clang,$(CC)),,-flto=auto)
+endif
+endif
+LDFLAGS += -pthread $(if $(LTO),-fno-lto) $(if $(SAN),-fsanitize=$(SAN))
 
 DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c)))
 CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/views/*.c)))
@@ -75,7 +82,7 @@ $(DAEMON_O) $(CONSOLE_O) $(LOAD_O) $(patsubst %,$B/%/main.o,daemon console tests
 libjemalloc_pic.a: $B/headers
 
 $B/bin/slated: $B/daemon/main.o $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
+	@mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(LTO) -o $@ $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
 # jemalloc for items only: all its names but these are made local, so that malloc is the C library's, or a sanitizer's.
 $B/jemalloc.o: $(JEMALLOC)
 	@mkdir -p $(@D) && $(CC) -r -nostdlib -o $@ $(JEMALLOC_API:%=-Wl,-u,%) $< && $(OBJCOPY) $(JEMALLOC_API:%=-G %) $@
@@ -91,7 +98,7 @@ $B/gen/tune/policy_core.inc: lua/slate/policy_core.lua
 	@mkdir -p $(@D) && sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
 $B/daemon/tune/lua_box.o: $B/gen/tune/policy_core.inc
 $B/daemon/%.o: daemon/%.c
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) -c -o $@ $<
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) -c -o $@ $<
 # slatetop has the explanations in it, likewise.
 $B/gen/console/explain/text.inc: man/explain.txt
 	@mkdir -p $(@D) && sed '/^#/d;s/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
