@@ -212,8 +212,8 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     if (t->geometry != NULL) {
         geometry_follow(t->geometry, cfg->geometry_auto);
     }
-    t->whatif = whatif_create(cache, (size_t)atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed) * PAGE_BYTES,
-                              cfg->worker_count + 1);
+    t->limit_seen = atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed); /* it may fall before the first turn */
+    t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES, cfg->worker_count + 1);
     if (t->whatif != NULL) {
         whatif_set(t->whatif, cfg->sample_rate, cfg->sample_follow);
     }

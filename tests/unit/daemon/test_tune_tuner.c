@@ -8,6 +8,7 @@
 #include "tune/automove_eviction.h"
 #include "tune/moves.h"
 #include "tune/tune.h"
+#include "tune/tuner.h"
 
 enum { PATIENCE_MS = 60000 }; /* only a hang takes that long */
 
@@ -218,6 +219,34 @@ static void test_cancel(void) {
     cache_destroy(&c);
 }
 
+static void fill_sizes(struct cache_thread *ct, unsigned sizes) {
+    cache_turn_begin(ct);
+    for (unsigned n = 0; n < sizes; n++) {
+        fill(ct, n, 1, 60u << n / 2);
+        fill(ct, n + sizes, 1, 80u << n / 2);
+    }
+    cache_turn_end(ct);
+}
+
+static void test_a_limit_that_fell_before_the_first_turn(void) {
+    enum { SIZES = 20, LIMIT_PAGES = 4 };
+    struct cache_config cfg = fixture_config(32u << 20);
+    struct cache *c = cache_create(&cfg);
+    struct cache_thread *ct = cache_thread_create(c);
+    struct tune_config tc = config("off");
+    tc.by_hand = true; /* its first turn is the first tuner_shrink below */
+    struct tuner *t = tuner_create(c, &tc);
+    fill_sizes(ct, SIZES);
+    ok(cache_set_limit(c, (size_t)LIMIT_PAGES << 20) && tuner_pages_over(t) > 0, "classes with a page each, %u pages over a limit that fell",
+       tuner_pages_over(t));
+    while (tuner_shrink(t)) {
+    }
+    is(tuner_pages_over(t), 0, "are given back, although the tuner has not seen the limit of before");
+    tuner_destroy(&t);
+    cache_thread_destroy(&ct);
+    cache_destroy(&c);
+}
+
 /* Below a page a class, a limit takes the last page of each class once: those that are stored to get a page over the limit, and
  * keep it. */
 static void test_a_limit_below_a_page_a_class(void) {
@@ -227,24 +256,14 @@ static void test_a_limit_below_a_page_a_class(void) {
     struct cache_thread *ct = cache_thread_create(c);
     struct tune_config tc = config("off");
     struct tuner *t = tuner_create(c, &tc);
-    cache_turn_begin(ct);
-    for (unsigned n = 0; n < SIZES; n++) {
-        fill(ct, n, 1, 60u << n / 2);
-        fill(ct, n + SIZES, 1, 80u << n / 2);
-    }
-    cache_turn_end(ct);
+    fill_sizes(ct, SIZES);
     struct cache_facts cf;
     cache_facts(c, &cf);
     uint32_t had = cf.pages_out;
     ok(had > 8 && cache_set_limit(c, 4u << 20), "%u classes with a page each, a limit of four", had);
     ok(wait_for(t, has_moved, 1), "pages are given back");
     for (unsigned round = 0; round < ROUNDS; round++) {
-        cache_turn_begin(ct);
-        for (unsigned n = 0; n < SIZES; n++) {
-            fill(ct, n, 1, 60u << n / 2);
-            fill(ct, n + SIZES, 1, 80u << n / 2);
-        }
-        cache_turn_end(ct);
+        fill_sizes(ct, SIZES);
         usleep(1000); /* the tuner's turn */
     }
     struct tune_facts facts;
@@ -499,6 +518,7 @@ int main(void) {
     }
     test_cancel();
     test_the_tuner_ends_during_a_move();
+    test_a_limit_that_fell_before_the_first_turn();
     test_a_limit_below_a_page_a_class();
     test_a_second_that_passes_makes_no_donor_look_young();
     test_words_are_never_the_mode_s_before();
