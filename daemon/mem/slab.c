@@ -159,8 +159,11 @@ unsigned slab_reap(struct slab *s) {
     unsigned reaped = 0;
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         struct slab_class *c = &s->classes[i];
+        if (slab_class_state(s, i) != SLAB_CLASS_RETIRED) { /* the caller's thread alone changes states */
+            continue;
+        }
         lock_take(&c->lock);
-        if (slab_class_state(s, i) == SLAB_CLASS_RETIRED && atomic_load_explicit(&c->page_count, memory_order_relaxed) == 0) {
+        if (atomic_load_explicit(&c->page_count, memory_order_relaxed) == 0) {
             atomic_store_explicit(&c->state, SLAB_CLASS_UNUSED, memory_order_relaxed);
             reaped++;
         }

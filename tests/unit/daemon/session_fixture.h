@@ -10,6 +10,7 @@
 #include "serve/options.h"
 #include "serve/server.h"
 #include "serve/session.h"
+#include "tune/auto.h"
 #include "tune/tune.h"
 
 struct rig {
@@ -55,6 +56,7 @@ static inline bool rig_open(struct rig *rig, char *options) {
     config.block_bytes = (uint32_t)rig->settings.block_size;
     config.cas = rig->settings.cas;
     config.evict = rig->settings.evict_to_free;
+    config.policy = auto_policy(rig->settings.policy, NULL); /* else the first setting that a client changes changes it too */
     struct tune_config tune = {
         .automove = "off", .ratio = 0.8, .window_s = 10, .reassign = rig->settings.slab_reassign, .crawler = true,
         .crawler_sleep_us = 100};
