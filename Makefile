@@ -26,7 +26,7 @@ endif
 endif
 LDFLAGS += -pthread $(if $(LTO),-fno-lto) $(if $(SAN),-fsanitize=$(SAN))
 
-DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c)))
+DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c) $(ROOMS:%=daemon/%/*/*.c)))
 CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/views/*.c)))
 LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
 DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
@@ -94,9 +94,9 @@ $B/bin/slatectl: scripts/slatectl
 	@mkdir -p $(@D) && $(call slatectl,$(CURDIR)/lua,$(CURDIR)/$B/bin) >$@ && chmod +x $@
 
 # slated has the rules for policies in it, as a string of C.
-$B/gen/tune/policy_core.inc: lua/slate/policy_core.lua
+$B/gen/tune/policies/policy_core.inc: lua/slate/policy_core.lua
 	@mkdir -p $(@D) && sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
-$B/daemon/tune/lua_box.o: $B/gen/tune/policy_core.inc
+$B/daemon/tune/policies/lua_box.o: $B/gen/tune/policies/policy_core.inc
 $B/daemon/%.o: daemon/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) -c -o $@ $<
 # slatetop has the explanations in it, likewise.
@@ -159,7 +159,7 @@ linearize: ## histories of contended keys judged by porcupine, over stores and i
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated
 	@tests/stress/linearize/run $B/bin/slated
 # Fuzzers in a build folder of their own, with coverage of lines in another (COVERAGE=1).
-$F/daemon/%.o: daemon/%.c $B/gen/tune/policy_core.inc
+$F/daemon/%.o: daemon/%.c $B/gen/tune/policies/policy_core.inc
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) $(DAEMON_I) -c -o $@ $<
 $F/console/%.o: console/%.c $B/gen/console/explain/text.inc
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
@@ -187,7 +187,7 @@ fuzz-coverage: ## how much of each file the kept inputs and those of make fuzz r
 	    -ignore-filename-regex='/usr/|tests/' | tee coverage.txt
 lint: ## layers, circles, luacheck, shellcheck and the man pages
 	@$(MAKE_J) all && scripts/lint $B
-analyze: $B/gen/tune/policy_core.inc $B/gen/console/explain/text.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
+analyze: $B/gen/tune/policies/policy_core.inc $B/gen/console/explain/text.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
 	@scripts/bootstrap ci && scripts/analyze $B
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/floor && tests/bench/throughput $B/bin

@@ -18,7 +18,7 @@
 #include "serve/stats.h"
 #include "serve/version.h"
 #include "simulate/simulate.h"
-#include "tune/auto.h"
+#include "tune/whatif/auto.h"
 
 static struct settings settings;
 static struct server   server;

@@ -321,7 +321,7 @@ uint32_t cache_item_bytes_max(const struct cache *);
 bool cache_has_cas(const struct cache *);
 bool cache_evicts(const struct cache *); /* false: -M, nothing live is ever dropped */
 
-/* --- what a page is worth: how many hits a class would lose with one less, or gain with more (tune/automove_utility.h) --- */
+/* --- what a page is worth: how many hits a class would lose with one less, or gain with more (tune/policies/utility.h) --- */
 enum { CACHE_TAILS = EVICT_TAILS, CACHE_GHOST_DEPTHS = 7 };
 struct cache_signal {
     uint64_t hits;                              /* all, since the start */

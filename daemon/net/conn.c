@@ -28,27 +28,10 @@ static void set_state(struct conn *c, const char *state) {
     atomic_store_explicit(&c->record.state, state, memory_order_relaxed);
 }
 
-static void on_event(evutil_socket_t fd, short what, void *arg) {
-    struct conn *c = arg;
-    (void)fd;
-    c->readable = c->readable || what & EV_READ;
-    c->writable = c->writable || what & EV_WRITE;
-    worker_ready(c->worker, c);
-}
-
-/* Waits for this from now on, instead of what it waited for. */
-static void wait_for(struct conn *c, short what) {
-    event_del(&c->event);
-    event_assign(&c->event, c->worker->base, c->record.fd, (short)(what | EV_PERSIST), on_event, c);
-    if (event_add(&c->event, NULL) != 0) {
-        c->gone = true;
-    }
-}
-
 bool conn_open(struct conn *c, struct worker *w) {
     c->worker = w;
     c->session = session_create();
-    if (c->session == NULL || event_assign(&c->event, w->base, c->record.fd, EV_READ | EV_PERSIST, on_event, c) != 0 ||
+    if (c->session == NULL || event_assign(&c->event, w->base, c->record.fd, EV_READ | EV_PERSIST, conn_on_event, c) != 0 ||
         event_add(&c->event, NULL) != 0) {
         return false;
     }
@@ -82,12 +65,6 @@ void conn_close(struct conn *c) {
     atomic_fetch_sub_explicit(&w->server->conns.current, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&w->server->conns.structures, 1, memory_order_relaxed);
     free(c);
-}
-
-void conn_wait_over(struct conn *c) {
-    c->resume = true;
-    wait_for(c, EV_READ);
-    worker_ready(c->worker, c);
 }
 
 bool conn_idle(const struct conn *c) {
@@ -261,7 +238,7 @@ static void send_pending(struct conn *c) {
         c->gone = c->close_after;
         c->resume = true;
         set_state(c, "conn_read");
-        wait_for(c, EV_READ);
+        conn_wait_for(c, EV_READ);
         if (session_need(c->session) == SESSION_WATCHES && !c->gone) {
             start_watching(c);
         }
@@ -369,7 +346,7 @@ void conn_answer(struct conn *c) {
     }
     if (c->pending != NULL) {
         set_state(c, "conn_mwrite");
-        wait_for(c, EV_WRITE);
+        conn_wait_for(c, EV_WRITE);
         return;
     }
     if (need == SESSION_WATCHES) {

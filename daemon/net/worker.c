@@ -21,36 +21,6 @@ enum {
     SLICE_US = 300, /* the mover copies some hundred items in that time */
 };
 
-static void queue_init(struct conn_queue *q) {
-    q->first = NULL;
-    q->end = &q->first;
-}
-
-static void queue_put(struct conn_queue *q, struct conn *c) {
-    if (!c->ready) {
-        c->ready = true;
-        c->ready_next = NULL;
-        *q->end = c;
-        q->end = &c->ready_next;
-    }
-}
-
-static struct conn *queue_take(struct conn_queue *q) {
-    struct conn *c = q->first;
-    q->first = c->ready_next;
-    if (q->first == NULL) {
-        q->end = &q->first;
-    }
-    c->ready = false;
-    return c;
-}
-
-void worker_ready(struct worker *w, struct conn *c) { queue_put(&w->ready, c); }
-
-void worker_queue_command(struct worker *w, struct conn *c) { queue_put(&w->commands, c); }
-
-void worker_sleep(struct worker *w, struct conn *c) { queue_put(&w->asleep, c); }
-
 /* Outside a turn: closing a connection may give a half-read value's memory back. */
 static void close_between_turns(struct conn *c) {
     struct worker *w = c->worker;
@@ -98,7 +68,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
     }
     take_inbox(w);
     while (w->asleep.first != NULL) { /* one of them, or none, has its answer: the others sleep on after their turn */
-        struct conn *c = queue_take(&w->asleep);
+        struct conn *c = conn_queue_take(&w->asleep);
         conn_wake(c);
         worker_ready(w, c);
     }
@@ -163,7 +133,7 @@ static void gather(struct conn *c) {
 static unsigned gather_commands(struct worker *w, struct conn **turn) {
     unsigned n = 0;
     while (w->commands.first != NULL && n < WORKER_TURN_CONNS / 2 && buffers_half_free(&w->buffers) && batch_has_time(w->batch)) {
-        turn[n] = queue_take(&w->commands);
+        turn[n] = conn_queue_take(&w->commands);
         gather(turn[n++]);
     }
     if (w->commands.first != NULL) {
@@ -178,7 +148,7 @@ static void worker_turn(struct worker *w) {
     batch_begin(w->batch);
     unsigned n = gather_commands(w, turn);
     while (w->ready.first != NULL && n < WORKER_TURN_CONNS && buffers_have_slice(&w->buffers) && !batch_full(w->batch)) {
-        turn[n] = queue_take(&w->ready);
+        turn[n] = conn_queue_take(&w->ready);
         gather(turn[n++]);
     }
     batch_run(w->batch);
@@ -251,9 +221,9 @@ static void wake(void *arg) {
 
 bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_s, uint32_t value_timeout_s) {
     *w = (struct worker){.server = server, .idle_timeout_s = idle_timeout_s, .wake_fd = -1};
-    queue_init(&w->ready);
-    queue_init(&w->commands);
-    queue_init(&w->asleep);
+    conn_queue_init(&w->ready);
+    conn_queue_init(&w->commands);
+    conn_queue_init(&w->asleep);
     lock_init(&w->inbox_lock);
     struct event_config *ec = event_config_new();
     if (ec != NULL) {

@@ -56,8 +56,13 @@ void worker_order(struct worker *, enum worker_order); /* any thread */
 void worker_join(struct worker *);
 void worker_fini(struct worker *); /* after worker_join; closes what is left */
 
-/* Put a connection on a list, unless it is on one. The worker's thread. */
+/* --- ready.c: what connections wait for. The worker's thread --- */
+void conn_queue_init(struct conn_queue *);
+struct conn *conn_queue_take(struct conn_queue *); /* the first of one that is not empty */
+/* Put a connection on a list, unless it is on one. */
 void worker_ready(struct worker *, struct conn *);
 void worker_queue_command(struct worker *, struct conn *);
 void worker_sleep(struct worker *, struct conn *);
+void conn_on_event(evutil_socket_t, short what, void *conn); /* notes what its socket is ready for, and puts it on the ready list */
+void conn_wait_for(struct conn *, short what); /* for this event from now on, instead of what it waited for */
 #endif

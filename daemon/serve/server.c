@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "serve/prefix.h"
-#include "tune/auto.h"
+#include "tune/whatif/auto.h"
 
 enum { SERVE_COUNTER_COUNT = sizeof(struct serve_values) / sizeof(uint64_t) };
 

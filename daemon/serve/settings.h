@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tune/automove.h"
+#include "tune/policies/automove.h"
 
 /*        type       C type        shown as        given as */
 enum setting_type {
@@ -34,7 +34,7 @@ enum setting_type {
     SETTING_RATIO3,    /* double       0.010           a number */
     SETTING_TEXT,      /* const char * text or NULL    a text */
     SETTING_CHOICE,    /* char []      text or NULL    one of the texts in `unit` */
-    SETTING_MODE,      /* char []      1, utility     a mode of automove by name or number (tune/automove.h) */
+    SETTING_MODE,      /* char []      1, utility     a mode of automove by name or number (tune/policies/automove.h) */
     SETTING_LIST,      /* char []      a,b             a text; further ones are added behind a comma */
     SETTING_ACCEPTED,  /* nothing      the default     anything, or one of `unit`'s; memcached knows it, here it means nothing */
     SETTING_ABSENT,    /* nothing      the default     only its default: the help says what is missing */

@@ -5,7 +5,7 @@
 #include "serve/audit.h"
 #include "serve/pieces.h"
 #include "serve/stats.h"
-#include "tune/moves.h"
+#include "tune/pages/moves.h"
 
 static void put_change(struct text_out *out, const struct audit_entry *e) {
     text_out_printf(out, "STAT %" PRIu64 ":time %" PRIu64 ".%03u\r\n", e->number, e->unix_ms / 1000, (unsigned)(e->unix_ms % 1000));

@@ -3,7 +3,7 @@
 
 #include "serve/pieces.h"
 #include "serve/stats.h"
-#include "tune/moves.h"
+#include "tune/pages/moves.h"
 
 /* clang-format off */
 #define MOVES_STATS(X) \

@@ -5,7 +5,7 @@
 #include "serve/admin.h"
 #include "serve/pieces.h"
 #include "serve/stats.h"
-#include "tune/whatif.h"
+#include "tune/whatif/whatif.h"
 #include "watch/line.h"
 
 enum { HOT_SHOWN = 20 };

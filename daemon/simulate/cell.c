@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "sample/mini.h"
-#include "tune/whatif.h"
+#include "tune/whatif/whatif.h"
 
 enum { TURN_REQUESTS = 32 }; /* the clock is set, and pages may change hands, so often */
 #define SECOND_US UINT64_C(1000000) /* and when the trace begins, for the tuner: 0 is never */

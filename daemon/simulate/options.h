@@ -9,7 +9,7 @@
 #include "evict/evict.h"
 #include "serve/settings.h"
 #include "simulate/sizes.h"
-#include "tune/automove.h"
+#include "tune/policies/automove.h"
 
 enum { SIMULATE_POLICIES_MAX = 16, SIMULATE_AUTOMOVES_MAX = 16, SIMULATE_GRID_MAX = 64, SIMULATE_WHY_BYTES = 512 };
 

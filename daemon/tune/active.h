@@ -1,7 +1,7 @@
 /* The mode of automove that is running, with its state. Threading: the tuner's thread. */
 #ifndef SLATE_TUNE_ACTIVE_H
 #define SLATE_TUNE_ACTIVE_H
-#include "tune/automove.h"
+#include "tune/policies/automove.h"
 
 struct active_mode {
     const struct automove_mode *mode; /* never NULL once switched */

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "tune/lua_policy.h"
-#include "tune/tuner.h"
+#include "tune/policies/lua_policy.h"
+#include "tune/state.h"
 
 enum {
     WINDOW_US = 1000 * 1000,
@@ -84,15 +84,6 @@ void tuner_adopt(struct tuner *t) {
 }
 
 /* --- moving --- */
-
-unsigned tuner_move(struct tuner *t, const char *by, const struct page_move *move) {
-    struct move_result result;
-    atomic_store_explicit(&t->moving, true, memory_order_relaxed);
-    mover_move(&t->mover, move, &result);
-    atomic_store_explicit(&t->moving, false, memory_order_relaxed);
-    move_log_add(&t->moves, by, move, &result);
-    return result.pages;
-}
 
 /* Carries out a decision. Returns how many pages moved. Pages that slow readers hold make nobody wait who asks for something. */
 static unsigned carry_out(struct tuner *t, const struct decision *d) {

@@ -7,7 +7,11 @@
 
 #include "cache/cache.h"
 
-enum { REASON_BYTES = 160, DECISION_MOVES_MAX = 8 };
+enum {
+    REASON_BYTES = 160,
+    DECISION_MOVES_MAX = 8,
+    AUTOMOVE_NAME_BYTES = 128, /* a mode's name with its argument and terminator */
+};
 
 struct page_move {
     unsigned       from, to; /* classes; SLAB_CLASS_NONE: the pool */

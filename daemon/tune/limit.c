@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "tune/tuner.h"
+#include "tune/state.h"
 
 enum { LIMIT_REST_US = 100 * 1000 }; /* when no page could be had, look again after this */
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "tune/tuner.h"
+#include "tune/state.h"
 
 enum { CANCEL_LOOK_US = 200 };
 

@@ -1,7 +1,7 @@
 /* Which class gives pages when any will do, and how many before the next look: first those whose free chunks make whole pages, for
  * then all that lives in a page finds room; then, by what their pages are worth, the cheapest. */
-#include "tune/pick.h"
-#include "tune/tuner.h"
+#include "tune/pages/pick.h"
+#include "tune/state.h"
 
 struct comparing {
     struct tuner           *t;

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tune/tuner.h"
+#include "tune/state.h"
 
 struct automove_trial *automove_trial_create(const char *name) {
     struct automove_trial *trial = calloc(1, sizeof *trial);

@@ -1,7 +1,7 @@
 /* The tuner: a background thread that moves pages, decides when to (automove), tends queues and crawls for expired items.
  *
- * A decision is a pure function of two snapshots (tune/snapshot.h, tune/automove.h). Requests come from any thread; the
- * work is done on the tuner's thread, but for what a second one copies while the first waits (tune/pace.h): through one
+ * A decision is a pure function of two snapshots (tune/snapshot.h, tune/policies/automove.h). Requests come from any thread; the
+ * work is done on the tuner's thread, but for what a second one copies while the first waits (tune/pages/pace.h): through one
  * cache_thread. */
 #ifndef SLATE_TUNE_TUNE_H
 #define SLATE_TUNE_TUNE_H
@@ -10,11 +10,11 @@
 
 #include "base/asked.h"
 #include "cache/cache.h"
-#include "tune/automove.h"
-#include "tune/geometry.h"
+#include "tune/policies/automove.h"
+#include "tune/geometry/geometry.h"
 
 struct tune_config {
-    const char *automove;    /* a mode's name or number (tune/automove.h); NULL: off */
+    const char *automove;    /* a mode's name or number (tune/policies/automove.h); NULL: off */
     const char *policy_dir;  /* of policies in Lua; NULL: none */
     /* Called on the tuner's thread, no lock held, when a mode failed and off took its place; may be NULL. */
     void      (*on_failure)(void *, const char *mode, const char *why);
@@ -47,7 +47,7 @@ enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, un
 
 /* Ends the request that is under way: the page being emptied goes back, those that are empty already change hands. Waits for that,
  * outside a turn: until the next step of the mover's job has seen it, a chunk or a kilobyte of them later and at most its nap (see
- * tune/pace.h), and for the workers' turns when pages change hands. False: there is none. `moved` of `wanted` pages had moved. */
+ * tune/pages/pace.h), and for the workers' turns when pages change hands. False: there is none. `moved` of `wanted` pages had moved. */
 bool tuner_cancel(struct tuner *, unsigned *moved, unsigned *wanted);
 
 /* By name or number. False: there is no such mode. One that cannot start, or fails later, is turned off, and on_failure is told:
@@ -69,13 +69,13 @@ void automove_trial_release(struct automove_trial **);          /* by whoever cr
 /* Hands it over, keeping the caller's hold; false: another waits for its answer. Waits for nobody. */
 bool tuner_try_automove(struct tuner *, struct automove_trial *);
 
-/* Hands an order to the tuner's thread (tune/geometry.h); false: another waits for its answer. */
+/* Hands an order to the tuner's thread (tune/geometry/geometry.h); false: another waits for its answer. */
 bool tuner_order_geometry(struct tuner *, struct geometry_order *);
 void tuner_set_geometry_rate(struct tuner *, double rate_pct);
 void tuner_set_geometry_auto(struct tuner *, bool on);
 void tuner_geometry(struct tuner *, struct geometry_facts *);
 
-/* What the sampled keys tell, and whether the policy follows it (tune/whatif.h). */
+/* What the sampled keys tell, and whether the policy follows it (tune/whatif/whatif.h). */
 struct whatif;
 void           tuner_set_sampling(struct tuner *, double rate, bool follow);
 struct whatif *tuner_whatif(struct tuner *);
@@ -116,5 +116,5 @@ struct tune_worth {
 void tuner_worth(struct tuner *, struct tune_worth *);
 
 struct move_log;
-struct move_log *tuner_moves(struct tuner *); /* the last moves: tune/moves.h */
+struct move_log *tuner_moves(struct tuner *); /* the last moves: tune/pages/moves.h */
 #endif

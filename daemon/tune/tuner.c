@@ -1,5 +1,5 @@
 /* The tuner's thread and what others may ask of it. */
-#include "tune/tuner.h"
+#include "tune/state.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -18,24 +18,6 @@
 
 #define SECOND_US ((uint64_t)1000 * 1000)
 enum { SLICE_US = 100 }; /* shorter than a worker's: what this thread does itself is soon done, and is due when workers are busy */
-
-void tuner_wake(void *arg) {
-    struct tuner *t = arg;
-    uint64_t one = 1;
-    /* A full counter, the only way to fail, means that a wake-up is already due. */
-    ssize_t written = write(t->wake_fd, &one, sizeof one);
-    (void)written;
-}
-
-uint64_t tuner_now_us(const struct tuner *t) { return t->by_hand ? t->hand_us : clock_mono_us(); }
-
-bool tuner_is_asked(void *arg) {
-    struct tuner *t = arg;
-    lock_take(&t->lock);
-    bool asked = t->trial != NULL || t->wish.version != t->adopted;
-    lock_release(&t->lock);
-    return asked || geometry_is_asked(t->geometry);
-}
 
 /* --- crawling --- */
 

@@ -2,7 +2,7 @@
  * be evicting meanwhile. Nothing is moved or dropped for that: a page into which something was stored since stays. */
 #include <stdio.h>
 
-#include "tune/tuner.h"
+#include "tune/state.h"
 #include "watch/event.h"
 
 /* Begins the drains of pages that are free as a whole, and keeps those that still are; the class keeps a page. */

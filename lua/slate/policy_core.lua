@@ -2,7 +2,7 @@
 --- What a policy may use, how its settings are read, what it is shown and what it may answer.
 --
 -- These rules are the same everywhere because they are these lines: slate.policy runs them outside
--- the daemon, and slated is built with this file in it (daemon/tune/lua_policy.c). So nothing here
+-- the daemon, and slated is built with this file in it (daemon/tune/policies/lua_policy.c). So nothing here
 -- but Lua's own base, string, table, math and utf8 is used, and nothing of these is looked up after
 -- this file has run: a policy cannot change what it is checked with. Mistakes of a policy are raised
 -- as errors with a text; the host runs every function under its limits and a protected call.

@@ -9,7 +9,7 @@
 #include "mem/slab.h"
 #include "serve/settings.h"
 #include "tune/tune.h"
-#include "tune/whatif.h"
+#include "tune/whatif/whatif.h"
 
 struct side {
     struct cache        *cache;

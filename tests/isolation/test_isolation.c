@@ -12,7 +12,7 @@
 
 #include "session_fixture.h"
 #include "spec.h"
-#include "tune/tuner.h"
+#include "tune/state.h"
 
 enum { RUNS_MOST = 20 * 1000, TENDS_MOST = 10000, OUTCOME_BYTES = ACTORS_MAX * SPEC_TEXT_BYTES };
 

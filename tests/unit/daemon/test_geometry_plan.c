@@ -1,7 +1,7 @@
 /* From one list of sizes to another, a range at a time: every list on the way serves every size, and it ends where it should. */
 #include "tap.h"
 
-#include "tune/geometry_plan.h"
+#include "tune/geometry/plan.h"
 
 static uint64_t next_random(uint64_t *x) {
     *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;

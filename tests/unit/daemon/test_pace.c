@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "cache_fixture.h"
-#include "tune/pace.h"
+#include "tune/pages/pace.h"
 
 enum { STEPS = 200, LONG_STEPS = 12, LONG_STEP_MS = 3, NICEST = 19 };
 

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tune/automove_ratio.h"
-#include "tune/lua_policy.h"
+#include "tune/policies/ratio.h"
+#include "tune/policies/lua_policy.h"
 
 static char dir[] = "/tmp/slate-policies-XXXXXX";
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "cache_fixture.h"
-#include "tune/geometry.h"
+#include "tune/geometry/geometry.h"
 #include "tune/tune.h"
 
 enum { PATIENCE_MS = 60000 }; /* only a hang takes that long */

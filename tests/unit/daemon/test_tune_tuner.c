@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "cache_fixture.h"
-#include "tune/automove_eviction.h"
-#include "tune/moves.h"
+#include "tune/policies/eviction.h"
+#include "tune/pages/moves.h"
 #include "tune/tune.h"
 #include "tune/tuner.h"
 

@@ -1,0 +1,57 @@
+/* What connections wait for: events of their sockets, and their turn on one of their worker's lists. */
+#include <event2/event.h>
+
+#include "net/worker.h"
+
+void conn_queue_init(struct conn_queue *q) {
+    q->first = NULL;
+    q->end = &q->first;
+}
+
+static void queue_put(struct conn_queue *q, struct conn *c) {
+    if (!c->ready) {
+        c->ready = true;
+        c->ready_next = NULL;
+        *q->end = c;
+        q->end = &c->ready_next;
+    }
+}
+
+struct conn *conn_queue_take(struct conn_queue *q) {
+    struct conn *c = q->first;
+    q->first = c->ready_next;
+    if (q->first == NULL) {
+        q->end = &q->first;
+    }
+    c->ready = false;
+    return c;
+}
+
+void worker_ready(struct worker *w, struct conn *c) { queue_put(&w->ready, c); }
+
+void worker_queue_command(struct worker *w, struct conn *c) { queue_put(&w->commands, c); }
+
+void worker_sleep(struct worker *w, struct conn *c) { queue_put(&w->asleep, c); }
+
+void conn_on_event(evutil_socket_t fd, short what, void *arg) {
+    struct conn *c = arg;
+    (void)fd;
+    c->readable = c->readable || what & EV_READ;
+    c->writable = c->writable || what & EV_WRITE;
+    worker_ready(c->worker, c);
+}
+
+/* Waits for this from now on, instead of what it waited for. */
+void conn_wait_for(struct conn *c, short what) {
+    event_del(&c->event);
+    event_assign(&c->event, c->worker->base, c->record.fd, (short)(what | EV_PERSIST), conn_on_event, c);
+    if (event_add(&c->event, NULL) != 0) {
+        c->gone = true;
+    }
+}
+
+void conn_wait_over(struct conn *c) {
+    c->resume = true;
+    conn_wait_for(c, EV_READ);
+    worker_ready(c->worker, c);
+}

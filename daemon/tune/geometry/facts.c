@@ -1,0 +1,63 @@
+/* What a change of the chunk sizes tells of itself, and the settings it goes by. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "tune/geometry/change.h"
+
+#define SECOND_US ((uint64_t)1000 * 1000)
+
+void geometry_set_rate(struct geometry_change *g, double rate_pct) {
+    atomic_store_explicit(&g->rate_pct, rate_pct, memory_order_relaxed);
+}
+
+/* Under the lock. */
+static double running_s(const struct geometry_change *g) {
+    return g->since_us != 0 ? (double)(clock_mono_us() - g->since_us) / SECOND_US : 0;
+}
+
+void geometry_follow(struct geometry_change *g, bool on) {
+    if (atomic_exchange_explicit(&g->follow, on, memory_order_relaxed) != on) {
+        atomic_store_explicit(&g->look_soon, true, memory_order_release);
+    }
+}
+
+void geometry_facts(struct geometry_change *g, struct geometry_facts *f) {
+    lock_take(&g->lock);
+    *f = g->facts;
+    f->seconds += running_s(g);
+    lock_release(&g->lock);
+}
+
+void geometry_enter(struct geometry_change *g, enum geometry_state state) {
+    lock_take(&g->lock);
+    g->facts.seconds += running_s(g);
+    g->since_us = state == GEOMETRY_DRAINING ? clock_mono_us() : 0;
+    g->facts.state = g->state = state;
+    lock_release(&g->lock);
+}
+
+void geometry_say(struct geometry_change *g, const char *format, ...) {
+    va_list ap;
+    lock_take(&g->lock);
+    va_start(ap, format);
+    vsnprintf(g->facts.why, sizeof g->facts.why, format, ap);
+    va_end(ap);
+    lock_release(&g->lock);
+}
+
+void geometry_tell(struct geometry_change *g) {
+    const struct refit *r = &g->refit;
+    lock_take(&g->lock);
+    struct geometry_facts *f = &g->facts;
+    f->now = slab_geometry(cache_slab(g->cache))->sizes;
+    f->ranges = g->plan.from.count;
+    f->ranges_done = g->plan.done;
+    f->pages_held = r->held_count;
+    f->pages_drained = r->pages;
+    f->items_copied = r->items_copied;
+    f->chunks_copied = r->chunks_copied;
+    f->items_dropped = r->items_dropped;
+    f->items_expired = r->items_expired;
+    lock_release(&g->lock);
+}

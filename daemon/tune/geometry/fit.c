@@ -1,0 +1,94 @@
+/* Which sizes would fit the items there are, what they would bring, and whether it is time for them. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "tune/geometry/change.h"
+
+double geometry_waste_pct(const struct size_histogram *h, double taken_bytes) {
+    return taken_bytes > 0 ? (1 - (double)h->item_bytes / taken_bytes) * 100 : 0;
+}
+
+struct fitting {
+    struct geometry_change  *g;
+    const struct size_rules *rules;
+    struct fit_limits        limits;
+    struct size_list        *to;
+    bool                     fits;
+};
+
+/* Some tens of milliseconds, which nobody is to wait for: as a job of the mover's, workers go first. */
+static bool fit_all(void *arg) {
+    struct fitting *f = arg;
+    cache_turn_end(f->g->ct); /* it needs none, and others wait for its end */
+    f->fits = fit_sizes(&f->g->sizes, f->rules, &f->limits, f->to);
+    cache_turn_begin(f->g->ct);
+    return false;
+}
+
+bool geometry_fit(struct geometry_change *g, unsigned classes_most, struct size_list *to) {
+    const struct slab *slab = cache_slab(g->cache);
+    struct size_rules rules;
+    struct fitting f = {.g = g, .rules = &rules, .to = to};
+    slab_rules(slab, &rules);
+    f.limits = (struct fit_limits){
+        .classes_most = classes_most != 0 ? classes_most : slab->class_most,
+        .used_classes_most = classes_most != 0 ? classes_most : FIT_CLASSES_MOST,
+        .pages = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
+    };
+    struct pace_job job = {.ct = g->ct, .step = fit_all, .arg = &f};
+    pace_run(g->refit.pace, &job);
+    return f.fits;
+}
+
+bool geometry_has_ids(const struct geometry_change *g, const struct size_list *from, const struct size_list *to) {
+    struct size_list both;
+    return geometry_plan_union(from, to, &both) && slab_ids_wanting(cache_slab(g->cache), &both) == 0;
+}
+
+void geometry_look_ahead(const struct geometry_change *g, const struct size_list *from, const struct size_list *to,
+                         struct geometry_outlook *k) {
+    uint32_t pages = atomic_load_explicit(&cache_slab(g->cache)->arena->page_limit, memory_order_relaxed);
+    *k = (struct geometry_outlook){
+        .pages = pages,
+        .items_before = fit_items(&g->sizes, from, pages),
+        .items_after = fit_items(&g->sizes, to, pages),
+        .waste_before_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes),
+        .waste_after_pct = geometry_waste_pct(&g->sizes, fit_memory(&g->sizes, to, 0, PAGE_BYTES)),
+    };
+}
+
+double geometry_gain_pct(const struct geometry_outlook *k) {
+    return k->items_before > 0 ? (k->items_after / k->items_before - 1) * 100 : 0;
+}
+
+/* --- sizes that come later --- */
+
+static void note_look(struct geometry_change *g, double gain_pct) {
+    lock_take(&g->lock);
+    g->facts.auto_gain_pct = gain_pct;
+    g->facts.waste_now_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes);
+    lock_release(&g->lock);
+}
+
+/* What less than a page would hold is within the rounding of pages: the next look might say the opposite. */
+static bool is_time(const struct geometry_change *g, const struct geometry_outlook *k) {
+    double gain_pct = geometry_gain_pct(k);
+    return atomic_load_explicit(&g->follow, memory_order_relaxed) && gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
+}
+
+void geometry_look(struct geometry_change *g) {
+    struct geometry_outlook outlook;
+    struct size_list from = slab_geometry(cache_slab(g->cache))->sizes, to;
+    geometry_measure(g);
+    g->fit_look_us = clock_mono_us() + GEOMETRY_LOOK_US;
+    if (g->sizes.items == 0 || !geometry_fit(g, 0, &to)) {
+        note_look(g, 0);
+        return;
+    }
+    geometry_look_ahead(g, &from, &to, &outlook);
+    note_look(g, geometry_gain_pct(&outlook));
+    if (is_time(g, &outlook) && geometry_has_ids(g, &from, &to)) {
+        log_info("geometry: the items are of other sizes than the classes were fitted to");
+        g->was = from;
+        geometry_begin(g, &from, &to, &outlook);
+    }
+}

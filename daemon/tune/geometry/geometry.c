@@ -1,0 +1,352 @@
+/* A change of the chunk sizes: its steps, the pages it empties, its pace. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tune/geometry/change.h"
+#include "tune/pages/pick.h"
+
+#define SECOND_US ((uint64_t)1000 * 1000)
+enum {
+    TURN_US = 50 * 1000,      /* of the tuner's, before its other work has its turn */
+    LOOK_US = 50 * 1000,      /* how often evictions of new classes are looked at */
+    MEASURE_US = 1000 * 1000, /* how often the sizes of all items are looked at, which takes some milliseconds, parted by naps */
+    RETRY_US = 20 * 1000,     /* after a worker was in the way */
+    NO_ROOM_US = 1000 * 1000, /* after what lives in the old pages found no room */
+    STRAGGLERS_US = 500 * 1000, /* between looks at pages that are in use when all else is done */
+    PASSES_IN_USE = 3,        /* over pages in use, before the next range is converted and they wait for the end */
+    PASSES_KEPT_CLASSES = 1,  /* pages of classes that stay are looked at once; those of retired ones until none is left */
+};
+
+static void current_sizes(const struct geometry_change *g, struct size_list *now) { *now = slab_geometry(cache_slab(g->cache))->sizes; }
+
+static void say_what_it_does(struct geometry_change *g) { geometry_say(g, "converting range %u of %u", g->plan.done, g->plan.from.count); }
+
+static void measure_waste(struct geometry_change *g) {
+    g->measured_us = clock_mono_us();
+    geometry_measure(g);
+    lock_take(&g->lock);
+    g->facts.waste_now_pct = geometry_waste_pct(&g->sizes, g->sizes.taken_bytes);
+    lock_release(&g->lock);
+}
+
+/* --- steps --- */
+
+static bool has_items(const struct geometry_change *g, uint32_t above_bytes, uint32_t most_bytes) {
+    return fit_memory(&g->sizes, &g->plan.to, above_bytes, most_bytes) > 0;
+}
+
+/* Whether there will be classes in which there are items at once. */
+static bool brings_classes(const struct geometry_change *g, const struct size_list *before, const struct size_list *now) {
+    for (unsigned i = 0; i < now->count; i++) {
+        if (!size_list_has(before, now->bytes[i]) && has_items(g, i > 0 ? now->bytes[i - 1] : 0, now->bytes[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What the new table means for each of its classes: fresh ones get a page when there are items for them, and old ones whose
+ * range became shorter hold items that are not theirs any more. */
+static void look_at_classes(struct geometry_change *g, const struct size_list *before) {
+    const struct slab *slab = cache_slab(g->cache);
+    const struct geometry *now = slab_geometry(slab);
+    g->fresh = g->mixed = (struct class_set){{0}};
+    for (unsigned i = 0; i < now->sizes.count; i++) {
+        uint32_t size = now->sizes.bytes[i], above = i > 0 ? now->sizes.bytes[i - 1] : 0;
+        struct slab_class_facts f;
+        slab_facts(slab, now->ids[i], &f);
+        if (!size_list_has(before, size)) {
+            class_set_add(&g->fresh, now->ids[i]);
+            if (f.pages == 0 && has_items(g, above, size)) {
+                refit_grow(&g->refit, now->ids[i]);
+            }
+        } else if (i > 0 && f.pages > 0 && !size_list_has(before, above)) {
+            class_set_add(&g->mixed, now->ids[i]);
+        }
+    }
+}
+
+static bool old_pages_left(const struct geometry_change *g) {
+    const struct slab *slab = cache_slab(g->cache);
+    for (unsigned i = 1; i <= slab->class_count; i++) {
+        struct slab_class_facts f;
+        slab_facts(slab, i, &f);
+        if (f.retired && f.pages > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static uint64_t evicted_by_fresh(struct geometry_change *g) {
+    uint64_t evicted = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        evicted += class_set_has(&g->fresh, i) ? cache_class_evicted(g->cache, i) : 0;
+    }
+    return evicted;
+}
+
+static void finish(struct geometry_change *g) {
+    struct geometry_facts f;
+    geometry_hand_out(g);
+    measure_waste(g);
+    geometry_enter(g, GEOMETRY_STEADY);
+    geometry_tell(g);
+    geometry_facts(g, &f);
+    geometry_say(g, "the change is complete");
+    log_info("geometry: done in %.1f s: %llu pages, %llu items copied, %llu dropped, waste %.1f %%", f.seconds,
+             (unsigned long long)f.pages_drained, (unsigned long long)f.items_copied, (unsigned long long)f.items_dropped,
+             f.waste_now_pct);
+}
+
+/* Converts the next range. Needs that every turn from before the last change of the table has ended. */
+static void next_step(struct geometry_change *g) {
+    struct slab *slab = cache_slab(g->cache);
+    struct size_list before, now;
+    current_sizes(g, &before);
+    slab_reap(slab);
+    if (clock_mono_us() - g->measured_us > MEASURE_US) {
+        measure_waste(g);
+    }
+    bool more = geometry_plan_step(&g->plan, &now);
+    if (!more && size_list_same(&before, &now)) {
+        if (old_pages_left(g)) {
+            g->passes = PASSES_IN_USE; /* each pass from now on is one look */
+            geometry_begin_pass(g);
+            g->due_us = clock_mono_us() + STRAGGLERS_US;
+        } else {
+            finish(g);
+        }
+        return;
+    }
+    if (brings_classes(g, &before, &now)) {
+        geometry_keep_a_page(g);
+    }
+    cache_set_sizes(g->cache, &now); /* there are ids: the change was refused otherwise */
+    g->unquiet = true;
+    look_at_classes(g, &before);
+    g->fresh_evicted = evicted_by_fresh(g);
+    g->passes = 0;
+    geometry_begin_pass(g);
+}
+
+/* --- pages --- */
+
+static bool to_be_emptied(const struct geometry_change *g, uint32_t page) {
+    const struct slab *slab = cache_slab(g->cache);
+    unsigned class_id = slab_page_class(slab, page);
+    if (class_id == SLAB_CLASS_NONE) {
+        return false;
+    }
+    if (slab_class_state(slab, class_id) == SLAB_CLASS_RETIRED) {
+        return true;
+    }
+    return g->passes < PASSES_KEPT_CLASSES && class_set_has(&g->mixed, class_id) && !cache_page_fits(g->cache, page);
+}
+
+/* How long one page may take at the pace that is set. */
+static uint64_t pace_us(const struct geometry_change *g) {
+    const struct arena *a = cache_slab(g->cache)->arena;
+    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed), out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
+    uint32_t pages = out > limit ? out : limit; /* a page for each of many classes may be far over the limit */
+    double a_second = pages * atomic_load_explicit(&g->rate_pct, memory_order_relaxed) / 100 * (g->hasty ? GEOMETRY_HASTE : 1);
+    return (uint64_t)((double)SECOND_US / (a_second > 0.01 ? a_second : 0.01));
+}
+
+/* A page that is due at the pace of before is due earlier or later at another. */
+static void look_at_rate(struct geometry_change *g, uint64_t now_us) {
+    double rate_pct = atomic_load_explicit(&g->rate_pct, memory_order_relaxed);
+    if (rate_pct > g->rate_seen_pct && g->due_us > now_us + pace_us(g)) {
+        g->due_us = now_us + pace_us(g);
+    }
+    g->rate_seen_pct = rate_pct;
+}
+
+static void look_at_evictions(struct geometry_change *g, uint64_t now_us) {
+    uint64_t evicted = evicted_by_fresh(g);
+    g->hasty = evicted > g->fresh_evicted;
+    if (g->hasty && g->due_us > now_us + pace_us(g)) {
+        g->due_us = now_us + pace_us(g);
+    }
+    g->fresh_evicted = evicted;
+    g->look_us = now_us + LOOK_US;
+}
+
+static void note_in_use(struct geometry_change *g) {
+    g->in_use++;
+    lock_take(&g->lock);
+    g->facts.pages_in_use++;
+    lock_release(&g->lock);
+}
+
+static void empty_page(struct geometry_change *g, uint32_t page, uint64_t now_us) {
+    uint64_t due_us = (g->due_us + SECOND_US > now_us ? g->due_us : now_us) + pace_us(g);
+    g->refit.pace_us = pace_us(g);
+    if (g->passes < PASSES_IN_USE) { /* what is left over then is little, and has mostly been copied */
+        geometry_keep_a_page(g);
+    }
+    switch (refit_page(&g->refit, page)) {
+    case REFIT_EMPTIED:
+        g->due_us = due_us;
+        say_what_it_does(g);
+        break;
+    case REFIT_NOT_NOW: g->in_use++; break;
+    case REFIT_IN_USE: note_in_use(g); break;
+    case REFIT_NO_ROOM:
+        g->no_room = true;
+        g->due_us = now_us + NO_ROOM_US;
+        geometry_say(g, "no room for what lives in the old pages, and nothing may be evicted");
+        break;
+    }
+}
+
+struct looking {
+    struct geometry_change *g;
+    uint32_t                page_max;
+    bool                    found;
+};
+
+/* Pages that readers hold are left for the end, and then tried one a pass, in turn: a copy takes as much memory again until the
+ * reader of the old one is done. But there is one for what is in use at every look, since it is always somebody else's read. */
+static bool is_tried(struct geometry_change *g, uint32_t page) {
+    if (!page_is_held(g->cache, page)) {
+        return true;
+    }
+    if (g->passes < PASSES_IN_USE || g->tried_in_use || page < g->try_in_use) {
+        note_in_use(g);
+        return false;
+    }
+    g->tried_in_use = true;
+    g->try_in_use = page + 1;
+    return true;
+}
+
+/* Looks at a page, of which every chunk may have to be looked at. */
+static bool look_at_page(void *arg) {
+    struct looking *l = arg;
+    struct geometry_change *g = l->g;
+    l->found = to_be_emptied(g, g->page) && is_tried(g, g->page);
+    g->page += !l->found;
+    return !l->found && g->page < l->page_max;
+}
+
+/* Goes on with the pass until a page was worked on. False: the pass is over. */
+static bool go_over_pages(struct geometry_change *g, uint64_t now_us) {
+    struct looking l = {g, cache_slab(g->cache)->arena->page_max, false};
+    struct pace_job job = {.ct = g->ct, .step = look_at_page, .arg = &l};
+    if (g->page < l.page_max) {
+        pace_run(g->refit.pace, &job);
+    }
+    if (l.found) {
+        empty_page(g, g->page++, now_us);
+    }
+    return l.found;
+}
+
+/* Another pass while retired classes have pages. One that a slow client holds does not hold up the other ranges. */
+static void end_pass(struct geometry_change *g, uint64_t now_us) {
+    bool go_on = g->in_use > 0 && !g->no_room && g->passes + 1 >= PASSES_IN_USE;
+    g->passes++;
+    if (g->in_use > 0 && !g->no_room) {
+        geometry_say(g, "%u old pages are in use: something in them is being stored or sent", g->in_use);
+    }
+    if (!old_pages_left(g) || go_on) {
+        g->page = UINT32_MAX;
+        return;
+    }
+    if (g->in_use > 0 && g->due_us < now_us + RETRY_US) {
+        g->due_us = now_us + RETRY_US;
+    }
+    geometry_begin_pass(g);
+}
+
+static void work(struct geometry_change *g, uint64_t now_us) {
+    if (g->unquiet) {
+        g->unquiet = !cache_quiesce(g->ct, REFIT_PATIENCE_US);
+        if (g->unquiet) {
+            geometry_say(g, "a worker is busy for too long");
+            g->due_us = now_us + RETRY_US;
+            return;
+        }
+        say_what_it_does(g);
+    }
+    if (g->page == UINT32_MAX) {
+        next_step(g);
+    } else if (!go_over_pages(g, now_us)) {
+        end_pass(g, now_us);
+    }
+    geometry_tell(g);
+}
+
+/* While no change is under way. Returns when it wants to look again. */
+static uint64_t tend_fit(struct geometry_change *g) {
+    if (!g->may_move || g->state != GEOMETRY_STEADY || cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
+        g->fit_look_us = clock_mono_us() + GEOMETRY_LOOK_US;
+        return GEOMETRY_NEVER;
+    }
+    if (atomic_exchange_explicit(&g->look_soon, false, memory_order_acquire) || clock_mono_us() >= g->fit_look_us) {
+        geometry_look(g);
+    }
+    return g->fit_look_us;
+}
+
+uint64_t geometry_tend(struct geometry_change *g) {
+    geometry_serve(g);
+    uint64_t fit_us = tend_fit(g);
+    if (g->state != GEOMETRY_DRAINING) {
+        return fit_us;
+    }
+    uint64_t now_us = clock_mono_us(), stop_us = now_us + TURN_US;
+    look_at_rate(g, now_us);
+    if (now_us >= g->look_us) {
+        look_at_evictions(g, now_us);
+    }
+    while (g->state == GEOMETRY_DRAINING && now_us >= g->due_us && now_us < stop_us) {
+        work(g, now_us);
+        now_us = clock_mono_us();
+    }
+    if (g->state != GEOMETRY_DRAINING) {
+        return tend_fit(g);
+    }
+    return g->due_us < g->look_us ? g->due_us : g->look_us;
+}
+
+/* --- its life --- */
+
+struct geometry_change *geometry_create(struct cache *cache, struct cache_thread *ct, struct pace *pace, bool may_move, double rate_pct) {
+    struct geometry_change *g = calloc(1, sizeof *g);
+    if (g == NULL) {
+        return NULL;
+    }
+    g->cache = cache;
+    g->ct = ct;
+    g->may_move = may_move;
+    atomic_init(&g->rate_pct, rate_pct > 0 ? rate_pct : GEOMETRY_RATE_PCT);
+    atomic_init(&g->follow, false);
+    atomic_init(&g->look_soon, false);
+    g->fit_look_us = clock_mono_us() + GEOMETRY_LOOK_US;
+    lock_init(&g->lock);
+    current_sizes(g, &g->plan.to);
+    refit_init(&g->refit, cache, ct, pace);
+    enum cache_store_kind store = cache_store_kind(cache);
+    if (store != CACHE_STORE_SLAB) {
+        geometry_say(g, "no chunks have sizes in --store=%s", cache_store_name(store));
+    } else {
+        geometry_say(g, "%s", may_move ? "nothing was asked for" : "slab_reassign is off");
+    }
+    geometry_tell(g);
+    return g;
+}
+
+void geometry_destroy(struct geometry_change **taken) {
+    struct geometry_change *g = *taken;
+    *taken = NULL;
+    if (g == NULL) {
+        return;
+    }
+    geometry_refuse_all(g);
+    refit_release(&g->refit);
+    lock_fini(&g->lock);
+    free(g);
+}

@@ -1,0 +1,332 @@
+#include "tune/pages/mover.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "tune/pages/pick.h"
+#include "watch/event.h"
+
+enum {
+    PREFETCH_AHEAD = 8,       /* chunks */
+    BACKOFF_MIN_US = 20,
+    BACKOFF_MAX_US = 5000,
+    AVOID_US = 2 * 1000 * 1000,
+};
+
+void mover_init(struct mover *m, struct cache *cache, struct cache_thread *ct, struct pace *pace) {
+    *m = (struct mover){.cache = cache, .ct = ct, .pace = pace};
+    atomic_store_explicit(&m->last_busy, "none", memory_order_relaxed);
+}
+
+static void add(_Atomic uint64_t *n, uint64_t more) {
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + more, memory_order_relaxed);
+}
+
+static void count(_Atomic uint64_t *n) { add(n, 1); }
+
+static void note_busy(struct mover *m, const char *why) { atomic_store_explicit(&m->last_busy, why, memory_order_relaxed); }
+
+static void sleep_us(unsigned us) {
+    struct timespec t = {.tv_nsec = (long)us * 1000};
+    nanosleep(&t, NULL);
+}
+
+static bool avoids(const struct mover *m, uint32_t page, uint64_t now_us) {
+    for (unsigned i = 0; i < MOVER_AVOIDED; i++) {
+        if (m->avoided[i].page == page && m->avoided[i].until_us > now_us) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void avoid(struct mover *m, uint32_t page) {
+    m->avoided[m->avoided_at].page = page;
+    m->avoided[m->avoided_at].until_us = clock_mono_us() + AVOID_US;
+    m->avoided_at = (m->avoided_at + 1) % MOVER_AVOIDED;
+}
+
+static bool cancelled(const struct mover *m) { return atomic_load_explicit(&m->cancel, memory_order_relaxed); }
+
+static bool can_spare(const struct slab *slab, const struct page_move *move) {
+    struct slab_class_facts f;
+    slab_facts(slab, move->from, &f);
+    return f.pages >= f.draining + (move->last_too ? 1 : 2);
+}
+
+/* Begins the drain of the page that is to leave; PAGE_NONE: there is none. One that is in use is taken only when all are. */
+static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_in_use) {
+    struct slab *slab = cache_slab(m->cache);
+    uint32_t pages[CACHE_SPARE_MAX];
+    uint64_t now_us = clock_mono_us();
+    if (!can_spare(slab, move)) {
+        return PAGE_NONE;
+    }
+    unsigned n = pick_pages(m->pace, m->ct, move->from, move->pick, pages);
+    *was_in_use = false;
+    for (int in_use = 0; in_use < 2; in_use++) {
+        for (unsigned i = 0; i < n; i++) {
+            if (avoids(m, pages[i], now_us) || (in_use == 0 && page_is_held(m->cache, pages[i]))) {
+                continue;
+            }
+            if (slab_drain_begin(slab, pages[i], move->from)) {
+                *was_in_use = in_use;
+                return pages[i];
+            }
+        }
+    }
+    return PAGE_NONE;
+}
+
+struct emptying {
+    struct mover *m;
+    uint32_t      page, at, chunk_bytes;
+    unsigned      from, to;
+    bool          held; /* a client holds something in it: nothing goes for a page that cannot be had */
+};
+
+static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
+    count(&m->busy_items);
+    note_busy(m, item_state(slab_page_chunk(cache_slab(m->cache), page, chunk)) == CHUNK_DRAFT ? "draft" : "reader");
+}
+
+/* A page of the pool gives rescued items somewhere to go, unless the pool is where pages are being sent: one to it and one from it
+ * would be none moved. Returns how many chunks it went over. */
+static unsigned empty_chunk(const struct emptying *e, uint32_t chunk) {
+    struct mover *m = e->m;
+    struct slab *slab = cache_slab(m->cache);
+    bool pool = !e->held && e->to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
+    bool may_evict = !e->held && cache_evicts(m->cache);
+    enum cache_moved moved = cache_evacuate(m->ct, e->page, chunk, may_evict && !pool);
+    if (moved == CACHE_MOVED_NO_ROOM && (pool || may_evict)) {
+        bool grown = slab_grow(slab, e->from);
+        moved = cache_evacuate(m->ct, e->page, chunk, may_evict && !grown);
+    }
+    switch (moved) {
+    case CACHE_MOVED_FREE: break;
+    case CACHE_MOVED_RESCUED: count(&m->rescues); break;
+    case CACHE_MOVED_CHUNK: add(&m->chunk_rescues, cache_tails_moved(m->ct)); break;
+    case CACHE_MOVED_EVICTED: break; /* counted with what was evicted to make room */
+    case CACHE_MOVED_EXPIRED: count(&m->reclaimed); break;
+    case CACHE_MOVED_DROPPED:
+        count(&m->busy_deletes);
+        note_busy(m, "reader");
+        break;
+    case CACHE_MOVED_BUSY: note_busy_chunk(m, e->page, chunk); break;
+    case CACHE_MOVED_NO_ROOM:
+        if (!e->held) {
+            count(&m->no_room);
+            note_busy(m, "no room");
+        } else if (cache_chunk_in_use(m->cache, e->page, chunk)) {
+            note_busy_chunk(m, e->page, chunk);
+        }
+        break;
+    }
+    return moved == CACHE_MOVED_CHUNK ? cache_tails_moved(m->ct) : 1;
+}
+
+static bool empty_some(void *arg) {
+    struct emptying *e = arg;
+    const struct slab *slab = cache_slab(e->m->cache);
+    for (uint32_t bytes = 0; bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL; e->at++) {
+        cache_evacuate_prefetch(e->m->ct, e->page, e->at + PREFETCH_AHEAD);
+        bytes += e->chunk_bytes * empty_chunk(e, e->at);
+    }
+    return slab_page_chunk(slab, e->page, e->at) != NULL && !cancelled(e->m);
+}
+
+/* Goes over every chunk once. One that looks free may yet be filled by a thread that took it before the drain began, so each pass
+ * looks at all of them. */
+static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
+    struct emptying e = {.m = m, .page = page, .from = from, .to = to, .chunk_bytes = slab_chunk_bytes(cache_slab(m->cache), from)};
+    e.held = page_is_held(m->cache, page);
+    struct pace_job job = {.ct = m->ct, .step = empty_some, .arg = &e};
+    pace_run(m->pace, &job);
+}
+
+static bool drain(struct mover *m, uint32_t page, unsigned from, unsigned to) {
+    struct slab *slab = cache_slab(m->cache);
+    uint64_t give_up_us = 0;
+    unsigned backoff_us = BACKOFF_MIN_US;
+    cache_turn_begin(m->ct);
+    cache_drain_stocks(m->ct, page);
+    cache_turn_end(m->ct);
+    for (;;) {
+        empty_page(m, page, from, to);
+        if (slab_drain_empty(slab, page)) {
+            return true;
+        }
+        uint64_t now_us = clock_mono_us();
+        if (cancelled(m) || (m->hurry != NULL && m->hurry(m->owner))) {
+            return false;
+        }
+        if (give_up_us == 0) {
+            give_up_us = now_us + MOVER_PATIENCE_US;
+        } else if (now_us >= give_up_us) {
+            return false;
+        }
+        sleep_us(backoff_us);
+        backoff_us = backoff_us * 2 < BACKOFF_MAX_US ? backoff_us * 2 : BACKOFF_MAX_US;
+    }
+}
+
+static void tell(const struct page_move *move, enum event_move what) {
+    if (event_watched(EVENT_SYSEVENTS)) {
+        event_slab_move(move->from, move->to, what);
+    }
+}
+
+static unsigned move_from_pool(struct mover *m, const struct page_move *move) {
+    unsigned moved = 0;
+    while (moved < move->pages && slab_grow(cache_slab(m->cache), move->to)) {
+        count(&m->pages_moved);
+        tell(move, EVENT_MOVE_DONE);
+        moved++;
+    }
+    return moved;
+}
+
+static const char *in_words(const char *busy) {
+    static const char *const words[][2] = {
+        {"draft", "a value in the page was still coming in"},
+        {"reader", "a value in the page was still being sent"},
+        {"no room", "there was no room for what lives in the page"},
+        {"turn", "a worker was busy for too long"},
+    };
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(busy, words[i][0]) == 0) {
+            return words[i][1];
+        }
+    }
+    return "the page stayed in use";
+}
+
+static void put_back(struct mover *m, const struct page_move *move, uint32_t page, struct move_result *r) {
+    bool on_purpose = cancelled(m);
+    tell(move, EVENT_MOVE_GIVEN_UP);
+    slab_drain_cancel(cache_slab(m->cache), page);
+    r->given_up++;
+    if (on_purpose) {
+        r->why_not = "cancelled";
+        return;
+    }
+    avoid(m, page);
+    count(&m->given_up);
+    r->why_not = in_words(atomic_load_explicit(&m->last_busy, memory_order_relaxed));
+}
+
+/* A page that drains, and whether it was in use when that began. */
+struct begun {
+    uint32_t page;
+    bool     was_in_use;
+};
+
+static unsigned begin_some(struct mover *m, const struct page_move *move, unsigned most, struct begun *begun) {
+    unsigned n = 0;
+    while (n < most && (begun[n].page = begin(m, move, &begun[n].was_in_use)) != PAGE_NONE) {
+        n++;
+    }
+    return n;
+}
+
+/* How many pages are still to be emptied. */
+static unsigned wanting(const struct mover *m, const struct page_move *move, unsigned emptied, struct move_result *r) {
+    unsigned most = move->pages < MOVER_PAGES_MAX ? move->pages : MOVER_PAGES_MAX;
+    uint32_t wanted = m->wanted != NULL ? m->wanted(m->owner) : most;
+    if (wanted < most) {
+        most = wanted;
+        r->why_not = "no more are wanted by now";
+    }
+    return most <= emptied || r->given_up >= MOVER_FAILURES_MAX || cancelled(m) ? 0 : most - emptied;
+}
+
+/* Empties pages one after the other; returns how many. Those of blocks begin to drain together: a value has blocks in many of them,
+ * and when one is looked for along its chain, the others are found as well. */
+static unsigned empty_pages(struct mover *m, const struct page_move *move, uint32_t *emptied, struct move_result *r) {
+    bool     blocks = cache_store_kind(m->cache) == CACHE_STORE_BLOCKS, all_in_use = false;
+    unsigned n = 0, want;
+    while (!all_in_use && (want = wanting(m, move, n, r)) > 0) {
+        struct begun begun[MOVER_PAGES_MAX];
+        unsigned count = begin_some(m, move, blocks ? want : 1, begun);
+        if (count == 0) {
+            r->why_not = r->why_not != NULL ? r->why_not : "the class has no page to spare";
+            break;
+        }
+        for (unsigned i = 0; i < count; i++) {
+            if (i > 0 && (all_in_use || wanting(m, move, n, r) == 0)) {
+                slab_drain_cancel(cache_slab(m->cache), begun[i].page);
+                continue;
+            }
+            tell(move, EVENT_MOVE_STARTED);
+            if (drain(m, begun[i].page, move->from, move->to)) {
+                emptied[n++] = begun[i].page;
+            } else {
+                put_back(m, move, begun[i].page, r);
+                all_in_use = begun[i].was_in_use; /* the next would be no better */
+            }
+        }
+    }
+    if (n < move->pages && cancelled(m)) { /* perhaps between two pages, when none had to be put back */
+        r->why_not = "cancelled";
+    }
+    return n;
+}
+
+struct handing {
+    struct mover           *m;
+    const struct page_move *move;
+    const uint32_t         *pages;
+    unsigned                count, done;
+};
+
+/* A step, for what a page gives back to the system takes its time. */
+static bool hand_over(void *arg) {
+    struct handing *h = arg;
+    slab_drain_end(cache_slab(h->m->cache), h->pages[h->done++], h->move->to);
+    count(&h->m->pages_moved);
+    tell(h->move, EVENT_MOVE_DONE);
+    return h->done < h->count;
+}
+
+static unsigned move_from_class(struct mover *m, const struct page_move *move, struct move_result *r) {
+    uint32_t emptied[MOVER_PAGES_MAX];
+    unsigned n = empty_pages(m, move, emptied, r);
+    if (n > 0 && !cache_quiesce(m->ct, MOVER_PATIENCE_US)) {
+        note_busy(m, "turn");
+        while (n > 0) {
+            put_back(m, move, emptied[--n], r);
+        }
+    }
+    struct handing handing = {m, move, emptied, n, 0};
+    struct pace_job job = {.ct = m->ct, .step = hand_over, .arg = &handing};
+    if (n > 0) {
+        pace_run(m->pace, &job);
+    }
+    return n;
+}
+
+static uint64_t get(const _Atomic uint64_t *n) { return atomic_load_explicit(n, memory_order_relaxed); }
+
+unsigned mover_move(struct mover *m, const struct page_move *move, struct move_result *result) {
+    struct move_result here, *r = result != NULL ? result : &here;
+    uint64_t start_us = clock_mono_us(), evicted = cache_thread_evicted(m->ct);
+    uint64_t rescues = get(&m->rescues), chunks = get(&m->chunk_rescues), reclaimed = get(&m->reclaimed);
+    *r = (struct move_result){.pages = 0};
+    if (move->to != SLAB_CLASS_NONE && slab_class_state(cache_slab(m->cache), move->to) != SLAB_CLASS_ACTIVE) {
+        r->why_not = "the chunk sizes changed, and the receiver takes no page any more";
+    } else if (move->from == SLAB_CLASS_NONE) {
+        r->pages = move_from_pool(m, move);
+        r->why_not = r->pages < move->pages ? "the pool is empty" : NULL;
+    } else {
+        r->pages = move_from_class(m, move, r);
+        r->why_not = r->pages < move->pages ? r->why_not : NULL;
+    }
+    r->rescued = get(&m->rescues) - rescues;
+    r->chunks_rescued = get(&m->chunk_rescues) - chunks;
+    r->expired = get(&m->reclaimed) - reclaimed;
+    r->lost = cache_thread_evicted(m->ct) - evicted;
+    r->duration_us = clock_mono_us() - start_us;
+    atomic_store_explicit(&m->evictions, get(&m->evictions) + r->lost, memory_order_relaxed);
+    return r->pages;
+}

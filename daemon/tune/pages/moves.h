@@ -1,0 +1,37 @@
+/* The last page moves, for `stats moves` and the audit log. Threading: any thread; a copy is of one moment. */
+#ifndef SLATE_TUNE_PAGES_MOVES_H
+#define SLATE_TUNE_PAGES_MOVES_H
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "tune/decision.h"
+#include "tune/pages/mover.h"
+
+enum { MOVES_KEPT = 64, MOVE_SENTENCE_BYTES = 2 * REASON_BYTES + 192 };
+
+struct move_record {
+    uint64_t number;                 /* 1 is the first since the start */
+    uint64_t unix_ms;                /* when it ended */
+    char     by[AUTOMOVE_NAME_BYTES]; /* the mode, or: operator, limit, geometry, steal */
+    unsigned from, to, wanted;       /* wanted: pages */
+    char     reason[REASON_BYTES];
+    struct move_result result;       /* its pages and why_not are the outcome */
+};
+
+struct move_log {
+    struct lock        lock;
+    uint64_t           count;        /* ever; the newest is at (count - 1) % MOVES_KEPT */
+    struct move_record ring[MOVES_KEPT];
+};
+
+void move_log_init(struct move_log *);
+void move_log_fini(struct move_log *);
+/* Logs it (base/log.h) and keeps it. */
+void move_log_add(struct move_log *, const char *by, const struct page_move *, const struct move_result *);
+/* The kept ones, oldest first; returns how many, at most MOVES_KEPT. */
+unsigned move_log_copy(struct move_log *, struct move_record to[MOVES_KEPT]);
+/* "moved", "moved in part, …", "given up, …". */
+void move_outcome(const struct move_record *, char *to, size_t room);
+/* All of it but who and when, for a line of a log. */
+void move_sentence(const struct move_record *, char to[MOVE_SENTENCE_BYTES]);
+#endif

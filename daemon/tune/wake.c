@@ -1,0 +1,23 @@
+/* Waking the tuner's thread, what time it is for it, and whether somebody waits for it. */
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "tune/state.h"
+
+void tuner_wake(void *arg) {
+    struct tuner *t = arg;
+    uint64_t one = 1;
+    /* A full counter, the only way to fail, means that a wake-up is already due. */
+    ssize_t written = write(t->wake_fd, &one, sizeof one);
+    (void)written;
+}
+
+uint64_t tuner_now_us(const struct tuner *t) { return t->by_hand ? t->hand_us : clock_mono_us(); }
+
+bool tuner_is_asked(void *arg) {
+    struct tuner *t = arg;
+    lock_take(&t->lock);
+    bool asked = t->trial != NULL || t->wish.version != t->adopted;
+    lock_release(&t->lock);
+    return asked || geometry_is_asked(t->geometry);
+}

@@ -1,0 +1,424 @@
+#include "tune/whatif/whatif.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "watch/ring.h"
+
+enum {
+    MEMORY_SHARE = 200,      /* of the cache's memory, one in so many bytes */
+    RING_SHARE = 16384,      /* the same, for each thread's ring, within these … */
+    RING_BYTES_LEAST = 4096,
+    RING_BYTES_MOST = 65536,
+    RINGS_SHARE = 8,         /* … and all of them together of our memory, unless they are many and each the smallest there is */
+    MALLOC_SHARE = 64,       /* what malloc needs around our blocks */
+    TEND_MIN_US = 2000,
+    TEND_MAX_US = 50000,
+    KEYS_A_S = 1000,         /* requests whose key is noted, for the hot keys */
+    KEY_EVERY_MIN = 16,
+    KEY_EVERY_MAX = 1 << 16,
+    STEPS_AN_OCTAVE = 4,     /* of the rate, which so fits the room it has to a fifth */
+    STEPS_MAX = 24 * STEPS_AN_OCTAVE,
+    READS_MIN = 64,          /* sampled, before a curve is shown */
+};
+#define SECOND_US ((uint64_t)1000 * 1000)
+#define HOT_FADE_US (60 * SECOND_US)
+
+struct reads {
+    double hits, misses;
+};
+
+struct whatif {
+    struct cache *cache;
+    size_t        limit_bytes;
+    unsigned      threads;
+
+    struct lock    lock; /* over what follows */
+    double         rate;
+    bool           follow;
+    struct shadow *shadow; /* NULL: never on */
+    struct hot    *hot;
+    uint32_t       below;
+    struct reads   lately, longer; /* the cache's own by windows, as the shadow counts policies and sizes */
+    const struct evict_policy *running;
+    uint64_t       changed_window, changes;
+    char           why[AUTO_WHY_BYTES], changed[AUTO_WHY_BYTES];
+
+    /* The tending thread's own. */
+    struct cache_samples samples;
+    unsigned steps;              /* the rate is so many of them lower than what was set */
+    double   adopted;            /* the rate of which that is */
+    uint32_t key_every;
+    uint64_t hits_before, misses_before;
+    uint64_t rest_us, second_us, fade_us;
+    uint64_t records, keys;      /* in this second */
+    bool     key_noted;          /* since the hot keys faded last */
+};
+
+struct whatif *whatif_create(struct cache *cache, size_t limit_bytes, unsigned threads) {
+    struct whatif *w = calloc(1, sizeof *w);
+    if (w != NULL) {
+        w->cache = cache;
+        w->limit_bytes = limit_bytes;
+        w->threads = threads;
+        w->key_every = KEY_EVERY_MIN;
+        lock_init(&w->lock);
+        snprintf(w->why, sizeof w->why, "nothing was counted yet");
+    }
+    return w;
+}
+
+void whatif_destroy(struct whatif **taken) {
+    struct whatif *w = *taken;
+    if (w == NULL) {
+        return;
+    }
+    *taken = NULL;
+    cache_set_sample(w->cache, 0, 0);
+    shadow_destroy(&w->shadow);
+    free(w->hot);
+    lock_fini(&w->lock);
+    free(w);
+}
+
+void whatif_set(struct whatif *w, double rate, bool follow) {
+    lock_take(&w->lock);
+    w->rate = rate;
+    w->follow = follow;
+    lock_release(&w->lock);
+}
+
+/* --- memory --- */
+
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+static size_t memory_wanted(const struct whatif *w) { return larger(w->limit_bytes / MEMORY_SHARE, WHATIF_BYTES_MIN); }
+
+static size_t ring_bytes(const struct whatif *w) {
+    size_t bytes = smaller(larger(w->limit_bytes / RING_SHARE, RING_BYTES_LEAST), RING_BYTES_MOST);
+    return larger(smaller(bytes, memory_wanted(w) / RINGS_SHARE / w->threads), RING_BYTES_MIN);
+}
+
+/* Of all that is not the miniatures'. */
+static size_t memory_beside(const struct whatif *w) {
+    return sizeof *w + sizeof *w->hot + w->threads * ring_memory(ring_bytes(w));
+}
+
+static size_t memory_most(const struct whatif *w) {
+    size_t least = memory_beside(w) + shadow_memory_least();
+    return larger(memory_wanted(w), least + least / MALLOC_SHARE);
+}
+
+static size_t shadow_share(const struct whatif *w) {
+    return memory_most(w) - memory_most(w) / MALLOC_SHARE - memory_beside(w);
+}
+
+static bool make(struct whatif *w) {
+    if (w->shadow != NULL) {
+        return true;
+    }
+    bool rings = cache_sample_start(w->cache, ring_bytes(w), w->threads);
+    struct hot *hot = calloc(1, sizeof *hot);
+    struct shadow *shadow = rings && hot != NULL ? shadow_create(cache_policy(w->cache), cache_tuning(w->cache), shadow_share(w)) : NULL;
+    if (shadow == NULL) {
+        free(hot);
+        return false;
+    }
+    lock_take(&w->lock);
+    w->hot = hot;
+    w->shadow = shadow;
+    lock_release(&w->lock);
+    return true;
+}
+
+/* --- the rate --- */
+
+static uint64_t cache_bytes(const struct whatif *w) {
+    return (uint64_t)atomic_load_explicit(&cache_slab(w->cache)->arena->page_limit, memory_order_relaxed) * PAGE_BYTES;
+}
+
+static void classes_bytes(const struct whatif *w, struct share_classes *to) {
+    struct slab_class_facts f;
+    *to = (struct share_classes){.page_bytes = PAGE_BYTES};
+    for (unsigned i = 1; i <= cache_slab(w->cache)->class_count; i++) {
+        slab_facts(cache_slab(w->cache), i, &f);
+        to->bytes[i] = (double)(f.pages - f.draining) * PAGE_BYTES;
+        to->chunk_bytes[i] = f.chunk_bytes;
+        to->idle[i] = fmin((double)f.free_chunks * f.chunk_bytes, to->bytes[i]);
+    }
+    if (cache_store_kind(w->cache) == CACHE_STORE_HEAP) { /* one class, and its chunks lie in no page */
+        to->bytes[1] = (double)cache_bytes(w);
+        to->chunk_bytes[1] = 0;
+    }
+}
+
+/* Tells the shadow and the cache what the rate, the policy and the memory are. */
+static void settle_rate(struct whatif *w) {
+    uint32_t below = sample_below(w->adopted * exp2(-(double)w->steps / STEPS_AN_OCTAVE));
+    const struct evict_policy *running = cache_policy(w->cache);
+    struct share_classes classes;
+    classes_bytes(w, &classes);
+    lock_take(&w->lock);
+    if (running != w->running) { /* what sizes do is counted anew */
+        w->longer = (struct reads){0};
+    }
+    shadow_set(w->shadow, cache_bytes(w), &classes, running, below > 0 ? below : 1);
+    w->below = below > 0 ? below : 1;
+    w->running = running;
+    lock_release(&w->lock);
+    cache_set_sample(w->cache, w->below, w->key_every);
+}
+
+/* Returns whether it is on. */
+static bool adopt(struct whatif *w) {
+    lock_take(&w->lock);
+    double rate = w->rate;
+    lock_release(&w->lock);
+    if (rate > 0 && !make(w)) {
+        log_warn("sampling is off: no memory for it");
+        whatif_set(w, 0, false);
+        rate = 0;
+    }
+    if (rate < w->adopted || rate > w->adopted) {
+        w->adopted = rate;
+        w->steps = 0;
+        if (rate > 0) {
+            settle_rate(w);
+            cache_reads(w->cache, &w->hits_before, &w->misses_before);
+        } else {
+            cache_set_sample(w->cache, 0, 0);
+        }
+    }
+    return rate > 0;
+}
+
+/* Halves the rate as often as there are more records in a second than there may be, which are then counted as if it had been so all
+ * along. */
+static void keep_pace(struct whatif *w) {
+    unsigned steps = w->steps;
+    while (w->records > WHATIF_RECORDS_A_S && w->steps <= STEPS_MAX - STEPS_AN_OCTAVE) {
+        w->steps += STEPS_AN_OCTAVE;
+        w->records /= 2;
+    }
+    if (steps != w->steps) {
+        settle_rate(w);
+    }
+}
+
+static void each_second(struct whatif *w, uint64_t now_us) {
+    if (now_us < w->second_us) {
+        return;
+    }
+    unsigned steps = w->steps;
+    uint32_t every = w->key_every;
+    if (w->second_us != 0 && steps > 0 && w->records < WHATIF_RECORDS_A_S / 4 && shadow_fill(w->shadow).roomy) {
+        w->steps -= steps < STEPS_AN_OCTAVE ? steps : STEPS_AN_OCTAVE;
+    }
+    if (w->keys > 2 * KEYS_A_S && every < KEY_EVERY_MAX) {
+        w->key_every *= 2;
+    } else if (w->keys < KEYS_A_S / 2 && every > KEY_EVERY_MIN) {
+        w->key_every /= 2;
+    }
+    if (steps != w->steps || every != w->key_every || w->running != cache_policy(w->cache)) {
+        settle_rate(w);
+    }
+    w->key_noted = w->key_noted || w->keys > 0;
+    w->records = w->keys = 0;
+    w->second_us = now_us + SECOND_US;
+    if (now_us >= w->fade_us && w->key_noted) { /* what nothing came after is still the latest */
+        lock_take(&w->lock);
+        hot_fade(w->hot);
+        lock_release(&w->lock);
+        w->fade_us = now_us + HOT_FADE_US;
+        w->key_noted = false;
+    }
+}
+
+/* --- the stream --- */
+
+static const struct sample_record *after(const struct whatif *w, const struct sample_record *r) {
+    return r != NULL ? cache_sample_next(&w->samples, r) : NULL;
+}
+
+static bool is_event(const struct sample_record *r) { return r != NULL && r->verb != SAMPLE_KEY; }
+
+static void take_records(struct whatif *w, uint32_t now_s) {
+    lock_take(&w->lock);
+    const struct sample_record *r = cache_sample_next(&w->samples, NULL), *next = after(w, r), *later = after(w, next);
+    for (; r != NULL; r = next, next = later, later = after(w, later)) {
+        if (is_event(later)) {
+            shadow_prefetch_later(w->shadow, later->hash);
+        }
+        if (is_event(next)) {
+            shadow_prefetch_next(w->shadow, next->hash);
+        }
+        if (r->verb == SAMPLE_KEY) {
+            hot_add(w->hot, r->hash, r->key, r->key_bytes, r->bytes);
+            w->keys++;
+        } else {
+            shadow_record(w->shadow, r, now_s);
+            w->records++;
+        }
+    }
+    lock_release(&w->lock);
+}
+
+static void add_reads(struct reads *r, double keep, uint64_t hits, uint64_t misses) {
+    r->hits = r->hits * keep + (double)hits;
+    r->misses = r->misses * keep + (double)misses;
+}
+
+static void end_window(struct whatif *w) {
+    uint64_t hits, misses;
+    cache_reads(w->cache, &hits, &misses);
+    lock_take(&w->lock);
+    shadow_window_end(w->shadow, (double)(hits - w->hits_before + misses - w->misses_before));
+    add_reads(&w->lately, SHADOW_KEEPS, hits - w->hits_before, misses - w->misses_before);
+    add_reads(&w->longer, SHADOW_SIZES_KEEP, hits - w->hits_before, misses - w->misses_before);
+    uint64_t since = shadow_windows(w->shadow) - w->changed_window;
+    bool follow = w->follow;
+    const struct evict_policy *best = auto_choose(w->shadow, since, w->why), *was = w->running;
+    if (best != NULL && follow) {
+        memcpy(w->changed, w->why, sizeof w->changed);
+        w->changed_window = shadow_windows(w->shadow);
+        w->changes++;
+    }
+    lock_release(&w->lock);
+    w->hits_before = hits;
+    w->misses_before = misses;
+    if (best != NULL && follow) {
+        log_info("policy auto: from %s to %s: %s", was->name, best->name, w->changed);
+        cache_set_policy(w->cache, best, SLAB_CLASS_NONE);
+    }
+    settle_rate(w);
+}
+
+uint64_t whatif_tend(struct whatif *w) { return whatif_tend_at(w, clock_mono_us()); }
+
+uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
+    if (!adopt(w)) {
+        return UINT64_MAX;
+    }
+    uint32_t now_s = clock_now_s();
+    size_t fullest = 0;
+    for (unsigned t = 0; cache_take_samples(w->cache, t, &w->samples); t++) {
+        for (size_t taken = 0; w->samples.used > 0 && taken < ring_bytes(w); cache_take_samples(w->cache, t, &w->samples)) {
+            taken += w->samples.used;
+            fullest = taken > fullest ? taken : fullest;
+            take_records(w, now_s);
+            keep_pace(w);
+            while (shadow_fill(w->shadow).crowded && w->steps < STEPS_MAX) {
+                w->steps++;
+                settle_rate(w);
+            }
+            if (shadow_window_due(w->shadow)) {
+                end_window(w);
+            }
+        }
+    }
+    each_second(w, now_us);
+    w->rest_us = fullest > ring_bytes(w) / 4 ? w->rest_us / 2 : fullest < ring_bytes(w) / 16 ? w->rest_us * 2 : w->rest_us;
+    w->rest_us = w->rest_us < TEND_MIN_US ? TEND_MIN_US : w->rest_us > TEND_MAX_US ? TEND_MAX_US : w->rest_us;
+    return w->rest_us;
+}
+
+/* --- what it says --- */
+
+static double hit_ratio(const struct reads *r) { return r->hits + r->misses > 0 ? r->hits / (r->hits + r->misses) : 0; }
+
+void whatif_facts(struct whatif *w, struct whatif_facts *f) {
+    struct cache_sample_facts samples;
+    cache_sample_facts(w->cache, &samples);
+    *f = (struct whatif_facts){.records = samples.written, .dropped = samples.dropped, .memory_most_bytes = memory_most(w),
+                               .limit_bytes = cache_bytes(w)};
+    lock_take(&w->lock);
+    f->on = w->rate > 0 && w->shadow != NULL;
+    f->follows = w->follow;
+    f->running = w->running;
+    if (w->rate > 0) {
+        memcpy(f->why, w->why, sizeof f->why);
+    } else {
+        snprintf(f->why, sizeof f->why, "nothing is sampled: sample_rate is 0%s", w->follow ? ", and auto keeps the policy there is" : "");
+    }
+    memcpy(f->changed, w->changed, sizeof f->changed);
+    f->changes = w->changes;
+    if (w->shadow != NULL) {
+        f->rate = f->on ? sample_rate(w->below) : 0;
+        f->hit_ratio = hit_ratio(&w->lately);
+        f->hit_ratio_longer = hit_ratio(&w->longer);
+        f->windows = shadow_windows(w->shadow);
+        f->keys = shadow_fill(w->shadow).nodes;
+        f->memory_bytes = sizeof *w + sizeof *w->hot + samples.ring_bytes + shadow_memory(w->shadow);
+        for (unsigned i = 0; i < SHADOW_SIZES; i++) {
+            struct shadow_tally t = shadow_size(w->shadow, i);
+            f->at_size[i] = shadow_hit_ratio(&t, f->hit_ratio_longer);
+        }
+    }
+    lock_release(&w->lock);
+}
+
+/* The cache's misses are not known by class: there, own's stand for them. */
+static void compare(struct whatif_policy *p, double real) {
+    const struct shadow_tally *t = &p->tally;
+    double scale = t->own_misses > 0 ? (1 - real) / t->own_misses : 1 / t->reads;
+    p->hit_ratio = shadow_hit_ratio(t, real);
+    p->difference = p->hit_ratio - real;
+    p->doubt = 2 * t->deviation * scale;
+}
+
+unsigned whatif_policies(struct whatif *w, unsigned class_id, struct whatif_policy to[SHADOW_POLICIES_MAX]) {
+    unsigned n = 0;
+    lock_take(&w->lock);
+    for (; w->shadow != NULL && n < SHADOW_POLICIES_MAX && evict_policies[n] != NULL; n++) {
+        bool whole = class_id == SLAB_CLASS_NONE;
+        to[n].policy = evict_policies[n];
+        to[n].tally = whole ? shadow_policy(w->shadow, n) : shadow_class_policy(w->shadow, class_id, n);
+        if (to[n].tally.reads < (whole ? 1 : WHATIF_CLASS_READS_MIN)) {
+            n = 0;
+            break;
+        }
+        compare(&to[n], whole ? hit_ratio(&w->lately) : 1 - to[n].tally.own_misses / to[n].tally.reads);
+    }
+    lock_release(&w->lock);
+    return n;
+}
+
+bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
+    struct share_classes classes;
+    double now = 0;
+    classes_bytes(w, &classes);
+    for (unsigned i = 1; i < CURVE_CLASSES; i++) {
+        now += class_id == SLAB_CLASS_NONE || class_id == i ? classes.bytes[i] : 0;
+    }
+    *c = (struct whatif_curve){.bytes = (uint64_t)now};
+    lock_take(&w->lock);
+    const struct curve *curve = w->shadow != NULL ? shadow_curve(w->shadow) : NULL;
+    c->reads = curve != NULL ? curve_reads(curve, class_id) : 0;
+    bool known = c->reads >= READS_MIN && now > 0;
+    for (int i = -1; known && i < WHATIF_POINTS; i++) {
+        double factor = i < 0 ? 1 : exp2((i - WHATIF_POINTS / 2) * 3.0 / (WHATIF_POINTS / 2));
+        double ratio = class_id == SLAB_CLASS_NONE ? curve_whole_hit_ratio(curve, classes.bytes, factor)
+                                                   : curve_hit_ratio(curve, class_id, now * factor);
+        if (i < 0) {
+            c->now = ratio;
+        } else {
+            c->points[i].bytes = (uint64_t)(now * factor);
+            c->points[i].hit_ratio = ratio;
+        }
+    }
+    lock_release(&w->lock);
+    return known;
+}
+
+unsigned whatif_hot(struct whatif *w, struct hot_key *to, unsigned max, uint64_t *requests) {
+    lock_take(&w->lock);
+    *requests = w->hot != NULL ? w->hot->requests : 0;
+    unsigned n = w->hot != NULL ? hot_sorted(w->hot, to, max) : 0;
+    lock_release(&w->lock);
+    return n;
+}
