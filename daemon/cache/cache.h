@@ -235,7 +235,6 @@ struct cache_arith {
     uint32_t vivify_exptime_s;
     bool     binary_key;
 };
-enum { CACHE_NUMBER_BYTES = 24 };
 /* `number` gets the new value in decimal; view->value_bytes may be more: it is padded with spaces to its old length. */
 enum cache_status cache_arith(struct cache_thread *, const struct key *, const struct cache_arith *,
                               uint64_t *number, struct cache_view *);

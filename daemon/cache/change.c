@@ -1,7 +1,5 @@
 /* Deleting, touching and counting up and down. */
-#include <ctype.h>
-#include <stdlib.h>
-
+#include "base/number.h"
 #include "cache/link.h"
 #include "cache/partition.h"
 #include "cache/sample.h"
@@ -97,41 +95,6 @@ enum cache_status cache_touch(struct cache_thread *ct, const struct key *key, ui
 
 /* --- incr, decr --- */
 
-/* A number as memcached takes it: blanks before, digits, then the end or a blank. */
-static bool parse_number(const char *text, size_t n, uint64_t *number) {
-    size_t i = 0;
-    while (i < n && isspace((unsigned char)text[i])) {
-        i++;
-    }
-    if (i < n && text[i] == '+') {
-        i++;
-    }
-    size_t first = i;
-    uint64_t value = 0;
-    for (; i < n && isdigit((unsigned char)text[i]); i++) {
-        uint64_t digit = (uint64_t)(text[i] - '0');
-        if (value > (UINT64_MAX - digit) / 10) {
-            return false;
-        }
-        value = value * 10 + digit;
-    }
-    *number = value;
-    return i > first && (i == n || isspace((unsigned char)text[i]));
-}
-
-static unsigned format_number(uint64_t n, char *to) {
-    char digits[CACHE_NUMBER_BYTES];
-    unsigned len = 0;
-    do {
-        digits[len++] = (char)('0' + n % 10);
-        n /= 10;
-    } while (n != 0);
-    for (unsigned i = 0; i < len; i++) {
-        to[i] = digits[len - 1 - i];
-    }
-    return len;
-}
-
 static void count_arith(struct cache_thread *ct, const struct cache_arith *a, bool hit, unsigned class_id) {
     if (hit && a->decrement) {
         COUNT_CLASS(ct, class_id, decr_hits);
@@ -162,11 +125,11 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
     } else {
         uint32_t bytes = item_value_bytes(it);
         value_copy_locked(c, it, text);
-        if (!parse_number(text, bytes, number)) {
+        if (!number_stored(text, bytes, number)) {
             status = CACHE_NOT_A_NUMBER;
         } else {
             *number = a->decrement ? (*number > a->delta ? *number - a->delta : 0) : *number + a->delta;
-            unsigned len = format_number(*number, text);
+            uint32_t len = (uint32_t)(number_put(text, *number) - text);
             uint8_t marks = len <= bytes ? item_flags(it) : 0; /* a number that fits where the old one was keeps its marks */
             for (; len < bytes; len++) {
                 text[len] = ' ';
@@ -201,7 +164,7 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key, co
             *number = a->initial;
             s = (struct cache_store){.mode = CACHE_ADD,
                                      .value = text,
-                                     .value_bytes = format_number(a->initial, text),
+                                     .value_bytes = (uint32_t)(number_put(text, a->initial) - text),
                                      .exptime_s = a->vivify_exptime_s,
                                      .cas = a->cas,
                                      .binary_key = a->binary_key};

@@ -94,5 +94,12 @@ struct cache_counters { CACHE_COUNTERS(COUNTER_MEMBER) };
 struct cache_values { CACHE_COUNTERS(COUNTER_VALUE) };
 struct cache_class_counters { COUNTERS_OF(CACHE_CLASS_COUNTERS) };
 struct cache_class_values { COUNTER_VALUES_OF(CACHE_CLASS_COUNTERS) };
+/* Hits are counted by list; in the class, or of a thread in the class, they are these together. */
+static inline uint64_t cache_class_hits(const struct cache_class_values *v) {
+    return v->hits_to_hot + v->hits_to_warm + v->hits_to_cold + v->hits_to_temp;
+}
+static inline uint64_t cache_thread_class_hits(const struct cache_class_counters *n) {
+    return counter_get(&n->hits_to_hot) + counter_get(&n->hits_to_warm) + counter_get(&n->hits_to_cold) + counter_get(&n->hits_to_temp);
+}
 extern const struct counter_info cache_counter_info[], cache_class_counter_info[]; /* end with a NULL name */
 #endif

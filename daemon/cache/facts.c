@@ -22,11 +22,6 @@ void facts_retire_locked(struct cache_thread *ct) {
     }
 }
 
-/* Hits are counted by list only, gets not at all: both follow from what is counted. */
-static void complete_class(struct cache_class_values *v) {
-    v->get_hits = v->hits_to_hot + v->hits_to_warm + v->hits_to_cold + v->hits_to_temp;
-}
-
 static void sum_locked(struct cache *c, struct cache_values *total, struct cache_class_values *classes) {
     assert(lock_held(&c->threads_lock));
     *total = c->retired;
@@ -39,7 +34,7 @@ static void sum_locked(struct cache *c, struct cache_values *total, struct cache
         }
     }
     for (unsigned i = 0; i <= most; i++) {
-        complete_class(&classes[i]);
+        classes[i].get_hits = cache_class_hits(&classes[i]);
         total->get_hits += classes[i].get_hits;
         total->touch_hits += classes[i].touch_hits;
         total->cmd_set += classes[i].cmd_set;
@@ -162,7 +157,7 @@ void cache_sum_class_locked(struct cache *c, unsigned class_id, struct cache_cla
     for (unsigned t = 0; t < c->thread_count; t++) {
         counter_sum((uint64_t *)sum, (struct counter *)&c->threads[t]->classes[class_id], CLASS_COUNTERS);
     }
-    complete_class(sum);
+    sum->get_hits = cache_class_hits(sum);
 }
 
 uint64_t cache_class_evicted(struct cache *c, unsigned class_id) {
@@ -230,23 +225,17 @@ void cache_reset_counters(struct cache *c) {
     lock_release(&c->threads_lock);
 }
 
-static uint64_t thread_hits(const struct cache_thread *ct, unsigned class_id) {
-    const struct counter *n = &ct->classes[class_id].each[COUNTER_AT(cache_class_counters, hits_to_hot)];
-    return counter_get(&n[EVICT_NEW]) + counter_get(&n[EVICT_MAIN]) + counter_get(&n[EVICT_OLD]) + counter_get(&n[EVICT_TEMP]);
-}
-
 void cache_reads(struct cache *c, uint64_t *hits, uint64_t *misses) {
     *hits = 0;
     lock_take(&c->threads_lock);
     *misses = c->retired.get_misses;
     for (unsigned i = 1; i <= c->slab->class_count; i++) {
-        const struct cache_class_values *n = &c->class_retired[i];
-        *hits += n->hits_to_hot + n->hits_to_warm + n->hits_to_cold + n->hits_to_temp;
+        *hits += cache_class_hits(&c->class_retired[i]);
     }
     for (unsigned t = 0; t < c->thread_count; t++) {
         *misses += counter_get(&c->threads[t]->counters.get_misses);
         for (unsigned i = 1; i <= c->slab->class_count; i++) {
-            *hits += thread_hits(c->threads[t], i);
+            *hits += cache_thread_class_hits(&c->threads[t]->classes[i]);
         }
     }
     lock_release(&c->threads_lock);

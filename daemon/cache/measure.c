@@ -94,8 +94,7 @@ static void add_thread(const struct cache_thread *ct, struct cache_signals *s, u
         const struct cache_class_counters *n = &ct->classes[i];
         const struct cache_signal_counters *g = &ct->signals[i];
         struct cache_signal *to = &s->classes[i];
-        to->hits += counter_get(&n->hits_to_hot) + counter_get(&n->hits_to_warm) + counter_get(&n->hits_to_cold) +
-                    counter_get(&n->hits_to_temp);
+        to->hits += cache_thread_class_hits(n);
         s->requests += counter_get(&n->cmd_set);
         counter_sum(to->tail_hits, &g->each[TAIL_HITS], CACHE_TAILS);
         counter_sum(to->ghost_hits, &g->each[GHOST_HITS], CACHE_GHOST_DEPTHS);
@@ -107,7 +106,7 @@ static void add_retired(const struct cache *c, struct cache_signals *s, unsigned
     for (unsigned i = 1; i <= class_count; i++) {
         const struct cache_class_values *n = &c->class_retired[i];
         struct cache_signal *to = &s->classes[i];
-        to->hits += n->hits_to_hot + n->hits_to_warm + n->hits_to_cold + n->hits_to_temp;
+        to->hits += cache_class_hits(n);
         s->requests += n->cmd_set;
         for (unsigned t = 0; t < CACHE_TAILS; t++) {
             to->tail_hits[t] += c->signals_retired[i].each[TAIL_HITS + t];

@@ -1,6 +1,6 @@
 #include "proto/meta.h"
 
-#include "proto/number.h"
+#include "base/number.h"
 
 static const char bad_line[] = "CLIENT_ERROR bad command line format\r\n";
 static const char bad_token[] = "CLIENT_ERROR bad token in command line format\r\n";

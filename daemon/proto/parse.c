@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "proto/line.h"
-#include "proto/number.h"
+#include "base/number.h"
 #include "proto/token.h"
 
 static const char bad_exptime[] = "CLIENT_ERROR invalid exptime argument\r\n";

@@ -4,7 +4,7 @@
 #include <limits.h>
 
 #include "proto/base64.h"
-#include "proto/number.h"
+#include "base/number.h"
 #include "proto/token.h"
 
 /* `me` honours b only where memcached does: as its first flag, with another one behind it. */

@@ -1,6 +1,6 @@
 /* The classic commands: one request against the cache, one reply. */
 #include "base/clock.h"
-#include "proto/number.h"
+#include "base/number.h"
 #include "serve/observe.h"
 #include "serve/prefix.h"
 

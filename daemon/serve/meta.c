@@ -1,7 +1,7 @@
 /* The meta commands: one request against the cache, one reply whose flags come back in the order they were asked. */
 #include "base/clock.h"
 #include "proto/base64.h"
-#include "proto/number.h"
+#include "base/number.h"
 #include "serve/observe.h"
 
 static const char opaque_too_long[] = "CLIENT_ERROR opaque token too long\r\n";

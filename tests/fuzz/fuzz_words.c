@@ -12,7 +12,7 @@
 
 #include "net/address.h"
 #include "proto/base64.h"
-#include "proto/number.h"
+#include "base/number.h"
 #include "serve/listen_list.h"
 #include "serve/options.h"
 #include "serve/settings.h"

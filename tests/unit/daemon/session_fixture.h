@@ -10,7 +10,7 @@
 #include "serve/options.h"
 #include "serve/server.h"
 #include "serve/session.h"
-#include "tune/auto.h"
+#include "tune/whatif/auto.h"
 #include "tune/tune.h"
 
 struct rig {

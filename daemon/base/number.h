@@ -1,6 +1,6 @@
 /* Decimal numbers, in and out, without locale, errno or allocation. */
-#ifndef SLATE_PROTO_NUMBER_H
-#define SLATE_PROTO_NUMBER_H
+#ifndef SLATE_BASE_NUMBER_H
+#define SLATE_BASE_NUMBER_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +16,8 @@ bool number_i32(const char *s, size_t n, int32_t *out);
  * ignored, and what needs more than 32 bits is cut. False: no number, out of 64 bits, or negative client flags. */
 bool number_client_flags(const char *s, size_t n, uint32_t *out);
 bool number_exptime(const char *s, size_t n, int32_t *out);
+/* Loose, for what incr and decr find stored: as above, of 64 bits and without a minus. */
+bool number_stored(const char *s, size_t n, uint64_t *out);
 
 enum { NUMBER_BYTES = 20 }; /* the longest that number_put writes */
 extern const char number_pairs[200]; /* "00", "01", … "99" */

@@ -1,4 +1,4 @@
-#include "proto/number.h"
+#include "base/number.h"
 
 const char number_pairs[200] = "00010203040506070809"
                                "10111213141516171819"
@@ -94,5 +94,15 @@ bool number_exptime(const char *s, size_t n, int32_t *out) {
         return false;
     }
     *out = (int32_t)(uint32_t)(negative ? 0 - v : v);
+    return true;
+}
+
+bool number_stored(const char *s, size_t n, uint64_t *out) {
+    bool negative;
+    uint64_t v;
+    if (!take_loose(s, n, &negative, &v) || negative) {
+        return false;
+    }
+    *out = v;
     return true;
 }

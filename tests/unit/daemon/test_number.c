@@ -1,6 +1,6 @@
 #include "tap.h"
 
-#include "proto/number.h"
+#include "base/number.h"
 
 static bool u64_is(const char *s, uint64_t want) {
     uint64_t v = ~want;
@@ -58,6 +58,15 @@ static void test_loose_numbers(void) {
        "exptime beyond 64 bits is refused");
 }
 
+static void test_stored_numbers(void) {
+    uint64_t v = 7;
+    ok(number_stored(" +42 x", 6, &v) && v == 42, "a stored number may have blanks and a plus before, and a blank behind");
+    ok(number_stored("18446744073709551615", 20, &v) && v == UINT64_MAX, "it has 64 bits");
+    ok(!number_stored("18446744073709551616", 20, &v) && !number_stored("-1", 2, &v) && !number_stored("-0", 2, &v) &&
+           !number_stored("", 0, &v) && !number_stored("4a", 2, &v) && v == UINT64_MAX,
+       "and is no more than these, not negative, and no other text");
+}
+
 static void test_put(uint64_t seed) {
     uint64_t state = seed | 1;
     int wrong = 0;
@@ -77,6 +86,7 @@ int main(void) {
     uint64_t seed = tap_seed();
     test_strict_numbers();
     test_loose_numbers();
+    test_stored_numbers();
     test_put(seed);
     return tap_done();
 }
