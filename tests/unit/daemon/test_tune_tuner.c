@@ -8,7 +8,7 @@
 #include "tune/policies/eviction.h"
 #include "tune/pages/moves.h"
 #include "tune/tune.h"
-#include "tune/tuner.h"
+#include "tune/state.h"
 
 enum { PATIENCE_MS = 60000 }; /* only a hang takes that long */
 
