@@ -77,9 +77,17 @@ static inline void     node_set_time_s(struct node *n, uint32_t s) {
 static inline uint32_t node_used_s(const struct node *n) { return node_time_s(n) + node_age_s(node_mark(n) >> 3); }
 static inline unsigned node_hits(const struct node *n) { return node_mark(n) & 7u; }
 static inline bool     node_fetched(const struct node *n) { return node_mark(n) >> 3 != 0; }
-/* Starts a new age at the last use, with this many hits: what a change of list does. */
-static inline void node_renew(struct node *n, unsigned hits) {
-    node_set_time_s(n, node_used_s(n));
+/* Starts a new age at the last use, with this many hits: what a change of list does. A mark may tell of another item: a reader that found
+ * its item gone may mark the chunk's next one with the age of the first. So the last use is not after now; and a node that was flushed,
+ * which nobody can have used since, keeps its time, or it would be live again. Both times are of one look at the clock. */
+static inline void node_renew(struct node *n, unsigned hits, uint32_t now_s, uint32_t flushed_s) {
+    uint32_t time_s = node_time_s(n), used_s = node_used_s(n);
+    if ((int32_t)(used_s - now_s) > 0) {
+        used_s = now_s;
+    }
+    if ((int32_t)(time_s - flushed_s) > 0 && (int32_t)(used_s - time_s) > 0) {
+        node_set_time_s(n, used_s);
+    }
     node_set_mark(n, (uint8_t)((node_fetched(n) ? 1u << 3 : 0u) | hits));
 }
 #endif

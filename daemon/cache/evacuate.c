@@ -73,7 +73,7 @@ static void requeue_locked(struct cache_thread *ct, struct partition *p, struct 
     struct evict_queue *q = &p->shelves[from]->queue;
     evict_remove(q, &it->node);
     p->shelves[from]->requested_bytes -= bytes;
-    evict_adopt(&p->shelves[to]->queue, &now->node, q->policy, item_now_s(ct));
+    evict_adopt(queue_now(ct, p->shelves[to]), &now->node, q->policy, item_now_s(ct));
     p->shelves[to]->requested_bytes += bytes;
 }
 

@@ -65,7 +65,7 @@ void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *i
     uint64_t more_bytes = cache_item_requested_bytes(ct->cache, it) - was_bytes; /* wraps when it is less, and back */
     shelf->requested_bytes += more_bytes;
     p->bytes += more_bytes;
-    evict_renew(&shelf->queue, &it->node, temporary(ct, it), item_now_s(ct));
+    evict_renew(queue_now(ct, shelf), &it->node, temporary(ct, it), item_now_s(ct));
     count_moves(ct, &shelf->queue, class_id);
     COUNT(ct, total_items);
 }
@@ -172,7 +172,7 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
     uint64_t bytes = cache_item_requested_bytes(c, it);
     shelf->requested_bytes += bytes;
     p->bytes += bytes;
-    evict_insert(&shelf->queue, &it->node, temporary(ct, it), item_now_s(ct));
+    evict_insert(queue_now(ct, shelf), &it->node, temporary(ct, it), item_now_s(ct));
     count_moves(ct, &shelf->queue, class_id);
     page_accessed(ct, it);
     COUNT(ct, total_items);

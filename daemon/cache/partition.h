@@ -158,6 +158,11 @@ static inline bool cache_item_dead(const struct cache *c, const struct item *it,
 
 /* Now, on the items' clock. */
 static inline uint32_t item_now_s(const struct cache_thread *ct) { return ct->now_s + ct->item_clock.ahead_s; }
+/* A shelf's queue for a call that takes item_now_s: told what the same look at the clock says is flushed. */
+static inline struct evict_queue *queue_now(const struct cache_thread *ct, struct shelf *s) {
+    s->queue.flushed_s = ct->item_clock.flushed;
+    return &s->queue;
+}
 /* What a store is stamped with: now, or the time after the last flush if the turn began before it. By the clock with which the store
  * looked for what was there: what an append or incr read before a flush must not outlive the flush in what they store. */
 static inline uint32_t cache_stamp_s(const struct cache_thread *ct) {

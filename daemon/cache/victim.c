@@ -19,7 +19,7 @@ void note_hunger(struct cache *c, unsigned class_id) {
 /* Unlinks the queue's next victim. Its chunks go to the stock or wait in the thread's hands. *leaving: they are in a page
  * that is on the move, and so lost to the class. */
 static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct shelf *s, unsigned class_id, bool *leaving) {
-    struct item *it = (struct item *)evict_victim(&s->queue, item_now_s(ct));
+    struct item *it = (struct item *)evict_victim(queue_now(ct, s), item_now_s(ct));
     if (it == NULL) {
         return false;
     }

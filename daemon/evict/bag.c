@@ -9,13 +9,13 @@
 enum { BAGS = 3, PASS_PER_INSERT = 2, VICTIM_TRIES = 64 }; /* the bags are EVICT_NEW, EVICT_MAIN, EVICT_OLD, in this order */
 
 /* Takes the oldest of a bag to the newest bag if it was hit. False: it was not, or there is none. */
-static bool refresh(struct evict_queue *q, unsigned bag) {
+static bool refresh(struct evict_queue *q, unsigned bag, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, bag);
     if (n == NULL || (node_hits(n) == 0 && !evict_renewed(n))) {
         return false;
     }
     if (node_hits(n) > 0) {
-        node_renew(n, 0);
+        node_renew(n, 0, now_s, q->flushed_s);
     }
     evict_list_move(q, n, EVICT_NEW);
     q->moves.within++;
@@ -23,12 +23,12 @@ static bool refresh(struct evict_queue *q, unsigned bag) {
 }
 
 static void bag_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
-    (void)temporary, (void)now_s;
+    (void)temporary;
     uint32_t share = evict_count(q) / BAGS + 1;
     evict_list_push(q, EVICT_NEW, n);
     for (unsigned bag = EVICT_NEW; bag < EVICT_OLD; bag++) {
         for (unsigned i = 0; i < PASS_PER_INSERT && q->list[bag].count > share; i++) {
-            if (!refresh(q, bag)) {
+            if (!refresh(q, bag, now_s)) {
                 evict_list_move(q, evict_oldest_in(q, bag), bag + 1);
             }
         }
@@ -36,10 +36,9 @@ static void bag_insert(struct evict_queue *q, struct node *n, bool temporary, ui
 }
 
 static struct node *bag_victim(struct evict_queue *q, uint32_t now_s) {
-    (void)now_s;
-    for (unsigned i = 0; i < VICTIM_TRIES && refresh(q, EVICT_OLD); i++) {
+    for (unsigned i = 0; i < VICTIM_TRIES && refresh(q, EVICT_OLD, now_s); i++) {
     }
-    struct node *own = evict_oldest_in(q, EVICT_OLD), *left = evict_leftover(q, 1 << EVICT_TEMP, own, 1);
+    struct node *own = evict_oldest_in(q, EVICT_OLD), *left = evict_leftover(q, 1 << EVICT_TEMP, own, 1, now_s);
     if (left != NULL) {
         return left;
     }

@@ -14,15 +14,15 @@ static void insert(struct evict_queue *q, struct node *n, bool temporary, uint32
 }
 
 /* The oldest, after those with `keep_hits` hits or more, and those that are new again, have had another round. */
-static struct node *next_round(struct evict_queue *q, unsigned keep_hits) {
-    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), keep_hits);
+static struct node *next_round(struct evict_queue *q, unsigned keep_hits, uint32_t now_s) {
+    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), keep_hits, now_s);
     if (left != NULL) {
         return left;
     }
     struct node *own = evict_oldest_in(q, EVICT_MAIN);
     for (unsigned i = 0; i < CLOCK_TRIES && own != NULL && (node_hits(own) >= keep_hits || evict_renewed(own)); i++) {
         if (node_hits(own) > 0) {
-            node_renew(own, node_hits(own) - 1);
+            node_renew(own, node_hits(own) - 1, now_s, q->flushed_s);
         }
         evict_list_move(q, own, EVICT_MAIN);
         q->moves.within++;
@@ -32,13 +32,11 @@ static struct node *next_round(struct evict_queue *q, unsigned keep_hits) {
 }
 
 static struct node *fifo_victim(struct evict_queue *q, uint32_t now_s) {
-    (void)now_s;
-    return next_round(q, KEEP_NONE);
+    return next_round(q, KEEP_NONE, now_s);
 }
 
 static struct node *clock_victim(struct evict_queue *q, uint32_t now_s) {
-    (void)now_s;
-    return next_round(q, 1);
+    return next_round(q, 1, now_s);
 }
 
 const struct evict_policy evict_fifo = {

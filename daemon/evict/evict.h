@@ -48,6 +48,7 @@ struct evict_queue {
     struct evict_tail    tail;
     struct evict_moves   moves;  /* since the cache last took them */
     uint32_t             hand;   /* where a policy that goes round looks next; 0: at the oldest */
+    uint32_t             flushed_s; /* nodes of this time and before are gone, and stay so. The owner sets it with the look at the clock that now_s is of */
     struct evict_memory *memory; /* NULL until the policy needs it, and when there was none to be had */
 };
 
@@ -131,7 +132,7 @@ static inline bool evict_renewed(const struct node *n) { return node_where(n) & 
 /* What an earlier policy left behind, in lists given as bits: the oldest node by its last move, if it is older than `own`
  * (or that is NULL). Those with `keep_hits` hits or more are first moved to EVICT_MAIN, a few at a time. NULL: none; and the oldest of
  * EVICT_MAIN may be another then, so that `own` is to be looked for again. */
-struct node *evict_leftover(struct evict_queue *, unsigned lists, const struct node *own, unsigned keep_hits);
+struct node *evict_leftover(struct evict_queue *, unsigned lists, const struct node *own, unsigned keep_hits, uint32_t now_s);
 
 /* --- the tail, for list.c and evict.c: tail.c --- */
 void evict_tail_fill(struct evict_queue *);                       /* up to two steps, after its list got or lost a node */

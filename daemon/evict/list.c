@@ -108,7 +108,7 @@ uint32_t evict_count(const struct evict_queue *q) {
     return n;
 }
 
-struct node *evict_leftover(struct evict_queue *q, unsigned lists, const struct node *own, unsigned keep_hits) {
+struct node *evict_leftover(struct evict_queue *q, unsigned lists, const struct node *own, unsigned keep_hits, uint32_t now_s) {
     struct node *oldest = NULL;
     for (unsigned tries = 0; tries < LEFTOVER_TRIES; tries++) {
         oldest = NULL;
@@ -124,7 +124,7 @@ struct node *evict_leftover(struct evict_queue *q, unsigned lists, const struct 
         if (node_hits(oldest) < keep_hits && !evict_renewed(oldest)) {
             return oldest;
         }
-        node_renew(oldest, 0);
+        node_renew(oldest, 0, now_s, q->flushed_s);
         evict_list_move(q, oldest, EVICT_MAIN);
     }
     return oldest;

@@ -23,8 +23,7 @@ static void lru_hit(struct evict_queue *q, struct node *n, uint32_t now_s) {
 }
 
 static struct node *lru_victim(struct evict_queue *q, uint32_t now_s) {
-    (void)now_s;
-    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), KEEP_NONE);
+    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), KEEP_NONE, now_s);
     return left != NULL ? left : evict_oldest_in(q, EVICT_MAIN);
 }
 

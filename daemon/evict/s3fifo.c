@@ -17,11 +17,11 @@ static void s3fifo_insert(struct evict_queue *q, struct node *n, bool temporary,
 }
 
 /* The next of the main queue, after those that were hit have had their round. */
-static struct node *main_victim(struct evict_queue *q, unsigned *tries) {
+static struct node *main_victim(struct evict_queue *q, uint32_t now_s, unsigned *tries) {
     struct node *n = evict_oldest_in(q, MAIN);
     while (n != NULL && (node_hits(n) > 0 || evict_renewed(n)) && *tries > 0) {
         if (node_hits(n) > 0) {
-            node_renew(n, node_hits(n) - 1);
+            node_renew(n, node_hits(n) - 1, now_s, q->flushed_s);
         }
         evict_list_move(q, n, MAIN);
         q->moves.within++;
@@ -32,9 +32,8 @@ static struct node *main_victim(struct evict_queue *q, unsigned *tries) {
 }
 
 static struct node *s3fifo_victim(struct evict_queue *q, uint32_t now_s) {
-    (void)now_s;
     unsigned tries = VICTIM_TRIES;
-    struct node *small = evict_oldest_in(q, SMALL), *left = evict_leftover(q, OTHERS, small, PROMOTE_HITS);
+    struct node *small = evict_oldest_in(q, SMALL), *left = evict_leftover(q, OTHERS, small, PROMOTE_HITS, now_s);
     if (left != NULL) {
         return left;
     }
@@ -44,14 +43,14 @@ static struct node *s3fifo_victim(struct evict_queue *q, uint32_t now_s) {
             return small;
         }
         if (promoted) {
-            node_renew(small, 0);
+            node_renew(small, 0, now_s, q->flushed_s);
             q->moves.to_warm++;
         }
         evict_list_move(q, small, promoted ? MAIN : SMALL);
         small = evict_oldest_in(q, SMALL);
         tries--;
     }
-    struct node *n = main_victim(q, &tries);
+    struct node *n = main_victim(q, now_s, &tries);
     return n != NULL ? n : evict_oldest_in(q, SMALL);
 }
 

@@ -20,8 +20,7 @@ static void sieve_remove(struct evict_queue *q, struct node *n) {
 }
 
 static struct node *sieve_victim(struct evict_queue *q, uint32_t now_s) {
-    (void)now_s;
-    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), 1);
+    struct node *left = evict_leftover(q, OTHERS, evict_oldest_in(q, EVICT_MAIN), 1, now_s);
     if (left != NULL) {
         return left;
     }
@@ -29,7 +28,7 @@ static struct node *sieve_victim(struct evict_queue *q, uint32_t now_s) {
     struct node *n = q->hand != 0 ? node_at(q->space, q->hand) : oldest;
     for (unsigned i = 0; i < SIEVE_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n)); i++) {
         if (node_hits(n) > 0) {
-            node_renew(n, 0);
+            node_renew(n, 0, now_s, q->flushed_s);
         }
         node_set_where(n, node_where(n) & (unsigned)~EVICT_RENEWED);
         n = node_next(n) != 0 ? node_at(q->space, node_next(n)) : oldest;

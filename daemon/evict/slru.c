@@ -40,7 +40,7 @@ static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
         return false;
     }
     if (node_hits(n) >= ACTIVE) {
-        node_renew(n, IDLE_MOST);
+        node_renew(n, IDLE_MOST, now_s, q->flushed_s);
         if (list == WARM) {
             q->moves.within++;
         } else {
@@ -98,7 +98,7 @@ static struct node *slru_victim(struct evict_queue *q, uint32_t now_s) {
         if (node_hits(n) < ACTIVE) {
             return n;
         }
-        node_renew(n, IDLE_MOST);
+        node_renew(n, IDLE_MOST, now_s, q->flushed_s);
         evict_list_move(q, n, WARM);
         q->moves.to_warm++;
         pull(q, WARM, now_s);

@@ -14,34 +14,34 @@ enum { WINDOW_PCT = 1, PROTECTED_PCT = 80, STEPS = 2, COUNT_MAX = 7, VICTIM_TRIE
 static bool over(uint32_t count, uint32_t total, unsigned pct) { return (uint64_t)count * 100 > (uint64_t)total * pct; }
 
 /* Moves a node, and its hits into the sketch. */
-static void promote(struct evict_queue *q, struct node *n, unsigned list) {
+static void promote(struct evict_queue *q, struct node *n, unsigned list, uint32_t now_s) {
     if (node_hits(n) > 0) {
         evict_sketch_add(q, n, node_hits(n));
-        node_renew(n, 0);
+        node_renew(n, 0, now_s, q->flushed_s);
     }
     evict_list_move(q, n, list);
 }
 
 /* Protected items make room for those that were hit on probation. */
-static void shrink_protected(struct evict_queue *q) {
+static void shrink_protected(struct evict_queue *q, uint32_t now_s) {
     uint32_t rest = q->list[PROTECTED].count + q->list[PROBATION].count;
     struct node *n = evict_oldest_in(q, PROTECTED);
     if (n != NULL && over(q->list[PROTECTED].count, rest, PROTECTED_PCT)) {
-        promote(q, n, node_hits(n) > 0 ? PROTECTED : PROBATION);
+        promote(q, n, node_hits(n) > 0 ? PROTECTED : PROBATION, now_s);
     }
 }
 
 /* Another policy may have left more than their shares in the window and among the protected: two steps an insertion get that out. */
 static void tinylfu_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
-    (void)temporary, (void)now_s;
+    (void)temporary;
     evict_list_push(q, WINDOW, n);
     evict_sketch_add(q, n, 1);
     for (unsigned i = 0; i < STEPS; i++) {
-        shrink_protected(q);
+        shrink_protected(q, now_s);
     }
     for (unsigned i = 0; i < STEPS && q->list[WINDOW].count > 1 && over(q->list[WINDOW].count, evict_count(q), WINDOW_PCT); i++) {
         struct node *oldest = evict_oldest_in(q, WINDOW);
-        promote(q, oldest, evict_renewed(oldest) ? WINDOW : PROBATION);
+        promote(q, oldest, evict_renewed(oldest) ? WINDOW : PROBATION, now_s);
     }
 }
 
@@ -55,21 +55,20 @@ static unsigned frequency(const struct evict_queue *q, const struct node *n) {
 }
 
 /* The oldest on probation that was not hit there. */
-static struct node *probation_victim(struct evict_queue *q) {
+static struct node *probation_victim(struct evict_queue *q, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, PROBATION);
     for (unsigned i = 0; i < VICTIM_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n)); i++) {
         bool hit = node_hits(n) > 0;
-        promote(q, n, hit ? PROTECTED : PROBATION);
+        promote(q, n, hit ? PROTECTED : PROBATION, now_s);
         q->moves.to_warm += hit;
-        shrink_protected(q);
+        shrink_protected(q, now_s);
         n = evict_oldest_in(q, PROBATION);
     }
     return n;
 }
 
 static struct node *tinylfu_victim(struct evict_queue *q, uint32_t now_s) {
-    (void)now_s;
-    struct node *victim = probation_victim(q), *left = evict_leftover(q, OTHERS, victim, 1);
+    struct node *victim = probation_victim(q, now_s), *left = evict_leftover(q, OTHERS, victim, 1, now_s);
     if (left != NULL) {
         return left;
     }

@@ -165,6 +165,35 @@ static void test_a_renewed_node_counts_as_new(const struct evict_policy *p) {
     evict_fini(&q);
 }
 
+/* A reader that found its item gone may mark the chunk's next one with the age of the first: here each node with an hour. */
+static void test_a_wrong_mark_makes_no_node_newer_than_it_may_be(const struct evict_policy *p) {
+    struct evict_queue q;
+    fresh(&q, p);
+    for (unsigned n = 1; n <= 200; n++) {
+        insert(&q, n, 10);
+    }
+    unsigned later = 0, live = 0;
+    for (unsigned round = 0; round < 2; round++) { /* then they are flushed as well */
+        for (unsigned n = 1; n <= 200; n++) {
+            node_set_time_s(&nodes[n], 10);
+            node_set_mark(&nodes[n], (uint8_t)(node_age_code(3600) << 3 | p->hit_max));
+        }
+        q.flushed_s = round == 0 ? UINT32_MAX : 15;
+        for (unsigned i = 0; i < 200; i++) {
+            struct node *v = evict_victim(&q, 20);
+            evict_remove(&q, v);
+            evict_insert(&q, v, false, 20);
+        }
+        for (unsigned n = 1; n <= 200; n++) {
+            later += node_time_s(&nodes[n]) > 20;
+            live += round == 1 && node_time_s(&nodes[n]) > 15;
+        }
+    }
+    is(later, 0, "%s: a node with a wrong mark is not used later than now", p->name);
+    is(live, 0, "%s: one that was flushed stays so", p->name);
+    evict_fini(&q);
+}
+
 static void test_marks_tell_age_within_a_third(void) {
     unsigned wrong = 0;
     for (uint32_t age_s = 0; age_s < 40000; age_s++) {
@@ -311,6 +340,7 @@ int main(void) {
         test_every_node_goes_once(evict_policies[i], seed);
         test_a_moved_node_keeps_its_place(evict_policies[i]);
         test_a_renewed_node_counts_as_new(evict_policies[i]);
+        test_a_wrong_mark_makes_no_node_newer_than_it_may_be(evict_policies[i]);
         test_a_tail_is_the_nodes_that_go_next(evict_policies[i], seed);
         for (unsigned j = 0; evict_policies[j] != NULL; j++) {
             /* tinylfu lets go of what is new first, whatever was there before */

@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 
+#include "cache/partition.h"
 #include "cache_fixture.h"
 
 enum { FLUSHES = 1000, LARGE_BYTES = 5000, ROUNDS = 20000 / TAP_SLOWER, THREADS = 2 };
@@ -117,6 +118,33 @@ static void test_a_walk_frees_what_was_flushed(struct cache_thread *ct) {
     is(evicted_after.evicted, evicted_before.evicted, "and nothing counts as evicted");
 }
 
+/* Has the item the mark that a reader leaves who began to note a hit an hour after the chunk's last item was stored, and went on when
+ * it was this one's; and then enough stores behind it that its queue moves it. */
+static void mark_late_and_move(struct cache_thread *ct, const char *name, bool flush_between) {
+    struct key key = key_make(name, strlen(name));
+    struct item *it = item_at(cache, index_find(&partition_of(cache, key.hash)->index, &key, NULL));
+    node_set_mark(&it->node, node_age_code(3600) << 3 | 2);
+    if (flush_between) {
+        cache_flush_now(cache);
+        next_turn(ct, 10);
+    }
+    for (uint64_t n = 0; n < 2000; n++) {
+        fixture_set(ct, n, value, 20);
+    }
+}
+
+static void test_a_hit_that_is_noted_late_brings_nothing_back(struct cache_thread *ct) {
+    set(ct, "one", 20);
+    mark_late_and_move(ct, "one", false);
+    ok(lives(ct, "one", NULL), "an item whose chunk was marked for another before it lives on");
+    next_turn(ct, 1);
+    cache_flush_now(cache);
+    ok(!lives(ct, "one", NULL), "until a flush");
+    set(ct, "other", 20);
+    mark_late_and_move(ct, "other", true);
+    ok(!lives(ct, "other", NULL), "and is not there again when its queue moves it after the flush");
+}
+
 /* --- beside each other --- */
 
 struct client {
@@ -225,6 +253,7 @@ int main(void) {
         test_each_of_many_flushes_takes_what_was_stored_before(ct);
         test_a_flush_to_come_comes_after_many(ct);
         test_a_walk_frees_what_was_flushed(ct);
+        test_a_hit_that_is_noted_late_brings_nothing_back(ct);
         test_an_append_does_not_outlive_a_flush(ct, 1);
         test_an_append_does_not_outlive_a_flush(ct, LARGE_BYTES);
         cache_turn_end(ct);
