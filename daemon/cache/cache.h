@@ -397,7 +397,7 @@ enum page_pick {
 };
 enum { CACHE_SPARE_MAX = 16 };
 /* Up to `max` (at most CACHE_SPARE_MAX) pages of the class, the one to lose first at the front; those that are on the move are left
- * out. A look without a lock: O(pages of the arena) at a nanosecond each; by value it samples some 1,300 chunks at most. */
+ * out. By value it looks at 80 pages and samples some 1,300 chunks at most; else O(pages of the arena) at a nanosecond each. */
 unsigned cache_spare_pages(struct cache_thread *, unsigned class_id, enum page_pick, uint32_t *pages, unsigned max);
 /* What a page's live items are worth by a sample of them: the more there are, the more often and the more lately they were used. A
  * measure to compare pages by, also of different classes; 0: nothing lives there. */

@@ -141,19 +141,12 @@ static void prefetch_sample(const struct cache *c, uint32_t page) {
 
 static void rank_by_value(struct cache_thread *ct, unsigned class_id, struct ranking *r) {
     struct cache *c = ct->cache;
-    uint32_t listed[LISTED_PAGES], page_max = c->arena->page_max;
+    uint32_t listed[LISTED_PAGES], looked[LOOK_PAGES];
     unsigned n = slab_partial_pages(c->slab, class_id, listed, LISTED_PAGES);
     for (unsigned i = 0; i < n; i++) {
         rank(r, listed[i], cache_page_value(ct, listed[i]));
     }
-    uint32_t page = ct->donor_cursor < page_max ? ct->donor_cursor : 0, looked[LOOK_PAGES];
-    n = 0;
-    for (uint32_t i = 0; i < page_max && n < LOOK_PAGES; i++, page = page + 1 < page_max ? page + 1 : 0) {
-        if (of_class(c, page, class_id)) {
-            looked[n++] = page;
-        }
-    }
-    ct->donor_cursor = page;
+    n = slab_next_pages(c->slab, class_id, looked, LOOK_PAGES);
     for (unsigned i = 0; i < n; i++) {
         prefetch_sample(c, looked[i + 1 < n ? i + 1 : i]);
         rank(r, looked[i], cache_page_value(ct, looked[i]));

@@ -108,7 +108,6 @@ struct cache_thread {
     bool             moves_pages;  /* cache_thread_moves_pages */
     bool             refits;       /* within cache_refit */
     unsigned         tails_moved;  /* by the evacuation of the last tail */
-    uint32_t         donor_cursor; /* where the next look for pages to spare begins */
     uint64_t         random;
     uint32_t         give;           /* chunks to give back once no lock is held, linked through node.next; 0: none */
     struct item     *doomed;         /* unlinked large items whose chunks go back then, linked through node.next */

@@ -10,7 +10,7 @@ enum { WHOLE_LOOK_MOST = 64 }; /* pages, in one hold of a class's lock */
 static void class_init(struct slab_class *c) {
     lock_init(&c->lock);
     c->partial = PAGE_NONE;
-    c->owned = PAGE_NONE;
+    c->owned = c->round_at = PAGE_NONE;
 }
 
 void slab_rules(const struct slab *s, struct size_rules *rules) {
@@ -213,6 +213,7 @@ static void owned_link_locked(struct slab *s, struct slab_class *c, uint32_t pag
 static void owned_unlink_locked(struct slab *s, struct slab_class *c, uint32_t page) {
     assert(lock_held(&c->lock));
     struct page *p = slab_page(s, page);
+    c->round_at = c->round_at == page ? p->owned_next : c->round_at;
     if (p->owned_prev != PAGE_NONE) {
         slab_page(s, p->owned_prev)->owned_next = p->owned_next;
     } else {
@@ -464,6 +465,25 @@ unsigned slab_partial_pages(struct slab *s, unsigned class_id, uint32_t *pages, 
     for (uint32_t page = c->partial; page != PAGE_NONE && n < max; page = slab_page(s, page)->next) {
         pages[n++] = page;
     }
+    lock_release(&c->lock);
+    return n;
+}
+
+unsigned slab_next_pages(struct slab *s, unsigned class_id, uint32_t *pages, unsigned max) {
+    struct slab_class *c = &s->classes[class_id];
+    unsigned n = 0;
+    lock_take(&c->lock);
+    uint32_t first = c->round_at != PAGE_NONE ? c->round_at : c->owned, page = first;
+    while (page != PAGE_NONE && n < max) {
+        if (!slab_page_draining(s, page)) {
+            pages[n++] = page;
+        }
+        page = slab_page(s, page)->owned_next != PAGE_NONE ? slab_page(s, page)->owned_next : c->owned;
+        if (page == first) {
+            break;
+        }
+    }
+    c->round_at = page;
     lock_release(&c->lock);
     return n;
 }

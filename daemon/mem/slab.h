@@ -54,6 +54,7 @@ struct slab_class {
     _Atomic uint32_t chunk_bytes, chunks_per_page; /* change only while the class has no page and no item */
     uint32_t         partial; /* first page with free chunks */
     uint32_t         owned;   /* first page of all */
+    uint32_t         round_at; /* where the next round over them goes on; PAGE_NONE: at the first */
     _Atomic uint32_t page_count;
     _Atomic uint32_t free_count; /* free chunks in pages that are not draining */
     _Atomic uint32_t moving;     /* pages that are draining */
@@ -160,6 +161,9 @@ bool slab_page_facts(struct slab *, uint32_t page, struct slab_page_facts *);
 /* Pages of a class that have free chunks and are not draining, at most `max`. Returns how many were put into `pages`. O(max), under
  * the class's lock. */
 unsigned slab_partial_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
+/* The next pages of a class that are not draining, at most `max`: each call goes on where the one before ended, and round again; no page
+ * comes twice in one call. Returns how many were put into `pages`. O(max, and pages that drain), under the class's lock. */
+unsigned slab_next_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
 /* Of a class's first 64 pages with free chunks those that are free as a whole, at most `max`. Returns how many were put into `pages`.
  * Under the class's lock. */
 unsigned slab_whole_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);

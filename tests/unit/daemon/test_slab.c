@@ -172,12 +172,56 @@ static void test_references_stay_fine_while_they_can(void) {
     }
 }
 
+static void test_rounds_over_the_pages_of_a_class(void) {
+    enum { PAGES = 10 };
+    struct arena *a = arena_create(64u << 20, 0, false);
+    struct slab *s = slab_create(a, &defaults);
+    uint32_t pages[PAGES + 5], seen[64] = {0};
+    unsigned wrong = 0, class_id = 5;
+    is(slab_next_pages(s, class_id, pages, 4), 0, "a class without pages has none to look at");
+    for (int i = 0; i < PAGES; i++) {
+        wrong += !slab_grow(s, class_id) + !slab_grow(s, class_id + 1);
+    }
+    is(slab_next_pages(s, class_id, pages, PAGES + 5), PAGES, "one look never finds a page twice");
+    for (int i = 0; i < 5; i++) {
+        unsigned n = slab_next_pages(s, class_id, pages, 4);
+        wrong += n != 4;
+        while (n > 0) {
+            seen[pages[--n]]++;
+        }
+    }
+    unsigned twice = 0;
+    for (uint32_t page = 0; page < 64; page++) {
+        wrong += seen[page] != (slab_page_class(s, page) == class_id ? 2 : 0);
+        twice += seen[page] == 2;
+    }
+    ok(wrong == 0 && twice == PAGES, "looks at 4 of %u pages find each twice in five, and none of another class", PAGES);
+    slab_next_pages(s, class_id, pages, 4);
+    uint32_t next[1], leaving;
+    slab_next_pages(s, class_id, next, 1);
+    for (int i = 0; i < PAGES - 1; i++) { /* round, to just before that page */
+        slab_next_pages(s, class_id, &leaving, 1);
+    }
+    leaving = next[0];
+    ok(slab_drain_begin(s, leaving, class_id), "a page that is next drains");
+    unsigned n = slab_next_pages(s, class_id, pages, PAGES + 5), has = 0;
+    for (unsigned i = 0; i < n; i++) {
+        has += pages[i] == leaving;
+    }
+    ok(n == PAGES - 1 && has == 0, "and is looked at no more, while all others are");
+    slab_drain_end(s, leaving, SLAB_CLASS_NONE);
+    is(slab_next_pages(s, class_id, pages, PAGES + 5), PAGES - 1, "also when it has left");
+    slab_destroy(&s);
+    arena_destroy(&a);
+}
+
 int main(void) {
     uint64_t seed = tap_seed() | 1;
     test_sizes();
     test_random_streaks_keep_every_chunk_apart(seed);
     test_the_limit_is_the_limit();
     test_pages_drain_and_change_hands();
+    test_rounds_over_the_pages_of_a_class();
     test_a_page_given_back_leaves_memory();
     test_references_stay_fine_while_they_can();
     return tap_done();
