@@ -76,6 +76,7 @@ struct tuner {
     uint32_t           limit_seen;    /* pages, when the limit was last looked at */
     bool               limit_lowered; /* it was above once, and pages are still over it */
     struct class_set   limit_emptied; /* classes that gave their last page since it was lowered */
+    struct class_set   whole_later;   /* classes of tuner_give_whole that have to wait */
     uint64_t           limit_rest_us; /* when to look again for pages over the limit that could not be had */
     uint64_t           window_us, ages_us, hunger_rest_us; /* when the window ends, when ages were read, when to look again */
 };
@@ -102,7 +103,8 @@ uint32_t tuner_pages_over(const struct tuner *); /* pages out beyond a limit tha
 bool     tuner_shrink(struct tuner *);           /* gives back a few of them; false: there is nothing to do now */
 
 /* --- whole.c --- */
-void tuner_give_whole(struct tuner *); /* to the pool, pages that abandoned drafts left free */
+/* To the pool, pages that abandoned drafts left free. True: some have to wait until a turn of a worker ends; try again. */
+bool tuner_give_whole(struct tuner *);
 
 /* --- decide.c --- */
 void tuner_adopt(struct tuner *);         /* starts the mode that is wished for */

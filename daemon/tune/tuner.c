@@ -117,12 +117,11 @@ static void *tuner_main(void *arg) {
         tuner_serve_trial(t);
         adopt(t);
         tuner_serve_request(t);
-        tuner_give_whole(t);
-        bool shrinking = tuner_shrink(t);
+        bool giving = tuner_give_whole(t), shrinking = tuner_shrink(t);
         decide(t);
         uint64_t geometry_us = geometry_tend(t->geometry), samples_us = whatif_tend(t->whatif);
         bool crawling = tend_crawler(t);
-        if (shrinking || tuner_request_waits(t)) {
+        if (giving || shrinking || tuner_request_waits(t)) {
             continue;
         }
         uint64_t now_us = clock_mono_us(), rest_us = until(t->window_us, now_us);

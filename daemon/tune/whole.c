@@ -26,8 +26,10 @@ static unsigned begin(struct tuner *t, unsigned class_id, uint32_t *pages) {
     return n;
 }
 
-/* Gives a few pages of a class; returns how many. */
-static unsigned give_some(struct tuner *t, unsigned class_id) {
+enum given { GIVEN_ALL, GIVEN_SOME, GIVEN_NONE_YET };
+
+/* Gives a few pages of a class: GIVEN_NONE_YET while a turn from before lasts, in which a thread may look at them. */
+static enum given give_some(struct tuner *t, unsigned class_id) {
     struct slab *slab = cache_slab(t->cache);
     struct page_move move = {.from = class_id, .to = SLAB_CLASS_NONE};
     uint32_t pages[MOVER_PAGES_MAX];
@@ -50,13 +52,23 @@ static unsigned give_some(struct tuner *t, unsigned class_id) {
         snprintf(move.reason, sizeof move.reason, "%u pages are free since values that never came whole were given up", move.pages);
         move_log_add(&t->moves, "drafts", &move, &result);
     }
-    return quiet ? move.pages : 0;
+    if (move.pages > 0 && !quiet) {
+        return GIVEN_NONE_YET;
+    }
+    return move.pages == MOVER_PAGES_MAX ? GIVEN_SOME : GIVEN_ALL;
 }
 
-void tuner_give_whole(struct tuner *t) {
-    struct class_set left = cache_take_left_whole(t->cache);
+bool tuner_give_whole(struct tuner *t) {
+    struct class_set left = cache_take_left_whole(t->cache), later = {{0}};
     for (unsigned i = 1; t->reassign && i <= cache_slab(t->cache)->class_count; i++) {
-        while (class_set_has(&left, i) && give_some(t, i) == MOVER_PAGES_MAX) {
+        enum given given = class_set_has(&left, i) || class_set_has(&t->whole_later, i) ? GIVEN_SOME : GIVEN_ALL;
+        while (given == GIVEN_SOME) {
+            given = give_some(t, i);
+        }
+        if (given == GIVEN_NONE_YET) {
+            class_set_add(&later, i);
         }
     }
+    t->whole_later = later;
+    return !class_set_empty(&later);
 }

@@ -1,0 +1,77 @@
+/* Pages that abandoned drafts left free as a whole go to the pool, however long a worker's turn takes. */
+#include "tap.h"
+
+#include "cache_fixture.h"
+#include "tune/state.h"
+
+enum { DRAFTS = 4, VALUE_BYTES = 1000 * 1000, LIMIT_BYTES = 64 << 20 };
+
+struct rig {
+    struct cache        *c;
+    struct cache_thread *worker;
+    struct tuner        *t; /* by hand */
+};
+
+static void rig_open(struct rig *r) {
+    struct cache_config cfg = fixture_config(LIMIT_BYTES);
+    struct tune_config tc = {.automove = "off", .ratio = 0.8, .window_s = 10, .reassign = true, .by_hand = true};
+    r->c = cache_create(&cfg);
+    r->worker = cache_thread_create(r->c);
+    r->t = tuner_create(r->c, &tc);
+}
+
+static void rig_close(struct rig *r) {
+    tuner_destroy(&r->t);
+    cache_thread_destroy(&r->worker);
+    cache_destroy(&r->c);
+}
+
+static uint32_t pages_out(const struct rig *r) {
+    struct cache_facts f;
+    cache_facts(r->c, &f);
+    return f.pages_out;
+}
+
+static uint32_t classes_with_pages(const struct rig *r) {
+    uint32_t n = 0;
+    for (unsigned i = 1; i <= cache_slab(r->c)->class_count; i++) {
+        struct slab_class_facts f;
+        slab_facts(cache_slab(r->c), i, &f);
+        n += f.pages > 0;
+    }
+    return n;
+}
+
+/* Values of which a part has come when their clients go. Within a turn of the worker. */
+static void abandon_drafts(struct rig *r) {
+    struct cache_draft drafts[DRAFTS];
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = VALUE_BYTES};
+    char name[64];
+    for (unsigned i = 0; i < DRAFTS; i++) {
+        struct key key = fixture_key(name, i);
+        cache_draft_begin(r->worker, &key, &s, &drafts[i]);
+        cache_draft_extend(r->worker, &key, &s, &drafts[i], VALUE_BYTES / 2);
+    }
+    for (unsigned i = 0; i < DRAFTS; i++) {
+        cache_abandon(r->worker, &drafts[i]);
+    }
+}
+
+int main(void) {
+    struct rig r;
+    clock_start();
+    rig_open(&r);
+    cache_turn_begin(r.worker);
+    abandon_drafts(&r);
+    uint32_t had = pages_out(&r);
+    uint32_t classes = classes_with_pages(&r); /* the heads of large values have one of their own */
+    ok(had > classes, "abandoned drafts leave %u pages in %u classes", had, classes);
+    ok(tuner_give_whole(r.t), "while the turn lasts in which they were abandoned they have to wait");
+    is(pages_out(&r), had, "and none goes");
+    cache_turn_end(r.worker);
+    ok(!tuner_give_whole(r.t), "when it has ended none has to");
+    is(pages_out(&r), classes, "and all go, but the one that each class keeps");
+    ok(!tuner_give_whole(r.t) && pages_out(&r) == classes, "once");
+    rig_close(&r);
+    return tap_done();
+}
