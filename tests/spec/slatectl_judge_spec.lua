@@ -372,6 +372,7 @@ for _, kind in ipairs(server.all()) do
             code, out = ctl.run("advise sizes --json")
             assert.equal(0, code, out)
             advice = assert(dkjson.decode(out))
+            assert.equal("OK", client:command("config set slab_geometry_rate 100"))
             local shell_code, _, err = ctl.shell(advice.commands[1] .. " --force")
             assert.equal(0, shell_code, err)
             local after = dkjson.decode((select(2, ctl.run("geometry --json"))))
