@@ -46,9 +46,10 @@ TESTS   += $(if $(findstring thread,$(SAN)),,$(patsubst tests/fuzz/%.c,$B/fuzz/%
 BINS    := $(addprefix $B/bin/,slated slatetop slate-load slatectl)
 SPECS   := $(sort $(wildcard tests/spec/*_spec.lua tests/console/*_spec.lua))
 # The longest first, so that what runs side by side ends together.
-LONGEST := bench_memory_spec.lua test_isolation test_stress proto_spec.lua test_geometry lua_policies_spec.lua test_geometry_predict test_cache_threads \
-           test_cache test_session_transcripts slatetop_spec.lua manual_examples_spec.lua acting_spec.lua demo_spec.lua \
-           slatectl_act_spec.lua slated_simulate_spec.lua lua_slatectl_spec.lua
+LONGEST := lua_policies_spec.lua bench_memory_spec.lua test_faults_serving proto_spec.lua demo_spec.lua slatetop_spec.lua \
+           manual_examples_spec.lua abuse_cost_spec.lua test_geometry test_geometry_predict versions_spec.lua slated_drafts_spec.lua \
+           acting_spec.lua test_isolation slatectl_act_spec.lua slatectl_look_spec.lua run_tests_spec.lua slatectl_alone_spec.lua \
+           lua_slatectl_spec.lua bootstrap_spec.lua slatectl_judge_spec.lua
 longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
 # The thread sanitizer wants a memory layout that the kernel did not shuffle.
 RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests $(if $(AGAIN),-r) -o $B/test-logs
