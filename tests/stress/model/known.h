@@ -1,0 +1,23 @@
+/* What a reply tells of a key, held against what its owner knows: what differs is counted as a violation and the entry is given up
+ * as broken; the rest is learnt. For the owner's thread. */
+#ifndef MODEL_KNOWN_H
+#define MODEL_KNOWN_H
+#include "request.h"
+
+/* A violation; `reply` NULL: nothing more is to be told. */
+void known_wrong(struct world *, enum wrong, const struct request *, struct entry *, const char *how, const char *reply);
+/* The key is there: was it allowed to be? */
+bool known_alive(const struct request *, struct entry *, struct world *, const char *reply);
+/* It is not there: an eviction, unless something else explains it. */
+void known_gone(const struct request *, struct entry *, struct world *);
+
+void known_give_cas(struct entry *, uint64_t given); /* 0: the server chose one */
+void known_learn_cas(const struct request *, struct entry *, struct world *, uint64_t cas);
+bool known_cas_matches(const struct request *, const struct entry *);
+void known_check_value(const struct request *, struct entry *, struct world *, const char *bytes, size_t n);
+
+/* The entry after a request that was done. */
+void known_touched(const struct request *, struct entry *);
+void known_stored(struct entry *, const struct request *, struct world *, bool joined);
+void known_vivified(struct entry *, const struct request *, struct world *); /* N made it of nothing */
+#endif
