@@ -192,6 +192,9 @@ enum cache_drafted {
     CACHE_DRAFT_WAITS,   /* the others hold all that drafts may: try again once one of them is published or abandoned */
     CACHE_DRAFT_REFUSED, /* no memory; the draft is gone, and an old item of a plain set */
 };
+/* Whether a store would be refused by what is there now, before it has memory: CACHE_OK, or what cache_store would give, counted as that
+ * would. The caller need not ask; a store whose condition holds no more when it is published is refused then. */
+enum cache_status  cache_store_verdict(struct cache_thread *, const struct key *, const struct cache_store *);
 /* Takes no memory yet. CACHE_OK, or CACHE_TOO_LARGE as cache_store gives it. */
 enum cache_status  cache_draft_begin(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_draft *);
 /* Memory for the value's first `upto` bytes at least. May evict, and rest outside the turn. */
@@ -204,6 +207,8 @@ enum cache_status cache_publish(struct cache_thread *, struct cache_draft *taken
 void cache_abandon(struct cache_thread *, struct cache_draft *taken);
 /* Abandons it because its bytes don't come, as if there were no memory: CACHE_NO_MEMORY, and an old item of a plain set is gone. */
 enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_draft *taken);
+/* Bytes of values over ITEM_COPY_MAX that this thread has copied, ever: an append or prepend copies all that it joins. */
+uint64_t cache_thread_copied(const struct cache_thread *);
 size_t cache_drafts_most(const struct cache *); /* bytes that drafts may hold together … */
 size_t cache_drafts_held(const struct cache *); /* … and do; one load */
 /* Whether a draft that waits may have more now, as far as two loads can tell. */

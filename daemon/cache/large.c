@@ -8,7 +8,7 @@
 #include "cache/stock.h"
 #include "cache/value.h"
 
-enum { COPY_STEP = 64 << 10 };
+uint64_t cache_thread_copied(const struct cache_thread *ct) { return ct->copied_bytes; }
 
 static void set_tails_state(const struct cache *c, struct item *it, enum chunk_state state) {
     if (item_flags(it) & ITEM_CHAINED) {
@@ -36,24 +36,20 @@ static void draft_write(struct cache_thread *ct, struct item *it, size_t at, str
     }
 }
 
-/* Copies the whole value of one item into another's at an offset. Values of any size; `from` is borrowed or a draft. */
+/* Copies the whole value of one item into another's at an offset. Values of any size; `from` is borrowed or a draft, so that nobody
+ * writes there. */
 static void draft_copy(struct cache_thread *ct, struct item *to, size_t at, const struct item *from) {
     struct iovec iov[8];
     size_t done = 0, bytes = item_value_bytes(from);
     struct cache_place from_place = {0}, to_place = {0};
-    char words[COPY_STEP + 8];
     while (done < bytes) {
         int pieces = cache_value_iov(ct, from, done, &from_place, iov, 8);
         for (int i = 0; i < pieces; i++) {
-            for (size_t off = 0; off < iov[i].iov_len;) {
-                size_t step = iov[i].iov_len - off < COPY_STEP ? iov[i].iov_len - off : COPY_STEP;
-                bytes_load(words, (const char *)iov[i].iov_base + off, step);
-                draft_write(ct, to, at + done, &to_place, words, step);
-                off += step;
-                done += step;
-            }
+            draft_write(ct, to, at + done, &to_place, iov[i].iov_base, iov[i].iov_len);
+            done += iov[i].iov_len;
         }
     }
+    ct->copied_bytes += bytes;
 }
 
 /* Joins a draft and the item it is appended or prepended to into a new draft; the old item is held by a count or, when small,
@@ -165,6 +161,34 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
         item_release(ct, draft);
     }
     return true;
+}
+
+enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key *key, const struct cache_store *s) {
+    struct cache *c = ct->cache;
+    struct partition *p = partition_of(c, key->hash);
+    if (!c->config.evict) {
+        return CACHE_OK; /* its memory costs nobody an item; and when there is none, that is what memcached answers */
+    }
+    lock_take(&p->lock);
+    struct item *old = find_live_locked(ct, p, key);
+    enum cache_status status = store_condition(s, old);
+    unsigned class_id = old != NULL ? cache_item_class(c, old) : SLAB_CLASS_NONE;
+    bool joins = old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
+    if (status == CACHE_OK && joins && item_over_limit(c, key, (uint64_t)s->value_bytes + item_value_bytes(old))) {
+        status = CACHE_TOO_LARGE;
+    }
+    if (status == CACHE_NOT_STORED && s->mode == CACHE_ADD) {
+        mark_hit_locked(ct, p, old);
+    }
+    lock_release(&p->lock);
+    chunks_settle(ct);
+    if (status == CACHE_TOO_LARGE) {
+        return store_refused(ct, key, s, status);
+    }
+    if (status != CACHE_OK) {
+        store_counted(ct, s, status, class_id);
+    }
+    return status;
 }
 
 static enum cache_status publish(struct cache_thread *ct, const struct key *key, struct item *taken,

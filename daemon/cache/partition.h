@@ -109,6 +109,7 @@ struct cache_thread {
     bool             refits;       /* within cache_refit */
     unsigned         tails_moved;  /* by the evacuation of the last tail */
     uint64_t         random;
+    uint64_t         copied_bytes; /* cache_thread_copied */
     uint32_t         give;           /* chunks to give back once no lock is held, linked through node.next; 0: none */
     struct item     *doomed;         /* unlinked large items whose chunks go back then, linked through node.next */
     struct limbos   *limbos;         /* of this thread's turn; NULL: not a heap store */

@@ -94,12 +94,14 @@ void batch_begin(struct batch *b) {
     b->requests = 0;
     b->commands_us = 0;
     b->commands_wait = false;
+    b->wary_turns -= b->wary_turns > 0;
     b->slot_count = 0;
     b->slot_current = NO_SLOT;
 }
 
 bool batch_full(const struct batch *b) {
-    return b->requests >= TURN_REQUESTS || b->slot_count == TURN_SESSIONS || b->used >= BATCH_FULL_BYTES;
+    return b->requests >= TURN_REQUESTS || b->slot_count == TURN_SESSIONS || b->used >= BATCH_FULL_BYTES ||
+           b->commands_us >= 2 * BATCH_COMMANDS_US;
 }
 
 bool batch_has_time(const struct batch *b) { return b->commands_us < BATCH_COMMANDS_US && !b->commands_wait; }
@@ -317,6 +319,25 @@ static void note_key(struct batch *b, unsigned count) {
     b->key_due = b->key_wait = most / 2 + (uint32_t)((b->key_random >> 32) * (most + 1) >> 32);
 }
 
+/* Whether much was copied since it was last asked: an append or prepend copies the whole value. It counts as the time of commands. */
+static bool copied_much(struct batch *b) {
+    uint64_t copied_bytes = cache_thread_copied(b->ct), more_bytes = copied_bytes - b->copied_bytes;
+    b->copied_bytes = copied_bytes;
+    b->commands_us += (uint32_t)(more_bytes / COPIED_BYTES_US);
+    b->wary_turns = more_bytes >= COPIED_MUCH_BYTES ? WARY_TURNS : b->wary_turns;
+    return more_bytes >= COPIED_MUCH_BYTES;
+}
+
+/* From now on the group's sessions are run one request at a time; one that copies nothing much then is as any other again. */
+static void note_copying(struct batch *b) {
+    for (unsigned i = 0; i < b->grouped; i++) {
+        struct session *s = b->slots[b->group[i].slot].session;
+        if (s) {
+            s->copies = true;
+        }
+    }
+}
+
 void batch_run_group(struct batch *b) {
     unsigned n = b->grouped;
     if (n > 1) {
@@ -340,6 +361,9 @@ void batch_run_group(struct batch *b) {
             observe_lookup(b, &b->group[i]);
         }
         run_request(b, &b->group[i]);
+    }
+    if (copied_much(b)) {
+        note_copying(b);
     }
     b->grouped = 0;
     settle_slot(b);
@@ -422,6 +446,7 @@ static bool take_value_bytes(struct batch *b, struct session *s, char **at, cons
     if (s->intake && intake_whole(s->intake)) {
         batch_run_group(b);
         intake_finish(b, s);
+        s->copies = copied_much(b) || s->copies;
     } else if (s->intake) {
         bool waits = intake_waits(s->intake), kept = *at < end; /* kept: its first bytes, which are too few yet */
         s->need = waits ? SESSION_NEED_MEMORY : kept ? SESSION_NEED_BYTES : SESSION_NEED_VALUE;
@@ -445,7 +470,8 @@ static uint32_t allowance(const struct batch *b, const struct slot *slot) {
 
 /* Requests of the session that have not run yet may come to so many. */
 static inline unsigned unseen_room(const struct batch *b, const struct session *s, const struct slot *slot) {
-    unsigned unseen = b->grouped < slot->requests ? b->grouped : slot->requests, most = s->lags ? SESSION_UNSEEN_LAGGING : SESSION_UNSEEN;
+    unsigned unseen = b->grouped < slot->requests ? b->grouped : slot->requests;
+    unsigned most = s->lags ? SESSION_UNSEEN_LAGGING : b->wary_turns > 0 ? SESSION_UNSEEN_WARY : SESSION_UNSEEN;
     return unseen < most ? most - unseen : 0;
 }
 
@@ -460,6 +486,20 @@ static enum session_need need_after_command(const struct session *s, bool bytes_
         return s->more->asleep ? SESSION_NEED_EVENT : SESSION_NEED_COMMAND;
     }
     return bytes_left ? SESSION_NEED_TURN : SESSION_NEED_BYTES;
+}
+
+static void end_turn(struct batch *b, struct session *s, bool bytes_left) {
+    s->piped = bytes_left;
+    s->need = need_after_command(s, bytes_left);
+    if (bytes_left) {
+        BATCH_COUNT(b, conn_yields);
+    }
+}
+
+/* What comes next is long, and this turn's time for such is over. */
+static void wait_for_time(struct session *s, const struct slot *slot) {
+    s->piped = s->piped || slot->requests > 0;
+    s->need = SESSION_NEED_COMMAND;
 }
 
 /* The binary protocol is not built: a client that opens with its magic byte would wait for an answer for ever. */
@@ -492,7 +532,16 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
             return 0;
         }
     }
+    bool alone = false; /* its next request runs by itself, within the time for commands */
     while (!s->closing) {
+        if (alone) {
+            alone = false;
+            batch_run_group(b);
+            if (s->copies && !s->intake) {
+                end_turn(b, s, at < end);
+                break;
+            }
+        }
         if (s->swallow_bytes > 0 || s->intake) {
             if (!take_value_bytes(b, s, &at, end)) {
                 break;
@@ -506,6 +555,16 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
         if (b->grouped >= GROUP_RUN || unseen == 0) {
             batch_run_group(b);
             unseen = unseen_room(b, s, slot);
+        }
+        if (s->copies) {
+            if (!batch_has_time(b)) {
+                wait_for_time(s, slot);
+                break;
+            }
+            batch_run_group(b);
+            s->copies = false;
+            alone = true;
+            unseen = 1;
         }
         uint32_t most = allowance(b, slot);
         if (most == 0 || replies_are_long(s, slot)) {
@@ -525,8 +584,7 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
         if (how == PARSED) {
             uint8_t verb = b->group[b->grouped + count - 1].verb;
             if (verb == VERB_COMMAND && !batch_has_time(b)) {
-                s->piped = s->piped || slot->requests > 0;
-                s->need = SESSION_NEED_COMMAND;
+                wait_for_time(s, slot);
                 break;
             }
             at = next;
@@ -535,11 +593,7 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
                 follow_up(b, s);
             }
             if (verb == VERB_COMMAND && !s->closing) {
-                s->piped = at < end;
-                s->need = need_after_command(s, at < end);
-                if (at < end) {
-                    BATCH_COUNT(b, conn_yields);
-                }
+                end_turn(b, s, at < end);
                 break;
             }
             continue;
@@ -551,6 +605,7 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
         }
         break;
     }
+    s->copies = s->copies || alone; /* nothing ran that could tell otherwise */
     if (s->need == SESSION_NEED_BYTES) {
         s->piped = false;
     }

@@ -28,7 +28,11 @@ enum {
     TURN_SESSIONS = 1024,
     SESSION_UNSEEN = 80, /* requests of one session that may run before its replies are looked at … */
     SESSION_UNSEEN_LAGGING = 2, /* … and while its client lags */
+    SESSION_UNSEEN_WARY = 4,    /* … and for WARY_TURNS after any session's requests copied much */
+    WARY_TURNS = 256,
     COMMAND_PIECE_US = 200, /* a long answer's piece takes so long */
+    COPIED_MUCH_BYTES = 64 * 1024, /* a group that copied so much was long, too */
+    COPIED_BYTES_US = 4096, /* copied in a microsecond, or so */
     SHRINK_TURNS = 256, /* buffers that were too large for so many turns shrink */
     REPLY_ROOM = 4096, /* bytes that any one reply needs at most, but for borrowed values and commands' texts */
     BIN_BYTES = 64 * 1024, /* where swallowed data blocks go */
@@ -72,6 +76,8 @@ struct intake {
     struct request     request; /* its key and text are copies behind this struct */
     struct meta_flags  flags;   /* of a meta command */
     struct cache_store store;
+    bool               judged;
+    enum cache_status  verdict; /* not CACHE_OK: its condition did not hold when it began; it takes no memory, and is answered so */
     size_t             got; /* of value_bytes + 2 */
     bool               waits; /* no more memory could be had the last time: other drafts hold it */
     bool               waited; /* it was so once */
@@ -90,6 +96,7 @@ struct session {
     uint8_t             need;
     bool                spoke; /* its first byte has come */
     bool                lags;  /* its client is slow to take what was sent */
+    bool                copies; /* its last requests copied much: the next run one by one, as commands do */
     bool                piped; /* requests that came with those at hand ran in an earlier turn, which a command ended */
     bool                closing;
     bool                quit;     /* the client said so */
@@ -109,10 +116,12 @@ struct batch {
     uint32_t reqs_per_event;
     uint64_t turn;
     uint32_t requests; /* of this turn */
-    uint32_t commands_us; /* spent on commands in this turn */
+    uint32_t commands_us; /* spent on commands in this turn, and on copying values that were joined */
+    uint64_t copied_bytes; /* cache_thread_copied, when it was looked at last */
     bool     commands_wait; /* those that come now: others came before */
     void   (*wake)(void *); /* who waits for an event is woken by this */
     void    *wake_arg;
+    unsigned wary_turns; /* still */
     unsigned shrink_turns;  /* since buffers were looked at … */
     size_t   used_most, text_most; /* … and what they held at most */
     unsigned grouped;  /* requests in the group */

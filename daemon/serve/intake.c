@@ -100,7 +100,12 @@ void intake_late(struct batch *b, struct session *s) {
 
 void intake_give_up(struct batch *b, struct session *s) { end_refused(b, s); }
 
-static size_t room(const struct intake *in) { return in->draft.item ? cache_draft_room(&in->draft, &in->store) : 0; }
+static size_t room(const struct intake *in) {
+    if (in->verdict != CACHE_OK) {
+        return in->request.value_bytes;
+    }
+    return in->draft.item ? cache_draft_room(&in->draft, &in->store) : 0;
+}
 
 bool intake_waits(const struct intake *in) {
     return in->draft.item ? in->got < in->request.value_bytes && room(in) == in->got : in->waits;
@@ -121,6 +126,13 @@ static void wait_for_memory(struct batch *b, struct intake *in) {
 static bool reserve_ahead(struct batch *b, struct session *s) {
     struct intake *in = s->intake;
     in->waits = false;
+    if (!in->judged) {
+        in->judged = true;
+        in->verdict = cache_store_verdict(b->ct, &in->request.key, &in->store);
+    }
+    if (in->verdict != CACHE_OK) {
+        return true;
+    }
     if (comes_after_others(b, in)) {
         wait_for_memory(b, in);
         return true;
@@ -183,7 +195,7 @@ void intake_finish(struct batch *b, struct session *s) {
         if (observed(b, ~0u)) {
             observe_lookup(b, r);
         }
-        status = cache_publish(b->ct, &in->draft, &in->store, &view);
+        status = in->verdict != CACHE_OK ? in->verdict : cache_publish(b->ct, &in->draft, &in->store, &view);
     } else {
         cache_abandon(b->ct, &in->draft);
     }

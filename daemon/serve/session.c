@@ -66,7 +66,11 @@ int session_value_iov(struct session *s, struct batch *b, struct iovec *iov, int
     }
     int n = 0;
     size_t value_bytes = in->request.value_bytes, reached = in->got;
-    if (reached < value_bytes) {
+    if (reached < value_bytes && in->verdict != CACHE_OK) {
+        size_t left = value_bytes - reached;
+        iov[n++] = (struct iovec){b->bin, left < BIN_BYTES ? left : BIN_BYTES};
+        reached += iov[0].iov_len;
+    } else if (reached < value_bytes) {
         n = cache_draft_iov(b->ct, &in->draft, reached, &in->place, iov, max);
         for (int i = 0; i < n; i++) {
             reached += iov[i].iov_len;

@@ -14,7 +14,8 @@
  * Limits of a turn, for a session: reqs_per_event requests, or up to 512 while the batch has run fewer than 2048; each key of a get
  * line counts. It ends with a command (anything but reading, storing and counting keys), and once the replies come to SESSION_REPLY_BYTES,
  * borrowed values included: what runs together before they are looked at adds less than 192 KiB of copies. A session whose client
- * lags is held to SESSION_REPLY_BYTES_LAGGING, and two requests. For the batch: it is full with 2048 requests or BATCH_FULL_BYTES of
+ * lags is held to SESSION_REPLY_BYTES_LAGGING, and two requests. One whose requests copied much, as an append to a large value does, runs
+ * one at a time, within the time for commands. For the batch: it is full with 2048 requests or BATCH_FULL_BYTES of
  * replies, and it runs commands for BATCH_COMMANDS_US; those of other sessions then wait for the next turn.
  * Errors: without memory for its replies a session loses them and closes; without memory for a value it answers so.
  * Threading: a session and a batch belong to one worker thread. Cost: no allocation, lock or system call of their own,

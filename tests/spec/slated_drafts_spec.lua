@@ -252,6 +252,33 @@ describe("values that are still coming", function()
         end
     end)
 
+    it("take no memory when their condition does not hold", function()
+        start("-m", "32", "-o", "slab_automove=0") -- which would go on to move pages for the one that is stored
+        fill()
+        local client, big = connect(), ("b"):rep(900000)
+        assert.equal("STORED", ask(client, ("set there 0 0 500000\r\n%s\r\n"):format(("t"):rep(500000))))
+        local cases = {
+            { "replace missing 0 0 900000", "NOT_STORED" },
+            { "append missing 0 0 900000", "NOT_STORED" },
+            { "cas missing 0 0 900000 1", "NOT_FOUND" },
+            { "cas there 0 0 900000 18446744073709551615", "EXISTS" },
+            { "add there 0 0 900000", "NOT_STORED" },
+            { "append there 0 0 900000", "NOT_STORED" }, -- together they are larger than an item may be
+            { "ms missing 900000 MR", "NS" },
+            { "ms there 900000 ME", "NS" },
+            { "ms there 900000 C18446744073709551615", "EX" },
+        }
+        local evictions, sets = figure("evictions"), figure("cmd_set")
+        for _, case in ipairs(cases) do
+            assert.equal(case[2], ask(client, ("%s\r\n%s\r\n"):format(case[1], big)), case[1])
+            assert.equal("CLIENT_ERROR bad data chunk", ask(client, ("%s\r\n%sxx"):format(case[1], big)), case[1])
+            assert.equal(0, figure("draft_bytes", "slated"), case[1])
+        end
+        assert.equal(evictions, figure("evictions"))
+        assert.is_true(figure("cmd_set") >= sets + #cases - 1, "they are sets all the same")
+        assert.equal("VALUE there 0 500000", ask(client, "get there\r\n"))
+    end)
+
     it("of which a piece finds no memory are refused with the old value removed, and the client goes on", function()
         start("-m", "8", "-M", "-I", "4m")
         local client, half = connect(), ("v"):rep(500000)

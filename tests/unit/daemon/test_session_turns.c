@@ -84,6 +84,78 @@ static void test_what_precedes_a_command_is_remembered(void) {
     rig_close(&rig);
 }
 
+/* Joins of nothing to a large value are short to send and long to run: 20 clients could keep a worker for seconds with 12 KB each. */
+static void test_appends_to_large_values_end_their_sessions_turn(void) {
+    enum { CLIENTS = 20, APPENDS = 200, VALUE_BYTES = 900000 };
+    static const char *const lines[] = {"append big 0 0 0\r\n\r\n", "ms big 0 MA\r\n\r\n", "append big 0 0 0 noreply\r\n\r\n"};
+    static struct rig rig;
+    static struct client spammers[CLIENTS], other;
+    struct client *all[CLIENTS + 1], one;
+    rig_open(&rig, NULL);
+    client_open(&one);
+    store(&rig, &one, "big", VALUE_BYTES);
+    for (size_t l = 0; l < sizeof lines / sizeof *lines; l++) {
+        for (int i = 0; i < CLIENTS; i++) {
+            client_open(&spammers[i]);
+            load(&spammers[i], lines[l], APPENDS);
+            all[i] = &spammers[i];
+        }
+        client_open(&other);
+        all[CLIENTS] = &other;
+        uint64_t first = 0, most = 0, begun = cache_thread_copied(rig.ct), left = 1;
+        int turns = 0, answered = 0;
+        for (; left > 0 && turns < 20 * CLIENTS * APPENDS; turns++) {
+            uint64_t before = cache_thread_copied(rig.ct);
+            other.out_bytes = 0;
+            load(&other, "get k\r\n", 1);
+            rig_turn(&rig, all, CLIENTS + 1);
+            answered += out_is(&other, "END\r\n");
+            uint64_t copied = cache_thread_copied(rig.ct) - before;
+            first = turns == 0 ? copied : first;
+            most = turns > 0 && copied > most ? copied : most;
+            left = 0;
+            for (int i = 0; i < CLIENTS; i++) {
+                left += spammers[i].in_bytes;
+            }
+        }
+        is(left, 0, "%d clients with %d of `%.*s` come to their end", CLIENTS, APPENDS, (int)strcspn(lines[l], "\r"), lines[l]);
+        is(cache_thread_copied(rig.ct) - begun, (uint64_t)CLIENTS * APPENDS * VALUE_BYTES, "each copies the value once");
+        ok(first <= (uint64_t)(GROUP_RUN + CLIENTS * (SESSION_UNSEEN_WARY + 1)) * VALUE_BYTES, "nobody knows in the first turn: it runs a group of them, %u at most",
+           (unsigned)(first / VALUE_BYTES));
+        ok(most <= (uint64_t)3 * VALUE_BYTES, "then as many a turn as fit the time for commands, %u", (unsigned)(most / VALUE_BYTES));
+        is(answered, turns, "while each turn answers another client's get");
+        for (int i = 0; i < CLIENTS; i++) {
+            client_close(&rig, &spammers[i]);
+        }
+        client_close(&rig, &other);
+        for (int i = 0; i < WARY_TURNS; i++) {
+            rig_turn(&rig, all, 0);
+        }
+    }
+    client_close(&rig, &one);
+    rig_close(&rig);
+}
+
+static void test_a_session_that_copies_no_more_is_as_any_other(void) {
+    static struct rig rig;
+    struct client c, *it = &c;
+    rig_open(&rig, NULL);
+    client_open(&c);
+    store(&rig, &c, "big", 900000);
+    client_send(&rig, &c, "append big 0 0 1\r\nx\r\n", 21);
+    ok(out_is(&c, "STORED\r\n") && c.session->copies, "a session that appended to a large value is known for it");
+    c.out_bytes = 0;
+    client_send(&rig, &c, "append b", 8);
+    ok(c.out_bytes == 0 && c.session->copies, "and still is when half a request has come");
+    client_send(&rig, &c, "ig 0 0 1\r\nx\r\n", 13);
+    load(&c, "get k\r\n", 100);
+    c.out_bytes = 0;
+    rig_turn(&rig, &it, 1);
+    ok(count_of(&c, "END\r\n") == 100 && !c.session->copies, "until its next request copies nothing: all of 100 run in the same turn (%d did)", count_of(&c, "END\r\n"));
+    client_close(&rig, &c);
+    rig_close(&rig);
+}
+
 /* Each command counts a microsecond at least, so that a turn's time ends however fast the machine is. */
 static void test_a_turn_has_time_for_some_commands_only(void) {
     enum { CLIENTS = TURN_SESSIONS - 1, LINE_BYTES = 7 };
@@ -243,6 +315,8 @@ static void test_a_session_that_waits_for_another_thread_is_woken(void) {
 int main(void) {
     test_a_command_ends_its_sessions_turn();
     test_what_precedes_a_command_is_remembered();
+    test_appends_to_large_values_end_their_sessions_turn();
+    test_a_session_that_copies_no_more_is_as_any_other();
     test_a_turn_has_time_for_some_commands_only();
     test_replies_of_a_turn_are_bounded();
     test_a_batch_is_full_of_replies();
