@@ -1,4 +1,4 @@
-/* Keys that all sharers change: counters, of which no increment may be lost, and logs, to which each appends its next number, so
+/* Keys that all sharers change: counters, of which no increment may be lost in any life between two evictions, and logs, to which each appends its next number, so
  * that a log tells of every append that is missing, doubled or out of order. */
 #include <inttypes.h>
 #include <stdio.h>
@@ -79,17 +79,54 @@ static bool append(struct actor *a, struct wire *c, unsigned log) {
     return line != NULL;
 }
 
+/* The number of a reply to ma or incr; false: it has none. *good: the reply is whole. */
+static bool hear_number(struct wire *c, char *line, uint64_t *number, bool *good) {
+    char *digits = line;
+    if (line != NULL && strncmp(line, "VA ", 3) == 0) {
+        digits = wire_block(c, strtoul(line + 3, NULL, 10));
+    }
+    *good = digits != NULL;
+    if (digits == NULL || digits[0] < '0' || digits[0] > '9') {
+        return false;
+    }
+    *number = strtoull(digits, NULL, 10);
+    return true;
+}
+
+/* A counter that is not there is made anew, where its next life begins. What an increment answers tells which life it was of. */
 static bool count(struct actor *a, struct wire *c, unsigned counter) {
-    wire_say(c, rng_one_in(&a->random, 2) ? "ma num%u N0 J1\r\n" : "incr num%u 1\r\n", counter);
+    struct world *w = a->world;
+    uint64_t number;
+    bool good;
+    wire_say(c, rng_one_in(&a->random, 2) ? "ma num%u v\r\n" : "incr num%u 1\r\n", counter);
     char *line = ask(c);
-    if (line != NULL && strcmp(line, "NOT_FOUND") == 0) {
-        wire_say(c, "add num%u 0 0 1\r\n1\r\n", counter);
-        line = ask(c);
+    bool counted = hear_number(c, line, &number, &good);
+    if (!counted && good && (strcmp(line, "NOT_FOUND") == 0 || strcmp(line, "NF") == 0)) {
+        uint32_t life = atomic_fetch_add(&w->lives, 1);
+        if (life >= LIVES_MAX) {
+            return true;
+        }
+        uint64_t begin = (uint64_t)life << LIFE_BITS;
+        if (rng_one_in(&a->random, 2)) {
+            wire_say(c, "ma num%u N0 J%" PRIu64 " v\r\n", counter, begin);
+            counted = hear_number(c, ask(c), &number, &good) && number != begin;
+        } else {
+            char text[24];
+            int n = snprintf(text, sizeof text, "%" PRIu64, begin);
+            wire_say(c, "add num%u 0 0 %d\r\n%s\r\n", counter, n, text);
+            good = ask(c) != NULL;
+        }
     }
-    if (line != NULL && (strcmp(line, "STORED") == 0 || strcmp(line, "HD") == 0 || (line[0] >= '0' && line[0] <= '9'))) {
-        atomic_fetch_add(&a->world->increments[counter], 1);
+    if (counted && number >> LIFE_BITS < LIVES_MAX) {
+        struct life *life = &w->life[number >> LIFE_BITS];
+        uint64_t place = number & ((UINT64_C(1) << LIFE_BITS) - 1), highest = atomic_load(&life->highest);
+        atomic_fetch_add(&life->increments, 1);
+        while (place > highest && !atomic_compare_exchange_weak(&life->highest, &highest, place)) {
+        }
+    } else if (counted) {
+        world_wrong(w, WRONG_VALUE, "counter %u is %" PRIu64 ", which nobody made", counter, number);
     }
-    return line != NULL;
+    return good;
 }
 
 void *sharer_main(void *arg) {
@@ -128,13 +165,19 @@ void sharers_check(struct world *w) {
     for (unsigned i = 0; good && i < SHARED_LOGS; i++) {
         good = read_log(w, &c, i, &bytes);
     }
+    for (unsigned i = 0; i < LIVES_MAX; i++) {
+        uint64_t increments = atomic_load(&w->life[i].increments), highest = atomic_load(&w->life[i].highest);
+        if (increments != highest) {
+            world_wrong(w, LOST_UPDATE, "a counter came to %" PRIu64 " by %" PRIu64 " increments", highest, increments);
+        }
+    }
     for (unsigned i = 0; good && w->roomy && i < SHARED_COUNTERS; i++) {
-        wire_say(&c, "mg num%u v\r\n", i);
-        char *line = ask(&c), *value = line != NULL && strncmp(line, "VA ", 3) == 0 ? wire_block(&c, strtoul(line + 3, NULL, 10)) : NULL;
-        uint64_t want = atomic_load(&w->increments[i]), got = value != NULL ? strtoull(value, NULL, 10) : 0;
-        good = line != NULL;
-        if (got != want) {
-            world_wrong(w, LOST_UPDATE, "counter %u is %" PRIu64 " after %" PRIu64 " increments", i, got, want);
+        uint64_t number;
+        wire_say(&c, "ma num%u D0 v\r\n", i);
+        bool there = hear_number(&c, ask(&c), &number, &good) && number >> LIFE_BITS < LIVES_MAX;
+        uint64_t want = there ? atomic_load(&w->life[number >> LIFE_BITS].highest) : 0, got = there ? number & ((UINT64_C(1) << LIFE_BITS) - 1) : 0;
+        if (good && (!there || got != want)) {
+            world_wrong(w, LOST_UPDATE, "counter %u is %" PRIu64 " at the end, and was %" PRIu64, i, got, want);
         }
     }
     if (!good) {

@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+enum { SLOW_SEGMENT_BYTES = 600 }; /* the other side's send buffer follows from the segment's size; else it takes megabytes at once */
 enum { HANG_MS = 120 * 1000, FIRST_ROOM = 1 << 16, LINE_BYTES_MAX = 4096 };
 
 static void need(char **buffer, size_t *room, size_t n) {
@@ -40,6 +41,8 @@ bool wire_open(struct wire *w, int port, int receive_buffer_bytes) {
     }
     setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     if (receive_buffer_bytes != 0) {
+        int segment_bytes = SLOW_SEGMENT_BYTES;
+        setsockopt(w->fd, IPPROTO_TCP, TCP_MAXSEG, &segment_bytes, sizeof segment_bytes);
         setsockopt(w->fd, SOL_SOCKET, SO_RCVBUF, &receive_buffer_bytes, sizeof receive_buffer_bytes);
     }
     if (connect(w->fd, (struct sockaddr *)&to, sizeof to) != 0) {

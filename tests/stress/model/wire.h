@@ -13,7 +13,7 @@ struct wire {
     size_t in_at, in_end, in_room;
 };
 
-bool  wire_open(struct wire *, int port, int receive_buffer_bytes); /* 0: the system's size */
+bool  wire_open(struct wire *, int port, int receive_buffer_bytes); /* 0: the system's size; else the server too can send little ahead */
 void  wire_close(struct wire *, bool reset);  /* reset: the server sees an error instead of an end */
 void  wire_free(struct wire *);
 char *wire_room(struct wire *, size_t n);     /* where the next n bytes to be sent are written to */

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 enum { OWNERS = 8, KEYS_AN_OWNER = 400, GUEST_KEYS = 40, HOT_KEYS = 2, SHARED_COUNTERS = 8, SHARED_LOGS = 4, SHARERS = 4 };
+enum { LIVES_MAX = 1 << 16, LIFE_BITS = 32 }; /* of shared counters: a number's high half says of which life it is */
 enum { GUEST_OWNER = OWNERS, KEYS_ALL = OWNERS * KEYS_AN_OWNER + GUEST_KEYS + HOT_KEYS };
 
 /* Each is a claim of its own. */
@@ -54,7 +55,10 @@ struct world {
     _Atomic uint64_t ops[OP_KINDS];
     _Atomic uint64_t wrongs[WRONG_KINDS];
     _Atomic uint64_t cas_seen[1 << 18]; /* by CAS: which key had it */
-    _Atomic uint64_t increments[SHARED_COUNTERS];
+    _Atomic uint32_t lives;           /* begun; those from LIVES_MAX on are not */
+    struct life {
+        _Atomic uint64_t increments, highest; /* acknowledged; the place of the highest number that one answered. In the end both are equal */
+    } life[LIVES_MAX];
 };
 
 void world_count(struct world *, enum op);
