@@ -179,13 +179,9 @@ fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
 	@cd $F && for f in $(FUZZ_NAMES); do echo "$$f for $(FUZZ_S) s" && mkdir -p corpus-$$f && \
 	    ./$$f -verbosity=0 -print_final_stats=1 -max_total_time=$(FUZZ_S) -max_len=4096 \
 	    -dict=../tests/fuzz/$${f#fuzz_}.dict corpus-$$f ../tests/fuzz/corpus/$${f#fuzz_} || exit 1; done
-fuzz-coverage: ## how much of each file the kept inputs and those of make fuzz reach; needs clang and llvm
+fuzz-coverage: ## how much of the files that each fuzzer is for its kept inputs reach (LEARNT=1: and those of make fuzz); needs clang and llvm
 	@scripts/bootstrap fuzz && $(MAKE_J) COVERAGE=1 $(FUZZ_NAMES:%=build-fuzz-coverage/%)
-	@for f in $(FUZZ_NAMES); do LLVM_PROFILE_FILE=build-fuzz-coverage/$$f.raw build-fuzz-coverage/$$f -runs=0 -verbosity=0 \
-	    tests/fuzz/corpus/$${f#fuzz_} $$(ls -d build-fuzz/corpus-$$f 2>/dev/null) || exit 1; done
-	@cd build-fuzz-coverage && llvm-profdata merge -o all.profdata *.raw && \
-	    llvm-cov report $(firstword $(FUZZ_NAMES)) $(patsubst %,-object %,$(wordlist 2,99,$(FUZZ_NAMES))) -instr-profile=all.profdata \
-	    -ignore-filename-regex='/usr/|tests/' | tee coverage.txt
+	@tests/fuzz/coverage build-fuzz-coverage $(if $(LEARNT),build-fuzz)
 lint: ## layers, circles, luacheck, shellcheck and the man pages
 	@$(MAKE_J) all && scripts/lint $B
 analyze: $B/gen/tune/policies/policy_core.inc $B/gen/console/explain/text.inc ## gcc -fanalyzer, cppcheck, and clang's warnings

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What slatetop reads from others: a server's answers to stats, to every inquiry and to watch, recordings, the record of
- * changes, files of settings, addresses. A hostile server or a damaged file may say anything; what is read keeps its limits,
+ * changes, files of settings, addresses, its own command line. A hostile server or a damaged file may say anything; what is read keeps its limits,
  * and a snapshot comes back from the tape as it went there.
+ *
+ * Covers: console:address|audit|detail.*|inquiry|options|recording|stat_line|stats|tape|watch
  *
  * Input: one byte that chooses the reader, one that chooses the kind, then the text. */
 #include <stdint.h>
@@ -23,7 +25,7 @@
 #include "tape.h"
 #include "watch.h"
 
-enum { WHY_BYTES = 300 };
+enum { WHY_BYTES = 300, WORDS_MAX = 24 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -144,6 +146,20 @@ static void read_files(unsigned kind, const char *text, size_t n) {
     close(fd);
 }
 
+/* In a home without settings, and from a file of settings that is named and holds nothing. */
+static void read_command_line(char *text) {
+    static struct options options;
+    char name[] = "slatetop", config[] = "--config=/dev/null", why[WHY_BYTES] = "";
+    char *argv[WORDS_MAX + 1] = {name, config}, *rest = NULL;
+    int argc = 2;
+    for (char *word = strtok_r(text, " ", &rest); word != NULL && argc < WORDS_MAX; word = strtok_r(NULL, " ", &rest)) {
+        argv[argc++] = word;
+    }
+    bool taken = options_parse(&options, argc, argv, why, sizeof why);
+    must(taken || (why[0] != '\0' && strnlen(why, sizeof why) < sizeof why), "a refusal says why, and ends");
+    must(!taken || (options.server_count <= SERVER_LIMIT && options.interval_ms >= INTERVAL_LEAST_MS), "what is taken keeps to its limits");
+}
+
 static void read_address(const char *text) {
     struct address address;
     char why[WHY_BYTES] = "";
@@ -165,14 +181,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     must(text != NULL, "there is memory");
     memcpy(text, data + 2, bytes);
     text[bytes] = '\0';
-    switch (data[0] % 7) {
+    switch (data[0] % 8) {
     case 0: read_snapshot(data[1], text, bytes); break;
     case 1: read_details(data[1], text, bytes); break;
     case 2: read_lines(text, bytes); break;
     case 3: read_watch(text, bytes); break;
     case 4: read_recording(text, bytes); break;
     case 5: read_files(data[1], text, bytes); break;
-    default: read_address(text); break;
+    case 6: read_address(text); break;
+    default: read_command_line(text); break;
     }
     free(text);
     return 0;

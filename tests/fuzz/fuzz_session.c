@@ -3,6 +3,8 @@
  * A client may send anything: the whole of the daemon behind its sockets survives it, and answers the same to a stream that
  * comes in one piece and to one that comes in random pieces, with values handed over in both ways and replies kept for later.
  *
+ * Covers: daemon/serve:admin(_[^d].*)?|audit|batch|classic|commands|dump|intake|meta|observe|output|pieces|prefix|session|stats.*|text_out|undo|words
+ *
  * Input: eight bytes that choose the pieces, then the stream. */
 #include <inttypes.h>
 #include <stdio.h>

@@ -2,6 +2,8 @@
  *
  * The simulator's reader of traces gives well-formed requests or none, whatever the file holds, and reads the same again.
  *
+ * Covers: daemon/simulate:trace
+ *
  * Input: the file, plain or gzip'd as its first bytes say. */
 #include <stdio.h>
 #include <stdlib.h>

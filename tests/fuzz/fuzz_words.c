@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What an operator gives as text: the command line with -o and its lists, listeners, chunk sizes, settings; and the numbers
- * and the base64 under them. Each reader takes it or refuses it with a sentence, and what it takes keeps to its limits.
+ * What an operator gives as text: the command line with -o and its lists, that of the simulator, listeners, chunk sizes, settings; and
+ * the numbers and the base64 under them. Each reader takes it or refuses it with a sentence, and what it takes keeps to its limits.
+ *
+ * Covers: daemon/serve:options|settings|listen_list|slab_sizes daemon/net:address daemon/simulate:options|sizes daemon/proto:base64 daemon/base:number
  *
  * Input: one byte that chooses the reader, then the text. */
 #include <getopt.h>
@@ -17,6 +19,7 @@
 #include "serve/options.h"
 #include "serve/settings.h"
 #include "serve/slab_sizes.h"
+#include "simulate/options.h"
 
 enum { TEXT_MAX = 2000, WORDS_MAX = 24 };
 
@@ -35,14 +38,22 @@ static void is_sentence(const char *why) {
     must(n > 0 && n < SETTING_WHY_BYTES, "a refusal says why, and ends");
 }
 
-/* getopt prints what it does not know; nobody wants to read that a million times. */
-static void read_command_line(char *text) {
-    char name[] = "slated", why[SETTING_WHY_BYTES] = "";
-    char *argv[WORDS_MAX] = {name}, *rest = NULL;
-    int argc = 1;
+/* The words of the text behind a program's name. */
+static int split(char *text, char *argv[WORDS_MAX]) {
+    static char name[] = "slated";
+    char *rest = NULL;
+    int argc = 0;
+    argv[argc++] = name;
     for (char *word = strtok_r(text, " ", &rest); word && argc < WORDS_MAX - 1; word = strtok_r(NULL, " ", &rest)) {
         argv[argc++] = word;
     }
+    argv[argc] = NULL;
+    return argc;
+}
+
+static void read_command_line(char *text) {
+    char why[SETTING_WHY_BYTES] = "", *argv[WORDS_MAX];
+    int argc = split(text, argv);
     struct settings settings;
     settings_init(&settings);
     optind = 0;
@@ -51,6 +62,23 @@ static void read_command_line(char *text) {
         return;
     }
     must(settings.threads >= 1 && settings.factor > 1 && settings.item_size_max > 0, "what is taken keeps to its limits");
+}
+
+static void read_simulation(char *text) {
+    char why[SIMULATE_WHY_BYTES] = "", *argv[WORDS_MAX];
+    int argc = split(text, argv);
+    static struct simulate_options options;
+    optind = 0;
+    if (!simulate_is_wanted(argc, argv)) {
+        return;
+    }
+    enum simulate_read found = simulate_options_read(argc, argv, &options, why);
+    must(found != SIMULATE_BAD || (why[0] != '\0' && strnlen(why, sizeof why) < sizeof why), "a refusal says why, and ends");
+    if (found == SIMULATE_RUN) {
+        must(options.trace != NULL && options.policy_count >= 1 && options.policy_count <= SIMULATE_POLICIES_MAX, "there is something to play");
+        must(options.size_count >= 1 && options.size_count <= SIMULATE_GRID_MAX && options.requests_per_s >= 1, "what is taken keeps to its limits");
+    }
+    simulate_options_free(&options);
 }
 
 static void read_listeners(const char *text) {
@@ -124,11 +152,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     must(text != NULL, "there is memory");
     memcpy(text, data + 1, n - 1);
     text[n - 1] = '\0';
-    switch (data[0] % 5) {
+    switch (data[0] % 6) {
     case 0: read_command_line(text); break;
     case 1: read_listeners(text); break;
     case 2: read_sizes(text); break;
     case 3: read_numbers(text, n - 1); break;
+    case 5: read_simulation(text); break;
     default: read_base64(text, n - 1); break;
     }
     free(text);
