@@ -82,6 +82,7 @@ struct cache_view {
     uint32_t     value_bytes; /* of the item as it is now */
     uint32_t     client_flags;
     uint32_t     exptime_s;
+    uint32_t     exptime_before_s; /* before this call touched it */
     uint32_t     last_access_s; /* before this call */
     uint8_t      class_id;
     bool         fetched;  /* read before this call */

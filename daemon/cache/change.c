@@ -109,7 +109,8 @@ static void count_arith(struct cache_thread *ct, const struct cache_arith *a, bo
 
 /* What the item holds now and what it shall hold: `s` is the store that makes it so, provided that nobody comes between. */
 static enum cache_status read_number(struct cache_thread *ct, const struct key *key, const struct cache_arith *a,
-                                     char *text, struct cache_store *s, struct index_look *look, uint64_t *number) {
+                                     char *text, struct cache_store *s, struct index_look *look, uint64_t *number,
+                                     uint32_t *exptime_s) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     enum cache_status status = CACHE_OK;
@@ -125,6 +126,7 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
     } else {
         uint32_t bytes = item_value_bytes(it);
         value_copy_locked(c, it, text);
+        *exptime_s = item_exptime_s(it);
         if (!number_stored(text, bytes, number)) {
             status = CACHE_NOT_A_NUMBER;
         } else {
@@ -158,7 +160,8 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key, co
     for (;;) {
         struct cache_store s;
         struct index_look look;
-        enum cache_status status = read_number(ct, key, a, text, &s, &look, number);
+        uint32_t exptime_s = 0;
+        enum cache_status status = read_number(ct, key, a, text, &s, &look, number, &exptime_s);
         if (status == CACHE_MISS && a->vivify) {
             count_arith(ct, a, false, 0);
             *number = a->initial;
@@ -186,6 +189,7 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key, co
             continue; /* changed between reading and storing */
         }
         if (status == CACHE_OK) {
+            v->exptime_before_s = exptime_s;
             count_arith(ct, a, true, v->class_id);
         }
         return status;

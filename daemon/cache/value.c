@@ -41,6 +41,7 @@ void cache_view_item(const struct cache *c, const struct item *it, struct cache_
         .value_bytes = item_value_bytes(it),
         .client_flags = item_client_flags(it),
         .exptime_s = item_exptime_s(it),
+        .exptime_before_s = item_exptime_s(it),
         .last_access_s = node_used_s(&it->node) - cache_item_clock(c).ahead_s,
         .class_id = (uint8_t)cache_item_class(c, it),
         .fetched = node_fetched(&it->node),

@@ -80,13 +80,6 @@ static uint32_t vivify_exptime_s(const struct meta_flags *m, uint32_t touch_s, u
     return touched_last ? touch_s : clock_expiry_s(m->vivify_exptime, now_s);
 }
 
-/* The expiry time before a command that touches, for t; looked up only when both are given. */
-static uint32_t exptime_before_s(struct batch *b, const struct request *r, const struct meta_flags *m) {
-    struct cache_view view = {0};
-    bool wanted = meta_has(m, 'T') && meta_has(m, 't') && cache_peek(b->ct, &r->key, &view) == CACHE_OK;
-    return wanted ? view.exptime_s : 0;
-}
-
 /* --- mg --- */
 
 static char *put_get_flags(char *p, const struct request *r, const struct meta_flags *m, const struct cache_view *v,
@@ -168,12 +161,11 @@ static char *get_locked(struct batch *b, const struct request *r, const struct m
         want.recache = recache_at_s > now_s;
         want.recache_s = (int32_t)(recache_at_s - now_s);
     }
-    uint32_t before_s = exptime_before_s(b, r, m);
     struct cache_view view = {0};
     if (cache_fetch(b->ct, &r->key, &want, b->scratch, &view) != CACHE_OK) {
         return put_get_miss(p, r, m);
     }
-    uint32_t ttl_exptime_s = shown_exptime_s(m, view.created, want.touch ? before_s : view.exptime_s, want.exptime_s,
+    uint32_t ttl_exptime_s = shown_exptime_s(m, view.created, view.exptime_before_s, want.exptime_s,
                                              clock_expiry_s(m->vivify_exptime, now_s));
     bool value = shows_value(m, view.cas);
     p = put_get_head(p, value, view.value_bytes);
@@ -442,7 +434,7 @@ static char *arith(struct batch *b, const struct request *r, char *p) {
         .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0,
     };
     what.vivify_exptime_s = vivify_exptime_s(&m, what.exptime_s, now_s);
-    uint32_t before_s = exptime_before_s(b, r, &m), ttl_exptime_s;
+    uint32_t ttl_exptime_s;
     struct cache_view view = {0};
     uint64_t number = 0;
     switch (cache_arith(b->ct, &r->key, &what, &number, &view)) {
@@ -450,7 +442,7 @@ static char *arith(struct batch *b, const struct request *r, char *p) {
         if (view.created && observed(b, EVENT_MUTATIONS)) {
             observe_made(b, r, &view);
         }
-        ttl_exptime_s = shown_exptime_s(&m, view.created, what.touch ? before_s : view.exptime_s, what.exptime_s,
+        ttl_exptime_s = shown_exptime_s(&m, view.created, view.exptime_before_s, what.exptime_s,
                                         clock_expiry_s(m.vivify_exptime, now_s));
         return meta_has(&m, 'q') ? p : put_arith(p, r, &m, number, &view, ttl_exptime_s, now_s);
     case CACHE_NOT_A_NUMBER:
