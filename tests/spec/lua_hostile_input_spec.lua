@@ -2,15 +2,22 @@
 -- What slatectl reads from others, damaged at random: JSON, statistics, recordings, policies. A reader gives a value or
 -- nil and a message, and never raises an error. SEED= repeats a run.
 
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local client = require("slate.client")
+local geometry = require("slate.geometry")
 local json = require("slate.json")
+local keydump = require("slate.keydump")
+local moves = require("slate.moves")
 local policy = require("slate.policy")
 local record = require("slate.record")
+local rehearse = require("slate.rehearse")
+local script_transport = require("support.script_transport")
 local sizehist = require("slate.sizehist")
 local snapshot = require("slate.snapshot")
 local stats = require("slate.stats")
 
 local seed = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
-local ROUNDS = 1500
+local ROUNDS, FEW_ROUNDS = 1500, 300 -- few where there are many texts
 
 local WORDS = {
     "STAT ", "\r\n", "\0", "items:1:number 5", "1:chunk_size 96", "END",
@@ -32,10 +39,10 @@ local function damage(text)
     return text
 end
 
--- Reads `rounds` damaged copies of a text.
-local function survives(name, text, read)
+-- Reads damaged copies of a text, ROUNDS unless told otherwise.
+local function survives(name, text, read, rounds)
     local values, refusals = 0, 0
-    for round = 1, ROUNDS do
+    for round = 1, rounds or ROUNDS do
         local input = damage(text)
         local ok, value, message = pcall(read, input)
         assert(ok, ("%s, round %d, SEED=%d: %s\n%q"):format(name, round, seed, tostring(value), input))
@@ -133,5 +140,90 @@ describe("hostile input", function()
         survives("policy", source, function(text)
             return policy.load(text, "it.lua")
         end)
+    end)
+
+    -- What a server answers to each call. The same bytes, damaged, come from a transport that ends with them.
+    local REPLIES = {
+        { "VALUE k 5 3 18446744073709551615\r\nx\r\n\r\nEND\r\n", function(c) return c:get("k") end },
+        { "VALUE a 0 1 7\r\nx\r\nVALUE b 1 0 8\r\n\r\nEND\r\n", function(c) return c:get_many({ "a", "b", "c" }) end },
+        { "STORED\r\n", function(c) return c:set("k", "v") end },
+        { "NOT_STORED\r\n", function(c) return c:set("k", "v", { mode = "add" }) end },
+        { "DELETED\r\n", function(c) return c:delete("k") end },
+        { "TOUCHED\r\n", function(c) return c:touch("k", 5) end },
+        { "18446744073709551615\r\n", function(c) return c:incr("k", 1) end },
+        { "VA 3 s3 t-1 c5 Oabc kk W\r\nabc\r\n", function(c)
+            return c:meta("mg", "k", { "s", "t", "c", "Oabc", "k", "v" })
+        end },
+        { "HD c5\r\n", function(c) return c:meta("ms", "k", { "c" }, "abc") end },
+        { "STAT pid 1\r\nSTAT version 1.6.45\r\nEND\r\n", function(c) return c:stats("") end },
+        { "STAT items:1:number 5\r\nEND\r\nSTAT 1:chunk_size 96\r\nEND\r\n", function(c)
+            return c:stats_groups({ "items", "slabs" })
+        end },
+        { "VERSION 1.6.45\r\nSTAT version 0.1.0\r\nEND\r\n", function(c) return c:identify() end },
+        { "STAT mode off\r\nSTAT 1:from 2\r\nSTAT 1:to 3\r\nSTAT 1:time 5\r\nSTAT 1:reason asked for\r\nEND\r\n",
+            moves.read },
+        { "STAT state steady\r\nSTAT factor 1.25\r\nSTAT 1:bytes 96\r\nSTAT auto_gain 2.5\r\nEND\r\n", geometry.read },
+        { "PREDICTED 33 classes would hold 2.7 % fewer items; sizes 96,120\r\n", function(c)
+            return geometry.order(c, "slabs geometry auto dry", 0)
+        end },
+        { "key=a%20b exp=-1 la=5 cas=6 fetch=yes cls=1 size=60\nkey=b exp=9 la=5 cas=7 fetch=no cls=2 size=70\nEND\r\n",
+            function(c)
+                local keys = {}
+                local message, code = keydump.each(c, { limit = 5 }, function(key) keys[#keys + 1] = key end)
+                if message then
+                    return nil, message, code
+                end
+                return keys
+            end },
+        { "HD\r\nVALUE k 0 1 5\r\nx\r\nEND\r\n7\r\n", function(c)
+            local results, errors = c:pipeline():meta("ms", "k", {}, "x"):get("k"):incr("n", 1):run()
+            for i = 1, 3 do
+                local problem = errors[i]
+                assert((results[i] == nil) == (problem ~= nil), "a request has an answer or an error")
+                assert(not problem or type(problem[1]) == "string" and type(problem[2]) == "string", "it has both")
+            end
+            return results
+        end },
+    }
+
+    it("as a reply gives a value, or nil, a message and a code", function()
+        for number, row in ipairs(REPLIES) do
+            survives("reply " .. number, row[1], function(text)
+                local transport = script_transport.new({})
+                transport.pending, transport.ending = text, "closed"
+                transport.send = function()
+                    return true
+                end
+                local value, message, code = row[2](client.new(transport, { timeout_s = 1, max_value_bytes = 1000 }))
+                assert(value ~= nil or type(code) == "string", "a refusal has no code")
+                return value, message
+            end, FEW_ROUNDS)
+        end
+    end)
+
+    local RECORDED = '{"schema":"slate/snapshot/1","time_s":%d.5,"general":{"limit_maxbytes":67108864},' ..
+        '"pages_free":2,"classes":[{"id":1,"chunk_size":96,"chunks_per_page":10922,"total_pages":3,"number":500,"age":9,' ..
+        '"evicted":%d,"get_hits":%d,"cmd_set":7},{"id":7,"chunk_size":960,"chunks_per_page":1092,"total_pages":40,' ..
+        '"number":50,"age":900,"evicted":0,"get_hits":1,"cmd_set":%d}]}\n'
+
+    it("as a recording is decided over, or refused with a message", function()
+        local text = ""
+        for i = 1, 4 do
+            text = text .. RECORDED:format(i, i * 100, i * 1000, i)
+        end
+        for _, name in ipairs({ "age", "ratio", "hits-per-page", "free-pages" }) do
+            survives("recording for " .. name, text, function(damaged)
+                local handle = assert(io.tmpfile())
+                handle:write(damaged)
+                handle:seek("set")
+                local list, message = record.read(handle, "it")
+                handle:close()
+                if not list or #list == 0 then
+                    return nil, message or "nothing in it"
+                end
+                rehearse.recorded(list)
+                return rehearse.play(list, assert(assert(policy.open(name)):start({})))
+            end, FEW_ROUNDS)
+        end
     end)
 end)
