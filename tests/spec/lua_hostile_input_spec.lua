@@ -203,8 +203,8 @@ describe("hostile input", function()
 
     local RECORDED = '{"schema":"slate/snapshot/1","time_s":%d.5,"general":{"limit_maxbytes":67108864},' ..
         '"pages_free":2,"classes":[{"id":1,"chunk_size":96,"chunks_per_page":10922,"total_pages":3,"number":500,' ..
-        '"age":9,"evicted":%d,"get_hits":%d,"cmd_set":7},{"id":7,"chunk_size":960,"chunks_per_page":1092,"total_pages":40,' ..
-        '"number":50,"age":900,"evicted":0,"get_hits":1,"cmd_set":%d}]}\n'
+        '"age":9,"evicted":%d,"get_hits":%d,"cmd_set":7},{"id":7,"chunk_size":960,"chunks_per_page":1092,' ..
+        '"total_pages":40,"number":50,"age":900,"evicted":0,"get_hits":1,"cmd_set":%d}]}\n'
 
     it("as a recording is decided over, or refused with a message", function()
         local text = ""
