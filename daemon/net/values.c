@@ -1,11 +1,13 @@
 #include "net/values.h"
 
 #include <event2/event.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 
 #include "base/clock.h"
 #include "net/conn.h"
 #include "net/worker.h"
+#include "watch/event.h"
 
 enum {
     LOOK_WAITING_US = 5 * 1000,
@@ -41,11 +43,17 @@ static void set_waiting(struct values *v, struct conn *c, bool waits) {
     atomic_fetch_add_explicit(&v->worker->server->conns.values_waiting, waits ? 1 : (uint64_t)-1, memory_order_relaxed);
 }
 
+/* What must come in VALUES_GIVE_WAY_MS. */
+static size_t pace_bytes(const struct conn *c) {
+    size_t share = session_value_held(c->session) / VALUES_PACE_SHARE;
+    return share > VALUES_PACE_BYTES ? share : VALUES_PACE_BYTES;
+}
+
 /* Bytes have come, or it may have them at last. */
 static void note_bytes(struct conn *c, bool anew) {
     size_t left = session_value_left(c->session);
     c->value_us = clock_mono_us();
-    if (anew || left > c->pace_left || c->pace_left - left >= VALUES_PACE_BYTES) {
+    if (anew || left > c->pace_left || c->pace_left - left >= pace_bytes(c)) {
         c->pace_us = c->value_us;
         c->pace_left = left;
     }
@@ -143,17 +151,22 @@ static void consider(struct choice *best, struct conn *c, size_t unread) {
     }
 }
 
+/* Those from here on, if there are any, were not looked at: they are the next time. */
+static void look_on_from(struct values *v, const struct conn *c) {
+    while (c != NULL && TAILQ_FIRST(&v->waiting) != c) {
+        struct conn *looked = TAILQ_FIRST(&v->waiting);
+        TAILQ_REMOVE(&v->waiting, looked, waiting_link);
+        TAILQ_INSERT_TAIL(&v->waiting, looked, waiting_link);
+    }
+}
+
 static void choose(struct values *v, struct choice *best) {
     struct conn *c = TAILQ_FIRST(&v->waiting), *next;
     for (unsigned looked = 0; c != NULL && looked < LOOK_MOST; c = next, looked++) {
         next = TAILQ_NEXT(c, waiting_link);
         consider(best, c, unread_bytes(c));
     }
-    while (c != NULL && TAILQ_FIRST(&v->waiting) != c) { /* the others are looked at the next time */
-        struct conn *looked = TAILQ_FIRST(&v->waiting);
-        TAILQ_REMOVE(&v->waiting, looked, waiting_link);
-        TAILQ_INSERT_TAIL(&v->waiting, looked, waiting_link);
-    }
+    look_on_from(v, c);
 }
 
 /* Those who may find room go on in the next turn. */
@@ -177,6 +190,27 @@ static void end_waits(struct values *v, uint64_t now_us) {
     }
 }
 
+/* Nothing is received from those that wait, so none would be seen to hang up. One that has sent its whole value before is served. */
+static void end_gone(struct values *v) {
+    struct pollfd fds[LOOK_MOST];
+    struct conn  *conns[LOOK_MOST], *c;
+    nfds_t n = 0;
+    for (c = TAILQ_FIRST(&v->waiting); c != NULL && n < LOOK_MOST; c = TAILQ_NEXT(c, waiting_link)) {
+        fds[n] = (struct pollfd){.fd = c->record.fd, .events = POLLRDHUP};
+        conns[n++] = c;
+    }
+    look_on_from(v, c);
+    n = n > 0 && poll(fds, n, 0) > 0 ? n : 0;
+    for (nfds_t i = 0; i < n; i++) {
+        if (fds[i].revents != 0 && unread_bytes(conns[i]) != SIZE_MAX) {
+            set_waiting(v, conns[i], false);
+            conns[i]->gone = true;
+            conns[i]->reason = EVENT_NORMAL;
+            worker_ready(v->worker, conns[i]);
+        }
+    }
+}
+
 static void on_timer(evutil_socket_t fd, short what, void *arg) {
     struct values *v = arg;
     uint64_t now_us = clock_mono_us();
@@ -187,6 +221,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
         cache_turn_begin(v->worker->cache_thread);
         end_late(v, now_us);
         cache_turn_end(v->worker->cache_thread);
+        end_gone(v);
     }
     end_waits(v, now_us);
     arm(v);

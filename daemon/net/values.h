@@ -4,8 +4,9 @@
  * Who waits is looked at again every few milliseconds, once there is room. Clients go first that have sent more without being read,
  * before all others those whose value is there, and of equals the one that came first. Those that have sent little fill no more
  * than half of what all may hold. So clients that stop leave room for those that go on.
- * A value gives its memory back while anybody waits, at this worker or another, when less than VALUES_PACE_BYTES of it have come for
- * VALUES_GIVE_WAY_MS; and when none has come for `timeout_s`, in any case. As many give way in one look as wait, the stillest first.
+ * A value gives its memory back while anybody waits, at this worker or another, when less than VALUES_PACE_BYTES of it, or than a
+ * VALUES_PACE_SHARE-th of what it holds, have come for VALUES_GIVE_WAY_MS; and when none has come for `timeout_s`, in any case. As many
+ * give way in one look as wait, the stillest first. One that waits and whose client has hung up is closed within a second.
  * Threading: the worker's. Cost: nothing while no value is coming; while some wait, up to LOOK_MOST system calls a look. */
 #ifndef SLATE_NET_VALUES_H
 #define SLATE_NET_VALUES_H
@@ -18,6 +19,7 @@
 enum {
     VALUES_GIVE_WAY_MS = 1000, /* a lost packet is sent again within that time, more than once */
     VALUES_PACE_BYTES = 4096,  /* the slowest modem sends as much in it */
+    VALUES_PACE_SHARE = 8,     /* and this part of what the value holds: so none holds its memory for more than some 20 s */
 };
 
 struct conn;

@@ -45,6 +45,10 @@ bool session_watch(struct session *s) { return watcher_attach(s->watcher, s->fd)
 
 bool session_holds_draft(const struct session *s) { return s->intake && s->intake->draft.item; }
 
+size_t session_value_held(const struct session *s) {
+    return session_holds_draft(s) ? cache_draft_room(&s->intake->draft, &s->intake->store) : 0;
+}
+
 size_t session_value_left(const struct session *s) { return s->intake ? (size_t)s->intake->request.value_bytes + 2 - s->intake->got : 0; }
 
 void session_value_late(struct session *s, struct batch *b) {

@@ -82,6 +82,8 @@ bool session_quit(const struct session *);
 
 /* Whether a value is coming that holds memory. */
 bool session_holds_draft(const struct session *);
+/* Bytes of a value that is coming for which memory was taken. */
+size_t session_value_held(const struct session *);
 /* How many bytes of a value are still to come, its line end counted. */
 size_t session_value_left(const struct session *);
 /* The value's bytes did not come for too long: gives its memory back; the next batch_add refuses it. Inside a cache turn. */
