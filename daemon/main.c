@@ -1,4 +1,5 @@
-/* slated: reads options, builds the rooms from the bottom up, runs, and tears them down in reverse. Only main exits. */
+/* slated: reads options, builds the rooms from the bottom up, runs, and tears them down in reverse.
+ * Only main exits. */
 #include <errno.h>
 #include <event2/event.h>
 #include <signal.h>
@@ -33,7 +34,8 @@ static void on_signal(int number) {
     errno = kept;
 }
 
-/* Held back while the server is built, so that one that comes early ends it cleanly; and threads never get them. */
+/* Held back while the server is built, so that one that comes early ends it cleanly; and threads
+ * never get them. */
 static void hold_signals(sigset_t *held) {
     signal(SIGPIPE, SIG_IGN); /* a client that hangs up is found by its send */
     signal(SIGHUP, SIG_IGN);  /* nothing to read again yet */
@@ -62,8 +64,10 @@ static struct cache *make_cache(const struct settings *s) {
     struct slab_sizes sizes = {.count = 0};
     char why[SETTING_WHY_BYTES];
     /* Values that are copied are never chained, however small the chunks asked for. */
-    uint32_t chunk_bytes_max = s->slab_chunk_max < SLAB_CHUNK_MAX_CALM ? SLAB_CHUNK_MAX_CALM : (uint32_t)s->slab_chunk_max;
-    bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, chunk_bytes_max, (unsigned)s->slab_classes, &sizes, why);
+    uint32_t chunk_bytes_max =
+        s->slab_chunk_max < SLAB_CHUNK_MAX_CALM ? SLAB_CHUNK_MAX_CALM : (uint32_t)s->slab_chunk_max;
+    bool listed = s->slab_sizes && slab_sizes_parse(s->slab_sizes, chunk_bytes_max,
+                                                    (unsigned)s->slab_classes, &sizes, why);
     return cache_create(&(struct cache_config){
         .limit_bytes = s->maxbytes,
         .store = cache_store_find(s->store),
@@ -119,19 +123,20 @@ static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
 
 static struct net *make_net(const struct settings *s) {
     char plain[SETTING_LIST_BYTES], why[SETTING_WHY_BYTES];
-    return net_start(&server, &(struct net_config){
-                                  .listen = listen_list_plain(s->inter, plain, why) ? plain : s->inter,
-                                  .port = s->port,
-                                  .unix_path = s->socketpath,
-                                  .unix_mode = (unsigned)s->access_mask,
-                                  .backlog = s->backlog,
-                                  .worker_count = (unsigned)s->threads,
-                                  .conns_max = (uint32_t)s->maxconns,
-                                  .conns_max_fast = s->maxconns_fast,
-                                  .idle_timeout_s = (uint32_t)s->idle_timeout,
-                                  .value_timeout_s = (uint32_t)s->value_timeout,
-                                  .port_file = getenv("MEMCACHED_PORT_FILENAME"),
-                              });
+    return net_start(&server,
+                     &(struct net_config){
+                         .listen = listen_list_plain(s->inter, plain, why) ? plain : s->inter,
+                         .port = s->port,
+                         .unix_path = s->socketpath,
+                         .unix_mode = (unsigned)s->access_mask,
+                         .backlog = s->backlog,
+                         .worker_count = (unsigned)s->threads,
+                         .conns_max = (uint32_t)s->maxconns,
+                         .conns_max_fast = s->maxconns_fast,
+                         .idle_timeout_s = (uint32_t)s->idle_timeout,
+                         .value_timeout_s = (uint32_t)s->value_timeout,
+                         .port_file = getenv("MEMCACHED_PORT_FILENAME"),
+                     });
 }
 
 /* --- a server's life --- */
@@ -145,7 +150,8 @@ static int serve(struct net *net) {
         }
     }
     log_info("slated " SLATE_VERSION " serves: memory=%llu threads=%d policy=%s",
-             (unsigned long long)settings.maxbytes, settings.threads, cache_policy(server.cache)->name);
+             (unsigned long long)settings.maxbytes, settings.threads,
+             cache_policy(server.cache)->name);
     process_lock_memory(&settings);
     process_ready(&settings);
     enum server_stop how = net_run(net);
@@ -175,12 +181,14 @@ static int build_and_serve(void) {
     server.event_version = event_get_version();
     server.cache = make_cache(&settings);
     if (!server.cache) {
-        log_error("cannot have a cache of %llu bytes: %s", (unsigned long long)settings.maxbytes, strerror(errno));
+        log_error("cannot have a cache of %llu bytes: %s", (unsigned long long)settings.maxbytes,
+                  strerror(errno));
         goto done;
     }
     server.tuner = make_tuner(&settings, server.cache);
     if (!server.tuner) {
-        log_error("cannot start the tuner%s%s: %s", settings.automove_record ? ", which writes " : "",
+        log_error("cannot start the tuner%s%s: %s",
+                  settings.automove_record ? ", which writes " : "",
                   settings.automove_record ? settings.automove_record : "", strerror(errno));
         goto done;
     }
@@ -203,7 +211,8 @@ done:
 
 /* Rarely says anything, but by itself it would write to stderr, and wait for it, from a worker. */
 static void on_event_log(int severity, const char *message) {
-    log_line(severity >= EVENT_LOG_WARN ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "libevent: %s", message);
+    log_line(severity >= EVENT_LOG_WARN ? LOG_LEVEL_WARN : LOG_LEVEL_DEBUG, "libevent: %s",
+             message);
 }
 
 static int log_and_serve(void) {
@@ -226,7 +235,8 @@ static int run(void) {
     }
     log_set_verbosity(settings.verbosity);
     if (settings.threads > MANY_THREADS) {
-        log_warn("%d worker threads are many: more than there are processors do not help", settings.threads);
+        log_warn("%d worker threads are many: more than there are processors do not help",
+                 settings.threads);
     }
     int status = process_limits(&settings);
     if (status == 0) {
@@ -245,7 +255,8 @@ static void help(void) {
     printf("slated " SLATE_VERSION ": a cache daemon that speaks memcached's protocol\n\n"
            "Usage: slated [option ...]\n\n");
     settings_help(stdout);
-    printf("\nslated --simulate TRACE replays a trace instead of serving; with --help it tells its options.\n");
+    printf("\nslated --simulate TRACE replays a trace instead of serving; with --help it tells its "
+           "options.\n");
     printf("\nSub-options of -o may follow each other with commas. slated(8) says more.\n");
 }
 

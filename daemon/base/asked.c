@@ -10,7 +10,9 @@ void asked_init(struct asked *a) {
     a->wake_arg = NULL;
 }
 
-void asked_hold(struct asked *a) { atomic_fetch_add_explicit(&a->holders, 1, memory_order_relaxed); }
+void asked_hold(struct asked *a) {
+    atomic_fetch_add_explicit(&a->holders, 1, memory_order_relaxed);
+}
 
 bool asked_release(struct asked *a) {
     if (atomic_fetch_sub_explicit(&a->holders, 1, memory_order_acq_rel) > 1) {
@@ -28,7 +30,8 @@ void asked_wake(struct asked *a, void (*wake)(void *), void *arg) {
 }
 
 void asked_answer(struct asked *a) {
-    atomic_store_explicit(&a->answered, true, memory_order_release); /* pairs with asked_is_answered */
+    /* pairs with asked_is_answered */
+    atomic_store_explicit(&a->answered, true, memory_order_release);
     lock_take(&a->lock);
     if (a->wake != NULL) {
         a->wake(a->wake_arg);

@@ -6,7 +6,8 @@
 static int64_t start_mono_s;
 static int64_t start_unix_s;
 static _Atomic int64_t shift_s;
-static _Atomic int64_t paused_at_s = -1; /* monotonic second at which the clock stands; -1: it runs */
+/* monotonic second at which the clock stands; -1: it runs */
+static _Atomic int64_t paused_at_s = -1;
 
 static int64_t mono_s(void) {
     struct timespec ts;

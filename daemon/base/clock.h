@@ -1,7 +1,9 @@
-/* Cache time: whole seconds since CLOCK_EPOCH_S before the process started, monotonic, settable in tests.
+/* Cache time: whole seconds since CLOCK_EPOCH_S before the process started, monotonic, settable in
+ * tests.
  *
- * Items store these 32-bit seconds. They start at CLOCK_EPOCH_S, not 0, so that 0 can mean "never" and an item can be
- * older than the process by a little. Threading: any; reads are one relaxed load plus a vDSO call. */
+ * Items store these 32-bit seconds. They start at CLOCK_EPOCH_S, not 0, so that 0 can mean "never"
+ * and an item can be older than the process by a little. Threading: any; reads are one relaxed load
+ * plus a vDSO call. */
 #ifndef SLATE_BASE_CLOCK_H
 #define SLATE_BASE_CLOCK_H
 #include <stdbool.h>
@@ -10,7 +12,8 @@
 enum { CLOCK_EPOCH_S = 2 };
 #define CLOCK_RELATIVE_MAX_S (60 * 60 * 24 * 30) /* larger expiry times are absolute unix times */
 
-void     clock_start(void);           /* before any other call and any thread; marks the start of the process. Once is enough */
+/* before any other call and any thread; marks the start of the process. Once is enough */
+void     clock_start(void);
 uint32_t clock_now_s(void);           /* cache time */
 uint64_t clock_mono_us(void);         /* monotonic microseconds, for durations; never shifted */
 uint32_t clock_uptime_s(void);        /* seconds since clock_start, shifted with the clock */

@@ -1,7 +1,8 @@
 /* Counters owned by one thread each: plain relaxed stores, summed by whoever reads.
  *
- * A struct of counters is generated from a table of X(name, kind, unit, "help") rows; every member is a `counter`, so a
- * reader may sum structs member by member. Only the owner adds; anybody may load. Cost: one load and one store. */
+ * A struct of counters is generated from a table of X(name, kind, unit, "help") rows; every member
+ * is a `counter`, so a reader may sum structs member by member. Only the owner adds; anybody may
+ * load. Cost: one load and one store. */
 #ifndef SLATE_BASE_COUNTER_H
 #define SLATE_BASE_COUNTER_H
 #include <stdatomic.h>
@@ -12,11 +13,15 @@ struct counter {
     _Atomic uint64_t n;
 };
 
-static inline uint64_t counter_get(const struct counter *c) { return atomic_load_explicit(&c->n, memory_order_relaxed); }
+static inline uint64_t counter_get(const struct counter *c) {
+    return atomic_load_explicit(&c->n, memory_order_relaxed);
+}
 static inline void     counter_set(struct counter *c, uint64_t n) {
     atomic_store_explicit(&c->n, n, memory_order_relaxed);
 }
-static inline void counter_add(struct counter *c, uint64_t by) { counter_set(c, counter_get(c) + by); }
+static inline void counter_add(struct counter *c, uint64_t by) {
+    counter_set(c, counter_get(c) + by);
+}
 
 /* Sums `count` counters (a struct of counters is an array of them) into `sum`. */
 static inline void counter_sum(uint64_t *sum, const struct counter *from, size_t count) {
@@ -33,8 +38,8 @@ struct counter_info {
 #define COUNTER_VALUE(name, kind, unit, help)  uint64_t name;
 #define COUNTER_INFO(name, kind, unit, help)   {#name, #kind, #unit, help},
 
-/* The members of a struct that has a table's counters, or their values, by name and as the array `each`, for those of which one is
- * chosen by number. COUNTER_AT: the place of a name in it. */
+/* The members of a struct that has a table's counters, or their values, by name and as the array
+ * `each`, for those of which one is chosen by number. COUNTER_AT: the place of a name in it. */
 #define COUNTERS_OF(table) \
     union { struct { table(COUNTER_MEMBER) }; struct counter each[sizeof(struct { table(COUNTER_MEMBER) }) / sizeof(struct counter)]; };
 #define COUNTER_VALUES_OF(table) \

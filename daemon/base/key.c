@@ -20,4 +20,6 @@ bool key_hash_draw(void) {
     return got == (ssize_t)sizeof secret;
 }
 
-uint64_t key_hash(const char *bytes, size_t len) { return XXH3_64bits_withSecret(bytes, len, secret, sizeof secret); }
+uint64_t key_hash(const char *bytes, size_t len) {
+    return XXH3_64bits_withSecret(bytes, len, secret, sizeof secret);
+}

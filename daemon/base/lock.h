@@ -1,7 +1,8 @@
-/* The project's mutex: a pthread mutex that, where asserts are on, proves that a thread holds one at a time.
+/* The project's mutex: a pthread mutex that, where asserts are on, proves that a thread holds one
+ * at a time.
  *
- * There is no lock order in Slate because no thread ever holds two of these. Threading: any. Cost: that of an
- * uncontended pthread mutex, 15 to 20 ns for a pair of calls. */
+ * There is no lock order in Slate because no thread ever holds two of these. Threading: any. Cost:
+ * that of an uncontended pthread mutex, 15 to 20 ns for a pair of calls. */
 #ifndef SLATE_BASE_LOCK_H
 #define SLATE_BASE_LOCK_H
 #include <assert.h>

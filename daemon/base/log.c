@@ -16,7 +16,8 @@ enum { SYNC_WAIT_S = 1 };
 
 enum writer { WRITER_NONE, WRITER_RUNS, WRITER_ENDS, WRITER_ENDED };
 
-/* The mutex is not a project lock (base/lock.h): nothing is called while it is held, so a line may be logged under any lock. */
+/* The mutex is not a project lock (base/lock.h): nothing is called while it is held, so a line may
+ * be logged under any lock. */
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t  changed;
@@ -34,28 +35,34 @@ static struct {
 static _Atomic int      level_most = LOG_LEVEL_WARN;
 static _Atomic uint64_t lost;
 
-void log_set_level(enum log_level most) { atomic_store_explicit(&level_most, (int)most, memory_order_relaxed); }
+void log_set_level(enum log_level most) {
+    atomic_store_explicit(&level_most, (int)most, memory_order_relaxed);
+}
 
 int log_verbosity(void) {
     int v = atomic_load_explicit(&level_most, memory_order_relaxed) - LOG_LEVEL_WARN;
     return v < 0 ? 0 : v;
 }
 
-void log_set_verbosity(int v) { log_set_level((enum log_level)(LOG_LEVEL_WARN + (v > 2 ? 2 : v < 0 ? 0 : v))); }
+void log_set_verbosity(int v) {
+    log_set_level((enum log_level)(LOG_LEVEL_WARN + (v > 2 ? 2 : v < 0 ? 0 : v)));
+}
 
 uint64_t log_lost(void) { return atomic_load_explicit(&lost, memory_order_relaxed); }
 
 /* --- the buffer, under the mutex: lines behind their lengths --- */
 
 static void put_bytes(const void *bytes, size_t n) {
-    size_t at = queue.in % LOG_BUFFER_BYTES, first = LOG_BUFFER_BYTES - at < n ? LOG_BUFFER_BYTES - at : n;
+    size_t at = queue.in % LOG_BUFFER_BYTES,
+           first = LOG_BUFFER_BYTES - at < n ? LOG_BUFFER_BYTES - at : n;
     memcpy(queue.buffer + at, bytes, first);
     memcpy(queue.buffer, (const char *)bytes + first, n - first);
     queue.in += n;
 }
 
 static void take_bytes(void *to, size_t n) {
-    size_t at = queue.out % LOG_BUFFER_BYTES, first = LOG_BUFFER_BYTES - at < n ? LOG_BUFFER_BYTES - at : n;
+    size_t at = queue.out % LOG_BUFFER_BYTES,
+           first = LOG_BUFFER_BYTES - at < n ? LOG_BUFFER_BYTES - at : n;
     memcpy(to, queue.buffer + at, first);
     memcpy((char *)to + first, queue.buffer, n - first);
     queue.out += n;
@@ -66,7 +73,8 @@ static void lose_lines(uint64_t n) {
     atomic_fetch_add_explicit(&lost, n, memory_order_relaxed);
 }
 
-/* Once lines were lost for want of room, the next go the same way until the log has told so: it keeps its order. */
+/* Once lines were lost for want of room, the next go the same way until the log has told so: it
+ * keeps its order. */
 static void put_line(const char *line, uint16_t bytes) {
     bool room = LOG_BUFFER_BYTES - (size_t)(queue.in - queue.out) >= sizeof bytes + bytes;
     if (queue.writer == WRITER_ENDED || !room || (queue.untold > 0 && !queue.refused)) {
@@ -79,14 +87,15 @@ static void put_line(const char *line, uint16_t bytes) {
     pthread_cond_broadcast(&queue.changed);
 }
 
-/* The next line to write; 0: there is none. *told: how many lost lines it tells of. A stderr that refused its last line is tried
- * again only when there is a new one. */
+/* The next line to write; 0: there is none. *told: how many lost lines it tells of. A stderr that
+ * refused its last line is tried again only when there is a new one. */
 static size_t next_line(char *line, uint64_t *told) {
     *told = 0;
     if (queue.untold > 0 && (queue.refused ? queue.lines > 0 : queue.lines == 0)) {
         *told = queue.untold;
         queue.untold = 0;
-        return (size_t)snprintf(line, LOG_LINE_BYTES, "slated: warn: %" PRIu64 " lines of this log were lost\n", *told);
+        return (size_t)snprintf(line, LOG_LINE_BYTES,
+                                "slated: warn: %" PRIu64 " lines of this log were lost\n", *told);
     }
     if (queue.lines == 0) {
         return 0;
@@ -206,7 +215,8 @@ void log_stop(void) {
     while (queue.writer != WRITER_ENDED && await_write()) {
     }
     bool ended = queue.writer == WRITER_ENDED;
-    if (!ended) { /* it waits for stderr, and ends with the process or when stderr takes the line after all */
+    /* it waits for stderr, and ends with the process or when stderr takes the line after all */
+    if (!ended) {
         lose_lines(queue.lines);
         queue.lines = 0;
         queue.out = queue.in;

@@ -1,9 +1,11 @@
 /* The part of an item that an eviction policy may see, and how 32-bit references become nodes.
  *
- * A reference is an offset into the arena in units of 1 << shift bytes; 0 is none, and none of an item is below `first`. `next`, `prev` and `where` change only
- * under the partition's lock, and are atomic because whoever prefetches looks without it. `mark` is written by hits without a lock (one relaxed byte store, and none when it would
- * not change): three bits count hits for the policy, five hold the time of the last hit as a code that grows with the
- * item's age, so that an item takes at most some 30 such stores between two moves, however often it is read. */
+ * A reference is an offset into the arena in units of 1 << shift bytes; 0 is none, and none of an
+ * item is below `first`. `next`, `prev` and `where` change only under the partition's lock, and are
+ * atomic because whoever prefetches looks without it. `mark` is written by hits without a lock (one
+ * relaxed byte store, and none when it would not change): three bits count hits for the policy,
+ * five hold the time of the last hit as a code that grows with the item's age, so that an item
+ * takes at most some 30 such stores between two moves, however often it is read. */
 #ifndef SLATE_BASE_NODE_H
 #define SLATE_BASE_NODE_H
 #include <stdatomic.h>
@@ -12,11 +14,15 @@
 #include <stdint.h>
 
 struct node {
-    _Atomic uint32_t next, prev; /* towards newer, towards older; while a chunk is free, next links the free list */
+    /* towards newer, towards older; while a chunk is free, next links the free list */
+    _Atomic uint32_t next, prev;
     _Atomic uint8_t  mark;
     _Atomic uint8_t  where;          /* the policy's: which of its lists */
-    _Atomic uint8_t  flags, key_len; /* the item's, not a policy's (mem/item.h); here so that nothing is padding */
-    _Atomic uint32_t time_s;         /* last store, touch or change of list, on the queue's clock; the mark counts its age from here */
+    /* the item's, not a policy's (mem/item.h); here so that nothing is padding */
+    _Atomic uint8_t  flags, key_len;
+    /* last store, touch or change of list, on the queue's clock; the mark counts its age from
+     * here */
+    _Atomic uint32_t time_s;
 };
 _Static_assert(sizeof(struct node) == 16, "a node is sixteen bytes of an item's header");
 
@@ -24,10 +30,13 @@ struct node_space {
     char    *base;
     unsigned shift;
     uint32_t first; /* of all references of nodes, the lowest; not 0 */
-    uint64_t (*hash_of)(const struct node *); /* of its key, as key_hash gives it; under the lock that keeps the node */
+    /* of its key, as key_hash gives it; under the lock that keeps the node */
+    uint64_t (*hash_of)(const struct node *);
 };
 
-static inline void *node_at(const struct node_space *s, uint32_t ref) { return s->base + ((size_t)ref << s->shift); }
+static inline void *node_at(const struct node_space *s, uint32_t ref) {
+    return s->base + ((size_t)ref << s->shift);
+}
 static inline uint32_t node_ref(const struct node_space *s, const void *node) {
     return (uint32_t)((size_t)((const char *)node - s->base) >> s->shift);
 }
@@ -35,7 +44,8 @@ static inline uint32_t node_ref(const struct node_space *s, const void *node) {
 /* --- mark: hits in the low three bits, last-hit code in the high five --- */
 enum { NODE_HITS_MAX = 7 };
 
-/* Last-hit codes: 0 never hit since stored; then 0 1 2 3 4 6 8 12 16 24 … 32768 seconds after `time_s`. */
+/* Last-hit codes: 0 never hit since stored; then 0 1 2 3 4 6 8 12 16 24 … 32768 seconds after
+ * `time_s`. */
 static inline uint8_t node_age_code(uint32_t age_s) {
     if (age_s < 4) {
         return (uint8_t)(1 + age_s);
@@ -53,33 +63,47 @@ static inline uint32_t node_age_s(uint8_t code) {
     return (code - 5u) & 1u ? whole + whole / 2 : whole;
 }
 
-static inline uint8_t node_mark(const struct node *n) { return atomic_load_explicit(&n->mark, memory_order_relaxed); }
+static inline uint8_t node_mark(const struct node *n) {
+    return atomic_load_explicit(&n->mark, memory_order_relaxed);
+}
 static inline void    node_set_mark(struct node *n, uint8_t m) {
     atomic_store_explicit(&n->mark, m, memory_order_relaxed);
 }
-static inline uint32_t node_next(const struct node *n) { return atomic_load_explicit(&n->next, memory_order_relaxed); }
-static inline uint32_t node_prev(const struct node *n) { return atomic_load_explicit(&n->prev, memory_order_relaxed); }
+static inline uint32_t node_next(const struct node *n) {
+    return atomic_load_explicit(&n->next, memory_order_relaxed);
+}
+static inline uint32_t node_prev(const struct node *n) {
+    return atomic_load_explicit(&n->prev, memory_order_relaxed);
+}
 static inline void     node_set_next(struct node *n, uint32_t ref) {
     atomic_store_explicit(&n->next, ref, memory_order_relaxed);
 }
 static inline void node_set_prev(struct node *n, uint32_t ref) {
     atomic_store_explicit(&n->prev, ref, memory_order_relaxed);
 }
-static inline uint8_t node_where(const struct node *n) { return atomic_load_explicit(&n->where, memory_order_relaxed); }
+static inline uint8_t node_where(const struct node *n) {
+    return atomic_load_explicit(&n->where, memory_order_relaxed);
+}
 static inline void    node_set_where(struct node *n, unsigned where) {
     atomic_store_explicit(&n->where, (uint8_t)where, memory_order_relaxed);
 }
-static inline uint32_t node_time_s(const struct node *n) { return atomic_load_explicit(&n->time_s, memory_order_relaxed); }
+static inline uint32_t node_time_s(const struct node *n) {
+    return atomic_load_explicit(&n->time_s, memory_order_relaxed);
+}
 static inline void     node_set_time_s(struct node *n, uint32_t s) {
     atomic_store_explicit(&n->time_s, s, memory_order_relaxed);
 }
 /* When it was last stored, touched or read (memcached's `la`), to the precision of the mark. */
-static inline uint32_t node_used_s(const struct node *n) { return node_time_s(n) + node_age_s(node_mark(n) >> 3); }
+static inline uint32_t node_used_s(const struct node *n) {
+    return node_time_s(n) + node_age_s(node_mark(n) >> 3);
+}
 static inline unsigned node_hits(const struct node *n) { return node_mark(n) & 7u; }
 static inline bool     node_fetched(const struct node *n) { return node_mark(n) >> 3 != 0; }
-/* Starts a new age at the last use, with this many hits: what a change of list does. A mark may tell of another item: a reader that found
- * its item gone may mark the chunk's next one with the age of the first. So the last use is not after now; and a node that was flushed,
- * which nobody can have used since, keeps its time, or it would be live again. Both times are of one look at the clock. */
+/* Starts a new age at the last use, with this many hits: what a change of list does. A mark may
+ * tell of another item: a reader that found its item gone may mark the chunk's next one with the
+ * age of the first. So the last use is not after now; and a node that was flushed, which nobody can
+ * have used since, keeps its time, or it would be live again. Both times are of one look at the
+ * clock. */
 static inline void node_renew(struct node *n, unsigned hits, uint32_t now_s, uint32_t flushed_s) {
     uint32_t time_s = node_time_s(n), used_s = node_used_s(n);
     if ((int32_t)(used_s - now_s) > 0) {

@@ -16,7 +16,8 @@ enum { U64_TEXT_MAX = 22, I32_TEXT_MAX = 11 };
 static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 static bool is_white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* Adds digits from s until something else comes; returns how many were taken, or -1 when 64 bits are too few. */
+/* Adds digits from s until something else comes; returns how many were taken, or -1 when 64 bits
+ * are too few. */
 static int take_digits(const char *s, size_t n, uint64_t *out) {
     uint64_t v = 0;
     size_t i = 0;
@@ -52,7 +53,8 @@ bool number_u32(const char *s, size_t n, uint32_t *out) {
 bool number_i32(const char *s, size_t n, int32_t *out) {
     bool negative = n > 0 && s[0] == '-';
     uint64_t v;
-    if (n > I32_TEXT_MAX || !number_u64(s + negative, n - negative, &v) || v > (uint64_t)INT32_MAX + negative) {
+    if (n > I32_TEXT_MAX || !number_u64(s + negative, n - negative, &v) ||
+        v > (uint64_t)INT32_MAX + negative) {
         return false;
     }
     *out = (int32_t)(negative ? -(int64_t)v : (int64_t)v);

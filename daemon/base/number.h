@@ -6,14 +6,15 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Strict: digits only (number_i32: with at most one minus in front), in range. Leading zeros count towards the length,
- * which is at most 22 (11) characters. False: `out` is unchanged. */
+/* Strict: digits only (number_i32: with at most one minus in front), in range. Leading zeros count
+ * towards the length, which is at most 22 (11) characters. False: `out` is unchanged. */
 bool number_u64(const char *s, size_t n, uint64_t *out);
 bool number_u32(const char *s, size_t n, uint32_t *out);
 bool number_i32(const char *s, size_t n, int32_t *out);
 
-/* Loose, for the flags and exptime of storage commands: a sign is allowed, what follows white space in the token is
- * ignored, and what needs more than 32 bits is cut. False: no number, out of 64 bits, or negative client flags. */
+/* Loose, for the flags and exptime of storage commands: a sign is allowed, what follows white space
+ * in the token is ignored, and what needs more than 32 bits is cut. False: no number, out of 64
+ * bits, or negative client flags. */
 bool number_client_flags(const char *s, size_t n, uint32_t *out);
 bool number_exptime(const char *s, size_t n, int32_t *out);
 /* Loose, for what incr and decr find stored: as above, of 64 bits and without a minus. */

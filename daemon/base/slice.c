@@ -28,6 +28,9 @@ void slice_ask(uint32_t slice_us) {
         return; /* whoever chose another policy meant it */
     }
     (void)prctl(PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0UL, 0UL, 0UL);
-    struct attributes a = {.size = sizeof a, .policy = SCHED_OTHER, .nice = nice, .runtime_ns = (uint64_t)slice_us * 1000};
+    struct attributes a = {.size = sizeof a,
+                           .policy = SCHED_OTHER,
+                           .nice = nice,
+                           .runtime_ns = (uint64_t)slice_us * 1000};
     (void)syscall(SYS_sched_setattr, 0, &a, 0); /* a wish: all works without */
 }

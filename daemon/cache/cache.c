@@ -24,8 +24,9 @@ static unsigned default_partitions(size_t limit_bytes) {
 
 static uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
 
-/* The slabs of a slab store; or the one class of blocks of a block store, and a second one for heads that no block holds;
- * or the one class that all items of a heap are said to be of, which never has a page. */
+/* The slabs of a slab store; or the one class of blocks of a block store, and a second one for
+ * heads that no block holds; or the one class that all items of a heap are said to be of, which
+ * never has a page. */
 static struct slab *make_slab(struct cache *c, const struct cache_config *cfg) {
     if (cfg->store == CACHE_STORE_SLAB) {
         c->slab_bytes_most = SIZE_MAX;
@@ -33,8 +34,10 @@ static struct slab *make_slab(struct cache *c, const struct cache_config *cfg) {
     }
     if (cfg->store == CACHE_STORE_HEAP) {
         uint32_t none = 0;
-        return slab_create(c->arena, &(struct slab_config){.chunk_bytes_min = SLAB_HEADER_ROOM, .growth_factor = 2,
-                                                           .sizes = &none, .chunk_bytes_max = PAGE_BYTES});
+        return slab_create(c->arena, &(struct slab_config){.chunk_bytes_min = SLAB_HEADER_ROOM,
+                                                           .growth_factor = 2,
+                                                           .sizes = &none,
+                                                           .chunk_bytes_max = PAGE_BYTES});
     }
     if (cfg->block_bytes < CACHE_BLOCK_LEAST || cfg->block_bytes > CACHE_BLOCK_MOST) {
         errno = EINVAL;
@@ -45,16 +48,20 @@ static struct slab *make_slab(struct cache *c, const struct cache_config *cfg) {
     c->slab_bytes_most = c->block_bytes;
     uint32_t head_bytes = round_up(SLAB_CHUNK_MAX_LEAST, unit);
     bool any_head = c->block_bytes >= head_bytes;
-    return slab_create(c->arena, &(struct slab_config){.chunk_bytes_min = c->block_bytes,
-                                                       .growth_factor = 2, /* not asked: the sizes are given */
-                                                       .sizes = &c->block_bytes,
-                                                       .size_count = any_head ? 0 : 1,
-                                                       .chunk_bytes_max = any_head ? c->block_bytes : head_bytes});
+    return slab_create(
+        c->arena, &(struct slab_config){.chunk_bytes_min = c->block_bytes,
+                                        /* not asked: the sizes are given */
+                                        .growth_factor = 2,
+                                        .sizes = &c->block_bytes,
+                                        .size_count = any_head ? 0 : 1,
+                                        .chunk_bytes_max = any_head ? c->block_bytes : head_bytes});
 }
 
-/* Address space: also for a page of every class beyond the largest limit, for the first page of a class may go over it. */
+/* Address space: also for a page of every class beyond the largest limit, for the first page of a
+ * class may go over it. */
 static size_t reserve_of(const struct cache_config *cfg, size_t limit_bytes_most) {
-    return limit_bytes_most + (cfg->store == CACHE_STORE_SLAB ? (size_t)SLAB_CLASSES_MAX * PAGE_BYTES : 0);
+    return limit_bytes_most +
+           (cfg->store == CACHE_STORE_SLAB ? (size_t)SLAB_CLASSES_MAX * PAGE_BYTES : 0);
 }
 
 struct cache *cache_create(const struct cache_config *cfg) {
@@ -76,16 +83,19 @@ struct cache *cache_create(const struct cache_config *cfg) {
     unsigned n = cfg->partitions != 0 ? cfg->partitions : default_partitions(cfg->limit_bytes);
     c->partition_shift = 64u - (unsigned)__builtin_ctz(n);
     const struct index_kind *kind = cfg->index != NULL ? cfg->index : index_kinds[0];
-    size_t reserve_bytes = reserve_of(cfg, c->limit_bytes_most), items_most = reserve_bytes / ITEM_BYTES_LEAST;
+    size_t reserve_bytes = reserve_of(cfg, c->limit_bytes_most),
+           items_most = reserve_bytes / ITEM_BYTES_LEAST;
     size_t index_bytes_most = items_most * kind->item_bytes_most + (size_t)n * INDEX_BYTES_MIN;
     if (!index_pool_init(&c->index_pool, index_bytes_most)) {
         goto fail;
     }
     c->arena = arena_create(cfg->limit_bytes, reserve_bytes,
-                            cfg->huge_pages && cfg->store != CACHE_STORE_HEAP); /* a heap gives back small pages */
+                            /* a heap gives back small pages */
+                            cfg->huge_pages && cfg->store != CACHE_STORE_HEAP);
     c->slab = c->arena != NULL ? make_slab(c, cfg) : NULL;
     c->heap = c->slab != NULL && cfg->store == CACHE_STORE_HEAP ? heap_create(c->arena) : NULL;
-    bool stored = c->slab != NULL && (c->heap != NULL) == (cfg->store == CACHE_STORE_HEAP) && (c->heap == NULL || limbos_create(c));
+    bool stored = c->slab != NULL && (c->heap != NULL) == (cfg->store == CACHE_STORE_HEAP) &&
+                  (c->heap == NULL || limbos_create(c));
     c->partitions = stored ? aligned_alloc(64, n * sizeof *c->partitions) : NULL;
     if (c->partitions == NULL) {
         goto fail;
@@ -151,7 +161,8 @@ struct cache_thread *cache_thread_create(struct cache *c) {
     bool room = c->thread_count < THREADS_MAX && sample_thread_begin(ct);
     if (room) {
         c->threads[c->thread_count++] = ct;
-        ct->random = c->thread_count * UINT64_C(0x9e3779b97f4a7c15) | 1u; /* the same every time, so that a replay is too */
+        /* the same every time, so that a replay is too */
+        ct->random = c->thread_count * UINT64_C(0x9e3779b97f4a7c15) | 1u;
         for (ct->turn = c->turns; ct->turn->used; ct->turn++) {
         }
         ct->turn->used = true;

@@ -1,12 +1,15 @@
-/* The cache: partitions of index, eviction queues and items. The only room that locks and unlinks items.
+/* The cache: partitions of index, eviction queues and items. The only room that locks and unlinks
+ * items.
  *
- * Threading: every call may be made from any thread through that thread's own cache_thread. A call holds at most one lock
- * at a time and none on return. Within a turn (cache_turn_begin … cache_turn_end) pages do not change hands under a
- * thread's feet; idle threads must be outside a turn, or page moves wait for them.
+ * Threading: every call may be made from any thread through that thread's own cache_thread. A call
+ * holds at most one lock at a time and none on return. Within a turn (cache_turn_begin …
+ * cache_turn_end) pages do not change hands under a thread's feet; idle threads must be outside a
+ * turn, or page moves wait for them.
  *
- * Values up to ITEM_COPY_MAX bytes are copied; larger ones are borrowed: counted, sent from item memory, returned. In the
- * block store small values may be chains too: those are copied under the partition's lock.
- * All sizes are bytes without the protocol's CR LF. Times are cache seconds (base/clock.h); `exptime_s` 0 = never. */
+ * Values up to ITEM_COPY_MAX bytes are copied; larger ones are borrowed: counted, sent from item
+ * memory, returned. In the block store small values may be chains too: those are copied under the
+ * partition's lock. All sizes are bytes without the protocol's CR LF. Times are cache seconds
+ * (base/clock.h); `exptime_s` 0 = never. */
 #ifndef SLATE_CACHE_CACHE_H
 #define SLATE_CACHE_CACHE_H
 #include <stdbool.h>
@@ -39,7 +42,8 @@ enum cache_status {
 /* Where items live, for good. */
 enum cache_store_kind {
     CACHE_STORE_SLAB,   /* chunks of size classes, in pages that can change hands */
-    CACHE_STORE_HEAP,   /* one allocation an item; the limit counts the bytes that are really held */
+    /* one allocation an item; the limit counts the bytes that are really held */
+    CACHE_STORE_HEAP,
     CACHE_STORE_BLOCKS, /* chains of blocks of one size */
     CACHE_STORE_KINDS,
 };
@@ -54,12 +58,15 @@ struct cache_config {
     uint32_t item_bytes_max;     /* -I */
     bool     cas;                /* false: -C, headers of 24 bytes and every CAS is 0 */
     bool     evict;              /* false: -M, answer CACHE_NO_MEMORY when full */
-    bool     steal_pages;        /* slab_reassign: a class with nothing takes a page rather than refuse */
+    /* slab_reassign: a class with nothing takes a page rather than refuse */
+    bool     steal_pages;
     bool     huge_pages;
-    uint32_t patience_us;        /* a store waits so long for memory that is in use, before it is refused */
+    /* a store waits so long for memory that is in use, before it is refused */
+    uint32_t patience_us;
     const struct evict_policy *policy;
     uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
-    int64_t  temporary_ttl_s;    /* items living at most this long go to the temporary queue; < 0: off */
+    /* items living at most this long go to the temporary queue; < 0: off */
+    int64_t  temporary_ttl_s;
 };
 
 enum { CACHE_PATIENCE_US = 250 * 1000 };
@@ -70,14 +77,16 @@ void          cache_destroy(struct cache **);             /* after every cache_t
 struct cache_thread *cache_thread_create(struct cache *); /* NULL: out of memory */
 void                 cache_thread_destroy(struct cache_thread **);
 
-/* Brackets a batch of calls; also refreshes the thread's idea of now. Cheap: two stores and a clock read. */
+/* Brackets a batch of calls; also refreshes the thread's idea of now. Cheap: two stores and a clock
+ * read. */
 void     cache_turn_begin(struct cache_thread *);
 void     cache_turn_end(struct cache_thread *);
 uint32_t cache_now_s(const struct cache_thread *);
 
 /* --- what a call tells of an item --- */
 struct cache_view {
-    struct item *borrowed;    /* not NULL: the value stays in item memory until cache_return(); else it was copied */
+    /* not NULL: the value stays in item memory until cache_return(); else it was copied */
+    struct item *borrowed;
     uint64_t     cas;
     uint32_t     value_bytes; /* of the item as it is now */
     uint32_t     client_flags;
@@ -102,8 +111,8 @@ struct cache_view {
  *         if (how == CACHE_READ_COPY) { format r; cache_read_copy(&r, to); }
  *     } while (!cache_read_end(ct, &r));               // true: they are; counts the hit or miss and marks the item
  *
- * CACHE_READ_SLOW: large, chained, expired, flushed or invalidated: call cache_fetch instead (cache_read_end is then not called).
- * `to` needs room for value_bytes + 8. */
+ * CACHE_READ_SLOW: large, chained, expired, flushed or invalidated: call cache_fetch instead
+ * (cache_read_end is then not called). `to` needs room for value_bytes + 8. */
 enum cache_read { CACHE_READ_MISS, CACHE_READ_COPY, CACHE_READ_SLOW };
 struct cache_reader {
     const struct key *key;
@@ -112,7 +121,8 @@ struct cache_reader {
     uint32_t     value_bytes, client_flags, exptime_s, last_access_s;
     uint64_t     cas;
     bool         fetched;
-    bool         marked;    /* stale, or somebody is recaching it: a meta get must call cache_fetch */
+    /* stale, or somebody is recaching it: a meta get must call cache_fetch */
+    bool         marked;
     uint8_t      class_id;
     const char  *value;
 };
@@ -120,8 +130,9 @@ enum cache_read cache_read_begin(struct cache_thread *, const struct key *, stru
 void            cache_read_copy(const struct cache_reader *, char *to);
 bool            cache_read_end(struct cache_thread *, struct cache_reader *, bool mark_hit);
 
-/* Prefetches, first the buckets of many keys, then their items, then the neighbours in the queue of items that are to be
- * removed; each is a hint only, and so is the reference from one to the next (0: no item to be seen). */
+/* Prefetches, first the buckets of many keys, then their items, then the neighbours in the queue of
+ * items that are to be removed; each is a hint only, and so is the reference from one to the next
+ * (0: no item to be seen). */
 void     cache_prefetch_bucket(const struct cache *, const struct key *);
 uint32_t cache_prefetch_item(const struct cache *, const struct key *);
 void     cache_prefetch_neighbours(const struct cache *, uint32_t ref);
@@ -136,24 +147,27 @@ struct cache_fetch {
     uint64_t vivify_cas;       /* 0: the next */
     bool     recache;          /* one caller wins once less than recache_s is left to live */
     int32_t  recache_s;
-    bool     meta;             /* wins and stale marks are granted and shown only to meta commands */
+    /* wins and stale marks are granted and shown only to meta commands */
+    bool     meta;
     bool     binary_key;       /* of a vivified item */
     bool     want_value;
 };
 /* Copies a small value to `to` (ITEM_COPY_MAX + 8 bytes), borrows a large one. */
-enum cache_status cache_fetch(struct cache_thread *, const struct key *, const struct cache_fetch *, char *to,
-                              struct cache_view *);
-enum cache_status cache_peek(struct cache_thread *, const struct key *, struct cache_view *); /* no effect at all */
+enum cache_status cache_fetch(struct cache_thread *, const struct key *, const struct cache_fetch *,
+                              char *to, struct cache_view *);
+/* no effect at all */
+enum cache_status cache_peek(struct cache_thread *, const struct key *, struct cache_view *);
 
-/* Where in a chain a caller was last, so that the next call need not walk there again; zeroes at first. */
+/* Where in a chain a caller was last, so that the next call need not walk there again; zeroes at
+ * first. */
 struct cache_place {
     uint32_t tail;   /* reference of a tail; 0: none yet */
     size_t   before; /* value bytes before it */
 };
-/* Pieces of a borrowed value, in order. Returns how many, at most `max`, starting `skip` bytes into the value. `place` may be
- * NULL; it is for one item only, as long as that is borrowed. */
-int  cache_value_iov(const struct cache_thread *, const struct item *borrowed, size_t skip, struct cache_place *,
-                     struct iovec *, int max);
+/* Pieces of a borrowed value, in order. Returns how many, at most `max`, starting `skip` bytes into
+ * the value. `place` may be NULL; it is for one item only, as long as that is borrowed. */
+int cache_value_iov(const struct cache_thread *, const struct item *borrowed, size_t skip,
+                    struct cache_place *, struct iovec *, int max);
 void cache_return(struct cache_thread *, struct item *borrowed);
 
 /* --- storing --- */
@@ -164,51 +178,69 @@ struct cache_store {
     uint32_t value_bytes;
     uint32_t client_flags;
     uint32_t exptime_s;
-    bool     compare;          /* store only over an item with compare_cas; CACHE_MISS when there is none */
+    /* store only over an item with compare_cas; CACHE_MISS when there is none */
+    bool     compare;
     uint64_t compare_cas;      /* 0: no item's, also where items have no CAS and show 0 */
-    bool     compare_low;      /* meta I: a lower CAS than the item's may replace too; the new item is stale, and keeps the old
-                                * one's expiry time and whether it was won */
+    /* meta I: a lower CAS than the item's may replace too; the new item is stale, and keeps the
+     * old one's expiry time and whether it was won */
+    bool     compare_low;
     uint64_t cas;              /* the CAS to give; 0: the next */
     bool     vivify;           /* append, prepend: on a miss store as a set */
     bool     binary_key;
     bool     won, stale;       /* marks the new item carries from the start */
     bool     classic_cas;      /* counts cas_* statistics */
 };
-/* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is gone. `view` may be NULL. */
-enum cache_status cache_store(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_view *);
+/* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is
+ * gone. `view` may be NULL. */
+enum cache_status cache_store(struct cache_thread *, const struct key *, const struct cache_store *,
+                              struct cache_view *);
 
-/* A value that comes piece by piece: a draft belongs to its maker, who extends it as bytes come, fills it, then publishes or abandons
- * it. For values over ITEM_COPY_MAX only; an append or prepend is joined when it is published. All such drafts together hold at
- * most an eighth of the pages (at least one page's worth); one of them may go beyond. */
+/* A value that comes piece by piece: a draft belongs to its maker, who extends it as bytes come,
+ * fills it, then publishes or abandons it. For values over ITEM_COPY_MAX only; an append or prepend
+ * is joined when it is published. All such drafts together hold at most an eighth of the pages (at
+ * least one page's worth); one of them may go beyond. */
 struct cache_draft {
     struct item *item;          /* NULL: no memory was taken yet */
     uint32_t     left;          /* value bytes that have none yet */
     uint32_t     last_tail;     /* the end of its chain, a reference; 0: none */
     size_t       charged_bytes; /* of what all drafts may hold */
     bool         beyond;        /* the one that may hold more */
-    bool         at_hand;       /* the maker has all bytes and publishes it at once: it never waits */
+    /* the maker has all bytes and publishes it at once: it never waits */
+    bool         at_hand;
 };
 enum cache_drafted {
     CACHE_DRAFT_READY,
-    CACHE_DRAFT_WAITS,   /* the others hold all that drafts may: try again once one of them is published or abandoned */
+    /* the others hold all that drafts may: try again once one of them is published or abandoned */
+    CACHE_DRAFT_WAITS,
     CACHE_DRAFT_REFUSED, /* no memory; the draft is gone, and an old item of a plain set */
 };
-/* Whether a store would be refused by what is there now, before it has memory: CACHE_OK, or what cache_store would give, counted as that
- * would. The caller need not ask; a store whose condition holds no more when it is published is refused then. */
-enum cache_status  cache_store_verdict(struct cache_thread *, const struct key *, const struct cache_store *);
+/* Whether a store would be refused by what is there now, before it has memory: CACHE_OK, or what
+ * cache_store would give, counted as that would. The caller need not ask; a store whose condition
+ * holds no more when it is published is refused then. */
+enum cache_status cache_store_verdict(struct cache_thread *, const struct key *,
+                                      const struct cache_store *);
 /* Takes no memory yet. CACHE_OK, or CACHE_TOO_LARGE as cache_store gives it. */
-enum cache_status  cache_draft_begin(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_draft *);
+enum cache_status cache_draft_begin(struct cache_thread *, const struct key *,
+                                    const struct cache_store *, struct cache_draft *);
 /* Memory for the value's first `upto` bytes at least. May evict, and rest outside the turn. */
-enum cache_drafted cache_draft_extend(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_draft *,
+enum cache_drafted cache_draft_extend(struct cache_thread *, const struct key *,
+                                      const struct cache_store *, struct cache_draft *,
                                       size_t upto);
 /* Value bytes that have memory. */
-static inline size_t cache_draft_room(const struct cache_draft *d, const struct cache_store *s) { return s->value_bytes - d->left; }
-int  cache_draft_iov(const struct cache_thread *, const struct cache_draft *, size_t skip, struct cache_place *, struct iovec *, int max);
-enum cache_status cache_publish(struct cache_thread *, struct cache_draft *taken, const struct cache_store *, struct cache_view *);
+static inline size_t cache_draft_room(const struct cache_draft *d, const struct cache_store *s) {
+    return s->value_bytes - d->left;
+}
+int cache_draft_iov(const struct cache_thread *, const struct cache_draft *, size_t skip,
+                    struct cache_place *, struct iovec *, int max);
+enum cache_status cache_publish(struct cache_thread *, struct cache_draft *taken,
+                                const struct cache_store *, struct cache_view *);
 void cache_abandon(struct cache_thread *, struct cache_draft *taken);
-/* Abandons it because its bytes don't come, as if there were no memory: CACHE_NO_MEMORY, and an old item of a plain set is gone. */
-enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *, const struct cache_store *, struct cache_draft *taken);
-/* Bytes of values over ITEM_COPY_MAX that this thread has copied, ever: an append or prepend copies all that it joins. */
+/* Abandons it because its bytes don't come, as if there were no memory: CACHE_NO_MEMORY, and an old
+ * item of a plain set is gone. */
+enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *,
+                                     const struct cache_store *, struct cache_draft *taken);
+/* Bytes of values over ITEM_COPY_MAX that this thread has copied, ever: an append or prepend copies
+ * all that it joins. */
 uint64_t cache_thread_copied(const struct cache_thread *);
 size_t cache_drafts_most(const struct cache *); /* bytes that drafts may hold together … */
 size_t cache_drafts_held(const struct cache *); /* … and do; one load */
@@ -226,7 +258,8 @@ struct cache_delete {
     uint32_t exptime_s;
     uint64_t cas;              /* the CAS to give; 0: the next */
 };
-enum cache_status cache_delete(struct cache_thread *, const struct key *, const struct cache_delete *);
+enum cache_status cache_delete(struct cache_thread *, const struct key *,
+                               const struct cache_delete *);
 
 struct cache_arith {
     bool     decrement;
@@ -241,27 +274,32 @@ struct cache_arith {
     uint32_t vivify_exptime_s;
     bool     binary_key;
 };
-/* `number` gets the new value in decimal; view->value_bytes may be more: it is padded with spaces to its old length. */
+/* `number` gets the new value in decimal; view->value_bytes may be more: it is padded with spaces
+ * to its old length. */
 enum cache_status cache_arith(struct cache_thread *, const struct key *, const struct cache_arith *,
                               uint64_t *number, struct cache_view *);
 enum cache_status cache_touch(struct cache_thread *, const struct key *, uint32_t exptime_s);
 
-/* What was stored up to the end of second `at_s` counts as gone from that time on, or at once when that is past. One flush may be to
- * come: a later call replaces it; what is gone stays gone. What is gone is freed when its key or its memory is wanted, or by a walk. */
+/* What was stored up to the end of second `at_s` counts as gone from that time on, or at once when
+ * that is past. One flush may be to come: a later call replaces it; what is gone stays gone. What
+ * is gone is freed when its key or its memory is wanted, or by a walk. */
 void cache_flush(struct cache *, uint32_t at_s);
-/* All that was stored before this call counts as gone, however often that happens in a second, and what is stored after it does not; no
- * flush is to come. */
+/* All that was stored before this call counts as gone, however often that happens in a second, and
+ * what is stored after it does not; no flush is to come. */
 void cache_flush_now(struct cache *);
 uint32_t cache_flushed(const struct cache *); /* another after each flush that took effect */
 
 /* --- run-time settings --- */
-size_t cache_limit_most(const struct cache *); /* four times the limit of the start: address space for that was reserved */
-/* A new limit of item memory. False, and nothing changed: beyond cache_limit_most, or below what classes have now while pages may
- * not move or nothing may be evicted. Else whoever listens to hunger is woken: it has to give back the pages over the limit, and
- * until then no class gets another from the pool. */
+/* four times the limit of the start: address space for that was reserved */
+size_t cache_limit_most(const struct cache *);
+/* A new limit of item memory. False, and nothing changed: beyond cache_limit_most, or below what
+ * classes have now while pages may not move or nothing may be evicted. Else whoever listens to
+ * hunger is woken: it has to give back the pages over the limit, and until then no class gets
+ * another from the pool. */
 bool cache_set_limit(struct cache *, size_t limit_bytes);
-/* Of the heap store: gives back what it holds beyond its limit, by evicting what lives in some of the arena's pages. As with a page
- * on the move, what was evicted is memory again when all turns have ended:
+/* Of the heap store: gives back what it holds beyond its limit, by evicting what lives in some of
+ * the arena's pages. As with a page on the move, what was evicted is memory again when all turns
+ * have ended:
  *
  *     cache_shrink_begin -> cache_shrink_evict, in steps -> cache_quiesce -> cache_shrink_give, in steps -> cache_shrink_end
  *
@@ -272,18 +310,22 @@ enum cache_shrink_state {
     CACHE_SHRINK_MORE,
     CACHE_SHRINK_LATER, /* there is more, but it is in use: look again after a while */
 };
-/* NULL: there is nothing to be done now. Outside a turn or within, as cache_shrink_end. Cost: of asking the allocator. */
+/* NULL: there is nothing to be done now. Outside a turn or within, as cache_shrink_end. Cost: of
+ * asking the allocator. */
 struct cache_shrink *cache_shrink_begin(struct cache_thread *, enum cache_shrink_state *);
-/* Within a turn. A step of a few microseconds; false: it was the last. All of them walk over all items three times. */
+/* Within a turn. A step of a few microseconds; false: it was the last. All of them walk over all
+ * items three times. */
 bool cache_shrink_evict(struct cache_shrink *);
 /* The same, once cache_quiesce has succeeded: gives back what was evicted, page by page. */
 bool cache_shrink_give(struct cache_shrink *);
 /* What was not given stays with the thread until the next begin. */
 enum cache_shrink_state cache_shrink_end(struct cache_shrink **);
-void cache_set_tuning(struct cache *, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct, uint32_t warm_factor_pct);
+void cache_set_tuning(struct cache *, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct,
+                      uint32_t warm_factor_pct);
 void cache_set_temporary_ttl(struct cache *, int64_t ttl_s);
-/* Of one class, or of the whole cache and every class in it when that is SLAB_CLASS_NONE. No item is dropped or moved; each
- * partition is held for a moment only. O(partitions), times classes for the whole. */
+/* Of one class, or of the whole cache and every class in it when that is SLAB_CLASS_NONE. No item
+ * is dropped or moved; each partition is held for a moment only. O(partitions), times classes for
+ * the whole. */
 void cache_set_policy(struct cache *, const struct evict_policy *, unsigned class_id);
 const struct evict_policy *cache_policy(const struct cache *); /* what the whole was last given */
 const struct evict_policy *cache_class_policy(const struct cache *, unsigned class_id);
@@ -291,7 +333,8 @@ const struct evict_policy *cache_class_policy(const struct cache *, unsigned cla
 /* --- facts --- */
 struct cache_class_facts {
     struct slab_class_facts slab;
-    uint64_t items, requested_bytes;  /* bytes asked for by items whose head or tails are in the class */
+    /* bytes asked for by items whose head or tails are in the class */
+    uint64_t items, requested_bytes;
     uint64_t list_items[EVICT_LISTS];
     uint32_t list_age_s[EVICT_LISTS]; /* of the list's oldest */
     uint32_t stock_chunks;            /* free chunks at the partitions */
@@ -302,16 +345,19 @@ struct cache_facts {
     struct cache_values counters;
     uint64_t items, bytes;
     uint64_t index_bytes, index_buckets;
-    uint32_t pages_limit, pages_out, pages_free; /* free: no class has them; 0 when more are out than there may be */
+    /* free: no class has them; 0 when more are out than there may be */
+    uint32_t pages_limit, pages_out, pages_free;
     unsigned class_count, partitions;
     size_t   limit_bytes;
     size_t   draft_bytes; /* that values hold which are still coming */
 };
 void cache_facts(struct cache *, struct cache_facts *);
-/* Of one class, or of those of `ids` into an array of SLAB_CLASSES_MAX, by id; the others' entries are left as they are. Counters
- * are summed once for all of them, and a partition is locked once for every 32. */
+/* Of one class, or of those of `ids` into an array of SLAB_CLASSES_MAX, by id; the others' entries
+ * are left as they are. Counters are summed once for all of them, and a partition is locked once
+ * for every 32. */
 void cache_class_facts(struct cache *, unsigned class_id, struct cache_class_facts *);
-void cache_classes_facts(struct cache *, const struct class_set *ids, struct cache_class_facts *by_id);
+void cache_classes_facts(struct cache *, const struct class_set *ids,
+                         struct cache_class_facts *by_id);
 /* How old items were when they were evicted, since the start or the last reset of counters. */
 void cache_class_ages(struct cache *, unsigned class_id, struct cache_age_values *);
 /* Counters of all classes together. */
@@ -321,26 +367,32 @@ struct slab *cache_slab(struct cache *);
 enum cache_store_kind cache_store_kind(const struct cache *);
 const char *cache_store_name(enum cache_store_kind);         /* slab, heap, blocks */
 const char *cache_index_name(const struct cache *);
-enum cache_store_kind cache_store_find(const char *name);    /* of such a name; CACHE_STORE_SLAB: of none */
+/* of such a name; CACHE_STORE_SLAB: of none */
+enum cache_store_kind cache_store_find(const char *name);
 uint32_t cache_item_bytes_max(const struct cache *);
 bool cache_has_cas(const struct cache *);
 bool cache_evicts(const struct cache *); /* false: -M, nothing live is ever dropped */
 
-/* --- what a page is worth: how many hits a class would lose with one less, or gain with more (tune/policies/utility.h) --- */
+/* --- what a page is worth: how many hits a class would lose with one less, or gain with more
+ * (tune/policies/utility.h) --- */
 enum { CACHE_TAILS = EVICT_TAILS, CACHE_GHOST_DEPTHS = 7 };
 struct cache_signal {
     uint64_t hits;                              /* all, since the start */
-    uint64_t tail_hits[CACHE_TAILS];            /* on items in the last page, in the last two pages; since the start */
-    uint64_t ghost_hits[CACHE_GHOST_DEPTHS];    /* sampled, of items evicted within 1 << d pages, the steps before not counted */
+    /* on items in the last page, in the last two pages; since the start */
+    uint64_t tail_hits[CACHE_TAILS];
+    /* sampled, of items evicted within 1 << d pages, the steps before not counted */
+    uint64_t ghost_hits[CACHE_GHOST_DEPTHS];
     uint32_t ghost_weight;                      /* misses that one sampled one stands for */
-    uint64_t tail_items[CACHE_TAILS];           /* what the tails hold now: about one and two pages' worth, or all there is */
+    /* what the tails hold now: about one and two pages' worth, or all there is */
+    uint64_t tail_items[CACHE_TAILS];
 };
 struct cache_signals {
     uint64_t requests; /* hits, misses and stores since the start */
     struct cache_signal classes[SLAB_CLASSES_MAX];
 };
-/* Starts measuring, or follows a change of classes; or stops. False: out of memory. From one thread. Cost: of starting and
- * stopping, two pages' worth of nodes in every class; then that of sample/ghost.h and a step in the queue an eviction. */
+/* Starts measuring, or follows a change of classes; or stops. False: out of memory. From one
+ * thread. Cost: of starting and stopping, two pages' worth of nodes in every class; then that of
+ * sample/ghost.h and a step in the queue an eviction. */
 bool cache_measure(struct cache *, bool on);
 bool cache_measured(const struct cache *);
 /* Reads them all but the tails' items: some microseconds, no partition's lock. */
@@ -348,14 +400,17 @@ void cache_signals(struct cache *, struct cache_signals *);
 /* Fills in the tails' items: a lock of every partition. */
 void cache_signal_tails(struct cache *, struct cache_signals *);
 
-/* --- the stream of sampled keys: reads, stores and ends of keys whose hash is in the sample (sample/stream.h) ---
+/* --- the stream of sampled keys: reads, stores and ends of keys whose hash is in the sample
+ * (sample/stream.h) ---
  *
- * Each thread has a ring of its own and never waits: what does not fit is dropped and counted. Nothing is noted, at the cost of a
- * branch, until cache_set_sample says so; the rings stay once they are made. */
-/* A ring of so many bytes for each thread, also for those to come, but for rings_max at a time; the keys of threads beyond are not
- * sampled. False: out of memory, for some. */
+ * Each thread has a ring of its own and never waits: what does not fit is dropped and counted.
+ * Nothing is noted, at the cost of a branch, until cache_set_sample says so; the rings stay once
+ * they are made. */
+/* A ring of so many bytes for each thread, also for those to come, but for rings_max at a time; the
+ * keys of threads beyond are not sampled. False: out of memory, for some. */
 bool cache_sample_start(struct cache *, size_t ring_bytes, unsigned rings_max);
-/* Keys below are in the sample; 0: none. And every how many requests a key is to be noted (cache_sample_key); 0: never. */
+/* Keys below are in the sample; 0: none. And every how many requests a key is to be noted
+ * (cache_sample_key); 0: never. */
 void     cache_set_sample(struct cache *, uint32_t below, uint32_t key_every);
 uint32_t cache_sample_key_every(const struct cache *);
 /* This key was asked for, and stands for so many requests. */
@@ -365,17 +420,20 @@ struct cache_samples {
     size_t used;
     char   bytes[4096] __attribute__((aligned(8)));
 };
-/* Takes what a thread has noted, as far as there is room; threads are numbered from 0. False: there is no such thread. From one
- * thread. Then the records one by one: NULL before the first and after the last. */
+/* Takes what a thread has noted, as far as there is room; threads are numbered from 0. False: there
+ * is no such thread. From one thread. Then the records one by one: NULL before the first and after
+ * the last. */
 bool cache_take_samples(struct cache *, unsigned thread, struct cache_samples *);
-const struct sample_record *cache_sample_next(const struct cache_samples *, const struct sample_record *);
+const struct sample_record *cache_sample_next(const struct cache_samples *,
+                                              const struct sample_record *);
 
 struct cache_sample_facts {
     uint64_t written, dropped; /* records ever; for lack of room */
     uint64_t ring_bytes;       /* all that the rings take of memory */
 };
 void cache_sample_facts(struct cache *, struct cache_sample_facts *);
-/* Keys that reads found, and did not find, since the start. Some microseconds, no partition's lock. */
+/* Keys that reads found, and did not find, since the start. Some microseconds, no partition's
+ * lock. */
 void cache_reads(struct cache *, uint64_t *hits, uint64_t *misses);
 const struct evict_tuning *cache_tuning(const struct cache *); /* lives as long as the cache */
 
@@ -390,29 +448,38 @@ struct cache_walked { /* a copy; `key` of key_len bytes */
     uint8_t  key_len, class_id;
     struct cache_view view;
 };
-/* Visits the next bucket: copies its live items into `out` (room for `max`, INDEX_CHAIN_MOST at least) and unlinks the dead ones.
- * Returns how many were copied, -1 at the end. Each bucket is seen once; items stored or removed meanwhile may be missed. */
+/* Visits the next bucket: copies its live items into `out` (room for `max`, INDEX_CHAIN_MOST at
+ * least) and unlinks the dead ones. Returns how many were copied, -1 at the end. Each bucket is
+ * seen once; items stored or removed meanwhile may be missed. */
 int cache_walk_next(struct cache_thread *, struct cache_walk *, struct cache_walked *out, int max);
 
 /* --- which page of a class is to leave it --- */
 enum page_pick {
-    PICK_LEAST_VALUE,    /* the one whose items are worth least: live ones, and more the more they were read lately */
+    /* the one whose items are worth least: live ones, and more the more they were read lately */
+    PICK_LEAST_VALUE,
     PICK_RANDOM,
-    PICK_LEAST_ACCESSED, /* the one that was longest not read or written; see cache_set_page_stamps */
+    /* the one that was longest not read or written; see cache_set_page_stamps */
+    PICK_LEAST_ACCESSED,
     PICK_LEAST_CREATED,  /* the one that the class has had for longest */
 };
 enum { CACHE_SPARE_MAX = 16 };
-/* Up to `max` (at most CACHE_SPARE_MAX) pages of the class, the one to lose first at the front; those that are on the move are left
- * out. By value it looks at 80 pages and samples some 1,300 chunks at most; else O(pages of the arena) at a nanosecond each. */
-unsigned cache_spare_pages(struct cache_thread *, unsigned class_id, enum page_pick, uint32_t *pages, unsigned max);
-/* What a page's live items are worth by a sample of them: the more there are, the more often and the more lately they were used. A
- * measure to compare pages by, also of different classes; 0: nothing lives there. */
+/* Up to `max` (at most CACHE_SPARE_MAX) pages of the class, the one to lose first at the front;
+ * those that are on the move are left out. By value it looks at 80 pages and samples some 1,300
+ * chunks at most; else O(pages of the arena) at a nanosecond each. */
+unsigned cache_spare_pages(struct cache_thread *, unsigned class_id, enum page_pick,
+                           uint32_t *pages, unsigned max);
+/* What a page's live items are worth by a sample of them: the more there are, the more often and
+ * the more lately they were used. A measure to compare pages by, also of different classes; 0:
+ * nothing lives there. */
 uint64_t cache_page_value(const struct cache_thread *, uint32_t page);
-/* Whether a page holds a draft or something on its way to a client, as far as a look without a lock can tell: then nothing
- * need be dropped to find out that it cannot be had. O(chunks of the page). */
+/* Whether a page holds a draft or something on its way to a client, as far as a look without a lock
+ * can tell: then nothing need be dropped to find out that it cannot be had. O(chunks of the
+ * page). */
 bool cache_page_in_use(const struct cache *, uint32_t page);
-bool cache_chunk_in_use(const struct cache *, uint32_t page, uint32_t chunk); /* the same of one chunk */
-/* Whether hits and stores note in a page when it was last accessed: at most a store a page and second. */
+/* the same of one chunk */
+bool cache_chunk_in_use(const struct cache *, uint32_t page, uint32_t chunk);
+/* Whether hits and stores note in a page when it was last accessed: at most a store a page and
+ * second. */
 void cache_set_page_stamps(struct cache *, bool on);
 bool cache_page_stamps(const struct cache *);
 
@@ -420,58 +487,75 @@ bool cache_page_stamps(const struct cache *);
 enum cache_moved {
     CACHE_MOVED_FREE,    /* it was free, or just became so */
     CACHE_MOVED_RESCUED, /* its item lives in another chunk now */
-    CACHE_MOVED_CHUNK,   /* so does this piece of a chained value, and others in pages on the move: cache_tails_moved says how many */
+    /* so does this piece of a chained value, and others in pages on the move: cache_tails_moved
+     * says how many */
+    CACHE_MOVED_CHUNK,
     CACHE_MOVED_EVICTED, /* its item was dropped: no room, or not worth it */
     CACHE_MOVED_EXPIRED, /* its item was dead anyway */
     CACHE_MOVED_BUSY,    /* a draft, or being sent to a client: try again later */
     CACHE_MOVED_DROPPED, /* its item was dropped, but is still being sent: try again later */
     CACHE_MOVED_NO_ROOM, /* live, but there was no chunk for the copy and `may_evict` is false */
 };
-enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t chunk, bool may_evict);
+enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t chunk,
+                                bool may_evict);
 unsigned cache_tails_moved(const struct cache_thread *); /* after CACHE_MOVED_CHUNK */
 /* Prefetches what emptying the chunk will touch, some chunks ahead of it; a hint only. */
 void cache_evacuate_prefetch(const struct cache_thread *, uint32_t page, uint32_t chunk);
-/* From now on what this thread evicts empties pages, and says nothing of what stores want: it counts as evicted_by_moves too. */
+/* From now on what this thread evicts empties pages, and says nothing of what stores want: it
+ * counts as evicted_by_moves too. */
 void cache_thread_moves_pages(struct cache_thread *);
 /* Live items that this thread has evicted, ever. */
 uint64_t cache_thread_evicted(const struct cache_thread *);
 /* --- geometry: changing which classes there are while everybody goes on --- */
-/* As slab_set_sizes(), with what the cache keeps by class. From one thread; cache_quiesce between two calls. */
+/* As slab_set_sizes(), with what the cache keeps by class. From one thread; cache_quiesce between
+ * two calls. */
 bool cache_set_sizes(struct cache *, const struct size_list *);
-/* Sizes of all live items and pieces of chained values, seen without a lock; of large caches a sample of the pages, one in so many
- * that at most pages_most are looked at. Some 3 ns a chunk; by steps of a microsecond or two for those who must not take so long in
- * one go. */
+/* Sizes of all live items and pieces of chained values, seen without a lock; of large caches a
+ * sample of the pages, one in so many that at most pages_most are looked at. Some 3 ns a chunk; by
+ * steps of a microsecond or two for those who must not take so long in one go. */
 enum { CACHE_SIZES_PAGES = 2048, CACHE_SIZES_PAGES_QUICK = 256 };
 struct cache_sizing {
     struct size_histogram *h;
     uint32_t page, chunk, owned, now_s;
 };
-void cache_sizing_begin(const struct cache *, struct cache_sizing *, struct size_histogram *, uint32_t pages_most);
+void cache_sizing_begin(const struct cache *, struct cache_sizing *, struct size_histogram *,
+                        uint32_t pages_most);
 bool cache_sizing_step(const struct cache *, struct cache_sizing *); /* false: it was the last */
-void cache_sizes(const struct cache *, struct size_histogram *, uint32_t pages_most); /* in one go */
-/* Whether everything in a page belongs into its class by the current geometry, as far as a look without a lock can tell. */
+/* in one go */
+void cache_sizes(const struct cache *, struct size_histogram *, uint32_t pages_most);
+/* Whether everything in a page belongs into its class by the current geometry, as far as a look
+ * without a lock can tell. */
 bool cache_page_fits(const struct cache *, uint32_t page);
 uint64_t cache_class_evicted(struct cache *, unsigned class_id); /* since the start */
 
-/* As cache_evacuate, into the class that the item's size belongs to. What it evicts leaves no ghost, for a class that is short of
- * memory while its sizes change would not gain by a page more. */
+/* As cache_evacuate, into the class that the item's size belongs to. What it evicts leaves no
+ * ghost, for a class that is short of memory while its sizes change would not gain by a page
+ * more. */
 enum cache_refit {
-    CACHE_REFIT_FREE, /* where there is a free chunk; else CACHE_MOVED_NO_ROOM, and *wanted is the class that has none */
-    CACHE_REFIT_ROOM, /* or into another chunk of the class it is in; and what was used longest ago goes to make room: in the
-                       * one class or the other, or the item itself */
+    /* where there is a free chunk; else CACHE_MOVED_NO_ROOM, and *wanted is the class that has
+     * none */
+    CACHE_REFIT_FREE,
+    /* or into another chunk of the class it is in; and what was used longest ago goes to make
+     * room: in the one class or the other, or the item itself */
+    CACHE_REFIT_ROOM,
 };
-enum cache_moved cache_refit(struct cache_thread *, uint32_t page, uint32_t chunk, enum cache_refit, unsigned *wanted);
+enum cache_moved cache_refit(struct cache_thread *, uint32_t page, uint32_t chunk, enum cache_refit,
+                             unsigned *wanted);
 /* Takes the page's free chunks out of every partition's stock. Once, after slab_drain_begin. */
 void cache_drain_stocks(struct cache_thread *, uint32_t page);
-/* Waits until every other thread has left the turn it was in, so that none holds a reference from before; the caller holds
- * none either. Returns at once when they are idle; false after `deadline_us` of waiting. */
+/* Waits until every other thread has left the turn it was in, so that none holds a reference from
+ * before; the caller holds none either. Returns at once when they are idle; false after
+ * `deadline_us` of waiting. */
 bool cache_quiesce(struct cache_thread *, uint64_t deadline_us);
 
-/* A class that needs memory says so here; the tuner looks and clears: those that evicted or had none. */
+/* A class that needs memory says so here; the tuner looks and clears: those that evicted or had
+ * none. */
 struct class_set cache_take_hunger(struct cache *);
-/* The classes in which values that never came whole may have left pages free, since the last call. */
+/* The classes in which values that never came whole may have left pages free, since the last
+ * call. */
 struct class_set cache_take_left_whole(struct cache *);
-/* While on, every eviction of a live item counts as hunger (automove 2); else only a class with nothing left does. */
+/* While on, every eviction of a live item counts as hunger (automove 2); else only a class with
+ * nothing left does. */
 void cache_set_hunger_on_evict(struct cache *, bool on);
 /* A page that a class with nothing left took at once from another, while its set waited. */
 struct cache_steal {

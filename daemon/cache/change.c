@@ -9,10 +9,13 @@
 
 /* --- delete, invalidate --- */
 
-static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) { return compare && item_cas(it) != wanted; }
+static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) {
+    return compare && item_cas(it) != wanted;
+}
 
 /* Invalidates in place: stale, with a new CAS, and nobody has won it yet. */
-static void mark_stale_locked(struct partition *p, const struct key *key, struct item *it, const struct cache_delete *d) {
+static void mark_stale_locked(struct partition *p, const struct key *key, struct item *it,
+                              const struct cache_delete *d) {
     struct index_change change = index_change_begin(&p->index, key->hash, it);
     item_set_flags(it, (uint8_t)((item_flags(it) | ITEM_STALE) & ~ITEM_WON));
     item_set_cas(it, next_cas_locked(p, d->cas));
@@ -23,8 +26,8 @@ static void mark_stale_locked(struct partition *p, const struct key *key, struct
 }
 
 /* Meta x: an empty item takes the place of the old one. */
-static enum cache_status drop_value(struct cache_thread *ct, const struct key *key, const struct cache_delete *d,
-                                    const struct cache_view *was) {
+static enum cache_status drop_value(struct cache_thread *ct, const struct key *key,
+                                    const struct cache_delete *d, const struct cache_view *was) {
     struct cache_store s = {
         .mode = CACHE_REPLACE,
         .value = "",
@@ -39,7 +42,8 @@ static enum cache_status drop_value(struct cache_thread *ct, const struct key *k
     return cache_store(ct, key, &s, NULL);
 }
 
-enum cache_status cache_delete(struct cache_thread *ct, const struct key *key, const struct cache_delete *d) {
+enum cache_status cache_delete(struct cache_thread *ct, const struct key *key,
+                               const struct cache_delete *d) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     enum cache_status status = CACHE_OK;
@@ -70,7 +74,8 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key, c
         return status;
     }
     status = drop_value(ct, key, d, &was);
-    return status == CACHE_OK || status == CACHE_EXISTS ? CACHE_OK : status; /* replaced meanwhile: that value is newer */
+    /* replaced meanwhile: that value is newer */
+    return status == CACHE_OK || status == CACHE_EXISTS ? CACHE_OK : status;
 }
 
 /* --- touch --- */
@@ -95,7 +100,8 @@ enum cache_status cache_touch(struct cache_thread *ct, const struct key *key, ui
 
 /* --- incr, decr --- */
 
-static void count_arith(struct cache_thread *ct, const struct cache_arith *a, bool hit, unsigned class_id) {
+static void count_arith(struct cache_thread *ct, const struct cache_arith *a, bool hit,
+                        unsigned class_id) {
     if (hit && a->decrement) {
         COUNT_CLASS(ct, class_id, decr_hits);
     } else if (hit) {
@@ -107,9 +113,11 @@ static void count_arith(struct cache_thread *ct, const struct cache_arith *a, bo
     }
 }
 
-/* What the item holds now and what it shall hold: `s` is the store that makes it so, provided that nobody comes between. */
-static enum cache_status read_number(struct cache_thread *ct, const struct key *key, const struct cache_arith *a,
-                                     char *text, struct cache_store *s, struct index_look *look, uint64_t *number,
+/* What the item holds now and what it shall hold: `s` is the store that makes it so, provided that
+ * nobody comes between. */
+static enum cache_status read_number(struct cache_thread *ct, const struct key *key,
+                                     const struct cache_arith *a, char *text, struct cache_store *s,
+                                     struct index_look *look, uint64_t *number,
                                      uint32_t *exptime_s) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
@@ -132,7 +140,8 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
         } else {
             *number = a->decrement ? (*number > a->delta ? *number - a->delta : 0) : *number + a->delta;
             uint32_t len = (uint32_t)(number_put(text, *number) - text);
-            uint8_t marks = len <= bytes ? item_flags(it) : 0; /* a number that fits where the old one was keeps its marks */
+            /* a number that fits where the old one was keeps its marks */
+            uint8_t marks = len <= bytes ? item_flags(it) : 0;
             for (; len < bytes; len++) {
                 text[len] = ' ';
             }
@@ -154,8 +163,8 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
     return status;
 }
 
-enum cache_status cache_arith(struct cache_thread *ct, const struct key *key, const struct cache_arith *a, uint64_t *number,
-                              struct cache_view *v) {
+enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
+                              const struct cache_arith *a, uint64_t *number, struct cache_view *v) {
     char text[ITEM_COPY_MAX + 8];
     for (;;) {
         struct cache_store s;

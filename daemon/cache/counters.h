@@ -1,4 +1,5 @@
-/* What the cache counts, per thread and per thread and class. One row a counter: X(name, kind, unit, "help"). */
+/* What the cache counts, per thread and per thread and class. One row a counter: X(name, kind,
+ * unit, "help"). */
 #ifndef SLATE_CACHE_COUNTERS_H
 #define SLATE_CACHE_COUNTERS_H
 #include "base/counter.h"
@@ -99,7 +100,9 @@ static inline uint64_t cache_class_hits(const struct cache_class_values *v) {
     return v->hits_to_hot + v->hits_to_warm + v->hits_to_cold + v->hits_to_temp;
 }
 static inline uint64_t cache_thread_class_hits(const struct cache_class_counters *n) {
-    return counter_get(&n->hits_to_hot) + counter_get(&n->hits_to_warm) + counter_get(&n->hits_to_cold) + counter_get(&n->hits_to_temp);
+    return counter_get(&n->hits_to_hot) + counter_get(&n->hits_to_warm) +
+           counter_get(&n->hits_to_cold) + counter_get(&n->hits_to_temp);
 }
-extern const struct counter_info cache_counter_info[], cache_class_counter_info[]; /* end with a NULL name */
+/* end with a NULL name */
+extern const struct counter_info cache_counter_info[], cache_class_counter_info[];
 #endif

@@ -1,6 +1,6 @@
-/* Which page of a class is the one to lose: by what lives in it, by its age, or any. Only looks: at the page table and at
- * chunks, without a lock, so that a choice costs nobody else anything. What it sees may change the next moment, and whoever
- * empties the page looks again. */
+/* Which page of a class is the one to lose: by what lives in it, by its age, or any. Only looks: at
+ * the page table and at chunks, without a lock, so that a choice costs nobody else anything. What
+ * it sees may change the next moment, and whoever empties the page looks again. */
 #include "cache/partition.h"
 #include "cache/value.h"
 
@@ -8,14 +8,20 @@ enum {
     LOOK_PAGES = 64,   /* of least value: so many are compared, from where the last look ended */
     SAMPLE_CHUNKS = 16, /* of each */
     LISTED_PAGES = 16, /* pages with free chunks that are compared in any case */
-    LIVE_VALUE = 1 << 12, /* of a live item that was used a moment ago, and of each hit that its mark counts */
-    RECENT_S = 4,         /* a moment; with its idle time an item's value falls, as the hits it promises do */
+    /* of a live item that was used a moment ago, and of each hit that its mark counts */
+    LIVE_VALUE = 1 << 12,
+    /* a moment; with its idle time an item's value falls, as the hits it promises do */
+    RECENT_S = 4,
     IN_USE_VALUE = 1 << 28, /* of one that is being stored or sent: its page cannot be had now */
 };
 
-void cache_set_page_stamps(struct cache *c, bool on) { atomic_store_explicit(&c->stamp_pages, on, memory_order_relaxed); }
+void cache_set_page_stamps(struct cache *c, bool on) {
+    atomic_store_explicit(&c->stamp_pages, on, memory_order_relaxed);
+}
 
-bool cache_page_stamps(const struct cache *c) { return atomic_load_explicit(&c->stamp_pages, memory_order_relaxed); }
+bool cache_page_stamps(const struct cache *c) {
+    return atomic_load_explicit(&c->stamp_pages, memory_order_relaxed);
+}
 
 static bool item_in_use(struct item *it) {
     switch (item_state(it)) {
@@ -23,7 +29,8 @@ static bool item_in_use(struct item *it) {
     case CHUNK_DRAFT:
     case CHUNK_LOOSE: return true;
     case CHUNK_LINKED:
-        return item_key_len(it) != 0 && item_large(it) && atomic_load_explicit(item_refs(it), memory_order_relaxed) > 1;
+        return item_key_len(it) != 0 && item_large(it) &&
+               atomic_load_explicit(item_refs(it), memory_order_relaxed) > 1;
     }
     return false;
 }
@@ -87,13 +94,16 @@ static uint64_t item_value(const struct item *it, uint32_t now_s) {
 }
 
 static uint32_t page_chunks(const struct cache *c, uint32_t page) {
-    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
+    uint32_t chunk_bytes =
+        atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
     return chunk_bytes ? PAGE_BYTES / chunk_bytes : 0;
 }
 
 /* Those that are looked at, all over the page. Returns how many. */
-static unsigned sample_chunks(const struct cache *c, uint32_t page, struct item *sample[SAMPLE_CHUNKS]) {
-    uint32_t chunks = page_chunks(c, page), looked = chunks < SAMPLE_CHUNKS ? chunks : SAMPLE_CHUNKS;
+static unsigned sample_chunks(const struct cache *c, uint32_t page,
+                              struct item *sample[SAMPLE_CHUNKS]) {
+    uint32_t chunks = page_chunks(c, page),
+             looked = chunks < SAMPLE_CHUNKS ? chunks : SAMPLE_CHUNKS;
     unsigned n = 0;
     for (uint32_t i = 0; i < looked; i++) {
         struct item *it = slab_page_chunk(c->slab, page, (uint32_t)((uint64_t)i * chunks / looked));
@@ -153,7 +163,8 @@ static void rank_by_value(struct cache_thread *ct, unsigned class_id, struct ran
     }
 }
 
-static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick pick, struct ranking *r) {
+static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
+                     struct ranking *r) {
     struct cache *c = ct->cache;
     for (uint32_t page = 0; page < c->arena->page_max; page++) {
         const struct page *p = slab_page(c->slab, page);
@@ -165,15 +176,19 @@ static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick 
         case PICK_RANDOM: rank(r, page, thread_random(ct)); break;
         case PICK_LEAST_ACCESSED: {
             uint64_t used_s = atomic_load_explicit(&p->used_s, memory_order_relaxed);
-            rank(r, page, used_s << 32 | atomic_load_explicit(&p->birth, memory_order_relaxed)); /* of equals the older */
+            /* of equals the older */
+            rank(r, page, used_s << 32 | atomic_load_explicit(&p->birth, memory_order_relaxed));
             break;
         }
-        case PICK_LEAST_CREATED: rank(r, page, atomic_load_explicit(&p->birth, memory_order_relaxed)); break;
+        case PICK_LEAST_CREATED:
+            rank(r, page, atomic_load_explicit(&p->birth, memory_order_relaxed));
+            break;
         }
     }
 }
 
-unsigned cache_spare_pages(struct cache_thread *ct, unsigned class_id, enum page_pick pick, uint32_t *pages, unsigned max) {
+unsigned cache_spare_pages(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
+                           uint32_t *pages, unsigned max) {
     struct candidate best[CACHE_SPARE_MAX];
     struct ranking r = {best, 0, max < CACHE_SPARE_MAX ? max : CACHE_SPARE_MAX};
     if (pick == PICK_LEAST_VALUE) {

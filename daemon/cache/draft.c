@@ -1,9 +1,11 @@
-/* Drafts: items whose values are still to be written, or still coming. A draft is its maker's until it is published.
+/* Drafts: items whose values are still to be written, or still coming. A draft is its maker's until
+ * it is published.
  *
- * Of a value that comes piece by piece, memory is taken as its bytes come: first the head, which is the whole chunk when one holds the
- * value, then the chunks of its chain a little ahead. So a header alone takes nothing, and what all such drafts hold together is
- * bounded: DRAFTS_SHARE of the pages. One draft at a time may go beyond that bound, else drafts that each hold a part could wait
- * for one another, and a value larger than the bound could never be stored. */
+ * Of a value that comes piece by piece, memory is taken as its bytes come: first the head, which is
+ * the whole chunk when one holds the value, then the chunks of its chain a little ahead. So a
+ * header alone takes nothing, and what all such drafts hold together is bounded: DRAFTS_SHARE of
+ * the pages. One draft at a time may go beyond that bound, else drafts that each hold a part could
+ * wait for one another, and a value larger than the bound could never be stored. */
 #include "cache/draft.h"
 
 #include "cache/link.h"
@@ -17,14 +19,18 @@ enum { CHAIN_TAKE = 32, DRAFTS_SHARE = 8 };
 /* --- the bound of all drafts that are still coming --- */
 
 size_t cache_drafts_most(const struct cache *c) {
-    size_t most = (size_t)atomic_load_explicit(&c->arena->page_limit, memory_order_relaxed) * PAGE_BYTES / DRAFTS_SHARE;
+    size_t most = (size_t)atomic_load_explicit(&c->arena->page_limit, memory_order_relaxed) *
+                  PAGE_BYTES / DRAFTS_SHARE;
     return most > PAGE_BYTES ? most : PAGE_BYTES;
 }
 
-size_t cache_drafts_held(const struct cache *c) { return atomic_load_explicit(&c->draft_bytes, memory_order_relaxed); }
+size_t cache_drafts_held(const struct cache *c) {
+    return atomic_load_explicit(&c->draft_bytes, memory_order_relaxed);
+}
 
 bool cache_drafts_have_room(const struct cache *c) {
-    return cache_drafts_held(c) < cache_drafts_most(c) || !atomic_load_explicit(&c->draft_beyond, memory_order_relaxed);
+    return cache_drafts_held(c) < cache_drafts_most(c) ||
+           !atomic_load_explicit(&c->draft_beyond, memory_order_relaxed);
 }
 
 static void charge(struct cache *c, struct cache_draft *d, size_t bytes) {
@@ -64,7 +70,8 @@ struct shape {
     size_t   head_bytes;
 };
 
-static struct shape shape_of(const struct cache *c, uint8_t flags, uint8_t key_len, uint32_t value_bytes) {
+static struct shape shape_of(const struct cache *c, uint8_t flags, uint8_t key_len,
+                             uint32_t value_bytes) {
     unsigned class_id = whole_item_class(c, flags, key_len, value_bytes);
     if (class_id == SLAB_CLASS_NONE) {
         flags |= ITEM_CHAINED;
@@ -75,11 +82,13 @@ static struct shape shape_of(const struct cache *c, uint8_t flags, uint8_t key_l
 
 /* What a head of that shape takes of memory. */
 static size_t head_takes(const struct cache *c, const struct shape *shape) {
-    return c->heap != NULL ? heap_bytes_for(c->heap, shape->head_bytes) : slab_chunk_bytes(c->slab, shape->class_id);
+    return c->heap != NULL ? heap_bytes_for(c->heap, shape->head_bytes)
+                           : slab_chunk_bytes(c->slab, shape->class_id);
 }
 
 /* An item without a tail. NULL: no memory. */
-static struct item *make_head(struct cache_thread *ct, const struct key *key, const struct shape *shape, uint32_t value_bytes,
+static struct item *make_head(struct cache_thread *ct, const struct key *key,
+                              const struct shape *shape, uint32_t value_bytes,
                               uint32_t client_flags, uint32_t exptime_s) {
     struct cache *c = ct->cache;
     uint32_t ref = 0;
@@ -101,14 +110,18 @@ static struct item *make_head(struct cache_thread *ct, const struct key *key, co
 
 /* The right class for a tail of as much as is left. */
 static unsigned tail_class(const struct cache *c, uint32_t left) {
-    size_t want = (size_t)left + TAIL_HEADER, most = c->block_bytes != 0 ? c->block_bytes : c->slab->chunk_bytes_max;
+    size_t want = (size_t)left + TAIL_HEADER,
+           most = c->block_bytes != 0 ? c->block_bytes : c->slab->chunk_bytes_max;
     return slab_class_of(c->slab, want < most ? want : most);
 }
 
-static uint32_t tail_room(const struct cache *c, unsigned class_id) { return slab_chunk_bytes(c->slab, class_id) - TAIL_HEADER; }
+static uint32_t tail_room(const struct cache *c, unsigned class_id) {
+    return slab_chunk_bytes(c->slab, class_id) - TAIL_HEADER;
+}
 
 /* How many chunks at a time: for what is wanted now, but never more than what is left fills. */
-static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted_bytes, unsigned class_id) {
+static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted_bytes,
+                             unsigned class_id) {
     uint32_t room = tail_room(c, class_id), whole = left / room;
     size_t n = (wanted_bytes + room - 1) / room;
     n = n < whole ? n : whole;
@@ -116,11 +129,13 @@ static unsigned tails_wanted(const struct cache *c, uint32_t left, size_t wanted
 }
 
 /* Takes chunks of the class, or one by any means; returns how many. */
-static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id, uint32_t *refs, unsigned want) {
+static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigned class_id,
+                           uint32_t *refs, unsigned want) {
     struct cache *c = ct->cache;
     unsigned got = slab_take(c->slab, class_id, refs, want);
     for (; got == 0 && class_id != SLAB_CLASS_NONE; class_id = slab_next_class(c->slab, class_id)) {
-        refs[0] = chunk_obtain(ct, p, class_id, 0); /* a right-sized class may have nothing: a larger chunk serves */
+        /* a right-sized class may have nothing: a larger chunk serves */
+        refs[0] = chunk_obtain(ct, p, class_id, 0);
         got = refs[0] != 0;
     }
     return got;
@@ -129,7 +144,8 @@ static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigne
 /* Puts a chunk at the end of the chain; it holds as much as there is room for of what is left. */
 static void append_tail(const struct cache *c, struct cache_draft *d, uint32_t ref) {
     struct tail *t = (void *)item_at(c, ref);
-    uint32_t room = tail_room(c, slab_ref_class(c->slab, ref)), used_bytes = d->left < room ? d->left : room;
+    uint32_t room = tail_room(c, slab_ref_class(c->slab, ref)),
+             used_bytes = d->left < room ? d->left : room;
     atomic_thread_fence(memory_order_release); /* as in item_init */
     atomic_store_explicit(&t->key_len, 0, memory_order_relaxed);
     atomic_store_explicit(&t->flags, CHUNK_DRAFT, memory_order_relaxed);
@@ -145,24 +161,27 @@ static void append_tail(const struct cache *c, struct cache_draft *d, uint32_t r
     d->left -= used_bytes;
 }
 
-static void append_tails(const struct cache *c, struct cache_draft *d, const uint32_t *refs, unsigned count) {
+static void append_tails(const struct cache *c, struct cache_draft *d, const uint32_t *refs,
+                         unsigned count) {
     for (unsigned i = 0; i < count; i++) {
         append_tail(c, d, refs[i]);
     }
 }
 
-struct item *draft_whole(struct cache_thread *ct, const struct key *key, uint8_t flags, uint32_t value_bytes, uint32_t client_flags,
-                         uint32_t exptime_s) {
+struct item *draft_whole(struct cache_thread *ct, const struct key *key, uint8_t flags,
+                         uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
     const struct cache *c = ct->cache;
     struct shape shape = shape_of(c, flags, key->len, value_bytes);
-    struct cache_draft d = {.item = make_head(ct, key, &shape, value_bytes, client_flags, exptime_s)};
+    struct cache_draft d = {.item =
+                                make_head(ct, key, &shape, value_bytes, client_flags, exptime_s)};
     if (d.item == NULL || !(shape.flags & ITEM_CHAINED)) {
         return d.item;
     }
     for (d.left = value_bytes - value_bytes_in_head(c, d.item); d.left > 0;) {
         uint32_t refs[CHAIN_TAKE];
         unsigned class_id = tail_class(c, d.left);
-        unsigned got = take_tails(ct, partition_of(c, key->hash), class_id, refs, tails_wanted(c, d.left, d.left, class_id));
+        unsigned got = take_tails(ct, partition_of(c, key->hash), class_id, refs,
+                                  tails_wanted(c, d.left, d.left, class_id));
         if (got == 0) {
             item_release(ct, d.item);
             return NULL;
@@ -174,14 +193,19 @@ struct item *draft_whole(struct cache_thread *ct, const struct key *key, uint8_t
 
 /* --- values that come piece by piece --- */
 
-enum cache_status cache_draft_begin(struct cache_thread *ct, const struct key *key, const struct cache_store *s, struct cache_draft *d) {
+enum cache_status cache_draft_begin(struct cache_thread *ct, const struct key *key,
+                                    const struct cache_store *s, struct cache_draft *d) {
     *d = (struct cache_draft){.left = s->value_bytes};
-    return item_over_limit(ct->cache, key, s->value_bytes) ? store_refused(ct, key, s, CACHE_TOO_LARGE) : CACHE_OK;
+    return item_over_limit(ct->cache, key, s->value_bytes)
+               ? store_refused(ct, key, s, CACHE_TOO_LARGE)
+               : CACHE_OK;
 }
 
-static enum cache_drafted take_head(struct cache_thread *ct, const struct key *key, const struct cache_store *s, struct cache_draft *d) {
+static enum cache_drafted take_head(struct cache_thread *ct, const struct key *key,
+                                    const struct cache_store *s, struct cache_draft *d) {
     struct cache *c = ct->cache;
-    struct shape shape = shape_of(c, item_flags_for(c, s->client_flags, s->binary_key), key->len, s->value_bytes);
+    struct shape shape =
+        shape_of(c, item_flags_for(c, s->client_flags, s->binary_key), key->len, s->value_bytes);
     if (!may_charge(c, d, head_takes(c, &shape))) {
         return CACHE_DRAFT_WAITS;
     }
@@ -193,10 +217,12 @@ static enum cache_drafted take_head(struct cache_thread *ct, const struct key *k
     return CACHE_DRAFT_READY;
 }
 
-static enum cache_drafted take_more(struct cache_thread *ct, const struct key *key, struct cache_draft *d, size_t wanted_bytes) {
+static enum cache_drafted take_more(struct cache_thread *ct, const struct key *key,
+                                    struct cache_draft *d, size_t wanted_bytes) {
     struct cache *c = ct->cache;
     uint32_t refs[CHAIN_TAKE];
-    unsigned class_id = tail_class(c, d->left), want = tails_wanted(c, d->left, wanted_bytes, class_id);
+    unsigned class_id = tail_class(c, d->left),
+             want = tails_wanted(c, d->left, wanted_bytes, class_id);
     if (!may_charge(c, d, slab_chunk_bytes(c->slab, class_id))) {
         return CACHE_DRAFT_WAITS;
     }
@@ -209,7 +235,8 @@ static enum cache_drafted take_more(struct cache_thread *ct, const struct key *k
     return CACHE_DRAFT_READY;
 }
 
-enum cache_drafted cache_draft_extend(struct cache_thread *ct, const struct key *key, const struct cache_store *s, struct cache_draft *d,
+enum cache_drafted cache_draft_extend(struct cache_thread *ct, const struct key *key,
+                                      const struct cache_store *s, struct cache_draft *d,
                                       size_t upto) {
     upto = upto < s->value_bytes ? upto : s->value_bytes;
     enum cache_drafted how = d->item == NULL ? take_head(ct, key, s, d) : CACHE_DRAFT_READY;
@@ -222,12 +249,13 @@ enum cache_drafted cache_draft_extend(struct cache_thread *ct, const struct key 
     return how;
 }
 
-int cache_draft_iov(const struct cache_thread *ct, const struct cache_draft *d, size_t skip, struct cache_place *place, struct iovec *iov,
-                    int max) {
+int cache_draft_iov(const struct cache_thread *ct, const struct cache_draft *d, size_t skip,
+                    struct cache_place *place, struct iovec *iov, int max) {
     return d->item != NULL ? cache_value_iov(ct, d->item, skip, place, iov, max) : 0;
 }
 
-/* Pages that drafts took may be of use to other classes at once: the tuner gives back those that are free as a whole. */
+/* Pages that drafts took may be of use to other classes at once: the tuner gives back those that
+ * are free as a whole. */
 static void note_left(struct cache *c, unsigned class_id) {
     uint32_t page;
     if (c->config.store == CACHE_STORE_SLAB && slab_whole_pages(c->slab, class_id, &page, 1) > 0 &&
@@ -243,7 +271,8 @@ void cache_abandon(struct cache_thread *ct, struct cache_draft *taken) {
     if (it == NULL) {
         return;
     }
-    uint32_t first = last_tail != 0 ? item_load32(item_chain(it)) : ref_of_item(c, it); /* a chained head may have no tail yet */
+    /* a chained head may have no tail yet */
+    uint32_t first = last_tail != 0 ? item_load32(item_chain(it)) : ref_of_item(c, it);
     item_release(ct, it);
     note_left(c, slab_ref_class(c->slab, first));
     if (last_tail != 0) { /* of a value's rest, it may be of a smaller class */
@@ -251,8 +280,8 @@ void cache_abandon(struct cache_thread *ct, struct cache_draft *taken) {
     }
 }
 
-enum cache_status cache_draft_refuse(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                                     struct cache_draft *taken) {
+enum cache_status cache_draft_refuse(struct cache_thread *ct, const struct key *key,
+                                     const struct cache_store *s, struct cache_draft *taken) {
     cache_abandon(ct, taken);
     return store_refused(ct, key, s, CACHE_NO_MEMORY);
 }

@@ -1,5 +1,5 @@
-/* Emptying a page, chunk by chunk, while everybody goes on reading and writing: into other chunks of its class, or of the class that
- * a content belongs to by the geometry. */
+/* Emptying a page, chunk by chunk, while everybody goes on reading and writing: into other chunks
+ * of its class, or of the class that a content belongs to by the geometry. */
 #include "cache/link.h"
 #include "cache/partition.h"
 #include "cache/stock.h"
@@ -12,13 +12,15 @@ enum {
     TAIL_LOOK_PARTITIONS = 16, /* for the age of a class's tail */
 };
 
-/* The key of a chunk that may be anything by now, copied so that it can be looked up. False: it cannot be an item. */
+/* The key of a chunk that may be anything by now, copied so that it can be looked up. False: it
+ * cannot be an item. */
 static bool copy_key_warily(const struct item *it, char *bytes, struct key *key) {
     uint8_t len = item_key_len(it);
     if (len == 0 || len > KEY_BYTES_MAX || item_state(it) != CHUNK_LINKED) {
         return false;
     }
-    bytes_load(bytes, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), len);
+    bytes_load(bytes, (const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)),
+               len);
     *key = key_make(bytes, len);
     return true;
 }
@@ -34,7 +36,8 @@ void cache_evacuate_prefetch(const struct cache_thread *ct, uint32_t page, uint3
     }
 }
 
-/* A chunk for a copy: the partition's stock, then (taken before the lock) the class's; `spare` is 0 when neither has one. */
+/* A chunk for a copy: the partition's stock, then (taken before the lock) the class's; `spare` is 0
+ * when neither has one. */
 static uint32_t target_locked(struct partition *p, unsigned class_id, uint32_t *spare) {
     uint32_t ref = stock_pop_locked(p, class_id);
     if (ref == 0) {
@@ -50,12 +53,14 @@ static void copy_chunk(struct item *to, const struct item *from, size_t bytes) {
     const char *src = (const char *)from;
     char *dst = (char *)to;
     for (size_t i = sizeof(uint64_t); i < bytes; i += 8) { /* links come with evict_moved */
-        atomic_store_explicit((_Atomic uint64_t *)(void *)(dst + i), bytes_word(src + i), memory_order_relaxed);
+        atomic_store_explicit((_Atomic uint64_t *)(void *)(dst + i), bytes_word(src + i),
+                              memory_order_relaxed);
     }
 }
 
 static size_t bytes_in_use(const struct cache *c, const struct item *it) {
-    return item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it)) + value_bytes_in_head(c, it);
+    return item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it)) +
+           value_bytes_in_head(c, it);
 }
 
 static void adopt_tails(const struct cache *c, struct item *it) {
@@ -66,10 +71,10 @@ static void adopt_tails(const struct cache *c, struct item *it) {
     }
 }
 
-/* An item's memory is of another class now: sums and queues follow. `it` is in `from`'s queue; `now`, which may be its copy, comes
- * to that of `to`, whose shelf is there. */
-static void requeue_locked(struct cache_thread *ct, struct partition *p, struct item *it, struct item *now, unsigned from, unsigned to,
-                           uint64_t bytes) {
+/* An item's memory is of another class now: sums and queues follow. `it` is in `from`'s queue;
+ * `now`, which may be its copy, comes to that of `to`, whose shelf is there. */
+static void requeue_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                           struct item *now, unsigned from, unsigned to, uint64_t bytes) {
     struct evict_queue *q = &p->shelves[from]->queue;
     evict_remove(q, &it->node);
     p->shelves[from]->requested_bytes -= bytes;
@@ -77,10 +82,10 @@ static void requeue_locked(struct cache_thread *ct, struct partition *p, struct 
     p->shelves[to]->requested_bytes += bytes;
 }
 
-/* Gives an item a new chunk, of its class or another. In its class it keeps its place in the queue. The old chunk goes back, or
- * stays LOOSE while it is borrowed. */
-static void relocate_locked(struct cache_thread *ct, struct partition *p, const struct key *key, struct item *it,
-                            struct item *to) {
+/* Gives an item a new chunk, of its class or another. In its class it keeps its place in the queue.
+ * The old chunk goes back, or stays LOOSE while it is borrowed. */
+static void relocate_locked(struct cache_thread *ct, struct partition *p, const struct key *key,
+                            struct item *it, struct item *to) {
     struct cache *c = ct->cache;
     unsigned from_class = cache_item_class(c, it);
     uint64_t bytes = cache_item_requested_bytes(c, it);
@@ -97,7 +102,8 @@ static void relocate_locked(struct cache_thread *ct, struct partition *p, const 
     index_replace(&p->index, key->hash, ref_of_item(c, it), ref_of_item(c, to));
     if (item_flags(to) & ITEM_CHAINED) {
         adopt_tails(c, to);
-        item_set_flags(it, item_flags(it) & (unsigned)~ITEM_CHAINED); /* the tails are the new one's */
+        /* the tails are the new one's */
+        item_set_flags(it, item_flags(it) & (unsigned)~ITEM_CHAINED);
     }
     item_set_state(it, CHUNK_LOOSE);
     if (!item_large(to)) {
@@ -113,7 +119,8 @@ static bool borrowed(struct item *it) {
 }
 
 /* Drops an item to empty its page. */
-static enum cache_moved drop_locked(struct cache_thread *ct, struct partition *p, const struct key *key, struct item *it) {
+static enum cache_moved drop_locked(struct cache_thread *ct, struct partition *p,
+                                    const struct key *key, struct item *it) {
     bool busy = borrowed(it);
     evict_note_evicted(&p->shelves[cache_item_class(ct->cache, it)]->queue, &it->node);
     count_eviction(ct, it, cache_item_class(ct->cache, it), key->hash);
@@ -131,14 +138,15 @@ uint64_t cache_thread_evicted(const struct cache_thread *ct) {
     return evicted;
 }
 
-/* Whether a chunk found before the lock serves now: what is to be copied may have grown, and its queue's shelf must be there. */
+/* Whether a chunk found before the lock serves now: what is to be copied may have grown, and its
+ * queue's shelf must be there. */
 static bool serves_locked(struct cache *c, struct partition *p, uint32_t ref, size_t bytes) {
     unsigned class_id = slab_ref_class(c->slab, ref);
     return slab_chunk_bytes(c->slab, class_id) >= bytes && shelf_of_locked(c, p, class_id) != NULL;
 }
 
-static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id, struct item *it, bool may_evict,
-                                      uint32_t *spare) {
+static enum cache_moved evacuate_item(struct cache_thread *ct, unsigned class_id, struct item *it,
+                                      bool may_evict, uint32_t *spare) {
     struct cache *c = ct->cache;
     char bytes[KEY_BYTES_MAX + 14];
     struct key key;
@@ -181,7 +189,8 @@ struct spares {
 };
 
 static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted) {
-    for (uint32_t ref = item_load32(item_chain(head)); ref != 0; ref = tail_next((void *)item_at(c, ref))) {
+    for (uint32_t ref = item_load32(item_chain(head)); ref != 0;
+         ref = tail_next((void *)item_at(c, ref))) {
         if (ref == wanted) {
             return true;
         }
@@ -189,13 +198,18 @@ static bool chain_has(const struct cache *c, struct item *head, uint32_t wanted)
     return false;
 }
 
-static size_t tail_bytes(const struct tail *t) { return TAIL_HEADER + (size_t)item_load32(&t->used_bytes); }
+static size_t tail_bytes(const struct tail *t) {
+    return TAIL_HEADER + (size_t)item_load32(&t->used_bytes);
+}
 
 /* The class that a tail belongs to by the geometry. */
-static unsigned right_class(const struct cache *c, const struct tail *t) { return slab_class_of(c->slab, tail_bytes(t)); }
+static unsigned right_class(const struct cache *c, const struct tail *t) {
+    return slab_class_of(c->slab, tail_bytes(t));
+}
 
 /* Copies a tail that `link`, in the head or in the tail before, points to. */
-static struct tail *relocate_tail_locked(const struct cache *c, struct tail *t, _Atomic uint32_t *link, uint32_t to_ref) {
+static struct tail *relocate_tail_locked(const struct cache *c, struct tail *t,
+                                         _Atomic uint32_t *link, uint32_t to_ref) {
     struct tail *to = (void *)item_at(c, to_ref);
     copy_chunk((struct item *)(void *)to, (const struct item *)(const void *)t, tail_bytes(t));
     item_store32(&to->next, tail_next(t));
@@ -205,10 +219,12 @@ static struct tail *relocate_tail_locked(const struct cache *c, struct tail *t, 
     return to;
 }
 
-/* Moves a tail, and with it others of the same right class that lie in pages on the move of its class, as far as the spares go: to
- * find one means to go over the chain, so one by one a long chain would take its length squared. Their chunks take the spares'
- * places. When the first of the chain is among them, the item changes its queue. Returns how many. */
-static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition *p, struct item *head, const struct tail *wanted,
+/* Moves a tail, and with it others of the same right class that lie in pages on the move of its
+ * class, as far as the spares go: to find one means to go over the chain, so one by one a long
+ * chain would take its length squared. Their chunks take the spares' places. When the first of the
+ * chain is among them, the item changes its queue. Returns how many. */
+static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition *p,
+                                      struct item *head, const struct tail *wanted,
                                       struct spares *s) {
     struct cache *c = ct->cache;
     uint32_t wanted_ref = ref_of_item(c, wanted), ref;
@@ -220,8 +236,8 @@ static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition 
         struct tail *t = (void *)item_at(c, ref);
         met = met || ref == wanted_ref;
         bool spare = n + 1 < s->count || met; /* one is for it */
-        if (spare && slab_page_draining(c->slab, arena_page_of_ref(c->arena, ref)) && slab_ref_class(c->slab, ref) == own &&
-            right_class(c, t) == right) {
+        if (spare && slab_page_draining(c->slab, arena_page_of_ref(c->arena, ref)) &&
+            slab_ref_class(c->slab, ref) == own && right_class(c, t) == right) {
             t = relocate_tail_locked(c, t, link, s->refs[n]);
             s->refs[n++] = ref;
         }
@@ -229,12 +245,14 @@ static unsigned relocate_tails_locked(struct cache_thread *ct, struct partition 
     }
     unsigned to_class = cache_item_class(c, head);
     if (to_class != from_class) {
-        requeue_locked(ct, p, head, head, from_class, to_class, cache_item_requested_bytes(c, head));
+        requeue_locked(ct, p, head, head, from_class, to_class,
+                       cache_item_requested_bytes(c, head));
     }
     return n;
 }
 
-static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, bool may_evict, struct spares *s) {
+static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, bool may_evict,
+                                      struct spares *s) {
     struct cache *c = ct->cache;
     uint32_t head_ref = item_load32(&t->head), ref = ref_of_item(c, t);
     char bytes[KEY_BYTES_MAX + 14];
@@ -246,7 +264,8 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
     struct partition *p = partition_of(c, key.hash);
     enum cache_moved moved;
     lock_take(&p->lock);
-    if (index_find(&p->index, &key, NULL) != head_ref || !(item_flags(head) & ITEM_CHAINED) || borrowed(head)) {
+    if (index_find(&p->index, &key, NULL) != head_ref || !(item_flags(head) & ITEM_CHAINED) ||
+        borrowed(head)) {
         moved = CACHE_MOVED_BUSY;
     } else if (s->count == 0 && !chain_has(c, head, ref)) {
         moved = CACHE_MOVED_BUSY;
@@ -256,7 +275,9 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
     } else if (s->count == 0) {
         moved = may_evict ? drop_locked(ct, p, &key, head) : CACHE_MOVED_NO_ROOM;
     } else {
-        ct->tails_moved = serves_locked(c, p, s->refs[0], tail_bytes(t)) ? relocate_tails_locked(ct, p, head, t, s) : 0;
+        ct->tails_moved = serves_locked(c, p, s->refs[0], tail_bytes(t))
+                              ? relocate_tails_locked(ct, p, head, t, s)
+                              : 0;
         moved = ct->tails_moved > 0 ? CACHE_MOVED_CHUNK : CACHE_MOVED_BUSY;
     }
     lock_release(&p->lock);
@@ -268,11 +289,13 @@ static enum cache_moved evacuate_tail(struct cache_thread *ct, struct tail *t, b
 struct evacuee {
     struct item *it;
     bool         tail;
-    unsigned     own, right; /* the class it is in, and the one that its content belongs to by the geometry */
+    /* the class it is in, and the one that its content belongs to by the geometry */
+    unsigned     own, right;
 };
 
 /* False: there is nothing to copy, and *moved says why. */
-static bool look_at(const struct cache *c, uint32_t page, uint32_t chunk, struct evacuee *e, enum cache_moved *moved) {
+static bool look_at(const struct cache *c, uint32_t page, uint32_t chunk, struct evacuee *e,
+                    enum cache_moved *moved) {
     e->it = slab_page_chunk(c->slab, page, chunk);
     *moved = CACHE_MOVED_FREE;
     if (e->it == NULL) {
@@ -286,7 +309,8 @@ static bool look_at(const struct cache *c, uint32_t page, uint32_t chunk, struct
     }
     e->tail = item_key_len(e->it) == 0;
     e->own = slab_page_class(c->slab, page);
-    e->right = slab_class_of(c->slab, e->tail ? tail_bytes((const struct tail *)(const void *)e->it) : bytes_in_use(c, e->it));
+    e->right = slab_class_of(c->slab, e->tail ? tail_bytes((const struct tail *)(const void *)e->it)
+                                              : bytes_in_use(c, e->it));
     if (e->right == SLAB_CLASS_NONE) {
         e->right = e->own; /* what we read changed under us */
     }
@@ -294,7 +318,8 @@ static bool look_at(const struct cache *c, uint32_t page, uint32_t chunk, struct
 }
 
 /* Gives back the spares, or what took their place. */
-static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *e, unsigned to_class, bool may_evict, struct spares *s) {
+static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *e,
+                                 unsigned to_class, bool may_evict, struct spares *s) {
     enum cache_moved moved;
     ct->tails_moved = 0;
     if (e->tail) {
@@ -311,10 +336,12 @@ static enum cache_moved evacuate(struct cache_thread *ct, const struct evacuee *
 unsigned cache_tails_moved(const struct cache_thread *ct) { return ct->tails_moved; }
 
 /* Takes what is free of a class; nothing of it may be. */
-static void take_spares(struct cache *c, const struct evacuee *e, unsigned class_id, struct spares *s) {
+static void take_spares(struct cache *c, const struct evacuee *e, unsigned class_id,
+                        struct spares *s) {
     unsigned fit = e->tail ? TAILS_AT_ONCE_BYTES / slab_chunk_bytes(c->slab, class_id) : 1;
     unsigned want = fit < 1 ? 1 : fit < TAILS_AT_ONCE ? fit : TAILS_AT_ONCE;
-    s->count = slab_has_free_chunk(c->slab, class_id) ? slab_take(c->slab, class_id, s->refs, want) : 0;
+    s->count =
+        slab_has_free_chunk(c->slab, class_id) ? slab_take(c->slab, class_id, s->refs, want) : 0;
 }
 
 static void evict_for_spare(struct cache_thread *ct, unsigned class_id, struct spares *s) {
@@ -322,7 +349,8 @@ static void evict_for_spare(struct cache_thread *ct, unsigned class_id, struct s
     s->count = s->refs[0] != 0;
 }
 
-enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t chunk, bool may_evict) {
+enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t chunk,
+                                bool may_evict) {
     struct cache *c = ct->cache;
     struct evacuee e;
     struct spares s;
@@ -339,7 +367,8 @@ enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t
     }
     take_spares(c, &e, e.own, &s);
     if (s.count == 0 && may_evict && !e.tail && node_hits(&e.it->node) > 0) {
-        evict_for_spare(ct, e.own, &s); /* what was read stays, at the cost of the class's next victim */
+        /* what was read stays, at the cost of the class's next victim */
+        evict_for_spare(ct, e.own, &s);
     }
     return evacuate(ct, &e, e.own, may_evict, &s);
 }
@@ -352,7 +381,8 @@ static uint32_t tail_used_s(struct cache *c, unsigned class_id) {
     for (unsigned i = 0; i < c->partition_count && i < TAIL_LOOK_PARTITIONS; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
-        const struct node *n = p->shelves[class_id] != NULL ? evict_oldest(&p->shelves[class_id]->queue) : NULL;
+        const struct node *n =
+            p->shelves[class_id] != NULL ? evict_oldest(&p->shelves[class_id]->queue) : NULL;
         if (n != NULL && node_used_s(n) < used_s) {
             used_s = node_used_s(n);
         }
@@ -361,11 +391,13 @@ static uint32_t tail_used_s(struct cache *c, unsigned class_id) {
     return used_s;
 }
 
-/* A spare for what lives in a full cache: of the class whose tail is older, by eviction. None: the evacuee itself is the oldest, or
- * there is nothing to evict. */
-static void make_room(struct cache_thread *ct, const struct evacuee *e, unsigned *class_id, struct spares *s) {
+/* A spare for what lives in a full cache: of the class whose tail is older, by eviction. None: the
+ * evacuee itself is the oldest, or there is nothing to evict. */
+static void make_room(struct cache_thread *ct, const struct evacuee *e, unsigned *class_id,
+                      struct spares *s) {
     struct cache *c = ct->cache;
-    uint32_t own_s = tail_used_s(c, e->own), right_s = e->right != e->own ? tail_used_s(c, e->right) : UINT32_MAX;
+    uint32_t own_s = tail_used_s(c, e->own),
+             right_s = e->right != e->own ? tail_used_s(c, e->right) : UINT32_MAX;
     *class_id = right_s <= own_s ? e->right : e->own;
     uint32_t oldest_s = right_s < own_s ? right_s : own_s;
     bool oldest = !e->tail && node_hits(&e->it->node) == 0 && node_used_s(&e->it->node) <= oldest_s;
@@ -374,7 +406,8 @@ static void make_room(struct cache_thread *ct, const struct evacuee *e, unsigned
     }
 }
 
-static enum cache_moved refit(struct cache_thread *ct, uint32_t page, uint32_t chunk, enum cache_refit how, unsigned *wanted) {
+static enum cache_moved refit(struct cache_thread *ct, uint32_t page, uint32_t chunk,
+                              enum cache_refit how, unsigned *wanted) {
     struct cache *c = ct->cache;
     struct evacuee e;
     struct spares s;
@@ -397,7 +430,8 @@ static enum cache_moved refit(struct cache_thread *ct, uint32_t page, uint32_t c
     return evacuate(ct, &e, to_class, how == CACHE_REFIT_ROOM && c->config.evict, &s);
 }
 
-enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t chunk, enum cache_refit how, unsigned *wanted) {
+enum cache_moved cache_refit(struct cache_thread *ct, uint32_t page, uint32_t chunk,
+                             enum cache_refit how, unsigned *wanted) {
     ct->refits = true;
     enum cache_moved moved = refit(ct, page, chunk, how, wanted);
     ct->refits = false;

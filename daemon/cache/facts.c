@@ -3,7 +3,8 @@
 
 #include "cache/heap.h"
 
-enum { SHELVES_A_LOCK = 32 }; /* looked at in one hold of a partition's lock: four cache misses each */
+/* looked at in one hold of a partition's lock: four cache misses each */
+enum { SHELVES_A_LOCK = 32 };
 
 enum {
     COUNTERS = sizeof(struct cache_counters) / sizeof(struct counter),
@@ -16,13 +17,16 @@ void facts_retire_locked(struct cache_thread *ct) {
     assert(lock_held(&c->threads_lock));
     counter_sum((uint64_t *)&c->retired, (struct counter *)&ct->counters, COUNTERS);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
-        counter_sum((uint64_t *)&c->class_retired[i], (struct counter *)&ct->classes[i], CLASS_COUNTERS);
-        counter_sum((uint64_t *)&c->signals_retired[i], (struct counter *)&ct->signals[i], SIGNAL_COUNTERS);
+        counter_sum((uint64_t *)&c->class_retired[i], (struct counter *)&ct->classes[i],
+                    CLASS_COUNTERS);
+        counter_sum((uint64_t *)&c->signals_retired[i], (struct counter *)&ct->signals[i],
+                    SIGNAL_COUNTERS);
         counter_sum((uint64_t *)&c->ages_retired[i], (struct counter *)&ct->ages[i], CACHE_AGES);
     }
 }
 
-static void sum_locked(struct cache *c, struct cache_values *total, struct cache_class_values *classes) {
+static void sum_locked(struct cache *c, struct cache_values *total,
+                       struct cache_class_values *classes) {
     assert(lock_held(&c->threads_lock));
     *total = c->retired;
     unsigned most = atomic_load_explicit(&c->class_id_most, memory_order_relaxed);
@@ -30,7 +34,8 @@ static void sum_locked(struct cache *c, struct cache_values *total, struct cache
     for (unsigned t = 0; t < c->thread_count; t++) {
         counter_sum((uint64_t *)total, (struct counter *)&c->threads[t]->counters, COUNTERS);
         for (unsigned i = 0; i <= most; i++) {
-            counter_sum((uint64_t *)&classes[i], (struct counter *)&c->threads[t]->classes[i], CLASS_COUNTERS);
+            counter_sum((uint64_t *)&classes[i], (struct counter *)&c->threads[t]->classes[i],
+                        CLASS_COUNTERS);
         }
     }
     for (unsigned i = 0; i <= most; i++) {
@@ -95,7 +100,8 @@ static uint32_t age_of(const struct node *n, struct item_clock clock, uint32_t n
 }
 
 /* The caller holds the shelf's partition. */
-static void add_shelf(const struct shelf *s, struct item_clock clock, uint32_t now_s, struct cache_class_facts *f) {
+static void add_shelf(const struct shelf *s, struct item_clock clock, uint32_t now_s,
+                      struct cache_class_facts *f) {
     f->items += evict_count(&s->queue);
     f->requested_bytes += s->requested_bytes;
     f->stock_chunks += s->stock_count;
@@ -110,8 +116,8 @@ static void add_shelf(const struct shelf *s, struct item_clock clock, uint32_t n
 }
 
 /* The shelves of ids from `first` on, as many as one hold of a lock should look at. */
-static void add_shelves(struct cache *c, const struct class_set *ids, unsigned first, uint32_t now_s,
-                        struct cache_class_facts *by_id) {
+static void add_shelves(struct cache *c, const struct class_set *ids, unsigned first,
+                        uint32_t now_s, struct cache_class_facts *by_id) {
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
@@ -131,22 +137,26 @@ static void chunk_facts(const struct cache *c, unsigned class_id, struct slab_cl
     }
 }
 
-void cache_classes_facts(struct cache *c, const struct class_set *ids, struct cache_class_facts *by_id) {
+void cache_classes_facts(struct cache *c, const struct class_set *ids,
+                         struct cache_class_facts *by_id) {
     struct cache_values total;
     struct cache_class_values counters[SLAB_CLASSES_MAX];
     uint32_t now_s = clock_now_s();
     lock_take(&c->threads_lock);
     sum_locked(c, &total, counters);
-    subtract((uint64_t *)counters, (uint64_t *)c->class_baseline, SLAB_CLASSES_MAX * CLASS_COUNTERS);
+    subtract((uint64_t *)counters, (uint64_t *)c->class_baseline,
+             SLAB_CLASSES_MAX * CLASS_COUNTERS);
     lock_release(&c->threads_lock);
     for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
         if (class_set_has(ids, id)) {
             by_id[id] = (struct cache_class_facts){.counters = counters[id]};
-            by_id[id].evicted_age_s = atomic_load_explicit(&c->evicted_age_s[id], memory_order_relaxed);
+            by_id[id].evicted_age_s =
+                atomic_load_explicit(&c->evicted_age_s[id], memory_order_relaxed);
             chunk_facts(c, id, &by_id[id].slab);
         }
     }
-    for (unsigned first = 0; first < SLAB_CLASSES_MAX && first <= c->slab->class_count; first += SHELVES_A_LOCK) {
+    for (unsigned first = 0; first < SLAB_CLASSES_MAX && first <= c->slab->class_count;
+         first += SHELVES_A_LOCK) {
         add_shelves(c, ids, first, now_s, by_id);
     }
 }
@@ -155,7 +165,8 @@ void cache_sum_class_locked(struct cache *c, unsigned class_id, struct cache_cla
     assert(lock_held(&c->threads_lock));
     *sum = c->class_retired[class_id];
     for (unsigned t = 0; t < c->thread_count; t++) {
-        counter_sum((uint64_t *)sum, (struct counter *)&c->threads[t]->classes[class_id], CLASS_COUNTERS);
+        counter_sum((uint64_t *)sum, (struct counter *)&c->threads[t]->classes[class_id],
+                    CLASS_COUNTERS);
     }
     sum->get_hits = cache_class_hits(sum);
 }
@@ -206,7 +217,8 @@ void cache_classes_counters(struct cache *c, struct cache_class_values *sum) {
     memset(sum, 0, sizeof *sum);
     lock_take(&c->threads_lock);
     sum_locked(c, &total, counters);
-    subtract((uint64_t *)counters, (uint64_t *)c->class_baseline, SLAB_CLASSES_MAX * CLASS_COUNTERS);
+    subtract((uint64_t *)counters, (uint64_t *)c->class_baseline,
+             SLAB_CLASSES_MAX * CLASS_COUNTERS);
     lock_release(&c->threads_lock);
     for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
         const uint64_t *from = (const uint64_t *)&counters[id];

@@ -5,5 +5,6 @@
 
 /* What a thread has counted goes to the cache, for it ends. threads_lock is held. */
 void facts_retire_locked(struct cache_thread *);
-void cache_sum_class_locked(struct cache *, unsigned class_id, struct cache_class_values *sum); /* threads_lock is held */
+/* threads_lock is held */
+void cache_sum_class_locked(struct cache *, unsigned class_id, struct cache_class_values *sum);
 #endif

@@ -1,4 +1,5 @@
-/* Reading with the partition's lock: what has an effect, and large values. A miss may make an empty item. */
+/* Reading with the partition's lock: what has an effect, and large values. A miss may make an empty
+ * item. */
 #include "cache/link.h"
 #include "cache/partition.h"
 #include "cache/read.h"
@@ -15,7 +16,8 @@ static void count_miss(struct cache_thread *ct, const struct cache_fetch *f, uin
     }
 }
 
-static void count_found(struct cache_thread *ct, const struct cache_fetch *f, const struct item *it, unsigned class_id) {
+static void count_found(struct cache_thread *ct, const struct cache_fetch *f, const struct item *it,
+                        unsigned class_id) {
     if (f->touch) {
         COUNT(ct, cmd_touch);
         COUNT_CLASS(ct, class_id, touch_hits);
@@ -38,12 +40,15 @@ static void count_dead(struct cache_thread *ct, struct partition *p, const struc
     }
 }
 
-/* Grants and shows the right to recache. A stale item grants it once, an item about to expire likewise. */
-static void settle_win_locked(struct cache_thread *ct, struct item *it, const struct cache_fetch *f, struct cache_view *v) {
+/* Grants and shows the right to recache. A stale item grants it once, an item about to expire
+ * likewise. */
+static void settle_win_locked(struct cache_thread *ct, struct item *it, const struct cache_fetch *f,
+                              struct cache_view *v) {
     uint8_t flags = item_flags(it);
     uint32_t exptime_s = item_exptime_s(it);
     if (!(flags & ITEM_WON)) {
-        bool about = f->recache && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s < f->recache_s;
+        bool about =
+            f->recache && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s < f->recache_s;
         v->won = about || (flags & ITEM_STALE);
     }
     if (v->won) {
@@ -51,7 +56,8 @@ static void settle_win_locked(struct cache_thread *ct, struct item *it, const st
     }
 }
 
-static void copy_or_borrow_locked(const struct cache *c, struct item *it, char *to, struct cache_view *v) {
+static void copy_or_borrow_locked(const struct cache *c, struct item *it, char *to,
+                                  struct cache_view *v) {
     if (item_large(it)) {
         atomic_fetch_add_explicit(item_refs(it), 1, memory_order_relaxed);
         v->borrowed = it;
@@ -60,9 +66,10 @@ static void copy_or_borrow_locked(const struct cache *c, struct item *it, char *
     }
 }
 
-/* Makes the empty item of a vivifying miss; the caller has won it. CACHE_NOT_STORED: somebody else made one first. */
-static enum cache_status vivify(struct cache_thread *ct, const struct key *key, const struct cache_fetch *f,
-                                struct cache_view *v) {
+/* Makes the empty item of a vivifying miss; the caller has won it. CACHE_NOT_STORED: somebody else
+ * made one first. */
+static enum cache_status vivify(struct cache_thread *ct, const struct key *key,
+                                const struct cache_fetch *f, struct cache_view *v) {
     struct cache_store s = {.mode = CACHE_ADD,
                             .value = "",
                             .exptime_s = f->vivify_exptime_s,
@@ -78,8 +85,8 @@ static enum cache_status vivify(struct cache_thread *ct, const struct key *key, 
     return status;
 }
 
-enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key, const struct cache_fetch *f, char *to,
-                              struct cache_view *v) {
+enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key,
+                              const struct cache_fetch *f, char *to, struct cache_view *v) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     lock_take(&p->lock);

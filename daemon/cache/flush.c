@@ -1,8 +1,8 @@
 /* Flushing: setting the items' clock forward past all that is stored. See struct item_clock. */
 #include "cache/flush.h"
 
-/* Nothing is left with a time up to the end of second `at_s`; with `all`, nor with any later time that a store got so far. Threads may
- * meet here: each flush is a second of the items' clock. */
+/* Nothing is left with a time up to the end of second `at_s`; with `all`, nor with any later time
+ * that a store got so far. Threads may meet here: each flush is a second of the items' clock. */
 static void flush_until(struct cache *c, uint32_t at_s, uint32_t now_s, bool all) {
     uint64_t was = atomic_load_explicit(&c->item_clock, memory_order_relaxed), next;
     do {
@@ -11,20 +11,23 @@ static void flush_until(struct cache *c, uint32_t at_s, uint32_t now_s, bool all
             if (!all) {
                 return;
             }
-            until_s = flushed + 1; /* threads whose turn began before the last flush have stored with this time */
+            /* threads whose turn began before the last flush have stored with this time */
+            until_s = flushed + 1;
         }
         if ((int32_t)(now_s + ahead_s - until_s) <= 0) {
             ahead_s = until_s + 1 - now_s;
         }
         next = (uint64_t)ahead_s << 32 | until_s;
-    } while (!atomic_compare_exchange_weak_explicit(&c->item_clock, &was, next, memory_order_seq_cst, memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&c->item_clock, &was, next,
+                                                    memory_order_seq_cst, memory_order_relaxed));
 }
 
 void flush_if_due(struct cache *c, uint32_t now_s) {
     uint32_t at_s = atomic_load_explicit(&c->flush_at_s, memory_order_relaxed);
     if (at_s != 0 && at_s <= now_s) {
         flush_until(c, at_s, now_s, false);
-        atomic_compare_exchange_strong_explicit(&c->flush_at_s, &at_s, 0, memory_order_relaxed, memory_order_relaxed);
+        atomic_compare_exchange_strong_explicit(&c->flush_at_s, &at_s, 0, memory_order_relaxed,
+                                                memory_order_relaxed);
     }
 }
 

@@ -3,5 +3,6 @@
 #define SLATE_CACHE_FLUSH_H
 #include "cache/partition.h"
 
-void flush_if_due(struct cache *, uint32_t now_s); /* makes the flush that was to come, once it has */
+/* makes the flush that was to come, once it has */
+void flush_if_due(struct cache *, uint32_t now_s);
 #endif

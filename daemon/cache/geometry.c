@@ -26,14 +26,15 @@ void geometry_note_classes(struct cache *c) {
     }
 }
 
-/* What an id counted for the class it was goes to class 0, which is nobody's, so that totals stay and the next one begins
- * with nothing. */
+/* What an id counted for the class it was goes to class 0, which is nobody's, so that totals stay
+ * and the next one begins with nothing. */
 static void forget_counts(struct cache *c, unsigned class_id) {
     enum { COUNTERS = sizeof(struct cache_class_values) / sizeof(uint64_t) };
     struct cache_class_values now;
     lock_take(&c->threads_lock);
     cache_sum_class_locked(c, class_id, &now);
-    uint64_t *base = (uint64_t *)&c->class_baseline[class_id], *nobody = (uint64_t *)&c->class_baseline[0];
+    uint64_t *base = (uint64_t *)&c->class_baseline[class_id],
+             *nobody = (uint64_t *)&c->class_baseline[0];
     for (size_t i = 0; i < COUNTERS; i++) {
         nobody[i] -= ((uint64_t *)&now)[i] - base[i];
         base[i] = ((uint64_t *)&now)[i];
@@ -57,7 +58,9 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         if (class_set_has(&unused, i) && slab_class_state(c->slab, i) != SLAB_CLASS_UNUSED) {
             forget_counts(c, i);
-            cache_set_policy(c, policy_of(c, geometry_class_of(before, slab_chunk_bytes(c->slab, i))), i); /* as its items had */
+            /* as its items had */
+            cache_set_policy(
+                c, policy_of(c, geometry_class_of(before, slab_chunk_bytes(c->slab, i))), i);
             atomic_store_explicit(&c->evicted_age_s[i], 0, memory_order_relaxed);
         }
     }
@@ -67,15 +70,18 @@ bool cache_set_sizes(struct cache *c, const struct size_list *sizes) {
 /* --- sizes of what is there, seen without a lock --- */
 
 /* Bytes that a chunk's content needs; 0: nothing lives in it, or it changes this moment. */
-static uint32_t content_bytes(const struct cache *c, const struct item *it, uint32_t chunk_bytes, uint32_t now_s) {
+static uint32_t content_bytes(const struct cache *c, const struct item *it, uint32_t chunk_bytes,
+                              uint32_t now_s) {
     if (item_state(it) != CHUNK_LINKED) {
         return 0;
     }
     uint64_t bytes;
     if (item_key_len(it) == 0) {
-        bytes = TAIL_HEADER + (uint64_t)item_load32(&((const struct tail *)(const void *)it)->used_bytes);
+        bytes = TAIL_HEADER +
+                (uint64_t)item_load32(&((const struct tail *)(const void *)it)->used_bytes);
     } else {
-        bytes = item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it)) + value_bytes_in_head(c, it);
+        bytes = item_total_bytes(item_flags(it), item_key_len(it), item_value_bytes(it)) +
+                value_bytes_in_head(c, it);
         if (cache_item_dead(c, it, now_s)) {
             return 0;
         }
@@ -83,9 +89,11 @@ static uint32_t content_bytes(const struct cache *c, const struct item *it, uint
     return bytes <= chunk_bytes ? (uint32_t)bytes : 0;
 }
 
-void cache_sizing_begin(const struct cache *c, struct cache_sizing *s, struct size_histogram *h, uint32_t pages_most) {
+void cache_sizing_begin(const struct cache *c, struct cache_sizing *s, struct size_histogram *h,
+                        uint32_t pages_most) {
     *s = (struct cache_sizing){.h = h, .now_s = clock_now_s()};
-    size_histogram_init(h, atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed) / pages_most + 1);
+    size_histogram_init(
+        h, atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed) / pages_most + 1);
 }
 
 static bool is_sampled(const struct cache *c, struct cache_sizing *s) {
@@ -94,9 +102,12 @@ static bool is_sampled(const struct cache *c, struct cache_sizing *s) {
 
 /* Chunks of the page that it is at. Returns whether there may be more. */
 static bool add_chunks(const struct cache *c, struct cache_sizing *s) {
-    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(c->slab, s->page)->chunk_bytes, memory_order_relaxed);
+    uint32_t chunk_bytes =
+        atomic_load_explicit(&slab_page(c->slab, s->page)->chunk_bytes, memory_order_relaxed);
     const struct item *it = NULL;
-    for (unsigned i = 0; i < SIZING_CHUNKS && (it = slab_page_chunk(c->slab, s->page, s->chunk)) != NULL; i++, s->chunk++) {
+    for (unsigned i = 0;
+         i < SIZING_CHUNKS && (it = slab_page_chunk(c->slab, s->page, s->chunk)) != NULL;
+         i++, s->chunk++) {
         uint32_t bytes = content_bytes(c, it, chunk_bytes, s->now_s);
         if (bytes != 0) {
             size_histogram_add(s->h, bytes, chunk_bytes);

@@ -1,4 +1,5 @@
-/* Where memory comes from in the heap store: the allocator, what was retired, eviction. And its limit. */
+/* Where memory comes from in the heap store: the allocator, what was retired, eviction. And its
+ * limit. */
 #include "cache/heap.h"
 
 #include "base/clock.h"
@@ -11,7 +12,8 @@ enum {
     HEAP_HOPELESS_US = 100000, /* after a store was refused, others are at once */
 };
 
-/* Nothing is left to evict: what others hold for a moment, drafts and values on their way to clients, may come back. */
+/* Nothing is left to evict: what others hold for a moment, drafts and values on their way to
+ * clients, may come back. */
 static bool worth_waiting(struct cache_thread *ct, uint64_t *give_up_us) {
     struct cache *c = ct->cache;
     uint64_t now_us = clock_mono_us();
@@ -21,7 +23,8 @@ static bool worth_waiting(struct cache_thread *ct, uint64_t *give_up_us) {
     *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + (c->config.evict ? c->config.patience_us : 0);
     heap_trim(c->heap);
     if (now_us >= *give_up_us) {
-        atomic_store_explicit(&c->hopeless_until_us, now_us + HEAP_HOPELESS_US, memory_order_relaxed);
+        atomic_store_explicit(&c->hopeless_until_us, now_us + HEAP_HOPELESS_US,
+                              memory_order_relaxed);
         return false;
     }
     turn_rest(ct);
@@ -34,7 +37,8 @@ uint32_t heap_obtain(struct cache_thread *ct, struct partition *p, size_t bytes)
     unsigned tries = 0;
     uint32_t ref;
     while ((ref = heap_take(c->heap, bytes)) == 0) {
-        if (++tries % TRIES_A_TURN == 0) { /* others wait for our turn to end, and what is evicted may make no room for long */
+        /* others wait for our turn to end, and what is evicted may make no room for long */
+        if (++tries % TRIES_A_TURN == 0) {
             cache_turn_end(ct);
             cache_turn_begin(ct);
         }
@@ -63,7 +67,8 @@ uint32_t heap_obtain(struct cache_thread *ct, struct partition *p, size_t bytes)
 void heap_lowered(struct cache *c) {
     struct heap_facts h;
     heap_facts(c->heap, &h);
-    if (c->wake != NULL && c->config.evict && h.held_bytes > h.limit_bytes) { /* there is somebody who shrinks it */
+    /* there is somebody who shrinks it */
+    if (c->wake != NULL && c->config.evict && h.held_bytes > h.limit_bytes) {
         heap_cap(c->heap, h.used_bytes);
     }
 }

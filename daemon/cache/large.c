@@ -1,4 +1,5 @@
-/* Publishing values over ITEM_COPY_MAX, and smaller ones in chains: drafts (draft.c) that were filled outside the lock. */
+/* Publishing values over ITEM_COPY_MAX, and smaller ones in chains: drafts (draft.c) that were
+ * filled outside the lock. */
 #include "cache/large.h"
 
 #include "cache/draft.h"
@@ -21,8 +22,8 @@ static void set_tails_state(const struct cache *c, struct item *it, enum chunk_s
 }
 
 /* Writes n bytes at an offset of a draft's value; `place` as of cache_value_iov. */
-static void draft_write(struct cache_thread *ct, struct item *it, size_t at, struct cache_place *place, const char *from,
-                        size_t n) {
+static void draft_write(struct cache_thread *ct, struct item *it, size_t at,
+                        struct cache_place *place, const char *from, size_t n) {
     struct iovec iov[8];
     while (n > 0) {
         int pieces = cache_value_iov(ct, it, at, place, iov, 8);
@@ -36,9 +37,10 @@ static void draft_write(struct cache_thread *ct, struct item *it, size_t at, str
     }
 }
 
-/* Copies the whole value of one item into another's at an offset. Values of any size; `from` is borrowed or a draft, so that nobody
- * writes there. */
-static void draft_copy(struct cache_thread *ct, struct item *to, size_t at, const struct item *from) {
+/* Copies the whole value of one item into another's at an offset. Values of any size; `from` is
+ * borrowed or a draft, so that nobody writes there. */
+static void draft_copy(struct cache_thread *ct, struct item *to, size_t at,
+                       const struct item *from) {
     struct iovec iov[8];
     size_t done = 0, bytes = item_value_bytes(from);
     struct cache_place from_place = {0}, to_place = {0};
@@ -52,18 +54,20 @@ static void draft_copy(struct cache_thread *ct, struct item *to, size_t at, cons
     ct->copied_bytes += bytes;
 }
 
-/* Joins a draft and the item it is appended or prepended to into a new draft; the old item is held by a count or, when small,
- * by its bytes. NULL: no memory or too large (*status says which). */
-static struct item *join(struct cache_thread *ct, const struct key *key, const struct cache_store *s, struct item *added,
-                         const struct item *old, const char *old_bytes, const struct cache_view *was,
+/* Joins a draft and the item it is appended or prepended to into a new draft; the old item is held
+ * by a count or, when small, by its bytes. NULL: no memory or too large (*status says which). */
+static struct item *join(struct cache_thread *ct, const struct key *key,
+                         const struct cache_store *s, struct item *added, const struct item *old,
+                         const char *old_bytes, const struct cache_view *was,
                          enum cache_status *status) {
     uint64_t total = (uint64_t)was->value_bytes + item_value_bytes(added);
     if (item_over_limit(ct->cache, key, total)) {
         *status = CACHE_TOO_LARGE;
         return NULL;
     }
-    struct item *whole = draft_whole(ct, key, item_flags_for(ct->cache, was->client_flags, was->binary_key), (uint32_t)total,
-                                    was->client_flags, was->exptime_s);
+    struct item *whole =
+        draft_whole(ct, key, item_flags_for(ct->cache, was->client_flags, was->binary_key),
+                    (uint32_t)total, was->client_flags, was->exptime_s);
     if (whole == NULL) {
         *status = CACHE_NO_MEMORY;
         return NULL;
@@ -79,9 +83,11 @@ static struct item *join(struct cache_thread *ct, const struct key *key, const s
     return whole;
 }
 
-/* One try at publishing. Returns false when the old item changed while the two were joined: try again. */
-static bool try_publish(struct cache_thread *ct, const struct key *key, struct item *draft, const struct cache_store *s,
-                        const struct index_look *unchanged, struct cache_view *view, enum cache_status *status, unsigned *class_id) {
+/* One try at publishing. Returns false when the old item changed while the two were joined: try
+ * again. */
+static bool try_publish(struct cache_thread *ct, const struct key *key, struct item *draft,
+                        const struct cache_store *s, const struct index_look *unchanged,
+                        struct cache_view *view, enum cache_status *status, unsigned *class_id) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     bool joins = false;
@@ -95,7 +101,8 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
     bool changed = unchanged != NULL && !index_unchanged(unchanged);
     *status = changed ? CACHE_EXISTS : store_condition(s, old);
     *class_id = old != NULL ? cache_item_class(c, old) : SLAB_CLASS_NONE;
-    joins = *status == CACHE_OK && old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
+    joins =
+        *status == CACHE_OK && old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
     if (joins) {
         cache_view_item(c, old, &was);
         index_find(&p->index, key, &look);
@@ -138,7 +145,8 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
             item_store32(&whole->exptime_s, item_exptime_s(old));
         }
         item_set_flags(whole, item_flags(whole) | store_marks(s, old));
-        node_set_time_s(&whole->node, cache_stamp_s(ct)); /* it is stored now, not when its first byte came */
+        /* it is stored now, not when its first byte came */
+        node_set_time_s(&whole->node, cache_stamp_s(ct));
         set_tails_state(c, whole, CHUNK_LINKED);
         if (link_locked(ct, p, key, whole, old, s->cas)) {
             *class_id = cache_item_class(c, whole);
@@ -163,18 +171,22 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
     return true;
 }
 
-enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key *key, const struct cache_store *s) {
+enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key *key,
+                                      const struct cache_store *s) {
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     if (!c->config.evict) {
-        return CACHE_OK; /* its memory costs nobody an item; and when there is none, that is what memcached answers */
+        /* its memory costs nobody an item; and when there is none, that is what memcached
+         * answers */
+        return CACHE_OK;
     }
     lock_take(&p->lock);
     struct item *old = find_live_locked(ct, p, key);
     enum cache_status status = store_condition(s, old);
     unsigned class_id = old != NULL ? cache_item_class(c, old) : SLAB_CLASS_NONE;
     bool joins = old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
-    if (status == CACHE_OK && joins && item_over_limit(c, key, (uint64_t)s->value_bytes + item_value_bytes(old))) {
+    if (status == CACHE_OK && joins &&
+        item_over_limit(c, key, (uint64_t)s->value_bytes + item_value_bytes(old))) {
         status = CACHE_TOO_LARGE;
     }
     if (status == CACHE_NOT_STORED && s->mode == CACHE_ADD) {
@@ -192,7 +204,8 @@ enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key 
 }
 
 static enum cache_status publish(struct cache_thread *ct, const struct key *key, struct item *taken,
-                                 const struct cache_store *s, const struct index_look *unchanged, struct cache_view *view) {
+                                 const struct cache_store *s, const struct index_look *unchanged,
+                                 struct cache_view *view) {
     enum cache_status status = CACHE_OK;
     unsigned class_id = SLAB_CLASS_NONE;
     while (!try_publish(ct, key, taken, s, unchanged, view, &status, &class_id)) {
@@ -209,8 +222,8 @@ static enum cache_status publish(struct cache_thread *ct, const struct key *key,
     return status;
 }
 
-enum cache_status cache_publish(struct cache_thread *ct, struct cache_draft *taken, const struct cache_store *s,
-                                struct cache_view *view) {
+enum cache_status cache_publish(struct cache_thread *ct, struct cache_draft *taken,
+                                const struct cache_store *s, struct cache_view *view) {
     char bytes[KEY_BYTES_MAX + 14];
     struct item *it = draft_take(ct, taken);
     uint8_t len = item_copy_key(it, bytes);
@@ -218,14 +231,16 @@ enum cache_status cache_publish(struct cache_thread *ct, struct cache_draft *tak
     return publish(ct, &key, it, s, NULL, view);
 }
 
-enum cache_status store_large(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                              const struct index_look *look, struct cache_view *view) {
+enum cache_status store_large(struct cache_thread *ct, const struct key *key,
+                              const struct cache_store *s, const struct index_look *look,
+                              struct cache_view *view) {
     struct cache_place place = {0};
     if (item_over_limit(ct->cache, key, s->value_bytes)) {
         return store_refused(ct, key, s, CACHE_TOO_LARGE);
     }
-    struct item *draft = draft_whole(ct, key, item_flags_for(ct->cache, s->client_flags, s->binary_key), s->value_bytes,
-                                     s->client_flags, s->exptime_s);
+    struct item *draft =
+        draft_whole(ct, key, item_flags_for(ct->cache, s->client_flags, s->binary_key),
+                    s->value_bytes, s->client_flags, s->exptime_s);
     if (draft == NULL) {
         return store_refused(ct, key, s, CACHE_NO_MEMORY);
     }

@@ -64,9 +64,12 @@ static void note_any_locked(struct limbos *l) {
     atomic_store_explicit(&l->any, l->open.items + l->sealed.items > 0, memory_order_relaxed);
 }
 
-static unsigned turn_number(const struct cache_thread *ct) { return (unsigned)(ct->turn - ct->cache->turns); }
+static unsigned turn_number(const struct cache_thread *ct) {
+    return (unsigned)(ct->turn - ct->cache->turns);
+}
 
-/* The sealing thread holds nothing that is in there: it retired that itself, or holds nothing at all. */
+/* The sealing thread holds nothing that is in there: it retired that itself, or holds nothing at
+ * all. */
 static void seal_locked(struct cache_thread *ct, struct limbos *l) {
     assert(lock_held(&l->lock) && l->sealed.items == 0);
     l->sealed = l->open;
@@ -106,13 +109,15 @@ static bool limbo_turn(struct cache_thread *ct, struct limbos *l) {
     return any;
 }
 
-/* The next limbos in which a thread has left something that is not at work; NULL: there are none. */
+/* The next limbos in which a thread has left something that is not at work; NULL: there are
+ * none. */
 static struct limbos *next_left(const struct cache_thread *ct, unsigned *i) {
     struct cache *c = ct->cache;
     unsigned used = atomic_load_explicit(&c->turns_used, memory_order_relaxed);
     while (*i < used) {
         unsigned n = (*i)++;
-        if (atomic_load_explicit(&c->limbos[n].any, memory_order_relaxed) && !turn_is_under_way(&c->turns[n])) {
+        if (atomic_load_explicit(&c->limbos[n].any, memory_order_relaxed) &&
+            !turn_is_under_way(&c->turns[n])) {
             return &c->limbos[n];
         }
     }

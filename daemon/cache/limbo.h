@@ -1,12 +1,14 @@
 /* Memory of the heap store on its way back.
  *
- * A reader without a lock may still read an item that was unlinked, and note its hit there with one byte. So memory is not
- * given back at once but retired: it waits in the thread's limbo until every other thread has left the turn it was in. That
- * is epoch-based reclamation with the turns' counters as epochs (Fraser, "Practical lock-freedom", 2004, section 5.2.3). A
- * limbo has an open part and a sealed one: the sealed part waits for the turns seen when it was sealed.
+ * A reader without a lock may still read an item that was unlinked, and note its hit there with one
+ * byte. So memory is not given back at once but retired: it waits in the thread's limbo until every
+ * other thread has left the turn it was in. That is epoch-based reclamation with the turns'
+ * counters as epochs (Fraser, "Practical lock-freedom", 2004, section 5.2.3). A limbo has an open
+ * part and a sealed one: the sealed part waits for the turns seen when it was sealed.
  *
- * A thread looks after its own limbo when it retires or needs memory. An idle one would keep what is in there counted for ever;
- * so a thread that needs memory also gives back what others have left that are not within a turn. No lock held. */
+ * A thread looks after its own limbo when it retires or needs memory. An idle one would keep what
+ * is in there counted for ever; so a thread that needs memory also gives back what others have left
+ * that are not within a turn. No lock held. */
 #ifndef SLATE_CACHE_LIMBO_H
 #define SLATE_CACHE_LIMBO_H
 #include "cache/partition.h"
@@ -18,12 +20,13 @@ struct limbo {
     size_t   bytes;
 };
 
-/* What a thread has retired, by the number of its turn; in the cache's memory because others give it back while that thread is not at
- * work, or after it has gone. */
+/* What a thread has retired, by the number of its turn; in the cache's memory because others give
+ * it back while that thread is not at work, or after it has gone. */
 struct limbos {
     struct lock  lock; /* over what follows */
     struct limbo open, sealed;
-    uint64_t     turns[THREADS_MAX]; /* as they were when it was sealed; 0: of the thread that sealed it, which held nothing */
+    /* as they were when it was sealed; 0: of the thread that sealed it, which held nothing */
+    uint64_t     turns[THREADS_MAX];
     _Atomic bool any; /* of either; may be looked at without the lock */
 } __attribute__((aligned(64)));
 
@@ -39,10 +42,11 @@ bool limbos_create(struct cache *); /* false: out of memory */
 void limbos_destroy(struct cache *);
 void heap_retire(struct cache_thread *, const uint32_t *refs, unsigned count);
 void limbo_add(struct cache_thread *, uint32_t ref, size_t bytes); /* memory that was retired */
-/* Gives back what may be given back without waiting, of this thread and of those that are not at work. False: there is none. */
+/* Gives back what may be given back without waiting, of this thread and of those that are not at
+ * work. False: there is none. */
 bool limbo_give(struct cache_thread *);
 size_t limbo_bytes(const struct cache_thread *); /* that wait in this thread's */
-/* Waits until what this thread has retired, and what others left that are not at work, can be given back, and does. False: there is
- * none, or it takes too long. The caller holds no reference. */
+/* Waits until what this thread has retired, and what others left that are not at work, can be given
+ * back, and does. False: there is none, or it takes too long. The caller holds no reference. */
 bool heap_reclaim(struct cache_thread *);
 #endif

@@ -1,4 +1,5 @@
-/* Items in and out of the index and the queues: every change of what the cache holds passes here. */
+/* Items in and out of the index and the queues: every change of what the cache holds passes
+ * here. */
 #include "cache/link.h"
 
 #include "cache/sample.h"
@@ -6,9 +7,10 @@
 #include "cache/value.h"
 #include "cache/watch.h"
 
-void item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key, uint32_t value_bytes,
-               uint32_t client_flags, uint32_t exptime_s) {
-    /* Whoever still reads this chunk as what it was must find its bucket's version changed before it sees these stores. */
+void item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key,
+               uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
+    /* Whoever still reads this chunk as what it was must find its bucket's version changed before
+     * it sees these stores. */
     atomic_thread_fence(memory_order_release);
     node_set_mark(&it->node, 0);
     node_set_time_s(&it->node, cache_stamp_s(ct));
@@ -47,7 +49,8 @@ static void detach_locked(struct cache_thread *ct, struct partition *p, struct i
     item_set_state(it, CHUNK_LOOSE);
     if (!item_large(it) && !item_chained(it)) {
         stock_push_locked(ct, p, ref_of_item(c, it));
-    } else if (!item_large(it) || atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
+    } else if (!item_large(it) ||
+               atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
         node_set_next(&it->node, ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0);
         ct->doomed = it;
     }
@@ -59,10 +62,12 @@ static bool temporary(const struct cache_thread *ct, const struct item *it) {
     return ttl_s >= 0 && exptime_s != 0 && (int64_t)exptime_s - (int64_t)ct->now_s <= ttl_s;
 }
 
-void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *it, unsigned class_id, uint64_t was_bytes) {
+void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                    unsigned class_id, uint64_t was_bytes) {
     assert(lock_held(&p->lock));
     struct shelf *shelf = p->shelves[class_id];
-    uint64_t more_bytes = cache_item_requested_bytes(ct->cache, it) - was_bytes; /* wraps when it is less, and back */
+    /* wraps when it is less, and back */
+    uint64_t more_bytes = cache_item_requested_bytes(ct->cache, it) - was_bytes;
     shelf->requested_bytes += more_bytes;
     p->bytes += more_bytes;
     evict_renew(queue_now(ct, shelf), &it->node, temporary(ct, it), item_now_s(ct));
@@ -78,7 +83,8 @@ void unlink_locked(struct cache_thread *ct, struct partition *p, uint64_t hash, 
 
 /* --- out, because others need the room --- */
 
-void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id, uint64_t hash) {
+void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id,
+                    uint64_t hash) {
     COUNT_CLASS(ct, class_id, evicted);
     if (ct->moves_pages) {
         COUNT_CLASS(ct, class_id, evicted_by_moves);
@@ -90,11 +96,14 @@ void count_eviction(struct cache_thread *ct, const struct item *it, unsigned cla
     if (ghost != NULL && !ct->refits) {
         ghost_evicted(ghost, class_id, hash);
     }
-    uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node), age_s = now_s > used_s ? now_s - used_s : 0;
-    unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1; /* of four to the step */
+    uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node),
+             age_s = now_s > used_s ? now_s - used_s : 0;
+    /* of four to the step */
+    unsigned step = age_s == 0 ? 0 : (31u - (unsigned)__builtin_clz(age_s)) / 2 + 1;
     counter_add(&ct->ages[class_id].each[step < CACHE_AGES ? step : CACHE_AGES - 1], 1);
     _Atomic uint32_t *last = &ct->cache->evicted_age_s[class_id];
-    if (atomic_load_explicit(last, memory_order_relaxed) != age_s) { /* seldom, so threads seldom meet here */
+    /* seldom, so threads seldom meet here */
+    if (atomic_load_explicit(last, memory_order_relaxed) != age_s) {
         atomic_store_explicit(last, age_s, memory_order_relaxed);
     }
     if (item_exptime_s(it) != 0) {
@@ -108,7 +117,8 @@ void count_eviction(struct cache_thread *ct, const struct item *it, unsigned cla
     }
 }
 
-void evict_item_locked(struct cache_thread *ct, struct partition *p, struct item *it, unsigned class_id) {
+void evict_item_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                       unsigned class_id) {
     uint64_t hash = item_hash(&it->node);
     if (cache_item_dead(ct->cache, it, ct->now_s)) {
         COUNT_CLASS(ct, class_id, reclaimed);
@@ -122,21 +132,23 @@ void evict_item_locked(struct cache_thread *ct, struct partition *p, struct item
     unlink_locked(ct, p, hash, it);
 }
 
-/* Evicts the item used longest ago of those that are in the way of a key with this hash, in an index whose place for it is full.
- * False: nothing there may be evicted. */
+/* Evicts the item used longest ago of those that are in the way of a key with this hash, in an
+ * index whose place for it is full. False: nothing there may be evicted. */
 static bool evict_rival_locked(struct cache_thread *ct, struct partition *p, uint64_t hash) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
     uint32_t refs[INDEX_CHAIN_MOST];
     struct item *oldest = NULL;
-    unsigned count = index_rivals(&p->index, hash, refs), start = (unsigned)thread_random(ct); /* of those of one second any */
+    /* of those of one second any */
+    unsigned count = index_rivals(&p->index, hash, refs), start = (unsigned)thread_random(ct);
     for (unsigned i = 0; i < count; i++) {
         struct item *it = item_at(c, refs[(start + i) % count]);
         if (cache_item_dead(c, it, ct->now_s)) {
             oldest = it;
             break;
         }
-        if (may_evict(c, cache_item_class(c, it)) && (oldest == NULL || node_used_s(&it->node) < node_used_s(&oldest->node))) {
+        if (may_evict(c, cache_item_class(c, it)) &&
+            (oldest == NULL || node_used_s(&it->node) < node_used_s(&oldest->node))) {
             oldest = it;
         }
     }
@@ -150,8 +162,8 @@ static bool evict_rival_locked(struct cache_thread *ct, struct partition *p, uin
 
 /* --- in --- */
 
-bool link_locked(struct cache_thread *ct, struct partition *p, const struct key *key, struct item *it, struct item *old,
-                 uint64_t cas) {
+bool link_locked(struct cache_thread *ct, struct partition *p, const struct key *key,
+                 struct item *it, struct item *old, uint64_t cas) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
     unsigned class_id = cache_item_class(c, it);
@@ -165,7 +177,8 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
         index_replace(&p->index, key->hash, ref_of_item(c, old), ref_of_item(c, it));
         detach_locked(ct, p, old);
     } else if (!index_insert(&p->index, key->hash, ref_of_item(c, it)) &&
-               !(evict_rival_locked(ct, p, key->hash) && index_insert(&p->index, key->hash, ref_of_item(c, it)))) {
+               !(evict_rival_locked(ct, p, key->hash) &&
+                 index_insert(&p->index, key->hash, ref_of_item(c, it)))) {
         item_set_state(it, CHUNK_DRAFT);
         return false;
     }

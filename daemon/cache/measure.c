@@ -1,4 +1,5 @@
-/* What a page of a class is worth: hits near the end of its order, and misses of what it evicted lately. */
+/* What a page of a class is worth: hits near the end of its order, and misses of what it evicted
+ * lately. */
 #include "cache/measure.h"
 
 _Static_assert((int)CACHE_GHOST_DEPTHS == (int)GHOST_DEPTHS, "depths of ghosts");
@@ -10,7 +11,8 @@ enum {
     GHOST_HITS = COUNTER_AT(cache_signal_counters, ghost_hits_1),
 };
 
-/* An item read so often since it came to its list is given another round at its end: with a page less that happens sooner. */
+/* An item read so often since it came to its list is given another round at its end: with a page
+ * less that happens sooner. */
 enum { SAFE_HITS = 2 };
 
 static uint32_t chunks_per_page(const struct cache *c, unsigned class_id) {
@@ -19,7 +21,9 @@ static uint32_t chunks_per_page(const struct cache *c, unsigned class_id) {
     return f.chunks_per_page;
 }
 
-bool cache_measured(const struct cache *c) { return atomic_load_explicit(&c->ghost, memory_order_relaxed) != NULL; }
+bool cache_measured(const struct cache *c) {
+    return atomic_load_explicit(&c->ghost, memory_order_relaxed) != NULL;
+}
 
 uint32_t measured_tail(const struct cache *c, unsigned class_id) {
     if (!cache_measured(c)) {
@@ -36,7 +40,8 @@ void measure_miss(struct cache_thread *ct, const struct ghost *ghost, uint64_t h
     }
 }
 
-void measure_tail_hit(struct cache_thread *ct, unsigned class_id, const struct item *it, unsigned where) {
+void measure_tail_hit(struct cache_thread *ct, unsigned class_id, const struct item *it,
+                      unsigned where) {
     if (node_hits(&it->node) >= SAFE_HITS) {
         return;
     }
@@ -88,7 +93,8 @@ bool cache_measure(struct cache *c, bool on) {
 
 /* --- reading --- */
 
-static void add_thread(const struct cache_thread *ct, struct cache_signals *s, unsigned class_count) {
+static void add_thread(const struct cache_thread *ct, struct cache_signals *s,
+                       unsigned class_count) {
     s->requests += counter_get(&ct->counters.get_misses);
     for (unsigned i = 1; i <= class_count; i++) {
         const struct cache_class_counters *n = &ct->classes[i];

@@ -1,5 +1,6 @@
-/* A chunk for a store by any means: of the class's free lists or the pool, by eviction, and as the last resort by a page of another
- * class. Memory is taken before a partition is locked and given back after, so one lock is held at a time. */
+/* A chunk for a store by any means: of the class's free lists or the pool, by eviction, and as the
+ * last resort by a page of another class. Memory is taken before a partition is locked and given
+ * back after, so one lock is held at a time. */
 #include "cache/obtain.h"
 
 #include "base/clock.h"
@@ -47,18 +48,22 @@ static bool all_draining(const struct cache *c, unsigned class_id) {
     return f.draining >= f.pages;
 }
 
-/* The class to take a chunk of: while we rested outside the turn the geometry may have changed, and the id be another's. */
+/* The class to take a chunk of: while we rested outside the turn the geometry may have changed, and
+ * the id be another's. */
 static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t chunk_bytes) {
-    bool serves = slab_class_state(c->slab, class_id) == SLAB_CLASS_ACTIVE && slab_chunk_bytes(c->slab, class_id) == chunk_bytes;
+    bool serves = slab_class_state(c->slab, class_id) == SLAB_CLASS_ACTIVE &&
+                  slab_chunk_bytes(c->slab, class_id) == chunk_bytes;
     return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
 }
 
 static bool patience_is_over(const struct cache *c, uint64_t waited_us, unsigned rests) {
     uint64_t patience_us = c->config.patience_us;
-    return waited_us >= OBTAIN_MOST * patience_us || (waited_us >= patience_us && rests >= OBTAIN_RESTS);
+    return waited_us >= OBTAIN_MOST * patience_us ||
+           (waited_us >= patience_us && rests >= OBTAIN_RESTS);
 }
 
-uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id, size_t bytes) {
+uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id,
+                      size_t bytes) {
     struct cache *c = ct->cache;
     if (c->heap != NULL) {
         return heap_obtain(ct, p, bytes);
@@ -80,7 +85,8 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
         }
         bool leaving;
         if (!all_draining(c, class_id) && evict_somewhere(ct, class_id, &ref, &leaving)) {
-            tries -= leaving; /* the oldest items may all live in the page that moves: that ends by itself */
+            /* the oldest items may all live in the page that moves: that ends by itself */
+            tries -= leaving;
             if (atomic_load_explicit(&c->hunger_on_evict, memory_order_relaxed)) {
                 note_hunger(c, class_id);
             }
@@ -96,13 +102,15 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
                 uint64_t now_us = clock_mono_us();
                 since_us = since_us != 0 ? since_us : now_us;
                 if (patience_is_over(c, now_us - since_us, rests)) {
-                    atomic_store_explicit(&c->hopeless_until_us, now_us + HOPELESS_US, memory_order_relaxed);
+                    atomic_store_explicit(&c->hopeless_until_us, now_us + HOPELESS_US,
+                                          memory_order_relaxed);
                     break;
                 }
                 if (now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
                     break; /* somebody has just waited in vain */
                 }
-                turn_rest(ct); /* what is in the way is in use for a moment: a draft, a page on the move */
+                /* what is in the way is in use for a moment: a draft, a page on the move */
+                turn_rest(ct);
                 rests++;
                 tries = 0;
             }

@@ -1,5 +1,6 @@
-/* The cache's insides, for the files of this folder only: partitions, their shelves, and what a thread has at hand. What a file does
- * for the others stands in its own header; LAYERS says which may see which. */
+/* The cache's insides, for the files of this folder only: partitions, their shelves, and what a
+ * thread has at hand. What a file does for the others stands in its own header; LAYERS says which
+ * may see which. */
 #ifndef SLATE_CACHE_PARTITION_H
 #define SLATE_CACHE_PARTITION_H
 #include "cache/cache.h"
@@ -14,7 +15,8 @@
 
 enum { STOCK_MAX = 8 };
 
-/* What a partition keeps of one slab class: the eviction queue of its items and a few free chunks at hand. */
+/* What a partition keeps of one slab class: the eviction queue of its items and a few free chunks
+ * at hand. */
 struct shelf {
     struct evict_queue queue;
     uint64_t           requested_bytes;
@@ -23,21 +25,24 @@ struct shelf {
 };
 
 struct partition {
-    struct lock      lock; /* over the index, the shelves and the headers of this partition's items */
+    /* over the index, the shelves and the headers of this partition's items */
+    struct lock      lock;
     struct index     index;
-    uint64_t         cas, cas_step; /* the last one given, and the count of partitions: CAS values differ over all keys, because
-                                     * each partition counts in steps of their count from its own number */
+    /* the last one given, and the count of partitions: CAS values differ over all keys, because
+     * each partition counts in steps of their count from its own number */
+    uint64_t         cas, cas_step;
     uint64_t         bytes; /* asked for by its items */
     struct shelf    *shelves[SLAB_CLASSES_MAX]; /* made at first use */
 } __attribute__((aligned(64)));
 
 struct ring; /* watch/ring.h */
 
-/* The clock that items' times are of, and policies': cache time, plus one second for each flush, so that nothing stored after a flush
- * has a time that something before it has. Hence an item is flushed when its time is not after the last flush's, however many flushes
- * there are in a second, and all others' ages are true, because all were stored since the clock was last set forward. Times are
- * compared by the sign of their difference: they may go round after 2^32 flushes, and an item that is flushed must be freed before 2^31
- * more, which the crawler needs seconds for. */
+/* The clock that items' times are of, and policies': cache time, plus one second for each flush, so
+ * that nothing stored after a flush has a time that something before it has. Hence an item is
+ * flushed when its time is not after the last flush's, however many flushes there are in a second,
+ * and all others' ages are true, because all were stored since the clock was last set forward.
+ * Times are compared by the sign of their difference: they may go round after 2^32 flushes, and an
+ * item that is flushed must be freed before 2^31 more, which the crawler needs seconds for. */
 struct item_clock {
     uint32_t flushed; /* items of this time and before are gone */
     uint32_t ahead_s; /* of cache time */
@@ -48,22 +53,27 @@ struct cache {
     size_t              limit_bytes_most; /* address space was reserved for it */
     struct arena       *arena;
     struct slab        *slab;
-    struct heap        *heap; /* of the heap store, whose slab has a single class and no page; else NULL */
+    /* of the heap store, whose slab has a single class and no page; else NULL */
+    struct heap        *heap;
     struct limbos      *limbos; /* THREADS_MAX of them; of the heap store, else NULL */
     struct index_pool   index_pool;
     struct partition   *partitions;
     unsigned            partition_count, partition_shift; /* hash >> shift is the number */
     struct evict_tuning tuning;
-    _Atomic(const struct evict_policy *) policy; /* of the whole, and of classes that were never given one of their own */
+    /* of the whole, and of classes that were never given one of their own */
+    _Atomic(const struct evict_policy *) policy;
     _Atomic(const struct evict_policy *) class_policy[SLAB_CLASSES_MAX];
     _Atomic(struct ghost *) ghost; /* NULL: nothing is measured */
     _Atomic int64_t     temporary_ttl_s;
     _Atomic uint64_t    item_clock; /* struct item_clock */
     _Atomic uint32_t    flush_at_s; /* cache time of a flush to come; 0: there is none */
-    _Atomic uint8_t     stock_most[SLAB_CLASSES_MAX]; /* chunks a partition keeps of a class; 0: none, and its own tail is not evicted alone */
+    /* chunks a partition keeps of a class; 0: none, and its own tail is not evicted alone */
+    _Atomic uint8_t     stock_most[SLAB_CLASSES_MAX];
     uint8_t             cas_flag; /* ITEM_CAS or 0 */
     uint32_t            block_bytes; /* of the block store; 0: another store */
-    size_t              slab_bytes_most; /* up to so many, sizes alone decide an item's class: always in the slab store, never in a heap */
+    /* up to so many, sizes alone decide an item's class: always in the slab store, never in a
+     * heap */
+    size_t              slab_bytes_most;
 
     struct lock          threads_lock; /* over the list; a thread's counters are its own */
     struct cache_thread *threads[THREADS_MAX];
@@ -72,12 +82,14 @@ struct cache {
     unsigned             thread_count;
     struct cache_values  retired, baseline;
     struct cache_class_values class_retired[SLAB_CLASSES_MAX], class_baseline[SLAB_CLASSES_MAX];
-    _Atomic unsigned class_id_most; /* the highest id that a class ever had: those above have counted nothing */
+    /* the highest id that a class ever had: those above have counted nothing */
+    _Atomic unsigned class_id_most;
     struct cache_signal_values signals_retired[SLAB_CLASSES_MAX];
     struct cache_age_values    ages_retired[SLAB_CLASSES_MAX], ages_baseline[SLAB_CLASSES_MAX];
 
     _Atomic uint32_t sample_below, sample_key_every; /* cache_set_sample */
-    size_t           sample_ring_bytes;              /* of each thread; 0: none. Under threads_lock, as the next */
+    /* of each thread; 0: none. Under threads_lock, as the next */
+    size_t           sample_ring_bytes;
     unsigned         sample_rings_max;
     struct cache_sample_facts samples_retired;       /* likewise */
     struct ghost    *ghost_kept; /* of an earlier measurement, for whoever still looks at it */
@@ -88,10 +100,12 @@ struct cache {
     _Atomic bool     stamp_pages;
     void           (*wake)(void *);
     void            *wake_arg;
-    _Atomic uint32_t evicted_age_s[SLAB_CLASSES_MAX]; /* since its last use, of the item evicted last */
+    /* since its last use, of the item evicted last */
+    _Atomic uint32_t evicted_age_s[SLAB_CLASSES_MAX];
     _Atomic bool     stealing; /* one page steal at a time */
     uint64_t         steal_again_us; /* of the one who is stealing */
-    struct class_set_shared left_whole; /* classes in which an abandoned draft may have left a whole page free */
+    /* classes in which an abandoned draft may have left a whole page free */
+    struct class_set_shared left_whole;
     _Atomic size_t   draft_bytes;  /* that drafts hold whose values are still coming */
     _Atomic bool     draft_beyond; /* one of them may hold more than all may together */
     _Atomic uint64_t hopeless_until_us; /* no memory was to be had for long: do not wait for it */
@@ -101,7 +115,8 @@ struct cache_thread {
     struct cache    *cache;
     struct turn     *turn;
     uint32_t         now_s;
-    struct item_clock item_clock;  /* as the last look for a live item under a lock had it, or the turn's begin */
+    /* as the last look for a live item under a lock had it, or the turn's begin */
+    struct item_clock item_clock;
     bool             stamp_pages; /* as the cache had it at the turn's begin */
     uint32_t         sample_below; /* likewise */
     _Atomic(struct ring *) sample_ring; /* NULL: none was made yet */
@@ -110,10 +125,13 @@ struct cache_thread {
     unsigned         tails_moved;  /* by the evacuation of the last tail */
     uint64_t         random;
     uint64_t         copied_bytes; /* cache_thread_copied */
-    uint32_t         give;           /* chunks to give back once no lock is held, linked through node.next; 0: none */
-    struct item     *doomed;         /* unlinked large items whose chunks go back then, linked through node.next */
+    /* chunks to give back once no lock is held, linked through node.next; 0: none */
+    uint32_t         give;
+    /* unlinked large items whose chunks go back then, linked through node.next */
+    struct item     *doomed;
     struct limbos   *limbos;         /* of this thread's turn; NULL: not a heap store */
-    struct limbo_kept *kept;         /* by a shrink under way: what is retired goes there; else NULL */
+    /* by a shrink under way: what is retired goes there; else NULL */
+    struct limbo_kept *kept;
     struct cache_counters       counters;
     struct cache_class_counters classes[SLAB_CLASSES_MAX];
     struct cache_signal_counters signals[SLAB_CLASSES_MAX];
@@ -126,8 +144,12 @@ struct cache_thread {
 static inline struct partition *partition_of(const struct cache *c, uint64_t hash) {
     return &c->partitions[c->partition_shift == 64 ? 0 : hash >> c->partition_shift];
 }
-static inline struct item *item_at(const struct cache *c, uint32_t ref) { return node_at(&c->arena->space, ref); }
-static inline uint32_t ref_of_item(const struct cache *c, const void *it) { return node_ref(&c->arena->space, it); }
+static inline struct item *item_at(const struct cache *c, uint32_t ref) {
+    return node_at(&c->arena->space, ref);
+}
+static inline uint32_t ref_of_item(const struct cache *c, const void *it) {
+    return node_ref(&c->arena->space, it);
+}
 
 static inline const struct evict_policy *policy_of(const struct cache *c, unsigned class_id) {
     return atomic_load_explicit(&c->class_policy[class_id], memory_order_relaxed);
@@ -141,7 +163,8 @@ static inline bool cache_item_expired(const struct item *it, uint32_t now_s) {
     uint32_t at = item_exptime_s(it);
     return at != 0 && at <= now_s;
 }
-/* What a client sends after a flush was answered is ordered after it by the kernel that both pass through. */
+/* What a client sends after a flush was answered is ordered after it by the kernel that both pass
+ * through. */
 static inline struct item_clock cache_item_clock(const struct cache *c) {
     uint64_t word = atomic_load_explicit(&c->item_clock, memory_order_relaxed);
     return (struct item_clock){.flushed = (uint32_t)word, .ahead_s = (uint32_t)(word >> 32)};
@@ -157,14 +180,18 @@ static inline bool cache_item_dead(const struct cache *c, const struct item *it,
 }
 
 /* Now, on the items' clock. */
-static inline uint32_t item_now_s(const struct cache_thread *ct) { return ct->now_s + ct->item_clock.ahead_s; }
-/* A shelf's queue for a call that takes item_now_s: told what the same look at the clock says is flushed. */
+static inline uint32_t item_now_s(const struct cache_thread *ct) {
+    return ct->now_s + ct->item_clock.ahead_s;
+}
+/* A shelf's queue for a call that takes item_now_s: told what the same look at the clock says is
+ * flushed. */
 static inline struct evict_queue *queue_now(const struct cache_thread *ct, struct shelf *s) {
     s->queue.flushed_s = ct->item_clock.flushed;
     return &s->queue;
 }
-/* What a store is stamped with: now, or the time after the last flush if the turn began before it. By the clock with which the store
- * looked for what was there: what an append or incr read before a flush must not outlive the flush in what they store. */
+/* What a store is stamped with: now, or the time after the last flush if the turn began before it.
+ * By the clock with which the store looked for what was there: what an append or incr read before a
+ * flush must not outlive the flush in what they store. */
 static inline uint32_t cache_stamp_s(const struct cache_thread *ct) {
     uint32_t now_s = item_now_s(ct);
     return (int32_t)(now_s - ct->item_clock.flushed) > 0 ? now_s : ct->item_clock.flushed + 1;

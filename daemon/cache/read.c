@@ -26,7 +26,8 @@ void cache_prefetch_neighbours(const struct cache *c, uint32_t ref) {
     __builtin_prefetch(node_at(&c->arena->space, node_prev(n)), 1);
 }
 
-enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key, struct cache_reader *r) {
+enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
+                                 struct cache_reader *r) {
     const struct cache *c = ct->cache;
     const struct partition *p = partition_of(c, key->hash);
     r->key = key;
@@ -41,14 +42,15 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
     r->item = it;
     r->class_id = (uint8_t)slab_page_class(c->slab, arena_page_of(c->arena, it));
     struct item_clock clock = cache_item_clock(c);
-    if (value_bytes > ITEM_COPY_MAX || flags & ITEM_CHAINED || cache_item_expired(it, ct->now_s) || item_flushed_by(it, clock) ||
-        policy_of(c, r->class_id)->hit != NULL) {
+    if (value_bytes > ITEM_COPY_MAX || flags & ITEM_CHAINED || cache_item_expired(it, ct->now_s) ||
+        item_flushed_by(it, clock) || policy_of(c, r->class_id)->hit != NULL) {
         return CACHE_READ_SLOW;
     }
     r->value_bytes = value_bytes;
     r->client_flags = 0;
     if (flags & ITEM_CFLAGS) {
-        r->client_flags = item_load32((const void *)((const char *)it + item_cflags_offset(flags, value_bytes)));
+        r->client_flags =
+            item_load32((const void *)((const char *)it + item_cflags_offset(flags, value_bytes)));
     }
     r->cas = item_cas(it);
     r->exptime_s = item_exptime_s(it);
@@ -59,12 +61,16 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
     return CACHE_READ_COPY;
 }
 
-void cache_read_copy(const struct cache_reader *r, char *to) { bytes_load(to, r->value, r->value_bytes); }
+void cache_read_copy(const struct cache_reader *r, char *to) {
+    bytes_load(to, r->value, r->value_bytes);
+}
 
 /* The counters of hits by list stand in the order of the lists. */
 void read_count_hit(struct cache_thread *ct, unsigned class_id, const struct item *it) {
     unsigned where = node_where(&it->node);
-    counter_add(&ct->classes[class_id].each[COUNTER_AT(cache_class_counters, hits_to_hot) + (where & EVICT_WHERE_LIST)], 1);
+    counter_add(&ct->classes[class_id].each[COUNTER_AT(cache_class_counters, hits_to_hot) +
+                                            (where & EVICT_WHERE_LIST)],
+                1);
     if (where & EVICT_TAIL_BOTH) {
         measure_tail_hit(ct, class_id, it, where);
     }
@@ -97,8 +103,9 @@ bool cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_h
         sample_note(ct, SAMPLE_HIT, r->key->hash, r->class_id, r->value_bytes);
     }
     if (mark_hit) {
-        /* The item may be gone by now and its chunk another's. The byte is then a spurious hit of that item, or lies in a
-         * free chunk: pages change their layout only when no thread is within a turn that began before (cache_quiesce). */
+        /* The item may be gone by now and its chunk another's. The byte is then a spurious hit of
+         * that item, or lies in a free chunk: pages change their layout only when no thread is
+         * within a turn that began before (cache_quiesce). */
         page_accessed(ct, r->item);
         item_note_hit(r->item, policy_of(c, r->class_id)->hit_max, item_now_s(ct));
     }

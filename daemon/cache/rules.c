@@ -1,17 +1,20 @@
-/* What every store obeys, small or large: its condition, the marks it leaves, its limit, and what is counted of it. */
+/* What every store obeys, small or large: its condition, the marks it leaves, its limit, and what
+ * is counted of it. */
 #include "cache/rules.h"
 
 #include "cache/link.h"
 #include "cache/stock.h"
 
 uint8_t item_flags_for(const struct cache *c, uint32_t client_flags, bool binary_key) {
-    return (uint8_t)(c->cas_flag | (client_flags != 0 ? ITEM_CFLAGS : 0) | (binary_key ? ITEM_BINKEY : 0));
+    return (uint8_t)(c->cas_flag | (client_flags != 0 ? ITEM_CFLAGS : 0) |
+                     (binary_key ? ITEM_BINKEY : 0));
 }
 
 enum cache_status store_condition(const struct cache_store *s, const struct item *old) {
     if (s->compare) {
         if (old == NULL) {
-            return s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND ? CACHE_NOT_STORED : CACHE_MISS;
+            return s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND ? CACHE_NOT_STORED
+                                                                       : CACHE_MISS;
         }
         uint64_t cas = item_cas(old);
         bool matches = s->compare_cas == cas || (s->compare_low && s->compare_cas < cas);
@@ -39,7 +42,8 @@ uint8_t store_marks(const struct cache_store *s, const struct item *old) {
     return (uint8_t)((s->stale || late ? ITEM_STALE : 0) | (won ? ITEM_WON : 0));
 }
 
-void store_counted(struct cache_thread *ct, const struct cache_store *s, enum cache_status status, unsigned class_id) {
+void store_counted(struct cache_thread *ct, const struct cache_store *s, enum cache_status status,
+                   unsigned class_id) {
     if (status == CACHE_OK) {
         COUNT_CLASS(ct, class_id, cmd_set);
     } else {
@@ -61,11 +65,12 @@ void store_counted(struct cache_thread *ct, const struct cache_store *s, enum ca
 
 bool item_over_limit(const struct cache *c, const struct key *key, uint64_t value_bytes) {
     /* CR LF counts, as it does in memcached, so that the same values fit. */
-    return sizeof(struct item) + (c->cas_flag ? 8u : 0u) + key->len + value_bytes + 2 > c->config.item_bytes_max;
+    return sizeof(struct item) + (c->cas_flag ? 8u : 0u) + key->len + value_bytes + 2 >
+           c->config.item_bytes_max;
 }
 
-enum cache_status store_refused(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                                enum cache_status why) {
+enum cache_status store_refused(struct cache_thread *ct, const struct key *key,
+                                const struct cache_store *s, enum cache_status why) {
     if (why == CACHE_TOO_LARGE) {
         COUNT(ct, store_too_large);
     } else {

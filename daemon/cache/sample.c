@@ -1,11 +1,12 @@
-/* The stream of sampled keys: each thread writes what it sees into a ring of its own, one thread takes it from all of them. */
+/* The stream of sampled keys: each thread writes what it sees into a ring of its own, one thread
+ * takes it from all of them. */
 #include "cache/sample.h"
 
 #include "mem/fit.h"
 #include "watch/ring.h"
 
-/* Memory that a value of the class takes, with what is left at its chunk's and its page's end; one that is chained by how much of
- * such chunks it fills. */
+/* Memory that a value of the class takes, with what is left at its chunk's and its page's end; one
+ * that is chained by how much of such chunks it fills. */
 static uint32_t memory_bytes(const struct cache *c, unsigned class_id, uint32_t value_bytes) {
     enum { AROUND_VALUE_BYTES = 64 }; /* in a heap: header, key, and what the heap itself takes */
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
@@ -21,13 +22,17 @@ static uint32_t memory_bytes(const struct cache *c, unsigned class_id, uint32_t 
 }
 
 /* What another thread made for it. */
-static struct ring *own_ring(const struct cache_thread *ct) { return atomic_load_explicit(&ct->sample_ring, memory_order_acquire); }
+static struct ring *own_ring(const struct cache_thread *ct) {
+    return atomic_load_explicit(&ct->sample_ring, memory_order_acquire);
+}
 
-void sample_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash, unsigned class_id, uint32_t value_bytes) {
+void sample_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash, unsigned class_id,
+                 uint32_t value_bytes) {
     struct ring *ring = own_ring(ct);
     struct sample_record *r = ring != NULL ? ring_reserve(ring, sizeof *r) : NULL;
     if (r != NULL) {
-        uint32_t bytes = class_id != SLAB_CLASS_NONE ? memory_bytes(ct->cache, class_id, value_bytes) : 0;
+        uint32_t bytes =
+            class_id != SLAB_CLASS_NONE ? memory_bytes(ct->cache, class_id, value_bytes) : 0;
         *r = (struct sample_record){.hash = hash, .bytes = bytes, .class_id = (uint8_t)class_id, .verb = (uint8_t)verb};
         ring_publish(ring);
     }
@@ -48,14 +53,16 @@ void cache_sample_key(struct cache_thread *ct, const struct key *key, uint32_t r
 /* Only ever made while the thread runs, so that it need not ask whether it is still there. */
 static bool make_ring(struct cache_thread *ct, size_t ring_bytes) {
     if (atomic_load_explicit(&ct->sample_ring, memory_order_relaxed) == NULL) {
-        atomic_store_explicit(&ct->sample_ring, ring_create(ring_bytes), memory_order_release); /* pairs with own_ring */
+        /* pairs with own_ring */
+        atomic_store_explicit(&ct->sample_ring, ring_create(ring_bytes), memory_order_release);
     }
     return atomic_load_explicit(&ct->sample_ring, memory_order_relaxed) != NULL;
 }
 
 bool sample_thread_begin(struct cache_thread *ct) {
     const struct cache *c = ct->cache;
-    return c->sample_ring_bytes == 0 || c->thread_count >= c->sample_rings_max || make_ring(ct, c->sample_ring_bytes);
+    return c->sample_ring_bytes == 0 || c->thread_count >= c->sample_rings_max ||
+           make_ring(ct, c->sample_ring_bytes);
 }
 
 bool cache_sample_start(struct cache *c, size_t ring_bytes, unsigned rings_max) {
@@ -75,13 +82,18 @@ void cache_set_sample(struct cache *c, uint32_t below, uint32_t key_every) {
     atomic_store_explicit(&c->sample_key_every, key_every, memory_order_relaxed);
 }
 
-uint32_t cache_sample_key_every(const struct cache *c) { return atomic_load_explicit(&c->sample_key_every, memory_order_relaxed); }
+uint32_t cache_sample_key_every(const struct cache *c) {
+    return atomic_load_explicit(&c->sample_key_every, memory_order_relaxed);
+}
 
 /* --- the reader --- */
 
-static size_t record_bytes(const struct sample_record *r) { return (sizeof *r + r->key_bytes + 7) & ~(size_t)7; }
+static size_t record_bytes(const struct sample_record *r) {
+    return (sizeof *r + r->key_bytes + 7) & ~(size_t)7;
+}
 
-const struct sample_record *cache_sample_next(const struct cache_samples *s, const struct sample_record *r) {
+const struct sample_record *cache_sample_next(const struct cache_samples *s,
+                                              const struct sample_record *r) {
     const char *next = r == NULL ? s->bytes : (const char *)r + record_bytes(r);
     return next < s->bytes + s->used ? (const void *)next : NULL;
 }
@@ -90,9 +102,11 @@ bool cache_take_samples(struct cache *c, unsigned thread, struct cache_samples *
     s->used = 0;
     lock_take(&c->threads_lock); /* so that the thread does not end meanwhile */
     bool there = thread < c->thread_count;
-    struct ring *ring = there ? atomic_load_explicit(&c->threads[thread]->sample_ring, memory_order_relaxed) : NULL;
+    struct ring *ring =
+        there ? atomic_load_explicit(&c->threads[thread]->sample_ring, memory_order_relaxed) : NULL;
     const struct sample_record *r;
-    while (ring != NULL && (r = ring_peek(ring)) != NULL && record_bytes(r) <= sizeof s->bytes - s->used) {
+    while (ring != NULL && (r = ring_peek(ring)) != NULL &&
+           record_bytes(r) <= sizeof s->bytes - s->used) {
         memcpy(s->bytes + s->used, r, sizeof *r + r->key_bytes);
         s->used += record_bytes(r);
         ring_pop(ring);
@@ -105,7 +119,8 @@ void cache_sample_facts(struct cache *c, struct cache_sample_facts *f) {
     lock_take(&c->threads_lock);
     *f = c->samples_retired;
     for (unsigned i = 0; i < c->thread_count; i++) {
-        const struct ring *ring = atomic_load_explicit(&c->threads[i]->sample_ring, memory_order_relaxed);
+        const struct ring *ring =
+            atomic_load_explicit(&c->threads[i]->sample_ring, memory_order_relaxed);
         if (ring != NULL) {
             f->written += counter_get(&ring->written);
             f->dropped += counter_get(&ring->dropped);

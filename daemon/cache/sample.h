@@ -3,9 +3,12 @@
 #define SLATE_CACHE_SAMPLE_H
 #include "cache/partition.h"
 
-static inline bool sampled(const struct cache_thread *ct, uint64_t hash) { return sample_takes(hash, ct->sample_below); }
+static inline bool sampled(const struct cache_thread *ct, uint64_t hash) {
+    return sample_takes(hash, ct->sample_below);
+}
 /* Of a sampled key; the class is SLAB_CLASS_NONE where there is none. */
-void sample_note(struct cache_thread *, enum sample_verb, uint64_t hash, unsigned class_id, uint32_t value_bytes);
+void sample_note(struct cache_thread *, enum sample_verb, uint64_t hash, unsigned class_id,
+                 uint32_t value_bytes);
 bool sample_thread_begin(struct cache_thread *); /* false: out of memory */
 void sample_thread_end_locked(struct cache_thread *); /* threads_lock is held */
 #endif

@@ -2,7 +2,8 @@
 #include "cache/heap.h"
 #include "cache/partition.h"
 
-void cache_set_tuning(struct cache *c, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct, uint32_t warm_factor_pct) {
+void cache_set_tuning(struct cache *c, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct,
+                      uint32_t warm_factor_pct) {
     atomic_store_explicit(&c->tuning.hot_pct, hot_pct, memory_order_relaxed);
     atomic_store_explicit(&c->tuning.warm_pct, warm_pct, memory_order_relaxed);
     atomic_store_explicit(&c->tuning.hot_factor_pct, hot_factor_pct, memory_order_relaxed);
@@ -36,7 +37,9 @@ void cache_set_policy(struct cache *c, const struct evict_policy *policy, unsign
     }
 }
 
-const struct evict_policy *cache_class_policy(const struct cache *c, unsigned class_id) { return policy_of(c, class_id); }
+const struct evict_policy *cache_class_policy(const struct cache *c, unsigned class_id) {
+    return policy_of(c, class_id);
+}
 const struct evict_policy *cache_policy(const struct cache *c) {
     return atomic_load_explicit(&c->policy, memory_order_relaxed);
 }
@@ -47,7 +50,8 @@ bool cache_set_limit(struct cache *c, size_t limit_bytes) {
     if (c->heap != NULL && !c->config.evict && !heap_within(c, limit_bytes)) {
         return false;
     }
-    bool set = limit_bytes <= cache_limit_most(c) && arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict);
+    bool set = limit_bytes <= cache_limit_most(c) &&
+               arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict);
     if (set && c->heap != NULL) {
         heap_lowered(c);
     }
@@ -60,7 +64,9 @@ bool cache_set_limit(struct cache *c, size_t limit_bytes) {
 /* --- hunger --- */
 
 struct class_set cache_take_hunger(struct cache *c) { return class_set_shared_take(&c->hunger); }
-struct class_set cache_take_left_whole(struct cache *c) { return class_set_shared_take(&c->left_whole); }
+struct class_set cache_take_left_whole(struct cache *c) {
+    return class_set_shared_take(&c->left_whole);
+}
 
 void cache_set_hunger_on_evict(struct cache *c, bool on) {
     atomic_store_explicit(&c->hunger_on_evict, on, memory_order_relaxed);
@@ -71,7 +77,8 @@ void cache_on_hunger(struct cache *c, void (*wake)(void *), void *arg) {
     c->wake = wake;
 }
 
-void cache_on_steal(struct cache *c, void (*stolen)(void *, const struct cache_steal *), void *arg) {
+void cache_on_steal(struct cache *c, void (*stolen)(void *, const struct cache_steal *),
+                    void *arg) {
     c->stolen_arg = arg;
     c->stolen = stolen;
 }
@@ -84,7 +91,8 @@ uint32_t     cache_item_bytes_max(const struct cache *c) { return c->config.item
 bool         cache_has_cas(const struct cache *c) { return c->config.cas; }
 bool         cache_evicts(const struct cache *c) { return c->config.evict; }
 
-static const char *const store_names[] = {[CACHE_STORE_SLAB] = "slab", [CACHE_STORE_HEAP] = "heap", [CACHE_STORE_BLOCKS] = "blocks"};
+static const char *const store_names[] = {
+    [CACHE_STORE_SLAB] = "slab", [CACHE_STORE_HEAP] = "heap", [CACHE_STORE_BLOCKS] = "blocks"};
 
 const char *cache_store_name(enum cache_store_kind kind) { return store_names[kind]; }
 enum cache_store_kind cache_store_kind(const struct cache *c) { return c->config.store; }

@@ -1,13 +1,16 @@
 /* Gives back what the heap store holds beyond its limit.
  *
- * Oldest first would leave a hole in every run of small allocations and free hardly a page. So what goes is what lives in some
- * of the arena's pages, which are drawn by lot until what they hold is as much as is too much. What is evicted waits until all of
- * it can be given back: a hole that came sooner would be filled by the next store, and keep its run. For the same reason it is given
- * unit by unit of addresses, and what was stored in these pages behind the walk's back is evicted by a second walk.
+ * Oldest first would leave a hole in every run of small allocations and free hardly a page. So what
+ * goes is what lives in some of the arena's pages, which are drawn by lot until what they hold is
+ * as much as is too much. What is evicted waits until all of it can be given back: a hole that came
+ * sooner would be filled by the next store, and keep its run. For the same reason it is given unit
+ * by unit of addresses, and what was stored in these pages behind the walk's back is evicted by a
+ * second walk.
  *
- * Meanwhile what is held says nothing: it becomes less at the end only. Stores that went by it would evict, oldest first, in vain,
- * and more and more. So they go by a cap on what is used, which falls with each item that is evicted here: they make room for
- * themselves, as ever, and for nothing else. */
+ * Meanwhile what is held says nothing: it becomes less at the end only. Stores that went by it
+ * would evict, oldest first, in vain, and more and more. So they go by a cap on what is used, which
+ * falls with each item that is evicted here: they make room for themselves, as ever, and for
+ * nothing else. */
 #include <stdlib.h>
 
 #include "cache/limbo.h"
@@ -51,7 +54,8 @@ static struct cache_shrink *shrink_make(struct cache_thread *ct, const struct he
     }
     *s = (struct cache_shrink){.ct = ct, .limit_bytes = h->limit_bytes, .kept.cap_bytes = h->used_bytes};
     s->units = (size_t)page_max << (PAGE_SHIFT - LIMBO_UNIT_SHIFT);
-    uint64_t held = h->held_bytes - h->retired_bytes, aim = h->limit_bytes - h->limit_bytes / SPARE_SHARE;
+    uint64_t held = h->held_bytes - h->retired_bytes,
+             aim = h->limit_bytes - h->limit_bytes / SPARE_SHARE;
     s->too_much_bytes = (uint64_t)((1.0 - (double)aim / (double)held) * (double)h->used_bytes);
     s->bytes = calloc(page_max, sizeof *s->bytes);
     s->chosen = calloc(page_max, sizeof *s->chosen);
@@ -69,8 +73,8 @@ static uint64_t over_bytes(const struct heap_facts *h) {
     return held > h->limit_bytes ? held - h->limit_bytes : 0;
 }
 
-/* Whether it is time to begin: the limit was lowered, or so much is too much that stores do not make up for it with their next
- * evictions. */
+/* Whether it is time to begin: the limit was lowered, or so much is too much that stores do not
+ * make up for it with their next evictions. */
 static bool is_due(const struct heap_facts *h) {
     return over_bytes(h) > (h->cap_bytes != 0 ? 0 : h->limit_bytes / OVER_SHARE);
 }
@@ -116,7 +120,8 @@ static void tally_locked(struct cache_shrink *s, const uint32_t *refs, unsigned 
     }
 }
 
-static void evict_locked(struct cache_shrink *s, struct partition *p, const uint32_t *refs, unsigned count) {
+static void evict_locked(struct cache_shrink *s, struct partition *p, const uint32_t *refs,
+                         unsigned count) {
     struct cache_thread *ct = s->ct;
     for (unsigned i = 0; i < count; i++) {
         if (s->chosen[arena_page_of_ref(ct->cache->arena, refs[i])]) {
@@ -134,7 +139,8 @@ static void evict_locked(struct cache_shrink *s, struct partition *p, const uint
 
 /* Draws pages in which something lives until they hold what is too much. */
 static void choose_pages(struct cache_shrink *s) {
-    uint32_t lived_in = 0, page_max = s->ct->cache->arena->page_max, *pages = malloc(page_max * sizeof *pages);
+    uint32_t lived_in = 0, page_max = s->ct->cache->arena->page_max,
+             *pages = malloc(page_max * sizeof *pages);
     for (uint32_t i = 0; pages != NULL && i < page_max; i++) {
         if (s->bytes[i] > 0) {
             pages[lived_in++] = i;

@@ -7,12 +7,15 @@
 
 enum {
     STEAL_TRIES = 100,
-    STEAL_PAUSE_US = 5000,  /* after a try in vain nobody tries for so long: slow clients hold what is in the way */
+    /* after a try in vain nobody tries for so long: slow clients hold what is in the way */
+    STEAL_PAUSE_US = 5000,
     STEAL_QUIESCE_US = 100000,
 };
 
-/* The class that can best spare a page: the most pages, at least `least_pages`, and not among `refused`. */
-static unsigned richest_class(const struct cache *c, const struct class_set *refused, uint32_t least_pages) {
+/* The class that can best spare a page: the most pages, at least `least_pages`, and not among
+ * `refused`. */
+static unsigned richest_class(const struct cache *c, const struct class_set *refused,
+                              uint32_t least_pages) {
     unsigned best = SLAB_CLASS_NONE;
     uint32_t most = 0;
     for (unsigned i = 1; i <= c->slab->class_count; i++) {
@@ -27,9 +30,10 @@ static unsigned richest_class(const struct cache *c, const struct class_set *ref
     return best;
 }
 
-/* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in it is in use; *in_vain: and what
- * was not has been dropped. */
-static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id, bool *in_vain) {
+/* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in
+ * it is in use; *in_vain: and what was not has been dropped. */
+static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id,
+                       bool *in_vain) {
     struct cache *c = ct->cache;
     struct cache_steal steal = {.from_class = donor, .to_class = class_id};
     uint64_t start_us = clock_mono_us();
@@ -78,14 +82,16 @@ static bool steal_from_retired(struct cache_thread *ct, unsigned class_id, bool 
     const struct slab *slab = ct->cache->slab;
     bool got = false;
     for (unsigned i = 1; i <= slab->class_count && !got && !*in_vain; i++) {
-        got = i != class_id && slab_class_state(slab, i) == SLAB_CLASS_RETIRED && steal_from(ct, i, class_id, in_vain);
+        got = i != class_id && slab_class_state(slab, i) == SLAB_CLASS_RETIRED &&
+              steal_from(ct, i, class_id, in_vain);
     }
     return got;
 }
 
-/* From a retired class, or the richest class whose pages are not all in use. When none has more than one, the first page of a
- * class may go over the limit, as in memcached: with more classes than pages they would take the last one from each other at
- * nearly every set. The tuner gives it back when a class can spare one. Beyond what is reserved, last pages are taken too. */
+/* From a retired class, or the richest class whose pages are not all in use. When none has more
+ * than one, the first page of a class may go over the limit, as in memcached: with more classes
+ * than pages they would take the last one from each other at nearly every set. The tuner gives it
+ * back when a class can spare one. Beyond what is reserved, last pages are taken too. */
 static bool steal_from_richest(struct cache_thread *ct, unsigned class_id) {
     bool in_vain = false;
     if (steal_from_retired(ct, class_id, &in_vain) || in_vain) {

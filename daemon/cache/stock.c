@@ -1,4 +1,5 @@
-/* Chunks that are free: what a partition keeps at hand of each class, and the way back to the classes. */
+/* Chunks that are free: what a partition keeps at hand of each class, and the way back to the
+ * classes. */
 #include "cache/stock.h"
 
 #include <stdlib.h>
@@ -41,7 +42,8 @@ void stock_push_locked(struct cache_thread *ct, struct partition *p, uint32_t re
     unsigned class_id = slab_page_class(c->slab, page);
     struct shelf *s = p->shelves[class_id];
     item_set_flags(item_at(c, ref), CHUNK_FREE);
-    if (s != NULL && s->stock_count < c->stock_most[class_id] && !slab_page_draining(c->slab, page)) {
+    if (s != NULL && s->stock_count < c->stock_most[class_id] &&
+        !slab_page_draining(c->slab, page)) {
         s->stock[s->stock_count++] = ref;
         return;
     }

@@ -5,11 +5,14 @@
 
 enum { GIVE_MAX = 64 }; /* chunks that go back in one hold of a class's lock */
 
-struct shelf *shelf_of_locked(struct cache *, struct partition *, unsigned class_id); /* NULL: out of memory */
+/* NULL: out of memory */
+struct shelf *shelf_of_locked(struct cache *, struct partition *, unsigned class_id);
 void shelf_destroy(struct shelf *taken); /* or NULL */
 uint32_t stock_pop_locked(struct partition *, unsigned class_id);                     /* 0: none */
-void     stock_push_locked(struct cache_thread *, struct partition *, uint32_t ref);  /* or later, to its class */
-/* Gives back what was unlinked under a lock. To be called after each lock_release that may have unlinked. */
+/* or later, to its class */
+void     stock_push_locked(struct cache_thread *, struct partition *, uint32_t ref);
+/* Gives back what was unlinked under a lock. To be called after each lock_release that may have
+ * unlinked. */
 void     chunks_settle(struct cache_thread *);
 /* Gives back the chunks of an item nobody can reach any more. No lock held. */
 void     item_release(struct cache_thread *, struct item *taken);

@@ -18,8 +18,8 @@ struct plan {
     unsigned class_id;     /* SLAB_CLASS_NONE: larger than any chunk */
 };
 
-static void plan_store(const struct cache *c, const struct cache_store *s, const struct key *key, const struct item *old,
-                       struct plan *plan) {
+static void plan_store(const struct cache *c, const struct cache_store *s, const struct key *key,
+                       const struct item *old, struct plan *plan) {
     *plan = (struct plan){.value_bytes = s->value_bytes, .client_flags = s->client_flags, .exptime_s = s->exptime_s};
     plan->joins = old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
     bool binary = s->binary_key;
@@ -36,7 +36,8 @@ static void plan_store(const struct cache *c, const struct cache_store *s, const
     plan->class_id = whole_item_class(c, plan->flags, key->len, plan->value_bytes);
 }
 
-static void fill_value(const struct cache *c, struct item *it, const struct key *key, const struct plan *plan, const struct cache_store *s,
+static void fill_value(const struct cache *c, struct item *it, const struct key *key,
+                       const struct plan *plan, const struct cache_store *s,
                        const struct item *old) {
     char *to = (char *)it + item_value_offset(plan->flags, key->len, plan->value_bytes);
     if (!plan->joins) {
@@ -57,7 +58,8 @@ struct storing {
     struct partition          *p;
     const struct key          *key;
     const struct cache_store  *s;
-    const struct index_look   *unchanged; /* store only while the chain is as this look saw it; NULL: always */
+    /* store only while the chain is as this look saw it; NULL: always */
+    const struct index_look   *unchanged;
     struct cache_view         *view;
     struct plan                plan;
     uint32_t                   ref;       /* of the chunk to store in; 0: none yet */
@@ -66,7 +68,8 @@ struct storing {
 /* What is to be done next, and outside the lock unless it is STEP_AGAIN. */
 enum step { STEP_DONE, STEP_AGAIN, STEP_LARGE, STEP_NEEDS_CHUNK };
 
-/* Small values are only copied out, under the index's version, so an item may be written over where it lies. */
+/* Small values are only copied out, under the index's version, so an item may be written over where
+ * it lies. */
 static void overwrite_locked(const struct storing *st, struct item *it) {
     struct cache_thread *ct = st->ct;
     const struct plan *plan = &st->plan;
@@ -85,25 +88,31 @@ static size_t plan_bytes(const struct storing *st) {
     return item_total_bytes(st->plan.flags, st->key->len, st->plan.value_bytes);
 }
 
-/* Whether the chunk is one for the plan as it is by now. Its page tells its class: while it was waited for, the geometry may have
- * changed, and the id that it was asked for be another size's. Of a heap, chunks of one class are of all sizes. */
+/* Whether the chunk is one for the plan as it is by now. Its page tells its class: while it was
+ * waited for, the geometry may have changed, and the id that it was asked for be another size's. Of
+ * a heap, chunks of one class are of all sizes. */
 static bool holds_plan(const struct storing *st) {
     const struct cache *c = st->ct->cache;
-    return c->heap != NULL ? heap_bytes_of(c->heap, st->ref) >= plan_bytes(st) : slab_ref_class(c->slab, st->ref) == st->plan.class_id;
+    return c->heap != NULL ? heap_bytes_of(c->heap, st->ref) >= plan_bytes(st)
+                           : slab_ref_class(c->slab, st->ref) == st->plan.class_id;
 }
 
-/* Whether a new item has the place of the old one: of the same class, and of a heap as many bytes. */
+/* Whether a new item has the place of the old one: of the same class, and of a heap as many
+ * bytes. */
 static bool takes_place_of(const struct storing *st, const struct item *old) {
     const struct cache *c = st->ct->cache;
-    return !st->plan.joins && !item_large(old) && !item_chained(old) && cache_item_class(c, old) == st->plan.class_id &&
-           (c->heap == NULL || heap_bytes_of(c->heap, ref_of_item(c, old)) == heap_bytes_for(c->heap, plan_bytes(st)));
+    return !st->plan.joins && !item_large(old) && !item_chained(old) &&
+           cache_item_class(c, old) == st->plan.class_id &&
+           (c->heap == NULL ||
+            heap_bytes_of(c->heap, ref_of_item(c, old)) == heap_bytes_for(c->heap, plan_bytes(st)));
 }
 
 /* The chunk a new item goes into: of the partition's stock, or by evicting from it. */
 static enum step choose_chunk_locked(struct storing *st) {
     unsigned class_id = st->plan.class_id;
     if (st->ref != 0 && !holds_plan(st)) {
-        stock_push_locked(st->ct, st->p, st->ref); /* the old item changed under us, or the geometry */
+        /* the old item changed under us, or the geometry */
+        stock_push_locked(st->ct, st->p, st->ref);
         st->ref = 0;
     }
     if (st->ref == 0) {
@@ -151,7 +160,8 @@ static enum step store_locked(struct storing *st, enum cache_status *status) {
             return step;
         }
         it = item_at(c, st->ref);
-        item_init(ct, it, st->plan.flags, st->key, st->plan.value_bytes, st->plan.client_flags, st->plan.exptime_s);
+        item_init(ct, it, st->plan.flags, st->key, st->plan.value_bytes, st->plan.client_flags,
+                  st->plan.exptime_s);
         fill_value(c, it, st->key, &st->plan, s, old);
         if (!link_locked(ct, st->p, st->key, it, old, s->cas)) {
             item_set_state(it, CHUNK_FREE);
@@ -202,14 +212,20 @@ static enum cache_status store_small(struct storing *st) {
     return status;
 }
 
-enum cache_status cache_store(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                              struct cache_view *view) {
-    return s->value_bytes > ITEM_COPY_MAX ? store_large(ct, key, s, NULL, view) : store_unchanged(ct, key, s, NULL, view);
+enum cache_status cache_store(struct cache_thread *ct, const struct key *key,
+                              const struct cache_store *s, struct cache_view *view) {
+    return s->value_bytes > ITEM_COPY_MAX ? store_large(ct, key, s, NULL, view)
+                                          : store_unchanged(ct, key, s, NULL, view);
 }
 
-enum cache_status store_unchanged(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
-                                  const struct index_look *look, struct cache_view *view) {
-    struct storing st = {.ct = ct, .p = partition_of(ct->cache, key->hash), .key = key, .s = s, .unchanged = look,
+enum cache_status store_unchanged(struct cache_thread *ct, const struct key *key,
+                                  const struct cache_store *s, const struct index_look *look,
+                                  struct cache_view *view) {
+    struct storing st = {.ct = ct,
+                         .p = partition_of(ct->cache, key->hash),
+                         .key = key,
+                         .s = s,
+                         .unchanged = look,
                          .view = view};
     return store_small(&st);
 }

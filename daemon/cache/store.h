@@ -3,7 +3,9 @@
 #define SLATE_CACHE_STORE_H
 #include "cache/partition.h"
 
-/* A small store that happens only while the key's chain is as `look` saw it; CACHE_EXISTS: it is not. Not counted as a set. */
-enum cache_status store_unchanged(struct cache_thread *, const struct key *, const struct cache_store *,
-                                  const struct index_look *look, struct cache_view *);
+/* A small store that happens only while the key's chain is as `look` saw it; CACHE_EXISTS: it is
+ * not. Not counted as a set. */
+enum cache_status store_unchanged(struct cache_thread *, const struct key *,
+                                  const struct cache_store *, const struct index_look *look,
+                                  struct cache_view *);
 #endif

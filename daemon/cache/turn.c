@@ -1,4 +1,5 @@
-/* A thread's turns: within one it may hold references that it found without a lock; between two it holds none. */
+/* A thread's turns: within one it may hold references that it found without a lock; between two it
+ * holds none. */
 #include "cache/turn.h"
 
 #include <unistd.h>

@@ -12,7 +12,8 @@ unsigned cache_item_class(const struct cache *c, const struct item *it) {
     return slab_page_class(c->slab, arena_page_of(c->arena, it));
 }
 
-/* Blocks are of one size, so how many a value takes follows from it; chunks for the tails of others are large, and few. */
+/* Blocks are of one size, so how many a value takes follows from it; chunks for the tails of others
+ * are large, and few. */
 static uint64_t tail_count(const struct cache *c, const struct item *it) {
     if (c->block_bytes != 0) {
         uint32_t room = c->block_bytes - TAIL_HEADER;
@@ -47,7 +48,8 @@ void cache_view_item(const struct cache *c, const struct item *it, struct cache_
         .fetched = node_fetched(&it->node),
         .stale = flags & ITEM_STALE,
         .lost = flags & ITEM_WON,
-        .total_bytes = (uint32_t)item_total_bytes(flags & (unsigned)~ITEM_CHAINED, item_key_len(it), item_value_bytes(it)),
+        .total_bytes = (uint32_t)item_total_bytes(flags & (unsigned)~ITEM_CHAINED, item_key_len(it),
+                                                  item_value_bytes(it)),
         .binary_key = flags & ITEM_BINKEY,
     };
 }
@@ -58,8 +60,9 @@ void cache_view_item(const struct cache *c, const struct item *it, struct cache_
 static struct iovec own_piece(const struct cache *c, const struct item *it) {
     uint8_t flags = item_flags(it);
     uint32_t value_bytes = item_value_bytes(it);
-    return (struct iovec){.iov_base = (char *)(uintptr_t)it + item_value_offset(flags, item_key_len(it), value_bytes),
-                          .iov_len = flags & ITEM_CHAINED ? value_bytes_in_head(c, it) : value_bytes};
+    return (struct iovec){
+        .iov_base = (char *)(uintptr_t)it + item_value_offset(flags, item_key_len(it), value_bytes),
+        .iov_len = flags & ITEM_CHAINED ? value_bytes_in_head(c, it) : value_bytes};
 }
 
 void value_copy_locked(const struct cache *c, const struct item *it, char *to) {
@@ -78,8 +81,8 @@ void value_copy_locked(const struct cache *c, const struct item *it, char *to) {
     }
 }
 
-int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t skip, struct cache_place *place,
-                    struct iovec *iov, int max) {
+int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t skip,
+                    struct cache_place *place, struct iovec *iov, int max) {
     const struct cache *c = ct->cache;
     struct iovec own = own_piece(c, it);
     struct cache_place at = {.before = own.iov_len};
@@ -102,7 +105,8 @@ int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t
             if (place != NULL && n == 0) {
                 *place = at;
             }
-            iov[n++] = (struct iovec){tail_data(t) + (skip - at.before), at.before + used_bytes - skip};
+            iov[n++] =
+                (struct iovec){tail_data(t) + (skip - at.before), at.before + used_bytes - skip};
             skip = at.before + used_bytes;
         }
         at = (struct cache_place){.tail = tail_next(t), .before = at.before + used_bytes};
@@ -114,10 +118,12 @@ int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t
 
 bool chunk_is_at(const struct cache *c, uint32_t ref) {
     const char *at = node_at(&c->arena->space, ref);
-    if (ref == 0 || at < c->arena->pages || at >= c->arena->pages + ((size_t)c->arena->page_max << PAGE_SHIFT)) {
+    if (ref == 0 || at < c->arena->pages ||
+        at >= c->arena->pages + ((size_t)c->arena->page_max << PAGE_SHIFT)) {
         return false;
     }
     uint32_t page = arena_page_of(c->arena, at);
-    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
+    uint32_t chunk_bytes =
+        atomic_load_explicit(&slab_page(c->slab, page)->chunk_bytes, memory_order_relaxed);
     return chunk_bytes != 0 && (size_t)(at - arena_page_start(c->arena, page)) % chunk_bytes == 0;
 }

@@ -3,12 +3,14 @@
 #define SLATE_CACHE_VALUE_H
 #include "cache/partition.h"
 
-/* The class whose queue an item is in: its chunk's, or that of its first tail when it is chained, for that is the memory
- * its eviction frees. */
+/* The class whose queue an item is in: its chunk's, or that of its first tail when it is chained,
+ * for that is the memory its eviction frees. */
 unsigned cache_item_class(const struct cache *, const struct item *);
-/* The class for an unchained item; SLAB_CLASS_NONE: it must be chained. The block store chains what does not fit a block,
- * unless not even the key does: that takes one of the larger chunks made for such heads. */
-static inline unsigned whole_item_class(const struct cache *c, uint8_t flags, uint8_t key_len, uint32_t value_bytes) {
+/* The class for an unchained item; SLAB_CLASS_NONE: it must be chained. The block store chains what
+ * does not fit a block, unless not even the key does: that takes one of the larger chunks made for
+ * such heads. */
+static inline unsigned whole_item_class(const struct cache *c, uint8_t flags, uint8_t key_len,
+                                        uint32_t value_bytes) {
     size_t total = item_total_bytes(flags, key_len, value_bytes);
     if (total <= c->slab_bytes_most) {
         return slab_class_of(c->slab, total);

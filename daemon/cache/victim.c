@@ -1,11 +1,13 @@
-/* Eviction: which item of a class goes when others need its room, and whether the class then hungers. */
+/* Eviction: which item of a class goes when others need its room, and whether the class then
+ * hungers. */
 #include "cache/victim.h"
 
 #include "cache/link.h"
 #include "cache/stock.h"
 
 enum {
-    EVICT_HERE_MIN = 128,  /* items in a queue before its own tail is evicted without looking at other partitions */
+    /* items in a queue before its own tail is evicted without looking at other partitions */
+    EVICT_HERE_MIN = 128,
     EVICT_LOOK_MOST = 16,  /* partitions looked at for the oldest */
     RESCUE_TRIES = 4,      /* others may be quicker to take what was freed */
 };
@@ -16,9 +18,10 @@ void note_hunger(struct cache *c, unsigned class_id) {
     }
 }
 
-/* Unlinks the queue's next victim. Its chunks go to the stock or wait in the thread's hands. *leaving: they are in a page
- * that is on the move, and so lost to the class. */
-static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct shelf *s, unsigned class_id, bool *leaving) {
+/* Unlinks the queue's next victim. Its chunks go to the stock or wait in the thread's hands.
+ * *leaving: they are in a page that is on the move, and so lost to the class. */
+static bool evict_one_locked(struct cache_thread *ct, struct partition *p, struct shelf *s,
+                             unsigned class_id, bool *leaving) {
     struct item *it = (struct item *)evict_victim(queue_now(ct, s), item_now_s(ct));
     if (it == NULL) {
         return false;
@@ -33,8 +36,8 @@ uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsign
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
     struct shelf *s = p->shelves[class_id];
-    if (!may_evict(c, class_id) || s == NULL || c->stock_most[class_id] == 0 || evict_count(&s->queue) < EVICT_HERE_MIN ||
-        slab_has_free(c->slab, class_id)) {
+    if (!may_evict(c, class_id) || s == NULL || c->stock_most[class_id] == 0 ||
+        evict_count(&s->queue) < EVICT_HERE_MIN || slab_has_free(c->slab, class_id)) {
         return 0;
     }
     bool leaving;
@@ -60,7 +63,8 @@ bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t *ref, 
         if (n != NULL) {
             looked++;
             uint32_t used_s = node_used_s(n), count = evict_count(&s->queue);
-            if (used_s < oldest_s || (used_s == oldest_s && count > longest)) { /* seconds are coarse: then the longest queue */
+            /* seconds are coarse: then the longest queue */
+            if (used_s < oldest_s || (used_s == oldest_s && count > longest)) {
                 oldest = p;
                 oldest_s = used_s;
                 longest = count;
@@ -96,7 +100,9 @@ bool evict_any(struct cache_thread *ct, struct partition *p, unsigned class_id) 
 uint32_t chunk_by_eviction(struct cache_thread *ct, unsigned class_id) {
     uint32_t ref = 0;
     bool leaving;
-    for (int tries = 0; ref == 0 && tries < RESCUE_TRIES && evict_somewhere(ct, class_id, &ref, &leaving); tries++) {
+    for (int tries = 0;
+         ref == 0 && tries < RESCUE_TRIES && evict_somewhere(ct, class_id, &ref, &leaving);
+         tries++) {
         tries -= leaving; /* its victims go first: they had to leave anyway */
         if (ref == 0 && slab_has_free_chunk(ct->cache->slab, class_id)) {
             slab_take(ct->cache->slab, class_id, &ref, 1);

@@ -10,7 +10,8 @@ static void copy_walked(const struct cache *c, const struct item *it, struct cac
     w->class_id = w->view.class_id;
 }
 
-int cache_walk_next(struct cache_thread *ct, struct cache_walk *walk, struct cache_walked *out, int max) {
+int cache_walk_next(struct cache_thread *ct, struct cache_walk *walk, struct cache_walked *out,
+                    int max) {
     struct cache *c = ct->cache;
     uint32_t refs[INDEX_CHAIN_MOST];
     unsigned count = 0;

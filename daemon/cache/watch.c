@@ -28,8 +28,9 @@ enum event_found cache_look(struct cache_thread *ct, const struct key *key, stru
 void cache_tell_eviction(const struct cache_thread *ct, const struct item *it, unsigned class_id) {
     char key[KEY_BYTES_MAX + 14];
     uint8_t key_bytes = item_copy_key(it, key);
-    uint32_t exptime_s = item_exptime_s(it), used_s = node_used_s(&it->node), now_s = item_now_s(ct);
+    uint32_t exptime_s = item_exptime_s(it), used_s = node_used_s(&it->node),
+             now_s = item_now_s(ct);
     int64_t left_s = exptime_s == 0 ? -1 : (int64_t)exptime_s - (int64_t)ct->now_s;
-    event_eviction(key, key_bytes, node_fetched(&it->node), left_s, now_s > used_s ? now_s - used_s : 0, class_id,
-                   item_value_bytes(it));
+    event_eviction(key, key_bytes, node_fetched(&it->node), left_s,
+                   now_s > used_s ? now_s - used_s : 0, class_id, item_value_bytes(it));
 }

@@ -1,13 +1,15 @@
-/* What the cache tells those who watch (daemon/watch), and what it tells the rooms above for the same end. Never called while
- * nobody watches. */
+/* What the cache tells those who watch (daemon/watch), and what it tells the rooms above for the
+ * same end. Never called while nobody watches. */
 #ifndef SLATE_CACHE_WATCH_H
 #define SLATE_CACHE_WATCH_H
 #include "cache/cache.h"
 #include "watch/event.h"
 
-/* What a lookup of the key would find now, without any effect. The view is filled when it is EVENT_FOUND, else zero. */
+/* What a lookup of the key would find now, without any effect. The view is filled when it is
+ * EVENT_FOUND, else zero. */
 enum event_found cache_look(struct cache_thread *, const struct key *, struct cache_view *);
 
-/* A live item is about to be dropped to make room. For this folder; the item's partition is locked. */
+/* A live item is about to be dropped to make room. For this folder; the item's partition is
+ * locked. */
 void cache_tell_eviction(const struct cache_thread *, const struct item *, unsigned class_id);
 #endif

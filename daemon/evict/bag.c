@@ -1,14 +1,18 @@
-/* Bag LRU: three bags by age; hits only stamp, and a pass takes what was stamped to the newest bag before its turn comes.
+/* Bag LRU: three bags by age; hits only stamp, and a pass takes what was stamped to the newest bag
+ * before its turn comes.
  *
- * Each bag holds a third. An insert into the newest pushes the oldest of each bag over its share into the next, unless it was
- * hit since it last moved: then it is new again. The victim is the oldest of the oldest bag that was not hit.
- * Source: Wiggins and Langston, "Enhancing the Scalability of Memcached", Intel 2012. Differences: theirs counts items a bag and
- * has a thread that passes over them; here every insert passes over a few. insert, victim: O(1) amortised. */
+ * Each bag holds a third. An insert into the newest pushes the oldest of each bag over its share
+ * into the next, unless it was hit since it last moved: then it is new again. The victim is the
+ * oldest of the oldest bag that was not hit. Source: Wiggins and Langston, "Enhancing the
+ * Scalability of Memcached", Intel 2012. Differences: theirs counts items a bag and has a thread
+ * that passes over them; here every insert passes over a few. insert, victim: O(1) amortised. */
 #include "evict/evict.h"
 
-enum { BAGS = 3, PASS_PER_INSERT = 2, VICTIM_TRIES = 64 }; /* the bags are EVICT_NEW, EVICT_MAIN, EVICT_OLD, in this order */
+/* the bags are EVICT_NEW, EVICT_MAIN, EVICT_OLD, in this order */
+enum { BAGS = 3, PASS_PER_INSERT = 2, VICTIM_TRIES = 64 };
 
-/* Takes the oldest of a bag to the newest bag if it was hit. False: it was not, or there is none. */
+/* Takes the oldest of a bag to the newest bag if it was hit. False: it was not, or there is
+ * none. */
 static bool refresh(struct evict_queue *q, unsigned bag, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, bag);
     if (n == NULL || (node_hits(n) == 0 && !evict_renewed(n))) {
@@ -38,7 +42,8 @@ static void bag_insert(struct evict_queue *q, struct node *n, bool temporary, ui
 static struct node *bag_victim(struct evict_queue *q, uint32_t now_s) {
     for (unsigned i = 0; i < VICTIM_TRIES && refresh(q, EVICT_OLD, now_s); i++) {
     }
-    struct node *own = evict_oldest_in(q, EVICT_OLD), *left = evict_leftover(q, 1 << EVICT_TEMP, own, 1, now_s);
+    struct node *own = evict_oldest_in(q, EVICT_OLD),
+                *left = evict_leftover(q, 1 << EVICT_TEMP, own, 1, now_s);
     if (left != NULL) {
         return left;
     }
@@ -49,7 +54,8 @@ static struct node *bag_victim(struct evict_queue *q, uint32_t now_s) {
 const struct evict_policy evict_bag = {
     .name = "bag",
     .source = "bag LRU, Wiggins and Langston, Intel 2012",
-    .cost = "hit: one byte; insert: up to five nodes moved; victim: the nodes hit since they last moved",
+    .cost = "hit: one byte; insert: up to five nodes moved; victim: the nodes hit since they last "
+            "moved",
     .list_names = {"bag1", "bag2", "bag3"},
     .tail_list = EVICT_OLD,
     .hit_max = 1,

@@ -1,4 +1,5 @@
-/* Which policies there are, and what a queue does alike under each: beginning, ending, renewing, adopting, switching. */
+/* Which policies there are, and what a queue does alike under each: beginning, ending, renewing,
+ * adopting, switching. */
 #include "evict/evict.h"
 
 #include <string.h>
@@ -19,8 +20,8 @@ const struct evict_policy *evict_find(const char *name) {
     return NULL;
 }
 
-void evict_init(struct evict_queue *q, const struct evict_policy *policy, const struct evict_tuning *tuning,
-                const struct node_space *space) {
+void evict_init(struct evict_queue *q, const struct evict_policy *policy,
+                const struct evict_tuning *tuning, const struct node_space *space) {
     *q = (struct evict_queue){.policy = policy, .tuning = tuning, .space = space, .flushed_s = UINT32_MAX}; /* one before the first */
 }
 
@@ -35,7 +36,8 @@ void evict_renew(struct evict_queue *q, struct node *n, bool temporary, uint32_t
     }
 }
 
-void evict_adopt(struct evict_queue *q, struct node *n, const struct evict_policy *from, uint32_t now_s) {
+void evict_adopt(struct evict_queue *q, struct node *n, const struct evict_policy *from,
+                 uint32_t now_s) {
     if (q->policy != from) {
         q->policy->insert(q, n, false, now_s);
         return;
@@ -43,7 +45,9 @@ void evict_adopt(struct evict_queue *q, struct node *n, const struct evict_polic
     unsigned list = evict_list_of(n);
     const struct evict_list *l = &q->list[list];
     if (l->count > 0) {
-        uint64_t middle_s = ((uint64_t)node_used_s(node_at(q->space, l->oldest)) + node_used_s(node_at(q->space, l->newest))) / 2;
+        uint64_t middle_s = ((uint64_t)node_used_s(node_at(q->space, l->oldest)) +
+                             node_used_s(node_at(q->space, l->newest))) /
+                            2;
         if (node_used_s(n) < middle_s) {
             evict_list_push_oldest(q, list, n);
             return;

@@ -108,7 +108,8 @@ uint32_t evict_count(const struct evict_queue *q) {
     return n;
 }
 
-struct node *evict_leftover(struct evict_queue *q, unsigned lists, const struct node *own, unsigned keep_hits, uint32_t now_s) {
+struct node *evict_leftover(struct evict_queue *q, unsigned lists, const struct node *own,
+                            unsigned keep_hits, uint32_t now_s) {
     struct node *oldest = NULL;
     for (unsigned tries = 0; tries < LEFTOVER_TRIES; tries++) {
         oldest = NULL;

@@ -1,7 +1,8 @@
 /* Exact LRU: one list, every hit moves its item to the newest end.
  *
- * That move needs the partition's lock, so `lru` is the exception among the policies: a hit costs a lock and the cache lines
- * of two neighbours. It is here as the yardstick others are measured against. */
+ * That move needs the partition's lock, so `lru` is the exception among the policies: a hit costs a
+ * lock and the cache lines of two neighbours. It is here as the yardstick others are measured
+ * against. */
 #include "evict/evict.h"
 
 enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP, KEEP_NONE = NODE_HITS_MAX + 1 };

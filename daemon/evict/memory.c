@@ -56,9 +56,10 @@ static uint32_t word_of(const struct evict_memory *m, uint64_t hash) {
     return (uint32_t)((hash >> 32) * m->words >> 32);
 }
 
-/* --- ghosts: of 16 bits, the high twelve are the tag, never 0; the low four the epoch ---
- * A word is seldom in the processor's caches. So a ghost that is added is put in when the next is added or one is looked for, and
- * its word is fetched meanwhile; nothing there branches by what is in the word. Who adds one does not wait for memory. */
+/* --- ghosts: of 16 bits, the high twelve are the tag, never 0; the low four the epoch --- A word
+ * is seldom in the processor's caches. So a ghost that is added is put in when the next is added or
+ * one is looked for, and its word is fetched meanwhile; nothing there branches by what is in the
+ * word. Who adds one does not wait for memory. */
 
 #define EACH_WAY 0x0001000100010001u
 
@@ -71,16 +72,19 @@ static uint64_t with_entry(uint64_t word, unsigned way, unsigned entry) {
 /* In each way, how many epochs ago its entry came. */
 static uint64_t ages(const struct evict_memory *m, uint64_t word) {
     uint64_t epochs = EACH_WAY * (EPOCHS - 1);
-    return ((m->epoch + EPOCHS) * EACH_WAY - (word & epochs)) & epochs; /* no way borrows of the next */
+    /* no way borrows of the next */
+    return ((m->epoch + EPOCHS) * EACH_WAY - (word & epochs)) & epochs;
 }
 
 /* In each way EPOCHS where it is empty, else 0. */
 static uint64_t empties(uint64_t word) {
-    uint64_t low = EACH_WAY * 0x7fff, is_there = ((word & low) + low) | word; /* the highest bit of each way */
+    /* the highest bit of each way */
+    uint64_t low = EACH_WAY * 0x7fff, is_there = ((word & low) + low) | word;
     return (~is_there >> 15 & EACH_WAY) * EPOCHS;
 }
 
-/* Without the entries that are too old. The few buckets that nobody comes by for EPOCHS epochs keep theirs for longer. */
+/* Without the entries that are too old. The few buckets that nobody comes by for EPOCHS epochs keep
+ * theirs for longer. */
 static uint64_t without_old(const struct evict_memory *m, uint64_t word) {
     _Static_assert(EPOCHS == 2 * EPOCHS_KEPT, "one bit of an age says whether it is too old");
     uint64_t is_old = ages(m, word) / EPOCHS_KEPT & EACH_WAY;
@@ -128,7 +132,8 @@ bool evict_ghosts_take(struct evict_queue *q, const struct node *n) {
         return false;
     }
     put_late(m);
-    uint64_t hash = mixed_hash(q, n), *word = &m->word[word_of(m, hash)], kept = without_old(m, *word);
+    uint64_t hash = mixed_hash(q, n), *word = &m->word[word_of(m, hash)],
+             kept = without_old(m, *word);
     *word = kept;
     for (unsigned i = 0; i < WAYS; i++) {
         if (entry_at(kept, i) >> 4 == tag_of(hash)) {
@@ -174,7 +179,8 @@ void evict_sketch_add(struct evict_queue *q, const struct node *n, unsigned time
         m->word[c.word] += (uint64_t)more << c.shift;
     }
     m->adds += times;
-    uint32_t nodes = evict_count(q); /* not the room: how soon the past fades is not to depend on how the queue grew */
+    /* not the room: how soon the past fades is not to depend on how the queue grew */
+    uint32_t nodes = evict_count(q);
     if (m->adds >= (uint64_t)(nodes < ROOM_MIN ? ROOM_MIN : nodes) * ADDS_A_NODE) {
         halve(m);
     }

@@ -1,8 +1,10 @@
-/* SIEVE: one queue in order of insertion and a hand that goes from old to new; what was hit stays where it is and loses its
- * mark, the first that was not is the victim. New items wait at the newest end until the hand has come round.
+/* SIEVE: one queue in order of insertion and a hand that goes from old to new; what was hit stays
+ * where it is and loses its mark, the first that was not is the victim. New items wait at the
+ * newest end until the hand has come round.
  *
- * Source: Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024. Good on web traffic, bad on pure recency streams: never
- * the default. insert O(1); victim O(1) amortised over hits, at most SIEVE_TRIES nodes at a time. */
+ * Source: Zhang and others, "SIEVE is Simpler than LRU", NSDI 2024. Good on web traffic, bad on
+ * pure recency streams: never the default. insert O(1); victim O(1) amortised over hits, at most
+ * SIEVE_TRIES nodes at a time. */
 #include "evict/evict.h"
 
 enum { OTHERS = 1 << EVICT_NEW | 1 << EVICT_OLD | 1 << EVICT_TEMP, SIEVE_TRIES = 1024 };
@@ -26,7 +28,8 @@ static struct node *sieve_victim(struct evict_queue *q, uint32_t now_s) {
     }
     struct node *oldest = evict_oldest_in(q, EVICT_MAIN);
     struct node *n = q->hand != 0 ? node_at(q->space, q->hand) : oldest;
-    for (unsigned i = 0; i < SIEVE_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n)); i++) {
+    for (unsigned i = 0; i < SIEVE_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n));
+         i++) {
         if (node_hits(n) > 0) {
             node_renew(n, 0, now_s, q->flushed_s);
         }

@@ -1,26 +1,32 @@
-/* Segmented LRU as memcached has it: HOT, WARM, COLD and TEMP queues, moved between at their old ends only.
+/* Segmented LRU as memcached has it: HOT, WARM, COLD and TEMP queues, moved between at their old
+ * ends only.
  *
- * New items enter HOT (TEMP when they live shortly). A second hit makes an item active; at the old end of HOT or COLD an
- * active item goes to WARM, in WARM it gets another round; an idle one goes to COLD when its queue is over its share or
- * older than its factor times COLD's age. Victims are COLD's oldest. Hits only mark, and so do new values of items that stay
- * where they are: such an item goes to HOT when it reaches an old end, not at once.
+ * New items enter HOT (TEMP when they live shortly). A second hit makes an item active; at the old
+ * end of HOT or COLD an active item goes to WARM, in WARM it gets another round; an idle one goes
+ * to COLD when its queue is over its share or older than its factor times COLD's age. Victims are
+ * COLD's oldest. Hits only mark, and so do new values of items that stay where they are: such an
+ * item goes to HOT when it reaches an old end, not at once.
  *
- * Source: memcached 1.4.24 to 1.6.45, doc/new_lru.txt (behaviour). Differences: shares count items, which within a class all
- * take one chunk; queues are moved a step at every insert, so no thread has to keep up; an active or renewed item moves when
- * it reaches an old end, not when it is hit or stored. insert, victim: O(1) amortised. Memory: the node only. */
+ * Source: memcached 1.4.24 to 1.6.45, doc/new_lru.txt (behaviour). Differences: shares count items,
+ * which within a class all take one chunk; queues are moved a step at every insert, so no thread
+ * has to keep up; an active or renewed item moves when it reaches an old end, not when it is hit or
+ * stored. insert, victim: O(1) amortised. Memory: the node only. */
 #include "evict/evict.h"
 
 enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP };
 enum { IDLE_MOST = 1, ACTIVE = 2 };
 enum { PULLS_PER_INSERT = 2, RENEWALS_PER_PULL = 4, VICTIM_TRIES = 8 };
 
-static uint32_t knob(const _Atomic uint32_t *k) { return atomic_load_explicit(k, memory_order_relaxed); }
+static uint32_t knob(const _Atomic uint32_t *k) {
+    return atomic_load_explicit(k, memory_order_relaxed);
+}
 
 static bool renewed(const struct node *n) { return evict_renewed(n) && node_hits(n) < ACTIVE; }
 
 static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s);
 
-/* A list's oldest, after those that got a new value since they came here have gone to HOT, a few at a time. */
+/* A list's oldest, after those that got a new value since they came here have gone to HOT, a few at
+ * a time. */
 static struct node *settled_oldest(struct evict_queue *q, unsigned list, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, list);
     for (unsigned i = 0; i < RENEWALS_PER_PULL && n != NULL && renewed(n); i++) {
@@ -54,8 +60,10 @@ static bool pull(struct evict_queue *q, unsigned list, uint32_t now_s) {
     bool over = (uint64_t)q->list[list].count * 100 > (uint64_t)total * pct;
     if (!over) {
         const struct node *cold = evict_oldest_in(q, COLD);
-        uint32_t factor_pct = knob(list == HOT ? &q->tuning->hot_factor_pct : &q->tuning->warm_factor_pct);
-        uint64_t cold_age_s = cold != NULL && now_s > node_used_s(cold) ? now_s - node_used_s(cold) : 0;
+        uint32_t factor_pct =
+            knob(list == HOT ? &q->tuning->hot_factor_pct : &q->tuning->warm_factor_pct);
+        uint64_t cold_age_s =
+            cold != NULL && now_s > node_used_s(cold) ? now_s - node_used_s(cold) : 0;
         uint32_t age_s = now_s > node_used_s(n) ? now_s - node_used_s(n) : 0;
         over = cold_age_s > 0 && (uint64_t)age_s * 100 > cold_age_s * factor_pct;
     }
@@ -72,7 +80,8 @@ static void slru_insert(struct evict_queue *q, struct node *n, bool temporary, u
     for (unsigned i = 0; i < PULLS_PER_INSERT && pull(q, HOT, now_s); i++) {
     }
     pull(q, WARM, now_s);
-    /* The next pull takes HOT's oldest, which is in the cache by now, and makes the one after it the oldest. */
+    /* The next pull takes HOT's oldest, which is in the cache by now, and makes the one after it
+     * the oldest. */
     const struct node *oldest = evict_oldest_in(q, HOT);
     __builtin_prefetch(node_at(q->space, node_next(oldest != NULL ? oldest : n)), 1);
 }
@@ -103,7 +112,8 @@ static struct node *slru_victim(struct evict_queue *q, uint32_t now_s) {
         q->moves.to_warm++;
         pull(q, WARM, now_s);
     }
-    /* COLD is empty or all active: the oldest of the others, TEMP last, because a full cache beats a refused set. */
+    /* COLD is empty or all active: the oldest of the others, TEMP last, because a full cache beats
+     * a refused set. */
     static const unsigned order[] = {COLD, HOT, WARM, TEMP};
     for (unsigned i = 0; i < EVICT_LISTS; i++) {
         struct node *n = evict_oldest_in(q, order[i]);

@@ -1,10 +1,12 @@
 /* The tail of a queue: which nodes would go next, kept exactly while nodes come and go.
  *
- * The list that victims come from is a queue, so its tail is the run from its oldest node to a boundary. A boundary moves
- * towards newer nodes by one for each node that leaves the run; nodes are marked as it passes them. */
+ * The list that victims come from is a queue, so its tail is the run from its oldest node to a
+ * boundary. A boundary moves towards newer nodes by one for each node that leaves the run; nodes
+ * are marked as it passes them. */
 #include "evict/evict.h"
 
-enum { STEPS = 2 }; /* a boundary's at a time, so that a tail that is short grows faster than it shrinks */
+/* a boundary's at a time, so that a tail that is short grows faster than it shrinks */
+enum { STEPS = 2 };
 static const uint8_t bits[EVICT_TAILS] = {EVICT_TAIL_FIRST, EVICT_TAIL_BOTH};
 
 static struct node *at(const struct evict_queue *q, uint32_t ref) { return node_at(q->space, ref); }
@@ -12,7 +14,8 @@ static struct node *at(const struct evict_queue *q, uint32_t ref) { return node_
 static void fill(struct evict_queue *q, unsigned part, uint32_t steps) {
     struct evict_tail *t = &q->tail;
     for (; steps > 0 && t->count[part] < t->want * (part + 1); steps--) {
-        uint32_t ref = t->newest[part] != 0 ? node_next(at(q, t->newest[part])) : q->list[q->policy->tail_list].oldest;
+        uint32_t ref = t->newest[part] != 0 ? node_next(at(q, t->newest[part]))
+                                            : q->list[q->policy->tail_list].oldest;
         if (ref == 0) {
             return; /* all of the list */
         }
@@ -74,7 +77,8 @@ void evict_watch_tail(struct evict_queue *q, uint32_t want) {
     if (q->tail.want == want) {
         return;
     }
-    struct node *n = q->tail.count[EVICT_TAILS - 1] > 0 ? at(q, q->list[q->policy->tail_list].oldest) : NULL;
+    struct node *n =
+        q->tail.count[EVICT_TAILS - 1] > 0 ? at(q, q->list[q->policy->tail_list].oldest) : NULL;
     for (uint32_t i = q->tail.count[EVICT_TAILS - 1]; i > 0; i--) {
         node_set_where(n, node_where(n) & (unsigned)~(EVICT_TAIL_FIRST | EVICT_TAIL_BOTH));
         n = i > 1 ? at(q, node_next(n)) : NULL;

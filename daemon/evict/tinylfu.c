@@ -1,17 +1,27 @@
-/* W-TinyLFU: a window for what is new, and beyond it only what is asked for more often than what it would push out.
+/* W-TinyLFU: a window for what is new, and beyond it only what is asked for more often than what it
+ * would push out.
  *
- * New items enter the window (a hundredth, and one item at least). What it pushes out goes on probation as the newest, and is the
- * candidate against the oldest there: whichever came more often by the sketch stays. Items hit on probation are protected (four fifths of the rest) until they
- * are the oldest there and were not hit again. Hits only count in the node; they go into the sketch when the item reaches an
- * old end, so a hit costs no more than elsewhere.
- * Source: Einziger, Friedman and Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", TOS 2017. Differences: hits reach
- * the sketch late, and the window does not adapt. insert O(1) and four cache lines; victim O(1) amortised over hits. */
+ * New items enter the window (a hundredth, and one item at least). What it pushes out goes on
+ * probation as the newest, and is the candidate against the oldest there: whichever came more often
+ * by the sketch stays. Items hit on probation are protected (four fifths of the rest) until they
+ * are the oldest there and were not hit again. Hits only count in the node; they go into the sketch
+ * when the item reaches an old end, so a hit costs no more than elsewhere. Source: Einziger,
+ * Friedman and Manes, "TinyLFU: A Highly Efficient Cache Admission Policy", TOS 2017. Differences:
+ * hits reach the sketch late, and the window does not adapt. insert O(1) and four cache lines;
+ * victim O(1) amortised over hits. */
 #include "evict/memory.h"
 
-enum { WINDOW = EVICT_NEW, PROTECTED = EVICT_MAIN, PROBATION = EVICT_OLD, OTHERS = 1 << EVICT_TEMP };
+enum {
+    WINDOW = EVICT_NEW,
+    PROTECTED = EVICT_MAIN,
+    PROBATION = EVICT_OLD,
+    OTHERS = 1 << EVICT_TEMP
+};
 enum { WINDOW_PCT = 1, PROTECTED_PCT = 80, STEPS = 2, COUNT_MAX = 7, VICTIM_TRIES = 1024 };
 
-static bool over(uint32_t count, uint32_t total, unsigned pct) { return (uint64_t)count * 100 > (uint64_t)total * pct; }
+static bool over(uint32_t count, uint32_t total, unsigned pct) {
+    return (uint64_t)count * 100 > (uint64_t)total * pct;
+}
 
 /* Moves a node, and its hits into the sketch. */
 static void promote(struct evict_queue *q, struct node *n, unsigned list, uint32_t now_s) {
@@ -31,7 +41,8 @@ static void shrink_protected(struct evict_queue *q, uint32_t now_s) {
     }
 }
 
-/* Another policy may have left more than their shares in the window and among the protected: two steps an insertion get that out. */
+/* Another policy may have left more than their shares in the window and among the protected: two
+ * steps an insertion get that out. */
 static void tinylfu_insert(struct evict_queue *q, struct node *n, bool temporary, uint32_t now_s) {
     (void)temporary;
     evict_list_push(q, WINDOW, n);
@@ -39,7 +50,9 @@ static void tinylfu_insert(struct evict_queue *q, struct node *n, bool temporary
     for (unsigned i = 0; i < STEPS; i++) {
         shrink_protected(q, now_s);
     }
-    for (unsigned i = 0; i < STEPS && q->list[WINDOW].count > 1 && over(q->list[WINDOW].count, evict_count(q), WINDOW_PCT); i++) {
+    for (unsigned i = 0; i < STEPS && q->list[WINDOW].count > 1 &&
+                         over(q->list[WINDOW].count, evict_count(q), WINDOW_PCT);
+         i++) {
         struct node *oldest = evict_oldest_in(q, WINDOW);
         promote(q, oldest, evict_renewed(oldest) ? WINDOW : PROBATION, now_s);
     }
@@ -57,7 +70,8 @@ static unsigned frequency(const struct evict_queue *q, const struct node *n) {
 /* The oldest on probation that was not hit there. */
 static struct node *probation_victim(struct evict_queue *q, uint32_t now_s) {
     struct node *n = evict_oldest_in(q, PROBATION);
-    for (unsigned i = 0; i < VICTIM_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n)); i++) {
+    for (unsigned i = 0; i < VICTIM_TRIES && n != NULL && (node_hits(n) > 0 || evict_renewed(n));
+         i++) {
         bool hit = node_hits(n) > 0;
         promote(q, n, hit ? PROTECTED : PROBATION, now_s);
         q->moves.to_warm += hit;
@@ -68,7 +82,8 @@ static struct node *probation_victim(struct evict_queue *q, uint32_t now_s) {
 }
 
 static struct node *tinylfu_victim(struct evict_queue *q, uint32_t now_s) {
-    struct node *victim = probation_victim(q, now_s), *left = evict_leftover(q, OTHERS, victim, 1, now_s);
+    struct node *victim = probation_victim(q, now_s),
+                *left = evict_leftover(q, OTHERS, victim, 1, now_s);
     if (left != NULL) {
         return left;
     }
@@ -77,13 +92,15 @@ static struct node *tinylfu_victim(struct evict_queue *q, uint32_t now_s) {
         return n != NULL ? n : evict_oldest_in(q, WINDOW);
     }
     struct node *candidate = node_at(q->space, q->list[PROBATION].newest);
-    return candidate != victim && frequency(q, candidate) <= frequency(q, victim) ? candidate : victim;
+    return candidate != victim && frequency(q, candidate) <= frequency(q, victim) ? candidate
+                                                                                  : victim;
 }
 
 const struct evict_policy evict_tinylfu = {
     .name = "tinylfu",
     .source = "W-TinyLFU, Einziger and others, TOS 2017",
-    .cost = "hit: one byte; insert: one node and four cache lines; victim: two nodes and eight cache lines",
+    .cost = "hit: one byte; insert: one node and four cache lines; victim: two nodes and eight "
+            "cache lines",
     .list_names = {"window", "protected", "probation"},
     .tail_list = PROBATION,
     .hit_max = COUNT_MAX,

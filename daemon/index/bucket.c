@@ -3,10 +3,10 @@
  *   0         4                 16                           64
  *   | version | 12 one-byte tags | 12 references of items     |   tag 0: empty; the 12th may instead link an overflow bucket
  *
- * A change makes the version of the chain's first bucket odd. The table grows by linear hashing, one bucket split for every
- * LOAD_X10 / 10 items, so its load stays where 64 bytes serve about nine items.
- * Source: the optimistic scheme of Fan et al., "MemC3", NSDI 2013; linear hashing of Litwin, VLDB 1980.
- * Memory: about 7.5 bytes an item at the normal load, see README. */
+ * A change makes the version of the chain's first bucket odd. The table grows by linear hashing,
+ * one bucket split for every LOAD_X10 / 10 items, so its load stays where 64 bytes serve about nine
+ * items. Source: the optimistic scheme of Fan et al., "MemC3", NSDI 2013; linear hashing of Litwin,
+ * VLDB 1980. Memory: about 7.5 bytes an item at the normal load, see README. */
 #include "index/index.h"
 #include "index/slots.h"
 #include "mem/item.h"
@@ -17,7 +17,8 @@ enum {
     SEGMENT_SHIFT = 6, /* buckets come by 64: 4 KiB */
     SEGMENT = 1 << SEGMENT_SHIFT,
     LOAD_X10 = 120,    /* items a bucket before one is split, tenths */
-    CHAIN_MOST = 5,    /* lines of a chain: room for 56 items, where even before its split comes one rarely has 40 */
+    /* lines of a chain: room for 56 items, where even before its split comes one rarely has 40 */
+    CHAIN_MOST = 5,
     CHAIN_PAIRS_MAX = SLOTS * CHAIN_MOST,
 };
 _Static_assert((int)CHAIN_PAIRS_MAX <= (int)INDEX_CHAIN_MOST, "a chain fits those who walk");
@@ -50,7 +51,8 @@ static struct bucket *overflow_at(const struct index *ix, uint32_t number) {
     return bucket_at(&ix->buckets.overflow, number);
 }
 
-/* The next bucket of a chain. A reader may meet a link that is being changed: the number is checked against the directory. */
+/* The next bucket of a chain. A reader may meet a link that is being changed: the number is checked
+ * against the directory. */
 static struct bucket *next_in_chain(const struct index *ix, const struct bucket *b) {
     if (tag_of(b, LINK_SLOT) != LINK_TAG) {
         return NULL;
@@ -62,7 +64,8 @@ static struct bucket *next_in_chain(const struct index *ix, const struct bucket 
 
 /* --- reading --- */
 
-/* The chain's first bucket, and its version as it was while the hash belonged there: a later split changes it. */
+/* The chain's first bucket, and its version as it was while the hash belonged there: a later split
+ * changes it. */
 static struct bucket *look_at(const struct index *ix, uint64_t hash, struct index_look *look) {
     uint32_t n = atomic_load_explicit(&ix->buckets.count, memory_order_acquire), now = n;
     struct bucket *b;
@@ -75,16 +78,20 @@ static struct bucket *look_at(const struct index *ix, uint64_t hash, struct inde
     return b;
 }
 
-void bucket_prefetch(const struct index *ix, uint64_t hash) { __builtin_prefetch(bucket_of(ix, hash)); }
+void bucket_prefetch(const struct index *ix, uint64_t hash) {
+    __builtin_prefetch(bucket_of(ix, hash));
+}
 
-/* A reader sees a slot's tag and its number at different times, so it may take the number of an overflow bucket, linked or free, for a
- * reference. A number below the first reference, which would lead into the arena's page table, is none; one above leads into
- * some page, where any chunk may be read (mem/item.h): there are fewer overflow buckets than items, so it ends within the arena. The
+/* A reader sees a slot's tag and its number at different times, so it may take the number of an
+ * overflow bucket, linked or free, for a reference. A number below the first reference, which would
+ * lead into the arena's page table, is none; one above leads into some page, where any chunk may be
+ * read (mem/item.h): there are fewer overflow buckets than items, so it ends within the arena. The
  * version has changed either way, and the reader looks again. */
 uint32_t bucket_find(const struct index *ix, const struct key *k, struct index_look *look) {
     uint8_t tag = tag_for(k->hash);
     struct bucket *b = look != NULL ? look_at(ix, k->hash, look) : bucket_of(ix, k->hash);
-    for (unsigned lines = 0; b != NULL && lines < CHAIN_MOST; lines++) { /* links that change may lead round for ever */
+    /* links that change may lead round for ever */
+    for (unsigned lines = 0; b != NULL && lines < CHAIN_MOST; lines++) {
         for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
             uint32_t ref = ref_of(b, (unsigned)__builtin_ctz(slots));
             if (ref >= ix->space->first && item_key_is(node_at(ix->space, ref), k)) {
@@ -125,7 +132,8 @@ static struct bucket *overflow_take(struct index *ix, uint32_t *number) {
         return b;
     }
     if (ix->buckets.overflow_count % SEGMENT == 0 &&
-        !index_array_add(&ix->buckets.overflow, ix->buckets.overflow_count >> SEGMENT_SHIFT, ix->pool, SEGMENT_BYTES)) {
+        !index_array_add(&ix->buckets.overflow, ix->buckets.overflow_count >> SEGMENT_SHIFT,
+                         ix->pool, SEGMENT_BYTES)) {
         return NULL;
     }
     *number = ix->buckets.overflow_count++;
@@ -133,7 +141,8 @@ static struct bucket *overflow_take(struct index *ix, uint32_t *number) {
     return overflow_at(ix, *number);
 }
 
-/* Puts a pair into a chain whose version is odd, or that nobody can see yet. False: the chain is full, or there is no memory. */
+/* Puts a pair into a chain whose version is odd, or that nobody can see yet. False: the chain is
+ * full, or there is no memory. */
 static bool chain_put(struct index *ix, struct bucket *b, uint8_t tag, uint32_t ref) {
     for (unsigned lines = 1;; lines++) {
         unsigned empty = match_slots(b, 0);
@@ -181,7 +190,8 @@ struct pair {
     uint8_t  tag;
 };
 
-static unsigned chain_collect(const struct index *ix, const struct bucket *b, struct pair *pairs, unsigned max) {
+static unsigned chain_collect(const struct index *ix, const struct bucket *b, struct pair *pairs,
+                              unsigned max) {
     unsigned n = 0;
     for (; b != NULL; b = next_in_chain(ix, b)) {
         for (unsigned i = 0; i < SLOTS && n < max; i++) {
@@ -194,13 +204,16 @@ static unsigned chain_collect(const struct index *ix, const struct bucket *b, st
     return n;
 }
 
-/* Splits the next bucket of the round. Without memory it does nothing: chains grow longer, nothing is lost. */
+/* Splits the next bucket of the round. Without memory it does nothing: chains grow longer, nothing
+ * is lost. */
 static void split_one(struct index *ix) {
     uint32_t n = atomic_load_explicit(&ix->buckets.count, memory_order_relaxed);
-    if (n % SEGMENT == 0 && !index_array_add(&ix->buckets.table, n >> SEGMENT_SHIFT, ix->pool, SEGMENT_BYTES)) {
+    if (n % SEGMENT == 0 &&
+        !index_array_add(&ix->buckets.table, n >> SEGMENT_SHIFT, ix->pool, SEGMENT_BYTES)) {
         return;
     }
-    struct bucket *from = bucket_at(&ix->buckets.table, n - index_round_of(n)), *to = bucket_at(&ix->buckets.table, n);
+    struct bucket *from = bucket_at(&ix->buckets.table, n - index_round_of(n)),
+                  *to = bucket_at(&ix->buckets.table, n);
     struct pair pairs[CHAIN_PAIRS_MAX];
     unsigned count = chain_collect(ix, from, pairs, CHAIN_PAIRS_MAX);
     for (unsigned i = 0; i < count; i++) {
@@ -210,10 +223,14 @@ static void split_one(struct index *ix) {
     index_version_begin(&from->version);
     chain_clear(ix, from);
     for (unsigned i = 0; i < count; i++) {
-        struct bucket *home = index_place_of(ix->space->hash_of(node_at(ix->space, pairs[i].ref)), n + 1) == n ? to : from;
-        chain_put(ix, home, pairs[i].tag, pairs[i].ref); /* cannot fail: at least as many overflow buckets came back */
+        struct bucket *home =
+            index_place_of(ix->space->hash_of(node_at(ix->space, pairs[i].ref)), n + 1) == n ? to
+                                                                                             : from;
+        /* cannot fail: at least as many overflow buckets came back */
+        chain_put(ix, home, pairs[i].tag, pairs[i].ref);
     }
-    atomic_store_explicit(&ix->buckets.count, n + 1, memory_order_release); /* before the version: a reader checks both */
+    /* before the version: a reader checks both */
+    atomic_store_explicit(&ix->buckets.count, n + 1, memory_order_release);
     index_version_end(&from->version);
 }
 
@@ -229,7 +246,8 @@ static bool bucket_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     return put;
 }
 
-static struct bucket *chain_seek(const struct index *ix, struct bucket *b, uint32_t ref, uint8_t tag, unsigned *slot) {
+static struct bucket *chain_seek(const struct index *ix, struct bucket *b, uint32_t ref,
+                                 uint8_t tag, unsigned *slot) {
     for (; b != NULL; b = next_in_chain(ix, b)) {
         for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
             *slot = (unsigned)__builtin_ctz(slots);
@@ -285,7 +303,8 @@ static bool bucket_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     return true;
 }
 
-static unsigned chain_refs(const struct index *ix, const struct bucket *b, uint32_t *refs, unsigned max) {
+static unsigned chain_refs(const struct index *ix, const struct bucket *b, uint32_t *refs,
+                           unsigned max) {
     struct pair pairs[CHAIN_PAIRS_MAX];
     unsigned n = chain_collect(ix, b, pairs, max < CHAIN_PAIRS_MAX ? max : CHAIN_PAIRS_MAX);
     for (unsigned i = 0; i < n; i++) {
@@ -294,7 +313,8 @@ static unsigned chain_refs(const struct index *ix, const struct bucket *b, uint3
     return n;
 }
 
-static bool bucket_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max, unsigned *count) {
+static bool bucket_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
+                         unsigned *count) {
     if (i >= atomic_load_explicit(&ix->buckets.count, memory_order_relaxed)) {
         return false;
     }

@@ -3,12 +3,13 @@
  *   heads   | number | number | …       0: empty
  *   entry   | number of the next | reference of the item | low half of the hash |
  *
- * An entry's half hash lets a walk along a chain pass other keys' items without touching them, and lets chains be split
- * without touching any. Heads grow by linear hashing, one split for each insert above LOAD items a head.
- * Versions are not in the chains but in an array by the low bits of the hash, which keys of one chain share before and after
- * any split; so a look need not know how many heads there were.
- * Source: what memcached does, without its pause, its lock for readers and its eight bytes for each link.
- * Memory: 12 bytes an item and 4 a head, some 15 in all, at any size. */
+ * An entry's half hash lets a walk along a chain pass other keys' items without touching them, and
+ * lets chains be split without touching any. Heads grow by linear hashing, one split for each
+ * insert above LOAD items a head. Versions are not in the chains but in an array by the low bits of
+ * the hash, which keys of one chain share before and after any split; so a look need not know how
+ * many heads there were. Source: what memcached does, without its pause, its lock for readers and
+ * its eight bytes for each link. Memory: 12 bytes an item and 4 a head, some 15 in all, at any
+ * size. */
 #include "index/index.h"
 #include "mem/item.h"
 
@@ -26,28 +27,36 @@ struct chain_entry {
 };
 
 static _Atomic uint32_t *head_at(const struct index *ix, uint32_t i) {
-    return (_Atomic uint32_t *)index_array_segment(&ix->chains.heads, i >> SEGMENT_SHIFT) + (i & (SEGMENT - 1));
+    return (_Atomic uint32_t *)index_array_segment(&ix->chains.heads, i >> SEGMENT_SHIFT) +
+           (i & (SEGMENT - 1));
 }
 static _Atomic uint32_t *head_of(const struct index *ix, uint64_t hash) {
-    return head_at(ix, index_place_of(hash, atomic_load_explicit(&ix->chains.count, memory_order_acquire)));
+    return head_at(
+        ix, index_place_of(hash, atomic_load_explicit(&ix->chains.count, memory_order_acquire)));
 }
 /* A reader may meet any number; NULL: it is none, as 0 is. */
 static struct chain_entry *entry_at(const struct index *ix, uint32_t number) {
-    struct chain_entry *segment = number != 0 ? index_array_try(&ix->chains.entries, number >> SEGMENT_SHIFT) : NULL;
+    struct chain_entry *segment =
+        number != 0 ? index_array_try(&ix->chains.entries, number >> SEGMENT_SHIFT) : NULL;
     return segment != NULL ? &segment[number & (SEGMENT - 1)] : NULL;
 }
 static _Atomic uint32_t *version_of(const struct index *ix, uint64_t hash) {
     return &ix->chains.versions[hash & (VERSIONS - 1)];
 }
-static uint32_t load(const _Atomic uint32_t *at) { return atomic_load_explicit(at, memory_order_acquire); }
-static void     store(_Atomic uint32_t *at, uint32_t v) { atomic_store_explicit(at, v, memory_order_release); }
+static uint32_t load(const _Atomic uint32_t *at) {
+    return atomic_load_explicit(at, memory_order_acquire);
+}
+static void store(_Atomic uint32_t *at, uint32_t v) {
+    atomic_store_explicit(at, v, memory_order_release);
+}
 
 static bool chained_init(struct index *ix) {
     struct index_chains *c = &ix->chains;
     c->versions = index_pool_take(ix->pool, VERSIONS * sizeof *c->versions);
     c->entry_count = 1; /* number 0 is none */
     atomic_init(&c->count, SEGMENT);
-    return c->versions != NULL && index_array_add(&c->heads, 0, ix->pool, SEGMENT * sizeof(uint32_t)) &&
+    return c->versions != NULL &&
+           index_array_add(&c->heads, 0, ix->pool, SEGMENT * sizeof(uint32_t)) &&
            index_array_add(&c->entries, 0, ix->pool, SEGMENT * sizeof(struct chain_entry));
 }
 
@@ -58,7 +67,9 @@ static void chained_fini(struct index *ix) {
 
 /* --- reading --- */
 
-static void chained_prefetch(const struct index *ix, uint64_t hash) { __builtin_prefetch(head_of(ix, hash)); }
+static void chained_prefetch(const struct index *ix, uint64_t hash) {
+    __builtin_prefetch(head_of(ix, hash));
+}
 
 static uint32_t chained_guess(const struct index *ix, uint64_t hash) {
     const struct chain_entry *e = entry_at(ix, load(head_of(ix, hash)));
@@ -76,9 +87,11 @@ static uint32_t chained_find(const struct index *ix, const struct key *k, struct
         *look = index_look_at(version_of(ix, k->hash));
     }
     const struct chain_entry *e = entry_at(ix, load(head_of(ix, k->hash)));
-    for (unsigned hops = 0; e != NULL && hops < CHAIN_MOST; hops++) { /* links that change may lead round for ever */
+    /* links that change may lead round for ever */
+    for (unsigned hops = 0; e != NULL && hops < CHAIN_MOST; hops++) {
         uint32_t ref = load(&e->ref);
-        if (load(&e->hash) == (uint32_t)k->hash && ref != 0 && item_key_is(node_at(ix->space, ref), k)) {
+        if (load(&e->hash) == (uint32_t)k->hash && ref != 0 &&
+            item_key_is(node_at(ix->space, ref), k)) {
             return ref;
         }
         e = entry_at(ix, load(&e->next));
@@ -101,16 +114,19 @@ static uint32_t entry_take(struct index *ix) {
         return number;
     }
     if (c->entry_count % SEGMENT == 0 &&
-        !index_array_add(&c->entries, c->entry_count >> SEGMENT_SHIFT, ix->pool, SEGMENT * sizeof(struct chain_entry))) {
+        !index_array_add(&c->entries, c->entry_count >> SEGMENT_SHIFT, ix->pool,
+                         SEGMENT * sizeof(struct chain_entry))) {
         return 0;
     }
     return c->entry_count++;
 }
 
-/* Splits the next chain of the round. Without memory it does nothing: chains grow longer, nothing is lost. */
+/* Splits the next chain of the round. Without memory it does nothing: chains grow longer, nothing
+ * is lost. */
 static void split_one(struct index *ix) {
     uint32_t n = load(&ix->chains.count);
-    if (n % SEGMENT == 0 && !index_array_add(&ix->chains.heads, n >> SEGMENT_SHIFT, ix->pool, SEGMENT * sizeof(uint32_t))) {
+    if (n % SEGMENT == 0 && !index_array_add(&ix->chains.heads, n >> SEGMENT_SHIFT, ix->pool,
+                                             SEGMENT * sizeof(uint32_t))) {
         return;
     }
     uint32_t from = n - index_round_of(n), stay = 0, go = 0;
@@ -119,7 +135,8 @@ static void split_one(struct index *ix) {
     index_version_begin(version);
     while (number != 0) {
         struct chain_entry *e = entry_at(ix, number);
-        uint32_t next = load(&e->next), *list = index_place_of(load(&e->hash), n + 1) == n ? &go : &stay;
+        uint32_t next = load(&e->next),
+                 *list = index_place_of(load(&e->hash), n + 1) == n ? &go : &stay;
         store(&e->next, *list);
         *list = number;
         number = next;
@@ -134,7 +151,8 @@ static bool chained_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     _Atomic uint32_t *head = head_of(ix, hash);
     uint32_t first = load(head);
     unsigned length = 0;
-    for (const struct chain_entry *e = entry_at(ix, first); e != NULL; e = entry_at(ix, load(&e->next))) {
+    for (const struct chain_entry *e = entry_at(ix, first); e != NULL;
+         e = entry_at(ix, load(&e->next))) {
         length++;
     }
     uint32_t number = length < CHAIN_MOST ? entry_take(ix) : 0;
@@ -143,7 +161,8 @@ static bool chained_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     }
     struct chain_entry *e = entry_at(ix, number);
     _Atomic uint32_t *version = version_of(ix, hash);
-    index_version_begin(version); /* also before the entry is written: somebody may still be walking through it */
+    /* also before the entry is written: somebody may still be walking through it */
+    index_version_begin(version);
     store(&e->ref, ref);
     store(&e->hash, (uint32_t)hash);
     store(&e->next, first);
@@ -155,7 +174,8 @@ static bool chained_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     return true;
 }
 
-/* The link to the entry of a reference, in its head or in the entry before it; NULL: it is not there. */
+/* The link to the entry of a reference, in its head or in the entry before it; NULL: it is not
+ * there. */
 static _Atomic uint32_t *link_to(const struct index *ix, uint64_t hash, uint32_t ref) {
     _Atomic uint32_t *link = head_of(ix, hash);
     for (struct chain_entry *e; (e = entry_at(ix, load(link))) != NULL; link = &e->next) {
@@ -193,15 +213,18 @@ static bool chained_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     return true;
 }
 
-static unsigned chain_refs(const struct index *ix, const _Atomic uint32_t *head, uint32_t *refs, unsigned max) {
+static unsigned chain_refs(const struct index *ix, const _Atomic uint32_t *head, uint32_t *refs,
+                           unsigned max) {
     unsigned n = 0;
-    for (const struct chain_entry *e = entry_at(ix, load(head)); e != NULL && n < max; e = entry_at(ix, load(&e->next))) {
+    for (const struct chain_entry *e = entry_at(ix, load(head)); e != NULL && n < max;
+         e = entry_at(ix, load(&e->next))) {
         refs[n++] = load(&e->ref);
     }
     return n;
 }
 
-static bool chained_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max, unsigned *count) {
+static bool chained_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
+                          unsigned *count) {
     if (i >= load(&ix->chains.count)) {
         return false;
     }

@@ -1,18 +1,21 @@
-/* Two places for every key: its first bucket, and a second that follows from the first and the tag alone.
+/* Two places for every key: its first bucket, and a second that follows from the first and the tag
+ * alone.
  *
  *   0                  4                  16                           64
  *   | version : strays | 12 one-byte tags | 12 references of items     |   the line of slots.h
  *
- * A look reads the first bucket, and the second only if strays tells that some key of the first lives in its second: one
- * line for most, two at most. A full bucket makes room by moving a key to its other bucket, and that one's likewise, along
- * the shortest path to an empty slot. Whatever happens to a key changes the version of its first bucket, and of each bucket
- * whose slots change; so a look that finds nothing is told by the first bucket, one that finds is told by where it found.
+ * A look reads the first bucket, and the second only if strays tells that some key of the first
+ * lives in its second: one line for most, two at most. A full bucket makes room by moving a key to
+ * its other bucket, and that one's likewise, along the shortest path to an empty slot. Whatever
+ * happens to a key changes the version of its first bucket, and of each bucket whose slots change;
+ * so a look that finds nothing is told by the first bucket, one that finds is told by where it
+ * found.
  *
- * The table grows by linear hashing. A bucket's new half is filled before it can be seen, and the old half is cleared after;
- * then the keys that had strayed from it are brought home. A walk visits a bucket again to which a key went that it had not
- * come to yet, so it meets what stays.
- * Source: Fan et al., "MemC3", NSDI 2013, whose four slots are twelve here and which does not grow; Litwin, VLDB 1980.
- * Memory: 64 bytes for 10.8 items at any size, 5.9 an item. */
+ * The table grows by linear hashing. A bucket's new half is filled before it can be seen, and the
+ * old half is cleared after; then the keys that had strayed from it are brought home. A walk visits
+ * a bucket again to which a key went that it had not come to yet, so it meets what stays. Source:
+ * Fan et al., "MemC3", NSDI 2013, whose four slots are twelve here and which does not grow; Litwin,
+ * VLDB 1980. Memory: 64 bytes for 10.8 items at any size, 5.9 an item. */
 #include "index/index.h"
 #include "index/slots.h"
 #include "mem/item.h"
@@ -22,7 +25,8 @@ enum {
     SEGMENT = 1 << SEGMENT_SHIFT,
     WAYS = SEGMENT,        /* buckets that may be second to one first, by the tag */
     LOAD_X10 = 108,        /* items a bucket before one is split, tenths */
-    LOAD_LEAST_X10 = 72,   /* below it no bucket is split for want of a path, as when keys are made to collide */
+    /* below it no bucket is split for want of a path, as when keys are made to collide */
+    LOAD_LEAST_X10 = 72,
     SPLITS_MOST = 8,       /* for want of a path, at one insert */
     PATHS_MOST = 256,      /* buckets looked at for one */
     DEPTH_MOST = 8,
@@ -38,21 +42,25 @@ static uint8_t tag_for(uint64_t hash) {
     uint8_t t = (uint8_t)(hash >> 32);
     return t == 0 ? 1 : t;
 }
-/* What leads from either bucket of a key to the other, as their hashes: its low six bits are never all zero. */
+/* What leads from either bucket of a key to the other, as their hashes: its low six bits are never
+ * all zero. */
 static unsigned way_of(uint8_t tag) { return tag % WAYS; }
 static uint32_t turn_of(unsigned way) { return way != 0 ? way * UINT32_C(0x9e3779b1) : 1; }
 
-static uint32_t count_of(const struct index *ix) { return atomic_load_explicit(&ix->cuckoo.count, memory_order_acquire); }
+static uint32_t count_of(const struct index *ix) {
+    return atomic_load_explicit(&ix->cuckoo.count, memory_order_acquire);
+}
 static struct bucket *bucket_at(const struct index *ix, uint32_t i) {
-    return (struct bucket *)index_array_segment(&ix->cuckoo.table, i >> SEGMENT_SHIFT) + (i & (SEGMENT - 1));
+    return (struct bucket *)index_array_segment(&ix->cuckoo.table, i >> SEGMENT_SHIFT) +
+           (i & (SEGMENT - 1));
 }
 static uint32_t first_of(uint64_t hash, uint32_t count) { return index_place_of(hash, count); }
 static uint32_t second_of(uint64_t hash, uint32_t count) {
     return index_place_of((uint32_t)hash ^ turn_of(way_of(tag_for(hash))), count);
 }
 
-/* The other bucket of the key in a slot of bucket `i`. Its number tells enough, unless `i` is yet to be split in this round and
- * the other was: then the key is asked. */
+/* The other bucket of the key in a slot of bucket `i`. Its number tells enough, unless `i` is yet
+ * to be split in this round and the other was: then the key is asked. */
 static uint32_t other_of(const struct index *ix, uint32_t i, unsigned slot, uint32_t count) {
     const struct bucket *b = bucket_at(ix, i);
     uint32_t round = index_round_of(count), split = count - round;
@@ -75,7 +83,9 @@ static uint32_t strays_of(const struct bucket *b) {
 /* Within a change. */
 static void set_strays(struct bucket *b, uint32_t strays) {
     uint32_t v = atomic_load_explicit(&b->version, memory_order_relaxed) & VERSION_MASK;
-    atomic_store_explicit(&b->version, v | (strays < STRAYS_MOST ? strays : STRAYS_MOST) << STRAYS_SHIFT, memory_order_relaxed);
+    atomic_store_explicit(&b->version,
+                          v | (strays < STRAYS_MOST ? strays : STRAYS_MOST) << STRAYS_SHIFT,
+                          memory_order_relaxed);
 }
 static void add_strays(struct bucket *b, int more) {
     uint32_t strays = strays_of(b);
@@ -129,7 +139,8 @@ static uint32_t cuckoo_guess(const struct index *ix, uint64_t hash) {
     return slots != 0 ? ref_of(b, (unsigned)__builtin_ctz(slots)) : 0;
 }
 
-static uint32_t find_in(const struct index *ix, const struct bucket *b, const struct key *k, uint8_t tag) {
+static uint32_t find_in(const struct index *ix, const struct bucket *b, const struct key *k,
+                        uint8_t tag) {
     for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
         uint32_t ref = ref_of(b, (unsigned)__builtin_ctz(slots));
         if (ref != 0 && item_key_is(node_at(ix->space, ref), k)) {
@@ -176,7 +187,8 @@ static bool comes_to(const struct index_walk *w, uint32_t bucket) {
     }
     return bucket >= w->next;
 }
-/* Whether a key that goes from one bucket to another would escape a walk that could not visit `more` buckets again. */
+/* Whether a key that goes from one bucket to another would escape a walk that could not visit
+ * `more` buckets again. */
 static bool escapes(const struct index *ix, uint32_t from, uint32_t to, unsigned more) {
     for (const struct index_walk *w = ix->cuckoo.walks; w < ix->cuckoo.walks + INDEX_WALKS; w++) {
         if (w->again_count + more > INDEX_AGAIN && comes_to(w, from) && !comes_to(w, to)) {
@@ -222,9 +234,11 @@ static bool on_path(const struct step *steps, const struct step *s, uint32_t buc
     return s->bucket == bucket;
 }
 
-/* Looks for the shortest path from one of two full buckets to one with an empty slot, and moves the keys on it, the last first.
- * False: there is none. `escape`: even from a walk that cannot visit more buckets again. */
-static bool make_room(struct index *ix, uint32_t first, uint32_t second, uint32_t count, bool escape) {
+/* Looks for the shortest path from one of two full buckets to one with an empty slot, and moves the
+ * keys on it, the last first. False: there is none. `escape`: even from a walk that cannot visit
+ * more buckets again. */
+static bool make_room(struct index *ix, uint32_t first, uint32_t second, uint32_t count,
+                      bool escape) {
     struct step steps[PATHS_MOST];
     unsigned known = 2;
     steps[0] = (struct step){.bucket = first};
@@ -250,7 +264,8 @@ static bool make_room(struct index *ix, uint32_t first, uint32_t second, uint32_
                 return true;
             }
             if (known < PATHS_MOST && s->depth < DEPTH_MOST) {
-                steps[known++] = (struct step){to, (uint16_t)at, (uint8_t)slot, (uint8_t)(s->depth + 1)};
+                steps[known++] =
+                    (struct step){to, (uint16_t)at, (uint8_t)slot, (uint8_t)(s->depth + 1)};
             }
         }
     }
@@ -273,11 +288,14 @@ struct stray {
 
 enum { SUSPECTS_MOST = 2 * WAYS * SLOTS };
 
-/* Keys in a bucket that lies one of the ways from `home`; what they are called is on its way to the processor. */
-static unsigned suspects_in(const struct index *ix, uint32_t bucket, unsigned way, struct stray *to) {
+/* Keys in a bucket that lies one of the ways from `home`; what they are called is on its way to the
+ * processor. */
+static unsigned suspects_in(const struct index *ix, uint32_t bucket, unsigned way,
+                            struct stray *to) {
     const struct bucket *b = bucket_at(ix, bucket);
     unsigned n = 0;
-    for (unsigned left = match_slots_masked(b, (uint8_t)way, WAYS - 1) & ~match_slots(b, 0); left != 0; left &= left - 1) {
+    for (unsigned left = match_slots_masked(b, (uint8_t)way, WAYS - 1) & ~match_slots(b, 0);
+         left != 0; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
         to[n] = (struct stray){.bucket = bucket, .slot = (uint8_t)slot, .ref = ref_of(b, slot)};
         prefetch_item(ix, to[n++].ref);
@@ -285,8 +303,10 @@ static unsigned suspects_in(const struct index *ix, uint32_t bucket, unsigned wa
     return n;
 }
 
-/* All keys that live in their second bucket and whose first is `home`, which is yet to be split: each way is looked along. */
-static unsigned find_strays(const struct index *ix, uint32_t home, uint32_t count, struct stray *to) {
+/* All keys that live in their second bucket and whose first is `home`, which is yet to be split:
+ * each way is looked along. */
+static unsigned find_strays(const struct index *ix, uint32_t home, uint32_t count,
+                            struct stray *to) {
     uint32_t round = index_round_of(count), split = count - round;
     unsigned suspects = 0, strays = 0;
     for (unsigned way = 0; way < WAYS; way++) {
@@ -325,7 +345,8 @@ static void bring_home(struct index *ix, const struct stray *strays, unsigned n,
 /* Splits the next bucket of the round; false: out of memory, nothing changed. */
 static bool split_one(struct index *ix) {
     uint32_t n = count_of(ix), from_i = n - index_round_of(n);
-    if (n % SEGMENT == 0 && !index_array_add(&ix->cuckoo.table, n >> SEGMENT_SHIFT, ix->pool, SEGMENT_BYTES)) {
+    if (n % SEGMENT == 0 &&
+        !index_array_add(&ix->cuckoo.table, n >> SEGMENT_SHIFT, ix->pool, SEGMENT_BYTES)) {
         return false;
     }
     struct bucket *from = bucket_at(ix, from_i), *to = bucket_at(ix, n);
@@ -348,12 +369,14 @@ static bool split_one(struct index *ix) {
         }
     }
     set_strays(to, gone); /* nobody can see it yet */
-    atomic_store_explicit(&ix->cuckoo.count, n + 1, memory_order_release); /* before the versions: a reader checks both */
+    /* before the versions: a reader checks both */
+    atomic_store_explicit(&ix->cuckoo.count, n + 1, memory_order_release);
     index_version_begin(version_of(from));
     set_strays(from, stray_count - gone);
     for (unsigned left = go; left != 0; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
-        struct bucket *first = bucket_at(ix, first_of(hashes[slot], n)); /* from, or that of a key that had strayed there */
+        /* from, or that of a key that had strayed there */
+        struct bucket *first = bucket_at(ix, first_of(hashes[slot], n));
         if (first != from) {
             index_version_begin(version_of(first));
         }
@@ -396,11 +419,13 @@ static bool put_somehow(struct index *ix, uint64_t hash, uint32_t ref) {
     for (unsigned splits = 0;; splits++) {
         uint32_t count = count_of(ix);
         if (put(ix, hash, ref, count) ||
-            (make_room(ix, first_of(hash, count), second_of(hash, count), count, false) && put(ix, hash, ref, count))) {
+            (make_room(ix, first_of(hash, count), second_of(hash, count), count, false) &&
+             put(ix, hash, ref, count))) {
             return true;
         }
         if (splits == SPLITS_MOST || !fuller_than(ix, LOAD_LEAST_X10) || !split_one(ix)) {
-            return make_room(ix, first_of(hash, count), second_of(hash, count), count, true) && put(ix, hash, ref, count);
+            return make_room(ix, first_of(hash, count), second_of(hash, count), count, true) &&
+                   put(ix, hash, ref, count);
         }
     }
 }
@@ -416,7 +441,8 @@ static bool cuckoo_insert(struct index *ix, uint64_t hash, uint32_t ref) {
 }
 
 /* Where an item is: its bucket and slot, and the first bucket of its key. NULL: nowhere. */
-static struct bucket *seek(const struct index *ix, uint64_t hash, uint32_t ref, struct bucket **first, unsigned *slot) {
+static struct bucket *seek(const struct index *ix, uint64_t hash, uint32_t ref,
+                           struct bucket **first, unsigned *slot) {
     uint32_t count = count_of(ix);
     struct bucket *b = *first = bucket_at(ix, first_of(hash, count));
     for (;;) {
@@ -467,13 +493,14 @@ static struct index_change cuckoo_change(struct index *ix, uint64_t hash, const 
     struct bucket *first;
     unsigned slot;
     struct bucket *b = seek(ix, hash, node_ref(ix->space, item), &first, &slot);
-    return (struct index_change){{version_of(first), b != NULL && b != first ? version_of(b) : NULL}};
+    return (struct index_change){
+        {version_of(first), b != NULL && b != first ? version_of(b) : NULL}};
 }
 
 /* --- walking --- */
 
-/* The walk that comes to bucket `i` next. There is room for some at a time; one that was broken off is forgotten when others
- * begin. */
+/* The walk that comes to bucket `i` next. There is room for some at a time; one that was broken off
+ * is forgotten when others begin. */
 static struct index_walk *walk_at(struct index *ix, uint32_t i) {
     struct index_cuckoo *c = &ix->cuckoo;
     struct index_walk *w = c->walks;
@@ -500,8 +527,10 @@ static unsigned refs_in(const struct index *ix, uint32_t i, uint32_t *refs, unsi
     return n;
 }
 
-_Static_assert((1 + (int)INDEX_AGAIN) * (int)SLOTS <= (int)INDEX_CHAIN_MOST, "a step of a walk fits those who walk");
-static bool cuckoo_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max, unsigned *count) {
+_Static_assert((1 + (int)INDEX_AGAIN) * (int)SLOTS <= (int)INDEX_CHAIN_MOST,
+               "a step of a walk fits those who walk");
+static bool cuckoo_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
+                         unsigned *count) {
     struct index_walk *w = walk_at(ix, i);
     unsigned n = 0;
     bool past_end = i >= count_of(ix), more = !past_end || w->again_count > 0;
@@ -523,7 +552,9 @@ static unsigned cuckoo_rivals(const struct index *ix, uint64_t hash, uint32_t *r
 }
 
 static uint64_t cuckoo_buckets(const struct index *ix) { return count_of(ix); }
-static uint64_t cuckoo_bytes(const struct index *ix) { return (uint64_t)count_of(ix) * sizeof(struct bucket); }
+static uint64_t cuckoo_bytes(const struct index *ix) {
+    return (uint64_t)count_of(ix) * sizeof(struct bucket);
+}
 
 const struct index_kind index_cuckoo = {
     .name = "cuckoo",

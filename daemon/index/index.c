@@ -14,7 +14,8 @@ const struct index_kind *index_kind_find(const char *name) {
     return NULL;
 }
 
-bool index_init(struct index *ix, const struct index_kind *kind, struct index_pool *pool, const struct node_space *space) {
+bool index_init(struct index *ix, const struct index_kind *kind, struct index_pool *pool,
+                const struct node_space *space) {
     memset(ix, 0, sizeof *ix);
     ix->kind = kind;
     ix->pool = pool;

@@ -1,17 +1,20 @@
 /* Key -> item, in one of several ways that are chosen at the start. Each partition has one.
  *
- * Writers hold the partition's lock. Readers take none: they look, use what they found, and ask index_unchanged()
- * afterwards; if that says no, what they saw may be false and they start again. For that each kind keeps versions, odd while
- * something changes: every change of where a key is, or of its item, changes the version that a look for this key noted.
- * Every kind grows a little with each insert, so none ever stalls. Memory is never unmapped while the index lives.
+ * Writers hold the partition's lock. Readers take none: they look, use what they found, and ask
+ * index_unchanged() afterwards; if that says no, what they saw may be false and they start again.
+ * For that each kind keeps versions, odd while something changes: every change of where a key is,
+ * or of its item, changes the version that a look for this key noted. Every kind grows a little
+ * with each insert, so none ever stalls. Memory is never unmapped while the index lives.
  *
- * Whatever keys are stored, a look is bounded: it reads at most 5 lines of the index in `bucket`, 2 in `cuckoo`, 32 entries in
- * `chained`, and touches at most 56, 24 and 32 items, of which all but its own have another key. A place that is full takes no more
- * keys until one leaves it, and index_rivals tells which could. Random hashes fill none: in `bucket` one place of 10^8 at its
+ * Whatever keys are stored, a look is bounded: it reads at most 5 lines of the index in `bucket`, 2
+ * in `cuckoo`, 32 entries in `chained`, and touches at most 56, 24 and 32 items, of which all but
+ * its own have another key. A place that is full takes no more keys until one leaves it, and
+ * index_rivals tells which could. Random hashes fill none: in `bucket` one place of 10^8 at its
  * fullest, just before it is split.
  *
- * To add a kind: a file with its functions, a struct here for what it keeps, a line in index_kinds and in the option
- * `index` (serve/settings.h). test_index and `make bench-index` take it up by themselves. */
+ * To add a kind: a file with its functions, a struct here for what it keeps, a line in index_kinds
+ * and in the option `index` (serve/settings.h). test_index and `make bench-index` take it up by
+ * themselves. */
 #ifndef SLATE_INDEX_INDEX_H
 #define SLATE_INDEX_INDEX_H
 #include <stdatomic.h>
@@ -40,14 +43,17 @@ struct index_change {
 struct index_kind {
     const char *name;
     unsigned    item_bytes_most; /* that an item takes of the pool while an index is full */
-    bool     (*init)(struct index *); /* of zeroes with kind, pool and space; false: out of memory */
+    /* of zeroes with kind, pool and space; false: out of memory */
+    bool     (*init)(struct index *);
     void     (*fini)(struct index *);
     void     (*prefetch)(const struct index *, uint64_t hash);
     uint32_t (*guess)(const struct index *, uint64_t hash);
     uint32_t (*find)(const struct index *, const struct key *, struct index_look *);
     bool     (*insert)(struct index *, uint64_t hash, uint32_t ref);
-    bool     (*replace)(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref); /* false: it was not there */
-    bool     (*remove)(struct index *, uint64_t hash, uint32_t ref);                        /* likewise */
+    /* false: it was not there */
+    bool     (*replace)(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref);
+    /* likewise */
+    bool     (*remove)(struct index *, uint64_t hash, uint32_t ref);
     struct index_change (*change)(struct index *, uint64_t hash, const void *item);
     bool     (*chain)(struct index *, uint32_t i, uint32_t *refs, unsigned max, unsigned *count);
     unsigned (*rivals)(const struct index *, uint64_t hash, uint32_t *refs);
@@ -62,18 +68,23 @@ const struct index_kind *index_kind_find(const char *name); /* NULL: none of thi
 
 /* A version becomes odd before anything it stands for changes, and even again after. */
 static inline void index_version_begin(_Atomic uint32_t *at) {
-    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1, memory_order_relaxed);
-    atomic_thread_fence(memory_order_release); /* odd before any change; pairs with the fence of index_unchanged */
+    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    /* odd before any change; pairs with the fence of index_unchanged */
+    atomic_thread_fence(memory_order_release);
 }
 static inline void index_version_end(_Atomic uint32_t *at) {
-    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1, memory_order_release);
+    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1,
+                          memory_order_release);
 }
 static inline struct index_look index_look_at(const _Atomic uint32_t *at) {
-    return (struct index_look){at, atomic_load_explicit(at, memory_order_acquire) & ~1u}; /* odd never compares equal */
+    /* odd never compares equal */
+    return (struct index_look){at, atomic_load_explicit(at, memory_order_acquire) & ~1u};
 }
 
 struct index_buckets { /* bucket.c */
-    _Atomic uint32_t count;  /* in the table; power-of-two rounds of linear hashing follow from it */
+    /* in the table; power-of-two rounds of linear hashing follow from it */
+    _Atomic uint32_t count;
     uint32_t    overflow_count; /* ever made */
     index_array table, overflow;
     uint32_t    overflow_free;  /* first free overflow bucket + 1, linked through refs[0] */
@@ -109,16 +120,21 @@ struct index {
     uint32_t           item_count;
 };
 
-bool index_init(struct index *, const struct index_kind *, struct index_pool *, const struct node_space *); /* false: out of memory */
+/* false: out of memory */
+bool index_init(struct index *, const struct index_kind *, struct index_pool *,
+                const struct node_space *);
 void index_fini(struct index *);
 
-/* --- reading. The default kind's functions are called by name, so that the branch is all that a choice costs it --- */
+/* --- reading. The default kind's functions are called by name, so that the branch is all that a
+ * choice costs it --- */
 
 void     bucket_prefetch(const struct index *, uint64_t hash);
 uint32_t bucket_guess(const struct index *, uint64_t hash);
 uint32_t bucket_find(const struct index *, const struct key *, struct index_look *);
 
-static inline bool index_is_default(const struct index *ix) { return __builtin_expect(ix->kind == &index_bucket, true); }
+static inline bool index_is_default(const struct index *ix) {
+    return __builtin_expect(ix->kind == &index_bucket, true);
+}
 
 /* Prefetches where a look for this hash begins. */
 static inline void index_prefetch(const struct index *ix, uint64_t hash) {
@@ -128,9 +144,11 @@ static inline void index_prefetch(const struct index *ix, uint64_t hash) {
 static inline uint32_t index_guess(const struct index *ix, uint64_t hash) {
     return index_is_default(ix) ? bucket_guess(ix, hash) : ix->kind->guess(ix, hash);
 }
-/* Finds the item of a key: its reference, 0 when there is none. Lock-free when `look` is asked about afterwards; a caller
- * that holds the partition's lock needs no look (NULL). A candidate's key is compared in place. */
-static inline uint32_t index_find(const struct index *ix, const struct key *k, struct index_look *look) {
+/* Finds the item of a key: its reference, 0 when there is none. Lock-free when `look` is asked
+ * about afterwards; a caller that holds the partition's lock needs no look (NULL). A candidate's
+ * key is compared in place. */
+static inline uint32_t index_find(const struct index *ix, const struct key *k,
+                                  struct index_look *look) {
     return index_is_default(ix) ? bucket_find(ix, k, look) : ix->kind->find(ix, k, look);
 }
 /* Whether what a look saw still holds. */
@@ -141,27 +159,34 @@ static inline bool index_unchanged(const struct index_look *look) {
 
 /* --- changes, under the partition's lock --- */
 
-/* False, and nothing changed: out of memory, or the place of this hash is full. The key must not be there. */
+/* False, and nothing changed: out of memory, or the place of this hash is full. The key must not be
+ * there. */
 bool index_insert(struct index *, uint64_t hash, uint32_t ref);
-void index_replace(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref); /* old_ref must be there */
-void index_remove(struct index *, uint64_t hash, uint32_t ref);                        /* must be there */
+/* old_ref must be there */
+void index_replace(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref);
+/* must be there */
+void index_remove(struct index *, uint64_t hash, uint32_t ref);
 
-/* After an insert that failed: the items (up to INDEX_CHAIN_MOST) one of which must be removed so that it succeeds. Returns how many;
- * 0: none is there, and it was memory. */
+/* After an insert that failed: the items (up to INDEX_CHAIN_MOST) one of which must be removed so
+ * that it succeeds. Returns how many; 0: none is there, and it was memory. */
 static inline unsigned index_rivals(const struct index *ix, uint64_t hash, uint32_t *refs) {
     return ix->kind->rivals(ix, hash, refs);
 }
 
-/* The references of the i-th chain, for walking under the lock, from 0 on without a gap; false past the end. Room for `max`,
- * of which INDEX_CHAIN_MOST are enough; *count says how many. What is in the index for the whole of a walk is met, and may be met twice while the index grows. */
-static inline bool index_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max, unsigned *count) {
+/* The references of the i-th chain, for walking under the lock, from 0 on without a gap; false past
+ * the end. Room for `max`, of which INDEX_CHAIN_MOST are enough; *count says how many. What is in
+ * the index for the whole of a walk is met, and may be met twice while the index grows. */
+static inline bool index_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned max,
+                               unsigned *count) {
     return ix->kind->chain(ix, i, refs, max, count);
 }
 static inline uint64_t index_bytes(const struct index *ix) { return ix->kind->bytes(ix); }
 static inline uint64_t index_bucket_count(const struct index *ix) { return ix->kind->buckets(ix); }
 
-/* Brackets a change of an item that stays where it is, and whose chain does: whoever looked for this key looks again. */
-static inline struct index_change index_change_begin(struct index *ix, uint64_t hash, const void *item) {
+/* Brackets a change of an item that stays where it is, and whose chain does: whoever looked for
+ * this key looks again. */
+static inline struct index_change index_change_begin(struct index *ix, uint64_t hash,
+                                                     const void *item) {
     struct index_change change = ix->kind->change(ix, hash, item);
     index_version_begin(change.at[0]);
     if (change.at[1] != NULL) {
@@ -178,8 +203,9 @@ static inline void index_change_end(struct index_change change) {
 
 /* --- for the kinds --- */
 
-/* Where a hash lies among `count` places of a table that grows by linear hashing (Litwin, VLDB 1980): at the end of each round
- * they are doubled, and until then those below `count` - round are split. `count` > 1. */
+/* Where a hash lies among `count` places of a table that grows by linear hashing (Litwin, VLDB
+ * 1980): at the end of each round they are doubled, and until then those below `count` - round are
+ * split. `count` > 1. */
 static inline uint32_t index_place_of(uint64_t hash, uint32_t count) {
     uint32_t mask = UINT32_MAX >> __builtin_clz(count - 1);
     uint32_t i = (uint32_t)hash & mask;

@@ -7,7 +7,8 @@
 
 bool index_pool_init(struct index_pool *p, size_t reserve_bytes) {
     p->bytes = (reserve_bytes + HUGE_BYTES - 1) / HUGE_BYTES * HUGE_BYTES;
-    p->base = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    p->base = mmap(NULL, p->bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     atomic_init(&p->used, 0);
     if (p->base == MAP_FAILED) {
         p->base = NULL;
@@ -46,9 +47,11 @@ bool index_array_add(index_array *a, uint32_t n, struct index_pool *pool, size_t
         wider->room = room;
         wider->older = d;
         for (uint32_t i = 0; i < n; i++) {
-            atomic_init(&wider->segments[i], atomic_load_explicit(&d->segments[i], memory_order_relaxed));
+            atomic_init(&wider->segments[i],
+                        atomic_load_explicit(&d->segments[i], memory_order_relaxed));
         }
-        atomic_store_explicit(a, wider, memory_order_release); /* pairs with the acquire of whoever looks for a segment */
+        /* pairs with the acquire of whoever looks for a segment */
+        atomic_store_explicit(a, wider, memory_order_release);
         d = wider;
     }
     void *segment = index_pool_take(pool, segment_bytes);

@@ -1,8 +1,9 @@
 /* Memory of all partitions' indexes, and growing arrays in it that are read without a lock.
  *
- * A pool is one reserved mapping, used from its start and never given back, so that taking some needs no lock and a reader
- * that looks at what was meanwhile emptied reads stale numbers, not foreign memory. What is not used costs nothing.
- * An array comes by segments of equal size that a directory points to. It has one writer, under the partition's lock. */
+ * A pool is one reserved mapping, used from its start and never given back, so that taking some
+ * needs no lock and a reader that looks at what was meanwhile emptied reads stale numbers, not
+ * foreign memory. What is not used costs nothing. An array comes by segments of equal size that a
+ * directory points to. It has one writer, under the partition's lock. */
 #ifndef SLATE_INDEX_POOL_H
 #define SLATE_INDEX_POOL_H
 #include <stdatomic.h>
@@ -17,10 +18,12 @@ struct index_pool {
 };
 bool  index_pool_init(struct index_pool *, size_t reserve_bytes); /* false and errno */
 void  index_pool_fini(struct index_pool *);
-void *index_pool_take(struct index_pool *, size_t bytes); /* zeroed, a multiple of 64 bytes; NULL: all is used. Any thread */
+/* zeroed, a multiple of 64 bytes; NULL: all is used. Any thread */
+void *index_pool_take(struct index_pool *, size_t bytes);
 
-/* Segment pointers; replaced by a longer copy when full, the old ones kept because a reader may still look at them.
- * Cost: the copy takes a nanosecond a segment, so a millisecond comes only with some hundred million items in one index. */
+/* Segment pointers; replaced by a longer copy when full, the old ones kept because a reader may
+ * still look at them. Cost: the copy takes a nanosecond a segment, so a millisecond comes only with
+ * some hundred million items in one index. */
 struct index_directory {
     struct index_directory *older;
     uint32_t        room;
@@ -40,6 +43,7 @@ static inline void *index_array_segment(const index_array *a, uint32_t n) {
 /* A segment by a number that may be anything; NULL: there is none such. */
 static inline void *index_array_try(const index_array *a, uint32_t n) {
     struct index_directory *d = atomic_load_explicit(a, memory_order_acquire);
-    return d != NULL && n < d->room ? atomic_load_explicit(&d->segments[n], memory_order_acquire) : NULL;
+    return d != NULL && n < d->room ? atomic_load_explicit(&d->segments[n], memory_order_acquire)
+                                    : NULL;
 }
 #endif

@@ -1,7 +1,8 @@
-/* A bucket: a cache line of twelve slots, each a one-byte tag (0: empty) and the reference of an item, under a version.
+/* A bucket: a cache line of twelve slots, each a one-byte tag (0: empty) and the reference of an
+ * item, under a version.
  *
- * One writer, under the partition's lock; readers may see a slot's tag and reference of different times, and find out by
- * the version. */
+ * One writer, under the partition's lock; readers may see a slot's tag and reference of different
+ * times, and find out by the version. */
 #ifndef SLATE_INDEX_SLOTS_H
 #define SLATE_INDEX_SLOTS_H
 #include <stdatomic.h>
@@ -20,8 +21,12 @@ struct bucket {
 } __attribute__((aligned(64)));
 _Static_assert(sizeof(struct bucket) == 64, "a bucket is a cache line");
 
-static inline uint64_t tags_low(const struct bucket *b) { return atomic_load_explicit(&b->tags_low, memory_order_relaxed); }
-static inline uint32_t tags_high(const struct bucket *b) { return atomic_load_explicit(&b->tags_high, memory_order_relaxed); }
+static inline uint64_t tags_low(const struct bucket *b) {
+    return atomic_load_explicit(&b->tags_low, memory_order_relaxed);
+}
+static inline uint32_t tags_high(const struct bucket *b) {
+    return atomic_load_explicit(&b->tags_high, memory_order_relaxed);
+}
 static inline uint32_t ref_of(const struct bucket *b, unsigned slot) {
     return atomic_load_explicit(&b->refs[slot], memory_order_relaxed);
 }
@@ -43,11 +48,14 @@ static inline void set_slot(struct bucket *b, unsigned slot, uint8_t tag, uint32
     }
 }
 
-/* Slots of the bucket whose tag, of which only the bits of `mask` are looked at, is this one; as bits 0 to 11. Exact. */
+/* Slots of the bucket whose tag, of which only the bits of `mask` are looked at, is this one; as
+ * bits 0 to 11. Exact. */
 #ifdef __SSE2__
 static inline unsigned match_slots_masked(const struct bucket *b, uint8_t tag, uint8_t mask) {
-    __m128i tags = _mm_and_si128(_mm_set_epi64x((long long)tags_high(b), (long long)tags_low(b)), _mm_set1_epi8((char)mask));
-    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8((char)tag))) & ((1u << SLOTS) - 1);
+    __m128i tags = _mm_and_si128(_mm_set_epi64x((long long)tags_high(b), (long long)tags_low(b)),
+                                 _mm_set1_epi8((char)mask));
+    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(tags, _mm_set1_epi8((char)tag))) &
+           ((1u << SLOTS) - 1);
 }
 #else
 /* The top bit of each byte that equals `tag`, gathered into the low byte. */
@@ -61,5 +69,7 @@ static inline unsigned match_slots_masked(const struct bucket *b, uint8_t tag, u
     return match_bytes(tags_low(b) & all, tag) | (match_bytes(tags_high(b) & all, tag) & 15u) << 8;
 }
 #endif
-static inline unsigned match_slots(const struct bucket *b, uint8_t tag) { return match_slots_masked(b, tag, 255); }
+static inline unsigned match_slots(const struct bucket *b, uint8_t tag) {
+    return match_slots_masked(b, tag, 255);
+}
 #endif

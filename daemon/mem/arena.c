@@ -7,7 +7,8 @@
 #include "mem/item.h"
 
 #define HUGE_BYTES ((size_t)2 << 20)
-/* In so large pieces a page goes back to the system, so that a thread that waits for this processor need not wait for the whole. */
+/* In so large pieces a page goes back to the system, so that a thread that waits for this processor
+ * need not wait for the whole. */
 #define GIVE_BYTES ((size_t)128 << 10)
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
@@ -25,14 +26,19 @@ static size_t head_bytes_of(size_t reserve_bytes) {
     return round_up((reserve_bytes >> PAGE_SHIFT) * sizeof(struct page), HUGE_BYTES);
 }
 
-/* One huge page more as a guard, which a stale reader of the last chunk may read, and one to align within. */
-static size_t map_bytes_of(size_t reserve_bytes) { return head_bytes_of(reserve_bytes) + reserve_bytes + 2 * HUGE_BYTES; }
+/* One huge page more as a guard, which a stale reader of the last chunk may read, and one to align
+ * within. */
+static size_t map_bytes_of(size_t reserve_bytes) {
+    return head_bytes_of(reserve_bytes) + reserve_bytes + 2 * HUGE_BYTES;
+}
 
 /* Room to grow must not cost coarser references than the limit itself needs. */
 static size_t affordable_reserve(size_t limit_bytes, size_t reserve_bytes) {
     size_t most = (size_t)UINT32_MAX << unit_shift(map_bytes_of(limit_bytes));
     while (reserve_bytes > limit_bytes && map_bytes_of(reserve_bytes) > most) {
-        reserve_bytes -= reserve_bytes - limit_bytes < PAGE_BYTES * 1024u ? reserve_bytes - limit_bytes : PAGE_BYTES * 1024u;
+        reserve_bytes -= reserve_bytes - limit_bytes < PAGE_BYTES * 1024u
+                             ? reserve_bytes - limit_bytes
+                             : PAGE_BYTES * 1024u;
     }
     return reserve_bytes > limit_bytes ? reserve_bytes : limit_bytes;
 }
@@ -47,7 +53,8 @@ struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_p
     a->head_bytes = head_bytes_of(reserve);
     a->map_bytes = map_bytes_of(reserve);
     a->pool = calloc(a->page_max ? a->page_max : 1, sizeof *a->pool);
-    char *map = mmap(NULL, a->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *map = mmap(NULL, a->map_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (a->pool == NULL || map == MAP_FAILED) {
         int saved = a->pool == NULL ? ENOMEM : errno;
         if (map != MAP_FAILED) {
@@ -72,7 +79,8 @@ struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_p
     a->pages = base + a->head_bytes;
     unsigned shift = unit_shift(a->map_bytes);
     uint32_t first = a->head_bytes > 0 ? (uint32_t)(a->head_bytes >> shift) : 1;
-    a->space = (struct node_space){.base = base, .shift = shift, .first = first, .hash_of = item_hash};
+    a->space =
+        (struct node_space){.base = base, .shift = shift, .first = first, .hash_of = item_hash};
     if (huge_pages) { /* a wish: a system that refuses it serves small pages */
         madvise(a->pages, (size_t)a->page_max << PAGE_SHIFT, MADV_HUGEPAGE);
     }
@@ -100,7 +108,9 @@ void arena_destroy(struct arena **taken) {
 bool arena_set_limit(struct arena *a, size_t limit_bytes, bool below_use) {
     lock_take(&a->lock);
     size_t limit = limit_bytes >> PAGE_SHIFT;
-    bool possible = limit <= a->page_max && (below_use || limit >= atomic_load_explicit(&a->pages_out, memory_order_relaxed));
+    bool possible =
+        limit <= a->page_max &&
+        (below_use || limit >= atomic_load_explicit(&a->pages_out, memory_order_relaxed));
     if (possible) {
         atomic_store_explicit(&a->page_limit, (uint32_t)limit, memory_order_relaxed);
     }

@@ -3,10 +3,11 @@
  *   base                    base + head_bytes (2 MiB aligned)
  *   | page table ...        | page 0 | page 1 | ...                     | page_max - 1 |
  *
- * It is never unmapped while the cache lives, so a stale reference reads stale bytes and never faults. A page that is given
- * back returns its memory to the system and reads as zeroes. References are offsets from base in units of 1 << space.shift
- * bytes: 8 up to 32 GiB, doubling with each doubling of the arena; chunk sizes are multiples of the unit.
- * Threading: arena_take_page and arena_give_page are for any thread. Errors: NULL and errno. */
+ * It is never unmapped while the cache lives, so a stale reference reads stale bytes and never
+ * faults. A page that is given back returns its memory to the system and reads as zeroes.
+ * References are offsets from base in units of 1 << space.shift bytes: 8 up to 32 GiB, doubling
+ * with each doubling of the arena; chunk sizes are multiples of the unit. Threading:
+ * arena_take_page and arena_give_page are for any thread. Errors: NULL and errno. */
 #ifndef SLATE_MEM_ARENA_H
 #define SLATE_MEM_ARENA_H
 #include <stdbool.h>
@@ -26,8 +27,9 @@ enum page_state {
     PAGE_DRAINING, /* owned, but its chunks only become free */
 };
 
-/* What is known of a page: a fact that survives in the arena, apart from the list links. Guarded by the owning class's
- * lock; `class_id`, `state` and `chunk_bytes` may be read by anyone at any time (relaxed). One cache line. */
+/* What is known of a page: a fact that survives in the arena, apart from the list links. Guarded by
+ * the owning class's lock; `class_id`, `state` and `chunk_bytes` may be read by anyone at any time
+ * (relaxed). One cache line. */
 struct page {
     _Atomic uint8_t  state;    /* enum page_state */
     _Atomic uint8_t  class_id; /* 0: none */
@@ -35,9 +37,11 @@ struct page {
     uint32_t         chunk_count;
     uint32_t         free_head;  /* reference of the first free chunk; 0: none */
     uint32_t         free_count; /* chunks on that list */
-    uint32_t         next, prev; /* pages of the class that have free chunks, by page number; PAGE_NONE ends */
+    /* pages of the class that have free chunks, by page number; PAGE_NONE ends */
+    uint32_t         next, prev;
     uint32_t         owned_next, owned_prev; /* all pages of the class, newest first */
-    _Atomic uint32_t birth;      /* grows with each page that any class gets: the lower, the longer it is there */
+    /* grows with each page that any class gets: the lower, the longer it is there */
+    _Atomic uint32_t birth;
     _Atomic uint32_t created_s;  /* cache time at which the class got it */
     _Atomic uint32_t used_s;     /* when it was last read or written, if the cache notes that */
 } __attribute__((aligned(64)));
@@ -58,10 +62,11 @@ struct arena {
 struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages);
 void          arena_destroy(struct arena **);
 
-/* How many bytes of pages may be out at once. False: more than was reserved, or fewer than are out; with `below_use` that is
- * allowed: no more are handed out until enough have come back. */
+/* How many bytes of pages may be out at once. False: more than was reserved, or fewer than are out;
+ * with `below_use` that is allowed: no more are handed out until enough have come back. */
 bool     arena_set_limit(struct arena *, size_t limit_bytes, bool below_use);
-uint32_t arena_take_page(struct arena *, bool over_limit); /* PAGE_NONE: the limit (or the reserve) is reached */
+/* PAGE_NONE: the limit (or the reserve) is reached */
+uint32_t arena_take_page(struct arena *, bool over_limit);
 void     arena_give_page(struct arena *, uint32_t page);  /* its memory goes back to the system */
 
 static inline char *arena_page_start(const struct arena *a, uint32_t page) {

@@ -1,10 +1,13 @@
-/* Keys and values in chunks, which others may write while they are read: copying and comparing them.
+/* Keys and values in chunks, which others may write while they are read: copying and comparing
+ * them.
  *
- * What a reader without a lock gets may be torn at any byte, or be of another item; the index's version rejects it afterwards. So any grain
- * serves, and each byte is loaded and stored once, as wide as the machine's baseline can: 16 bytes, at any address. The accesses are
- * volatile, so that the compiler neither repeats nor invents one; the fences of the version order them (index/index.h). C has
- * no atomic of that width, so the thread sanitizer's build goes by relaxed atomic words instead, and sees all of them.
- * Threading: any number of readers, one writer. Cost: n / 16 loads and stores, and one more. */
+ * What a reader without a lock gets may be torn at any byte, or be of another item; the index's
+ * version rejects it afterwards. So any grain serves, and each byte is loaded and stored once, as
+ * wide as the machine's baseline can: 16 bytes, at any address. The accesses are volatile, so that
+ * the compiler neither repeats nor invents one; the fences of the version order them
+ * (index/index.h). C has no atomic of that width, so the thread sanitizer's build goes by relaxed
+ * atomic words instead, and sees all of them. Threading: any number of readers, one writer. Cost: n
+ * / 16 loads and stores, and one more. */
 #ifndef SLATE_MEM_BYTES_H
 #define SLATE_MEM_BYTES_H
 #include <stdatomic.h>
@@ -14,7 +17,8 @@
 #include <string.h>
 
 static inline uint64_t bytes_word(const char *aligned) {
-    return atomic_load_explicit((const _Atomic uint64_t *)(const void *)aligned, memory_order_relaxed);
+    return atomic_load_explicit((const _Atomic uint64_t *)(const void *)aligned,
+                                memory_order_relaxed);
 }
 
 #ifdef __SANITIZE_THREAD__
@@ -90,15 +94,28 @@ typedef uint64_t bytes_16 __attribute__((vector_size(16), aligned(1), may_alias)
 typedef uint64_t bytes_8 __attribute__((aligned(1), may_alias));
 typedef uint32_t bytes_4 __attribute__((aligned(1), may_alias));
 
-static inline bytes_16 bytes_at_16(const char *at) { return *(const volatile bytes_16 *)(const volatile void *)at; }
-static inline bytes_8  bytes_at_8(const char *at) { return *(const volatile bytes_8 *)(const volatile void *)at; }
-static inline bytes_4  bytes_at_4(const char *at) { return *(const volatile bytes_4 *)(const volatile void *)at; }
+static inline bytes_16 bytes_at_16(const char *at) {
+    return *(const volatile bytes_16 *)(const volatile void *)at;
+}
+static inline bytes_8 bytes_at_8(const char *at) {
+    return *(const volatile bytes_8 *)(const volatile void *)at;
+}
+static inline bytes_4 bytes_at_4(const char *at) {
+    return *(const volatile bytes_4 *)(const volatile void *)at;
+}
 static inline char     bytes_at_1(const char *at) { return *(const volatile char *)at; }
-static inline void bytes_put_16(char *at, bytes_16 v) { *(volatile bytes_16 *)(volatile void *)at = v; }
-static inline void bytes_put_8(char *at, bytes_8 v) { *(volatile bytes_8 *)(volatile void *)at = v; }
-static inline void bytes_put_4(char *at, bytes_4 v) { *(volatile bytes_4 *)(volatile void *)at = v; }
+static inline void bytes_put_16(char *at, bytes_16 v) {
+    *(volatile bytes_16 *)(volatile void *)at = v;
+}
+static inline void bytes_put_8(char *at, bytes_8 v) {
+    *(volatile bytes_8 *)(volatile void *)at = v;
+}
+static inline void bytes_put_4(char *at, bytes_4 v) {
+    *(volatile bytes_4 *)(volatile void *)at = v;
+}
 
-/* The last step of each width overlaps the one before it, so that none needs a loop over what is left. */
+/* The last step of each width overlaps the one before it, so that none needs a loop over what is
+ * left. */
 static inline void bytes_copy(char *to, const char *from, size_t n) {
     if (n >= 16) {
         for (size_t i = 0; i < n - 16; i += 16) {
@@ -136,10 +153,12 @@ static inline bool bytes_equal(const char *at, const char *to, size_t n) {
         return (differ[0] | differ[1]) == 0;
     }
     if (n >= 8) {
-        return ((bytes_at_8(at) ^ bytes_at_8(to)) | (bytes_at_8(at + n - 8) ^ bytes_at_8(to + n - 8))) == 0;
+        return ((bytes_at_8(at) ^ bytes_at_8(to)) |
+                (bytes_at_8(at + n - 8) ^ bytes_at_8(to + n - 8))) == 0;
     }
     if (n >= 4) {
-        return ((bytes_at_4(at) ^ bytes_at_4(to)) | (bytes_at_4(at + n - 4) ^ bytes_at_4(to + n - 4))) == 0;
+        return ((bytes_at_4(at) ^ bytes_at_4(to)) |
+                (bytes_at_4(at + n - 4) ^ bytes_at_4(to + n - 4))) == 0;
     }
     for (size_t i = 0; i < n; i++) {
         if (bytes_at_1(at + i) != to[i]) {

@@ -1,7 +1,8 @@
 /* A set of slab class ids, 0 to 255: a value to pass around, and one that threads share.
  *
- * Threading: a plain set has one owner; a shared one is for any thread, word by word, so that a taker may see one of two
- * ids that were added at once and find the other next time. Cost: a shift and a mask; taking all is four exchanges. */
+ * Threading: a plain set has one owner; a shared one is for any thread, word by word, so that a
+ * taker may see one of two ids that were added at once and find the other next time. Cost: a shift
+ * and a mask; taking all is four exchanges. */
 #ifndef SLATE_MEM_CLASS_SET_H
 #define SLATE_MEM_CLASS_SET_H
 #include <stdatomic.h>
@@ -14,9 +15,15 @@ struct class_set {
     uint64_t words[CLASS_SET_WORDS];
 };
 
-static inline bool class_set_has(const struct class_set *s, unsigned id) { return s->words[id / 64] >> (id % 64) & 1; }
-static inline void class_set_add(struct class_set *s, unsigned id) { s->words[id / 64] |= (uint64_t)1 << (id % 64); }
-static inline void class_set_remove(struct class_set *s, unsigned id) { s->words[id / 64] &= ~((uint64_t)1 << (id % 64)); }
+static inline bool class_set_has(const struct class_set *s, unsigned id) {
+    return s->words[id / 64] >> (id % 64) & 1;
+}
+static inline void class_set_add(struct class_set *s, unsigned id) {
+    s->words[id / 64] |= (uint64_t)1 << (id % 64);
+}
+static inline void class_set_remove(struct class_set *s, unsigned id) {
+    s->words[id / 64] &= ~((uint64_t)1 << (id % 64));
+}
 static inline bool class_set_empty(const struct class_set *s) {
     return (s->words[0] | s->words[1] | s->words[2] | s->words[3]) == 0;
 }
@@ -52,7 +59,8 @@ struct class_set_shared {
     _Atomic uint64_t words[CLASS_SET_WORDS];
 };
 
-/* True: the id is new, and none of its word's 64 ids was there before it. A set that has the id already is only read. */
+/* True: the id is new, and none of its word's 64 ids was there before it. A set that has the id
+ * already is only read. */
 static inline bool class_set_shared_add(struct class_set_shared *s, unsigned id) {
     _Atomic uint64_t *word = &s->words[id / 64];
     uint64_t bit = (uint64_t)1 << (id % 64);
@@ -61,7 +69,8 @@ static inline bool class_set_shared_add(struct class_set_shared *s, unsigned id)
     }
     return atomic_fetch_or_explicit(word, bit, memory_order_relaxed) == 0;
 }
-static inline struct class_set class_set_shared_take(struct class_set_shared *s) { /* and leaves none */
+/* and leaves none */
+static inline struct class_set class_set_shared_take(struct class_set_shared *s) {
     struct class_set taken;
     for (unsigned i = 0; i < CLASS_SET_WORDS; i++) {
         taken.words[i] = atomic_exchange_explicit(&s->words[i], 0, memory_order_relaxed);

@@ -5,9 +5,12 @@
 #include <string.h>
 
 enum { ROUNDS = 6 };
-static const double saving_least = 4;          /* pages that one more class must save, times all pages: its last one has free chunks */
-static const double minimums_most = 1.0 / 4;   /* of all pages, that classes may hold which need less than one */
-static const double older_most = 1.0 / 4;      /* items that a class which needs less than its page keeps beyond its share */
+/* pages that one more class must save, times all pages: its last one has free chunks */
+static const double saving_least = 4;
+/* of all pages, that classes may hold which need less than one */
+static const double minimums_most = 1.0 / 4;
+/* items that a class which needs less than its page keeps beyond its share */
+static const double older_most = 1.0 / 4;
 
 /* --- the histogram --- */
 
@@ -16,7 +19,8 @@ static unsigned step_of(uint32_t bytes) {
         return (bytes + 7) / 8 - (bytes > 0);
     }
     unsigned octave = 31u - (unsigned)__builtin_clz(bytes - 1); /* 12 and more */
-    return FIT_FINE_STEPS + (octave - 12) * FIT_OCTAVE_STEPS + (((bytes - 1) - (1u << octave)) >> (octave - 8));
+    return FIT_FINE_STEPS + (octave - 12) * FIT_OCTAVE_STEPS +
+           (((bytes - 1) - (1u << octave)) >> (octave - 8));
 }
 
 /* The largest size of a step. */
@@ -24,7 +28,8 @@ static uint32_t step_end(unsigned step) {
     if (step < FIT_FINE_STEPS) {
         return (step + 1) * 8;
     }
-    unsigned octave = (step - FIT_FINE_STEPS) / FIT_OCTAVE_STEPS, at = (step - FIT_FINE_STEPS) % FIT_OCTAVE_STEPS;
+    unsigned octave = (step - FIT_FINE_STEPS) / FIT_OCTAVE_STEPS,
+             at = (step - FIT_FINE_STEPS) % FIT_OCTAVE_STEPS;
     return ((uint32_t)FIT_FINE_BYTES << octave) + (((uint32_t)at + 1) << (octave + 4));
 }
 
@@ -42,7 +47,8 @@ void size_histogram_add(struct size_histogram *h, uint32_t bytes, uint32_t chunk
     h->taken_bytes += fit_chunk_cost(chunk_bytes);
 }
 
-double fit_memory(const struct size_histogram *h, const struct size_list *sizes, uint32_t above_bytes, uint32_t most_bytes) {
+double fit_memory(const struct size_histogram *h, const struct size_list *sizes,
+                  uint32_t above_bytes, uint32_t most_bytes) {
     double bytes = 0;
     for (unsigned i = 0; i < FIT_STEPS; i++) {
         const struct size_step *s = &h->steps[i];
@@ -62,7 +68,8 @@ struct load {
 };
 
 /* The classes in which there would be items, and how many they are. */
-static unsigned collect_loads(const struct size_histogram *h, const struct size_list *sizes, struct load loads[GEOMETRY_SIZES_MAX]) {
+static unsigned collect_loads(const struct size_histogram *h, const struct size_list *sizes,
+                              struct load loads[GEOMETRY_SIZES_MAX]) {
     unsigned place = 0, count = 0;
     double items = 0;
     for (unsigned i = 0; i <= FIT_STEPS; i++) {
@@ -70,9 +77,11 @@ static unsigned collect_loads(const struct size_histogram *h, const struct size_
         if (!end && h->steps[i].items == 0) {
             continue;
         }
-        for (; place < sizes->count && (end || h->steps[i].bytes_most > sizes->bytes[place]); place++) {
+        for (; place < sizes->count && (end || h->steps[i].bytes_most > sizes->bytes[place]);
+             place++) {
             if (items > 0) {
-                loads[count++] = (struct load){items / (double)h->items, PAGE_BYTES / sizes->bytes[place]};
+                loads[count++] =
+                    (struct load){items / (double)h->items, PAGE_BYTES / sizes->bytes[place]};
             }
             items = 0;
         }
@@ -118,22 +127,27 @@ double fit_items(const struct size_histogram *h, const struct size_list *sizes, 
     }
     double items = 0, taken = pages_for(loads, count, low);
     for (unsigned i = 0; i < count; i++) {
-        double room = class_pages(&loads[i], low) * loads[i].per_page, wanted = low * loads[i].share * (1 + older_most);
+        double room = class_pages(&loads[i], low) * loads[i].per_page,
+               wanted = low * loads[i].share * (1 + older_most);
         items += room < wanted ? room : wanted;
     }
-    return taken > pages ? items * pages / taken : items; /* more classes than pages take from each other */
+    /* more classes than pages take from each other */
+    return taken > pages ? items * pages / taken : items;
 }
 
 /* --- sizes that are not there yet --- */
 
-void fit_unseen(const struct size_histogram *h, const struct size_list *sizes, struct fit_unseen *unseen) {
+void fit_unseen(const struct size_histogram *h, const struct size_list *sizes,
+                struct fit_unseen *unseen) {
     double octaves = 0, wasted = 0, most = 0;
     for (unsigned i = 1; i < FIT_STEPS; i++) {
         uint32_t above = step_end(i - 1), bytes = step_end(i);
-        if (h->steps[i].items > 0 || above < sizes->bytes[0] || bytes > sizes->bytes[sizes->count - 1]) {
+        if (h->steps[i].items > 0 || above < sizes->bytes[0] ||
+            bytes > sizes->bytes[sizes->count - 1]) {
             continue;
         }
-        double cost = fit_chunk_cost(size_list_fit(sizes, bytes)), span = log2((double)bytes / above);
+        double cost = fit_chunk_cost(size_list_fit(sizes, bytes)),
+               span = log2((double)bytes / above);
         octaves += span;
         wasted += span * (1 - (above + bytes) / 2.0 / cost);
         most = fmax(most, 1 - (above + 1) / cost);
@@ -156,7 +170,9 @@ struct ends {
 struct table {
     struct ends ends;
     double   scale;        /* pages of a byte: that many items are there that all pages are full */
-    double   *row, *above; /* memory of the best k, and k - 1, classes up to each end; INFINITY: so many cannot end there */
+    /* memory of the best k, and k - 1, classes up to each end; INFINITY: so many cannot end
+     * there */
+    double   *row, *above;
     uint16_t *from;        /* [k][j]: the end of the class before */
 };
 
@@ -202,14 +218,18 @@ static uint32_t widest_chunk(uint32_t bytes, const struct size_rules *rules) {
     return widest < rules->most_bytes ? widest : rules->most_bytes;
 }
 
-static void collect_ends(struct ends *e, const struct size_histogram *h, const struct size_rules *rules) {
+static void collect_ends(struct ends *e, const struct size_histogram *h,
+                         const struct size_rules *rules) {
     unsigned step = 0;
     double items = 0;
     uint32_t chunk_bytes = 0;
-    for (uint32_t bytes = rules->least_bytes; chunk_bytes < rules->most_bytes; bytes = chunk_bytes + 1) {
+    for (uint32_t bytes = rules->least_bytes; chunk_bytes < rules->most_bytes;
+         bytes = chunk_bytes + 1) {
         bytes = (bytes + rules->unit_bytes - 1) / rules->unit_bytes * rules->unit_bytes;
         chunk_bytes = widest_chunk(bytes < rules->most_bytes ? bytes : rules->most_bytes, rules);
-        for (; step < FIT_STEPS && (h->steps[step].items == 0 || h->steps[step].bytes_most <= chunk_bytes); step++) {
+        for (; step < FIT_STEPS &&
+               (h->steps[step].items == 0 || h->steps[step].bytes_most <= chunk_bytes);
+             step++) {
             items += (double)h->steps[step].items;
         }
         e->chunk_bytes[e->count] = chunk_bytes;
@@ -219,21 +239,27 @@ static void collect_ends(struct ends *e, const struct size_histogram *h, const s
     e->items[e->count - 1] = (double)h->items;
 }
 
-/* Whether one size may follow another on the ladder: at most the factor above, rounded up; and pages that hold one chunk less have no size between. */
+/* Whether one size may follow another on the ladder: at most the factor above, rounded up; and
+ * pages that hold one chunk less have no size between. */
 static bool is_rung(uint32_t from_bytes, uint32_t to_bytes, double factor, uint32_t unit_bytes) {
-    return to_bytes < from_bytes * factor + unit_bytes || PAGE_BYTES / to_bytes + 1 >= PAGE_BYTES / from_bytes;
+    return to_bytes < from_bytes * factor + unit_bytes ||
+           PAGE_BYTES / to_bytes + 1 >= PAGE_BYTES / from_bytes;
 }
 
 static void set_ladder(struct ends *e, const struct size_rules *rules, double factor) {
-    uint32_t first_bytes = rules->first_bytes > rules->least_bytes ? rules->first_bytes : rules->least_bytes;
+    uint32_t first_bytes =
+        rules->first_bytes > rules->least_bytes ? rules->first_bytes : rules->least_bytes;
     unsigned lowest = 0;
     e->first_most = 0;
     for (unsigned j = 0; j < e->count; j++) {
-        while (lowest < j && !is_rung(e->chunk_bytes[lowest], e->chunk_bytes[j], factor, rules->unit_bytes)) {
+        while (lowest < j &&
+               !is_rung(e->chunk_bytes[lowest], e->chunk_bytes[j], factor, rules->unit_bytes)) {
             lowest++;
         }
         e->lowest[j] = (uint16_t)lowest;
-        e->first_most = factor > rules->most_bytes / first_bytes || e->chunk_bytes[j] <= first_bytes ? j : e->first_most;
+        e->first_most = factor > rules->most_bytes / first_bytes || e->chunk_bytes[j] <= first_bytes
+                            ? j
+                            : e->first_most;
     }
 }
 
@@ -260,8 +286,8 @@ static struct found trace(const struct table *t, unsigned k, struct size_list *s
     return found;
 }
 
-/* Rows are added until they reach the largest chunk, and while they bring something and keep to the limits. Returns the pages that
- * are taken; below 0: the ladder does not keep to the limits. */
+/* Rows are added until they reach the largest chunk, and while they bring something and keep to the
+ * limits. Returns the pages that are taken; below 0: the ladder does not keep to the limits. */
 static double choose(struct table *t, const struct fit_limits *limits, struct size_list *sizes) {
     unsigned width = t->ends.count;
     double total = INFINITY, chosen = -1;
@@ -271,7 +297,8 @@ static double choose(struct table *t, const struct fit_limits *limits, struct si
         if (isfinite(with)) {
             struct size_list more;
             struct found found = trace(t, k, &more);
-            if (found.used > limits->used_classes_most || (total - with) * limits->pages < saving_least) {
+            if (found.used > limits->used_classes_most ||
+                (total - with) * limits->pages < saving_least) {
                 return chosen;
             }
             total = with;
@@ -287,9 +314,10 @@ static double choose(struct table *t, const struct fit_limits *limits, struct si
     }
 }
 
-/* How many items make all pages full is known with the sizes only: a few rounds bring both. False: the ladder does not keep to the
- * limits. */
-static bool settle_sizes(struct table *t, const struct fit_limits *limits, double item_bytes, struct size_list *sizes) {
+/* How many items make all pages full is known with the sizes only: a few rounds bring both. False:
+ * the ladder does not keep to the limits. */
+static bool settle_sizes(struct table *t, const struct fit_limits *limits, double item_bytes,
+                         struct size_list *sizes) {
     double taken = 1;
     t->scale = item_bytes > 0 ? (double)limits->pages / item_bytes : 0;
     for (int round = 0; round < ROUNDS; round++) {
@@ -302,13 +330,14 @@ static bool settle_sizes(struct table *t, const struct fit_limits *limits, doubl
     return taken >= 0;
 }
 
-static void fit(struct table *t, const struct size_histogram *h, const struct size_rules *rules, const struct fit_limits *limits,
-                struct size_list *sizes) {
+static void fit(struct table *t, const struct size_histogram *h, const struct size_rules *rules,
+                const struct fit_limits *limits, struct size_list *sizes) {
     double factor = FIT_LADDER_FACTOR, item_bytes = (double)h->item_bytes;
     collect_ends(&t->ends, h, rules);
     set_ladder(&t->ends, rules, factor);
     while (!settle_sizes(t, limits, item_bytes, sizes)) {
-        if (factor > rules->most_bytes) { /* any size may follow any other, and it was still too many */
+        /* any size may follow any other, and it was still too many */
+        if (factor > rules->most_bytes) {
             *sizes = (struct size_list){.count = 1, .bytes = {rules->most_bytes}};
             return;
         }
@@ -317,7 +346,8 @@ static void fit(struct table *t, const struct size_histogram *h, const struct si
     }
 }
 
-bool fit_sizes(const struct size_histogram *h, const struct size_rules *rules, const struct fit_limits *limits, struct size_list *sizes) {
+bool fit_sizes(const struct size_histogram *h, const struct size_rules *rules,
+               const struct fit_limits *limits, struct size_list *sizes) {
     enum { ENDS = FIT_STEPS + 1 };
     struct table t = {.ends = {.count = 0}};
     t.ends.chunk_bytes = malloc(ENDS * sizeof *t.ends.chunk_bytes);
@@ -327,7 +357,8 @@ bool fit_sizes(const struct size_histogram *h, const struct size_rules *rules, c
     t.row = malloc(ENDS * sizeof *t.row);
     t.above = malloc(ENDS * sizeof *t.above);
     t.from = malloc(ENDS * sizeof *t.from * limits->classes_most);
-    bool memory = t.ends.chunk_bytes && t.ends.cost && t.ends.items && t.ends.lowest && t.row && t.above && t.from;
+    bool memory = t.ends.chunk_bytes && t.ends.cost && t.ends.items && t.ends.lowest && t.row &&
+                  t.above && t.from;
     if (memory) {
         fit(&t, h, rules, limits, sizes);
     }

@@ -4,7 +4,8 @@
 
 static uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
 
-void size_list_by_factor(struct size_list *l, uint32_t first_bytes, double factor, const struct size_rules *rules) {
+void size_list_by_factor(struct size_list *l, uint32_t first_bytes, double factor,
+                         const struct size_rules *rules) {
     double size = first_bytes;
     l->count = 0;
     while (l->count < rules->count_most - 1 && size <= rules->most_bytes / factor) {
@@ -12,20 +13,23 @@ void size_list_by_factor(struct size_list *l, uint32_t first_bytes, double facto
         l->bytes[l->count++] = bytes;
         size = bytes * factor;
         if (size < bytes + rules->unit_bytes) {
-            size = bytes + rules->unit_bytes; /* a small factor of a small size: the next one is still another */
+            /* a small factor of a small size: the next one is still another */
+            size = bytes + rules->unit_bytes;
         }
     }
     l->bytes[l->count++] = rules->most_bytes;
 }
 
-bool size_list_of(struct size_list *l, const uint32_t *bytes, unsigned count, const struct size_rules *rules) {
+bool size_list_of(struct size_list *l, const uint32_t *bytes, unsigned count,
+                  const struct size_rules *rules) {
     l->count = 0;
     for (unsigned i = 0; i < count; i++) {
         uint32_t size = round_up(bytes[i], rules->unit_bytes);
         if (size == rules->most_bytes && i + 1 == count) {
             break;
         }
-        if (size < rules->least_bytes || size >= rules->most_bytes || l->count == rules->count_most - 1 || (l->count > 0 && size <= l->bytes[l->count - 1])) {
+        if (size < rules->least_bytes || size >= rules->most_bytes ||
+            l->count == rules->count_most - 1 || (l->count > 0 && size <= l->bytes[l->count - 1])) {
             return false;
         }
         l->bytes[l->count++] = size;
@@ -48,15 +52,21 @@ static unsigned place_of(const struct size_list *l, uint32_t bytes) {
     return low;
 }
 
-bool size_list_has(const struct size_list *l, uint32_t bytes) { return l->bytes[place_of(l, bytes)] == bytes; }
+bool size_list_has(const struct size_list *l, uint32_t bytes) {
+    return l->bytes[place_of(l, bytes)] == bytes;
+}
 
 bool size_list_same(const struct size_list *a, const struct size_list *b) {
     return a->count == b->count && memcmp(a->bytes, b->bytes, a->count * sizeof *a->bytes) == 0;
 }
 
-uint32_t size_list_fit(const struct size_list *l, uint32_t bytes) { return l->bytes[place_of(l, bytes)]; }
+uint32_t size_list_fit(const struct size_list *l, uint32_t bytes) {
+    return l->bytes[place_of(l, bytes)];
+}
 
-unsigned geometry_search(const struct geometry *g, uint32_t bytes) { return place_of(&g->sizes, bytes); }
+unsigned geometry_search(const struct geometry *g, uint32_t bytes) {
+    return place_of(&g->sizes, bytes);
+}
 
 void geometry_index(struct geometry *g) {
     for (unsigned i = 0; i <= GEOMETRY_SMALL_BYTES / 8; i++) {

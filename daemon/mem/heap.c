@@ -7,7 +7,8 @@
 #include <sys/mman.h>
 
 enum { ASK_BYTES_SHIFT = 20, IDLE_SHARE = 64, PAGE_BYTES_USUAL = 4096 };
-static const size_t grow_bytes_most = (size_t)16 << 20; /* of address space at a time; jemalloc doubles up to it */
+/* of address space at a time; jemalloc doubles up to it */
+static const size_t grow_bytes_most = (size_t)16 << 20;
 
 struct heap {
     extent_hooks_t   hooks; /* the first member: a hook is told of it, and so of the heap */
@@ -22,14 +23,15 @@ struct heap {
     _Atomic uint64_t churn_bytes; /* taken and given so far */
     _Atomic uint64_t waste_bytes; /* held beyond what is used, when last asked … */
     _Atomic uint64_t idle_bytes;  /* … without these, which the next allocations take */
-    _Atomic uint64_t cap_bytes;   /* of what is used and not retired, instead of the limit; 0: none */
+    /* of what is used and not retired, instead of the limit; 0: none */
+    _Atomic uint64_t cap_bytes;
     _Atomic bool     asking;
 };
 
 /* --- extent hooks --- */
 
-static void *hook_alloc(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t alignment, bool *zero, bool *commit,
-                        unsigned index) {
+static void *hook_alloc(extent_hooks_t *hooks, void *wanted, size_t bytes, size_t alignment,
+                        bool *zero, bool *commit, unsigned index) {
     struct heap *h = (struct heap *)hooks;
     size_t most = (size_t)h->arena->page_max << PAGE_SHIFT;
     size_t from, reached = atomic_load_explicit(&h->reached, memory_order_relaxed);
@@ -38,29 +40,33 @@ static void *hook_alloc(extent_hooks_t *hooks, void *wanted, size_t bytes, size_
         return NULL; /* extents do not grow in place */
     }
     do {
-        uintptr_t start = ((uintptr_t)h->arena->pages + reached + alignment - 1) & ~(uintptr_t)(alignment - 1);
+        uintptr_t start =
+            ((uintptr_t)h->arena->pages + reached + alignment - 1) & ~(uintptr_t)(alignment - 1);
         from = (size_t)(start - (uintptr_t)h->arena->pages);
         if (from > most || bytes > most - from) {
             return NULL;
         }
-    } while (!atomic_compare_exchange_weak_explicit(&h->reached, &reached, from + bytes, memory_order_relaxed,
-                                                    memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(&h->reached, &reached, from + bytes,
+                                                    memory_order_relaxed, memory_order_relaxed));
     *zero = true; /* never touched before */
     *commit = true;
     return h->arena->pages + from;
 }
 
-static bool hook_purge(extent_hooks_t *hooks, void *start, size_t bytes, size_t offset, size_t length, unsigned index) {
+static bool hook_purge(extent_hooks_t *hooks, void *start, size_t bytes, size_t offset,
+                       size_t length, unsigned index) {
     (void)hooks, (void)bytes, (void)index;
     return madvise((char *)start + offset, length, MADV_DONTNEED) != 0;
 }
 
-static bool hook_split(extent_hooks_t *hooks, void *start, size_t bytes, size_t left, size_t right, bool committed, unsigned index) {
+static bool hook_split(extent_hooks_t *hooks, void *start, size_t bytes, size_t left, size_t right,
+                       bool committed, unsigned index) {
     (void)hooks, (void)start, (void)bytes, (void)left, (void)right, (void)committed, (void)index;
     return false; /* it is one mapping: any cut will do */
 }
 
-static bool hook_merge(extent_hooks_t *hooks, void *a, size_t a_bytes, void *b, size_t b_bytes, bool committed, unsigned index) {
+static bool hook_merge(extent_hooks_t *hooks, void *a, size_t a_bytes, void *b, size_t b_bytes,
+                       bool committed, unsigned index) {
     (void)hooks, (void)a, (void)a_bytes, (void)b, (void)b_bytes, (void)committed, (void)index;
     return false;
 }
@@ -69,7 +75,9 @@ static bool hook_merge(extent_hooks_t *hooks, void *a, size_t a_bytes, void *b, 
 
 enum { CONTROL_NAME_BYTES = 64 };
 
-static void control_name(char *to, const struct heap *h, const char *format) { snprintf(to, CONTROL_NAME_BYTES, format, h->index); }
+static void control_name(char *to, const struct heap *h, const char *format) {
+    snprintf(to, CONTROL_NAME_BYTES, format, h->index);
+}
 
 static size_t statistic(const struct heap *h, const char *format) {
     char name[CONTROL_NAME_BYTES];
@@ -90,17 +98,20 @@ static void take_statistics(void) {
 }
 
 static uint64_t limit_bytes(const struct heap *h) {
-    return (uint64_t)atomic_load_explicit(&h->arena->page_limit, memory_order_relaxed) << PAGE_SHIFT;
+    return (uint64_t)atomic_load_explicit(&h->arena->page_limit, memory_order_relaxed)
+           << PAGE_SHIFT;
 }
 
-/* What is held in vain: holes between allocations, and the allocator's own. Pages that it has no use for are not counted, since
- * the next allocations take them; and when they are what is beyond the limit, they are returned to the system. */
+/* What is held in vain: holes between allocations, and the allocator's own. Pages that it has no
+ * use for are not counted, since the next allocations take them; and when they are what is beyond
+ * the limit, they are returned to the system. */
 static bool ask(struct heap *h, bool trim) {
     if (atomic_exchange_explicit(&h->asking, true, memory_order_acquire)) {
         return false;
     }
     take_statistics();
-    size_t held = statistic(h, "stats.arenas.%u.resident"), idle = statistic(h, "stats.arenas.%u.pdirty") * h->page_bytes;
+    size_t held = statistic(h, "stats.arenas.%u.resident"),
+           idle = statistic(h, "stats.arenas.%u.pdirty") * h->page_bytes;
     if (trim || (held > limit_bytes(h) && idle > limit_bytes(h) / IDLE_SHARE)) {
         order(h, "arena.%u.purge");
         take_statistics();
@@ -108,7 +119,8 @@ static bool ask(struct heap *h, bool trim) {
         idle = statistic(h, "stats.arenas.%u.pdirty") * h->page_bytes;
     }
     uint64_t used = atomic_load_explicit(&h->used_bytes, memory_order_relaxed);
-    atomic_store_explicit(&h->waste_bytes, held > used + idle ? held - used - idle : 0, memory_order_relaxed);
+    atomic_store_explicit(&h->waste_bytes, held > used + idle ? held - used - idle : 0,
+                          memory_order_relaxed);
     atomic_store_explicit(&h->idle_bytes, idle, memory_order_relaxed);
     atomic_store_explicit(&h->asking, false, memory_order_release);
     return true;
@@ -145,7 +157,8 @@ struct heap *heap_create(struct arena *arena) {
     }
     char name[CONTROL_NAME_BYTES];
     control_name(name, h, "arena.%u.retain_grow_limit");
-    mallctl(name, NULL, NULL, &most, sizeof most); /* a wish: else the mapping is used up a little sooner */
+    /* a wish: else the mapping is used up a little sooner */
+    mallctl(name, NULL, NULL, &most, sizeof most);
     h->flags = (int)(MALLOCX_ARENA(h->index) | MALLOCX_TCACHE_NONE);
     if (arena->space.shift > 4) { /* jemalloc aligns to 16 bytes by itself */
         h->flags |= MALLOCX_LG_ALIGN((int)arena->space.shift);
@@ -168,12 +181,15 @@ void heap_destroy(struct heap **taken) {
 /* --- taking and giving --- */
 
 size_t heap_bytes_for(const struct heap *h, size_t bytes) { return nallocx(bytes, h->flags); }
-size_t heap_bytes_of(const struct heap *h, uint32_t ref) { return sallocx(node_at(&h->arena->space, ref), h->flags); }
+size_t heap_bytes_of(const struct heap *h, uint32_t ref) {
+    return sallocx(node_at(&h->arena->space, ref), h->flags);
+}
 
 static bool fits(const struct heap *h, uint64_t used) {
     uint64_t cap = atomic_load_explicit(&h->cap_bytes, memory_order_relaxed);
     return cap != 0 ? used <= cap + atomic_load_explicit(&h->retired_bytes, memory_order_relaxed)
-                    : used + atomic_load_explicit(&h->waste_bytes, memory_order_relaxed) <= limit_bytes(h);
+                    : used + atomic_load_explicit(&h->waste_bytes, memory_order_relaxed) <=
+                          limit_bytes(h);
 }
 
 uint32_t heap_take(struct heap *h, size_t bytes) {
@@ -201,7 +217,9 @@ void heap_retired(struct heap *h, size_t bytes) {
     atomic_fetch_add_explicit(&h->retired_bytes, bytes, memory_order_relaxed);
 }
 
-void heap_cap(struct heap *h, uint64_t bytes) { atomic_store_explicit(&h->cap_bytes, bytes, memory_order_relaxed); }
+void heap_cap(struct heap *h, uint64_t bytes) {
+    atomic_store_explicit(&h->cap_bytes, bytes, memory_order_relaxed);
+}
 
 void heap_facts(const struct heap *h, struct heap_facts *f) {
     uint64_t retired = atomic_load_explicit(&h->retired_bytes, memory_order_relaxed);

@@ -4,14 +4,17 @@
  *   | node     | exptime | value_bytes | cas | refs  | chain | client_flags | key | value (no CR LF) |
  *                                        CAS   large   CHAINED  CFLAGS
  *
- * The header is 24 bytes, 32 with CAS. `refs` is there for values over ITEM_COPY_MAX, which are sent from item memory and
- * so counted; smaller values are copied. A chained item keeps its value in chunks that start with a `struct tail`; in the
- * block store the room behind its key holds the value's first bytes.
+ * The header is 24 bytes, 32 with CAS. `refs` is there for values over ITEM_COPY_MAX, which are
+ * sent from item memory and so counted; smaller values are copied. A chained item keeps its value
+ * in chunks that start with a `struct tail`; in the block store the room behind its key holds the
+ * value's first bytes.
  *
- * Readers without a lock see any field at any moment, also of a chunk that meanwhile became something else: every field is read and
- * written by relaxed atomics, keys and values by mem/bytes.h, every length is bounded before it is used, and the index's version decides
- * afterwards whether what was read is true. A reader may even start in the middle of a chunk (index/bucket.c),
- * but not outside the arena's pages and the guard behind them, so never in the page table, whose fields are not all atomic. */
+ * Readers without a lock see any field at any moment, also of a chunk that meanwhile became
+ * something else: every field is read and written by relaxed atomics, keys and values by
+ * mem/bytes.h, every length is bounded before it is used, and the index's version decides
+ * afterwards whether what was read is true. A reader may even start in the middle of a chunk
+ * (index/bucket.c), but not outside the arena's pages and the guard behind them, so never in the
+ * page table, whose fields are not all atomic. */
 #ifndef SLATE_MEM_ITEM_H
 #define SLATE_MEM_ITEM_H
 #include <stdatomic.h>
@@ -24,7 +27,8 @@
 #include "base/node.h"
 #include "mem/bytes.h"
 
-/* Values up to this are copied into the reply and whole in the read buffer; larger ones are borrowed and streamed. */
+/* Values up to this are copied into the reply and whole in the read buffer; larger ones are
+ * borrowed and streamed. */
 enum { ITEM_COPY_MAX = 2048 };
 
 enum chunk_state { CHUNK_FREE = 0, CHUNK_DRAFT = 1, CHUNK_LINKED = 2, CHUNK_LOOSE = 3 };
@@ -45,7 +49,8 @@ struct item {
 };
 _Static_assert(sizeof(struct item) == 24, "header without CAS");
 
-/* Every chunk of a chained value starts like an item, so that whoever meets a chunk can tell: its key_len is 0. */
+/* Every chunk of a chained value starts like an item, so that whoever meets a chunk can tell: its
+ * key_len is 0. */
 struct tail {
     _Atomic uint32_t next;    /* reference of the next tail; 0: the last */
     _Atomic uint32_t head;    /* reference of the item */
@@ -66,23 +71,33 @@ static inline uint8_t item_flags(const struct item *it) {
 static inline void item_set_flags(struct item *it, uint8_t flags) {
     atomic_store_explicit(&it->node.flags, flags, memory_order_relaxed);
 }
-static inline enum chunk_state item_state(const struct item *it) { return (enum chunk_state)(item_flags(it) & ITEM_STATE); }
+static inline enum chunk_state item_state(const struct item *it) {
+    return (enum chunk_state)(item_flags(it) & ITEM_STATE);
+}
 static inline void item_set_state(struct item *it, enum chunk_state s) {
     item_set_flags(it, (uint8_t)((item_flags(it) & (unsigned)~ITEM_STATE) | s));
 }
 static inline uint8_t item_key_len(const struct item *it) {
     return atomic_load_explicit(&it->node.key_len, memory_order_relaxed);
 }
-static inline uint32_t item_load32(const _Atomic uint32_t *p) { return atomic_load_explicit(p, memory_order_relaxed); }
-static inline void item_store32(_Atomic uint32_t *p, uint32_t v) { atomic_store_explicit(p, v, memory_order_relaxed); }
+static inline uint32_t item_load32(const _Atomic uint32_t *p) {
+    return atomic_load_explicit(p, memory_order_relaxed);
+}
+static inline void item_store32(_Atomic uint32_t *p, uint32_t v) {
+    atomic_store_explicit(p, v, memory_order_relaxed);
+}
 static inline uint32_t tail_next(const struct tail *t) { return item_load32(&t->next); }
 static inline char *tail_data(const struct tail *t) { return (char *)t + TAIL_HEADER; }
-static inline uint32_t item_value_bytes(const struct item *it) { return item_load32(&it->value_bytes); }
+static inline uint32_t item_value_bytes(const struct item *it) {
+    return item_load32(&it->value_bytes);
+}
 static inline uint32_t item_exptime_s(const struct item *it) { return item_load32(&it->exptime_s); }
 static inline uint32_t item_time_s(const struct item *it) { return node_time_s(&it->node); }
 
 /* --- offsets, as functions of flags and value_bytes --- */
-static inline size_t item_refs_offset(uint8_t flags) { return sizeof(struct item) + (flags & ITEM_CAS ? 8 : 0); }
+static inline size_t item_refs_offset(uint8_t flags) {
+    return sizeof(struct item) + (flags & ITEM_CAS ? 8 : 0);
+}
 static inline size_t item_chain_offset(uint8_t flags, uint32_t value_bytes) {
     return item_refs_offset(flags) + (value_bytes > ITEM_COPY_MAX ? 4 : 0);
 }
@@ -97,7 +112,8 @@ static inline size_t item_value_offset(uint8_t flags, uint8_t key_len, uint32_t 
 }
 /* Bytes of memory that an unchained item of these measures takes. */
 static inline size_t item_total_bytes(uint8_t flags, uint8_t key_len, uint32_t value_bytes) {
-    return item_value_offset(flags, key_len, value_bytes) + (flags & ITEM_CHAINED ? 0 : value_bytes);
+    return item_value_offset(flags, key_len, value_bytes) +
+           (flags & ITEM_CHAINED ? 0 : value_bytes);
 }
 
 static inline uint64_t item_cas(const struct item *it) {
@@ -113,7 +129,8 @@ static inline void item_set_cas(struct item *it, uint64_t cas) {
 static inline _Atomic uint32_t *item_refs(struct item *it) { /* large items only */
     return (void *)((char *)it + item_refs_offset(item_flags(it)));
 }
-static inline _Atomic uint32_t *item_chain(struct item *it) { /* chained items only: the first tail */
+/* chained items only: the first tail */
+static inline _Atomic uint32_t *item_chain(struct item *it) {
     return (void *)((char *)it + item_chain_offset(item_flags(it), item_value_bytes(it)));
 }
 static inline uint32_t item_client_flags(const struct item *it) {
@@ -121,14 +138,20 @@ static inline uint32_t item_client_flags(const struct item *it) {
     if (!(flags & ITEM_CFLAGS)) {
         return 0;
     }
-    return item_load32((const void *)((const char *)it + item_cflags_offset(flags, item_value_bytes(it))));
+    return item_load32(
+        (const void *)((const char *)it + item_cflags_offset(flags, item_value_bytes(it))));
 }
-static inline bool item_large(const struct item *it) { return item_value_bytes(it) > ITEM_COPY_MAX; }
+static inline bool item_large(const struct item *it) {
+    return item_value_bytes(it) > ITEM_COPY_MAX;
+}
 static inline bool item_chained(const struct item *it) { return item_flags(it) & ITEM_CHAINED; }
 
-/* Whether the chunk at `it` holds this key. Safe on stale chunks: reads key->len bytes behind a header. */
+/* Whether the chunk at `it` holds this key. Safe on stale chunks: reads key->len bytes behind a
+ * header. */
 static inline bool item_key_is(const struct item *it, const struct key *k) {
-    return item_key_len(it) == k->len && bytes_equal((const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), k->ptr, k->len);
+    return item_key_len(it) == k->len &&
+           bytes_equal((const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)),
+                       k->ptr, k->len);
 }
 
 /* Copies the key out; `to` has room for KEY_BYTES_MAX + 8. Returns its length. */
@@ -145,7 +168,8 @@ static inline uint64_t item_hash(const struct node *n) {
     return key_hash(key, len);
 }
 
-/* Notes a hit: at most one byte is stored, and none when it would not change. `most` is the policy's highest count. */
+/* Notes a hit: at most one byte is stored, and none when it would not change. `most` is the
+ * policy's highest count. */
 static inline void item_note_hit(struct item *it, unsigned most, uint32_t now_s) {
     uint8_t mark = node_mark(&it->node);
     uint32_t since = item_time_s(it);

@@ -23,10 +23,13 @@ void slab_rules(const struct slab *s, struct size_rules *rules) {
     };
 }
 
-static bool plan_sizes(const struct slab_config *cfg, unsigned class_most, struct size_rules *rules, struct size_list *sizes) {
-    bool sane = cfg->growth_factor > 1.0 && cfg->chunk_bytes_max >= SLAB_CHUNK_MAX_LEAST && cfg->chunk_bytes_max <= PAGE_BYTES &&
-                cfg->chunk_bytes_max % rules->unit_bytes == 0 && cfg->chunk_bytes_min >= rules->least_bytes &&
-                cfg->class_most < SLAB_CLASSES_MAX && cfg->class_most != 1;
+static bool plan_sizes(const struct slab_config *cfg, unsigned class_most, struct size_rules *rules,
+                       struct size_list *sizes) {
+    bool sane = cfg->growth_factor > 1.0 && cfg->chunk_bytes_max >= SLAB_CHUNK_MAX_LEAST &&
+                cfg->chunk_bytes_max <= PAGE_BYTES &&
+                cfg->chunk_bytes_max % rules->unit_bytes == 0 &&
+                cfg->chunk_bytes_min >= rules->least_bytes && cfg->class_most < SLAB_CLASSES_MAX &&
+                cfg->class_most != 1;
     rules->count_most = class_most;
     if (sane && cfg->sizes != NULL) {
         return size_list_of(sizes, cfg->sizes, cfg->size_count, rules);
@@ -75,7 +78,9 @@ void slab_destroy(struct slab **taken) {
 
 /* --- geometry --- */
 
-unsigned slab_next_class(const struct slab *s, unsigned class_id) { return slab_class_of(s, (size_t)slab_chunk_bytes(s, class_id) + 1); }
+unsigned slab_next_class(const struct slab *s, unsigned class_id) {
+    return slab_class_of(s, (size_t)slab_chunk_bytes(s, class_id) + 1);
+}
 
 /* The living class of a size; SLAB_CLASS_NONE. */
 static unsigned class_of_size(const struct slab *s, uint32_t chunk_bytes) {
@@ -119,7 +124,8 @@ static unsigned class_for_size(struct slab *s, uint32_t chunk_bytes) {
     if (class_id == SLAB_CLASS_NONE) {
         class_id = unused_id(s);
         atomic_store_explicit(&s->classes[class_id].chunk_bytes, chunk_bytes, memory_order_relaxed);
-        atomic_store_explicit(&s->classes[class_id].chunks_per_page, PAGE_BYTES / chunk_bytes, memory_order_relaxed);
+        atomic_store_explicit(&s->classes[class_id].chunks_per_page, PAGE_BYTES / chunk_bytes,
+                              memory_order_relaxed);
     }
     class_set_state(s, class_id, SLAB_CLASS_ACTIVE);
     return class_id;
@@ -146,7 +152,8 @@ bool slab_set_sizes(struct slab *s, const struct size_list *sizes) {
     }
     geometry_index(next);
     count_classes(s);
-    atomic_store_explicit(&s->geometry, next, memory_order_release); /* pairs with the acquire of slab_geometry */
+    /* pairs with the acquire of slab_geometry */
+    atomic_store_explicit(&s->geometry, next, memory_order_release);
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         if (slab_class_state(s, i) == SLAB_CLASS_ACTIVE && !class_set_has(&current, i)) {
             class_set_state(s, i, SLAB_CLASS_RETIRED);
@@ -159,7 +166,8 @@ unsigned slab_reap(struct slab *s) {
     unsigned reaped = 0;
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         struct slab_class *c = &s->classes[i];
-        if (slab_class_state(s, i) != SLAB_CLASS_RETIRED) { /* the caller's thread alone changes states */
+        /* the caller's thread alone changes states */
+        if (slab_class_state(s, i) != SLAB_CLASS_RETIRED) {
             continue;
         }
         lock_take(&c->lock);
@@ -224,9 +232,12 @@ static void owned_unlink_locked(struct slab *s, struct slab_class *c, uint32_t p
     }
 }
 
-static void add32(_Atomic uint32_t *n, uint32_t by) { atomic_fetch_add_explicit(n, by, memory_order_relaxed); }
+static void add32(_Atomic uint32_t *n, uint32_t by) {
+    atomic_fetch_add_explicit(n, by, memory_order_relaxed);
+}
 
-/* Carves a page that nobody else knows of and gives it to the class. False: it is not active (any more). */
+/* Carves a page that nobody else knows of and gives it to the class. False: it is not active (any
+ * more). */
 static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
     struct slab_class *c = &s->classes[class_id];
     struct page *p = slab_page(s, page);
@@ -247,7 +258,9 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
         p->chunk_count = PAGE_BYTES / chunk_bytes;
         p->free_head = next;
         p->free_count = p->chunk_count;
-        atomic_store_explicit(&p->birth, atomic_fetch_add_explicit(&s->births, 1, memory_order_relaxed), memory_order_relaxed);
+        atomic_store_explicit(&p->birth,
+                              atomic_fetch_add_explicit(&s->births, 1, memory_order_relaxed),
+                              memory_order_relaxed);
         atomic_store_explicit(&p->created_s, now_s, memory_order_relaxed);
         atomic_store_explicit(&p->used_s, now_s, memory_order_relaxed);
         atomic_store_explicit(&p->chunk_bytes, chunk_bytes, memory_order_relaxed);
@@ -264,7 +277,9 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
 
 /* Takes a page of the pool for the class. */
 static bool class_grow(struct slab *s, unsigned class_id, bool over_limit) {
-    uint32_t page = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE ? arena_take_page(s->arena, over_limit) : PAGE_NONE;
+    uint32_t page = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE
+                        ? arena_take_page(s->arena, over_limit)
+                        : PAGE_NONE;
     if (page == PAGE_NONE) {
         return false;
     }
@@ -314,7 +329,8 @@ unsigned slab_take(struct slab *s, unsigned class_id, uint32_t *refs, unsigned w
 bool slab_grow(struct slab *s, unsigned class_id) { return class_grow(s, class_id, false); }
 
 bool slab_grow_first(struct slab *s, unsigned class_id) {
-    return atomic_load_explicit(&s->classes[class_id].page_count, memory_order_relaxed) == 0 && class_grow(s, class_id, true);
+    return atomic_load_explicit(&s->classes[class_id].page_count, memory_order_relaxed) == 0 &&
+           class_grow(s, class_id, true);
 }
 
 static void give_locked(struct slab *s, struct slab_class *c, uint32_t ref) {
@@ -354,7 +370,8 @@ bool slab_drain_begin(struct slab *s, uint32_t page, unsigned class_id) {
     struct page *p = slab_page(s, page);
     bool begun = false;
     lock_take(&c->lock);
-    if (slab_page_class(s, page) == class_id && atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
+    if (slab_page_class(s, page) == class_id &&
+        atomic_load_explicit(&p->state, memory_order_relaxed) == PAGE_OWNED) {
         if (p->free_count > 0) {
             partial_unlink_locked(s, c, page);
             add32(&c->free_count, (uint32_t)-(int32_t)p->free_count);
@@ -418,7 +435,8 @@ void slab_drain_cancel(struct slab *s, uint32_t page) {
 }
 
 struct item *slab_page_chunk(const struct slab *s, uint32_t page, uint32_t i) {
-    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(s, page)->chunk_bytes, memory_order_relaxed);
+    uint32_t chunk_bytes =
+        atomic_load_explicit(&slab_page(s, page)->chunk_bytes, memory_order_relaxed);
     if (chunk_bytes == 0 || i >= PAGE_BYTES / chunk_bytes) {
         return NULL;
     }
@@ -462,7 +480,8 @@ unsigned slab_partial_pages(struct slab *s, unsigned class_id, uint32_t *pages, 
     struct slab_class *c = &s->classes[class_id];
     unsigned n = 0;
     lock_take(&c->lock);
-    for (uint32_t page = c->partial; page != PAGE_NONE && n < max; page = slab_page(s, page)->next) {
+    for (uint32_t page = c->partial; page != PAGE_NONE && n < max;
+         page = slab_page(s, page)->next) {
         pages[n++] = page;
     }
     lock_release(&c->lock);
@@ -478,7 +497,8 @@ unsigned slab_next_pages(struct slab *s, unsigned class_id, uint32_t *pages, uns
         if (!slab_page_draining(s, page)) {
             pages[n++] = page;
         }
-        page = slab_page(s, page)->owned_next != PAGE_NONE ? slab_page(s, page)->owned_next : c->owned;
+        page =
+            slab_page(s, page)->owned_next != PAGE_NONE ? slab_page(s, page)->owned_next : c->owned;
         if (page == first) {
             break;
         }
@@ -492,7 +512,8 @@ unsigned slab_whole_pages(struct slab *s, unsigned class_id, uint32_t *pages, un
     struct slab_class *c = &s->classes[class_id];
     unsigned n = 0, looked = 0;
     lock_take(&c->lock);
-    for (uint32_t page = c->partial; page != PAGE_NONE && looked < WHOLE_LOOK_MOST && n < max; page = slab_page(s, page)->next) {
+    for (uint32_t page = c->partial; page != PAGE_NONE && looked < WHOLE_LOOK_MOST && n < max;
+         page = slab_page(s, page)->next) {
         if (slab_page(s, page)->free_count == slab_page(s, page)->chunk_count) {
             pages[n++] = page;
         }

@@ -27,14 +27,16 @@ static int refuse(char *error, size_t error_bytes, const char *what, const char 
 }
 
 /* Splits entry[0..n) into host and, where there is one, port. */
-static int parse_entry(const char *entry, size_t n, int default_port, struct address *a, char *error, size_t error_bytes) {
+static int parse_entry(const char *entry, size_t n, int default_port, struct address *a,
+                       char *error, size_t error_bytes) {
     const char *host = entry, *port = NULL;
     size_t host_bytes = n, port_bytes = 0;
     const char *colon = memchr(entry, ':', n);
     if (entry[0] == '[') {
         const char *close = memchr(entry, ']', n);
         if (close == NULL || (close + 1 < entry + n && close[1] != ':')) {
-            return refuse(error, error_bytes, "an address in brackets must be [ADDRESS] or [ADDRESS]:PORT", entry, n);
+            return refuse(error, error_bytes,
+                          "an address in brackets must be [ADDRESS] or [ADDRESS]:PORT", entry, n);
         }
         host = entry + 1;
         host_bytes = (size_t)(close - host);
@@ -48,18 +50,21 @@ static int parse_entry(const char *entry, size_t n, int default_port, struct add
         port_bytes = (size_t)(entry + n - port);
         a->port = parse_port(port, port_bytes);
         if (a->port < 0) {
-            return refuse(error, error_bytes, "a port must be a number from 1 to 65535", port, port_bytes);
+            return refuse(error, error_bytes, "a port must be a number from 1 to 65535", port,
+                          port_bytes);
         }
     }
     if (host_bytes == 0 || host_bytes >= sizeof a->host) {
-        return refuse(error, error_bytes, "a listen address needs a host name of at most 255 bytes", entry, n);
+        return refuse(error, error_bytes, "a listen address needs a host name of at most 255 bytes",
+                      entry, n);
     }
     memcpy(a->host, host, host_bytes);
     a->host[host_bytes == 1 && host[0] == '*' ? 0 : host_bytes] = '\0';
     return 1;
 }
 
-int address_next(const char **rest, int default_port, struct address *a, char *error, size_t error_bytes) {
+int address_next(const char **rest, int default_port, struct address *a, char *error,
+                 size_t error_bytes) {
     const char *entry = *rest + strspn(*rest, ", ");
     size_t n = strcspn(entry, ", ");
     *rest = entry + n;

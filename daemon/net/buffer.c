@@ -3,7 +3,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-static void add(_Atomic uint64_t *n, uint64_t by) { atomic_fetch_add_explicit(n, by, memory_order_relaxed); }
+static void add(_Atomic uint64_t *n, uint64_t by) {
+    atomic_fetch_add_explicit(n, by, memory_order_relaxed);
+}
 
 bool buffers_init(struct buffers *b, struct server_conns *facts) {
     *b = (struct buffers){.facts = facts, .region = aligned_alloc(64, BUFFER_REGION_BYTES)};

@@ -1,8 +1,9 @@
 /* A worker's receive buffers.
  *
- * Bytes of a turn are received into slices of one region, one behind the other, so that many small requests share few cache
- * lines. Only what a turn leaves unfinished is copied into a buffer that the connection keeps until its next turn; these
- * come from a pool of equal ones, except the few that hold a line longer than that.
+ * Bytes of a turn are received into slices of one region, one behind the other, so that many small
+ * requests share few cache lines. Only what a turn leaves unfinished is copied into a buffer that
+ * the connection keeps until its next turn; these come from a pool of equal ones, except the few
+ * that hold a line longer than that.
  *
  * Threading: the worker's. Every buffer has BUFFER_SLACK readable bytes behind its end. */
 #ifndef SLATE_NET_BUFFER_H
@@ -15,7 +16,8 @@
 enum {
     BUFFER_SLACK = 64,
     BUFFER_RECEIVE_BYTES = 16 * 1024, /* of one receive */
-    BUFFER_KEPT_BYTES = 4480,         /* a request line, a value of ITEM_COPY_MAX and its line end fit */
+    /* a request line, a value of ITEM_COPY_MAX and its line end fit */
+    BUFFER_KEPT_BYTES = 4480,
     BUFFER_REGION_BYTES = 512 * 1024,
     BUFFER_SLICE_BYTES = BUFFER_KEPT_BYTES + BUFFER_RECEIVE_BYTES + BUFFER_SLACK,
     BUFFER_POOL_MAX = 64,
@@ -34,20 +36,27 @@ struct buffers {
     size_t       used;       /* of the region, in this turn */
     struct kept *pool;
     unsigned     pool_count;
-    int64_t      lent_bytes; /* not yet told to facts: the pool's growth and shrinking in a turn mostly cancel out */
+    /* not yet told to facts: the pool's growth and shrinking in a turn mostly cancel out */
+    int64_t      lent_bytes;
 };
 
 bool buffers_init(struct buffers *, struct server_conns *); /* false: out of memory */
 void buffers_fini(struct buffers *);
 
 /* Whether the region still has a slice in this turn. */
-static inline bool buffers_have_slice(const struct buffers *b) { return b->used + BUFFER_SLICE_BYTES <= BUFFER_REGION_BYTES; }
-static inline bool buffers_half_free(const struct buffers *b) { return b->used + BUFFER_SLICE_BYTES <= BUFFER_REGION_BYTES / 2; }
-/* A slice of BUFFER_SLICE_BYTES, when there is one. buffers_trim gives back all but `n` bytes of the latest. */
+static inline bool buffers_have_slice(const struct buffers *b) {
+    return b->used + BUFFER_SLICE_BYTES <= BUFFER_REGION_BYTES;
+}
+static inline bool buffers_half_free(const struct buffers *b) {
+    return b->used + BUFFER_SLICE_BYTES <= BUFFER_REGION_BYTES / 2;
+}
+/* A slice of BUFFER_SLICE_BYTES, when there is one. buffers_trim gives back all but `n` bytes of
+ * the latest. */
 char *buffers_slice(struct buffers *);
 void  buffers_trim(struct buffers *, size_t n);
 void  buffers_turn_end(struct buffers *); /* every slice is given back */
 
-struct kept *buffers_take(struct buffers *, size_t bytes); /* room for at least so many; NULL: out of memory */
+/* room for at least so many; NULL: out of memory */
+struct kept *buffers_take(struct buffers *, size_t bytes);
 void         buffers_give(struct buffers *, struct kept *taken);
 #endif

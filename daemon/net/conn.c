@@ -19,7 +19,8 @@
 enum {
     SEND_PIECES = 256, /* iovecs a call */
     VALUE_PIECES = 256,
-    SENT_MUCH_BYTES = 16 * 1024, /* in a turn: then the next one asks what the socket still holds … */
+    /* in a turn: then the next one asks what the socket still holds … */
+    SENT_MUCH_BYTES = 16 * 1024,
     LAG_BYTES = 64 * 1024,       /* … and when that is more, the client lags */
     LAG_RECEIVE_BYTES = 4 * 1024,
 };
@@ -31,7 +32,9 @@ static void set_state(struct conn *c, const char *state) {
 bool conn_open(struct conn *c, struct worker *w) {
     c->worker = w;
     c->session = session_create();
-    if (c->session == NULL || event_assign(&c->event, w->base, c->record.fd, EV_READ | EV_PERSIST, conn_on_event, c) != 0 ||
+    if (c->session == NULL ||
+        event_assign(&c->event, w->base, c->record.fd, EV_READ | EV_PERSIST, conn_on_event, c) !=
+            0 ||
         event_add(&c->event, NULL) != 0) {
         return false;
     }
@@ -68,7 +71,8 @@ void conn_close(struct conn *c) {
 }
 
 bool conn_idle(const struct conn *c) {
-    return c->watching || (c->kept == NULL && c->pending == NULL && session_need(c->session) == SESSION_NEED_BYTES);
+    return c->watching || (c->kept == NULL && c->pending == NULL &&
+                           session_need(c->session) == SESSION_NEED_BYTES);
 }
 
 void conn_wake(struct conn *c) {
@@ -79,8 +83,8 @@ void conn_wake(struct conn *c) {
 
 /* --- receiving --- */
 
-/* Replies that the socket holds because the client does not take them are a sign that it will take none soon: small turns leave
- * little to be kept for it. Asked only after much was sent. */
+/* Replies that the socket holds because the client does not take them are a sign that it will take
+ * none soon: small turns leave little to be kept for it. Asked only after much was sent. */
 static void look_for_lag(struct conn *c) {
     int held = 0;
     if (c->sent_much) {
@@ -89,7 +93,9 @@ static void look_for_lag(struct conn *c) {
     }
 }
 
-static size_t receive_bytes(const struct conn *c) { return session_lags(c->session) ? LAG_RECEIVE_BYTES : BUFFER_RECEIVE_BYTES; }
+static size_t receive_bytes(const struct conn *c) {
+    return session_lags(c->session) ? LAG_RECEIVE_BYTES : BUFFER_RECEIVE_BYTES;
+}
 
 /* Counts what a receive returned. False: nothing came; then the connection may be gone. */
 static bool received(struct conn *c, ssize_t got) {
@@ -99,19 +105,22 @@ static bool received(struct conn *c, ssize_t got) {
     }
     if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)) {
         c->gone = true;
-        c->reason = got == 0 && !c->watching ? EVENT_NORMAL : EVENT_ERROR; /* to memcached a watcher's end is an error */
+        /* to memcached a watcher's end is an error */
+        c->reason = got == 0 && !c->watching ? EVENT_NORMAL : EVENT_ERROR;
     }
     return false;
 }
 
-/* A line longer than a slice holds: receives behind what it has brought so far. The buffer doubles, so that a line costs its length in copies,
- * up to what a session waits for and a receive behind it. */
+/* A line longer than a slice holds: receives behind what it has brought so far. The buffer doubles,
+ * so that a line costs its length in copies, up to what a session waits for and a receive behind
+ * it. */
 static void receive_long(struct conn *c) {
     struct buffers *b = &c->worker->buffers;
     struct kept *k = c->kept;
     bool more = c->readable && !c->resume;
     if (more && k->bytes_max - k->n < BUFFER_RECEIVE_BYTES / 2) {
-        size_t most = SESSION_LINE_BYTES + BUFFER_RECEIVE_BYTES, twice = k->bytes_max * 2 + BUFFER_RECEIVE_BYTES;
+        size_t most = SESSION_LINE_BYTES + BUFFER_RECEIVE_BYTES,
+               twice = k->bytes_max * 2 + BUFFER_RECEIVE_BYTES;
         struct kept *larger = buffers_take(b, twice < most ? twice : most);
         if (larger == NULL) {
             c->gone = true;
@@ -132,8 +141,9 @@ static void receive_long(struct conn *c) {
     c->n = k->n;
 }
 
-/* Puts the bytes kept from before, and behind them what a receive brings, into a slice of the region. While there is work
- * left from before, nothing more is received: what a connection may have waiting stays bounded. */
+/* Puts the bytes kept from before, and behind them what a receive brings, into a slice of the
+ * region. While there is work left from before, nothing more is received: what a connection may
+ * have waiting stays bounded. */
 static void receive_slice(struct conn *c) {
     struct buffers *b = &c->worker->buffers;
     char *slice = buffers_slice(b);
@@ -154,7 +164,8 @@ static void receive_slice(struct conn *c) {
     buffers_trim(b, c->n);
 }
 
-/* Receives a value into its chunks, and what the client sent behind it into a slice, in one call. */
+/* Receives a value into its chunks, and what the client sent behind it into a slice, in one
+ * call. */
 static void receive_value(struct conn *c) {
     struct worker *w = c->worker;
     char *slice = buffers_slice(&w->buffers);
@@ -255,7 +266,8 @@ void conn_gather(struct conn *c) {
         receive_nothing(c);
         return;
     }
-    atomic_store_explicit(&c->record.last_cmd_s, cache_now_s(w->cache_thread), memory_order_relaxed);
+    atomic_store_explicit(&c->record.last_cmd_s, cache_now_s(w->cache_thread),
+                          memory_order_relaxed);
     if (c->pending != NULL) {
         if (c->writable) {
             send_pending(c);
@@ -320,7 +332,8 @@ static void go_on(struct conn *c, enum session_need need) {
     } else if (need == SESSION_NEED_COMMAND) {
         worker_queue_command(c->worker, c);
     } else {
-        event_del(&c->event); /* what the client sends meanwhile would wake the worker again and again */
+        /* what the client sends meanwhile would wake the worker again and again */
+        event_del(&c->event);
         worker_sleep(c->worker, c);
     }
 }
@@ -332,7 +345,8 @@ void conn_answer(struct conn *c) {
     send_replies(c);
     enum session_need need = session_need(c->session);
     keep_rest(c);
-    c->resume = need == SESSION_NEED_TURN || need == SESSION_NEED_COMMAND || need == SESSION_NEED_EVENT;
+    c->resume =
+        need == SESSION_NEED_TURN || need == SESSION_NEED_COMMAND || need == SESSION_NEED_EVENT;
     c->close_after = need == SESSION_CLOSE;
     if (c->close_after && session_quit(c->session)) {
         c->reason = EVENT_NORMAL;
@@ -353,7 +367,8 @@ void conn_answer(struct conn *c) {
         start_watching(c);
         return;
     }
-    set_state(c, need == SESSION_NEED_VALUE || need == SESSION_NEED_MEMORY ? "conn_nread" : "conn_read");
+    set_state(c, need == SESSION_NEED_VALUE || need == SESSION_NEED_MEMORY ? "conn_nread"
+                                                                           : "conn_read");
     c->gone = c->close_after;
     if (c->resume) {
         go_on(c, need);

@@ -1,4 +1,5 @@
-/* A connection: a socket, its session, and the bytes between them that are not finished. Belongs to one worker.
+/* A connection: a socket, its session, and the bytes between them that are not finished. Belongs to
+ * one worker.
  *
  *     conn_gather   receives once and parses into the worker's batch        (many connections)
  *     batch_run     runs all of it
@@ -44,9 +45,11 @@ struct conn {
     uint8_t reason; /* enum event_reason: why it is gone */
 };
 
-/* Takes over the socket: a session, an event, a place in the worker's list. False: out of memory. */
+/* Takes over the socket: a session, an event, a place in the worker's list. False: out of
+ * memory. */
 bool conn_open(struct conn *, struct worker *);
-/* Closes the socket and frees the connection with everything it still holds. Inside a cache turn. */
+/* Closes the socket and frees the connection with everything it still holds. Inside a cache
+ * turn. */
 void conn_close(struct conn *taken);
 
 /* The event it waited for may have come: it hears its socket again. */

@@ -89,7 +89,8 @@ static int open_tcp(const struct addrinfo *ai, int backlog, struct listener **li
 }
 
 int listen_tcp(const char *host, int port, int backlog, struct listener **list) {
-    struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    struct addrinfo hints = {
+        .ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
     char service[12];
     snprintf(service, sizeof service, "%d", port < 0 ? 0 : port);
@@ -107,13 +108,15 @@ int listen_tcp(const char *host, int port, int backlog, struct listener **list) 
             opened++;
         } else {
             why = errno;
-            /* A machine without IPv6 still resolves names to it: only what makes any other address fail too counts. */
+            /* A machine without IPv6 still resolves names to it: only what makes any other address
+             * fail too counts. */
             failed = errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT && errno != EINVAL;
         }
     }
     freeaddrinfo(found);
     if (failed || opened == 0) {
-        log_error("cannot listen on %s port %d: %s", host[0] != '\0' ? host : "any address", port < 0 ? 0 : port, strerror(why));
+        log_error("cannot listen on %s port %d: %s", host[0] != '\0' ? host : "any address",
+                  port < 0 ? 0 : port, strerror(why));
         errno = why;
         return -1;
     }
@@ -131,7 +134,8 @@ static bool socket_alive(const struct sockaddr_un *at) {
     return alive;
 }
 
-static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog, struct listener **list) {
+static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog,
+                     struct listener **list) {
     struct stat existing;
     if (lstat(at->sun_path, &existing) == 0) {
         if (!S_ISSOCK(existing.st_mode) || socket_alive(at)) {
@@ -156,7 +160,8 @@ static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog, s
 int listen_unix(const char *path, unsigned mode, int backlog, struct listener **list) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof at.sun_path) {
-        log_error("cannot listen on %s: the path of a UNIX socket has at most %zu bytes", path, sizeof at.sun_path - 1);
+        log_error("cannot listen on %s: the path of a UNIX socket has at most %zu bytes", path,
+                  sizeof at.sun_path - 1);
         errno = ENAMETOOLONG;
         return -1;
     }

@@ -12,15 +12,17 @@ struct listener {
     bool               is_v6;
 };
 
-/* One listener an address that `host` (empty: every interface) resolves to, put in front of *list. port -1: any free one.
- * Returns 0, or -1 with errno after one log line; what was already opened stays in the list. An address of a kind that this
- * system has not is passed over as long as another one works. */
+/* One listener an address that `host` (empty: every interface) resolves to, put in front of *list.
+ * port -1: any free one. Returns 0, or -1 with errno after one log line; what was already opened
+ * stays in the list. An address of a kind that this system has not is passed over as long as
+ * another one works. */
 int listen_tcp(const char *host, int port, int backlog, struct listener **list);
 
-/* A UNIX socket with these permissions. A socket that nobody listens on any more is replaced; any other file, and a socket
- * in use, is left alone: EADDRINUSE. */
+/* A UNIX socket with these permissions. A socket that nobody listens on any more is replaced; any
+ * other file, and a socket in use, is left alone: EADDRINUSE. */
 int listen_unix(const char *path, unsigned mode, int backlog, struct listener **list);
 
-/* Writes a line "TCP INET: port" or "TCP INET6: port" for each listener; the file appears complete or not at all. */
+/* Writes a line "TCP INET: port" or "TCP INET6: port" for each listener; the file appears complete
+ * or not at all. */
 int listen_write_ports(const struct listener *list, const char *path);
 #endif

@@ -34,13 +34,16 @@ struct net {
     struct event      wake_event, retry_timer;
     int               wake_fd;
     bool              stopped, disabled; /* disabled: not accepting for now */
-    uint64_t          disabled_at_us, counted_until_us, disabled_conns; /* when, and with how many connections */
+    /* when, and with how many connections */
+    uint64_t          disabled_at_us, counted_until_us, disabled_conns;
     char             *socket_path; /* to be removed */
     unsigned          next_worker, worker_count; /* worker_count: initialised */
     struct worker     workers[];
 };
 
-static void add(_Atomic uint64_t *n, uint64_t by) { atomic_fetch_add_explicit(n, by, memory_order_relaxed); }
+static void add(_Atomic uint64_t *n, uint64_t by) {
+    atomic_fetch_add_explicit(n, by, memory_order_relaxed);
+}
 
 /* --- accepting --- */
 
@@ -52,7 +55,8 @@ static bool at_limit(const struct net *net) { return conns_now(net) >= net->conf
 
 static void accept_disable(struct net *net) {
     static const struct timeval retry = {.tv_usec = RETRY_ACCEPT_US};
-    if (net->disabled || event_add(&net->retry_timer, &retry) != 0) { /* without the timer nothing would begin again */
+    /* without the timer nothing would begin again */
+    if (net->disabled || event_add(&net->retry_timer, &retry) != 0) {
         return;
     }
     net->disabled = true;
@@ -90,7 +94,8 @@ static void on_retry(evutil_socket_t fd, short what, void *arg) {
     (void)fd;
     (void)what;
     account_disabled(net);
-    bool room = conns_now(net) < net->disabled_conns || net->counted_until_us - net->disabled_at_us >= RETRY_ANYWAY_US;
+    bool room = conns_now(net) < net->disabled_conns ||
+                net->counted_until_us - net->disabled_at_us >= RETRY_ANYWAY_US;
     if (room && !at_limit(net)) {
         accept_enable(net);
     }
@@ -105,7 +110,8 @@ static void reject(struct net *net, int fd) {
     close(fd);
 }
 
-static void dispatch(struct net *net, const struct listener *l, int fd, const struct sockaddr *peer) {
+static void dispatch(struct net *net, const struct listener *l, int fd,
+                     const struct sockaddr *peer) {
     struct conn *c = calloc(1, sizeof *c);
     if (c == NULL) {
         log_warn("out of memory for a connection");
@@ -133,7 +139,8 @@ static bool accept_one(struct net *net, const struct listener *l) {
         accept_disable(net);
         return false;
     }
-    int fd = accept4(l->record.fd, (struct sockaddr *)&peer, &peer_bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    int fd =
+        accept4(l->record.fd, (struct sockaddr *)&peer, &peer_bytes, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             log_warn("too many open connections: %s", strerror(errno));
@@ -189,9 +196,9 @@ static int open_listeners(struct net *net) {
     int more;
     if (cfg->unix_path != NULL) {
         net->socket_path = strdup(cfg->unix_path);
-        int opened = net->socket_path == NULL
-                         ? -1
-                         : listen_unix(cfg->unix_path, cfg->unix_mode, cfg->backlog, &net->listeners);
+        int opened = net->socket_path == NULL ? -1
+                                              : listen_unix(cfg->unix_path, cfg->unix_mode,
+                                                            cfg->backlog, &net->listeners);
         if (opened != 0) { /* the file is not ours */
             if (net->socket_path == NULL) {
                 log_error("cannot listen on %s: %s", cfg->unix_path, strerror(errno));
@@ -230,7 +237,8 @@ static int prepare_events(struct net *net) {
     }
     unsigned i = 0;
     for (struct listener *l = net->listeners; l != NULL; l = l->next, i++) {
-        event_assign(&net->accept_events[i], net->base, l->record.fd, EV_READ | EV_PERSIST, on_accept, net);
+        event_assign(&net->accept_events[i], net->base, l->record.fd, EV_READ | EV_PERSIST,
+                     on_accept, net);
         if (event_add(&net->accept_events[i], NULL) != 0) {
             return -1;
         }
@@ -297,7 +305,8 @@ fail:;
 
 enum server_stop net_run(struct net *net) {
     enum server_stop stop;
-    while ((stop = (enum server_stop)atomic_load_explicit(&net->server->stop, memory_order_acquire)) == SERVER_RUN) {
+    while ((stop = (enum server_stop)atomic_load_explicit(&net->server->stop,
+                                                          memory_order_acquire)) == SERVER_RUN) {
         event_base_loop(net->base, 0);
     }
     return stop;

@@ -1,12 +1,14 @@
 /* Listeners, workers and connections: bytes between sockets and sessions.
  *
- * The caller's thread accepts; each worker thread has an event base, a cache_thread and a batch of its own. In a turn of
- * its loop a worker receives once from every ready connection, runs all their requests as one batch, and sends once to
- * each. An idle connection is one small struct: buffers belong to the worker and are lent while bytes are unfinished.
+ * The caller's thread accepts; each worker thread has an event base, a cache_thread and a batch of
+ * its own. In a turn of its loop a worker receives once from every ready connection, runs all their
+ * requests as one batch, and sends once to each. An idle connection is one small struct: buffers
+ * belong to the worker and are lent while bytes are unfinished.
  *
- * Ownership: a struct net owns its sockets, threads and connections; it borrows the server, which must outlive it.
- * Threading: net_wake is for any thread and for signal handlers, all else for the thread that called net_start.
- * Errors: NULL and errno, after one log line that says what could not be had. */
+ * Ownership: a struct net owns its sockets, threads and connections; it borrows the server, which
+ * must outlive it. Threading: net_wake is for any thread and for signal handlers, all else for the
+ * thread that called net_start. Errors: NULL and errno, after one log line that says what could not
+ * be had. */
 #ifndef SLATE_NET_NET_H
 #define SLATE_NET_NET_H
 #include <stdbool.h>
@@ -15,25 +17,32 @@
 #include "serve/server.h"
 
 struct net_config {
-    /* Comma-separated addresses to listen on: host, host:port, [v6]:port, * for every interface. NULL or empty: 127.0.0.1.
-     * A host may name several addresses; all are taken. The same address and port twice is taken once. */
+    /* Comma-separated addresses to listen on: host, host:port, [v6]:port, * for every interface.
+     * NULL or empty: 127.0.0.1. A host may name several addresses; all are taken. The same address
+     * and port twice is taken once. */
     const char *listen;
-    int         port;           /* of addresses without one: 1..65535; 0: no TCP at all; -1: any free port */
+    /* of addresses without one: 1..65535; 0: no TCP at all; -1: any free port */
+    int         port;
     const char *unix_path;      /* listen on this UNIX socket and not on TCP; NULL: TCP */
     unsigned    unix_mode;      /* permissions of the socket, 0700 for its owner alone */
     int         backlog;
     unsigned    worker_count;   /* 1..SERVER_WORKERS_MAX */
     uint32_t    conns_max;      /* client connections at once */
-    bool        conns_max_fast; /* beyond that: answer and close; false: leave them waiting in the backlog */
-    uint32_t    value_timeout_s; /* refuse values whose bytes don't come for so long; 0: only while others wait for their memory */
+    /* beyond that: answer and close; false: leave them waiting in the backlog */
+    bool        conns_max_fast;
+    /* refuse values whose bytes don't come for so long; 0: only while others wait for their
+     * memory */
+    uint32_t    value_timeout_s;
     uint32_t    idle_timeout_s; /* close connections idle for so long; 0: never */
-    const char *port_file;      /* write "TCP INET: port" lines here (MEMCACHED_PORT_FILENAME); NULL: no */
+    /* write "TCP INET: port" lines here (MEMCACHED_PORT_FILENAME); NULL: no */
+    const char *port_file;
 };
 
 struct net;
 
-/* Binds, listens and starts the workers; fills server->workers and worker_count, and sets server->on_stop to net_wake.
- * Connections are accepted once net_run runs. Blocks every signal in the workers. */
+/* Binds, listens and starts the workers; fills server->workers and worker_count, and sets
+ * server->on_stop to net_wake. Connections are accepted once net_run runs. Blocks every signal in
+ * the workers. */
 struct net *net_start(struct server *, const struct net_config *);
 
 /* Accepts connections until server->stop is not SERVER_RUN; returns it. */
@@ -42,8 +51,9 @@ enum server_stop net_run(struct net *);
 /* Makes net_run look at server->stop. `net` is a struct net; async-signal-safe. */
 void net_wake(void *net);
 
-/* Stops accepting, then ends and joins the workers. Graceful: requests already sent by clients are answered and replies
- * are delivered first, for at most NET_GRACE_S seconds; otherwise connections are closed as they are. */
+/* Stops accepting, then ends and joins the workers. Graceful: requests already sent by clients are
+ * answered and replies are delivered first, for at most NET_GRACE_S seconds; otherwise connections
+ * are closed as they are. */
 enum { NET_GRACE_S = 5 };
 void net_stop(struct net *, bool graceful);
 

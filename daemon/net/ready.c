@@ -1,4 +1,5 @@
-/* What connections wait for: events of their sockets, and their turn on one of their worker's lists. */
+/* What connections wait for: events of their sockets, and their turn on one of their worker's
+ * lists. */
 #include <event2/event.h>
 
 #include "net/worker.h"
@@ -44,7 +45,8 @@ void conn_on_event(evutil_socket_t fd, short what, void *arg) {
 /* Waits for this from now on, instead of what it waited for. */
 void conn_wait_for(struct conn *c, short what) {
     event_del(&c->event);
-    event_assign(&c->event, c->worker->base, c->record.fd, (short)(what | EV_PERSIST), conn_on_event, c);
+    event_assign(&c->event, c->worker->base, c->record.fd, (short)(what | EV_PERSIST),
+                 conn_on_event, c);
     if (event_add(&c->event, NULL) != 0) {
         c->gone = true;
     }

@@ -40,7 +40,8 @@ static void set_waiting(struct values *v, struct conn *c, bool waits) {
         TAILQ_INSERT_TAIL(&v->waiting, c, waiting_link);
         v->look_us = 0;
     }
-    atomic_fetch_add_explicit(&v->worker->server->conns.values_waiting, waits ? 1 : (uint64_t)-1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&v->worker->server->conns.values_waiting, waits ? 1 : (uint64_t)-1,
+                              memory_order_relaxed);
 }
 
 /* What must come in VALUES_GIVE_WAY_MS. */
@@ -94,13 +95,15 @@ void values_forget(struct values *v, struct conn *c) {
 
 /* --- those whose bytes are late --- */
 
-/* They give their memory back, and are refused in their next turn. One that waits for memory itself is not late. */
+/* They give their memory back, and are refused in their next turn. One that waits for memory itself
+ * is not late. */
 static void end_late(struct values *v, uint64_t now_us) {
     struct worker *w = v->worker;
     uint64_t wanted = atomic_load_explicit(&w->server->conns.values_waiting, memory_order_relaxed);
     uint64_t timeout_us = v->timeout_s > 0 ? (uint64_t)v->timeout_s * 1000000 : UINT64_MAX;
     struct conn *c, *next;
-    for (c = TAILQ_FIRST(&v->receiving); c != NULL && (wanted > 0 || now_us - c->value_us >= timeout_us); c = next) {
+    for (c = TAILQ_FIRST(&v->receiving);
+         c != NULL && (wanted > 0 || now_us - c->value_us >= timeout_us); c = next) {
         next = TAILQ_NEXT(c, receiving_link);
         bool slow = wanted > 0 && now_us - c->pace_us >= VALUES_GIVE_WAY_MS * 1000;
         if (!c->waiting && (slow || now_us - c->value_us >= timeout_us)) {
@@ -116,8 +119,8 @@ static void end_late(struct values *v, uint64_t now_us) {
 
 /* --- those that wait --- */
 
-/* Bytes that it has sent and that are still to be stored, rounded down to a power of two: clients that send as fast as they can are
- * equal. SIZE_MAX: all of the value's. */
+/* Bytes that it has sent and that are still to be stored, rounded down to a power of two: clients
+ * that send as fast as they can are equal. SIZE_MAX: all of the value's. */
 static size_t unread_bytes(const struct conn *c) {
     int queued = 0;
     size_t bytes = c->kept != NULL ? c->kept->n : 0, rounded = 1;
@@ -181,7 +184,8 @@ static void end_waits(struct values *v, uint64_t now_us) {
     v->look_us = now_us + LOOK_AGAIN_US;
     struct choice best = {.count = 0};
     choose(v, &best);
-    bool little = held_bytes >= cache_drafts_most(cache) / 2; /* one that has sent little goes on already, or none may */
+    /* one that has sent little goes on already, or none may */
+    bool little = held_bytes >= cache_drafts_most(cache) / 2;
     for (unsigned i = 0; i < best.count && (best.unread[i] >= MUCH_BYTES || !little); i++) {
         little = best.unread[i] < MUCH_BYTES;
         best.conns[i]->waited = true;
@@ -190,12 +194,14 @@ static void end_waits(struct values *v, uint64_t now_us) {
     }
 }
 
-/* Nothing is received from those that wait, so none would be seen to hang up. One that has sent its whole value before is served. */
+/* Nothing is received from those that wait, so none would be seen to hang up. One that has sent its
+ * whole value before is served. */
 static void end_gone(struct values *v) {
     struct pollfd fds[LOOK_MOST];
     struct conn  *conns[LOOK_MOST], *c;
     nfds_t n = 0;
-    for (c = TAILQ_FIRST(&v->waiting); c != NULL && n < LOOK_MOST; c = TAILQ_NEXT(c, waiting_link)) {
+    for (c = TAILQ_FIRST(&v->waiting); c != NULL && n < LOOK_MOST;
+         c = TAILQ_NEXT(c, waiting_link)) {
         fds[n] = (struct pollfd){.fd = c->record.fd, .events = POLLRDHUP};
         conns[n++] = c;
     }

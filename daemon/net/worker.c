@@ -67,15 +67,16 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
         log_warn("worker: cannot read its wake-up: %s", strerror(errno));
     }
     take_inbox(w);
-    while (w->asleep.first != NULL) { /* one of them, or none, has its answer: the others sleep on after their turn */
+    /* one of them, or none, has its answer: the others sleep on after their turn */
+    while (w->asleep.first != NULL) {
         struct conn *c = conn_queue_take(&w->asleep);
         conn_wake(c);
         worker_ready(w, c);
     }
 }
 
-/* Closes connections that have been idle for too long. A client that never reads its replies is idle too; one that watches
- * is not. */
+/* Closes connections that have been idle for too long. A client that never reads its replies is
+ * idle too; one that watches is not. */
 static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
     struct worker *w = arg;
     uint32_t now_s = clock_now_s();
@@ -94,8 +95,8 @@ static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
 
 /* --- the loop --- */
 
-/* Stopping gracefully: a connection is done when it has nothing unfinished and its socket is empty, or its client
- * is gone, who may have left requests in it. */
+/* Stopping gracefully: a connection is done when it has nothing unfinished and its socket is empty,
+ * or its client is gone, who may have left requests in it. */
 static void finish_conn(struct worker *w, struct conn *c) {
     int waiting = 0;
     if (c->gone) {
@@ -129,10 +130,12 @@ static void gather(struct conn *c) {
     }
 }
 
-/* Those whose commands waited, as long as there is time for commands. They leave half of the turn's room to the others. */
+/* Those whose commands waited, as long as there is time for commands. They leave half of the turn's
+ * room to the others. */
 static unsigned gather_commands(struct worker *w, struct conn **turn) {
     unsigned n = 0;
-    while (w->commands.first != NULL && n < WORKER_TURN_CONNS / 2 && buffers_half_free(&w->buffers) && batch_has_time(w->batch)) {
+    while (w->commands.first != NULL && n < WORKER_TURN_CONNS / 2 &&
+           buffers_half_free(&w->buffers) && batch_has_time(w->batch)) {
         turn[n] = conn_queue_take(&w->commands);
         gather(turn[n++]);
     }
@@ -147,7 +150,8 @@ static void worker_turn(struct worker *w) {
     cache_turn_begin(w->cache_thread);
     batch_begin(w->batch);
     unsigned n = gather_commands(w, turn);
-    while (w->ready.first != NULL && n < WORKER_TURN_CONNS && buffers_have_slice(&w->buffers) && !batch_full(w->batch)) {
+    while (w->ready.first != NULL && n < WORKER_TURN_CONNS && buffers_have_slice(&w->buffers) &&
+           !batch_full(w->batch)) {
         turn[n] = conn_queue_take(&w->ready);
         gather(turn[n++]);
     }
@@ -190,7 +194,9 @@ static bool obey(struct worker *w) {
     return w->conns != NULL && clock_mono_us() < w->finish_by_us;
 }
 
-static bool has_work(const struct worker *w) { return w->ready.first != NULL || w->commands.first != NULL; }
+static bool has_work(const struct worker *w) {
+    return w->ready.first != NULL || w->commands.first != NULL;
+}
 
 static void *worker_main(void *arg) {
     struct worker *w = arg;
@@ -199,7 +205,8 @@ static void *worker_main(void *arg) {
         log_warn("worker: no memory to tell its events to those who watch");
     }
     while (obey(w)) {
-        /* Once, always: without it, a poll goes on for as long as a socket that nobody reads stays readable. */
+        /* Once, always: without it, a poll goes on for as long as a socket that nobody reads stays
+         * readable. */
         event_base_loop(w->base, EVLOOP_ONCE | (has_work(w) ? EVLOOP_NONBLOCK : 0));
         if (has_work(w)) {
             worker_turn(w);
@@ -219,7 +226,8 @@ static void wake(void *arg) {
     }
 }
 
-bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_s, uint32_t value_timeout_s) {
+bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_s,
+                 uint32_t value_timeout_s) {
     *w = (struct worker){.server = server, .idle_timeout_s = idle_timeout_s, .wake_fd = -1};
     conn_queue_init(&w->ready);
     conn_queue_init(&w->commands);

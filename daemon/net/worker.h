@@ -3,10 +3,11 @@
  *     wait (outside a cache turn) -> events put connections on the ready list
  *     turn: gather from each, run the batch, answer each
  *
- * A turn takes connections as long as the batch and the receive region have room, so its memory is bounded; the others stay
- * ready for the next turn, which follows without waiting. Connections whose next request is a command, or whose answer to one
- * goes on, queue for the turn's time for commands (BATCH_COMMANDS_US), first come, first served; one that comes in a turn with
- * room left is served at once. Ownership: a worker owns the connections given to it. */
+ * A turn takes connections as long as the batch and the receive region have room, so its memory is
+ * bounded; the others stay ready for the next turn, which follows without waiting. Connections
+ * whose next request is a command, or whose answer to one goes on, queue for the turn's time for
+ * commands (BATCH_COMMANDS_US), first come, first served; one that comes in a turn with room left
+ * is served at once. Ownership: a worker owns the connections given to it. */
 #ifndef SLATE_NET_WORKER_H
 #define SLATE_NET_WORKER_H
 #include <pthread.h>
@@ -34,7 +35,8 @@ struct worker {
     struct serve_counters *counters;
     struct buffers         buffers;
     struct values          values;
-    struct conn_queue      ready, commands, asleep; /* asleep: until another thread's answer wakes them */
+    /* asleep: until another thread's answer wakes them */
+    struct conn_queue      ready, commands, asleep;
     struct conn           *conns; /* all of them */
     uint32_t               idle_timeout_s;
     struct event           idle_timer, wake_event;
@@ -48,7 +50,9 @@ struct worker {
     struct conn           *inbox; /* new connections, linked by ready_next */
 };
 
-bool worker_init(struct worker *, struct server *, uint32_t idle_timeout_s, uint32_t value_timeout_s); /* false and errno: memory or descriptors */
+/* false and errno: memory or descriptors */
+bool worker_init(struct worker *, struct server *, uint32_t idle_timeout_s,
+                 uint32_t value_timeout_s);
 bool worker_start(struct worker *);
 /* Hands over a connection whose record is filled and registered. Any thread. */
 void worker_adopt(struct worker *, struct conn *taken);
@@ -63,6 +67,8 @@ struct conn *conn_queue_take(struct conn_queue *); /* the first of one that is n
 void worker_ready(struct worker *, struct conn *);
 void worker_queue_command(struct worker *, struct conn *);
 void worker_sleep(struct worker *, struct conn *);
-void conn_on_event(evutil_socket_t, short what, void *conn); /* notes what its socket is ready for, and puts it on the ready list */
-void conn_wait_for(struct conn *, short what); /* for this event from now on, instead of what it waited for */
+/* notes what its socket is ready for, and puts it on the ready list */
+void conn_on_event(evutil_socket_t, short what, void *conn);
+/* for this event from now on, instead of what it waited for */
+void conn_wait_for(struct conn *, short what);
 #endif

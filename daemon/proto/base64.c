@@ -3,9 +3,10 @@
 #include <stdint.h>
 
 static const char alphabet[64] = {
-    'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L', 'M', 'N', 'O', 'P', 'Q', 'R', 'S', 'T', 'U', 'V',
-    'W', 'X', 'Y', 'Z', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r',
-    's', 't', 'u', 'v', 'w', 'x', 'y', 'z', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '+', '/',
+    'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J', 'K', 'L', 'M', 'N', 'O', 'P',
+    'Q', 'R', 'S', 'T', 'U', 'V', 'W', 'X', 'Y', 'Z', 'a', 'b', 'c', 'd', 'e', 'f',
+    'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's', 't', 'u', 'v',
+    'w', 'x', 'y', 'z', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', '+', '/',
 };
 
 /* The six bits of a character; padding counts as zero bits; -1: not in the alphabet. */
@@ -45,7 +46,8 @@ size_t base64_decode(char *to, const char *from, size_t n) {
         if (padding > 2) {
             return 0;
         }
-        /* In place is safe: this group's characters have been read, and it gives fewer bytes than it took. */
+        /* In place is safe: this group's characters have been read, and it gives fewer bytes than
+         * it took. */
         to[out++] = (char)(group >> 16);
         to[out++] = (char)(group >> 8);
         to[out++] = (char)group;

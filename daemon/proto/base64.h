@@ -5,8 +5,9 @@
 
 #include "base/key.h"
 
-/* Decodes n characters; `to` needs room for n / 4 * 3 bytes and may be where `from` is. Characters outside the alphabet
- * are skipped, as memcached does. Returns how many bytes came out; 0: none, or not whole groups of four. */
+/* Decodes n characters; `to` needs room for n / 4 * 3 bytes and may be where `from` is. Characters
+ * outside the alphabet are skipped, as memcached does. Returns how many bytes came out; 0: none, or
+ * not whole groups of four. */
 size_t base64_decode(char *to, const char *from, size_t n);
 
 #define BASE64_BYTES(n) (((n) + 2) / 3 * 4) /* what n bytes encode to */

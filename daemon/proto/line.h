@@ -1,4 +1,5 @@
-/* Inside the parser: what its files share. A line's pieces are found here and there; parse.c says which. */
+/* Inside the parser: what its files share. A line's pieces are found here and there; parse.c says
+ * which. */
 #ifndef SLATE_PROTO_LINE_H
 #define SLATE_PROTO_LINE_H
 #include <string.h>
@@ -38,17 +39,22 @@ static inline enum parsed take_block(struct request *r, char *data, char *end, c
 }
 
 /* --- parse_get.c --- */
-/* A get or gets line of more than PARSE_LINE_MAX bytes, whose keys start at `keys`; line_end NULL: it has not come. */
-enum parsed parse_long_get(struct parser *, char *line, char *keys, char *line_end, char *end, struct request *out, unsigned room,
-                           unsigned *count, char **next);
+/* A get or gets line of more than PARSE_LINE_MAX bytes, whose keys start at `keys`; line_end NULL:
+ * it has not come. */
+enum parsed parse_long_get(struct parser *, char *line, char *keys, char *line_end, char *end,
+                           struct request *out, unsigned room, unsigned *count, char **next);
 /* Replies the text in place of a line, whose bytes from `from` on are skipped up to its end. */
-enum parsed refuse_line(struct parser *, struct request *r, const char *text, size_t bytes, char *from, char *end, unsigned *count,
-                        char **next);
-/* The keys of a get line from `at`, behind the command (and exptime); the verb and the exptime are the parser's. */
-enum parsed parse_keys(struct parser *, char *at, char *end, struct request *out, unsigned room, unsigned *count, char **next);
+enum parsed refuse_line(struct parser *, struct request *r, const char *text, size_t bytes,
+                        char *from, char *end, unsigned *count, char **next);
+/* The keys of a get line from `at`, behind the command (and exptime); the verb and the exptime are
+ * the parser's. */
+enum parsed parse_keys(struct parser *, char *at, char *end, struct request *out, unsigned room,
+                       unsigned *count, char **next);
 
 /* --- parse_meta.c --- */
-/* A meta command with a key, from behind its name on. PARSE_MORE: its line is not whole, or `whole_only` and its data block is
- * not. Decoding the key in place comes last, since it may be done only once. */
-enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct request *r, char **next);
+/* A meta command with a key, from behind its name on. PARSE_MORE: its line is not whole, or
+ * `whole_only` and its data block is not. Decoding the key in place comes last, since it may be
+ * done only once. */
+enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct request *r,
+                       char **next);
 #endif

@@ -5,8 +5,8 @@
 static const char bad_line[] = "CLIENT_ERROR bad command line format\r\n";
 static const char bad_token[] = "CLIENT_ERROR bad token in command line format\r\n";
 
-/* One flag with its argument. NULL, or the error; flags after a bad argument are still looked at, since the last error wins
- * and only a flag that is unknown or repeated ends the line. */
+/* One flag with its argument. NULL, or the error; flags after a bad argument are still looked at,
+ * since the last error wins and only a flag that is unknown or repeated ends the line. */
 static const char *take_argument(struct meta_flags *m, const struct token *t, const char *error) {
     const char *argument = t->ptr + 1;
     size_t bytes = t->bytes - 1;
@@ -22,14 +22,20 @@ static const char *take_argument(struct meta_flags *m, const struct token *t, co
     case 'E':
         return bytes && number_u64(argument, bytes, &m->cas) ? error : bad_token;
     case 'F':
-        return bytes && number_u32(argument, bytes, &m->client_flags) ? error : error ? error : bad_line;
+        return bytes && number_u32(argument, bytes, &m->client_flags) ? error
+               : error                                                ? error
+                                                                      : bad_line;
     case 'J':
-        return bytes && number_u64(argument, bytes, &m->initial) ? error
-                                                                : "CLIENT_ERROR invalid numeric initial value\r\n";
+        return bytes && number_u64(argument, bytes, &m->initial)
+                   ? error
+                   : "CLIENT_ERROR invalid numeric initial value\r\n";
     case 'D':
-        return bytes && number_u64(argument, bytes, &m->delta) ? error : "CLIENT_ERROR invalid numeric delta value\r\n";
+        return bytes && number_u64(argument, bytes, &m->delta)
+                   ? error
+                   : "CLIENT_ERROR invalid numeric delta value\r\n";
     case 'M':
-        m->mode = bytes ? *argument : ' '; /* a blank is no mode: an error to those who look at it */
+        /* a blank is no mode: an error to those who look at it */
+        m->mode = bytes ? *argument : ' ';
         return error;
     case 'O':
         m->opaque_too_long = t->bytes > META_OPAQUE_BYTES_MAX;
@@ -42,10 +48,11 @@ static const char *take_argument(struct meta_flags *m, const struct token *t, co
 /* A-Z, a-z and what lies between share one word of bits; 0 for flags that no meta command has. */
 static uint64_t known_bit(char c) {
     static const uint64_t known =
-        META_BIT('b') | META_BIT('c') | META_BIT('f') | META_BIT('h') | META_BIT('k') | META_BIT('l') | META_BIT('q') |
-        META_BIT('s') | META_BIT('t') | META_BIT('u') | META_BIT('v') | META_BIT('x') | META_BIT('C') | META_BIT('D') |
-        META_BIT('E') | META_BIT('F') | META_BIT('I') | META_BIT('J') | META_BIT('L') | META_BIT('M') | META_BIT('N') |
-        META_BIT('O') | META_BIT('P') | META_BIT('R') | META_BIT('T');
+        META_BIT('b') | META_BIT('c') | META_BIT('f') | META_BIT('h') | META_BIT('k') |
+        META_BIT('l') | META_BIT('q') | META_BIT('s') | META_BIT('t') | META_BIT('u') |
+        META_BIT('v') | META_BIT('x') | META_BIT('C') | META_BIT('D') | META_BIT('E') |
+        META_BIT('F') | META_BIT('I') | META_BIT('J') | META_BIT('L') | META_BIT('M') |
+        META_BIT('N') | META_BIT('O') | META_BIT('P') | META_BIT('R') | META_BIT('T');
     unsigned bit = (unsigned)(c - 'A');
     return bit < 64 ? known & (uint64_t)1 << bit : 0;
 }

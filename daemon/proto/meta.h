@@ -1,4 +1,5 @@
-/* The flags of meta commands. mg, ms, md and ma share one parser: what one of them knows, all accept. */
+/* The flags of meta commands. mg, ms, md and ma share one parser: what one of them knows, all
+ * accept. */
 #ifndef SLATE_PROTO_META_H
 #define SLATE_PROTO_META_H
 #include <stdbool.h>
@@ -31,7 +32,9 @@ struct meta_flags {
     unsigned token_count;
     struct token tokens[META_FLAGS_MAX]; /* in the order given, which is that of the reply */
 };
-static inline bool meta_has(const struct meta_flags *m, char c) { return (m->given & META_BIT(c)) != 0; }
+static inline bool meta_has(const struct meta_flags *m, char c) {
+    return (m->given & META_BIT(c)) != 0;
+}
 
 /* Reads the flags of a parsed meta command. NULL, or the error to answer, with its line end. */
 const char *meta_flags_parse(const struct request *, struct meta_flags *);

@@ -1,5 +1,6 @@
-/* Two paths lead through here. get, set and meta lines as clients write them are recognised by word compares and scanned
- * once. Everything else, and every irregularity in those, takes the general path: find the line's end, split at spaces. */
+/* Two paths lead through here. get, set and meta lines as clients write them are recognised by word
+ * compares and scanned once. Everything else, and every irregularity in those, takes the general
+ * path: find the line's end, split at spaces. */
 #include "proto/parse.h"
 
 #include <limits.h>
@@ -12,13 +13,17 @@
 static const char bad_exptime[] = "CLIENT_ERROR invalid exptime argument\r\n";
 static const char bad_delta[] = "CLIENT_ERROR invalid numeric delta argument\r\n";
 
-static bool starts_with(const char *p, const char *word, size_t n) { return memcmp(p, word, n) == 0; }
+static bool starts_with(const char *p, const char *word, size_t n) {
+    return memcmp(p, word, n) == 0;
+}
 #define STARTS_WITH(p, word) starts_with((p), (word), sizeof(word) - 1)
 
 /* --- get lines --- */
 
-/* parse_keys for a line that has nothing unusual about it: returns how many keys, 0 when parse_keys has to look. */
-static inline unsigned plain_keys(const char *p, const char *end, struct request *out, unsigned room, const char **next) {
+/* parse_keys for a line that has nothing unusual about it: returns how many keys, 0 when parse_keys
+ * has to look. */
+static inline unsigned plain_keys(const char *p, const char *end, struct request *out,
+                                  unsigned room, const char **next) {
     for (unsigned n = 0; n < room; n++) {
         const char *stop = scan_token_end(p, end);
         size_t bytes = (size_t)(stop - p);
@@ -43,8 +48,8 @@ static inline unsigned plain_keys(const char *p, const char *end, struct request
     return 0;
 }
 
-static enum parsed parse_get(struct parser *ps, uint8_t verb, char *keys, char *end, struct request *out, unsigned room,
-                             unsigned *count, char **next) {
+static enum parsed parse_get(struct parser *ps, uint8_t verb, char *keys, char *end,
+                             struct request *out, unsigned room, unsigned *count, char **next) {
     ps->verb = verb;
     ps->exptime = 0;
     return parse_keys(ps, keys, end, out, room, count, next);
@@ -53,7 +58,8 @@ static enum parsed parse_get(struct parser *ps, uint8_t verb, char *keys, char *
 /* --- data blocks --- */
 
 /* An error in place of a storage command whose length is known: its data block is dropped. */
-static enum parsed refuse_block(struct request *r, const char *text, size_t bytes, bool noreply, uint32_t value_bytes) {
+static enum parsed refuse_block(struct request *r, const char *text, size_t bytes, bool noreply,
+                                uint32_t value_bytes) {
     reply(r, text, bytes, noreply);
     r->flags = REQUEST_SWALLOW;
     r->value_bytes = value_bytes;
@@ -79,8 +85,9 @@ static inline int64_t short_number(const char **p, char after) {
     return at[9] == after ? (int64_t)v : -1;
 }
 
-/* `set key 1 2 3\r\n` or with noreply, nothing unusual about it. False: let the general path look. Nothing before `end` is
- * missed by reading on behind it: four short numbers end within the slack. */
+/* `set key 1 2 3\r\n` or with noreply, nothing unusual about it. False: let the general path look.
+ * Nothing before `end` is missed by reading on behind it: four short numbers end within the
+ * slack. */
 static bool fast_set(char *at, char *end, struct request *r, char **data) {
     const char *key = at + 4;
     const char *p = scan_token_end(key, end);
@@ -139,11 +146,12 @@ static uint8_t meta_verb(char c) {
 
 /* --- the general path --- */
 
-static enum parsed parse_storage(uint8_t verb, const struct token *t, unsigned n, char *data, char *end, struct request *r,
-                                 char **next) {
+static enum parsed parse_storage(uint8_t verb, const struct token *t, unsigned n, char *data,
+                                 char *end, struct request *r, char **next) {
     int32_t value_bytes;
     *next = data;
-    if (n < 5 || !number_i32(t[4].ptr, t[4].bytes, &value_bytes) || value_bytes < 0 || value_bytes > INT_MAX - 2) {
+    if (n < 5 || !number_i32(t[4].ptr, t[4].bytes, &value_bytes) || value_bytes < 0 ||
+        value_bytes > INT_MAX - 2) {
         REPLY(r, bad_line);
         return PARSED;
     }
@@ -195,8 +203,9 @@ static void parse_keyed(uint8_t verb, const struct token *t, unsigned n, struct 
 }
 
 /* gat and gats: checked here, then a get line from its third word on. */
-static enum parsed parse_gat(struct parser *ps, uint8_t verb, const struct token *t, unsigned n, char *line, char *data,
-                             char *end, struct request *out, unsigned room, unsigned *count, char **next) {
+static enum parsed parse_gat(struct parser *ps, uint8_t verb, const struct token *t, unsigned n,
+                             char *line, char *data, char *end, struct request *out, unsigned room,
+                             unsigned *count, char **next) {
     *next = data;
     *count = 1;
     if (n < 3) {
@@ -212,7 +221,8 @@ static enum parsed parse_gat(struct parser *ps, uint8_t verb, const struct token
 }
 
 /* Anything that is no hot command: the table of commands looks at the line itself. */
-static void parse_command(const char *line, const char *stop, const struct token *t, unsigned n, struct request *r) {
+static void parse_command(const char *line, const char *stop, const struct token *t, unsigned n,
+                          struct request *r) {
     *r = (struct request){.verb = VERB_COMMAND, .text = line, .text_bytes = (uint32_t)(stop - line)};
     if (n > 1 && t[n - 1].bytes >= 5 && STARTS_WITH(t[n - 1].ptr, "HTTP/")) {
         r->flags |= REQUEST_HTTP;
@@ -229,12 +239,14 @@ static const struct {
     char    name[8];
     uint8_t verb;
 } hot_commands[] = {
-    {"get", VERB_GET},         {"gets", VERB_GETS},       {"gat", VERB_GAT},       {"gats", VERB_GATS},
-    {"set", VERB_SET},         {"add", VERB_ADD},         {"cas", VERB_CAS},       {"replace", VERB_REPLACE},
-    {"append", VERB_APPEND},   {"prepend", VERB_PREPEND}, {"delete", VERB_DELETE}, {"touch", VERB_TOUCH},
-    {"incr", VERB_INCR},       {"decr", VERB_DECR},       {"mg", VERB_META_GET},   {"ms", VERB_META_SET},
-    {"md", VERB_META_DELETE},  {"ma", VERB_META_ARITH},   {"me", VERB_META_DEBUG}, {"mn", VERB_META_NOOP},
-    {"quit", VERB_CLOSE},      {"version", VERB_VERSION},
+    {"get", VERB_GET},         {"gets", VERB_GETS},       {"gat", VERB_GAT},
+    {"gats", VERB_GATS},       {"set", VERB_SET},         {"add", VERB_ADD},
+    {"cas", VERB_CAS},         {"replace", VERB_REPLACE}, {"append", VERB_APPEND},
+    {"prepend", VERB_PREPEND}, {"delete", VERB_DELETE},   {"touch", VERB_TOUCH},
+    {"incr", VERB_INCR},       {"decr", VERB_DECR},       {"mg", VERB_META_GET},
+    {"ms", VERB_META_SET},     {"md", VERB_META_DELETE},  {"ma", VERB_META_ARITH},
+    {"me", VERB_META_DEBUG},   {"mn", VERB_META_NOOP},    {"quit", VERB_CLOSE},
+    {"version", VERB_VERSION},
 };
 
 static uint8_t find_verb(const char *name, size_t bytes) {
@@ -251,7 +263,8 @@ static uint8_t find_verb(const char *name, size_t bytes) {
     return VERB_COMMAND;
 }
 
-/* Where the keys of a get line start, which memcached recognises behind up to 100 spaces; NULL: it is another line. */
+/* Where the keys of a get line start, which memcached recognises behind up to 100 spaces; NULL: it
+ * is another line. */
 static char *keys_of_long_get(char *line) {
     enum { SPACES_MAX = 100 };
     char *word = line;
@@ -264,9 +277,10 @@ static char *keys_of_long_get(char *line) {
     return STARTS_WITH(word, "get ") ? word + 4 : STARTS_WITH(word, "gets ") ? word + 5 : NULL;
 }
 
-/* A line of more than PARSE_LINE_MAX bytes whose keys start at `keys`; line_end NULL: that has not come. */
-static enum parsed long_get(struct parser *ps, char *line, char *keys, char *line_end, char *end, struct request *out, unsigned room,
-                            unsigned *count, char **next) {
+/* A line of more than PARSE_LINE_MAX bytes whose keys start at `keys`; line_end NULL: that has not
+ * come. */
+static enum parsed long_get(struct parser *ps, char *line, char *keys, char *line_end, char *end,
+                            struct request *out, unsigned room, unsigned *count, char **next) {
     static const char unknown[] = "ERROR\r\n";
     if (*line == ' ') { /* a get line in its length alone: no command begins with a space */
         return refuse_line(ps, out, unknown, sizeof unknown - 1, line, end, count, next);
@@ -277,7 +291,8 @@ static enum parsed long_get(struct parser *ps, char *line, char *keys, char *lin
 }
 
 /* The rest of a line that was refused. */
-static enum parsed skip(struct parser *ps, char *at, char *end, struct request *out, unsigned *count, char **next) {
+static enum parsed skip(struct parser *ps, char *at, char *end, struct request *out,
+                        unsigned *count, char **next) {
     char *feed = memchr(at, '\n', (size_t)(end - at));
     ps->skips = feed == NULL;
     reply(out, "", 0, true);
@@ -287,8 +302,8 @@ static enum parsed skip(struct parser *ps, char *at, char *end, struct request *
 }
 
 /* A whole line, of any command: from `line` to `stop`; `data` is behind its line feed. */
-static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *data, char *end, struct request *out,
-                              unsigned room, unsigned *count, char **next) {
+static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *data, char *end,
+                              struct request *out, unsigned room, unsigned *count, char **next) {
     *count = 1;
     *next = data;
     if (data - line < 4) {
@@ -333,8 +348,10 @@ static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *d
     }
 }
 
-/* One plain line at `at`: get, set with its whole data block, or a meta command. Returns its requests; 0: something else. */
-static inline unsigned plain_line(char *at, char *end, struct request *out, unsigned room, char **next) {
+/* One plain line at `at`: get, set with its whole data block, or a meta command. Returns its
+ * requests; 0: something else. */
+static inline unsigned plain_line(char *at, char *end, struct request *out, unsigned room,
+                                  char **next) {
     if (STARTS_WITH(at, "get ")) {
         const char *behind;
         unsigned n = plain_keys(at + 4, end, out, room, &behind);
@@ -343,8 +360,8 @@ static inline unsigned plain_line(char *at, char *end, struct request *out, unsi
     }
     if (STARTS_WITH(at, "set ")) {
         char *data;
-        return fast_set(at, end, out, &data) && take_block(out, data, end, next) == PARSED && out->value &&
-               !(out->flags & REQUEST_BAD_DATA);
+        return fast_set(at, end, out, &data) && take_block(out, data, end, next) == PARSED &&
+               out->value && !(out->flags & REQUEST_BAD_DATA);
     }
     if (at[0] == 'm' && at[2] == ' ') {
         uint8_t verb = meta_verb(at[1]);
@@ -353,7 +370,8 @@ static inline unsigned plain_line(char *at, char *end, struct request *out, unsi
     return 0;
 }
 
-unsigned parse_plain(const struct parser *ps, char **at, char *end, struct request *out, unsigned room) {
+unsigned parse_plain(const struct parser *ps, char **at, char *end, struct request *out,
+                     unsigned room) {
     unsigned n = 0;
     if (ps->in_get_line || ps->skips || ps->seen_bytes > 0) {
         return 0;
@@ -368,8 +386,8 @@ unsigned parse_plain(const struct parser *ps, char **at, char *end, struct reque
     return n;
 }
 
-enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, unsigned room, unsigned *count,
-                  char **next) {
+enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, unsigned room,
+                  unsigned *count, char **next) {
     if (ps->in_get_line) {
         return parse_keys(ps, at, end, out, room, count, next);
     }

@@ -19,8 +19,8 @@ static enum parsed check_keys(const char *p, const char *end, bool *too_long) {
     }
 }
 
-/* memcached answers a bad key in a get line with this and an empty line, of which noreply takes only the first; gat knows
- * no noreply. */
+/* memcached answers a bad key in a get line with this and an empty line, of which noreply takes
+ * only the first; gat knows no noreply. */
 static const char bad_key[] = "CLIENT_ERROR bad command line format\r\n\r\n";
 
 static void reply_bad_key(struct request *r, uint8_t verb, const char *keys, const char *line_end) {
@@ -34,8 +34,8 @@ static void reply_bad_key(struct request *r, uint8_t verb, const char *keys, con
     }
 }
 
-enum parsed refuse_line(struct parser *ps, struct request *r, const char *text, size_t bytes, char *from, char *end, unsigned *count,
-                        char **next) {
+enum parsed refuse_line(struct parser *ps, struct request *r, const char *text, size_t bytes,
+                        char *from, char *end, unsigned *count, char **next) {
     char *feed = memchr(from, '\n', (size_t)(end - from));
     reply(r, text, bytes, bytes == 0);
     ps->in_get_line = ps->any_key = false;
@@ -70,8 +70,8 @@ static bool has_long_key(const char **p, const char *end) {
     }
 }
 
-enum parsed parse_long_get(struct parser *ps, char *line, char *keys, char *line_end, char *end, struct request *out, unsigned room,
-                           unsigned *count, char **next) {
+enum parsed parse_long_get(struct parser *ps, char *line, char *keys, char *line_end, char *end,
+                           struct request *out, unsigned room, unsigned *count, char **next) {
     const char *stop = line_end ? line_end + 1 : end, *p = keys;
     bool enough = line_end != NULL;
     if (stop - line > PARSE_GET_MAX) {
@@ -93,9 +93,10 @@ enum parsed parse_long_get(struct parser *ps, char *line, char *keys, char *line
     return parse_keys(ps, keys, end, out, room, count, next);
 }
 
-/* The end of what has come of a get line that is handed out as it comes; `n` keys are ready, `key` begins one that is not whole. */
-static enum parsed wait_for_key(struct parser *ps, char *at, char *key, char *end, struct request *out, unsigned n, unsigned *count,
-                                char **next) {
+/* The end of what has come of a get line that is handed out as it comes; `n` keys are ready, `key`
+ * begins one that is not whole. */
+static enum parsed wait_for_key(struct parser *ps, char *at, char *key, char *end,
+                                struct request *out, unsigned n, unsigned *count, char **next) {
     if (n == 0 && key < end && is_too_long_already(key, end)) {
         return refuse_line(ps, out, bad_key, sizeof bad_key - 1, key, end, count, next);
     }
@@ -112,8 +113,8 @@ static enum parsed wait_for_key(struct parser *ps, char *at, char *key, char *en
     return PARSED;
 }
 
-enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *out, unsigned room, unsigned *count,
-                              char **next) {
+enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *out, unsigned room,
+                       unsigned *count, char **next) {
     unsigned n = 0;
     const char *p = at;
     bool too_long = false;
@@ -121,7 +122,8 @@ enum parsed parse_keys(struct parser *ps, char *at, char *end, struct request *o
         const char *key = scan_spaces_end(p, end);
         const char *stop = key < end ? scan_token_end(key, end) : end;
         if (stop >= end) {
-            return ps->in_get_line ? wait_for_key(ps, at, at + (key - at), end, out, n, count, next) : PARSE_GROW;
+            return ps->in_get_line ? wait_for_key(ps, at, at + (key - at), end, out, n, count, next)
+                                   : PARSE_GROW;
         }
         size_t bytes = (size_t)(trim(key, stop) - key);
         if (bytes > KEY_BYTES_MAX) {

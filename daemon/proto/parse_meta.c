@@ -1,4 +1,5 @@
-/* Lines of meta commands. Their flags stay text here: proto/meta.h reads them when the command runs. */
+/* Lines of meta commands. Their flags stay text here: proto/meta.h reads them when the command
+ * runs. */
 #include "proto/line.h"
 
 #include <limits.h>
@@ -30,10 +31,14 @@ static void take_meta_key(struct request *r, char *key, size_t bytes, bool binar
     }
 }
 
-/* A flag is named by a letter or a digit (which no command has); anything else makes the line a bad one. */
-static inline bool flag_looks_right(char c) { return (c > 64 && c < 123) || (c >= '0' && c <= '9'); }
+/* A flag is named by a letter or a digit (which no command has); anything else makes the line a bad
+ * one. */
+static inline bool flag_looks_right(char c) {
+    return (c > 64 && c < 123) || (c >= '0' && c <= '9');
+}
 
-enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct request *r, char **next) {
+enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct request *r,
+                       char **next) {
     bool storing = verb == VERB_META_SET, good = true, binary = false;
     int32_t value_bytes = 0;
     const char *key = scan_spaces_end(p, end);
@@ -51,8 +56,8 @@ enum parsed parse_meta(uint8_t verb, bool whole_only, char *p, char *end, struct
             return PARSE_MORE;
         }
         flags = trim(digits, stop);
-        good &= flags > digits && number_i32(digits, (size_t)(flags - digits), &value_bytes) && value_bytes >= 0 &&
-                value_bytes <= INT_MAX - 2;
+        good &= flags > digits && number_i32(digits, (size_t)(flags - digits), &value_bytes) &&
+                value_bytes >= 0 && value_bytes <= INT_MAX - 2;
     } else if (storing) {
         good = false;
     }

@@ -1,7 +1,7 @@
 /* One parsed request: what a client asked, in values and in pointers into the bytes it sent.
  *
- * Pointers stay valid as long as the bytes that were parsed. A multi-get is one request a key; the last has REQUEST_END.
- * A request is one cache line, since a batch holds many. */
+ * Pointers stay valid as long as the bytes that were parsed. A multi-get is one request a key; the
+ * last has REQUEST_END. A request is one cache line, since a batch holds many. */
 #ifndef SLATE_PROTO_REQUEST_H
 #define SLATE_PROTO_REQUEST_H
 #include <stdbool.h>
@@ -10,14 +10,30 @@
 #include "base/key.h"
 
 enum verb {
-    VERB_GET, VERB_GETS, VERB_GAT, VERB_GATS,           /* one key of the line each */
-    VERB_SET, VERB_ADD, VERB_REPLACE, VERB_APPEND, VERB_PREPEND, VERB_CAS,
-    VERB_DELETE, VERB_INCR, VERB_DECR, VERB_TOUCH,
-    VERB_META_GET, VERB_META_SET, VERB_META_DELETE, VERB_META_ARITH, VERB_META_DEBUG, VERB_META_NOOP,
+    VERB_GET,
+    VERB_GETS,
+    VERB_GAT,
+    VERB_GATS, /* one key of the line each */
+    VERB_SET,
+    VERB_ADD,
+    VERB_REPLACE,
+    VERB_APPEND,
+    VERB_PREPEND,
+    VERB_CAS,
+    VERB_DELETE,
+    VERB_INCR,
+    VERB_DECR,
+    VERB_TOUCH,
+    VERB_META_GET,
+    VERB_META_SET,
+    VERB_META_DELETE,
+    VERB_META_ARITH,
+    VERB_META_DEBUG,
+    VERB_META_NOOP,
     VERB_VERSION, /* no command of the table, since clients end runs of noreply with it */
     VERB_COMMAND, /* everything else: `text` is the line, for the table of commands */
-    VERB_REPLY,   /* nothing to do but send `text` (a protocol error) */
-    VERB_CLOSE,   /* quit: hang up without a word, after what came before is answered */
+    VERB_REPLY, /* nothing to do but send `text` (a protocol error) */
+    VERB_CLOSE, /* quit: hang up without a word, after what came before is answered */
 };
 
 enum {
@@ -25,9 +41,11 @@ enum {
     REQUEST_END = 2,         /* last key of a get line: END follows */
     REQUEST_BAD_DATA = 4,    /* the data block does not end in CR LF */
     REQUEST_SWALLOW = 8,     /* with VERB_REPLY: then drop value_bytes + 2 of what follows */
-    REQUEST_HTTP = 16,       /* with VERB_COMMAND: looks like HTTP: hang up if there is no such command */
+    /* with VERB_COMMAND: looks like HTTP: hang up if there is no such command */
+    REQUEST_HTTP = 16,
     REQUEST_BINARY_KEY = 32, /* meta b: `key` is decoded */
-    REQUEST_BAD_KEY = 64,    /* meta: too long, or with REQUEST_BINARY_KEY not base64; `key` is empty */
+    /* meta: too long, or with REQUEST_BINARY_KEY not base64; `key` is empty */
+    REQUEST_BAD_KEY = 64,
 };
 
 struct request {
@@ -35,8 +53,10 @@ struct request {
     uint16_t slot;        /* the batch's: whose request it is */
     uint32_t value_bytes; /* of the data block, without CR LF */
     struct key key;
-    const char *text;     /* see verb; of a meta command: its flags, from behind the key (or datalen) to the line's end */
-    const char *value;    /* the data block when it lies whole in the buffer, else NULL: it is still to come */
+    /* see verb; of a meta command: its flags, from behind the key (or datalen) to the line's end */
+    const char *text;
+    /* the data block when it lies whole in the buffer, else NULL: it is still to come */
+    const char *value;
     uint64_t number;      /* cas unique, or incr/decr delta */
     union {
         uint32_t client_flags; /* classic storage commands */
@@ -48,6 +68,10 @@ _Static_assert(sizeof(void *) != 8 || sizeof(struct request) == 64, "a request i
 
 static inline bool verb_has_key(uint8_t verb) { return verb < VERB_META_NOOP; }
 /* Whether it may take an item out of its queue. */
-static inline bool verb_deletes(uint8_t verb) { return verb == VERB_DELETE || verb == VERB_META_DELETE; }
-static inline bool verb_is_meta(uint8_t verb) { return verb >= VERB_META_GET && verb <= VERB_META_NOOP; }
+static inline bool verb_deletes(uint8_t verb) {
+    return verb == VERB_DELETE || verb == VERB_META_DELETE;
+}
+static inline bool verb_is_meta(uint8_t verb) {
+    return verb >= VERB_META_GET && verb <= VERB_META_NOOP;
+}
 #endif

@@ -1,10 +1,11 @@
 /* Finding where tokens and lines end, 16 bytes at a time.
  *
- * Every function may read up to 16 bytes past `end` and may return a position at or past it: then there was nothing before
- * `end`, whatever the bytes behind it look like. They may never have been written: each bit of a block depends on its byte
- * alone and the lowest counts, so a delimiter before `end` is found whatever lies behind it. A memory checker may report the
- * jump on such a block all the same; to mask those bits would cost every token some instructions. SSE2 is x86-64's baseline;
- * elsewhere a word at a time does. */
+ * Every function may read up to 16 bytes past `end` and may return a position at or past it: then
+ * there was nothing before `end`, whatever the bytes behind it look like. They may never have been
+ * written: each bit of a block depends on its byte alone and the lowest counts, so a delimiter
+ * before `end` is found whatever lies behind it. A memory checker may report the jump on such a
+ * block all the same; to mask those bits would cost every token some instructions. SSE2 is x86-64's
+ * baseline; elsewhere a word at a time does. */
 #ifndef SLATE_PROTO_SCAN_H
 #define SLATE_PROTO_SCAN_H
 #include <stdint.h>
@@ -24,7 +25,8 @@ static inline uint32_t scan_is(struct scan_block b, char c) {
     return (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(b.bytes, _mm_set1_epi8(c)));
 }
 static inline uint32_t scan_is_either(struct scan_block b, char c, char d) {
-    __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(b.bytes, _mm_set1_epi8(c)), _mm_cmpeq_epi8(b.bytes, _mm_set1_epi8(d)));
+    __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(b.bytes, _mm_set1_epi8(c)),
+                               _mm_cmpeq_epi8(b.bytes, _mm_set1_epi8(d)));
     return (uint32_t)_mm_movemask_epi8(hit);
 }
 #else
@@ -37,7 +39,8 @@ static inline struct scan_block scan_load(const char *p) {
     memcpy(&b.high, p + 8, 8);
     return b;
 }
-/* Bit i is set when byte i of the word is c. Exact for every byte: no borrow crosses a byte's border. */
+/* Bit i is set when byte i of the word is c. Exact for every byte: no borrow crosses a byte's
+ * border. */
 static inline uint32_t scan_word_is(uint64_t word, char c) {
     const uint64_t low7 = 0x7f7f7f7f7f7f7f7fu;
     uint64_t x = word ^ (0x0101010101010101u * (uint8_t)c);
@@ -47,7 +50,9 @@ static inline uint32_t scan_word_is(uint64_t word, char c) {
 static inline uint32_t scan_is(struct scan_block b, char c) {
     return scan_word_is(b.low, c) | scan_word_is(b.high, c) << 8;
 }
-static inline uint32_t scan_is_either(struct scan_block b, char c, char d) { return scan_is(b, c) | scan_is(b, d); }
+static inline uint32_t scan_is_either(struct scan_block b, char c, char d) {
+    return scan_is(b, c) | scan_is(b, d);
+}
 #endif
 
 /* The first space or line feed at or after p. */

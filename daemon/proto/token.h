@@ -11,7 +11,8 @@ struct token {
     uint32_t    bytes;
 };
 
-/* Splits a line (without its end) at spaces; at most `max` tokens, what follows is ignored. Returns how many. */
+/* Splits a line (without its end) at spaces; at most `max` tokens, what follows is ignored. Returns
+ * how many. */
 unsigned token_split(const char *line, size_t bytes, struct token *out, unsigned max);
 
 static inline bool token_equals(const struct token *t, const char *word, size_t bytes) {

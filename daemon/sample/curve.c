@@ -6,7 +6,12 @@
 
 #include "sample/stream.h"
 
-enum { STEPS_AN_OCTAVE = 4, OCTAVE_FIRST = 12, OCTAVE_LAST = 46, STEPS = (OCTAVE_LAST - OCTAVE_FIRST) * STEPS_AN_OCTAVE };
+enum {
+    STEPS_AN_OCTAVE = 4,
+    OCTAVE_FIRST = 12,
+    OCTAVE_LAST = 46,
+    STEPS = (OCTAVE_LAST - OCTAVE_FIRST) * STEPS_AN_OCTAVE
+};
 enum { CLASS_BITS = 8 };
 enum { RAISE_LEAST = 4 }; /* by less a rate is not raised, for the curve begins anew */
 
@@ -33,13 +38,16 @@ struct curve {
     uint32_t      root[CURVE_CLASSES];
     struct class_curve *classes;
     unsigned      classes_max, classes_used;
-    uint8_t       place[CURVE_CLASSES];   /* of the class in `classes`, counted from one; 0: it has none */
+    /* of the class in `classes`, counted from one; 0: it has none */
+    uint8_t       place[CURVE_CLASSES];
     float         waiting[CURVE_CLASSES]; /* reads of those that have none */
 };
 
 /* --- the treap: by time, and a heap by a mix of the hash --- */
 
-static uint32_t priority(const struct entry *e) { return (uint32_t)(e->hash * 0x9e3779b97f4a7c15u >> 32); }
+static uint32_t priority(const struct entry *e) {
+    return (uint32_t)(e->hash * 0x9e3779b97f4a7c15u >> 32);
+}
 
 static void sum_up(struct curve *c, uint32_t i) {
     struct entry *e = &c->entries[i];
@@ -90,12 +98,15 @@ static uint64_t bytes_since(const struct curve *c, uint32_t root, uint32_t which
     return sum + c->entries[c->entries[which].newer].sum;
 }
 
-static unsigned class_of(const struct entry *e) { return (unsigned)(e->used & ((1u << CLASS_BITS) - 1)); }
+static unsigned class_of(const struct entry *e) {
+    return (unsigned)(e->used & ((1u << CLASS_BITS) - 1));
+}
 
 /* --- keys --- */
 
 struct curve *curve_create(uint32_t keys_max, unsigned classes_max) {
-    bool sound = keys_max > 0 && keys_max < 1u << 31 && classes_max > 0 && classes_max < CURVE_CLASSES;
+    bool sound =
+        keys_max > 0 && keys_max < 1u << 31 && classes_max > 0 && classes_max < CURVE_CLASSES;
     struct curve *c = sound ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         return NULL;
@@ -130,7 +141,8 @@ void curve_destroy(struct curve **taken) {
 }
 
 size_t curve_memory(uint32_t keys_max, unsigned classes_max) {
-    return sizeof(struct curve) + sizeof(struct entry) + (size_t)keys_max * (sizeof(struct entry) + sizeof(uint32_t)) +
+    return sizeof(struct curve) + sizeof(struct entry) +
+           (size_t)keys_max * (sizeof(struct entry) + sizeof(uint32_t)) +
            classes_max * sizeof(struct class_curve);
 }
 
@@ -153,7 +165,8 @@ static struct class_curve *count_read(struct curve *c, unsigned class_id) {
     return k;
 }
 
-/* The class that waits with the most reads takes the place of the one with the fewest, if these are less than half as many. */
+/* The class that waits with the most reads takes the place of the one with the fewest, if these are
+ * less than half as many. */
 static void give_place(struct curve *c) {
     unsigned most = 0, fewest = 0;
     for (unsigned i = 1; i < CURVE_CLASSES; i++) {
@@ -180,8 +193,12 @@ static uint32_t *find(struct curve *c, uint64_t hash) {
     return link;
 }
 
-void curve_prefetch_bucket(const struct curve *c, uint64_t hash) { __builtin_prefetch(&c->buckets[sample_slot(hash, c->keys_max)]); }
-void curve_prefetch_key(const struct curve *c, uint64_t hash) { __builtin_prefetch(&c->entries[c->buckets[sample_slot(hash, c->keys_max)]], 1); }
+void curve_prefetch_bucket(const struct curve *c, uint64_t hash) {
+    __builtin_prefetch(&c->buckets[sample_slot(hash, c->keys_max)]);
+}
+void curve_prefetch_key(const struct curve *c, uint64_t hash) {
+    __builtin_prefetch(&c->entries[c->buckets[sample_slot(hash, c->keys_max)]], 1);
+}
 
 static void forget(struct curve *c, uint32_t *link) {
     uint32_t i = *link;
@@ -228,9 +245,11 @@ static void lower(struct curve *c, uint32_t below) {
     keep_below(c, below);
 }
 
-/* Nothing is known of the keys that join the sample, nor how many bytes of them were used when: it begins anew. */
+/* Nothing is known of the keys that join the sample, nor how many bytes of them were used when: it
+ * begins anew. */
 static void raise(struct curve *c, uint32_t below) {
-    double reads = c->reads / c->below * below; /* which curve_expect is about to ask for, as if that rate had been */
+    /* which curve_expect is about to ask for, as if that rate had been */
+    double reads = c->reads / c->below * below;
     curve_fade(c, 0);
     c->reads = reads;
     c->below = below;
@@ -238,7 +257,8 @@ static void raise(struct curve *c, uint32_t below) {
 }
 
 void curve_set_below(struct curve *c, uint32_t below) {
-    double fits = c->keys > 0 ? (double)c->below * (c->keys_max / 2) / c->keys : UINT32_MAX; /* keys at that rate have room */
+    /* keys at that rate have room */
+    double fits = c->keys > 0 ? (double)c->below * (c->keys_max / 2) / c->keys : UINT32_MAX;
     if (below != 0 && below < c->below) {
         lower(c, below);
     } else if ((fits < below ? fits : below) >= (double)c->below * RAISE_LEAST) {
@@ -293,14 +313,20 @@ static void touch(struct curve *c, uint64_t hash, unsigned class_id, uint32_t by
     }
     struct class_curve *k = read ? count_read(c, class_id) : NULL;
     if (known && k != NULL) {
-        double distance = (double)bytes_since(c, c->root[class_of(&c->entries[*link])], *link) / sample_rate(c->below);
+        double distance = (double)bytes_since(c, c->root[class_of(&c->entries[*link])], *link) /
+                          sample_rate(c->below);
         k->at[(unsigned)place_of(distance + bytes)] += 1;
     }
-    use(c, known ? link : find(c, hash), hash, class_id, bytes); /* making room may have changed which link it is */
+    /* making room may have changed which link it is */
+    use(c, known ? link : find(c, hash), hash, class_id, bytes);
 }
 
-void curve_read(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) { touch(c, hash, class_id, bytes, true); }
-void curve_store(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) { touch(c, hash, class_id, bytes, false); }
+void curve_read(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) {
+    touch(c, hash, class_id, bytes, true);
+}
+void curve_store(struct curve *c, uint64_t hash, unsigned class_id, uint32_t bytes) {
+    touch(c, hash, class_id, bytes, false);
+}
 
 void curve_gone(struct curve *c, uint64_t hash) {
     uint32_t *link = find(c, hash);
@@ -314,7 +340,8 @@ void curve_gone(struct curve *c, uint64_t hash) {
 double curve_reads(const struct curve *c, unsigned class_id) {
     double sum = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        const struct class_curve *k = class_id == CURVE_WHOLE || class_id == i ? class_curve(c, i) : NULL;
+        const struct class_curve *k =
+            class_id == CURVE_WHOLE || class_id == i ? class_curve(c, i) : NULL;
         sum += k != NULL ? (double)k->reads : 0;
     }
     return sum;
@@ -343,7 +370,9 @@ double curve_whole_hits(const struct curve *c, const double bytes[CURVE_CLASSES]
     return hits;
 }
 
-double curve_whole_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASSES], double factor) {
-    double reads = curve_reads(c, CURVE_WHOLE) + c->surplus, hits = curve_whole_hits(c, bytes, factor) + c->surplus;
+double curve_whole_hit_ratio(const struct curve *c, const double bytes[CURVE_CLASSES],
+                             double factor) {
+    double reads = curve_reads(c, CURVE_WHOLE) + c->surplus,
+           hits = curve_whole_hits(c, bytes, factor) + c->surplus;
     return reads > 0 && hits > 0 ? hits / reads : 0;
 }

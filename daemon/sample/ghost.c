@@ -8,7 +8,8 @@ enum { WAYS = 8, SETS = GHOST_ENTRIES / WAYS, FINGERPRINT_BITS = 24, SAMPLE_BIT 
 _Static_assert((SETS & (SETS - 1)) == 0, "a set is named by bits of the hash");
 #define FINGERPRINT_MASK (((uint64_t)1 << FINGERPRINT_BITS) - 1)
 
-/* An entry is one word: 32 bits of the class's count at the eviction, 8 of the class, 24 of the key. Class 0: empty. */
+/* An entry is one word: 32 bits of the class's count at the eviction, 8 of the class, 24 of the
+ * key. Class 0: empty. */
 struct set {
     _Atomic uint64_t entry[WAYS];
 } __attribute__((aligned(64)));
@@ -45,7 +46,8 @@ void ghost_clear(struct ghost *g) {
 }
 
 void ghost_set_class(struct ghost *g, unsigned class_id, uint32_t chunks_per_page) {
-    atomic_store_explicit(&g->classes[class_id].chunks_per_page, chunks_per_page, memory_order_relaxed);
+    atomic_store_explicit(&g->classes[class_id].chunks_per_page, chunks_per_page,
+                          memory_order_relaxed);
 }
 
 /* 1 of 1 << shift keys of a class is sampled. */
@@ -61,12 +63,15 @@ uint32_t ghost_class_chunks(const struct ghost *g, unsigned class_id) {
     return atomic_load_explicit(&g->classes[class_id].chunks_per_page, memory_order_relaxed);
 }
 
-unsigned ghost_weight(const struct ghost *g, unsigned class_id) { return 1u << shift_of(ghost_class_chunks(g, class_id)); }
+unsigned ghost_weight(const struct ghost *g, unsigned class_id) {
+    return 1u << shift_of(ghost_class_chunks(g, class_id));
+}
 
 static uint64_t fingerprint(uint64_t key_hash) { return key_hash >> 12 & FINGERPRINT_MASK; }
 static unsigned class_of(uint64_t entry) { return (unsigned)(entry >> FINGERPRINT_BITS) & 0xff; }
 
-/* Evictions of the entry's class since, in 1/256 pages; UINT64_MAX: it is empty, or its class is no more. */
+/* Evictions of the entry's class since, in 1/256 pages; UINT64_MAX: it is empty, or its class is no
+ * more. */
 static uint64_t age_of(const struct ghost *g, uint64_t entry) {
     unsigned class_id = class_of(entry);
     uint32_t chunks_per_page = ghost_class_chunks(g, class_id);
@@ -74,7 +79,8 @@ static uint64_t age_of(const struct ghost *g, uint64_t entry) {
         return UINT64_MAX;
     }
     uint32_t after = (uint32_t)(entry >> 32) + 1;
-    uint32_t since = atomic_load_explicit(&g->classes[class_id].sampled, memory_order_relaxed) - after;
+    uint32_t since =
+        atomic_load_explicit(&g->classes[class_id].sampled, memory_order_relaxed) - after;
     return ((uint64_t)since << (shift_of(chunks_per_page) + 8)) / chunks_per_page;
 }
 
@@ -84,7 +90,8 @@ void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash) {
     if (chunks_per_page == 0 || (key_hash >> SAMPLE_BIT & sample_mask) != 0) {
         return;
     }
-    uint32_t count = atomic_fetch_add_explicit(&g->classes[class_id].sampled, 1, memory_order_relaxed);
+    uint32_t count =
+        atomic_fetch_add_explicit(&g->classes[class_id].sampled, 1, memory_order_relaxed);
     struct set *set = &g->sets[key_hash & (SETS - 1)];
     unsigned way = 0;
     uint64_t oldest = 0;
@@ -100,7 +107,8 @@ void ghost_evicted(struct ghost *g, unsigned class_id, uint64_t key_hash) {
             way = w;
         }
     }
-    uint64_t entry = (uint64_t)count << 32 | (uint64_t)class_id << FINGERPRINT_BITS | fingerprint(key_hash);
+    uint64_t entry =
+        (uint64_t)count << 32 | (uint64_t)class_id << FINGERPRINT_BITS | fingerprint(key_hash);
     atomic_store_explicit(&set->entry[way], entry, memory_order_relaxed);
 }
 

@@ -1,16 +1,20 @@
-/* Ghosts: fingerprints of keys that were evicted lately, by slab class, to tell what more memory would have kept.
+/* Ghosts: fingerprints of keys that were evicted lately, by slab class, to tell what more memory
+ * would have kept.
  *
- * Every sampled eviction of a live item leaves a fingerprint with its class and that class's count of evictions. A miss that
- * finds the fingerprint again says how many more pages the class would have needed to keep the item: its depth, in steps of
- * 1, 2, 4 … 64 pages. Keys are sampled by their hash: 1 of 16, in classes of fewer than 1024 chunks a page more of them, so
- * that each class has at least 64 a page (or all it has).
+ * Every sampled eviction of a live item leaves a fingerprint with its class and that class's count
+ * of evictions. A miss that finds the fingerprint again says how many more pages the class would
+ * have needed to keep the item: its depth, in steps of 1, 2, 4 … 64 pages. Keys are sampled by
+ * their hash: 1 of 16, in classes of fewer than 1024 chunks a page more of them, so that each class
+ * has at least 64 a page (or all it has).
  *
- * The table is 8-way associative; a full set forgets the ghost that is deepest in pages, so that classes that evict fast do
- * not wipe out the others', and the table reaches deeper when few classes evict.
- * Source: the shadow queues of Cidon et al., "Cliffhanger", NSDI 2016; sampling as in Waldspurger et al., "SHARDS", FAST 2015.
+ * The table is 8-way associative; a full set forgets the ghost that is deepest in pages, so that
+ * classes that evict fast do not wipe out the others', and the table reaches deeper when few
+ * classes evict. Source: the shadow queues of Cidon et al., "Cliffhanger", NSDI 2016; sampling as
+ * in Waldspurger et al., "SHARDS", FAST 2015.
  *
- * Threading: any thread, wait-free; two evictions at once may lose one ghost. Memory: 256 KiB and 2 KiB for the classes,
- * whatever the cache's size. Cost: a cache line a sampled eviction or a miss, and a shared count a sampled eviction. */
+ * Threading: any thread, wait-free; two evictions at once may lose one ghost. Memory: 256 KiB and 2
+ * KiB for the classes, whatever the cache's size. Cost: a cache line a sampled eviction or a miss,
+ * and a shared count a sampled eviction. */
 #ifndef SLATE_SAMPLE_GHOST_H
 #define SLATE_SAMPLE_GHOST_H
 #include <stdint.h>
@@ -28,13 +32,15 @@ struct ghost *ghost_create(void); /* NULL: out of memory */
 void          ghost_destroy(struct ghost **);
 void          ghost_clear(struct ghost *); /* forgets all ghosts, keeps the classes */
 
-/* How many chunks a page of the class has; 0: the class leaves no ghosts, as every class at first. */
+/* How many chunks a page of the class has; 0: the class leaves no ghosts, as every class at
+ * first. */
 void     ghost_set_class(struct ghost *, unsigned class_id, uint32_t chunks_per_page);
 uint32_t ghost_class_chunks(const struct ghost *, unsigned class_id);
 /* What one ghost of the class stands for: 1, 2, 4, 8 or 16 evictions. */
 unsigned ghost_weight(const struct ghost *, unsigned class_id);
 
 void ghost_evicted(struct ghost *, unsigned class_id, uint64_t key_hash);
-/* The class that a missed key was evicted from, and the depth (0 to GHOST_DEPTHS - 1); 0: not known, or deeper. */
+/* The class that a missed key was evicted from, and the depth (0 to GHOST_DEPTHS - 1); 0: not
+ * known, or deeper. */
 unsigned ghost_missed(const struct ghost *, uint64_t key_hash, unsigned *depth);
 #endif

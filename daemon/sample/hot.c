@@ -39,7 +39,8 @@ void hot_fade(struct hot *h) {
 
 static int by_count(const void *a, const void *b) {
     const struct hot_key *x = a, *y = b;
-    return x->count != y->count ? (x->count < y->count ? 1 : -1) : (x->hash > y->hash) - (x->hash < y->hash);
+    return x->count != y->count ? (x->count < y->count ? 1 : -1)
+                                : (x->hash > y->hash) - (x->hash < y->hash);
 }
 
 unsigned hot_sorted(const struct hot *h, struct hot_key *to, unsigned max) {
@@ -47,7 +48,9 @@ unsigned hot_sorted(const struct hot *h, struct hot_key *to, unsigned max) {
     unsigned n = 0;
     for (unsigned i = 0; i < HOT_KEYS; i++) {
         if (h->counters[i].count != 0) {
-            all[n] = (struct hot_key){.hash = h->counters[i].hash, .count = h->counters[i].count, .error = h->texts[i].error,
+            all[n] = (struct hot_key){.hash = h->counters[i].hash,
+                                      .count = h->counters[i].count,
+                                      .error = h->texts[i].error,
                                       .key_bytes = h->texts[i].key_bytes};
             memcpy(all[n++].key, h->texts[i].key, sizeof all[n].key);
         }

@@ -1,9 +1,10 @@
 /* The keys asked for most, from a sample of the requests: Space-Saving.
  *
- * HOT_KEYS counters; a key that has none takes over the least counter, and its count then may be too high by what it found
- * there (`error`), never too low. So every key with more than 1/HOT_KEYS of all requests has a counter.
- * Source: Metwally and others, "Efficient Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005.
- * Memory: 36 KiB. Cost: a look at all counters, which lie in 2 KiB, and a key's text when one changes hands. Threading: one owner. */
+ * HOT_KEYS counters; a key that has none takes over the least counter, and its count then may be
+ * too high by what it found there (`error`), never too low. So every key with more than 1/HOT_KEYS
+ * of all requests has a counter. Source: Metwally and others, "Efficient Computation of Frequent
+ * and Top-k Elements in Data Streams", ICDT 2005. Memory: 36 KiB. Cost: a look at all counters,
+ * which lie in 2 KiB, and a key's text when one changes hands. Threading: one owner. */
 #ifndef SLATE_SAMPLE_HOT_H
 #define SLATE_SAMPLE_HOT_H
 #include <stdint.h>
@@ -28,7 +29,8 @@ struct hot {
 };
 
 void hot_clear(struct hot *);
-void hot_add(struct hot *, uint64_t hash, const char *key, uint8_t key_bytes, uint32_t requests); /* one request at least */
+/* one request at least */
+void hot_add(struct hot *, uint64_t hash, const char *key, uint8_t key_bytes, uint32_t requests);
 void hot_fade(struct hot *); /* halves all counts */
 /* Copies at most `max` keys, the greatest count first. Returns how many. */
 unsigned hot_sorted(const struct hot *, struct hot_key *to, unsigned max);

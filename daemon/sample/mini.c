@@ -25,10 +25,12 @@ struct mini {
     uint64_t           bytes, bytes_max;
 };
 
-static uint64_t hash_of(const struct node *n) { return ((const struct entry *)(const void *)n)->hash; }
+static uint64_t hash_of(const struct node *n) {
+    return ((const struct entry *)(const void *)n)->hash;
+}
 
-struct mini *mini_create(const struct evict_policy *policy, const struct evict_tuning *tuning, uint32_t nodes_max,
-                         uint64_t bytes_max) {
+struct mini *mini_create(const struct evict_policy *policy, const struct evict_tuning *tuning,
+                         uint32_t nodes_max, uint64_t bytes_max) {
     struct mini *m = nodes_max > 0 && nodes_max < 1u << 31 ? calloc(1, sizeof *m) : NULL;
     if (m == NULL) {
         return NULL;
@@ -41,7 +43,8 @@ struct mini *mini_create(const struct evict_policy *policy, const struct evict_t
     }
     m->nodes_max = nodes_max;
     m->bytes_max = bytes_max != 0 ? bytes_max : UINT64_MAX;
-    m->space = (struct node_space){.base = (char *)m->entries, .shift = NODE_SHIFT, .first = 1, .hash_of = hash_of};
+    m->space = (struct node_space){
+        .base = (char *)m->entries, .shift = NODE_SHIFT, .first = 1, .hash_of = hash_of};
     evict_init(&m->queue, policy, tuning, &m->space);
     for (uint32_t i = nodes_max; i > 0; i--) {
         m->entries[i].next = m->free;
@@ -96,7 +99,8 @@ static bool make_room(struct mini *m, uint32_t bytes, uint32_t now_s) {
 static void note_hit(struct mini *m, struct node *n, uint32_t now_s) {
     unsigned hits = node_hits(n), most = m->queue.policy->hit_max;
     uint32_t since_s = node_time_s(n);
-    node_set_mark(n, (uint8_t)(node_age_code(now_s > since_s ? now_s - since_s : 0) << 3 | (hits < most ? hits + 1 : hits)));
+    node_set_mark(n, (uint8_t)(node_age_code(now_s > since_s ? now_s - since_s : 0) << 3 |
+                               (hits < most ? hits + 1 : hits)));
     if (m->queue.policy->hit != NULL) {
         m->queue.policy->hit(&m->queue, n, now_s);
     }
@@ -165,10 +169,16 @@ void mini_delete(struct mini *m, uint64_t hash) {
     }
 }
 
-void mini_prefetch_bucket(const struct mini *m, uint64_t hash) { __builtin_prefetch(&m->buckets[sample_slot(hash, m->nodes_max)]); }
-void mini_prefetch_key(const struct mini *m, uint64_t hash) { __builtin_prefetch(&m->entries[m->buckets[sample_slot(hash, m->nodes_max)]], 1); }
+void mini_prefetch_bucket(const struct mini *m, uint64_t hash) {
+    __builtin_prefetch(&m->buckets[sample_slot(hash, m->nodes_max)]);
+}
+void mini_prefetch_key(const struct mini *m, uint64_t hash) {
+    __builtin_prefetch(&m->entries[m->buckets[sample_slot(hash, m->nodes_max)]], 1);
+}
 
-void mini_switch(struct mini *m, const struct evict_policy *policy) { evict_switch(&m->queue, policy); }
+void mini_switch(struct mini *m, const struct evict_policy *policy) {
+    evict_switch(&m->queue, policy);
+}
 void mini_set_bytes_max(struct mini *m, uint64_t bytes_max) { m->bytes_max = bytes_max; }
 
 void mini_keep_below(struct mini *m, uint32_t below) {

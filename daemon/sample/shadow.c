@@ -9,8 +9,10 @@ enum { RECENT_FACTOR = 2, CURVE_FACTOR = 2, CURVE_KEYS_MAX = 8192 /* beyond, it 
 static const double curve_keeps = 0.8;
 
 const double shadow_factor[SHADOW_SIZES] = {0.5, 2, 4};
-static const unsigned factor_shift[SHADOW_SIZES] = {0, 0, 1}; /* its rate is lower by these powers of two … */
-static const double factor_nodes[SHADOW_SIZES] = {0.7, 2, 2};  /* … and it has so many times the nodes */
+/* its rate is lower by these powers of two … */
+static const unsigned factor_shift[SHADOW_SIZES] = {0, 0, 1};
+/* … and it has so many times the nodes */
+static const double factor_nodes[SHADOW_SIZES] = {0.7, 2, 2};
 
 /* What is known of a key: a miss does not tell its size. */
 enum recent_state { RECENT_HELD, RECENT_FILLING /* it missed */, RECENT_WAITING /* it missed, its size is not known */ };
@@ -19,8 +21,9 @@ struct recent {
     uint8_t  class_id, state;
 };
 
-/* The keys are in so many groups by their hash. How much these differ tells how far to trust their sum: a key that is asked for
- * often makes many of the reads at which two policies differ, and is in the sample or not. */
+/* The keys are in so many groups by their hash. How much these differ tells how far to trust their
+ * sum: a key that is asked for often makes many of the reads at which two policies differ, and is
+ * in the sample or not. */
 enum { GROUPS = 16 };
 struct tally {
     double reads, own_misses, better, worse;
@@ -50,15 +53,21 @@ struct shadow {
     struct curve  *curve;
     struct class_tally *classes; /* by curve_place */
     unsigned       classes_max;
-    bool           apart[CURVE_CLASSES]; /* share_apart; the miniatures do not have their keys, nor the memory */
+    /* share_apart; the miniatures do not have their keys, nor the memory */
+    bool           apart[CURVE_CLASSES];
 };
 
 /* --- memory --- */
 
-static uint32_t curve_keys(uint32_t nodes) { return nodes * CURVE_FACTOR < CURVE_KEYS_MAX ? nodes * CURVE_FACTOR : CURVE_KEYS_MAX; }
-static uint32_t size_nodes(uint32_t nodes, unsigned size) { return (uint32_t)(nodes * factor_nodes[size]); }
+static uint32_t curve_keys(uint32_t nodes) {
+    return nodes * CURVE_FACTOR < CURVE_KEYS_MAX ? nodes * CURVE_FACTOR : CURVE_KEYS_MAX;
+}
+static uint32_t size_nodes(uint32_t nodes, unsigned size) {
+    return (uint32_t)(nodes * factor_nodes[size]);
+}
 
-/* With so many nodes for today's size. Those of other sizes may come to run any policy, so they count as the costliest. */
+/* With so many nodes for today's size. Those of other sizes may come to run any policy, so they
+ * count as the costliest. */
 static size_t memory_for(uint32_t nodes, unsigned classes) {
     size_t bytes = sizeof(struct shadow) + (size_t)nodes * RECENT_FACTOR * sizeof(struct recent) +
                    curve_memory(curve_keys(nodes), classes) + classes * sizeof(struct class_tally);
@@ -73,7 +82,9 @@ static size_t memory_for(uint32_t nodes, unsigned classes) {
 
 static unsigned classes_for(size_t memory_bytes) {
     size_t classes = memory_bytes / CLASSES_SHARE / (memory_for(1, 1) - memory_for(1, 0));
-    return classes < SHADOW_CLASSES_MIN ? SHADOW_CLASSES_MIN : classes < CURVE_CLASSES ? (unsigned)classes : CURVE_CLASSES - 1;
+    return classes < SHADOW_CLASSES_MIN ? SHADOW_CLASSES_MIN
+           : classes < CURVE_CLASSES    ? (unsigned)classes
+                                        : CURVE_CLASSES - 1;
 }
 
 static uint32_t nodes_for(size_t memory_bytes, unsigned classes) {
@@ -89,7 +100,8 @@ static uint32_t nodes_for(size_t memory_bytes, unsigned classes) {
 size_t shadow_memory_least(void) { return memory_for(SHADOW_NODES_MIN, SHADOW_CLASSES_MIN); }
 
 static bool make_minis(struct shadow *s, const struct evict_tuning *tuning) {
-    for (; s->policies < SHADOW_POLICIES_MAX && evict_policies[s->policies] != NULL; s->policies++) {
+    for (; s->policies < SHADOW_POLICIES_MAX && evict_policies[s->policies] != NULL;
+         s->policies++) {
         const struct evict_policy *policy = evict_policies[s->policies];
         s->policy[s->policies].mini = mini_create(policy, tuning, s->nodes_max, 1);
         if (s->policy[s->policies].mini == NULL) {
@@ -113,7 +125,8 @@ static unsigned index_of(const struct evict_policy *policy) {
     return i;
 }
 
-struct shadow *shadow_create(const struct evict_policy *running, const struct evict_tuning *tuning, size_t memory_bytes) {
+struct shadow *shadow_create(const struct evict_policy *running, const struct evict_tuning *tuning,
+                             size_t memory_bytes) {
     struct shadow *s = calloc(1, sizeof *s);
     if (s == NULL) {
         return NULL;
@@ -154,8 +167,10 @@ size_t shadow_memory(const struct shadow *s) { return memory_for(s->nodes_max, s
 
 /* --- what the cache is --- */
 
-static uint64_t share(const struct shadow *s, uint64_t cache_bytes, const struct share_classes *classes, double factor, uint32_t below) {
-    double bytes = share_at(s->curve, classes, (double)cache_bytes, factor, sample_rate(s->below)) * sample_rate(below);
+static uint64_t share(const struct shadow *s, uint64_t cache_bytes,
+                      const struct share_classes *classes, double factor, uint32_t below) {
+    double bytes = share_at(s->curve, classes, (double)cache_bytes, factor, sample_rate(s->below)) *
+                   sample_rate(below);
     return bytes > 1 ? (uint64_t)bytes : 1;
 }
 
@@ -185,7 +200,8 @@ static void scale_class(struct class_tally *k, double by) {
     }
 }
 
-/* As if this rate had been from the start: else a window of a higher rate would count for more, and the first ones have the highest. */
+/* As if this rate had been from the start: else a window of a higher rate would count for more, and
+ * the first ones have the highest. */
 static void scale_tallies(struct shadow *s, double by) {
     for (unsigned i = 0; i < s->policies; i++) {
         scale_tally(&s->policy[i].now, by);
@@ -201,8 +217,8 @@ static void scale_tallies(struct shadow *s, double by) {
     }
 }
 
-void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_classes *classes, const struct evict_policy *running,
-                uint32_t below) {
+void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_classes *classes,
+                const struct evict_policy *running, uint32_t below) {
     bool fewer = below < s->below;
     if (below != s->below) {
         scale_tallies(s, sample_rate(below) / sample_rate(s->below));
@@ -218,7 +234,8 @@ void shadow_set(struct shadow *s, uint64_t cache_bytes, const struct share_class
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         uint32_t lower = below >> factor_shift[i];
-        set_mini(s->size[i].mini, share(s, cache_bytes, classes, shadow_factor[i], lower), lower, fewer);
+        set_mini(s->size[i].mini, share(s, cache_bytes, classes, shadow_factor[i], lower), lower,
+                 fewer);
         if (running != s->running) {
             mini_switch(s->size[i].mini, running);
         }
@@ -273,8 +290,10 @@ static void count(struct tally *t, uint64_t hash, bool own, bool other) {
 }
 
 /* Where the class stands apart every miniature has what the cache had. */
-static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_t bytes, uint32_t now_s, bool hit) {
-    bool apart = s->apart[class_id], own = apart ? hit : ask(s->policy[s->own].mini, hash, bytes, now_s);
+static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_t bytes,
+                     uint32_t now_s, bool hit) {
+    bool apart = s->apart[class_id],
+         own = apart ? hit : ask(s->policy[s->own].mini, hash, bytes, now_s);
     if (bytes != 0) {
         curve_read(s->curve, hash, class_id, bytes);
     }
@@ -294,7 +313,8 @@ static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         if (sample_takes(hash, s->below >> factor_shift[i])) {
-            count(&s->size[i].now, hash, own, apart ? own : ask(s->size[i].mini, hash, bytes, now_s));
+            count(&s->size[i].now, hash, own,
+                  apart ? own : ask(s->size[i].mini, hash, bytes, now_s));
         }
     }
 }
@@ -308,7 +328,8 @@ static void store_in(struct mini *m, const struct sample_record *r, bool fill, u
 }
 
 /* The set that follows a miss has happened in the miniatures, where they knew its size. */
-static void store_key(struct shadow *s, const struct sample_record *r, const struct recent *known, uint32_t now_s) {
+static void store_key(struct shadow *s, const struct sample_record *r, const struct recent *known,
+                      uint32_t now_s) {
     bool waited = known->state == RECENT_WAITING, apart = s->apart[r->class_id];
     if (known->state == RECENT_FILLING && known->bytes == r->bytes) {
         return;
@@ -390,11 +411,15 @@ static bool roomy(const struct mini *m) { return mini_nodes(m) < mini_nodes_max(
 
 struct shadow_fill shadow_fill(const struct shadow *s) {
     const struct mini *own = s->policy[s->own].mini;
-    struct shadow_fill f = {.nodes = mini_nodes(own), .nodes_max = s->nodes_max, .bytes = mini_bytes(own),
+    struct shadow_fill f = {.nodes = mini_nodes(own),
+                            .nodes_max = s->nodes_max,
+                            .bytes = mini_bytes(own),
                             .roomy = mini_bytes(own) > mini_bytes_max(own) / 10 * 9};
     for (unsigned i = 0; i < s->policies; i++) {
         if (evict_policies[i]->victim == NULL) {
-            continue; /* what it holds is what came first, for ever: that tells nothing of how many fit today */
+            /* what it holds is what came first, for ever: that tells nothing of how many fit
+             * today */
+            continue;
         }
         f.crowded = f.crowded || crowded(s->policy[i].mini);
         f.roomy = f.roomy && roomy(s->policy[i].mini);
@@ -408,7 +433,8 @@ struct shadow_fill shadow_fill(const struct shadow *s) {
 
 bool shadow_window_due(const struct shadow *s) {
     uint32_t nodes = mini_nodes(s->policy[s->own].mini);
-    return (s->fills >= SHADOW_NODES_MIN / 4 && s->fills >= nodes / 4) || s->reads >= (uint64_t)READS_A_WINDOW * s->nodes_max;
+    return (s->fills >= SHADOW_NODES_MIN / 4 && s->fills >= nodes / 4) ||
+           s->reads >= (uint64_t)READS_A_WINDOW * s->nodes_max;
 }
 
 static void add(struct tally *past, const struct tally *now, double keep) {
@@ -462,11 +488,13 @@ double shadow_hit_ratio(const struct shadow_tally *t, double real_hit_ratio) {
     if (t->reads <= 0 || !(t->worse > t->better || t->worse < t->better)) {
         return real_hit_ratio; /* exactly: one minus what is one minus it need not be */
     }
-    double miss_ratio = t->own_misses > 0 ? real * misses / t->own_misses : real + t->worse / t->reads;
+    double miss_ratio =
+        t->own_misses > 0 ? real * misses / t->own_misses : real + t->worse / t->reads;
     return miss_ratio < 1 ? 1 - miss_ratio : 0;
 }
 
-/* The variance of a sum of so many independent parts, from how they differ; never less than if each read were a part. */
+/* The variance of a sum of so many independent parts, from how they differ; never less than if each
+ * read were a part. */
 static double variance(const struct tally *t) {
     double mean = (t->better - t->worse) / GROUPS, sum = 0;
     for (unsigned g = 0; g < GROUPS; g++) {
@@ -479,18 +507,27 @@ static double variance(const struct tally *t) {
 static struct shadow_tally tally_of(const struct tally *t) {
     return (struct shadow_tally){t->reads, t->own_misses, t->better, t->worse, sqrt(variance(t))};
 }
-struct shadow_tally shadow_policy(const struct shadow *s, unsigned policy) { return tally_of(&s->policy[policy].past); }
-struct shadow_tally shadow_rising(const struct shadow *s, unsigned policy) { return tally_of(&s->policy[policy].rising); }
-struct shadow_tally shadow_size(const struct shadow *s, unsigned size) { return tally_of(&s->size[size].past); }
+struct shadow_tally shadow_policy(const struct shadow *s, unsigned policy) {
+    return tally_of(&s->policy[policy].past);
+}
+struct shadow_tally shadow_rising(const struct shadow *s, unsigned policy) {
+    return tally_of(&s->policy[policy].rising);
+}
+struct shadow_tally shadow_size(const struct shadow *s, unsigned size) {
+    return tally_of(&s->size[size].past);
+}
 
-struct shadow_tally shadow_class_policy(const struct shadow *s, unsigned class_id, unsigned policy) {
+struct shadow_tally shadow_class_policy(const struct shadow *s, unsigned class_id,
+                                        unsigned policy) {
     int place = curve_place(s->curve, class_id);
     const struct class_tally *k = place >= 0 ? &s->classes[place] : NULL;
     if (k == NULL || k->class_id != class_id) {
         return (struct shadow_tally){0};
     }
-    struct shadow_tally t = {.reads = (double)k->reads, .own_misses = (double)k->own_misses,
-                             .better = (double)k->policy[policy].better, .worse = (double)k->policy[policy].worse};
+    struct shadow_tally t = {.reads = (double)k->reads,
+                             .own_misses = (double)k->own_misses,
+                             .better = (double)k->policy[policy].better,
+                             .worse = (double)k->policy[policy].worse};
     t.deviation = sqrt(t.better + t.worse); /* nobody keeps the groups of a class */
     return t;
 }

@@ -22,7 +22,8 @@ static double shrink(const struct share_classes *k, double factor, double to[CUR
     return sum_of(to);
 }
 
-/* What the classes have when all of them together have so many bytes; a page each when that is more. */
+/* What the classes have when all of them together have so many bytes; a page each when that is
+ * more. */
 static void divide(const struct share_classes *k, double bytes, double to[CURVE_CLASSES]) {
     double low = 0, high = 1;
     for (unsigned i = 0; i < HALVINGS; i++) {
@@ -32,8 +33,10 @@ static void divide(const struct share_classes *k, double bytes, double to[CURVE_
     shrink(k, low, to);
 }
 
-/* The factor at which all classes, shrinking alike, have as many hits as they have in `then`; of several the nearest to `factor`. */
-static double alike(const struct curve *c, const struct share_classes *k, const double then[CURVE_CLASSES], double factor) {
+/* The factor at which all classes, shrinking alike, have as many hits as they have in `then`; of
+ * several the nearest to `factor`. */
+static double alike(const struct curve *c, const struct share_classes *k,
+                    const double then[CURVE_CLASSES], double factor) {
     double wanted = curve_whole_hits(c, then, 1), low = 0, high = 1;
     bool   less = curve_whole_hits(c, k->bytes, factor) > wanted;
     *(less ? &high : &low) = factor;
@@ -47,7 +50,8 @@ static double alike(const struct curve *c, const struct share_classes *k, const 
 static double in_use(const struct share_classes *k, double factor, double rate) {
     double sum = 0;
     for (unsigned i = 0; i < CURVE_CLASSES; i++) {
-        sum += share_apart(k, i, rate) ? 0 : smaller(k->bytes[i] * factor, k->bytes[i] - k->idle[i]);
+        sum +=
+            share_apart(k, i, rate) ? 0 : smaller(k->bytes[i] * factor, k->bytes[i] - k->idle[i]);
     }
     return sum;
 }
@@ -65,10 +69,12 @@ static double grown(const struct share_classes *k, double cache_bytes, double fa
 }
 
 bool share_apart(const struct share_classes *k, unsigned class_id, double rate) {
-    return k->bytes[class_id] > 0 && k->bytes[class_id] * rate < ITEMS_MIN * k->chunk_bytes[class_id];
+    return k->bytes[class_id] > 0 &&
+           k->bytes[class_id] * rate < ITEMS_MIN * k->chunk_bytes[class_id];
 }
 
-double share_at(const struct curve *c, const struct share_classes *k, double cache_bytes, double factor, double rate) {
+double share_at(const struct curve *c, const struct share_classes *k, double cache_bytes,
+                double factor, double rate) {
     double then[CURVE_CLASSES], all = cache_bytes * factor, held = sum_of(k->bytes);
     if (factor < 1 && held > all && curve_reads(c, CURVE_WHOLE) >= READS_MIN) {
         divide(k, all, then);

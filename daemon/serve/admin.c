@@ -9,7 +9,8 @@
 #include "serve/session.h"
 #include "watch/event.h"
 
-bool admin_change(struct command_context *ctx, const struct settings *from, const struct settings *to, char *why) {
+bool admin_change(struct command_context *ctx, const struct settings *from,
+                  const struct settings *to, char *why) {
     char who[AUDIT_WHO_BYTES];
     server_who(ctx->server, session_fd(ctx->session), who);
     if (!settings_check(to, why)) {
@@ -22,13 +23,16 @@ bool admin_change(struct command_context *ctx, const struct settings *from, cons
     return true;
 }
 
-void admin_audit_change(struct command_context *ctx, const char *what, const char *was, const char *is) {
+void admin_audit_change(struct command_context *ctx, const char *what, const char *was,
+                        const char *is) {
     char who[AUDIT_WHO_BYTES];
     server_who(ctx->server, session_fd(ctx->session), who);
     audit_add(&ctx->server->audit, who, what, was, is);
 }
 
-void admin_audit(struct command_context *ctx, const char *what, const char *is) { admin_audit_change(ctx, what, "", is); }
+void admin_audit(struct command_context *ctx, const char *what, const char *is) {
+    admin_audit_change(ctx, what, "", is);
+}
 
 void admin_verbosity(struct command_context *ctx, const struct words *w) {
     enum { VERBOSITY_MAX = 2 };
@@ -46,7 +50,8 @@ void admin_verbosity(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, ANSWER_OK);
 }
 
-/* Everything stored before now is gone, or, with a delay, everything stored before the second it takes effect. */
+/* Everything stored before now is gone, or, with a delay, everything stored before the second it
+ * takes effect. */
 static void flush(struct command_context *ctx, int32_t delay) {
     struct settings from, to;
     char why[SETTING_WHY_BYTES], when[32];
@@ -61,7 +66,8 @@ static void flush(struct command_context *ctx, int32_t delay) {
     to = from;
     to.oldest = (int)at_s;
     admin_change(ctx, &from, &to, why);
-    snprintf(when, sizeof when, delay > CLOCK_RELATIVE_MAX_S ? "at unix time %d" : "in %d s", (int)delay);
+    snprintf(when, sizeof when, delay > CLOCK_RELATIVE_MAX_S ? "at unix time %d" : "in %d s",
+             (int)delay);
     admin_audit(ctx, "flush_all", delay > 0 ? when : "now");
 }
 
@@ -91,7 +97,8 @@ void admin_shutdown(struct command_context *ctx, const struct words *w) {
     }
 }
 
-/* Up to what was reserved at the start; pages of classes that are over it are given back in the background. */
+/* Up to what was reserved at the start; pages of classes that are over it are given back in the
+ * background. */
 static bool set_limit(struct command_context *ctx, uint32_t megabytes) {
     struct settings from, to;
     char why[SETTING_WHY_BYTES];

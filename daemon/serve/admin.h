@@ -1,5 +1,5 @@
-/* The commands that change or stop the server. Each writes its whole answer to ctx->out; words[0] is the command's name.
- * A trailing `noreply` is already taken off where the command honours it. */
+/* The commands that change or stop the server. Each writes its whole answer to ctx->out; words[0]
+ * is the command's name. A trailing `noreply` is already taken off where the command honours it. */
 #ifndef SLATE_SERVE_ADMIN_H
 #define SLATE_SERVE_ADMIN_H
 #include "serve/commands.h"
@@ -9,12 +9,14 @@
 #define ANSWER_OK "OK\r\n"
 #define ANSWER_BAD_FORMAT "CLIENT_ERROR bad command line format\r\n"
 
-/* Checks the settings, makes them the server's and notes who asked for it. False: nothing changed, `why` (SETTING_WHY_BYTES) holds
- * a sentence. */
-bool admin_change(struct command_context *, const struct settings *from, const struct settings *to, char *why);
+/* Checks the settings, makes them the server's and notes who asked for it. False: nothing changed,
+ * `why` (SETTING_WHY_BYTES) holds a sentence. */
+bool admin_change(struct command_context *, const struct settings *from, const struct settings *to,
+                  char *why);
 /* Notes what a command did that is no setting. */
 void admin_audit(struct command_context *, const char *what, const char *is);
-void admin_audit_change(struct command_context *, const char *what, const char *was, const char *is);
+void admin_audit_change(struct command_context *, const char *what, const char *was,
+                        const char *is);
 
 void admin_verbosity(struct command_context *, const struct words *);
 void admin_flush_all(struct command_context *, const struct words *);
@@ -25,10 +27,13 @@ void admin_extstore(struct command_context *, const struct words *);
 void admin_refresh_certs(struct command_context *, const struct words *);
 void admin_slabs(struct command_context *, const struct words *);       /* admin_slabs.c */
 void admin_slabs_automove(struct command_context *, const struct words *); /* admin_automove.c */
-/* Has a mode of automove tried, and sets it if it starts; else the refusal names `subject`, which outlives the command, and why. */
+/* Has a mode of automove tried, and sets it if it starts; else the refusal names `subject`, which
+ * outlives the command, and why. */
 void admin_try_automove(struct command_context *, const char *mode, const char *subject);
-void admin_try_undo(struct command_context *, const char *name); /* the same, and then config undo, which sets that mode again */
-void admin_undo_now(struct command_context *);                  /* admin_config.c: config undo, with its answer */
+/* the same, and then config undo, which sets that mode again */
+void admin_try_undo(struct command_context *, const char *name);
+/* admin_config.c: config undo, with its answer */
+void admin_undo_now(struct command_context *);
 void admin_slabs_geometry(struct command_context *, const struct words *); /* admin_geometry.c */
 void admin_lru(struct command_context *, const struct words *);         /* admin_lru.c */
 void admin_evict(struct command_context *, const struct words *);       /* admin_evict.c */

@@ -1,5 +1,5 @@
-/* slabs automove: what moves pages by itself. A policy in Lua is tried on the tuner's thread first; the session sleeps until then,
- * and other connections go on. */
+/* slabs automove: what moves pages by itself. A policy in Lua is tried on the tuner's thread first;
+ * the session sleeps until then, and other connections go on. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,15 +12,18 @@ struct tried {
     struct waiting         waiting; /* first */
     struct automove_trial *trial;
     const char            *subject; /* what is refused; the reason follows it */
-    void (*then)(struct command_context *, const struct automove_trial *, const char *subject); /* answers, as it starts */
+    /* answers, as it starts */
+    void (*then)(struct command_context *, const struct automove_trial *, const char *subject);
 };
 
-static void set_tried(struct command_context *ctx, const struct automove_trial *trial, const char *subject) {
+static void set_tried(struct command_context *ctx, const struct automove_trial *trial,
+                      const char *subject) {
     struct settings from, to;
     char why[SETTING_WHY_BYTES];
     server_settings(ctx->server, &from);
     to = from;
-    bool set = setting_set(&to, setting_find("slab_automove", strlen("slab_automove")), trial->name, false, why) &&
+    bool set = setting_set(&to, setting_find("slab_automove", strlen("slab_automove")), trial->name,
+                           false, why) &&
                admin_change(ctx, &from, &to, why);
     if (set) {
         text_out_str(ctx->out, ANSWER_OK);
@@ -45,7 +48,8 @@ static void tried_destroy(struct waiting *w) {
 }
 
 static void try_then(struct command_context *ctx, const char *name, const char *subject,
-                     void (*then)(struct command_context *, const struct automove_trial *, const char *)) {
+                     void (*then)(struct command_context *, const struct automove_trial *,
+                                  const char *)) {
     struct automove_trial *trial = automove_trial_create(name);
     struct tried *t = malloc(sizeof *t);
     if (trial == NULL || t == NULL) {
@@ -68,18 +72,22 @@ void admin_try_automove(struct command_context *ctx, const char *name, const cha
     try_then(ctx, name, subject, set_tried);
 }
 
-static void undo_tried(struct command_context *ctx, const struct automove_trial *trial, const char *subject) {
+static void undo_tried(struct command_context *ctx, const struct automove_trial *trial,
+                       const char *subject) {
     (void)trial;
     (void)subject;
     admin_undo_now(ctx);
 }
 
-void admin_try_undo(struct command_context *ctx, const char *name) { try_then(ctx, name, "cannot undo", undo_tried); }
+void admin_try_undo(struct command_context *ctx, const char *name) {
+    try_then(ctx, name, "cannot undo", undo_tried);
+}
 
 /* --- the command --- */
 
-/* memcached's numbers may have anything behind them, as there; another mode is all the words from the third on, with a space
- * between them, and a mode that takes no settings is not known by such a name. False: they do not fit. */
+/* memcached's numbers may have anything behind them, as there; another mode is all the words from
+ * the third on, with a space between them, and a mode that takes no settings is not known by such a
+ * name. False: they do not fit. */
 static bool mode_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
     bool number = w->word[2].len == 1 && w->word[2].at[0] >= '0' && w->word[2].at[0] <= '9';
     size_t used = 0;
@@ -103,13 +111,16 @@ static bool automove_mode(const struct words *w, struct settings *to, char *why)
     char name[AUTOMOVE_NAME_BYTES];
     const struct setting *row = setting_find("slab_automove", strlen("slab_automove"));
     if (!mode_words(w, name)) {
-        snprintf(why, SETTING_WHY_BYTES, "wants a mode's name with its settings in at most %d characters", AUTOMOVE_NAME_BYTES - 1);
+        snprintf(why, SETTING_WHY_BYTES,
+                 "wants a mode's name with its settings in at most %d characters",
+                 AUTOMOVE_NAME_BYTES - 1);
         return false;
     }
     return setting_set(to, row, name, false, why);
 }
 
-/* slabs automove ratio <r>, slabs automove window <s>, slabs automove freeratio <r>. True: it was one of them. */
+/* slabs automove ratio <r>, slabs automove window <s>, slabs automove freeratio <r>. True: it was
+ * one of them. */
 static bool automove_knob(const struct words *w, struct settings *to, const char **error) {
     const struct word *knob = &w->word[2], *value = &w->word[3];
     uint32_t window_s;
@@ -159,7 +170,8 @@ void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
             return;
         }
     }
-    if (!error && strcmp(from.slab_automove, to.slab_automove) != 0 && automove_wants_check(to.slab_automove)) {
+    if (!error && strcmp(from.slab_automove, to.slab_automove) != 0 &&
+        automove_wants_check(to.slab_automove)) {
         admin_try_automove(ctx, to.slab_automove, "automove");
         return;
     }

@@ -7,7 +7,8 @@
 
 enum { NAME_BYTES = 64, VALUE_BYTES = 256 };
 
-/* Until when a setting can be had: at the start only, while the server runs, or not by its own name. */
+/* Until when a setting can be had: at the start only, while the server runs, or not by its own
+ * name. */
 static const char *when(const struct settings *now, const struct setting *row) {
     bool follows = row->when == SETTING_RUNTIME && !row->name;
     return setting_is_live(now, row) ? "runtime" : follows ? "follows" : "startup";
@@ -23,7 +24,8 @@ static void get(struct command_context *ctx, const struct words *w) {
     server_settings(ctx->server, &now);
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         const char *name = row->stat ? row->stat : row->name;
-        if (row->type != SETTING_ACTION && row->type != SETTING_ABSENT && fnmatch(pattern, name, 0) == 0) {
+        if (row->type != SETTING_ACTION && row->type != SETTING_ABSENT &&
+            fnmatch(pattern, name, 0) == 0) {
             setting_format(&now, row, value, sizeof value);
             text_out_printf(ctx->out, "CONFIG %s %s %s\r\n", name, value, when(&now, row));
         }
@@ -31,13 +33,16 @@ static void get(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, "END\r\n");
 }
 
-static void refuse(struct command_context *ctx, const struct settings *now, const struct setting *row) {
+static void refuse(struct command_context *ctx, const struct settings *now,
+                   const struct setting *row) {
     if (row->when != SETTING_RUNTIME) {
         text_out_str(ctx->out, "CLIENT_ERROR this setting cannot change while the server runs\r\n");
     } else if (!row->name) {
-        text_out_printf(ctx->out, "CLIENT_ERROR %s cannot change by itself: it tells %s\r\n", row->stat, row->help);
+        text_out_printf(ctx->out, "CLIENT_ERROR %s cannot change by itself: it tells %s\r\n",
+                        row->stat, row->help);
     } else {
-        text_out_printf(ctx->out, "CLIENT_ERROR %s needs --store=slab, this server has %s\r\n", row->name, now->store);
+        text_out_printf(ctx->out, "CLIENT_ERROR %s needs --store=slab, this server has %s\r\n",
+                        row->name, now->store);
     }
 }
 
@@ -62,7 +67,8 @@ static void set(struct command_context *ctx, const struct words *w) {
     const struct setting live = setting_live(row, cache_limit_most(ctx->server->cache));
     if (!setting_set(&to, &live, value, false, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->stat ? row->stat : row->name, why);
-    } else if (strcmp(from.slab_automove, to.slab_automove) != 0 && automove_wants_check(to.slab_automove)) {
+    } else if (strcmp(from.slab_automove, to.slab_automove) != 0 &&
+               automove_wants_check(to.slab_automove)) {
         admin_try_automove(ctx, to.slab_automove, "slab_automove");
     } else if (!admin_change(ctx, &from, &to, why)) {
         text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
@@ -76,7 +82,10 @@ void admin_undo_now(struct command_context *ctx) {
     server_who(ctx->server, session_fd(ctx->session), who);
     switch (server_undo(ctx->server, ctx->ct, who, said)) {
     case 1: text_out_printf(ctx->out, "OK %s\r\n", said); break;
-    case 0: text_out_str(ctx->out, "NOTHING to undo: no setting or policy was changed since the start, or all is undone\r\n"); break;
+    case 0:
+        text_out_str(ctx->out, "NOTHING to undo: no setting or policy was changed since the start, "
+                               "or all is undone\r\n");
+        break;
     default: text_out_printf(ctx->out, "CLIENT_ERROR cannot undo: %s\r\n", said); break;
     }
 }
@@ -88,7 +97,8 @@ static void undo(struct command_context *ctx, const struct words *w) {
     server_undo_settings(ctx->server, &to);
     if (w->count != 2) {
         text_out_str(ctx->out, "CLIENT_ERROR usage: config undo\r\n");
-    } else if (strcmp(from.slab_automove, to.slab_automove) != 0 && automove_wants_check(to.slab_automove)) {
+    } else if (strcmp(from.slab_automove, to.slab_automove) != 0 &&
+               automove_wants_check(to.slab_automove)) {
         admin_try_undo(ctx, to.slab_automove);
     } else {
         admin_undo_now(ctx);

@@ -71,11 +71,13 @@ static void crawl(struct command_context *ctx, const struct word *ids) {
 static void dump(struct command_context *ctx, enum dump_kind kind, const struct word *ids) {
     struct class_set classes = class_set_all();
     if (!ctx->server->settings->dump_enabled) {
-        text_out_str(ctx->out, kind == DUMP_META ? "ERROR metadump not allowed\r\n" : "ERROR key dump not allowed\r\n");
+        text_out_str(ctx->out, kind == DUMP_META ? "ERROR metadump not allowed\r\n"
+                                                 : "ERROR key dump not allowed\r\n");
     } else if (ctx->follows) {
         text_out_printf(ctx->out, "ERROR cannot pipeline other commands before %s\r\n",
                         kind == DUMP_META ? "metadump" : "mgdump");
-    } else if (!word_is(ids, "hash") && !word_classes(ids, server_class_last(ctx->server), &classes)) {
+    } else if (!word_is(ids, "hash") &&
+               !word_classes(ids, server_class_last(ctx->server), &classes)) {
         text_out_str(ctx->out, ANSWER_BAD_CLASS);
     } else {
         dump_start(ctx, kind, &classes, 0);

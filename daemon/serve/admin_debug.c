@@ -1,5 +1,5 @@
-/* debugtime and debugitem: the clock stopped and shifted, items held, so that tests of time and of page moves need no
- * waiting. In debug builds only. */
+/* debugtime and debugitem: the clock stopped and shifted, items held, so that tests of time and of
+ * page moves need no waiting. In debug builds only. */
 #include "serve/admin.h"
 
 #ifdef SLATE_DEBUG
@@ -21,13 +21,15 @@ void admin_debugtime(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, ANSWER_ERROR);
         return;
     }
-    /* A turn reads the clock once, at its start; what follows in this one is to see the new time. */
+    /* A turn reads the clock once, at its start; what follows in this one is to see the new
+     * time. */
     cache_turn_end(ctx->ct);
     cache_turn_begin(ctx->ct);
     text_out_str(ctx->out, ANSWER_OK);
 }
 
-/* Items held by debugitem. There are few, and they outlive connections: the process keeps them until they are let go. */
+/* Items held by debugitem. There are few, and they outlive connections: the process keeps them
+ * until they are let go. */
 struct held {
     struct held *next;
     struct item *item; /* borrowed; NULL: a small value, which nothing can hold */
@@ -60,7 +62,8 @@ static bool hold(struct command_context *ctx, const struct key *key) {
 static bool let_go(struct command_context *ctx, const struct key *key) {
     lock_take(&held_lock);
     struct held **at = &held_first;
-    while (*at && key && ((*at)->key_len != key->len || memcmp((*at)->key, key->ptr, key->len) != 0)) {
+    while (*at && key &&
+           ((*at)->key_len != key->len || memcmp((*at)->key, key->ptr, key->len) != 0)) {
         at = &(*at)->next;
     }
     struct held *h = *at;
@@ -75,8 +78,9 @@ static bool let_go(struct command_context *ctx, const struct key *key) {
     return h != NULL;
 }
 
-/* lock is ref: an item has no lock of its own here, and either way it cannot move until it is let go. Unlike ref it needs no
- * item. `reffed` names the item held last, whatever its key, for it may have been replaced. */
+/* lock is ref: an item has no lock of its own here, and either way it cannot move until it is let
+ * go. Unlike ref it needs no item. `reffed` names the item held last, whatever its key, for it may
+ * have been replaced. */
 void admin_debugitem(struct command_context *ctx, const struct words *w) {
     if (w->count < 3 || w->word[2].len > KEY_BYTES_MAX) {
         text_out_str(ctx->out, ANSWER_ERROR);

@@ -5,7 +5,8 @@
 
 enum { NAME_BYTES = 32 };
 
-static void set_policy(struct command_context *ctx, const struct evict_policy *policy, unsigned class_id) {
+static void set_policy(struct command_context *ctx, const struct evict_policy *policy,
+                       unsigned class_id) {
     struct cache *cache = ctx->server->cache;
     struct undo_step *step = undo_begin(cache);
     cache_set_policy(cache, policy, class_id);
@@ -22,7 +23,8 @@ static void whole(struct command_context *ctx, const char *name) {
         return;
     }
     admin_change(ctx, &from, &to, why);
-    /* Classes that have a policy of their own take this one too, also when it is the whole's already. */
+    /* Classes that have a policy of their own take this one too, also when it is the whole's
+     * already. */
     if (evict_find(name)) {
         set_policy(ctx, evict_find(name), SLAB_CLASS_NONE);
     }
@@ -52,7 +54,8 @@ static void one_class(struct command_context *ctx, const char *name, const struc
 
 void admin_evict(struct command_context *ctx, const struct words *w) {
     char name[NAME_BYTES];
-    if (w->count < 3 || w->count > 4 || !word_is(&w->word[1], "policy") || !word_text(&w->word[2], name, sizeof name)) {
+    if (w->count < 3 || w->count > 4 || !word_is(&w->word[1], "policy") ||
+        !word_text(&w->word[2], name, sizeof name)) {
         text_out_str(ctx->out, "CLIENT_ERROR usage: evict policy name [class]\r\n");
     } else if (w->count == 4) {
         one_class(ctx, name, &w->word[3]);

@@ -1,5 +1,5 @@
-/* slabs geometry: other chunk sizes for a live cache. The tuner's thread answers, for a prediction takes a while: the session sleeps
- * until then, and other connections go on. */
+/* slabs geometry: other chunk sizes for a live cache. The tuner's thread answers, for a prediction
+ * takes a while: the session sleeps until then, and other connections go on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +36,14 @@ static void say_again(const struct words *words, char to[AUDIT_VALUE_BYTES]) {
     size_t len = 0;
     to[0] = '\0';
     for (unsigned i = 2; i < words->count && len < AUDIT_VALUE_BYTES; i++) {
-        int n = snprintf(to + len, AUDIT_VALUE_BYTES - len, "%s%.*s", i > 2 ? " " : "", (int)words->word[i].len, words->word[i].at);
+        int n = snprintf(to + len, AUDIT_VALUE_BYTES - len, "%s%.*s", i > 2 ? " " : "",
+                         (int)words->word[i].len, words->word[i].at);
         len += n > 0 ? (size_t)n : 0;
     }
 }
 
-static void ask(struct command_context *ctx, const struct words *words, struct geometry_order *order) {
+static void ask(struct command_context *ctx, const struct words *words,
+                struct geometry_order *order) {
     struct ordered *o = malloc(sizeof *o);
     if (o == NULL) {
         geometry_order_release(&order);
@@ -77,17 +79,21 @@ static bool parse_sizes(const struct word *w, struct geometry_order *o) {
 }
 
 /* What one verb takes. NULL: it is right; else what is allowed. */
-static const char *parse_verb(struct command_context *ctx, const struct words *w, unsigned count, struct geometry_order *o) {
+static const char *parse_verb(struct command_context *ctx, const struct words *w, unsigned count,
+                              struct geometry_order *o) {
     const struct word *value = count > 3 ? &w->word[3] : NULL;
     uint32_t classes;
     switch (o->verb) {
     case GEOMETRY_FACTOR:
         o->first_bytes = (uint32_t)ctx->server->settings->chunk_size + SLAB_HEADER_ROOM;
-        return value && word_double(value, &o->factor) && o->factor >= FACTOR_LEAST && o->factor <= FACTOR_MOST
+        return value && word_double(value, &o->factor) && o->factor >= FACTOR_LEAST &&
+                       o->factor <= FACTOR_MOST
                    ? NULL
                    : "CLIENT_ERROR geometry factor must be from 1.01 to 100\r\n";
     case GEOMETRY_SIZES:
-        return value && parse_sizes(value, o) ? NULL : "CLIENT_ERROR geometry sizes are at most 255 numbers of bytes with commas between them\r\n";
+        return value && parse_sizes(value, o) ? NULL
+                                              : "CLIENT_ERROR geometry sizes are at most 255 "
+                                                "numbers of bytes with commas between them\r\n";
     case GEOMETRY_AUTO:
         if (!value) {
             return NULL;
@@ -121,15 +127,17 @@ static unsigned take_flags(const struct words *w, struct geometry_order *o) {
 
 /* slabs geometry factor <f> | sizes <n,n,...> | auto [classes] | pause | resume | revert */
 void admin_slabs_geometry(struct command_context *ctx, const struct words *w) {
-    static const char *const verbs[] = {[GEOMETRY_FACTOR] = "factor", [GEOMETRY_SIZES] = "sizes",   [GEOMETRY_AUTO] = "auto",
-                                        [GEOMETRY_PAUSE] = "pause",   [GEOMETRY_RESUME] = "resume", [GEOMETRY_REVERT] = "revert"};
+    static const char *const verbs[] = {
+        [GEOMETRY_FACTOR] = "factor", [GEOMETRY_SIZES] = "sizes",   [GEOMETRY_AUTO] = "auto",
+        [GEOMETRY_PAUSE] = "pause",   [GEOMETRY_RESUME] = "resume", [GEOMETRY_REVERT] = "revert"};
     enum { VERBS = sizeof verbs / sizeof *verbs };
     unsigned verb = 0, count = w->count;
     while (count > 2 && verb < VERBS && !word_is(&w->word[2], verbs[verb])) {
         verb++;
     }
     if (count < 3 || verb == VERBS) {
-        text_out_str(ctx->out, "CLIENT_ERROR usage: slabs geometry factor N|sizes N,N,...|auto [CLASSES]|revert [force] [dry], or pause|resume\r\n");
+        text_out_str(ctx->out, "CLIENT_ERROR usage: slabs geometry factor N|sizes N,N,...|auto "
+                               "[CLASSES]|revert [force] [dry], or pause|resume\r\n");
         return;
     }
     struct geometry_order *order = geometry_order_create((enum geometry_verb)verb);

@@ -27,7 +27,8 @@ static const char *mode(const struct words *w, struct settings *to) {
         return ANSWER_ERROR;
     }
     char why[SETTING_WHY_BYTES];
-    setting_set(to, setting_find("policy", strlen("policy")), segmented ? "slru" : "lru", false, why);
+    setting_set(to, setting_find("policy", strlen("policy")), segmented ? "slru" : "lru", false,
+                why);
     return NULL;
 }
 
@@ -44,7 +45,8 @@ static const char *temporary_ttl(const struct words *w, struct settings *to) {
 void admin_lru(struct command_context *ctx, const struct words *w) {
     static const struct {
         const char *name;
-        const char *(*change)(const struct words *, struct settings *); /* an error's answer, or NULL */
+        /* an error's answer, or NULL */
+        const char *(*change)(const struct words *, struct settings *);
     } knobs[] = {{"mode", mode}, {"tune", tune}, {"temp_ttl", temporary_ttl}};
     struct settings from, to;
     const char *error = ANSWER_ERROR;

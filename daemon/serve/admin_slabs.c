@@ -58,7 +58,8 @@ static void reassign(struct command_context *ctx, const struct words *w) {
 void admin_slabs(struct command_context *ctx, const struct words *w) {
     enum cache_store_kind store = cache_store_kind(ctx->server->cache);
     if (store != CACHE_STORE_SLAB) {
-        text_out_printf(ctx->out, "CLIENT_ERROR slabs commands need --store=slab, this server has %s\r\n",
+        text_out_printf(ctx->out,
+                        "CLIENT_ERROR slabs commands need --store=slab, this server has %s\r\n",
                         cache_store_name(store));
     } else if (w->count > 2 && word_is(&w->word[1], "reassign")) {
         reassign(ctx, w);

@@ -13,7 +13,8 @@ void audit_init(struct audit *a) {
 
 void audit_fini(struct audit *a) { lock_fini(&a->lock); }
 
-void audit_add(struct audit *a, const char *who, const char *what, const char *was, const char *is) {
+void audit_add(struct audit *a, const char *who, const char *what, const char *was,
+               const char *is) {
     struct audit_entry e = {.unix_ms = clock_unix_ms()};
     snprintf(e.who, sizeof e.who, "%s", who);
     snprintf(e.what, sizeof e.what, "%s", what);

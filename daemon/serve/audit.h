@@ -1,6 +1,7 @@
-/* What was changed while the server ran: what, from which value to which, by whom and when. The last changes are kept for `stats
- * audit`, and each is a line of the log (base/log.h) from verbosity 1 on. Page moves have a record of their own (tune/pages/moves.h),
- * which `stats audit` shows between them.
+/* What was changed while the server ran: what, from which value to which, by whom and when. The
+ * last changes are kept for `stats audit`, and each is a line of the log (base/log.h) from
+ * verbosity 1 on. Page moves have a record of their own (tune/pages/moves.h), which `stats audit`
+ * shows between them.
  *
  * Threading: any; no other project lock held. Cost: a copy under a lock of its own. */
 #ifndef SLATE_SERVE_AUDIT_H
@@ -28,7 +29,8 @@ struct audit {
 
 void audit_init(struct audit *);
 void audit_fini(struct audit *);
-void audit_add(struct audit *, const char *who, const char *what, const char *was, const char *is); /* longer texts are cut */
+/* longer texts are cut */
+void audit_add(struct audit *, const char *who, const char *what, const char *was, const char *is);
 /* The kept ones, oldest first; returns how many. */
 unsigned audit_copy(struct audit *, struct audit_entry to[AUDIT_KEPT]);
 #endif

@@ -11,7 +11,8 @@
 
 enum { BATCH_FIRST_BYTES = 64 * 1024, NO_SLOT = TURN_SESSIONS, BINARY_MAGIC = 0x80 };
 
-struct batch *batch_create(struct server *server, struct cache_thread *ct, struct serve_counters *counters) {
+struct batch *batch_create(struct server *server, struct cache_thread *ct,
+                           struct serve_counters *counters) {
     struct batch *b = malloc(sizeof *b);
     char *bytes = malloc(BATCH_FIRST_BYTES);
     if (!b || !bytes) {
@@ -62,7 +63,8 @@ void batch_on_event(struct batch *b, void (*wake)(void *), void *arg) {
     b->wake_arg = arg;
 }
 
-/* Nothing of the last turn is in use any more. What grew for a few turns is given back. Without memory for less, it stays. */
+/* Nothing of the last turn is in use any more. What grew for a few turns is given back. Without
+ * memory for less, it stays. */
 static void shrink(struct batch *b) {
     if (b->room > BATCH_FIRST_BYTES && b->used_most < b->room / 4) {
         char *bytes = realloc(b->bytes, b->room / 2);
@@ -100,17 +102,20 @@ void batch_begin(struct batch *b) {
 }
 
 bool batch_full(const struct batch *b) {
-    return b->requests >= TURN_REQUESTS || b->slot_count == TURN_SESSIONS || b->used >= BATCH_FULL_BYTES ||
-           b->commands_us >= 2 * BATCH_COMMANDS_US;
+    return b->requests >= TURN_REQUESTS || b->slot_count == TURN_SESSIONS ||
+           b->used >= BATCH_FULL_BYTES || b->commands_us >= 2 * BATCH_COMMANDS_US;
 }
 
-bool batch_has_time(const struct batch *b) { return b->commands_us < BATCH_COMMANDS_US && !b->commands_wait; }
+bool batch_has_time(const struct batch *b) {
+    return b->commands_us < BATCH_COMMANDS_US && !b->commands_wait;
+}
 
 void batch_defer_commands(struct batch *b) { b->commands_wait = true; }
 
 /* --- replies --- */
 
-/* No memory for a session's replies: what it has is dropped, what it still asks is not run, and it closes. */
+/* No memory for a session's replies: what it has is dropped, what it still asks is not run, and it
+ * closes. */
 static void lose(struct batch *b, struct slot *slot) {
     struct output *out = &slot->output;
     for (; out->value_next < out->value_end; out->value_next++) {
@@ -179,7 +184,8 @@ bool batch_put_value(struct batch *b, const char *p, struct item *borrowed, uint
         b->values = values;
         b->value_room = room;
     }
-    b->values[b->value_count++] = (struct output_value){(size_t)(p - b->bytes), borrowed, value_bytes};
+    b->values[b->value_count++] =
+        (struct output_value){(size_t)(p - b->bytes), borrowed, value_bytes};
     struct slot *slot = &b->slots[b->slot_current];
     slot->output.value_end = (uint32_t)b->value_count;
     slot->value_bytes += value_bytes;
@@ -271,7 +277,8 @@ static void run_more(struct batch *b, struct session *s) {
     note_time(b, &context);
 }
 
-/* batch_reply_begin, for the usual case that the request before was the same session's. A lost session is never current. */
+/* batch_reply_begin, for the usual case that the request before was the same session's. A lost
+ * session is never current. */
 static inline char *reply_begin(struct batch *b, unsigned slot) {
     bool same = slot == b->slot_current && b->room - b->used >= REPLY_ROOM;
     return same ? b->bytes + b->used : batch_reply_begin(b, slot);
@@ -305,8 +312,8 @@ static inline void run_request(struct batch *b, const struct request *r) {
     }
 }
 
-/* One request of some has its key noted, and stands for all since the last. The distance varies, lest it beat in time with the client's
- * loop, and is a group at least. */
+/* One request of some has its key noted, and stands for all since the last. The distance varies,
+ * lest it beat in time with the client's loop, and is a group at least. */
 static void note_key(struct batch *b, unsigned count) {
     enum { LOOK_AGAIN = 4096 };
     unsigned i = (unsigned)(count - 1 + (uint64_t)(b->key_due + 1)) % count;
@@ -319,7 +326,8 @@ static void note_key(struct batch *b, unsigned count) {
     b->key_due = b->key_wait = most / 2 + (uint32_t)((b->key_random >> 32) * (most + 1) >> 32);
 }
 
-/* Whether much was copied since it was last asked: an append or prepend copies the whole value. It counts as the time of commands. */
+/* Whether much was copied since it was last asked: an append or prepend copies the whole value. It
+ * counts as the time of commands. */
 static bool copied_much(struct batch *b) {
     uint64_t copied_bytes = cache_thread_copied(b->ct), more_bytes = copied_bytes - b->copied_bytes;
     b->copied_bytes = copied_bytes;
@@ -328,7 +336,8 @@ static bool copied_much(struct batch *b) {
     return more_bytes >= COPIED_MUCH_BYTES;
 }
 
-/* From now on the group's sessions are run one request at a time; one that copies nothing much then is as any other again. */
+/* From now on the group's sessions are run one request at a time; one that copies nothing much then
+ * is as any other again. */
 static void note_copying(struct batch *b) {
     for (unsigned i = 0; i < b->grouped; i++) {
         struct session *s = b->slots[b->group[i].slot].session;
@@ -351,7 +360,8 @@ void batch_run_group(struct batch *b) {
                 }
             }
         }
-        for (unsigned i = 0; i < count; i++) { /* by now the items are here, and their neighbours in the queue known */
+        /* by now the items are here, and their neighbours in the queue known */
+        for (unsigned i = 0; i < count; i++) {
             cache_prefetch_neighbours(b->cache, leaving[i]);
         }
     }
@@ -399,7 +409,8 @@ static struct slot *slot_of(struct batch *b, struct session *s) {
 }
 
 /* Takes `count` parsed requests at the group's end into it. */
-static inline void enlist(struct batch *b, struct slot *slot, const struct session *s, unsigned count) {
+static inline void enlist(struct batch *b, struct slot *slot, const struct session *s,
+                          unsigned count) {
     struct request *r = &b->group[b->grouped];
     for (unsigned i = 0; i < count; i++) {
         r[i].slot = s->slot;
@@ -433,10 +444,13 @@ static void follow_up(struct batch *b, struct session *s) {
 }
 
 static inline bool needs_follow_up(const struct request *r) {
-    return r->verb >= VERB_COMMAND || ((r->verb == VERB_META_SET || (r->verb >= VERB_SET && r->verb <= VERB_CAS)) && !r->value);
+    return r->verb >= VERB_COMMAND ||
+           ((r->verb == VERB_META_SET || (r->verb >= VERB_SET && r->verb <= VERB_CAS)) &&
+            !r->value);
 }
 
-/* Puts bytes where a half-received value or a refused one wants them. False: that is not complete yet. */
+/* Puts bytes where a half-received value or a refused one wants them. False: that is not complete
+ * yet. */
 static bool take_value_bytes(struct batch *b, struct session *s, char **at, const char *end) {
     if (s->intake && s->intake->late) {
         intake_give_up(b, s);
@@ -448,7 +462,8 @@ static bool take_value_bytes(struct batch *b, struct session *s, char **at, cons
         intake_finish(b, s);
         s->copies = copied_much(b) || s->copies;
     } else if (s->intake) {
-        bool waits = intake_waits(s->intake), kept = *at < end; /* kept: its first bytes, which are too few yet */
+        /* kept: its first bytes, which are too few yet */
+        bool waits = intake_waits(s->intake), kept = *at < end;
         s->need = waits ? SESSION_NEED_MEMORY : kept ? SESSION_NEED_BYTES : SESSION_NEED_VALUE;
     }
     if (s->swallow_bytes > 0) {
@@ -461,17 +476,22 @@ static bool take_value_bytes(struct batch *b, struct session *s, char **at, cons
     return s->swallow_bytes == 0 && !s->intake;
 }
 
-/* How many requests the session may still add in this turn: its share always, more while the batch has room. */
+/* How many requests the session may still add in this turn: its share always, more while the batch
+ * has room. */
 static uint32_t allowance(const struct batch *b, const struct slot *slot) {
-    uint32_t most = b->requests < TURN_REQUESTS && b->reqs_per_event < TURN_SESSION_REQUESTS ? TURN_SESSION_REQUESTS
-                                                                                            : b->reqs_per_event;
+    uint32_t most = b->requests < TURN_REQUESTS && b->reqs_per_event < TURN_SESSION_REQUESTS
+                        ? TURN_SESSION_REQUESTS
+                        : b->reqs_per_event;
     return slot->requests < most ? most - slot->requests : 0;
 }
 
 /* Requests of the session that have not run yet may come to so many. */
-static inline unsigned unseen_room(const struct batch *b, const struct session *s, const struct slot *slot) {
+static inline unsigned unseen_room(const struct batch *b, const struct session *s,
+                                   const struct slot *slot) {
     unsigned unseen = b->grouped < slot->requests ? b->grouped : slot->requests;
-    unsigned most = s->lags ? SESSION_UNSEEN_LAGGING : b->wary_turns > 0 ? SESSION_UNSEEN_WARY : SESSION_UNSEEN;
+    unsigned most = s->lags             ? SESSION_UNSEEN_LAGGING
+                    : b->wary_turns > 0 ? SESSION_UNSEEN_WARY
+                                        : SESSION_UNSEEN;
     return unseen < most ? most - unseen : 0;
 }
 
@@ -502,7 +522,8 @@ static void wait_for_time(struct session *s, const struct slot *slot) {
     s->need = SESSION_NEED_COMMAND;
 }
 
-/* The binary protocol is not built: a client that opens with its magic byte would wait for an answer for ever. */
+/* The binary protocol is not built: a client that opens with its magic byte would wait for an
+ * answer for ever. */
 static void meet(const struct batch *b, struct session *s, const char *bytes) {
     s->spoke = true;
     s->closing = s->closing || (b->refuses_binary && (uint8_t)bytes[0] == BINARY_MAGIC);

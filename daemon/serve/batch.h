@@ -1,10 +1,12 @@
-/* Inside the serving of requests: what session.c, batch.c, output.c, classic.c, meta.c and intake.c share.
+/* Inside the serving of requests: what session.c, batch.c, output.c, classic.c, meta.c and intake.c
+ * share.
  *
  *     bytes ── parse ──> group of requests ──> prefetch ──> classic_run, meta_run ──> batch's bytes, borrowed values
  *
- * A group fills while bytes are parsed, each request's bucket prefetched at once; when it is full, or the turn ends, the
- * items are prefetched and the requests run in order. All replies of a turn lie in one run of bytes; a session's are
- * contiguous, because sessions are added one after the other. Nothing here is seen by net. */
+ * A group fills while bytes are parsed, each request's bucket prefetched at once; when it is full,
+ * or the turn ends, the items are prefetched and the requests run in order. All replies of a turn
+ * lie in one run of bytes; a session's are contiguous, because sessions are added one after the
+ * other. Nothing here is seen by net. */
 #ifndef SLATE_SERVE_BATCH_H
 #define SLATE_SERVE_BATCH_H
 #include <stdint.h>
@@ -26,7 +28,8 @@ enum {
     TURN_REQUESTS = 2048, /* a batch of so many is full */
     TURN_SESSION_REQUESTS = 512, /* and a session that ran so many in a turn waits for its next */
     TURN_SESSIONS = 1024,
-    SESSION_UNSEEN = 80, /* requests of one session that may run before its replies are looked at … */
+    /* requests of one session that may run before its replies are looked at … */
+    SESSION_UNSEEN = 80,
     SESSION_UNSEEN_LAGGING = 2, /* … and while its client lags */
     SESSION_UNSEEN_WARY = 4,    /* … and for WARY_TURNS after any session's requests copied much */
     WARY_TURNS = 256,
@@ -34,10 +37,12 @@ enum {
     COPIED_MUCH_BYTES = 64 * 1024, /* a group that copied so much was long, too */
     COPIED_BYTES_US = 4096, /* copied in a microsecond, or so */
     SHRINK_TURNS = 256, /* buffers that were too large for so many turns shrink */
-    REPLY_ROOM = 4096, /* bytes that any one reply needs at most, but for borrowed values and commands' texts */
+    /* bytes that any one reply needs at most, but for borrowed values and commands' texts */
+    REPLY_ROOM = 4096,
     BIN_BYTES = 64 * 1024, /* where swallowed data blocks go */
 };
-_Static_assert((int)PARSE_WAIT_MAX == (int)ITEM_COPY_MAX, "values that are copied wait whole in the buffer");
+_Static_assert((int)PARSE_WAIT_MAX == (int)ITEM_COPY_MAX,
+               "values that are copied wait whole in the buffer");
 _Static_assert((int)PARSE_GET_MAX == (int)SESSION_LINE_BYTES, "a longer line is not waited for");
 _Static_assert(REPLY_ROOM > ITEM_COPY_MAX + 8 + 1024, "a reply's head and a copied value");
 _Static_assert(SESSION_UNSEEN >= GROUP_RUN, "a session may fill a group");
@@ -49,7 +54,8 @@ struct output_value {
     uint32_t     value_bytes;
 };
 
-/* A run of bytes to send and the values between them. `bytes` and `values` belong to the batch, or to output_keep. */
+/* A run of bytes to send and the values between them. `bytes` and `values` belong to the batch, or
+ * to output_keep. */
 struct output {
     struct cache_thread       *ct;
     const char                *bytes;
@@ -77,7 +83,9 @@ struct intake {
     struct meta_flags  flags;   /* of a meta command */
     struct cache_store store;
     bool               judged;
-    enum cache_status  verdict; /* not CACHE_OK: its condition did not hold when it began; it takes no memory, and is answered so */
+    /* not CACHE_OK: its condition did not hold when it began; it takes no memory, and is
+     * answered so */
+    enum cache_status  verdict;
     size_t             got; /* of value_bytes + 2 */
     bool               waits; /* no more memory could be had the last time: other drafts hold it */
     bool               waited; /* it was so once */
@@ -96,8 +104,10 @@ struct session {
     uint8_t             need;
     bool                spoke; /* its first byte has come */
     bool                lags;  /* its client is slow to take what was sent */
-    bool                copies; /* its last requests copied much: the next run one by one, as commands do */
-    bool                piped; /* requests that came with those at hand ran in an earlier turn, which a command ended */
+    /* its last requests copied much: the next run one by one, as commands do */
+    bool                copies;
+    /* requests that came with those at hand ran in an earlier turn, which a command ended */
+    bool                piped;
     bool                closing;
     bool                quit;     /* the client said so */
     int                 fd;       /* of its connection, for those who watch; -1: none */
@@ -116,7 +126,8 @@ struct batch {
     uint32_t reqs_per_event;
     uint64_t turn;
     uint32_t requests; /* of this turn */
-    uint32_t commands_us; /* spent on commands in this turn, and on copying values that were joined */
+    /* spent on commands in this turn, and on copying values that were joined */
+    uint32_t commands_us;
     uint64_t copied_bytes; /* cache_thread_copied, when it was looked at last */
     bool     commands_wait; /* those that come now: others came before */
     void   (*wake)(void *); /* who waits for an event is woken by this */
@@ -144,9 +155,12 @@ struct batch {
 
 /* --- batch.c --- */
 void batch_run_group(struct batch *);
-/* Makes `slot` the one whose replies are written, and room for one; NULL: no memory, the session is lost. */
+/* Makes `slot` the one whose replies are written, and room for one; NULL: no memory, the session is
+ * lost. */
 char *batch_reply_begin(struct batch *, unsigned slot);
-static inline void batch_reply_end(struct batch *b, const char *end) { b->used = (size_t)(end - b->bytes); }
+static inline void batch_reply_end(struct batch *b, const char *end) {
+    b->used = (size_t)(end - b->bytes);
+}
 /* Sends `borrowed` at p; false: no memory, and it has been returned. */
 bool batch_put_value(struct batch *, const char *p, struct item *borrowed, uint32_t value_bytes);
 
@@ -155,28 +169,38 @@ char *classic_run(struct batch *, const struct request *, char *p);
 char *meta_run(struct batch *, const struct request *, char *p);
 /* What to store, and the reply once it was tried. */
 void  classic_store_of(const struct batch *, const struct request *, struct cache_store *);
-char *classic_stored(struct batch *, const struct request *, enum cache_status, const struct cache_view *, char *p);
-const char *meta_store_of(const struct batch *, const struct request *, struct meta_flags *, struct cache_store *);
-char *meta_stored(struct batch *, const struct request *, const struct meta_flags *, enum cache_status,
-                  const struct cache_view *, char *p);
+char *classic_stored(struct batch *, const struct request *, enum cache_status,
+                     const struct cache_view *, char *p);
+const char *meta_store_of(const struct batch *, const struct request *, struct meta_flags *,
+                          struct cache_store *);
+char *meta_stored(struct batch *, const struct request *, const struct meta_flags *,
+                  enum cache_status, const struct cache_view *, char *p);
 
-/* Whether the request's own value is within the item limit, apart from what it is to be joined with. */
+/* Whether the request's own value is within the item limit, apart from what it is to be joined
+ * with. */
 bool value_fits_alone(const struct batch *, const struct request *);
 /* Every failed ms leaves nothing behind, whatever its mode. */
 void meta_drop(struct batch *, const struct key *);
 
 /* --- intake.c --- */
-/* Starts receiving the value of r; the first bytes come with intake_take, and memory only then. A refusal is replied and what is left
- * of the block swallowed, here and below: the session has no intake then. */
+/* Starts receiving the value of r; the first bytes come with intake_take, and memory only then. A
+ * refusal is replied and what is left of the block swallowed, here and below: the session has no
+ * intake then. */
 void   intake_begin(struct batch *, struct session *, const struct request *r);
-/* Returns how many bytes it took. Fewer than n, and not whole, or no room ahead for the next: memory must be waited for. */
+/* Returns how many bytes it took. Fewer than n, and not whole, or no room ahead for the next:
+ * memory must be waited for. */
 size_t intake_take(struct batch *, struct session *, const char *bytes, size_t n);
-bool   intake_waits(const struct intake *);                    /* there is no room for the value's next byte */
-void   intake_late(struct batch *, struct session *);          /* its bytes don't come: gives its memory back */
+/* there is no room for the value's next byte */
+bool   intake_waits(const struct intake *);
+/* its bytes don't come: gives its memory back */
+void   intake_late(struct batch *, struct session *);
 void   intake_give_up(struct batch *, struct session *);       /* refuses a late one */
-void   intake_finish(struct batch *, struct session *);                            /* all is there: store, reply */
+/* all is there: store, reply */
+void   intake_finish(struct batch *, struct session *);
 void   intake_abandon(struct cache_thread *, struct session *);
-static inline bool intake_whole(const struct intake *in) { return in->got == (size_t)in->request.value_bytes + 2; }
+static inline bool intake_whole(const struct intake *in) {
+    return in->got == (size_t)in->request.value_bytes + 2;
+}
 
 /* --- text into a reply --- */
 static inline char *put_bytes(char *p, const char *text, size_t n) {

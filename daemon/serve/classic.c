@@ -12,7 +12,8 @@ static inline void note(const struct batch *b, const struct key *key, enum prefi
 
 /* --- reading --- */
 
-static char *put_head(char *p, const struct request *r, uint32_t client_flags, uint32_t value_bytes, uint64_t cas) {
+static char *put_head(char *p, const struct request *r, uint32_t client_flags, uint32_t value_bytes,
+                      uint64_t cas) {
     p = PUT(p, "VALUE ");
     p = put_key(p, &r->key);
     *p++ = ' ';
@@ -26,7 +27,9 @@ static char *put_head(char *p, const struct request *r, uint32_t client_flags, u
     return PUT(p, "\r\n");
 }
 
-static inline char *put_end(char *p, const struct request *r) { return r->flags & REQUEST_END ? PUT(p, "END\r\n") : p; }
+static inline char *put_end(char *p, const struct request *r) {
+    return r->flags & REQUEST_END ? PUT(p, "END\r\n") : p;
+}
 
 /* Large values, touches, and what the lock-free way leaves. */
 static char *fetch(struct batch *b, const struct request *r, char *p) {
@@ -74,11 +77,13 @@ static char *get(struct batch *b, const struct request *r, char *p) {
 
 void classic_store_of(const struct batch *b, const struct request *r, struct cache_store *store) {
     static const enum cache_mode modes[] = {
-        [VERB_SET] = CACHE_SET,       [VERB_ADD] = CACHE_ADD,         [VERB_REPLACE] = CACHE_REPLACE,
-        [VERB_APPEND] = CACHE_APPEND, [VERB_PREPEND] = CACHE_PREPEND, [VERB_CAS] = CACHE_REPLACE,
+        [VERB_SET] = CACHE_SET,         [VERB_ADD] = CACHE_ADD,
+        [VERB_REPLACE] = CACHE_REPLACE, [VERB_APPEND] = CACHE_APPEND,
+        [VERB_PREPEND] = CACHE_PREPEND, [VERB_CAS] = CACHE_REPLACE,
     };
     note(b, &r->key, PREFIX_SET);
-    bool cas = r->verb == VERB_CAS; /* replaces, so that a failure leaves the old item: only a plain set drops it */
+    /* replaces, so that a failure leaves the old item: only a plain set drops it */
+    bool cas = r->verb == VERB_CAS;
     *store = (struct cache_store){
         .mode = modes[r->verb],
         .value = r->value,
@@ -96,15 +101,16 @@ bool value_fits_alone(const struct batch *b, const struct request *r) {
     return head + r->value_bytes + 2 <= cache_item_bytes_max(b->cache);
 }
 
-char *classic_stored(struct batch *b, const struct request *r, enum cache_status status, const struct cache_view *view,
-                     char *p) {
+char *classic_stored(struct batch *b, const struct request *r, enum cache_status status,
+                     const struct cache_view *view, char *p) {
     if (observed(b, EVENT_MUTATIONS)) {
         observe_store(b, r, NULL, status, view);
     }
     if (r->flags & REQUEST_NOREPLY) {
         return p;
     }
-    if (status == CACHE_TOO_LARGE && (r->verb == VERB_APPEND || r->verb == VERB_PREPEND) && value_fits_alone(b, r)) {
+    if (status == CACHE_TOO_LARGE && (r->verb == VERB_APPEND || r->verb == VERB_PREPEND) &&
+        value_fits_alone(b, r)) {
         status = CACHE_NOT_STORED; /* too large only together with what is there */
     }
     switch (status) {
@@ -132,7 +138,8 @@ static char *store(struct batch *b, const struct request *r, char *p) {
     struct cache_store what;
     classic_store_of(b, r, &what);
     struct cache_view view;
-    enum cache_status status = cache_store(b->ct, &r->key, &what, observed(b, EVENT_MUTATIONS) ? &view : NULL);
+    enum cache_status status =
+        cache_store(b->ct, &r->key, &what, observed(b, EVENT_MUTATIONS) ? &view : NULL);
     return classic_stored(b, r, status, &view, p);
 }
 
@@ -172,7 +179,8 @@ static char *change(struct batch *b, const struct request *r, char *p) {
         }
         return PUT(p, "DELETED\r\n");
     case VERB_TOUCH:
-        return cache_touch(b->ct, &r->key, clock_expiry_s(r->exptime, cache_now_s(b->ct))) == CACHE_OK
+        return cache_touch(b->ct, &r->key, clock_expiry_s(r->exptime, cache_now_s(b->ct))) ==
+                       CACHE_OK
                    ? PUT(p, "TOUCHED\r\n")
                    : PUT(p, "NOT_FOUND\r\n");
     default:

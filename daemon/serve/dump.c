@@ -37,8 +37,8 @@ static void put_escaped(struct text_out *out, const char *key, size_t n) {
     }
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)key[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                     c == '.' || c == '_' || c == '~';
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '-' || c == '.' || c == '_' || c == '~';
         if (plain) {
             *at++ = (char)c;
         } else {
@@ -54,9 +54,10 @@ static void put_meta(struct text_out *out, const struct cache_walked *it) {
     const struct cache_view *v = &it->view;
     text_out_str(out, "key=");
     put_escaped(out, it->key, it->key_len);
-    text_out_printf(out, " exp=%" PRId64 " la=%" PRId64 " cas=%" PRIu64 " fetch=%s cls=%u size=%u flags=%u \n",
-                    v->exptime_s ? clock_unix_s(v->exptime_s) : -1, clock_unix_s(v->last_access_s), v->cas,
-                    v->fetched ? "yes" : "no", it->class_id, v->total_bytes, v->client_flags);
+    text_out_printf(
+        out, " exp=%" PRId64 " la=%" PRId64 " cas=%" PRIu64 " fetch=%s cls=%u size=%u flags=%u \n",
+        v->exptime_s ? clock_unix_s(v->exptime_s) : -1, clock_unix_s(v->last_access_s), v->cas,
+        v->fetched ? "yes" : "no", it->class_id, v->total_bytes, v->client_flags);
 }
 
 static void put_mg(struct text_out *out, const struct cache_walked *it) {
@@ -109,7 +110,8 @@ static void dump_item(struct dump *d, struct text_out *out, const struct cache_w
 }
 
 /* Items of buckets, until all are walked or the piece is full. */
-static void walk_some(struct dump *d, struct command_context *ctx, struct cache_walked items[WALK_ROOM]) {
+static void walk_some(struct dump *d, struct command_context *ctx,
+                      struct cache_walked items[WALK_ROOM]) {
     do {
         int n = d->items_left > 0 ? cache_walk_next(ctx->ct, &d->walk, items, WALK_ROOM) : -1;
         d->walked = n < 0;
@@ -135,7 +137,8 @@ static bool tell_sizes(struct dump *d, struct command_context *ctx) {
 
 static bool dump_run(struct command_more *more, struct command_context *ctx) {
     struct dump *d = (struct dump *)more;
-    struct cache_walked *items = malloc(WALK_ROOM * sizeof *items); /* of a piece only: a dump that waits for its reader is small */
+    /* of a piece only: a dump that waits for its reader is small */
+    struct cache_walked *items = malloc(WALK_ROOM * sizeof *items);
     if (!items) {
         ctx->out->failed = true;
         return false;
@@ -151,7 +154,8 @@ static bool dump_run(struct command_more *more, struct command_context *ctx) {
     return false;
 }
 
-void dump_start(struct command_context *ctx, enum dump_kind kind, const struct class_set *classes, uint32_t limit) {
+void dump_start(struct command_context *ctx, enum dump_kind kind, const struct class_set *classes,
+                uint32_t limit) {
     struct dump *d = calloc(1, sizeof *d);
     if (d && kind == DUMP_SIZES) {
         d->size_count = cache_item_bytes_max(ctx->server->cache) / SIZE_STEP_BYTES + 2;

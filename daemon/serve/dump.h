@@ -1,5 +1,6 @@
-/* Answers made by walking all items: the crawler's dumps, `stats cachedump` and `stats sizes`. They go out in pieces,
- * so that neither the reply nor the pause of other connections grows with the cache. */
+/* Answers made by walking all items: the crawler's dumps, `stats cachedump` and `stats sizes`. They
+ * go out in pieces, so that neither the reply nor the pause of other connections grows with the
+ * cache. */
 #ifndef SLATE_SERVE_DUMP_H
 #define SLATE_SERVE_DUMP_H
 #include "serve/commands.h"
@@ -13,5 +14,6 @@ enum dump_kind {
 #define DUMP_CACHE_BYTES (2u << 20)
 
 /* Starts a dump of the items of these classes; `limit` items at most, 0: all. */
-void dump_start(struct command_context *, enum dump_kind, const struct class_set *classes, uint32_t limit);
+void dump_start(struct command_context *, enum dump_kind, const struct class_set *classes,
+                uint32_t limit);
 #endif

@@ -1,17 +1,23 @@
-/* Receiving a value that is too large to wait in the connection's buffer: as its bytes come, memory is taken a little ahead, they go
- * where they will stay, and when the last has come the item is published. */
+/* Receiving a value that is too large to wait in the connection's buffer: as its bytes come, memory
+ * is taken a little ahead, they go where they will stay, and when the last has come the item is
+ * published. */
 #include <stdlib.h>
 
 #include "base/sanitize.h"
 #include "serve/observe.h"
 
 enum {
-    AHEAD_BYTES = 64 * 1024,       /* so far memory is taken ahead of what has come: more than a receive brings, and small beside a page */
-    FIRST_BYTES = ITEM_COPY_MAX,   /* before so many have come none is taken: they wait in the connection's buffer, as small values do */
+    /* so far memory is taken ahead of what has come: more than a receive brings, and small
+     * beside a page */
+    AHEAD_BYTES = 64 * 1024,
+    /* before so many have come none is taken: they wait in the connection's buffer, as small
+     * values do */
+    FIRST_BYTES = ITEM_COPY_MAX,
 };
 
 /* Replies an error in place of storing and drops what is to come of the data block. */
-static void refuse(struct batch *b, struct session *s, const struct request *r, const char *text, size_t got) {
+static void refuse(struct batch *b, struct session *s, const struct request *r, const char *text,
+                   size_t got) {
     char *p = batch_reply_begin(b, s->slot);
     if (p) {
         batch_reply_end(b, r->flags & REQUEST_NOREPLY ? p : put_text(p, text));
@@ -20,8 +26,9 @@ static void refuse(struct batch *b, struct session *s, const struct request *r, 
 }
 
 /* The cache refused the store. */
-static void refused(struct batch *b, struct session *s, const struct request *r, const struct meta_flags *flags,
-                    const struct cache_store *store, enum cache_status status, size_t got) {
+static void refused(struct batch *b, struct session *s, const struct request *r,
+                    const struct meta_flags *flags, const struct cache_store *store,
+                    enum cache_status status, size_t got) {
     bool meta = r->verb == VERB_META_SET;
     if (observed(b, ~0u)) {
         observe_lookup(b, r);
@@ -111,7 +118,8 @@ bool intake_waits(const struct intake *in) {
     return in->draft.item ? in->got < in->request.value_bytes && room(in) == in->got : in->waits;
 }
 
-/* Whether a value that has no memory yet is to wait because others do. When it has waited its worker says when to try. */
+/* Whether a value that has no memory yet is to wait because others do. When it has waited its
+ * worker says when to try. */
 static bool comes_after_others(const struct batch *b, const struct intake *in) {
     return !in->draft.item && !in->draft.at_hand && !in->waited &&
            atomic_load_explicit(&b->server->conns.values_waiting, memory_order_relaxed) > 0;
@@ -140,7 +148,8 @@ static bool reserve_ahead(struct batch *b, struct session *s) {
     if (room(in) == in->request.value_bytes || room(in) >= in->got + AHEAD_BYTES) {
         return true;
     }
-    switch (cache_draft_extend(b->ct, &in->request.key, &in->store, &in->draft, in->got + 2 * AHEAD_BYTES)) {
+    switch (cache_draft_extend(b->ct, &in->request.key, &in->store, &in->draft,
+                               in->got + 2 * AHEAD_BYTES)) {
     case CACHE_DRAFT_READY: return true;
     case CACHE_DRAFT_WAITS:
         wait_for_memory(b, in);
@@ -195,7 +204,8 @@ void intake_finish(struct batch *b, struct session *s) {
         if (observed(b, ~0u)) {
             observe_lookup(b, r);
         }
-        status = in->verdict != CACHE_OK ? in->verdict : cache_publish(b->ct, &in->draft, &in->store, &view);
+        status = in->verdict != CACHE_OK ? in->verdict
+                                         : cache_publish(b->ct, &in->draft, &in->store, &view);
     } else {
         cache_abandon(b->ct, &in->draft);
     }

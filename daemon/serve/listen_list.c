@@ -15,8 +15,10 @@ static const char *refuse(char *why, const char *sentence) {
     return NULL;
 }
 
-/* Skips `open` NAME `close`. NULL and why: `close` is not there, or NAME has not 1 to TAG_BYTES_MAX bytes. */
-static const char *skip_tag(const char *at, const char *end, const char *open, const char *close, char *why) {
+/* Skips `open` NAME `close`. NULL and why: `close` is not there, or NAME has not 1 to TAG_BYTES_MAX
+ * bytes. */
+static const char *skip_tag(const char *at, const char *end, const char *open, const char *close,
+                            char *why) {
     const char *name = at + strlen(open), *stop = name;
     while (stop < end && !begins(stop, end, close)) {
         stop++;
@@ -25,7 +27,8 @@ static const char *skip_tag(const char *at, const char *end, const char *open, c
     return is_named ? stop + strlen(close) : refuse(why, "-l: a tag has 1 to 8 characters");
 }
 
-/* Skips one word before an address. Returns `at` when there is none, NULL and why when it is refused. */
+/* Skips one word before an address. Returns `at` when there is none, NULL and why when it is
+ * refused. */
 static const char *skip_word(const char *at, const char *end, char *why) {
     static const char *const implied[] = {"proto[ascii]:", "proto[negotiating]:", "notls:"};
     for (size_t i = 0; i < sizeof implied / sizeof *implied; i++) {
@@ -40,7 +43,9 @@ static const char *skip_word(const char *at, const char *end, char *why) {
         return skip_tag(at, end, "tag_", "_:", why);
     }
     if (begins(at, end, "proto[")) {
-        return refuse(why, "-l: a listener speaks proto[ascii] or proto[negotiating]; others are not built yet");
+        return refuse(
+            why,
+            "-l: a listener speaks proto[ascii] or proto[negotiating]; others are not built yet");
     }
     if (begins(at, end, "btls:") || begins(at, end, "mtls:")) {
         return refuse(why, "-l: TLS is not built yet");

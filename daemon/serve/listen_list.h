@@ -1,4 +1,5 @@
-/* The list of -l as memcached writes it: each address may have words before it that say what it is for.
+/* The list of -l as memcached writes it: each address may have words before it that say what it is
+ * for.
  *
  *     tag[NAME]:  or tag_NAME_:   a name of 1 to 8 characters; taken and not used
  *     proto[ascii]:  or proto[negotiating]:   what every listener speaks anyway; others are refused
@@ -9,6 +10,7 @@
 
 #include "serve/settings.h"
 
-/* Copies the list, which is shorter than SETTING_LIST_BYTES, without those words. False: one of them is refused, and `why` (SETTING_WHY_BYTES) holds a sentence. */
+/* Copies the list, which is shorter than SETTING_LIST_BYTES, without those words. False: one of
+ * them is refused, and `why` (SETTING_WHY_BYTES) holds a sentence. */
 bool listen_list_plain(const char *list, char plain[SETTING_LIST_BYTES], char *why);
 #endif

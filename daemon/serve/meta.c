@@ -1,4 +1,5 @@
-/* The meta commands: one request against the cache, one reply whose flags come back in the order they were asked. */
+/* The meta commands: one request against the cache, one reply whose flags come back in the order
+ * they were asked. */
 #include "base/clock.h"
 #include "proto/base64.h"
 #include "base/number.h"
@@ -30,7 +31,8 @@ static char *put_opaque(char *p, const struct token *t) {
     return put_bytes(p, t->ptr, t->bytes);
 }
 
-/* Seconds left to live as memcached shows them: -1 for ever, and a wrapped number for what is over. */
+/* Seconds left to live as memcached shows them: -1 for ever, and a wrapped number for what is
+ * over. */
 static char *put_ttl(char *p, uint32_t exptime_s, uint32_t now_s) {
     p = put_flag(p, 't');
     return exptime_s == 0 ? PUT(p, "-1") : number_put(p, (uint32_t)(exptime_s - now_s));
@@ -59,10 +61,11 @@ static bool stands_before(const struct meta_flags *m, char a, char b) {
     return false;
 }
 
-/* Flags act in the order they stand, so t shows the expiry time of the moment in which it is reached: `before` of an item
- * that was there, never of one just made; then what T, and N of a new item, have set. */
-static uint32_t shown_exptime_s(const struct meta_flags *m, bool created, uint32_t before_s, uint32_t touch_s,
-                                uint32_t vivify_s) {
+/* Flags act in the order they stand, so t shows the expiry time of the moment in which it is
+ * reached: `before` of an item that was there, never of one just made; then what T, and N of a new
+ * item, have set. */
+static uint32_t shown_exptime_s(const struct meta_flags *m, bool created, uint32_t before_s,
+                                uint32_t touch_s, uint32_t vivify_s) {
     uint32_t exptime_s = created ? 0 : before_s;
     for (unsigned i = 0; i < m->token_count && m->tokens[i].ptr[0] != 't'; i++) {
         if (m->tokens[i].ptr[0] == 'T') {
@@ -82,8 +85,8 @@ static uint32_t vivify_exptime_s(const struct meta_flags *m, uint32_t touch_s, u
 
 /* --- mg --- */
 
-static char *put_get_flags(char *p, const struct request *r, const struct meta_flags *m, const struct cache_view *v,
-                           uint32_t ttl_exptime_s, uint32_t now_s) {
+static char *put_get_flags(char *p, const struct request *r, const struct meta_flags *m,
+                           const struct cache_view *v, uint32_t ttl_exptime_s, uint32_t now_s) {
     for (unsigned i = 0; i < m->token_count; i++) {
         switch (m->tokens[i].ptr[0]) {
         case 's':
@@ -138,8 +141,10 @@ static char *put_get_miss(char *p, const struct request *r, const struct meta_fl
     return meta_has(m, 'q') ? p : put_echo(PUT(p, "EN"), r, m);
 }
 
-/* With the partition's lock: when the command has an effect, and for items that are large, stale or being recached. */
-static char *get_locked(struct batch *b, const struct request *r, const struct meta_flags *m, char *p) {
+/* With the partition's lock: when the command has an effect, and for items that are large, stale or
+ * being recached. */
+static char *get_locked(struct batch *b, const struct request *r, const struct meta_flags *m,
+                        char *p) {
     uint32_t now_s = cache_now_s(b->ct);
     struct cache_fetch want = {
         .no_bump = meta_has(m, 'u'),
@@ -231,7 +236,8 @@ void meta_drop(struct batch *b, const struct key *key) {
     cache_delete(b->ct, key, &plainly);
 }
 
-const char *meta_store_of(const struct batch *b, const struct request *r, struct meta_flags *m, struct cache_store *store) {
+const char *meta_store_of(const struct batch *b, const struct request *r, struct meta_flags *m,
+                          struct cache_store *store) {
     const char *error = meta_flags_parse(r, m);
     if (error) {
         return error;
@@ -276,8 +282,8 @@ const char *meta_store_of(const struct batch *b, const struct request *r, struct
     }
 }
 
-char *meta_stored(struct batch *b, const struct request *r, const struct meta_flags *m, enum cache_status status,
-                  const struct cache_view *view, char *p) {
+char *meta_stored(struct batch *b, const struct request *r, const struct meta_flags *m,
+                  enum cache_status status, const struct cache_view *view, char *p) {
     char *start = p;
     bool stored = status == CACHE_OK;
     if (observed(b, EVENT_MUTATIONS)) {
@@ -356,7 +362,8 @@ static char *delete(struct batch *b, const struct request *r, char *p) {
         .mark_stale = meta_has(&m, 'I'),
         .drop_value = drop_value,
         .client_flags = m.client_flags,
-        .touch = meta_has(&m, 'T') || drop_value, /* what x leaves lives for ever unless T says otherwise */
+        /* what x leaves lives for ever unless T says otherwise */
+        .touch = meta_has(&m, 'T') || drop_value,
         .exptime_s = clock_expiry_s(m.touch_exptime, cache_now_s(b->ct)),
         .cas = m.cas,
     };
@@ -381,8 +388,9 @@ static char *delete(struct batch *b, const struct request *r, char *p) {
 
 /* --- ma --- */
 
-static char *put_arith(char *p, const struct request *r, const struct meta_flags *m, uint64_t number,
-                       const struct cache_view *view, uint32_t ttl_exptime_s, uint32_t now_s) {
+static char *put_arith(char *p, const struct request *r, const struct meta_flags *m,
+                       uint64_t number, const struct cache_view *view, uint32_t ttl_exptime_s,
+                       uint32_t now_s) {
     char digits[NUMBER_BYTES];
     size_t digit_bytes = (size_t)(number_put(digits, number) - digits);
     p = put_get_head(p, meta_has(m, 'v'), (uint32_t)digit_bytes);

@@ -3,7 +3,9 @@
 #include "base/clock.h"
 #include "cache/watch.h"
 
-static int client_fd(const struct batch *b, const struct request *r) { return b->slots[r->slot].session->fd; }
+static int client_fd(const struct batch *b, const struct request *r) {
+    return b->slots[r->slot].session->fd;
+}
 
 /* Whether the request is refused before it looks at its key. */
 static bool refused(const struct request *r) {
@@ -21,7 +23,8 @@ void observe_lookup(struct batch *b, const struct request *r) {
     }
     enum event_found found = cache_look(b->ct, &r->key, &b->looked);
     if (observed(b, EVENT_FETCHERS)) {
-        event_item_get(r->key.ptr, r->key.len, found, b->looked.class_id, client_fd(b, r), b->looked.value_bytes);
+        event_item_get(r->key.ptr, r->key.len, found, b->looked.class_id, client_fd(b, r),
+                       b->looked.value_bytes);
     }
 }
 
@@ -65,27 +68,29 @@ static uint32_t ttl_s(const struct batch *b, uint32_t exptime_s) {
 
 /* The class a value that was refused would have gone to. */
 static unsigned class_for(const struct batch *b, const struct request *r, uint32_t client_flags) {
-    uint8_t flags = (uint8_t)((cache_has_cas(b->cache) ? ITEM_CAS : 0) | (client_flags != 0 ? ITEM_CFLAGS : 0));
+    uint8_t flags =
+        (uint8_t)((cache_has_cas(b->cache) ? ITEM_CAS : 0) | (client_flags != 0 ? ITEM_CFLAGS : 0));
     return slab_class_of(cache_slab(b->cache), item_total_bytes(flags, r->key.len, r->value_bytes));
 }
 
-void observe_store(struct batch *b, const struct request *r, const struct meta_flags *m, enum cache_status status,
-                   const struct cache_view *view) {
+void observe_store(struct batch *b, const struct request *r, const struct meta_flags *m,
+                   enum cache_status status, const struct cache_view *view) {
     enum event_command command = command_of(r, m);
     if (status == CACHE_OK) {
-        event_item_store(r->key.ptr, r->key.len, EVENT_STORED, command, ttl_s(b, view->exptime_s), view->class_id,
-                         client_fd(b, r), view->value_bytes);
+        event_item_store(r->key.ptr, r->key.len, EVENT_STORED, command, ttl_s(b, view->exptime_s),
+                         view->class_id, client_fd(b, r), view->value_bytes);
         return;
     }
     int32_t exptime = m != NULL ? m->touch_exptime : r->exptime;
     uint32_t client_flags = m != NULL ? m->client_flags : r->client_flags;
-    event_item_store(r->key.ptr, r->key.len, outcome(status), command, ttl_s(b, clock_expiry_s(exptime, cache_now_s(b->ct))),
+    event_item_store(r->key.ptr, r->key.len, outcome(status), command,
+                     ttl_s(b, clock_expiry_s(exptime, cache_now_s(b->ct))),
                      class_for(b, r, client_flags), client_fd(b, r), r->value_bytes);
 }
 
 void observe_made(struct batch *b, const struct request *r, const struct cache_view *view) {
-    event_item_store(r->key.ptr, r->key.len, EVENT_STORED, EVENT_BY_ADD, ttl_s(b, view->exptime_s), view->class_id,
-                     client_fd(b, r), view->value_bytes);
+    event_item_store(r->key.ptr, r->key.len, EVENT_STORED, EVENT_BY_ADD, ttl_s(b, view->exptime_s),
+                     view->class_id, client_fd(b, r), view->value_bytes);
 }
 
 void observe_delete(struct batch *b, const struct request *r, const struct meta_flags *m) {
@@ -95,11 +100,11 @@ void observe_delete(struct batch *b, const struct request *r, const struct meta_
     }
     if (emptied && observed(b, EVENT_MUTATIONS)) {
         uint32_t exptime_s = clock_expiry_s(m->touch_exptime, cache_now_s(b->ct));
-        event_item_store(r->key.ptr, r->key.len, EVENT_STORED, EVENT_BY_SET, ttl_s(b, exptime_s), b->looked.class_id,
-                         client_fd(b, r), 0);
+        event_item_store(r->key.ptr, r->key.len, EVENT_STORED, EVENT_BY_SET, ttl_s(b, exptime_s),
+                         b->looked.class_id, client_fd(b, r), 0);
     }
     if (observed(b, EVENT_DELETIONS)) {
-        event_deleted(r->key.ptr, r->key.len, m != NULL ? EVENT_BY_META_DELETE : EVENT_BY_DELETE, b->looked.class_id,
-                      emptied ? 0 : b->looked.value_bytes);
+        event_deleted(r->key.ptr, r->key.len, m != NULL ? EVENT_BY_META_DELETE : EVENT_BY_DELETE,
+                      b->looked.class_id, emptied ? 0 : b->looked.value_bytes);
     }
 }

@@ -6,7 +6,8 @@
 
 enum { LONG_BASE = 1000 }; /* a long option returns LONG_BASE + its row */
 
-static char          letters[1 + 2 * SETTING_ROWS + 2 + 1]; /* ":", each letter with or without ":", "o:" */
+/* ":", each letter with or without ":", "o:" */
+static char          letters[1 + 2 * SETTING_ROWS + 2 + 1];
 static struct option long_options[SETTING_ROWS + 2];
 
 /* Builds getopt's two tables from the rows. */
@@ -26,8 +27,8 @@ static void build_tables(void) {
             }
         }
         if (row->name) {
-            long_options[longs++] = (struct option){row->name, value ? required_argument : no_argument, NULL,
-                                                    LONG_BASE + (int)i};
+            long_options[longs++] = (struct option){
+                row->name, value ? required_argument : no_argument, NULL, LONG_BASE + (int)i};
         }
     }
     letters[letter++] = 'o';
@@ -122,7 +123,8 @@ static enum options_action action_of(const struct setting *row) {
         [OPTIONS_HELP] = "help", [OPTIONS_LICENSE] = "license", [OPTIONS_VERSION] = "version",
         [OPTIONS_DESCRIBE] = "describe", [OPTIONS_DESCRIBE_COUNTERS] = "describe_counters",
     };
-    for (enum options_action a = OPTIONS_HELP; row->type == SETTING_ACTION && a <= OPTIONS_DESCRIBE_COUNTERS; a++) {
+    for (enum options_action a = OPTIONS_HELP;
+         row->type == SETTING_ACTION && a <= OPTIONS_DESCRIBE_COUNTERS; a++) {
         if (strcmp(row->field, names[a]) == 0) {
             return a;
         }
@@ -145,12 +147,14 @@ enum options_action options_parse(int argc, char **argv, struct settings *s, cha
         if (got == '?' || got == ':') {
             bool is_long = strncmp(argv[optind - 1], "--", 2) == 0;
             char letter[3] = {'-', (char)optopt, '\0'};
-            const char *missing = "needs a value", *unknown = optopt ? "takes no value" : "is not an option";
+            const char *missing = "needs a value",
+                       *unknown = optopt ? "takes no value" : "is not an option";
             fail(why, is_long ? argv[optind - 1] : letter,
                  got == ':' ? missing : is_long ? unknown : "is not an option");
             return OPTIONS_BAD;
         }
-        const struct setting *row = got >= LONG_BASE ? &setting_table[got - LONG_BASE] : row_of_letter(got);
+        const struct setting *row =
+            got >= LONG_BASE ? &setting_table[got - LONG_BASE] : row_of_letter(got);
         enum options_action action = action_of(row);
         if (action != OPTIONS_RUN) {
             return action;

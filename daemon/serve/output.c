@@ -1,4 +1,5 @@
-/* What a session has to send: a run of bytes with borrowed values in between, walked by how much was sent. */
+/* What a session has to send: a run of bytes with borrowed values in between, walked by how much
+ * was sent. */
 #include <stdlib.h>
 
 #include "serve/batch.h"
@@ -56,7 +57,8 @@ int output_iov(struct output *out, struct iovec *iov, int max) {
 
 void output_sent(struct output *out, size_t n) {
     for (;;) {
-        const struct output_value *v = out->value_next < out->value_end ? &out->values[out->value_next] : NULL;
+        const struct output_value *v =
+            out->value_next < out->value_end ? &out->values[out->value_next] : NULL;
         size_t text = (v ? v->at : out->end) - out->at;
         size_t step = n < text ? n : text;
         out->at += step;

@@ -11,7 +11,8 @@ struct pieces {
 };
 
 /* False: it was the last piece. */
-static bool write_piece(struct command_context *ctx, pieces_write write, uint32_t *next, void *state) {
+static bool write_piece(struct command_context *ctx, pieces_write write, uint32_t *next,
+                        void *state) {
     if (write(ctx, next, state)) {
         return true;
     }
@@ -26,7 +27,8 @@ static bool pieces_run(struct command_more *more, struct command_context *ctx) {
 
 static void pieces_destroy(struct command_more *more) { free(more); }
 
-void pieces_answer(struct command_context *ctx, pieces_write write, uint32_t first, void *state, size_t state_bytes) {
+void pieces_answer(struct command_context *ctx, pieces_write write, uint32_t first, void *state,
+                   size_t state_bytes) {
     uint32_t next = first;
     if (!write_piece(ctx, write, &next, state)) {
         return;

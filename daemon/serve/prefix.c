@@ -30,7 +30,9 @@ void prefix_stats_destroy(struct prefix_stats **taken) {
     }
 }
 
-void prefix_stats_enable(struct prefix_stats *p, bool on) { atomic_store_explicit(&p->on, on, memory_order_relaxed); }
+void prefix_stats_enable(struct prefix_stats *p, bool on) {
+    atomic_store_explicit(&p->on, on, memory_order_relaxed);
+}
 
 void prefix_stats_clear(struct prefix_stats *p) {
     lock_take(&p->lock);
@@ -84,8 +86,9 @@ void prefix_stats_dump(struct prefix_stats *p, uint32_t bucket, struct text_out 
     for (const struct prefix_count *c = p->buckets[bucket]; c; c = c->next) {
         text_out_str(out, "PREFIX ");
         text_out_bytes(out, c->name, c->len);
-        text_out_printf(out, " get %" PRIu64 " hit %" PRIu64 " set %" PRIu64 " del %" PRIu64 "\r\n", c->events[PREFIX_GET],
-                        c->events[PREFIX_HIT], c->events[PREFIX_SET], c->events[PREFIX_DELETE]);
+        text_out_printf(out, " get %" PRIu64 " hit %" PRIu64 " set %" PRIu64 " del %" PRIu64 "\r\n",
+                        c->events[PREFIX_GET], c->events[PREFIX_HIT], c->events[PREFIX_SET],
+                        c->events[PREFIX_DELETE]);
     }
     lock_release(&p->lock);
 }

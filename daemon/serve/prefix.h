@@ -1,7 +1,9 @@
-/* Operations counted by key prefix, for `stats detail`: what stands before the first delimiter of a key. Keys without one
- * are not counted. Off unless asked for, since every operation then takes a lock.
+/* Operations counted by key prefix, for `stats detail`: what stands before the first delimiter of a
+ * key. Keys without one are not counted. Off unless asked for, since every operation then takes a
+ * lock.
  *
- * At most PREFIX_MAX prefixes are kept; later ones are not counted. Threading: any thread, no project lock held. */
+ * At most PREFIX_MAX prefixes are kept; later ones are not counted. Threading: any thread, no
+ * project lock held. */
 #ifndef SLATE_SERVE_PREFIX_H
 #define SLATE_SERVE_PREFIX_H
 #include <stdatomic.h>

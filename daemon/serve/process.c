@@ -39,8 +39,10 @@ int process_stdio(void) {
 
 static int raise_descriptors(const struct settings *s) {
     struct rlimit limit;
-    /* Beside connections: stdio, the event loops, the pidfile, the logger's ends of watching connections. */
-    rlim_t want = (rlim_t)s->maxconns + server_reserved_fds((unsigned)s->threads) + WATCHERS_MAX + 16;
+    /* Beside connections: stdio, the event loops, the pidfile, the logger's ends of watching
+     * connections. */
+    rlim_t want =
+        (rlim_t)s->maxconns + server_reserved_fds((unsigned)s->threads) + WATCHERS_MAX + 16;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
         log_error("cannot read the limit of open files: %s", strerror(errno));
         return EX_OSERR;
@@ -53,7 +55,8 @@ static int raise_descriptors(const struct settings *s) {
         limit.rlim_max = want; /* root may */
     }
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        log_error("cannot open %lu files at once (%s): ask for fewer connections with -c, or start as root",
+        log_error("cannot open %lu files at once (%s): ask for fewer connections with -c, or start "
+                  "as root",
                   (unsigned long)want, strerror(errno));
         return EX_OSERR;
     }
@@ -94,7 +97,8 @@ int process_drop_root(const struct settings *s) {
         return 0;
     }
     if (!s->user || !*s->user) {
-        fprintf(stderr, "slated: must add '-u root' to start as root, or better -u with another user\n");
+        fprintf(stderr,
+                "slated: must add '-u root' to start as root, or better -u with another user\n");
         return EX_USAGE;
     }
     errno = 0;
@@ -106,7 +110,8 @@ int process_drop_root(const struct settings *s) {
     if (to->pw_uid == 0) {
         return 0;
     }
-    if (initgroups(s->user, to->pw_gid) != 0 || setgid(to->pw_gid) != 0 || setuid(to->pw_uid) != 0) {
+    if (initgroups(s->user, to->pw_gid) != 0 || setgid(to->pw_gid) != 0 ||
+        setuid(to->pw_uid) != 0) {
         log_error("cannot become user %s: %s", s->user, strerror(errno));
         return EX_OSERR;
     }
@@ -131,7 +136,8 @@ const char *process_policy_dir(const struct settings *s, char *to, size_t room) 
         *slash = '\0';
     }
     for (unsigned i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if ((size_t)snprintf(to, room, "%s/%s", program, places[i]) < room && access(to, X_OK) == 0) {
+        if ((size_t)snprintf(to, room, "%s/%s", program, places[i]) < room &&
+            access(to, X_OK) == 0) {
             return to;
         }
     }
@@ -192,10 +198,11 @@ void process_ready(const struct settings *s) {
     if (ready_fd < 0) {
         return;
     }
-    /* Not in anybody's way when a file system is to be unmounted; but a core file goes where the server was started, and
-     * a relative path is removed at the end by the name it was made with. */
-    if (!s->coredumps && !relative(s->socketpath) && !relative(s->pidfile) && !relative(s->policy_dir) &&
-        !relative(s->automove_record) && chdir("/") != 0) {
+    /* Not in anybody's way when a file system is to be unmounted; but a core file goes where the
+     * server was started, and a relative path is removed at the end by the name it was made
+     * with. */
+    if (!s->coredumps && !relative(s->socketpath) && !relative(s->pidfile) &&
+        !relative(s->policy_dir) && !relative(s->automove_record) && chdir("/") != 0) {
         log_warn("cannot leave the current folder: %s", strerror(errno));
     }
     int null = s->verbosity > 0 ? -1 : open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -1,7 +1,9 @@
-/* What the daemon asks of the operating system at its start: limits, locked memory, another user, the background, a pidfile.
+/* What the daemon asks of the operating system at its start: limits, locked memory, another user,
+ * the background, a pidfile.
  *
- * Called by main alone, in the order of this file, before any thread but the first exists (pidfile apart). Errors: an exit
- * status of sysexits.h after one line on stderr; 0 is success. What the system may refuse without harm is only warned of. */
+ * Called by main alone, in the order of this file, before any thread but the first exists (pidfile
+ * apart). Errors: an exit status of sysexits.h after one line on stderr; 0 is success. What the
+ * system may refuse without harm is only warned of. */
 #ifndef SLATE_SERVE_PROCESS_H
 #define SLATE_SERVE_PROCESS_H
 #include <stdbool.h>
@@ -9,7 +11,8 @@
 
 #include "serve/settings.h"
 
-/* A standard stream that is closed becomes /dev/null: else the log would go to whatever socket gets its number. Says nothing. */
+/* A standard stream that is closed becomes /dev/null: else the log would go to whatever socket gets
+ * its number. Says nothing. */
 int process_stdio(void);
 
 /* Room for all connections, and core files with -r. */
@@ -18,21 +21,24 @@ int process_limits(const struct settings *);
 /* As root: needs -u, and becomes that user. Otherwise nothing happens. */
 int process_drop_root(const struct settings *);
 
-/* The folder of policies in Lua: the one given, else the one that was installed with this program, or that lies in the source
- * tree it was built in; NULL: none. `to` may be what is returned. */
+/* The folder of policies in Lua: the one given, else the one that was installed with this program,
+ * or that lies in the source tree it was built in; NULL: none. `to` may be what is returned. */
 const char *process_policy_dir(const struct settings *, char *to, size_t room);
 
-/* Into the background with -d. Returns twice: in the child with 0 and *parent false; in the parent, once the child is ready
- * or has failed, with *parent true and the status to exit with. */
+/* Into the background with -d. Returns twice: in the child with 0 and *parent false; in the parent,
+ * once the child is ready or has failed, with *parent true and the status to exit with. */
 int process_background(const struct settings *, bool *parent);
 
-/* What memory is used stays in RAM with -k. Once all is built: a fork would undo it, and the system may refuse. */
+/* What memory is used stays in RAM with -k. Once all is built: a fork would undo it, and the system
+ * may refuse. */
 void process_lock_memory(const struct settings *);
 
-/* The child serves: lets the parent go and, unless it is to talk, gives up the terminal. Nothing without -d. */
+/* The child serves: lets the parent go and, unless it is to talk, gives up the terminal. Nothing
+ * without -d. */
 void process_ready(const struct settings *);
 
-/* Writes the process id, warning when the file names a process that runs; removes the file if it is still ours. */
+/* Writes the process id, warning when the file names a process that runs; removes the file if it is
+ * still ours. */
 int  process_pidfile_write(const char *path);
 void process_pidfile_remove(const char *path);
 #endif

@@ -61,12 +61,14 @@ static void push(struct server *server, struct cache_thread *ct, const struct se
     (void)ct;
     log_set_verbosity(s->verbosity);
     prefix_stats_enable(server->prefixes, s->detail_enabled);
-    cache_set_tuning(server->cache, (uint32_t)s->hot_lru_pct, (uint32_t)s->warm_lru_pct, percent(s->hot_max_factor),
-                     percent(s->warm_max_factor));
+    cache_set_tuning(server->cache, (uint32_t)s->hot_lru_pct, (uint32_t)s->warm_lru_pct,
+                     percent(s->hot_max_factor), percent(s->warm_max_factor));
     cache_set_temporary_ttl(server->cache, s->temp_lru ? s->temporary_ttl : -1);
     tuner_set_sampling(server->tuner, s->sample_rate, evict_find(s->policy) == NULL);
-    /* Asked for after the tuner knows whether it may change the policy, and once: a change of its own stays. */
-    const struct evict_policy *now = cache_policy(server->cache), *policy = auto_policy(s->policy, now);
+    /* Asked for after the tuner knows whether it may change the policy, and once: a change of its
+     * own stays. */
+    const struct evict_policy *now = cache_policy(server->cache),
+                              *policy = auto_policy(s->policy, now);
     if (policy != now) {
         cache_set_policy(server->cache, policy, SLAB_CLASS_NONE);
     }
@@ -75,13 +77,17 @@ static void push(struct server *server, struct cache_thread *ct, const struct se
     tuner_set_window(server->tuner, (unsigned)s->slab_automove_window);
     tuner_set_geometry_rate(server->tuner, s->slab_geometry_rate);
     tuner_set_geometry_auto(server->tuner, s->slab_geometry_auto);
-    tuner_set_crawler(server->tuner, s->lru_crawler, (uint32_t)s->lru_crawler_sleep, (uint32_t)s->lru_crawler_tocrawl);
+    tuner_set_crawler(server->tuner, s->lru_crawler, (uint32_t)s->lru_crawler_sleep,
+                      (uint32_t)s->lru_crawler_tocrawl);
 }
 
 /* What flush_all set is told by flush_all itself. */
-static bool told_elsewhere(const struct setting *row) { return row->offset == offsetof(struct settings, oldest); }
+static bool told_elsewhere(const struct setting *row) {
+    return row->offset == offsetof(struct settings, oldest);
+}
 
-static void note_changes(struct server *server, const char *who, const struct settings *was, const struct settings *is) {
+static void note_changes(struct server *server, const char *who, const struct settings *was,
+                         const struct settings *is) {
     char before[AUDIT_VALUE_BYTES], after[AUDIT_VALUE_BYTES];
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         if (row->when == SETTING_RUNTIME && !setting_same(was, is, row) && !told_elsewhere(row)) {
@@ -93,8 +99,8 @@ static void note_changes(struct server *server, const char *who, const struct se
 }
 
 /* `step`, filled in with the settings before and after; NULL: nobody wants to know. */
-static bool change(struct server *server, struct cache_thread *ct, const char *who, const struct settings *from,
-                   const struct settings *to, struct undo_step *step) {
+static bool change(struct server *server, struct cache_thread *ct, const char *who,
+                   const struct settings *from, const struct settings *to, struct undo_step *step) {
     struct settings was, now;
     if (to->maxbytes != from->maxbytes && !cache_set_limit(server->cache, to->maxbytes)) {
         return false;
@@ -115,8 +121,8 @@ static bool change(struct server *server, struct cache_thread *ct, const char *w
         step->is = now;
     }
 
-    /* Owners are told without the lock, for they take their own. Who finds that another change came in meanwhile tells
-     * them again, so the last to leave leaves them with the latest values. */
+    /* Owners are told without the lock, for they take their own. Who finds that another change came
+     * in meanwhile tells them again, so the last to leave leaves them with the latest values. */
     unsigned told = settings_version(server, &now), latest;
     do {
         push(server, ct, &now);
@@ -126,8 +132,8 @@ static bool change(struct server *server, struct cache_thread *ct, const char *w
     return true;
 }
 
-bool server_change(struct server *server, struct cache_thread *ct, const char *who, const struct settings *from,
-                   const struct settings *to) {
+bool server_change(struct server *server, struct cache_thread *ct, const char *who,
+                   const struct settings *from, const struct settings *to) {
     struct undo_step *step = undo_begin(server->cache);
     if (!change(server, ct, who, from, to, step)) {
         free(step);
@@ -137,7 +143,8 @@ bool server_change(struct server *server, struct cache_thread *ct, const char *w
     return true;
 }
 
-static bool undo_step_of(struct server *server, struct cache_thread *ct, const char *who, const struct undo_step *step, char *said) {
+static bool undo_step_of(struct server *server, struct cache_thread *ct, const char *who,
+                         const struct undo_step *step, char *said) {
     struct settings from, to;
     char why[SETTING_WHY_BYTES] = SERVER_NO_LIMIT;
     server_settings(server, &from);
@@ -162,7 +169,8 @@ void server_undo_settings(struct server *server, struct settings *to) {
     lock_release(&server->undo.lock);
 }
 
-int server_undo(struct server *server, struct cache_thread *ct, const char *who, char said[UNDO_SAID_BYTES]) {
+int server_undo(struct server *server, struct cache_thread *ct, const char *who,
+                char said[UNDO_SAID_BYTES]) {
     struct undo_step *step = undo_take(&server->undo);
     if (!step) {
         return 0;
@@ -215,7 +223,8 @@ void server_request_stop(struct server *server, enum server_stop how) {
 static void sum_workers(const struct server *server, struct serve_values *values) {
     memset(values, 0, sizeof *values);
     for (unsigned i = 0; i < server->worker_count; i++) {
-        counter_sum((uint64_t *)values, (const struct counter *)server->workers[i], SERVE_COUNTER_COUNT);
+        counter_sum((uint64_t *)values, (const struct counter *)server->workers[i],
+                    SERVE_COUNTER_COUNT);
     }
 }
 
@@ -245,8 +254,10 @@ void server_reset_counters(struct server *server) {
     watch_facts(&base.watch);
     base.conns_total = atomic_load_explicit(&server->conns.total, memory_order_relaxed);
     base.conns_rejected = atomic_load_explicit(&server->conns.rejected, memory_order_relaxed);
-    base.listen_disabled_num = atomic_load_explicit(&server->conns.listen_disabled_num, memory_order_relaxed);
-    base.listen_disabled_us = atomic_load_explicit(&server->conns.listen_disabled_us, memory_order_relaxed);
+    base.listen_disabled_num =
+        atomic_load_explicit(&server->conns.listen_disabled_num, memory_order_relaxed);
+    base.listen_disabled_us =
+        atomic_load_explicit(&server->conns.listen_disabled_us, memory_order_relaxed);
     lock_take(&server->lock);
     server->baseline = base;
     lock_release(&server->lock);

@@ -1,4 +1,5 @@
-/* What all sessions of one server share. Built bottom-up by main, borrowed by everybody else; nothing here owns a socket. */
+/* What all sessions of one server share. Built bottom-up by main, borrowed by everybody else;
+ * nothing here owns a socket. */
 #ifndef SLATE_SERVE_SERVER_H
 #define SLATE_SERVE_SERVER_H
 #include <stdatomic.h>
@@ -14,7 +15,8 @@
 #include "tune/tune.h"
 #include "watch/watcher.h"
 
-/* What sessions and connections count, per worker. The rows are the general `stats`' own names where it has them. */
+/* What sessions and connections count, per worker. The rows are the general `stats`' own names
+ * where it has them. */
 #define SERVE_COUNTERS(X)                                                               \
     X(cmd_flush, counter, operations, "flush_all commands")                             \
     X(cmd_meta, counter, operations, "meta commands")                                   \
@@ -35,14 +37,16 @@ enum { SERVER_WORKERS_MAX = 128 };
 
 /* Facts about connections; written by net with relaxed atomics, read by stats. */
 struct server_conns {
-    _Atomic uint64_t current, total, rejected, structures; /* structures: connection objects that exist */
+    /* structures: connection objects that exist */
+    _Atomic uint64_t current, total, rejected, structures;
     _Atomic uint64_t listen_disabled_num, listen_disabled_us;
     _Atomic uint64_t values_waiting; /* connections whose values wait for memory that others hold */
     _Atomic uint64_t buffer_count, buffer_bytes, buffer_free_bytes; /* workers' read buffers */
     _Atomic bool     accepting;
 };
 
-/* One line of `stats conns`, registered by net for each socket, listeners too. Fields are written by the owner. */
+/* One line of `stats conns`, registered by net for each socket, listeners too. Fields are written
+ * by the owner. */
 struct conn_record {
     struct conn_record *next, **link; /* the registry's */
     uint64_t    number;           /* grows with each */
@@ -64,7 +68,8 @@ struct conn_registry {
     uint64_t            number;        /* of the next one */
     struct conn_cursor *cursors;
 };
-void conn_cursor_begin(struct conn_registry *, struct conn_cursor *); /* any thread, as the others */
+/* any thread, as the others */
+void conn_cursor_begin(struct conn_registry *, struct conn_cursor *);
 void conn_cursor_end(struct conn_registry *, struct conn_cursor *);
 /* Under the registry's lock: the record, and the cursor goes on; NULL: there are no more. */
 const struct conn_record *conn_cursor_next_locked(struct conn_cursor *);
@@ -85,7 +90,8 @@ struct server_baseline {
 };
 
 struct server {
-    /* STARTUP values are constant: read them without a lock. RUNTIME values belong to the lock below: server_settings(). */
+    /* STARTUP values are constant: read them without a lock. RUNTIME values belong to the lock
+     * below: server_settings(). */
     struct settings     *settings;
     struct cache        *cache;
     struct tuner        *tuner;
@@ -107,20 +113,26 @@ struct server {
     struct undo            undo;  /* likewise */
 };
 
-/* `settings` is borrowed. The caller fills cache, tuner and the rest before the first session. False: out of memory. */
+/* `settings` is borrowed. The caller fills cache, tuner and the rest before the first session.
+ * False: out of memory. */
 bool server_init(struct server *, struct settings *);
 void server_fini(struct server *);
 
-/* A consistent copy of all settings, RUNTIME ones as they are now. Any thread, no project lock held. */
+/* A consistent copy of all settings, RUNTIME ones as they are now. Any thread, no project lock
+ * held. */
 void server_settings(struct server *, struct settings *copy);
-/* Makes every RUNTIME value in which `to` differs from `from` the server's, tells whoever owns it (cache, tuner, log) and
- * puts each change with its old value and with `who` wanted it into the audit log. Two changes at once: both happen, of one value
- * the later stays. False, and nothing changed: the cache cannot have that memory limit. */
+/* Makes every RUNTIME value in which `to` differs from `from` the server's, tells whoever owns it
+ * (cache, tuner, log) and puts each change with its old value and with `who` wanted it into the
+ * audit log. Two changes at once: both happen, of one value the later stays. False, and nothing
+ * changed: the cache cannot have that memory limit. */
 #define SERVER_NO_LIMIT "that much memory was not reserved at the start, or more is in use and may not be given back"
-bool server_change(struct server *, struct cache_thread *, const char *who, const struct settings *from, const struct settings *to);
-/* Takes back the last change that server_change or a change of policies made and that was not taken back yet. 1: `said` tells what
- * is as before; 0: there is none; -1: it cannot be, `said` tells why, and it stays the last. */
-int server_undo(struct server *, struct cache_thread *, const char *who, char said[UNDO_SAID_BYTES]);
+bool server_change(struct server *, struct cache_thread *, const char *who,
+                   const struct settings *from, const struct settings *to);
+/* Takes back the last change that server_change or a change of policies made and that was not taken
+ * back yet. 1: `said` tells what is as before; 0: there is none; -1: it cannot be, `said` tells
+ * why, and it stays the last. */
+int server_undo(struct server *, struct cache_thread *, const char *who,
+                char said[UNDO_SAID_BYTES]);
 /* Puts into a copy of the settings what the next undo would make of them. */
 void server_undo_settings(struct server *, struct settings *to);
 /* The address of the connection with this descriptor; "-" when there is none. */
@@ -129,10 +141,12 @@ void server_who(struct server *, int fd, char to[AUDIT_WHO_BYTES]);
 /* For tune_config.on_failure, with the server: the setting becomes off too. */
 void server_automove_failed(void *server, const char *mode, const char *why);
 
-/* Asks main to end the server; SERVER_STOP_GRACEFUL lets clients have what they asked for. Any thread. */
+/* Asks main to end the server; SERVER_STOP_GRACEFUL lets clients have what they asked for. Any
+ * thread. */
 void server_request_stop(struct server *, enum server_stop);
 
-/* The highest class id that a command may name: memcached's 63, or more where the geometry has more. */
+/* The highest class id that a command may name: memcached's 63, or more where the geometry has
+ * more. */
 static inline unsigned server_class_last(const struct server *server) {
     unsigned count = cache_slab(server->cache)->class_count;
     return count > SLAB_CLASSES_AT_START ? count : SLAB_CLASSES_AT_START;
@@ -143,6 +157,7 @@ void server_values(struct server *, struct serve_values *);
 uint64_t server_log_lost(struct server *); /* since the last reset, as the values above */
 void server_reset_counters(struct server *);
 
-/* Descriptors the server needs beside its connections: the listeners', the workers' and the log's. */
+/* Descriptors the server needs beside its connections: the listeners', the workers' and the
+ * log's. */
 static inline unsigned server_reserved_fds(unsigned threads) { return 5 * threads; }
 #endif

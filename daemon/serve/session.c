@@ -49,7 +49,9 @@ size_t session_value_held(const struct session *s) {
     return session_holds_draft(s) ? cache_draft_room(&s->intake->draft, &s->intake->store) : 0;
 }
 
-size_t session_value_left(const struct session *s) { return s->intake ? (size_t)s->intake->request.value_bytes + 2 - s->intake->got : 0; }
+size_t session_value_left(const struct session *s) {
+    return s->intake ? (size_t)s->intake->request.value_bytes + 2 - s->intake->got : 0;
+}
 
 void session_value_late(struct session *s, struct batch *b) {
     if (s->intake) {
@@ -61,7 +63,8 @@ bool session_quit(const struct session *s) { return s->quit; }
 
 int session_value_iov(struct session *s, struct batch *b, struct iovec *iov, int max) {
     if (s->swallow_bytes > 0) {
-        iov[0] = (struct iovec){b->bin, s->swallow_bytes < BIN_BYTES ? (size_t)s->swallow_bytes : BIN_BYTES};
+        iov[0] = (struct iovec){b->bin, s->swallow_bytes < BIN_BYTES ? (size_t)s->swallow_bytes
+                                                                     : BIN_BYTES};
         return 1;
     }
     struct intake *in = s->intake;

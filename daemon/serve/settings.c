@@ -87,7 +87,9 @@
 
 const struct setting setting_table[SETTING_ROWS] = {SETTINGS(SETTING_ROW)};
 
-static void *place(struct settings *s, const struct setting *row) { return (char *)s + row->offset; }
+static void *place(struct settings *s, const struct setting *row) {
+    return (char *)s + row->offset;
+}
 
 static void put_number(struct settings *s, const struct setting *row, double number) {
     void *at = place(s, row);
@@ -161,7 +163,8 @@ void settings_init(struct settings *s) {
         put_number(s, row, row->default_number);
         if (row->type == SETTING_TEXT) {
             *(const char **)place(s, row) = row->default_text;
-        } else if (row->type == SETTING_LIST || row->type == SETTING_MODE || row->type == SETTING_CHOICE) {
+        } else if (row->type == SETTING_LIST || row->type == SETTING_MODE ||
+                   row->type == SETTING_CHOICE) {
             snprintf(place(s, row), size_of(row), "%s", row->default_text);
         }
     }
@@ -260,8 +263,12 @@ static bool set_bytes(struct settings *s, const struct setting *row, const char 
         char least[32], most[32];
         setting_say_bytes(least, row->min);
         setting_say_bytes(most, row->max);
-        return refuse(why, "wants a number of %sbytes, or one with k, m, g or t, from %s to %s, not \"%s\"",
-                      mega ? "mega" : kilo ? "kilo" : "", least, most, text);
+        return refuse(
+            why, "wants a number of %sbytes, or one with k, m, g or t, from %s to %s, not \"%s\"",
+            mega   ? "mega"
+            : kilo ? "kilo"
+                   : "",
+            least, most, text);
     }
     put_number(s, row, bytes);
     return true;
@@ -289,7 +296,8 @@ static const char *choice_find(const char *choices, const char *text) {
     return NULL;
 }
 
-static bool set_flag(struct settings *s, const struct setting *row, const char *text, bool cleared, char *why) {
+static bool set_flag(struct settings *s, const struct setting *row, const char *text, bool cleared,
+                     char *why) {
     static const char *const words[] = {"no", "yes", "off", "on", "0", "1", "false", "true"};
     bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
     if (!text) { /* the option alone */
@@ -334,11 +342,13 @@ static bool set_mode(struct settings *s, const struct setting *row, const char *
 }
 
 static void put_choice(char *at, const char *text) {
-    strncpy(at, text, SETTING_CHOICE_BYTES); /* zeroes to its end, because settings are compared as bytes */
+    /* zeroes to its end, because settings are compared as bytes */
+    strncpy(at, text, SETTING_CHOICE_BYTES);
     at[SETTING_CHOICE_BYTES - 1] = '\0';
 }
 
-static bool set(struct settings *s, const struct setting *row, const char *text, bool cleared, char *why) {
+static bool set(struct settings *s, const struct setting *row, const char *text, bool cleared,
+                char *why) {
     if (!text && !cleared && setting_takes_value(row)) {
         return refuse(why, "needs a value");
     }
@@ -375,7 +385,8 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
         return true;
     case SETTING_CHOICE:
         if (cleared || !choice_find(row->unit, text)) {
-            return refuse(why, "wants one of %s, not \"%.40s\" (%s)", row->unit, cleared ? "" : text, row->help);
+            return refuse(why, "wants one of %s, not \"%.40s\" (%s)", row->unit,
+                          cleared ? "" : text, row->help);
         }
         put_choice(place(s, row), text);
         return true;
@@ -399,7 +410,8 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
     return true;
 }
 
-bool setting_set(struct settings *s, const struct setting *row, const char *text, bool cleared, char *why) {
+bool setting_set(struct settings *s, const struct setting *row, const char *text, bool cleared,
+                 char *why) {
     if (!set(s, row, text, cleared, why)) {
         return false;
     }
@@ -415,8 +427,8 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     return true;
 }
 
-/* A knob of what only slabs have. At the start such an option is taken whatever the store, for a line of options that another server
- * had. */
+/* A knob of what only slabs have. At the start such an option is taken whatever the store, for a
+ * line of options that another server had. */
 static bool has_store(const struct settings *s, const struct setting *row) {
     return strncmp(row->name, "slab_", 5) != 0 || strcmp(s->store, "slab") == 0;
 }
@@ -485,27 +497,30 @@ bool settings_check(const struct settings *s, char *why) {
                       s->item_size_max, s->maxbytes);
     }
     if (!s->no_chunked_items && s->slab_chunk_max > s->item_size_max) {
-        return refuse(why, "slab_chunk_max (%" PRIu64 " bytes) must not be larger than -I (%" PRIu64 " bytes)",
+        return refuse(why,
+                      "slab_chunk_max (%" PRIu64 " bytes) must not be larger than -I (%" PRIu64
+                      " bytes)",
                       s->slab_chunk_max, s->item_size_max);
     }
     if (s->item_size_max > s->slab_chunk_max && s->item_size_max % s->slab_chunk_max != 0) {
-        return refuse(why, "-I (%" PRIu64 " bytes) must be a multiple of slab_chunk_max (%" PRIu64 " bytes)",
-                      s->item_size_max, s->slab_chunk_max);
+        return refuse(
+            why, "-I (%" PRIu64 " bytes) must be a multiple of slab_chunk_max (%" PRIu64 " bytes)",
+            s->item_size_max, s->slab_chunk_max);
     }
     if (PAGE_BYTES % s->slab_chunk_max != 0) {
-        return refuse(why, "slab_chunk_max (%" PRIu64 " bytes) must divide a page of %u bytes", s->slab_chunk_max,
-                      PAGE_BYTES);
+        return refuse(why, "slab_chunk_max (%" PRIu64 " bytes) must divide a page of %u bytes",
+                      s->slab_chunk_max, PAGE_BYTES);
     }
     if (s->hot_lru_pct + s->warm_lru_pct > 80) {
-        return refuse(why, "hot_lru_pct (%d) and warm_lru_pct (%d) must not exceed 80 together", s->hot_lru_pct,
-                      s->warm_lru_pct);
+        return refuse(why, "hot_lru_pct (%d) and warm_lru_pct (%d) must not exceed 80 together",
+                      s->hot_lru_pct, s->warm_lru_pct);
     }
     if (s->partitions & (s->partitions - 1)) {
         return refuse(why, "--partitions (%d) must be a power of two", s->partitions);
     }
     if ((uint64_t)s->chunk_size + ITEM_HEADER_MAX > s->slab_chunk_max) {
-        return refuse(why, "-n (%d bytes) must be smaller than slab_chunk_max (%" PRIu64 " bytes)", s->chunk_size,
-                      s->slab_chunk_max);
+        return refuse(why, "-n (%d bytes) must be smaller than slab_chunk_max (%" PRIu64 " bytes)",
+                      s->chunk_size, s->slab_chunk_max);
     }
     if (moves_pages(s) && strcmp(s->store, "slab") != 0) {
         return refuse(why, "slab_automove needs --store=slab, this server has %s", s->store);
@@ -515,7 +530,8 @@ bool settings_check(const struct settings *s, char *why) {
     }
     if (s->slab_sizes) {
         struct slab_sizes sizes;
-        return slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max, (unsigned)s->slab_classes, &sizes, why);
+        return slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max,
+                                (unsigned)s->slab_classes, &sizes, why);
     }
     return true;
 }

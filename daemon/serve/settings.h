@@ -1,14 +1,15 @@
-/* Every option of the daemon, one row each. The rows make struct settings, --help, `stats settings`, the look-up by name,
- * `slated --describe` and the option list of slated(8): to add an option, add a row.
+/* Every option of the daemon, one row each. The rows make struct settings, --help, `stats
+ * settings`, the look-up by name, `slated --describe` and the option list of slated(8): to add an
+ * option, add a row.
  *
  *     X(type, field, stat, flag, name, default, min, max, unit, when, group, help)
  *
- * type   how it is kept, read and shown (below).
- * stat   its name in `stats settings`, whose order is the table's; NULL: not shown there.
- * flag   its letter, or 0. `name` is the long option, or with OPT_EXTENDED a sub-option of -o; NULL: no option, only shown.
- * min, max   limits of numbers, in `unit`.
- * name   NULL with RUNTIME: it tells of others, or of what a command did, and is not set by name.
- * when   STARTUP values never change and are read by anyone without a lock. RUNTIME values are guarded by the lock of
+ * type   how it is kept, read and shown (below). stat   its name in `stats settings`, whose order
+ * is the table's; NULL: not shown there. flag   its letter, or 0. `name` is the long option, or
+ * with OPT_EXTENDED a sub-option of -o; NULL: no option, only shown. min, max   limits of numbers,
+ * in `unit`. name   NULL with RUNTIME: it tells of others, or of what a command did, and is not set
+ * by name. when   STARTUP values never change and are read by anyone without a lock. RUNTIME values
+ * are guarded by the lock of
  *        struct server: use server_settings() and server_change() (serve/server.h). */
 #ifndef SLATE_SERVE_SETTINGS_H
 #define SLATE_SERVE_SETTINGS_H
@@ -21,28 +22,44 @@
 
 /*        type       C type        shown as        given as */
 enum setting_type {
-    SETTING_FLAG,      /* bool         yes, no         the option alone sets it; -o no_NAME clears it */
+    /* bool         yes, no         the option alone sets it; -o no_NAME clears it */
+    SETTING_FLAG,
     SETTING_NEGATED,   /* bool         yes, no         the option alone clears it */
     SETTING_NEGSWITCH, /* bool         on, off         the option alone clears it */
     SETTING_COUNT,     /* int          5               the option, as often as it counts */
     SETTING_INT,       /* int          5               a whole number */
     SETTING_OCTAL,     /* int          700             an octal number */
     SETTING_BYTES,     /* uint64_t     1048576         a number of bytes, or with k, m, g or t */
-    SETTING_KILOBYTES, /* uint64_t     1048576         a number of kilobytes, or with k, m, g or t */
-    SETTING_MEGABYTES, /* uint64_t     1048576         a number of megabytes, or with k, m, g or t */
+    /* uint64_t     1048576         a number of kilobytes, or with k, m, g or t */
+    SETTING_KILOBYTES,
+    /* uint64_t     1048576         a number of megabytes, or with k, m, g or t */
+    SETTING_MEGABYTES,
     SETTING_RATIO,     /* double       0.80            a number */
     SETTING_RATIO3,    /* double       0.010           a number */
     SETTING_TEXT,      /* const char * text or NULL    a text */
     SETTING_CHOICE,    /* char []      text or NULL    one of the texts in `unit` */
-    SETTING_MODE,      /* char []      1, utility     a mode of automove by name or number (tune/policies/automove.h) */
-    SETTING_LIST,      /* char []      a,b             a text; further ones are added behind a comma */
-    SETTING_ACCEPTED,  /* nothing      the default     anything, or one of `unit`'s; memcached knows it, here it means nothing */
-    SETTING_ABSENT,    /* nothing      the default     only its default: the help says what is missing */
+    /* char []      1, utility     a mode of automove by name or number
+     * (tune/policies/automove.h) */
+    SETTING_MODE,
+    /* char []      a,b             a text; further ones are added behind a comma */
+    SETTING_LIST,
+    /* nothing      the default     anything, or one of `unit`'s; memcached knows it, here it
+     * means nothing */
+    SETTING_ACCEPTED,
+    /* nothing      the default     only its default: the help says what is missing */
+    SETTING_ABSENT,
     SETTING_ACTION,    /* nothing      -               done at once, then the program ends */
 };
 
 enum setting_when { SETTING_STARTUP, SETTING_RUNTIME };
-enum setting_group { GROUP_NETWORK, GROUP_MEMORY, GROUP_TUNING, GROUP_ACCESS, GROUP_PROCESS, GROUP_COUNT };
+enum setting_group {
+    GROUP_NETWORK,
+    GROUP_MEMORY,
+    GROUP_TUNING,
+    GROUP_ACCESS,
+    GROUP_PROCESS,
+    GROUP_COUNT
+};
 
 enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
 
@@ -195,7 +212,8 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
 enum { SETTING_CHOICE_BYTES = 16 }; /* of a choice with its terminator */
 enum { SETTING_LIST_BYTES = 1024 }; /* of a list with its terminator: about forty addresses */
 
-/* Texts are borrowed from whoever gave them (argv) or from the table; they live as long as the process. */
+/* Texts are borrowed from whoever gave them (argv) or from the table; they live as long as the
+ * process. */
 struct settings {
     SETTINGS(SETTING_MEMBER)
 };
@@ -219,13 +237,16 @@ void settings_init(struct settings *); /* every value its default */
 /* By field, option or stat name, whole and case-sensitive; NULL: none. */
 const struct setting *setting_find(const char *name, size_t name_bytes);
 
-/* Sets one value from what a person wrote; NULL for an option given alone. `cleared`: as no_NAME. False: refused, nothing
- * changed, and `why` (SETTING_WHY_BYTES) holds a clause without the option's name: "wants a whole number from …". */
-bool setting_set(struct settings *, const struct setting *, const char *text, bool cleared, char *why);
-/* Whether it may change, by its name, while a server with these settings runs: it is RUNTIME, no other says it, and the store has it. */
+/* Sets one value from what a person wrote; NULL for an option given alone. `cleared`: as no_NAME.
+ * False: refused, nothing changed, and `why` (SETTING_WHY_BYTES) holds a clause without the
+ * option's name: "wants a whole number from …". */
+bool setting_set(struct settings *, const struct setting *, const char *text, bool cleared,
+                 char *why);
+/* Whether it may change, by its name, while a server with these settings runs: it is RUNTIME, no
+ * other says it, and the store has it. */
 bool setting_is_live(const struct settings *, const struct setting *);
-/* The row as it is then: a number of bytes is given as setting_format shows it, not in kilobytes or megabytes, and maxbytes goes from
- * SETTINGS_LIVE_MEMORY_MIN to `memory_most`. */
+/* The row as it is then: a number of bytes is given as setting_format shows it, not in kilobytes or
+ * megabytes, and maxbytes goes from SETTINGS_LIVE_MEMORY_MIN to `memory_most`. */
 struct setting setting_live(const struct setting *, size_t memory_most);
 bool setting_takes_value(const struct setting *); /* the option needs an argument */
 
@@ -236,13 +257,15 @@ bool settings_settle(struct settings *, char *why);
 
 /* The value as `stats settings` shows it. Returns its length; the text is cut at room - 1. */
 int  setting_format(const struct settings *, const struct setting *, char *to, size_t room);
-const char *setting_type_name(const struct setting *); /* as --describe has it: flag, whole, bytes, choice, ... */
+/* as --describe has it: flag, whole, bytes, choice, ... */
+const char *setting_type_name(const struct setting *);
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *);
 bool setting_same(const struct settings *, const struct settings *, const struct setting *);
 
 void setting_say_bytes(char to[32], double bytes); /* 1536k, 64m */
 
-/* --help without its head and foot, and --describe: field, option, type, default, min, max, unit, when, group, stat, help. */
+/* --help without its head and foot, and --describe: field, option, type, default, min, max, unit,
+ * when, group, stat, help. */
 void settings_help(FILE *);
 void settings_describe(FILE *);
 #endif

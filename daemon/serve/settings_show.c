@@ -45,8 +45,11 @@ int setting_format(const struct settings *s, const struct setting *row, char *to
 /* --- --help --- */
 
 static const char *const group_titles[GROUP_COUNT] = {
-    [GROUP_NETWORK] = "Network", [GROUP_MEMORY] = "Memory", [GROUP_TUNING] = "Eviction and page moves",
-    [GROUP_ACCESS] = "What clients may do", [GROUP_PROCESS] = "Process",
+    [GROUP_NETWORK] = "Network",
+    [GROUP_MEMORY] = "Memory",
+    [GROUP_TUNING] = "Eviction and page moves",
+    [GROUP_ACCESS] = "What clients may do",
+    [GROUP_PROCESS] = "Process",
 };
 
 /* The option as one types it: "-p, --port=port", "-o hashpower=power of 2". */
@@ -73,14 +76,17 @@ static bool is_option(const struct setting *row) { return row->flag || row->name
 /* A default worth showing: not that a flag is off or that there is none. */
 static bool default_text(const struct setting *row, char *to, size_t room) {
     struct settings defaults;
-    if (row->type == SETTING_ACCEPTED || row->type == SETTING_ABSENT || row->type == SETTING_ACTION ||
-        row->type == SETTING_COUNT || (!row->default_text && row->default_number == 0)) {
+    if (row->type == SETTING_ACCEPTED || row->type == SETTING_ABSENT ||
+        row->type == SETTING_ACTION || row->type == SETTING_COUNT ||
+        (!row->default_text && row->default_number == 0)) {
         return false;
     }
     if (!setting_takes_value(row)) {
-        return row->type == SETTING_FLAG && snprintf(to, room, "on; no_%s turns it off", row->name) > 0;
+        return row->type == SETTING_FLAG &&
+               snprintf(to, room, "on; no_%s turns it off", row->name) > 0;
     }
-    if (row->type == SETTING_BYTES || row->type == SETTING_KILOBYTES || row->type == SETTING_MEGABYTES) {
+    if (row->type == SETTING_BYTES || row->type == SETTING_KILOBYTES ||
+        row->type == SETTING_MEGABYTES) {
         char bytes[32];
         setting_say_bytes(bytes, row->default_number);
         return snprintf(to, room, "%s", bytes) > 0;
@@ -103,9 +109,11 @@ static void help_row(FILE *to, const struct setting *row) {
 void settings_help(FILE *to) {
     for (unsigned group = 0; group < GROUP_COUNT; group++) {
         fprintf(to, "%s%s:\n", group ? "\n" : "", group_titles[group]);
-        /* Letters first, sub-options of -o after them; what this program lacks comes in one list at the end. */
+        /* Letters first, sub-options of -o after them; what this program lacks comes in one list at
+         * the end. */
         for (int extended = 0; extended < 2; extended++) {
-            for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+            for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS;
+                 row++) {
                 if (row->group == group && is_option(row) && row->type != SETTING_ABSENT &&
                     (row->flag == OPT_EXTENDED) == extended) {
                     help_row(to, row);
@@ -124,11 +132,14 @@ void settings_help(FILE *to) {
 /* --- --describe --- */
 
 static const char *const type_names[] = {
-    [SETTING_FLAG] = "flag",           [SETTING_NEGATED] = "flag",      [SETTING_NEGSWITCH] = "flag",
-    [SETTING_COUNT] = "count",         [SETTING_INT] = "whole",         [SETTING_OCTAL] = "octal",
-    [SETTING_BYTES] = "bytes",         [SETTING_KILOBYTES] = "kilobytes", [SETTING_MEGABYTES] = "megabytes",
-    [SETTING_RATIO] = "number",        [SETTING_RATIO3] = "number",     [SETTING_TEXT] = "text",
-    [SETTING_CHOICE] = "choice",       [SETTING_MODE] = "mode",           [SETTING_LIST] = "list",         [SETTING_ACCEPTED] = "accepted",
+    [SETTING_FLAG] = "flag",           [SETTING_NEGATED] = "flag",
+    [SETTING_NEGSWITCH] = "flag",      [SETTING_COUNT] = "count",
+    [SETTING_INT] = "whole",           [SETTING_OCTAL] = "octal",
+    [SETTING_BYTES] = "bytes",         [SETTING_KILOBYTES] = "kilobytes",
+    [SETTING_MEGABYTES] = "megabytes", [SETTING_RATIO] = "number",
+    [SETTING_RATIO3] = "number",       [SETTING_TEXT] = "text",
+    [SETTING_CHOICE] = "choice",       [SETTING_MODE] = "mode",
+    [SETTING_LIST] = "list",           [SETTING_ACCEPTED] = "accepted",
     [SETTING_ABSENT] = "absent",       [SETTING_ACTION] = "action",
 };
 static const char *const group_names[GROUP_COUNT] = {
@@ -147,13 +158,14 @@ void settings_describe(FILE *to) {
         if (row->flag == OPT_EXTENDED) {
             snprintf(option, sizeof option, "-o %s", row->name);
         } else if (row->flag) {
-            snprintf(option, sizeof option, "-%c%s%s", row->flag, row->name ? " --" : "", row->name ? row->name : "");
+            snprintf(option, sizeof option, "-%c%s%s", row->flag, row->name ? " --" : "",
+                     row->name ? row->name : "");
         } else if (row->name) {
             snprintf(option, sizeof option, "--%s", row->name);
         }
-        fprintf(to, "%s\t%s\t%s\t%s\t%.15g\t%.15g\t%s\t%s\t%s\t%s\t%s\n", row->field, option, setting_type_name(row),
-                row->type == SETTING_ACTION ? "-" : value, row->min, row->max, row->unit,
-                row->when == SETTING_RUNTIME ? "runtime" : "startup", group_names[row->group],
-                row->stat ? row->stat : "-", row->help);
+        fprintf(to, "%s\t%s\t%s\t%s\t%.15g\t%.15g\t%s\t%s\t%s\t%s\t%s\n", row->field, option,
+                setting_type_name(row), row->type == SETTING_ACTION ? "-" : value, row->min,
+                row->max, row->unit, row->when == SETTING_RUNTIME ? "runtime" : "startup",
+                group_names[row->group], row->stat ? row->stat : "-", row->help);
     }
 }

@@ -13,7 +13,9 @@ struct slab_sizes {
     unsigned count;
 };
 
-/* Sizes ascend by at least SLAB_SIZES_STEP_BYTES, from SLAB_SIZES_LEAST_BYTES to under chunk_bytes_max, which is itself the
- * last class; at most class_most - 1 of them. False: `why` (SETTING_WHY_BYTES) holds a sentence. */
-bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, unsigned class_most, struct slab_sizes *, char *why);
+/* Sizes ascend by at least SLAB_SIZES_STEP_BYTES, from SLAB_SIZES_LEAST_BYTES to under
+ * chunk_bytes_max, which is itself the last class; at most class_most - 1 of them. False: `why`
+ * (SETTING_WHY_BYTES) holds a sentence. */
+bool slab_sizes_parse(const char *text, uint32_t chunk_bytes_max, unsigned class_most,
+                      struct slab_sizes *, char *why);
 #endif

@@ -88,10 +88,12 @@ static const struct {
     const char                *name; /* as in `stats NAME` */
     const struct counter_info *rows;
 } tables[] = {
-    {"general", stats_general_info}, {"items", stats_items_info}, {"slabs", stats_slabs_info},
-    {"slated", stats_slated_info},   {"moves", stats_moves_info}, {"automove", stats_automove_info},
-    {"geometry", stats_geometry_info}, {"whatif", stats_whatif_info}, {"curve", stats_curve_info},
-    {"evictions", stats_evictions_info}, {"sizehist", stats_sizehist_info}, {"pages", stats_pages_info},
+    {"general", stats_general_info},   {"items", stats_items_info},
+    {"slabs", stats_slabs_info},       {"slated", stats_slated_info},
+    {"moves", stats_moves_info},       {"automove", stats_automove_info},
+    {"geometry", stats_geometry_info}, {"whatif", stats_whatif_info},
+    {"curve", stats_curve_info},       {"evictions", stats_evictions_info},
+    {"sizehist", stats_sizehist_info}, {"pages", stats_pages_info},
 };
 
 /* Where in the tables a piece goes on. */
@@ -103,7 +105,8 @@ static bool write_descriptions(struct command_context *ctx, uint32_t *next, void
     struct described *at = state;
     for (; at->table < sizeof tables / sizeof *tables; at->table++, *next = 0) {
         for (const struct counter_info *row = &tables[at->table].rows[*next]; row->name; row++) {
-            text_out_printf(ctx->out, "STAT %s:%s %s %s %s\r\n", tables[at->table].name, row->name, row->kind, row->unit, row->help);
+            text_out_printf(ctx->out, "STAT %s:%s %s %s %s\r\n", tables[at->table].name, row->name,
+                            row->kind, row->unit, row->help);
             ++*next;
             if (command_piece_full(ctx)) {
                 return true;
@@ -122,7 +125,8 @@ static void stats_describe(struct command_context *ctx, const struct words *w) {
 void stats_describe_counters(FILE *to) {
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         for (const struct counter_info *row = tables[i].rows; row->name; row++) {
-            fprintf(to, "%s\t%s\t%s\t%s\t%s\n", tables[i].name, row->name, row->kind, row->unit, row->help);
+            fprintf(to, "%s\t%s\t%s\t%s\t%s\n", tables[i].name, row->name, row->kind, row->unit,
+                    row->help);
         }
     }
 }
@@ -142,7 +146,8 @@ static void part_slabs(struct command_context *ctx, const struct words *w) {
     stats_slabs(ctx);
 }
 
-/* Ours, unlike memcached's, take no words that they do not know. `end` is what they do not write themselves. */
+/* Ours, unlike memcached's, take no words that they do not know. `end` is what they do not write
+ * themselves. */
 #define STATS_OWN_PART(name, end)                                                  \
     static void part_##name(struct command_context *ctx, const struct words *w) { \
         if (w->count > 2) {                                                        \
@@ -163,21 +168,26 @@ STATS_OWN_PART(whatif, "")
 STATS_OWN_PART(sizehist, "")
 STATS_OWN_PART(evictions, "")
 
-/* memcached takes any beginning of the first six, the earlier row wins, and the whole word of the others. */
+/* memcached takes any beginning of the first six, the earlier row wins, and the whole word of the
+ * others. */
 static const struct {
     const char *name;
     bool        begins;
     void (*run)(struct command_context *, const struct words *);
 } kinds[] = {
-    {"reset", true, stats_reset},         {"detail", true, stats_detail},       {"settings", true, stats_settings},
-    {"cachedump", true, stats_cachedump}, {"conns", true, stats_conns},         {"extstore", true, stats_nothing},
-    {"items", false, part_items},         {"slabs", false, part_slabs},         {"sizes", false, stats_sizes},
-    {"proxy", false, stats_nothing},      {"proxyfuncs", false, stats_nothing}, {"proxybe", false, stats_nothing},
-    {"slated", false, part_slated},       {"policies", false, part_policies},   {"moves", false, part_moves},
-    {"automove", false, part_automove},   {"audit", false, part_audit},         {"describe", false, stats_describe},
-    {"geometry", false, part_geometry},   {"curve", false, stats_curve},        {"whatif", false, part_whatif},
-    {"hotkeys", false, stats_hotkeys},    {"sizehist", false, part_sizehist},   {"evictions", false, part_evictions},
-    {"pages", false, stats_pages},         {"config", false, part_config},
+    {"reset", true, stats_reset},         {"detail", true, stats_detail},
+    {"settings", true, stats_settings},   {"cachedump", true, stats_cachedump},
+    {"conns", true, stats_conns},         {"extstore", true, stats_nothing},
+    {"items", false, part_items},         {"slabs", false, part_slabs},
+    {"sizes", false, stats_sizes},        {"proxy", false, stats_nothing},
+    {"proxyfuncs", false, stats_nothing}, {"proxybe", false, stats_nothing},
+    {"slated", false, part_slated},       {"policies", false, part_policies},
+    {"moves", false, part_moves},         {"automove", false, part_automove},
+    {"audit", false, part_audit},         {"describe", false, stats_describe},
+    {"geometry", false, part_geometry},   {"curve", false, stats_curve},
+    {"whatif", false, part_whatif},       {"hotkeys", false, stats_hotkeys},
+    {"sizehist", false, part_sizehist},   {"evictions", false, part_evictions},
+    {"pages", false, stats_pages},        {"config", false, part_config},
 };
 
 void stats_command(struct command_context *ctx, const struct words *w) {
@@ -186,7 +196,8 @@ void stats_command(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "END\r\n");
         return;
     }
-    /* Whole words first: `stats describe` is not the beginning of anything, but nothing may shadow it either. */
+    /* Whole words first: `stats describe` is not the beginning of anything, but nothing may shadow
+     * it either. */
     for (int begins = 0; begins < 2; begins++) {
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
             if (begins ? kinds[i].begins && word_begins(&w->word[1], kinds[i].name)

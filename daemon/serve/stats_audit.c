@@ -8,7 +8,8 @@
 #include "tune/pages/moves.h"
 
 static void put_change(struct text_out *out, const struct audit_entry *e) {
-    text_out_printf(out, "STAT %" PRIu64 ":time %" PRIu64 ".%03u\r\n", e->number, e->unix_ms / 1000, (unsigned)(e->unix_ms % 1000));
+    text_out_printf(out, "STAT %" PRIu64 ":time %" PRIu64 ".%03u\r\n", e->number, e->unix_ms / 1000,
+                    (unsigned)(e->unix_ms % 1000));
     text_out_printf(out, "STAT %" PRIu64 ":who %s\r\n", e->number, e->who);
     text_out_printf(out, "STAT %" PRIu64 ":what %s\r\n", e->number, e->what);
     if (e->was[0] != '\0') {
@@ -20,7 +21,8 @@ static void put_change(struct text_out *out, const struct audit_entry *e) {
 static void put_move(struct text_out *out, const struct move_record *m) {
     char sentence[MOVE_SENTENCE_BYTES];
     move_sentence(m, sentence);
-    text_out_printf(out, "STAT move%" PRIu64 ":time %" PRIu64 ".%03u\r\n", m->number, m->unix_ms / 1000, (unsigned)(m->unix_ms % 1000));
+    text_out_printf(out, "STAT move%" PRIu64 ":time %" PRIu64 ".%03u\r\n", m->number,
+                    m->unix_ms / 1000, (unsigned)(m->unix_ms % 1000));
     text_out_printf(out, "STAT move%" PRIu64 ":who %s\r\n", m->number, m->by);
     text_out_printf(out, "STAT move%" PRIu64 ":what %s\r\n", m->number, sentence);
 }
@@ -36,7 +38,8 @@ static bool write_both(struct command_context *ctx, uint32_t *next, void *state)
     while (b->change < b->change_count || b->move < b->move_count) {
         ++*next;
         if (b->move == b->move_count ||
-            (b->change < b->change_count && b->changes[b->change].unix_ms <= b->moves[b->move].unix_ms)) {
+            (b->change < b->change_count &&
+             b->changes[b->change].unix_ms <= b->moves[b->move].unix_ms)) {
             put_change(ctx->out, &b->changes[b->change++]);
         } else {
             put_move(ctx->out, &b->moves[b->move++]);

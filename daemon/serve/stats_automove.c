@@ -23,7 +23,8 @@
 #define WORTH_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},
 #define WORTH_PUT(field, kind, unit, format, value, help) text_out_printf(out, "STAT %u:" #field " " format "\r\n", i, value);
 
-const struct counter_info stats_automove_info[] = {AUTOMOVE_STATS(STATS_INFO) WORTH_FIELDS(WORTH_INFO){NULL, NULL, NULL, NULL}};
+const struct counter_info stats_automove_info[] = {
+    AUTOMOVE_STATS(STATS_INFO) WORTH_FIELDS(WORTH_INFO){NULL, NULL, NULL, NULL}};
 
 static void put_class(struct text_out *out, const struct tune_worth *w, unsigned i) {
     const struct page_worth *c = &w->classes[i];

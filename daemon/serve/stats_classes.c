@@ -13,8 +13,12 @@ struct class_stats {
 
 /* memcached's names for the four lists stand for whatever the policy keeps there. */
 enum { HOT = EVICT_NEW, WARM = EVICT_MAIN, COLD = EVICT_OLD, TEMP = EVICT_TEMP };
-static uint64_t list_items(const struct class_stats *c, unsigned list) { return c->facts->list_items[list]; }
-static uint64_t list_age_s(const struct class_stats *c, unsigned list) { return c->facts->list_age_s[list]; }
+static uint64_t list_items(const struct class_stats *c, unsigned list) {
+    return c->facts->list_items[list];
+}
+static uint64_t list_age_s(const struct class_stats *c, unsigned list) {
+    return c->facts->list_age_s[list];
+}
 
 /* Of the list that victims come from; while nothing has got there, of the oldest item. */
 static uint64_t tail_age_s(const struct class_stats *c) {
@@ -25,7 +29,8 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     return age_s;
 }
 
-/* Rows with a condition in front: ALWAYS, or SEGMENTED for those that a flat policy does not show, as in memcached. */
+/* Rows with a condition in front: ALWAYS, or SEGMENTED for those that a flat policy does not show,
+ * as in memcached. */
 /* clang-format off */
 #define ITEMS_STATS(ALWAYS, SEGMENTED, IF_TEMP) \
     ALWAYS(number, gauge, items, U64, c->facts->items, "items of the class") \
@@ -80,7 +85,8 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     X(total_malloced, gauge, bytes, U64, totals->bytes, "memory of all pages of all classes")
 /* clang-format on */
 
-const struct counter_info stats_items_info[] = {ITEMS_STATS(STATS_INFO, STATS_INFO, STATS_INFO){NULL, NULL, NULL, NULL}};
+const struct counter_info stats_items_info[] = {
+    ITEMS_STATS(STATS_INFO, STATS_INFO, STATS_INFO){NULL, NULL, NULL, NULL}};
 const struct counter_info stats_slabs_info[] = {
     SLABS_STATS(STATS_INFO) SLABS_TOTALS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
@@ -88,9 +94,11 @@ static uint64_t total_chunks(const struct class_stats *c) {
     return (uint64_t)c->facts->slab.pages * c->facts->slab.chunks_per_page;
 }
 
-/* Those the partitions keep in stock are free too. Counts come from several moments, so they are bounded. */
+/* Those the partitions keep in stock are free too. Counts come from several moments, so they are
+ * bounded. */
 static uint64_t free_chunks(const struct class_stats *c) {
-    uint64_t all = total_chunks(c), n = (uint64_t)c->facts->slab.free_chunks + c->facts->stock_chunks;
+    uint64_t all = total_chunks(c),
+             n = (uint64_t)c->facts->slab.free_chunks + c->facts->stock_chunks;
     return n < all ? n : all;
 }
 
@@ -118,7 +126,8 @@ static unsigned facts_from(struct cache *cache, uint32_t first, struct cache_cla
     }
 #define PUT_SLABS(name, kind, unit, type, value, help) PUT_CLASS("", name, kind, unit, type, value, help)
 
-static void put_items(struct text_out *out, const struct class_stats *c, bool segmented, bool temp_lru) {
+static void put_items(struct text_out *out, const struct class_stats *c, bool segmented,
+                      bool temp_lru) {
     ITEMS_STATS(PUT_ITEMS, PUT_ITEMS_SEGMENTED, PUT_ITEMS_TEMP)
 }
 

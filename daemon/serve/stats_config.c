@@ -1,4 +1,5 @@
-/* stats config: the settings that may change while the server runs, with all that one has to know to change them. */
+/* stats config: the settings that may change while the server runs, with all that one has to know
+ * to change them. */
 #include "serve/stats.h"
 
 static bool is_number(const struct setting *row) {
@@ -25,8 +26,8 @@ static bool is_number(const struct setting *row) {
     return false;
 }
 
-static const char *source_of(const struct server *server, const struct settings *now, const struct settings *defaults,
-                             const struct setting *row) {
+static const char *source_of(const struct server *server, const struct settings *now,
+                             const struct settings *defaults, const struct setting *row) {
     if (!setting_same(now, &server->at_start, row)) {
         return "runtime";
     }
@@ -43,9 +44,10 @@ static void put_choices(struct text_out *out, const char *name, const struct set
     }
 }
 
-static void put_row(struct command_context *ctx, const struct settings *now, const struct settings *defaults,
-                    const struct setting *at_start) {
-    const struct setting live = setting_live(at_start, cache_limit_most(ctx->server->cache)), *row = &live;
+static void put_row(struct command_context *ctx, const struct settings *now,
+                    const struct settings *defaults, const struct setting *at_start) {
+    const struct setting live = setting_live(at_start, cache_limit_most(ctx->server->cache)),
+                         *row = &live;
     char value[SETTING_LIST_BYTES];
     const char *name = row->stat ? row->stat : row->name;
     struct text_out *out = ctx->out;
@@ -55,9 +57,11 @@ static void put_row(struct command_context *ctx, const struct settings *now, con
     text_out_printf(out, "STAT %s:default %s\r\n", name, value);
     text_out_printf(out, "STAT %s:source %s\r\n", name, source_of(ctx->server, now, defaults, row));
     text_out_printf(out, "STAT %s:type %s\r\n", name, setting_type_name(row));
-    text_out_printf(out, "STAT %s:unit %s\r\n", name, row->type == SETTING_CHOICE ? "name" : row->unit);
+    text_out_printf(out, "STAT %s:unit %s\r\n", name,
+                    row->type == SETTING_CHOICE ? "name" : row->unit);
     if (is_number(row)) {
-        text_out_printf(out, "STAT %s:min %.15g\r\nSTAT %s:max %.15g\r\n", name, row->min, name, row->max);
+        text_out_printf(out, "STAT %s:min %.15g\r\nSTAT %s:max %.15g\r\n", name, row->min, name,
+                        row->max);
     }
     put_choices(out, name, row);
     text_out_printf(out, "STAT %s:help %s\r\n", name, row->help);

@@ -1,5 +1,6 @@
-/* stats conns: every socket, listeners too, as they came. A piece copies a few records at a time under the registry's lock, so that
- * neither those who connect nor those who ask too wait for an answer to be written. */
+/* stats conns: every socket, listeners too, as they came. A piece copies a few records at a time
+ * under the registry's lock, so that neither those who connect nor those who ask too wait for an
+ * answer to be written. */
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -18,7 +19,8 @@ struct conn_shown {
     int         fd;
     uint32_t    last_s;
     const char *state;
-    char        addr[sizeof((struct conn_record *)0)->addr], listen_addr[sizeof((struct conn_record *)0)->listen_addr];
+    char addr[sizeof((struct conn_record *)0)->addr],
+        listen_addr[sizeof((struct conn_record *)0)->listen_addr];
 };
 
 static unsigned copy_some(struct conns *all, struct conn_shown to[RECORDS_A_LOCK]) {
@@ -43,7 +45,8 @@ static void put_conn(struct text_out *out, const struct conn_shown *c, uint32_t 
         text_out_printf(out, "STAT %d:listen_addr %s\r\n", c->fd, c->listen_addr);
     }
     text_out_printf(out, "STAT %d:state %s\r\n", c->fd, c->state ? c->state : "conn_new_cmd");
-    text_out_printf(out, "STAT %d:secs_since_last_cmd %u\r\n", c->fd, now_s > c->last_s ? now_s - c->last_s : 0);
+    text_out_printf(out, "STAT %d:secs_since_last_cmd %u\r\n", c->fd,
+                    now_s > c->last_s ? now_s - c->last_s : 0);
 }
 
 static bool conns_run(struct command_more *more, struct command_context *ctx) {

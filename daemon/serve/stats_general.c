@@ -129,8 +129,8 @@ struct general {
     X(lru_bumps_dropped, counter, operations, U64, 0, "always 0: hits wait in no queue")
 /* clang-format on */
 
-const struct counter_info stats_general_info[] = {
-    GENERAL_STATS(STATS_INFO) GENERAL_IDLE_STATS(STATS_INFO) GENERAL_STATS_2(STATS_INFO){NULL, NULL, NULL, NULL}};
+const struct counter_info stats_general_info[] = {GENERAL_STATS(STATS_INFO) GENERAL_IDLE_STATS(
+    STATS_INFO) GENERAL_STATS_2(STATS_INFO){NULL, NULL, NULL, NULL}};
 
 static void gather(struct server *server, struct general *g) {
     server_settings(server, &g->settings);

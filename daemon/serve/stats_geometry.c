@@ -44,20 +44,26 @@ struct geometry_stats {
     X(total_pages, gauge, pages, "%u", f->pages, "pages of the class")
 /* clang-format on */
 
-const struct counter_info stats_geometry_info[] = {GEOMETRY_STATS(STATS_INFO) GEOMETRY_CLASS_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
+const struct counter_info stats_geometry_info[] = {
+    GEOMETRY_STATS(STATS_INFO) GEOMETRY_CLASS_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
 #define PUT_CLASS(name, kind, unit, format, value, help) text_out_printf(out, "STAT %u:" #name " " format "\r\n", id, value);
 
-static void put_class(struct text_out *out, unsigned id, const struct slab_class_facts *f) { GEOMETRY_CLASS_STATS(PUT_CLASS) }
+static void put_class(struct text_out *out, unsigned id, const struct slab_class_facts *f) {
+    GEOMETRY_CLASS_STATS(PUT_CLASS)
+}
 
 void stats_geometry(struct command_context *ctx) {
-    static const char *const states[] = {
-        [GEOMETRY_STEADY] = "steady", [GEOMETRY_DRAINING] = "draining", [GEOMETRY_PAUSED] = "paused"};
+    static const char *const states[] = {[GEOMETRY_STEADY] = "steady",
+                                         [GEOMETRY_DRAINING] = "draining",
+                                         [GEOMETRY_PAUSED] = "paused"};
     struct text_out *out = ctx->out;
     const struct slab *slab = cache_slab(ctx->server->cache);
     struct slab_class_facts facts[SLAB_CLASSES_MAX];
     struct geometry_stats here = {.pages_old = 0}, *const s = &here;
-    unsigned count = cache_store_kind(ctx->server->cache) == CACHE_STORE_SLAB ? slab->class_count : 0; /* else one stands for all of it */
+    /* else one stands for all of it */
+    unsigned count =
+        cache_store_kind(ctx->server->cache) == CACHE_STORE_SLAB ? slab->class_count : 0;
     struct settings settings;
     tuner_geometry(ctx->server->tuner, &s->facts);
     s->state = states[s->facts.state];

@@ -13,15 +13,18 @@
     X(taken_bytes, gauge, bytes, U64, h->taken_bytes * h->every, "what they take, with the ends of chunks and pages") \
     X(sampled_pages, gauge, pages, U64, h->every, "one page of so many was looked at; BYTES lines give the items of up to so many bytes, and more than the line before")
 /* clang-format on */
-const struct counter_info stats_sizehist_info[] = {SIZEHIST_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
+const struct counter_info stats_sizehist_info[] = {
+    SIZEHIST_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
 /* Eight lines an octave. */
 static uint32_t line_end(uint32_t bytes) {
-    uint32_t octave = 1u << (31u - (unsigned)__builtin_clz(bytes > 8 ? bytes - 1 : 8)), step = octave / 8;
+    uint32_t octave = 1u << (31u - (unsigned)__builtin_clz(bytes > 8 ? bytes - 1 : 8)),
+             step = octave / 8;
     return (bytes + step - 1) / step * step;
 }
 
-/* Pages are looked at some at a time, for others wait for this worker; the answer comes with the last. */
+/* Pages are looked at some at a time, for others wait for this worker; the answer comes with the
+ * last. */
 struct sizehist {
     struct command_more   more; /* first: the session knows only this */
     struct cache_sizing   sizing;
@@ -80,8 +83,10 @@ void stats_sizehist(struct command_context *ctx) {
 
 /* --- stats evictions: as CLASS:field, of classes that evicted --- */
 
-const struct counter_info stats_evictions_info[] = {CACHE_AGE_COUNTERS(COUNTER_INFO){"last_s", "gauge", "seconds", "since its last use, of the item evicted last"},
-                                                    {NULL, NULL, NULL, NULL}};
+const struct counter_info stats_evictions_info[] = {
+    CACHE_AGE_COUNTERS(COUNTER_INFO){"last_s", "gauge", "seconds",
+                                     "since its last use, of the item evicted last"},
+    {NULL, NULL, NULL, NULL}};
 
 static void put_ages(struct command_context *ctx, unsigned id) {
     struct cache_age_values ages;
@@ -96,7 +101,8 @@ static void put_ages(struct command_context *ctx, unsigned id) {
     }
     cache_class_facts(ctx->server->cache, id, &f);
     for (unsigned i = 0; i < CACHE_AGES; i++) {
-        text_out_printf(ctx->out, "STAT %u:%s %" PRIu64 "\r\n", id, stats_evictions_info[i].name, ((const uint64_t *)&ages)[i]);
+        text_out_printf(ctx->out, "STAT %u:%s %" PRIu64 "\r\n", id, stats_evictions_info[i].name,
+                        ((const uint64_t *)&ages)[i]);
     }
     text_out_printf(ctx->out, "STAT %u:last_s %u\r\n", id, f.evicted_age_s);
 }

@@ -49,7 +49,8 @@ void stats_slated(struct command_context *ctx) {
     cache_facts(ctx->server->cache, &o->cache);
     server_values(ctx->server, &o->serve);
     o->drafts_most = cache_drafts_most(ctx->server->cache);
-    o->values_waiting = atomic_load_explicit(&ctx->server->conns.values_waiting, memory_order_relaxed);
+    o->values_waiting =
+        atomic_load_explicit(&ctx->server->conns.values_waiting, memory_order_relaxed);
     o->log_lost = server_log_lost(ctx->server);
     o->policy = cache_policy(ctx->server->cache)->name;
     o->store = cache_store_name(cache_store_kind(ctx->server->cache));

@@ -24,10 +24,12 @@ const struct counter_info stats_pages_info[] = {
                             "class, owned or draining, chunks in use, chunks, seconds in its class, seconds unused or -"},
     {NULL, NULL, NULL, NULL}};
 
-static void put_page(struct text_out *out, uint32_t number, const struct slab_page_facts *f, uint32_t now_s, bool stamps) {
+static void put_page(struct text_out *out, uint32_t number, const struct slab_page_facts *f,
+                     uint32_t now_s, bool stamps) {
     uint32_t age_s = now_s > f->created_s ? now_s - f->created_s : 0;
-    text_out_printf(out, "STAT page:%u %u %s %u %u %u ", number, f->class_id, f->draining ? "draining" : "owned",
-                    f->chunks - f->free_chunks, f->chunks, age_s);
+    text_out_printf(out, "STAT page:%u %u %s %u %u %u ", number, f->class_id,
+                    f->draining ? "draining" : "owned", f->chunks - f->free_chunks, f->chunks,
+                    age_s);
     if (stamps) {
         text_out_printf(out, "%u\r\n", now_s > f->used_s ? now_s - f->used_s : 0);
     } else {
@@ -35,7 +37,8 @@ static void put_page(struct text_out *out, uint32_t number, const struct slab_pa
     }
 }
 
-/* The first page that a class has, from `page` on; 0: there is none. Page 0 is never asked for as the next one. */
+/* The first page that a class has, from `page` on; 0: there is none. Page 0 is never asked for as
+ * the next one. */
 static uint32_t next_page(const struct slab *slab, uint32_t page) {
     while (page < slab->arena->page_max && slab_page_class(slab, page) == SLAB_CLASS_NONE) {
         page++;
@@ -60,9 +63,11 @@ static bool write_pages(struct command_context *ctx, uint32_t *next, void *state
             return true;
         }
     }
-    struct pages here = {.limit = atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
+    struct pages here = {.limit =
+                             atomic_load_explicit(&slab->arena->page_limit, memory_order_relaxed),
                          .out = atomic_load_explicit(&slab->arena->pages_out, memory_order_relaxed),
-                         .next = next_page(slab, *next)}, *const p = &here;
+                         .next = next_page(slab, *next)},
+                 *const p = &here;
     PAGES_STATS(STATS_PUT)
     return false;
 }
@@ -72,7 +77,9 @@ void stats_pages(struct command_context *ctx, const struct words *w) {
     uint32_t first = 0, count = PAGES_SHOWN;
     if (w->count > 4 || (w->count > 2 && !word_u32(&w->word[2], &first)) ||
         (w->count > 3 && (!word_u32(&w->word[3], &count) || count < 1 || count > PAGES_SHOWN))) {
-        text_out_printf(out, "CLIENT_ERROR usage: stats pages [first [count]], count from 1 to %d\r\n", PAGES_SHOWN);
+        text_out_printf(out,
+                        "CLIENT_ERROR usage: stats pages [first [count]], count from 1 to %d\r\n",
+                        PAGES_SHOWN);
         return;
     }
     pieces_answer(ctx, write_pages, first, &count, sizeof count);

@@ -51,17 +51,22 @@ enum { HOT_SHOWN = 20 };
 #define POLICY_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},
 #define POLICY_PUT(field, kind, unit, format, value, help) text_out_printf(out, "STAT %s%s:" #field " " format "\r\n", prefix, p->policy->name, value);
 
-const struct counter_info stats_whatif_info[] = {WHATIF_STATS(STATS_INFO) POLICY_FIELDS(POLICY_INFO){NULL, NULL, NULL, NULL}};
-const struct counter_info stats_curve_info[] = {CURVE_STATS(STATS_INFO) SIZES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
+const struct counter_info stats_whatif_info[] = {
+    WHATIF_STATS(STATS_INFO) POLICY_FIELDS(POLICY_INFO){NULL, NULL, NULL, NULL}};
+const struct counter_info stats_curve_info[] = {
+    CURVE_STATS(STATS_INFO) SIZES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
-static void put_policy(struct text_out *out, const char *prefix, const struct whatif_policy *p) { POLICY_FIELDS(POLICY_PUT) }
+static void put_policy(struct text_out *out, const char *prefix, const struct whatif_policy *p) {
+    POLICY_FIELDS(POLICY_PUT)
+}
 
 static bool write_policies(struct command_context *ctx, uint32_t *next, void *state) {
     struct whatif_policy policies[SHADOW_POLICIES_MAX];
     (void)state;
     while (*next <= cache_slab(ctx->server->cache)->class_count) {
         char prefix[24] = "";
-        unsigned id = (*next)++, n = whatif_policies(tuner_whatif(ctx->server->tuner), id, policies);
+        unsigned id = (*next)++,
+                 n = whatif_policies(tuner_whatif(ctx->server->tuner), id, policies);
         if (id != SLAB_CLASS_NONE) {
             snprintf(prefix, sizeof prefix, "class:%u:", id);
         }
@@ -107,7 +112,8 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
         SIZES_STATS(STATS_PUT)
     }
     for (unsigned i = 0; known && i < WHATIF_POINTS; i++) {
-        text_out_printf(out, "STAT point:%" PRIu64 " %.4f\r\n", c.points[i].bytes, c.points[i].hit_ratio);
+        text_out_printf(out, "STAT point:%" PRIu64 " %.4f\r\n", c.points[i].bytes,
+                        c.points[i].hit_ratio);
     }
     text_out_str(out, "END\r\n");
 }
@@ -117,8 +123,9 @@ void stats_curve(struct command_context *ctx, const struct words *w) {
 static void put_key(struct text_out *out, unsigned number, const struct hot_key *k) {
     char name[3 * HOT_KEY_BYTES_MAX];
     size_t n = line_escape(name, k->key, k->key_bytes);
-    text_out_printf(out, "STAT %u:key %.*s\r\nSTAT %u:requests %" PRIu64 "\r\nSTAT %u:error %" PRIu64 "\r\n", number, (int)n, name,
-                    number, k->count, number, k->error);
+    text_out_printf(
+        out, "STAT %u:key %.*s\r\nSTAT %u:requests %" PRIu64 "\r\nSTAT %u:error %" PRIu64 "\r\n",
+        number, (int)n, name, number, k->count, number, k->error);
 }
 
 struct hot_told {
@@ -146,8 +153,10 @@ void stats_hotkeys(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "CLIENT_ERROR stats hotkeys not allowed\r\n");
         return;
     }
-    if (w->count > 3 || (w->count == 3 && (!word_u32(&w->word[2], &most) || most < 1 || most > HOT_KEYS))) {
-        text_out_printf(ctx->out, "CLIENT_ERROR usage: stats hotkeys [count], from 1 to %d\r\n", HOT_KEYS);
+    if (w->count > 3 ||
+        (w->count == 3 && (!word_u32(&w->word[2], &most) || most < 1 || most > HOT_KEYS))) {
+        text_out_printf(ctx->out, "CLIENT_ERROR usage: stats hotkeys [count], from 1 to %d\r\n",
+                        HOT_KEYS);
         return;
     }
     all.count = whatif_hot(tuner_whatif(ctx->server->tuner), all.keys, most, &requests);

@@ -16,7 +16,8 @@ void undo_fini(struct undo *u) {
     lock_fini(&u->lock);
 }
 
-static void copy_policies(const struct cache *cache, const struct evict_policy *to[SLAB_CLASSES_MAX]) {
+static void copy_policies(const struct cache *cache,
+                          const struct evict_policy *to[SLAB_CLASSES_MAX]) {
     for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
         to[id] = cache_class_policy(cache, id);
     }
@@ -104,11 +105,16 @@ void undo_say(const struct undo_step *step, char said[UNDO_SAID_BYTES]) {
     unsigned classes = 0, last = 0;
     size_t used = 0;
     said[0] = '\0';
-    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS && used < UNDO_SAID_BYTES; row++) {
+    for (const struct setting *row = setting_table;
+         row < setting_table + SETTING_ROWS && used < UNDO_SAID_BYTES; row++) {
         if (is_change(step, row)) {
             setting_format(&step->was, row, value, sizeof value);
-            used += (size_t)snprintf(said + used, UNDO_SAID_BYTES - used, "%s%s is %.64s again", used ? ", " : "",
-                                     row->stat ? row->stat : row->name ? row->name : row->field, value);
+            used += (size_t)snprintf(said + used, UNDO_SAID_BYTES - used, "%s%s is %.64s again",
+                                     used ? ", " : "",
+                                     row->stat   ? row->stat
+                                     : row->name ? row->name
+                                                 : row->field,
+                                     value);
         }
     }
     for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
@@ -118,8 +124,8 @@ void undo_say(const struct undo_step *step, char said[UNDO_SAID_BYTES]) {
         }
     }
     if (classes == 1 && used < UNDO_SAID_BYTES) {
-        snprintf(said + used, UNDO_SAID_BYTES - used, "%spolicy of class %u is %s again", used ? ", " : "", last,
-                 step->policy_was[last]->name);
+        snprintf(said + used, UNDO_SAID_BYTES - used, "%spolicy of class %u is %s again",
+                 used ? ", " : "", last, step->policy_was[last]->name);
     } else if (used == 0) {
         snprintf(said, UNDO_SAID_BYTES, "policies of %u classes are what they were", classes);
     }

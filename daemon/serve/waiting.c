@@ -13,7 +13,8 @@ static bool waiting_run(struct command_more *more, struct command_context *ctx) 
 static void waiting_destroy(struct command_more *more) { waiting_end((struct waiting *)more); }
 
 void waiting_begin(struct waiting *w, struct command_context *ctx, struct asked *asked,
-                   void (*tell)(struct waiting *, struct command_context *), void (*destroy)(struct waiting *)) {
+                   void (*tell)(struct waiting *, struct command_context *),
+                   void (*destroy)(struct waiting *)) {
     w->more = (struct command_more){.run = waiting_run, .destroy = waiting_destroy, .asleep = true};
     w->asked = asked;
     w->tell = tell;

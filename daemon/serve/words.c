@@ -28,7 +28,9 @@ bool word_is(const struct word *w, const char *text) {
     return strlen(text) == w->len && memcmp(w->at, text, w->len) == 0;
 }
 
-bool word_begins(const struct word *w, const char *text) { return strncmp(w->at, text, w->len) == 0; }
+bool word_begins(const struct word *w, const char *text) {
+    return strncmp(w->at, text, w->len) == 0;
+}
 
 static bool digits(const struct word *w, uint64_t most, uint64_t *n) {
     *n = 0;

@@ -1,4 +1,5 @@
-/* A command line as words, and what a word may say. Words are borrowed from the line and not terminated. */
+/* A command line as words, and what a word may say. Words are borrowed from the line and not
+ * terminated. */
 #ifndef SLATE_SERVE_WORDS_H
 #define SLATE_SERVE_WORDS_H
 #include <stdbool.h>
@@ -24,13 +25,15 @@ bool word_is(const struct word *, const char *text);
 /* Whether the word is a beginning of `text`, as memcached matches some sub-commands of stats. */
 bool word_begins(const struct word *, const char *text);
 
-/* Whole words of digits within the type; int32 also with a sign; double as strtod reads it, finite. False: not one. */
+/* Whole words of digits within the type; int32 also with a sign; double as strtod reads it, finite.
+ * False: not one. */
 bool word_u32(const struct word *, uint32_t *);
 bool word_i32(const struct word *, int32_t *);
 bool word_double(const struct word *, double *);
 /* Copies the word as a C string; false: it does not fit. */
 bool word_text(const struct word *, char *to, size_t room);
 
-/* Class ids of a list like 1,2,3, from 1 to `last`, or every one for "all". False: not such a list. */
+/* Class ids of a list like 1,2,3, from 1 to `last`, or every one for "all". False: not such a
+ * list. */
 bool word_classes(const struct word *, unsigned last, struct class_set *);
 #endif

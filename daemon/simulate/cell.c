@@ -17,8 +17,10 @@ struct simulate_cell {
     struct cache_thread *ct;
     struct tuner        *tuner;  /* of the cache */
     bool                 follows; /* the policy is auto */
-    char                 failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES]; /* the mode of automove, and why; empty: none */
-    char                *zeroes; /* a value as large as may be; never written, so it takes no memory */
+    /* the mode of automove, and why; empty: none */
+    char                 failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES];
+    /* a value as large as may be; never written, so it takes no memory */
+    char                *zeroes;
     const struct evict_policy *policy;
     uint32_t objects, requests_per_s;
     uint64_t requests, hits, play_us;
@@ -42,8 +44,9 @@ void simulate_clock_stop(void) {
     show_time(0);
 }
 
-struct simulate_cell *simulate_cell_objects(const struct evict_policy *policy, const struct evict_tuning *tuning,
-                                            uint32_t objects, uint32_t requests_per_s) {
+struct simulate_cell *simulate_cell_objects(const struct evict_policy *policy,
+                                            const struct evict_tuning *tuning, uint32_t objects,
+                                            uint32_t requests_per_s) {
     struct simulate_cell *c = calloc(1, sizeof *c);
     if (c != NULL) {
         *c = (struct simulate_cell){.mini = mini_create(policy, tuning, objects, 0), .policy = policy, .objects = objects,
@@ -62,7 +65,8 @@ static void note_failure(void *arg, const char *mode, const char *why) {
     }
 }
 
-struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t requests_per_s, const struct tune_config *tune) {
+struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t requests_per_s,
+                                           const struct tune_config *tune) {
     struct simulate_cell *c = taken != NULL ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         cache_destroy(&taken);
@@ -74,9 +78,13 @@ struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t request
     by_hand.worker_count = 1;
     by_hand.on_failure = note_failure;
     by_hand.on_failure_arg = c;
-    *c = (struct simulate_cell){.cache = taken, .ct = cache_thread_create(taken), .policy = cache_policy(taken),
-                                .follows = tune->sample_follow, .tuner = tuner_create(taken, &by_hand),
-                                .zeroes = calloc(1, cache_item_bytes_max(taken)), .requests_per_s = requests_per_s};
+    *c = (struct simulate_cell){.cache = taken,
+                                .ct = cache_thread_create(taken),
+                                .policy = cache_policy(taken),
+                                .follows = tune->sample_follow,
+                                .tuner = tuner_create(taken, &by_hand),
+                                .zeroes = calloc(1, cache_item_bytes_max(taken)),
+                                .requests_per_s = requests_per_s};
     if (c->ct == NULL || c->zeroes == NULL || c->tuner == NULL) {
         simulate_cell_destroy(&c);
     }
@@ -106,13 +114,15 @@ static bool get(struct cache_thread *ct, const struct key *key) {
         how = cache_read_begin(ct, key, &r);
         if (how == CACHE_READ_SLOW) {
             struct cache_view view;
-            return cache_fetch(ct, key, &(struct cache_fetch){.want_value = false}, NULL, &view) == CACHE_OK;
+            return cache_fetch(ct, key, &(struct cache_fetch){.want_value = false}, NULL, &view) ==
+                   CACHE_OK;
         }
     } while (!cache_read_end(ct, &r, true));
     return how == CACHE_READ_COPY;
 }
 
-static void play_cache(struct simulate_cell *c, const struct simulate_request *requests, size_t count) {
+static void play_cache(struct simulate_cell *c, const struct simulate_request *requests,
+                       size_t count) {
     cache_turn_begin(c->ct);
     for (size_t i = 0; i < count; i++, c->requests++) {
         const struct simulate_request *q = &requests[i];
@@ -126,20 +136,24 @@ static void play_cache(struct simulate_cell *c, const struct simulate_request *r
             c->hits++;
         } else { /* what is refused the cache counts */
             cache_store(c->ct, &q->key,
-                        &(struct cache_store){.mode = CACHE_SET, .value = c->zeroes, .value_bytes = q->value_bytes}, NULL);
+                        &(struct cache_store){
+                            .mode = CACHE_SET, .value = c->zeroes, .value_bytes = q->value_bytes},
+                        NULL);
         }
     }
     cache_turn_end(c->ct);
 }
 
-static void play_mini(struct simulate_cell *c, const struct simulate_request *requests, size_t count) {
+static void play_mini(struct simulate_cell *c, const struct simulate_request *requests,
+                      size_t count) {
     for (size_t i = 0; i < count; i++, c->requests++) {
         uint32_t now_s = CLOCK_EPOCH_S + (uint32_t)(c->requests / c->requests_per_s);
         c->hits += mini_request(c->mini, requests[i].key.hash, 1, now_s);
     }
 }
 
-void simulate_cell_play(struct simulate_cell *c, const struct simulate_request *requests, size_t count) {
+void simulate_cell_play(struct simulate_cell *c, const struct simulate_request *requests,
+                        size_t count) {
     uint64_t begun_us = clock_mono_us();
     if (c->mini != NULL) {
         play_mini(c, requests, count);

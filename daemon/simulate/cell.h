@@ -1,9 +1,10 @@
-/* A cell of the grid: one cache of one policy and size that a trace is played to. Each request is a get and, on a miss, a set.
+/* A cell of the grid: one cache of one policy and size that a trace is played to. Each request is a
+ * get and, on a miss, a set.
  *
- * Two kinds: keys of equal weight without values (sample/mini.h), and the server's own cache with slabs, partitions and values,
- * whose tuner moves pages as a server's does.
- * Time is the trace's: request number n happens at second n / rate. The cache's clock is the process's, so it is stopped and set
- * to the time of the cell that plays. Threading: one thread for all cells. */
+ * Two kinds: keys of equal weight without values (sample/mini.h), and the server's own cache with
+ * slabs, partitions and values, whose tuner moves pages as a server's does. Time is the trace's:
+ * request number n happens at second n / rate. The cache's clock is the process's, so it is stopped
+ * and set to the time of the cell that plays. Threading: one thread for all cells. */
 #ifndef SLATE_SIMULATE_CELL_H
 #define SLATE_SIMULATE_CELL_H
 #include <stddef.h>
@@ -20,15 +21,18 @@ struct simulate_result {
     const char *policy;
     uint64_t    objects;      /* 0: a cell of memory */
     uint64_t    memory_bytes; /* 0: a cell of objects */
-    uint64_t    held_bytes;   /* of it, at the end; more, where a page of each class with items takes more */
+    /* of it, at the end; more, where a page of each class with items takes more */
+    uint64_t    held_bytes;
     uint64_t    requests, hits, items, evictions;
     uint64_t    refused;      /* values too large, or for which nothing might go */
     uint64_t    changes;      /* of the policy, by auto, */
     const char *policy_now;   /* which is this one now; NULL: the cell has a fixed one */
     char        automove[AUTOMOVE_NAME_BYTES]; /* by which pages moved; empty: a cell of objects */
-    uint64_t    pages_moved, lost; /* by automove; the live items that this cost are among the evictions */
+    /* by automove; the live items that this cost are among the evictions */
+    uint64_t    pages_moved, lost;
     uint64_t    pages_stolen; /* by classes with nothing left, which no automove was asked about */
-    char        failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES]; /* the mode of automove, and why; empty: all went well */
+    /* the mode of automove, and why; empty: all went well */
+    char        failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES];
     uint64_t    play_us;      /* spent in the cell */
 };
 
@@ -36,11 +40,14 @@ enum { SIMULATE_OBJECT_BYTES = 64 }; /* what a cell of objects takes for each, a
 
 struct simulate_cell;
 /* NULL: out of memory. The tuning outlives the cell. */
-struct simulate_cell *simulate_cell_objects(const struct evict_policy *, const struct evict_tuning *, uint32_t objects,
+struct simulate_cell *simulate_cell_objects(const struct evict_policy *,
+                                            const struct evict_tuning *, uint32_t objects,
                                             uint32_t requests_per_s);
-/* The cache is the cell's from now on, also when this fails (NULL: out of memory); NULL: none. Its tuner goes by the trace's
- * clock: `tune` says how pages move, and whether the policy follows miniature caches as the server's policy auto does. */
-struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t requests_per_s, const struct tune_config *tune);
+/* The cache is the cell's from now on, also when this fails (NULL: out of memory); NULL: none. Its
+ * tuner goes by the trace's clock: `tune` says how pages move, and whether the policy follows
+ * miniature caches as the server's policy auto does. */
+struct simulate_cell *simulate_cell_memory(struct cache *taken, uint32_t requests_per_s,
+                                           const struct tune_config *tune);
 void                  simulate_cell_destroy(struct simulate_cell **);
 
 void simulate_cell_play(struct simulate_cell *, const struct simulate_request *, size_t count);

@@ -2,7 +2,8 @@
 
 #include <stdlib.h>
 
-/* Open addressing with steps of one, filled to three quarters; 0 is an empty place, so a hash of 0 is kept as 1. */
+/* Open addressing with steps of one, filled to three quarters; 0 is an empty place, so a hash of 0
+ * is kept as 1. */
 struct simulate_keys {
     uint64_t *places;
     uint64_t  mask, count;
@@ -41,7 +42,8 @@ static uint64_t *place_of(const struct simulate_keys *k, uint64_t hash) {
 
 static bool grow(struct simulate_keys *k) {
     uint64_t room = k->mask + 1;
-    struct simulate_keys larger = {.places = calloc(2 * room, sizeof *k->places), .mask = 2 * room - 1, .count = k->count};
+    struct simulate_keys larger = {
+        .places = calloc(2 * room, sizeof *k->places), .mask = 2 * room - 1, .count = k->count};
     if (larger.places == NULL) {
         return false;
     }

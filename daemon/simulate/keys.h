@@ -1,5 +1,6 @@
-/* Counts distinct keys, exactly but for equal hashes: two keys of 64 bits in 10^19 are taken for one.
- * Memory: 11 to 22 bytes a key, at most 1 GiB. Threading: one thread at a time. Cost: a cache miss a key. */
+/* Counts distinct keys, exactly but for equal hashes: two keys of 64 bits in 10^19 are taken for
+ * one. Memory: 11 to 22 bytes a key, at most 1 GiB. Threading: one thread at a time. Cost: a cache
+ * miss a key. */
 #ifndef SLATE_SIMULATE_KEYS_H
 #define SLATE_SIMULATE_KEYS_H
 #include <stdbool.h>
@@ -10,6 +11,7 @@
 struct simulate_keys;
 struct simulate_keys *simulate_keys_create(void); /* NULL: out of memory */
 void                  simulate_keys_destroy(struct simulate_keys **);
-bool                  simulate_keys_add(struct simulate_keys *, uint64_t hash); /* false: out of memory, or SIMULATE_KEYS_MAX */
+/* false: out of memory, or SIMULATE_KEYS_MAX */
+bool                  simulate_keys_add(struct simulate_keys *, uint64_t hash);
 uint64_t              simulate_keys_count(const struct simulate_keys *);
 #endif

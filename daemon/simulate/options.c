@@ -11,17 +11,36 @@
 #define OBJECTS_MAX ((UINT32_C(1) << 31) - 1) /* what a miniature cache can hold */
 #define SHARE_MAX 100.0                       /* of the keys: more than all is allowed, nothing is gained by it */
 
-enum own { OWN_TRACE, OWN_POLICY, OWN_AUTOMOVE, OWN_MEMORY, OWN_OBJECTS, OWN_VALUES, OWN_SCALE, OWN_SEED, OWN_RATE, OWN_JSON, OWN_COUNT };
+enum own {
+    OWN_TRACE,
+    OWN_POLICY,
+    OWN_AUTOMOVE,
+    OWN_MEMORY,
+    OWN_OBJECTS,
+    OWN_VALUES,
+    OWN_SCALE,
+    OWN_SEED,
+    OWN_RATE,
+    OWN_JSON,
+    OWN_COUNT
+};
 
 static const struct {
     const char *name, *argument, *help; /* no argument: a flag */
 } rows[OWN_COUNT] = {
-    [OWN_TRACE] = {"simulate", "TRACE", "a file of `key` or `key size` lines, gzip'd or not; -: standard input"},
-    [OWN_POLICY] = {"policy", "NAME,...", "eviction policies to compare, or all; default: the server's"},
-    [OWN_AUTOMOVE] = {"automove", "MODE", "how pages move, as slab_automove; may be given again to compare; default off"},
-    [OWN_MEMORY] = {"memory", "SIZE,...", "memory limits of the server's cache, as for -m, which is the default"},
-    [OWN_OBJECTS] = {"objects", "N,...", "instead: caches of so many objects of equal size, or 10% of the keys"},
-    [OWN_VALUES] = {"value-bytes", "SIZE", "of values whose line has no size: 100, or log-normal l300,1 (default)"},
+    [OWN_TRACE] = {"simulate", "TRACE",
+                   "a file of `key` or `key size` lines, gzip'd or not; -: standard input"},
+    [OWN_POLICY] = {"policy", "NAME,...",
+                    "eviction policies to compare, or all; default: the server's"},
+    [OWN_AUTOMOVE] =
+        {"automove", "MODE",
+         "how pages move, as slab_automove; may be given again to compare; default off"},
+    [OWN_MEMORY] = {"memory", "SIZE,...",
+                    "memory limits of the server's cache, as for -m, which is the default"},
+    [OWN_OBJECTS] = {"objects", "N,...",
+                     "instead: caches of so many objects of equal size, or 10% of the keys"},
+    [OWN_VALUES] = {"value-bytes", "SIZE",
+                    "of values whose line has no size: 100, or log-normal l300,1 (default)"},
     [OWN_SCALE] = {"scale", "FACTOR", "multiply every value's size; default 1"},
     [OWN_SEED] = {"seed", "N", "of the log-normal sizes; default 1"},
     [OWN_RATE] = {"rate", "N", "requests a second by the trace's clock; default 10000"},
@@ -39,7 +58,8 @@ void simulate_options_help(FILE *to) {
                  rows[i].argument ? rows[i].argument : "");
         fprintf(to, "  %-24s %s\n", left, rows[i].help);
     }
-    fprintf(to, "\nThe server's options that shape its cache hold too: -f, -n, -I, -M, -C, --store, --index and those of\n-o. slated(8) says more.\n");
+    fprintf(to, "\nThe server's options that shape its cache hold too: -f, -n, -I, -M, -C, "
+                "--store, --index and those of\n-o. slated(8) says more.\n");
 }
 
 __attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *format, ...) {
@@ -50,14 +70,16 @@ __attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *
     return false;
 }
 
-/* Which of our options a word is; OWN_COUNT: none. `value` is what stands behind its `=`, or NULL. */
+/* Which of our options a word is; OWN_COUNT: none. `value` is what stands behind its `=`, or
+ * NULL. */
 static enum own own_of(const char *word, const char **value) {
     if (strncmp(word, "--", 2) != 0) {
         return OWN_COUNT;
     }
     size_t bytes = strcspn(word + 2, "=");
     enum own o = 0;
-    while (o < OWN_COUNT && (strlen(rows[o].name) != bytes || strncmp(rows[o].name, word + 2, bytes) != 0)) {
+    while (o < OWN_COUNT &&
+           (strlen(rows[o].name) != bytes || strncmp(rows[o].name, word + 2, bytes) != 0)) {
         o++;
     }
     *value = word[2 + bytes] == '=' ? word + 2 + bytes + 1 : NULL;
@@ -89,20 +111,24 @@ static char *next_word(char **list) {
 }
 
 /* *to is set in any case; false: it is not what the option takes. */
-static bool read_number(const char *option, const char *text, double least, double most, double *to, char *why) {
+static bool read_number(const char *option, const char *text, double least, double most, double *to,
+                        char *why) {
     char *end;
     *to = strtod(text, &end);
     if (end == text || *end != '\0' || !(*to >= least && *to <= most)) {
-        return refuse(why, "--%s wants a number from %.10g to %.10g, not \"%.40s\"", option, least, most, text);
+        return refuse(why, "--%s wants a number from %.10g to %.10g, not \"%.40s\"", option, least,
+                      most, text);
     }
     return true;
 }
 
-static bool read_whole(const char *option, const char *text, double least, double most, double *to, char *why) {
+static bool read_whole(const char *option, const char *text, double least, double most, double *to,
+                       char *why) {
     if (!read_number(option, text, least, most, to, why)) {
         return false;
     }
-    return *to == floor(*to) || refuse(why, "--%s wants a whole number, not \"%.40s\"", option, text);
+    return *to == floor(*to) ||
+           refuse(why, "--%s wants a whole number, not \"%.40s\"", option, text);
 }
 
 static bool read_objects(struct simulate_size *size, char *text, char *why) {
@@ -130,7 +156,8 @@ static bool read_sizes(struct simulate_options *o, char *list, bool objects, cha
     o->by_objects = objects;
     for (char *word; (word = next_word(&list)) != NULL; o->size_count++) {
         if (o->size_count == SIMULATE_GRID_MAX) {
-            return refuse(why, "--%s takes at most %d sizes", objects ? "objects" : "memory", SIMULATE_GRID_MAX);
+            return refuse(why, "--%s takes at most %d sizes", objects ? "objects" : "memory",
+                          SIMULATE_GRID_MAX);
         }
         struct simulate_size *size = &o->sizes[o->size_count];
         if (objects && !read_objects(size, word, why)) {
@@ -139,7 +166,8 @@ static bool read_sizes(struct simulate_options *o, char *list, bool objects, cha
         if (!objects) { /* by the row of -m, which is also what says what is wrong */
             static struct settings scratch;
             char said[SETTING_WHY_BYTES];
-            if (!setting_set(&scratch, setting_find("maxbytes", strlen("maxbytes")), word, false, said)) {
+            if (!setting_set(&scratch, setting_find("maxbytes", strlen("maxbytes")), word, false,
+                             said)) {
                 return refuse(why, "--memory %s", said);
             }
             size->memory_bytes = scratch.maxbytes;
@@ -208,7 +236,8 @@ static bool add_automove(struct simulate_options *o, const char *word, char *why
         return refuse(why, "--automove wants one of %s, not \"%.40s\"", list, word);
     }
     if (strlen(word) >= sizeof spelled) {
-        return refuse(why, "--automove: a mode with its settings has at most %zu characters", sizeof spelled - 1);
+        return refuse(why, "--automove: a mode with its settings has at most %zu characters",
+                      sizeof spelled - 1);
     }
     snprintf(spelled, sizeof spelled, "%s%s", mode->name, argument);
     for (unsigned i = 0; i < o->automove_count; i++) {
@@ -235,7 +264,10 @@ static bool read_own(struct simulate_options *o, enum own which, char *text, cha
         return read_sizes(o, text, which == OWN_OBJECTS, why);
     case OWN_VALUES:
         return simulate_sizes_parse(text, &o->values) ||
-               refuse(why, "--value-bytes wants a number of bytes or lMEDIAN,SIGMA, such as 100 or l300,1, not \"%.40s\"", text);
+               refuse(why,
+                      "--value-bytes wants a number of bytes or lMEDIAN,SIGMA, such as 100 or "
+                      "l300,1, not \"%.40s\"",
+                      text);
     case OWN_SCALE:
         return read_number("scale", text, 1e-6, 1e6, &o->values.scale, why);
     case OWN_SEED:
@@ -262,9 +294,10 @@ static bool read_own(struct simulate_options *o, enum own which, char *text, cha
 
 /* --- the whole --- */
 
-/* Takes our options out of the words; what is left, the server's, goes to `rest`. Values are read from copies, which lists are
- * cut up in. */
-static bool take_own(struct simulate_options *o, int argc, char **argv, char **rest, int *left, char *why) {
+/* Takes our options out of the words; what is left, the server's, goes to `rest`. Values are read
+ * from copies, which lists are cut up in. */
+static bool take_own(struct simulate_options *o, int argc, char **argv, char **rest, int *left,
+                     char *why) {
     for (int i = 0; i < argc; i++) {
         const char *value = NULL;
         enum own which = i > 0 ? own_of(argv[i], &value) : OWN_COUNT;
@@ -279,14 +312,16 @@ static bool take_own(struct simulate_options *o, int argc, char **argv, char **r
             value = i + 1 < argc ? argv[++i] : NULL;
         }
         if (rows[which].argument != NULL && (value == NULL || *value == '\0')) {
-            return refuse(why, "--%s needs a value: --%s=%s", rows[which].name, rows[which].name, rows[which].argument);
+            return refuse(why, "--%s needs a value: --%s=%s", rows[which].name, rows[which].name,
+                          rows[which].argument);
         }
         if (which == OWN_TRACE) {
             o->trace = value;
             continue;
         }
         char *copy = value != NULL ? strdup(value) : NULL;
-        bool  good = (copy != NULL || value == NULL) ? read_own(o, which, copy, why) : refuse(why, "out of memory");
+        bool good = (copy != NULL || value == NULL) ? read_own(o, which, copy, why)
+                                                    : refuse(why, "out of memory");
         free(copy);
         if (!good) {
             return false;
@@ -302,10 +337,13 @@ static void free_words(char **words) {
     free(words);
 }
 
-/* The server's words with the size's memory, read as the server would. They are copied, since reading cuts them up. */
-static enum options_action read_settings(struct simulate_size *size, int argc, char **argv, char *why) {
+/* The server's words with the size's memory, read as the server would. They are copied, since
+ * reading cuts them up. */
+static enum options_action read_settings(struct simulate_size *size, int argc, char **argv,
+                                         char *why) {
     char memory[48];
-    snprintf(memory, sizeof memory, "--memory-limit=%lluk", (unsigned long long)(size->memory_bytes >> 10));
+    snprintf(memory, sizeof memory, "--memory-limit=%lluk",
+             (unsigned long long)(size->memory_bytes >> 10));
     int count = argc + (size->memory_bytes > 0);
     size->words = calloc((size_t)count + 1, sizeof *size->words);
     bool copied = size->words != NULL;
@@ -317,7 +355,8 @@ static enum options_action read_settings(struct simulate_size *size, int argc, c
         refuse(why, "out of memory");
         return OPTIONS_BAD;
     }
-    /* The reader changes the order of the words it is given, and the copies are to be freed in any case. */
+    /* The reader changes the order of the words it is given, and the copies are to be freed in any
+     * case. */
     char **order = calloc((size_t)count + 1, sizeof *order);
     if (order == NULL) {
         refuse(why, "out of memory");
@@ -336,7 +375,8 @@ static bool check_automoves(struct simulate_options *o, char *why) {
     const char *found = process_policy_dir(s, dir, sizeof dir);
     snprintf(o->policy_dir, sizeof o->policy_dir, "%s", found != NULL ? found : "");
     if (o->automove_count > 0 && (o->by_objects || strcmp(s->store, "slab") != 0)) {
-        return refuse(why, "--automove moves pages of slab classes: it needs --memory and --store=slab");
+        return refuse(why,
+                      "--automove moves pages of slab classes: it needs --memory and --store=slab");
     }
     if (o->automove_count == 0) {
         snprintf(o->automoves[o->automove_count++], sizeof *o->automoves, "off");
@@ -351,7 +391,8 @@ static bool check_automoves(struct simulate_options *o, char *why) {
     return true;
 }
 
-static enum simulate_read read_server(struct simulate_options *o, int argc, char **argv, char *why) {
+static enum simulate_read read_server(struct simulate_options *o, int argc, char **argv,
+                                      char *why) {
     if (o->size_count == 0) {
         o->size_count = 1; /* whatever -m says */
     }
@@ -375,15 +416,18 @@ static enum simulate_read read_server(struct simulate_options *o, int argc, char
         o->policies[o->policy_count++] = find_policy(o->sizes[0].settings.policy);
     }
     for (unsigned i = 0; i < o->policy_count; i++) {
-        if (o->policies[i] == &simulate_auto && (o->by_objects || o->sizes[0].settings.sample_rate <= 0)) {
-            refuse(why, "policy auto follows miniatures of the server's cache: it needs --memory, and a sample_rate above 0");
+        if (o->policies[i] == &simulate_auto &&
+            (o->by_objects || o->sizes[0].settings.sample_rate <= 0)) {
+            refuse(why, "policy auto follows miniatures of the server's cache: it needs --memory, "
+                        "and a sample_rate above 0");
             return SIMULATE_BAD;
         }
     }
     return check_automoves(o, why) ? SIMULATE_RUN : SIMULATE_BAD;
 }
 
-enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *o, char *why) {
+enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *o,
+                                         char *why) {
     *o = (struct simulate_options){.values = {.drawn = true, .median_bytes = 300, .sigma = 1, .scale = 1, .seed = 1},
                                    .requests_per_s = 10000};
     for (int i = 1; i < argc; i++) { /* also where a value is missing */
@@ -397,7 +441,8 @@ enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_
         refuse(why, "out of memory");
         return SIMULATE_BAD;
     }
-    enum simulate_read how = take_own(o, argc, argv, rest, &left, why) ? read_server(o, left, rest, why) : SIMULATE_BAD;
+    enum simulate_read how =
+        take_own(o, argc, argv, rest, &left, why) ? read_server(o, left, rest, why) : SIMULATE_BAD;
     free(rest);
     return how;
 }

@@ -1,5 +1,6 @@
-/* The command line of the simulator: its own options, and the server's, of which those that shape the cache matter.
- * The server's are read by its own rows (serve/settings.h), so they mean here what they mean there. */
+/* The command line of the simulator: its own options, and the server's, of which those that shape
+ * the cache matter. The server's are read by its own rows (serve/settings.h), so they mean here
+ * what they mean there. */
 #ifndef SLATE_SIMULATE_OPTIONS_H
 #define SLATE_SIMULATE_OPTIONS_H
 #include <stdbool.h>
@@ -11,7 +12,12 @@
 #include "simulate/sizes.h"
 #include "tune/policies/automove.h"
 
-enum { SIMULATE_POLICIES_MAX = 16, SIMULATE_AUTOMOVES_MAX = 16, SIMULATE_GRID_MAX = 64, SIMULATE_WHY_BYTES = 512 };
+enum {
+    SIMULATE_POLICIES_MAX = 16,
+    SIMULATE_AUTOMOVES_MAX = 16,
+    SIMULATE_GRID_MAX = 64,
+    SIMULATE_WHY_BYTES = 512
+};
 
 struct simulate_size { /* of a cell */
     uint32_t objects;  /* one of these three is not 0 */
@@ -41,8 +47,11 @@ struct simulate_options {
 bool simulate_is_wanted(int argc, char **argv);
 
 enum simulate_read { SIMULATE_RUN, SIMULATE_HELP, SIMULATE_BAD };
-/* SIMULATE_BAD: `why` (SIMULATE_WHY_BYTES) holds one sentence. Texts of argv are borrowed. One thread, before any other. */
-enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *, char *why);
-void               simulate_options_free(struct simulate_options *); /* what a read left, also a bad one */
+/* SIMULATE_BAD: `why` (SIMULATE_WHY_BYTES) holds one sentence. Texts of argv are borrowed. One
+ * thread, before any other. */
+enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *,
+                                         char *why);
+/* what a read left, also a bad one */
+void               simulate_options_free(struct simulate_options *);
 void               simulate_options_help(FILE *);
 #endif

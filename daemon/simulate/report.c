@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-static double ratio(uint64_t part, uint64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
+static double ratio(uint64_t part, uint64_t whole) {
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
 
 /* The numbers that both forms show. */
 static double seconds(const struct simulate_result *r) { return (double)r->play_us / 1e6; }
@@ -29,13 +31,15 @@ static void text_head(const struct simulate_report *p) {
         fprintf(p->to, "; objects of equal size\n");
     } else {
         simulate_sizes_say(&o->values, values);
-        fprintf(p->to, "; values without a size: %s, seed %" PRIu64 ", scale %g\n", values, o->values.seed, o->values.scale);
+        fprintf(p->to, "; values without a size: %s, seed %" PRIu64 ", scale %g\n", values,
+                o->values.seed, o->values.scale);
     }
     fprintf(p->to, "%-8s %10s ", "policy", o->by_objects ? "objects" : "memory");
     if (!o->by_objects) {
         fprintf(p->to, "%10s ", "held");
     }
-    fprintf(p->to, "%10s %10s %9s %10s %9s %9s %8s %7s", "requests", "hits", "hit ratio", "miss ratio", "items", "evictions", "refused", "seconds");
+    fprintf(p->to, "%10s %10s %9s %10s %9s %9s %8s %7s", "requests", "hits", "hit ratio",
+            "miss ratio", "items", "evictions", "refused", "seconds");
     fprintf(p->to, moves_pages(o) ? " %6s %9s  %s\n" : "\n", "pages", "lost", "automove");
 }
 
@@ -48,8 +52,11 @@ static void text_row(const struct simulate_report *p, const struct simulate_resu
         setting_say_bytes(held, (double)r->held_bytes);
         fprintf(p->to, "%-8s %10s %10s ", r->policy, size, held);
     }
-    fprintf(p->to, "%10" PRIu64 " %10" PRIu64 " %9.4f %10.4f %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %7.2f", r->requests, r->hits,
-            ratio(r->hits, r->requests), ratio(r->requests - r->hits, r->requests), r->items, r->evictions, r->refused, seconds(r));
+    fprintf(p->to,
+            "%10" PRIu64 " %10" PRIu64 " %9.4f %10.4f %9" PRIu64 " %9" PRIu64 " %8" PRIu64 " %7.2f",
+            r->requests, r->hits, ratio(r->hits, r->requests),
+            ratio(r->requests - r->hits, r->requests), r->items, r->evictions, r->refused,
+            seconds(r));
     if (moves_pages(p->options)) {
         fprintf(p->to, " %6" PRIu64 " %9" PRIu64 "  %s", r->pages_moved, r->lost, r->automove);
     }
@@ -79,20 +86,27 @@ static void json_row(const struct simulate_report *p, const struct simulate_resu
     const struct simulate_options *o = p->options;
     fprintf(p->to, "{\"schema\":\"slate/simulation/1\",\"trace\":");
     json_text(p->to, o->trace);
-    fprintf(p->to, ",\"policy\":\"%s\",\"%s\":%" PRIu64, r->policy, r->objects > 0 ? "objects" : "memory_bytes",
+    fprintf(p->to, ",\"policy\":\"%s\",\"%s\":%" PRIu64, r->policy,
+            r->objects > 0 ? "objects" : "memory_bytes",
             r->objects > 0 ? r->objects : r->memory_bytes);
-    fprintf(p->to, ",\"requests\":%" PRIu64 ",\"hits\":%" PRIu64 ",\"hit_ratio\":%.6f,\"miss_ratio\":%.6f", r->requests,
-            r->hits, ratio(r->hits, r->requests), ratio(r->requests - r->hits, r->requests));
-    fprintf(p->to, ",\"items\":%" PRIu64 ",\"evictions\":%" PRIu64 ",\"refused\":%" PRIu64 ",\"seconds\":%.3f", r->items,
-            r->evictions, r->refused, seconds(r));
+    fprintf(p->to,
+            ",\"requests\":%" PRIu64 ",\"hits\":%" PRIu64 ",\"hit_ratio\":%.6f,\"miss_ratio\":%.6f",
+            r->requests, r->hits, ratio(r->hits, r->requests),
+            ratio(r->requests - r->hits, r->requests));
+    fprintf(p->to,
+            ",\"items\":%" PRIu64 ",\"evictions\":%" PRIu64 ",\"refused\":%" PRIu64
+            ",\"seconds\":%.3f",
+            r->items, r->evictions, r->refused, seconds(r));
     if (r->policy_now != NULL) {
-        fprintf(p->to, ",\"policy_changes\":%" PRIu64 ",\"policy_now\":\"%s\"", r->changes, r->policy_now);
+        fprintf(p->to, ",\"policy_changes\":%" PRIu64 ",\"policy_now\":\"%s\"", r->changes,
+                r->policy_now);
     }
     if (r->objects == 0) {
         fprintf(p->to, ",\"held_bytes\":%" PRIu64 ",\"automove\":", r->held_bytes);
         json_text(p->to, r->automove);
-        fprintf(p->to, ",\"pages_moved\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"pages_stolen\":%" PRIu64, r->pages_moved,
-                r->lost, r->pages_stolen);
+        fprintf(p->to,
+                ",\"pages_moved\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"pages_stolen\":%" PRIu64,
+                r->pages_moved, r->lost, r->pages_stolen);
     }
     if (p->keys > 0) {
         fprintf(p->to, ",\"keys\":%" PRIu64, p->keys);
@@ -100,9 +114,11 @@ static void json_row(const struct simulate_report *p, const struct simulate_resu
     if (r->objects == 0) {
         char values[SIMULATE_SIZES_BYTES];
         simulate_sizes_say(&o->values, values);
-        fprintf(p->to, ",\"value_bytes\":\"%s\",\"seed\":%" PRIu64 ",\"scale\":%g", values, o->values.seed, o->values.scale);
+        fprintf(p->to, ",\"value_bytes\":\"%s\",\"seed\":%" PRIu64 ",\"scale\":%g", values,
+                o->values.seed, o->values.scale);
     }
-    fprintf(p->to, ",\"requests_per_s\":%" PRIu32 ",\"bad_lines\":%" PRIu64 "}\n", o->requests_per_s, p->bad_lines);
+    fprintf(p->to, ",\"requests_per_s\":%" PRIu32 ",\"bad_lines\":%" PRIu64 "}\n",
+            o->requests_per_s, p->bad_lines);
 }
 
 void simulate_report_row(struct simulate_report *p, const struct simulate_result *r) {

@@ -1,4 +1,5 @@
-/* What a simulation prints: a table, or JSON with an object a line. A line is written as soon as its cell is done. */
+/* What a simulation prints: a table, or JSON with an object a line. A line is written as soon as
+ * its cell is done. */
 #ifndef SLATE_SIMULATE_REPORT_H
 #define SLATE_SIMULATE_REPORT_H
 #include <stdio.h>

@@ -15,8 +15,12 @@
 #include "simulate/report.h"
 #include "simulate/trace.h"
 
-/* Requests are read ahead by the block, so that each cell plays many of them with its own memory in the processor's cache. */
-enum { BLOCK_REQUESTS = 1024, CELLS_MAX = SIMULATE_POLICIES_MAX * SIMULATE_AUTOMOVES_MAX * SIMULATE_GRID_MAX };
+/* Requests are read ahead by the block, so that each cell plays many of them with its own memory in
+ * the processor's cache. */
+enum {
+    BLOCK_REQUESTS = 1024,
+    CELLS_MAX = SIMULATE_POLICIES_MAX * SIMULATE_AUTOMOVES_MAX * SIMULATE_GRID_MAX
+};
 
 struct block {
     struct simulate_request requests[BLOCK_REQUESTS];
@@ -47,12 +51,15 @@ static enum trace_step read_block(struct simulation *s, struct trace *t) {
     struct block *b = &s->block;
     enum trace_step step = TRACE_REQUEST;
     struct trace_request q;
-    for (b->count = 0; b->count < BLOCK_REQUESTS && (step = trace_next(t, &q)) == TRACE_REQUEST; b->count++) {
+    for (b->count = 0; b->count < BLOCK_REQUESTS && (step = trace_next(t, &q)) == TRACE_REQUEST;
+         b->count++) {
         struct simulate_request *to = &b->requests[b->count];
         memcpy(b->keys[b->count], q.key, q.key_bytes);
         to->key = key_make(b->keys[b->count], q.key_bytes);
-        to->value_bytes = s->options->by_objects ? 0
-            : simulate_sizes_of(&s->options->values, to->key.hash, q.has_size ? (int64_t)q.value_bytes : -1);
+        to->value_bytes = s->options->by_objects
+                              ? 0
+                              : simulate_sizes_of(&s->options->values, to->key.hash,
+                                                  q.has_size ? (int64_t)q.value_bytes : -1);
     }
     return step;
 }
@@ -64,12 +71,13 @@ static int judge(struct simulation *s, const struct trace *t, enum trace_step la
         return fail(EX_DATAERR, "%s", trace_error(t));
     }
     if (s->report.requests == 0) {
-        return bad == 0 ? fail(EX_DATAERR, "%s holds no request", s->options->trace)
-                        : fail(EX_DATAERR, "no line of the trace is a request; %s", trace_first_bad(t));
+        return bad == 0
+                   ? fail(EX_DATAERR, "%s holds no request", s->options->trace)
+                   : fail(EX_DATAERR, "no line of the trace is a request; %s", trace_first_bad(t));
     }
     if (bad > 0 && !s->said_bad) {
-        fprintf(stderr, "slated: lines of the trace that were skipped: %llu; the first is %s\n", (unsigned long long)bad,
-                trace_first_bad(t));
+        fprintf(stderr, "slated: lines of the trace that were skipped: %llu; the first is %s\n",
+                (unsigned long long)bad, trace_first_bad(t));
         s->said_bad = true;
     }
     s->report.bad_lines = bad;
@@ -104,7 +112,8 @@ static bool can_read_again(const struct simulate_options *o) {
 static bool count_keys(struct simulation *s, void *keys) {
     for (size_t i = 0; i < s->block.count; i++) {
         if (!simulate_keys_add(keys, s->block.requests[i].key.hash)) {
-            fprintf(stderr, "slated: the trace has more keys than can be counted; give --objects as a number\n");
+            fprintf(stderr, "slated: the trace has more keys than can be counted; give --objects "
+                            "as a number\n");
             return false;
         }
     }
@@ -121,7 +130,9 @@ static int learn_keys(struct simulation *s) {
         return EXIT_SUCCESS;
     }
     if (!can_read_again(s->options)) {
-        return fail(EX_USAGE, "a share of the keys needs a trace that can be read twice, which %s cannot", s->options->trace);
+        return fail(EX_USAGE,
+                    "a share of the keys needs a trace that can be read twice, which %s cannot",
+                    s->options->trace);
     }
     struct simulate_keys *keys = simulate_keys_create();
     if (keys == NULL) {
@@ -135,12 +146,17 @@ static int learn_keys(struct simulation *s) {
 
 /* --- the grid: every size with every policy, with every mode of automove --- */
 
-static unsigned cells_a_size(const struct simulate_options *o) { return o->policy_count * o->automove_count; }
+static unsigned cells_a_size(const struct simulate_options *o) {
+    return o->policy_count * o->automove_count;
+}
 
-static unsigned cell_count(const struct simulate_options *o) { return o->size_count * cells_a_size(o); }
+static unsigned cell_count(const struct simulate_options *o) {
+    return o->size_count * cells_a_size(o);
+}
 
 static uint32_t objects_of(const struct simulation *s, const struct simulate_size *size) {
-    double objects = size->share > 0 ? floor(size->share * (double)s->report.keys + 0.5) : size->objects;
+    double objects =
+        size->share > 0 ? floor(size->share * (double)s->report.keys + 0.5) : size->objects;
     return objects < 1 ? 1 : objects > INT32_MAX ? INT32_MAX : (uint32_t)objects;
 }
 
@@ -149,14 +165,18 @@ static bool fits(const struct simulation *s, unsigned first, unsigned count) {
     double bytes = 0, most = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     for (unsigned i = first; i < first + count; i++) {
         const struct simulate_size *size = &s->options->sizes[i / cells_a_size(s->options)];
-        bytes += s->options->by_objects ? (double)objects_of(s, size) * SIMULATE_OBJECT_BYTES : (double)size->memory_bytes;
+        bytes += s->options->by_objects ? (double)objects_of(s, size) * SIMULATE_OBJECT_BYTES
+                                        : (double)size->memory_bytes;
     }
     if (bytes > most) {
         char want[32], have[32];
         setting_say_bytes(want, floor(bytes / 0x1p20) * 0x1p20);
         setting_say_bytes(have, floor(most / 0x1p20) * 0x1p20);
-        fprintf(stderr, "slated: this simulation would take %s of memory, and the machine has %s; ask for fewer caches at a "
-                        "time, or smaller ones\n", want, have);
+        fprintf(stderr,
+                "slated: this simulation would take %s of memory, and the machine has %s; ask for "
+                "fewer caches at a "
+                "time, or smaller ones\n",
+                want, have);
     }
     return bytes <= most;
 }
@@ -191,8 +211,11 @@ static void say_over(struct simulation *s, const struct simulate_result *r) {
         char held[32], memory[32];
         setting_say_bytes(held, (double)r->held_bytes);
         setting_say_bytes(memory, (double)r->memory_bytes);
-        fprintf(stderr, "slated: more than its memory was held, since every class with items keeps a page: %s had %s of %s; fewer "
-                        "classes (-f) need less\n", r->policy, held, memory);
+        fprintf(stderr,
+                "slated: more than its memory was held, since every class with items keeps a page: "
+                "%s had %s of %s; fewer "
+                "classes (-f) need less\n",
+                r->policy, held, memory);
         s->said_over = true;
     }
 }
@@ -259,7 +282,8 @@ static int play_all(struct simulation *s) {
     return status;
 }
 
-int simulate_run(int argc, char **argv, struct cache *(*make_cache)(const struct settings *), FILE *to) {
+int simulate_run(int argc, char **argv, struct cache *(*make_cache)(const struct settings *),
+                 FILE *to) {
     static struct simulate_options options;
     static struct simulation simulation;
     char why[SIMULATE_WHY_BYTES];

@@ -35,7 +35,8 @@ void simulate_sizes_say(const struct simulate_sizes *s, char to[SIMULATE_SIZES_B
     }
 }
 
-/* Steele and others, "Fast splittable pseudorandom number generators", OOPSLA 2014: its finaliser. */
+/* Steele and others, "Fast splittable pseudorandom number generators", OOPSLA 2014: its
+ * finaliser. */
 static uint64_t mixed(uint64_t x) {
     x += UINT64_C(0x9e3779b97f4a7c15);
     x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);

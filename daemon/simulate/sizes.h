@@ -1,5 +1,5 @@
-/* How large values are that a trace gives no size for: all the same, or log-normal, drawn once for a key and the same ever after.
- * Pure; any thread. */
+/* How large values are that a trace gives no size for: all the same, or log-normal, drawn once for
+ * a key and the same ever after. Pure; any thread. */
 #ifndef SLATE_SIMULATE_SIZES_H
 #define SLATE_SIMULATE_SIZES_H
 #include <stdbool.h>
@@ -15,7 +15,8 @@ struct simulate_sizes {
     uint64_t seed;
 };
 
-/* "100": a hundred bytes each; "l300,1": log-normal with median and sigma, as slate-load writes it. False: neither. */
+/* "100": a hundred bytes each; "l300,1": log-normal with median and sigma, as slate-load writes it.
+ * False: neither. */
 bool simulate_sizes_parse(const char *text, struct simulate_sizes *);
 void simulate_sizes_say(const struct simulate_sizes *, char to[SIMULATE_SIZES_BYTES]);
 /* `given_bytes` < 0: the trace says nothing. From 0 to 1 GiB. */

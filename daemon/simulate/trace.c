@@ -18,7 +18,8 @@ struct trace {
     char    *name;
     uint64_t line, bad_lines; /* lines begun; of these, no requests */
     size_t   start, end;      /* what of the window is not read yet */
-    bool     at_end, in_long; /* the file has been read; the rest of a line that is too long is to be skipped */
+    /* the file has been read; the rest of a line that is too long is to be skipped */
+    bool     at_end, in_long;
     char     first_bad[TRACE_WHY_BYTES], error[TRACE_WHY_BYTES];
     char     window[WINDOW_BYTES];
 };
@@ -53,7 +54,8 @@ struct trace *trace_open(const char *path, char *why) {
     bool standard = strcmp(path, "-") == 0;
     int fd = standard ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
-        snprintf(why, TRACE_WHY_BYTES, "cannot open %.300s: %s", standard ? "standard input" : path, strerror(errno));
+        snprintf(why, TRACE_WHY_BYTES, "cannot open %.300s: %s", standard ? "standard input" : path,
+                 strerror(errno));
         return NULL;
     }
     return trace_open_fd(fd, standard ? "standard input" : path, why);
@@ -75,7 +77,8 @@ static bool refill(struct trace *t) {
     t->start = 0;
     int got = gzread(t->file, t->window + t->end, (unsigned)(WINDOW_BYTES - t->end)), code = Z_OK;
     const char *said = gzerror(t->file, &code);
-    /* A file cut off within its compressed data gives all it has first, then nothing and Z_BUF_ERROR. */
+    /* A file cut off within its compressed data gives all it has first, then nothing and
+     * Z_BUF_ERROR. */
     if (got < 0 || (got == 0 && code == Z_BUF_ERROR)) {
         snprintf(t->error, sizeof t->error, "cannot read %.300s beyond line %llu: %.120s", t->name,
                  (unsigned long long)t->line,
@@ -92,7 +95,8 @@ static bool refill(struct trace *t) {
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* Reads a line that has no blanks at its ends. NULL: it is a request; else what is wrong with it. */
+/* Reads a line that has no blanks at its ends. NULL: it is a request; else what is wrong with
+ * it. */
 static const char *parse(const char *p, const char *end, struct trace_request *to) {
     const char *key = p;
     for (; p < end && !is_blank(*p); p++) {
@@ -124,7 +128,8 @@ static const char *parse(const char *p, const char *end, struct trace_request *t
 
 static void note_bad(struct trace *t, const char *what) {
     if (t->bad_lines++ == 0) {
-        snprintf(t->first_bad, sizeof t->first_bad, "line %llu: %s", (unsigned long long)t->line, what);
+        snprintf(t->first_bad, sizeof t->first_bad, "line %llu: %s", (unsigned long long)t->line,
+                 what);
     }
 }
 

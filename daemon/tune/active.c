@@ -39,7 +39,8 @@ bool active_configure(struct active_mode *a, const struct automove_config *cfg, 
     return a->mode->configure == NULL || a->mode->configure(a->state, cfg, why);
 }
 
-bool active_runs(const struct active_mode *a, const struct automove_mode *mode, const char *argument) {
+bool active_runs(const struct active_mode *a, const struct automove_mode *mode,
+                 const char *argument) {
     return a->mode == mode && strcmp(a->argument, argument) == 0;
 }
 

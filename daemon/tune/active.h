@@ -9,12 +9,14 @@ struct active_mode {
     void *state;
 };
 
-/* Ends the mode that runs and starts another; a zeroed struct runs none yet. False: it could not start, `why` (REASON_BYTES)
- * says why, and off runs. */
-bool active_switch(struct active_mode *, const struct automove_mode *, const char *argument, const struct automove_config *,
-                   char *why);
-bool active_configure(struct active_mode *, const struct automove_config *, char *why); /* false: the mode cannot go on */
+/* Ends the mode that runs and starts another; a zeroed struct runs none yet. False: it could not
+ * start, `why` (REASON_BYTES) says why, and off runs. */
+bool active_switch(struct active_mode *, const struct automove_mode *, const char *argument,
+                   const struct automove_config *, char *why);
+/* false: the mode cannot go on */
+bool active_configure(struct active_mode *, const struct automove_config *, char *why);
 void active_end(struct active_mode *);
 bool active_runs(const struct active_mode *, const struct automove_mode *, const char *argument);
-void active_describe(const struct active_mode *, char *to, size_t room); /* "" when there is nothing to say */
+/* "" when there is nothing to say */
+void active_describe(const struct active_mode *, char *to, size_t room);
 #endif

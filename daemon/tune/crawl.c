@@ -49,8 +49,9 @@ static void finish(struct crawler *c) {
     } else if (!rich && c->every_s * 2 <= CRAWL_EVERY_MAX_S) {
         c->every_s *= 2;
     }
-    log_debug("crawler: looked at %llu items, freed %llu, again in %u s", (unsigned long long)c->walk.checked,
-              (unsigned long long)c->walk.reclaimed, c->every_s);
+    log_debug("crawler: looked at %llu items, freed %llu, again in %u s",
+              (unsigned long long)c->walk.checked, (unsigned long long)c->walk.reclaimed,
+              c->every_s);
     if (event_watched(EVENT_SYSEVENTS)) {
         uint64_t elapsed_us = clock_mono_us() - c->started_us;
         event_lru_crawler(&(struct event_crawl){.examined = c->walk.checked,

@@ -13,8 +13,10 @@ enum {
 };
 
 static struct automove_config config_of(const struct tuner *t, const struct automove_wish *wish) {
-    return (struct automove_config){
-        .cache = t->cache, .policy_dir = t->policy_dir, .ratio = wish->ratio, .window_s = wish->window_s};
+    return (struct automove_config){.cache = t->cache,
+                                    .policy_dir = t->policy_dir,
+                                    .ratio = wish->ratio,
+                                    .window_s = wish->window_s};
 }
 
 /* --- the mode --- */
@@ -29,8 +31,8 @@ static void say_why(struct tuner *t, const char *why) {
 }
 
 /* Ends the mode that runs and begins another, with what the cache is to tell it. */
-static bool run(struct tuner *t, const struct automove_mode *mode, const char *argument, const struct automove_config *cfg,
-                char *why) {
+static bool run(struct tuner *t, const struct automove_mode *mode, const char *argument,
+                const struct automove_config *cfg, char *why) {
     bool started = active_switch(&t->active, mode, argument, cfg, why);
     cache_set_hunger_on_evict(t->cache, t->active.mode->hunger_on_evict);
     cache_set_page_stamps(t->cache, t->active.mode->stamps_pages);
@@ -43,7 +45,8 @@ static bool run(struct tuner *t, const struct automove_mode *mode, const char *a
 }
 
 /* The mode could not go on: off takes its place, unless another was asked for meanwhile. */
-static void fall_back(struct tuner *t, const struct automove_mode *mode, const char *argument, const char *why) {
+static void fall_back(struct tuner *t, const struct automove_mode *mode, const char *argument,
+                      const char *why) {
     char name[2 * AUTOMOVE_NAME_BYTES], ignored[REASON_BYTES];
     snprintf(name, sizeof name, "%s%s", mode->name, argument);
     run(t, &automove_off, "", &(struct automove_config){.cache = t->cache}, ignored);
@@ -85,13 +88,15 @@ void tuner_adopt(struct tuner *t) {
 
 /* --- moving --- */
 
-/* Carries out a decision. Returns how many pages moved. Pages that slow readers hold make nobody wait who asks for something. */
+/* Carries out a decision. Returns how many pages moved. Pages that slow readers hold make nobody
+ * wait who asks for something. */
 static unsigned carry_out(struct tuner *t, const struct decision *d) {
     unsigned moved = 0;
     char by[2 * AUTOMOVE_NAME_BYTES];
     snprintf(by, sizeof by, "%s%s", t->active.mode->name, t->active.argument);
     t->mover.hurry = tuner_is_asked;
-    for (unsigned i = 0; i < d->count && !atomic_load_explicit(&t->stop, memory_order_relaxed); i++) {
+    for (unsigned i = 0; i < d->count && !atomic_load_explicit(&t->stop, memory_order_relaxed);
+         i++) {
         unsigned pages = tuner_move(t, by, &d->moves[i]);
         if (t->active.mode->moved != NULL) {
             t->active.mode->moved(t->active.state, &d->moves[i], pages);
@@ -128,8 +133,10 @@ void tuner_decide_at_need(struct tuner *t) {
         return;
     }
     struct class_set hungry = cache_take_hunger(t->cache);
-    while (!class_set_empty(&hungry) && t->active.mode->at_need != NULL && tuner_now_us(t) < t->window_us &&
-           !atomic_load_explicit(&t->stop, memory_order_relaxed) && !tuner_request_waits(t) && !tuner_is_asked(t)) {
+    while (!class_set_empty(&hungry) && t->active.mode->at_need != NULL &&
+           tuner_now_us(t) < t->window_us &&
+           !atomic_load_explicit(&t->stop, memory_order_relaxed) && !tuner_request_waits(t) &&
+           !tuner_is_asked(t)) {
         if (tuner_now_us(t) - t->ages_us > AGES_MAX_US) {
             snapshot_take(t->cache, &hungry, &t->now);
             t->ages_us = tuner_now_us(t);
@@ -155,14 +162,16 @@ void tuner_decide_at_need(struct tuner *t) {
 
 /* --- each window --- */
 
-/* Most modes have nothing to decide, and a snapshot of a large cache is not to be paid for, while the pool has pages. */
+/* Most modes have nothing to decide, and a snapshot of a large cache is not to be paid for, while
+ * the pool has pages. */
 static bool idle(struct tuner *t) {
     uint32_t pages_free = arena_pages_free(cache_slab(t->cache)->arena);
     char why[REASON_BYTES];
     if (t->active.mode->each_window == NULL) {
         if (t->active.mode->at_need == NULL) {
-            say_why(t, cache_store_kind(t->cache) == CACHE_STORE_SLAB ? "automove is off"
-                                                                      : "there are no pages to move: only --store=slab has classes of pages");
+            say_why(t, cache_store_kind(t->cache) == CACHE_STORE_SLAB
+                           ? "automove is off"
+                           : "there are no pages to move: only --store=slab has classes of pages");
         }
         return true;
     }

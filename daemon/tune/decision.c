@@ -3,7 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-struct page_move *decision_move(struct decision *d, unsigned from, unsigned to, unsigned pages, const char *reason, ...) {
+struct page_move *decision_move(struct decision *d, unsigned from, unsigned to, unsigned pages,
+                                const char *reason, ...) {
     if (d->count == DECISION_MOVES_MAX) {
         return NULL;
     }

@@ -1,5 +1,6 @@
-/* What a mode of automove answers: page moves with their reasons, or why nothing moves. A value; reasons are a line of words
- * with the figures behind them, such as "class 5 evicts at age 12 s, class 9's tail is 340 s old". */
+/* What a mode of automove answers: page moves with their reasons, or why nothing moves. A value;
+ * reasons are a line of words with the figures behind them, such as "class 5 evicts at age 12 s,
+ * class 9's tail is 340 s old". */
 #ifndef SLATE_TUNE_DECISION_H
 #define SLATE_TUNE_DECISION_H
 #include <stdbool.h>
@@ -30,10 +31,12 @@ struct decision {
     char             why[REASON_BYTES]; /* why nothing moves, or what failed */
 };
 
-/* Adds a move of the page of least value; to change the pick, write to what is returned. NULL: there are
- * DECISION_MOVES_MAX already. A longer reason is cut. */
-__attribute__((format(printf, 5, 6))) struct page_move *decision_move(struct decision *, unsigned from, unsigned to,
-                                                                      unsigned pages, const char *reason, ...);
+/* Adds a move of the page of least value; to change the pick, write to what is returned. NULL:
+ * there are DECISION_MOVES_MAX already. A longer reason is cut. */
+__attribute__((format(printf, 5, 6))) struct page_move *decision_move(struct decision *,
+                                                                      unsigned from, unsigned to,
+                                                                      unsigned pages,
+                                                                      const char *reason, ...);
 /* Nothing moves, and why. Returns false, as a decision without moves does. */
 __attribute__((format(printf, 2, 3))) bool decision_none(struct decision *, const char *why, ...);
 /* The mode is broken and must be turned off. Returns false. */

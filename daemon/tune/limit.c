@@ -1,4 +1,5 @@
-/* Gives memory back to the system until a lower limit holds: pages, or of the heap store allocations. */
+/* Gives memory back to the system until a lower limit holds: pages, or of the heap store
+ * allocations. */
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -25,7 +26,8 @@ struct shrinking {
 
 static bool evict_some(void *arg) {
     struct shrinking *s = arg;
-    return cache_shrink_evict(s->shrink) && !atomic_load_explicit(&s->tuner->stop, memory_order_relaxed);
+    return cache_shrink_evict(s->shrink) &&
+           !atomic_load_explicit(&s->tuner->stop, memory_order_relaxed);
 }
 
 static bool give_some(void *arg) {
@@ -52,15 +54,16 @@ static bool shrink_heap(struct tuner *t) {
     return state == CACHE_SHRINK_MORE;
 }
 
-/* A class gives its last page once: one that is stored to takes a first page anew, over the limit (see cache/steal.c), and so on
- * without end. */
+/* A class gives its last page once: one that is stored to takes a first page anew, over the limit
+ * (see cache/steal.c), and so on without end. */
 bool tuner_shrink(struct tuner *t) {
     static const struct class_set nobody;
     if (cache_store_kind(t->cache) == CACHE_STORE_HEAP) {
         return shrink_heap(t);
     }
     const struct arena *a = cache_slab(t->cache)->arena;
-    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed), over = pages_over(a, limit);
+    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed),
+             over = pages_over(a, limit);
     if (limit < t->limit_seen) {
         t->limit_emptied = nobody;
     }
@@ -69,7 +72,8 @@ bool tuner_shrink(struct tuner *t) {
     if (over == 0 || !t->reassign || clock_mono_us() < t->limit_rest_us) {
         return false;
     }
-    struct page_move move = {.to = SLAB_CLASS_NONE, .pages = over < MOVER_PAGES_MAX ? over : MOVER_PAGES_MAX};
+    struct page_move move = {.to = SLAB_CLASS_NONE,
+                             .pages = over < MOVER_PAGES_MAX ? over : MOVER_PAGES_MAX};
     bool any = tuner_choose_giver(t, &nobody, &move);
     if (!any && t->limit_lowered) { /* each class is down to one page: the least of those */
         move.pages = 1;

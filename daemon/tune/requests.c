@@ -19,12 +19,17 @@ static bool any_class_has_two(const struct tuner *t, unsigned except) {
 }
 
 /* Why pages move, and whether what lives in them is lost: the class has chunks for it, or not. */
-static void give_reason(const struct tuner *t, const struct reassignment *r, struct page_move *move) {
+static void give_reason(const struct tuner *t, const struct reassignment *r,
+                        struct page_move *move) {
     struct slab_class_facts f;
     slab_facts(cache_slab(t->cache), move->from, &f);
-    int n = snprintf(move->reason, sizeof move->reason, "slabs reassign %d %d, %u of %u pages before", r->from, r->to, r->moved, r->wanted);
-    if (move->from != SLAB_CLASS_NONE && move->to == SLAB_CLASS_NONE && f.free_chunks < (uint64_t)move->pages * f.chunks_per_page) {
-        snprintf(move->reason + n, sizeof move->reason - (size_t)n, "; class %u has %u free chunks: what finds none is dropped", move->from,
+    int n =
+        snprintf(move->reason, sizeof move->reason, "slabs reassign %d %d, %u of %u pages before",
+                 r->from, r->to, r->moved, r->wanted);
+    if (move->from != SLAB_CLASS_NONE && move->to == SLAB_CLASS_NONE &&
+        f.free_chunks < (uint64_t)move->pages * f.chunks_per_page) {
+        snprintf(move->reason + n, sizeof move->reason - (size_t)n,
+                 "; class %u has %u free chunks: what finds none is dropped", move->from,
                  f.free_chunks);
     }
 }
@@ -44,7 +49,8 @@ void tuner_serve_request(struct tuner *t) {
         return;
     }
     struct class_set receiver = class_set_one((unsigned)r.to);
-    struct page_move move = {.from = r.from < 0 ? SLAB_CLASS_NONE : (unsigned)r.from, .to = (unsigned)r.to};
+    struct page_move move = {.from = r.from < 0 ? SLAB_CLASS_NONE : (unsigned)r.from,
+                             .to = (unsigned)r.to};
     move.pages = r.wanted - r.moved < MOVER_PAGES_MAX ? r.wanted - r.moved : MOVER_PAGES_MAX;
     bool any = r.from >= 0 || tuner_choose_giver(t, &receiver, &move);
     give_reason(t, &r, &move);
@@ -53,7 +59,8 @@ void tuner_serve_request(struct tuner *t) {
     t->request.moved += moved;
     t->request.runs = moved > 0 && t->request.moved < r.wanted && t->request.runs;
     t->request.served = false;
-    if (!atomic_load_explicit(&t->stop, memory_order_relaxed)) { /* it was this request's, not that of the moves that follow */
+    /* it was this request's, not that of the moves that follow */
+    if (!atomic_load_explicit(&t->stop, memory_order_relaxed)) {
         atomic_store_explicit(&t->mover.cancel, false, memory_order_relaxed);
     }
     lock_release(&t->lock);

@@ -16,8 +16,10 @@ struct shown {
 
 struct shown *shown_open(const char *path) {
     struct shown *s = malloc(sizeof *s);
-    /* Of a pipe nobody reads, the opening fails and so does a write: the tuner, which moves pages, never waits for a reader. */
-    if (s != NULL && (s->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644)) < 0) {
+    /* Of a pipe nobody reads, the opening fails and so does a write: the tuner, which moves pages,
+     * never waits for a reader. */
+    if (s != NULL &&
+        (s->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644)) < 0) {
         int saved = errno;
         free(s);
         s = NULL;
@@ -43,8 +45,10 @@ static void print_figure(void *to, const char *name, uint64_t value) {
 
 static void print(FILE *to, const struct snapshot *s) {
     uint64_t us = s->epoch_us + s->time_us;
-    fprintf(to, "{\"schema\":\"slate/snapshot/1\",\"time_s\":%" PRIu64 ".%06" PRIu64 ",\"slated\":\"" SLATE_VERSION
-                "\",\"pages_limit\":%" PRIu32 ",\"pages_free\":%" PRIu32 ",\"general\":{\"pid\":%ld},\"classes\":[",
+    fprintf(to,
+            "{\"schema\":\"slate/snapshot/1\",\"time_s\":%" PRIu64 ".%06" PRIu64
+            ",\"slated\":\"" SLATE_VERSION "\",\"pages_limit\":%" PRIu32 ",\"pages_free\":%" PRIu32
+            ",\"general\":{\"pid\":%ld},\"classes\":[",
             us / 1000000, us % 1000000, s->pages_limit, s->pages_free, (long)getpid());
     const char *before = "{";
     for (unsigned i = 1; i <= s->class_count; i++) {
@@ -58,7 +62,8 @@ static void print(FILE *to, const struct snapshot *s) {
     fputs("]}\n", to);
 }
 
-/* The line goes out in one write, so that a reader sees whole ones. What a full disk took of it is cut off again. */
+/* The line goes out in one write, so that a reader sees whole ones. What a full disk took of it is
+ * cut off again. */
 static bool write_whole(int fd, const char *line, size_t bytes) {
     off_t end = lseek(fd, 0, SEEK_END); /* -1: not a file */
     size_t done = 0;

@@ -1,12 +1,14 @@
-/* A recording of what policies in Lua were shown: the setting automove_record. A line of JSON for each snapshot, in the form
- * that `slatectl record` writes and `slatectl policy run --recording` reads (slate-json(7)), so that what was decided can be
- * decided again. Threading: the tuner's thread. Cost: a write a second, some 300 bytes a class. */
+/* A recording of what policies in Lua were shown: the setting automove_record. A line of JSON for
+ * each snapshot, in the form that `slatectl record` writes and `slatectl policy run --recording`
+ * reads (slate-json(7)), so that what was decided can be decided again. Threading: the tuner's
+ * thread. Cost: a write a second, some 300 bytes a class. */
 #ifndef SLATE_TUNE_SHOWN_H
 #define SLATE_TUNE_SHOWN_H
 #include "tune/snapshot.h"
 
 struct shown;
-struct shown *shown_open(const char *path); /* appends; the file is made when there is none. NULL and errno */
+/* appends; the file is made when there is none. NULL and errno */
+struct shown *shown_open(const char *path);
 /* A file that cannot be written is said once, and closed. */
 void          shown_add(struct shown *, const struct snapshot *);
 void          shown_close(struct shown **);

@@ -73,9 +73,11 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
     take_signals(cache, s);
 }
 
-/* An age of a second ago beside one of now makes a tail look younger than one that came after it. */
+/* An age of a second ago beside one of now makes a tail look younger than one that came after
+ * it. */
 static void let_ages_grow(const struct class_set *but, struct snapshot *s) {
-    uint32_t now_s = clock_now_s(), passed_s = now_s > s->ages_as_of_s ? now_s - s->ages_as_of_s : 0;
+    uint32_t now_s = clock_now_s(),
+             passed_s = now_s > s->ages_as_of_s ? now_s - s->ages_as_of_s : 0;
     for (unsigned i = 1; i <= s->class_count && passed_s > 0; i++) {
         if (s->classes[i].items > 0 && !class_set_has(but, i)) {
             s->classes[i].age_s += passed_s;
@@ -96,7 +98,8 @@ void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struc
             continue;
         }
         s->classes[i].free_chunks = f.free_chunks;
-        if (class_set_has(hungry, i)) { /* a class of few chunks can turn over, and its tail be young, within a moment */
+        /* a class of few chunks can turn over, and its tail be young, within a moment */
+        if (class_set_has(hungry, i)) {
             struct cache_class_facts hungry_now;
             cache_class_facts(cache, i, &hungry_now);
             s->classes[i].age_s = tail_age_s(cache_class_policy(cache, i), &hungry_now);
@@ -116,7 +119,8 @@ static void see_page(struct snapshot_class *c, const struct page *p, uint32_t no
         c->oldest_page_birth = birth;
         c->page_age_s = now_s > created_s ? now_s - created_s : 0;
     }
-    if (c->idle_page_birth == UINT32_MAX || idle_s > c->page_idle_s || (idle_s == c->page_idle_s && birth < c->idle_page_birth)) {
+    if (c->idle_page_birth == UINT32_MAX || idle_s > c->page_idle_s ||
+        (idle_s == c->page_idle_s && birth < c->idle_page_birth)) {
         c->idle_page_birth = birth;
         c->page_idle_s = idle_s;
     }
@@ -141,8 +145,8 @@ void snapshot_pages(struct cache *cache, struct snapshot *s) {
 
 bool snapshot_class_listed(const struct snapshot_class *c) { return c->pages > 0 || c->items > 0; }
 
-void snapshot_class_each(const struct snapshot_class *c, unsigned class_id, void (*tell)(void *, const char *name, uint64_t),
-                         void *arg) {
+void snapshot_class_each(const struct snapshot_class *c, unsigned class_id,
+                         void (*tell)(void *, const char *name, uint64_t), void *arg) {
     uint64_t chunks = (uint64_t)c->pages * c->chunks_per_page;
     uint64_t free_chunks = c->free_chunks < chunks ? c->free_chunks : chunks;
     tell(arg, "id", class_id);

@@ -1,4 +1,5 @@
-/* What a decision about pages is made from: the state of every class at one moment. A value; copy it freely. */
+/* What a decision about pages is made from: the state of every class at one moment. A value; copy
+ * it freely. */
 #ifndef SLATE_TUNE_SNAPSHOT_H
 #define SLATE_TUNE_SNAPSHOT_H
 #include <stdbool.h>
@@ -18,34 +19,43 @@ struct snapshot_class {
     struct cache_signal signal; /* as of snapshot_take; zero unless the cache is measured */
     bool     hungry;       /* it evicted, or had nothing to evict, since the snapshot before */
     /* Of its pages, by snapshot_pages: */
-    uint32_t page_age_s, oldest_page_birth; /* of the page it has had for longest; a lower birth is older */
+    /* of the page it has had for longest; a lower birth is older */
+    uint32_t page_age_s, oldest_page_birth;
     uint32_t page_idle_s, idle_page_birth;  /* of the page that was longest not read or written */
 };
 
 struct snapshot {
     uint64_t time_us;      /* clock_mono_us */
-    uint64_t epoch_us;     /* with which time_us is the system's time, as of the start; 0: a time that only differences tell of */
+    /* with which time_us is the system's time, as of the start; 0: a time that only differences
+     * tell of */
+    uint64_t epoch_us;
     uint32_t pages_limit, pages_free; /* free: no class has them */
     uint32_t ages_as_of_s; /* clock_now_s when the classes' ages were that */
-    uint64_t requests;     /* hits, misses and stores since the start; 0 unless the cache is measured */
+    /* hits, misses and stores since the start; 0 unless the cache is measured */
+    uint64_t requests;
     unsigned class_count;  /* classes 1 to class_count */
     struct snapshot_class classes[SLAB_CLASSES_MAX];
 };
 
-/* What stores evicted since the start. What moves of pages and changes of the chunk sizes did tells of no need for memory. */
-static inline uint64_t snapshot_demand(const struct snapshot_class *c) { return c->evicted - c->evicted_by_moves; }
+/* What stores evicted since the start. What moves of pages and changes of the chunk sizes did tells
+ * of no need for memory. */
+static inline uint64_t snapshot_demand(const struct snapshot_class *c) {
+    return c->evicted - c->evicted_by_moves;
+}
 
-/* The names and figures of a class that policies in Lua and recordings have: those of stats items and stats slabs. */
-void snapshot_class_each(const struct snapshot_class *, unsigned class_id, void (*tell)(void *, const char *name, uint64_t),
-                         void *);
+/* The names and figures of a class that policies in Lua and recordings have: those of stats items
+ * and stats slabs. */
+void snapshot_class_each(const struct snapshot_class *, unsigned class_id,
+                         void (*tell)(void *, const char *name, uint64_t), void *);
 /* Whether a class stands in the lists that those have. */
 bool snapshot_class_listed(const struct snapshot_class *);
 
-/* Takes a snapshot; `hungry` are the classes of cache_take_hunger. No lock held. Cost: a lock of every partition for every
- * 32 classes, and a look at each queue's old ends. */
+/* Takes a snapshot; `hungry` are the classes of cache_take_hunger. No lock held. Cost: a lock of
+ * every partition for every 32 classes, and a look at each queue's old ends. */
 void snapshot_take(struct cache *, const struct class_set *hungry, struct snapshot *);
-/* Brings up to date only what is cheap and changes fast: pages, free chunks, hunger, and the age and evictions of a hungry
- * class. The ages of the others grow by the time that passed, so that ages can be compared. */
+/* Brings up to date only what is cheap and changes fast: pages, free chunks, hunger, and the age
+ * and evictions of a hungry class. The ages of the others grow by the time that passed, so that
+ * ages can be compared. */
 void snapshot_refresh(struct cache *, const struct class_set *hungry, struct snapshot *);
 /* Fills in what is known of pages. O(pages of the arena), about a nanosecond each. */
 void snapshot_pages(struct cache *, struct snapshot *);

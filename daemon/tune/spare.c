@@ -1,5 +1,6 @@
-/* Which class gives pages when any will do, and how many before the next look: first those whose free chunks make whole pages, for
- * then all that lives in a page finds room; then, by what their pages are worth, the cheapest. */
+/* Which class gives pages when any will do, and how many before the next look: first those whose
+ * free chunks make whole pages, for then all that lives in a page finds room; then, by what their
+ * pages are worth, the cheapest. */
 #include "tune/pages/pick.h"
 #include "tune/state.h"
 
@@ -7,11 +8,13 @@ struct comparing {
     struct tuner           *t;
     const struct class_set *except;
     bool                    last_too;
-    struct class_set        held; /* classes that have free chunks, but of which no page can be had now */
+    /* classes that have free chunks, but of which no page can be had now */
+    struct class_set        held;
     /* By value, a class a step. */
     unsigned at, cheapest;
     uint32_t most_pages;
-    unsigned count;                   /* pages of the cheapest class that were looked at, the cheapest first */
+    /* pages of the cheapest class that were looked at, the cheapest first */
+    unsigned count;
     uint64_t value[MOVER_PAGES_MAX];
     uint64_t next_least;              /* of the other classes' cheapest pages */
 };
@@ -78,7 +81,8 @@ static bool find_room(struct comparing *c, struct page_move *move) {
 /* --- by value --- */
 
 static bool is_cheaper(const struct comparing *c, uint64_t least, uint32_t pages) {
-    return c->cheapest == SLAB_CLASS_NONE || least < c->value[0] || (least == c->value[0] && pages > c->most_pages);
+    return c->cheapest == SLAB_CLASS_NONE || least < c->value[0] ||
+           (least == c->value[0] && pages > c->most_pages);
 }
 
 /* Classes of pages that are all on the move have none to look at. */
@@ -129,9 +133,14 @@ static void find_cheapest(struct comparing *c, struct page_move *move) {
     move->pages = pages < move->pages ? pages : move->pages;
 }
 
-/* The only class that can give pages may as well give all: those of blocks, which drain together, do so much faster. */
+/* The only class that can give pages may as well give all: those of blocks, which drain together,
+ * do so much faster. */
 bool tuner_choose_giver(struct tuner *t, const struct class_set *except, struct page_move *move) {
-    struct comparing c = {.t = t, .except = except, .last_too = move->last_too, .at = 1, .cheapest = SLAB_CLASS_NONE,
+    struct comparing c = {.t = t,
+                          .except = except,
+                          .last_too = move->last_too,
+                          .at = 1,
+                          .cheapest = SLAB_CLASS_NONE,
                           .next_least = UINT64_MAX};
     unsigned wanted = move->pages, count = givers(&c);
     move->from = SLAB_CLASS_NONE;

@@ -71,23 +71,29 @@ struct tuner {
     struct crawler     crawler;
     uint32_t           flushed; /* cache_flushed when the crawler last began because of a flush */
     struct active_mode active;
-    _Atomic unsigned   adopted; /* version of the wish; others see by it whether the mode runs that they wished for */
+    /* version of the wish; others see by it whether the mode runs that they wished for */
+    _Atomic unsigned   adopted;
     struct snapshot    before, now; /* of the window's start (no classes: none); of the last need */
     uint32_t           limit_seen;    /* pages, when the limit was last looked at */
     bool               limit_lowered; /* it was above once, and pages are still over it */
     struct class_set   limit_emptied; /* classes that gave their last page since it was lowered */
     struct class_set   whole_later;   /* classes of tuner_give_whole that have to wait */
-    uint64_t           limit_rest_us; /* when to look again for pages over the limit that could not be had */
-    uint64_t           window_us, ages_us, hunger_rest_us; /* when the window ends, when ages were read, when to look again */
+    /* when to look again for pages over the limit that could not be had */
+    uint64_t           limit_rest_us;
+    /* when the window ends, when ages were read, when to look again */
+    uint64_t           window_us, ages_us, hunger_rest_us;
 };
 
 /* --- wake.c --- */
 void     tuner_wake(void *tuner); /* any thread */
-uint64_t tuner_now_us(const struct tuner *); /* monotonic, or the time of whoever tends it by hand */
-bool     tuner_is_asked(void *tuner); /* somebody waits for an answer or another mode, and not for pages */
+/* monotonic, or the time of whoever tends it by hand */
+uint64_t tuner_now_us(const struct tuner *);
+/* somebody waits for an answer or another mode, and not for pages */
+bool     tuner_is_asked(void *tuner);
 
 /* --- carry.c --- */
-/* Carries out a move and keeps a record of it, under the name of who wanted it; returns how many pages moved. */
+/* Carries out a move and keeps a record of it, under the name of who wanted it; returns how many
+ * pages moved. */
 unsigned tuner_move(struct tuner *, const char *by, const struct page_move *);
 
 /* --- requests.c --- */
@@ -99,11 +105,14 @@ void tuner_serve_trial(struct tuner *);  /* answers the one that waits */
 void tuner_refuse_trial(struct tuner *); /* nobody will any more */
 
 /* --- limit.c --- */
-uint32_t tuner_pages_over(const struct tuner *); /* pages out beyond a limit that was lowered; any thread */
-bool     tuner_shrink(struct tuner *);           /* gives back a few of them; false: there is nothing to do now */
+/* pages out beyond a limit that was lowered; any thread */
+uint32_t tuner_pages_over(const struct tuner *);
+/* gives back a few of them; false: there is nothing to do now */
+bool     tuner_shrink(struct tuner *);
 
 /* --- whole.c --- */
-/* To the pool, pages that abandoned drafts left free. True: some have to wait until a turn of a worker ends; try again. */
+/* To the pool, pages that abandoned drafts left free. True: some have to wait until a turn of a
+ * worker ends; try again. */
 bool tuner_give_whole(struct tuner *);
 
 /* --- decide.c --- */
@@ -112,8 +121,9 @@ void tuner_decide_at_need(struct tuner *);
 void tuner_decide_window(struct tuner *);
 
 /* --- spare.c --- */
-/* When any class will do: sets the class that gives, and lowers the pages to as many as it gives before another is to be looked for.
- * Such as have free chunks for what lives in them go first, then those of least value. False: none but those of `except` has two
- * pages (one, when the move takes the last too). */
+/* When any class will do: sets the class that gives, and lowers the pages to as many as it gives
+ * before another is to be looked for. Such as have free chunks for what lives in them go first,
+ * then those of least value. False: none but those of `except` has two pages (one, when the move
+ * takes the last too). */
 bool tuner_choose_giver(struct tuner *, const struct class_set *except, struct page_move *);
 #endif

@@ -1,8 +1,9 @@
-/* The tuner: a background thread that moves pages, decides when to (automove), tends queues and crawls for expired items.
+/* The tuner: a background thread that moves pages, decides when to (automove), tends queues and
+ * crawls for expired items.
  *
- * A decision is a pure function of two snapshots (tune/snapshot.h, tune/policies/automove.h). Requests come from any thread; the
- * work is done on the tuner's thread, but for what a second one copies while the first waits (tune/pages/pace.h): through one
- * cache_thread. */
+ * A decision is a pure function of two snapshots (tune/snapshot.h, tune/policies/automove.h).
+ * Requests come from any thread; the work is done on the tuner's thread, but for what a second one
+ * copies while the first waits (tune/pages/pace.h): through one cache_thread. */
 #ifndef SLATE_TUNE_TUNE_H
 #define SLATE_TUNE_TUNE_H
 #include <stdbool.h>
@@ -16,7 +17,8 @@
 struct tune_config {
     const char *automove;    /* a mode's name or number (tune/policies/automove.h); NULL: off */
     const char *policy_dir;  /* of policies in Lua; NULL: none */
-    /* Called on the tuner's thread, no lock held, when a mode failed and off took its place; may be NULL. */
+    /* Called on the tuner's thread, no lock held, when a mode failed and off took its place; may be
+     * NULL. */
     void      (*on_failure)(void *, const char *mode, const char *why);
     void       *on_failure_arg;
     double   ratio;          /* slab_automove_ratio */
@@ -34,26 +36,31 @@ struct tune_config {
 };
 
 struct tuner;
-struct tuner *tuner_create(struct cache *, const struct tune_config *); /* starts the threads; NULL and errno */
+/* starts the threads; NULL and errno */
+struct tuner *tuner_create(struct cache *, const struct tune_config *);
 void          tuner_destroy(struct tuner **);                            /* stops and joins them */
 
-/* For a tuner by hand: decides what is due at `now_us`, which is not 0 and never goes back, and does it. Outside a turn, on
- * one thread. Expired items are not crawled for, and chunk sizes stay. */
+/* For a tuner by hand: decides what is due at `now_us`, which is not 0 and never goes back, and
+ * does it. Outside a turn, on one thread. Expired items are not crawled for, and chunk sizes
+ * stay. */
 void tuner_tend_at(struct tuner *, uint64_t now_us);
 
 enum tune_status { TUNE_OK, TUNE_BUSY, TUNE_BAD_CLASS, TUNE_NO_SPARE, TUNE_SAME, TUNE_DISABLED };
 /* Queues the move of `pages` pages; from -1: the tuner chooses; to 0: the pool. Returns at once. */
 enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, unsigned pages);
 
-/* Ends the request that is under way: the page being emptied goes back, those that are empty already change hands. Waits for that,
- * outside a turn: until the next step of the mover's job has seen it, a chunk or a kilobyte of them later and at most its nap (see
- * tune/pages/pace.h), and for the workers' turns when pages change hands. False: there is none. `moved` of `wanted` pages had moved. */
+/* Ends the request that is under way: the page being emptied goes back, those that are empty
+ * already change hands. Waits for that, outside a turn: until the next step of the mover's job has
+ * seen it, a chunk or a kilobyte of them later and at most its nap (see tune/pages/pace.h), and for
+ * the workers' turns when pages change hands. False: there is none. `moved` of `wanted` pages had
+ * moved. */
 bool tuner_cancel(struct tuner *, unsigned *moved, unsigned *wanted);
 
-/* By name or number. False: there is no such mode. One that cannot start, or fails later, is turned off, and on_failure is told:
- * try it first. */
+/* By name or number. False: there is no such mode. One that cannot start, or fails later, is turned
+ * off, and on_failure is told: try it first. */
 bool tuner_set_automove(struct tuner *, const char *name);
-void tuner_automove(struct tuner *, char to[AUTOMOVE_NAME_BYTES]);            /* as automove_spell has it */
+/* as automove_spell has it */
+void tuner_automove(struct tuner *, char to[AUTOMOVE_NAME_BYTES]);
 bool tuner_set_ratio(struct tuner *, double ratio);       /* false: out of range */
 bool tuner_set_window(struct tuner *, unsigned window_s); /* false: not 3..1800 */
 
@@ -65,11 +72,14 @@ struct automove_trial {
     char         why[REASON_BYTES]; /* if not, why */
 };
 struct automove_trial *automove_trial_create(const char *name); /* NULL: out of memory */
-void automove_trial_release(struct automove_trial **);          /* by whoever created it; also before it is answered */
-/* Hands it over, keeping the caller's hold; false: another waits for its answer. Waits for nobody. */
+/* by whoever created it; also before it is answered */
+void automove_trial_release(struct automove_trial **);
+/* Hands it over, keeping the caller's hold; false: another waits for its answer. Waits for
+ * nobody. */
 bool tuner_try_automove(struct tuner *, struct automove_trial *);
 
-/* Hands an order to the tuner's thread (tune/geometry/geometry.h); false: another waits for its answer. */
+/* Hands an order to the tuner's thread (tune/geometry/geometry.h); false: another waits for its
+ * answer. */
 bool tuner_order_geometry(struct tuner *, struct geometry_order *);
 void tuner_set_geometry_rate(struct tuner *, double rate_pct);
 void tuner_set_geometry_auto(struct tuner *, bool on);
@@ -81,7 +91,8 @@ void           tuner_set_sampling(struct tuner *, double rate, bool follow);
 struct whatif *tuner_whatif(struct tuner *);
 
 enum crawl_status { CRAWL_OK, CRAWL_BUSY, CRAWL_BAD_CLASS, CRAWL_NOT_STARTED };
-enum crawl_status tuner_crawl(struct tuner *, const struct class_set *); /* now; frees expired items of these classes */
+/* now; frees expired items of these classes */
+enum crawl_status tuner_crawl(struct tuner *, const struct class_set *);
 void tuner_set_crawler(struct tuner *, bool enabled, uint32_t sleep_us, uint32_t tocrawl);
 
 struct tune_facts {
@@ -91,8 +102,8 @@ struct tune_facts {
     bool     moving; /* pages are on the move, or a request is not done yet */
     uint32_t crawler_sleep_us, crawler_tocrawl;
     uint32_t pages_over; /* that are still to be given back after the memory limit was lowered */
-    uint64_t pages_moved, rescues, chunk_rescues, inline_reclaim, busy_items, busy_deletes, busy_nomem, evictions_by_move,
-             moves_given_up, crawler_starts;
+    uint64_t pages_moved, rescues, chunk_rescues, inline_reclaim, busy_items, busy_deletes,
+        busy_nomem, evictions_by_move, moves_given_up, crawler_starts;
     const char *last_busy; /* why the last chunk could not move: none, draft, reader, no room */
 };
 void tuner_facts(struct tuner *, struct tune_facts *);
@@ -101,7 +112,8 @@ struct tune_words {
     char mode[AUTOMOVE_NAME_BYTES]; /* by name */
     char why[REASON_BYTES];         /* the last decision */
     char state[REASON_BYTES];       /* what the mode says of itself; may be empty */
-    char failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES]; /* the mode that failed last, and why; empty: none since a mode was set */
+    /* the mode that failed last, and why; empty: none since a mode was set */
+    char failed[2 * AUTOMOVE_NAME_BYTES + REASON_BYTES];
 };
 void tuner_words(struct tuner *, struct tune_words *);
 

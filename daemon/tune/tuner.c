@@ -17,7 +17,9 @@
 #include "watch/event.h"
 
 #define SECOND_US ((uint64_t)1000 * 1000)
-enum { SLICE_US = 100 }; /* shorter than a worker's: what this thread does itself is soon done, and is due when workers are busy */
+/* shorter than a worker's: what this thread does itself is soon done, and is due when workers
+ * are busy */
+enum { SLICE_US = 100 };
 
 /* --- crawling --- */
 
@@ -36,13 +38,15 @@ static void start_crawl(struct tuner *t, unsigned class_count) {
 /* Whether the crawler has more to do at once. */
 static bool tend_crawler(struct tuner *t) {
     unsigned asked = 0;
-    if (!atomic_load_explicit(&t->crawler.running, memory_order_relaxed)) { /* a walk is not begun anew: who asks often would never see its end */
+    /* a walk is not begun anew: who asks often would never see its end */
+    if (!atomic_load_explicit(&t->crawler.running, memory_order_relaxed)) {
         lock_take(&t->lock);
         asked = class_set_count(&t->crawl_classes);
         t->crawl_classes = (struct class_set){{0}};
         lock_release(&t->lock);
     }
-    bool on = atomic_load_explicit(&t->crawler_on, memory_order_relaxed), running = atomic_load_explicit(&t->crawler.running, memory_order_relaxed);
+    bool on = atomic_load_explicit(&t->crawler_on, memory_order_relaxed),
+         running = atomic_load_explicit(&t->crawler.running, memory_order_relaxed);
     bool flushed = !running && cache_flushed(t->cache) != t->flushed;
     if (on && (asked != 0 || flushed || crawler_due(&t->crawler, clock_mono_us()))) {
         start_crawl(t, asked != 0 ? asked : cache_slab(t->cache)->class_count);
@@ -62,21 +66,26 @@ static bool tend_crawler(struct tuner *t) {
 /* Sleeps until something is due or somebody wakes it. */
 static void wait_us(struct tuner *t, uint64_t us) {
     struct pollfd p = {.fd = t->wake_fd, .events = POLLIN};
-    struct timespec timeout = {.tv_sec = (time_t)(us / SECOND_US), .tv_nsec = (long)(us % SECOND_US) * 1000};
+    struct timespec timeout = {.tv_sec = (time_t)(us / SECOND_US),
+                               .tv_nsec = (long)(us % SECOND_US) * 1000};
     uint64_t n;
     if (ppoll(&p, 1, &timeout, NULL) > 0 && read(t->wake_fd, &n, sizeof n) < 0 && errno != EAGAIN) {
         log_warn("tuner: cannot read its wake-up");
     }
 }
 
-static uint64_t until(uint64_t due_us, uint64_t now_us) { return due_us > now_us ? due_us - now_us : 0; }
+static uint64_t until(uint64_t due_us, uint64_t now_us) {
+    return due_us > now_us ? due_us - now_us : 0;
+}
 
 static uint64_t earlier(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* --- the mode --- */
 
 /* Under the lock: until the mode that is wished for runs, words are those of the one before. */
-static bool waits_for_mode(const struct tuner *t) { return (int)(t->wish.since - atomic_load_explicit(&t->adopted, memory_order_relaxed)) > 0; }
+static bool waits_for_mode(const struct tuner *t) {
+    return (int)(t->wish.since - atomic_load_explicit(&t->adopted, memory_order_relaxed)) > 0;
+}
 
 /* What was decided and said is not this mode's. */
 static void forget_words(struct tune_words *w) {
@@ -126,7 +135,8 @@ static void *tuner_main(void *arg) {
         }
         uint64_t now_us = clock_mono_us(), rest_us = until(t->window_us, now_us);
         if (crawling) {
-            rest_us = earlier(rest_us, atomic_load_explicit(&t->crawler_sleep_us, memory_order_relaxed));
+            rest_us =
+                earlier(rest_us, atomic_load_explicit(&t->crawler_sleep_us, memory_order_relaxed));
         }
         if (t->limit_rest_us > now_us) {
             rest_us = earlier(rest_us, t->limit_rest_us - now_us);
@@ -145,9 +155,13 @@ static void *tuner_main(void *arg) {
 static void note_steal(void *arg, const struct cache_steal *steal) {
     struct tuner *t = arg;
     struct page_move move = {.from = steal->from_class, .to = steal->to_class, .pages = 1};
-    struct move_result result = {
-        .pages = 1, .rescued = steal->rescued, .lost = steal->evicted, .expired = steal->expired, .duration_us = steal->duration_us};
-    snprintf(move.reason, sizeof move.reason, "a set in class %u found nothing free and nothing to evict", steal->to_class);
+    struct move_result result = {.pages = 1,
+                                 .rescued = steal->rescued,
+                                 .lost = steal->evicted,
+                                 .expired = steal->expired,
+                                 .duration_us = steal->duration_us};
+    snprintf(move.reason, sizeof move.reason,
+             "a set in class %u found nothing free and nothing to evict", steal->to_class);
     move_log_add(&t->moves, "steal", &move, &result);
 }
 
@@ -178,7 +192,8 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     t->policy_dir = cfg->policy_dir;
     t->on_failure = cfg->on_failure;
     t->on_failure_arg = cfg->on_failure_arg;
-    t->wish = (struct automove_wish){.mode = &automove_off, .ratio = cfg->ratio, .window_s = cfg->window_s};
+    t->wish = (struct automove_wish){
+        .mode = &automove_off, .ratio = cfg->ratio, .window_s = cfg->window_s};
     atomic_init(&t->crawler_on, cfg->crawler);
     atomic_init(&t->crawler_sleep_us, cfg->crawler_sleep_us);
     atomic_init(&t->crawler_tocrawl, cfg->crawler_tocrawl);
@@ -188,19 +203,23 @@ struct tuner *tuner_create(struct cache *cache, const struct tune_config *cfg) {
     t->ct = cache_thread_create(cache);
     if (t->ct != NULL) {
         cache_thread_moves_pages(t->ct);
-        t->geometry = geometry_create(cache, t->ct, &t->pace, cfg->reassign, cfg->geometry_rate_pct);
+        t->geometry =
+            geometry_create(cache, t->ct, &t->pace, cfg->reassign, cfg->geometry_rate_pct);
     }
     if (t->geometry != NULL) {
         geometry_follow(t->geometry, cfg->geometry_auto);
     }
-    t->limit_seen = atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed); /* it may fall before the first turn */
+    /* it may fall before the first turn */
+    t->limit_seen =
+        atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
     t->whatif = whatif_create(cache, (size_t)t->limit_seen * PAGE_BYTES, cfg->worker_count + 1);
     if (t->whatif != NULL) {
         whatif_set(t->whatif, cfg->sample_rate, cfg->sample_follow);
     }
     t->shown = cfg->record != NULL ? shown_open(cfg->record) : NULL;
     int failed_as = cfg->record != NULL && t->shown == NULL ? errno : 0;
-    if (failed_as != 0 || t->wake_fd < 0 || t->geometry == NULL || t->whatif == NULL || !crawler_init(&t->crawler, t->ct)) {
+    if (failed_as != 0 || t->wake_fd < 0 || t->geometry == NULL || t->whatif == NULL ||
+        !crawler_init(&t->crawler, t->ct)) {
         tuner_destroy(&t);
         errno = failed_as != 0 ? failed_as : errno;
         return NULL;
@@ -255,7 +274,8 @@ void tuner_destroy(struct tuner **taken) {
 
 /* --- settings --- */
 
-static bool same_mode(const struct automove_wish *w, const struct automove_mode *mode, const char *argument) {
+static bool same_mode(const struct automove_wish *w, const struct automove_mode *mode,
+                      const char *argument) {
     return w->mode == mode && strcmp(w->argument, argument) == 0;
 }
 
@@ -271,7 +291,8 @@ bool tuner_set_automove(struct tuner *t, const char *name) {
         snprintf(t->wish.argument, sizeof t->wish.argument, "%s", argument);
         t->wish.since = ++t->wish.version;
         t->words.failed[0] = '\0';
-        forget_words(&t->words); /* also for the moment between the adoption and the mode's first words */
+        /* also for the moment between the adoption and the mode's first words */
+        forget_words(&t->words);
     }
     lock_release(&t->lock);
     tuner_wake(t);
@@ -332,7 +353,8 @@ void tuner_set_sampling(struct tuner *t, double rate, bool follow) {
 struct whatif *tuner_whatif(struct tuner *t) { return t->whatif; }
 
 enum crawl_status tuner_crawl(struct tuner *t, const struct class_set *classes) {
-    struct class_set asked = class_set_meet(class_set_first(cache_slab(t->cache)->class_count), classes);
+    struct class_set asked =
+        class_set_meet(class_set_first(cache_slab(t->cache)->class_count), classes);
     enum crawl_status status = CRAWL_OK;
     if (!atomic_load_explicit(&t->crawler_on, memory_order_relaxed)) {
         return CRAWL_NOT_STARTED;
@@ -357,7 +379,9 @@ void tuner_set_crawler(struct tuner *t, bool enabled, uint32_t sleep_us, uint32_
     atomic_store_explicit(&t->crawler_on, enabled, memory_order_relaxed);
 }
 
-static uint64_t get(const _Atomic uint64_t *n) { return atomic_load_explicit(n, memory_order_relaxed); }
+static uint64_t get(const _Atomic uint64_t *n) {
+    return atomic_load_explicit(n, memory_order_relaxed);
+}
 
 struct move_log *tuner_moves(struct tuner *t) { return &t->moves; }
 

@@ -1,17 +1,21 @@
-/* Pages that values left free which never came whole go to the pool: their class may have got them for nothing else, and another may
- * be evicting meanwhile. Nothing is moved or dropped for that: a page into which something was stored since stays. */
+/* Pages that values left free which never came whole go to the pool: their class may have got them
+ * for nothing else, and another may be evicting meanwhile. Nothing is moved or dropped for that: a
+ * page into which something was stored since stays. */
 #include <stdio.h>
 
 #include "tune/state.h"
 #include "watch/event.h"
 
-/* Begins the drains of pages that are free as a whole, and keeps those that still are; the class keeps a page. */
+/* Begins the drains of pages that are free as a whole, and keeps those that still are; the class
+ * keeps a page. */
 static unsigned begin(struct tuner *t, unsigned class_id, uint32_t *pages) {
     struct slab *slab = cache_slab(t->cache);
     struct slab_class_facts f;
     slab_facts(slab, class_id, &f);
     uint32_t spare = f.pages > f.draining + 1 ? f.pages - f.draining - 1 : 0;
-    unsigned found = slab_whole_pages(slab, class_id, pages, spare < MOVER_PAGES_MAX ? spare : MOVER_PAGES_MAX), n = 0;
+    unsigned found = slab_whole_pages(slab, class_id, pages,
+                                      spare < MOVER_PAGES_MAX ? spare : MOVER_PAGES_MAX),
+             n = 0;
     for (unsigned i = 0; i < found; i++) {
         uint32_t page = pages[i];
         if (!slab_drain_begin(slab, page, class_id)) {
@@ -28,7 +32,8 @@ static unsigned begin(struct tuner *t, unsigned class_id, uint32_t *pages) {
 
 enum given { GIVEN_ALL, GIVEN_SOME, GIVEN_NONE_YET };
 
-/* Gives a few pages of a class: GIVEN_NONE_YET while a turn from before lasts, in which a thread may look at them. */
+/* Gives a few pages of a class: GIVEN_NONE_YET while a turn from before lasts, in which a thread
+ * may look at them. */
 static enum given give_some(struct tuner *t, unsigned class_id) {
     struct slab *slab = cache_slab(t->cache);
     struct page_move move = {.from = class_id, .to = SLAB_CLASS_NONE};
@@ -48,8 +53,10 @@ static enum given give_some(struct tuner *t, unsigned class_id) {
         }
     }
     if (quiet) {
-        struct move_result result = {.pages = move.pages, .duration_us = tuner_now_us(t) - begun_us};
-        snprintf(move.reason, sizeof move.reason, "%u pages are free since values that never came whole were given up", move.pages);
+        struct move_result result = {.pages = move.pages,
+                                     .duration_us = tuner_now_us(t) - begun_us};
+        snprintf(move.reason, sizeof move.reason,
+                 "%u pages are free since values that never came whole were given up", move.pages);
         move_log_add(&t->moves, "drafts", &move, &result);
     }
     if (move.pages > 0 && !quiet) {
@@ -61,7 +68,8 @@ static enum given give_some(struct tuner *t, unsigned class_id) {
 bool tuner_give_whole(struct tuner *t) {
     struct class_set left = cache_take_left_whole(t->cache), later = {{0}};
     for (unsigned i = 1; t->reassign && i <= cache_slab(t->cache)->class_count; i++) {
-        enum given given = class_set_has(&left, i) || class_set_has(&t->whole_later, i) ? GIVEN_SOME : GIVEN_ALL;
+        enum given given =
+            class_set_has(&left, i) || class_set_has(&t->whole_later, i) ? GIVEN_SOME : GIVEN_ALL;
         while (given == GIVEN_SOME) {
             given = give_some(t, i);
         }

@@ -1,7 +1,8 @@
 /* Records into rings, one a thread, and out of all of them in order.
  *
- * A gid is taken before its record is published, so a reader may pass a record that another thread is just writing; that one
- * then comes late by the length of this moment. The events of one thread always keep their order. */
+ * A gid is taken before its record is published, so a reader may pass a record that another thread
+ * is just writing; that one then comes late by the length of this moment. The events of one thread
+ * always keep their order. */
 #include "watch/event.h"
 
 #include <string.h>
@@ -16,7 +17,8 @@ struct event_mask event_mask;
 
 static _Atomic uint64_t last_gid;
 static _Atomic size_t   ring_bytes = RING_BYTES_DEFAULT;
-static struct lock      rings_lock = {PTHREAD_MUTEX_INITIALIZER}; /* over who has which; readers need none */
+/* over who has which; readers need none */
+static struct lock      rings_lock = {PTHREAD_MUTEX_INITIALIZER};
 static _Atomic(struct ring *) rings[RINGS_MAX];
 static bool             taken[RINGS_MAX];
 static _Atomic unsigned ring_count; /* all rings are before this place */
@@ -27,7 +29,9 @@ static _Thread_local unsigned     my_number;
 
 /* --- threads --- */
 
-static struct ring *ring_at(unsigned i) { return atomic_load_explicit(&rings[i], memory_order_acquire); }
+static struct ring *ring_at(unsigned i) {
+    return atomic_load_explicit(&rings[i], memory_order_acquire);
+}
 
 bool event_thread_begin(void) {
     if (mine != NULL) {
@@ -63,7 +67,9 @@ void event_thread_end(void) {
     }
 }
 
-void event_set_ring_bytes(size_t bytes) { atomic_store_explicit(&ring_bytes, bytes, memory_order_relaxed); }
+void event_set_ring_bytes(size_t bytes) {
+    atomic_store_explicit(&ring_bytes, bytes, memory_order_relaxed);
+}
 
 void event_rings_free(void) {
     lock_take(&rings_lock);
@@ -85,7 +91,9 @@ static uint64_t unix_now_us(void) {
     return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
 }
 
-uint64_t event_next_gid(void) { return atomic_fetch_add_explicit(&last_gid, 1, memory_order_relaxed) + 1; }
+uint64_t event_next_gid(void) {
+    return atomic_fetch_add_explicit(&last_gid, 1, memory_order_relaxed) + 1;
+}
 
 uint64_t event_last_gid(void) { return atomic_load_explicit(&last_gid, memory_order_relaxed); }
 
@@ -106,30 +114,46 @@ static void tell(struct event_record what, const char *text, size_t text_bytes) 
     ring_publish(mine);
 }
 
-void event_item_get(const char *key, size_t key_bytes, enum event_found found, unsigned class_id, int fd,
-                    uint32_t value_bytes) {
-    tell((struct event_record){.kind = EVENT_ITEM_GET, .status = (uint8_t)found, .class_id = (uint8_t)class_id, .fd = fd,
-                        .value_bytes = value_bytes},
+void event_item_get(const char *key, size_t key_bytes, enum event_found found, unsigned class_id,
+                    int fd, uint32_t value_bytes) {
+    tell((struct event_record){.kind = EVENT_ITEM_GET,
+                               .status = (uint8_t)found,
+                               .class_id = (uint8_t)class_id,
+                               .fd = fd,
+                               .value_bytes = value_bytes},
          key, key_bytes);
 }
 
-void event_item_store(const char *key, size_t key_bytes, enum event_stored stored, enum event_command command,
-                      uint32_t ttl_s, unsigned class_id, int fd, uint32_t value_bytes) {
-    tell((struct event_record){.kind = EVENT_ITEM_STORE, .status = (uint8_t)stored, .command = (uint8_t)command, .ttl_s = ttl_s,
-                        .class_id = (uint8_t)class_id, .fd = fd, .value_bytes = value_bytes},
+void event_item_store(const char *key, size_t key_bytes, enum event_stored stored,
+                      enum event_command command, uint32_t ttl_s, unsigned class_id, int fd,
+                      uint32_t value_bytes) {
+    tell((struct event_record){.kind = EVENT_ITEM_STORE,
+                               .status = (uint8_t)stored,
+                               .command = (uint8_t)command,
+                               .ttl_s = ttl_s,
+                               .class_id = (uint8_t)class_id,
+                               .fd = fd,
+                               .value_bytes = value_bytes},
          key, key_bytes);
 }
 
-void event_eviction(const char *key, size_t key_bytes, bool fetched, int64_t left_s, uint32_t unused_s, unsigned class_id,
-                    uint32_t value_bytes) {
-    tell((struct event_record){.kind = EVENT_EVICTION, .fetched = fetched, .left_s = left_s, .unused_s = unused_s,
-                        .class_id = (uint8_t)class_id, .value_bytes = value_bytes},
+void event_eviction(const char *key, size_t key_bytes, bool fetched, int64_t left_s,
+                    uint32_t unused_s, unsigned class_id, uint32_t value_bytes) {
+    tell((struct event_record){.kind = EVENT_EVICTION,
+                               .fetched = fetched,
+                               .left_s = left_s,
+                               .unused_s = unused_s,
+                               .class_id = (uint8_t)class_id,
+                               .value_bytes = value_bytes},
          key, key_bytes);
 }
 
-void event_deleted(const char *key, size_t key_bytes, enum event_command command, unsigned class_id, uint32_t value_bytes) {
-    tell((struct event_record){.kind = EVENT_DELETED, .command = (uint8_t)command, .class_id = (uint8_t)class_id,
-                        .value_bytes = value_bytes},
+void event_deleted(const char *key, size_t key_bytes, enum event_command command, unsigned class_id,
+                   uint32_t value_bytes) {
+    tell((struct event_record){.kind = EVENT_DELETED,
+                               .command = (uint8_t)command,
+                               .class_id = (uint8_t)class_id,
+                               .value_bytes = value_bytes},
          key, key_bytes);
 }
 
@@ -138,12 +162,15 @@ void event_conn_new(const char *address, int fd) {
 }
 
 void event_conn_close(const char *address, enum event_reason reason, int fd) {
-    tell((struct event_record){.kind = EVENT_CONN_CLOSE, .status = (uint8_t)reason, .fd = fd}, address, strlen(address));
+    tell((struct event_record){.kind = EVENT_CONN_CLOSE, .status = (uint8_t)reason, .fd = fd},
+         address, strlen(address));
 }
 
 void event_slab_move(unsigned from_class, unsigned to_class, enum event_move move) {
-    tell((struct event_record){.kind = EVENT_SLAB_MOVE, .status = (uint8_t)move, .class_id = (uint8_t)from_class,
-                        .to_class_id = (uint8_t)to_class},
+    tell((struct event_record){.kind = EVENT_SLAB_MOVE,
+                               .status = (uint8_t)move,
+                               .class_id = (uint8_t)from_class,
+                               .to_class_id = (uint8_t)to_class},
          "", 0);
 }
 
@@ -153,9 +180,10 @@ void event_lru_crawler(const struct event_crawl *crawl) {
 
 unsigned event_class_of(enum event_kind kind) {
     static const uint16_t classes[] = {
-        [EVENT_ITEM_GET] = EVENT_FETCHERS,    [EVENT_ITEM_STORE] = EVENT_MUTATIONS,  [EVENT_EVICTION] = EVENT_EVICTIONS,
-        [EVENT_DELETED] = EVENT_DELETIONS,    [EVENT_CONN_NEW] = EVENT_CONNEVENTS,   [EVENT_CONN_CLOSE] = EVENT_CONNEVENTS,
-        [EVENT_SLAB_MOVE] = EVENT_SYSEVENTS,  [EVENT_LRU_CRAWLER] = EVENT_SYSEVENTS,
+        [EVENT_ITEM_GET] = EVENT_FETCHERS,   [EVENT_ITEM_STORE] = EVENT_MUTATIONS,
+        [EVENT_EVICTION] = EVENT_EVICTIONS,  [EVENT_DELETED] = EVENT_DELETIONS,
+        [EVENT_CONN_NEW] = EVENT_CONNEVENTS, [EVENT_CONN_CLOSE] = EVENT_CONNEVENTS,
+        [EVENT_SLAB_MOVE] = EVENT_SYSEVENTS, [EVENT_LRU_CRAWLER] = EVENT_SYSEVENTS,
     };
     return classes[kind];
 }

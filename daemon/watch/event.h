@@ -1,9 +1,11 @@
-/* What can be told to those who watch: the classes of events, their records, and a function for each kind.
+/* What can be told to those who watch: the classes of events, their records, and a function for
+ * each kind.
  *
  *     if (event_watched(EVENT_EVICTIONS)) { event_eviction(...); }
  *
- * The question is one relaxed load. The functions write a record into the calling thread's ring: no lock, no allocation, no
- * waiting, so they may be called with a project lock held. A thread that has no ring tells nothing. Cost: some 100 ns. */
+ * The question is one relaxed load. The functions write a record into the calling thread's ring: no
+ * lock, no allocation, no waiting, so they may be called with a project lock held. A thread that
+ * has no ring tells nothing. Cost: some 100 ns. */
 #ifndef SLATE_WATCH_EVENT_H
 #define SLATE_WATCH_EVENT_H
 #include <stdatomic.h>
@@ -11,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The names are the words of the watch command. Those of the proxy and rawcmds are known and never come, as in a memcached
- * without a proxy. X(constant, word) */
+/* The names are the words of the watch command. Those of the proxy and rawcmds are known and never
+ * come, as in a memcached without a proxy. X(constant, word) */
 #define EVENT_CLASSES_TABLE(X)         \
     X(EVENT_FETCHERS, fetchers)        \
     X(EVENT_MUTATIONS, mutations)      \
@@ -36,10 +38,19 @@ enum event_kind {
 };
 
 enum event_found { EVENT_NOT_FOUND, EVENT_FOUND, EVENT_FLUSHED, EVENT_EXPIRED };
-enum event_stored { EVENT_NOT_STORED, EVENT_STORED, EVENT_EXISTS, EVENT_NO_ITEM, EVENT_TOO_LARGE, EVENT_NO_MEMORY };
+enum event_stored {
+    EVENT_NOT_STORED,
+    EVENT_STORED,
+    EVENT_EXISTS,
+    EVENT_NO_ITEM,
+    EVENT_TOO_LARGE,
+    EVENT_NO_MEMORY
+};
 enum event_command {
-    EVENT_BY_ADD, EVENT_BY_SET, EVENT_BY_REPLACE, EVENT_BY_APPEND, EVENT_BY_PREPEND, EVENT_BY_CAS, /* of item_store */
-    EVENT_BY_DELETE, EVENT_BY_META_DELETE,                                                        /* of deleted */
+    /* of item_store */
+    EVENT_BY_ADD, EVENT_BY_SET, EVENT_BY_REPLACE, EVENT_BY_APPEND, EVENT_BY_PREPEND, EVENT_BY_CAS,
+    /* of deleted */
+    EVENT_BY_DELETE, EVENT_BY_META_DELETE,
 };
 enum event_reason { EVENT_ERROR, EVENT_NORMAL, EVENT_IDLE_TIMEOUT, EVENT_SHUTDOWN };
 enum event_move { EVENT_MOVE_STARTED, EVENT_MOVE_DONE, EVENT_MOVE_GIVEN_UP };
@@ -60,7 +71,8 @@ struct event_record {
     bool     fetched;
     uint8_t  text_bytes;
     int32_t  fd;
-    uint32_t value_bytes, ttl_s, unused_s; /* ttl_s: of a store; unused_s: since an evicted item was last used */
+    /* ttl_s: of a store; unused_s: since an evicted item was last used */
+    uint32_t value_bytes, ttl_s, unused_s;
     union {
         int64_t            left_s; /* what an evicted item had to live; -1: for ever */
         struct event_crawl crawl;
@@ -69,13 +81,15 @@ struct event_record {
 };
 enum { EVENT_TEXT_MAX = 255 };
 
-/* The classes somebody watches, in a cache line that is never written otherwise; watcher.c writes it. */
+/* The classes somebody watches, in a cache line that is never written otherwise; watcher.c writes
+ * it. */
 struct event_mask {
     _Atomic uint32_t classes;
 } __attribute__((aligned(64)));
 extern struct event_mask event_mask;
 static inline unsigned event_watched(unsigned classes) {
-    return __builtin_expect(atomic_load_explicit(&event_mask.classes, memory_order_relaxed) & classes, 0);
+    return __builtin_expect(
+        atomic_load_explicit(&event_mask.classes, memory_order_relaxed) & classes, 0);
 }
 unsigned event_class_of(enum event_kind); /* its bit */
 
@@ -84,13 +98,16 @@ unsigned event_class_of(enum event_kind); /* its bit */
 bool event_thread_begin(void);
 void event_thread_end(void); /* the ring stays until it is read, and serves another thread then */
 
-/* --- what happened. Keys of at most KEY_BYTES_MAX bytes; fd: of the client's connection, -1 when there is none --- */
-void event_item_get(const char *key, size_t key_bytes, enum event_found, unsigned class_id, int fd, uint32_t value_bytes);
-void event_item_store(const char *key, size_t key_bytes, enum event_stored, enum event_command, uint32_t ttl_s,
-                      unsigned class_id, int fd, uint32_t value_bytes);
-void event_eviction(const char *key, size_t key_bytes, bool fetched, int64_t left_s, uint32_t unused_s, unsigned class_id,
+/* --- what happened. Keys of at most KEY_BYTES_MAX bytes; fd: of the client's connection, -1 when
+ * there is none --- */
+void event_item_get(const char *key, size_t key_bytes, enum event_found, unsigned class_id, int fd,
                     uint32_t value_bytes);
-void event_deleted(const char *key, size_t key_bytes, enum event_command, unsigned class_id, uint32_t value_bytes);
+void event_item_store(const char *key, size_t key_bytes, enum event_stored, enum event_command,
+                      uint32_t ttl_s, unsigned class_id, int fd, uint32_t value_bytes);
+void event_eviction(const char *key, size_t key_bytes, bool fetched, int64_t left_s,
+                    uint32_t unused_s, unsigned class_id, uint32_t value_bytes);
+void event_deleted(const char *key, size_t key_bytes, enum event_command, unsigned class_id,
+                   uint32_t value_bytes);
 void event_conn_new(const char *address, int fd); /* tcp:1.2.3.4:5, tcp6:[..]:p, unix:path */
 void event_conn_close(const char *address, enum event_reason, int fd);
 void event_slab_move(unsigned from_class, unsigned to_class, enum event_move);
@@ -100,7 +117,8 @@ void event_lru_crawler(const struct event_crawl *);
 void                event_set_ring_bytes(size_t); /* of rings made from now on */
 uint64_t            event_next_gid(void);         /* takes a number */
 uint64_t            event_last_gid(void);         /* the one taken last */
-const struct event_record *event_oldest(void);           /* of all rings, by gid; NULL: none. Nearly in order: see event.c */
+/* of all rings, by gid; NULL: none. Nearly in order: see event.c */
+const struct event_record *event_oldest(void);
 void                event_take(void);             /* the one event_oldest told */
 void                event_rings_count(uint64_t *written, uint64_t *dropped);
 void                event_rings_free(void); /* those that no thread has; nobody reads */

@@ -19,8 +19,8 @@ __attribute__((format(printf, 2, 3))) static void put(struct text *t, const char
 }
 
 static bool stays(unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
-           c == '~';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
 }
 
 size_t line_escape(char *to, const char *bytes, size_t n) {
@@ -57,12 +57,15 @@ static void put_peer(struct text *t, const struct event_record *e) {
         host++;
         host_end--;
     }
-    put(t, " rip=%.*s rport=%.*s transport=tcp", (int)(host_end - host), host, (int)(end - last - 1), last + 1);
+    put(t, " rip=%.*s rport=%.*s transport=tcp", (int)(host_end - host), host,
+        (int)(end - last - 1), last + 1);
 }
 
 static const char *const found_names[] = {"not_found", "found", "flushed", "expired"};
-static const char *const stored_names[] = {"not_stored", "stored", "exists", "not_found", "too_large", "no_memory"};
-static const char *const command_names[] = {"add", "set", "replace", "append", "prepend", "cas", "delete", "md"};
+static const char *const stored_names[] = {"not_stored", "stored",    "exists",
+                                           "not_found",  "too_large", "no_memory"};
+static const char *const command_names[] = {"add",     "set", "replace", "append",
+                                            "prepend", "cas", "delete",  "md"};
 static const char *const reason_names[] = {"error", "normal", "idle_timeout", "shutdown"};
 static const char *const move_names[] = {"start", "done", "given_up"};
 
@@ -71,24 +74,27 @@ static void put_what(struct text *t, const struct event_record *e) {
     case EVENT_ITEM_GET:
         put(t, "item_get");
         put_key(t, e);
-        put(t, " status=%s clsid=%u cfd=%d size=%" PRIu32, found_names[e->status], e->class_id, e->fd, e->value_bytes);
+        put(t, " status=%s clsid=%u cfd=%d size=%" PRIu32, found_names[e->status], e->class_id,
+            e->fd, e->value_bytes);
         break;
     case EVENT_ITEM_STORE:
         put(t, "item_store");
         put_key(t, e);
-        put(t, " status=%s cmd=%s ttl=%" PRIu32 " clsid=%u cfd=%d size=%" PRIu32, stored_names[e->status],
-            command_names[e->command], e->ttl_s, e->class_id, e->fd, e->value_bytes);
+        put(t, " status=%s cmd=%s ttl=%" PRIu32 " clsid=%u cfd=%d size=%" PRIu32,
+            stored_names[e->status], command_names[e->command], e->ttl_s, e->class_id, e->fd,
+            e->value_bytes);
         break;
     case EVENT_EVICTION:
         put(t, "eviction");
         put_key(t, e);
-        put(t, " fetch=%s ttl=%" PRId64 " la=%" PRIu32 " clsid=%u size=%" PRIu32, e->fetched ? "yes" : "no", e->left_s,
-            e->unused_s, e->class_id, e->value_bytes);
+        put(t, " fetch=%s ttl=%" PRId64 " la=%" PRIu32 " clsid=%u size=%" PRIu32,
+            e->fetched ? "yes" : "no", e->left_s, e->unused_s, e->class_id, e->value_bytes);
         break;
     case EVENT_DELETED:
         put(t, "deleted");
         put_key(t, e);
-        put(t, " cmd=%s clsid=%u size=%" PRIu32, command_names[e->command], e->class_id, e->value_bytes);
+        put(t, " cmd=%s clsid=%u size=%" PRIu32, command_names[e->command], e->class_id,
+            e->value_bytes);
         break;
     case EVENT_CONN_NEW:
         put(t, "conn_new");
@@ -101,12 +107,15 @@ static void put_what(struct text *t, const struct event_record *e) {
         put(t, " reason=%s cfd=%d", reason_names[e->status], e->fd);
         break;
     case EVENT_SLAB_MOVE:
-        put(t, "slab_move src=%u dst=%u state=%s", e->class_id, e->to_class_id, move_names[e->status]);
+        put(t, "slab_move src=%u dst=%u state=%s", e->class_id, e->to_class_id,
+            move_names[e->status]);
         break;
     case EVENT_LRU_CRAWLER: /* one walk over all items: no class and no queue of its own */
-        put(t, "lru_crawler crawler=0 lru=all low_mark=0 next_reclaims=0 since_run=%" PRIu32 " next_run=%" PRIu32
-               " elapsed=%" PRIu32 " examined=%" PRIu64 " reclaimed=%" PRIu64,
-            e->crawl.elapsed_s, e->crawl.next_run_s, e->crawl.elapsed_s, e->crawl.examined, e->crawl.reclaimed);
+        put(t,
+            "lru_crawler crawler=0 lru=all low_mark=0 next_reclaims=0 since_run=%" PRIu32
+            " next_run=%" PRIu32 " elapsed=%" PRIu32 " examined=%" PRIu64 " reclaimed=%" PRIu64,
+            e->crawl.elapsed_s, e->crawl.next_run_s, e->crawl.elapsed_s, e->crawl.examined,
+            e->crawl.reclaimed);
         break;
     }
 }
@@ -114,7 +123,8 @@ static void put_what(struct text *t, const struct event_record *e) {
 size_t line_write(const struct event_record *e, char *to) {
     struct text t = {to, 0};
     /* The microseconds have no leading zeros, as memcached writes them. */
-    put(&t, "ts=%" PRIu64 ".%" PRIu64 " gid=%" PRIu64 " type=", e->unix_us / 1000000, e->unix_us % 1000000, e->gid);
+    put(&t, "ts=%" PRIu64 ".%" PRIu64 " gid=%" PRIu64 " type=", e->unix_us / 1000000,
+        e->unix_us % 1000000, e->gid);
     put_what(&t, e);
     put(&t, "\n");
     return t.n;

@@ -7,9 +7,11 @@
 
 enum { LINE_BYTES_MAX = 3 * EVENT_TEXT_MAX + 320 };
 
-/* Writes `ts=… gid=… type=…` and a line feed to `to` (LINE_BYTES_MAX), not terminated. Returns its length. */
+/* Writes `ts=… gid=… type=…` and a line feed to `to` (LINE_BYTES_MAX), not terminated. Returns its
+ * length. */
 size_t line_write(const struct event_record *, char *to);
 
-/* Escapes bytes as in a URI: letters, digits and - . _ ~ stay, others become %XX. Room for three times n; returns the length. */
+/* Escapes bytes as in a URI: letters, digits and - . _ ~ stay, others become %XX. Room for three
+ * times n; returns the length. */
 size_t line_escape(char *to, const char *bytes, size_t n);
 #endif

@@ -3,15 +3,20 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Before each record: how far it reaches, itself included. A gap is skipped: the rest of the memory was too short. */
+/* Before each record: how far it reaches, itself included. A gap is skipped: the rest of the memory
+ * was too short. */
 struct head {
     uint32_t bytes;
     uint32_t gap;
 };
 
-static size_t room_for(size_t bytes) { return (bytes < RING_BYTES_MIN ? RING_BYTES_MIN : bytes) & ~(size_t)7; }
+static size_t room_for(size_t bytes) {
+    return (bytes < RING_BYTES_MIN ? RING_BYTES_MIN : bytes) & ~(size_t)7;
+}
 
-size_t ring_memory(size_t bytes) { return (sizeof(struct ring) + room_for(bytes) + 63) & ~(size_t)63; }
+size_t ring_memory(size_t bytes) {
+    return (sizeof(struct ring) + room_for(bytes) + 63) & ~(size_t)63;
+}
 
 struct ring *ring_create(size_t bytes) {
     struct ring *r = aligned_alloc(64, ring_memory(bytes));
@@ -31,7 +36,9 @@ void ring_destroy(struct ring **taken) {
     *taken = NULL;
 }
 
-static struct head *at(struct ring *r, uint64_t place) { return (void *)(r->memory + place % r->bytes); }
+static struct head *at(struct ring *r, uint64_t place) {
+    return (void *)(r->memory + place % r->bytes);
+}
 
 void *ring_reserve(struct ring *r, size_t n) {
     assert(n <= RING_BYTES_MIN / 2);

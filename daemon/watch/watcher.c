@@ -24,7 +24,8 @@
 
 enum {
     DRAIN_MOST = 512,   /* events between two looks at the sockets */
-    REST_MIN_MS = 1,    /* without events the logger looks again after this, then twice as long, up to the most */
+    /* without events the logger looks again after this, then twice as long, up to the most */
+    REST_MIN_MS = 1,
     REST_MAX_MS = 64,
 };
 
@@ -33,7 +34,8 @@ struct watcher {
     unsigned        classes;
     uint64_t        first_gid; /* earlier events are not for him */
     _Atomic int     fd;        /* the logger's to write to; -1: not yet */
-    bool            closed;    /* under the lock: his connection has gone, the logger may free him */
+    /* under the lock: his connection has gone, the logger may free him */
+    bool            closed;
     bool            broken;    /* nothing can be sent any more */
     uint64_t        skipped;   /* lines lost since the last that was not */
     uint64_t        in, out;   /* bytes ever put into the buffer and taken out */
@@ -56,7 +58,8 @@ static struct counter lines_sent, lines_skipped; /* the logger's */
 
 static void wake_logger(void) {
     uint64_t one = 1;
-    ssize_t written = write(watch.wake_fd, &one, sizeof one); /* a full counter is a wake-up already */
+    /* a full counter is a wake-up already */
+    ssize_t written = write(watch.wake_fd, &one, sizeof one);
     (void)written;
 }
 
@@ -69,12 +72,15 @@ static void put_bytes(struct watcher *w, const char *bytes, size_t n) {
     w->in += n;
 }
 
-static bool has_room(const struct watcher *w, size_t n) { return w->room - (size_t)(w->in - w->out) >= n; }
+static bool has_room(const struct watcher *w, size_t n) {
+    return w->room - (size_t)(w->in - w->out) >= n;
+}
 
 /* Tells how many lines were lost, if `more` bytes fit behind that. False: they do not. */
 static bool tell_skipped(struct watcher *w, size_t more) {
     char text[40];
-    size_t n = (size_t)snprintf(text, sizeof text, "skipped=%llu\n", (unsigned long long)w->skipped);
+    size_t n =
+        (size_t)snprintf(text, sizeof text, "skipped=%llu\n", (unsigned long long)w->skipped);
     if (!has_room(w, n + more)) {
         return false;
     }
@@ -103,7 +109,8 @@ static void break_off(struct watcher *w, int fd) {
 static void flush(struct watcher *w) {
     int fd = atomic_load_explicit(&w->fd, memory_order_acquire);
     while (fd >= 0 && w->in > w->out) {
-        size_t left = (size_t)(w->in - w->out), at = w->out % w->room, first = w->room - at < left ? w->room - at : left;
+        size_t left = (size_t)(w->in - w->out), at = w->out % w->room,
+               first = w->room - at < left ? w->room - at : left;
         struct iovec iov[2] = {{w->buffer + at, first}, {w->buffer, left - first}};
         struct msghdr message = {.msg_iov = iov, .msg_iovlen = left > first ? 2 : 1};
         ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -119,8 +126,9 @@ static void flush(struct watcher *w) {
 
 /* --- the logger thread --- */
 
-/* Takes in those who have come, frees those who have gone. Up to *gid the list is exact; later events may concern somebody who
- * has come or gone since. False: nobody is left, and the thread has said so. */
+/* Takes in those who have come, frees those who have gone. Up to *gid the list is exact; later
+ * events may concern somebody who has come or gone since. False: nobody is left, and the thread has
+ * said so. */
 static bool update(struct watcher **list, uint64_t *gid) {
     struct watcher *gone = NULL;
     lock_take(&watch.lock);
@@ -182,11 +190,13 @@ static void rest(const struct watcher *list, int ms) {
     fds[0] = (struct pollfd){.fd = watch.wake_fd, .events = POLLIN};
     for (const struct watcher *w = list; w != NULL && n < sizeof fds / sizeof *fds; w = w->next) {
         if (w->in > w->out) {
-            fds[n++] = (struct pollfd){.fd = atomic_load_explicit(&w->fd, memory_order_relaxed), .events = POLLOUT};
+            fds[n++] = (struct pollfd){.fd = atomic_load_explicit(&w->fd, memory_order_relaxed),
+                                       .events = POLLOUT};
         }
     }
     uint64_t count;
-    if (poll(fds, n, ms) > 0 && fds[0].revents != 0 && read(watch.wake_fd, &count, sizeof count) < 0 && errno != EAGAIN) {
+    if (poll(fds, n, ms) > 0 && fds[0].revents != 0 &&
+        read(watch.wake_fd, &count, sizeof count) < 0 && errno != EAGAIN) {
         log_warn("the watch log cannot read its wake-up: %s", strerror(errno));
     }
 }
@@ -200,7 +210,8 @@ static void *logger_main(void *arg) {
         bool busy = drain(list, gid);
         for (struct watcher *w = list; w != NULL; w = w->next) {
             flush(w);
-            if (w->skipped > 0 && w->in == w->out && !w->broken) { /* do not leave him in doubt until the next event */
+            /* do not leave him in doubt until the next event */
+            if (w->skipped > 0 && w->in == w->out && !w->broken) {
                 tell_skipped(w, 0);
                 flush(w);
             }

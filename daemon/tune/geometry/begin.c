@@ -1,4 +1,5 @@
-/* The beginning of a change of the chunk sizes, and of a pass over the pages; and what sizes the items have. */
+/* The beginning of a change of the chunk sizes, and of a pass over the pages; and what sizes the
+ * items have. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "tune/geometry/change.h"
@@ -11,8 +12,8 @@ void geometry_begin_pass(struct geometry_change *g) {
     g->tried_in_use = false;
 }
 
-void geometry_begin(struct geometry_change *g, const struct size_list *from, const struct size_list *to,
-                    const struct geometry_outlook *outlook) {
+void geometry_begin(struct geometry_change *g, const struct size_list *from,
+                    const struct size_list *to, const struct geometry_outlook *outlook) {
     geometry_plan_make(&g->plan, from, to, &g->sizes);
     refit_release(&g->refit);
     refit_init(&g->refit, g->cache, g->ct, g->refit.pace);
@@ -38,8 +39,8 @@ void geometry_begin(struct geometry_change *g, const struct size_list *from, con
     geometry_enter(g, GEOMETRY_DRAINING);
     geometry_say(g, "about to convert the first range");
     geometry_tell(g);
-    log_info("geometry: %u chunk sizes instead of %u, waste %.1f %% -> %.1f %% predicted", to->count, from->count,
-             outlook->waste_before_pct, outlook->waste_after_pct);
+    log_info("geometry: %u chunk sizes instead of %u, waste %.1f %% -> %.1f %% predicted",
+             to->count, from->count, outlook->waste_before_pct, outlook->waste_after_pct);
 }
 
 struct measuring {

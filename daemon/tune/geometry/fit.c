@@ -1,4 +1,5 @@
-/* Which sizes would fit the items there are, what they would bring, and whether it is time for them. */
+/* Which sizes would fit the items there are, what they would bring, and whether it is time for
+ * them. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "tune/geometry/change.h"
@@ -15,7 +16,8 @@ struct fitting {
     bool                     fits;
 };
 
-/* Some tens of milliseconds, which nobody is to wait for: as a job of the mover's, workers go first. */
+/* Some tens of milliseconds, which nobody is to wait for: as a job of the mover's, workers go
+ * first. */
 static bool fit_all(void *arg) {
     struct fitting *f = arg;
     cache_turn_end(f->g->ct); /* it needs none, and others wait for its end */
@@ -39,14 +41,17 @@ bool geometry_fit(struct geometry_change *g, unsigned classes_most, struct size_
     return f.fits;
 }
 
-bool geometry_has_ids(const struct geometry_change *g, const struct size_list *from, const struct size_list *to) {
+bool geometry_has_ids(const struct geometry_change *g, const struct size_list *from,
+                      const struct size_list *to) {
     struct size_list both;
-    return geometry_plan_union(from, to, &both) && slab_ids_wanting(cache_slab(g->cache), &both) == 0;
+    return geometry_plan_union(from, to, &both) &&
+           slab_ids_wanting(cache_slab(g->cache), &both) == 0;
 }
 
-void geometry_look_ahead(const struct geometry_change *g, const struct size_list *from, const struct size_list *to,
-                         struct geometry_outlook *k) {
-    uint32_t pages = atomic_load_explicit(&cache_slab(g->cache)->arena->page_limit, memory_order_relaxed);
+void geometry_look_ahead(const struct geometry_change *g, const struct size_list *from,
+                         const struct size_list *to, struct geometry_outlook *k) {
+    uint32_t pages =
+        atomic_load_explicit(&cache_slab(g->cache)->arena->page_limit, memory_order_relaxed);
     *k = (struct geometry_outlook){
         .pages = pages,
         .items_before = fit_items(&g->sizes, from, pages),
@@ -69,10 +74,12 @@ static void note_look(struct geometry_change *g, double gain_pct) {
     lock_release(&g->lock);
 }
 
-/* What less than a page would hold is within the rounding of pages: the next look might say the opposite. */
+/* What less than a page would hold is within the rounding of pages: the next look might say the
+ * opposite. */
 static bool is_time(const struct geometry_change *g, const struct geometry_outlook *k) {
     double gain_pct = geometry_gain_pct(k);
-    return atomic_load_explicit(&g->follow, memory_order_relaxed) && gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
+    return atomic_load_explicit(&g->follow, memory_order_relaxed) &&
+           gain_pct >= GEOMETRY_GAIN_LEAST_PCT && gain_pct * k->pages >= 100;
 }
 
 void geometry_look(struct geometry_change *g) {

@@ -10,17 +10,25 @@
 enum {
     TURN_US = 50 * 1000,      /* of the tuner's, before its other work has its turn */
     LOOK_US = 50 * 1000,      /* how often evictions of new classes are looked at */
-    MEASURE_US = 1000 * 1000, /* how often the sizes of all items are looked at, which takes some milliseconds, parted by naps */
+    /* how often the sizes of all items are looked at, which takes some milliseconds, parted by
+     * naps */
+    MEASURE_US = 1000 * 1000,
     RETRY_US = 20 * 1000,     /* after a worker was in the way */
     NO_ROOM_US = 1000 * 1000, /* after what lives in the old pages found no room */
     STRAGGLERS_US = 500 * 1000, /* between looks at pages that are in use when all else is done */
-    PASSES_IN_USE = 3,        /* over pages in use, before the next range is converted and they wait for the end */
-    PASSES_KEPT_CLASSES = 1,  /* pages of classes that stay are looked at once; those of retired ones until none is left */
+    /* over pages in use, before the next range is converted and they wait for the end */
+    PASSES_IN_USE = 3,
+    /* pages of classes that stay are looked at once; those of retired ones until none is left */
+    PASSES_KEPT_CLASSES = 1,
 };
 
-static void current_sizes(const struct geometry_change *g, struct size_list *now) { *now = slab_geometry(cache_slab(g->cache))->sizes; }
+static void current_sizes(const struct geometry_change *g, struct size_list *now) {
+    *now = slab_geometry(cache_slab(g->cache))->sizes;
+}
 
-static void say_what_it_does(struct geometry_change *g) { geometry_say(g, "converting range %u of %u", g->plan.done, g->plan.from.count); }
+static void say_what_it_does(struct geometry_change *g) {
+    geometry_say(g, "converting range %u of %u", g->plan.done, g->plan.from.count);
+}
 
 static void measure_waste(struct geometry_change *g) {
     g->measured_us = clock_mono_us();
@@ -37,17 +45,19 @@ static bool has_items(const struct geometry_change *g, uint32_t above_bytes, uin
 }
 
 /* Whether there will be classes in which there are items at once. */
-static bool brings_classes(const struct geometry_change *g, const struct size_list *before, const struct size_list *now) {
+static bool brings_classes(const struct geometry_change *g, const struct size_list *before,
+                           const struct size_list *now) {
     for (unsigned i = 0; i < now->count; i++) {
-        if (!size_list_has(before, now->bytes[i]) && has_items(g, i > 0 ? now->bytes[i - 1] : 0, now->bytes[i])) {
+        if (!size_list_has(before, now->bytes[i]) &&
+            has_items(g, i > 0 ? now->bytes[i - 1] : 0, now->bytes[i])) {
             return true;
         }
     }
     return false;
 }
 
-/* What the new table means for each of its classes: fresh ones get a page when there are items for them, and old ones whose
- * range became shorter hold items that are not theirs any more. */
+/* What the new table means for each of its classes: fresh ones get a page when there are items for
+ * them, and old ones whose range became shorter hold items that are not theirs any more. */
 static void look_at_classes(struct geometry_change *g, const struct size_list *before) {
     const struct slab *slab = cache_slab(g->cache);
     const struct geometry *now = slab_geometry(slab);
@@ -95,12 +105,13 @@ static void finish(struct geometry_change *g) {
     geometry_tell(g);
     geometry_facts(g, &f);
     geometry_say(g, "the change is complete");
-    log_info("geometry: done in %.1f s: %llu pages, %llu items copied, %llu dropped, waste %.1f %%", f.seconds,
-             (unsigned long long)f.pages_drained, (unsigned long long)f.items_copied, (unsigned long long)f.items_dropped,
-             f.waste_now_pct);
+    log_info("geometry: done in %.1f s: %llu pages, %llu items copied, %llu dropped, waste %.1f %%",
+             f.seconds, (unsigned long long)f.pages_drained, (unsigned long long)f.items_copied,
+             (unsigned long long)f.items_dropped, f.waste_now_pct);
 }
 
-/* Converts the next range. Needs that every turn from before the last change of the table has ended. */
+/* Converts the next range. Needs that every turn from before the last change of the table has
+ * ended. */
 static void next_step(struct geometry_change *g) {
     struct slab *slab = cache_slab(g->cache);
     struct size_list before, now;
@@ -142,15 +153,19 @@ static bool to_be_emptied(const struct geometry_change *g, uint32_t page) {
     if (slab_class_state(slab, class_id) == SLAB_CLASS_RETIRED) {
         return true;
     }
-    return g->passes < PASSES_KEPT_CLASSES && class_set_has(&g->mixed, class_id) && !cache_page_fits(g->cache, page);
+    return g->passes < PASSES_KEPT_CLASSES && class_set_has(&g->mixed, class_id) &&
+           !cache_page_fits(g->cache, page);
 }
 
 /* How long one page may take at the pace that is set. */
 static uint64_t pace_us(const struct geometry_change *g) {
     const struct arena *a = cache_slab(g->cache)->arena;
-    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed), out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
-    uint32_t pages = out > limit ? out : limit; /* a page for each of many classes may be far over the limit */
-    double a_second = pages * atomic_load_explicit(&g->rate_pct, memory_order_relaxed) / 100 * (g->hasty ? GEOMETRY_HASTE : 1);
+    uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed),
+             out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
+    /* a page for each of many classes may be far over the limit */
+    uint32_t pages = out > limit ? out : limit;
+    double a_second = pages * atomic_load_explicit(&g->rate_pct, memory_order_relaxed) / 100 *
+                      (g->hasty ? GEOMETRY_HASTE : 1);
     return (uint64_t)((double)SECOND_US / (a_second > 0.01 ? a_second : 0.01));
 }
 
@@ -183,7 +198,8 @@ static void note_in_use(struct geometry_change *g) {
 static void empty_page(struct geometry_change *g, uint32_t page, uint64_t now_us) {
     uint64_t due_us = (g->due_us + SECOND_US > now_us ? g->due_us : now_us) + pace_us(g);
     g->refit.pace_us = pace_us(g);
-    if (g->passes < PASSES_IN_USE) { /* what is left over then is little, and has mostly been copied */
+    /* what is left over then is little, and has mostly been copied */
+    if (g->passes < PASSES_IN_USE) {
         geometry_keep_a_page(g);
     }
     switch (refit_page(&g->refit, page)) {
@@ -207,8 +223,9 @@ struct looking {
     bool                    found;
 };
 
-/* Pages that readers hold are left for the end, and then tried one a pass, in turn: a copy takes as much memory again until the
- * reader of the old one is done. But there is one for what is in use at every look, since it is always somebody else's read. */
+/* Pages that readers hold are left for the end, and then tried one a pass, in turn: a copy takes as
+ * much memory again until the reader of the old one is done. But there is one for what is in use at
+ * every look, since it is always somebody else's read. */
 static bool is_tried(struct geometry_change *g, uint32_t page) {
     if (!page_is_held(g->cache, page)) {
         return true;
@@ -244,12 +261,14 @@ static bool go_over_pages(struct geometry_change *g, uint64_t now_us) {
     return l.found;
 }
 
-/* Another pass while retired classes have pages. One that a slow client holds does not hold up the other ranges. */
+/* Another pass while retired classes have pages. One that a slow client holds does not hold up the
+ * other ranges. */
 static void end_pass(struct geometry_change *g, uint64_t now_us) {
     bool go_on = g->in_use > 0 && !g->no_room && g->passes + 1 >= PASSES_IN_USE;
     g->passes++;
     if (g->in_use > 0 && !g->no_room) {
-        geometry_say(g, "%u old pages are in use: something in them is being stored or sent", g->in_use);
+        geometry_say(g, "%u old pages are in use: something in them is being stored or sent",
+                     g->in_use);
     }
     if (!old_pages_left(g) || go_on) {
         g->page = UINT32_MAX;
@@ -281,11 +300,13 @@ static void work(struct geometry_change *g, uint64_t now_us) {
 
 /* While no change is under way. Returns when it wants to look again. */
 static uint64_t tend_fit(struct geometry_change *g) {
-    if (!g->may_move || g->state != GEOMETRY_STEADY || cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
+    if (!g->may_move || g->state != GEOMETRY_STEADY ||
+        cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
         g->fit_look_us = clock_mono_us() + GEOMETRY_LOOK_US;
         return GEOMETRY_NEVER;
     }
-    if (atomic_exchange_explicit(&g->look_soon, false, memory_order_acquire) || clock_mono_us() >= g->fit_look_us) {
+    if (atomic_exchange_explicit(&g->look_soon, false, memory_order_acquire) ||
+        clock_mono_us() >= g->fit_look_us) {
         geometry_look(g);
     }
     return g->fit_look_us;
@@ -314,7 +335,8 @@ uint64_t geometry_tend(struct geometry_change *g) {
 
 /* --- its life --- */
 
-struct geometry_change *geometry_create(struct cache *cache, struct cache_thread *ct, struct pace *pace, bool may_move, double rate_pct) {
+struct geometry_change *geometry_create(struct cache *cache, struct cache_thread *ct,
+                                        struct pace *pace, bool may_move, double rate_pct) {
     struct geometry_change *g = calloc(1, sizeof *g);
     if (g == NULL) {
         return NULL;

@@ -1,14 +1,16 @@
-/* Changes the chunk sizes of a live cache: predicts, converts a class at a time, drains what is left of the old classes.
+/* Changes the chunk sizes of a live cache: predicts, converts a class at a time, drains what is
+ * left of the old classes.
  *
  *     order -> prediction from the sizes of all live items -> for each range of sizes, those that save most first:
  *     the table changes, new classes get a page, pages of the retired class are emptied one by one -> its id is free
  *
- * Without an order it looks each minute whether sizes fitted to the items of now would hold more; it tells that, and with
- * slab_geometry_auto does it.
+ * Without an order it looks each minute whether sizes fitted to the items of now would hold more;
+ * it tells that, and with slab_geometry_auto does it.
  *
- * Pages are emptied at a pace: a share of all pages a second, and GEOMETRY_HASTE times as fast while a new class evicts though
- * old pages are left, for that would cost hits. Threading: geometry_tend belongs to the tuner's thread; the others are for
- * anyone, and hold the lock for a copy. An order is answered on the tuner's thread and waits for nobody. */
+ * Pages are emptied at a pace: a share of all pages a second, and GEOMETRY_HASTE times as fast
+ * while a new class evicts though old pages are left, for that would cost hits. Threading:
+ * geometry_tend belongs to the tuner's thread; the others are for anyone, and hold the lock for a
+ * copy. An order is answered on the tuner's thread and waits for nobody. */
 #ifndef SLATE_TUNE_GEOMETRY_GEOMETRY_H
 #define SLATE_TUNE_GEOMETRY_GEOMETRY_H
 #include <stdbool.h>
@@ -29,7 +31,14 @@ enum {
 #define GEOMETRY_NEVER UINT64_MAX
 #define GEOMETRY_LOOK_US ((uint64_t)60 * 1000 * 1000) /* how often it is looked whether other sizes would fit better */
 
-enum geometry_verb { GEOMETRY_FACTOR, GEOMETRY_SIZES, GEOMETRY_AUTO, GEOMETRY_PAUSE, GEOMETRY_RESUME, GEOMETRY_REVERT };
+enum geometry_verb {
+    GEOMETRY_FACTOR,
+    GEOMETRY_SIZES,
+    GEOMETRY_AUTO,
+    GEOMETRY_PAUSE,
+    GEOMETRY_RESUME,
+    GEOMETRY_REVERT
+};
 
 struct geometry_order {
     struct asked asked;
@@ -38,7 +47,8 @@ struct geometry_order {
     uint32_t first_bytes;            /* GEOMETRY_FACTOR: the smallest chunk */
     uint32_t sizes[GEOMETRY_SIZES_MAX];
     unsigned size_count;
-    unsigned classes_most;           /* GEOMETRY_AUTO; 0: as many as at the start, FIT_CLASSES_MOST of them with items */
+    /* GEOMETRY_AUTO; 0: as many as at the start, FIT_CLASSES_MOST of them with items */
+    unsigned classes_most;
     bool     force;                  /* also when it gains little */
     bool     dry;                    /* the answer is the prediction, and nothing changes */
     char     answer[GEOMETRY_ANSWER_BYTES]; /* a line, once it is answered */
@@ -51,11 +61,15 @@ struct geometry_facts {
     uint64_t generation;    /* changes begun since the start */
     struct size_list from, to, now;
     unsigned ranges, ranges_done;
-    uint64_t pages_drained, items_copied, chunks_copied, items_dropped, items_expired, pages_in_use; /* of this change */
+    /* of this change */
+    uint64_t pages_drained, items_copied, chunks_copied, items_dropped, items_expired, pages_in_use;
     unsigned pages_held;    /* of no class, ready for one that runs out */
-    uint64_t items_before, items_predicted; /* in all pages, by the old sizes and by those that are wanted */
-    double   waste_before_pct, waste_predicted_pct, waste_now_pct; /* of the memory that items take */
-    double   auto_gain_pct; /* more items in all pages, by sizes fitted anew, when it was looked last */
+    /* in all pages, by the old sizes and by those that are wanted */
+    uint64_t items_before, items_predicted;
+    /* of the memory that items take */
+    double   waste_before_pct, waste_predicted_pct, waste_now_pct;
+    /* more items in all pages, by sizes fitted anew, when it was looked last */
+    double   auto_gain_pct;
     double   seconds;       /* of this change so far, pauses not counted */
     char     why[GEOMETRY_WHY_BYTES]; /* what it does or waits for */
 };
@@ -63,22 +77,26 @@ struct geometry_facts {
 struct geometry_change; /* geometry.c */
 struct pace;
 /* The pace stays the caller's. NULL: no memory. */
-struct geometry_change *geometry_create(struct cache *, struct cache_thread *, struct pace *, bool may_move, double rate_pct);
+struct geometry_change *geometry_create(struct cache *, struct cache_thread *, struct pace *,
+                                        bool may_move, double rate_pct);
 void geometry_destroy(struct geometry_change **); /* answers what still waits */
 
 /* An empty order, to be filled in and asked. NULL: out of memory. */
 struct geometry_order *geometry_order_create(enum geometry_verb);
-void geometry_order_release(struct geometry_order **); /* by whoever created it; also before it is answered */
-/* Hands it over, keeping the caller's hold. False: another order waits for its answer. The caller wakes the tuner. */
+/* by whoever created it; also before it is answered */
+void geometry_order_release(struct geometry_order **);
+/* Hands it over, keeping the caller's hold. False: another order waits for its answer. The caller
+ * wakes the tuner. */
 bool geometry_ask(struct geometry_change *, struct geometry_order *);
 bool geometry_is_asked(struct geometry_change *); /* an order waits for its answer */
 /* Of all pages, a second; holds from the next page on. The caller wakes the tuner. */
 void geometry_set_rate(struct geometry_change *, double rate_pct);
-/* Whether sizes are fitted anew by itself when the items have become others. Looks at once when it is switched. The caller wakes
- * the tuner. */
+/* Whether sizes are fitted anew by itself when the items have become others. Looks at once when it
+ * is switched. The caller wakes the tuner. */
 void geometry_follow(struct geometry_change *, bool on);
 void geometry_facts(struct geometry_change *, struct geometry_facts *);
 
-/* Does what is due. Returns when it wants to be called again (clock_mono_us), GEOMETRY_NEVER: when something is asked. */
+/* Does what is due. Returns when it wants to be called again (clock_mono_us), GEOMETRY_NEVER: when
+ * something is asked. */
 uint64_t geometry_tend(struct geometry_change *);
 #endif

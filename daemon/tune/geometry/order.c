@@ -54,7 +54,8 @@ static void answered(struct geometry_change *g, struct geometry_order *o) {
     geometry_order_release(&o);
 }
 
-__attribute__((format(printf, 2, 3))) static void answer(struct geometry_order *o, const char *format, ...) {
+__attribute__((format(printf, 2, 3))) static void answer(struct geometry_order *o,
+                                                         const char *format, ...) {
     va_list ap;
     va_start(ap, format);
     vsnprintf(o->answer, sizeof o->answer, format, ap);
@@ -64,7 +65,8 @@ __attribute__((format(printf, 2, 3))) static void answer(struct geometry_order *
 /* --- what is asked for --- */
 
 /* The sizes that the order asks for. False: the answer says why not. */
-static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, struct size_list *to) {
+static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o,
+                         struct size_list *to) {
     const struct slab *slab = cache_slab(g->cache);
     struct size_rules rules;
     slab_rules(slab, &rules);
@@ -72,8 +74,11 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, st
     case GEOMETRY_FACTOR: size_list_by_factor(to, o->first_bytes, o->factor, &rules); return true;
     case GEOMETRY_SIZES:
         if (!size_list_of(to, o->sizes, o->size_count, &rules)) {
-            answer(o, "BADSIZES sizes must ascend by at least %u, from %u to %u bytes, and be at most %u beside the largest chunk's %u",
-                   rules.unit_bytes, rules.least_bytes, rules.most_bytes, rules.count_most - 1, rules.most_bytes);
+            answer(o,
+                   "BADSIZES sizes must ascend by at least %u, from %u to %u bytes, and be at most "
+                   "%u beside the largest chunk's %u",
+                   rules.unit_bytes, rules.least_bytes, rules.most_bytes, rules.count_most - 1,
+                   rules.most_bytes);
             return false;
         }
         return true;
@@ -91,7 +96,8 @@ static bool wanted_sizes(struct geometry_change *g, struct geometry_order *o, st
 }
 
 /* Behind a prediction: what sizes would waste that no item has now, and the sizes of the chunks. */
-static void add_sizes(const struct geometry_change *g, struct geometry_order *o, const struct size_list *to) {
+static void add_sizes(const struct geometry_change *g, struct geometry_order *o,
+                      const struct size_list *to) {
     struct fit_unseen unseen;
     size_t len = strlen(o->answer);
     fit_unseen(&g->sizes, to, &unseen);
@@ -99,32 +105,37 @@ static void add_sizes(const struct geometry_change *g, struct geometry_order *o,
                             "; sizes that no item has yet would waste %.1f %% on average and %.1f %% at most; the sizes: ", unseen.mean_pct,
                             unseen.most_pct);
     for (unsigned i = 0; i < to->count && len < sizeof o->answer; i++) {
-        len += (size_t)snprintf(o->answer + len, sizeof o->answer - len, "%s%u", i > 0 ? "," : "", to->bytes[i]);
+        len += (size_t)snprintf(o->answer + len, sizeof o->answer - len, "%s%u", i > 0 ? "," : "",
+                                to->bytes[i]);
     }
 }
 
 /* The prediction in words: `answer`'s first word, and what comes last. */
-static void answer_outlook(struct geometry_order *o, const char *word, const struct size_list *to, const struct geometry_outlook *k,
-                           const char *last) {
+static void answer_outlook(struct geometry_order *o, const char *word, const struct size_list *to,
+                           const struct geometry_outlook *k, const char *last) {
     double gain = geometry_gain_pct(k);
     if (!(k->items_before > 0)) {
         answer(o, "%s there are no items to fit the sizes to%s", word, last);
         return;
     }
-    answer(o, "%s %u classes would hold %.1f %% %s items in %u pages, %.0f instead of %.0f, and waste %.1f %% of their memory instead of %.1f %%%s",
-           word, to->count, gain < 0 ? -gain : gain, gain < 0 ? "fewer" : "more", k->pages, k->items_after, k->items_before,
-           k->waste_after_pct, k->waste_before_pct, last);
+    answer(o,
+           "%s %u classes would hold %.1f %% %s items in %u pages, %.0f instead of %.0f, and waste "
+           "%.1f %% of their memory instead of %.1f %%%s",
+           word, to->count, gain < 0 ? -gain : gain, gain < 0 ? "fewer" : "more", k->pages,
+           k->items_after, k->items_before, k->waste_after_pct, k->waste_before_pct, last);
 }
 
 /* False: the answer says why these sizes cannot be had. */
-static bool can_change(struct geometry_change *g, struct geometry_order *o, const struct size_list *from, const struct size_list *to) {
+static bool can_change(struct geometry_change *g, struct geometry_order *o,
+                       const struct size_list *from, const struct size_list *to) {
     if (size_list_same(from, to) && g->state == GEOMETRY_STEADY) {
         answer(o, "SAME these are the chunk sizes already");
         return false;
     }
     if (!geometry_has_ids(g, from, to)) {
-        answer(o, "NOIDS %u old and %u new classes, with those still being emptied, are more than %d", from->count, to->count,
-               SLAB_CLASSES_MAX - 1);
+        answer(o,
+               "NOIDS %u old and %u new classes, with those still being emptied, are more than %d",
+               from->count, to->count, SLAB_CLASSES_MAX - 1);
         return false;
     }
     return true;
@@ -137,8 +148,10 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
         answer(o, "NOREVERT the chunk sizes have not been changed since the start");
         return;
     }
-    if (o->verb != GEOMETRY_AUTO && !o->dry && atomic_load_explicit(&g->follow, memory_order_relaxed)) {
-        answer(o, "AUTO slab_geometry_auto is on, which would soon fit the sizes again: config set slab_geometry_auto no");
+    if (o->verb != GEOMETRY_AUTO && !o->dry &&
+        atomic_load_explicit(&g->follow, memory_order_relaxed)) {
+        answer(o, "AUTO slab_geometry_auto is on, which would soon fit the sizes again: config set "
+                  "slab_geometry_auto no");
         return;
     }
     geometry_measure(g);
@@ -146,9 +159,11 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
         return;
     }
     geometry_look_ahead(g, &from, &to, &outlook);
-    bool gains = o->force || o->verb == GEOMETRY_REVERT || geometry_gain_pct(&outlook) >= GEOMETRY_GAIN_LEAST_PCT;
+    bool gains = o->force || o->verb == GEOMETRY_REVERT ||
+                 geometry_gain_pct(&outlook) >= GEOMETRY_GAIN_LEAST_PCT;
     if (o->dry) {
-        answer_outlook(o, "PREDICTED", &to, &outlook, gains ? "" : "; it would be refused without force");
+        answer_outlook(o, "PREDICTED", &to, &outlook,
+                       gains ? "" : "; it would be refused without force");
         add_sizes(g, o, &to);
         return;
     }
@@ -167,7 +182,8 @@ static void change(struct geometry_change *g, struct geometry_order *o) {
 
 static void serve(struct geometry_change *g, struct geometry_order *o) {
     if (cache_store_kind(g->cache) != CACHE_STORE_SLAB) {
-        answer(o, "CLIENT_ERROR the %s store has no chunk sizes to change", cache_store_name(cache_store_kind(g->cache)));
+        answer(o, "CLIENT_ERROR the %s store has no chunk sizes to change",
+               cache_store_name(cache_store_kind(g->cache)));
     } else if (!g->may_move) {
         answer(o, "CLIENT_ERROR slab reassignment disabled");
     } else if (o->verb == GEOMETRY_PAUSE && g->state == GEOMETRY_DRAINING) {
@@ -180,7 +196,8 @@ static void serve(struct geometry_change *g, struct geometry_order *o) {
         g->due_us = clock_mono_us();
         answer(o, "OK");
     } else if (o->verb == GEOMETRY_PAUSE) {
-        answer(o, g->state == GEOMETRY_PAUSED ? "NOTRUNNING the change is paused already" : "NOTRUNNING no change is under way");
+        answer(o, g->state == GEOMETRY_PAUSED ? "NOTRUNNING the change is paused already"
+                                              : "NOTRUNNING no change is under way");
     } else if (o->verb == GEOMETRY_RESUME) {
         answer(o, "NOTPAUSED no change is paused");
     } else {

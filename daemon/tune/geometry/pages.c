@@ -7,11 +7,14 @@
 
 enum { WANTING_SHARE = 8 }; /* a class wants a page when less than this part of one is free */
 
-/* What the items at the tail of a class are worth, a page of them: those of small chunks are many, those used long ago are seldom
- * used. */
-static double tail_value(const struct snapshot_class *c) { return (double)c->chunks_per_page / (c->age_s + 1); }
+/* What the items at the tail of a class are worth, a page of them: those of small chunks are many,
+ * those used long ago are seldom used. */
+static double tail_value(const struct snapshot_class *c) {
+    return (double)c->chunks_per_page / (c->age_s + 1);
+}
 
-/* The class that can best spare a page: one with a page's worth of free chunks, or else the least valuable tail. */
+/* The class that can best spare a page: one with a page's worth of free chunks, or else the least
+ * valuable tail. */
 static unsigned cheapest_class(const struct snapshot *s) {
     unsigned cheapest = SLAB_CLASS_NONE;
     double least = 0;
@@ -26,13 +29,15 @@ static unsigned cheapest_class(const struct snapshot *s) {
     return cheapest;
 }
 
-/* The class to which one page more is worth most: of those with hardly a free chunk, the one with the most valuable tail. */
+/* The class to which one page more is worth most: of those with hardly a free chunk, the one with
+ * the most valuable tail. */
 static unsigned dearest_class(const struct snapshot *s) {
     unsigned dearest = SLAB_CLASS_NONE;
     double most = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i];
-        if (c->pages > 0 && c->free_chunks * WANTING_SHARE < c->chunks_per_page && tail_value(c) > most) {
+        if (c->pages > 0 && c->free_chunks * WANTING_SHARE < c->chunks_per_page &&
+            tail_value(c) > most) {
             dearest = i;
             most = tail_value(c);
         }
@@ -44,10 +49,13 @@ void geometry_hand_out(struct geometry_change *g) {
     static const struct class_set nobody;
     const struct arena *arena = cache_slab(g->cache)->arena;
     struct snapshot *s = malloc(sizeof *s);
-    for (uint64_t left = g->refit.pages; s != NULL && left > 0 && g->refit.held_count + arena_pages_free(arena) > g->pool_before; left--) {
+    for (uint64_t left = g->refit.pages;
+         s != NULL && left > 0 && g->refit.held_count + arena_pages_free(arena) > g->pool_before;
+         left--) {
         snapshot_take(g->cache, &nobody, s);
         unsigned dearest = dearest_class(s);
-        if (dearest == SLAB_CLASS_NONE || slab_class_state(cache_slab(g->cache), dearest) != SLAB_CLASS_ACTIVE ||
+        if (dearest == SLAB_CLASS_NONE ||
+            slab_class_state(cache_slab(g->cache), dearest) != SLAB_CLASS_ACTIVE ||
             !refit_grow(&g->refit, dearest)) {
             break;
         }
@@ -56,7 +64,8 @@ void geometry_hand_out(struct geometry_change *g) {
     refit_release(&g->refit);
 }
 
-/* The page of least value that no client holds; PAGE_NONE: there is none in the class of least value. */
+/* The page of least value that no client holds; PAGE_NONE: there is none in the class of least
+ * value. */
 static uint32_t cheapest_page(struct geometry_change *g) {
     static const struct class_set nobody;
     uint32_t pages[CACHE_SPARE_MAX];
@@ -67,7 +76,9 @@ static uint32_t cheapest_page(struct geometry_change *g) {
     snapshot_take(g->cache, &nobody, s);
     unsigned cheapest = cheapest_class(s);
     free(s);
-    unsigned n = cheapest != SLAB_CLASS_NONE ? pick_pages(g->refit.pace, g->ct, cheapest, PICK_LEAST_VALUE, pages) : 0;
+    unsigned n = cheapest != SLAB_CLASS_NONE
+                     ? pick_pages(g->refit.pace, g->ct, cheapest, PICK_LEAST_VALUE, pages)
+                     : 0;
     for (unsigned i = 0; i < n; i++) {
         if (!page_is_held(g->cache, pages[i])) {
             return pages[i];

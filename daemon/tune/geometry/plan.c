@@ -2,15 +2,18 @@
 
 #include <string.h>
 
-static uint32_t size_before(const struct size_list *l, unsigned place) { return place > 0 ? l->bytes[place - 1] : 0; }
+static uint32_t size_before(const struct size_list *l, unsigned place) {
+    return place > 0 ? l->bytes[place - 1] : 0;
+}
 
-static double saving_of(const struct geometry_plan *p, unsigned place, const struct size_histogram *h) {
+static double saving_of(const struct geometry_plan *p, unsigned place,
+                        const struct size_histogram *h) {
     uint32_t above = size_before(&p->from, place), most = p->from.bytes[place];
     return fit_memory(h, &p->from, above, most) - fit_memory(h, &p->to, above, most);
 }
 
-void geometry_plan_make(struct geometry_plan *p, const struct size_list *from, const struct size_list *to,
-                        const struct size_histogram *h) {
+void geometry_plan_make(struct geometry_plan *p, const struct size_list *from,
+                        const struct size_list *to, const struct size_histogram *h) {
     double saving[GEOMETRY_SIZES_MAX];
     *p = (struct geometry_plan){.from = *from, .to = *to};
     for (unsigned i = 0; i < from->count; i++) {
@@ -25,11 +28,13 @@ void geometry_plan_make(struct geometry_plan *p, const struct size_list *from, c
     }
 }
 
-bool geometry_plan_union(const struct size_list *a, const struct size_list *b, struct size_list *both) {
+bool geometry_plan_union(const struct size_list *a, const struct size_list *b,
+                         struct size_list *both) {
     unsigned i = 0, j = 0;
     both->count = 0;
     while (i < a->count || j < b->count) {
-        uint32_t next = j == b->count || (i < a->count && a->bytes[i] <= b->bytes[j]) ? a->bytes[i] : b->bytes[j];
+        uint32_t next = j == b->count || (i < a->count && a->bytes[i] <= b->bytes[j]) ? a->bytes[i]
+                                                                                      : b->bytes[j];
         i += i < a->count && a->bytes[i] == next;
         j += j < b->count && b->bytes[j] == next;
         if (both->count == GEOMETRY_SIZES_MAX) {

@@ -1,8 +1,9 @@
 /* How one list of sizes becomes another without ever having both at once: a class at a time.
  *
- * Each size of the old list stands for a range of items. A step converts one range: its size goes, unless the new list has it
- * too, and the new sizes that serve the range come. Every list on the way serves every size. The ranges that save most are
- * first, so that what is saved early gives the later steps room. No locks, no cache. Cost: O(sizes squared). */
+ * Each size of the old list stands for a range of items. A step converts one range: its size goes,
+ * unless the new list has it too, and the new sizes that serve the range come. Every list on the
+ * way serves every size. The ranges that save most are first, so that what is saved early gives the
+ * later steps room. No locks, no cache. Cost: O(sizes squared). */
 #ifndef SLATE_TUNE_GEOMETRY_PLAN_H
 #define SLATE_TUNE_GEOMETRY_PLAN_H
 #include <stdbool.h>
@@ -15,12 +16,13 @@ struct geometry_plan {
     unsigned done;
 };
 
-void geometry_plan_make(struct geometry_plan *, const struct size_list *from, const struct size_list *to,
-                        const struct size_histogram *);
+void geometry_plan_make(struct geometry_plan *, const struct size_list *from,
+                        const struct size_list *to, const struct size_histogram *);
 /* Converts ranges until the list differs; false: all are converted, and *now is `to`. */
 bool geometry_plan_step(struct geometry_plan *, struct size_list *now);
 /* The list with `done` ranges converted. */
 void geometry_plan_sizes(const struct geometry_plan *, struct size_list *now);
 /* All sizes of both. False: more than a list holds, *both is cut off. */
-bool geometry_plan_union(const struct size_list *, const struct size_list *, struct size_list *both);
+bool geometry_plan_union(const struct size_list *, const struct size_list *,
+                         struct size_list *both);
 #endif

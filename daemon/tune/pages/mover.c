@@ -20,12 +20,15 @@ void mover_init(struct mover *m, struct cache *cache, struct cache_thread *ct, s
 }
 
 static void add(_Atomic uint64_t *n, uint64_t more) {
-    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + more, memory_order_relaxed);
+    atomic_store_explicit(n, atomic_load_explicit(n, memory_order_relaxed) + more,
+                          memory_order_relaxed);
 }
 
 static void count(_Atomic uint64_t *n) { add(n, 1); }
 
-static void note_busy(struct mover *m, const char *why) { atomic_store_explicit(&m->last_busy, why, memory_order_relaxed); }
+static void note_busy(struct mover *m, const char *why) {
+    atomic_store_explicit(&m->last_busy, why, memory_order_relaxed);
+}
 
 static void sleep_us(unsigned us) {
     struct timespec t = {.tv_nsec = (long)us * 1000};
@@ -47,7 +50,9 @@ static void avoid(struct mover *m, uint32_t page) {
     m->avoided_at = (m->avoided_at + 1) % MOVER_AVOIDED;
 }
 
-static bool cancelled(const struct mover *m) { return atomic_load_explicit(&m->cancel, memory_order_relaxed); }
+static bool cancelled(const struct mover *m) {
+    return atomic_load_explicit(&m->cancel, memory_order_relaxed);
+}
 
 static bool can_spare(const struct slab *slab, const struct page_move *move) {
     struct slab_class_facts f;
@@ -55,7 +60,8 @@ static bool can_spare(const struct slab *slab, const struct page_move *move) {
     return f.pages >= f.draining + (move->last_too ? 1 : 2);
 }
 
-/* Begins the drain of the page that is to leave; PAGE_NONE: there is none. One that is in use is taken only when all are. */
+/* Begins the drain of the page that is to leave; PAGE_NONE: there is none. One that is in use is
+ * taken only when all are. */
 static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_in_use) {
     struct slab *slab = cache_slab(m->cache);
     uint32_t pages[CACHE_SPARE_MAX];
@@ -83,16 +89,19 @@ struct emptying {
     struct mover *m;
     uint32_t      page, at, chunk_bytes;
     unsigned      from, to;
-    bool          held; /* a client holds something in it: nothing goes for a page that cannot be had */
+    /* a client holds something in it: nothing goes for a page that cannot be had */
+    bool          held;
 };
 
 static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
     count(&m->busy_items);
-    note_busy(m, item_state(slab_page_chunk(cache_slab(m->cache), page, chunk)) == CHUNK_DRAFT ? "draft" : "reader");
+    note_busy(m, item_state(slab_page_chunk(cache_slab(m->cache), page, chunk)) == CHUNK_DRAFT
+                     ? "draft"
+                     : "reader");
 }
 
-/* A page of the pool gives rescued items somewhere to go, unless the pool is where pages are being sent: one to it and one from it
- * would be none moved. Returns how many chunks it went over. */
+/* A page of the pool gives rescued items somewhere to go, unless the pool is where pages are being
+ * sent: one to it and one from it would be none moved. Returns how many chunks it went over. */
 static unsigned empty_chunk(const struct emptying *e, uint32_t chunk) {
     struct mover *m = e->m;
     struct slab *slab = cache_slab(m->cache);
@@ -129,17 +138,22 @@ static unsigned empty_chunk(const struct emptying *e, uint32_t chunk) {
 static bool empty_some(void *arg) {
     struct emptying *e = arg;
     const struct slab *slab = cache_slab(e->m->cache);
-    for (uint32_t bytes = 0; bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL; e->at++) {
+    for (uint32_t bytes = 0;
+         bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL; e->at++) {
         cache_evacuate_prefetch(e->m->ct, e->page, e->at + PREFETCH_AHEAD);
         bytes += e->chunk_bytes * empty_chunk(e, e->at);
     }
     return slab_page_chunk(slab, e->page, e->at) != NULL && !cancelled(e->m);
 }
 
-/* Goes over every chunk once. One that looks free may yet be filled by a thread that took it before the drain began, so each pass
- * looks at all of them. */
+/* Goes over every chunk once. One that looks free may yet be filled by a thread that took it before
+ * the drain began, so each pass looks at all of them. */
 static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
-    struct emptying e = {.m = m, .page = page, .from = from, .to = to, .chunk_bytes = slab_chunk_bytes(cache_slab(m->cache), from)};
+    struct emptying e = {.m = m,
+                         .page = page,
+                         .from = from,
+                         .to = to,
+                         .chunk_bytes = slab_chunk_bytes(cache_slab(m->cache), from)};
     e.held = page_is_held(m->cache, page);
     struct pace_job job = {.ct = m->ct, .step = empty_some, .arg = &e};
     pace_run(m->pace, &job);
@@ -202,7 +216,8 @@ static const char *in_words(const char *busy) {
     return "the page stayed in use";
 }
 
-static void put_back(struct mover *m, const struct page_move *move, uint32_t page, struct move_result *r) {
+static void put_back(struct mover *m, const struct page_move *move, uint32_t page,
+                     struct move_result *r) {
     bool on_purpose = cancelled(m);
     tell(move, EVENT_MOVE_GIVEN_UP);
     slab_drain_cancel(cache_slab(m->cache), page);
@@ -222,7 +237,8 @@ struct begun {
     bool     was_in_use;
 };
 
-static unsigned begin_some(struct mover *m, const struct page_move *move, unsigned most, struct begun *begun) {
+static unsigned begin_some(struct mover *m, const struct page_move *move, unsigned most,
+                           struct begun *begun) {
     unsigned n = 0;
     while (n < most && (begun[n].page = begin(m, move, &begun[n].was_in_use)) != PAGE_NONE) {
         n++;
@@ -231,19 +247,23 @@ static unsigned begin_some(struct mover *m, const struct page_move *move, unsign
 }
 
 /* How many pages are still to be emptied. */
-static unsigned wanting(const struct mover *m, const struct page_move *move, unsigned emptied, struct move_result *r) {
+static unsigned wanting(const struct mover *m, const struct page_move *move, unsigned emptied,
+                        struct move_result *r) {
     unsigned most = move->pages < MOVER_PAGES_MAX ? move->pages : MOVER_PAGES_MAX;
     uint32_t wanted = m->wanted != NULL ? m->wanted(m->owner) : most;
     if (wanted < most) {
         most = wanted;
         r->why_not = "no more are wanted by now";
     }
-    return most <= emptied || r->given_up >= MOVER_FAILURES_MAX || cancelled(m) ? 0 : most - emptied;
+    return most <= emptied || r->given_up >= MOVER_FAILURES_MAX || cancelled(m) ? 0
+                                                                                : most - emptied;
 }
 
-/* Empties pages one after the other; returns how many. Those of blocks begin to drain together: a value has blocks in many of them,
- * and when one is looked for along its chain, the others are found as well. */
-static unsigned empty_pages(struct mover *m, const struct page_move *move, uint32_t *emptied, struct move_result *r) {
+/* Empties pages one after the other; returns how many. Those of blocks begin to drain together: a
+ * value has blocks in many of them, and when one is looked for along its chain, the others are
+ * found as well. */
+static unsigned empty_pages(struct mover *m, const struct page_move *move, uint32_t *emptied,
+                            struct move_result *r) {
     bool     blocks = cache_store_kind(m->cache) == CACHE_STORE_BLOCKS, all_in_use = false;
     unsigned n = 0, want;
     while (!all_in_use && (want = wanting(m, move, n, r)) > 0) {
@@ -267,7 +287,8 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move, uint3
             }
         }
     }
-    if (n < move->pages && cancelled(m)) { /* perhaps between two pages, when none had to be put back */
+    /* perhaps between two pages, when none had to be put back */
+    if (n < move->pages && cancelled(m)) {
         r->why_not = "cancelled";
     }
     return n;
@@ -289,7 +310,8 @@ static bool hand_over(void *arg) {
     return h->done < h->count;
 }
 
-static unsigned move_from_class(struct mover *m, const struct page_move *move, struct move_result *r) {
+static unsigned move_from_class(struct mover *m, const struct page_move *move,
+                                struct move_result *r) {
     uint32_t emptied[MOVER_PAGES_MAX];
     unsigned n = empty_pages(m, move, emptied, r);
     if (n > 0 && !cache_quiesce(m->ct, MOVER_PATIENCE_US)) {
@@ -306,14 +328,18 @@ static unsigned move_from_class(struct mover *m, const struct page_move *move, s
     return n;
 }
 
-static uint64_t get(const _Atomic uint64_t *n) { return atomic_load_explicit(n, memory_order_relaxed); }
+static uint64_t get(const _Atomic uint64_t *n) {
+    return atomic_load_explicit(n, memory_order_relaxed);
+}
 
 unsigned mover_move(struct mover *m, const struct page_move *move, struct move_result *result) {
     struct move_result here, *r = result != NULL ? result : &here;
     uint64_t start_us = clock_mono_us(), evicted = cache_thread_evicted(m->ct);
-    uint64_t rescues = get(&m->rescues), chunks = get(&m->chunk_rescues), reclaimed = get(&m->reclaimed);
+    uint64_t rescues = get(&m->rescues), chunks = get(&m->chunk_rescues),
+             reclaimed = get(&m->reclaimed);
     *r = (struct move_result){.pages = 0};
-    if (move->to != SLAB_CLASS_NONE && slab_class_state(cache_slab(m->cache), move->to) != SLAB_CLASS_ACTIVE) {
+    if (move->to != SLAB_CLASS_NONE &&
+        slab_class_state(cache_slab(m->cache), move->to) != SLAB_CLASS_ACTIVE) {
         r->why_not = "the chunk sizes changed, and the receiver takes no page any more";
     } else if (move->from == SLAB_CLASS_NONE) {
         r->pages = move_from_pool(m, move);

@@ -2,15 +2,17 @@
  *
  *     drain begins (its chunks only become free) -> every chunk is emptied -> all threads leave their turn -> it changes hands
  *
- * Pages of one move are emptied one after the other and change hands together, because waiting for the turns is what costs. When
- * fewer are wanted meanwhile, it ends with the next.
- * Live items are copied into other chunks of their class while there are any, and dropped when there are none and memory is
- * used up; without evictions (-M) such a page goes back instead. A page in which something is being stored or sent is passed over
- * while there is another; else its chunks are tried again for MOVER_PATIENCE_US, and nothing in it is dropped. Then it goes back, is left alone for a
- * while, and the next page is tried, at most MOVER_FAILURES_MAX in one move; where somebody waits for the owner (`hurry`) it goes
- * back at once. Threading: the owner's thread alone, outside a turn; what takes time is done by its pace, which may do it on
- * another thread, through the same cache_thread. The counters may be read by anyone, and anyone may set `cancel`. Cost: 0.2 to
- * 1 us a chunk, plus the longest turn of a worker. */
+ * Pages of one move are emptied one after the other and change hands together, because waiting for
+ * the turns is what costs. When fewer are wanted meanwhile, it ends with the next. Live items are
+ * copied into other chunks of their class while there are any, and dropped when there are none and
+ * memory is used up; without evictions (-M) such a page goes back instead. A page in which
+ * something is being stored or sent is passed over while there is another; else its chunks are
+ * tried again for MOVER_PATIENCE_US, and nothing in it is dropped. Then it goes back, is left alone
+ * for a while, and the next page is tried, at most MOVER_FAILURES_MAX in one move; where somebody
+ * waits for the owner (`hurry`) it goes back at once. Threading: the owner's thread alone, outside
+ * a turn; what takes time is done by its pace, which may do it on another thread, through the same
+ * cache_thread. The counters may be read by anyone, and anyone may set `cancel`. Cost: 0.2 to 1 us
+ * a chunk, plus the longest turn of a worker. */
 #ifndef SLATE_TUNE_PAGES_MOVER_H
 #define SLATE_TUNE_PAGES_MOVER_H
 #include <stdatomic.h>
@@ -34,25 +36,32 @@ struct mover {
     struct pace         *pace; /* the owner's */
     struct { uint32_t page; uint64_t until_us; } avoided[MOVER_AVOIDED];
     unsigned             avoided_at;
-    bool               (*hurry)(void *owner); /* no page is waited for any longer; NULL: there is time */
-    uint32_t           (*wanted)(void *owner); /* how many pages are to be had at most, by now; NULL: as many as the move says */
+    /* no page is waited for any longer; NULL: there is time */
+    bool               (*hurry)(void *owner);
+    /* how many pages are to be had at most, by now; NULL: as many as the move says */
+    uint32_t           (*wanted)(void *owner);
     void                *owner;
-    _Atomic bool         cancel; /* the move under way puts its page back and ends; the owner clears it */
-    _Atomic uint64_t pages_moved, rescues, chunk_rescues, reclaimed, evictions, busy_items, busy_deletes, no_room, given_up;
-    _Atomic(const char *) last_busy; /* none, draft, reader, no room, turn: why the last chunk or page could not move */
+    /* the move under way puts its page back and ends; the owner clears it */
+    _Atomic bool         cancel;
+    _Atomic uint64_t pages_moved, rescues, chunk_rescues, reclaimed, evictions, busy_items,
+        busy_deletes, no_room, given_up;
+    /* none, draft, reader, no room, turn: why the last chunk or page could not move */
+    _Atomic(const char *) last_busy;
 };
 
 /* What became of a move. */
 struct move_result {
     unsigned    pages;     /* that changed hands */
     unsigned    given_up;  /* pages put back */
-    uint64_t    rescued, chunks_rescued, lost, expired; /* items; lost: live ones that were evicted for it */
+    /* items; lost: live ones that were evicted for it */
+    uint64_t    rescued, chunks_rescued, lost, expired;
     uint64_t    duration_us;
     const char *why_not;   /* why fewer pages moved than asked for; NULL: they all did */
 };
 
 void mover_init(struct mover *, struct cache *, struct cache_thread *, struct pace *);
-/* Up to `pages` (at most MOVER_PAGES_MAX) from a class, or SLAB_CLASS_NONE, the pool, to another, or to the pool. Returns how
- * many moved. A class keeps its last page unless the move says otherwise; one whose size is not wanted any more gets none. `result` may be NULL. */
+/* Up to `pages` (at most MOVER_PAGES_MAX) from a class, or SLAB_CLASS_NONE, the pool, to another,
+ * or to the pool. Returns how many moved. A class keeps its last page unless the move says
+ * otherwise; one whose size is not wanted any more gets none. `result` may be NULL. */
 unsigned mover_move(struct mover *, const struct page_move *, struct move_result *);
 #endif

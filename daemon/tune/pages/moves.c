@@ -16,7 +16,9 @@ void move_log_fini(struct move_log *l) { lock_fini(&l->lock); }
 
 void move_outcome(const struct move_record *m, char *to, size_t room) {
     const char *why = m->result.why_not;
-    const char *what = m->result.pages >= m->wanted ? "moved" : m->result.pages > 0 ? "moved in part" : "given up";
+    const char *what = m->result.pages >= m->wanted ? "moved"
+                       : m->result.pages > 0        ? "moved in part"
+                                                    : "given up";
     snprintf(to, room, "%s%s%s", what, why != NULL ? ", " : "", why != NULL ? why : "");
 }
 
@@ -24,14 +26,21 @@ void move_sentence(const struct move_record *m, char to[MOVE_SENTENCE_BYTES]) {
     char outcome[REASON_BYTES];
     const struct move_result *r = &m->result;
     move_outcome(m, outcome, sizeof outcome);
-    snprintf(to, MOVE_SENTENCE_BYTES, "%u of %u pages from class %u to %u %s in %" PRIu64 " us, %" PRIu64 " items rescued, %" PRIu64
-             " lost, %" PRIu64 " expired: %s", r->pages, m->wanted, m->from, m->to, outcome, r->duration_us,
+    snprintf(to, MOVE_SENTENCE_BYTES,
+             "%u of %u pages from class %u to %u %s in %" PRIu64 " us, %" PRIu64
+             " items rescued, %" PRIu64 " lost, %" PRIu64 " expired: %s",
+             r->pages, m->wanted, m->from, m->to, outcome, r->duration_us,
              r->rescued + r->chunks_rescued, r->lost, r->expired, m->reason);
 }
 
-void move_log_add(struct move_log *l, const char *by, const struct page_move *move, const struct move_result *result) {
+void move_log_add(struct move_log *l, const char *by, const struct page_move *move,
+                  const struct move_result *result) {
     char sentence[MOVE_SENTENCE_BYTES];
-    struct move_record m = {.unix_ms = clock_unix_ms(), .from = move->from, .to = move->to, .wanted = move->pages, .result = *result};
+    struct move_record m = {.unix_ms = clock_unix_ms(),
+                            .from = move->from,
+                            .to = move->to,
+                            .wanted = move->pages,
+                            .result = *result};
     snprintf(m.by, sizeof m.by, "%s", by);
     snprintf(m.reason, sizeof m.reason, "%s", move->reason);
     lock_take(&l->lock);

@@ -1,4 +1,5 @@
-/* The last page moves, for `stats moves` and the audit log. Threading: any thread; a copy is of one moment. */
+/* The last page moves, for `stats moves` and the audit log. Threading: any thread; a copy is of one
+ * moment. */
 #ifndef SLATE_TUNE_PAGES_MOVES_H
 #define SLATE_TUNE_PAGES_MOVES_H
 #include <stdint.h>
@@ -27,7 +28,8 @@ struct move_log {
 void move_log_init(struct move_log *);
 void move_log_fini(struct move_log *);
 /* Logs it (base/log.h) and keeps it. */
-void move_log_add(struct move_log *, const char *by, const struct page_move *, const struct move_result *);
+void move_log_add(struct move_log *, const char *by, const struct page_move *,
+                  const struct move_result *);
 /* The kept ones, oldest first; returns how many, at most MOVES_KEPT. */
 unsigned move_log_copy(struct move_log *, struct move_record to[MOVES_KEPT]);
 /* "moved", "moved in part, …", "given up, …". */

@@ -14,11 +14,13 @@
 enum {
     NICE = 10,               /* a tenth of a worker's weight */
     SLICE_US = 3000,         /* far longer than a worker's */
-    TURN_US = 50,            /* what a request may have to wait where its thread does not go first */
+    /* what a request may have to wait where its thread does not go first */
+    TURN_US = 50,
     NAP_US = 20,
     TURN_LATE_US = 2000,     /* more than a worker takes for what comes in at once */
     PRESSED_LATE_US = 1000,  /* it waited for the processor so long, but for the longest wait … */
-    PRESSED_SHARE = 4,       /* … and so many times as long as it had it: workers leave no time to speak of */
+    /* … and so many times as long as it had it: workers leave no time to speak of */
+    PRESSED_SHARE = 4,
     PRESSED_TURN_US = 100,
     PRESSED_US = 1000 * 1000, /* for so long it is not tried again whether they do */
 };
@@ -57,7 +59,8 @@ struct stretch {
     uint64_t begun_us, had_us;
 };
 
-/* By how much a stretch took longer than what this thread had of a processor and what it rested on purpose. The next one begins. */
+/* By how much a stretch took longer than what this thread had of a processor and what it rested on
+ * purpose. The next one begins. */
 static uint64_t late_us(struct stretch *s, uint64_t rest_us) {
     struct stretch now = {clock_mono_us(), had_us()};
     uint64_t took_us = now.begun_us - s->begun_us, meant_us = now.had_us - s->had_us + rest_us;
@@ -65,8 +68,8 @@ static uint64_t late_us(struct stretch *s, uint64_t rest_us) {
     return took_us > meant_us ? took_us - meant_us : 0;
 }
 
-/* Returns whether steps are left, for there is no time to speak of. A turn that ends late says so at once: somebody may have waited
- * for a lock that it held. */
+/* Returns whether steps are left, for there is no time to speak of. A turn that ends late says so
+ * at once: somebody may have waited for a lock that it held. */
 static bool run_gently(struct pace_job *j) {
     struct stretch s = {clock_mono_us(), had_us()};
     uint64_t had_first_us = s.had_us, waited_us = 0, longest_us = 0;
@@ -79,7 +82,8 @@ static bool run_gently(struct pace_job *j) {
         uint64_t here_us = turn_late_us + late_us(&s, wish_us);
         longest_us = here_us > longest_us ? here_us : longest_us;
         waited_us += here_us;
-        if (waited_us - longest_us > PRESSED_LATE_US && waited_us - longest_us > PRESSED_SHARE * (s.had_us - had_first_us)) {
+        if (waited_us - longest_us > PRESSED_LATE_US &&
+            waited_us - longest_us > PRESSED_SHARE * (s.had_us - had_first_us)) {
             return true;
         }
     }

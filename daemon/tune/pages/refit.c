@@ -13,7 +13,8 @@ enum {
 };
 
 void refit_init(struct refit *r, struct cache *cache, struct cache_thread *ct, struct pace *pace) {
-    uint32_t pages = atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
+    uint32_t pages =
+        atomic_load_explicit(&cache_slab(cache)->arena->page_limit, memory_order_relaxed);
     unsigned most = pages / HELD_SHARE;
     *r = (struct refit){.cache = cache, .ct = ct, .pace = pace, .held_most = most < 1 ? 1 : most > REFIT_HELD_MAX ? REFIT_HELD_MAX : most};
 }
@@ -43,7 +44,8 @@ struct emptying {
     struct pace_job *job;
     uint32_t         page, at, chunk_bytes;
     enum cache_refit how;
-    bool             in_use, no_room; /* why chunks stay: what lives there is being stored or sent, or found no chunk */
+    /* why chunks stay: what lives there is being stored or sent, or found no chunk */
+    bool             in_use, no_room;
 };
 
 static void empty_chunk(struct emptying *e, uint32_t chunk) {
@@ -53,7 +55,8 @@ static void empty_chunk(struct emptying *e, uint32_t chunk) {
     if (moved == CACHE_MOVED_NO_ROOM && refit_grow(r, wanted)) {
         moved = cache_refit(r->ct, e->page, chunk, CACHE_REFIT_FREE, &wanted);
     } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, e->page, chunk)) {
-        e->in_use = true; /* nothing goes to make room for it: its chunk could not be had all the same */
+        /* nothing goes to make room for it: its chunk could not be had all the same */
+        e->in_use = true;
     } else if (moved == CACHE_MOVED_NO_ROOM && e->how == CACHE_REFIT_ROOM) {
         moved = cache_refit(r->ct, e->page, chunk, CACHE_REFIT_ROOM, &wanted);
     }
@@ -73,7 +76,8 @@ static bool empty_some(void *arg) {
     struct emptying *e = arg;
     const struct slab *slab = cache_slab(e->r->cache);
     uint32_t bytes = 0;
-    for (; bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL; bytes += e->chunk_bytes, e->at++) {
+    for (; bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL;
+         bytes += e->chunk_bytes, e->at++) {
         empty_chunk(e, e->at);
     }
     uint64_t rest_us = e->job->rest_us + e->r->pace_us / REST_SHARE * bytes / PAGE_BYTES;
@@ -92,18 +96,21 @@ static void empty_chunks(struct emptying *e) {
 
 static enum refit_result drain(struct refit *r, uint32_t page) {
     struct slab *slab = cache_slab(r->cache);
-    uint32_t chunk_bytes = atomic_load_explicit(&slab_page(slab, page)->chunk_bytes, memory_order_relaxed);
+    uint32_t chunk_bytes =
+        atomic_load_explicit(&slab_page(slab, page)->chunk_bytes, memory_order_relaxed);
     struct emptying e = {.r = r, .page = page, .chunk_bytes = chunk_bytes, .how = CACHE_REFIT_FREE};
     uint64_t give_up_us = 0;
     cache_turn_begin(r->ct);
     cache_drain_stocks(r->ct, page);
     cache_turn_end(r->ct);
-    for (unsigned backoff_us = BACKOFF_MIN_US;; backoff_us = backoff_us * 2 < BACKOFF_MAX_US ? backoff_us * 2 : BACKOFF_MAX_US) {
+    for (unsigned backoff_us = BACKOFF_MIN_US;;
+         backoff_us = backoff_us * 2 < BACKOFF_MAX_US ? backoff_us * 2 : BACKOFF_MAX_US) {
         empty_chunks(&e);
         if (slab_drain_empty(slab, page)) {
             return cache_quiesce(r->ct, REFIT_PATIENCE_US) ? REFIT_EMPTIED : REFIT_IN_USE;
         }
-        bool wants_room = e.no_room && !e.in_use; /* a page that is in use is not to be had for what goes to make room */
+        /* a page that is in use is not to be had for what goes to make room */
+        bool wants_room = e.no_room && !e.in_use;
         if (wants_room && !cache_evicts(r->cache)) {
             return REFIT_NO_ROOM;
         }

@@ -1,8 +1,11 @@
-/* Empties pages, item by item, into the classes that their items' sizes belong to by the current geometry.
+/* Empties pages, item by item, into the classes that their items' sizes belong to by the current
+ * geometry.
  *
- * A few pages are held back meanwhile, so that a class which runs out of chunks for what comes gets one at once. When there is
- * none, and no page in the pool, an item stays in its old class, or what was used longest ago makes room; but not while something
- * in the page is being stored or sent, for then the page cannot be had. Threading: as of tune/pages/mover.h. Cost: 0.3 to 1 us a chunk while there is room, some 5 us when there is none. */
+ * A few pages are held back meanwhile, so that a class which runs out of chunks for what comes gets
+ * one at once. When there is none, and no page in the pool, an item stays in its old class, or what
+ * was used longest ago makes room; but not while something in the page is being stored or sent, for
+ * then the page cannot be had. Threading: as of tune/pages/mover.h. Cost: 0.3 to 1 us a chunk while
+ * there is room, some 5 us when there is none. */
 #ifndef SLATE_TUNE_PAGES_REFIT_H
 #define SLATE_TUNE_PAGES_REFIT_H
 #include <stdint.h>

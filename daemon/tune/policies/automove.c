@@ -5,7 +5,8 @@
 
 #include "tune/policies/lua_policy.h"
 
-const struct automove_mode automove_off = {.name = "off", .number = 0, .help = "pages stay where they are"};
+const struct automove_mode automove_off = {
+    .name = "off", .number = 0, .help = "pages stay where they are"};
 
 const struct automove_mode *const automove_modes[] = {
     &automove_off,
@@ -19,7 +20,9 @@ const struct automove_mode *const automove_modes[] = {
     NULL,
 };
 
-static bool takes_argument(const struct automove_mode *mode) { return mode->name[strlen(mode->name) - 1] == ':'; }
+static bool takes_argument(const struct automove_mode *mode) {
+    return mode->name[strlen(mode->name) - 1] == ':';
+}
 
 static bool is_number_of(const struct automove_mode *mode, const char *name) {
     return mode->number >= 0 && name[0] == '0' + mode->number && name[1] == '\0';
@@ -61,7 +64,8 @@ bool automove_wants_check(const char *name) {
     return mode != NULL && mode->check != NULL;
 }
 
-void automove_spell(const struct automove_mode *mode, const char *argument, char to[AUTOMOVE_NAME_BYTES]) {
+void automove_spell(const struct automove_mode *mode, const char *argument,
+                    char to[AUTOMOVE_NAME_BYTES]) {
     if (mode->number >= 0) {
         snprintf(to, AUTOMOVE_NAME_BYTES, "%d", mode->number);
     } else {
@@ -72,7 +76,8 @@ void automove_spell(const struct automove_mode *mode, const char *argument, char
 void automove_list(char *to, size_t room) {
     size_t used = 0;
     for (const struct automove_mode *const *at = automove_modes; *at != NULL && used < room; at++) {
-        int n = snprintf(to + used, room - used, "%s%s%s", used > 0 ? "|" : "", (*at)->name, takes_argument(*at) ? "NAME" : "");
+        int n = snprintf(to + used, room - used, "%s%s%s", used > 0 ? "|" : "", (*at)->name,
+                         takes_argument(*at) ? "NAME" : "");
         used += n > 0 ? (size_t)n : 0;
     }
 }

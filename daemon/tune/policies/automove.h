@@ -1,8 +1,10 @@
-/* Modes of automove: whether pages should move, and where. A mode is one file with its decision, which is a function of
- * snapshots and of what the mode remembers, and one row in the table of automove.c.
+/* Modes of automove: whether pages should move, and where. A mode is one file with its decision,
+ * which is a function of snapshots and of what the mode remembers, and one row in the table of
+ * automove.c.
  *
- * A decision takes no lock and reads no clock, so it can be tried on snapshots that were made up or recorded. Threading: a
- * state belongs to the tuner's thread, and so does `check`. Cost: each row says its own. */
+ * A decision takes no lock and reads no clock, so it can be tried on snapshots that were made up or
+ * recorded. Threading: a state belongs to the tuner's thread, and so does `check`. Cost: each row
+ * says its own. */
 #ifndef SLATE_TUNE_POLICIES_AUTOMOVE_H
 #define SLATE_TUNE_POLICIES_AUTOMOVE_H
 #include <stdbool.h>
@@ -18,7 +20,8 @@ enum {
 
 /* What modes are told. The knobs may change while a mode runs. */
 struct automove_config {
-    struct cache *cache;      /* for what samples keys or counts for a mode; decisions leave it alone */
+    /* for what samples keys or counts for a mode; decisions leave it alone */
+    struct cache *cache;
     const char   *policy_dir; /* where policies in Lua are; NULL: none was given */
     double        ratio;      /* slab_automove_ratio */
     unsigned      window_s;   /* slab_automove_window */
@@ -43,33 +46,43 @@ struct automove_mode {
     uint32_t window_us;       /* how often each_window is asked; 0: every second */
     size_t   state_bytes;     /* zeroed before init */
 
-    /* All may be NULL. `argument` is what follows the ':', "" without one; `why` has REASON_BYTES. */
-    bool (*check)(const struct automove_config *, const char *argument, char *why); /* false: init would fail, or would soon after */
+    /* All may be NULL. `argument` is what follows the ':', "" without one; `why` has
+     * REASON_BYTES. */
+    /* false: init would fail, or would soon after */
+    bool (*check)(const struct automove_config *, const char *argument, char *why);
     bool (*init)(void *state, const struct automove_config *, const char *argument, char *why);
-    bool (*configure)(void *state, const struct automove_config *, char *why); /* the knobs changed; false: they cannot */
+    /* the knobs changed; false: they cannot */
+    bool (*configure)(void *state, const struct automove_config *, char *why);
     void (*fini)(void *state);
     /* True: the decision has moves. `before` is the snapshot of the window's start. */
-    bool (*each_window)(void *state, const struct snapshot *before, const struct snapshot *after, struct decision *);
-    /* A class needs memory: those that are hungry in the snapshot. Asked again as long as its moves succeed. */
+    bool (*each_window)(void *state, const struct snapshot *before, const struct snapshot *after,
+                        struct decision *);
+    /* A class needs memory: those that are hungry in the snapshot. Asked again as long as its moves
+     * succeed. */
     bool (*at_need)(void *state, const struct snapshot *, struct decision *);
-    void (*moved)(void *state, const struct page_move *, unsigned pages); /* what became of a move: pages that moved */
-    void (*describe)(const void *state, char *to, size_t room); /* its state in words, for `stats moves` */
-    void (*worth)(const void *state, const struct snapshot *, struct page_worth *by_class); /* for `stats automove` */
+    /* what became of a move: pages that moved */
+    void (*moved)(void *state, const struct page_move *, unsigned pages);
+    /* its state in words, for `stats moves` */
+    void (*describe)(const void *state, char *to, size_t room);
+    /* for `stats automove` */
+    void (*worth)(const void *state, const struct snapshot *, struct page_worth *by_class);
 };
 
 extern const struct automove_mode *const automove_modes[]; /* NULL-terminated */
-extern const struct automove_mode automove_off, automove_ratio, automove_eviction, automove_random, automove_lra, automove_lrc,
-                                  automove_utility;
+extern const struct automove_mode automove_off, automove_ratio, automove_eviction, automove_random,
+    automove_lra, automove_lrc, automove_utility;
 
 /* The mode of a number or name; NULL: none. *argument gets what follows the ':'. */
 const struct automove_mode *automove_find(const char *name, const char **argument);
-/* Whether a mode would start. False: `why` (REASON_BYTES) says what is allowed, or what is wrong with it. May run the code of a
- * policy: for the tuner's thread, or before there is one. */
+/* Whether a mode would start. False: `why` (REASON_BYTES) says what is allowed, or what is wrong
+ * with it. May run the code of a policy: for the tuner's thread, or before there is one. */
 bool automove_check(const struct automove_config *, const char *name, char *why);
 /* Whether that has to run anything; if not, who knows the name knows the answer. */
 bool automove_wants_check(const char *name);
-/* The name as it is kept and shown: memcached's number for its modes, else the name. Within AUTOMOVE_NAME_BYTES. */
-void automove_spell(const struct automove_mode *, const char *argument, char to[AUTOMOVE_NAME_BYTES]);
+/* The name as it is kept and shown: memcached's number for its modes, else the name. Within
+ * AUTOMOVE_NAME_BYTES. */
+void automove_spell(const struct automove_mode *, const char *argument,
+                    char to[AUTOMOVE_NAME_BYTES]);
 /* "off|ratio|...": what may be given, for error messages. */
 void automove_list(char *to, size_t room);
 #endif

@@ -3,13 +3,16 @@
 #include <inttypes.h>
 
 enum {
-    LATELY_US = 10 * 1000,      /* a class that evicted or took a free chunk within this time is stored to … */
+    /* a class that evicted or took a free chunk within this time is stored to … */
+    LATELY_US = 10 * 1000,
     FILLING_US = 1000 * 1000,   /* … and within this time fills what it has free */
     STREAK_US = 200 * 1000,     /* moves to one class within this time are in a row */
     PAGES_AT_ONCE = 8,
     AGE_ERROR_S = 1,            /* ages are whole seconds: a young one says nothing */
-    OLDER_BY = 2,               /* a donor's tail is older by half, so that ages which are nearly equal move nothing */
-    EVICTING_DONOR_FACTOR = 2,  /* how much older the tail of a donor must be that is stored to itself */
+    /* a donor's tail is older by half, so that ages which are nearly equal move nothing */
+    OLDER_BY = 2,
+    /* how much older the tail of a donor must be that is stored to itself */
+    EVICTING_DONOR_FACTOR = 2,
 };
 
 static unsigned youngest_hungry(const struct snapshot *s) {
@@ -41,9 +44,10 @@ static bool better(const struct donor *a, const struct donor *b) {
     return a->age_s != b->age_s ? a->age_s > b->age_s : a->pages > b->pages;
 }
 
-/* Whether the class may give a page to one whose tail is receiver_s old; fills in what it would lose. */
-static bool donor_of(const struct automove_eviction *a, const struct snapshot *s, unsigned class_id, uint32_t receiver_s,
-                     struct donor *d) {
+/* Whether the class may give a page to one whose tail is receiver_s old; fills in what it would
+ * lose. */
+static bool donor_of(const struct automove_eviction *a, const struct snapshot *s, unsigned class_id,
+                     uint32_t receiver_s, struct donor *d) {
     const struct snapshot_class *c = &s->classes[class_id];
     uint64_t stored_us = a->stored_us[class_id];
     uint64_t unstored_us = stored_us == 0 ? UINT64_MAX : s->time_us - stored_us;
@@ -58,10 +62,12 @@ static bool donor_of(const struct automove_eviction *a, const struct snapshot *s
         return false;
     }
     uint32_t older_s = receiver_s > AGE_ERROR_S ? (receiver_s + OLDER_BY - 1) / OLDER_BY : 0;
-    return d->spare || (d->quiet ? c->age_s >= receiver_s + older_s : c->age_s > EVICTING_DONOR_FACTOR * receiver_s + 1);
+    return d->spare || (d->quiet ? c->age_s >= receiver_s + older_s
+                                 : c->age_s > EVICTING_DONOR_FACTOR * receiver_s + 1);
 }
 
-static unsigned pages_of(struct automove_eviction *a, const struct snapshot *s, unsigned receiver, uint32_t donor_pages) {
+static unsigned pages_of(struct automove_eviction *a, const struct snapshot *s, unsigned receiver,
+                         uint32_t donor_pages) {
     bool again = a->receiver == receiver && s->time_us - a->moved_us < STREAK_US;
     a->streak = again ? a->streak + 1 : 0;
     a->receiver = receiver;
@@ -74,7 +80,8 @@ bool automove_eviction_decide(void *state, const struct snapshot *s, struct deci
     struct automove_eviction *a = state;
     for (unsigned i = 1; i <= s->class_count; i++) {
         const struct snapshot_class *c = &s->classes[i];
-        bool took = c->pages == a->pages[i] && c->free_chunks < a->free_chunks[i]; /* those of a page that it gave say nothing */
+        /* those of a page that it gave say nothing */
+        bool took = c->pages == a->pages[i] && c->free_chunks < a->free_chunks[i];
         if (c->hungry || took) {
             a->stored_us[i] = s->time_us;
         }
@@ -94,30 +101,40 @@ bool automove_eviction_decide(void *state, const struct snapshot *s, struct deci
         }
     }
     if (best.class_id == SLAB_CLASS_NONE) {
-        return decision_none(decision, "class %u evicts at age %u s, but no class would lose less by giving a page", receiver,
-                             receiver_s);
+        return decision_none(
+            decision, "class %u evicts at age %u s, but no class would lose less by giving a page",
+            receiver, receiver_s);
     }
     unsigned pages = pages_of(a, s, receiver, best.pages);
     if (best.spare) {
-        return decision_move(decision, best.class_id, receiver, pages, "class %u evicts at age %u s, class %u has %" PRIu64 " free chunks",
-                             receiver, receiver_s, best.class_id, s->classes[best.class_id].free_chunks) != NULL;
+        return decision_move(decision, best.class_id, receiver, pages,
+                             "class %u evicts at age %u s, class %u has %" PRIu64 " free chunks",
+                             receiver, receiver_s, best.class_id,
+                             s->classes[best.class_id].free_chunks) != NULL;
     }
-    return decision_move(decision, best.class_id, receiver, pages, "class %u evicts at age %u s, class %u's tail is %u s old%s",
-                         receiver, receiver_s, best.class_id, best.age_s, best.quiet ? "" : " though it is stored to") != NULL;
+    return decision_move(decision, best.class_id, receiver, pages,
+                         "class %u evicts at age %u s, class %u's tail is %u s old%s", receiver,
+                         receiver_s, best.class_id, best.age_s,
+                         best.quiet ? "" : " though it is stored to") != NULL;
 }
 
-bool automove_has_surplus(const struct snapshot_class *c) { return 2 * c->free_chunks > 5 * (uint64_t)c->chunks_per_page; }
+bool automove_has_surplus(const struct snapshot_class *c) {
+    return 2 * c->free_chunks > 5 * (uint64_t)c->chunks_per_page;
+}
 
-bool automove_surplus_decide(void *unused, const struct snapshot *before, const struct snapshot *after, struct decision *d) {
+bool automove_surplus_decide(void *unused, const struct snapshot *before,
+                             const struct snapshot *after, struct decision *d) {
     (void)unused;
     if (after->pages_free > 0) {
         return decision_none(d, "the pool has %u pages", after->pages_free);
     }
     for (unsigned i = 1; i <= after->class_count; i++) {
         const struct snapshot_class *was = &before->classes[i], *is = &after->classes[i];
-        if (automove_has_surplus(is) && automove_has_surplus(was) && snapshot_demand(is) == snapshot_demand(was) && is->pages <= was->pages) {
-            return decision_move(d, i, SLAB_CLASS_NONE, 1, "class %u has %" PRIu64 " free chunks, %u make a page", i, is->free_chunks,
-                                 is->chunks_per_page) != NULL;
+        if (automove_has_surplus(is) && automove_has_surplus(was) &&
+            snapshot_demand(is) == snapshot_demand(was) && is->pages <= was->pages) {
+            return decision_move(d, i, SLAB_CLASS_NONE, 1,
+                                 "class %u has %" PRIu64 " free chunks, %u make a page", i,
+                                 is->free_chunks, is->chunks_per_page) != NULL;
         }
     }
     return decision_none(d, "no class has more than two pages' worth of free chunks");

@@ -15,7 +15,8 @@ static const char core_source[] =
     ;
 
 enum {
-    LOOK_EVERY = 100, /* instructions; one can take milliseconds, when it copies texts of megabytes */
+    /* instructions; one can take milliseconds, when it copies texts of megabytes */
+    LOOK_EVERY = 100,
     LINES_MAX = 20,   /* printed in one call */
 };
 
@@ -80,7 +81,8 @@ static void look(lua_State *L, lua_Debug *unused) {
     struct lua_box *box = box_of(L);
     (void)unused;
     spend(L, LOOK_EVERY);
-    /* The clock is cheap to read; it also runs while others have the processor, so it is not the measure. */
+    /* The clock is cheap to read; it also runs while others have the processor, so it is not the
+     * measure. */
     if (clock_mono_us() > box->until_us && cpu_us() > box->cpu_until_us) {
         trip(L, "processor time");
     }
@@ -113,15 +115,18 @@ static void begin(struct lua_box *box) {
 static void say_limit(const struct lua_box *box, char *why) {
     const struct lua_box_limits *limits = box->limits;
     if (strcmp(box->tripped, "instructions") == 0) {
-        snprintf(why, REASON_BYTES, "took more than %lld instructions", (long long)limits->instructions);
+        snprintf(why, REASON_BYTES, "took more than %lld instructions",
+                 (long long)limits->instructions);
     } else {
-        snprintf(why, REASON_BYTES, "took more than %g s of processor time", (double)limits->cpu_us / 1e6);
+        snprintf(why, REASON_BYTES, "took more than %g s of processor time",
+                 (double)limits->cpu_us / 1e6);
     }
 }
 
 static void say_raised(lua_State *L, char *why) {
     if (lua_type(L, -1) != LUA_TSTRING) {
-        snprintf(why, REASON_BYTES, "raised a %s instead of a message", lua_typename(L, lua_type(L, -1)));
+        snprintf(why, REASON_BYTES, "raised a %s instead of a message",
+                 lua_typename(L, lua_type(L, -1)));
         return;
     }
     size_t bytes;
@@ -143,7 +148,9 @@ static bool ended(struct lua_box *box, int status, char *why) {
     if (box->tripped != NULL) {
         say_limit(box, why);
     } else if (lacked_memory(box, status)) {
-        snprintf(why, REASON_BYTES, box->full ? "needs more than %zu MiB of memory" : "the system has no memory for its %zu MiB",
+        snprintf(why, REASON_BYTES,
+                 box->full ? "needs more than %zu MiB of memory"
+                           : "the system has no memory for its %zu MiB",
                  box->limits->memory_bytes >> 20);
     } else if (status != LUA_OK) {
         say_raised(box->L, why);
@@ -164,7 +171,8 @@ bool lua_box_call(struct lua_box *box, lua_CFunction f, void *arg, char *why) {
     lua_State *L = box->L;
     lua_settop(L, LUA_BOX_TOP);
     begin(box);
-    lua_pushcfunction(L, guarded); /* neither this nor what follows takes memory; 20 slots are free */
+    /* neither this nor what follows takes memory; 20 slots are free */
+    lua_pushcfunction(L, guarded);
     for (int i = 1; i <= LUA_BOX_TOP; i++) {
         lua_pushvalue(L, i);
     }
@@ -177,7 +185,9 @@ bool lua_box_call(struct lua_box *box, lua_CFunction f, void *arg, char *why) {
     return fine;
 }
 
-void lua_box_push_core(lua_State *L, const char *function) { lua_getfield(L, LUA_BOX_CORE, function); }
+void lua_box_push_core(lua_State *L, const char *function) {
+    lua_getfield(L, LUA_BOX_CORE, function);
+}
 
 void lua_box_push_chunk(lua_State *L, const char *text, size_t bytes, const char *name) {
     if (luaL_loadbufferx(L, text, bytes, name, "t") != LUA_OK) {
@@ -202,7 +212,8 @@ static void open_libraries(lua_State *L) {
     }
 }
 
-/* Texts have one metatable, through which methods are found: those of the environment, and it cannot be had. */
+/* Texts have one metatable, through which methods are found: those of the environment, and it
+ * cannot be had. */
 static void close_texts(lua_State *L, int environment) {
     lua_pushliteral(L, "");
     lua_getmetatable(L, -1);
@@ -217,7 +228,8 @@ static void close_texts(lua_State *L, int environment) {
 static int set_up(lua_State *L) {
     static const luaL_Reg host[] = {{"charge", host_charge}, {"log", host_log}, {NULL, NULL}};
     open_libraries(L);
-    if (luaL_loadbufferx(L, core_source, sizeof core_source - 1, "=policy_core.lua", "t") != LUA_OK) {
+    if (luaL_loadbufferx(L, core_source, sizeof core_source - 1, "=policy_core.lua", "t") !=
+        LUA_OK) {
         return lua_error(L);
     }
     lua_call(L, 0, 1);
@@ -233,7 +245,8 @@ static int set_up(lua_State *L) {
     return LUA_BOX_TOP;
 }
 
-bool lua_box_open(struct lua_box *box, const char *name, const struct lua_box_limits *limits, char *why) {
+bool lua_box_open(struct lua_box *box, const char *name, const struct lua_box_limits *limits,
+                  char *why) {
     *box = (struct lua_box){.limits = limits};
     snprintf(box->name, sizeof box->name, "%s", name);
     box->L = lua_newstate(allocate, box);

@@ -35,12 +35,14 @@ static bool split(const char *argument, struct words *w, char *why) {
     char *rest = NULL;
     *w = (struct words){.count = 0};
     if ((size_t)snprintf(w->text, sizeof w->text, "%s", argument) >= sizeof w->text) {
-        snprintf(why, REASON_BYTES, "a policy's name with its settings has at most %zu characters", sizeof w->text - 1);
+        snprintf(why, REASON_BYTES, "a policy's name with its settings has at most %zu characters",
+                 sizeof w->text - 1);
         return false;
     }
     w->name = strtok_r(w->text, " ", &rest);
     if (w->name == NULL || !is_name(w->name)) {
-        snprintf(why, REASON_BYTES, "a policy's name is up to %d letters, digits, - and _", LUA_POLICY_NAME_BYTES - 1);
+        snprintf(why, REASON_BYTES, "a policy's name is up to %d letters, digits, - and _",
+                 LUA_POLICY_NAME_BYTES - 1);
         return false;
     }
     for (char *word; (word = strtok_r(NULL, " ", &rest)) != NULL; w->count++) {
@@ -55,7 +57,8 @@ static bool split(const char *argument, struct words *w, char *why) {
 
 /* --- the file --- */
 
-/* A regular file, whose length is then known: nothing that could make the tuner wait. Returns -1 and why. */
+/* A regular file, whose length is then known: nothing that could make the tuner wait. Returns -1
+ * and why. */
 static int open_file(const char *dir, const char *name, char *why) {
     char path[4096];
     struct stat facts;
@@ -69,8 +72,10 @@ static int open_file(const char *dir, const char *name, char *why) {
         snprintf(why, REASON_BYTES, "there is no policy %s in %s: %s", name, dir, problem);
         return -1;
     }
-    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_size > LUA_POLICY_SOURCE_MAX) {
-        snprintf(why, REASON_BYTES, "%s.lua is not a file of at most %d KiB", name, LUA_POLICY_SOURCE_MAX >> 10);
+    if (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) ||
+        facts.st_size > LUA_POLICY_SOURCE_MAX) {
+        snprintf(why, REASON_BYTES, "%s.lua is not a file of at most %d KiB", name,
+                 LUA_POLICY_SOURCE_MAX >> 10);
         close(fd);
         return -1;
     }
@@ -129,8 +134,8 @@ static int load(lua_State *L) {
     return 0;
 }
 
-bool lua_policy_open(struct lua_policy *p, const char *dir, const char *argument, const struct lua_box_limits *limits,
-                     char *why) {
+bool lua_policy_open(struct lua_policy *p, const char *dir, const char *argument,
+                     const struct lua_box_limits *limits, char *why) {
     struct words words;
     struct loading l = {.policy = p, .words = &words};
     if (!split(argument, &words, why)) {
@@ -160,7 +165,9 @@ static void set_integer(lua_State *L, const char *name, uint64_t value) {
     lua_setfield(L, -2, name);
 }
 
-static void set_figure(void *arg, const char *name, uint64_t value) { set_integer(arg, name, value); }
+static void set_figure(void *arg, const char *name, uint64_t value) {
+    set_integer(arg, name, value);
+}
 
 void lua_policy_push_snapshot(lua_State *L, const struct snapshot *s) {
     luaL_checkstack(L, 8, NULL);
@@ -211,8 +218,10 @@ static void take_move(lua_State *L, struct deciding *d, lua_Integer i) {
     }
     lua_getfield(L, -1, "reason");
     const char *reason = lua_tostring(L, -1);
-    if (!is_class(d->after, n[0]) || !is_class(d->after, n[1]) || n[0] == n[1] || n[2] < 1 || n[2] > LUA_POLICY_PAGES_MAX ||
-        reason == NULL || decision_move(d->decision, (unsigned)n[0], (unsigned)n[1], (unsigned)n[2], "%s", reason) == NULL) {
+    if (!is_class(d->after, n[0]) || !is_class(d->after, n[1]) || n[0] == n[1] || n[2] < 1 ||
+        n[2] > LUA_POLICY_PAGES_MAX || reason == NULL ||
+        decision_move(d->decision, (unsigned)n[0], (unsigned)n[1], (unsigned)n[2], "%s", reason) ==
+            NULL) {
         luaL_error(L, "move %I is none", i);
     }
     lua_pop(L, 2);
@@ -237,13 +246,14 @@ static int decide(lua_State *L) {
 /* A snapshot that comes so much early still ends a window, as in policy_core.lua. */
 static const double EARLY_S = 0.1;
 
-bool lua_policy_decide(struct lua_policy *p, const struct snapshot *before, const struct snapshot *after,
-                       struct decision *decision) {
+bool lua_policy_decide(struct lua_policy *p, const struct snapshot *before,
+                       const struct snapshot *after, struct decision *decision) {
     char why[REASON_BYTES];
     double passed_s = (double)(after->time_us - before->time_us) / 1e6;
     if (passed_s + EARLY_S < p->window_s) {
         decision->extend = true;
-        return decision_none(decision, "%s: %.0f s of its window of %g s have passed", p->name, passed_s, p->window_s);
+        return decision_none(decision, "%s: %.0f s of its window of %g s have passed", p->name,
+                             passed_s, p->window_s);
     }
     struct deciding d = {.policy = p, .before = before, .after = after, .decision = decision};
     if (!lua_box_call(&p->box, decide, &d, why)) {
@@ -270,14 +280,15 @@ static bool init(void *state, const struct automove_config *cfg, const char *arg
 
 static void fini(void *state) { lua_policy_close(state); }
 
-static bool each_window(void *state, const struct snapshot *before, const struct snapshot *after, struct decision *d) {
+static bool each_window(void *state, const struct snapshot *before, const struct snapshot *after,
+                        struct decision *d) {
     return lua_policy_decide(state, before, after, d);
 }
 
 static void describe(const void *state, char *to, size_t room) {
     const struct lua_policy *p = state;
-    snprintf(to, room, "policy %s decides every %g s and uses %zu of %zu KiB", p->name, fmax(p->window_s, 1),
-             p->box.used_bytes >> 10, p->box.limits->memory_bytes >> 10);
+    snprintf(to, room, "policy %s decides every %g s and uses %zu of %zu KiB", p->name,
+             fmax(p->window_s, 1), p->box.used_bytes >> 10, p->box.limits->memory_bytes >> 10);
 }
 
 const struct automove_mode automove_lua = {

@@ -15,9 +15,11 @@ static bool takes_part(const struct snapshot *s, unsigned class_id, unsigned rec
     return class_id == receiver ? pages > 0 : pages > 1;
 }
 
-typedef unsigned choose_function(struct automove_need *, const struct snapshot *, unsigned receiver);
+typedef unsigned choose_function(struct automove_need *, const struct snapshot *,
+                                 unsigned receiver);
 
-static unsigned choose_random(struct automove_need *a, const struct snapshot *s, unsigned receiver) {
+static unsigned choose_random(struct automove_need *a, const struct snapshot *s,
+                              unsigned receiver) {
     uint64_t pages = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
         pages += takes_part(s, i, receiver) ? s->classes[i].pages : 0;
@@ -33,25 +35,29 @@ static unsigned choose_random(struct automove_need *a, const struct snapshot *s,
     return SLAB_CLASS_NONE;
 }
 
-static unsigned choose_least_accessed(struct automove_need *a, const struct snapshot *s, unsigned receiver) {
+static unsigned choose_least_accessed(struct automove_need *a, const struct snapshot *s,
+                                      unsigned receiver) {
     (void)a;
     unsigned best = SLAB_CLASS_NONE;
     for (unsigned i = 1; i <= s->class_count; i++) {
-        if (takes_part(s, i, receiver) && (best == SLAB_CLASS_NONE || s->classes[i].page_idle_s > s->classes[best].page_idle_s ||
-                                           (s->classes[i].page_idle_s == s->classes[best].page_idle_s &&
-                                            s->classes[i].idle_page_birth < s->classes[best].idle_page_birth))) {
+        if (takes_part(s, i, receiver) &&
+            (best == SLAB_CLASS_NONE || s->classes[i].page_idle_s > s->classes[best].page_idle_s ||
+             (s->classes[i].page_idle_s == s->classes[best].page_idle_s &&
+              s->classes[i].idle_page_birth < s->classes[best].idle_page_birth))) {
             best = i;
         }
     }
     return best;
 }
 
-static unsigned choose_least_created(struct automove_need *a, const struct snapshot *s, unsigned receiver) {
+static unsigned choose_least_created(struct automove_need *a, const struct snapshot *s,
+                                     unsigned receiver) {
     (void)a;
     unsigned best = SLAB_CLASS_NONE;
     for (unsigned i = 1; i <= s->class_count; i++) {
         if (takes_part(s, i, receiver) &&
-            (best == SLAB_CLASS_NONE || s->classes[i].oldest_page_birth < s->classes[best].oldest_page_birth)) {
+            (best == SLAB_CLASS_NONE ||
+             s->classes[i].oldest_page_birth < s->classes[best].oldest_page_birth)) {
             best = i;
         }
     }
@@ -59,25 +65,31 @@ static unsigned choose_least_created(struct automove_need *a, const struct snaps
 }
 
 /* Words for what was chosen and why. */
-static struct page_move *add_move(struct decision *d, const struct snapshot *s, unsigned from, unsigned to, enum page_pick pick) {
+static struct page_move *add_move(struct decision *d, const struct snapshot *s, unsigned from,
+                                  unsigned to, enum page_pick pick) {
     const struct snapshot_class *donor = &s->classes[from];
     uint32_t receiver_s = s->classes[to].age_s;
     switch (pick) {
     case PICK_LEAST_ACCESSED:
-        return decision_move(d, from, to, 1, "class %u needs memory at age %u s, class %u has the page least recently accessed, %u s ago",
+        return decision_move(d, from, to, 1,
+                             "class %u needs memory at age %u s, class %u has the page least "
+                             "recently accessed, %u s ago",
                              to, receiver_s, from, donor->page_idle_s);
     case PICK_LEAST_CREATED:
-        return decision_move(d, from, to, 1, "class %u needs memory at age %u s, class %u has the page least recently created, %u s ago",
+        return decision_move(d, from, to, 1,
+                             "class %u needs memory at age %u s, class %u has the page least "
+                             "recently created, %u s ago",
                              to, receiver_s, from, donor->page_age_s);
     case PICK_LEAST_VALUE:
     case PICK_RANDOM: break;
     }
-    return decision_move(d, from, to, 1, "class %u needs memory at age %u s, one of class %u's %u pages was drawn", to, receiver_s, from,
-                         donor->pages);
+    return decision_move(d, from, to, 1,
+                         "class %u needs memory at age %u s, one of class %u's %u pages was drawn",
+                         to, receiver_s, from, donor->pages);
 }
 
-static bool decide(struct automove_need *a, const struct snapshot *s, struct decision *d, enum page_pick pick,
-                   choose_function *choose) {
+static bool decide(struct automove_need *a, const struct snapshot *s, struct decision *d,
+                   enum page_pick pick, choose_function *choose) {
     unsigned waits = SLAB_CLASS_NONE;
     if (s->pages_free > 0) {
         return decision_none(d, "the pool has %u pages", s->pages_free);
@@ -104,8 +116,10 @@ static bool decide(struct automove_need *a, const struct snapshot *s, struct dec
         return true;
     }
     return waits != SLAB_CLASS_NONE
-               ? decision_none(d, "the page chosen for class %u is its own, so it evicts %u of its own items first", waits,
-                               s->classes[waits].chunks_per_page)
+               ? decision_none(d,
+                               "the page chosen for class %u is its own, so it evicts %u of its "
+                               "own items first",
+                               waits, s->classes[waits].chunks_per_page)
                : decision_none(d, "no class needs memory, or none has two pages");
 }
 
@@ -124,7 +138,8 @@ bool automove_lrc_decide(void *state, const struct snapshot *s, struct decision 
 static bool init(void *state, const struct automove_config *cfg, const char *argument, char *why) {
     struct automove_need *a = state;
     (void)cfg, (void)argument, (void)why;
-    a->random = 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)state; /* which pages are drawn need not be a secret */
+    /* which pages are drawn need not be a secret */
+    a->random = 0x9e3779b97f4a7c15u ^ (uint64_t)(uintptr_t)state;
     return true;
 }
 

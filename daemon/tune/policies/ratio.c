@@ -55,16 +55,20 @@ static struct window_sum sum_of(const struct automove_ratio *a, unsigned class_i
 }
 
 /* A counter's growth; after a reset it starts again. */
-static uint64_t growth(uint64_t before, uint64_t after) { return after >= before ? after - before : after; }
+static uint64_t growth(uint64_t before, uint64_t after) {
+    return after >= before ? after - before : after;
+}
 
-static void record(struct automove_ratio *a, const struct snapshot *before, const struct snapshot *after) {
+static void record(struct automove_ratio *a, const struct snapshot *before,
+                   const struct snapshot *after) {
     for (unsigned i = 1; i <= after->class_count; i++) {
         const struct snapshot_class *was = &before->classes[i], *is = &after->classes[i];
         uint64_t evicted = growth(snapshot_demand(was), snapshot_demand(is));
         a->samples[(size_t)i * a->window + a->at] = (struct automove_sample){
             .age_s = is->age_s,
             .evicted = evicted > UINT32_MAX ? UINT32_MAX : (uint32_t)evicted,
-            .dirty = evicted > 0 || growth(was->outofmemory, is->outofmemory) > 0 || is->pages > was->pages,
+            .dirty = evicted > 0 || growth(was->outofmemory, is->outofmemory) > 0 ||
+                     is->pages > was->pages,
         };
     }
     a->at = (a->at + 1) % a->window;
@@ -78,8 +82,8 @@ struct ends {
     bool     youngest_evicts;
 };
 
-static void look_at(struct ends *e, const struct automove_ratio *a, const struct snapshot_class *c, unsigned class_id,
-                    uint64_t evicted_total) {
+static void look_at(struct ends *e, const struct automove_ratio *a, const struct snapshot_class *c,
+                    unsigned class_id, uint64_t evicted_total) {
     struct window_sum sum = sum_of(a, class_id);
     if (c->pages > SOURCE_PAGES_MORE_THAN && sum.age_s > e->oldest_s) {
         e->oldest = class_id;
@@ -103,21 +107,27 @@ static bool move_between(const struct automove_ratio *a, const struct ends *e, s
         return decision_none(d, "no class evicts enough");
     }
     if (e->oldest == SLAB_CLASS_NONE) {
-        return decision_none(d, "class %u evicts at age %" PRIu64 " s, but no class has more than %d pages to give one", e->youngest,
-                             young_s, SOURCE_PAGES_MORE_THAN);
+        return decision_none(d,
+                             "class %u evicts at age %" PRIu64
+                             " s, but no class has more than %d pages to give one",
+                             e->youngest, young_s, SOURCE_PAGES_MORE_THAN);
     }
     if (e->oldest == e->youngest || (double)e->youngest_s >= (double)e->oldest_s * a->ratio) {
-        return decision_none(d, "class %u evicts at age %" PRIu64 " s, not below %.2f of class %u's %" PRIu64 " s", e->youngest,
-                             young_s, a->ratio, e->oldest, old_s);
+        return decision_none(
+            d, "class %u evicts at age %" PRIu64 " s, not below %.2f of class %u's %" PRIu64 " s",
+            e->youngest, young_s, a->ratio, e->oldest, old_s);
     }
     if (!e->youngest_evicts) {
         return decision_none(d, "class %u is young, but did not evict in this second", e->youngest);
     }
-    return decision_move(d, e->oldest, e->youngest, 1, "class %u evicts at age %" PRIu64 " s, class %u's tail is %" PRIu64 " s old",
+    return decision_move(d, e->oldest, e->youngest, 1,
+                         "class %u evicts at age %" PRIu64 " s, class %u's tail is %" PRIu64
+                         " s old",
                          e->youngest, young_s, e->oldest, old_s) != NULL;
 }
 
-bool automove_ratio_decide(void *state, const struct snapshot *before, const struct snapshot *after, struct decision *d) {
+bool automove_ratio_decide(void *state, const struct snapshot *before, const struct snapshot *after,
+                           struct decision *d) {
     struct automove_ratio *a = state;
     struct ends ends = {.youngest_s = UINT64_MAX};
     uint64_t evicted_total = 0;
@@ -131,8 +141,9 @@ bool automove_ratio_decide(void *state, const struct snapshot *before, const str
     for (unsigned i = 1; i <= after->class_count; i++) {
         const struct snapshot_class *c = &after->classes[i];
         if (a->seen == a->window && automove_has_surplus(c) && sum_of(a, i).dirty == 0) {
-            return decision_move(d, i, SLAB_CLASS_NONE, 1, "class %u has %" PRIu64 " free chunks, %u make a page", i, c->free_chunks,
-                                 c->chunks_per_page) != NULL;
+            return decision_move(d, i, SLAB_CLASS_NONE, 1,
+                                 "class %u has %" PRIu64 " free chunks, %u make a page", i,
+                                 c->free_chunks, c->chunks_per_page) != NULL;
         }
         look_at(&ends, a, c, i, evicted_total);
     }
@@ -141,7 +152,8 @@ bool automove_ratio_decide(void *state, const struct snapshot *before, const str
 
 static bool init(void *state, const struct automove_config *cfg, const char *argument, char *why) {
     (void)argument;
-    return automove_ratio_init(state, cfg->ratio, cfg->window_s) || (snprintf(why, REASON_BYTES, "out of memory"), false);
+    return automove_ratio_init(state, cfg->ratio, cfg->window_s) ||
+           (snprintf(why, REASON_BYTES, "out of memory"), false);
 }
 
 static bool configure(void *state, const struct automove_config *cfg, char *why) {
@@ -162,7 +174,8 @@ static void describe(const void *state, char *to, size_t room) {
 const struct automove_mode automove_ratio = {
     .name = "ratio",
     .number = 1,
-    .help = "a page a second goes from the class with the oldest tail to the one that evicts youngest",
+    .help =
+        "a page a second goes from the class with the oldest tail to the one that evicts youngest",
     .state_bytes = sizeof(struct automove_ratio),
     .init = init,
     .configure = configure,

@@ -1,10 +1,12 @@
 /* ratio (mode 1): equal ages, as in memcached (slab_automove.c of 1.6).
  *
- * Once a second. When memory is used up: (a) a class whose free chunks have made more than 2.5 pages during a whole window
- * without evictions gives one to the pool; else (b) the class with the oldest tail and more than two pages gives one to the
- * class with the youngest tail among those that evict (in more than half of the window's seconds, or more than a quarter of
- * all evictions), if that one evicted in this very second and its age is below `ratio` of the oldest's. Ages are means over
- * the window, and (b) waits until the window has filled once. Cost: classes times the window. */
+ * Once a second. When memory is used up: (a) a class whose free chunks have made more than 2.5
+ * pages during a whole window without evictions gives one to the pool; else (b) the class with the
+ * oldest tail and more than two pages gives one to the class with the youngest tail among those
+ * that evict (in more than half of the window's seconds, or more than a quarter of all evictions),
+ * if that one evicted in this very second and its age is below `ratio` of the oldest's. Ages are
+ * means over the window, and (b) waits until the window has filled once. Cost: classes times the
+ * window. */
 #ifndef SLATE_TUNE_POLICIES_RATIO_H
 #define SLATE_TUNE_POLICIES_RATIO_H
 #include "tune/policies/automove.h"
@@ -21,9 +23,11 @@ struct automove_ratio {
     unsigned at;       /* where the next goes */
     struct automove_sample *samples; /* window of them a class */
 };
-bool automove_ratio_init(struct automove_ratio *, double ratio, unsigned window); /* false: out of memory */
+/* false: out of memory */
+bool automove_ratio_init(struct automove_ratio *, double ratio, unsigned window);
 void automove_ratio_fini(void *automove_ratio);
 /* Starts the window again with another length; false: out of memory, the old one stays. */
 bool automove_ratio_resize(struct automove_ratio *, unsigned window);
-bool automove_ratio_decide(void *automove_ratio, const struct snapshot *before, const struct snapshot *after, struct decision *);
+bool automove_ratio_decide(void *automove_ratio, const struct snapshot *before,
+                           const struct snapshot *after, struct decision *);
 #endif

@@ -14,7 +14,9 @@ enum {
     RING_SHARE = 16384,      /* the same, for each thread's ring, within these … */
     RING_BYTES_LEAST = 4096,
     RING_BYTES_MOST = 65536,
-    RINGS_SHARE = 8,         /* … and all of them together of our memory, unless they are many and each the smallest there is */
+    /* … and all of them together of our memory, unless they are many and each the smallest there
+     * is */
+    RINGS_SHARE = 8,
     MALLOC_SHARE = 64,       /* what malloc needs around our blocks */
     TEND_MIN_US = 2000,
     TEND_MAX_US = 50000,
@@ -43,7 +45,8 @@ struct whatif {
     struct shadow *shadow; /* NULL: never on */
     struct hot    *hot;
     uint32_t       below;
-    struct reads   lately, longer; /* the cache's own by windows, as the shadow counts policies and sizes */
+    /* the cache's own by windows, as the shadow counts policies and sizes */
+    struct reads   lately, longer;
     const struct evict_policy *running;
     uint64_t       changed_window, changes;
     char           why[AUTO_WHY_BYTES], changed[AUTO_WHY_BYTES];
@@ -97,7 +100,9 @@ void whatif_set(struct whatif *w, double rate, bool follow) {
 static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-static size_t memory_wanted(const struct whatif *w) { return larger(w->limit_bytes / MEMORY_SHARE, WHATIF_BYTES_MIN); }
+static size_t memory_wanted(const struct whatif *w) {
+    return larger(w->limit_bytes / MEMORY_SHARE, WHATIF_BYTES_MIN);
+}
 
 static size_t ring_bytes(const struct whatif *w) {
     size_t bytes = smaller(larger(w->limit_bytes / RING_SHARE, RING_BYTES_LEAST), RING_BYTES_MOST);
@@ -124,7 +129,10 @@ static bool make(struct whatif *w) {
     }
     bool rings = cache_sample_start(w->cache, ring_bytes(w), w->threads);
     struct hot *hot = calloc(1, sizeof *hot);
-    struct shadow *shadow = rings && hot != NULL ? shadow_create(cache_policy(w->cache), cache_tuning(w->cache), shadow_share(w)) : NULL;
+    struct shadow *shadow =
+        rings && hot != NULL
+            ? shadow_create(cache_policy(w->cache), cache_tuning(w->cache), shadow_share(w))
+            : NULL;
     if (shadow == NULL) {
         free(hot);
         return false;
@@ -139,7 +147,9 @@ static bool make(struct whatif *w) {
 /* --- the rate --- */
 
 static uint64_t cache_bytes(const struct whatif *w) {
-    return (uint64_t)atomic_load_explicit(&cache_slab(w->cache)->arena->page_limit, memory_order_relaxed) * PAGE_BYTES;
+    return (uint64_t)atomic_load_explicit(&cache_slab(w->cache)->arena->page_limit,
+                                          memory_order_relaxed) *
+           PAGE_BYTES;
 }
 
 static void classes_bytes(const struct whatif *w, struct share_classes *to) {
@@ -151,7 +161,8 @@ static void classes_bytes(const struct whatif *w, struct share_classes *to) {
         to->chunk_bytes[i] = f.chunk_bytes;
         to->idle[i] = fmin((double)f.free_chunks * f.chunk_bytes, to->bytes[i]);
     }
-    if (cache_store_kind(w->cache) == CACHE_STORE_HEAP) { /* one class, and its chunks lie in no page */
+    /* one class, and its chunks lie in no page */
+    if (cache_store_kind(w->cache) == CACHE_STORE_HEAP) {
         to->bytes[1] = (double)cache_bytes(w);
         to->chunk_bytes[1] = 0;
     }
@@ -197,8 +208,8 @@ static bool adopt(struct whatif *w) {
     return rate > 0;
 }
 
-/* Halves the rate as often as there are more records in a second than there may be, which are then counted as if it had been so all
- * along. */
+/* Halves the rate as often as there are more records in a second than there may be, which are then
+ * counted as if it had been so all along. */
 static void keep_pace(struct whatif *w) {
     unsigned steps = w->steps;
     while (w->records > WHATIF_RECORDS_A_S && w->steps <= STEPS_MAX - STEPS_AN_OCTAVE) {
@@ -216,7 +227,8 @@ static void each_second(struct whatif *w, uint64_t now_us) {
     }
     unsigned steps = w->steps;
     uint32_t every = w->key_every;
-    if (w->second_us != 0 && steps > 0 && w->records < WHATIF_RECORDS_A_S / 4 && shadow_fill(w->shadow).roomy) {
+    if (w->second_us != 0 && steps > 0 && w->records < WHATIF_RECORDS_A_S / 4 &&
+        shadow_fill(w->shadow).roomy) {
         w->steps -= steps < STEPS_AN_OCTAVE ? steps : STEPS_AN_OCTAVE;
     }
     if (w->keys > 2 * KEYS_A_S && every < KEY_EVERY_MAX) {
@@ -249,7 +261,8 @@ static bool is_event(const struct sample_record *r) { return r != NULL && r->ver
 
 static void take_records(struct whatif *w, uint32_t now_s) {
     lock_take(&w->lock);
-    const struct sample_record *r = cache_sample_next(&w->samples, NULL), *next = after(w, r), *later = after(w, next);
+    const struct sample_record *r = cache_sample_next(&w->samples, NULL), *next = after(w, r),
+                               *later = after(w, next);
     for (; r != NULL; r = next, next = later, later = after(w, later)) {
         if (is_event(later)) {
             shadow_prefetch_later(w->shadow, later->hash);
@@ -307,7 +320,8 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
     uint32_t now_s = clock_now_s();
     size_t fullest = 0;
     for (unsigned t = 0; cache_take_samples(w->cache, t, &w->samples); t++) {
-        for (size_t taken = 0; w->samples.used > 0 && taken < ring_bytes(w); cache_take_samples(w->cache, t, &w->samples)) {
+        for (size_t taken = 0; w->samples.used > 0 && taken < ring_bytes(w);
+             cache_take_samples(w->cache, t, &w->samples)) {
             taken += w->samples.used;
             fullest = taken > fullest ? taken : fullest;
             take_records(w, now_s);
@@ -322,14 +336,20 @@ uint64_t whatif_tend_at(struct whatif *w, uint64_t now_us) {
         }
     }
     each_second(w, now_us);
-    w->rest_us = fullest > ring_bytes(w) / 4 ? w->rest_us / 2 : fullest < ring_bytes(w) / 16 ? w->rest_us * 2 : w->rest_us;
-    w->rest_us = w->rest_us < TEND_MIN_US ? TEND_MIN_US : w->rest_us > TEND_MAX_US ? TEND_MAX_US : w->rest_us;
+    w->rest_us = fullest > ring_bytes(w) / 4    ? w->rest_us / 2
+                 : fullest < ring_bytes(w) / 16 ? w->rest_us * 2
+                                                : w->rest_us;
+    w->rest_us = w->rest_us < TEND_MIN_US   ? TEND_MIN_US
+                 : w->rest_us > TEND_MAX_US ? TEND_MAX_US
+                                            : w->rest_us;
     return w->rest_us;
 }
 
 /* --- what it says --- */
 
-static double hit_ratio(const struct reads *r) { return r->hits + r->misses > 0 ? r->hits / (r->hits + r->misses) : 0; }
+static double hit_ratio(const struct reads *r) {
+    return r->hits + r->misses > 0 ? r->hits / (r->hits + r->misses) : 0;
+}
 
 void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     struct cache_sample_facts samples;
@@ -343,7 +363,8 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     if (w->rate > 0) {
         memcpy(f->why, w->why, sizeof f->why);
     } else {
-        snprintf(f->why, sizeof f->why, "nothing is sampled: sample_rate is 0%s", w->follow ? ", and auto keeps the policy there is" : "");
+        snprintf(f->why, sizeof f->why, "nothing is sampled: sample_rate is 0%s",
+                 w->follow ? ", and auto keeps the policy there is" : "");
     }
     memcpy(f->changed, w->changed, sizeof f->changed);
     f->changes = w->changes;
@@ -353,7 +374,8 @@ void whatif_facts(struct whatif *w, struct whatif_facts *f) {
         f->hit_ratio_longer = hit_ratio(&w->longer);
         f->windows = shadow_windows(w->shadow);
         f->keys = shadow_fill(w->shadow).nodes;
-        f->memory_bytes = sizeof *w + sizeof *w->hot + samples.ring_bytes + shadow_memory(w->shadow);
+        f->memory_bytes =
+            sizeof *w + sizeof *w->hot + samples.ring_bytes + shadow_memory(w->shadow);
         for (unsigned i = 0; i < SHADOW_SIZES; i++) {
             struct shadow_tally t = shadow_size(w->shadow, i);
             f->at_size[i] = shadow_hit_ratio(&t, f->hit_ratio_longer);
@@ -371,18 +393,21 @@ static void compare(struct whatif_policy *p, double real) {
     p->doubt = 2 * t->deviation * scale;
 }
 
-unsigned whatif_policies(struct whatif *w, unsigned class_id, struct whatif_policy to[SHADOW_POLICIES_MAX]) {
+unsigned whatif_policies(struct whatif *w, unsigned class_id,
+                         struct whatif_policy to[SHADOW_POLICIES_MAX]) {
     unsigned n = 0;
     lock_take(&w->lock);
     for (; w->shadow != NULL && n < SHADOW_POLICIES_MAX && evict_policies[n] != NULL; n++) {
         bool whole = class_id == SLAB_CLASS_NONE;
         to[n].policy = evict_policies[n];
-        to[n].tally = whole ? shadow_policy(w->shadow, n) : shadow_class_policy(w->shadow, class_id, n);
+        to[n].tally =
+            whole ? shadow_policy(w->shadow, n) : shadow_class_policy(w->shadow, class_id, n);
         if (to[n].tally.reads < (whole ? 1 : WHATIF_CLASS_READS_MIN)) {
             n = 0;
             break;
         }
-        compare(&to[n], whole ? hit_ratio(&w->lately) : 1 - to[n].tally.own_misses / to[n].tally.reads);
+        compare(&to[n],
+                whole ? hit_ratio(&w->lately) : 1 - to[n].tally.own_misses / to[n].tally.reads);
     }
     lock_release(&w->lock);
     return n;
@@ -402,8 +427,9 @@ bool whatif_curve(struct whatif *w, unsigned class_id, struct whatif_curve *c) {
     bool known = c->reads >= READS_MIN && now > 0;
     for (int i = -1; known && i < WHATIF_POINTS; i++) {
         double factor = i < 0 ? 1 : exp2((i - WHATIF_POINTS / 2) * 3.0 / (WHATIF_POINTS / 2));
-        double ratio = class_id == SLAB_CLASS_NONE ? curve_whole_hit_ratio(curve, classes.bytes, factor)
-                                                   : curve_hit_ratio(curve, class_id, now * factor);
+        double ratio = class_id == SLAB_CLASS_NONE
+                           ? curve_whole_hit_ratio(curve, classes.bytes, factor)
+                           : curve_hit_ratio(curve, class_id, now * factor);
         if (i < 0) {
             c->now = ratio;
         } else {

@@ -1,12 +1,14 @@
-/* What the sampled keys tell: takes the cache's stream of samples, keeps miss-ratio curves, miniature caches and hot keys up to
- * date, sets the rate of sampling, and follows the miniatures when the policy is `auto`.
+/* What the sampled keys tell: takes the cache's stream of samples, keeps miss-ratio curves,
+ * miniature caches and hot keys up to date, sets the rate of sampling, and follows the miniatures
+ * when the policy is `auto`.
  *
- * The rate: at most what is set; lowered by a sixth while a miniature has no room for its share of the keys, halved when there are more than
- * WHATIF_RECORDS_A_S records in a second; doubled when there is room for twice as many. So its work is bounded, to some 1 % of one
- * processor, and so is its memory, with what malloc adds to it: 1/200 of the cache's memory limit at the start, but at least
- * WHATIF_BYTES_MIN, and with more than 60 threads and less than 64 MiB what their rings take in addition; taken when the rate first
- * becomes more than 0.
- * Threading: whatif_tend from one thread, the tuner's; the others from any, no lock held. */
+ * The rate: at most what is set; lowered by a sixth while a miniature has no room for its share of
+ * the keys, halved when there are more than WHATIF_RECORDS_A_S records in a second; doubled when
+ * there is room for twice as many. So its work is bounded, to some 1 % of one processor, and so is
+ * its memory, with what malloc adds to it: 1/200 of the cache's memory limit at the start, but at
+ * least WHATIF_BYTES_MIN, and with more than 60 threads and less than 64 MiB what their rings take
+ * in addition; taken when the rate first becomes more than 0. Threading: whatif_tend from one
+ * thread, the tuner's; the others from any, no lock held. */
 #ifndef SLATE_TUNE_WHATIF_WHATIF_H
 #define SLATE_TUNE_WHATIF_WHATIF_H
 #include "cache/cache.h"
@@ -14,18 +16,26 @@
 #include "sample/shadow.h"
 #include "tune/whatif/auto.h"
 
-enum { WHATIF_RECORDS_A_S = 4000, WHATIF_BYTES_MIN = 256 << 10, WHATIF_POINTS = 17, WHATIF_CLASS_READS_MIN = 256 };
+enum {
+    WHATIF_RECORDS_A_S = 4000,
+    WHATIF_BYTES_MIN = 256 << 10,
+    WHATIF_POINTS = 17,
+    WHATIF_CLASS_READS_MIN = 256
+};
 
 struct whatif;
-/* For a cache that so many threads use, ours among them: the keys of others are not sampled. NULL: out of memory. */
+/* For a cache that so many threads use, ours among them: the keys of others are not sampled. NULL:
+ * out of memory. */
 struct whatif *whatif_create(struct cache *, size_t limit_bytes, unsigned threads);
 void           whatif_destroy(struct whatif **);
 
 /* The greatest rate, 0 to 1 (0: off), and whether to follow the miniatures. */
 void whatif_set(struct whatif *, double rate, bool follow);
-/* Takes what there is. Returns in how many microseconds it is to be called again; UINT64_MAX: it is off. */
+/* Takes what there is. Returns in how many microseconds it is to be called again; UINT64_MAX: it is
+ * off. */
 uint64_t whatif_tend(struct whatif *);
-uint64_t whatif_tend_at(struct whatif *, uint64_t now_us); /* likewise, by another clock than clock_mono_us */
+/* likewise, by another clock than clock_mono_us */
+uint64_t whatif_tend_at(struct whatif *, uint64_t now_us);
 
 /* --- what it says --- */
 struct whatif_policy {
@@ -41,14 +51,17 @@ struct whatif_facts {
     uint64_t records, dropped;
     uint64_t memory_bytes, memory_most_bytes, limit_bytes;
     const struct evict_policy *running;
-    double   hit_ratio_longer, at_size[SHADOW_SIZES]; /* the cache's own over more windows, and what it would be at shadow_factor */
+    /* the cache's own over more windows, and what it would be at shadow_factor */
+    double   hit_ratio_longer, at_size[SHADOW_SIZES];
     char     why[AUTO_WHY_BYTES];     /* what `auto` thought last */
     char     changed[AUTO_WHY_BYTES]; /* why it changed the policy last; empty: never */
     uint64_t changes;
 };
 void whatif_facts(struct whatif *, struct whatif_facts *);
-/* Of the whole cache (SLAB_CLASS_NONE) or of the reads of a class. Returns how many there are; 0: too few reads. */
-unsigned whatif_policies(struct whatif *, unsigned class_id, struct whatif_policy to[SHADOW_POLICIES_MAX]);
+/* Of the whole cache (SLAB_CLASS_NONE) or of the reads of a class. Returns how many there are; 0:
+ * too few reads. */
+unsigned whatif_policies(struct whatif *, unsigned class_id,
+                         struct whatif_policy to[SHADOW_POLICIES_MAX]);
 
 /* Under the LRU, at sizes from 1/8 to 8 times today's. */
 struct whatif_curve {
@@ -60,7 +73,8 @@ struct whatif_curve {
         double   hit_ratio;
     } points[WHATIF_POINTS];
 };
-bool whatif_curve(struct whatif *, unsigned class_id, struct whatif_curve *); /* false: off, or too few reads */
+/* false: off, or too few reads */
+bool whatif_curve(struct whatif *, unsigned class_id, struct whatif_curve *);
 
 unsigned whatif_hot(struct whatif *, struct hot_key *to, unsigned max, uint64_t *requests);
 #endif
