@@ -39,7 +39,7 @@ struct page {
     uint32_t         free_count; /* chunks on that list */
     /* pages of the class that have free chunks, by page number; PAGE_NONE ends */
     uint32_t         next, prev;
-    uint32_t         owned_next, owned_prev; /* all pages of the class, newest first */
+    uint32_t         owned_next, owned_prev; /* all pages of the class, as it got them */
     /* grows with each page that any class gets: the lower, the longer it is there */
     _Atomic uint32_t birth;
     _Atomic uint32_t created_s;  /* cache time at which the class got it */

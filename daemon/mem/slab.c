@@ -10,7 +10,7 @@ enum { WHOLE_LOOK_MOST = 64 }; /* pages, in one hold of a class's lock */
 static void class_init(struct slab_class *c) {
     lock_init(&c->lock);
     c->partial = PAGE_NONE;
-    c->owned = c->round_at = PAGE_NONE;
+    c->owned = c->owned_last = c->round_at = PAGE_NONE;
 }
 
 void slab_rules(const struct slab *s, struct size_rules *rules) {
@@ -210,12 +210,14 @@ static void partial_unlink_locked(struct slab *s, struct slab_class *c, uint32_t
 static void owned_link_locked(struct slab *s, struct slab_class *c, uint32_t page) {
     assert(lock_held(&c->lock));
     struct page *p = slab_page(s, page);
-    p->owned_prev = PAGE_NONE;
-    p->owned_next = c->owned;
-    if (c->owned != PAGE_NONE) {
-        slab_page(s, c->owned)->owned_prev = page;
+    p->owned_prev = c->owned_last;
+    p->owned_next = PAGE_NONE;
+    if (c->owned_last != PAGE_NONE) {
+        slab_page(s, c->owned_last)->owned_next = page;
+    } else {
+        c->owned = page;
     }
-    c->owned = page;
+    c->owned_last = page;
 }
 
 static void owned_unlink_locked(struct slab *s, struct slab_class *c, uint32_t page) {
@@ -229,6 +231,8 @@ static void owned_unlink_locked(struct slab *s, struct slab_class *c, uint32_t p
     }
     if (p->owned_next != PAGE_NONE) {
         slab_page(s, p->owned_next)->owned_prev = p->owned_prev;
+    } else {
+        c->owned_last = p->owned_prev;
     }
 }
 

@@ -63,7 +63,7 @@ struct slab_class {
     /* change only while the class has no page and no item */
     _Atomic uint32_t chunk_bytes, chunks_per_page;
     uint32_t         partial; /* first page with free chunks */
-    uint32_t         owned;   /* first page of all */
+    uint32_t         owned, owned_last; /* of all pages, the first and the last that it got */
     uint32_t         round_at; /* where the next round over them goes on; PAGE_NONE: at the first */
     _Atomic uint32_t page_count;
     _Atomic uint32_t free_count; /* free chunks in pages that are not draining */
