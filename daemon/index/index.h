@@ -13,7 +13,7 @@
  * fullest, just before it is split.
  *
  * To add a kind: a file with its functions, a struct here for what it keeps, a line in index_kinds
- * and in the option `index` (serve/settings.h). test_index and `make bench-index` take it up by
+ * and in the option `index` (serve/config/settings.h). test_index and `make bench-index` take it up by
  * themselves. */
 #ifndef SLATE_INDEX_INDEX_H
 #define SLATE_INDEX_INDEX_H

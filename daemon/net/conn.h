@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
-#include "serve/session.h"
+#include "serve/session/session.h"
 
 struct worker;
 

@@ -3,7 +3,7 @@
  * cache. */
 #ifndef SLATE_SERVE_DUMP_H
 #define SLATE_SERVE_DUMP_H
-#include "serve/commands.h"
+#include "serve/command.h"
 
 enum dump_kind {
     DUMP_META,  /* key=… exp=… lines, END */

@@ -7,7 +7,7 @@
  * worker. */
 #ifndef SLATE_SERVE_PIECES_H
 #define SLATE_SERVE_PIECES_H
-#include "serve/commands.h"
+#include "serve/command.h"
 
 /* false: there are no more rows */
 typedef bool (*pieces_write)(struct command_context *, uint32_t *next, void *state);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "serve/settings.h"
+#include "serve/config/settings.h"
 
 /* A standard stream that is closed becomes /dev/null: else the log would go to whatever socket gets
  * its number. Says nothing. */

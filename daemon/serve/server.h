@@ -9,9 +9,9 @@
 #include "base/counter.h"
 #include "base/lock.h"
 #include "cache/cache.h"
-#include "serve/audit.h"
-#include "serve/settings.h"
-#include "serve/undo.h"
+#include "serve/config/audit.h"
+#include "serve/config/settings.h"
+#include "serve/config/undo.h"
 #include "tune/tune.h"
 #include "watch/watcher.h"
 

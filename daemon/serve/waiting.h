@@ -5,7 +5,7 @@
 #ifndef SLATE_SERVE_WAITING_H
 #define SLATE_SERVE_WAITING_H
 #include "base/asked.h"
-#include "serve/commands.h"
+#include "serve/command.h"
 
 struct waiting {
     struct command_more more; /* first: the session knows only this */

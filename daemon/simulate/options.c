@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve/options.h"
+#include "serve/config/options.h"
 #include "serve/process.h"
 
 #define OBJECTS_MAX ((UINT32_C(1) << 31) - 1) /* what a miniature cache can hold */

@@ -1,5 +1,5 @@
 /* The command line of the simulator: its own options, and the server's, of which those that shape
- * the cache matter. The server's are read by its own rows (serve/settings.h), so they mean here
+ * the cache matter. The server's are read by its own rows (serve/config/settings.h), so they mean here
  * what they mean there. */
 #ifndef SLATE_SIMULATE_OPTIONS_H
 #define SLATE_SIMULATE_OPTIONS_H
@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "evict/evict.h"
-#include "serve/settings.h"
+#include "serve/config/settings.h"
 #include "simulate/sizes.h"
 #include "tune/policies/automove.h"
 

@@ -19,8 +19,8 @@
 #include "cache/cache.h"
 #include "proto/parse.h"
 #include "serve/server.h"
-#include "serve/session.h"
-#include "serve/settings.h"
+#include "serve/session/session.h"
+#include "serve/config/settings.h"
 
 enum { SESSIONS = 40, VALUE_BYTES = 32, VARIANTS = 64, BUFFER_BYTES = 64 * 1024 };
 

@@ -7,7 +7,7 @@
 
 #include "cache/cache.h"
 #include "mem/slab.h"
-#include "serve/settings.h"
+#include "serve/config/settings.h"
 #include "tune/tune.h"
 #include "tune/whatif/whatif.h"
 

@@ -15,10 +15,10 @@
 #include "net/address.h"
 #include "proto/base64.h"
 #include "base/number.h"
-#include "serve/listen_list.h"
-#include "serve/options.h"
-#include "serve/settings.h"
-#include "serve/slab_sizes.h"
+#include "serve/config/listen_list.h"
+#include "serve/config/options.h"
+#include "serve/config/settings.h"
+#include "serve/config/slab_sizes.h"
 #include "simulate/options.h"
 
 enum { TEXT_MAX = 2000, WORDS_MAX = 24 };

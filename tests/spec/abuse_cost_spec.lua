@@ -56,7 +56,7 @@ describe("greedy and dumb clients", function()
                 missing[#missing + 1] = name
             end
         end
-        for line in io.lines("daemon/serve/stats.c") do
+        for line in io.lines("daemon/serve/stats/stats.c") do
             for name in line:gmatch('{"([%w_]+)", %a+, %a+_%a+}') do
                 if not known["stats " .. name] and not cases.COVERED_ELSEWHERE["stats " .. name] then
                     missing[#missing + 1] = "stats " .. name

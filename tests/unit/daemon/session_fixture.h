@@ -7,9 +7,9 @@
 
 #include "cache_fixture.h"
 #include "proto/parse.h"
-#include "serve/options.h"
+#include "serve/config/options.h"
 #include "serve/server.h"
-#include "serve/session.h"
+#include "serve/session/session.h"
 #include "tune/whatif/auto.h"
 #include "tune/tune.h"
 

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "serve/batch.h"
+#include "serve/session/batch.h"
 #include "session_fixture.h"
 
 enum { COPIED_BYTES = ITEM_COPY_MAX - 100, REPLY_BYTES_MOST = 256 * 1024 };
@@ -232,7 +232,7 @@ static void test_replies_of_a_turn_are_bounded(void) {
     most = most_of_a_turn(&rig, "get borrowed\r\n", 1000, false, &turns);
     ok(most <= SESSION_UNSEEN * 10100, "values that are borrowed count: at most %zu bytes in a turn", most);
     most = most_of_a_turn(&rig, "mg copied v\r\n", 1000, true, &turns);
-    ok(most <= SESSION_REPLY_BYTES_LAGGING + SESSION_UNSEEN_LAGGING * REPLY_ROOM, "a client that lags gets little in a turn: at most %zu bytes", most);
+    ok(most <= SESSION_REPLY_BYTES_LAGGING + SESSION_UNSEEN_LAGGING * VERB_REPLY_BYTES, "a client that lags gets little in a turn: at most %zu bytes", most);
     most = most_of_a_turn(&rig, "get large\r\n", 100, true, &turns);
     ok(most <= SESSION_UNSEEN_LAGGING * 500100, "and borrows two large values at most");
     client_close(&rig, &writer);
@@ -257,16 +257,16 @@ static void test_a_batch_is_full_of_replies(void) {
     }
     batch_run(rig.batch);
     cache_turn_end(rig.ct);
-    ok(added < CLIENTS && rig.batch->used < BATCH_FULL_BYTES + GROUP_ROOM * REPLY_ROOM,
-       "a batch is full with %zu bytes of replies, of %d clients", rig.batch->used, added);
-    size_t grown = rig.batch->room;
+    ok(added < CLIENTS && rig.batch->sv.used < BATCH_FULL_BYTES + GROUP_ROOM * VERB_REPLY_BYTES,
+       "a batch is full with %zu bytes of replies, of %d clients", rig.batch->sv.used, added);
+    size_t grown = rig.batch->sv.room;
     for (int i = 0; i < 10 * SHRINK_TURNS; i++) {
         cache_turn_begin(rig.ct);
         batch_begin(rig.batch);
         batch_run(rig.batch);
         cache_turn_end(rig.ct);
     }
-    ok(grown > rig.batch->room && rig.batch->room <= 64 * 1024, "what it grew to (%zu bytes) shrinks afterwards (%zu)", grown, rig.batch->room);
+    ok(grown > rig.batch->sv.room && rig.batch->sv.room <= 64 * 1024, "what it grew to (%zu bytes) shrinks afterwards (%zu)", grown, rig.batch->sv.room);
     for (int i = 0; i < CLIENTS; i++) {
         client_close(&rig, &clients[i]);
     }

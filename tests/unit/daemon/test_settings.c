@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "serve/listen_list.h"
-#include "serve/options.h"
-#include "serve/slab_sizes.h"
+#include "serve/config/listen_list.h"
+#include "serve/config/options.h"
+#include "serve/config/slab_sizes.h"
 #include "tap.h"
 
 static struct settings s;

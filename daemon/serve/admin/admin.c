@@ -1,0 +1,175 @@
+#include "serve/admin/admin.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "watch/event.h"
+
+bool admin_change(struct command_context *ctx, const struct settings *from,
+                  const struct settings *to, char *why) {
+    char who[AUDIT_WHO_BYTES];
+    server_who(ctx->server, ctx->fd, who);
+    if (!settings_check(to, why)) {
+        return false;
+    }
+    if (!server_change(ctx->server, ctx->ct, who, from, to)) {
+        snprintf(why, SETTING_WHY_BYTES, SERVER_NO_LIMIT);
+        return false;
+    }
+    return true;
+}
+
+void admin_audit_change(struct command_context *ctx, const char *what, const char *was,
+                        const char *is) {
+    char who[AUDIT_WHO_BYTES];
+    server_who(ctx->server, ctx->fd, who);
+    audit_add(&ctx->server->audit, who, what, was, is);
+}
+
+void admin_audit(struct command_context *ctx, const char *what, const char *is) {
+    admin_audit_change(ctx, what, "", is);
+}
+
+void admin_verbosity(struct command_context *ctx, const struct words *w) {
+    enum { VERBOSITY_MAX = 2 };
+    uint32_t level;
+    if (w->count < 2 || !word_u32(&w->word[1], &level)) {
+        text_out_str(ctx->out, ANSWER_BAD_FORMAT);
+        return;
+    }
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES];
+    server_settings(ctx->server, &from);
+    to = from;
+    to.verbosity = level > VERBOSITY_MAX ? VERBOSITY_MAX : (int)level;
+    admin_change(ctx, &from, &to, why);
+    text_out_str(ctx->out, ANSWER_OK);
+}
+
+/* Everything stored before now is gone, or, with a delay, everything stored before the second it
+ * takes effect. */
+static void flush(struct command_context *ctx, int32_t delay) {
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES], when[32];
+    uint32_t now_s = cache_now_s(ctx->ct);
+    uint32_t at_s = delay > 0 ? clock_expiry_s(delay, now_s) - 1 : now_s;
+    if (at_s == now_s) { /* also after a second: what was stored until now is gone at once */
+        cache_flush_now(ctx->server->cache);
+    } else {
+        cache_flush(ctx->server->cache, at_s);
+    }
+    server_settings(ctx->server, &from);
+    to = from;
+    to.oldest = (int)at_s;
+    admin_change(ctx, &from, &to, why);
+    snprintf(when, sizeof when, delay > CLOCK_RELATIVE_MAX_S ? "at unix time %d" : "in %d s",
+             (int)delay);
+    admin_audit(ctx, "flush_all", delay > 0 ? when : "now");
+}
+
+void admin_flush_all(struct command_context *ctx, const struct words *w) {
+    int32_t delay = 0;
+    counter_add(&ctx->counters->cmd_flush, 1);
+    if (!ctx->server->settings->flush_enabled) {
+        text_out_str(ctx->out, "CLIENT_ERROR flush_all not allowed\r\n");
+    } else if (w->count > 1 && !word_i32(&w->word[1], &delay)) {
+        text_out_str(ctx->out, "CLIENT_ERROR invalid exptime argument\r\n");
+    } else {
+        flush(ctx, delay);
+        text_out_str(ctx->out, ANSWER_OK);
+    }
+}
+
+void admin_shutdown(struct command_context *ctx, const struct words *w) {
+    bool graceful = w->count == 2 && word_is(&w->word[1], "graceful");
+    if (!ctx->server->settings->shutdown_command) {
+        text_out_str(ctx->out, "SERVER_ERROR: shutdown not enabled\r\n");
+    } else if (w->count > 1 && !graceful) {
+        text_out_str(ctx->out, "CLIENT_ERROR invalid shutdown mode\r\n");
+    } else {
+        ctx->close = true;
+        admin_audit(ctx, "shutdown", graceful ? "graceful" : "now");
+        server_request_stop(ctx->server, graceful ? SERVER_STOP_GRACEFUL : SERVER_STOP);
+    }
+}
+
+/* Up to what was reserved at the start; pages of classes that are over it are given back in the
+ * background. */
+static bool set_limit(struct command_context *ctx, uint32_t megabytes) {
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES];
+    server_settings(ctx->server, &from);
+    to = from;
+    to.maxbytes = (uint64_t)megabytes << 20;
+    return admin_change(ctx, &from, &to, why);
+}
+
+void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
+    enum { LEAST_MEGABYTES = SETTINGS_LIVE_MEMORY_MIN / SETTINGS_MIB, MOST_MEGABYTES = 1000000000 };
+    uint32_t megabytes;
+    if (w->count < 2 || !word_u32(&w->word[1], &megabytes)) {
+        text_out_str(ctx->out, ANSWER_ERROR);
+    } else if (megabytes < LEAST_MEGABYTES) {
+        text_out_str(ctx->out, "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n"); /* memcached's words */
+    } else if (megabytes > MOST_MEGABYTES) {
+        text_out_str(ctx->out, "MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n");
+    } else if (!set_limit(ctx, megabytes)) {
+        text_out_str(ctx->out, "MEMLIMIT_ADJUST_FAILED out of bounds or unable to adjust\r\n");
+    } else {
+        text_out_str(ctx->out, ANSWER_OK);
+    }
+}
+
+/* The bit of a class of events; 0: there is none of that name. */
+static unsigned watch_class(const struct word *name) {
+#define CLASS_NAME(constant, word) #word,
+    static const char *const names[] = {EVENT_CLASSES_TABLE(CLASS_NAME)};
+    for (unsigned i = 0; i < EVENT_CLASS_COUNT; i++) {
+        if (word_is(name, names[i])) {
+            return 1u << i;
+        }
+    }
+    return 0;
+}
+
+void admin_watch(struct command_context *ctx, const struct words *w) {
+    unsigned classes = 0;
+    if (!ctx->server->settings->watch_enabled) {
+        text_out_str(ctx->out, "CLIENT_ERROR watch commands not allowed\r\n");
+        return;
+    }
+    if (ctx->follows) {
+        text_out_str(ctx->out, "ERROR cannot pipeline other commands before watch\r\n");
+        return;
+    }
+    for (unsigned i = 1; i < w->count; i++) {
+        unsigned class_bit = watch_class(&w->word[i]);
+        if (class_bit == 0) {
+            text_out_str(ctx->out, ANSWER_ERROR);
+            return;
+        }
+        classes |= class_bit;
+    }
+    ctx->watcher = watcher_open(classes != 0 ? classes : EVENT_FETCHERS);
+    if (ctx->watcher) {
+        text_out_str(ctx->out, ANSWER_OK);
+    } else if (errno == EUSERS) {
+        text_out_str(ctx->out, "WATCHER_TOO_MANY log watcher limit reached\r\n");
+    } else {
+        log_warn("cannot watch: %s", strerror(errno));
+        text_out_str(ctx->out, "WATCHER_FAILED failed to add log watcher\r\n");
+    }
+}
+
+void admin_extstore(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    text_out_str(ctx->out, ANSWER_ERROR);
+}
+
+void admin_refresh_certs(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    text_out_str(ctx->out, ANSWER_ERROR);
+}

@@ -1,0 +1,101 @@
+/* slabs automove: what moves pages by itself. */
+#include <string.h>
+
+#include "serve/admin/admin.h"
+
+/* memcached's numbers may have anything behind them, as there; another mode is all the words from
+ * the third on, with a space between them, and a mode that takes no settings is not known by such a
+ * name. False: they do not fit. */
+static bool mode_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
+    bool number = w->word[2].len == 1 && w->word[2].at[0] >= '0' && w->word[2].at[0] <= '9';
+    size_t used = 0;
+    for (unsigned i = 2; i < (number ? 3 : w->count); i++) {
+        const struct word *word = &w->word[i];
+        if (used + word->len + 2 > AUTOMOVE_NAME_BYTES) {
+            return false;
+        }
+        if (i > 2) {
+            name[used++] = ' ';
+        }
+        memcpy(name + used, word->at, word->len);
+        used += word->len;
+    }
+    name[used] = '\0';
+    return true;
+}
+
+/* A mode by number or name. */
+static bool automove_mode(const struct words *w, struct settings *to, char *why) {
+    char name[AUTOMOVE_NAME_BYTES];
+    const struct setting *row = setting_find("slab_automove", strlen("slab_automove"));
+    if (!mode_words(w, name)) {
+        snprintf(why, SETTING_WHY_BYTES,
+                 "wants a mode's name with its settings in at most %d characters",
+                 AUTOMOVE_NAME_BYTES - 1);
+        return false;
+    }
+    return setting_set(to, row, name, false, why);
+}
+
+/* slabs automove ratio <r>, slabs automove window <s>, slabs automove freeratio <r>. True: it was
+ * one of them. */
+static bool automove_knob(const struct words *w, struct settings *to, const char **error) {
+    const struct word *knob = &w->word[2], *value = &w->word[3];
+    uint32_t window_s;
+    double   ratio;
+    if (word_is(knob, "window")) {
+        if (w->count < 4 || !word_u32(value, &window_s)) {
+            *error = ANSWER_BAD_FORMAT;
+        } else if (window_s < 3 || window_s > 1800) {
+            *error = "CLIENT_ERROR automove window too low or too high\r\n";
+        } else {
+            to->slab_automove_window = (int)window_s;
+        }
+        return true;
+    }
+    bool is_ratio = word_is(knob, "ratio") && w->count > 3;
+    if (!is_ratio && !word_is(knob, "freeratio")) {
+        return false;
+    }
+    if (w->count < 4 || !word_double(value, &ratio)) {
+        *error = ANSWER_ERROR;
+    } else if (is_ratio && (ratio < 0.01 || ratio > 1)) {
+        *error = "CLIENT_ERROR automove ratio must be from 0.01 to 1\r\n";
+    } else if (is_ratio) {
+        to->slab_automove_ratio = ratio;
+    } else {
+        to->slab_automove_freeratio = ratio;
+    }
+    return true;
+}
+
+void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES];
+    const char *error = NULL;
+    uint32_t number;
+    if (w->count < 3) {
+        text_out_str(ctx->out, ANSWER_ERROR);
+        return;
+    }
+    server_settings(ctx->server, &from);
+    to = from;
+    if (!automove_knob(w, &to, &error)) {
+        if (word_u32(&w->word[2], &number) && number > 2) {
+            error = ANSWER_ERROR;
+        } else if (!automove_mode(w, &to, why)) {
+            text_out_printf(ctx->out, "CLIENT_ERROR automove %s\r\n", why);
+            return;
+        }
+    }
+    if (!error && strcmp(from.slab_automove, to.slab_automove) != 0 &&
+        automove_wants_check(to.slab_automove)) {
+        admin_try_automove(ctx, to.slab_automove, "automove");
+        return;
+    }
+    if (!error && !admin_change(ctx, &from, &to, why)) {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
+        return;
+    }
+    text_out_str(ctx->out, error ? error : ANSWER_OK);
+}

@@ -1,0 +1,124 @@
+/* config get [pattern], config set <name> <value>, config undo: every setting by name. */
+#include <fnmatch.h>
+#include <string.h>
+
+#include "serve/admin/admin.h"
+
+enum { NAME_BYTES = 64, VALUE_BYTES = 256 };
+
+/* Until when a setting can be had: at the start only, while the server runs, or not by its own
+ * name. */
+static const char *when(const struct settings *now, const struct setting *row) {
+    bool follows = row->when == SETTING_RUNTIME && !row->name;
+    return setting_is_live(now, row) ? "runtime" : follows ? "follows" : "startup";
+}
+
+static void get(struct command_context *ctx, const struct words *w) {
+    struct settings now;
+    char pattern[NAME_BYTES] = "*", value[SETTING_LIST_BYTES];
+    if (w->count > 3 || (w->count == 3 && !word_text(&w->word[2], pattern, sizeof pattern))) {
+        text_out_str(ctx->out, "CLIENT_ERROR usage: config get [pattern]\r\n");
+        return;
+    }
+    server_settings(ctx->server, &now);
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        const char *name = row->stat ? row->stat : row->name;
+        if (row->type != SETTING_ACTION && row->type != SETTING_ABSENT &&
+            fnmatch(pattern, name, 0) == 0) {
+            setting_format(&now, row, value, sizeof value);
+            text_out_printf(ctx->out, "CONFIG %s %s %s\r\n", name, value, when(&now, row));
+        }
+    }
+    text_out_str(ctx->out, "END\r\n");
+}
+
+static void refuse(struct command_context *ctx, const struct settings *now,
+                   const struct setting *row) {
+    if (row->when != SETTING_RUNTIME) {
+        text_out_str(ctx->out, "CLIENT_ERROR this setting cannot change while the server runs\r\n");
+    } else if (!row->name) {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s cannot change by itself: it tells %s\r\n",
+                        row->stat, row->help);
+    } else {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s needs --store=slab, this server has %s\r\n",
+                        row->name, now->store);
+    }
+}
+
+static void set(struct command_context *ctx, const struct words *w) {
+    struct settings from, to;
+    char value[VALUE_BYTES], why[SETTING_WHY_BYTES];
+    const struct setting *row = w->count == 4 ? setting_find(w->word[2].at, w->word[2].len) : NULL;
+    if (w->count != 4 || !word_text(&w->word[3], value, sizeof value)) {
+        text_out_str(ctx->out, "CLIENT_ERROR usage: config set name value\r\n");
+        return;
+    }
+    if (!row) {
+        text_out_str(ctx->out, "CLIENT_ERROR no such setting\r\n");
+        return;
+    }
+    server_settings(ctx->server, &from);
+    if (!setting_is_live(&from, row)) {
+        refuse(ctx, &from, row);
+        return;
+    }
+    to = from;
+    const struct setting live = setting_live(row, cache_limit_most(ctx->server->cache));
+    if (!setting_set(&to, &live, value, false, why)) {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s %s\r\n", row->stat ? row->stat : row->name, why);
+    } else if (strcmp(from.slab_automove, to.slab_automove) != 0 &&
+               automove_wants_check(to.slab_automove)) {
+        admin_try_automove(ctx, to.slab_automove, "slab_automove");
+    } else if (!admin_change(ctx, &from, &to, why)) {
+        text_out_printf(ctx->out, "CLIENT_ERROR %s\r\n", why);
+    } else {
+        text_out_str(ctx->out, ANSWER_OK);
+    }
+}
+
+static void undo_now(struct command_context *ctx) {
+    char who[AUDIT_WHO_BYTES], said[UNDO_SAID_BYTES];
+    server_who(ctx->server, ctx->fd, who);
+    switch (server_undo(ctx->server, ctx->ct, who, said)) {
+    case 1: text_out_printf(ctx->out, "OK %s\r\n", said); break;
+    case 0:
+        text_out_str(ctx->out, "NOTHING to undo: no setting or policy was changed since the start, "
+                               "or all is undone\r\n");
+        break;
+    default: text_out_printf(ctx->out, "CLIENT_ERROR cannot undo: %s\r\n", said); break;
+    }
+}
+
+static void undo_tried(struct command_context *ctx, const struct automove_trial *trial,
+                       const char *subject) {
+    (void)trial;
+    (void)subject;
+    undo_now(ctx);
+}
+
+static void undo(struct command_context *ctx, const struct words *w) {
+    struct settings from, to;
+    server_settings(ctx->server, &from);
+    to = from;
+    server_undo_settings(ctx->server, &to);
+    if (w->count != 2) {
+        text_out_str(ctx->out, "CLIENT_ERROR usage: config undo\r\n");
+    } else if (strcmp(from.slab_automove, to.slab_automove) != 0 &&
+               automove_wants_check(to.slab_automove)) {
+        admin_try_then(ctx, to.slab_automove, "cannot undo", undo_tried);
+    } else {
+        undo_now(ctx);
+    }
+}
+
+void admin_config(struct command_context *ctx, const struct words *w) {
+    if (w->count > 1 && word_is(&w->word[1], "get")) {
+        get(ctx, w);
+    } else if (w->count > 1 && word_is(&w->word[1], "set")) {
+        set(ctx, w);
+    } else if (w->count > 1 && word_is(&w->word[1], "undo")) {
+        undo(ctx, w);
+    } else {
+        text_out_str(ctx->out, ANSWER_ERROR);
+    }
+}

@@ -1,0 +1,65 @@
+/* evict policy <name> [class]: who is evicted, in the whole cache or in one slab class. */
+#include <stdio.h>
+
+#include "serve/admin/admin.h"
+
+enum { NAME_BYTES = 32 };
+
+static void set_policy(struct command_context *ctx, const struct evict_policy *policy,
+                       unsigned class_id) {
+    struct cache *cache = ctx->server->cache;
+    struct undo_step *step = undo_begin(cache);
+    cache_set_policy(cache, policy, class_id);
+    undo_keep(&ctx->server->undo, cache, step);
+}
+
+static void whole(struct command_context *ctx, const char *name) {
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES];
+    server_settings(ctx->server, &from);
+    to = from;
+    if (!setting_set(&to, setting_find("policy", strlen("policy")), name, false, why)) {
+        text_out_printf(ctx->out, "CLIENT_ERROR policy %s\r\n", why);
+        return;
+    }
+    admin_change(ctx, &from, &to, why);
+    /* Classes that have a policy of their own take this one too, also when it is the whole's
+     * already. */
+    if (evict_find(name)) {
+        set_policy(ctx, evict_find(name), SLAB_CLASS_NONE);
+    }
+    text_out_str(ctx->out, ANSWER_OK);
+}
+
+static void one_class(struct command_context *ctx, const char *name, const struct word *number) {
+    struct cache *cache = ctx->server->cache;
+    const struct evict_policy *policy = evict_find(name);
+    unsigned most = cache_slab(cache)->class_count;
+    uint32_t class_id;
+    if (strcmp(name, "auto") == 0) {
+        text_out_str(ctx->out, "CLIENT_ERROR auto is for the whole cache\r\n");
+    } else if (!policy) {
+        text_out_str(ctx->out, "CLIENT_ERROR no such policy; stats policies lists them\r\n");
+    } else if (!word_u32(number, &class_id) || class_id < 1 || class_id > most) {
+        text_out_printf(ctx->out, "CLIENT_ERROR class must be from 1 to %u\r\n", most);
+    } else {
+        char what[NAME_BYTES];
+        const char *was = cache_class_policy(cache, class_id)->name;
+        snprintf(what, sizeof what, "policy of class %u", class_id);
+        set_policy(ctx, policy, class_id);
+        admin_audit_change(ctx, what, was, name);
+        text_out_str(ctx->out, ANSWER_OK);
+    }
+}
+
+void admin_evict(struct command_context *ctx, const struct words *w) {
+    char name[NAME_BYTES];
+    if (w->count < 3 || w->count > 4 || !word_is(&w->word[1], "policy") ||
+        !word_text(&w->word[2], name, sizeof name)) {
+        text_out_str(ctx->out, "CLIENT_ERROR usage: evict policy name [class]\r\n");
+    } else if (w->count == 4) {
+        one_class(ctx, name, &w->word[3]);
+    } else {
+        whole(ctx, name);
+    }
+}

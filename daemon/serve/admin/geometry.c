@@ -1,0 +1,156 @@
+/* slabs geometry: other chunk sizes for a live cache. The tuner's thread answers, for a prediction
+ * takes a while: the session sleeps until then, and other connections go on. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/admin/admin.h"
+#include "serve/waiting.h"
+
+#define FACTOR_LEAST 1.01
+#define FACTOR_MOST 100.0
+enum { CLASSES_LEAST = 2 };
+
+struct ordered {
+    struct waiting         waiting; /* first */
+    struct geometry_order *order;
+    char                   said[AUDIT_VALUE_BYTES]; /* the command's words, for the audit */
+};
+
+static void tell_answer(struct waiting *w, struct command_context *ctx) {
+    const struct ordered *o = (const struct ordered *)w;
+    if (strncmp(o->order->answer, "OK", 2) == 0 && !o->order->dry) {
+        admin_audit(ctx, "slabs geometry", o->said);
+    }
+    text_out_printf(ctx->out, "%s\r\n", o->order->answer);
+}
+
+static void ordered_destroy(struct waiting *w) {
+    struct ordered *o = (struct ordered *)w;
+    geometry_order_release(&o->order);
+    free(o);
+}
+
+/* The words behind `slabs geometry`, as many as fit. */
+static void say_again(const struct words *words, char to[AUDIT_VALUE_BYTES]) {
+    size_t len = 0;
+    to[0] = '\0';
+    for (unsigned i = 2; i < words->count && len < AUDIT_VALUE_BYTES; i++) {
+        int n = snprintf(to + len, AUDIT_VALUE_BYTES - len, "%s%.*s", i > 2 ? " " : "",
+                         (int)words->word[i].len, words->word[i].at);
+        len += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static void ask(struct command_context *ctx, const struct words *words,
+                struct geometry_order *order) {
+    struct ordered *o = malloc(sizeof *o);
+    if (o == NULL) {
+        geometry_order_release(&order);
+        text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
+        return;
+    }
+    o->order = order;
+    say_again(words, o->said);
+    waiting_begin(&o->waiting, ctx, &order->asked, tell_answer, ordered_destroy);
+    if (!tuner_order_geometry(ctx->server->tuner, order)) {
+        waiting_end(&o->waiting);
+        text_out_str(ctx->out, "BUSY currently processing another geometry request\r\n");
+        return;
+    }
+    ctx->more = &o->waiting.more;
+}
+
+/* Sizes in bytes with commas between them. */
+static bool parse_sizes(const struct word *w, struct geometry_order *o) {
+    const char *at = w->at, *end = w->at + w->len;
+    for (;;) {
+        const char *comma = at < end ? memchr(at, ',', (size_t)(end - at)) : NULL;
+        struct word number = {at, (size_t)((comma ? comma : end) - at)};
+        if (o->size_count == GEOMETRY_SIZES_MAX || !word_u32(&number, &o->sizes[o->size_count])) {
+            return false;
+        }
+        o->size_count++;
+        if (!comma) {
+            return true;
+        }
+        at = comma + 1;
+    }
+}
+
+/* What one verb takes. NULL: it is right; else what is allowed. */
+static const char *parse_verb(struct command_context *ctx, const struct words *w, unsigned count,
+                              struct geometry_order *o) {
+    const struct word *value = count > 3 ? &w->word[3] : NULL;
+    uint32_t classes;
+    switch (o->verb) {
+    case GEOMETRY_FACTOR:
+        o->first_bytes = (uint32_t)ctx->server->settings->chunk_size + SLAB_HEADER_ROOM;
+        return value && word_double(value, &o->factor) && o->factor >= FACTOR_LEAST &&
+                       o->factor <= FACTOR_MOST
+                   ? NULL
+                   : "CLIENT_ERROR geometry factor must be from 1.01 to 100\r\n";
+    case GEOMETRY_SIZES:
+        return value && parse_sizes(value, o) ? NULL
+                                              : "CLIENT_ERROR geometry sizes are at most 255 "
+                                                "numbers of bytes with commas between them\r\n";
+    case GEOMETRY_AUTO:
+        if (!value) {
+            return NULL;
+        }
+        if (!word_u32(value, &classes) || classes < CLASSES_LEAST || classes > GEOMETRY_SIZES_MAX) {
+            return "CLIENT_ERROR geometry auto makes from 2 to 255 classes\r\n";
+        }
+        o->classes_most = classes;
+        return NULL;
+    case GEOMETRY_REVERT: return value ? ANSWER_BAD_FORMAT : NULL;
+    case GEOMETRY_PAUSE:
+    case GEOMETRY_RESUME: return value || o->force || o->dry ? ANSWER_BAD_FORMAT : NULL;
+    }
+    return ANSWER_ERROR;
+}
+
+/* `force` and `dry` behind the rest. */
+static unsigned take_flags(const struct words *w, struct geometry_order *o) {
+    unsigned count = w->count;
+    for (; count > 3; count--) {
+        if (word_is(&w->word[count - 1], "force")) {
+            o->force = true;
+        } else if (word_is(&w->word[count - 1], "dry")) {
+            o->dry = true;
+        } else {
+            break;
+        }
+    }
+    return count;
+}
+
+/* slabs geometry factor <f> | sizes <n,n,...> | auto [classes] | pause | resume | revert */
+void admin_slabs_geometry(struct command_context *ctx, const struct words *w) {
+    static const char *const verbs[] = {
+        [GEOMETRY_FACTOR] = "factor", [GEOMETRY_SIZES] = "sizes",   [GEOMETRY_AUTO] = "auto",
+        [GEOMETRY_PAUSE] = "pause",   [GEOMETRY_RESUME] = "resume", [GEOMETRY_REVERT] = "revert"};
+    enum { VERBS = sizeof verbs / sizeof *verbs };
+    unsigned verb = 0, count = w->count;
+    while (count > 2 && verb < VERBS && !word_is(&w->word[2], verbs[verb])) {
+        verb++;
+    }
+    if (count < 3 || verb == VERBS) {
+        text_out_str(ctx->out, "CLIENT_ERROR usage: slabs geometry factor N|sizes N,N,...|auto "
+                               "[CLASSES]|revert [force] [dry], or pause|resume\r\n");
+        return;
+    }
+    struct geometry_order *order = geometry_order_create((enum geometry_verb)verb);
+    if (order == NULL) {
+        text_out_str(ctx->out, "SERVER_ERROR out of memory\r\n");
+        return;
+    }
+    count = take_flags(w, order);
+    const char *error = count > 4 ? ANSWER_BAD_FORMAT : parse_verb(ctx, w, count, order);
+    if (error != NULL) {
+        geometry_order_release(&order);
+        text_out_str(ctx->out, error);
+        return;
+    }
+    ask(ctx, w, order);
+}

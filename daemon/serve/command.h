@@ -1,0 +1,57 @@
+/* What a command outside the hot path is given and gives: its line, where its answer goes, and the
+ * pieces of a long one. */
+#ifndef SLATE_SERVE_COMMAND_H
+#define SLATE_SERVE_COMMAND_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cache/cache.h"
+#include "serve/server.h"
+#include "serve/text_out.h"
+
+struct watcher;
+struct command_context;
+
+/* A long answer goes out in pieces. The command leaves `more` in its context; from then on it is
+ * the session's, which runs nothing else and calls command_go_on once a turn, when all that was
+ * written before is sent. A piece may be empty; it ends when command_piece_full says so. When the
+ * connection ends before, the session calls destroy. An answer that waits for another thread sets
+ * `asleep`: the session does not call until that thread has called ctx->wake, which may be too
+ * early, and then sets it again. */
+struct command_more {
+    /* writes a piece to ctx->out; false: it was the last */
+    bool (*run)(struct command_more *, struct command_context *);
+    void (*destroy)(struct command_more *);
+    bool mute; /* noreply: the pieces are thrown away */
+    bool asleep;
+};
+
+struct command_context {
+    struct server       *server;
+    int                  fd; /* of the client's connection, or -1 */
+    struct cache_thread *ct;
+    const char          *line; /* without its line end; not terminated; valid during the call */
+    size_t               line_bytes;
+    bool                 noreply; /* the line's last word is `noreply` */
+    /* requests that came in the same turn run before it, and their replies with its own */
+    bool                 follows;
+    struct text_out     *out;
+    size_t               piece_bytes; /* when `out` holds so much, or … */
+    /* … at this time of clock_mono_us, the rest is for the next turn */
+    uint64_t             until_us;
+    /* any thread may call it, with its argument, to have an answer that is asleep go on */
+    void               (*wake)(void *);
+    void                *wake_arg;
+    struct serve_counters *counters; /* the worker's */
+    bool                 close; /* set by the command: hang up after the answer */
+    struct command_more *more;  /* set by the command: the answer goes on */
+    /* set by the command: after the answer the session is this watcher's */
+    struct watcher      *watcher;
+};
+
+/* Whether a long answer's piece is long enough. At 30 ns, to be asked for every line or item. */
+bool command_piece_full(const struct command_context *);
+/* Writes the next piece. After the last one, or when there is no memory for it, what goes on is
+ * destroyed and NULL. Threading: the session's worker. */
+void command_go_on(struct command_more **, struct command_context *);
+#endif

@@ -1,0 +1,36 @@
+/* What was changed while the server ran: what, from which value to which, by whom and when. The
+ * last changes are kept for `stats audit`, and each is a line of the log (base/log.h) from
+ * verbosity 1 on. Page moves have a record of their own (tune/pages/moves.h), which `stats audit`
+ * shows between them.
+ *
+ * Threading: any; no other project lock held. Cost: a copy under a lock of its own. */
+#ifndef SLATE_SERVE_CONFIG_AUDIT_H
+#define SLATE_SERVE_CONFIG_AUDIT_H
+#include <stdint.h>
+
+#include "base/lock.h"
+
+enum { AUDIT_KEPT = 128, AUDIT_WHO_BYTES = 128, AUDIT_WHAT_BYTES = 64, AUDIT_VALUE_BYTES = 128 };
+
+struct audit_entry {
+    uint64_t number; /* 1 is the first since the start */
+    uint64_t unix_ms;
+    char     who[AUDIT_WHO_BYTES];   /* a client's address, or: tuner */
+    char     what[AUDIT_WHAT_BYTES]; /* a setting or a command */
+    char     was[AUDIT_VALUE_BYTES]; /* empty when there is no old value */
+    char     is[AUDIT_VALUE_BYTES];
+};
+
+struct audit {
+    struct lock        lock;
+    uint64_t           count; /* ever */
+    struct audit_entry ring[AUDIT_KEPT];
+};
+
+void audit_init(struct audit *);
+void audit_fini(struct audit *);
+/* longer texts are cut */
+void audit_add(struct audit *, const char *who, const char *what, const char *was, const char *is);
+/* The kept ones, oldest first; returns how many. */
+unsigned audit_copy(struct audit *, struct audit_entry to[AUDIT_KEPT]);
+#endif

@@ -1,0 +1,537 @@
+#include "serve/config/settings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mem/arena.h"
+#include "serve/config/listen_list.h"
+#include "serve/config/slab_sizes.h"
+
+/* What a type keeps of the default and of its place in the struct. */
+#define NUMBER_FLAG(d) (d)
+#define NUMBER_NEGATED(d) (d)
+#define NUMBER_NEGSWITCH(d) (d)
+#define NUMBER_COUNT(d) (d)
+#define NUMBER_INT(d) (d)
+#define NUMBER_OCTAL(d) (d)
+#define NUMBER_BYTES(d) (double)(d)
+#define NUMBER_KILOBYTES(d) (double)(d)
+#define NUMBER_MEGABYTES(d) (double)(d)
+#define NUMBER_RATIO(d) (d)
+#define NUMBER_RATIO3(d) (d)
+#define NUMBER_TEXT(d) 0
+#define NUMBER_CHOICE(d) 0
+#define NUMBER_MODE(d) 0
+#define NUMBER_LIST(d) 0
+#define NUMBER_ACCEPTED(d) 0
+#define NUMBER_ABSENT(d) 0
+#define NUMBER_ACTION(d) 0
+
+#define WORDS_FLAG(d) NULL
+#define WORDS_NEGATED(d) NULL
+#define WORDS_NEGSWITCH(d) NULL
+#define WORDS_COUNT(d) NULL
+#define WORDS_INT(d) NULL
+#define WORDS_OCTAL(d) NULL
+#define WORDS_BYTES(d) NULL
+#define WORDS_KILOBYTES(d) NULL
+#define WORDS_MEGABYTES(d) NULL
+#define WORDS_RATIO(d) NULL
+#define WORDS_RATIO3(d) NULL
+#define WORDS_TEXT(d) (d)
+#define WORDS_CHOICE(d) (d)
+#define WORDS_MODE(d) (d)
+#define WORDS_LIST(d) (d)
+#define WORDS_ACCEPTED(d) (d)
+#define WORDS_ABSENT(d) (d)
+#define WORDS_ACTION(d) NULL
+
+#define PLACE_FLAG(field) offsetof(struct settings, field)
+#define PLACE_NEGATED(field) offsetof(struct settings, field)
+#define PLACE_NEGSWITCH(field) offsetof(struct settings, field)
+#define PLACE_COUNT(field) offsetof(struct settings, field)
+#define PLACE_INT(field) offsetof(struct settings, field)
+#define PLACE_OCTAL(field) offsetof(struct settings, field)
+#define PLACE_BYTES(field) offsetof(struct settings, field)
+#define PLACE_KILOBYTES(field) offsetof(struct settings, field)
+#define PLACE_MEGABYTES(field) offsetof(struct settings, field)
+#define PLACE_RATIO(field) offsetof(struct settings, field)
+#define PLACE_RATIO3(field) offsetof(struct settings, field)
+#define PLACE_TEXT(field) offsetof(struct settings, field)
+#define PLACE_CHOICE(field) offsetof(struct settings, field)
+#define PLACE_MODE(field) offsetof(struct settings, field)
+#define PLACE_LIST(field) offsetof(struct settings, field)
+#define PLACE_ACCEPTED(field) 0
+#define PLACE_ABSENT(field) 0
+#define PLACE_ACTION(field) 0
+
+#define SETTING_ROW(type_, field_, stat_, flag_, name_, default_, min_, max_, unit_, when_, group_, help_) \
+    {.field = #field_,                                                                                     \
+     .stat = stat_,                                                                                        \
+     .name = name_,                                                                                        \
+     .unit = unit_,                                                                                        \
+     .help = help_,                                                                                        \
+     .default_text = WORDS_##type_(default_),                                                              \
+     .default_number = NUMBER_##type_(default_),                                                           \
+     .min = (double)(min_),                                                                                \
+     .max = (double)(max_),                                                                                \
+     .offset = PLACE_##type_(field_),                                                                      \
+     .type = SETTING_##type_,                                                                              \
+     .when = SETTING_##when_,                                                                              \
+     .group = GROUP_##group_,                                                                              \
+     .flag = flag_},
+
+const struct setting setting_table[SETTING_ROWS] = {SETTINGS(SETTING_ROW)};
+
+static void *place(struct settings *s, const struct setting *row) {
+    return (char *)s + row->offset;
+}
+
+static void put_number(struct settings *s, const struct setting *row, double number) {
+    void *at = place(s, row);
+    switch ((enum setting_type)row->type) {
+    case SETTING_FLAG:
+    case SETTING_NEGATED:
+    case SETTING_NEGSWITCH:
+        *(bool *)at = number != 0;
+        break;
+    case SETTING_COUNT:
+    case SETTING_INT:
+    case SETTING_OCTAL:
+        *(int *)at = (int)number;
+        break;
+    case SETTING_BYTES:
+    case SETTING_KILOBYTES:
+    case SETTING_MEGABYTES:
+        *(uint64_t *)at = (uint64_t)number;
+        break;
+    case SETTING_RATIO:
+    case SETTING_RATIO3:
+        *(double *)at = number;
+        break;
+    case SETTING_TEXT:
+    case SETTING_CHOICE:
+    case SETTING_MODE:
+    case SETTING_LIST:
+    case SETTING_ACCEPTED:
+    case SETTING_ABSENT:
+    case SETTING_ACTION:
+        break;
+    }
+}
+
+static size_t size_of(const struct setting *row) {
+    switch ((enum setting_type)row->type) {
+    case SETTING_FLAG:
+    case SETTING_NEGATED:
+    case SETTING_NEGSWITCH:
+        return sizeof(bool);
+    case SETTING_COUNT:
+    case SETTING_INT:
+    case SETTING_OCTAL:
+        return sizeof(int);
+    case SETTING_BYTES:
+    case SETTING_KILOBYTES:
+    case SETTING_MEGABYTES:
+        return sizeof(uint64_t);
+    case SETTING_RATIO:
+    case SETTING_RATIO3:
+        return sizeof(double);
+    case SETTING_TEXT:
+        return sizeof(const char *);
+    case SETTING_CHOICE:
+        return SETTING_CHOICE_BYTES;
+    case SETTING_MODE:
+        return AUTOMOVE_NAME_BYTES;
+    case SETTING_LIST:
+        return SETTING_LIST_BYTES;
+    case SETTING_ACCEPTED:
+    case SETTING_ABSENT:
+    case SETTING_ACTION:
+        return 0;
+    }
+    return 0;
+}
+
+void settings_init(struct settings *s) {
+    memset(s, 0, sizeof *s);
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        put_number(s, row, row->default_number);
+        if (row->type == SETTING_TEXT) {
+            *(const char **)place(s, row) = row->default_text;
+        } else if (row->type == SETTING_LIST || row->type == SETTING_MODE ||
+                   row->type == SETTING_CHOICE) {
+            snprintf(place(s, row), size_of(row), "%s", row->default_text);
+        }
+    }
+}
+
+static bool named(const char *is, const char *name, size_t name_bytes) {
+    return is && strlen(is) == name_bytes && memcmp(is, name, name_bytes) == 0;
+}
+
+const struct setting *setting_find(const char *name, size_t name_bytes) {
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        if (named(row->name, name, name_bytes) || named(row->stat, name, name_bytes) ||
+            named(row->field, name, name_bytes)) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+bool setting_takes_value(const struct setting *row) {
+    switch ((enum setting_type)row->type) {
+    case SETTING_FLAG:
+    case SETTING_NEGATED:
+    case SETTING_NEGSWITCH:
+    case SETTING_COUNT:
+    case SETTING_ACTION:
+        return false;
+    case SETTING_ACCEPTED:
+    case SETTING_ABSENT:
+        return strcmp(row->unit, "flag") != 0;
+    case SETTING_INT:
+    case SETTING_OCTAL:
+    case SETTING_BYTES:
+    case SETTING_KILOBYTES:
+    case SETTING_MEGABYTES:
+    case SETTING_RATIO:
+    case SETTING_RATIO3:
+    case SETTING_TEXT:
+    case SETTING_CHOICE:
+    case SETTING_MODE:
+    case SETTING_LIST:
+        return true;
+    }
+    return false;
+}
+
+/* --- reading values --- */
+
+enum { ITEM_HEADER_MAX = 48 }; /* of an item's bytes before its key, at most */
+
+__attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *format, ...) {
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(why, SETTING_WHY_BYTES, format, ap);
+    va_end(ap);
+    return false;
+}
+
+static bool set_whole(struct settings *s, const struct setting *row, const char *text, char *why) {
+    char *end;
+    bool  octal = row->type == SETTING_OCTAL;
+    errno = 0;
+    long long n = strtoll(text, &end, octal ? 8 : 10);
+    if (end == text || *end || errno || (double)n < row->min || (double)n > row->max) {
+        return refuse(why, octal ? "wants an octal number from %lo to %lo, not \"%s\""
+                                 : "wants a whole number from %ld to %ld, not \"%s\"",
+                      (long)row->min, (long)row->max, text);
+    }
+    put_number(s, row, (double)n);
+    return true;
+}
+
+void setting_say_bytes(char to[32], double n) {
+    const char *suffix = "\0kmgt";
+    while (suffix[1] && n >= 1024 && fmod(n, 1024) == 0) {
+        n /= 1024;
+        suffix++;
+    }
+    snprintf(to, 32, "%.0f%.1s", n, suffix);
+}
+
+static bool set_bytes(struct settings *s, const struct setting *row, const char *text, char *why) {
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    bool   bad = end == text || *text < '0' || *text > '9' || errno;
+    const bool mega = row->type == SETTING_MEGABYTES, kilo = row->type == SETTING_KILOBYTES;
+    double unit = mega ? 1 << 20 : kilo ? 1 << 10 : 1;
+    if (*end) {
+        const char *at = strchr("kmgtKMGT", *end);
+        bad |= !at || end[1] != '\0';
+        unit = at ? (double)((uint64_t)1 << (10 * ((size_t)(at - "kmgtKMGT") % 4 + 1))) : 1;
+    }
+    double bytes = (double)n * unit;
+    if (bad || bytes < row->min || bytes > row->max) {
+        char least[32], most[32];
+        setting_say_bytes(least, row->min);
+        setting_say_bytes(most, row->max);
+        return refuse(
+            why, "wants a number of %sbytes, or one with k, m, g or t, from %s to %s, not \"%s\"",
+            mega   ? "mega"
+            : kilo ? "kilo"
+                   : "",
+            least, most, text);
+    }
+    put_number(s, row, bytes);
+    return true;
+}
+
+static bool set_ratio(struct settings *s, const struct setting *row, const char *text, char *why) {
+    char  *end;
+    double n = strtod(text, &end);
+    if (end == text || *end || !isfinite(n) || n < row->min || n > row->max) {
+        return refuse(why, "wants a number from %g to %g, not \"%s\"", row->min, row->max, text);
+    }
+    put_number(s, row, n);
+    return true;
+}
+
+/* Finds `text` among the words of `choices`, which '|' separates; NULL: not there. */
+static const char *choice_find(const char *choices, const char *text) {
+    size_t n = strlen(text);
+    for (const char *at = choices; n > 0 && at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strncmp(at, text, n) == 0 && (at[n] == '|' || at[n] == '\0')) {
+            return at;
+        }
+    }
+    return NULL;
+}
+
+static bool set_flag(struct settings *s, const struct setting *row, const char *text, bool cleared,
+                     char *why) {
+    static const char *const words[] = {"no", "yes", "off", "on", "0", "1", "false", "true"};
+    bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
+    if (!text) { /* the option alone */
+        put_number(s, row, cleared == negated);
+        return true;
+    }
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            put_number(s, row, i % 2);
+            return true;
+        }
+    }
+    return refuse(why, "wants yes or no, not \"%s\"", text);
+}
+
+/* A first address takes the default's place, further ones are added. */
+static bool set_list(struct settings *s, const struct setting *row, const char *text, char *why) {
+    char *list = place(s, row);
+    if (*text == '\0') {
+        return refuse(why, "wants %s, not nothing", row->unit);
+    }
+    bool   first = strcmp(list, row->default_text) == 0;
+    size_t used = first ? 0 : strlen(list);
+    if (used + strlen(text) + 2 > SETTING_LIST_BYTES) {
+        return refuse(why, "holds at most %d bytes in all", SETTING_LIST_BYTES - 2);
+    }
+    snprintf(list + used, SETTING_LIST_BYTES - used, "%s%s", used ? "," : "", text);
+    return true;
+}
+
+static bool set_mode(struct settings *s, const struct setting *row, const char *text, char *why) {
+    const char *argument;
+    const struct automove_mode *mode = automove_find(text, &argument);
+    char list[SETTING_WHY_BYTES / 2], *at = place(s, row);
+    if (!mode) {
+        automove_list(list, sizeof list);
+        return refuse(why, "wants 0, 1, 2 or one of %s, not \"%.80s\"", list, text);
+    }
+    memset(at, 0, size_of(row)); /* settings are compared as bytes */
+    automove_spell(mode, argument, at);
+    return true;
+}
+
+static void put_choice(char *at, const char *text) {
+    /* zeroes to its end, because settings are compared as bytes */
+    strncpy(at, text, SETTING_CHOICE_BYTES);
+    at[SETTING_CHOICE_BYTES - 1] = '\0';
+}
+
+static bool set(struct settings *s, const struct setting *row, const char *text, bool cleared,
+                char *why) {
+    if (!text && !cleared && setting_takes_value(row)) {
+        return refuse(why, "needs a value");
+    }
+    if (cleared && setting_takes_value(row) && row->min > 0) {
+        return refuse(why, "cannot be turned off");
+    }
+    switch ((enum setting_type)row->type) {
+    case SETTING_FLAG:
+    case SETTING_NEGATED:
+    case SETTING_NEGSWITCH:
+        return set_flag(s, row, text, cleared, why);
+    case SETTING_COUNT:
+        if (!text) {
+            int *count = place(s, row);
+            *count += *count < (int)row->max;
+            return true;
+        }
+        return set_whole(s, row, text, why);
+    case SETTING_INT:
+    case SETTING_OCTAL:
+        return set_whole(s, row, cleared ? "0" : text, why);
+    case SETTING_BYTES:
+    case SETTING_KILOBYTES:
+    case SETTING_MEGABYTES:
+        return set_bytes(s, row, cleared ? "0" : text, why);
+    case SETTING_RATIO:
+    case SETTING_RATIO3:
+        return set_ratio(s, row, cleared ? "0" : text, why);
+    case SETTING_TEXT:
+        if (cleared || *text == '\0') {
+            return refuse(why, "wants a %s", row->unit);
+        }
+        *(const char **)place(s, row) = text;
+        return true;
+    case SETTING_CHOICE:
+        if (cleared || !choice_find(row->unit, text)) {
+            return refuse(why, "wants one of %s, not \"%.40s\" (%s)", row->unit,
+                          cleared ? "" : text, row->help);
+        }
+        put_choice(place(s, row), text);
+        return true;
+    case SETTING_MODE:
+        return set_mode(s, row, cleared ? "off" : text, why);
+    case SETTING_LIST:
+        return !cleared ? set_list(s, row, text, why) : refuse(why, "cannot be turned off");
+    case SETTING_ACCEPTED:
+        if (text && strchr(row->unit, '|') && !choice_find(row->unit, text)) {
+            return refuse(why, "wants one of %s, not \"%s\"", row->unit, text);
+        }
+        return true;
+    case SETTING_ABSENT:
+        if (cleared || (text && row->default_text && strcmp(text, row->default_text) == 0)) {
+            return true;
+        }
+        return refuse(why, "cannot be used: %s", row->help);
+    case SETTING_ACTION:
+        return true;
+    }
+    return true;
+}
+
+bool setting_set(struct settings *s, const struct setting *row, const char *text, bool cleared,
+                 char *why) {
+    if (!set(s, row, text, cleared, why)) {
+        return false;
+    }
+    /* These switches have no option of their own: they follow from a value's being given. */
+    const void *at = place(s, row);
+    if (at == &s->temporary_ttl) {
+        s->temp_lru = s->temporary_ttl >= 0;
+    } else if (at == &s->prefix_delimiter) {
+        s->detail_enabled = true;
+    } else if (at == s->policy) {
+        s->lru_segmented = strcmp(s->policy, "lru") != 0;
+    }
+    return true;
+}
+
+/* A knob of what only slabs have. At the start such an option is taken whatever the store, for a
+ * line of options that another server had. */
+static bool has_store(const struct settings *s, const struct setting *row) {
+    return strncmp(row->name, "slab_", 5) != 0 || strcmp(s->store, "slab") == 0;
+}
+
+bool setting_is_live(const struct settings *s, const struct setting *row) {
+    return row->when == SETTING_RUNTIME && row->name && has_store(s, row);
+}
+
+struct setting setting_live(const struct setting *row, size_t memory_most) {
+    struct setting live = *row;
+    if (row->type == SETTING_MEGABYTES || row->type == SETTING_KILOBYTES) {
+        live.type = SETTING_BYTES;
+    }
+    if (row->offset == offsetof(struct settings, maxbytes)) {
+        live.min = (double)SETTINGS_LIVE_MEMORY_MIN;
+        live.max = (double)memory_most;
+    }
+    return live;
+}
+
+void setting_copy(struct settings *to, const struct settings *from, const struct setting *row) {
+    memcpy(place(to, row), (const char *)from + row->offset, size_of(row));
+}
+
+bool setting_same(const struct settings *a, const struct settings *b, const struct setting *row) {
+    return memcmp((const char *)a + row->offset, (const char *)b + row->offset, size_of(row)) == 0;
+}
+
+/* --- rules between values --- */
+
+bool settings_settle(struct settings *s, char *why) {
+    if (s->no_modern) {
+        s->no_chunked_items = true;
+        s->slab_reassign = s->maxconns_fast = s->lru_crawler = s->lru_maintainer = false;
+        set_mode(s, setting_find("slab_automove", strlen("slab_automove")), "off", why);
+    }
+    if (s->no_chunked_items) {
+        s->slab_chunk_max = PAGE_BYTES;
+    }
+    if (!s->lru_maintainer) {
+        put_choice(s->policy, "lru");
+    }
+    if (strcmp(s->store, "slab") != 0) { /* there are no size classes that could want each other's pages */
+        set_mode(s, setting_find("slab_automove", strlen("slab_automove")), "off", why);
+    }
+    char plain[SETTING_LIST_BYTES];
+    s->num_threads_per_udp = s->threads;
+    if (strcmp(s->protocol, "auto") == 0) {
+        put_choice(s->protocol, "auto-negotiate");
+    }
+    s->lru_segmented = strcmp(s->policy, "lru") != 0;
+    return listen_list_plain(s->inter, plain, why) && settings_check(s, why);
+}
+
+static bool moves_pages(const struct settings *s) {
+    const char *argument;
+    return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);
+}
+
+bool settings_check(const struct settings *s, char *why) {
+    if (strlen(s->prefix_delimiter) != 1) {
+        return refuse(why, "-D wants a single character, not \"%s\"", s->prefix_delimiter);
+    }
+    if (s->item_size_max > s->maxbytes / 2) {
+        return refuse(why, "-I (%" PRIu64 " bytes) must be at most half of -m (%" PRIu64 " bytes)",
+                      s->item_size_max, s->maxbytes);
+    }
+    if (!s->no_chunked_items && s->slab_chunk_max > s->item_size_max) {
+        return refuse(why,
+                      "slab_chunk_max (%" PRIu64 " bytes) must not be larger than -I (%" PRIu64
+                      " bytes)",
+                      s->slab_chunk_max, s->item_size_max);
+    }
+    if (s->item_size_max > s->slab_chunk_max && s->item_size_max % s->slab_chunk_max != 0) {
+        return refuse(
+            why, "-I (%" PRIu64 " bytes) must be a multiple of slab_chunk_max (%" PRIu64 " bytes)",
+            s->item_size_max, s->slab_chunk_max);
+    }
+    if (PAGE_BYTES % s->slab_chunk_max != 0) {
+        return refuse(why, "slab_chunk_max (%" PRIu64 " bytes) must divide a page of %u bytes",
+                      s->slab_chunk_max, PAGE_BYTES);
+    }
+    if (s->hot_lru_pct + s->warm_lru_pct > 80) {
+        return refuse(why, "hot_lru_pct (%d) and warm_lru_pct (%d) must not exceed 80 together",
+                      s->hot_lru_pct, s->warm_lru_pct);
+    }
+    if (s->partitions & (s->partitions - 1)) {
+        return refuse(why, "--partitions (%d) must be a power of two", s->partitions);
+    }
+    if ((uint64_t)s->chunk_size + ITEM_HEADER_MAX > s->slab_chunk_max) {
+        return refuse(why, "-n (%d bytes) must be smaller than slab_chunk_max (%" PRIu64 " bytes)",
+                      s->chunk_size, s->slab_chunk_max);
+    }
+    if (moves_pages(s) && strcmp(s->store, "slab") != 0) {
+        return refuse(why, "slab_automove needs --store=slab, this server has %s", s->store);
+    }
+    if (s->slab_sizes && strcmp(s->store, "slab") != 0) {
+        return refuse(why, "slab_sizes needs --store=slab, not %s", s->store);
+    }
+    if (s->slab_sizes) {
+        struct slab_sizes sizes;
+        return slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max,
+                                (unsigned)s->slab_classes, &sizes, why);
+    }
+    return true;
+}

@@ -1,0 +1,171 @@
+/* How settings are shown: in statistics, in --help and in --describe. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "serve/config/settings.h"
+
+int setting_format(const struct settings *s, const struct setting *row, char *to, size_t room) {
+    const void *at = (const char *)s + row->offset;
+    const char *text = row->default_text;
+    switch ((enum setting_type)row->type) {
+    case SETTING_FLAG:
+    case SETTING_NEGATED:
+        return snprintf(to, room, "%s", *(const bool *)at ? "yes" : "no");
+    case SETTING_NEGSWITCH:
+        return snprintf(to, room, "%s", *(const bool *)at ? "on" : "off");
+    case SETTING_COUNT:
+    case SETTING_INT:
+        return snprintf(to, room, "%d", *(const int *)at);
+    case SETTING_OCTAL:
+        return snprintf(to, room, "%o", (unsigned)*(const int *)at);
+    case SETTING_BYTES:
+    case SETTING_KILOBYTES:
+    case SETTING_MEGABYTES:
+        return snprintf(to, room, "%" PRIu64, *(const uint64_t *)at);
+    case SETTING_RATIO:
+        return snprintf(to, room, "%.2f", *(const double *)at);
+    case SETTING_RATIO3:
+        return snprintf(to, room, "%.3f", *(const double *)at);
+    case SETTING_TEXT:
+        text = *(const char *const *)at;
+        break;
+    case SETTING_CHOICE:
+    case SETTING_MODE:
+    case SETTING_LIST:
+        text = at;
+        break;
+    case SETTING_ACCEPTED:
+    case SETTING_ABSENT:
+    case SETTING_ACTION:
+        break;
+    }
+    return snprintf(to, room, "%s", text ? text : "NULL");
+}
+
+/* --- --help --- */
+
+static const char *const group_titles[GROUP_COUNT] = {
+    [GROUP_NETWORK] = "Network",
+    [GROUP_MEMORY] = "Memory",
+    [GROUP_TUNING] = "Eviction and page moves",
+    [GROUP_ACCESS] = "What clients may do",
+    [GROUP_PROCESS] = "Process",
+};
+
+/* The option as one types it: "-p, --port=port", "-o hashpower=power of 2". */
+static int option_form(char *to, size_t room, const struct setting *row) {
+    const char *unit = !setting_takes_value(row)       ? ""
+                       : row->type == SETTING_MEGABYTES ? "megabytes"
+                       : row->type == SETTING_KILOBYTES ? "kilobytes"
+                                                        : row->unit;
+    const char *is = *unit ? "=" : "";
+    if (row->flag == OPT_EXTENDED) {
+        return snprintf(to, room, "-o %s%s%s", row->name, is, unit);
+    }
+    if (!row->flag) {
+        return snprintf(to, room, "    --%s%s%s", row->name, is, unit);
+    }
+    if (!row->name) {
+        return snprintf(to, room, "-%c %s", row->flag, unit);
+    }
+    return snprintf(to, room, "-%c, --%s%s%s", row->flag, row->name, is, unit);
+}
+
+static bool is_option(const struct setting *row) { return row->flag || row->name; }
+
+/* A default worth showing: not that a flag is off or that there is none. */
+static bool default_text(const struct setting *row, char *to, size_t room) {
+    struct settings defaults;
+    if (row->type == SETTING_ACCEPTED || row->type == SETTING_ABSENT ||
+        row->type == SETTING_ACTION || row->type == SETTING_COUNT ||
+        (!row->default_text && row->default_number == 0)) {
+        return false;
+    }
+    if (!setting_takes_value(row)) {
+        return row->type == SETTING_FLAG &&
+               snprintf(to, room, "on; no_%s turns it off", row->name) > 0;
+    }
+    if (row->type == SETTING_BYTES || row->type == SETTING_KILOBYTES ||
+        row->type == SETTING_MEGABYTES) {
+        char bytes[32];
+        setting_say_bytes(bytes, row->default_number);
+        return snprintf(to, room, "%s", bytes) > 0;
+    }
+    settings_init(&defaults);
+    return setting_format(&defaults, row, to, room) > 0;
+}
+
+static void help_row(FILE *to, const struct setting *row) {
+    enum { FORM_COLUMNS = 34 };
+    char form[128], value[SETTING_LIST_BYTES];
+    int  n = option_form(form, sizeof form, row);
+    fprintf(to, "  %-*s%s%s", FORM_COLUMNS, form, n >= FORM_COLUMNS ? " " : "", row->help);
+    if (default_text(row, value, sizeof value)) {
+        fprintf(to, " (%s)", value);
+    }
+    fputc('\n', to);
+}
+
+void settings_help(FILE *to) {
+    for (unsigned group = 0; group < GROUP_COUNT; group++) {
+        fprintf(to, "%s%s:\n", group ? "\n" : "", group_titles[group]);
+        /* Letters first, sub-options of -o after them; what this program lacks comes in one list at
+         * the end. */
+        for (int extended = 0; extended < 2; extended++) {
+            for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS;
+                 row++) {
+                if (row->group == group && is_option(row) && row->type != SETTING_ABSENT &&
+                    (row->flag == OPT_EXTENDED) == extended) {
+                    help_row(to, row);
+                }
+            }
+        }
+    }
+    fprintf(to, "\nOptions of memcached that are refused:\n");
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        if (is_option(row) && row->type == SETTING_ABSENT) {
+            help_row(to, row);
+        }
+    }
+}
+
+/* --- --describe --- */
+
+static const char *const type_names[] = {
+    [SETTING_FLAG] = "flag",           [SETTING_NEGATED] = "flag",
+    [SETTING_NEGSWITCH] = "flag",      [SETTING_COUNT] = "count",
+    [SETTING_INT] = "whole",           [SETTING_OCTAL] = "octal",
+    [SETTING_BYTES] = "bytes",         [SETTING_KILOBYTES] = "kilobytes",
+    [SETTING_MEGABYTES] = "megabytes", [SETTING_RATIO] = "number",
+    [SETTING_RATIO3] = "number",       [SETTING_TEXT] = "text",
+    [SETTING_CHOICE] = "choice",       [SETTING_MODE] = "mode",
+    [SETTING_LIST] = "list",           [SETTING_ACCEPTED] = "accepted",
+    [SETTING_ABSENT] = "absent",       [SETTING_ACTION] = "action",
+};
+static const char *const group_names[GROUP_COUNT] = {
+    [GROUP_NETWORK] = "network", [GROUP_MEMORY] = "memory", [GROUP_TUNING] = "tuning",
+    [GROUP_ACCESS] = "access",   [GROUP_PROCESS] = "process",
+};
+
+const char *setting_type_name(const struct setting *row) { return type_names[row->type]; }
+
+void settings_describe(FILE *to) {
+    struct settings defaults;
+    settings_init(&defaults);
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        char value[SETTING_LIST_BYTES], option[64] = "-";
+        setting_format(&defaults, row, value, sizeof value);
+        if (row->flag == OPT_EXTENDED) {
+            snprintf(option, sizeof option, "-o %s", row->name);
+        } else if (row->flag) {
+            snprintf(option, sizeof option, "-%c%s%s", row->flag, row->name ? " --" : "",
+                     row->name ? row->name : "");
+        } else if (row->name) {
+            snprintf(option, sizeof option, "--%s", row->name);
+        }
+        fprintf(to, "%s\t%s\t%s\t%s\t%.15g\t%.15g\t%s\t%s\t%s\t%s\t%s\n", row->field, option,
+                setting_type_name(row), row->type == SETTING_ACTION ? "-" : value, row->min,
+                row->max, row->unit, row->when == SETTING_RUNTIME ? "runtime" : "startup",
+                group_names[row->group], row->stat ? row->stat : "-", row->help);
+    }
+}

@@ -1,0 +1,132 @@
+#include "serve/config/undo.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void undo_init(struct undo *u) {
+    memset(u, 0, sizeof *u);
+    lock_init(&u->lock);
+}
+
+void undo_fini(struct undo *u) {
+    for (unsigned i = 0; i < u->count; i++) {
+        free(u->steps[i]);
+    }
+    lock_fini(&u->lock);
+}
+
+static void copy_policies(const struct cache *cache,
+                          const struct evict_policy *to[SLAB_CLASSES_MAX]) {
+    for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
+        to[id] = cache_class_policy(cache, id);
+    }
+}
+
+struct undo_step *undo_begin(const struct cache *cache) {
+    struct undo_step *step = calloc(1, sizeof *step);
+    if (step) {
+        copy_policies(cache, step->policy_was);
+    }
+    return step;
+}
+
+/* When flush_all took effect is no setting that could be had back: the items are gone. */
+static bool is_change(const struct undo_step *step, const struct setting *row) {
+    return row->when == SETTING_RUNTIME && !setting_same(&step->was, &step->is, row) &&
+           row->offset != offsetof(struct settings, oldest);
+}
+
+static bool is_empty(const struct undo_step *step) {
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        if (is_change(step, row)) {
+            return false;
+        }
+    }
+    return memcmp(step->policy_was, step->policy_is, sizeof step->policy_was) == 0;
+}
+
+void undo_give(struct undo *u, struct undo_step *taken) {
+    struct undo_step *oldest = NULL;
+    lock_take(&u->lock);
+    if (u->count == UNDO_KEPT) {
+        oldest = u->steps[0];
+        memmove(u->steps, u->steps + 1, sizeof u->steps - sizeof *u->steps);
+        u->count--;
+    }
+    u->steps[u->count++] = taken;
+    lock_release(&u->lock);
+    free(oldest);
+}
+
+void undo_keep(struct undo *u, const struct cache *cache, struct undo_step *taken) {
+    if (taken == NULL) {
+        return;
+    }
+    copy_policies(cache, taken->policy_is);
+    if (is_empty(taken)) {
+        free(taken);
+    } else {
+        undo_give(u, taken);
+    }
+}
+
+struct undo_step *undo_take(struct undo *u) {
+    lock_take(&u->lock);
+    struct undo_step *step = u->count > 0 ? u->steps[--u->count] : NULL;
+    lock_release(&u->lock);
+    return step;
+}
+
+void undo_settings(const struct undo_step *step, struct settings *to) {
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        if (is_change(step, row)) {
+            setting_copy(to, &step->was, row);
+        }
+    }
+}
+
+unsigned undo_policies(const struct undo_step *step, struct cache *cache) {
+    unsigned changed = 0;
+    for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
+        const struct evict_policy *was = step->policy_was[id];
+        if (was != step->policy_is[id]) {
+            changed++;
+            if (was != cache_class_policy(cache, id)) {
+                cache_set_policy(cache, was, id);
+            }
+        }
+    }
+    return changed;
+}
+
+void undo_say(const struct undo_step *step, char said[UNDO_SAID_BYTES]) {
+    char value[SETTING_LIST_BYTES];
+    unsigned classes = 0, last = 0;
+    size_t used = 0;
+    said[0] = '\0';
+    for (const struct setting *row = setting_table;
+         row < setting_table + SETTING_ROWS && used < UNDO_SAID_BYTES; row++) {
+        if (is_change(step, row)) {
+            setting_format(&step->was, row, value, sizeof value);
+            used += (size_t)snprintf(said + used, UNDO_SAID_BYTES - used, "%s%s is %.64s again",
+                                     used ? ", " : "",
+                                     row->stat   ? row->stat
+                                     : row->name ? row->name
+                                                 : row->field,
+                                     value);
+        }
+    }
+    for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
+        if (step->policy_was[id] != step->policy_is[id]) {
+            classes++;
+            last = id;
+        }
+    }
+    if (classes == 1 && used < UNDO_SAID_BYTES) {
+        snprintf(said + used, UNDO_SAID_BYTES - used, "%spolicy of class %u is %s again",
+                 used ? ", " : "", last, step->policy_was[last]->name);
+    } else if (used == 0) {
+        snprintf(said, UNDO_SAID_BYTES, "policies of %u classes are what they were", classes);
+    }
+}

@@ -1,0 +1,332 @@
+/* A worker's turn: bytes of many sessions in, requests in groups, replies out. */
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "serve/session/batch.h"
+#include "serve/commands.h"
+#include "serve/verbs/observe.h"
+#include "serve/prefix.h"
+#include "serve/config/settings.h"
+#include "serve/version.h"
+
+enum { BINARY_MAGIC = 0x80 };
+
+struct batch *batch_create(struct server *server, struct cache_thread *ct,
+                           struct serve_counters *counters) {
+    struct batch *b = malloc(sizeof *b);
+    char *bytes = malloc(REPLIES_FIRST_BYTES);
+    if (!b || !bytes) {
+        free(b);
+        free(bytes);
+        return NULL;
+    }
+    memset(b, 0, offsetof(struct batch, group));
+    b->server = server;
+    b->sv.cache = server->cache;
+    b->sv.ct = ct;
+    b->sv.counters = counters;
+    b->refuses_binary = strcmp(server->settings->protocol, "ascii") != 0;
+    b->reqs_per_event = (uint32_t)server->settings->reqs_per_event;
+    b->sv.bytes = bytes;
+    b->sv.room = REPLIES_FIRST_BYTES;
+    b->slot_current = NO_SLOT;
+    text_out_init(&b->text);
+    return b;
+}
+
+void batch_destroy(struct batch **taken) {
+    struct batch *b = *taken;
+    *taken = NULL;
+    if (!b) {
+        return;
+    }
+    batch_return_values(b);
+    text_out_fini(&b->text);
+    free(b->sv.values);
+    free(b->sv.bytes);
+    free(b);
+}
+
+void batch_on_event(struct batch *b, void (*wake)(void *), void *arg) {
+    b->wake = wake;
+    b->wake_arg = arg;
+}
+
+void batch_begin(struct batch *b) {
+    batch_return_values(b);
+    b->turn++;
+    batch_note_prefixes(b);
+    b->used_most = b->sv.used > b->used_most ? b->sv.used : b->used_most;
+    if (++b->shrink_turns >= SHRINK_TURNS) {
+        batch_shrink_replies(b);
+    }
+    b->sv.used = 0;
+    b->requests = 0;
+    b->commands_us = 0;
+    b->commands_wait = false;
+    b->wary_turns -= b->wary_turns > 0;
+    b->slot_count = 0;
+    b->slot_current = NO_SLOT;
+}
+
+bool batch_full(const struct batch *b) {
+    return b->requests >= TURN_REQUESTS || b->slot_count == TURN_SESSIONS ||
+           b->sv.used >= BATCH_FULL_BYTES || b->commands_us >= 2 * BATCH_COMMANDS_US;
+}
+
+bool batch_has_time(const struct batch *b) {
+    return b->commands_us < BATCH_COMMANDS_US && !b->commands_wait;
+}
+
+void batch_defer_commands(struct batch *b) { b->commands_wait = true; }
+
+void batch_run(struct batch *b) {
+    batch_run_group(b);
+    if (b->requests > 0) {
+        BATCH_COUNT(b, batches);
+    }
+}
+
+/* --- taking bytes --- */
+
+/* The session's slot of this turn; NULL when its replies could not follow those it has already. */
+static struct slot *slot_of(struct batch *b, struct session *s) {
+    if (s->turn == b->turn) {
+        return s->slot == b->slot_count - 1 ? &b->slots[s->slot] : NULL;
+    }
+    if (b->slot_count == TURN_SESSIONS) {
+        return NULL;
+    }
+    s->turn = b->turn;
+    s->slot = (uint16_t)b->slot_count;
+    struct slot *slot = &b->slots[b->slot_count++];
+    *slot = (struct slot){.session = s, .output = {.ct = b->sv.ct}};
+    return slot;
+}
+
+/* Takes `count` parsed requests at the group's end into it. */
+static inline void enlist(struct batch *b, struct slot *slot, const struct session *s,
+                          unsigned count) {
+    struct request *r = &b->group[b->grouped];
+    for (unsigned i = 0; i < count; i++) {
+        r[i].slot = s->slot;
+        if (verb_has_key(r[i].verb)) {
+            cache_prefetch_bucket(b->sv.cache, &r[i].key);
+        }
+    }
+    b->grouped += count;
+    b->requests += count;
+    slot->requests += count;
+}
+
+/* What a request needs before the session's next one may be parsed. */
+static void follow_up(struct batch *b, struct session *s) {
+    struct request *r = &b->group[b->grouped - 1];
+    if (r->verb == VERB_REPLY) {
+        if (r->flags & REQUEST_SWALLOW) {
+            s->swallow_bytes = (uint64_t)r->value_bytes + 2;
+        }
+    } else if (r->verb == VERB_COMMAND) {
+        batch_run_group(b);
+    } else if (r->verb == VERB_CLOSE) {
+        s->closing = s->quit = true;
+    } else if (!r->value) {
+        struct request streamed = *r;
+        b->grouped--;
+        batch_run_group(b);
+        counter_add(&b->sv.counters->requests, 1);
+        intake_begin(b, s, &streamed);
+    }
+}
+
+static inline bool needs_follow_up(const struct request *r) {
+    return r->verb >= VERB_COMMAND ||
+           ((r->verb == VERB_META_SET || (r->verb >= VERB_SET && r->verb <= VERB_CAS)) &&
+            !r->value);
+}
+
+/* Puts bytes where a half-received value or a refused one wants them. False: that is not complete
+ * yet. */
+static bool take_value_bytes(struct batch *b, struct session *s, char **at, const char *end) {
+    if (s->intake && !intake_ended(s->intake)) {
+        *at += intake_take(b, s, *at, (size_t)(end - *at));
+    }
+    if (s->intake && intake_ended(s->intake)) {
+        batch_run_group(b);
+        intake_finish(b, s);
+        s->copies = batch_copied_much(b) || s->copies;
+    } else if (s->intake) {
+        /* kept: its first bytes, which are too few yet */
+        bool waits = intake_waits(s->intake), kept = *at < end;
+        s->need = waits ? SESSION_NEED_MEMORY : kept ? SESSION_NEED_BYTES : SESSION_NEED_VALUE;
+    }
+    if (s->swallow_bytes > 0) {
+        size_t have = (size_t)(end - *at);
+        size_t skip = s->swallow_bytes < have ? (size_t)s->swallow_bytes : have;
+        *at += skip;
+        s->swallow_bytes -= skip;
+        s->need = SESSION_NEED_VALUE;
+    }
+    return s->swallow_bytes == 0 && !s->intake;
+}
+
+/* How many requests the session may still add in this turn: its share always, more while the batch
+ * has room. */
+static uint32_t allowance(const struct batch *b, const struct slot *slot) {
+    uint32_t most = b->requests < TURN_REQUESTS && b->reqs_per_event < TURN_SESSION_REQUESTS
+                        ? TURN_SESSION_REQUESTS
+                        : b->reqs_per_event;
+    return slot->requests < most ? most - slot->requests : 0;
+}
+
+/* Requests of the session that have not run yet may come to so many. */
+static inline unsigned unseen_room(const struct batch *b, const struct session *s,
+                                   const struct slot *slot) {
+    unsigned unseen = b->grouped < slot->requests ? b->grouped : slot->requests;
+    unsigned most = s->lags             ? SESSION_UNSEEN_LAGGING
+                    : b->wary_turns > 0 ? SESSION_UNSEEN_WARY
+                                        : SESSION_UNSEEN;
+    return unseen < most ? most - unseen : 0;
+}
+
+/* As far as they have run. */
+static inline bool replies_are_long(const struct session *s, const struct slot *slot) {
+    return slot->output.end - slot->output.at + slot->value_bytes >= session_reply_bytes_most(s);
+}
+
+/* A command or a piece of its answer, which has just run, ends the session's turn. */
+static enum session_need need_after_command(const struct session *s, bool bytes_left) {
+    if (s->more) {
+        return s->more->asleep ? SESSION_NEED_EVENT : SESSION_NEED_COMMAND;
+    }
+    return bytes_left ? SESSION_NEED_TURN : SESSION_NEED_BYTES;
+}
+
+static void end_turn(struct batch *b, struct session *s, bool bytes_left) {
+    s->piped = bytes_left;
+    s->need = need_after_command(s, bytes_left);
+    if (bytes_left) {
+        BATCH_COUNT(b, conn_yields);
+    }
+}
+
+/* What comes next is long, and this turn's time for such is over. */
+static void wait_for_time(struct session *s, const struct slot *slot) {
+    s->piped = s->piped || slot->requests > 0;
+    s->need = SESSION_NEED_COMMAND;
+}
+
+/* The binary protocol is not built: a client that opens with its magic byte would wait for an
+ * answer for ever. */
+static void meet(const struct batch *b, struct session *s, const char *bytes) {
+    s->spoke = true;
+    s->closing = s->closing || (b->refuses_binary && (uint8_t)bytes[0] == BINARY_MAGIC);
+}
+
+size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
+    struct slot *slot = slot_of(b, s);
+    if (!slot) {
+        s->need = SESSION_NEED_TURN;
+        return 0;
+    }
+    char *at = bytes, *end = bytes + n;
+    s->need = SESSION_NEED_BYTES;
+    if (!s->spoke && n > 0) {
+        meet(b, s, bytes);
+    }
+    if (s->more && !s->closing) {
+        if (!batch_has_time(b)) {
+            s->need = SESSION_NEED_COMMAND;
+            return 0;
+        }
+        batch_run_group(b);
+        batch_run_more(b, s);
+        batch_settle_slot(b);
+        if (!s->closing) {
+            s->need = need_after_command(s, n > 0);
+            return 0;
+        }
+    }
+    bool alone = false; /* its next request runs by itself, within the time for commands */
+    while (!s->closing) {
+        if (alone) {
+            alone = false;
+            batch_run_group(b);
+            if (s->copies && !s->intake) {
+                end_turn(b, s, at < end);
+                break;
+            }
+        }
+        if (s->swallow_bytes > 0 || s->intake) {
+            if (!take_value_bytes(b, s, &at, end)) {
+                break;
+            }
+            s->need = SESSION_NEED_BYTES;
+        }
+        if (at == end || s->closing) {
+            break;
+        }
+        unsigned unseen = unseen_room(b, s, slot);
+        if (b->grouped >= GROUP_RUN || unseen == 0) {
+            batch_run_group(b);
+            unseen = unseen_room(b, s, slot);
+        }
+        if (s->copies) {
+            if (!batch_has_time(b)) {
+                wait_for_time(s, slot);
+                break;
+            }
+            batch_run_group(b);
+            s->copies = false;
+            alone = true;
+            unseen = 1;
+        }
+        uint32_t most = allowance(b, slot);
+        if (most == 0 || replies_are_long(s, slot)) {
+            s->need = SESSION_NEED_TURN;
+            BATCH_COUNT(b, conn_yields);
+            break;
+        }
+        unsigned room = GROUP_ROOM - b->grouped < most ? GROUP_ROOM - b->grouped : most;
+        room = unseen < room ? unseen : room;
+        unsigned count = parse_plain(&s->parser, &at, end, &b->group[b->grouped], room);
+        if (count > 0) {
+            enlist(b, slot, s, count);
+            continue;
+        }
+        char *next;
+        enum parsed how = parse(&s->parser, at, end, &b->group[b->grouped], room, &count, &next);
+        if (how == PARSED) {
+            uint8_t verb = b->group[b->grouped + count - 1].verb;
+            if (verb == VERB_COMMAND && !batch_has_time(b)) {
+                wait_for_time(s, slot);
+                break;
+            }
+            at = next;
+            enlist(b, slot, s, count);
+            if (needs_follow_up(&b->group[b->grouped - 1])) {
+                follow_up(b, s);
+            }
+            if (verb == VERB_COMMAND && !s->closing) {
+                end_turn(b, s, at < end);
+                break;
+            }
+            continue;
+        }
+        if (how == PARSE_CLOSE) {
+            s->closing = true;
+        } else if (how == PARSE_GROW) {
+            s->need = SESSION_NEED_ROOM;
+        }
+        break;
+    }
+    s->copies = s->copies || alone; /* nothing ran that could tell otherwise */
+    if (s->need == SESSION_NEED_BYTES) {
+        s->piped = false;
+    }
+    if (s->closing) {
+        s->need = s->watcher && !slot->lost ? SESSION_WATCHES : SESSION_CLOSE;
+        return n;
+    }
+    return (size_t)(at - bytes);
+}

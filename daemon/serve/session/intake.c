@@ -1,0 +1,289 @@
+/* Receiving a value that is too large to wait in the connection's buffer: as its bytes come, memory
+ * is taken a little ahead, they go where they will stay, and when the last has come the item is
+ * published. */
+#include <stdlib.h>
+
+#include "base/sanitize.h"
+#include "serve/session/batch.h"
+#include "serve/verbs/observe.h"
+
+enum {
+    /* so far memory is taken ahead of what has come: more than a receive brings, and small
+     * beside a page */
+    AHEAD_BYTES = 64 * 1024,
+    /* before so many have come none is taken: they wait in the connection's buffer, as small
+     * values do */
+    FIRST_BYTES = ITEM_COPY_MAX,
+};
+
+/* Replies an error in place of storing and drops what is to come of the data block. */
+static void refuse(struct batch *b, struct session *s, const struct request *r, const char *text,
+                   size_t got) {
+    char *p = batch_reply_begin(b, s->slot);
+    if (p) {
+        batch_reply_end(b, r->flags & REQUEST_NOREPLY ? p : put_text(p, text));
+    }
+    s->swallow_bytes = (uint64_t)r->value_bytes + 2 - got;
+}
+
+/* Tells those who watch what the request will find. */
+static void observe(struct batch *b, const struct session *s, const struct request *r) {
+    if (observed(&b->sv, ~0u)) {
+        b->sv.fd = s->fd;
+        observe_lookup(&b->sv, r);
+    }
+}
+
+/* The cache refused the store. */
+static void refused(struct batch *b, struct session *s, const struct request *r,
+                    const struct meta_flags *flags, const struct cache_store *store,
+                    enum cache_status status, size_t got) {
+    bool meta = r->verb == VERB_META_SET;
+    observe(b, s, r);
+    if (observed(&b->sv, EVENT_MUTATIONS)) {
+        observe_store(&b->sv, r, meta ? flags : NULL, status, NULL);
+    }
+    if (meta && store->mode != CACHE_SET) { /* of a set, the cache has */
+        meta_drop(&b->sv, &r->key);
+    }
+    refuse(b, s, r, status == CACHE_TOO_LARGE ? reply_too_large : reply_no_memory, got);
+}
+
+/* A copy of the request whose key and text live as long as it does. NULL: out of memory. */
+static struct intake *intake_of(const struct request *r, const struct cache_store *store) {
+    size_t text_bytes = r->verb == VERB_META_SET ? r->text_bytes : 0;
+    struct intake *in = malloc(sizeof *in + r->key.len + text_bytes + PARSE_SLACK);
+    if (!in) {
+        return NULL;
+    }
+    *in = (struct intake){.request = *r, .store = *store};
+    char *key = (char *)(in + 1), *text = key + r->key.len;
+    memcpy(key, r->key.ptr, r->key.len);
+    in->request.key.ptr = key;
+    if (text_bytes > 0) {
+        memcpy(text, r->text, text_bytes);
+        in->request.text = text;
+    }
+    return in;
+}
+
+void intake_begin(struct batch *b, struct session *s, const struct request *r) {
+    struct cache_store store;
+    struct meta_flags flags;
+    if (r->verb == VERB_META_SET) {
+        const char *error = meta_store_of(&b->sv, r, &flags, &store);
+        if (error) {
+            refuse(b, s, r, error, 0);
+            return;
+        }
+    } else {
+        classic_store_of(&b->sv, r, &store);
+    }
+    struct cache_draft draft;
+    enum cache_status status = cache_draft_begin(b->sv.ct, &r->key, &store, &draft);
+    struct intake *in = status == CACHE_OK ? intake_of(r, &store) : NULL;
+    if (!in) {
+        if (status == CACHE_OK) {
+            status = cache_draft_refuse(b->sv.ct, &r->key, &store, &draft);
+        }
+        refused(b, s, r, &flags, &store, status, 0);
+        return;
+    }
+    if (r->verb == VERB_META_SET) {
+        meta_flags_parse(&in->request, &in->flags); /* once more: its tokens point into the copy */
+    }
+    in->draft = draft;
+    s->intake = in;
+}
+
+static bool whole(const struct intake *in) {
+    return in->got == (size_t)in->request.value_bytes + 2;
+}
+
+static size_t room(const struct intake *in) {
+    if (in->verdict != CACHE_OK) {
+        return in->request.value_bytes;
+    }
+    return in->draft.item ? cache_draft_room(&in->draft, &in->store) : 0;
+}
+
+bool intake_waits(const struct intake *in) {
+    return in->draft.item ? in->got < in->request.value_bytes && room(in) == in->got : in->waits;
+}
+
+/* Whether a value that has no memory yet is to wait because others do. When it has waited its
+ * worker says when to try. */
+static bool comes_after_others(const struct batch *b, const struct intake *in) {
+    return !in->draft.item && !in->draft.at_hand && !in->waited &&
+           atomic_load_explicit(&b->server->conns.values_waiting, memory_order_relaxed) > 0;
+}
+
+static void wait_for_memory(struct batch *b, struct intake *in) {
+    counter_add(&b->sv.counters->values_waited, !in->waited);
+    in->waits = in->waited = true;
+}
+
+/* Takes memory ahead of what has come. False: there is none, and the value is refused. */
+static bool reserve_ahead(struct batch *b, struct session *s) {
+    struct intake *in = s->intake;
+    in->waits = false;
+    if (!in->judged) {
+        in->judged = true;
+        in->verdict = cache_store_verdict(b->sv.ct, &in->request.key, &in->store);
+    }
+    if (in->verdict != CACHE_OK) {
+        return true;
+    }
+    if (comes_after_others(b, in)) {
+        wait_for_memory(b, in);
+        return true;
+    }
+    if (room(in) == in->request.value_bytes || room(in) >= in->got + AHEAD_BYTES) {
+        return true;
+    }
+    switch (cache_draft_extend(b->sv.ct, &in->request.key, &in->store, &in->draft,
+                               in->got + 2 * AHEAD_BYTES)) {
+    case CACHE_DRAFT_READY: return true;
+    case CACHE_DRAFT_WAITS:
+        wait_for_memory(b, in);
+        return true; /* what room there is will be used first */
+    case CACHE_DRAFT_REFUSED: break;
+    }
+    in->refused = true;
+    return false;
+}
+
+bool intake_ended(const struct intake *in) { return in->refused || whole(in); }
+
+/* Where what is to come of the value may land, its line end too. */
+static int pieces_of(struct batch *b, struct intake *in, struct iovec *iov, int max) {
+    int n = 0;
+    size_t value_bytes = in->request.value_bytes, reached = in->got;
+    if (reached < value_bytes && in->verdict != CACHE_OK) {
+        size_t left = value_bytes - reached;
+        iov[n++] = (struct iovec){b->bin, left < BIN_BYTES ? left : BIN_BYTES};
+        reached += iov[0].iov_len;
+    } else if (reached < value_bytes) {
+        n = cache_draft_iov(b->sv.ct, &in->draft, reached, &in->place, iov, max);
+        for (int i = 0; i < n; i++) {
+            reached += iov[i].iov_len;
+        }
+    }
+    if (reached >= value_bytes && n < max) {
+        size_t have = reached - value_bytes;
+        iov[n++] = (struct iovec){in->line_end + have, 2 - have};
+    }
+    return n;
+}
+
+size_t intake_take(struct batch *b, struct session *s, const char *bytes, size_t n) {
+    struct intake *in = s->intake;
+    size_t taken = 0;
+    if (in->got == 0 && n < FIRST_BYTES) {
+        return 0;
+    }
+    if (!in->draft.item) {
+        in->draft.at_hand = n >= (size_t)in->request.value_bytes + 2;
+    }
+    if (!reserve_ahead(b, s) || intake_waits(in)) {
+        return 0;
+    }
+    while (taken < n && !whole(in)) {
+        struct iovec iov[16];
+        int pieces = pieces_of(b, in, iov, 16);
+        for (int i = 0; i < pieces && taken < n; i++) {
+            size_t step = iov[i].iov_len < n - taken ? iov[i].iov_len : n - taken;
+            sanitize_ignore_writes_begin();
+            memcpy(iov[i].iov_base, bytes + taken, step);
+            sanitize_ignore_writes_end();
+            taken += step;
+            in->got += step;
+        }
+        if (!reserve_ahead(b, s)) {
+            return taken;
+        }
+        if (intake_waits(in)) {
+            break;
+        }
+    }
+    return taken;
+}
+
+void intake_finish(struct batch *b, struct session *s) {
+    struct intake *in = s->intake;
+    const struct request *r = &in->request;
+    s->intake = NULL;
+    in->request.slot = s->slot;
+    if (in->refused) {
+        refused(b, s, r, &in->flags, &in->store, CACHE_NO_MEMORY, in->got);
+        free(in);
+        return;
+    }
+    bool good = in->line_end[0] == '\r' && in->line_end[1] == '\n';
+    struct cache_view view = {0};
+    enum cache_status status = CACHE_OK;
+    if (good) {
+        observe(b, s, r);
+        status = in->verdict != CACHE_OK ? in->verdict
+                                         : cache_publish(b->sv.ct, &in->draft, &in->store, &view);
+    } else {
+        cache_abandon(b->sv.ct, &in->draft);
+    }
+    char *p = batch_reply_begin(b, s->slot);
+    if (p && !good) {
+        p = r->flags & REQUEST_NOREPLY ? p : PUT(p, reply_bad_data);
+    } else if (p && r->verb == VERB_META_SET) {
+        p = meta_stored(&b->sv, r, &in->flags, status, &view, p);
+    } else if (p) {
+        p = classic_stored(&b->sv, r, status, &view, p);
+    }
+    if (p) {
+        batch_reply_end(b, p);
+    }
+    free(in);
+}
+
+void intake_abandon(struct cache_thread *ct, struct session *s) {
+    cache_abandon(ct, &s->intake->draft);
+    free(s->intake);
+    s->intake = NULL;
+}
+
+/* --- what net asks of a value that is coming --- */
+
+bool session_holds_draft(const struct session *s) { return s->intake && s->intake->draft.item; }
+
+size_t session_value_held(const struct session *s) {
+    return session_holds_draft(s) ? cache_draft_room(&s->intake->draft, &s->intake->store) : 0;
+}
+
+size_t session_value_left(const struct session *s) {
+    return s->intake ? (size_t)s->intake->request.value_bytes + 2 - s->intake->got : 0;
+}
+
+void session_value_late(struct session *s, struct batch *b) {
+    struct intake *in = s->intake;
+    if (in && !in->refused) {
+        in->refused = true;
+        cache_draft_refuse(b->sv.ct, &in->request.key, &in->store, &in->draft);
+    }
+}
+
+int session_value_iov(struct session *s, struct batch *b, struct iovec *iov, int max) {
+    if (s->swallow_bytes > 0) {
+        iov[0] = (struct iovec){b->bin, s->swallow_bytes < BIN_BYTES ? (size_t)s->swallow_bytes
+                                                                     : BIN_BYTES};
+        return 1;
+    }
+    return s->intake ? pieces_of(b, s->intake, iov, max) : 0;
+}
+
+void session_value_got(struct session *s, size_t n) {
+    if (s->swallow_bytes > 0) {
+        s->swallow_bytes -= n;
+        s->need = s->swallow_bytes ? SESSION_NEED_VALUE : SESSION_NEED_BYTES;
+    } else if (s->intake) {
+        s->intake->got += n;
+        s->need = whole(s->intake) ? SESSION_NEED_TURN : SESSION_NEED_VALUE;
+    }
+}

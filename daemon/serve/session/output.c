@@ -1,0 +1,123 @@
+/* What a session has to send: a run of bytes with borrowed values in between, walked by how much
+ * was sent. */
+#include <stdlib.h>
+
+#include "serve/session/batch.h"
+
+struct output *batch_output(struct batch *b, struct session *s) {
+    if (s->turn != b->turn) {
+        return NULL;
+    }
+    struct slot *slot = &b->slots[s->slot];
+    struct output *out = &slot->output;
+    if (slot->lost || (out->at == out->end && out->value_next == out->value_end)) {
+        return NULL;
+    }
+    out->bytes = b->sv.bytes;
+    out->values = b->sv.values;
+    return out;
+}
+
+size_t output_bytes(const struct output *out) {
+    size_t n = out->end - out->at - out->value_sent;
+    for (uint32_t i = out->value_next; i < out->value_end; i++) {
+        n += out->values[i].value_bytes;
+    }
+    return n;
+}
+
+int output_iov(struct output *out, struct iovec *iov, int max) {
+    int n = 0;
+    size_t at = out->at;
+    size_t skip = out->value_sent;
+    for (uint32_t i = out->value_next; n < max; i++) {
+        size_t stop = i < out->value_end ? out->values[i].at : out->end;
+        if (stop > at) {
+            iov[n++] = (struct iovec){(void *)(uintptr_t)(out->bytes + at), stop - at};
+            at = stop;
+        }
+        if (i >= out->value_end) {
+            break;
+        }
+        const struct output_value *v = &out->values[i];
+        size_t left = v->value_bytes - skip;
+        struct cache_place *place = i == out->value_next ? &out->place : NULL;
+        int pieces = n < max ? cache_value_iov(out->ct, v->item, skip, place, iov + n, max - n) : 0;
+        for (int k = 0; k < pieces; k++) {
+            left -= iov[n + k].iov_len;
+        }
+        n += pieces;
+        skip = 0;
+        if (left > 0) {
+            break; /* more pieces than `max` */
+        }
+    }
+    return n;
+}
+
+void output_sent(struct output *out, size_t n) {
+    for (;;) {
+        const struct output_value *v =
+            out->value_next < out->value_end ? &out->values[out->value_next] : NULL;
+        size_t text = (v ? v->at : out->end) - out->at;
+        size_t step = n < text ? n : text;
+        out->at += step;
+        n -= step;
+        if (!v || step < text) {
+            return;
+        }
+        size_t left = v->value_bytes - out->value_sent;
+        if (n < left) {
+            out->value_sent += (uint32_t)n;
+            return;
+        }
+        n -= left;
+        cache_return(out->ct, v->item);
+        out->value_next++;
+        out->value_sent = 0;
+        out->place = (struct cache_place){0};
+    }
+}
+
+struct output *output_keep(struct output *out) {
+    size_t bytes = out->end - out->at;
+    uint32_t values = out->value_end - out->value_next;
+    struct output *kept = malloc(sizeof *kept + values * sizeof *kept->values + bytes);
+    if (!kept) {
+        return NULL;
+    }
+    struct output_value *kept_values = (void *)(kept + 1);
+    char *kept_bytes = (char *)(kept_values + values);
+    memcpy(kept_bytes, out->bytes + out->at, bytes);
+    for (uint32_t i = 0; i < values; i++) {
+        kept_values[i] = out->values[out->value_next + i];
+        kept_values[i].at -= out->at;
+    }
+    *kept = (struct output){
+        .ct = out->ct,
+        .bytes = kept_bytes,
+        .values = kept_values,
+        .end = bytes,
+        .value_end = values,
+        .value_sent = out->value_sent,
+        .place = out->place,
+        .kept = true,
+    };
+    out->at = out->end;
+    out->value_next = out->value_end; /* the borrowed values are the kept one's now */
+    out->value_sent = 0;
+    out->place = (struct cache_place){0};
+    return kept;
+}
+
+void output_destroy(struct output **taken) {
+    struct output *out = *taken;
+    *taken = NULL;
+    if (!out) {
+        return;
+    }
+    for (uint32_t i = out->value_next; i < out->value_end; i++) {
+        cache_return(out->ct, out->values[i].item);
+    }
+    free(out);
+}

@@ -1,0 +1,176 @@
+/* Running the requests of a group, and commands. */
+#include "base/clock.h"
+#include "serve/commands.h"
+#include "serve/session/batch.h"
+#include "serve/verbs/observe.h"
+#include "serve/version.h"
+
+void batch_note_prefixes(struct batch *b) {
+    b->sv.prefixes = prefix_stats_on(b->server->prefixes) ? b->server->prefixes : NULL;
+}
+
+static struct command_context context_of(struct batch *b, struct session *s) {
+    text_out_clear(&b->text);
+    return (struct command_context){
+        .server = b->server,
+        .fd = s->fd,
+        .ct = b->sv.ct,
+        .counters = b->sv.counters,
+        .out = &b->text,
+        .piece_bytes = session_reply_bytes_most(s),
+        .until_us = clock_mono_us() + COMMAND_PIECE_US,
+        .wake = b->wake,
+        .wake_arg = b->wake_arg,
+    };
+}
+
+/* Puts the time since the context was made to what the turn's commands took. */
+static void note_time(struct batch *b, const struct command_context *context) {
+    b->commands_us += (uint32_t)(clock_mono_us() + COMMAND_PIECE_US - context->until_us) + 1;
+}
+
+static void run_command(struct batch *b, const struct request *r) {
+    struct session *s = b->slots[r->slot].session;
+    struct command_context context = context_of(b, s);
+    context.line = r->text;
+    context.line_bytes = r->text_bytes;
+    context.noreply = (r->flags & REQUEST_NOREPLY) != 0;
+    context.follows = b->slots[r->slot].requests > 1 || s->piped;
+    if (!command_run(&context)) {
+        if (r->flags & REQUEST_HTTP) {
+            context.close = true;
+        } else if (!context.noreply) {
+            text_out_str(&b->text, "ERROR\r\n");
+        }
+    }
+    if (context.close) {
+        s->closing = true;
+        s->need = SESSION_CLOSE;
+    }
+    s->more = context.more;
+    if (context.watcher) {
+        s->watcher = context.watcher;
+        s->closing = true; /* no more requests */
+    }
+    batch_note_prefixes(b); /* it may have been `stats detail` */
+    batch_reply_text(b, r->slot);
+    note_time(b, &context);
+}
+
+/* The next piece of an answer that goes on. */
+void batch_run_more(struct batch *b, struct session *s) {
+    struct command_context context = context_of(b, s);
+    command_go_on(&s->more, &context);
+    b->requests++;
+    batch_reply_text(b, s->slot);
+    note_time(b, &context);
+}
+
+/* batch_reply_begin, for the usual case that the request before was the same session's. A lost
+ * session is never current. */
+static inline char *reply_begin(struct batch *b, unsigned slot) {
+    bool same = slot == b->slot_current && b->sv.room - b->sv.used >= VERB_REPLY_BYTES;
+    return same ? b->sv.bytes + b->sv.used : batch_reply_begin(b, slot);
+}
+
+static inline void run_request(struct batch *b, const struct request *r) {
+    if (r->verb == VERB_COMMAND) {
+        run_command(b, r);
+        return;
+    }
+    if (r->verb == VERB_CLOSE) {
+        return; /* batch_add has done it */
+    }
+    char *p = reply_begin(b, r->slot);
+    if (!p) {
+        return;
+    }
+    if (r->verb == VERB_REPLY) {
+        p = put_bytes(p, r->text, r->text_bytes);
+    } else if (r->verb == VERB_VERSION) {
+        p = PUT(p, "VERSION " SLATE_PROTOCOL_VERSION "\r\n");
+    } else if (r->verb < VERB_META_GET) {
+        p = classic_run(&b->sv, r, p);
+    } else {
+        p = meta_run(&b->sv, r, p);
+    }
+    if (p) {
+        batch_reply_end(b, p);
+    } else {
+        batch_lose(b, &b->slots[r->slot]);
+    }
+}
+
+/* One request of some has its key noted, and stands for all since the last. The distance varies,
+ * lest it beat in time with the client's loop, and is a group at least. */
+static void note_key(struct batch *b, unsigned count) {
+    enum { LOOK_AGAIN = 4096 };
+    unsigned i = (unsigned)(count - 1 + (uint64_t)(b->key_due + 1)) % count;
+    if (b->key_every != 0 && verb_has_key(b->group[i].verb)) {
+        cache_sample_key(b->sv.ct, &b->group[i].key, (uint32_t)(b->key_wait - b->key_due));
+    }
+    b->key_every = cache_sample_key_every(b->sv.cache);
+    b->key_random = b->key_random * 6364136223846793005u + 1442695040888963407u;
+    uint32_t most = b->key_every != 0 ? b->key_every : LOOK_AGAIN;
+    b->key_due = b->key_wait = most / 2 + (uint32_t)((b->key_random >> 32) * (most + 1) >> 32);
+}
+
+/* Whether much was copied since it was last asked: an append or prepend copies the whole value. It
+ * counts as the time of commands. */
+bool batch_copied_much(struct batch *b) {
+    uint64_t copied_bytes = cache_thread_copied(b->sv.ct);
+    uint64_t more_bytes = copied_bytes - b->copied_bytes;
+    b->copied_bytes = copied_bytes;
+    b->commands_us += (uint32_t)(more_bytes / COPIED_BYTES_US);
+    b->wary_turns = more_bytes >= COPIED_MUCH_BYTES ? WARY_TURNS : b->wary_turns;
+    return more_bytes >= COPIED_MUCH_BYTES;
+}
+
+/* From now on the group's sessions are run one request at a time; one that copies nothing much then
+ * is as any other again. */
+static void note_copying(struct batch *b) {
+    for (unsigned i = 0; i < b->grouped; i++) {
+        struct session *s = b->slots[b->group[i].slot].session;
+        if (s) {
+            s->copies = true;
+        }
+    }
+}
+
+void batch_run_group(struct batch *b) {
+    unsigned n = b->grouped;
+    if (n > 1) {
+        uint32_t leaving[GROUP_ROOM];
+        unsigned count = 0;
+        for (unsigned i = 0; i < n; i++) {
+            if (verb_has_key(b->group[i].verb)) {
+                uint32_t ref = cache_prefetch_item(b->sv.cache, &b->group[i].key);
+                if (ref != 0 && verb_deletes(b->group[i].verb)) {
+                    leaving[count++] = ref;
+                }
+            }
+        }
+        /* by now the items are here, and their neighbours in the queue known */
+        for (unsigned i = 0; i < count; i++) {
+            cache_prefetch_neighbours(b->sv.cache, leaving[i]);
+        }
+    }
+    b->sv.watched = event_watched(~0u);
+    for (unsigned i = 0; i < n; i++) {
+        if (observed(&b->sv, ~0u)) {
+            b->sv.fd = b->slots[b->group[i].slot].session->fd;
+            observe_lookup(&b->sv, &b->group[i]);
+        }
+        run_request(b, &b->group[i]);
+    }
+    if (batch_copied_much(b)) {
+        note_copying(b);
+    }
+    b->grouped = 0;
+    batch_settle_slot(b);
+    counter_add(&b->sv.counters->requests, n);
+    b->key_due -= n;
+    if (b->key_due < 0 && n > 0) {
+        note_key(b, n);
+    }
+}

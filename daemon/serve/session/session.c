@@ -1,0 +1,43 @@
+/* A connection's protocol state between turns. Its work is done by the batch it is added to. */
+#include <stdlib.h>
+
+#include "serve/session/batch.h"
+
+struct session *session_create(void) {
+    struct session *s = calloc(1, sizeof *s);
+    if (s) {
+        s->fd = -1;
+    }
+    return s;
+}
+
+void session_destroy(struct session **taken, struct batch *b) {
+    struct session *s = *taken;
+    *taken = NULL;
+    if (!s) {
+        return;
+    }
+    if (s->intake) {
+        intake_abandon(b->sv.ct, s);
+    }
+    if (s->more) {
+        s->more->destroy(s->more);
+    }
+    watcher_close(&s->watcher);
+    if (s->turn == b->turn && s->slot < b->slot_count && b->slots[s->slot].session == s) {
+        b->slots[s->slot].session = NULL;
+    }
+    free(s);
+}
+
+enum session_need session_need(const struct session *s) { return (enum session_need)s->need; }
+
+void session_set_lags(struct session *s, bool lags) { s->lags = lags; }
+
+bool session_lags(const struct session *s) { return s->lags; }
+
+void session_set_fd(struct session *s, int fd) { s->fd = fd; }
+
+bool session_watch(struct session *s) { return watcher_attach(s->watcher, s->fd); }
+
+bool session_quit(const struct session *s) { return s->quit; }

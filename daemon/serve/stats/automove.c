@@ -1,0 +1,46 @@
+/* stats automove: what a page is worth to each class, for a mode that weighs them. */
+#include <inttypes.h>
+
+#include "serve/stats/stats.h"
+
+/* clang-format off */
+#define AUTOMOVE_STATS(X) \
+    X(mode, text, name, TEXT, words.mode, "what moves pages by itself") \
+    X(weighed, gauge, flag, U64, w.known, "1: it weighs pages, and its first window has ended; the classes follow") \
+    X(requests, counter, operations, U64, w.requests, "hits, misses and stores at the end of its last window")
+
+/* Of each class that has pages, as CLASS:field; hits are a page and 1000 requests. */
+#define WORTH_FIELDS(X) \
+    X(pages, gauge, pages, "%u", w->pages[i], "pages the class has") \
+    X(gain, gauge, hits, "%.3f", c->gain, "hits that a page more would bring, as misses of evicted keys tell") \
+    X(gain_doubt, gauge, hits, "%.3f", c->gain_doubt, "how far that may be wrong") \
+    X(gain_pages, gauge, pages, "%u", c->gain_pages, "how many pages more that is the mean of; 0: none would bring any") \
+    X(loss, gauge, hits, "%.3f", c->loss, "hits that a page less would cost, as hits on its next victims tell") \
+    X(loss_doubt, gauge, hits, "%.3f", c->loss_doubt, "how far that may be wrong") \
+    X(average, gauge, hits, "%.3f", c->average, "hits of the mean page")
+/* clang-format on */
+
+#define WORTH_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},
+#define WORTH_PUT(field, kind, unit, format, value, help) text_out_printf(out, "STAT %u:" #field " " format "\r\n", i, value);
+
+const struct counter_info stats_automove_info[] = {
+    AUTOMOVE_STATS(STATS_INFO) WORTH_FIELDS(WORTH_INFO){NULL, NULL, NULL, NULL}};
+
+static void put_class(struct text_out *out, const struct tune_worth *w, unsigned i) {
+    const struct page_worth *c = &w->classes[i];
+    WORTH_FIELDS(WORTH_PUT)
+}
+
+void stats_automove(struct command_context *ctx) {
+    struct text_out *out = ctx->out;
+    struct tune_words words;
+    struct tune_worth w;
+    tuner_words(ctx->server->tuner, &words);
+    tuner_worth(ctx->server->tuner, &w);
+    AUTOMOVE_STATS(STATS_PUT)
+    for (unsigned i = 1; w.known && i <= w.class_count; i++) {
+        if (w.pages[i] > 0) {
+            put_class(out, &w, i);
+        }
+    }
+}

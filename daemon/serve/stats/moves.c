@@ -1,0 +1,83 @@
+/* stats moves: how pages move, and the last moves one by one. */
+#include <inttypes.h>
+
+#include "serve/pieces.h"
+#include "serve/stats/stats.h"
+#include "tune/pages/moves.h"
+
+/* clang-format off */
+#define MOVES_STATS(X) \
+    X(mode, text, name, TEXT, words.mode, "what moves pages by itself") \
+    X(why, text, reason, TEXT, words.why, "what was decided last, or why nothing moves") \
+    X(failed, text, reason, TEXT, words.failed[0] ? words.failed : "none", "the mode that failed and is off, and why") \
+    X(state, text, reason, TEXT, words.state[0] ? words.state : "none", "what the mode says of itself") \
+    X(running, gauge, flag, U64, t.moving, "1: a page is being moved, or was asked for") \
+    X(pages_moved, counter, pages, U64, t.pages_moved - b.pages_moved, "pages moved between classes") \
+    X(over_limit, gauge, pages, U64, t.pages_over, "pages still to be given back to the system after the memory limit was lowered") \
+    X(steals, counter, pages, U64, cache.counters.page_steals, "pages that a set with nothing left took at once from another class") \
+    X(given_up, counter, pages, U64, t.moves_given_up - b.moves_given_up, "pages put back, held by a slow reader or for lack of room") \
+    X(rescues, counter, items, U64, t.rescues - b.rescues, "items copied out of moving pages") \
+    X(chunk_rescues, counter, chunks, U64, t.chunk_rescues - b.chunk_rescues, "pieces of large values copied out of moving pages") \
+    X(evicted, counter, items, U64, t.evictions_by_move - b.evictions_by_move, "live items dropped because there was no room for their copy") \
+    X(expired, counter, items, U64, t.inline_reclaim - b.inline_reclaim, "expired items found in moving pages") \
+    X(busy, counter, items, U64, t.busy_items - b.busy_items, "items that had to be tried again, being sent or stored") \
+    X(last_busy, text, reason, TEXT, t.last_busy ? t.last_busy : "none", "why an item could last not be moved")
+
+/* Fields of one move, as NUMBER:field. */
+#define MOVE_FIELDS(X) \
+    X(time, "%" PRIu64 ".%03u", m->unix_ms / 1000, (unsigned)(m->unix_ms % 1000)) \
+    X(mode, "%s", m->by) \
+    X(from, "%u", m->from) \
+    X(to, "%u", m->to) \
+    X(pages, "%u", m->result.pages) \
+    X(wanted, "%u", m->wanted) \
+    X(rescued, "%" PRIu64, m->result.rescued + m->result.chunks_rescued) \
+    X(lost, "%" PRIu64, m->result.lost) \
+    X(expired, "%" PRIu64, m->result.expired) \
+    X(duration_us, "%" PRIu64, m->result.duration_us) \
+    X(outcome, "%s", outcome) \
+    X(reason, "%s", m->reason)
+/* clang-format on */
+
+#define MOVE_PUT(field, format, ...) text_out_printf(out, "STAT %" PRIu64 ":" #field " " format "\r\n", m->number, __VA_ARGS__);
+
+const struct counter_info stats_moves_info[] = {MOVES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
+
+static void put_move(struct text_out *out, const struct move_record *m) {
+    char outcome[REASON_BYTES];
+    move_outcome(m, outcome, sizeof outcome);
+    MOVE_FIELDS(MOVE_PUT)
+}
+
+struct moves_told {
+    unsigned           count;
+    struct move_record moves[MOVES_KEPT];
+};
+
+static bool write_moves(struct command_context *ctx, uint32_t *next, void *state) {
+    const struct moves_told *all = state;
+    while (*next < all->count) {
+        put_move(ctx->out, &all->moves[(*next)++]);
+        if (command_piece_full(ctx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void stats_moves(struct command_context *ctx) {
+    struct text_out *out = ctx->out;
+    struct moves_told all;
+    struct cache_facts cache;
+    struct tune_facts t, b;
+    struct tune_words words;
+    cache_facts(ctx->server->cache, &cache);
+    tuner_facts(ctx->server->tuner, &t);
+    tuner_words(ctx->server->tuner, &words);
+    lock_take(&ctx->server->lock);
+    b = ctx->server->baseline.tune;
+    lock_release(&ctx->server->lock);
+    MOVES_STATS(STATS_PUT)
+    all.count = move_log_copy(tuner_moves(ctx->server->tuner), all.moves);
+    pieces_answer(ctx, write_moves, 0, &all, sizeof all);
+}

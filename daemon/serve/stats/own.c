@@ -1,0 +1,77 @@
+/* What is ours alone: stats slated, stats policies. stats moves is in moves.c. */
+#include <inttypes.h>
+
+#include "mem/item.h"
+#include "serve/stats/stats.h"
+
+struct own {
+    struct cache_facts  cache;
+    struct serve_values serve;
+    uint64_t            log_lost, values_waiting;
+    size_t              drafts_most;
+    const char         *policy, *store, *index;
+    bool                cas;
+};
+
+/* clang-format off */
+#define SLATED_STATS(X) \
+    X(slated_version, text, version, TEXT, SLATE_VERSION, "this program's own version") \
+    X(store, text, name, TEXT, o->store, "where items live: slab, heap, blocks") \
+    X(index, text, name, TEXT, o->index, "how keys find their items: bucket, chained, cuckoo") \
+    X(policy, text, name, TEXT, o->policy, "who is evicted") \
+    X(partitions, gauge, partitions, U64, o->cache.partitions, "parts of the cache with a lock each") \
+    X(classes, gauge, classes, U64, o->cache.class_count, "slab classes") \
+    X(header_bytes, gauge, bytes, U64, sizeof(struct item) + (o->cas ? 8 : 0), "header of an item of a small value without client flags") \
+    X(index_bytes, gauge, bytes, U64, o->cache.index_bytes, "memory of the index") \
+    X(index_buckets, gauge, buckets, U64, o->cache.index_buckets, "buckets in it") \
+    X(index_bytes_per_item, gauge, bytes, RATIO, o->cache.items ? (double)o->cache.index_bytes / (double)o->cache.items : 0, "the same by the items there are") \
+    X(pages_limit, gauge, pages, U64, o->cache.pages_limit, "pages of 1 MiB there may be") \
+    X(pages_out, gauge, pages, U64, o->cache.pages_out, "of these, pages that classes have") \
+    X(page_steals, counter, pages, U64, o->cache.counters.page_steals, "pages a class with nothing left took at once from another") \
+    X(index_evictions, counter, items, U64, o->cache.counters.index_evictions, "items evicted, or dead and freed, because more keys than the index holds there had hashes alike") \
+    X(draft_bytes, gauge, bytes, U64, o->cache.draft_bytes, "memory of values that are still coming") \
+    X(draft_bytes_most, gauge, bytes, U64, o->drafts_most, "what they may hold together, but for one of them: an eighth of the pages") \
+    X(values_waited, counter, operations, U64, o->serve.values_waited, "such values that had to wait for memory that others held") \
+    X(values_waiting, gauge, connections, U64, o->values_waiting, "connections whose values wait for it now") \
+    X(values_late, counter, operations, U64, o->serve.values_late, "values refused because their bytes did not come") \
+    X(log_lines_lost, counter, lines, U64, o->log_lost, "lines of the log that stderr did not take, or not in time") \
+    X(read_retries, counter, operations, U64, o->cache.counters.read_retries, "lock-free reads that had to start again") \
+    X(batches, counter, turns, U64, o->serve.batches, "turns of the workers that ran requests") \
+    X(requests, counter, operations, U64, o->serve.requests, "requests run") \
+    X(requests_per_batch, gauge, operations, RATIO, o->serve.batches ? (double)o->serve.requests / (double)o->serve.batches : 0, "how many of them a turn")
+/* clang-format on */
+
+const struct counter_info stats_slated_info[] = {SLATED_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
+
+void stats_slated(struct command_context *ctx) {
+    struct text_out *out = ctx->out;
+    struct own here, *const o = &here;
+    cache_facts(ctx->server->cache, &o->cache);
+    server_values(ctx->server, &o->serve);
+    o->drafts_most = cache_drafts_most(ctx->server->cache);
+    o->values_waiting =
+        atomic_load_explicit(&ctx->server->conns.values_waiting, memory_order_relaxed);
+    o->log_lost = server_log_lost(ctx->server);
+    o->policy = cache_policy(ctx->server->cache)->name;
+    o->store = cache_store_name(cache_store_kind(ctx->server->cache));
+    o->index = cache_index_name(ctx->server->cache);
+    o->cas = cache_has_cas(ctx->server->cache);
+    SLATED_STATS(STATS_PUT)
+}
+
+void stats_policies(struct command_context *ctx) {
+    const struct evict_policy *active = cache_policy(ctx->server->cache);
+    for (const struct evict_policy *const *p = evict_policies; *p; p++) {
+        text_out_printf(ctx->out, "STAT %s:active %s\r\n", (*p)->name, *p == active ? "yes" : "no");
+        text_out_printf(ctx->out, "STAT %s:bytes_per_item %zu\r\n", (*p)->name,
+                        sizeof(struct node) + (*p)->bytes_per_item);
+        text_out_printf(ctx->out, "STAT %s:cost %s\r\n", (*p)->name, (*p)->cost);
+        text_out_printf(ctx->out, "STAT %s:source %s\r\n", (*p)->name, (*p)->source);
+    }
+    for (unsigned id = 1; id <= cache_slab(ctx->server->cache)->class_count; id++) {
+        const struct evict_policy *own = cache_class_policy(ctx->server->cache, id);
+        if (own != active) {
+            text_out_printf(ctx->out, "STAT class:%u:policy %s\r\n", id, own->name);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+/* What the sampled keys tell: stats curve, stats whatif, stats hotkeys. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "serve/admin/admin.h"
+#include "serve/pieces.h"
+#include "serve/stats/stats.h"
+#include "tune/whatif/whatif.h"
+#include "watch/line.h"
+
+enum { HOT_SHOWN = 20 };
+
+/* clang-format off */
+#define WHATIF_STATS(X) \
+    X(sampling, gauge, flag, U64, f.on, "1: keys are sampled") \
+    X(policy, text, name, TEXT, f.running ? f.running->name : "none", "today's policy, to which the others are compared") \
+    X(auto, gauge, flag, U64, f.follows, "1: the policy is auto, and follows them") \
+    X(rate, gauge, ratio, RATE, f.rate, "share of the keys that are in the sample now") \
+    X(keys, gauge, keys, U64, f.keys, "keys in the miniature cache of today's policy") \
+    X(windows, counter, windows, U64, f.windows, "quarters of a turnover of the cache that were compared") \
+    X(real_hit_ratio, gauge, ratio, RATIO4, f.hit_ratio, "the cache's own, of lately") \
+    X(records, counter, records, U64, f.records, "events of sampled keys") \
+    X(records_dropped, counter, records, U64, f.dropped, "of these, lost because they came faster than they were taken") \
+    X(memory_bytes, gauge, bytes, U64, f.memory_bytes, "what sampling takes of memory") \
+    X(memory_bytes_max, gauge, bytes, U64, f.memory_most_bytes, "what it may take") \
+    X(why, text, reason, TEXT, f.why, "what the comparison came to last") \
+    X(changes, counter, changes, U64, f.changes, "changes of the policy by auto") \
+    X(changed, text, reason, TEXT, f.changed[0] ? f.changed : "never", "why auto changed the policy last")
+
+/* Of each policy, as NAME:field; of classes with reads enough as class:ID:NAME:field. */
+#define POLICY_FIELDS(X) \
+    X(hit_ratio, gauge, ratio, "%.4f", p->hit_ratio, "to expect under this policy") \
+    X(difference, gauge, ratio, "%+.4f", p->difference, "from today's") \
+    X(doubt, gauge, ratio, "%.4f", p->doubt, "by how much chance may make that wrong") \
+    X(reads, gauge, reads, "%.0f", p->tally.reads, "sampled ones it is made from, those of long ago counting less")
+
+#define CURVE_STATS(X) \
+    X(bytes, gauge, bytes, U64, c.bytes, "of the class's pages, or of those of all classes") \
+    X(reads, gauge, reads, U64, c.reads, "sampled ones the curve is made from, those of long ago counting less") \
+    X(lru_hit_ratio, gauge, ratio, RATIO4, c.now, "under the LRU in these bytes; point:BYTES lines give it for other sizes")
+
+/* Of the whole cache, under its own policy, from miniature caches of these sizes. */
+#define SIZES_STATS(X) \
+    X(hit_ratio_x0.5, gauge, ratio, RATIO4, f.at_size[0], "to expect with half the memory") \
+    X(hit_ratio_x1, gauge, ratio, RATIO4, f.hit_ratio_longer, "of today's, over some five turnovers of the cache, as the others") \
+    X(hit_ratio_x2, gauge, ratio, RATIO4, f.at_size[1], "to expect with twice the memory") \
+    X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], "to expect with four times the memory")
+/* clang-format on */
+#define STATS_PUT_RATE(name, value) text_out_printf(out, "STAT %s %.6f\r\n", name, (double)(value));
+#define STATS_PUT_RATIO4(name, value) text_out_printf(out, "STAT %s %.4f\r\n", name, (double)(value));
+#define POLICY_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},
+#define POLICY_PUT(field, kind, unit, format, value, help) text_out_printf(out, "STAT %s%s:" #field " " format "\r\n", prefix, p->policy->name, value);
+
+const struct counter_info stats_whatif_info[] = {
+    WHATIF_STATS(STATS_INFO) POLICY_FIELDS(POLICY_INFO){NULL, NULL, NULL, NULL}};
+const struct counter_info stats_curve_info[] = {
+    CURVE_STATS(STATS_INFO) SIZES_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
+
+static void put_policy(struct text_out *out, const char *prefix, const struct whatif_policy *p) {
+    POLICY_FIELDS(POLICY_PUT)
+}
+
+static bool write_policies(struct command_context *ctx, uint32_t *next, void *state) {
+    struct whatif_policy policies[SHADOW_POLICIES_MAX];
+    (void)state;
+    while (*next <= cache_slab(ctx->server->cache)->class_count) {
+        char prefix[24] = "";
+        unsigned id = (*next)++,
+                 n = whatif_policies(tuner_whatif(ctx->server->tuner), id, policies);
+        if (id != SLAB_CLASS_NONE) {
+            snprintf(prefix, sizeof prefix, "class:%u:", id);
+        }
+        for (unsigned i = 0; i < n; i++) {
+            put_policy(ctx->out, prefix, &policies[i]);
+        }
+        if (command_piece_full(ctx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void stats_whatif(struct command_context *ctx) {
+    struct text_out *out = ctx->out;
+    struct whatif_facts f;
+    whatif_facts(tuner_whatif(ctx->server->tuner), &f);
+    WHATIF_STATS(STATS_PUT)
+    pieces_answer(ctx, write_policies, SLAB_CLASS_NONE, NULL, 0);
+}
+
+/* --- stats curve [class] --- */
+
+void stats_curve(struct command_context *ctx, const struct words *w) {
+    struct whatif *whatif = tuner_whatif(ctx->server->tuner);
+    struct text_out *out = ctx->out;
+    unsigned most = cache_slab(ctx->server->cache)->class_count;
+    uint32_t class_id = SLAB_CLASS_NONE;
+    struct whatif_curve c;
+    struct whatif_facts f;
+    if (w->count > 3) {
+        text_out_str(out, "CLIENT_ERROR usage: stats curve [class]\r\n");
+        return;
+    }
+    if (w->count == 3 && (!word_u32(&w->word[2], &class_id) || class_id < 1 || class_id > most)) {
+        text_out_printf(out, "CLIENT_ERROR class must be from 1 to %u\r\n", most);
+        return;
+    }
+    bool known = whatif_curve(whatif, class_id, &c);
+    whatif_facts(whatif, &f);
+    CURVE_STATS(STATS_PUT)
+    if (known && class_id == SLAB_CLASS_NONE && f.windows > 0) {
+        SIZES_STATS(STATS_PUT)
+    }
+    for (unsigned i = 0; known && i < WHATIF_POINTS; i++) {
+        text_out_printf(out, "STAT point:%" PRIu64 " %.4f\r\n", c.points[i].bytes,
+                        c.points[i].hit_ratio);
+    }
+    text_out_str(out, "END\r\n");
+}
+
+/* --- stats hotkeys [count] --- */
+
+static void put_key(struct text_out *out, unsigned number, const struct hot_key *k) {
+    char name[3 * HOT_KEY_BYTES_MAX];
+    size_t n = line_escape(name, k->key, k->key_bytes);
+    text_out_printf(
+        out, "STAT %u:key %.*s\r\nSTAT %u:requests %" PRIu64 "\r\nSTAT %u:error %" PRIu64 "\r\n",
+        number, (int)n, name, number, k->count, number, k->error);
+}
+
+struct hot_told {
+    uint32_t       count;
+    struct hot_key keys[HOT_KEYS];
+};
+
+static bool write_hot(struct command_context *ctx, uint32_t *next, void *state) {
+    const struct hot_told *all = state;
+    while (*next < all->count) {
+        put_key(ctx->out, *next + 1, &all->keys[*next]);
+        ++*next;
+        if (command_piece_full(ctx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void stats_hotkeys(struct command_context *ctx, const struct words *w) {
+    struct hot_told all;
+    uint64_t requests;
+    uint32_t most = HOT_SHOWN;
+    if (!ctx->server->settings->dump_enabled) {
+        text_out_str(ctx->out, "CLIENT_ERROR stats hotkeys not allowed\r\n");
+        return;
+    }
+    if (w->count > 3 ||
+        (w->count == 3 && (!word_u32(&w->word[2], &most) || most < 1 || most > HOT_KEYS))) {
+        text_out_printf(ctx->out, "CLIENT_ERROR usage: stats hotkeys [count], from 1 to %d\r\n",
+                        HOT_KEYS);
+        return;
+    }
+    all.count = whatif_hot(tuner_whatif(ctx->server->tuner), all.keys, most, &requests);
+    text_out_printf(ctx->out, "STAT requests %" PRIu64 "\r\n", requests);
+    pieces_answer(ctx, write_hot, 0, &all, sizeof all);
+}

@@ -1,0 +1,211 @@
+#include "serve/stats/stats.h"
+
+#include <string.h>
+
+#include "serve/admin/admin.h"
+#include "serve/dump.h"
+#include "serve/pieces.h"
+#include "serve/prefix.h"
+
+static void stats_reset(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    server_reset_counters(ctx->server);
+    admin_audit(ctx, "stats reset", "all counters");
+    text_out_str(ctx->out, "RESET\r\n");
+}
+
+static bool write_prefixes(struct command_context *ctx, uint32_t *next, void *state) {
+    (void)state;
+    while (*next < PREFIX_BUCKETS) {
+        prefix_stats_dump(ctx->server->prefixes, (*next)++, ctx->out);
+        if (command_piece_full(ctx)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void stats_detail(struct command_context *ctx, const struct words *w) {
+    struct settings from, to;
+    char why[SETTING_WHY_BYTES];
+    const struct word *what = w->count > 2 ? &w->word[2] : NULL;
+    if (!ctx->server->settings->dump_enabled) {
+        text_out_str(ctx->out, "CLIENT_ERROR stats detail not allowed\r\n");
+    } else if (what && word_is(what, "dump")) {
+        pieces_answer(ctx, write_prefixes, 0, NULL, 0);
+    } else if (what && (word_is(what, "on") || word_is(what, "off"))) {
+        server_settings(ctx->server, &from);
+        to = from;
+        to.detail_enabled = word_is(what, "on");
+        admin_change(ctx, &from, &to, why);
+        text_out_str(ctx->out, ANSWER_OK);
+    } else {
+        text_out_str(ctx->out, "CLIENT_ERROR usage: stats detail on|off|dump\r\n");
+    }
+}
+
+static void stats_settings(struct command_context *ctx, const struct words *w) {
+    struct settings now;
+    char value[SETTING_LIST_BYTES];
+    (void)w;
+    server_settings(ctx->server, &now);
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        if (row->stat) {
+            setting_format(&now, row, value, sizeof value);
+            text_out_printf(ctx->out, "STAT %s %s\r\n", row->stat, value);
+        }
+    }
+    text_out_str(ctx->out, "END\r\n");
+}
+
+static void stats_cachedump(struct command_context *ctx, const struct words *w) {
+    uint32_t class_id, limit;
+    if (!ctx->server->settings->dump_enabled) {
+        text_out_str(ctx->out, "CLIENT_ERROR stats cachedump not allowed\r\n");
+    } else if (w->count < 4) {
+        text_out_str(ctx->out, "CLIENT_ERROR bad command line\r\n");
+    } else if (!word_u32(&w->word[2], &class_id) || !word_u32(&w->word[3], &limit)) {
+        text_out_str(ctx->out, ANSWER_BAD_FORMAT);
+    } else if (class_id > server_class_last(ctx->server)) {
+        text_out_str(ctx->out, "CLIENT_ERROR Illegal slab id\r\n");
+    } else {
+        struct class_set one = class_set_one(class_id);
+        dump_start(ctx, DUMP_CACHE, &one, limit);
+    }
+}
+
+static void stats_sizes(struct command_context *ctx, const struct words *w) {
+    struct class_set all = class_set_all();
+    (void)w;
+    if (ctx->server->settings->track_sizes) {
+        dump_start(ctx, DUMP_SIZES, &all, 0);
+    } else {
+        text_out_str(ctx->out, "STAT sizes_status disabled\r\nEND\r\n");
+    }
+}
+
+static const struct {
+    const char                *name; /* as in `stats NAME` */
+    const struct counter_info *rows;
+} tables[] = {
+    {"general", stats_general_info},   {"items", stats_items_info},
+    {"slabs", stats_slabs_info},       {"slated", stats_slated_info},
+    {"moves", stats_moves_info},       {"automove", stats_automove_info},
+    {"geometry", stats_geometry_info}, {"whatif", stats_whatif_info},
+    {"curve", stats_curve_info},       {"evictions", stats_evictions_info},
+    {"sizehist", stats_sizehist_info}, {"pages", stats_pages_info},
+};
+
+/* Where in the tables a piece goes on. */
+struct described {
+    size_t table;
+};
+
+static bool write_descriptions(struct command_context *ctx, uint32_t *next, void *state) {
+    struct described *at = state;
+    for (; at->table < sizeof tables / sizeof *tables; at->table++, *next = 0) {
+        for (const struct counter_info *row = &tables[at->table].rows[*next]; row->name; row++) {
+            text_out_printf(ctx->out, "STAT %s:%s %s %s %s\r\n", tables[at->table].name, row->name,
+                            row->kind, row->unit, row->help);
+            ++*next;
+            if (command_piece_full(ctx)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void stats_describe(struct command_context *ctx, const struct words *w) {
+    struct described start = {0};
+    (void)w;
+    pieces_answer(ctx, write_descriptions, 0, &start, sizeof start);
+}
+
+void stats_describe_counters(FILE *to) {
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        for (const struct counter_info *row = tables[i].rows; row->name; row++) {
+            fprintf(to, "%s\t%s\t%s\t%s\t%s\n", tables[i].name, row->name, row->kind, row->unit,
+                    row->help);
+        }
+    }
+}
+
+static void stats_nothing(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    text_out_str(ctx->out, "END\r\n");
+}
+
+static void part_items(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    stats_items(ctx);
+}
+
+static void part_slabs(struct command_context *ctx, const struct words *w) {
+    (void)w;
+    stats_slabs(ctx);
+}
+
+/* Ours, unlike memcached's, take no words that they do not know. `end` is what they do not write
+ * themselves. */
+#define STATS_OWN_PART(name, end)                                                  \
+    static void part_##name(struct command_context *ctx, const struct words *w) { \
+        if (w->count > 2) {                                                        \
+            text_out_str(ctx->out, "CLIENT_ERROR usage: stats " #name "\r\n");     \
+            return;                                                                \
+        }                                                                          \
+        stats_##name(ctx);                                                         \
+        text_out_str(ctx->out, end);                                               \
+    }
+STATS_OWN_PART(slated, "END\r\n")
+STATS_OWN_PART(policies, "END\r\n")
+STATS_OWN_PART(automove, "END\r\n")
+STATS_OWN_PART(config, "END\r\n")
+STATS_OWN_PART(geometry, "END\r\n")
+STATS_OWN_PART(moves, "")
+STATS_OWN_PART(audit, "")
+STATS_OWN_PART(whatif, "")
+STATS_OWN_PART(sizehist, "")
+STATS_OWN_PART(evictions, "")
+
+/* memcached takes any beginning of the first six, the earlier row wins, and the whole word of the
+ * others. */
+static const struct {
+    const char *name;
+    bool        begins;
+    void (*run)(struct command_context *, const struct words *);
+} kinds[] = {
+    {"reset", true, stats_reset},         {"detail", true, stats_detail},
+    {"settings", true, stats_settings},   {"cachedump", true, stats_cachedump},
+    {"conns", true, stats_conns},         {"extstore", true, stats_nothing},
+    {"items", false, part_items},         {"slabs", false, part_slabs},
+    {"sizes", false, stats_sizes},        {"proxy", false, stats_nothing},
+    {"proxyfuncs", false, stats_nothing}, {"proxybe", false, stats_nothing},
+    {"slated", false, part_slated},       {"policies", false, part_policies},
+    {"moves", false, part_moves},         {"automove", false, part_automove},
+    {"audit", false, part_audit},         {"describe", false, stats_describe},
+    {"geometry", false, part_geometry},   {"curve", false, stats_curve},
+    {"whatif", false, part_whatif},       {"hotkeys", false, stats_hotkeys},
+    {"sizehist", false, part_sizehist},   {"evictions", false, part_evictions},
+    {"pages", false, stats_pages},        {"config", false, part_config},
+};
+
+void stats_command(struct command_context *ctx, const struct words *w) {
+    if (w->count < 2) {
+        stats_general(ctx);
+        text_out_str(ctx->out, "END\r\n");
+        return;
+    }
+    /* Whole words first: `stats describe` is not the beginning of anything, but nothing may shadow
+     * it either. */
+    for (int begins = 0; begins < 2; begins++) {
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+            if (begins ? kinds[i].begins && word_begins(&w->word[1], kinds[i].name)
+                       : word_is(&w->word[1], kinds[i].name)) {
+                kinds[i].run(ctx, w);
+                return;
+            }
+        }
+    }
+    text_out_str(ctx->out, ANSWER_ERROR);
+}

@@ -1,0 +1,58 @@
+/* The stats command: memcached's answers by its names and in its order, and ours under names of
+ * their own.
+ *
+ * Every counter has one row in a table here or in its room's header; the row makes the answer and
+ * the line of `stats describe`. To add a counter, add a row. Threading: the session's worker; sums
+ * take other threads' counters as they are, so values of one answer may be a few operations
+ * apart. */
+#ifndef SLATE_SERVE_STATS_STATS_H
+#define SLATE_SERVE_STATS_STATS_H
+#include <stdio.h>
+
+#include "base/counter.h"
+#include "serve/command.h"
+#include "serve/words.h"
+
+void stats_command(struct command_context *, const struct words *);
+
+/* Every row of the tables as a line of tab-separated fields: table, name, kind, unit, help. */
+void stats_describe_counters(FILE *);
+
+/* The parts of it that are short: each writes STAT lines without END. */
+void stats_general(struct command_context *); /* general.c */
+void stats_slated(struct command_context *);   /* own.c */
+void stats_policies(struct command_context *);
+void stats_automove(struct command_context *); /* automove.c */
+void stats_config(struct command_context *);  /* config.c */
+void stats_geometry(struct command_context *); /* geometry.c */
+
+/* Those that go out in pieces, with their END (serve/pieces.h), and those that take words, with END
+ * or an error. */
+void stats_conns(struct command_context *, const struct words *); /* conns.c */
+void stats_items(struct command_context *);   /* classes.c */
+void stats_slabs(struct command_context *);
+void stats_moves(struct command_context *);   /* moves.c */
+void stats_audit(struct command_context *);   /* audit.c */
+void stats_curve(struct command_context *, const struct words *); /* sample.c */
+void stats_hotkeys(struct command_context *, const struct words *);
+void stats_whatif(struct command_context *);
+void stats_sizehist(struct command_context *); /* held.c */
+void stats_evictions(struct command_context *);
+void stats_pages(struct command_context *, const struct words *); /* pages.c */
+
+/* Their rows, for `stats describe`; tables end with a NULL name. */
+extern const struct counter_info stats_general_info[], stats_items_info[], stats_slabs_info[],
+    stats_slated_info[], stats_moves_info[], stats_automove_info[], stats_geometry_info[],
+    stats_whatif_info[], stats_curve_info[], stats_evictions_info[], stats_sizehist_info[],
+    stats_pages_info[];
+
+/* Rows X(name, kind, unit, type, value, "help") of the tables: kind is counter, gauge or text; type
+ * is U64, TEXT, SECONDS (of a struct timeval) or RATIO (a double with two digits). */
+#define STATS_INFO(name, kind, unit, type, value, help) {#name, #kind, #unit, help},
+#define STATS_PUT(name, kind, unit, type, value, help) STATS_PUT_##type(#name, value)
+#define STATS_PUT_U64(name, value) text_out_printf(out, "STAT %s %" PRIu64 "\r\n", name, (uint64_t)(value));
+#define STATS_PUT_TEXT(name, value) text_out_printf(out, "STAT %s %s\r\n", name, (value));
+#define STATS_PUT_SECONDS(name, value) \
+    text_out_printf(out, "STAT %s %ld.%06ld\r\n", name, (long)(value).tv_sec, (long)(value).tv_usec);
+#define STATS_PUT_RATIO(name, value) text_out_printf(out, "STAT %s %.2f\r\n", name, (double)(value));
+#endif

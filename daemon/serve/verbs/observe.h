@@ -1,0 +1,24 @@
+/* What requests tell those who watch: lookups, stores and deletes, with the client's connection.
+ * Nothing here is called while nobody watches; `serving->watched` says which classes are watched
+ * while a group of requests runs. */
+#ifndef SLATE_SERVE_VERBS_OBSERVE_H
+#define SLATE_SERVE_VERBS_OBSERVE_H
+#include "serve/verbs/verbs.h"
+#include "watch/event.h"
+
+static inline bool observed(const struct serving *sv, unsigned classes) {
+    return __builtin_expect(sv->watched & classes, 0);
+}
+
+/* Before a request runs: looks its key up and tells what it will find. Requests that will be
+ * refused tell nothing. */
+void observe_lookup(struct serving *, const struct request *);
+/* After a store, refused ones too. `m` is NULL for a classic command; `view` is of what was
+ * stored. */
+void observe_store(struct serving *, const struct request *, const struct meta_flags *m,
+                   enum cache_status, const struct cache_view *view);
+/* After a meta increment has made its item. */
+void observe_made(struct serving *, const struct request *, const struct cache_view *view);
+/* After a delete; the item is what observe_lookup saw. */
+void observe_delete(struct serving *, const struct request *, const struct meta_flags *m);
+#endif

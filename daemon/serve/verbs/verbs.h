@@ -1,0 +1,95 @@
+/* The verbs: a request of one protocol against the cache, its reply into the turn's bytes. Sessions
+ * and sockets are above; nothing here knows them.
+ *
+ * A verb writes at p, where there is room for VERB_REPLY_BYTES, and returns where its reply ends. A
+ * value that is borrowed from the cache rather than copied is noted by serving_put_value, and sent
+ * before the byte at that place. NULL: no memory for that. Threading: the worker's. Cost: no
+ * allocation, lock or system call of their own but for growing the list of borrowed values. */
+#ifndef SLATE_SERVE_VERBS_VERBS_H
+#define SLATE_SERVE_VERBS_VERBS_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "cache/cache.h"
+#include "mem/item.h"
+#include "proto/meta.h"
+#include "proto/parse.h"
+#include "proto/request.h"
+#include "serve/prefix.h"
+#include "serve/server.h"
+
+enum {
+    /* bytes that any one reply needs at most, but for borrowed values and commands' texts */
+    VERB_REPLY_BYTES = 4096,
+};
+_Static_assert(VERB_REPLY_BYTES > ITEM_COPY_MAX + 8 + 1024, "a reply's head and a copied value");
+
+/* A borrowed value among the bytes of an output. */
+struct output_value {
+    size_t       at; /* it comes before the byte at this place */
+    struct item *item;
+    uint32_t     value_bytes;
+};
+
+/* What the verbs of a worker's turn work on. */
+struct serving {
+    struct cache          *cache;
+    struct cache_thread   *ct;
+    struct serve_counters *counters;
+    struct prefix_stats   *prefixes; /* of `stats detail`, NULL while that is off */
+    unsigned          watched; /* classes of events somebody watches, while requests run */
+    struct cache_view looked;  /* then: what the request at hand finds (observe.c) … */
+    int               fd;      /* … and the connection it came by */
+    char  *bytes; /* the turn's replies, one behind the other */
+    size_t used, room;
+    struct output_value *values;
+    size_t   value_count, value_room;
+    uint64_t value_bytes; /* borrowed since it was set to 0 */
+    char     scratch[ITEM_COPY_MAX + 16];
+};
+
+/* --- reply.c --- */
+/* Sends `borrowed` at p; false: no memory, and it has been returned. */
+bool serving_put_value(struct serving *, const char *p, struct item *borrowed,
+                       uint32_t value_bytes);
+/* Makes room for n more bytes of replies; false: no memory, and nothing has changed. */
+bool serving_grow(struct serving *, size_t n);
+
+/* --- classic.c, meta.c: run a request, write its reply at p, return the end --- */
+char *classic_run(struct serving *, const struct request *, char *p);
+char *meta_run(struct serving *, const struct request *, char *p);
+/* What to store, and the reply once it was tried. */
+void  classic_store_of(const struct serving *, const struct request *, struct cache_store *);
+char *classic_stored(struct serving *, const struct request *, enum cache_status,
+                     const struct cache_view *, char *p);
+const char *meta_store_of(const struct serving *, const struct request *, struct meta_flags *,
+                          struct cache_store *);
+char *meta_stored(struct serving *, const struct request *, const struct meta_flags *,
+                  enum cache_status, const struct cache_view *, char *p);
+
+/* Whether the request's own value is within the item limit, apart from what it is to be joined
+ * with. */
+bool value_fits_alone(const struct serving *, const struct request *);
+/* Every failed ms leaves nothing behind, whatever its mode. */
+void meta_drop(struct serving *, const struct key *);
+
+/* --- text into a reply --- */
+static inline char *put_bytes(char *p, const char *text, size_t n) {
+    memcpy(p, text, n);
+    return p + n;
+}
+#define PUT(p, text) put_bytes((p), (text), sizeof(text) - 1)
+static inline char *put_text(char *p, const char *text) { return put_bytes(p, text, strlen(text)); }
+/* A key, 16 bytes at a time: keys lie in buffers with slack behind, replies have room. */
+static inline char *put_key(char *p, const struct key *key) {
+    for (size_t i = 0; i < key->len; i += 16) {
+        memcpy(p + i, key->ptr + i, 16);
+    }
+    return p + key->len;
+}
+
+static const char reply_too_large[] = "SERVER_ERROR object too large for cache\r\n";
+static const char reply_no_memory[] = "SERVER_ERROR out of memory storing object\r\n";
+static const char reply_bad_data[] = "CLIENT_ERROR bad data chunk\r\n";
+#endif
