@@ -270,7 +270,8 @@ const char *meta_store_of(const struct serving *sv, const struct request *r, str
     case 'A':
     case 'P':
         store->mode = m->mode == 'A' ? CACHE_APPEND : CACHE_PREPEND;
-        store->compare = m->compare_cas != 0; /* unlike above, 0 is no comparison */
+        /* unlike above, 0 is no comparison; and without CAS values there is nothing to compare */
+        store->compare = m->compare_cas != 0 && cache_has_cas(sv->cache);
         store->compare_low = false;
         store->vivify = meta_has(m, 'N');
         if (store->vivify) {
