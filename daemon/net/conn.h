@@ -40,6 +40,8 @@ struct conn {
     uint64_t value_us;  /* while receiving: when the value's last bytes came … */
     uint64_t pace_us;   /* … and the last that were VALUES_PACE_BYTES more than those before … */
     size_t   pace_left; /* … and what was left to come then */
+    uint64_t wait_us;   /* while waiting: since when nothing of the value has found room … */
+    size_t   wait_left; /* … and what is left to come */
     TAILQ_ENTRY(conn) receiving_link, waiting_link;
     bool watching;  /* it gets lines from the logger, and what it sends is thrown away */
     uint8_t reason; /* enum event_reason: why it is gone */

@@ -13,6 +13,7 @@ enum {
     LOOK_WAITING_US = 5 * 1000,
     LOOK_AGAIN_US = 50 * 1000, /* at those who wait, when nothing has changed but what they sent */
     LOOK_LATE_US = 250 * 1000,
+    LOOKS_A_SECOND = 1000000 / LOOK_LATE_US,
     LOOK_MOST = 256,          /* connections that wait, in one look; others come next */
     GO_ON_MOST = 8,           /* of these go on */
     MUCH_BYTES = 32 * 1024,   /* half of the window with which TCP begins */
@@ -32,6 +33,7 @@ static void set_waiting(struct values *v, struct conn *c, bool waits) {
         return;
     }
     c->waiting = waits;
+    v->waiting_count += waits ? 1 : -1u;
     if (!waits) {
         TAILQ_REMOVE(&v->waiting, c, waiting_link);
     } else if (c->waited) {
@@ -39,6 +41,11 @@ static void set_waiting(struct values *v, struct conn *c, bool waits) {
     } else {
         TAILQ_INSERT_TAIL(&v->waiting, c, waiting_link);
         v->look_us = 0;
+    }
+    size_t left = waits ? session_value_left(c->session) : 0;
+    if (waits && (!c->waited || left != c->wait_left)) {
+        c->wait_us = clock_mono_us();
+        c->wait_left = left;
     }
     atomic_fetch_add_explicit(&v->worker->server->conns.values_waiting, waits ? 1 : (uint64_t)-1,
                               memory_order_relaxed);
@@ -95,23 +102,36 @@ void values_forget(struct values *v, struct conn *c) {
 
 /* --- those whose bytes are late --- */
 
-/* They give their memory back, and are refused in their next turn. One that waits for memory itself
- * is not late. */
-static void end_late(struct values *v, uint64_t now_us) {
+static uint64_t timeout_us(const struct values *v) {
+    return v->timeout_s > 0 ? (uint64_t)v->timeout_s * 1000000 : UINT64_MAX;
+}
+
+/* Its value gives its memory back, and is refused in its next turn. Inside a cache turn. */
+static void refuse(struct values *v, struct conn *c) {
     struct worker *w = v->worker;
-    uint64_t wanted = atomic_load_explicit(&w->server->conns.values_waiting, memory_order_relaxed);
-    uint64_t timeout_us = v->timeout_s > 0 ? (uint64_t)v->timeout_s * 1000000 : UINT64_MAX;
+    bool waited = c->waiting;
+    values_forget(v, c);
+    counter_add(&w->counters->values_late, 1);
+    session_value_late(c->session, w->batch);
+    if (waited) {
+        conn_wait_over(c);
+    } else {
+        c->resume = true;
+        worker_ready(w, c);
+    }
+}
+
+/* One that waits for memory itself is not late here, but when it has waited for too long. */
+static void end_late(struct values *v, uint64_t now_us) {
+    uint64_t wanted =
+        atomic_load_explicit(&v->worker->server->conns.values_waiting, memory_order_relaxed);
     struct conn *c, *next;
     for (c = TAILQ_FIRST(&v->receiving);
-         c != NULL && (wanted > 0 || now_us - c->value_us >= timeout_us); c = next) {
+         c != NULL && (wanted > 0 || now_us - c->value_us >= timeout_us(v)); c = next) {
         next = TAILQ_NEXT(c, receiving_link);
         bool slow = wanted > 0 && now_us - c->pace_us >= VALUES_GIVE_WAY_MS * 1000;
-        if (!c->waiting && (slow || now_us - c->value_us >= timeout_us)) {
-            set_receiving(v, c, false, false);
-            counter_add(&w->counters->values_late, 1);
-            session_value_late(c->session, w->batch);
-            c->resume = true;
-            worker_ready(w, c);
+        if (!c->waiting && (slow || now_us - c->value_us >= timeout_us(v))) {
+            refuse(v, c);
             wanted -= wanted > 0;
         }
     }
@@ -195,25 +215,36 @@ static void end_waits(struct values *v, uint64_t now_us) {
 }
 
 /* Nothing is received from those that wait, so none would be seen to hang up. One that has sent its
- * whole value before is served. */
-static void end_gone(struct values *v) {
+ * whole value before is served. The others are refused when they have waited for too long. `n` of
+ * those that were not looked at for longest. Inside a cache turn. */
+static void look_at_waiting(struct values *v, unsigned n, uint64_t now_us) {
     struct pollfd fds[LOOK_MOST];
-    struct conn  *conns[LOOK_MOST], *c;
-    nfds_t n = 0;
-    for (c = TAILQ_FIRST(&v->waiting); c != NULL && n < LOOK_MOST;
-         c = TAILQ_NEXT(c, waiting_link)) {
-        fds[n] = (struct pollfd){.fd = c->record.fd, .events = POLLRDHUP};
-        conns[n++] = c;
+    struct conn  *conns[LOOK_MOST], *c = TAILQ_FIRST(&v->waiting);
+    for (unsigned i = 0; i < n; i++, c = TAILQ_NEXT(c, waiting_link)) {
+        fds[i] = (struct pollfd){.fd = c->record.fd, .events = POLLRDHUP};
+        conns[i] = c;
     }
     look_on_from(v, c);
-    n = n > 0 && poll(fds, n, 0) > 0 ? n : 0;
-    for (nfds_t i = 0; i < n; i++) {
-        if (fds[i].revents != 0 && unread_bytes(conns[i]) != SIZE_MAX) {
+    bool some_gone = poll(fds, n, 0) > 0;
+    for (unsigned i = 0; i < n; i++) {
+        if (some_gone && fds[i].revents != 0 && unread_bytes(conns[i]) != SIZE_MAX) {
             set_waiting(v, conns[i], false);
             conns[i]->gone = true;
             conns[i]->reason = EVENT_NORMAL;
             worker_ready(v->worker, conns[i]);
+        } else if (now_us - conns[i]->wait_us >= timeout_us(v)) {
+            refuse(v, conns[i]);
         }
+    }
+}
+
+/* A quarter of those that wait, so that a second sees all, or LOOK_MOST. */
+static void end_gone(struct values *v, uint64_t now_us) {
+    unsigned left = v->waiting_count / LOOKS_A_SECOND + LOOK_MOST;
+    left = left < v->waiting_count ? left : v->waiting_count;
+    for (unsigned n; left > 0; left -= n) {
+        n = left < LOOK_MOST ? left : LOOK_MOST;
+        look_at_waiting(v, n, now_us);
     }
 }
 
@@ -226,8 +257,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg) {
         v->late_look_us = now_us + LOOK_LATE_US;
         cache_turn_begin(v->worker->cache_thread);
         end_late(v, now_us);
+        end_gone(v, now_us);
         cache_turn_end(v->worker->cache_thread);
-        end_gone(v);
     }
     end_waits(v, now_us);
     arm(v);

@@ -8,8 +8,9 @@
  * waits, at this worker or another, when less than VALUES_PACE_BYTES of it, or than a
  * VALUES_PACE_SHARE-th of what it holds, have come for VALUES_GIVE_WAY_MS; and when none has come
  * for `timeout_s`, in any case. As many give way in one look as wait, the stillest first. One that
- * waits and whose client has hung up is closed within a second. Threading: the worker's. Cost:
- * nothing while no value is coming; while some wait, up to LOOK_MOST system calls a look. */
+ * waits and whose client has hung up is closed within a second, and one of which nothing has found
+ * room for `timeout_s` is refused. Threading: the worker's. Cost: nothing while no value is coming;
+ * while some wait, up to LOOK_MOST system calls a look. */
 #ifndef SLATE_NET_VALUES_H
 #define SLATE_NET_VALUES_H
 #include <event2/event_struct.h>
@@ -34,6 +35,7 @@ struct values {
     struct event     timer;
     struct worker   *worker;
     uint32_t         timeout_s;
+    unsigned         waiting_count;
     uint64_t         late_look_us; /* when the late ones are looked for again … */
     uint64_t         look_us;      /* … and those who wait, at the latest */
     size_t           held_bytes;   /* that drafts held at the last look at those who wait */

@@ -24,7 +24,7 @@
     X(bytes_written, counter, bytes, "bytes sent to clients")                           \
     X(conn_yields, counter, operations, "turns in which a connection left work for the next") \
     X(values_waited, counter, operations, "values that waited for memory which others, still coming too, held") \
-    X(values_late, counter, operations, "values refused because their bytes did not come") \
+    X(values_late, counter, operations, "values refused because their bytes did not come, or no memory for them") \
     X(idle_kicks, counter, connections, "connections closed for being idle")            \
     X(auth_cmds, counter, operations, "authentication attempts")                        \
     X(auth_errors, counter, operations, "authentication failures")                      \

@@ -220,6 +220,33 @@ describe("values that are still coming", function()
         pending("this machine is too busy: clients that go on were late each time")
     end)
 
+    it("that wait for too long are refused while others hold the memory, and their clients go on", function()
+        local tries = 0
+        repeat
+            start("-m", "32", "-I", "8m", "--value-timeout=1", "-t", "1")
+            local held = half_sent(1, 8000000, FIRST)
+            held[1]:settimeout(0)
+            wait_for("a client that holds the memory", function()
+                feed(held, 100000)
+                return figure("draft_bytes", "slated") >= 4 << 20
+            end)
+            local waiting = half_sent(20, 1000000, FIRST)
+            wait_for("those that wait to be refused", function()
+                feed(held, 10000) -- a megabyte a second, or less
+                return figure("values_late", "slated") >= #waiting
+            end)
+            local holds = figure("draft_bytes", "slated") >= 4 << 20 -- else it was late, too: the machine is busy
+            for _, client in ipairs(waiting) do
+                assert.equal("SERVER_ERROR out of memory storing object", client:receive("*l"))
+            end
+            assert.equal("MN", ask(waiting[1], ("w"):rep(1000000 - FIRST) .. "\r\nmn\r\n"))
+            close(held)
+            server:stop()
+            server, tries = nil, tries + 1
+        until holds or tries == 10
+        assert.is_true(tries < 10, "they are refused before the one that holds memory has come to its end")
+    end)
+
     it("hold at most an eighth of the pages together, whatever the number of clients", function()
         start("-m", "32", "-t", "2")
         fill()
