@@ -81,14 +81,29 @@ void prefix_stats_note(struct prefix_stats *p, const struct key *key, enum prefi
     lock_release(&p->lock);
 }
 
-void prefix_stats_dump(struct prefix_stats *p, uint32_t bucket, struct text_out *out) {
+static uint32_t next_used_locked(const struct prefix_stats *p, uint32_t bucket) {
+    assert(lock_held(&p->lock));
+    if (p->count == 0) {
+        return PREFIX_BUCKETS;
+    }
+    while (bucket < PREFIX_BUCKETS && !p->buckets[bucket]) {
+        bucket++;
+    }
+    return bucket;
+}
+
+uint32_t prefix_stats_dump(struct prefix_stats *p, uint32_t bucket, struct text_out *out) {
     lock_take(&p->lock);
-    for (const struct prefix_count *c = p->buckets[bucket]; c; c = c->next) {
+    bucket = next_used_locked(p, bucket);
+    for (const struct prefix_count *c = bucket < PREFIX_BUCKETS ? p->buckets[bucket] : NULL; c;
+         c = c->next) {
         text_out_str(out, "PREFIX ");
         text_out_bytes(out, c->name, c->len);
         text_out_printf(out, " get %" PRIu64 " hit %" PRIu64 " set %" PRIu64 " del %" PRIu64 "\r\n",
                         c->events[PREFIX_GET], c->events[PREFIX_HIT], c->events[PREFIX_SET],
                         c->events[PREFIX_DELETE]);
     }
+    bucket = next_used_locked(p, bucket + 1);
     lock_release(&p->lock);
+    return bucket;
 }

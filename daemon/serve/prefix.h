@@ -40,6 +40,7 @@ enum prefix_event { PREFIX_GET, PREFIX_HIT, PREFIX_SET, PREFIX_DELETE, PREFIX_EV
 /* PREFIX_HIT is a get that found its key: it counts as both. */
 void prefix_stats_note(struct prefix_stats *, const struct key *, enum prefix_event);
 
-/* `PREFIX name get n hit n set n del n` lines of one of PREFIX_BUCKETS buckets, without END. */
-void prefix_stats_dump(struct prefix_stats *, uint32_t bucket, struct text_out *);
+/* `PREFIX name get n hit n set n del n` lines of the first bucket from `bucket` on that has any,
+ * without END. Returns the bucket behind; PREFIX_BUCKETS: those were the last lines. */
+uint32_t prefix_stats_dump(struct prefix_stats *, uint32_t bucket, struct text_out *);
 #endif

@@ -130,7 +130,7 @@ describe("commands by the hundred", function()
         end)
     end
 
-    it("are answered one a turn", function()
+    it("are answered in many turns: each runs 50 us of them, and a command counts as 1 us at least", function()
         start("-t", "1")
         local spammer = spam(1, 500, "stats settings")[1]
         local other = connect()
@@ -139,7 +139,7 @@ describe("commands by the hundred", function()
         while done < 500 do
             done = read_some({ spammer }, ends)
         end
-        assert.is_true(stat(other, "stats", "conn_yields") >= 499)
+        assert.is_true(stat(other, "stats", "conn_yields") >= 500 // 50 - 1)
     end)
 end)
 

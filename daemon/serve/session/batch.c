@@ -194,7 +194,12 @@ static inline bool replies_are_long(const struct session *s, const struct slot *
     return slot->output.end - slot->output.at + slot->value_bytes >= session_reply_bytes_most(s);
 }
 
-/* A command or a piece of its answer, which has just run, ends the session's turn. */
+/* Whether the command that has just run was the session's last of this turn. */
+static bool command_ends_turn(const struct session *s, const struct slot *slot) {
+    return s->more || slot->commands_us >= SESSION_COMMANDS_US || replies_are_long(s, slot);
+}
+
+/* After a command or a piece of its answer that ends the session's turn. */
 static enum session_need need_after_command(const struct session *s, bool bytes_left) {
     if (s->more) {
         return s->more->asleep ? SESSION_NEED_EVENT : SESSION_NEED_COMMAND;
@@ -308,8 +313,11 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
                 follow_up(b, s);
             }
             if (verb == VERB_COMMAND && !s->closing) {
-                end_turn(b, s, at < end);
-                break;
+                s->piped = at < end;
+                if (command_ends_turn(s, slot)) {
+                    end_turn(b, s, at < end);
+                    break;
+                }
             }
             continue;
         }

@@ -31,6 +31,8 @@ enum {
     SESSION_UNSEEN_WARY = 4,    /* … and for WARY_TURNS after any session's requests copied much */
     WARY_TURNS = 256,
     COMMAND_PIECE_US = 200, /* a long answer's piece takes so long */
+    /* a session's commands of one turn: five sessions fill the turn's time for commands */
+    SESSION_COMMANDS_US = BATCH_COMMANDS_US / 5,
     COPIED_MUCH_BYTES = 64 * 1024, /* a group that copied so much was long, too */
     COPIED_BYTES_US = 4096, /* copied in a microsecond, or so */
     SHRINK_TURNS = 256, /* buffers that were too large for so many turns shrink */
@@ -62,6 +64,7 @@ struct slot {
     struct output   output;
     uint64_t        value_bytes; /* borrowed ones */
     uint32_t        requests;
+    uint32_t        commands_us; /* of its commands, in this turn */
     bool            lost; /* no memory for its replies: they are dropped and the session closes */
 };
 

@@ -24,9 +24,12 @@ static struct command_context context_of(struct batch *b, struct session *s) {
     };
 }
 
-/* Puts the time since the context was made to what the turn's commands took. */
-static void note_time(struct batch *b, const struct command_context *context) {
-    b->commands_us += (uint32_t)(clock_mono_us() + COMMAND_PIECE_US - context->until_us) + 1;
+/* Puts the time since the context was made to what the commands of the turn took, and those of the
+ * session. A microsecond at least, so that they are bounded in number too. */
+static void note_time(struct batch *b, struct slot *slot, const struct command_context *context) {
+    uint32_t took_us = (uint32_t)(clock_mono_us() + COMMAND_PIECE_US - context->until_us) + 1;
+    b->commands_us += took_us;
+    slot->commands_us += took_us;
 }
 
 static void run_command(struct batch *b, const struct request *r) {
@@ -54,7 +57,7 @@ static void run_command(struct batch *b, const struct request *r) {
     }
     batch_note_prefixes(b); /* it may have been `stats detail` */
     batch_reply_text(b, r->slot);
-    note_time(b, &context);
+    note_time(b, &b->slots[r->slot], &context);
 }
 
 /* The next piece of an answer that goes on. */
@@ -63,7 +66,7 @@ void batch_run_more(struct batch *b, struct session *s) {
     command_go_on(&s->more, &context);
     b->requests++;
     batch_reply_text(b, s->slot);
-    note_time(b, &context);
+    note_time(b, &b->slots[s->slot], &context);
 }
 
 /* batch_reply_begin, for the usual case that the request before was the same session's. A lost

@@ -14,8 +14,9 @@
  * group's buckets and items are prefetched, then its requests run in order, so those of one session
  * keep theirs. A session is added once a turn. Limits of a turn, for a session: reqs_per_event
  * requests, or up to 512 while the batch has run fewer than 2048; each key of a get line counts. It
- * ends with a command (anything but reading, storing and counting keys), and once the replies come
- * to SESSION_REPLY_BYTES, borrowed values included: what runs together before they are looked at
+ * ends once its commands (anything but reading, storing and counting keys) have taken a fifth of
+ * the time for commands, with one whose answer goes on, and once the replies come to
+ * SESSION_REPLY_BYTES, borrowed values included: what runs together before they are looked at
  * adds less than 192 KiB of copies. A session whose client lags is held to
  * SESSION_REPLY_BYTES_LAGGING, and two requests. One whose requests copied much, as an append to a
  * large value does, runs one at a time, within the time for commands. For the batch: it is full

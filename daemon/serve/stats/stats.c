@@ -17,7 +17,7 @@ static void stats_reset(struct command_context *ctx, const struct words *w) {
 static bool write_prefixes(struct command_context *ctx, uint32_t *next, void *state) {
     (void)state;
     while (*next < PREFIX_BUCKETS) {
-        prefix_stats_dump(ctx->server->prefixes, (*next)++, ctx->out);
+        *next = prefix_stats_dump(ctx->server->prefixes, *next, ctx->out);
         if (command_piece_full(ctx)) {
             return true;
         }

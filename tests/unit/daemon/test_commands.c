@@ -44,8 +44,8 @@ static void answers(struct rig *rig, const char *line, const char *want) {
 }
 
 static void dump_prefixes(struct prefix_stats *p) {
-    for (uint32_t bucket = 0; bucket < PREFIX_BUCKETS; bucket++) {
-        prefix_stats_dump(p, bucket, &out);
+    for (uint32_t bucket = 0; bucket < PREFIX_BUCKETS;) {
+        bucket = prefix_stats_dump(p, bucket, &out);
     }
 }
 
@@ -91,6 +91,17 @@ static void test_a_change_reaches_its_owner(struct rig *rig) {
     answers(rig, "config get maxbytes", "CONFIG maxbytes 33554432 runtime\r\nEND\r\n");
     answers(rig, "config set maxbytes 64m", "OK\r\n");
     answers(rig, "config get maxbytes", "CONFIG maxbytes 67108864 runtime\r\nEND\r\n");
+}
+
+static void test_a_setting_that_stays_is_told_to_nobody(struct rig *rig) {
+    answers(rig, "verbosity 1", "OK\r\n");
+    unsigned version = rig->server.settings_version;
+    answers(rig, "verbosity 1", "OK\r\n");
+    answers(rig, "slabs automove 2", "OK\r\n");
+    answers(rig, "cache_memlimit 64", "OK\r\n");
+    is(rig->server.settings_version, version, "values that the settings have already are no change");
+    answers(rig, "verbosity 0", "OK\r\n");
+    is(rig->server.settings_version, version + 1, "another one is");
 }
 
 static void test_a_refused_change_changes_nothing(struct rig *rig) {
@@ -295,6 +306,7 @@ int main(void) {
         return tap_done();
     }
     test_a_change_reaches_its_owner(&rig);
+    test_a_setting_that_stays_is_told_to_nobody(&rig);
     test_a_refused_change_changes_nothing(&rig);
     test_noreply_silences_what_it_silences_in_memcached(&rig);
     test_dumps_show_every_item_once(&rig);
