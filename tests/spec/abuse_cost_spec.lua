@@ -2,12 +2,14 @@
 -- What greedy and dumb clients cost the server and others stays bounded (tests/bench/abuse). `make bench-abuse` shows
 -- the same figures beside memcached's. ABUSE=all plays every case; else the worst of each kind.
 package.path = "tests/bench/?.lua;" .. package.path
+local socket = require "socket"
 local cases = require "abuse.cases"
 local play = require "abuse.run"
 
 local PROGRAM <const> = "build/bench/abuse"
 local SERVER <const> = "build/bin/slated"
 local SETTLE_MS <const> = 300
+local DEADLINE_S <const> = 60 -- only a fault takes that long
 
 -- Beyond the 64 MB of items, which are there before. The processor time of a wait is the server's own, whatever else
 -- the machine does: four workers in turns of at most 20 ms, and what the tuner does beside them.
@@ -27,7 +29,8 @@ describe("greedy and dumb clients", function()
     for _, case in ipairs(cases.cases) do
         if os.getenv("ABUSE") == "all" or cases.is_quick(case) then
             it("cost others a bounded wait and the server bounded memory: " .. case.name:sub(1, 60), function()
-                local evictions = tonumber(server:stats().evictions)
+                local before = server:stats()
+                local evictions = tonumber(before.evictions)
                 local words = { "--settle", SETTLE_MS, table.unpack(case.words) }
                 local figures = assert(play.play(PROGRAM, { words = words }, server))
                 local peak_mb, after_mb = play.growth_mb(figures)
@@ -37,6 +40,14 @@ describe("greedy and dumb clients", function()
                 local wait_ms = figures.wait_longest_cpu_us / 1000
                 assert.is_true(wait_ms <= WAIT_CPU_MS,
                     ("another client waited for %.0f ms of the server's processor time"):format(wait_ms))
+                assert.equal(0, figures.refused, "stores of another client that were refused")
+                if case.leaves then
+                    local deadline = socket.gettime() + DEADLINE_S
+                    while server:stats().curr_connections ~= before.curr_connections do
+                        assert(socket.gettime() < deadline, "connections of clients that hung up stay")
+                        socket.sleep(0.01)
+                    end
+                end
                 if case.keeps then
                     assert.equal(evictions, tonumber(server:stats().evictions), "evictions")
                 end

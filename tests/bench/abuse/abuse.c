@@ -1,16 +1,19 @@
 /* What greedy or dumb clients cost a server and its other clients, on one server and for one kind of abuse.
  *
- *     abuse [--clients N] [--times N] [--line TEXT] [--body BYTES] [--deaf] [--idle N] [--hold MS] [--settle MS]
- *           ADDRESS PID
+ *     abuse [--clients N] [--times N] [--line TEXT] [--body BYTES] [--deaf | --leave | --rate BYTES] [--idle N] [--held BYTES]
+ *           [--store BYTES] [--hold MS] [--settle MS] ADDRESS PID
  *
- * Opens `idle` connections that do nothing. Then `clients` connections each send `times` times the line (`%c` in it is the client's
- * number, \r\n follows) and `body` bytes of `x` behind it. They read what comes, or nothing at all with --deaf; then they hold their
- * connections for `hold` ms. Meanwhile another client asks for one key, again and again. ADDRESS is a port of 127.0.0.1 or the
- * path of a UNIX socket; PID is the server's process. Prints, a line each:
+ * Opens `idle` connections that do nothing, or with --held send so many bytes of a value of 1 MB. Then `clients` connections each send
+ * `times` times the line (`%c` in it is the client's number, \r\n follows) and `body` bytes of `x` behind it. They read what comes, or
+ * nothing at all with --deaf; then they hold their connections for `hold` ms. With --leave they close when all is sent and read nothing.
+ * With --rate they send so many bytes a second for `hold` ms, and begin anew on a new connection when the server answers, hangs up, or
+ * has it all. Meanwhile another client asks for one key, again and again, or with --store stores a value of so many bytes. ADDRESS is a
+ * port of 127.0.0.1 or the path of a UNIX socket; PID is the server's process. Prints, a line each:
  *
  *     rss_before_kb rss_peak_kb rss_after_kb   the process's resident size; after: `settle` ms after the clients are gone
- *     gets                                     that the other client had answered
- *     wait_median_us wait_longest_us           of the other client's gets
+ *     gets                                     that the other client had answered (stores, with --store)
+ *     refused                                  of its stores
+ *     wait_median_us wait_longest_us           of the other client's gets or stores
  *     wait_longest_cpu_us                      the most processor time that the server spent between a get and its reply: a wait that does
  *                                              not depend on what else the machine does
  *     received_bytes sent_bytes                by the abusing clients
@@ -33,13 +36,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GIVE_UP_S = 60, STUCK_MS = 500, VICTIM_REST_US = 500, WAITS_MAX = 1 << 20, RECEIVE_BYTES = 1 << 16 };
+enum { GIVE_UP_S = 60, STUCK_MS = 500, VICTIM_REST_US = 500, WAITS_MAX = 1 << 20, RECEIVE_BYTES = 1 << 16, RATE_TICK_MS = 50, HELD_MS = 300 };
 
 struct options {
     unsigned    clients, times, idle, hold_ms, settle_ms;
-    size_t      body_bytes;
+    size_t      body_bytes, rate, held_bytes, store_bytes;
     const char *line, *address;
-    bool        deaf;
+    bool        deaf, leave;
     pid_t       pid;
 };
 
@@ -57,7 +60,7 @@ struct victim {
     clockid_t       server_clock;
     _Atomic bool    stop;
     uint32_t       *waits_us;
-    unsigned        gets;
+    unsigned        gets, refused;
     uint64_t        longest_cpu_us;
 };
 
@@ -116,34 +119,67 @@ static void reset_peak(pid_t pid) {
 
 /* --- the other client --- */
 
-static bool receive_reply(int fd) {
-    char bytes[256];
-    size_t n = 0;
-    while (n < 5 || memcmp(bytes + n - 5, "END\r\n", 5) != 0) {
-        ssize_t got = recv(fd, bytes + n, sizeof bytes - n, 0);
+/* Until it ends with the text; returns how many bytes, 0: the server hung up. */
+static size_t receive_reply(int fd, char bytes[256], const char *end) {
+    size_t n = 0, end_bytes = strlen(end);
+    while (n < end_bytes || memcmp(bytes + n - end_bytes, end, end_bytes) != 0) {
+        ssize_t got = recv(fd, bytes + n, 256 - n, 0);
         if (got <= 0) {
-            return false;
+            return 0;
         }
         n += (size_t)got;
+    }
+    return n;
+}
+
+static bool send_all(int fd, const char *bytes, size_t n) {
+    while (n > 0) {
+        ssize_t sent = send(fd, bytes, n, MSG_NOSIGNAL);
+        if (sent < 0) {
+            return false;
+        }
+        bytes += sent;
+        n -= (size_t)sent;
     }
     return true;
 }
 
+/* What it sends again and again; *n bytes, to be freed. */
+static char *victim_request(const struct options *o, size_t *n) {
+    char *text = calloc(1, o->store_bytes + 64);
+    if (text == NULL) {
+        die("the other client");
+    }
+    if (o->store_bytes == 0) {
+        *n = (size_t)sprintf(text, "get victim\r\n");
+    } else {
+        *n = (size_t)sprintf(text, "set victim 0 0 %zu\r\n", o->store_bytes);
+        memset(text + *n, 'v', o->store_bytes);
+        memcpy(text + *n + o->store_bytes, "\r\n", 2);
+        *n += o->store_bytes + 2;
+    }
+    return text;
+}
+
 static void *victim_main(void *arg) {
-    static const char get[] = "get victim\r\n";
     struct victim *v = arg;
     int fd = connect_to(v->o->address);
+    size_t request_bytes;
+    char *request = victim_request(v->o, &request_bytes), reply[256];
+    const char *end = v->o->store_bytes > 0 ? "\r\n" : "END\r\n";
     while (!atomic_load(&v->stop) && v->gets < WAITS_MAX) {
         uint64_t begun_us = clock_us(CLOCK_MONOTONIC), begun_cpu_us = clock_us(v->server_clock);
-        if (send(fd, get, sizeof get - 1, MSG_NOSIGNAL) < 0 || !receive_reply(fd)) {
+        if (!send_all(fd, request, request_bytes) || receive_reply(fd, reply, end) == 0) {
             die("the server hung up on the other client");
         }
+        v->refused += v->o->store_bytes > 0 && memcmp(reply, "STORED", 6) != 0;
         uint64_t cpu_us = clock_us(v->server_clock) - begun_cpu_us;
         v->longest_cpu_us = cpu_us > v->longest_cpu_us ? cpu_us : v->longest_cpu_us;
         v->waits_us[v->gets++] = (uint32_t)(clock_us(CLOCK_MONOTONIC) - begun_us);
         nanosleep(&(struct timespec){.tv_nsec = VICTIM_REST_US * 1000}, NULL);
     }
     close(fd);
+    free(request);
     return NULL;
 }
 
@@ -171,12 +207,18 @@ static void victim_end(struct victim *v) {
     atomic_store(&v->stop, true);
     pthread_join(v->thread, NULL);
     qsort(v->waits_us, v->gets, sizeof *v->waits_us, by_size);
-    printf("gets %u\nwait_median_us %u\nwait_longest_us %u\nwait_longest_cpu_us %llu\n", v->gets, v->gets ? v->waits_us[v->gets / 2] : 0,
-           v->gets ? v->waits_us[v->gets - 1] : 0, (unsigned long long)v->longest_cpu_us);
+    printf("gets %u\nrefused %u\nwait_median_us %u\nwait_longest_us %u\nwait_longest_cpu_us %llu\n", v->gets, v->refused,
+           v->gets ? v->waits_us[v->gets / 2] : 0, v->gets ? v->waits_us[v->gets - 1] : 0, (unsigned long long)v->longest_cpu_us);
     free(v->waits_us);
 }
 
 /* --- those that abuse --- */
+
+static void client_connect(struct client *c, const struct options *o) {
+    c->sent = 0;
+    c->fd = connect_to(o->address);
+    fcntl(c->fd, F_SETFL, O_NONBLOCK);
+}
 
 static void client_open(struct client *c, const struct options *o, unsigned number) {
     const char *mark = strstr(o->line, "%c");
@@ -187,9 +229,8 @@ static void client_open(struct client *c, const struct options *o, unsigned numb
     n += o->line[0] != 0 ? sprintf(c->unit + n, "\r\n") : 0;
     memset(c->unit + n, 'x', o->body_bytes);
     c->unit_bytes = (size_t)n + o->body_bytes;
-    c->to_send = c->unit_bytes * o->times + (o->deaf ? 0 : 4);
-    c->fd = connect_to(o->address);
-    fcntl(c->fd, F_SETFL, O_NONBLOCK);
+    c->to_send = c->unit_bytes * o->times + (o->deaf || o->leave ? 0 : 4);
+    client_connect(c, o);
 }
 
 /* Sends as much as the socket takes, up to a bound, so that each client has its turn. Returns how many bytes. */
@@ -231,7 +272,7 @@ static void run_clients(const struct options *o, struct client *clients) {
     while (left > 0 && clock_us(CLOCK_MONOTONIC) < give_up_us) {
         for (unsigned i = 0; i < o->clients; i++) {
             const struct client *c = &clients[i];
-            short events = (short)((o->deaf ? 0 : POLLIN) | (c->sent < c->to_send ? POLLOUT : 0));
+            short events = (short)((o->deaf || o->leave ? 0 : POLLIN) | (c->sent < c->to_send ? POLLOUT : 0));
             polls[i] = (struct pollfd){.fd = c->done || events == 0 ? -1 : c->fd, .events = events};
         }
         if (poll(polls, o->clients, STUCK_MS) == 0 && o->deaf) {
@@ -247,6 +288,11 @@ static void run_clients(const struct options *o, struct client *clients) {
                 sent += client_send(c);
             }
             c->done = c->done || (polls[i].revents & (POLLERR | POLLHUP) && o->deaf);
+            if (o->leave && !c->done && c->sent == c->to_send) {
+                close(c->fd);
+                c->fd = -1;
+                c->done = true;
+            }
             left += !c->done && !(o->deaf && c->sent == c->to_send);
         }
     }
@@ -254,21 +300,61 @@ static void run_clients(const struct options *o, struct client *clients) {
     free(polls);
 }
 
+/* Each at its rate, for `hold` ms. */
+static void run_tricklers(const struct options *o, struct client *clients) {
+    uint64_t sent = 0, end_us = clock_us(CLOCK_MONOTONIC) + (uint64_t)o->hold_ms * 1000;
+    while (clock_us(CLOCK_MONOTONIC) < end_us) {
+        sleep_ms(RATE_TICK_MS);
+        for (unsigned i = 0; i < o->clients; i++) {
+            struct client *c = &clients[i];
+            char reply[256];
+            size_t left = c->to_send - c->sent, n = o->rate * RATE_TICK_MS / 1000;
+            bool answered = recv(c->fd, reply, sizeof reply, 0) >= 0 || (errno != EAGAIN && errno != EINTR);
+            if (answered || left == 0) {
+                close(c->fd);
+                client_connect(c, o);
+                left = c->to_send;
+            }
+            ssize_t took = send(c->fd, c->unit + c->sent, n < left ? n : left, MSG_NOSIGNAL);
+            c->sent += took > 0 ? (size_t)took : 0;
+            sent += took > 0 ? (uint64_t)took : 0;
+        }
+    }
+    printf("received_bytes 0\nsent_bytes %llu\nunfinished 0\n", (unsigned long long)sent);
+}
+
+/* A connection that does nothing, or holds memory for the first bytes of a value. */
+static int idle_open(const struct options *o, unsigned number) {
+    int fd = connect_to(o->address);
+    char *bytes = calloc(1, o->held_bytes + 64);
+    int n = bytes != NULL ? sprintf(bytes, "set held%u 0 0 1000000\r\n", number) : 0;
+    if (o->held_bytes > 0 && (bytes == NULL || !send_all(fd, bytes, (size_t)n + o->held_bytes))) {
+        die("a value that is held");
+    }
+    free(bytes);
+    return fd;
+}
+
 static void abuse(const struct options *o) {
     int *idle = calloc(o->idle + 1, sizeof *idle);
     struct client *clients = calloc(o->clients + 1, sizeof *clients);
     struct victim victim;
     for (unsigned i = 0; i < o->idle; i++) {
-        idle[i] = connect_to(o->address);
+        idle[i] = idle_open(o, i);
     }
+    sleep_ms(o->held_bytes > 0 ? HELD_MS : 0); /* for the server to take what it takes of it */
     for (unsigned i = 0; i < o->clients; i++) {
         client_open(&clients[i], o, i);
     }
     victim_start(&victim, o);
     reset_peak(o->pid);
     printf("rss_before_kb %ld\n", rss_kb(o->pid, "VmRSS:"));
-    run_clients(o, clients);
-    sleep_ms(o->hold_ms);
+    if (o->rate > 0) {
+        run_tricklers(o, clients);
+    } else {
+        run_clients(o, clients);
+        sleep_ms(o->hold_ms);
+    }
     victim_end(&victim);
     printf("rss_peak_kb %ld\n", rss_kb(o->pid, "VmHWM:"));
     for (unsigned i = 0; i < o->clients; i++) {
@@ -286,7 +372,8 @@ static void abuse(const struct options *o) {
 
 int main(int argc, char **argv) {
     static const struct option names[] = {{"clients", 1, 0, 'c'}, {"times", 1, 0, 't'}, {"line", 1, 0, 'l'}, {"body", 1, 0, 'b'},
-                                          {"deaf", 0, 0, 'd'},    {"idle", 1, 0, 'i'},  {"hold", 1, 0, 'h'}, {"settle", 1, 0, 's'}, {0}};
+                                          {"deaf", 0, 0, 'd'},    {"idle", 1, 0, 'i'},  {"hold", 1, 0, 'h'}, {"settle", 1, 0, 's'},
+                                          {"leave", 0, 0, 'L'},   {"rate", 1, 0, 'r'},  {"held", 1, 0, 'H'}, {"store", 1, 0, 'S'}, {0}};
     struct options o = {.clients = 1, .times = 1, .line = "", .settle_ms = 1500};
     for (int c; (c = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         unsigned long n = optarg != NULL ? strtoul(optarg, NULL, 10) : 0;
@@ -299,11 +386,16 @@ int main(int argc, char **argv) {
         case 'i': o.idle = (unsigned)n; break;
         case 'h': o.hold_ms = (unsigned)n; break;
         case 's': o.settle_ms = (unsigned)n; break;
+        case 'L': o.leave = true; break;
+        case 'r': o.rate = n; break;
+        case 'H': o.held_bytes = n; break;
+        case 'S': o.store_bytes = n; break;
         default: return 2;
         }
     }
     if (argc - optind != 2 || (o.line[0] == 0 && o.body_bytes == 0)) {
-        fprintf(stderr, "usage: abuse [--clients N] [--times N] [--line TEXT] [--body BYTES] [--deaf] [--idle N] [--hold MS] [--settle MS] ADDRESS PID\n");
+        fprintf(stderr, "usage: abuse [--clients N] [--times N] [--line TEXT] [--body BYTES] [--deaf | --leave | --rate BYTES] [--idle N]"
+                        " [--held BYTES] [--store BYTES] [--hold MS] [--settle MS] ADDRESS PID\n");
         return 2;
     }
     o.address = argv[optind];

@@ -45,8 +45,9 @@ local function commands()
   return list
 end
 
---- Every case: a name, words for abuse.c; stock: memcached can be asked for it; keeps: nothing may be evicted by it;
--- slow: it takes seconds.
+--- Every case: a name, words for abuse.c; before: lines that the server is sent first; stock: memcached can be asked for
+-- it; keeps: nothing may be evicted by it; leaves: its clients hang up, so none of their connections may stay; slow: it
+-- takes seconds.
 M.cases = commands()
 
 local function add(name, words, more)
@@ -63,7 +64,7 @@ add("2,000 stats of 50 clients", { "--clients", 50, "--times", 2000, "--line", "
   { slow = true })
 local SOON <const> = {} -- names of the cases that `make test` plays; .ci/run plays all
 for _, name in ipairs({ "stats", "stats describe", "stats sizehist",
-  "stats conns", "slabs geometry factor 1.2 dry" }) do
+  "stats conns", "slabs geometry factor 1.2 dry", "600 appends of 20 clients to a value of 900 KB" }) do
   SOON[name] = true
 end
 
@@ -89,6 +90,17 @@ add("50 clients that watch, not read",
 add("50 get lines of 4 MB without an end", { "--clients", 50, "--body", 4 << 20, "--deaf", "--hold", 500 })
 add("50 get lines without an end, of short words",
   { "--clients", 50, "--times", 1, "--line", "get " .. ("k "):rep(60000), "--hold", 500 })
+add("600 appends of 20 clients to a value of 900 KB",
+  { "--clients", 20, "--times", 600, "--line", "append big 0 0 0\r\n" },
+  { before = ("set big 0 0 900000 noreply\r\n%s\r\nmn\r\n"):format(("b"):rep(900000)) })
+add("66 values of 1 MB at 4.5 KB/s each",
+  { "--clients", 66, "--line", "set slow%c 0 0 1000000", "--body", 1000000, "--rate", 4500, "--hold", 2000 })
+add("the same; the other client stores 50 KB",
+  { "--clients", 66, "--line", "set slow%c 0 0 1000000", "--body", 1000000, "--rate", 4500, "--hold", 5000,
+    "--store", 50000 }, { slow = true })
+add("1,000 values that wait for memory, then hang up",
+  { "--clients", 1000, "--line", "set gone%c 0 0 1000000", "--body", 20000, "--leave",
+    "--idle", 20, "--held", 400000, "--hold", 500 }, { leaves = true })
 add("1,000 connections at once", { "--clients", 1000, "--times", 5, "--line", "get key1" })
 
 --- Commands without a case of their own, and why.

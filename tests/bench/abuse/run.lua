@@ -5,6 +5,17 @@ local bench_server = require("server")
 
 local M = {}
 
+-- Sends lines that end with `mn`, and waits for the answer to it.
+local function fill_server(server, lines)
+  local connection = assert(socket.connect("127.0.0.1", server.port))
+  connection:settimeout(60)
+  assert(connection:send(lines))
+  repeat
+    local line = assert(connection:receive("*l"))
+  until line == "MN"
+  connection:close()
+end
+
 --- Starts a server, holds keys for the clients in it. Arguments are of bench/server.lua.
 -- @return the server, or nil and a message
 function M.start(program, arguments, fill)
@@ -12,18 +23,15 @@ function M.start(program, arguments, fill)
   if not server then
     return nil, message
   end
-  local connection = assert(socket.connect("127.0.0.1", server.port))
-  connection:settimeout(60)
-  assert(connection:send(("set two 0 0 2000\r\n%s\r\n"):format(("t"):rep(2000)) .. fill))
-  repeat
-    local line = assert(connection:receive("*l"))
-  until line == "MN"
-  connection:close()
+  fill_server(server, ("set two 0 0 2000\r\n%s\r\n"):format(("t"):rep(2000)) .. fill)
   return server
 end
 
 --- The figures of abuse.c, as numbers by name; nil and a message when the program fails.
 function M.play(program, case, server)
+  if case.before then
+    fill_server(server, case.before)
+  end
   local words = { program }
   for _, word in ipairs(case.words) do
     words[#words + 1] = word
