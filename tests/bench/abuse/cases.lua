@@ -45,9 +45,9 @@ local function commands()
   return list
 end
 
---- Every case: a name, words for abuse.c; before: lines that the server is sent first; stock: memcached can be asked for
--- it; keeps: nothing may be evicted by it; leaves: its clients hang up, so none of their connections may stay; slow: it
--- takes seconds.
+--- Every case: a name, words for abuse.c; before: lines that the server is sent first; stock: memcached can be asked
+-- for it; keeps: nothing may be evicted by it; leaves: its clients hang up, so none of their connections may stay;
+-- slow: it takes seconds.
 M.cases = commands()
 
 local function add(name, words, more)
