@@ -132,21 +132,8 @@ static bool change(struct server *server, struct cache_thread *ct, const char *w
     return true;
 }
 
-/* Whether a setting that may change while the server runs is another one. */
-static bool changes_any(const struct settings *from, const struct settings *to) {
-    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        if (row->when == SETTING_RUNTIME && !setting_same(from, to, row)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 bool server_change(struct server *server, struct cache_thread *ct, const char *who,
                    const struct settings *from, const struct settings *to) {
-    if (!changes_any(from, to)) {
-        return true; /* the owners have these settings already */
-    }
     struct undo_step *step = undo_begin(server->cache);
     if (!change(server, ct, who, from, to, step)) {
         free(step);

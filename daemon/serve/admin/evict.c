@@ -13,6 +13,15 @@ static void set_policy(struct command_context *ctx, const struct evict_policy *p
     undo_keep(&ctx->server->undo, cache, step);
 }
 
+static bool all_have(const struct cache *cache, const struct evict_policy *policy) {
+    for (unsigned id = SLAB_CLASS_NONE + 1; id < SLAB_CLASSES_MAX; id++) {
+        if (cache_class_policy(cache, id) != policy) {
+            return false;
+        }
+    }
+    return cache_policy(cache) == policy;
+}
+
 static void whole(struct command_context *ctx, const char *name) {
     struct settings from, to;
     char why[SETTING_WHY_BYTES];
@@ -25,8 +34,9 @@ static void whole(struct command_context *ctx, const char *name) {
     admin_change(ctx, &from, &to, why);
     /* Classes that have a policy of their own take this one too, also when it is the whole's
      * already. */
-    if (evict_find(name)) {
-        set_policy(ctx, evict_find(name), SLAB_CLASS_NONE);
+    const struct evict_policy *policy = evict_find(name);
+    if (policy && !all_have(ctx->server->cache, policy)) {
+        set_policy(ctx, policy, SLAB_CLASS_NONE);
     }
     text_out_str(ctx->out, ANSWER_OK);
 }

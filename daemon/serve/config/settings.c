@@ -171,7 +171,8 @@ void settings_init(struct settings *s) {
 }
 
 static bool named(const char *is, const char *name, size_t name_bytes) {
-    return is && strlen(is) == name_bytes && memcmp(is, name, name_bytes) == 0;
+    return is && name_bytes > 0 && is[0] == name[0] && strlen(is) == name_bytes &&
+           memcmp(is, name, name_bytes) == 0;
 }
 
 const struct setting *setting_find(const char *name, size_t name_bytes) {
@@ -455,6 +456,15 @@ void setting_copy(struct settings *to, const struct settings *from, const struct
 
 bool setting_same(const struct settings *a, const struct settings *b, const struct setting *row) {
     return memcmp((const char *)a + row->offset, (const char *)b + row->offset, size_of(row)) == 0;
+}
+
+bool settings_same_live(const struct settings *a, const struct settings *b) {
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        if (row->when == SETTING_RUNTIME && !setting_same(a, b, row)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* --- rules between values --- */

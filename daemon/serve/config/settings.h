@@ -261,6 +261,8 @@ int  setting_format(const struct settings *, const struct setting *, char *to, s
 const char *setting_type_name(const struct setting *);
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *);
 bool setting_same(const struct settings *, const struct settings *, const struct setting *);
+/* Whether all that may change while the server runs is the same. */
+bool settings_same_live(const struct settings *, const struct settings *);
 
 void setting_say_bytes(char to[32], double bytes); /* 1536k, 64m */
 
