@@ -59,7 +59,9 @@ static void flush(struct command_context *ctx, int32_t delay) {
     char why[SETTING_WHY_BYTES], when[32];
     uint32_t now_s = cache_now_s(ctx->ct);
     uint32_t at_s = delay > 0 ? clock_expiry_s(delay, now_s) - 1 : now_s;
-    if (at_s == now_s) { /* also after a second: what was stored until now is gone at once */
+    /* A time that is over, or within the next second: what was stored until now is gone at once.
+     * One before the start flushes nothing, as in memcached. */
+    if (at_s > 0 && at_s <= now_s) {
         cache_flush_now(ctx->server->cache);
     } else {
         cache_flush(ctx->server->cache, at_s);
