@@ -324,8 +324,7 @@ void cache_set_tuning(struct cache *, uint32_t hot_pct, uint32_t warm_pct, uint3
                       uint32_t warm_factor_pct);
 void cache_set_temporary_ttl(struct cache *, int64_t ttl_s);
 /* Of one class, or of the whole cache and every class in it when that is SLAB_CLASS_NONE. No item
- * is dropped or moved; each partition is held for a moment only. O(partitions), times classes for
- * the whole. */
+ * is dropped or moved. A lock of each partition, and nothing when they have that policy. */
 void cache_set_policy(struct cache *, const struct evict_policy *, unsigned class_id);
 const struct evict_policy *cache_policy(const struct cache *); /* what the whole was last given */
 const struct evict_policy *cache_class_policy(const struct cache *, unsigned class_id);

@@ -14,26 +14,38 @@ void cache_set_temporary_ttl(struct cache *c, int64_t ttl_s) {
     atomic_store_explicit(&c->temporary_ttl_s, ttl_s, memory_order_relaxed);
 }
 
-static void switch_class(struct cache *c, unsigned class_id, const struct evict_policy *policy) {
-    atomic_store_explicit(&c->class_policy[class_id], policy, memory_order_relaxed);
+/* Classes without items have no queue, and get the policy with their first. */
+static void switch_queues(struct cache *c, unsigned first_class, unsigned last_class) {
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         lock_take(&p->lock);
-        if (p->shelves[class_id] != NULL) {
-            evict_switch(&p->shelves[class_id]->queue, policy);
+        for (unsigned class_id = first_class; class_id <= last_class; class_id++) {
+            if (p->shelves[class_id] != NULL) {
+                evict_switch(&p->shelves[class_id]->queue, policy_of(c, class_id));
+            }
         }
         lock_release(&p->lock);
     }
 }
 
+static bool give_class(struct cache *c, unsigned class_id, const struct evict_policy *policy) {
+    return atomic_exchange_explicit(&c->class_policy[class_id], policy, memory_order_relaxed) !=
+           policy;
+}
+
 void cache_set_policy(struct cache *c, const struct evict_policy *policy, unsigned class_id) {
+    unsigned first = 1, last = SLAB_CLASSES_MAX - 1;
+    bool changed = false;
     if (class_id != SLAB_CLASS_NONE) {
-        switch_class(c, class_id, policy);
-        return;
+        first = last = class_id;
+    } else {
+        atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
     }
-    atomic_store_explicit(&c->policy, policy, memory_order_relaxed);
-    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
-        switch_class(c, i, policy);
+    for (unsigned i = first; i <= last; i++) {
+        changed = give_class(c, i, policy) || changed;
+    }
+    if (changed) {
+        switch_queues(c, first, last);
     }
 }
 
