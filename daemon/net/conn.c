@@ -38,7 +38,7 @@ bool conn_open(struct conn *c, struct worker *w) {
         event_add(&c->event, NULL) != 0) {
         return false;
     }
-    session_set_fd(c->session, c->record.fd);
+    session_set_client(c->session, c->record.fd, c->record.addr);
     set_state(c, "conn_read");
     return true;
 }

@@ -28,7 +28,7 @@ struct command_more {
 
 struct command_context {
     struct server       *server;
-    int                  fd; /* of the client's connection, or -1 */
+    const char          *who; /* the client's address, for the audit; or: - */
     struct cache_thread *ct;
     const char          *line; /* without its line end; not terminated; valid during the call */
     size_t               line_bytes;

@@ -199,18 +199,6 @@ void server_automove_failed(void *arg, const char *mode, const char *why) {
     note_changes(server, said, &was, &off);
 }
 
-void server_who(struct server *server, int fd, char to[AUDIT_WHO_BYTES]) {
-    snprintf(to, AUDIT_WHO_BYTES, "-");
-    lock_take(&server->registry.lock);
-    for (const struct conn_record *c = server->registry.first; c && fd >= 0; c = c->next) {
-        if (c->fd == fd) {
-            snprintf(to, AUDIT_WHO_BYTES, "%s", c->addr);
-            break;
-        }
-    }
-    lock_release(&server->registry.lock);
-}
-
 void server_request_stop(struct server *server, enum server_stop how) {
     atomic_store_explicit(&server->stop, (int)how, memory_order_release);
     if (server->on_stop) {

@@ -135,8 +135,6 @@ int server_undo(struct server *, struct cache_thread *, const char *who,
                 char said[UNDO_SAID_BYTES]);
 /* Puts into a copy of the settings what the next undo would make of them. */
 void server_undo_settings(struct server *, struct settings *to);
-/* The address of the connection with this descriptor; "-" when there is none. */
-void server_who(struct server *, int fd, char to[AUDIT_WHO_BYTES]);
 
 /* For tune_config.on_failure, with the server: the setting becomes off too. */
 void server_automove_failed(void *server, const char *mode, const char *why);

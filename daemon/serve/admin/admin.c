@@ -10,15 +10,13 @@
 
 bool admin_change(struct command_context *ctx, const struct settings *from,
                   const struct settings *to, char *why) {
-    char who[AUDIT_WHO_BYTES];
     if (!settings_check(to, why)) {
         return false;
     }
     if (settings_same_live(from, to)) {
         return true; /* the owners have these settings already */
     }
-    server_who(ctx->server, ctx->fd, who);
-    if (!server_change(ctx->server, ctx->ct, who, from, to)) {
+    if (!server_change(ctx->server, ctx->ct, ctx->who, from, to)) {
         snprintf(why, SETTING_WHY_BYTES, SERVER_NO_LIMIT);
         return false;
     }
@@ -27,9 +25,7 @@ bool admin_change(struct command_context *ctx, const struct settings *from,
 
 void admin_audit_change(struct command_context *ctx, const char *what, const char *was,
                         const char *is) {
-    char who[AUDIT_WHO_BYTES];
-    server_who(ctx->server, ctx->fd, who);
-    audit_add(&ctx->server->audit, who, what, was, is);
+    audit_add(&ctx->server->audit, ctx->who, what, was, is);
 }
 
 void admin_audit(struct command_context *ctx, const char *what, const char *is) {

@@ -77,9 +77,8 @@ static void set(struct command_context *ctx, const struct words *w) {
 }
 
 static void undo_now(struct command_context *ctx) {
-    char who[AUDIT_WHO_BYTES], said[UNDO_SAID_BYTES];
-    server_who(ctx->server, ctx->fd, who);
-    switch (server_undo(ctx->server, ctx->ct, who, said)) {
+    char said[UNDO_SAID_BYTES];
+    switch (server_undo(ctx->server, ctx->ct, ctx->who, said)) {
     case 1: text_out_printf(ctx->out, "OK %s\r\n", said); break;
     case 0:
         text_out_str(ctx->out, "NOTHING to undo: no setting or policy was changed since the start, "

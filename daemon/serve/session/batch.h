@@ -102,7 +102,8 @@ struct session {
     bool                piped;
     bool                closing;
     bool                quit;     /* the client said so */
-    int                 fd;       /* of its connection, for those who watch; -1: none */
+    int                 fd;       /* of its connection, for those who watch; -1: none … */
+    const char         *addr;     /* … and its client's address; or: - */
     struct watcher     *watcher;  /* since the watch command, or NULL */
 };
 

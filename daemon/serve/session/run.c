@@ -13,7 +13,7 @@ static struct command_context context_of(struct batch *b, struct session *s) {
     text_out_clear(&b->text);
     return (struct command_context){
         .server = b->server,
-        .fd = s->fd,
+        .who = s->addr,
         .ct = b->sv.ct,
         .counters = b->sv.counters,
         .out = &b->text,

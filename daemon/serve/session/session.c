@@ -7,6 +7,7 @@ struct session *session_create(void) {
     struct session *s = calloc(1, sizeof *s);
     if (s) {
         s->fd = -1;
+        s->addr = "-";
     }
     return s;
 }
@@ -36,7 +37,10 @@ void session_set_lags(struct session *s, bool lags) { s->lags = lags; }
 
 bool session_lags(const struct session *s) { return s->lags; }
 
-void session_set_fd(struct session *s, int fd) { s->fd = fd; }
+void session_set_client(struct session *s, int fd, const char *addr) {
+    s->fd = fd;
+    s->addr = addr;
+}
 
 bool session_watch(struct session *s) { return watcher_attach(s->watcher, s->fd); }
 

@@ -91,8 +91,9 @@ enum session_need session_need(const struct session *);
 void session_set_lags(struct session *, bool lags);
 bool session_lags(const struct session *);
 
-/* The connection's descriptor, as events tell it to those who watch. */
-void session_set_fd(struct session *, int fd); /* -1 before */
+/* The connection's descriptor, as events tell it to those who watch, and the client's address, as
+ * the audit tells it; `addr` outlives the session. Before: -1 and "-". */
+void session_set_client(struct session *, int fd, const char *addr);
 /* Lets the logger write what is watched to the connection, until session_destroy. False: no
  * descriptor; hang up. */
 bool session_watch(struct session *);
