@@ -15,7 +15,8 @@ LUA_FLAGS := $(or $(shell pkg-config --cflags lua5.4 2>/dev/null),-I/usr/include
 FLAGS   := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
            -DSLATE_VERSION='"$(VERSION)"' -fno-strict-aliasing -pthread -MMD -MP \
            $(if $(DEBUG),-DSLATE_DEBUG,$(if $(SAN),,-DNDEBUG)) $(if $(CI),-Werror) \
-           $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all) \
+           $(if $(SAN),-fsanitize=$(SAN) $(if $(findstring undefined,$(SAN)),-fsanitize=float-cast-overflow) -fno-omit-frame-pointer \
+             -fno-sanitize-recover=all) \
            $(if $(findstring thread,$(SAN)),-Wno-tsan -Wno-stringop-overread)
 # slated is optimised as a whole: the files of a room call each other often on the way of a request. The suites link the same objects
 # as they are. `make LTO=` does without, and so do builds for debugging.

@@ -54,7 +54,11 @@ void server_settings(struct server *server, struct settings *copy) {
     settings_version(server, copy);
 }
 
-static uint32_t percent(double ratio) { return (uint32_t)(ratio * 100 + 0.5); }
+/* A ratio beyond all that can be told is as good as the largest. */
+static uint32_t percent(double ratio) {
+    double percents = ratio * 100 + 0.5;
+    return percents < UINT32_MAX ? (uint32_t)percents : UINT32_MAX;
+}
 
 /* Tells the owners. Every setter takes a value it already has without effect. */
 static void push(struct server *server, struct cache_thread *ct, const struct settings *s) {
