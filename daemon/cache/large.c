@@ -101,6 +101,9 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
     bool changed = unchanged != NULL && !index_unchanged(unchanged);
     *status = changed ? CACHE_EXISTS : store_condition(s, old);
     *class_id = old != NULL ? cache_item_class(c, old) : SLAB_CLASS_NONE;
+    if (old != NULL && *status == CACHE_NOT_STORED && s->mode == CACHE_ADD) {
+        mark_wanted_locked(ct, p, old);
+    }
     joins =
         *status == CACHE_OK && old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
     if (joins) {
@@ -190,7 +193,7 @@ enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key 
         status = CACHE_TOO_LARGE;
     }
     if (status == CACHE_NOT_STORED && s->mode == CACHE_ADD) {
-        mark_hit_locked(ct, p, old);
+        mark_wanted_locked(ct, p, old);
     }
     lock_release(&p->lock);
     chunks_settle(ct);

@@ -222,12 +222,21 @@ void touch_locked(struct partition *p, const struct key *key, struct item *it, u
     index_change_end(change);
 }
 
-void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+static void mark_locked(struct cache_thread *ct, struct partition *p, struct item *it,
+                        void (*note)(struct item *, unsigned most, uint32_t now_s)) {
     assert(lock_held(&p->lock));
     struct shelf *shelf = p->shelves[cache_item_class(ct->cache, it)];
     page_accessed(ct, it);
-    item_note_hit(it, shelf->queue.policy->hit_max, item_now_s(ct));
+    note(it, shelf->queue.policy->hit_max, item_now_s(ct));
     if (shelf->queue.policy->hit != NULL) {
         shelf->queue.policy->hit(&shelf->queue, &it->node, item_now_s(ct));
     }
+}
+
+void mark_hit_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+    mark_locked(ct, p, it, item_note_hit);
+}
+
+void mark_wanted_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
+    mark_locked(ct, p, it, item_note_wanted);
 }

@@ -18,6 +18,8 @@ void renewed_locked(struct cache_thread *, struct partition *, struct item *, un
  * half: between these. */
 void touch_locked(struct partition *, const struct key *, struct item *, uint32_t exptime_s);
 void mark_hit_locked(struct cache_thread *, struct partition *, struct item *);
+/* The item is in the way of an add: it is kept like one that was read, but was not. */
+void mark_wanted_locked(struct cache_thread *, struct partition *, struct item *);
 /* Unlinks an item of a class because others need its room. */
 void evict_item_locked(struct cache_thread *, struct partition *, struct item *, unsigned class_id);
 void count_eviction(struct cache_thread *, const struct item *, unsigned class_id, uint64_t hash);

@@ -137,7 +137,7 @@ static enum step store_locked(struct storing *st, enum cache_status *status) {
         if (old != NULL) {
             st->plan.class_id = cache_item_class(c, old);
             if (s->mode == CACHE_ADD) {
-                mark_hit_locked(ct, st->p, old);
+                mark_wanted_locked(ct, st->p, old);
             }
         }
         return STEP_DONE;

@@ -180,4 +180,15 @@ static inline void item_note_hit(struct item *it, unsigned most, uint32_t now_s)
         node_set_mark(&it->node, next);
     }
 }
+
+/* Notes that an add wanted the item's place: as good as a hit for the policy, but of an item that
+ * nobody read it makes none that was. */
+static inline void item_note_wanted(struct item *it, unsigned most, uint32_t now_s) {
+    unsigned hits = node_hits(&it->node);
+    if (node_fetched(&it->node)) {
+        item_note_hit(it, most, now_s);
+    } else if (hits < most) {
+        node_set_mark(&it->node, (uint8_t)(hits + 1));
+    }
+}
 #endif
