@@ -70,6 +70,7 @@ static struct cache *make_cache(const struct settings *s) {
                                                     (unsigned)s->slab_classes, &sizes, why);
     return cache_create(&(struct cache_config){
         .limit_bytes = s->maxbytes,
+        .limit_bytes_most = process_machine_memory(),
         .store = cache_store_find(s->store),
         .block_bytes = (uint32_t)s->block_size,
         .index = index_kind_find(s->index),

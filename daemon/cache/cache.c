@@ -64,6 +64,41 @@ static size_t reserve_of(const struct cache_config *cfg, size_t limit_bytes_most
            (cfg->store == CACHE_STORE_SLAB ? (size_t)SLAB_CLASSES_MAX * PAGE_BYTES : 0);
 }
 
+/* Takes addresses for a cache whose limit can be raised to `most_bytes`. False: nothing taken. */
+static bool reserve(struct cache *c, const struct index_kind *kind, unsigned partitions,
+                    size_t most_bytes) {
+    const struct cache_config *cfg = &c->config;
+    size_t reserve_bytes = reserve_of(cfg, most_bytes),
+           items_most = reserve_bytes / ITEM_BYTES_LEAST;
+    if (!index_pool_init(&c->index_pool,
+                         items_most * kind->item_bytes_most + (size_t)partitions * INDEX_BYTES_MIN)) {
+        return false;
+    }
+    c->arena = arena_create(cfg->limit_bytes, reserve_bytes,
+                            /* a heap gives back small pages */
+                            cfg->huge_pages && cfg->store != CACHE_STORE_HEAP);
+    if (c->arena == NULL) {
+        int saved = errno;
+        index_pool_fini(&c->index_pool);
+        errno = saved;
+        return false;
+    }
+    size_t got_bytes = (size_t)c->arena->page_max << PAGE_SHIFT, over_bytes = reserve_bytes - most_bytes;
+    c->limit_bytes_most = got_bytes >= reserve_bytes                 ? most_bytes
+                          : got_bytes > cfg->limit_bytes + over_bytes ? got_bytes - over_bytes
+                                                                      : cfg->limit_bytes;
+    return true;
+}
+
+/* As much as is wanted, or four times the limit, where the system has no addresses for more. */
+static bool reserve_room(struct cache *c, const struct index_kind *kind, unsigned partitions) {
+    const struct cache_config *cfg = &c->config;
+    size_t usual_bytes = cfg->limit_bytes * RESERVE_FACTOR;
+    bool   more = cfg->limit_bytes_most > usual_bytes && cfg->store != CACHE_STORE_HEAP;
+    return (more && reserve(c, kind, partitions, cfg->limit_bytes_most)) ||
+           reserve(c, kind, partitions, usual_bytes);
+}
+
 struct cache *cache_create(const struct cache_config *cfg) {
     struct cache *c = aligned_alloc(64, sizeof *c);
     if (c == NULL) {
@@ -71,7 +106,6 @@ struct cache *cache_create(const struct cache_config *cfg) {
     }
     memset(c, 0, sizeof *c);
     c->config = *cfg;
-    c->limit_bytes_most = cfg->limit_bytes * RESERVE_FACTOR;
     lock_init(&c->threads_lock);
     atomic_init(&c->policy, cfg->policy);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
@@ -83,16 +117,10 @@ struct cache *cache_create(const struct cache_config *cfg) {
     unsigned n = cfg->partitions != 0 ? cfg->partitions : default_partitions(cfg->limit_bytes);
     c->partition_shift = 64u - (unsigned)__builtin_ctz(n);
     const struct index_kind *kind = cfg->index != NULL ? cfg->index : index_kinds[0];
-    size_t reserve_bytes = reserve_of(cfg, c->limit_bytes_most),
-           items_most = reserve_bytes / ITEM_BYTES_LEAST;
-    size_t index_bytes_most = items_most * kind->item_bytes_most + (size_t)n * INDEX_BYTES_MIN;
-    if (!index_pool_init(&c->index_pool, index_bytes_most)) {
+    if (!reserve_room(c, kind, n)) {
         goto fail;
     }
-    c->arena = arena_create(cfg->limit_bytes, reserve_bytes,
-                            /* a heap gives back small pages */
-                            cfg->huge_pages && cfg->store != CACHE_STORE_HEAP);
-    c->slab = c->arena != NULL ? make_slab(c, cfg) : NULL;
+    c->slab = make_slab(c, cfg);
     c->heap = c->slab != NULL && cfg->store == CACHE_STORE_HEAP ? heap_create(c->arena) : NULL;
     bool stored = c->slab != NULL && (c->heap != NULL) == (cfg->store == CACHE_STORE_HEAP) &&
                   (c->heap == NULL || limbos_create(c));

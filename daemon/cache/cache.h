@@ -50,6 +50,9 @@ enum cache_store_kind {
 
 struct cache_config {
     size_t   limit_bytes;        /* of item memory, 1 MiB pages */
+    /* to which the limit may be raised later, if the system has the addresses and references need
+     * not become coarser; four times the limit in any case, and with a heap no more than that */
+    size_t   limit_bytes_most;
     enum cache_store_kind store;
     uint32_t block_bytes;        /* CACHE_STORE_BLOCKS: CACHE_BLOCK_LEAST to CACHE_BLOCK_MOST */
     const struct index_kind *index; /* how keys find their items; NULL: the default */
@@ -290,7 +293,8 @@ void cache_flush_now(struct cache *);
 uint32_t cache_flushed(const struct cache *); /* another after each flush that took effect */
 
 /* --- run-time settings --- */
-/* four times the limit of the start: address space for that was reserved */
+/* what the configuration wanted, or four times the limit of the start: address space for that was
+ * reserved */
 size_t cache_limit_most(const struct cache *);
 /* A new limit of item memory. False, and nothing changed: beyond cache_limit_most, or below what
  * classes have now while pages may not move or nothing may be evicted. Else whoever listens to

@@ -7,8 +7,8 @@
 #define CACHE_COUNTERS(X)                                                                                  \
     X(get_hits, counter, operations, "keys that a read found")                                             \
     X(get_misses, counter, operations, "keys that a read did not find")                                    \
-    X(get_expired, counter, operations, "misses whose item was there but expired")                         \
-    X(get_flushed, counter, operations, "misses whose item was there but flushed")                         \
+    X(get_expired, counter, operations, "looks at a key whose item was there but expired")                         \
+    X(get_flushed, counter, operations, "looks at a key whose item was there but flushed")                         \
     X(touch_hits, counter, operations, "touches that found their key")                                     \
     X(touch_misses, counter, operations, "touches that did not")                                           \
     X(cmd_get, counter, operations, "keys asked for")                                                      \
@@ -46,7 +46,7 @@
     X(evicted_by_moves, counter, items, "of these, items dropped to empty pages, which no store wanted")   \
     X(outofmemory, counter, operations, "stores refused for lack of memory")                               \
     X(reclaimed, counter, items, "expired and flushed items whose memory was used at once")                            \
-    X(expired_unfetched, counter, items, "expired items never read")                                       \
+    X(expired_unfetched, counter, items, "expired items never read, found at a queue's end or by the crawler")                                       \
     X(crawler_reclaimed, counter, items, "expired and flushed items freed by the crawler")                             \
     X(crawler_items_checked, counter, items, "items the crawler looked at")                                \
     X(moves_to_cold, counter, items, "items moved to the cold queue")                                      \

@@ -166,7 +166,7 @@ static void rank_by_value(struct cache_thread *ct, unsigned class_id, struct ran
 static void rank_all(struct cache_thread *ct, unsigned class_id, enum page_pick pick,
                      struct ranking *r) {
     struct cache *c = ct->cache;
-    for (uint32_t page = 0; page < c->arena->page_max; page++) {
+    for (uint32_t page = 0; page < arena_page_end(c->arena); page++) {
         const struct page *p = slab_page(c->slab, page);
         if (!of_class(c, page, class_id)) {
             continue;

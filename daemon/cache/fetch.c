@@ -26,20 +26,6 @@ static void count_found(struct cache_thread *ct, const struct cache_fetch *f, co
     }
 }
 
-/* Why a key is not found although its item is still there; find_live_locked removes it next. */
-static void count_dead(struct cache_thread *ct, struct partition *p, const struct key *key) {
-    uint32_t ref = index_find(&p->index, key, NULL);
-    if (ref == 0) {
-        return;
-    }
-    const struct item *it = item_at(ct->cache, ref);
-    if (cache_item_expired(it, ct->now_s)) {
-        COUNT(ct, get_expired);
-    } else if (cache_item_flushed(ct->cache, it)) {
-        COUNT(ct, get_flushed);
-    }
-}
-
 /* Grants and shows the right to recache. A stale item grants it once, an item about to expire
  * likewise. */
 static void settle_win_locked(struct cache_thread *ct, struct item *it, const struct cache_fetch *f,
@@ -90,7 +76,6 @@ enum cache_status cache_fetch(struct cache_thread *ct, const struct key *key,
     struct cache *c = ct->cache;
     struct partition *p = partition_of(c, key->hash);
     lock_take(&p->lock);
-    count_dead(ct, p, key);
     struct item *it = find_live_locked(ct, p, key);
     if (it == NULL) {
         lock_release(&p->lock);

@@ -117,14 +117,14 @@ static bool add_chunks(const struct cache *c, struct cache_sizing *s) {
 }
 
 bool cache_sizing_step(const struct cache *c, struct cache_sizing *s) {
-    while (s->page < c->arena->page_max && s->chunk == 0 && !is_sampled(c, s)) {
+    while (s->page < arena_page_end(c->arena) && s->chunk == 0 && !is_sampled(c, s)) {
         s->page++;
     }
-    if (s->page < c->arena->page_max && !add_chunks(c, s)) {
+    if (s->page < arena_page_end(c->arena) && !add_chunks(c, s)) {
         s->chunk = 0;
         s->page++;
     }
-    return s->page < c->arena->page_max;
+    return s->page < arena_page_end(c->arena);
 }
 
 void cache_sizes(const struct cache *c, struct size_histogram *h, uint32_t pages_most) {

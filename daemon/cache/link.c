@@ -205,8 +205,10 @@ struct item *find_live_locked(struct cache_thread *ct, struct partition *p, cons
     if (!expired && !item_flushed_by(it, ct->item_clock)) {
         return it;
     }
-    if (expired && !node_fetched(&it->node)) {
-        COUNT_CLASS(ct, cache_item_class(c, it), expired_unfetched);
+    if (expired) {
+        COUNT(ct, get_expired);
+    } else {
+        COUNT(ct, get_flushed);
     }
     unlink_locked(ct, p, key->hash, it);
     if (sampled(ct, key->hash)) {

@@ -123,6 +123,9 @@ uint32_t arena_take_page(struct arena *a, bool over_limit) {
     lock_take(&a->lock);
     if ((over_limit || arena_pages_free(a) > 0) && a->pool_count > 0) {
         page = a->pool[--a->pool_count];
+        if (page >= arena_page_end(a)) {
+            atomic_store_explicit(&a->page_end, page + 1, memory_order_relaxed);
+        }
         atomic_fetch_add_explicit(&a->pages_out, 1, memory_order_relaxed);
     }
     lock_release(&a->lock);

@@ -57,6 +57,7 @@ struct arena {
     uint32_t          pool_count;
     _Atomic uint32_t  page_limit; /* pages that may be out at once */
     _Atomic uint32_t  pages_out;
+    _Atomic uint32_t  page_end;   /* no page from here on was ever out */
 };
 
 struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages);
@@ -77,6 +78,11 @@ static inline uint32_t arena_page_of(const struct arena *a, const void *p) {
 }
 static inline uint32_t arena_page_of_ref(const struct arena *a, uint32_t ref) {
     return arena_page_of(a, node_at(&a->space, ref));
+}
+/* Where a look at all pages may end. Those from there on were never out: looking at their entries
+ * would have the system back them. */
+static inline uint32_t arena_page_end(const struct arena *a) {
+    return atomic_load_explicit(&a->page_end, memory_order_relaxed);
 }
 static inline uint32_t arena_pages_free(const struct arena *a) {
     uint32_t limit = atomic_load_explicit(&a->page_limit, memory_order_relaxed);

@@ -167,6 +167,7 @@ struct heap *heap_create(struct arena *arena) {
         atomic_store_explicit(&arena->table[i].class_id, HEAP_CLASS, memory_order_relaxed);
         atomic_store_explicit(&arena->table[i].state, PAGE_OWNED, memory_order_relaxed);
     }
+    atomic_store_explicit(&arena->page_end, arena->page_max, memory_order_relaxed);
     return h;
 }
 

@@ -338,6 +338,14 @@ static void go_on(struct conn *c, enum session_need need) {
     }
 }
 
+/* Whether a line that is whole waits for the rest of its value. */
+static bool waits_for_value(const struct conn *c, enum session_need need) {
+    return need == SESSION_NEED_VALUE || need == SESSION_NEED_MEMORY ||
+           session_value_left(c->session) > 0 ||
+           (need == SESSION_NEED_BYTES && c->kept != NULL &&
+            memchr(c->kept->bytes, '\n', c->kept->n) != NULL);
+}
+
 void conn_answer(struct conn *c) {
     if (c->gone || c->pending != NULL || c->watching) {
         return;
@@ -367,8 +375,7 @@ void conn_answer(struct conn *c) {
         start_watching(c);
         return;
     }
-    set_state(c, need == SESSION_NEED_VALUE || need == SESSION_NEED_MEMORY ? "conn_nread"
-                                                                           : "conn_read");
+    set_state(c, waits_for_value(c, need) ? "conn_nread" : "conn_read");
     c->gone = c->close_after;
     if (c->resume) {
         go_on(c, need);

@@ -222,6 +222,11 @@ void process_ready(const struct settings *s) {
     ready_fd = -1;
 }
 
+size_t process_machine_memory(void) {
+    long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page_bytes > 0 ? (size_t)pages * (size_t)page_bytes : 0;
+}
+
 void process_lock_memory(const struct settings *s) {
     /* On fault: much more is mapped than will ever be used, so that the cache can grow. */
     if (s->lock_memory && mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) {

@@ -31,6 +31,8 @@ int process_background(const struct settings *, bool *parent);
 
 /* What memory is used stays in RAM with -k. Once all is built: a fork would undo it, and the system
  * may refuse. */
+/* Bytes of memory that the machine has; 0: not known. */
+size_t process_machine_memory(void);
 void process_lock_memory(const struct settings *);
 
 /* The child serves: lets the parent go and, unless it is to talk, gives up the terminal. Nothing

@@ -133,7 +133,7 @@ void snapshot_pages(struct cache *cache, struct snapshot *s) {
         s->classes[i].oldest_page_birth = s->classes[i].idle_page_birth = UINT32_MAX;
         s->classes[i].page_age_s = s->classes[i].page_idle_s = 0;
     }
-    for (uint32_t page = 0; page < slab->arena->page_max; page++) {
+    for (uint32_t page = 0; page < arena_page_end(slab->arena); page++) {
         const struct page *p = slab_page(slab, page);
         unsigned class_id = slab_page_class(slab, page);
         if (class_id != SLAB_CLASS_NONE && class_id <= s->class_count &&

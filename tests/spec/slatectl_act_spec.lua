@@ -272,8 +272,10 @@ describe("slatectl changes what only slated has", function()
 
     it("a limit of memory out of bounds is refused with the bounds, and is a wrong value", function()
         local before = settings().maxbytes
-        refuses("set maxbytes=1t", 'from 8m to 64m, not "1t"', 64)
-        refuses("trial maxbytes=1t --for 1s", 'from 8m to 64m, not "1t"', 64)
+        for _, part in ipairs({ "k, m, g or t, from 8m to ", ', not "1t"' }) do
+            refuses("set maxbytes=1t", part, 64)
+            refuses("trial maxbytes=1t --for 1s", part, 64)
+        end
         ctl.succeed("set maxbytes=48M")
         assert.equal(tostring(48 << 20), settings().maxbytes)
         ctl.succeed("undo")

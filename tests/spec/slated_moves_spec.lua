@@ -110,8 +110,9 @@ describe("slated's pages", function()
         assert.equal("OK", ask(connection, "config set slab_automove ratio"))
         assert.equal("1", mode())
         assert.equal("ratio", (moves_of(connection)).mode)
-        assert.matches("^CLIENT_ERROR automove wants 0, 1, 2 or one of off|ratio|",
-            ask(connection, "slabs automove sideways"))
+        assert.equal("CLIENT_ERROR bad command line format", ask(connection, "slabs automove sideways"))
+        assert.matches("^CLIENT_ERROR slab_automove wants 0, 1, 2 or one of off|ratio|",
+            ask(connection, "config set slab_automove sideways"))
         assert.equal("ERROR", ask(connection, "slabs automove 3"))
         assert.equal("1", mode())
     end)

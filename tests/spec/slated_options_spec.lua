@@ -213,11 +213,13 @@ describe("slated's options", function()
     it("take one limit of memory by two names: config set in bytes, cache_memlimit in megabytes", function()
         start()
         local _, config = wire.stats(connection, "config")
-        assert.same({ "8388608", "268435456", "bytes", "bytes" }, { config["maxbytes:min"], config["maxbytes:max"],
-            config["maxbytes:type"], config["maxbytes:unit"] })
-        for _, value in ipairs({ "2m", "8388607", "8", "257m", "x" }) do
-            assert.equal(('CLIENT_ERROR maxbytes wants a number of bytes, or one with k, m, g or t, from 8m to 256m, '
-                .. 'not "%s"'):format(value), wire.ask(connection, "config set maxbytes " .. value))
+        assert.same({ "8388608", "bytes", "bytes" }, { config["maxbytes:min"], config["maxbytes:type"],
+            config["maxbytes:unit"] })
+        local most_bytes = math.tointeger(tonumber(config["maxbytes:max"]))
+        for _, value in ipairs({ "2m", "8388607", "8", tostring(most_bytes + 1), "x" }) do
+            local pattern = ('^CLIENT_ERROR maxbytes wants a number of bytes, or one with k, m, g or t, '
+                .. 'from 8m to %%d+%%l?, not "%s"'):format(value)
+            assert.matches(pattern, wire.ask(connection, "config set maxbytes " .. value))
         end
         for _, line in ipairs({ "cache_memlimit 8", "config set maxbytes 8388608", "config set maxbytes 8m" }) do
             assert.equal("OK", wire.ask(connection, line))
@@ -228,7 +230,16 @@ describe("slated's options", function()
             assert.equal("268435456", setting("maxbytes"))
         end
         assert.equal("MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m", wire.ask(connection, "cache_memlimit 7"))
-        assert.matches("^MEMLIMIT_ADJUST_FAILED", wire.ask(connection, "cache_memlimit 257"))
+        local most_megabytes = most_bytes // (1 << 20)
+        assert.equal("OK", wire.ask(connection, "cache_memlimit " .. most_megabytes))
+        assert.matches("^MEMLIMIT_ADJUST_FAILED", wire.ask(connection, "cache_memlimit " .. most_megabytes + 1))
+    end)
+
+    it("raise the memory to what the machine has, or to four times what the server started with", function()
+        local kib = tonumber(read_all("/proc/meminfo"):match("MemTotal:%s*(%d+) kB"))
+        start("-m", "3")
+        -- as far as references of 32 bits reach
+        assert.equal("OK", wire.ask(connection, "cache_memlimit " .. math.min(kib // 1024, 30000)))
     end)
 
     it("keep the old names of the same settings", function()

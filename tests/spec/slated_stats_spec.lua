@@ -244,6 +244,50 @@ describe("slated's stats", function()
         assert.equal("VERSION 1.6.45", ask(connection, "version"))
     end)
 
+    it("count every look at an expired item as such, and as never read only what nobody looked up", function()
+        start("-o", "no_lru_crawler")
+        local looks = { ["get k"] = "END", ["delete k"] = "NOT_FOUND", ["incr k 1"] = "NOT_FOUND",
+            ["touch k 1"] = "NOT_FOUND", ["gat 1 k"] = "END", ["mg k v"] = "EN", ["md k"] = "NF", ["ma k"] = "NF",
+            ["append k 0 0 1\r\nx"] = "NOT_STORED", ["replace k 0 0 1\r\nx"] = "NOT_STORED" }
+        local count = 0
+        for look, answer in pairs(looks) do
+            assert.equal("STORED", ask(connection, "set k 0 -1 1\r\nx"))
+            assert.equal(answer, ask(connection, look))
+            count = count + 1
+            local _, values = wire.stats(connection)
+            assert.same({ tostring(count), "0" }, { values.get_expired, values.expired_unfetched }, look)
+        end
+    end)
+
+    it("show a client whose value has not come whole as one that sends it", function()
+        start()
+        local sender = connect(one.address)
+        assert.equal("MN", ask(sender, "mn"))
+        local function states()
+            local of = {}
+            for _, line in ipairs(lines_of(connection, "stats conns")) do
+                local state = line:match(":state (%S+)$")
+                of[#of + 1] = state
+            end
+            table.sort(of)
+            return table.concat(of, " ")
+        end
+        local function becomes(want)
+            local deadline = os.time() + 60 -- only a hang takes that long
+            repeat
+                local now = states()
+            until now == want or os.time() > deadline
+            assert.equal(want, states())
+        end
+        becomes("conn_listening conn_parse_cmd conn_read")
+        for _, bytes in ipairs({ 10, 100000 }) do
+            sender:send(("set k 0 0 %d\r\nabc"):format(bytes))
+            becomes("conn_listening conn_nread conn_parse_cmd")
+            assert.equal("STORED", ask(sender, ("x"):rep(bytes - 3)))
+            becomes("conn_listening conn_parse_cmd conn_read")
+        end
+    end)
+
     it("end a dump when the client leaves in the middle of it", function()
         start()
         for i = 1, 20000 do

@@ -3,13 +3,11 @@
 
 #include "serve/admin/admin.h"
 
-/* memcached's numbers may have anything behind them, as there; another mode is all the words from
- * the third on, with a space between them, and a mode that takes no settings is not known by such a
- * name. False: they do not fit. */
+/* A mode is all the words from the third on, with a space between them; one that takes no settings
+ * is not known by such a name. False: they do not fit. */
 static bool mode_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
-    bool number = w->word[2].len == 1 && w->word[2].at[0] >= '0' && w->word[2].at[0] <= '9';
     size_t used = 0;
-    for (unsigned i = 2; i < (number ? 3 : w->count); i++) {
+    for (unsigned i = 2; i < w->count; i++) {
         const struct word *word = &w->word[i];
         if (used + word->len + 2 > AUTOMOVE_NAME_BYTES) {
             return false;
@@ -24,14 +22,23 @@ static bool mode_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
     return true;
 }
 
-/* A mode by number or name. */
+/* A mode by number, with anything behind it, or by name. False: `why` holds a clause; without one
+ * there is no such mode. */
 static bool automove_mode(const struct words *w, struct settings *to, char *why) {
     char name[AUTOMOVE_NAME_BYTES];
+    const char *arguments;
+    uint32_t number;
     const struct setting *row = setting_find("slab_automove", strlen("slab_automove"));
-    if (!mode_words(w, name)) {
+    why[0] = '\0';
+    if (word_u32(&w->word[2], &number)) {
+        snprintf(name, sizeof name, "%u", number);
+    } else if (!mode_words(w, name)) {
         snprintf(why, SETTING_WHY_BYTES,
                  "wants a mode's name with its settings in at most %d characters",
                  AUTOMOVE_NAME_BYTES - 1);
+        return false;
+    }
+    if (automove_find(name, &arguments) == NULL) {
         return false;
     }
     return setting_set(to, row, name, false, why);
@@ -84,8 +91,11 @@ void admin_slabs_automove(struct command_context *ctx, const struct words *w) {
         if (word_u32(&w->word[2], &number) && number > 2) {
             error = ANSWER_ERROR;
         } else if (!automove_mode(w, &to, why)) {
-            text_out_printf(ctx->out, "CLIENT_ERROR automove %s\r\n", why);
-            return;
+            error = ANSWER_BAD_FORMAT;
+            if (why[0] != '\0') {
+                text_out_printf(ctx->out, "CLIENT_ERROR automove %s\r\n", why);
+                return;
+            }
         }
     }
     if (!error && strcmp(from.slab_automove, to.slab_automove) != 0 &&

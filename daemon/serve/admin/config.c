@@ -20,6 +20,10 @@ static void get(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, "CLIENT_ERROR usage: config get [pattern]\r\n");
         return;
     }
+    if (strcmp(pattern, "cluster") == 0) { /* clients of hosted services ask every server for it */
+        text_out_str(ctx->out, ANSWER_ERROR);
+        return;
+    }
     server_settings(ctx->server, &now);
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         const char *name = row->stat ? row->stat : row->name;

@@ -64,6 +64,15 @@ static bool fail(char *why, const char *option, const char *said) {
     return false;
 }
 
+/* What an option that stands for several makes of them; those behind it may change them again. */
+static void read_bundle(struct settings *s, const struct setting *row, char *why) {
+    if (strcmp(row->field, "no_modern") == 0 && s->no_modern) {
+        s->no_chunked_items = true;
+        s->slab_reassign = s->maxconns_fast = s->lru_crawler = s->lru_maintainer = false;
+        setting_set(s, setting_find("slab_automove", strlen("slab_automove")), "off", false, why);
+    }
+}
+
 /* One sub-option of -o: name, name=value or no_name. */
 static bool read_extended(struct settings *s, char *word, char *why) {
     char  said[SETTING_WHY_BYTES], option[SETTING_WHY_BYTES / 2];
@@ -87,7 +96,11 @@ static bool read_extended(struct settings *s, char *word, char *why) {
     if (!cleared && !value && strcmp(row->field, "slab_automove") == 0) {
         value = "1"; /* memcached's short form */
     }
-    return setting_set(s, row, value, cleared, said) || fail(why, option, said);
+    if (!setting_set(s, row, value, cleared, said)) {
+        return fail(why, option, said);
+    }
+    read_bundle(s, row, said);
+    return true;
 }
 
 static bool read_extended_list(struct settings *s, char *list, char *why) {

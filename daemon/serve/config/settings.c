@@ -470,11 +470,6 @@ bool settings_same_live(const struct settings *a, const struct settings *b) {
 /* --- rules between values --- */
 
 bool settings_settle(struct settings *s, char *why) {
-    if (s->no_modern) {
-        s->no_chunked_items = true;
-        s->slab_reassign = s->maxconns_fast = s->lru_crawler = s->lru_maintainer = false;
-        set_mode(s, setting_find("slab_automove", strlen("slab_automove")), "off", why);
-    }
     if (s->no_chunked_items) {
         s->slab_chunk_max = PAGE_BYTES;
     }

@@ -122,7 +122,10 @@ static inline void enlist(struct batch *b, struct slot *slot, const struct sessi
 /* What a request needs before the session's next one may be parsed. */
 static void follow_up(struct batch *b, struct session *s) {
     struct request *r = &b->group[b->grouped - 1];
-    if (r->verb == VERB_REPLY) {
+    if (r->verb == VERB_META_NOOP) {
+        b->slots[s->slot].flushed = b->slots[s->slot].requests;
+        s->piped = false;
+    } else if (r->verb == VERB_REPLY) {
         if (r->flags & REQUEST_SWALLOW) {
             s->swallow_bytes = (uint64_t)r->value_bytes + 2;
         }
@@ -140,7 +143,7 @@ static void follow_up(struct batch *b, struct session *s) {
 }
 
 static inline bool needs_follow_up(const struct request *r) {
-    return r->verb >= VERB_COMMAND ||
+    return r->verb >= VERB_COMMAND || r->verb == VERB_META_NOOP ||
            ((r->verb == VERB_META_SET || (r->verb >= VERB_SET && r->verb <= VERB_CAS)) &&
             !r->value);
 }

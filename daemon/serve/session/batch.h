@@ -64,6 +64,7 @@ struct slot {
     struct output   output;
     uint64_t        value_bytes; /* borrowed ones */
     uint32_t        requests;
+    uint32_t        flushed;     /* of these, up to the last mn: their replies wait for no other */
     uint32_t        commands_us; /* of its commands, in this turn */
     bool            lost; /* no memory for its replies: they are dropped and the session closes */
 };

@@ -38,7 +38,7 @@ static void run_command(struct batch *b, const struct request *r) {
     context.line = r->text;
     context.line_bytes = r->text_bytes;
     context.noreply = (r->flags & REQUEST_NOREPLY) != 0;
-    context.follows = b->slots[r->slot].requests > 1 || s->piped;
+    context.follows = b->slots[r->slot].requests > b->slots[r->slot].flushed + 1 || s->piped;
     if (!command_run(&context)) {
         if (r->flags & REQUEST_HTTP) {
             context.close = true;

@@ -48,7 +48,7 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     ALWAYS(outofmemory, counter, operations, U64, c->facts->counters.outofmemory, "stores refused for lack of memory") \
     ALWAYS(tailrepairs, counter, items, U64, 0, "always 0: items cannot leak references") \
     ALWAYS(reclaimed, counter, items, U64, c->facts->counters.reclaimed, "expired and flushed items whose memory was used at once") \
-    ALWAYS(expired_unfetched, counter, items, U64, c->facts->counters.expired_unfetched, "expired items never read") \
+    ALWAYS(expired_unfetched, counter, items, U64, c->facts->counters.expired_unfetched, "expired items never read, found at a queue's end or by the crawler") \
     ALWAYS(evicted_unfetched, counter, items, U64, c->facts->counters.evicted_unfetched, "evicted items never read") \
     SEGMENTED(evicted_active, counter, items, U64, c->facts->counters.evicted_active, "evicted items read lately") \
     ALWAYS(crawler_reclaimed, counter, items, U64, c->facts->counters.crawler_reclaimed, "expired and flushed items freed by the crawler") \

@@ -57,8 +57,8 @@ struct general {
     X(cmd_meta, counter, operations, U64, g->serve.cmd_meta, "meta commands") \
     X(get_hits, counter, operations, U64, g->cache.counters.get_hits, "keys that a read found") \
     X(get_misses, counter, operations, U64, g->cache.counters.get_misses, "keys that a read did not find") \
-    X(get_expired, counter, operations, U64, g->cache.counters.get_expired, "misses whose item was there but expired") \
-    X(get_flushed, counter, operations, U64, g->cache.counters.get_flushed, "misses whose item was there but flushed") \
+    X(get_expired, counter, operations, U64, g->cache.counters.get_expired, "looks at a key whose item was there but expired") \
+    X(get_flushed, counter, operations, U64, g->cache.counters.get_flushed, "looks at a key whose item was there but flushed") \
     X(delete_misses, counter, operations, U64, g->cache.counters.delete_misses, "deletes that did not find their key") \
     X(delete_hits, counter, operations, U64, g->cache.counters.delete_hits, "deletes that found their key") \
     X(incr_misses, counter, operations, U64, g->cache.counters.incr_misses, "increments that did not find their key") \
@@ -114,7 +114,7 @@ struct general {
     X(curr_items, gauge, items, U64, g->cache.items, "items now") \
     X(total_items, counter, items, U64, g->cache.counters.total_items, "items ever linked") \
     X(slab_global_page_pool, gauge, pages, U64, g->cache.pages_free, "pages that no class has") \
-    X(expired_unfetched, counter, items, U64, g->classes.expired_unfetched, "expired items never read") \
+    X(expired_unfetched, counter, items, U64, g->classes.expired_unfetched, "expired items never read, found at a queue's end or by the crawler") \
     X(evicted_unfetched, counter, items, U64, g->classes.evicted_unfetched, "evicted items never read") \
     X(evicted_active, counter, items, U64, g->classes.evicted_active, "evicted items read lately") \
     X(evictions, counter, items, U64, g->classes.evicted, "live items dropped to make room") \

@@ -40,10 +40,10 @@ static void put_page(struct text_out *out, uint32_t number, const struct slab_pa
 /* The first page that a class has, from `page` on; 0: there is none. Page 0 is never asked for as
  * the next one. */
 static uint32_t next_page(const struct slab *slab, uint32_t page) {
-    while (page < slab->arena->page_max && slab_page_class(slab, page) == SLAB_CLASS_NONE) {
+    while (page < arena_page_end(slab->arena) && slab_page_class(slab, page) == SLAB_CLASS_NONE) {
         page++;
     }
-    return page < slab->arena->page_max ? page : 0;
+    return page < arena_page_end(slab->arena) ? page : 0;
 }
 
 /* `state`: how many pages are still to be shown. */
@@ -52,7 +52,7 @@ static bool write_pages(struct command_context *ctx, uint32_t *next, void *state
     struct text_out *out = ctx->out;
     uint32_t *left = state, now_s = clock_now_s();
     bool stamps = cache_page_stamps(ctx->server->cache);
-    while (*next < slab->arena->page_max && *left > 0) {
+    while (*next < arena_page_end(slab->arena) && *left > 0) {
         struct slab_page_facts f;
         uint32_t page = (*next)++;
         if (slab_page_facts(slab, page, &f)) {

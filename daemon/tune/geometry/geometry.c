@@ -219,7 +219,7 @@ static void empty_page(struct geometry_change *g, uint32_t page, uint64_t now_us
 
 struct looking {
     struct geometry_change *g;
-    uint32_t                page_max;
+    uint32_t                page_end;
     bool                    found;
 };
 
@@ -245,14 +245,14 @@ static bool look_at_page(void *arg) {
     struct geometry_change *g = l->g;
     l->found = to_be_emptied(g, g->page) && is_tried(g, g->page);
     g->page += !l->found;
-    return !l->found && g->page < l->page_max;
+    return !l->found && g->page < l->page_end;
 }
 
 /* Goes on with the pass until a page was worked on. False: the pass is over. */
 static bool go_over_pages(struct geometry_change *g, uint64_t now_us) {
-    struct looking l = {g, cache_slab(g->cache)->arena->page_max, false};
+    struct looking l = {g, arena_page_end(cache_slab(g->cache)->arena), false};
     struct pace_job job = {.ct = g->ct, .step = look_at_page, .arg = &l};
-    if (g->page < l.page_max) {
+    if (g->page < l.page_end) {
         pace_run(g->refit.pace, &job);
     }
     if (l.found) {

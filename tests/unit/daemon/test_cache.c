@@ -2,6 +2,9 @@
 #include "tap.h"
 
 #include <math.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cache_fixture.h"
 
@@ -445,9 +448,51 @@ static void test_store(enum cache_store_kind store, uint64_t seed) {
     cache_destroy(&c);
 }
 
+/* In a process of its own that may map so many bytes; 0: as many as there are. */
+static size_t limit_most_with(size_t address_bytes, size_t wanted_bytes) {
+    int to[2];
+    size_t most = 0;
+    if (pipe(to) != 0) {
+        return 0;
+    }
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (address_bytes != 0) {
+            setrlimit(RLIMIT_AS, &(struct rlimit){address_bytes, address_bytes});
+        }
+        struct cache_config cfg = fixture_config(16u << 20);
+        cfg.limit_bytes_most = wanted_bytes;
+        struct cache *c = cache_create(&cfg);
+        most = c != NULL ? cache_limit_most(c) : 0;
+        _exit(write(to[1], &most, sizeof most) != sizeof most);
+    }
+    close(to[1]);
+    if (read(to[0], &most, sizeof most) != sizeof most) {
+        most = 0;
+    }
+    close(to[0]);
+    waitpid(child, NULL, 0);
+    return most;
+}
+
+static void test_the_limit_grows_as_far_as_there_are_addresses(void) {
+    size_t usual = (size_t)64 << 20, wanted = (size_t)8 << 30;
+    fixture_store = CACHE_STORE_SLAB;
+    is((long)limit_most_with(0, 0), (long)usual, "the limit grows to four times the start");
+    is((long)limit_most_with(0, wanted), (long)wanted, "or as far as is wanted");
+#if !defined __SANITIZE_ADDRESS__ && !defined __SANITIZE_THREAD__
+    is((long)limit_most_with((size_t)2 << 30, wanted), (long)usual, "or to four times, without addresses for more");
+#endif
+    ok(limit_most_with(0, (size_t)1 << 40) >= (size_t)30 << 30, "or as far as references reach");
+    fixture_store = CACHE_STORE_HEAP;
+    is((long)limit_most_with(0, wanted), (long)usual, "a heap's limit grows to four times the start");
+}
+
 int main(void) {
     uint64_t seed = tap_seed();
     clock_start();
+    test_the_limit_grows_as_far_as_there_are_addresses();
     for (enum cache_store_kind store = 0; store < CACHE_STORE_KINDS; store++) {
         test_store(store, seed);
     }
