@@ -12,7 +12,6 @@
 #include "base/key.h"
 #include "base/log.h"
 #include "net/net.h"
-#include "serve/config/listen_list.h"
 #include "serve/config/options.h"
 #include "serve/process.h"
 #include "serve/config/slab_sizes.h"
@@ -30,7 +29,11 @@ enum { MANY_THREADS = 64 };
 
 static void on_signal(int number) {
     int kept = errno;
-    server_request_stop(&server, number == SIGUSR1 ? SERVER_STOP_GRACEFUL : SERVER_STOP);
+    if (number == SIGHUP) {
+        server_request_reload(&server);
+    } else {
+        server_request_stop(&server, number == SIGUSR1 ? SERVER_STOP_GRACEFUL : SERVER_STOP);
+    }
     errno = kept;
 }
 
@@ -38,9 +41,9 @@ static void on_signal(int number) {
  * never get them. */
 static void hold_signals(sigset_t *held) {
     signal(SIGPIPE, SIG_IGN); /* a client that hangs up is found by its send */
-    signal(SIGHUP, SIG_IGN);  /* nothing to read again yet */
     signal(SIGXFSZ, SIG_IGN); /* a log or record that may not grow is found by its write */
     sigemptyset(held);
+    sigaddset(held, SIGHUP);
     sigaddset(held, SIGINT);
     sigaddset(held, SIGTERM);
     sigaddset(held, SIGUSR1);
@@ -123,10 +126,23 @@ static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
 }
 
 static struct net *make_net(const struct settings *s) {
-    char plain[SETTING_LIST_BYTES], why[SETTING_WHY_BYTES];
+    const struct tls_config tls = {
+        .chain_file = s->ssl_chain_cert,
+        .key_file = s->ssl_key,
+        .ca_file = s->ssl_ca_cert,
+        .key_is_der = s->ssl_keyformat == 2,
+        .verify_mode = (unsigned)s->ssl_verify_mode,
+        .ciphers = s->ssl_ciphers,
+        .min_version = s->ssl_min_version,
+        .session_cache = s->ssl_session_cache,
+        .kernel = s->ssl_kernel_tls,
+        .write_bytes = s->ssl_wbuf_size,
+        .handshake_s = (uint32_t)s->ssl_handshake_timeout,
+    };
     return net_start(&server,
                      &(struct net_config){
-                         .listen = listen_list_plain(s->inter, plain, why) ? plain : s->inter,
+                         .listen = s->inter,
+                         .tls = s->ssl_enabled ? &tls : NULL,
                          .port = s->port,
                          .unix_path = s->socketpath,
                          .unix_mode = (unsigned)s->access_mask,

@@ -31,6 +31,7 @@ static void set_state(struct conn *c, const char *state) {
 
 bool conn_open(struct conn *c, struct worker *w) {
     c->worker = w;
+    c->transport = &transport_plain;
     c->session = session_create();
     if (c->session == NULL ||
         event_assign(&c->event, w->base, c->record.fd, EV_READ | EV_PERSIST, conn_on_event, c) !=
@@ -60,6 +61,7 @@ void conn_close(struct conn *c) {
             c->next->link = c->link;
         }
     }
+    c->transport->close(c);
     conn_registry_remove(&w->server->registry, &c->record);
     if (event_watched(EVENT_CONNEVENTS)) {
         event_conn_close(c->record.addr, (enum event_reason)c->reason, c->record.fd);
@@ -132,7 +134,7 @@ static void receive_long(struct conn *c) {
         c->kept = k = larger;
     }
     if (more) {
-        ssize_t got = recv(c->record.fd, k->bytes + k->n, k->bytes_max - k->n, 0);
+        ssize_t got = c->transport->recv(c, k->bytes + k->n, k->bytes_max - k->n);
         if (received(c, got)) {
             k->n += (size_t)got;
         }
@@ -156,7 +158,7 @@ static void receive_slice(struct conn *c) {
         c->kept = NULL;
     }
     if (c->readable && !c->resume) {
-        ssize_t got = recv(c->record.fd, slice + c->n, receive_bytes(c), 0);
+        ssize_t got = c->transport->recv(c, slice + c->n, receive_bytes(c));
         if (received(c, got)) {
             c->n += (size_t)got;
         }
@@ -179,7 +181,7 @@ static void receive_value(struct conn *c) {
         iov[pieces++] = (struct iovec){.iov_base = slice, .iov_len = BUFFER_RECEIVE_BYTES};
     }
     sanitize_ignore_writes_begin();
-    ssize_t got = readv(c->record.fd, iov, pieces);
+    ssize_t got = c->transport->readv(c, iov, pieces);
     sanitize_ignore_writes_end();
     c->bytes = slice;
     c->n = 0;
@@ -195,16 +197,17 @@ static void receive_value(struct conn *c) {
 static void receive_nothing(struct conn *c) {
     struct buffers *b = &c->worker->buffers;
     char *slice = buffers_slice(b);
-    received(c, recv(c->record.fd, slice, BUFFER_RECEIVE_BYTES, 0));
+    received(c, c->transport->recv(c, slice, BUFFER_RECEIVE_BYTES));
     buffers_trim(b, 0);
-    c->readable = false;
+    c->readable = c->at_hand;
 }
 
 /* --- sending --- */
 
 /* From now on the logger writes to the socket. */
 static void start_watching(struct conn *c) {
-    if (!session_watch(c->session)) {
+    int fd = c->transport->watch_fd(c);
+    if (fd < 0 || !session_watch(c->session, fd)) {
         log_warn("cannot let a client watch: %s", strerror(errno));
         c->gone = true;
         return;
@@ -222,10 +225,7 @@ static bool send_output(struct conn *c, struct output *out) {
         for (int i = 0; i < pieces; i++) {
             offered += iov[i].iov_len;
         }
-        struct msghdr message = {.msg_iov = iov, .msg_iovlen = (size_t)pieces};
-        int flags = MSG_NOSIGNAL | (offered < left ? MSG_MORE : 0);
-        ssize_t sent = pieces == 1 ? send(c->record.fd, iov[0].iov_base, iov[0].iov_len, flags)
-                                   : sendmsg(c->record.fd, &message, flags);
+        ssize_t sent = c->transport->sendv(c, iov, pieces, offered < left);
         if (sent < 0) {
             if (errno == EINTR) {
                 continue;
@@ -264,6 +264,9 @@ void conn_gather(struct conn *c) {
     c->n = 0;
     if (c->watching) {
         receive_nothing(c);
+        if (c->at_hand && !c->gone) {
+            worker_ready(w, c);
+        }
         return;
     }
     atomic_store_explicit(&c->record.last_cmd_s, cache_now_s(w->cache_thread),
@@ -285,7 +288,8 @@ void conn_gather(struct conn *c) {
     } else {
         receive_slice(c);
     }
-    c->readable = c->resume = false;
+    c->readable = c->at_hand;
+    c->resume = false;
     if (!c->gone) {
         set_state(c, "conn_parse_cmd");
         size_t used = batch_add(w->batch, c->session, c->bytes, c->n);
@@ -379,5 +383,7 @@ void conn_answer(struct conn *c) {
     c->gone = c->close_after;
     if (c->resume) {
         go_on(c, need);
+    } else if (c->at_hand && !c->waiting) {
+        worker_ready(c->worker, c);
     }
 }

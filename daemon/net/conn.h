@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <sys/queue.h>
 
+#include "net/transport.h"
+#include "serve/config/listen_list.h"
 #include "serve/session/session.h"
 
 struct worker;
@@ -20,6 +22,8 @@ struct worker;
 struct conn {
     struct conn_record record; /* fd, addresses, state */
     struct worker  *worker;
+    const struct transport *transport;
+    struct tls_conn *tls;      /* of its transport, when that is TLS */
     struct session *session;
     struct output  *pending;   /* replies the socket would not take */
     struct kept    *kept;      /* received bytes that are not used yet (net/buffer.h) */
@@ -30,6 +34,7 @@ struct conn {
     size_t          n;
     bool ready;     /* on one of these lists */
     bool readable, writable; /* what the event said */
+    bool at_hand;   /* its transport holds bytes for which no event will come */
     bool resume;    /* there is work without new bytes */
     bool close_after; /* hang up once `pending` is sent */
     bool gone;      /* hang up at the end of the turn */
@@ -44,6 +49,7 @@ struct conn {
     size_t   wait_left; /* … and what is left to come */
     TAILQ_ENTRY(conn) receiving_link, waiting_link;
     bool watching;  /* it gets lines from the logger, and what it sends is thrown away */
+    uint8_t tls_mode; /* enum listen_tls: of its listener */
     uint8_t reason; /* enum event_reason: why it is gone */
 };
 

@@ -27,7 +27,7 @@ static int port_of(const struct sockaddr_storage *ss) {
 }
 
 /* Consumes the socket. */
-static int add_listener(int fd, const char *path, struct listener **list) {
+static int add_listener(int fd, const char *path, enum listen_tls tls, struct listener **list) {
     struct sockaddr_storage bound;
     socklen_t bound_bytes = sizeof bound;
     struct listener *l = calloc(1, sizeof *l);
@@ -41,6 +41,7 @@ static int add_listener(int fd, const char *path, struct listener **list) {
     l->record.fd = fd;
     address_show((struct sockaddr *)&bound, path, l->record.addr, sizeof l->record.addr);
     l->port = port_of(&bound);
+    l->tls = tls;
     l->is_v6 = bound.ss_family == AF_INET6;
     atomic_store_explicit(&l->record.state, "conn_listening", memory_order_relaxed);
     l->next = *list;
@@ -66,7 +67,8 @@ static bool already_bound(const struct listener *list, const struct sockaddr *sa
     return false;
 }
 
-static int open_tcp(const struct addrinfo *ai, int backlog, struct listener **list) {
+static int open_tcp(const struct addrinfo *ai, int backlog, enum listen_tls tls,
+                    struct listener **list) {
     int on = 1;
     if (already_bound(*list, ai->ai_addr)) {
         return 0;
@@ -85,10 +87,11 @@ static int open_tcp(const struct addrinfo *ai, int backlog, struct listener **li
     if (bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, backlog) != 0) {
         return fail_closed(fd);
     }
-    return add_listener(fd, "", list);
+    return add_listener(fd, "", tls, list);
 }
 
-int listen_tcp(const char *host, int port, int backlog, struct listener **list) {
+int listen_tcp(const char *host, int port, int backlog, enum listen_tls tls,
+               struct listener **list) {
     struct addrinfo hints = {
         .ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
@@ -104,7 +107,7 @@ int listen_tcp(const char *host, int port, int backlog, struct listener **list) 
     int why = EADDRNOTAVAIL;
     bool failed = false;
     for (const struct addrinfo *ai = found; ai != NULL && !failed; ai = ai->ai_next) {
-        if (open_tcp(ai, backlog, list) == 0) {
+        if (open_tcp(ai, backlog, tls, list) == 0) {
             opened++;
         } else {
             why = errno;
@@ -154,7 +157,7 @@ static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog,
     if (bound != 0 || listen(fd, backlog) != 0) {
         return fail_closed(fd);
     }
-    return add_listener(fd, at->sun_path, list);
+    return add_listener(fd, at->sun_path, LISTEN_TLS_NONE, list);
 }
 
 int listen_unix(const char *path, unsigned mode, int backlog, struct listener **list) {

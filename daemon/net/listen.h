@@ -3,6 +3,7 @@
 #define SLATE_NET_LISTEN_H
 #include <stdbool.h>
 
+#include "serve/config/listen_list.h"
 #include "serve/server.h"
 
 struct listener {
@@ -10,13 +11,15 @@ struct listener {
     struct listener   *next;
     int                port; /* bound to; 0: it has none */
     bool               is_v6;
+    enum listen_tls    tls;
 };
 
 /* One listener an address that `host` (empty: every interface) resolves to, put in front of *list.
- * port -1: any free one. Returns 0, or -1 with errno after one log line; what was already opened
+ * port -1: any free one. `tls`: whether they are to speak it. Returns 0, or -1 with errno after one log line; what was already opened
  * stays in the list. An address of a kind that this system has not is passed over as long as
  * another one works. */
-int listen_tcp(const char *host, int port, int backlog, struct listener **list);
+int listen_tcp(const char *host, int port, int backlog, enum listen_tls tls,
+               struct listener **list);
 
 /* A UNIX socket with these permissions. A socket that nobody listens on any more is replaced; any
  * other file, and a socket in use, is left alone: EADDRINUSE. */

@@ -16,6 +16,7 @@
 #include "net/address.h"
 #include "net/conn.h"
 #include "net/listen.h"
+#include "net/tls.h"
 #include "net/worker.h"
 
 enum {
@@ -27,6 +28,7 @@ enum {
 struct net {
     struct server    *server;
     struct net_config config;
+    struct tls       *tls; /* NULL: nobody speaks it */
     struct listener  *listeners;
     struct event     *accept_events; /* one a listener */
     unsigned          listener_count;
@@ -101,10 +103,16 @@ static void on_retry(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
-static void reject(struct net *net, int fd) {
+static enum listen_tls tls_mode(const struct net *net, const struct listener *l) {
+    return net->tls != NULL ? l->tls : LISTEN_TLS_NONE;
+}
+
+/* A client that speaks TLS could not read an answer. */
+static void reject(struct net *net, int fd, enum listen_tls tls) {
     static const char answer[] = "ERROR Too many open connections\r\n";
     add(&net->server->conns.rejected, 1);
-    if (send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    if (tls == LISTEN_TLS_NONE &&
+        send(fd, answer, sizeof answer - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
         log_debug("cannot tell a client that there are too many connections: %s", strerror(errno));
     }
     close(fd);
@@ -119,6 +127,7 @@ static void dispatch(struct net *net, const struct listener *l, int fd,
         return;
     }
     c->record.fd = fd;
+    c->tls_mode = (uint8_t)tls_mode(net, l);
     address_show(peer, l->record.addr + strlen("unix:"), c->record.addr, sizeof c->record.addr);
     memcpy(c->record.listen_addr, l->record.addr, sizeof c->record.listen_addr);
     atomic_store_explicit(&c->record.state, "conn_new_cmd", memory_order_relaxed);
@@ -153,7 +162,7 @@ static bool accept_one(struct net *net, const struct listener *l) {
         return false;
     }
     if (at_limit(net)) {
-        reject(net, fd);
+        reject(net, fd, tls_mode(net, l));
     } else {
         dispatch(net, l, fd, (struct sockaddr *)&peer);
     }
@@ -181,6 +190,7 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
     if (read(fd, &count, sizeof count) < 0 && errno != EAGAIN) {
         log_warn("cannot read a wake-up: %s", strerror(errno));
     }
+    server_reload(net->server);
     if (atomic_load_explicit(&net->server->stop, memory_order_acquire) != SERVER_RUN) {
         event_base_loopbreak(net->base);
     }
@@ -191,8 +201,9 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
 static int open_listeners(struct net *net) {
     const struct net_config *cfg = &net->config;
     const char *rest = cfg->listen != NULL && cfg->listen[0] != '\0' ? cfg->listen : "127.0.0.1";
+    struct listen_entry entry;
     struct address a;
-    char error[512];
+    char error[SETTING_WHY_BYTES];
     int more;
     if (cfg->unix_path != NULL) {
         net->socket_path = strdup(cfg->unix_path);
@@ -208,9 +219,16 @@ static int open_listeners(struct net *net) {
         }
         return opened;
     }
-    while ((more = address_next(&rest, cfg->port, &a, error, sizeof error)) > 0) {
-        if (a.port != 0 && listen_tcp(a.host, a.port, cfg->backlog, &net->listeners) != 0) {
-            return -1;
+    while ((more = listen_list_next(&rest, &entry, error)) > 0) {
+        const char *at = entry.address;
+        while ((more = address_next(&at, cfg->port, &a, error, sizeof error)) > 0) {
+            if (a.port != 0 &&
+                listen_tcp(a.host, a.port, cfg->backlog, entry.tls, &net->listeners) != 0) {
+                return -1;
+            }
+        }
+        if (more < 0) {
+            break;
         }
     }
     if (more < 0) {
@@ -253,11 +271,28 @@ static int prepare_events(struct net *net) {
     return event_add(&net->wake_event, NULL);
 }
 
+static bool start_tls(struct net *net) {
+    struct server_tls *facts = &net->server->tls;
+    char why[SERVER_TLS_WHY_BYTES];
+    if (net->config.tls == NULL) {
+        return true;
+    }
+    net->tls = tls_create(net->config.tls, facts, why);
+    if (net->tls == NULL) {
+        log_error("%s", why);
+        errno = EINVAL;
+        return false;
+    }
+    facts->reload = tls_reload;
+    facts->reload_arg = net->tls;
+    return true;
+}
+
 static int start_workers(struct net *net) {
     struct server *server = net->server;
     for (unsigned i = 0; i < net->config.worker_count; i++) {
         struct worker *w = &net->workers[i];
-        bool made = worker_init(w, server, net->config.idle_timeout_s, net->config.value_timeout_s);
+        bool made = worker_init(w, server, &net->config, net->tls);
         net->worker_count = i + 1;
         if (!made) {
             return -1;
@@ -283,7 +318,7 @@ struct net *net_start(struct server *server, const struct net_config *config) {
     net->server = server;
     net->config = *config;
     net->wake_fd = -1;
-    if (open_listeners(net) != 0) {
+    if (!start_tls(net) || open_listeners(net) != 0) {
         goto fail;
     }
     if (prepare_events(net) != 0 || start_workers(net) != 0) {
@@ -375,6 +410,8 @@ void net_destroy(struct net **taken) {
         net->server->on_stop = NULL;
         net->server->on_stop_arg = NULL;
     }
+    net->server->tls.reload = NULL;
+    tls_destroy(&net->tls);
     if (net->base != NULL) {
         event_base_free(net->base);
     }

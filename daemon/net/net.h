@@ -14,10 +14,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "net/tls.h"
 #include "serve/server.h"
 
 struct net_config {
-    /* Comma-separated addresses to listen on: host, host:port, [v6]:port, * for every interface.
+    /* Comma-separated addresses to listen on, with the words of serve/config/listen_list.h before
+     * them: host, host:port, [v6]:port, * for every interface.
      * NULL or empty: 127.0.0.1. A host may name several addresses; all are taken. The same address
      * and port twice is taken once. */
     const char *listen;
@@ -30,6 +32,7 @@ struct net_config {
     uint32_t    conns_max;      /* client connections at once */
     /* beyond that: answer and close; false: leave them waiting in the backlog */
     bool        conns_max_fast;
+    const struct tls_config *tls; /* NULL: nobody speaks TLS */
     /* refuse values whose bytes don't come for so long; 0: only while others wait for their
      * memory */
     uint32_t    value_timeout_s;

@@ -32,6 +32,8 @@ void worker_ready(struct worker *w, struct conn *c) { queue_put(&w->ready, c); }
 
 void worker_queue_command(struct worker *w, struct conn *c) { queue_put(&w->commands, c); }
 
+void worker_queue_handshake(struct worker *w, struct conn *c) { queue_put(&w->handshakes, c); }
+
 void worker_sleep(struct worker *w, struct conn *c) { queue_put(&w->asleep, c); }
 
 void conn_on_event(evutil_socket_t fd, short what, void *arg) {

@@ -2,7 +2,6 @@
 
 #include <event2/event.h>
 #include <poll.h>
-#include <sys/ioctl.h>
 
 #include "base/clock.h"
 #include "net/conn.h"
@@ -142,11 +141,7 @@ static void end_late(struct values *v, uint64_t now_us) {
 /* Bytes that it has sent and that are still to be stored, rounded down to a power of two: clients
  * that send as fast as they can are equal. SIZE_MAX: all of the value's. */
 static size_t unread_bytes(const struct conn *c) {
-    int queued = 0;
-    size_t bytes = c->kept != NULL ? c->kept->n : 0, rounded = 1;
-    if (ioctl(c->record.fd, FIONREAD, &queued) == 0 && queued > 0) {
-        bytes += (size_t)queued;
-    }
+    size_t bytes = (c->kept != NULL ? c->kept->n : 0) + c->transport->unread(c), rounded = 1;
     while (rounded <= bytes / 2) {
         rounded *= 2;
     }

@@ -7,13 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/slice.h"
-#include "net/net.h"
+#include "net/tls_conn.h"
 #include "watch/event.h"
 
 enum {
@@ -51,7 +50,7 @@ static void take_inbox(struct worker *w) {
         if (event_watched(EVENT_CONNEVENTS)) {
             event_conn_new(c->record.addr, c->record.fd);
         }
-        if (!conn_open(c, w)) {
+        if (!conn_open(c, w) || (c->tls_mode != LISTEN_TLS_NONE && !tls_conn_open(c))) {
             log_warn("out of memory for a connection");
             close_between_turns(c);
         }
@@ -98,11 +97,10 @@ static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
 /* Stopping gracefully: a connection is done when it has nothing unfinished and its socket is empty,
  * or its client is gone, who may have left requests in it. */
 static void finish_conn(struct worker *w, struct conn *c) {
-    int waiting = 0;
     if (c->gone) {
         return;
     }
-    if (ioctl(c->record.fd, FIONREAD, &waiting) != 0 || waiting == 0) {
+    if (c->transport->unread(c) == 0) {
         if (conn_idle(c)) {
             c->gone = true;
             c->reason = EVENT_SHUTDOWN;
@@ -195,7 +193,7 @@ static bool obey(struct worker *w) {
 }
 
 static bool has_work(const struct worker *w) {
-    return w->ready.first != NULL || w->commands.first != NULL;
+    return w->ready.first != NULL || w->commands.first != NULL || w->handshakes.first != NULL;
 }
 
 static void *worker_main(void *arg) {
@@ -208,6 +206,9 @@ static void *worker_main(void *arg) {
         /* Once, always: without it, a poll goes on for as long as a socket that nobody reads stays
          * readable. */
         event_base_loop(w->base, EVLOOP_ONCE | (has_work(w) ? EVLOOP_NONBLOCK : 0));
+        if (w->handshakes.first != NULL) {
+            tls_handshakes(w);
+        }
         if (has_work(w)) {
             worker_turn(w);
         }
@@ -226,12 +227,14 @@ static void wake(void *arg) {
     }
 }
 
-bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_s,
-                 uint32_t value_timeout_s) {
-    *w = (struct worker){.server = server, .idle_timeout_s = idle_timeout_s, .wake_fd = -1};
+bool worker_init(struct worker *w, struct server *server, const struct net_config *config,
+                 struct tls *tls) {
+    *w = (struct worker){
+        .server = server, .idle_timeout_s = config->idle_timeout_s, .wake_fd = -1, .tls = tls};
     conn_queue_init(&w->ready);
     conn_queue_init(&w->commands);
     conn_queue_init(&w->asleep);
+    conn_queue_init(&w->handshakes);
     lock_init(&w->inbox_lock);
     struct event_config *ec = event_config_new();
     if (ec != NULL) {
@@ -247,7 +250,10 @@ bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_
         return false;
     }
     memset(w->counters, 0, sizeof *w->counters);
-    values_init(&w->values, w, value_timeout_s);
+    if (tls != NULL && (w->tls_buffer = malloc(tls_settings(tls)->write_bytes)) == NULL) {
+        return false;
+    }
+    values_init(&w->values, w, config->value_timeout_s);
     w->batch = batch_create(server, w->cache_thread, w->counters);
     event_assign(&w->wake_event, w->base, w->wake_fd, EV_READ | EV_PERSIST, on_wake, w);
     event_assign(&w->idle_timer, w->base, -1, EV_PERSIST, on_idle_timer, w);
@@ -258,7 +264,7 @@ bool worker_init(struct worker *w, struct server *server, uint32_t idle_timeout_
         return false;
     }
     static const struct timeval every_second = {.tv_sec = 1};
-    return idle_timeout_s == 0 || event_add(&w->idle_timer, &every_second) == 0;
+    return w->idle_timeout_s == 0 || event_add(&w->idle_timer, &every_second) == 0;
 }
 
 bool worker_start(struct worker *w) {
@@ -311,6 +317,7 @@ void worker_fini(struct worker *w) {
     buffers_fini(&w->buffers);
     cache_thread_destroy(&w->cache_thread);
     free(w->counters);
+    free(w->tls_buffer);
     if (w->wake_fd >= 0) {
         close(w->wake_fd);
     }

@@ -16,6 +16,8 @@
 #include "base/lock.h"
 #include "net/buffer.h"
 #include "net/conn.h"
+#include "net/net.h"
+#include "net/tls.h"
 #include "net/values.h"
 
 enum { WORKER_TURN_CONNS = 256 }; /* most connections in one turn */
@@ -36,7 +38,9 @@ struct worker {
     struct buffers         buffers;
     struct values          values;
     /* asleep: until another thread's answer wakes them */
-    struct conn_queue      ready, commands, asleep;
+    struct conn_queue      ready, commands, asleep, handshakes;
+    struct tls            *tls;        /* NULL: nobody speaks TLS */
+    char                  *tls_buffer; /* replies are put together here to be encrypted */
     struct conn           *conns; /* all of them */
     uint32_t               idle_timeout_s;
     struct event           idle_timer, wake_event;
@@ -51,8 +55,7 @@ struct worker {
 };
 
 /* false and errno: memory or descriptors */
-bool worker_init(struct worker *, struct server *, uint32_t idle_timeout_s,
-                 uint32_t value_timeout_s);
+bool worker_init(struct worker *, struct server *, const struct net_config *, struct tls *);
 bool worker_start(struct worker *);
 /* Hands over a connection whose record is filled and registered. Any thread. */
 void worker_adopt(struct worker *, struct conn *taken);
@@ -67,6 +70,7 @@ struct conn *conn_queue_take(struct conn_queue *); /* the first of one that is n
 void worker_ready(struct worker *, struct conn *);
 void worker_queue_command(struct worker *, struct conn *);
 void worker_sleep(struct worker *, struct conn *);
+void worker_queue_handshake(struct worker *, struct conn *);
 /* notes what its socket is ready for, and puts it on the ready list */
 void conn_on_event(evutil_socket_t, short what, void *conn);
 /* for this event from now on, instead of what it waited for */

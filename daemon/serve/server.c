@@ -203,10 +203,29 @@ void server_automove_failed(void *arg, const char *mode, const char *why) {
     note_changes(server, said, &was, &off);
 }
 
-void server_request_stop(struct server *server, enum server_stop how) {
-    atomic_store_explicit(&server->stop, (int)how, memory_order_release);
+static void wake_main(const struct server *server) {
     if (server->on_stop) {
         server->on_stop(server->on_stop_arg);
+    }
+}
+
+void server_request_stop(struct server *server, enum server_stop how) {
+    atomic_store_explicit(&server->stop, (int)how, memory_order_release);
+    wake_main(server);
+}
+
+void server_request_reload(struct server *server) {
+    atomic_store_explicit(&server->reload, true, memory_order_release);
+    wake_main(server);
+}
+
+void server_reload(struct server *server) {
+    char why[SERVER_TLS_WHY_BYTES];
+    if (!atomic_exchange_explicit(&server->reload, false, memory_order_acquire)) {
+        return;
+    }
+    if (server->tls.reload != NULL && !server->tls.reload(server->tls.reload_arg, why)) {
+        log_warn("the certificates stay as they are: %s", why);
     }
 }
 
@@ -250,6 +269,10 @@ void server_reset_counters(struct server *server) {
         atomic_load_explicit(&server->conns.listen_disabled_num, memory_order_relaxed);
     base.listen_disabled_us =
         atomic_load_explicit(&server->conns.listen_disabled_us, memory_order_relaxed);
+    base.handshake_errors =
+        atomic_load_explicit(&server->tls.handshake_errors, memory_order_relaxed);
+    base.proto_errors = atomic_load_explicit(&server->tls.proto_errors, memory_order_relaxed);
+    base.new_sessions = atomic_load_explicit(&server->tls.new_sessions, memory_order_relaxed);
     lock_take(&server->lock);
     server->baseline = base;
     lock_release(&server->lock);

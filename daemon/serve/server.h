@@ -76,6 +76,17 @@ const struct conn_record *conn_cursor_next_locked(struct conn_cursor *);
 void conn_registry_add(struct conn_registry *, struct conn_record *);    /* any thread */
 void conn_registry_remove(struct conn_registry *, struct conn_record *);
 
+enum { SERVER_TLS_WHY_BYTES = 512 };
+
+/* Written by net, read by stats and by those who ask for a reload. */
+struct server_tls {
+    _Atomic uint64_t handshake_errors, proto_errors, new_sessions;
+    _Atomic uint32_t loaded_s; /* when the files were read */
+    /* reads the certificates again; false: all stays, and `why` tells why. NULL: there is no TLS */
+    bool           (*reload)(void *, char why[SERVER_TLS_WHY_BYTES]);
+    void            *reload_arg;
+};
+
 struct prefix_stats;
 
 enum server_stop { SERVER_RUN, SERVER_STOP, SERVER_STOP_GRACEFUL };
@@ -86,6 +97,7 @@ struct server_baseline {
     struct tune_facts   tune; /* its counters */
     struct watch_facts  watch;
     uint64_t            conns_total, conns_rejected, listen_disabled_num, listen_disabled_us;
+    uint64_t            handshake_errors, proto_errors, new_sessions; /* of TLS */
     uint64_t            log_lost;
 };
 
@@ -98,11 +110,13 @@ struct server {
     struct prefix_stats *prefixes; /* `stats detail`; made by server_init */
     const char          *event_version; /* of the event library, for stats; a constant */
     struct server_conns  conns;
+    struct server_tls    tls;
     struct conn_registry registry;
     struct serve_counters *workers[SERVER_WORKERS_MAX]; /* of each worker; set before it starts */
     unsigned             worker_count;
     _Atomic int          stop;      /* enum server_stop; the shutdown command sets it */
-    void               (*on_stop)(void *); /* wakes main's loop after `stop` was set; any thread */
+    _Atomic bool         reload;    /* SIGHUP: files are to be read again */
+    void               (*on_stop)(void *); /* wakes main's loop after one of these; any thread */
     void                *on_stop_arg;
 
     struct lock            lock; /* over RUNTIME settings, their version and the baseline */
@@ -142,6 +156,11 @@ void server_automove_failed(void *server, const char *mode, const char *why);
 /* Asks main to end the server; SERVER_STOP_GRACEFUL lets clients have what they asked for. Any
  * thread. */
 void server_request_stop(struct server *, enum server_stop);
+/* Asks main to read files again. Any thread, and signal handlers. */
+void server_request_reload(struct server *);
+
+/* Reads the files again, if that was asked for: certificates. Main's thread. */
+void server_reload(struct server *);
 
 /* The highest class id that a command may name: memcached's 63, or more where the geometry has
  * more. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/key.h"
 #include "base/lock.h"
 #include "watch/ring.h"
 
@@ -166,6 +167,11 @@ void event_conn_close(const char *address, enum event_reason reason, int fd) {
          address, strlen(address));
 }
 
+void event_conn_tls_error(const char *words, int fd) {
+    tell((struct event_record){.kind = EVENT_CONN_TLS_ERROR, .fd = fd}, words,
+         strnlen(words, KEY_BYTES_MAX));
+}
+
 void event_slab_move(unsigned from_class, unsigned to_class, enum event_move move) {
     tell((struct event_record){.kind = EVENT_SLAB_MOVE,
                                .status = (uint8_t)move,
@@ -183,6 +189,7 @@ unsigned event_class_of(enum event_kind kind) {
         [EVENT_ITEM_GET] = EVENT_FETCHERS,   [EVENT_ITEM_STORE] = EVENT_MUTATIONS,
         [EVENT_EVICTION] = EVENT_EVICTIONS,  [EVENT_DELETED] = EVENT_DELETIONS,
         [EVENT_CONN_NEW] = EVENT_CONNEVENTS, [EVENT_CONN_CLOSE] = EVENT_CONNEVENTS,
+        [EVENT_CONN_TLS_ERROR] = EVENT_CONNEVENTS,
         [EVENT_SLAB_MOVE] = EVENT_SYSEVENTS, [EVENT_LRU_CRAWLER] = EVENT_SYSEVENTS,
     };
     return classes[kind];

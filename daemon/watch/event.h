@@ -34,7 +34,7 @@ enum event_class { EVENT_CLASSES_TABLE(EVENT_BIT) };
 
 enum event_kind {
     EVENT_ITEM_GET, EVENT_ITEM_STORE, EVENT_EVICTION, EVENT_DELETED,
-    EVENT_CONN_NEW, EVENT_CONN_CLOSE, EVENT_SLAB_MOVE, EVENT_LRU_CRAWLER,
+    EVENT_CONN_NEW, EVENT_CONN_CLOSE, EVENT_CONN_TLS_ERROR, EVENT_SLAB_MOVE, EVENT_LRU_CRAWLER,
 };
 
 enum event_found { EVENT_NOT_FOUND, EVENT_FOUND, EVENT_FLUSHED, EVENT_EXPIRED };
@@ -110,6 +110,7 @@ void event_deleted(const char *key, size_t key_bytes, enum event_command, unsign
                    uint32_t value_bytes);
 void event_conn_new(const char *address, int fd); /* tcp:1.2.3.4:5, tcp6:[..]:p, unix:path */
 void event_conn_close(const char *address, enum event_reason, int fd);
+void event_conn_tls_error(const char *words, int fd); /* cut at KEY_BYTES_MAX bytes */
 void event_slab_move(unsigned from_class, unsigned to_class, enum event_move);
 void event_lru_crawler(const struct event_crawl *);
 

@@ -106,6 +106,9 @@ static void put_what(struct text *t, const struct event_record *e) {
         put_peer(t, e);
         put(t, " reason=%s cfd=%d", reason_names[e->status], e->fd);
         break;
+    case EVENT_CONN_TLS_ERROR:
+        put(t, "conntlserr fd=%d msg=%.*s", e->fd, (int)e->text_bytes, e->text);
+        break;
     case EVENT_SLAB_MOVE:
         put(t, "slab_move src=%u dst=%u state=%s", e->class_id, e->to_class_id,
             move_names[e->status]);

@@ -82,22 +82,25 @@ static void read_simulation(char *text) {
 }
 
 static void read_listeners(const char *text) {
-    char plain[SETTING_LIST_BYTES], why[SETTING_WHY_BYTES] = "", error[512] = "";
+    char why[SETTING_WHY_BYTES] = "", error[512] = "";
+    struct listen_entry entry;
     struct address a;
-    int more;
+    int more, entries;
     if (strlen(text) >= SETTING_LIST_BYTES - 1) {
         return; /* a list of settings is never so long */
     }
-    if (!listen_list_plain(text, plain, why)) {
+    for (const char *list = text; (entries = listen_list_next(&list, &entry, why)) > 0;) {
+        must(strnlen(entry.address, sizeof entry.address) < sizeof entry.address, "an entry ends");
+        const char *rest = entry.address;
+        while ((more = address_next(&rest, 11211, &a, error, sizeof error)) > 0) {
+            must(a.port >= -1 && a.port <= 65535, "a port is one");
+            must(strnlen(a.host, sizeof a.host) < sizeof a.host, "a host ends");
+        }
+        must(more == 0 || error[0] != '\0', "an address that is none is told");
+    }
+    if (entries < 0) {
         is_sentence(why);
-        return;
     }
-    must(strnlen(plain, sizeof plain) < sizeof plain, "a list ends");
-    for (const char *rest = plain; (more = address_next(&rest, 11211, &a, error, sizeof error)) > 0;) {
-        must(a.port >= -1 && a.port <= 65535, "a port is one");
-        must(strnlen(a.host, sizeof a.host) < sizeof a.host, "a host ends");
-    }
-    must(more == 0 || error[0] != '\0', "an address that is none is told");
 }
 
 static void read_sizes(const char *text) {

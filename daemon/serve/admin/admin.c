@@ -171,6 +171,14 @@ void admin_extstore(struct command_context *ctx, const struct words *w) {
 }
 
 void admin_refresh_certs(struct command_context *ctx, const struct words *w) {
+    const struct server_tls *tls = &ctx->server->tls;
+    char why[SERVER_TLS_WHY_BYTES] = "Error TLS not enabled";
     (void)w;
-    text_out_str(ctx->out, ANSWER_ERROR);
+    if (tls->reload != NULL && tls->reload(tls->reload_arg, why)) {
+        admin_audit(ctx, "refresh_certs", "done");
+        text_out_str(ctx->out, ANSWER_OK);
+    } else {
+        text_out_str(ctx->out, why);
+        text_out_str(ctx->out, "\r\n");
+    }
 }

@@ -27,13 +27,22 @@ static const char *skip_tag(const char *at, const char *end, const char *open, c
     return is_named ? stop + strlen(close) : refuse(why, "-l: a tag has 1 to 8 characters");
 }
 
-/* Skips one word before an address. Returns `at` when there is none, NULL and why when it is
- * refused. */
-static const char *skip_word(const char *at, const char *end, char *why) {
-    static const char *const implied[] = {"proto[ascii]:", "proto[negotiating]:", "notls:"};
+/* Skips one word before an address, and notes what it says. Returns `at` when there is none, NULL
+ * and why when it is refused. */
+static const char *skip_word(const char *at, const char *end, struct listen_entry *e, char *why) {
+    static const char *const implied[] = {"proto[ascii]:", "proto[negotiating]:"};
+    static const char *const tls[] = {[LISTEN_TLS_NONE] = "notls:",
+                                      [LISTEN_TLS_NO_PEER] = "btls:",
+                                      [LISTEN_TLS_PEER] = "mtls:"};
     for (size_t i = 0; i < sizeof implied / sizeof *implied; i++) {
         if (begins(at, end, implied[i])) {
             return at + strlen(implied[i]);
+        }
+    }
+    for (size_t i = LISTEN_TLS_NONE; i < sizeof tls / sizeof *tls; i++) {
+        if (begins(at, end, tls[i])) {
+            e->tls = (enum listen_tls)i;
+            return at + strlen(tls[i]);
         }
     }
     if (begins(at, end, "tag[")) {
@@ -47,28 +56,39 @@ static const char *skip_word(const char *at, const char *end, char *why) {
             why,
             "-l: a listener speaks proto[ascii] or proto[negotiating]; others are not built yet");
     }
-    if (begins(at, end, "btls:") || begins(at, end, "mtls:")) {
-        return refuse(why, "-l: TLS is not built yet");
-    }
     return at;
 }
 
-bool listen_list_plain(const char *list, char plain[SETTING_LIST_BYTES], char *why) {
-    size_t used = 0;
-    for (const char *at = list;;) {
-        const char *comma = strchr(at, ','), *end = comma ? comma : at + strlen(at);
-        for (const char *next; (next = skip_word(at, end, why)) != at; at = next) {
-            if (!next) {
-                return false;
-            }
-        }
-        memcpy(plain + used, at, (size_t)(end - at)); /* shorter than the list, which fits */
-        used += (size_t)(end - at);
-        if (!comma) {
-            plain[used] = '\0';
-            return true;
-        }
-        plain[used++] = ',';
-        at = comma + 1;
+int listen_list_next(const char **rest, struct listen_entry *e, char *why) {
+    const char *at = *rest + strspn(*rest, ","), *end = at + strcspn(at, ",");
+    if (at == end) {
+        return 0;
     }
+    e->tls = LISTEN_TLS_AS_SET;
+    for (const char *next; (next = skip_word(at, end, e, why)) != at; at = next) {
+        if (!next) {
+            return -1;
+        }
+    }
+    if (at == end) {
+        refuse(why, "-l: an address is missing behind the words for it");
+        return -1;
+    }
+    *rest = end;
+    memcpy(e->address, at, (size_t)(end - at)); /* no longer than the list, which fits */
+    e->address[end - at] = '\0';
+    return 1;
+}
+
+bool listen_list_check(const char *list, bool tls, char *why) {
+    struct listen_entry e;
+    int more;
+    while ((more = listen_list_next(&list, &e, why)) > 0) {
+        if (e.tls != LISTEN_TLS_AS_SET && !tls) {
+            snprintf(why, SETTING_WHY_BYTES,
+                     "-l: notls:, btls: and mtls: want -Z, without which nothing is encrypted");
+            return false;
+        }
+    }
+    return more == 0;
 }

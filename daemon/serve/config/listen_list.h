@@ -3,14 +3,32 @@
  *
  *     tag[NAME]:  or tag_NAME_:   a name of 1 to 8 characters; taken and not used
  *     proto[ascii]:  or proto[negotiating]:   what every listener speaks anyway; others are refused
- *     notls:   likewise; btls: and mtls: are refused */
+ *     notls:   without TLS, where -Z is given
+ *     btls:    with TLS, and no certificate of the client's is asked for
+ *     mtls:    with TLS, and the client must show a certificate */
 #ifndef SLATE_SERVE_CONFIG_LISTEN_LIST_H
 #define SLATE_SERVE_CONFIG_LISTEN_LIST_H
 #include <stdbool.h>
 
 #include "serve/config/settings.h"
 
-/* Copies the list, which is shorter than SETTING_LIST_BYTES, without those words. False: one of
- * them is refused, and `why` (SETTING_WHY_BYTES) holds a sentence. */
-bool listen_list_plain(const char *list, char plain[SETTING_LIST_BYTES], char *why);
+enum listen_tls {
+    LISTEN_TLS_AS_SET, /* with -Z: TLS, and clients are asked for what ssl_verify_mode says */
+    LISTEN_TLS_NONE,
+    LISTEN_TLS_NO_PEER,
+    LISTEN_TLS_PEER,
+};
+
+struct listen_entry {
+    char address[SETTING_LIST_BYTES]; /* without those words */
+    enum listen_tls tls;
+};
+
+/* Takes the next entry off a list shorter than SETTING_LIST_BYTES; `*rest` moves behind it. Returns
+ * 1, 0 at the end of the list, or -1: a word is refused, and `why` (SETTING_WHY_BYTES) holds a
+ * sentence. */
+int listen_list_next(const char **rest, struct listen_entry *, char *why);
+
+/* Whether every entry makes sense; `tls`: -Z is given. */
+bool listen_list_check(const char *list, bool tls, char *why);
 #endif

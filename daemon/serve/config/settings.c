@@ -469,6 +469,15 @@ bool settings_same_live(const struct settings *a, const struct settings *b) {
 
 /* --- rules between values --- */
 
+/* memcached gives it as a number. */
+static void settle_min_version(struct settings *s) {
+    char *version = s->ssl_min_version, number = version[0];
+    if (version[1] == '\0') {
+        put_choice(version, "tlsv1.0");
+        version[strlen(version) - 1] = number;
+    }
+}
+
 bool settings_settle(struct settings *s, char *why) {
     if (s->no_chunked_items) {
         s->slab_chunk_max = PAGE_BYTES;
@@ -479,13 +488,13 @@ bool settings_settle(struct settings *s, char *why) {
     if (strcmp(s->store, "slab") != 0) { /* there are no size classes that could want each other's pages */
         set_mode(s, setting_find("slab_automove", strlen("slab_automove")), "off", why);
     }
-    char plain[SETTING_LIST_BYTES];
     s->num_threads_per_udp = s->threads;
     if (strcmp(s->protocol, "auto") == 0) {
         put_choice(s->protocol, "auto-negotiate");
     }
     s->lru_segmented = strcmp(s->policy, "lru") != 0;
-    return listen_list_plain(s->inter, plain, why) && settings_check(s, why);
+    settle_min_version(s);
+    return listen_list_check(s->inter, s->ssl_enabled, why) && settings_check(s, why);
 }
 
 static bool moves_pages(const struct settings *s) {
@@ -529,6 +538,13 @@ bool settings_check(const struct settings *s, char *why) {
     }
     if (moves_pages(s) && strcmp(s->store, "slab") != 0) {
         return refuse(why, "slab_automove needs --store=slab, this server has %s", s->store);
+    }
+    if (s->ssl_enabled && (s->socketpath || s->port == 0)) {
+        return refuse(why, "-Z wants a TCP port: there is no TLS over a UNIX socket");
+    }
+    if (s->ssl_enabled && !s->ssl_chain_cert) {
+        return refuse(why, "-Z wants a certificate: -o ssl_chain_cert=FILE, and ssl_key=FILE where "
+                           "that does not hold its key");
     }
     if (s->slab_sizes && strcmp(s->store, "slab") != 0) {
         return refuse(why, "slab_sizes needs --store=slab, not %s", s->store);

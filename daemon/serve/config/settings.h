@@ -134,17 +134,17 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(ABSENT, ext_max_frag, "ext_max_frag", OPT_EXTENDED, "ext_max_frag", "0.80", 0, 0, "ratio", STARTUP, MEMORY, "storage on flash is not built") \
     X(RATIO3, slab_automove_freeratio, "slab_automove_freeratio", OPT_EXTENDED, "slab_automove_freeratio", 0.01, 0, 1, "ratio", RUNTIME, TUNING, "accepted without effect: it concerns storage on flash") \
     X(ABSENT, ext_drop_unread, "ext_drop_unread", OPT_EXTENDED, "ext_drop_unread", "no", 0, 0, "flag", STARTUP, MEMORY, "storage on flash is not built") \
-    X(ABSENT, ssl_enabled, "ssl_enabled", 'Z', "enable-ssl", "no", 0, 0, "flag", STARTUP, ACCESS, "TLS is not built yet") \
-    X(ABSENT, ssl_chain_cert, "ssl_chain_cert", OPT_EXTENDED, "ssl_chain_cert", "(null)", 0, 0, "path", STARTUP, ACCESS, "TLS is not built yet") \
-    X(ABSENT, ssl_key, "ssl_key", OPT_EXTENDED, "ssl_key", "(null)", 0, 0, "path", STARTUP, ACCESS, "TLS is not built yet") \
-    X(ABSENT, ssl_verify_mode, "ssl_verify_mode", OPT_EXTENDED, "ssl_verify_mode", "0", 0, 0, "mode", STARTUP, ACCESS, "TLS is not built yet") \
-    X(ABSENT, ssl_keyformat, "ssl_keyformat", OPT_EXTENDED, "ssl_keyformat", "1", 0, 0, "format", STARTUP, ACCESS, "TLS is not built yet") \
-    X(ABSENT, ssl_ciphers, "ssl_ciphers", OPT_EXTENDED, "ssl_ciphers", "NULL", 0, 0, "names", STARTUP, ACCESS, "TLS is not built yet") \
-    X(ABSENT, ssl_ca_cert, "ssl_ca_cert", OPT_EXTENDED, "ssl_ca_cert", "NULL", 0, 0, "path", STARTUP, ACCESS, "TLS is not built yet") \
-    X(ABSENT, ssl_wbuf_size, "ssl_wbuf_size", OPT_EXTENDED, "ssl_wbuf_size", "16384", 0, 0, "bytes", STARTUP, ACCESS, "TLS is not built yet") \
-    X(ABSENT, ssl_session_cache, "ssl_session_cache", OPT_EXTENDED, "ssl_session_cache", "no", 0, 0, "flag", STARTUP, ACCESS, "TLS is not built yet") \
-    X(ABSENT, ssl_kernel_tls, "ssl_kernel_tls", OPT_EXTENDED, "ssl_kernel_tls", "no", 0, 0, "flag", STARTUP, ACCESS, "TLS is not built yet") \
-    X(ABSENT, ssl_min_version, "ssl_min_version", OPT_EXTENDED, "ssl_min_version", "tlsv1.2", 0, 0, "version", STARTUP, ACCESS, "TLS is not built yet") \
+    X(FLAG, ssl_enabled, "ssl_enabled", 'Z', "enable-ssl", false, 0, 0, "flag", STARTUP, ACCESS, "speak TLS on every TCP listener that has not notls: before its address; wants ssl_chain_cert") \
+    X(TEXT, ssl_chain_cert, "ssl_chain_cert", OPT_EXTENDED, "ssl_chain_cert", NULL, 0, 0, "path", STARTUP, ACCESS, "the server's certificate and those that vouch for it, in PEM") \
+    X(TEXT, ssl_key, "ssl_key", OPT_EXTENDED, "ssl_key", NULL, 0, 0, "path", STARTUP, ACCESS, "its private key, where ssl_chain_cert does not hold it") \
+    X(INT, ssl_verify_mode, "ssl_verify_mode", OPT_EXTENDED, "ssl_verify_mode", 0, 0, 3, "mode", STARTUP, ACCESS, "certificates of clients: 0 none, 1 checked if shown, 2 wanted and checked, 3 the same") \
+    X(INT, ssl_keyformat, "ssl_keyformat", OPT_EXTENDED, "ssl_keyformat", 1, 1, 2, "format", STARTUP, ACCESS, "format of ssl_key: 1 PEM, 2 DER") \
+    X(TEXT, ssl_ciphers, "ssl_ciphers", OPT_EXTENDED, "ssl_ciphers", NULL, 0, 0, "names", STARTUP, ACCESS, "ciphers up to TLS 1.2, as OpenSSL writes them; those of TLS 1.3 are OpenSSL's") \
+    X(TEXT, ssl_ca_cert, "ssl_ca_cert", OPT_EXTENDED, "ssl_ca_cert", NULL, 0, 0, "path", STARTUP, ACCESS, "whom certificates of clients must come from, in PEM") \
+    X(KILOBYTES, ssl_wbuf_size, "ssl_wbuf_size", OPT_EXTENDED, "ssl_wbuf_size", 16384, 1024, SETTINGS_MIB, "bytes", STARTUP, ACCESS, "replies are put together in a buffer of this size, one a worker, and encrypted from there") \
+    X(FLAG, ssl_session_cache, "ssl_session_cache", OPT_EXTENDED, "ssl_session_cache", false, 0, 0, "flag", STARTUP, ACCESS, "keep sessions of TLS 1.2 that clients may resume") \
+    X(FLAG, ssl_kernel_tls, "ssl_kernel_tls", OPT_EXTENDED, "ssl_kernel_tls", false, 0, 0, "flag", STARTUP, ACCESS, "let the kernel encrypt where it can") \
+    X(CHOICE, ssl_min_version, "ssl_min_version", OPT_EXTENDED, "ssl_min_version", "tlsv1.2", 0, 0, "tlsv1.0|tlsv1.1|tlsv1.2|tlsv1.3|0|1|2|3", STARTUP, ACCESS, "oldest version of TLS that is spoken; memcached's numbers are taken too") \
     X(ABSENT, proxy_config, "proxy_enabled", OPT_EXTENDED, "proxy_config", "no", 0, 0, "path", STARTUP, NETWORK, "there is no proxy") \
     X(ABSENT, proxy_uring, "proxy_uring_enabled", OPT_EXTENDED, "proxy_uring", "no", 0, 0, "flag", STARTUP, NETWORK, "there is no proxy") \
     X(ABSENT, napi_ids, "num_napi_ids", 'N', "napi-ids", "0", 0, 0, "ids", STARTUP, NETWORK, "threads by NAPI id are not built") \
@@ -176,6 +176,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(RATIO3, sample_rate, NULL, OPT_EXTENDED, "sample_rate", 0.25, 0, 1, "ratio", RUNTIME, TUNING, "share of the keys that curves and miniature caches are made from, at most; memory and traffic lower it; 0: none, at no cost") \
     X(TEXT, policy_dir, NULL, 0, "policy-dir", NULL, 0, 0, "path", STARTUP, TUNING, "folder of policies for slab_automove=lua:NAME; by default those that come with Slate") \
     X(INT, value_timeout, NULL, 0, "value-timeout", 30, 1, 86400, "seconds", STARTUP, NETWORK, "refuse a value that holds memory when none of its bytes come for so long; while others wait for that memory, when less than 4 KiB, or an eighth of what it holds, come in a second") \
+    X(INT, ssl_handshake_timeout, NULL, OPT_EXTENDED, "ssl_handshake_timeout", 10, 1, 3600, "seconds", STARTUP, ACCESS, "hang up on a client that has not agreed on a TLS session by then") \
     X(TEXT, automove_record, NULL, 0, "automove-record", NULL, 0, 0, "path", STARTUP, TUNING, "file to which what policies of slab_automove=lua:NAME are shown is appended, as slatectl record writes it") \
     X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained|cuckoo", STARTUP, MEMORY, "how keys find their items: bucket, cache lines of twelve; chained, linked lists as in memcached; cuckoo, lines of twelve, two for each key") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, "parts of the cache with a lock each, a power of two; 0: by the memory, 16 at 64 MB") \

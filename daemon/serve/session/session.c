@@ -42,6 +42,6 @@ void session_set_client(struct session *s, int fd, const char *addr) {
     s->addr = addr;
 }
 
-bool session_watch(struct session *s) { return watcher_attach(s->watcher, s->fd); }
+bool session_watch(struct session *s, int fd) { return watcher_attach(s->watcher, fd); }
 
 bool session_quit(const struct session *s) { return s->quit; }

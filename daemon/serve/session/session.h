@@ -94,9 +94,9 @@ bool session_lags(const struct session *);
 /* The connection's descriptor, as events tell it to those who watch, and the client's address, as
  * the audit tells it; `addr` outlives the session. Before: -1 and "-". */
 void session_set_client(struct session *, int fd, const char *addr);
-/* Lets the logger write what is watched to the connection, until session_destroy. False: no
- * descriptor; hang up. */
-bool session_watch(struct session *);
+/* Lets the logger write what is watched to `fd`, until session_destroy. False: no descriptor; hang
+ * up. */
+bool session_watch(struct session *, int fd);
 /* After SESSION_CLOSE: whether it was the client's wish. */
 bool session_quit(const struct session *);
 

@@ -18,11 +18,13 @@ struct general {
     struct watch_facts        watch;
     struct server_baseline    base;
     const struct server_conns *conns;
+    const struct server_tls   *tls;
     const char *event_version;
     unsigned    hash_power;
 };
 
 #define CONNS(field) atomic_load_explicit(&g->conns->field, memory_order_relaxed)
+#define TLS(field) atomic_load_explicit(&g->tls->field, memory_order_relaxed)
 #define MOVED(field) (g->tune.field - g->base.tune.field)
 #define WATCH(field) (g->watch.field - g->base.watch.field)
 
@@ -78,6 +80,14 @@ struct general {
 #define GENERAL_IDLE_STATS(X) \
     X(idle_kicks, counter, connections, U64, g->serve.idle_kicks, "connections closed for being idle; shown with idle_timeout")
 
+#define GENERAL_TLS_SESSION_STATS(X) \
+    X(ssl_new_sessions, counter, sessions, U64, TLS(new_sessions) - g->base.new_sessions, "TLS sessions that clients may resume; shown with ssl_session_cache")
+
+#define GENERAL_TLS_STATS(X) \
+    X(ssl_handshake_errors, counter, connections, U64, TLS(handshake_errors) - g->base.handshake_errors, "connections that agreed on no TLS session; shown with TLS") \
+    X(ssl_proto_errors, counter, connections, U64, TLS(proto_errors) - g->base.proto_errors, "TLS sessions that broke; shown with TLS") \
+    X(time_since_server_cert_refresh, gauge, seconds, U64, clock_now_s() - TLS(loaded_s), "since the certificates were read; shown with TLS")
+
 #define GENERAL_STATS_2(X) \
     X(bytes_read, counter, bytes, U64, g->serve.bytes_read, "bytes received from clients") \
     X(bytes_written, counter, bytes, U64, g->serve.bytes_written, "bytes sent to clients") \
@@ -107,7 +117,9 @@ struct general {
     X(log_worker_written, counter, events, U64, WATCH(worker_written), "events told to those who watch") \
     X(log_watcher_skipped, counter, lines, U64, WATCH(watcher_skipped), "lines that a slow watcher lost") \
     X(log_watcher_sent, counter, lines, U64, WATCH(watcher_sent), "lines given to watchers") \
-    X(log_watchers, gauge, connections, U64, g->watch.watchers, "connections that watch") \
+    X(log_watchers, gauge, connections, U64, g->watch.watchers, "connections that watch")
+
+#define GENERAL_STATS_3(X) \
     X(unexpected_napi_ids, counter, operations, U64, 0, "always 0: threads are not chosen by NAPI id") \
     X(round_robin_fallback, counter, operations, U64, 0, "always 0: threads are not chosen by NAPI id") \
     X(bytes, gauge, bytes, U64, g->cache.bytes, "header, key and value bytes of all items") \
@@ -130,7 +142,8 @@ struct general {
 /* clang-format on */
 
 const struct counter_info stats_general_info[] = {GENERAL_STATS(STATS_INFO) GENERAL_IDLE_STATS(
-    STATS_INFO) GENERAL_STATS_2(STATS_INFO){NULL, NULL, NULL, NULL}};
+    STATS_INFO) GENERAL_STATS_2(STATS_INFO) GENERAL_TLS_SESSION_STATS(STATS_INFO)
+    GENERAL_TLS_STATS(STATS_INFO) GENERAL_STATS_3(STATS_INFO){NULL, NULL, NULL, NULL}};
 
 static void gather(struct server *server, struct general *g) {
     server_settings(server, &g->settings);
@@ -144,6 +157,7 @@ static void gather(struct server *server, struct general *g) {
     g->base = server->baseline;
     lock_release(&server->lock);
     g->conns = &server->conns;
+    g->tls = &server->tls;
     g->event_version = server->event_version;
     g->hash_power = 0;
     while (g->hash_power < 63 && (uint64_t)2 << g->hash_power <= g->cache.index_buckets) {
@@ -160,4 +174,11 @@ void stats_general(struct command_context *ctx) {
         GENERAL_IDLE_STATS(STATS_PUT)
     }
     GENERAL_STATS_2(STATS_PUT)
+    if (g->settings.ssl_enabled && g->settings.ssl_session_cache) {
+        GENERAL_TLS_SESSION_STATS(STATS_PUT)
+    }
+    if (g->settings.ssl_enabled) {
+        GENERAL_TLS_STATS(STATS_PUT)
+    }
+    GENERAL_STATS_3(STATS_PUT)
 }

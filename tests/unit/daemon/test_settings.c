@@ -171,8 +171,8 @@ static void test_options_of_absent_features_say_so(void) {
     refuses("-U 11211", "-U cannot be used: UDP is not built yet");
     refuses("-S", "-S cannot be used: SASL authentication is not built yet");
     refuses("-Y users", "-Y cannot be used: authentication by a password file is not built yet");
-    refuses("-Z", "-Z cannot be used: TLS is not built yet");
-    refuses("-o ssl_key=/k", "-o ssl_key cannot be used: TLS is not built yet");
+    refuses("-S", "-S cannot be used: SASL authentication is not built yet");
+    refuses("-o ext_path=/k:1g", "-o ext_path cannot be used: storage on flash is not built");
     refuses("-o ext_path=/x:1G", "-o ext_path cannot be used: storage on flash is not built");
     refuses("-o proxy_config=x.lua", "-o proxy_config cannot be used: there is no proxy");
     refuses("-e /dev/shm/x", "-e cannot be used: restart from a memory file is not built yet");
@@ -199,14 +199,29 @@ static void test_lists_are_bounded(void) {
 }
 
 static void test_listeners_may_be_named_as_in_memcached(void) {
-    char plain[SETTING_LIST_BYTES];
-    ok(listen_list_plain("127.0.0.1,[::1]:5", plain, why), "plain addresses are taken");
-    is_str(plain, "127.0.0.1,[::1]:5", "as they are");
-    ok(listen_list_plain("tag[a]:proto[ascii]:127.0.0.1:1,notls:*,tag_b_:h,proto[negotiating]:[::1]", plain, why),
-       "and so are those with words that mean nothing here");
-    is_str(plain, "127.0.0.1:1,*,h,[::1]", "without these");
-    refuses("-l btls:127.0.0.1", "-l: TLS is not built yet");
-    refuses("-l 127.0.0.1,mtls:127.0.0.1:2", "-l: TLS is not built yet");
+    static const struct {
+        const char     *address;
+        enum listen_tls tls;
+    } want[] = {{"127.0.0.1:1", LISTEN_TLS_AS_SET},
+                {"*", LISTEN_TLS_NONE},
+                {"h", LISTEN_TLS_NO_PEER},
+                {"[::1]:5", LISTEN_TLS_PEER}};
+    const char *rest = "tag[a]:proto[ascii]:127.0.0.1:1,notls:*,btls:tag_b_:h,proto[negotiating]:mtls:[::1]:5,";
+    struct listen_entry e;
+    for (unsigned i = 0; i < sizeof want / sizeof *want; i++) {
+        is(listen_list_next(&rest, &e, why), 1, "address %u of a list is taken", i + 1);
+        is_str(e.address, want[i].address, "… without the words before it");
+        is(e.tls, want[i].tls, "… and with what they say of TLS");
+    }
+    is(listen_list_next(&rest, &e, why), 0, "then the list ends");
+    refuses("-l btls:127.0.0.1", "-l: notls:, btls: and mtls: want -Z, without which nothing is encrypted");
+    refuses("-l 127.0.0.1,notls:127.0.0.1:2", "-l: notls:, btls: and mtls: want -Z, without which nothing is encrypted");
+    refuses("-Z", "-Z wants a certificate: -o ssl_chain_cert=FILE, and ssl_key=FILE where that does not hold its key");
+    refuses("-Z -p 0 -o ssl_chain_cert=c", "-Z wants a TCP port: there is no TLS over a UNIX socket");
+    refuses("-Z -s /tmp/s -o ssl_chain_cert=c", "-Z wants a TCP port: there is no TLS over a UNIX socket");
+    shows("-Z -o ssl_chain_cert=c -l notls:127.0.0.1", "ssl_enabled", "yes");
+    shows("-o ssl_min_version=3", "ssl_min_version", "tlsv1.3");
+    shows("-o ssl_min_version=tlsv1.1", "ssl_min_version", "tlsv1.1");
     refuses("-l proto[binary]:*", "-l: a listener speaks proto[ascii] or proto[negotiating]; others are not built yet");
     refuses("-l tag[123456789]:*", "-l: a tag has 1 to 8 characters");
     refuses("-l tag[]:*", "-l: a tag has 1 to 8 characters");

@@ -1,0 +1,207 @@
+#include "net/tls.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "base/log.h"
+#include "serve/config/listen_list.h"
+
+struct tls {
+    struct tls_config  config;
+    struct server_tls *facts;
+    struct lock        lock;    /* over the context; and one reload at a time */
+    SSL_CTX           *context; /* sessions hold it, too */
+};
+
+enum { EXPIRES_SOON_DAYS = 14 };
+
+static bool refuse(char *why, const char *what, const char *file) {
+    unsigned long code = ERR_get_error();
+    const char *reason = code != 0 ? ERR_reason_error_string(code) : NULL;
+    snprintf(why, SERVER_TLS_WHY_BYTES, "%s%s%s: %s", what, file != NULL ? " : " : "",
+             file != NULL ? file : "", reason != NULL ? reason : strerror(ERR_GET_REASON(code)));
+    ERR_clear_error();
+    return false;
+}
+
+/* A server asks nobody for the password of its key. */
+static int no_password(char *to, int room, int writes, void *arg) {
+    (void)to, (void)room, (void)writes, (void)arg;
+    return 0;
+}
+
+static int version_number(const char *name) {
+    static const struct {
+        const char *name;
+        int         number;
+    } versions[] = {{"tlsv1.0", TLS1_VERSION}, {"tlsv1.1", TLS1_1_VERSION}, {"tlsv1.3", TLS1_3_VERSION}};
+    for (unsigned i = 0; i < sizeof versions / sizeof *versions; i++) {
+        if (strcmp(versions[i].name, name) == 0) {
+            return versions[i].number;
+        }
+    }
+    return TLS1_2_VERSION;
+}
+
+static int count_session(SSL *ssl, SSL_SESSION *session) {
+    struct server_tls *facts = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    (void)session;
+    atomic_fetch_add_explicit(&facts->new_sessions, 1, memory_order_relaxed);
+    return 0; /* OpenSSL keeps it */
+}
+
+static int verify_flags(unsigned mode) {
+    return mode == 0   ? SSL_VERIFY_NONE
+           : mode == 1 ? SSL_VERIFY_PEER
+                       : SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+}
+
+static void set_behaviour(SSL_CTX *ssl, const struct tls_config *config, struct server_tls *facts) {
+    static const unsigned char id[] = "slated";
+    uint64_t options = SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
+                       SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_IGNORE_UNEXPECTED_EOF;
+    SSL_CTX_set_options(ssl, options | (config->kernel ? SSL_OP_ENABLE_KTLS : 0));
+    /* an idle connection has no buffers of OpenSSL's */
+    SSL_CTX_set_mode(ssl, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
+                              SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_read_ahead(ssl, 1); /* a receive takes whole records, and all that are there */
+    SSL_CTX_set_session_id_context(ssl, id, sizeof id - 1);
+    SSL_CTX_set_session_cache_mode(ssl, config->session_cache ? SSL_SESS_CACHE_SERVER
+                                                              : SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_app_data(ssl, facts);
+    SSL_CTX_sess_set_new_cb(ssl, count_session);
+    SSL_CTX_set_verify(ssl, verify_flags(config->verify_mode), NULL);
+    SSL_CTX_set_default_passwd_cb(ssl, no_password);
+}
+
+/* The files, and whether they fit each other. */
+static bool load(SSL_CTX *ssl, const struct tls_config *config, char *why) {
+    const char *key = config->key_file != NULL ? config->key_file : config->chain_file;
+    int format =
+        config->key_file != NULL && config->key_is_der ? SSL_FILETYPE_ASN1 : SSL_FILETYPE_PEM;
+    if (SSL_CTX_set_min_proto_version(ssl, version_number(config->min_version)) != 1) {
+        return refuse(why, "Error setting the oldest version", config->min_version);
+    }
+    if (config->ciphers != NULL && SSL_CTX_set_cipher_list(ssl, config->ciphers) != 1) {
+        return refuse(why, "Error setting the provided cipher(s)", config->ciphers);
+    }
+    if (SSL_CTX_use_certificate_chain_file(ssl, config->chain_file) != 1) {
+        return refuse(why, "Error loading the certificate chain", config->chain_file);
+    }
+    if (SSL_CTX_use_PrivateKey_file(ssl, key, format) != 1) {
+        return refuse(why, "Error loading the key", key);
+    }
+    if (SSL_CTX_check_private_key(ssl) != 1) {
+        return refuse(why, "Error validating the certificate", NULL);
+    }
+    if (config->ca_file == NULL) {
+        return true;
+    }
+    STACK_OF(X509_NAME) *names = SSL_load_client_CA_file(config->ca_file);
+    if (names == NULL || SSL_CTX_load_verify_locations(ssl, config->ca_file, NULL) != 1) {
+        sk_X509_NAME_pop_free(names, X509_NAME_free);
+        return refuse(why, "Error loading the CA certificate", config->ca_file);
+    }
+    SSL_CTX_set_client_CA_list(ssl, names);
+    return true;
+}
+
+/* An expired certificate is served, as by others, for its clients may not mind; but told. */
+static void tell_expiry(const SSL_CTX *ssl, const char *file) {
+    const X509 *certificate = SSL_CTX_get0_certificate(ssl);
+    int days = 0, seconds = 0;
+    if (ASN1_TIME_diff(&days, &seconds, NULL, X509_get0_notAfter(certificate)) != 1) {
+        return;
+    }
+    if (days < 0 || seconds < 0) {
+        log_warn("the certificate in %s has expired", file);
+    } else if (days < EXPIRES_SOON_DAYS) {
+        log_warn("the certificate in %s expires in %d days", file, days);
+    } else {
+        log_info("the certificate in %s is good for %d days", file, days);
+    }
+}
+
+static SSL_CTX *make_context(const struct tls *t, char *why) {
+    ERR_clear_error();
+    SSL_CTX *ssl = SSL_CTX_new(TLS_server_method());
+    if (ssl == NULL) {
+        refuse(why, "Error starting TLS", NULL);
+        return NULL;
+    }
+    set_behaviour(ssl, &t->config, t->facts);
+    if (!load(ssl, &t->config, why)) {
+        SSL_CTX_free(ssl);
+        return NULL;
+    }
+    tell_expiry(ssl, t->config.chain_file);
+    return ssl;
+}
+
+bool tls_reload(void *arg, char why[SERVER_TLS_WHY_BYTES]) {
+    struct tls *t = arg;
+    SSL_CTX *made = make_context(t, why);
+    if (made == NULL) {
+        return false;
+    }
+    lock_take(&t->lock);
+    SSL_CTX *before = t->context;
+    t->context = made;
+    lock_release(&t->lock);
+    SSL_CTX_free(before);
+    atomic_store_explicit(&t->facts->loaded_s, clock_now_s(), memory_order_relaxed);
+    return true;
+}
+
+struct tls *tls_create(const struct tls_config *config, struct server_tls *facts,
+                       char why[SERVER_TLS_WHY_BYTES]) {
+    struct tls *t = calloc(1, sizeof *t);
+    if (t == NULL) {
+        snprintf(why, SERVER_TLS_WHY_BYTES, "out of memory");
+        return NULL;
+    }
+    t->config = *config;
+    t->facts = facts;
+    lock_init(&t->lock);
+    if (!tls_reload(t, why)) {
+        tls_destroy(&t);
+    }
+    return t;
+}
+
+void tls_destroy(struct tls **taken) {
+    struct tls *t = *taken;
+    *taken = NULL;
+    if (t != NULL) {
+        SSL_CTX_free(t->context);
+        lock_fini(&t->lock);
+        free(t);
+    }
+}
+
+const struct tls_config *tls_settings(const struct tls *t) { return &t->config; }
+
+struct server_tls *tls_facts(const struct tls *t) { return t->facts; }
+
+struct ssl_st *tls_session(struct tls *t, int fd, unsigned listen_tls) {
+    lock_take(&t->lock);
+    SSL *ssl = SSL_new(t->context);
+    lock_release(&t->lock);
+    if (ssl == NULL || SSL_set_fd(ssl, fd) != 1) {
+        ERR_clear_error();
+        SSL_free(ssl);
+        return NULL;
+    }
+    if (listen_tls == LISTEN_TLS_NO_PEER) {
+        SSL_set_verify(ssl, SSL_VERIFY_NONE, NULL);
+    } else if (listen_tls == LISTEN_TLS_PEER) {
+        SSL_set_verify(ssl, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+    }
+    SSL_set_accept_state(ssl);
+    return ssl;
+}

@@ -1,0 +1,45 @@
+/* What all TLS connections of a server share: its certificate, and what is asked of clients
+ * (OpenSSL).
+ *
+ * Ownership: a struct tls owns its context; sessions that were begun keep the one they began with,
+ * so that a reload drops no connection. Threading: tls_create and tls_destroy by the thread that
+ * owns the server's sockets, the rest by any. */
+#ifndef SLATE_NET_TLS_H
+#define SLATE_NET_TLS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "serve/server.h"
+
+struct ssl_st; /* OpenSSL's SSL */
+
+struct tls_config {
+    const char *chain_file, *key_file, *ca_file; /* key_file NULL: in chain_file; ca_file NULL: none */
+    bool        key_is_der;
+    unsigned    verify_mode; /* 0 to 3, as ssl_verify_mode */
+    const char *ciphers;     /* NULL: OpenSSL's */
+    const char *min_version; /* tlsv1.0 to tlsv1.3 */
+    bool        session_cache, kernel;
+    size_t      write_bytes;  /* of a worker's buffer in which replies are put together */
+    uint32_t    handshake_s;  /* a handshake ends by then */
+};
+
+struct tls;
+
+/* Texts of the config outlive the result; `facts` is written, and outlives it too. NULL: `why`
+ * holds a sentence. */
+struct tls *tls_create(const struct tls_config *, struct server_tls *facts,
+                       char why[SERVER_TLS_WHY_BYTES]);
+void tls_destroy(struct tls **);
+
+/* Reads all files again. False: all stays as it is, and `why` holds a sentence. Cost: some
+ * milliseconds. `tls` is a struct tls: for server_tls.reload. */
+bool tls_reload(void *tls, char why[SERVER_TLS_WHY_BYTES]);
+
+const struct tls_config *tls_settings(const struct tls *);
+struct server_tls       *tls_facts(const struct tls *);
+
+/* A session that waits for its client's first bytes on this socket; NULL: out of memory. */
+struct ssl_st *tls_session(struct tls *, int fd, unsigned listen_tls);
+#endif

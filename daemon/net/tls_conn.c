@@ -1,0 +1,341 @@
+#include "net/tls_conn.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "net/tls.h"
+#include "net/worker.h"
+#include "watch/event.h"
+
+enum { RELAY_BYTES = 16 * 1024 };
+
+/* What the logger writes for a client who watches, on its way to him. */
+struct relay {
+    struct event readable, writable; /* the logger's bytes; the client's socket */
+    int          ours, loggers;      /* the ends of the pair */
+    size_t       n;                  /* bytes that the client's socket did not take */
+    char         bytes[RELAY_BYTES];
+};
+
+struct tls_conn {
+    SSL          *ssl;
+    uint64_t      end_us;  /* of the handshake's time */
+    bool          shaking; /* hands: the session is not agreed on yet */
+    bool          broken;  /* nothing may be sent any more, not even that it ends */
+    struct relay *relay;   /* while he watches; NULL: he does not */
+};
+
+/* --- errors --- */
+
+static void tell_error(const struct conn *c, const char *words) {
+    if (event_watched(EVENT_CONNEVENTS)) {
+        event_conn_tls_error(words, c->record.fd);
+    }
+}
+
+static const char *last_words(void) {
+    unsigned long code = ERR_peek_error();
+    const char *words = code != 0 ? ERR_reason_error_string(code) : NULL;
+    return words != NULL ? words : "the client hung up";
+}
+
+/* What a call of OpenSSL that did nothing means, as recv and sendmsg would say it. */
+static ssize_t failed(struct conn *c, int result) {
+    int why = SSL_get_error(c->tls->ssl, result);
+    switch (why) {
+    case SSL_ERROR_WANT_READ:
+    case SSL_ERROR_WANT_WRITE: errno = EAGAIN; return -1;
+    case SSL_ERROR_ZERO_RETURN: return 0;
+    case SSL_ERROR_SYSCALL:
+        c->tls->broken = true;
+        errno = errno != 0 ? errno : ECONNRESET;
+        break;
+    default:
+        c->tls->broken = true;
+        atomic_fetch_add_explicit(&tls_facts(c->worker->tls)->proto_errors, 1,
+                                  memory_order_relaxed);
+        tell_error(c, last_words());
+        errno = EPROTO;
+    }
+    ERR_clear_error();
+    return -1;
+}
+
+/* --- bytes --- */
+
+/* Fills as much as has come. */
+static ssize_t read_some(struct conn *c, char *to, size_t n) {
+    size_t got = 0, more = 0;
+    while (got < n) {
+        ERR_clear_error();
+        errno = 0;
+        int result = SSL_read_ex(c->tls->ssl, to + got, n - got, &more);
+        if (result != 1) {
+            ssize_t what = failed(c, result);
+            bool again = what < 0 && errno == EAGAIN;
+            c->at_hand = got > 0 && !again; /* the next receive meets it */
+            return got > 0 ? (ssize_t)got : what;
+        }
+        got += more;
+    }
+    c->at_hand = SSL_has_pending(c->tls->ssl) == 1;
+    return (ssize_t)got;
+}
+
+static ssize_t tls_recv(struct conn *c, void *to, size_t n) { return read_some(c, to, n); }
+
+static ssize_t tls_readv(struct conn *c, const struct iovec *iov, int pieces) {
+    ssize_t sum = 0;
+    for (int i = 0; i < pieces; i++) {
+        ssize_t got = read_some(c, iov[i].iov_base, iov[i].iov_len);
+        if (got <= 0) {
+            bool again = got < 0 && errno == EAGAIN;
+            c->at_hand = sum > 0 && !again;
+            return sum > 0 ? sum : got;
+        }
+        sum += got;
+        if ((size_t)got < iov[i].iov_len) {
+            break;
+        }
+    }
+    return sum;
+}
+
+/* The next bytes to encrypt, at most a buffer of them: where they lie when they are in one piece,
+ * else put together. */
+static size_t next_bytes(char *buffer, size_t room, struct iovec *iov, int pieces,
+                         const char **bytes) {
+    size_t n = 0;
+    if (iov[0].iov_len >= room) {
+        *bytes = iov[0].iov_base;
+        return room;
+    }
+    for (int i = 0; i < pieces && n < room; i++) {
+        size_t part = iov[i].iov_len < room - n ? iov[i].iov_len : room - n;
+        memcpy(buffer + n, iov[i].iov_base, part);
+        n += part;
+    }
+    *bytes = buffer;
+    return n;
+}
+
+static ssize_t tls_sendv(struct conn *c, struct iovec *iov, int pieces, bool more) {
+    ssize_t sum = 0;
+    (void)more;
+    while (pieces > 0) {
+        const char *bytes;
+        size_t n = next_bytes(c->worker->tls_buffer, tls_settings(c->worker->tls)->write_bytes, iov,
+                              pieces, &bytes),
+               sent = 0;
+        ERR_clear_error();
+        errno = 0;
+        int result = SSL_write_ex(c->tls->ssl, bytes, n, &sent);
+        if (result != 1) {
+            ssize_t what = failed(c, result);
+            errno = what == 0 ? EPIPE : errno;
+            return sum > 0 && errno == EAGAIN ? sum : -1;
+        }
+        sum += (ssize_t)sent;
+        while (pieces > 0 && sent >= iov->iov_len) {
+            sent -= iov->iov_len;
+            iov++, pieces--;
+        }
+        if (pieces > 0) {
+            iov->iov_base = (char *)iov->iov_base + sent;
+            iov->iov_len -= sent;
+        }
+    }
+    return sum;
+}
+
+static size_t tls_unread(const struct conn *c) {
+    int bytes = 0;
+    size_t encrypted =
+        ioctl(c->record.fd, FIONREAD, &bytes) == 0 && bytes > 0 ? (size_t)bytes : 0;
+    return encrypted + (size_t)SSL_pending(c->tls->ssl) + (size_t)SSL_has_pending(c->tls->ssl);
+}
+
+/* --- handshakes --- */
+
+static void on_handshake(evutil_socket_t fd, short what, void *conn);
+
+static void await(struct conn *c, short what) {
+    uint64_t now_us = clock_mono_us(), end_us = c->tls->end_us,
+             left_us = end_us > now_us ? end_us - now_us : 1;
+    struct timeval t = {.tv_sec = (time_t)(left_us / 1000000),
+                        .tv_usec = (suseconds_t)(left_us % 1000000)};
+    event_del(&c->event);
+    event_assign(&c->event, c->worker->base, c->record.fd, what, on_handshake, c);
+    if (event_add(&c->event, &t) != 0) {
+        c->gone = true;
+    }
+}
+
+static void give_up(struct conn *c, const char *words) {
+    atomic_fetch_add_explicit(&tls_facts(c->worker->tls)->handshake_errors, 1,
+                              memory_order_relaxed);
+    tell_error(c, words);
+    c->tls->broken = true;
+    c->gone = true;
+    c->reason = EVENT_ERROR;
+    worker_ready(c->worker, c);
+}
+
+static void on_handshake(evutil_socket_t fd, short what, void *arg) {
+    struct conn *c = arg;
+    (void)fd;
+    if (what & EV_TIMEOUT) {
+        give_up(c, "the handshake took too long");
+    } else {
+        worker_queue_handshake(c->worker, c);
+    }
+}
+
+static void handshake(struct conn *c) {
+    ERR_clear_error();
+    errno = 0;
+    int result = SSL_accept(c->tls->ssl);
+    if (result == 1) {
+        c->tls->shaking = false;
+        conn_wait_for(c, EV_READ);
+        c->readable = true; /* requests may have come with the last of the handshake */
+        worker_ready(c->worker, c);
+        return;
+    }
+    switch (SSL_get_error(c->tls->ssl, result)) {
+    case SSL_ERROR_WANT_READ: await(c, EV_READ); break;
+    case SSL_ERROR_WANT_WRITE: await(c, EV_WRITE); break;
+    default: give_up(c, last_words());
+    }
+    ERR_clear_error();
+    if (c->gone) {
+        worker_ready(c->worker, c);
+    }
+}
+
+void tls_handshakes(struct worker *w) {
+    uint64_t end_us = clock_mono_us() + TLS_HANDSHAKES_US;
+    do {
+        struct conn *c = conn_queue_take(&w->handshakes);
+        if (c->gone) {
+            worker_ready(w, c);
+        } else {
+            handshake(c);
+        }
+    } while (w->handshakes.first != NULL && clock_mono_us() < end_us);
+}
+
+/* --- those who watch --- */
+
+static void relay_stop(struct conn *c) {
+    event_del(&c->tls->relay->readable);
+    c->gone = true;
+    worker_ready(c->worker, c);
+}
+
+/* Sends what is held. */
+static void relay_send(struct conn *c) {
+    struct relay *r = c->tls->relay;
+    struct iovec iov = {r->bytes, r->n};
+    ssize_t sent = tls_sendv(c, &iov, 1, false);
+    if (sent < 0 && errno != EAGAIN) {
+        relay_stop(c);
+        return;
+    }
+    r->n -= sent > 0 ? (size_t)sent : 0;
+    memmove(r->bytes, r->bytes + (sent > 0 ? sent : 0), r->n);
+    if ((r->n > 0 ? event_add(&r->writable, NULL) : event_add(&r->readable, NULL)) != 0) {
+        relay_stop(c);
+    }
+}
+
+static void on_lines(evutil_socket_t fd, short what, void *arg) {
+    struct conn *c = arg;
+    struct relay *r = c->tls->relay;
+    (void)what;
+    ssize_t got = recv(fd, r->bytes, sizeof r->bytes, MSG_DONTWAIT);
+    if (got > 0) {
+        r->n = (size_t)got;
+        relay_send(c);
+    } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+        relay_stop(c);
+    } else if (event_add(&r->readable, NULL) != 0) {
+        relay_stop(c);
+    }
+}
+
+static void on_room(evutil_socket_t fd, short what, void *arg) {
+    (void)fd, (void)what;
+    relay_send(arg);
+}
+
+static int tls_watch_fd(struct conn *c) {
+    int pair[2];
+    struct relay *r = malloc(sizeof *r);
+    if (r == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair) != 0) {
+        free(r);
+        return -1;
+    }
+    c->tls->relay = r;
+    r->ours = pair[0];
+    r->loggers = pair[1];
+    r->n = 0;
+    event_assign(&r->readable, c->worker->base, r->ours, EV_READ, on_lines, c);
+    event_assign(&r->writable, c->worker->base, c->record.fd, EV_WRITE, on_room, c);
+    return event_add(&r->readable, NULL) == 0 ? r->loggers : -1;
+}
+
+static void relay_end(struct relay *r) {
+    event_del(&r->readable);
+    event_del(&r->writable);
+    close(r->ours);
+    close(r->loggers);
+    free(r);
+}
+
+/* --- life --- */
+
+static void tls_close(struct conn *c) {
+    struct tls_conn *t = c->tls;
+    if (t->relay != NULL) {
+        relay_end(t->relay);
+    }
+    if (!t->shaking && !t->broken) {
+        ERR_clear_error();
+        SSL_shutdown(t->ssl); /* tells the client; what he answers is not waited for */
+        ERR_clear_error();
+    }
+    SSL_free(t->ssl);
+    free(t);
+}
+
+static const struct transport transport_tls = {
+    tls_recv, tls_readv, tls_sendv, tls_unread, tls_watch_fd, tls_close,
+};
+
+bool tls_conn_open(struct conn *c) {
+    struct tls *tls = c->worker->tls;
+    struct tls_conn *t = malloc(sizeof *t);
+    SSL *ssl = t != NULL ? tls_session(tls, c->record.fd, c->tls_mode) : NULL;
+    if (ssl == NULL) {
+        free(t);
+        return false;
+    }
+    *t = (struct tls_conn){
+        .ssl = ssl,
+        .shaking = true,
+        .end_us = clock_mono_us() + (uint64_t)tls_settings(tls)->handshake_s * 1000000,
+    };
+    c->tls = t;
+    c->transport = &transport_tls;
+    await(c, EV_READ);
+    return !c->gone;
+}

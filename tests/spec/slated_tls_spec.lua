@@ -1,0 +1,323 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slated speaks TLS: what it carries, whom it refuses, and new certificates while it runs.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local client = require "slate.client"
+local server = require "support.server"
+local socket = require "socket"
+local wire = require "support.wire"
+
+local DEADLINE_S <const> = 60 -- only a hang takes that long
+local VALUE_BYTES <const> = 900000
+local UNREAD_GETS <const> = 20
+local LINES <const> = 20000
+
+local has_ssl, ssl = pcall(require, "ssl")
+
+-- In `folder`: NAME.key and NAME.pem, vouched for by ISSUER.pem, or by itself.
+local function make_certificate(folder, name, issuer)
+    local subject = ("-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=%s"):format(name)
+    local files = ("-keyout %s/%s.key -out %s/%s"):format(folder, name, folder, name)
+    if not issuer then
+        return assert(os.execute(("openssl req -x509 -days 2 %s %s.pem 2>/dev/null"):format(subject, files)))
+    end
+    assert(os.execute(("openssl req %s %s.csr 2>/dev/null"):format(subject, files)))
+    assert(os.execute(("openssl x509 -req -in %s/%s.csr -CA %s/%s.pem -CAkey %s/%s.key -CAcreateserial -days 2 "
+        .. "-out %s/%s.pem 2>/dev/null"):format(folder, name, folder, issuer, folder, issuer, folder, name)))
+end
+
+local function copy(from, to)
+    assert(os.execute(("cp %s %s.new && mv %s.new %s"):format(from, to, to, to)))
+end
+
+local function dial(host, port)
+    local connection = assert(socket.connect(host, port))
+    connection:settimeout(DEADLINE_S)
+    return connection
+end
+
+-- A connection that has agreed on TLS, or nil and why.
+local function shake(host, port, options)
+    local wrapped = assert(ssl.wrap(dial(host, port), {
+        mode = "client", protocol = options.protocol or "any", verify = "none", options = "all",
+        certificate = options.certificate, key = options.key,
+    }))
+    local ok, why = wrapped:dohandshake()
+    if not ok then
+        wrapped:close()
+        return nil, why
+    end
+    return wrapped
+end
+
+-- Does a command get its answer? With TLS 1.3 a client learns only then that its certificate was refused.
+local function is_served(host, port, options)
+    local connection = shake(host, port, options or {})
+    local line = connection and connection:send("version\r\n") and connection:receive("*l")
+    if connection then
+        connection:close()
+    end
+    return line ~= nil and line ~= false and line:find("^VERSION ") ~= nil
+end
+
+local function subject_of(host, port)
+    local connection = assert(shake(host, port, {}))
+    local name = connection:getpeercertificate():subject()[1].value
+    connection:close()
+    return name
+end
+
+local function wait_for(what, condition)
+    local deadline = socket.gettime() + DEADLINE_S
+    while not condition() do
+        assert(socket.gettime() < deadline, "still waiting for " .. what)
+        socket.sleep(0.01)
+    end
+end
+
+describe("slated with TLS", function()
+    if not has_ssl or not os.execute("command -v openssl >/dev/null") then
+        pending("there is no LuaSec, or no openssl to make a certificate")
+        return
+    end
+    local folder
+    local started = {}
+
+    after_each(function()
+        while #started > 0 do
+            table.remove(started):stop()
+        end
+    end)
+
+    setup(function()
+        folder = server.folder()
+        make_certificate(folder, "ca")
+        make_certificate(folder, "other-ca")
+        make_certificate(folder, "one", "ca")
+        make_certificate(folder, "two", "ca")
+        make_certificate(folder, "client", "ca")
+        make_certificate(folder, "stranger", "other-ca")
+    end)
+    teardown(function() server.remove_folder(folder) end)
+
+    local function start(words, ...)
+        copy(folder .. "/one.pem", folder .. "/cert")
+        copy(folder .. "/one.key", folder .. "/key")
+        local list = ("ssl_chain_cert=%s/cert,ssl_key=%s/key,ssl_ca_cert=%s/ca.pem"):format(folder, folder, folder)
+        local one = server.start({
+            transport = "tcp", tls = { verify = false },
+            args = { "-Z", "-o", words and list .. "," .. words or list, ... },
+        })
+        started[#started + 1] = one
+        one.port = tonumber(one.address:match(":(%d+)$"))
+        return one
+    end
+
+    local function connect(one)
+        return assert(client.connect(one.address, { tls = { verify = false } }))
+    end
+
+    local function statistic(one, name, group)
+        local connection = connect(one)
+        local lines = table.concat(assert(connection:stats(group)), "\n")
+        connection:close()
+        local value = assert(lines:match("STAT " .. name .. " (%S+)"), "there is no " .. name)
+        return math.tointeger(value) or value
+    end
+
+    it("carries commands, pipelines and large values both ways", function()
+        local one = start()
+        local c = connect(one)
+        local value = ("0123456789"):rep(VALUE_BYTES // 10)
+        local batch = c:pipeline()
+        for _ = 1, 10 do
+            batch:set("big", value):get("big")
+        end
+        local results, errors = batch:run()
+        assert.same({}, errors)
+        for i = 2, 20, 2 do
+            assert.equal(value, results[i].value)
+        end
+        c:close()
+    end)
+
+    it("sends a client that reads late all that it asked for", function()
+        local one = start()
+        local c = connect(one)
+        assert.is_true(c:set("big", ("x"):rep(VALUE_BYTES)))
+        c:close()
+        local late = assert(shake("127.0.0.1", one.port, {}))
+        assert(late:send(("get big\r\n"):rep(UNREAD_GETS) .. "mn\r\n"))
+        socket.sleep(0.2)
+        for _ = 1, UNREAD_GETS do
+            assert.equal("VALUE big 0 " .. VALUE_BYTES, late:receive("*l"))
+            assert.equal(VALUE_BYTES, #assert(late:receive(VALUE_BYTES)))
+            assert.equal("", late:receive("*l"))
+            assert.equal("END", late:receive("*l"))
+        end
+        assert.equal("MN", late:receive("*l"))
+        late:close()
+    end)
+
+    it("serves what came in one record with what is received elsewhere", function()
+        local one = start()
+        local c = assert(shake("127.0.0.1", one.port, {}))
+        local small = {}
+        for i = 1, 2000 do
+            small[i] = ("set k%d 0 0 8\r\n12345678\r\n"):format(i)
+        end
+        assert(c:send(table.concat(small) .. ("set large 0 0 %d\r\n%s\r\n"):format(VALUE_BYTES, ("y"):rep(VALUE_BYTES))
+            .. "get k2000\r\n"))
+        for _ = 1, 2001 do
+            assert.equal("STORED", c:receive("*l"))
+        end
+        assert.equal("VALUE k2000 0 8", c:receive("*l"))
+        c:close()
+    end)
+
+    it("hangs up on a client that speaks plainly, and counts it", function()
+        local one = start()
+        local plain = dial("127.0.0.1", one.port)
+        assert(plain:send("version\r\n"))
+        local answer = plain:receive("*a") or ""
+        plain:close()
+        assert.is_nil(answer:find("VERSION", 1, true))
+        assert.equal(1, statistic(one, "ssl_handshake_errors"))
+    end)
+
+    it("hangs up on a client that does not agree on a session in time", function()
+        local one = start("ssl_handshake_timeout=1")
+        local mute = dial("127.0.0.1", one.port)
+        assert.equal("closed", select(2, mute:receive(1)))
+        mute:close()
+        assert.equal(1, statistic(one, "ssl_handshake_errors"))
+    end)
+
+    it("refuses versions of TLS older than it is told to speak", function()
+        local one = start("ssl_min_version=3")
+        assert.is_false(is_served("127.0.0.1", one.port, { protocol = "tlsv1_2" }))
+        assert.is_true(is_served("127.0.0.1", one.port, { protocol = "tlsv1_3" }))
+        assert.equal("tlsv1.3", statistic(one, "ssl_min_version", "settings"))
+        one = start()
+        assert.is_true(is_served("127.0.0.1", one.port, { protocol = "tlsv1_2" }))
+        assert.is_false(is_served("127.0.0.1", one.port, { protocol = "tlsv1_1" }))
+    end)
+
+    it("asks for a client's certificate where the listener or the mode says so", function()
+        local one = start(nil, "-l", "notls:127.0.0.2,mtls:127.0.0.3,btls:127.0.0.4,127.0.0.1")
+        local ports = {}
+        for line in io.lines(one.folder .. "/ports") do
+            ports[#ports + 1] = tonumber(line:match("%d+$")) -- the last listener first
+        end
+        local known = { certificate = folder .. "/client.pem", key = folder .. "/client.key" }
+        local stranger = { certificate = folder .. "/stranger.pem", key = folder .. "/stranger.key" }
+        local plain = wire.connect("127.0.0.2:" .. ports[4])
+        assert.truthy(wire.ask(plain, "version"):find("^VERSION "))
+        plain:close()
+        assert.is_true(is_served("127.0.0.3", ports[3], known))
+        assert.is_false(is_served("127.0.0.3", ports[3], stranger))
+        assert.is_false(is_served("127.0.0.3", ports[3]))
+        assert.is_true(is_served("127.0.0.4", ports[2], stranger))
+        assert.is_true(is_served("127.0.0.1", ports[1]))
+        one = start("ssl_verify_mode=1")
+        assert.is_true(is_served("127.0.0.1", one.port))
+        assert.is_true(is_served("127.0.0.1", one.port, known))
+        assert.is_false(is_served("127.0.0.1", one.port, stranger))
+    end)
+
+    it("shows new certificates to new clients, and keeps those it has", function()
+        local one = start()
+        local before = connect(one)
+        for _, how in ipairs({ "refresh_certs", "SIGHUP" }) do
+            local name = how == "SIGHUP" and "one" or "two"
+            copy(("%s/%s.pem"):format(folder, name), folder .. "/cert")
+            copy(("%s/%s.key"):format(folder, name), folder .. "/key")
+            if how == "SIGHUP" then
+                assert(os.execute("kill -HUP " .. one.pid))
+                wait_for("the signal", function() return subject_of("127.0.0.1", one.port) == name end)
+            else
+                assert.equal("OK", before:command("refresh_certs"))
+            end
+            assert.equal(name, subject_of("127.0.0.1", one.port))
+            assert.truthy(before:command("version"):find("^VERSION "))
+        end
+        before:close()
+    end)
+
+    it("keeps its certificate when a new one makes no sense, and says why", function()
+        local one = start()
+        local c = connect(one)
+        local cert = folder .. "/cert"
+        for _, case in ipairs({
+            { "echo nonsense >" .. cert, "^Error loading the certificate chain : " .. cert:gsub("%p", "%%%0") },
+            { ("cp %s/two.pem %s"):format(folder, cert), "^Error loading the key : " },
+            { "rm " .. cert, "^Error loading the certificate chain : .*: No such file or directory$" },
+        }) do
+            assert(os.execute(case[1]))
+            local said = c:command("refresh_certs")
+            assert.truthy(said:find(case[2]), said)
+            assert.equal("one", subject_of("127.0.0.1", one.port))
+        end
+        assert(os.execute("kill -HUP " .. one.pid))
+        wait_for("the log", function() return one:log():find("the certificates stay as they are: ", 1, true) end)
+        assert.is_true(is_served("127.0.0.1", one.port))
+        c:close()
+    end)
+
+    it("does not start with a certificate and a key that do not belong together", function()
+        local words = ("ssl_chain_cert=%s/one.pem,ssl_key=%s/two.key"):format(folder, folder)
+        local ok, why = pcall(server.start, {
+            transport = "tcp", tls = { verify = false }, args = { "-Z", "-o", words },
+        })
+        assert.is_false(ok)
+        assert.truthy(why:find("Error loading the key : ", 1, true), why)
+    end)
+
+    it("takes the key out of the certificate's file when none is named, and a key in DER", function()
+        assert(os.execute(("cat %s/one.pem %s/one.key >%s/both"):format(folder, folder, folder)))
+        assert(os.execute(("cd %s && openssl ec -in one.key -outform DER -out one.der 2>/dev/null"):format(folder)))
+        for _, words in ipairs({
+            "ssl_chain_cert=%s/both", "ssl_chain_cert=%s/one.pem,ssl_key=%s/one.der,ssl_keyformat=2",
+        }) do
+            local one = server.start({
+                transport = "tcp", tls = { verify = false }, args = { "-Z", "-o", (words:gsub("%%s", folder)) },
+            })
+            one:stop()
+        end
+    end)
+
+    it("lets a client watch, and one that reads late loses lines and no more", function()
+        local one = start()
+        local watcher = assert(shake("127.0.0.1", one.port, {}))
+        assert(watcher:send("watch fetchers connevents\r\n"))
+        assert.equal("OK", watcher:receive("*l"))
+        local c = connect(one)
+        assert.truthy(watcher:receive("*l"):find("type=conn_new", 1, true))
+        c:get("absent")
+        assert.truthy(watcher:receive("*l"):find("type=item_get key=absent status=not_found", 1, true))
+        local plain = dial("127.0.0.1", one.port)
+        assert(plain:send("version\r\n"))
+        plain:receive("*a")
+        plain:close()
+        assert.truthy(watcher:receive("*l"):find("type=conn_new", 1, true))
+        assert.truthy(watcher:receive("*l"):find("type=conntlserr fd=%d+ msg=."))
+        assert.truthy(watcher:receive("*l"):find("type=conn_close.* reason=error"))
+        local batch = c:pipeline()
+        for _ = 1, LINES do
+            batch:get("absent")
+        end
+        batch:run()
+        local line = watcher:receive("*l")
+        assert.truthy(line:find("type=item_get key=absent", 1, true), line)
+        watcher:close()
+        c:close()
+        wait_for("the watcher's end", function() return statistic(one, "log_watchers") == 0 end)
+    end)
+
+    it("answers refresh_certs without TLS as memcached does", function()
+        local one = server.start()
+        finally(function() one:stop() end)
+        local c = one:connect()
+        assert.equal("Error TLS not enabled", c:command("refresh_certs"))
+        c:close()
+    end)
+end)
