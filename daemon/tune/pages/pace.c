@@ -90,18 +90,12 @@ static bool run_gently(struct pace_job *j) {
     return false;
 }
 
+/* The scheduler shares the processor out: this thread has a worker's weight, and asks for less at a
+ * time. */
 static void run_pressed(struct pace_job *j) {
-    uint64_t worked_us = 0, rested_us = 0, last_us = 0, begun_us = clock_mono_us();
     while (turn(j, PRESSED_TURN_US)) {
-        uint64_t now_us = clock_mono_us();
-        worked_us += now_us - begun_us;
-        begun_us = now_us;
-        if (rested_us <= worked_us) {
+        if (j->rest_us > 0) {
             nap(wished_us(j));
-            uint64_t took_us = clock_mono_us() - now_us;
-            rested_us += took_us < last_us ? took_us : last_us;
-            last_us = took_us;
-            begun_us = now_us + took_us;
         }
     }
 }

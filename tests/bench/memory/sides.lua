@@ -55,7 +55,7 @@ function M.programs(folder)
   local self = { load = load, slatectl = slatectl, peers = peers() }
   self.slated = { program = slated, name = "slated", version = version }
   self.all = { self.slated, table.unpack(self.peers) }
-  self.pinned = tonumber(bench_server.capture({ "nproc" })) >= 2
+  self.pinned = tonumber(bench_server.capture({ "nproc" })) >= 2 and os.getenv("PIN") ~= "no"
   self.server_core = self.pinned and SERVER_CORE or nil
   self.client_core = self.pinned and CLIENT_CORE or nil
   return self
