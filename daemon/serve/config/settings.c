@@ -320,12 +320,12 @@ static bool set_list(struct settings *s, const struct setting *row, const char *
     if (*text == '\0') {
         return refuse(why, "wants %s, not nothing", row->unit);
     }
-    bool   first = strcmp(list, row->default_text) == 0;
-    size_t used = first ? 0 : strlen(list);
+    size_t used = s->list_given ? strlen(list) : 0;
     if (used + strlen(text) + 2 > SETTING_LIST_BYTES) {
         return refuse(why, "holds at most %d bytes in all", SETTING_LIST_BYTES - 2);
     }
     snprintf(list + used, SETTING_LIST_BYTES - used, "%s%s", used ? "," : "", text);
+    s->list_given = true;
     return true;
 }
 

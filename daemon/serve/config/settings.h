@@ -217,6 +217,7 @@ enum { SETTING_LIST_BYTES = 1024 }; /* of a list with its terminator: about fort
  * process. */
 struct settings {
     SETTINGS(SETTING_MEMBER)
+    bool list_given; /* the one list holds what was given, and not its default */
 };
 
 #define SETTING_ONE(...) +1

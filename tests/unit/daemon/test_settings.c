@@ -196,6 +196,7 @@ static void test_lists_are_bounded(void) {
     memset(line + 3, 'a', 1100);
     line[1103] = '\0';
     refuses(line, "-l holds at most 1022 bytes in all");
+    shows("-l 127.0.0.1 -l ::1", "inter", "127.0.0.1,::1");
 }
 
 static void test_listeners_may_be_named_as_in_memcached(void) {
