@@ -203,6 +203,8 @@ bench-abuse: ## what greedy and dumb clients cost the server and others, against
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/abuse && tests/bench/abuse/run $B/bin $B/bench/abuse
 $B/bench/abuse: tests/bench/abuse/abuse.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+bench-tls: ## server CPU time a request and a handshake with TLS, against memcached (RUNS)
+	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/tls $B/bin
 bench-calcify: ## the 2012 rebalancing experiment against memcached
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/calcify $B/bin
 bench-memory: ## moves, strategies and geometry against memcached (ONLY=names, MODES=names, TRACES=folder)
@@ -236,5 +238,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-storm bench-sampling bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-storm bench-sampling bench-tls bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -127,7 +127,9 @@ Server.__gc = Server.stop
 
 -- The shell stays to report the exit status, so that no zombie is left.
 local function start_on(port, program, options)
-  local words = { quote(program), "-l", "127.0.0.1", "-p", port, "-u", M.capture({ "id", "-un" }):match("%S+") }
+  local tls_port = options.tls and free_port()
+  local listen = options.tls and ("notls:127.0.0.1:%d,127.0.0.1:%d"):format(port, tls_port) or "127.0.0.1"
+  local words = { quote(program), "-l", listen, "-p", port, "-u", M.capture({ "id", "-un" }):match("%S+") }
   for _, option in ipairs(options.arguments or {}) do
     words[#words + 1] = quote(option)
   end
@@ -136,7 +138,7 @@ local function start_on(port, program, options)
   local shell = assert(io.popen(("exec 2>%s; %s%s </dev/null >&2 & echo $!; wait $!; echo $?"):format(
     quote(log), prefix, table.concat(words, " ")), "r"))
   -- Only now: finalizers run in the reverse order, and the shell's waits for the server's end.
-  local self = setmetatable({ port = port, address = "127.0.0.1:" .. port, log = log, program = program,
+  local self = setmetatable({ port = port, tls_port = tls_port, address = "127.0.0.1:" .. port, log = log, program = program,
     shell = shell }, Server)
   self.pid = math.tointeger(tonumber(self.shell:read("l")))
   local deadline = socket.gettime() + START_DEADLINE_S
@@ -153,7 +155,8 @@ end
 
 --- Starts a server.
 -- @param program its path
--- @param options `arguments`, a list of words; `core`, the processor it is pinned to
+-- @param options `arguments`, a list of words; `core`, the processor it is pinned to; `tls`, true: with -Z in the
+-- arguments, it speaks plainly on `port` and TLS on `tls_port`
 -- @return the server, or nil and a message that holds what the program said
 function M.start(program, options)
   local server, message
