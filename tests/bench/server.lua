@@ -138,7 +138,8 @@ local function start_on(port, program, options)
   local shell = assert(io.popen(("exec 2>%s; %s%s </dev/null >&2 & echo $!; wait $!; echo $?"):format(
     quote(log), prefix, table.concat(words, " ")), "r"))
   -- Only now: finalizers run in the reverse order, and the shell's waits for the server's end.
-  local self = setmetatable({ port = port, tls_port = tls_port, address = "127.0.0.1:" .. port, log = log, program = program,
+  local self = setmetatable({ port = port, tls_port = tls_port,
+    address = "127.0.0.1:" .. port, log = log, program = program,
     shell = shell }, Server)
   self.pid = math.tointeger(tonumber(self.shell:read("l")))
   local deadline = socket.gettime() + START_DEADLINE_S
