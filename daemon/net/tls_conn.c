@@ -95,14 +95,15 @@ static ssize_t tls_recv(struct conn *c, void *to, size_t n) { return read_some(c
 static ssize_t tls_readv(struct conn *c, const struct iovec *iov, int pieces) {
     ssize_t sum = 0;
     for (int i = 0; i < pieces; i++) {
-        ssize_t got = read_some(c, iov[i].iov_base, iov[i].iov_len);
-        if (got <= 0) {
+        size_t room = iov[i].iov_len;
+        ssize_t got = room > 0 ? read_some(c, iov[i].iov_base, room) : 0;
+        if (got <= 0 && room > 0) {
             bool again = got < 0 && errno == EAGAIN;
             c->at_hand = sum > 0 && !again;
             return sum > 0 ? sum : got;
         }
         sum += got;
-        if ((size_t)got < iov[i].iov_len) {
+        if ((size_t)got < room) {
             break;
         }
     }

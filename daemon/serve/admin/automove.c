@@ -23,7 +23,7 @@ static bool mode_words(const struct words *w, char name[AUTOMOVE_NAME_BYTES]) {
 }
 
 /* A mode by number, with anything behind it, or by name. False: `why` holds a clause; without one
- * there is no such mode. */
+ * the word alone is no mode, which memcached answers in words of its own. */
 static bool automove_mode(const struct words *w, struct settings *to, char *why) {
     char name[AUTOMOVE_NAME_BYTES];
     const char *arguments;
@@ -38,7 +38,8 @@ static bool automove_mode(const struct words *w, struct settings *to, char *why)
                  AUTOMOVE_NAME_BYTES - 1);
         return false;
     }
-    if (automove_find(name, &arguments) == NULL) {
+    bool word_alone = w->count == 3;
+    if (word_alone && automove_find(name, &arguments) == NULL) {
         return false;
     }
     return setting_set(to, row, name, false, why);
