@@ -52,8 +52,9 @@ LONGEST := lua_policies_spec.lua bench_memory_spec.lua test_faults_serving proto
            acting_spec.lua test_isolation slatectl_act_spec.lua slatectl_look_spec.lua run_tests_spec.lua slatectl_alone_spec.lua \
            lua_slatectl_spec.lua bootstrap_spec.lua slatectl_judge_spec.lua
 longest_first = $(foreach n,$(LONGEST),$(filter %/$n,$1)) $(filter-out $(addprefix %/,$(LONGEST)),$1)
-# The thread sanitizer wants a memory layout that the kernel did not shuffle.
-RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests $(if $(AGAIN),-r) -o $B/test-logs
+# The thread sanitizer wants a memory layout that the kernel did not shuffle. A suite that hangs is
+# ended; with a sanitizer some take seven times as long as without.
+RUN     := $(if $(findstring thread,$(SAN)),$(shell setarch -R true 2>/dev/null && echo setarch -R)) scripts/run-tests $(if $(AGAIN),-r) $(if $(SAN),-t 600) -o $B/test-logs
 FUZZ_NAMES := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
 F       := build-fuzz$(if $(COVERAGE),-coverage)
 FUZZERS := $(FUZZ_NAMES:%=$F/%)
