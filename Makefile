@@ -87,8 +87,11 @@ libjemalloc_pic.a: $B/headers
 $B/bin/slated: $B/daemon/main.o $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(LTO) -o $@ $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
 # jemalloc for items only: all its names but these are made local, so that malloc is the C library's, or a sanitizer's.
+# Threads get no cache and no arena of their own, which slated does not use: their first call made one, and ended the
+# process when there was no memory for that.
 $B/jemalloc.o: $(JEMALLOC)
-	@mkdir -p $(@D) && $(CC) -r -nostdlib -o $@ $(JEMALLOC_API:%=-Wl,-u,%) $< && $(OBJCOPY) $(JEMALLOC_API:%=-G %) $@
+	@mkdir -p $(@D) && echo 'const char *malloc_conf = "narenas:1,tcache:false";' | \
+	    $(CC) -fPIC -r -nostdlib -o $@ -x c - -x none $(JEMALLOC_API:%=-Wl,-u,%) $< && $(OBJCOPY) $(JEMALLOC_API:%=-G %) $@
 $B/bin/slatetop: $B/console/main.o $(CONSOLE_O)
 	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
 $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O)

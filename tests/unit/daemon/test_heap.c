@@ -1,6 +1,7 @@
 /* The heap store: it keeps to its limit in memory that is really held, and gives nothing back that a reader may still see. */
 #include "tap.h"
 
+#include <jemalloc/jemalloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -344,10 +345,23 @@ static void test_caches_come_and_go(void) {
     is(stored, 2000, "a heap that ends leaves nothing to trip over for the next");
 }
 
+/* A thread that made one at its first call ended the process when there was no memory for that. */
+static void test_no_thread_needs_memory_of_its_own(void) {
+    unsigned arenas = 0;
+    bool     caches = true;
+    size_t   bytes = sizeof arenas;
+    mallctl("opt.narenas", &arenas, &bytes, NULL, 0);
+    bytes = sizeof caches;
+    mallctl("opt.tcache", &caches, &bytes, NULL, 0);
+    is(arenas, 1, "threads have no arena of their own");
+    ok(!caches, "… and no cache");
+}
+
 int main(void) {
     uint64_t seed = tap_seed();
     clock_start();
     fixture_store = CACHE_STORE_HEAP;
+    test_no_thread_needs_memory_of_its_own();
     test_the_limit_holds_in_resident_memory(seed | 1);
     test_a_limit_lowered_in_steps_keeps_what_fits(seed | 1);
     test_stores_meanwhile_cost_no_more_than_the_limit(seed | 1);
