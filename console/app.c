@@ -37,6 +37,18 @@ static const char *fleet_note(const struct app *app) {
     return "";
 }
 
+const char *locked_by(const struct app *app) {
+    const struct model *live = live_model(app);
+    const struct snapshot *now = live != NULL ? model_now(live) : NULL;
+    if (app->options->read_only) {
+        return "READ-ONLY";
+    }
+    if (now == NULL || snapshot_may_change(now)) {
+        return NULL;
+    }
+    return strcmp(now->role, "write") == 0 ? "ROLE write" : "ROLE read";
+}
+
 const struct model *live_model(const struct app *app) {
     return app->open != NULL ? app->open->model : app->nobody;
 }
@@ -61,7 +73,7 @@ struct frame make_frame(struct app *app, uint64_t now_ms) {
         .retry_ms = app->open != NULL ? session_retry_ms(app->open) : 0,
         .wall = wall,
         .moment = is_past ? (time_t)(app->timeline.wall_ms / 1000) : wall,
-        .read_only = app->options->read_only,
+        .locked = locked_by(app),
         .is_past = is_past,
         .is_replay = app->replay != NULL,
         .plays = app->timeline.plays,

@@ -15,6 +15,9 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
     enum acting_kind kind = review->is_redo ? ACTING_REDO : review->is_undo ? ACTING_UNDO : ACTING_CHANGE;
     if (app->options->read_only) {
         show_message(app, "read-only: nothing was sent", now_ms);
+    } else if (locked_by(app) != NULL) {
+        snprintf(why, sizeof why, "%s, and changes need admin: nothing was sent", locked_by(app));
+        show_message(app, why, now_ms);
     } else if (app->open == NULL || app->replay != NULL) {
         show_message(app, "a recording can't be changed: nothing was sent", now_ms);
     } else if (!acting_begin(&app->open->acting, kind, &review->plan, review->is_undo ? &app->taken : NULL,

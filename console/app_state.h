@@ -43,6 +43,8 @@ struct app {
 void show_message(struct app *app, const char *text, uint64_t now_ms);
 /* The open server's model; an empty one while the lists of servers are still looked up. */
 const struct model *live_model(const struct app *app);
+/* Why nothing can be sent, in two words; NULL: it can. */
+const char *locked_by(const struct app *app);
 /* What a screen is drawn from, at the moment that is looked at. */
 struct frame make_frame(struct app *app, uint64_t now_ms);
 

@@ -131,7 +131,20 @@ static bool parse_mouse(const char *word, enum mouse_choice *mouse, char *why, s
     return false;
 }
 
-/* "user:password" as memcached's own file of users has it; the words go out with a blank between. */
+/* Cuts the role off "user:password:role". */
+static void cut_role(char *line) {
+    static const char *const roles[] = {"read", "write", "admin"};
+    char *last = strrchr(line, ':');
+    for (size_t i = 0; last != strchr(line, ':') && i < sizeof roles / sizeof *roles; i++) {
+        if (strcmp(last + 1, roles[i]) == 0) {
+            *last = '\0';
+            return;
+        }
+    }
+}
+
+/* "user:password" as memcached's own file of users has it, or with slated's roles; the words go out
+ * with a blank between. */
 static bool read_password(const char *path, char out[CREDENTIALS_MOST + 1], char *why,
                           size_t why_bytes) {
     char line[CREDENTIALS_MOST + 2] = "";
@@ -145,6 +158,7 @@ static bool read_password(const char *path, char out[CREDENTIALS_MOST + 1], char
     size_t bytes = strcspn(line, "\r\n");
     bool is_whole = bytes < CREDENTIALS_MOST;
     line[bytes] = '\0';
+    cut_role(line);
     char *colon = strchr(line, ':');
     if (!is_read || !is_whole || colon == NULL || colon == line || colon[1] == '\0' ||
         strchr(line, ' ') != NULL) {
@@ -158,7 +172,7 @@ static bool read_password(const char *path, char out[CREDENTIALS_MOST + 1], char
         return false;
     }
     *colon = ' ';
-    memcpy(out, line, bytes + 1);
+    memcpy(out, line, strlen(line) + 1);
     memset(line, 0, sizeof line);
     return true;
 }

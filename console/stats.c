@@ -157,6 +157,8 @@ static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct
         snapshot->is_slated = true;
         if (span_is(name, "slated_version")) {
             copy_printable(snapshot->own_version, sizeof snapshot->own_version, value);
+        } else if (span_is(name, "role")) {
+            copy_printable(snapshot->role, sizeof snapshot->role, value);
         } else if (span_is(name, "store")) {
             copy_printable(snapshot->store, sizeof snapshot->store, value);
         }
@@ -209,6 +211,7 @@ void snapshot_inherit(struct snapshot *snapshot, const struct snapshot *older) {
     memcpy(snapshot->automove, older->automove, sizeof snapshot->automove);
     memcpy(snapshot->own_version, older->own_version, sizeof snapshot->own_version);
     memcpy(snapshot->store, older->store, sizeof snapshot->store);
+    memcpy(snapshot->role, older->role, sizeof snapshot->role);
     snapshot->is_slated = older->is_slated;
 }
 
@@ -233,6 +236,10 @@ double class_free_pages(const struct class_stats *stats) {
 uint64_t class_tail_age(const struct class_stats *stats) {
     /* An empty class reports age 0, which would look like the youngest tail of all. */
     return stats->value[CLASS_number] == 0 ? STAT_ABSENT : stats->value[CLASS_age];
+}
+
+bool snapshot_may_change(const struct snapshot *snapshot) {
+    return snapshot->role[0] == '\0' || strcmp(snapshot->role, "admin") == 0;
 }
 
 const char *snapshot_software(const struct snapshot *snapshot) {

@@ -79,6 +79,7 @@ struct snapshot {
     char own_version[32]; /* slated's own; "" when absent; printable ASCII only */
     char automove[24];    /* slab_automove as the server spells it: slated has modes with names */
     bool is_slated;       /* "stats slated" answered with stats */
+    char role[8];         /* what slated lets us do; "" when absent: all, or the server tells later */
     char store[12];       /* slated's --store; "" when absent: classes of chunk sizes then, as in memcached */
     uint64_t general[GENERAL_COUNT];
     uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio, the growth factor) in
@@ -107,6 +108,9 @@ double class_free_pages(const struct class_stats *stats);
 /* Age in seconds of the oldest item that eviction could take; STAT_ABSENT for an empty or unknown
  * class. */
 uint64_t class_tail_age(const struct class_stats *stats);
+
+/* Whether the server lets us change it: its role for us is admin, or it has none. */
+bool snapshot_may_change(const struct snapshot *);
 
 /* What the server calls itself: "slated" or "memcached", and the version of that program, "" when
  * unknown. */

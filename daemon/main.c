@@ -144,6 +144,7 @@ static struct net *make_net(const struct settings *s) {
                          .listen = s->inter,
                          .tls = s->ssl_enabled ? &tls : NULL,
                          .port = s->port,
+                         .open_to_all = s->public,
                          .unix_path = s->socketpath,
                          .unix_mode = (unsigned)s->access_mask,
                          .backlog = s->backlog,
@@ -196,6 +197,12 @@ static int build_and_serve(void) {
         return EX_OSERR;
     }
     server.event_version = event_get_version();
+    char users_why[USERS_WHY_BYTES];
+    if (server.users.path && !users_load(&server.users, users_why)) {
+        log_error("%s", users_why);
+        status = EXIT_FAILURE;
+        goto done;
+    }
     server.cache = make_cache(&settings);
     if (!server.cache) {
         log_error("cannot have a cache of %llu bytes: %s", (unsigned long long)settings.maxbytes,

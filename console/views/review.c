@@ -407,12 +407,14 @@ static void draw_way_back(struct sheet *sheet, const struct frame *frame, const 
     }
 }
 
-static void draw_verdict(const struct sheet *sheet, bool is_read_only, bool is_allowed) {
-    const char *verdict = is_read_only  ? "Esc closes.   READ-ONLY: nothing can be sent"
-                          : !is_allowed ? "Esc cancels.   Change the fields until it can be sent"
-                                        : "capital S sends it.   Esc cancels.   Enter never sends";
+static void draw_verdict(const struct sheet *sheet, const char *locked, bool is_allowed) {
+    char why[NOTE_BYTES];
+    snprintf(why, sizeof why, "Esc closes.   %s: nothing can be sent", locked != NULL ? locked : "");
+    const char *verdict = locked != NULL ? why
+                          : !is_allowed  ? "Esc cancels.   Change the fields until it can be sent"
+                                         : "capital S sends it.   Esc cancels.   Enter never sends";
     cells_text_fit(sheet->cells, sheet->inside.y + sheet->inside.height - 1, sheet->inside.x + 2,
-                   sheet->inside.width - 2, is_read_only || !is_allowed ? STYLE_WARN : STYLE_STRONG,
+                   sheet->inside.width - 2, locked != NULL || !is_allowed ? STYLE_WARN : STYLE_STRONG,
                    verdict);
 }
 
@@ -465,7 +467,7 @@ void review_draw(const struct frame *frame, const struct ui *ui, struct cells *c
     sheet.inside = (struct rect){box.y + 1, box.x + 2, box.height - 2, box.width - 4};
     sheet.y = box.y + 1;
     bool is_allowed = draw_sheet(&sheet, frame, review);
-    draw_verdict(&sheet, frame->read_only, is_allowed);
+    draw_verdict(&sheet, frame->locked, is_allowed);
 }
 
 struct intent review_of(struct action action) {

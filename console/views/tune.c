@@ -212,8 +212,13 @@ static void draw_panel(const struct frame *frame, const struct ui *ui, struct ce
         put_text(cells, &left, STYLE_PLAIN, entry->meaning);
         put_text(cells, &left, STYLE_DIM, entry->what_to_do);
     }
+    if (frame->locked != NULL) {
+        snprintf(text, sizeof text, "%s: nothing can be sent", frame->locked);
+    }
     cells_text_fit(cells, area.y + area.height - 1, area.x, area.width, STYLE_HEADER,
-                   frame->read_only ? "READ-ONLY: nothing can be sent" : "- + or Enter choose a new value; t reviews all of them, and sends nothing");
+                   frame->locked != NULL ? text
+                                         : "- + or Enter choose a new value; t reviews all of "
+                                           "them, and sends nothing");
 }
 
 static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {

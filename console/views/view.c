@@ -125,7 +125,7 @@ static void draw_title(const struct frame *frame, bool shows_fleet, struct cells
         snprintf(right, sizeof right, "  REPLAY ");
     } else {
         snprintf(right, sizeof right, "%s  %s  %s ", frame->is_recorded ? "  rec" : "",
-                 frame->read_only ? "READ-ONLY" : "rw", clock_text);
+                 frame->locked != NULL ? frame->locked : "rw", clock_text);
     }
     int right_width = cells_width_of(right), words_width = cells_width_of(words);
     cells_text_right(cells, 0, cells->width, STYLE_TITLE, right);

@@ -33,7 +33,7 @@ struct frame {
     uint64_t now_ms, interval_ms;
     uint64_t retry_ms; /* while the link is down: time of the next try, 0 when one is under way */
     time_t wall;
-    bool read_only;
+    const char *locked; /* why nothing can be sent: "READ-ONLY", "ROLE read"; NULL: it can */
     bool is_past;   /* the screen shows an earlier moment, or stands still */
     bool is_replay; /* of a recording; plays: it moves on by itself */
     bool plays;

@@ -85,3 +85,19 @@ void address_show(const struct sockaddr *sa, const char *path, char *text, size_
         snprintf(text, text_bytes, "unix:%s", path);
     }
 }
+
+bool address_is_local(const struct sockaddr *sa) {
+    switch (sa->sa_family) {
+    case AF_UNIX: return true;
+    case AF_INET: {
+        const struct sockaddr_in *in = (const void *)sa;
+        return ntohl(in->sin_addr.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
+    }
+    case AF_INET6: {
+        const struct in6_addr *in6 = &((const struct sockaddr_in6 *)(const void *)sa)->sin6_addr;
+        return IN6_IS_ADDR_LOOPBACK(in6) ||
+               (IN6_IS_ADDR_V4MAPPED(in6) && in6->s6_addr[12] == IN_LOOPBACKNET);
+    }
+    default: return false;
+    }
+}

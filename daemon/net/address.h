@@ -21,6 +21,9 @@ struct address {
 int address_next(const char **rest, int default_port, struct address *, char *error,
                  size_t error_bytes);
 
+/* Whether only this machine reaches it: 127.0.0.0/8, ::1 and UNIX sockets. */
+bool address_is_local(const struct sockaddr *);
+
 /* tcp:1.2.3.4:5, tcp6:[::1]:5, unix:path; `path` is used for UNIX sockets, whose peers have no
  * name. */
 void address_show(const struct sockaddr *, const char *path, char *text, size_t text_bytes);

@@ -40,6 +40,7 @@ bool conn_open(struct conn *c, struct worker *w) {
         return false;
     }
     session_set_client(c->session, c->record.fd, c->record.addr);
+    session_set_access(c->session, &c->access);
     set_state(c, "conn_read");
     return true;
 }

@@ -49,6 +49,7 @@ struct conn {
     size_t   wait_left; /* … and what is left to come */
     TAILQ_ENTRY(conn) receiving_link, waiting_link;
     bool watching;  /* it gets lines from the logger, and what it sends is thrown away */
+    struct session_access access; /* of its listener */
     uint8_t tls_mode; /* enum listen_tls: of its listener */
     uint8_t reason; /* enum event_reason: why it is gone */
 };

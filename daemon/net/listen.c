@@ -27,7 +27,8 @@ static int port_of(const struct sockaddr_storage *ss) {
 }
 
 /* Consumes the socket. */
-static int add_listener(int fd, const char *path, enum listen_tls tls, struct listener **list) {
+static int add_listener(int fd, const char *path, const struct listen_entry *as,
+                        struct listener **list) {
     struct sockaddr_storage bound;
     socklen_t bound_bytes = sizeof bound;
     struct listener *l = calloc(1, sizeof *l);
@@ -41,7 +42,9 @@ static int add_listener(int fd, const char *path, enum listen_tls tls, struct li
     l->record.fd = fd;
     address_show((struct sockaddr *)&bound, path, l->record.addr, sizeof l->record.addr);
     l->port = port_of(&bound);
-    l->tls = tls;
+    l->tls = as->tls;
+    l->role = as->role;
+    l->is_local = address_is_local((struct sockaddr *)&bound);
     l->is_v6 = bound.ss_family == AF_INET6;
     atomic_store_explicit(&l->record.state, "conn_listening", memory_order_relaxed);
     l->next = *list;
@@ -67,7 +70,7 @@ static bool already_bound(const struct listener *list, const struct sockaddr *sa
     return false;
 }
 
-static int open_tcp(const struct addrinfo *ai, int backlog, enum listen_tls tls,
+static int open_tcp(const struct addrinfo *ai, int backlog, const struct listen_entry *as,
                     struct listener **list) {
     int on = 1;
     if (already_bound(*list, ai->ai_addr)) {
@@ -87,11 +90,26 @@ static int open_tcp(const struct addrinfo *ai, int backlog, enum listen_tls tls,
     if (bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, backlog) != 0) {
         return fail_closed(fd);
     }
-    return add_listener(fd, "", tls, list);
+    return add_listener(fd, "", as, list);
 }
 
-int listen_tcp(const char *host, int port, int backlog, enum listen_tls tls,
-               struct listener **list) {
+/* False, after a log line: one of them is. */
+static bool none_is_public(const struct addrinfo *ai) {
+    for (; ai != NULL; ai = ai->ai_next) {
+        if (!address_is_local(ai->ai_addr)) {
+            char text[128];
+            address_show(ai->ai_addr, "", text, sizeof text);
+            log_error("cannot listen on %s: other machines can reach it, and clients there need no "
+                      "password (-Y) and no certificate; if that is meant, give --public, or a role "
+                      "behind the address", text);
+            return false;
+        }
+    }
+    return true;
+}
+
+int listen_tcp(const char *host, int port, int backlog, const struct listen_entry *as,
+               bool local_only, struct listener **list) {
     struct addrinfo hints = {
         .ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
@@ -103,11 +121,16 @@ int listen_tcp(const char *host, int port, int backlog, enum listen_tls tls,
         errno = EADDRNOTAVAIL;
         return -1;
     }
+    if (local_only && !none_is_public(found)) {
+        freeaddrinfo(found);
+        errno = EACCES;
+        return -1;
+    }
     unsigned opened = 0;
     int why = EADDRNOTAVAIL;
     bool failed = false;
     for (const struct addrinfo *ai = found; ai != NULL && !failed; ai = ai->ai_next) {
-        if (open_tcp(ai, backlog, tls, list) == 0) {
+        if (open_tcp(ai, backlog, as, list) == 0) {
             opened++;
         } else {
             why = errno;
@@ -139,6 +162,7 @@ static bool socket_alive(const struct sockaddr_un *at) {
 
 static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog,
                      struct listener **list) {
+    static const struct listen_entry plain = {.tls = LISTEN_TLS_NONE};
     struct stat existing;
     if (lstat(at->sun_path, &existing) == 0) {
         if (!S_ISSOCK(existing.st_mode) || socket_alive(at)) {
@@ -157,7 +181,7 @@ static int open_unix(const struct sockaddr_un *at, unsigned mode, int backlog,
     if (bound != 0 || listen(fd, backlog) != 0) {
         return fail_closed(fd);
     }
-    return add_listener(fd, at->sun_path, LISTEN_TLS_NONE, list);
+    return add_listener(fd, at->sun_path, &plain, list);
 }
 
 int listen_unix(const char *path, unsigned mode, int backlog, struct listener **list) {

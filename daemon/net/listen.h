@@ -11,15 +11,18 @@ struct listener {
     struct listener   *next;
     int                port; /* bound to; 0: it has none */
     bool               is_v6;
+    bool               is_local; /* only this machine reaches it */
     enum listen_tls    tls;
+    enum role          role; /* that was given; ROLE_NONE: none */
 };
 
 /* One listener an address that `host` (empty: every interface) resolves to, put in front of *list.
- * port -1: any free one. `tls`: whether they are to speak it. Returns 0, or -1 with errno after one log line; what was already opened
- * stays in the list. An address of a kind that this system has not is passed over as long as
- * another one works. */
-int listen_tcp(const char *host, int port, int backlog, enum listen_tls tls,
-               struct listener **list);
+ * port -1: any free one. `as`: whether they are to speak TLS, and the role. `local_only`: an address
+ * that other machines reach is refused. Returns 0, or -1 with errno after one log line; what was
+ * already opened stays in the list. An address of a kind that this system has not is passed over as
+ * long as another one works. */
+int listen_tcp(const char *host, int port, int backlog, const struct listen_entry *as,
+               bool local_only, struct listener **list);
 
 /* A UNIX socket with these permissions. A socket that nobody listens on any more is replaced; any
  * other file, and a socket in use, is left alone: EADDRINUSE. */

@@ -118,6 +118,17 @@ static void reject(struct net *net, int fd, enum listen_tls tls) {
     close(fd);
 }
 
+/* Strangers may store; what concerns the server is for those on its machine, unless it is said
+ * otherwise. */
+static struct session_access access_of(const struct net *net, const struct listener *l) {
+    enum role usual = l->is_local ? ROLE_ADMIN : ROLE_WRITE;
+    return (struct session_access){
+        .role = l->role != ROLE_NONE ? l->role : usual,
+        .most = l->role != ROLE_NONE ? l->role : ROLE_ADMIN,
+        .must_log_in = net->server->users.path != NULL,
+    };
+}
+
 static void dispatch(struct net *net, const struct listener *l, int fd,
                      const struct sockaddr *peer) {
     struct conn *c = calloc(1, sizeof *c);
@@ -128,6 +139,7 @@ static void dispatch(struct net *net, const struct listener *l, int fd,
     }
     c->record.fd = fd;
     c->tls_mode = (uint8_t)tls_mode(net, l);
+    c->access = access_of(net, l);
     address_show(peer, l->record.addr + strlen("unix:"), c->record.addr, sizeof c->record.addr);
     memcpy(c->record.listen_addr, l->record.addr, sizeof c->record.listen_addr);
     atomic_store_explicit(&c->record.state, "conn_new_cmd", memory_order_relaxed);
@@ -198,6 +210,16 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
 
 /* --- starting --- */
 
+/* Clients of the listener prove who they are, or it was said that they need not. */
+static bool is_for_all(const struct net *net, const struct listen_entry *e) {
+    const struct tls_config *tls = net->config.tls;
+    bool certificate =
+        tls != NULL && (e->tls == LISTEN_TLS_PEER || (e->tls == LISTEN_TLS_AS_SET &&
+                                                      tls->verify_mode >= TLS_VERIFY_REQUIRED));
+    return certificate || net->server->users.path != NULL || e->role != ROLE_NONE ||
+           net->config.open_to_all;
+}
+
 static int open_listeners(struct net *net) {
     const struct net_config *cfg = &net->config;
     const char *rest = cfg->listen != NULL && cfg->listen[0] != '\0' ? cfg->listen : "127.0.0.1";
@@ -223,7 +245,8 @@ static int open_listeners(struct net *net) {
         const char *at = entry.address;
         while ((more = address_next(&at, cfg->port, &a, error, sizeof error)) > 0) {
             if (a.port != 0 &&
-                listen_tcp(a.host, a.port, cfg->backlog, entry.tls, &net->listeners) != 0) {
+                listen_tcp(a.host, a.port, cfg->backlog, &entry, !is_for_all(net, &entry),
+                           &net->listeners) != 0) {
                 return -1;
             }
         }

@@ -32,6 +32,8 @@ struct net_config {
     uint32_t    conns_max;      /* client connections at once */
     /* beyond that: answer and close; false: leave them waiting in the backlog */
     bool        conns_max_fast;
+    /* addresses that other machines reach are taken although nobody there has to prove who he is */
+    bool        open_to_all;
     const struct tls_config *tls; /* NULL: nobody speaks TLS */
     /* refuse values whose bytes don't come for so long; 0: only while others wait for their
      * memory */

@@ -56,9 +56,9 @@ static int count_session(SSL *ssl, SSL_SESSION *session) {
 }
 
 static int verify_flags(unsigned mode) {
-    return mode == 0   ? SSL_VERIFY_NONE
-           : mode == 1 ? SSL_VERIFY_PEER
-                       : SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
+    return mode == 0                    ? SSL_VERIFY_NONE
+           : mode < TLS_VERIFY_REQUIRED ? SSL_VERIFY_PEER
+                                        : SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT;
 }
 
 static void set_behaviour(SSL_CTX *ssl, const struct tls_config *config, struct server_tls *facts) {

@@ -14,10 +14,12 @@
 
 struct ssl_st; /* OpenSSL's SSL */
 
+enum { TLS_VERIFY_REQUIRED = 2 };
+
 struct tls_config {
     const char *chain_file, *key_file, *ca_file; /* key_file NULL: in chain_file; ca_file NULL: none */
     bool        key_is_der;
-    unsigned    verify_mode; /* 0 to 3, as ssl_verify_mode */
+    unsigned    verify_mode; /* 0 to 3, as ssl_verify_mode; 2 and more: clients must show one */
     const char *ciphers;     /* NULL: OpenSSL's */
     const char *min_version; /* tlsv1.0 to tlsv1.3 */
     bool        session_cache, kernel;

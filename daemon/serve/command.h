@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "cache/cache.h"
+#include "serve/access/role.h"
 #include "serve/server.h"
 #include "serve/text_out.h"
 
@@ -29,6 +30,7 @@ struct command_more {
 struct command_context {
     struct server       *server;
     const char          *who; /* the client's address, for the audit; or: - */
+    enum role            role; /* the session's */
     struct cache_thread *ct;
     const char          *line; /* without its line end; not terminated; valid during the call */
     size_t               line_bytes;

@@ -7,28 +7,54 @@
 struct command {
     const char *name;
     bool        mutes; /* a last word `noreply` silences it, errors too */
+    enum role   role;  /* that it needs … */
     void (*run)(struct command_context *, const struct words *);
+    /* … but with one of these second words, or a beginning of it, `other_role` */
+    enum role   other_role;
+    const char *other_words[4];
 };
 
 static const struct command commands[] = {
-    {"stats", false, stats_command},
-    {"verbosity", true, admin_verbosity},
-    {"flush_all", true, admin_flush_all},
-    {"shutdown", true, admin_shutdown},
-    {"cache_memlimit", true, admin_cache_memlimit},
-    {"slabs", true, admin_slabs},
-    {"lru", true, admin_lru},
-    {"evict", true, admin_evict},
-    {"lru_crawler", true, admin_lru_crawler},
-    {"config", true, admin_config},
-    {"watch", false, admin_watch},
-    {"extstore", true, admin_extstore},
-    {"refresh_certs", true, admin_refresh_certs},
+    {"stats", false, ROLE_READ, stats_command, ROLE_ADMIN, {"reset", "detail", "cachedump"}},
+    {"verbosity", true, ROLE_ADMIN, admin_verbosity, 0, {0}},
+    {"flush_all", true, ROLE_ADMIN, admin_flush_all, 0, {0}},
+    {"shutdown", true, ROLE_ADMIN, admin_shutdown, 0, {0}},
+    {"cache_memlimit", true, ROLE_ADMIN, admin_cache_memlimit, 0, {0}},
+    {"slabs", true, ROLE_ADMIN, admin_slabs, 0, {0}},
+    {"lru", true, ROLE_ADMIN, admin_lru, 0, {0}},
+    {"evict", true, ROLE_ADMIN, admin_evict, 0, {0}},
+    {"lru_crawler", true, ROLE_ADMIN, admin_lru_crawler, 0, {0}},
+    {"config", true, ROLE_ADMIN, admin_config, ROLE_READ, {"get"}},
+    {"watch", false, ROLE_ADMIN, admin_watch, 0, {0}},
+    {"extstore", true, ROLE_ADMIN, admin_extstore, 0, {0}},
+    {"refresh_certs", true, ROLE_ADMIN, admin_refresh_certs, 0, {0}},
+    {"refresh_auth", true, ROLE_ADMIN, admin_refresh_auth, 0, {0}},
 #ifdef SLATE_DEBUG
-    {"debugtime", true, admin_debugtime},
-    {"debugitem", true, admin_debugitem},
+    {"debugtime", true, ROLE_ADMIN, admin_debugtime, 0, {0}},
+    {"debugitem", true, ROLE_ADMIN, admin_debugitem, 0, {0}},
 #endif
 };
+
+static enum role role_for(const struct command *c, const struct words *w) {
+    for (unsigned i = 0; c->other_words[i] != NULL; i++) {
+        if (w->count > 1 && word_begins(&w->word[1], c->other_words[i])) {
+            return c->other_role;
+        }
+    }
+    return c->role;
+}
+
+static bool may_run(struct command_context *ctx, const struct command *c, const struct words *w) {
+    enum role needed = role_for(c, w);
+    if (ctx->role >= needed) {
+        return true;
+    }
+    counter_add(&ctx->counters->role_refusals, 1);
+    users_log_refusal(&ctx->server->users, ctx->who, c->name);
+    text_out_printf(ctx->out, "CLIENT_ERROR not allowed: this needs the role %s\r\n",
+                    role_name(needed));
+    return false;
+}
 
 bool command_run(struct command_context *ctx) {
     struct words words;
@@ -45,7 +71,9 @@ bool command_run(struct command_context *ctx) {
         if (mute) {
             words.count--;
         }
-        commands[i].run(ctx, &words);
+        if (may_run(ctx, &commands[i], &words)) {
+            commands[i].run(ctx, &words);
+        }
         if (mute) {
             ctx->out->used = before;
         }

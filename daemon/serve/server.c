@@ -18,6 +18,7 @@ bool server_init(struct server *server, struct settings *settings) {
     lock_init(&server->lock);
     audit_init(&server->audit);
     undo_init(&server->undo);
+    users_init(&server->users, settings_auth_file(settings));
     server->at_start = *settings;
     lock_init(&server->registry.lock);
     server->registry.last = &server->registry.first;
@@ -36,6 +37,7 @@ void server_fini(struct server *server) {
     prefix_stats_destroy(&server->prefixes);
     audit_fini(&server->audit);
     undo_fini(&server->undo);
+    users_fini(&server->users);
     lock_fini(&server->lock);
     lock_fini(&server->registry.lock);
 }
@@ -226,6 +228,9 @@ void server_reload(struct server *server) {
     }
     if (server->tls.reload != NULL && !server->tls.reload(server->tls.reload_arg, why)) {
         log_warn("the certificates stay as they are: %s", why);
+    }
+    if (server->users.path != NULL && !users_load(&server->users, why)) {
+        log_warn("the users stay as they are: %s", why);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "base/counter.h"
 #include "base/lock.h"
 #include "cache/cache.h"
+#include "serve/access/users.h"
 #include "serve/config/audit.h"
 #include "serve/config/settings.h"
 #include "serve/config/undo.h"
@@ -28,6 +29,7 @@
     X(idle_kicks, counter, connections, "connections closed for being idle")            \
     X(auth_cmds, counter, operations, "authentication attempts")                        \
     X(auth_errors, counter, operations, "authentication failures")                      \
+    X(role_refusals, counter, operations, "requests and commands that the client's role does not allow") \
     X(batches, counter, turns, "turns of the worker that ran requests")                 \
     X(requests, counter, operations, "requests run")
 struct serve_counters { SERVE_COUNTERS(COUNTER_MEMBER) };
@@ -125,6 +127,7 @@ struct server {
     struct settings        at_start; /* a copy of the settings: which were changed since? */
     struct audit           audit; /* has a lock of its own */
     struct undo            undo;  /* likewise */
+    struct users           users; /* likewise */
 };
 
 /* `settings` is borrowed. The caller fills cache, tuner and the rest before the first session.
@@ -159,7 +162,7 @@ void server_request_stop(struct server *, enum server_stop);
 /* Asks main to read files again. Any thread, and signal handlers. */
 void server_request_reload(struct server *);
 
-/* Reads the files again, if that was asked for: certificates. Main's thread. */
+/* Reads the files again, if that was asked for: certificates, users. Main's thread. */
 void server_reload(struct server *);
 
 /* The highest class id that a command may name: memcached's 63, or more where the geometry has

@@ -3,7 +3,7 @@
 --
 -- `SLATE_TLS_CA` names the file of the certificates to trust instead of the system's, `SLATE_TLS_CERT` and
 -- `SLATE_TLS_KEY` our own, and `SLATE_AUTH_FILE` a file whose first line is `user:password`, as in memcached's
--- --auth-file. Nothing secret stands on a command line.
+-- --auth-file, or `user:password:role`, as slated's may be. Nothing secret stands on a command line.
 -- @module slate.access
 local M = {}
 
@@ -14,6 +14,10 @@ local function read_password(path)
         file:close()
     end
     local user, password = (line or ""):match("^([^:]+):(.*)$")
+    local before, role = (password or ""):match("^(.*):([^:]*)$")
+    if role == "read" or role == "write" or role == "admin" then
+        password = before
+    end
     if not user then
         return nil, ("SLATE_AUTH_FILE: %s"):format(problem or path .. " does not begin with user:password"), "input"
     end

@@ -55,8 +55,10 @@ local Server = {}
 Server.__index = Server
 
 --- Starts a cache server on a UNIX socket of its own. arguments: more options.
-function M.start_server(program, folder, arguments)
-  local self = { socket = folder .. "/cache.sock", program = program, arguments = arguments or "" }
+-- login: user and password, with a blank between, of a server with -Y.
+function M.start_server(program, folder, arguments, login)
+  local self = { socket = folder .. "/cache.sock", program = program, arguments = arguments or "",
+    login = login and ("set login 0 0 %d\r\n%s\r\n"):format(#login, login) or "" }
   setmetatable(self, Server):start()
   return self
 end
@@ -86,10 +88,11 @@ function Server:ask(text)
   local connection = unix.stream()
   connection:settimeout(PATIENCE_S)
   if not connection:connect(self.socket) then return "" end
-  connection:send(text .. "quit\r\n")
+  connection:send(self.login .. text .. "quit\r\n")
   local whole, _, part = connection:receive("*a")
   connection:close()
-  return whole or part or ""
+  local answer = whole or part or ""
+  return self.login ~= "" and answer:gsub("^STORED\r\n", "") or answer
 end
 
 --- Fills the cache: count values of size bytes under prefix.

@@ -17,7 +17,7 @@
 enum { RUNS_MOST = 20 * 1000, TENDS_MOST = 10000, OUTCOME_BYTES = ACTORS_MAX * SPEC_TEXT_BYTES };
 
 /* A client or the tuner, in one run. */
-struct role {
+struct actor {
     const struct spec_part *part;
     struct rig    rig; /* of its own but for the server */
     struct client client;
@@ -33,7 +33,7 @@ struct seen {
 struct stage {
     const struct spec *spec;
     struct rig    rig; /* the server's; set-up and aftermath are its worker's */
-    struct role   roles[ACTORS_MAX];
+    struct actor   roles[ACTORS_MAX];
     struct client aftermath;
     struct seen   seen[SPEC_OUTCOMES_MAX];
     unsigned      seen_count;
@@ -52,7 +52,7 @@ static void adjust(struct cache_config *cache, struct tune_config *tune) {
     tune->geometry_rate_pct = 100;
 }
 
-static bool role_open(struct role *r, const struct rig *server, const struct spec_part *part) {
+static bool role_open(struct actor *r, const struct rig *server, const struct spec_part *part) {
     memset(r, 0, sizeof *r);
     r->part = part;
     r->rig = *server;
@@ -62,7 +62,7 @@ static bool role_open(struct role *r, const struct rig *server, const struct spe
     return r->rig.batch != NULL;
 }
 
-static void role_close(struct role *r) {
+static void role_close(struct actor *r) {
     client_close(&r->rig, &r->client);
     batch_destroy(&r->rig.batch);
     cache_thread_destroy(&r->rig.ct);
@@ -119,7 +119,7 @@ static bool stage_open(void *arg) {
 
 /* --- what a client does --- */
 
-static void take(struct role *r) {
+static void take(struct actor *r) {
     if (r->client.kept) {
         cache_turn_begin(r->rig.ct);
         client_receive(&r->rig, &r->client, r->client.kept, SIZE_MAX);
@@ -129,7 +129,7 @@ static void take(struct role *r) {
 }
 
 /* A turn after which the replies stay unsent. */
-static void send_and_hold(struct role *r, const struct spec_step *step) {
+static void send_and_hold(struct actor *r, const struct spec_step *step) {
     struct client *c = &r->client;
     char *bytes = malloc(step->n + PARSE_SLACK);
     memcpy(bytes, step->bytes, step->n);
@@ -143,7 +143,7 @@ static void send_and_hold(struct role *r, const struct spec_step *step) {
     free(bytes);
 }
 
-static void act_client(struct role *r) {
+static void act_client(struct actor *r) {
     for (unsigned i = 0; i < r->part->step_count; i++) {
         const struct spec_step *step = &r->part->steps[i];
         if (step->send && r->holds) {
@@ -163,7 +163,7 @@ static void act_client(struct role *r) {
 
 /* --- what the tuner does --- */
 
-static void say(struct role *r, const char *format, ...) {
+static void say(struct actor *r, const char *format, ...) {
     size_t used = strlen(r->said);
     va_list ap;
     va_start(ap, format);
@@ -176,7 +176,7 @@ static unsigned class_of(const struct rig *rig, unsigned value_bytes) {
     return slab_class_of(cache_slab(rig->server.cache), item_total_bytes(ITEM_CAS, 1, value_bytes));
 }
 
-static void move_pages(struct role *r, unsigned from_bytes, unsigned to_bytes, unsigned pages) {
+static void move_pages(struct actor *r, unsigned from_bytes, unsigned to_bytes, unsigned pages) {
     struct page_move move = {.from = class_of(&r->rig, from_bytes), .pages = pages,
                              .to = to_bytes ? class_of(&r->rig, to_bytes) : SLAB_CLASS_NONE};
     struct move_result result;
@@ -184,7 +184,7 @@ static void move_pages(struct role *r, unsigned from_bytes, unsigned to_bytes, u
     say(r, "%u moved, %" PRIu64 " lost%s%s. ", result.pages, result.lost, result.why_not ? ", " : "", result.why_not ? result.why_not : "");
 }
 
-static void change_sizes(struct role *r, const char *words) {
+static void change_sizes(struct actor *r, const char *words) {
     struct geometry_order *o = geometry_order_create(GEOMETRY_SIZES);
     struct geometry_facts f;
     o->force = true;
@@ -206,7 +206,7 @@ static void change_sizes(struct role *r, const char *words) {
     geometry_order_release(&o);
 }
 
-static void change_limit(struct role *r, unsigned megabytes) {
+static void change_limit(struct actor *r, unsigned megabytes) {
     bool set = cache_set_limit(r->rig.server.cache, (size_t)megabytes << 20);
     struct tuner *t = r->rig.server.tuner;
     for (int i = 0; i < TENDS_MOST && set && tuner_pages_over(t) > 0; i++) {
@@ -217,7 +217,7 @@ static void change_limit(struct role *r, unsigned megabytes) {
     say(r, "%s, %u pages over. ", set ? "limit set" : "limit refused", tuner_pages_over(t));
 }
 
-static void act_tuner(struct role *r) {
+static void act_tuner(struct actor *r) {
     for (unsigned i = 0; i < r->part->step_count; i++) {
         const char *words = r->part->steps[i].bytes;
         unsigned a, b, c;
@@ -237,7 +237,7 @@ static void act_tuner(struct role *r) {
 }
 
 static void act(void *arg, unsigned actor) {
-    struct role *r = &((struct stage *)arg)->roles[actor];
+    struct actor *r = &((struct stage *)arg)->roles[actor];
     if (r->part->tuner) {
         act_tuner(r);
     } else {
@@ -301,7 +301,7 @@ static void stage_close(void *arg, const char *path) {
     char text[OUTCOME_BYTES];
     size_t used = 0;
     for (unsigned i = 0; i < st->spec->part_count; i++) {
-        struct role *r = &st->roles[i];
+        struct actor *r = &st->roles[i];
         take(r);
         used = put_outcome(text, used, r->part->name, &r->client, r->said);
         role_close(r);

@@ -83,7 +83,7 @@ describe("slated's command line", function()
 
     it("says what is missing when an option needs what is not there", function()
         for words, missing in pairs({ ["-Z"] = "certificate", ["-S"] = "SASL", ["-U 11211"] = "UDP",
-            ["-Y f"] = "password file", ["-e /dev/shm/x"] = "memory file", ["-o ext_path=/x:1g"] = "flash",
+            ["-e /dev/shm/x"] = "memory file", ["-o ext_path=/x:1g"] = "flash",
             ["-B binary"] = "binary protocol", ["-o proxy_config=x"] = "proxy" }) do
             assert_refused(words, missing)
         end

@@ -170,6 +170,17 @@ void admin_extstore(struct command_context *ctx, const struct words *w) {
     text_out_str(ctx->out, ANSWER_ERROR);
 }
 
+void admin_refresh_auth(struct command_context *ctx, const struct words *w) {
+    char why[USERS_WHY_BYTES] = "no file of users was given";
+    (void)w;
+    if (ctx->server->users.path != NULL && users_load(&ctx->server->users, why)) {
+        admin_audit(ctx, "refresh_auth", "done");
+        text_out_str(ctx->out, ANSWER_OK);
+    } else {
+        text_out_printf(ctx->out, "SERVER_ERROR %s\r\n", why);
+    }
+}
+
 void admin_refresh_certs(struct command_context *ctx, const struct words *w) {
     const struct server_tls *tls = &ctx->server->tls;
     char why[SERVER_TLS_WHY_BYTES] = "Error TLS not enabled";

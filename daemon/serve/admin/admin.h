@@ -26,6 +26,7 @@ void admin_shutdown(struct command_context *, const struct words *);
 void admin_cache_memlimit(struct command_context *, const struct words *);
 void admin_watch(struct command_context *, const struct words *);
 void admin_extstore(struct command_context *, const struct words *);
+void admin_refresh_auth(struct command_context *, const struct words *);
 void admin_refresh_certs(struct command_context *, const struct words *);
 void admin_slabs(struct command_context *, const struct words *);       /* slabs.c */
 void admin_slabs_automove(struct command_context *, const struct words *); /* automove.c */

@@ -5,6 +5,8 @@
 
 enum { TAG_BYTES_MAX = 8 };
 
+static const char role_word[] = "role=";
+
 static bool begins(const char *text, const char *end, const char *word) {
     size_t n = strlen(word);
     return (size_t)(end - text) >= n && memcmp(text, word, n) == 0;
@@ -59,12 +61,29 @@ static const char *skip_word(const char *at, const char *end, struct listen_entr
     return at;
 }
 
+/* `*end` is an entry's end; moves it behind the role that follows. */
+static bool take_role(const char **end, struct listen_entry *e, char *why) {
+    const char *word = *end + strspn(*end, ","), *stop = word + strcspn(word, ",");
+    const char *name = word + strlen(role_word);
+    if (!begins(word, stop, role_word)) {
+        return true;
+    }
+    *end = stop;
+    return role_parse(name, (size_t)(stop - name), &e->role) ||
+           refuse(why, "-l: a role is read, write or admin") != NULL;
+}
+
 int listen_list_next(const char **rest, struct listen_entry *e, char *why) {
     const char *at = *rest + strspn(*rest, ","), *end = at + strcspn(at, ",");
     if (at == end) {
         return 0;
     }
     e->tls = LISTEN_TLS_AS_SET;
+    e->role = ROLE_NONE;
+    if (begins(at, end, role_word)) {
+        refuse(why, "-l: role= stands behind an address and a comma");
+        return -1;
+    }
     for (const char *next; (next = skip_word(at, end, e, why)) != at; at = next) {
         if (!next) {
             return -1;
@@ -74,9 +93,13 @@ int listen_list_next(const char **rest, struct listen_entry *e, char *why) {
         refuse(why, "-l: an address is missing behind the words for it");
         return -1;
     }
+    if (!take_role(&end, e, why)) {
+        return -1;
+    }
+    const char *stop = at + strcspn(at, ",");
     *rest = end;
-    memcpy(e->address, at, (size_t)(end - at)); /* no longer than the list, which fits */
-    e->address[end - at] = '\0';
+    memcpy(e->address, at, (size_t)(stop - at)); /* no longer than the list, which fits */
+    e->address[stop - at] = '\0';
     return 1;
 }
 

@@ -5,11 +5,16 @@
  *     proto[ascii]:  or proto[negotiating]:   what every listener speaks anyway; others are refused
  *     notls:   without TLS, where -Z is given
  *     btls:    with TLS, and no certificate of the client's is asked for
- *     mtls:    with TLS, and the client must show a certificate */
+ *     mtls:    with TLS, and the client must show a certificate
+ *
+ * and, behind it and a comma, what its clients may do:
+ *
+ *     ADDRESS,role=ROLE       read, write or admin (serve/access/role.h) */
 #ifndef SLATE_SERVE_CONFIG_LISTEN_LIST_H
 #define SLATE_SERVE_CONFIG_LISTEN_LIST_H
 #include <stdbool.h>
 
+#include "serve/access/role.h"
 #include "serve/config/settings.h"
 
 enum listen_tls {
@@ -22,6 +27,7 @@ enum listen_tls {
 struct listen_entry {
     char address[SETTING_LIST_BYTES]; /* without those words */
     enum listen_tls tls;
+    enum role role; /* ROLE_NONE: none is given */
 };
 
 /* Takes the next entry off a list shorter than SETTING_LIST_BYTES; `*rest` moves behind it. Returns

@@ -497,6 +497,10 @@ bool settings_settle(struct settings *s, char *why) {
     return listen_list_check(s->inter, s->ssl_enabled, why) && settings_check(s, why);
 }
 
+const char *settings_auth_file(const struct settings *s) {
+    return strcmp(s->auth_file, "no") != 0 ? s->auth_file : NULL;
+}
+
 static bool moves_pages(const struct settings *s) {
     const char *argument;
     return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);

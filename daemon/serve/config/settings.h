@@ -91,7 +91,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(INT, backlog, "tcp_backlog", 'b', "listen-backlog", 1024, 1, 1000000, "connections", STARTUP, NETWORK, "connections the kernel may keep waiting to be accepted") \
     X(CHOICE, protocol, "binding_protocol", 'B', "protocol", "auto-negotiate", 0, 0, "auto|ascii", STARTUP, NETWORK, "protocol of the listeners; the binary protocol is not built yet") \
     X(ABSENT, sasl, "auth_enabled_sasl", 'S', "enable-sasl", "no", 0, 0, "flag", STARTUP, ACCESS, "SASL authentication is not built yet") \
-    X(ABSENT, auth_file, "auth_enabled_ascii", 'Y', "auth-file", "no", 0, 0, "path", STARTUP, ACCESS, "authentication by a password file is not built yet") \
+    X(TEXT, auth_file, "auth_enabled_ascii", 'Y', "auth-file", "no", 0, 0, "path", STARTUP, ACCESS, "clients log in as one of this file's users, a line user:password or user:password:role each; no: nobody has to") \
     X(BYTES, item_size_max, "item_size_max", 'I', "max-item-size", SETTINGS_MIB, 1024, SETTINGS_GIB, "bytes", STARTUP, MEMORY, "largest item, at most half of the memory") \
     X(FLAG, maxconns_fast, "maxconns_fast", OPT_EXTENDED, "maxconns_fast", true, 0, 0, "flag", STARTUP, NETWORK, "at the limit, turn connections away with an error; else let them wait") \
     X(INT, hashpower_init, "hashpower_init", OPT_EXTENDED, "hashpower", 0, 12, 32, "power of 2", STARTUP, MEMORY, "accepted without effect: the index grows without a pause") \
@@ -178,6 +178,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(INT, value_timeout, NULL, 0, "value-timeout", 30, 1, 86400, "seconds", STARTUP, NETWORK, "refuse a value that holds memory when none of its bytes come for so long; while others wait for that memory, when less than 4 KiB, or an eighth of what it holds, come in a second") \
     X(INT, ssl_handshake_timeout, NULL, OPT_EXTENDED, "ssl_handshake_timeout", 10, 1, 3600, "seconds", STARTUP, ACCESS, "hang up on a client that has not agreed on a TLS session by then") \
     X(TEXT, automove_record, NULL, 0, "automove-record", NULL, 0, 0, "path", STARTUP, TUNING, "file to which what policies of slab_automove=lua:NAME are shown is appended, as slatectl record writes it") \
+    X(FLAG, public, NULL, 0, "public", false, 0, 0, "flag", STARTUP, ACCESS, "listen where other machines reach it although clients need no password and no certificate: that is meant") \
     X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained|cuckoo", STARTUP, MEMORY, "how keys find their items: bucket, cache lines of twelve; chained, linked lists as in memcached; cuckoo, lines of twelve, two for each key") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, "parts of the cache with a lock each, a power of two; 0: by the memory, 16 at 64 MB") \
     X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", false, 0, 0, "flag", RUNTIME, TUNING, "fit the chunk sizes to the items again whenever that holds 2 % more of them, and a page more; it looks each minute") \
@@ -256,6 +257,8 @@ bool setting_takes_value(const struct setting *); /* the option needs an argumen
 bool settings_check(const struct settings *, char *why);
 /* Once, after the options: values that follow from others, then the rules. */
 bool settings_settle(struct settings *, char *why);
+/* The file of users; NULL: nobody has to log in. */
+const char *settings_auth_file(const struct settings *);
 
 /* The value as `stats settings` shows it. Returns its length; the text is cut at room - 1. */
 int  setting_format(const struct settings *, const struct setting *, char *to, size_t room);

@@ -231,7 +231,10 @@ static void meet(const struct batch *b, struct session *s, const char *bytes) {
     s->closing = s->closing || (b->refuses_binary && (uint8_t)bytes[0] == BINARY_MAGIC);
 }
 
-size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
+/* `guarded`, a constant: its requests are looked at one by one, for what its role allows. */
+__attribute__((always_inline)) static inline size_t add(struct batch *b, struct session *s,
+                                                        char *bytes, size_t n,
+                                                        const bool guarded) {
     struct slot *slot = slot_of(b, s);
     if (!slot) {
         s->need = SESSION_NEED_TURN;
@@ -239,9 +242,6 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
     }
     char *at = bytes, *end = bytes + n;
     s->need = SESSION_NEED_BYTES;
-    if (!s->spoke && n > 0) {
-        meet(b, s, bytes);
-    }
     if (s->more && !s->closing) {
         if (!batch_has_time(b)) {
             s->need = SESSION_NEED_COMMAND;
@@ -297,14 +297,20 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
         }
         unsigned room = GROUP_ROOM - b->grouped < most ? GROUP_ROOM - b->grouped : most;
         room = unseen < room ? unseen : room;
-        unsigned count = parse_plain(&s->parser, &at, end, &b->group[b->grouped], room);
+        struct request *r = &b->group[b->grouped];
+        unsigned count = guarded ? 0 : parse_plain(&s->parser, &at, end, r, room);
         if (count > 0) {
             enlist(b, slot, s, count);
             continue;
         }
         char *next;
-        enum parsed how = parse(&s->parser, at, end, &b->group[b->grouped], room, &count, &next);
+        enum parsed how = guarded && s->role == ROLE_NONE
+                              ? login_parse(b, s, at, end, r, &count, &next)
+                              : parse(&s->parser, at, end, r, room, &count, &next);
         if (how == PARSED) {
+            if (guarded) {
+                login_guard(b, s, r, count);
+            }
             uint8_t verb = b->group[b->grouped + count - 1].verb;
             if (verb == VERB_COMMAND && !batch_has_time(b)) {
                 wait_for_time(s, slot);
@@ -321,6 +327,11 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
                     end_turn(b, s, at < end);
                     break;
                 }
+            }
+            if (guarded && s->tried_login) { /* one attempt a turn */
+                s->tried_login = false;
+                end_turn(b, s, at < end);
+                break;
             }
             continue;
         }
@@ -340,4 +351,17 @@ size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
         return n;
     }
     return (size_t)(at - bytes);
+}
+
+__attribute__((noinline)) static size_t add_with_care(struct batch *b, struct session *s,
+                                                      char *bytes, size_t n) {
+    if (!s->spoke && n > 0) {
+        meet(b, s, bytes);
+    }
+    s->plain = s->spoke && s->role >= ROLE_WRITE;
+    return add(b, s, bytes, n, true);
+}
+
+size_t batch_add(struct batch *b, struct session *s, char *bytes, size_t n) {
+    return s->plain ? add(b, s, bytes, n, false) : add_with_care(b, s, bytes, n);
 }

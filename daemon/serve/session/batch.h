@@ -96,6 +96,12 @@ struct session {
     uint16_t            slot;
     uint8_t             need;
     bool                spoke; /* its first byte has come */
+    bool                plain; /* and its requests need no look at the role */
+    bool                tried_login; /* its last request was a name and a password */
+    uint8_t             role;           /* enum role: what it may do now … */
+    uint8_t             role_otherwise; /* … after a login of a user without a role … */
+    uint8_t             role_most;      /* … and with any user's */
+    char               *user;           /* name@address since the login, or NULL */
     bool                lags;  /* its client is slow to take what was sent */
     /* its last requests copied much: the next run one by one, as commands do */
     bool                copies;
@@ -184,4 +190,16 @@ bool   intake_ended(const struct intake *);
 /* stores the value or refuses it, and replies */
 void   intake_finish(struct batch *, struct session *);
 void   intake_abandon(struct cache_thread *, struct session *);
+
+/* --- login.c --- */
+/* parse() of a session without a role: one request at most, which is an answer. Gives the session
+ * its role when name and password are right. */
+enum parsed login_parse(struct batch *, struct session *, const char *at, const char *end,
+                        struct request *out, unsigned *count, char **next);
+/* Makes refusals of those requests that the session's role forbids. */
+void login_guard(struct batch *, const struct session *, struct request *, unsigned count);
+/* For audit and log: the user at its address, or the address. */
+static inline const char *session_who(const struct session *s) {
+    return s->user != NULL ? s->user : s->addr;
+}
 #endif

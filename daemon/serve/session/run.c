@@ -13,7 +13,8 @@ static struct command_context context_of(struct batch *b, struct session *s) {
     text_out_clear(&b->text);
     return (struct command_context){
         .server = b->server,
-        .who = s->addr,
+        .who = session_who(s),
+        .role = (enum role)s->role,
         .ct = b->sv.ct,
         .counters = b->sv.counters,
         .out = &b->text,

@@ -8,6 +8,7 @@ struct session *session_create(void) {
     if (s) {
         s->fd = -1;
         s->addr = "-";
+        s->role = ROLE_ADMIN;
     }
     return s;
 }
@@ -25,6 +26,7 @@ void session_destroy(struct session **taken, struct batch *b) {
         s->more->destroy(s->more);
     }
     watcher_close(&s->watcher);
+    free(s->user);
     if (s->turn == b->turn && s->slot < b->slot_count && b->slots[s->slot].session == s) {
         b->slots[s->slot].session = NULL;
     }
@@ -40,6 +42,12 @@ bool session_lags(const struct session *s) { return s->lags; }
 void session_set_client(struct session *s, int fd, const char *addr) {
     s->fd = fd;
     s->addr = addr;
+}
+
+void session_set_access(struct session *s, const struct session_access *access) {
+    s->role = access->must_log_in ? ROLE_NONE : access->role;
+    s->role_otherwise = access->role;
+    s->role_most = access->most;
 }
 
 bool session_watch(struct session *s, int fd) { return watcher_attach(s->watcher, fd); }

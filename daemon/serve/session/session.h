@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <sys/uio.h>
 
+#include "serve/access/role.h"
 #include "serve/server.h"
 
 struct session;
@@ -97,6 +98,14 @@ void session_set_client(struct session *, int fd, const char *addr);
 /* Lets the logger write what is watched to `fd`, until session_destroy. False: no descriptor; hang
  * up. */
 bool session_watch(struct session *, int fd);
+/* What its listener says: the session has `role`; or, when it has to log in, none until then, and
+ * the user's role after it, or `role` where the user has none, but no more than `most`. Before its
+ * first bytes; else it may do all. */
+struct session_access {
+    enum role role, most;
+    bool      must_log_in;
+};
+void session_set_access(struct session *, const struct session_access *);
 /* After SESSION_CLOSE: whether it was the client's wish. */
 bool session_quit(const struct session *);
 

@@ -9,7 +9,7 @@ struct own {
     struct serve_values serve;
     uint64_t            log_lost, values_waiting;
     size_t              drafts_most;
-    const char         *policy, *store, *index;
+    const char         *policy, *store, *index, *role;
     bool                cas;
 };
 
@@ -19,6 +19,8 @@ struct own {
     X(store, text, name, TEXT, o->store, "where items live: slab, heap, blocks") \
     X(index, text, name, TEXT, o->index, "how keys find their items: bucket, chained, cuckoo") \
     X(policy, text, name, TEXT, o->policy, "who is evicted") \
+    X(role, text, name, TEXT, o->role, "what this connection may do: read, write or admin") \
+    X(role_refusals, counter, operations, U64, o->serve.role_refusals, "requests and commands that the role of a connection did not allow") \
     X(partitions, gauge, partitions, U64, o->cache.partitions, "parts of the cache with a lock each") \
     X(classes, gauge, classes, U64, o->cache.class_count, "slab classes") \
     X(header_bytes, gauge, bytes, U64, sizeof(struct item) + (o->cas ? 8 : 0), "header of an item of a small value without client flags") \
@@ -52,6 +54,7 @@ void stats_slated(struct command_context *ctx) {
     o->values_waiting =
         atomic_load_explicit(&ctx->server->conns.values_waiting, memory_order_relaxed);
     o->log_lost = server_log_lost(ctx->server);
+    o->role = role_name(ctx->role);
     o->policy = cache_policy(ctx->server->cache)->name;
     o->store = cache_store_name(cache_store_kind(ctx->server->cache));
     o->index = cache_index_name(ctx->server->cache);

@@ -110,6 +110,7 @@ M.COVERED_ELSEWHERE = {
   watch = "has the case of 50 clients",
   extstore = "one constant line",
   refresh_certs = "one constant line",
+  refresh_auth = "one constant line without users",
   debugtime = "only in debug builds",
   debugitem = "only in debug builds",
   ["stats reset"] = "would set back what the claims count by",

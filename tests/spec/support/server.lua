@@ -119,7 +119,7 @@ local function find_address(options, folder)
     if options.transport ~= "tcp" then
         return folder .. "/socket"
     end
-    local port = (read_file(folder .. "/ports") or ""):match("TCP INET: (%d+)")
+    local port = (read_file(folder .. "/ports") or ""):match(".*TCP INET: (%d+)") -- the first of -l
     return port and (options.tls and "tls://" or "") .. "127.0.0.1:" .. port
 end
 

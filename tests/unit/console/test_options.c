@@ -86,6 +86,11 @@ static void test_the_file_of_settings(void) {
     refuses("--password-file", "/tmp", "/tmp: Is a directory");
     refuses("--password-file", "/dev/null", "/dev/null: it is empty");
     ok(parse_rc("joe:secret\n", NULL) == false, "a password is no setting");
+    ok(parse_rc("joe:se:cret:read\n", NULL) == false && parse("--password-file", rc_path, NULL), "one with a role: %s", why);
+    is_str(options.credentials, "joe se:cret", "… sends the password alone");
+    ok(parse_rc("joe:read\n", NULL) == false && parse("--password-file", rc_path, NULL), "a role's name alone: %s", why);
+    is_str(options.credentials, "joe read", "… is a password");
+    ok(parse_rc("joe:secret\n", NULL) == false, "a password is no setting");
     ok(parse("--password-file", rc_path, NULL), "but a file of its own: %s", why);
     is_str(options.credentials, "joe secret", "as it is sent");
     unlink(rc_path);

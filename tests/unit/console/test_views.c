@@ -80,9 +80,9 @@ static void test_the_review_shows_exactly_what_is_sent(void) {
     draw(&frame, 40, 10, false);
     ok(shows("slabs reassign 4 12 × 3") && shows("capital S sends it"),
        "the smallest screen still shows what is sent");
-    frame.read_only = true;
+    frame.locked = "ROLE read";
     draw(&frame, 80, 24, false);
-    ok(shows("READ-ONLY: nothing can be sent"), "read-only says so");
+    ok(shows("ROLE read: nothing can be sent") && !shows("capital S"), "who may not change the server is told why");
     model_destroy(&model);
 }
 

@@ -18,6 +18,7 @@ static struct text_out out;
 /* Runs a line in a turn of its own, a long answer to its end; returns the whole answer. */
 static const char *answer(struct rig *rig, const char *line, bool noreply) {
     struct command_context ctx = {.server = &rig->server,
+                                  .role = ROLE_ADMIN,
                                   .ct = rig->ct,
                                   .line = line,
                                   .line_bytes = strlen(line),
@@ -30,6 +31,7 @@ static const char *answer(struct rig *rig, const char *line, bool noreply) {
     cache_turn_end(rig->ct);
     while (ctx.more) {
         struct command_context next = {
+            .role = ROLE_ADMIN,
             .server = &rig->server, .ct = rig->ct, .out = &out, .counters = &rig->counters};
         cache_turn_begin(rig->ct);
         command_go_on(&ctx.more, &next);
@@ -162,7 +164,7 @@ static void test_dumps_show_every_item_once(struct rig *rig) {
 }
 
 static void test_a_dump_can_be_given_up(struct rig *rig) {
-    struct command_context ctx = {.server = &rig->server, .ct = rig->ct, .out = &out, .counters = &rig->counters};
+    struct command_context ctx = {.role = ROLE_ADMIN, .server = &rig->server, .ct = rig->ct, .out = &out, .counters = &rig->counters};
     ctx.line = "lru_crawler metadump all";
     ctx.line_bytes = strlen(ctx.line);
     text_out_clear(&out);

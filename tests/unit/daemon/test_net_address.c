@@ -51,6 +51,26 @@ static void test_show(void) {
     is_str(text, "unix:/tmp/s", "a UNIX socket");
 }
 
+static void test_local(void) {
+    static const struct {
+        const char *address;
+        bool        local;
+    } v4[] = {{"127.0.0.1", true}, {"127.255.255.254", true}, {"0.0.0.0", false}, {"128.0.0.1", false}, {"10.0.0.1", false}},
+      v6[] = {{"::1", true}, {"::ffff:127.0.0.1", true}, {"::", false}, {"::2", false}, {"::ffff:10.0.0.1", false}, {"fe80::1", false}};
+    struct sockaddr_in in = {.sin_family = AF_INET};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    for (size_t i = 0; i < sizeof v4 / sizeof *v4; i++) {
+        inet_pton(AF_INET, v4[i].address, &in.sin_addr);
+        is(address_is_local((struct sockaddr *)&in), v4[i].local, "whether others reach %s", v4[i].address);
+    }
+    for (size_t i = 0; i < sizeof v6 / sizeof *v6; i++) {
+        inet_pton(AF_INET6, v6[i].address, &in6.sin6_addr);
+        is(address_is_local((struct sockaddr *)&in6), v6[i].local, "whether others reach %s", v6[i].address);
+    }
+    ok(address_is_local((struct sockaddr *)&un), "nobody else reaches a UNIX socket");
+}
+
 int main(void) {
     test_one("127.0.0.1", "127.0.0.1", 11211);
     test_one("example:80", "example", 80);
@@ -69,5 +89,6 @@ int main(void) {
     test_bad("[]:80", "a listen address needs");
     test_list();
     test_show();
+    test_local();
     return tap_done();
 }

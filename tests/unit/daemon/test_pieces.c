@@ -17,7 +17,7 @@ static void come(struct rig *rig, int i) {
 
 static struct command_context context(struct rig *rig, const char *line, size_t piece_bytes) {
     text_out_clear(&out);
-    return (struct command_context){.server = &rig->server, .ct = rig->ct, .line = line, .line_bytes = strlen(line), .out = &out,
+    return (struct command_context){.role = ROLE_READ, .server = &rig->server, .ct = rig->ct, .line = line, .line_bytes = strlen(line), .out = &out,
                                     .counters = &rig->counters, .piece_bytes = piece_bytes, .until_us = UINT64_MAX};
 }
 

@@ -170,8 +170,10 @@ static void test_bad_values_are_refused(void) {
 static void test_options_of_absent_features_say_so(void) {
     refuses("-U 11211", "-U cannot be used: UDP is not built yet");
     refuses("-S", "-S cannot be used: SASL authentication is not built yet");
-    refuses("-Y users", "-Y cannot be used: authentication by a password file is not built yet");
-    refuses("-S", "-S cannot be used: SASL authentication is not built yet");
+    shows("-Y users", "auth_enabled_ascii", "users");
+    is_str(settings_auth_file(&s), "users", "… from which users are read");
+    shows("", "auth_enabled_ascii", "no");
+    ok(settings_auth_file(&s) == NULL, "… and nobody has to log in");
     refuses("-o ext_path=/k:1g", "-o ext_path cannot be used: storage on flash is not built");
     refuses("-o ext_path=/x:1G", "-o ext_path cannot be used: storage on flash is not built");
     refuses("-o proxy_config=x.lua", "-o proxy_config cannot be used: there is no proxy");
@@ -203,16 +205,19 @@ static void test_listeners_may_be_named_as_in_memcached(void) {
     static const struct {
         const char     *address;
         enum listen_tls tls;
-    } want[] = {{"127.0.0.1:1", LISTEN_TLS_AS_SET},
-                {"*", LISTEN_TLS_NONE},
-                {"h", LISTEN_TLS_NO_PEER},
-                {"[::1]:5", LISTEN_TLS_PEER}};
-    const char *rest = "tag[a]:proto[ascii]:127.0.0.1:1,notls:*,btls:tag_b_:h,proto[negotiating]:mtls:[::1]:5,";
+        enum role       role;
+    } want[] = {{"127.0.0.1:1", LISTEN_TLS_AS_SET, ROLE_NONE},
+                {"*", LISTEN_TLS_NONE, ROLE_READ},
+                {"h", LISTEN_TLS_NO_PEER, ROLE_ADMIN},
+                {"[::1]:5", LISTEN_TLS_PEER, ROLE_NONE}};
+    const char *rest = "tag[a]:proto[ascii]:127.0.0.1:1,notls:*,role=read,btls:tag_b_:h,,role=admin,"
+                       "proto[negotiating]:mtls:[::1]:5,";
     struct listen_entry e;
     for (unsigned i = 0; i < sizeof want / sizeof *want; i++) {
         is(listen_list_next(&rest, &e, why), 1, "address %u of a list is taken", i + 1);
         is_str(e.address, want[i].address, "… without the words before it");
         is(e.tls, want[i].tls, "… and with what they say of TLS");
+        is(e.role, want[i].role, "… and with the role behind it");
     }
     is(listen_list_next(&rest, &e, why), 0, "then the list ends");
     refuses("-l btls:127.0.0.1", "-l: notls:, btls: and mtls: want -Z, without which nothing is encrypted");
@@ -225,6 +230,10 @@ static void test_listeners_may_be_named_as_in_memcached(void) {
     shows("-o ssl_min_version=tlsv1.1", "ssl_min_version", "tlsv1.1");
     refuses("-l proto[binary]:*", "-l: a listener speaks proto[ascii] or proto[negotiating]; others are not built yet");
     refuses("-l tag[123456789]:*", "-l: a tag has 1 to 8 characters");
+    refuses("-l 127.0.0.1,role=reader", "-l: a role is read, write or admin");
+    refuses("-l 127.0.0.1,role=", "-l: a role is read, write or admin");
+    refuses("-l role=read,127.0.0.1", "-l: role= stands behind an address and a comma");
+    refuses("-l 127.0.0.1,role=read,role=write", "-l: role= stands behind an address and a comma");
     refuses("-l tag[]:*", "-l: a tag has 1 to 8 characters");
     refuses("-l tag[abc", "-l: a tag has 1 to 8 characters");
     shows("-l tag[x]:127.0.0.1", "inter", "tag[x]:127.0.0.1");

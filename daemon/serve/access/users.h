@@ -1,0 +1,54 @@
+/* The users of the file of -Y, and the log's lines about those who were refused.
+ *
+ *     user:password           the user has the role of the listener
+ *     user:password:read      … or this one: read, write or admin
+ *
+ * One user a line; an empty line and one that begins with # say nothing. A password may hold
+ * colons: only a last field that is exactly a role is one. The user's name ends at the first
+ * colon. Limits: USERS_MAX users, USER_TOKEN_BYTES for a name and its password, USERS_FILE_BYTES
+ * for the file; a file beyond them is refused as a whole.
+ *
+ * Threading: any; one lock of its own, no other project lock held. Cost of a check: one comparison
+ * of USER_TOKEN_BYTES a user, as long whether a user matches or not. */
+#ifndef SLATE_SERVE_ACCESS_USERS_H
+#define SLATE_SERVE_ACCESS_USERS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "serve/access/role.h"
+
+enum {
+    USERS_MAX = 64,
+    USER_TOKEN_BYTES = 256, /* a name, a separator and a password */
+    USERS_FILE_BYTES = 64 * 1024,
+    USERS_WHY_BYTES = 512,
+};
+
+struct user_table;
+
+struct users {
+    const char        *path; /* NULL: nobody has to log in */
+    struct lock        lock;
+    struct user_table *table;
+    uint32_t           refusal_told_s; /* when the log had its last line about a refusal … */
+    uint64_t           refusals_untold; /* … and how many there were since */
+};
+
+void users_init(struct users *, const char *path);
+void users_fini(struct users *);
+
+/* Reads the file, again if it was read before. False: all stays as it was, and `why`
+ * (USERS_WHY_BYTES) holds a sentence that names file and line. */
+bool users_load(struct users *, char *why);
+
+/* Whether a user has this name and password. The user's role then, or `otherwise` where the file
+ * names none. */
+bool users_check(struct users *, const char *name, size_t name_bytes, const char *password,
+                 size_t password_bytes, enum role otherwise, enum role *);
+
+/* Tells the log that `who` was refused `what`: one line a second at most, which counts those that
+ * had none. */
+void users_log_refusal(struct users *, const char *who, const char *what);
+#endif

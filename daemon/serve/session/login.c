@@ -1,0 +1,166 @@
+/* A session that has to log in: what its bytes mean until then, and what its role allows after.
+ *
+ * The dialogue is memcached's: a set command of any key, whose value is the user's name, a blank
+ * and the password. Anything else is answered line by line; the value of another command is read
+ * as lines, too. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/session/batch.h"
+#include "serve/words.h"
+
+enum {
+    LOGIN_LINE_MIN = 6,         /* bytes; a shorter one hangs up */
+    LOGIN_VALUE_MAX = 16384,    /* as in memcached; its value is not waited for */
+    LOGIN_NAME_BYTES = 2 * AUDIT_WHO_BYTES,
+};
+
+static void answer(struct request *out, const char *text) {
+    *out = (struct request){.verb = VERB_REPLY, .text = text, .text_bytes = (uint32_t)strlen(text)};
+}
+
+/* From now on the audit names the user, too. Without memory, or room for it, the address is
+ * enough. */
+static void take_name(struct session *s, const char *name, size_t name_bytes) {
+    char who[LOGIN_NAME_BYTES];
+    snprintf(who, sizeof who, "%.*s@%s", (int)name_bytes, name, s->addr);
+    free(s->user);
+    s->user = strdup(who);
+}
+
+static bool check(struct batch *b, struct session *s, const char *value, size_t n) {
+    struct users *users = &b->server->users;
+    const char *blank = memchr(value, ' ', n);
+    enum role   role;
+    size_t      name = (size_t)(blank - value);
+    if (!users_check(users, value, name, blank + 1, n - name - 1, s->role_otherwise, &role)) {
+        return false;
+    }
+    take_name(s, value, name);
+    s->role = role < s->role_most ? role : s->role_most;
+    return true;
+}
+
+static const char *try_login(struct batch *b, struct session *s, const char *value, size_t n) {
+    s->tried_login = true;
+    BATCH_COUNT(b, auth_cmds);
+    if (n <= USER_TOKEN_BYTES && check(b, s, value, n)) {
+        return "STORED\r\n";
+    }
+    BATCH_COUNT(b, auth_errors);
+    users_log_refusal(&b->server->users, s->addr, "authentication failure");
+    return "CLIENT_ERROR authentication failure\r\n";
+}
+
+enum parsed login_parse(struct batch *b, struct session *s, const char *at, const char *end,
+                        struct request *out, unsigned *count, char **next) {
+    struct words w;
+    uint32_t     value_bytes;
+    const char  *feed = memchr(at, '\n', (size_t)(end - at));
+    if (feed == NULL) {
+        return end - at > PARSE_LINE_MAX ? PARSE_CLOSE : PARSE_MORE;
+    }
+    if (feed - at < LOGIN_LINE_MIN) {
+        return PARSE_CLOSE;
+    }
+    words_split(at, (size_t)(feed - at) - (feed[-1] == '\r'), &w);
+    const char *value = feed + 1, *rest = value;
+    if (w.count < 5 || !word_is(&w.word[0], "set") || !word_u32(&w.word[4], &value_bytes)) {
+        answer(out, "CLIENT_ERROR unauthenticated\r\n");
+    } else if (value_bytes > LOGIN_VALUE_MAX) {
+        answer(out, "CLIENT_ERROR auth token too long\r\n");
+    } else if (value_bytes > PARSE_WAIT_MAX) { /* longer than any that is right */
+        answer(out, try_login(b, s, value, value_bytes));
+        out->flags = REQUEST_SWALLOW;
+        out->value_bytes = value_bytes;
+    } else if ((size_t)(end - value) < (size_t)value_bytes + 2) {
+        return PARSE_MORE;
+    } else {
+        rest = value + value_bytes + 2;
+        answer(out, memcmp(rest - 2, "\r\n", 2) != 0
+                        ? "CLIENT_ERROR bad command line termination\r\n"
+                    : memchr(value, ' ', value_bytes) == NULL
+                        ? "CLIENT_ERROR bad authentication token format\r\n"
+                        : try_login(b, s, value, value_bytes));
+    }
+    *count = 1;
+    *next = (char *)(uintptr_t)rest;
+    return PARSED;
+}
+
+/* --- after it --- */
+
+/* A flag that stores, touches or takes the right to store. */
+static bool meta_get_writes(const struct request *r) {
+    for (uint32_t i = 0; i < r->text_bytes; i++) {
+        bool first = i == 0 || r->text[i - 1] == ' ';
+        if (first && strchr("NTR", r->text[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool writes(const struct request *r) {
+    switch ((enum verb)r->verb) {
+    case VERB_GET:
+    case VERB_GETS:
+    case VERB_META_DEBUG:
+    case VERB_META_NOOP:
+    case VERB_VERSION:
+    case VERB_COMMAND: /* its table knows */
+    case VERB_REPLY:
+    case VERB_CLOSE: return false;
+    case VERB_META_GET: return meta_get_writes(r);
+    case VERB_GAT:
+    case VERB_GATS:
+    case VERB_SET:
+    case VERB_ADD:
+    case VERB_REPLACE:
+    case VERB_APPEND:
+    case VERB_PREPEND:
+    case VERB_CAS:
+    case VERB_DELETE:
+    case VERB_INCR:
+    case VERB_DECR:
+    case VERB_TOUCH:
+    case VERB_META_SET:
+    case VERB_META_DELETE:
+    case VERB_META_ARITH: return true;
+    }
+    return true;
+}
+
+/* A get line comes as a request a key, and is refused once. */
+static bool ends_line(const struct request *r) {
+    bool is_key = r->verb == VERB_GAT || r->verb == VERB_GATS;
+    return !is_key || (r->flags & REQUEST_END) != 0;
+}
+
+static bool has_value(const struct request *r) {
+    return r->verb == VERB_META_SET || (r->verb >= VERB_SET && r->verb <= VERB_CAS);
+}
+
+void login_guard(struct batch *b, const struct session *s, struct request *r, unsigned count) {
+    static const char refusal[] = "CLIENT_ERROR not allowed: this needs the role write\r\n";
+    if (s->role >= ROLE_WRITE) {
+        return;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        if (!writes(&r[i])) {
+            continue;
+        }
+        bool     to_come = has_value(&r[i]) && r[i].value == NULL;
+        uint32_t value_bytes = r[i].value_bytes;
+        bool     counts = ends_line(&r[i]), mute = !counts || (r[i].flags & REQUEST_NOREPLY) != 0;
+        answer(&r[i], mute ? "" : refusal);
+        r[i].flags = to_come ? REQUEST_SWALLOW : 0;
+        r[i].value_bytes = to_come ? value_bytes : 0;
+        if (counts) {
+            BATCH_COUNT(b, role_refusals);
+            users_log_refusal(&b->server->users, session_who(s),
+                              "a request that needs the role write");
+        }
+    }
+}

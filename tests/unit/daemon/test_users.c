@@ -1,0 +1,106 @@
+/* The users of -Y's file: which lines make one, who is let in, and what a bad file changes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "serve/access/users.h"
+#include "tap.h"
+
+static char path[] = "/tmp/test_users.XXXXXX";
+static char why[USERS_WHY_BYTES];
+static struct users users;
+
+static bool load_bytes(const char *text, size_t n) {
+    FILE *f = fopen(path, "w");
+    if (f == NULL || fwrite(text, 1, n, f) != n || fclose(f) != 0) {
+        printf("Bail out! cannot write %s\n", path);
+        exit(1);
+    }
+    return users_load(&users, why);
+}
+
+static bool load(const char *text) { return load_bytes(text, strlen(text)); }
+
+static const char *role_of(const char *name, const char *password) {
+    enum role role;
+    bool known = users_check(&users, name, strlen(name), password, strlen(password), ROLE_WRITE, &role);
+    return known ? role_name(role) : "nobody";
+}
+
+static void test_lines(void) {
+    ok(load("# who may\nanna:secret\n\nbob:pa:ss:read\r\ncarl:x:admin\ndora:read\nemil:write:write\nfay::\ngus:"),
+       "a file of users is read");
+    is_str(role_of("anna", "secret"), "write", "a user without a role has the listener's");
+    is_str(role_of("anna", "secre"), "nobody", "a beginning of the password is not enough");
+    is_str(role_of("anna", "secrets"), "nobody", "nor is the password and more");
+    is_str(role_of("ann", "asecret"), "nobody", "name and password do not flow together");
+    is_str(role_of("anna:secret", ""), "nobody", "not even with a colon in the name");
+    is_str(role_of("bob", "pa:ss"), "read", "a password may hold colons before the role");
+    is_str(role_of("bob", "pa:ss:read"), "nobody", "the role is no part of it");
+    is_str(role_of("carl", "x"), "admin", "a user may be admin");
+    is_str(role_of("dora", "read"), "write", "a second field is a password, also where it is a role's name");
+    is_str(role_of("emil", "write"), "write", "and only the last one is a role");
+    is_str(role_of("fay", ":"), "write", "a password may be a colon");
+    is_str(role_of("gus", ""), "write", "or empty, in a last line without an end");
+    is_str(role_of("# who may", ""), "nobody", "a comment is nobody");
+    enum role role;
+    ok(!users_check(&users, "anna", 4, "secret\0", 7, ROLE_WRITE, &role), "a zero byte does not end a password");
+}
+
+static void test_limits(void) {
+    char *text = calloc(1, USERS_FILE_BYTES + 10), line[USER_TOKEN_BYTES + 2], *at = text;
+    for (int i = 0; i < USERS_MAX; i++) {
+        at += sprintf(at, "user%d:word%d\n", i, i);
+    }
+    ok(load(text), "%d users are taken", USERS_MAX);
+    is_str(role_of("user63", "word63"), "write", "the last of them too");
+    strcpy(at, "one:more\n");
+    ok(!load(text), "one more is refused");
+    ok(strstr(why, "line 65: there are more users") != NULL, "with its line: %s", why);
+    memset(line, 'x', USER_TOKEN_BYTES);
+    line[1] = ':';
+    line[USER_TOKEN_BYTES] = '\0';
+    ok(load(line), "a name and password of %d bytes are taken", USER_TOKEN_BYTES);
+    is_str(role_of("x", line + 2), "write", "and let in");
+    strcat(line, "x");
+    ok(!load(line) && strstr(why, "too long") != NULL, "one byte more is refused: %s", why);
+    memset(text, '\n', USERS_FILE_BYTES + 1);
+    memcpy(text, "a:b", 3);
+    ok(load_bytes(text, USERS_FILE_BYTES), "a file of %d bytes is read", USERS_FILE_BYTES);
+    ok(!load_bytes(text, USERS_FILE_BYTES + 1) && strstr(why, "more than") != NULL, "a longer one is not: %s", why);
+    free(text);
+}
+
+static void test_bad_files(void) {
+    static const char *const bad[][2] = {
+        {"", "names no user"},
+        {"\n\n# nobody\n", "names no user"},
+        {"anna:secret\nbob\n", "line 2: it does not begin with user:password"},
+        {":secret\n", "line 1: it does not begin with user:password"},
+    };
+    load("anna:secret\n");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        ok(!load(bad[i][0]) && strstr(why, bad[i][1]) != NULL, "a bad file is refused: %s", why);
+    }
+    ok(!load_bytes("a:b\0c\n", 6) && strstr(why, "zero byte") != NULL, "so is one with a zero byte: %s", why);
+    unlink(path);
+    ok(!users_load(&users, why) && strstr(why, path) != NULL, "and one that is not there: %s", why);
+    is_str(role_of("anna", "secret"), "write", "the users stay as they were");
+}
+
+int main(void) {
+    int fd = mkstemp(path);
+    if (fd < 0) {
+        printf("Bail out! no temporary file\n");
+        return 1;
+    }
+    close(fd);
+    users_init(&users, path);
+    test_lines();
+    test_limits();
+    test_bad_files();
+    users_fini(&users);
+    unlink(path);
+    return tap_done();
+}
