@@ -3,9 +3,9 @@
  * A client may send anything: the whole of the daemon behind its sockets survives it, and answers the same to a stream that
  * comes in one piece and to one that comes in random pieces, with values handed over in both ways and replies kept for later.
  *
- * Covers: daemon/serve:admin(_[^d].*)?|audit|batch|classic|commands|dump|intake|meta|observe|output|pieces|prefix|session|stats.*|text_out|undo|words
+ * Covers: daemon/serve:admin(_[^d].*)?|audit|batch|classic|commands|dump|intake|meta|observe|output|pieces|prefix|session|stats.*|text_out|undo|users|login|role|words
  *
- * Input: eight bytes that choose the pieces, then the stream. */
+ * Input: eight bytes that choose the pieces and what the client may do, then the stream. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +28,25 @@ static bool repeatable(const char *stream, size_t n) {
     return true;
 }
 
+/* All, as a rule; else it may only read, or has to log in. */
+static void set_access(struct rig *rig, struct client *client, unsigned kind) {
+    static const char users[] = "anna:secret\nrita:pass:word:read\nadam:a:admin\n";
+    char why[USERS_WHY_BYTES];
+    struct session_access access = {ROLE_WRITE, ROLE_ADMIN, kind == 7};
+    if (kind < 6) {
+        return;
+    }
+    if (!users_take(&rig->server.users, "the fuzzer", users, sizeof users - 1, why)) {
+        abort();
+    }
+    if (kind == 6) {
+        access.role = access.most = ROLE_READ;
+    }
+    session_set_access(client->session, &access);
+}
+
 /* Sends the stream to a server of its own; the replies are left in *client. */
-static void play(struct rig *rig, struct client *client, const char *stream, size_t n, uint64_t random) {
+static void play(struct rig *rig, struct client *client, const char *stream, size_t n, uint64_t random, unsigned access) {
     char options[] = "-m 8";
     if (!rig_open(rig, options)) {
         abort();
@@ -38,6 +55,7 @@ static void play(struct rig *rig, struct client *client, const char *stream, siz
     rig->awkward = random != 0;
     rig->random = random;
     client_open(client);
+    set_access(rig, client, access);
     for (size_t done = 0; done < n && !client->closed;) {
         size_t step = rig->awkward ? 1 + rig_random(rig, 40) : n;
         step = step < n - done ? step : n - done;
@@ -63,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     memcpy(&random, data, SEED_BYTES);
     const char *stream = (const char *)data + SEED_BYTES;
     n -= SEED_BYTES;
-    play(&rig, &whole, stream, n, 0);
+    play(&rig, &whole, stream, n, 0, random & 7);
     char *wanted = whole.out_bytes ? malloc(whole.out_bytes) : NULL;
     size_t wanted_bytes = whole.out_bytes;
     bool whole_closed = whole.closed;
@@ -72,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     }
     end(&rig, &whole);
 
-    play(&rig, &pieces, stream, n, random | 1);
+    play(&rig, &pieces, stream, n, random | 1, random & 7);
     /* How much of an endless line is waited for depends on how it arrives. */
     if (!whole_closed && !pieces.closed && repeatable(stream, n) &&
         (pieces.out_bytes != wanted_bytes ||

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What an operator gives as text: the command line with -o and its lists, that of the simulator, listeners, chunk sizes, settings; and
+ * What an operator gives as text: the command line with -o and its lists, that of the simulator, listeners, users, chunk sizes, settings; and
  * the numbers and the base64 under them. Each reader takes it or refuses it with a sentence, and what it takes keeps to its limits.
  *
- * Covers: daemon/serve:options|settings|listen_list|slab_sizes daemon/net:address daemon/simulate:options|sizes daemon/proto:base64 daemon/base:number
+ * Covers: daemon/serve:options|settings|listen_list|slab_sizes|users|role daemon/net:address daemon/simulate:options|sizes daemon/proto:base64 daemon/base:number
  *
  * Input: one byte that chooses the reader, then the text. */
 #include <getopt.h>
@@ -15,13 +15,14 @@
 #include "net/address.h"
 #include "proto/base64.h"
 #include "base/number.h"
+#include "serve/access/users.h"
 #include "serve/config/listen_list.h"
 #include "serve/config/options.h"
 #include "serve/config/settings.h"
 #include "serve/config/slab_sizes.h"
 #include "simulate/options.h"
 
-enum { TEXT_MAX = 2000, WORDS_MAX = 24 };
+enum { TEXT_MAX = 2000, WORDS_MAX = 24, USERS_READER = 255 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -147,6 +148,23 @@ static void read_base64(const char *text, size_t n) {
     must(base64_decode(again, encoded, coded) == bytes && memcmp(again, decoded, bytes) == 0, "and decodes to the same");
 }
 
+/* A file of users, of which the first line's name and password may log in. */
+static void read_users(const char *text, size_t n) {
+    char why[USERS_WHY_BYTES] = "";
+    struct users users;
+    enum role role = ROLE_NONE;
+    users_init(&users, NULL);
+    if (users_take(&users, "a file", text, n, why)) {
+        size_t line = strcspn(text, "\n"), name = strcspn(text, ":");
+        if (users_check(&users, text, name < line ? name : line, text + name + 1, name < line ? line - name - 1 : 0, ROLE_READ, &role)) {
+            must(role >= ROLE_READ && role <= ROLE_ADMIN, "a user has a role");
+        }
+    } else {
+        must(why[0] != '\0' && strnlen(why, sizeof why) < sizeof why, "a refusal says why, and ends");
+    }
+    users_fini(&users);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (n < 1 || n > TEXT_MAX) {
         return 0;
@@ -155,6 +173,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     must(text != NULL, "there is memory");
     memcpy(text, data + 1, n - 1);
     text[n - 1] = '\0';
+    if (data[0] == USERS_READER) {
+        read_users(text, n - 1);
+        free(text);
+        return 0;
+    }
     switch (data[0] % 6) {
     case 0: read_command_line(text); break;
     case 1: read_listeners(text); break;

@@ -85,7 +85,7 @@ static const char *read_line(struct user_table *t, const char *line, size_t n) {
     return NULL;
 }
 
-static bool read_text(const char *path, struct user_table *t, const char *text, size_t n,
+static bool read_text(const char *name, struct user_table *t, const char *text, size_t n,
                       char *why) {
     unsigned number = 1;
     for (const char *at = text, *end = text + n; at < end; number++) {
@@ -93,15 +93,34 @@ static bool read_text(const char *path, struct user_table *t, const char *text, 
         size_t      line = (size_t)((feed != NULL ? feed : end) - at);
         const char *wrong = read_line(t, at, line - (line > 0 && at[line - 1] == '\r'));
         if (wrong != NULL) {
-            snprintf(why, USERS_WHY_BYTES, "%.300s, line %u: %s", path, number, wrong);
+            snprintf(why, USERS_WHY_BYTES, "%.300s, line %u: %s", name, number, wrong);
             return false;
         }
-        at += line + 1;
+        at += line + (feed != NULL);
     }
     if (t->count == 0) {
-        snprintf(why, USERS_WHY_BYTES, "%.300s names no user", path);
+        snprintf(why, USERS_WHY_BYTES, "%.300s names no user", name);
     }
     return t->count > 0;
+}
+
+bool users_take(struct users *u, const char *name, const char *text, size_t n, char *why) {
+    struct user_table *table = calloc(1, sizeof *table);
+    if (table == NULL) {
+        snprintf(why, USERS_WHY_BYTES, "out of memory");
+        return false;
+    }
+    if (!read_text(name, table, text, n, why)) {
+        drop(table);
+        return false;
+    }
+    log_info("%u users from %s", table->count, name);
+    lock_take(&u->lock);
+    struct user_table *old = u->table;
+    u->table = table;
+    lock_release(&u->lock);
+    drop(old);
+    return true;
 }
 
 /* Returns how many bytes the file has, or -1 and errno. A pipe without a writer is empty: opening
@@ -129,33 +148,22 @@ static ssize_t read_file(const char *path, char *text, size_t room, bool *others
 bool users_load(struct users *u, char *why) {
     bool    loaded = false, others_read = false;
     char   *text = malloc(USERS_FILE_BYTES + 1);
-    struct user_table *table = calloc(1, sizeof *table);
-    ssize_t n = text && table ? read_file(u->path, text, USERS_FILE_BYTES + 1, &others_read) : -1;
+    ssize_t n = text ? read_file(u->path, text, USERS_FILE_BYTES + 1, &others_read) : -1;
     if (n < 0) {
         snprintf(why, USERS_WHY_BYTES, "cannot read %.300s: %s", u->path, strerror(errno));
     } else if (n > USERS_FILE_BYTES) {
         snprintf(why, USERS_WHY_BYTES, "%.300s has more than %d bytes", u->path, USERS_FILE_BYTES);
     } else {
-        loaded = read_text(u->path, table, text, (size_t)n, why);
+        loaded = users_take(u, u->path, text, (size_t)n, why);
     }
     if (text != NULL) {
         OPENSSL_cleanse(text, USERS_FILE_BYTES + 1);
         free(text);
     }
-    if (!loaded) {
-        drop(table);
-        return false;
-    }
-    if (others_read) {
+    if (loaded && others_read) {
         log_warn("every user of this machine may read the passwords in %s", u->path);
     }
-    log_info("%u users from %s", table->count, u->path);
-    lock_take(&u->lock);
-    struct user_table *old = u->table;
-    u->table = table;
-    lock_release(&u->lock);
-    drop(old);
-    return true;
+    return loaded;
 }
 
 /* --- logging in --- */

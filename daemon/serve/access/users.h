@@ -42,6 +42,8 @@ void users_fini(struct users *);
 /* Reads the file, again if it was read before. False: all stays as it was, and `why`
  * (USERS_WHY_BYTES) holds a sentence that names file and line. */
 bool users_load(struct users *, char *why);
+/* The same of a text; `name` is what `why` calls it. */
+bool users_take(struct users *, const char *name, const char *text, size_t n, char *why);
 
 /* Whether a user has this name and password. The user's role then, or `otherwise` where the file
  * names none. */
