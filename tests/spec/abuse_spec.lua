@@ -2,10 +2,10 @@
 -- Bad and greedy clients: each gets the documented reply or is hung up on, and nobody else suffers.
 -- SEED=number repeats a run of random bytes. SLATE_TEST_SERVER chooses the server (support/proto_server.lua).
 package.path = "tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
 local socket = require "socket"
 local proto_server = require "support.proto_server"
 
-local DEADLINE_S <const> = 60 -- only a hang takes that long
 local MIB <const> = 1048576
 
 local server
@@ -17,7 +17,7 @@ end
 
 local function connect()
     local connection = assert(server:connect())
-    connection:settimeout(DEADLINE_S)
+    connection:settimeout(patience.DEADLINE_S)
     opened[#opened + 1] = connection
     return connection
 end
@@ -38,14 +38,6 @@ local function stats(connection)
         line = connection:receive("*l")
     end
     return figures
-end
-
-local function wait_for(what, condition)
-    local deadline = socket.gettime() + DEADLINE_S
-    while not condition() do
-        assert(socket.gettime() < deadline, "still waiting for " .. what)
-        socket.sleep(0.01)
-    end
 end
 
 -- The server takes a new client and answers it.
@@ -120,7 +112,7 @@ describe("lines", function()
             connections[i]:send("set key 0 0 5" .. (" "):rep(2000))
         end
         local watcher = connect()
-        wait_for("the bytes to be read", function()
+        patience.wait_for("the bytes to be read", function()
             return stats(watcher).bytes_read >= count * 2000
         end)
         assert.is_true(server:resident_bytes() - before < count * 24 * 1024)
@@ -165,7 +157,7 @@ describe("data blocks", function()
             connection:send("set half 0 0 500000\r\n" .. ("x"):rep(100000))
             connection:close()
         end
-        wait_for("the clients to be gone", function()
+        patience.wait_for("the clients to be gone", function()
             return stats(watcher).curr_connections <= 2
         end)
         assert.equal("END", ask(watcher, "get half"))
@@ -197,7 +189,7 @@ describe("data blocks", function()
         end
         assert_serves()
         local watcher = connect()
-        wait_for("the clients to be gone", function()
+        patience.wait_for("the clients to be gone", function()
             return stats(watcher).curr_connections <= 2
         end)
     end)
@@ -254,7 +246,7 @@ describe("idle connections", function()
         for _, connection in ipairs(connections) do
             connection:close()
         end
-        wait_for("the server to let them go", function()
+        patience.wait_for("the server to let them go", function()
             return stats(watcher).curr_connections <= 2
         end)
     end)
@@ -289,13 +281,13 @@ describe("a client that never reads", function()
             assert_serves()
             assert.is_true(server:resident_bytes() - before < 64 * MIB)
             -- One that reads after all gets what it asked for.
-            greedy[1]:settimeout(DEADLINE_S)
+            greedy[1]:settimeout(patience.DEADLINE_S)
             assert.equal("VALUE k 0 " .. value_bytes, greedy[1]:receive("*l"))
             assert.equal(("v"):rep(value_bytes), greedy[1]:receive(value_bytes))
             for _, connection in ipairs(greedy) do
                 connection:close()
             end
-            wait_for("the server to let them go", function()
+            patience.wait_for("the server to let them go", function()
                 return stats(writer).curr_connections <= 2
             end)
         end)
@@ -311,7 +303,7 @@ describe("a client that never reads", function()
         assert.equal("new", writer:receive("*l"))
         assert.equal("END", writer:receive("*l"))
         assert.equal("DELETED", ask(writer, "delete k"))
-        greedy:settimeout(DEADLINE_S)
+        greedy:settimeout(patience.DEADLINE_S)
         assert.equal("VALUE k 0 500000", greedy:receive("*l"))
         assert.equal(("v"):rep(500000), greedy:receive(500000))
         greedy:close()
@@ -340,7 +332,7 @@ describe("the connection limit", function()
         for i = 2, #served do
             served[i]:close()
         end
-        wait_for("room", function() return stats(served[1]).curr_connections <= 2 end)
+        patience.wait_for("room", function() return stats(served[1]).curr_connections <= 2 end)
         assert_serves()
     end)
 
@@ -356,7 +348,7 @@ describe("the connection limit", function()
             clients[i] = request() or false
         end
         assert.matches("^VERSION ", (clients[1]:receive("*l")))
-        wait_for("the listener to rest", function()
+        patience.wait_for("the listener to rest", function()
             local now = stats(clients[1])
             return now.listen_disabled_num > 0 and now.accepting_conns == 0
         end)
@@ -365,7 +357,7 @@ describe("the connection limit", function()
         assert.equal(0, now.rejected_connections or 0) -- memcached shows it only where it rejects
         -- As each one leaves, another's turn comes.
         for i = 2, 150 do
-            wait_for("a turn", function()
+            patience.wait_for("a turn", function()
                 clients[i] = clients[i] or request()
                 return clients[i]
             end)

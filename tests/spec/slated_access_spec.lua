@@ -310,8 +310,7 @@ end)
 
 describe("slated", function()
     local function run(words, wrapper)
-        local user = io.popen("id -u"):read("l") == "0" and "-u root " or ""
-        local command = ("%s %s-p -1 %s"):format(server.slated(), user, words)
+        local command = ("%s %s -p -1 %s"):format(server.slated(), server.USER, words)
         local pipe = io.popen(("%s sh -c %s 2>&1; echo $?"):format(wrapper or "", server.quoted(command)))
         local text = pipe:read("a")
         pipe:close()

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Values that come piece by piece, or stop coming: what they may hold of memory, and who gives way.
 package.path = "tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
 local socket = require "socket"
 local proto_server = require "support.proto_server"
 
-local DEADLINE_S <const> = 60 -- only a hang takes that long
 local ITEMS <const> = 20000
 local FIRST <const> = 2048 -- bytes of a value that must have come before it takes memory
 
@@ -17,7 +17,7 @@ end
 
 local function connect()
     local connection = assert(server:connect())
-    connection:settimeout(DEADLINE_S)
+    connection:settimeout(patience.DEADLINE_S)
     opened[#opened + 1] = connection
     return connection
 end
@@ -54,14 +54,6 @@ local function count_state(state)
     return count
 end
 
-local function wait_for(what, condition)
-    local deadline = socket.gettime() + DEADLINE_S
-    while not condition() do
-        assert(socket.gettime() < deadline, "still waiting for " .. what)
-        socket.sleep(0.01)
-    end
-end
-
 local function fill()
     local lines = {}
     for i = 1, ITEMS do
@@ -83,7 +75,7 @@ end
 
 -- Until so many wait: those that hold memory and send nothing more give way, on a busy machine before all have come.
 local function until_waiting(count, value_bytes, bytes)
-    wait_for("clients that wait", function()
+    patience.wait_for("clients that wait", function()
         half_sent(8, value_bytes, bytes)
         return figure("values_waiting", "slated") >= count
     end)
@@ -102,7 +94,7 @@ end
 local function store_beside_trickle(i, others, bytes_each)
     local client, bytes, sent, reply = connect(), large_set(i), 0, nil
     client:settimeout(0)
-    wait_for("the reply", function()
+    patience.wait_for("the reply", function()
         for _, other in ipairs(others) do
             other:send(("x"):rep(bytes_each or 1))
         end
@@ -160,7 +152,7 @@ describe("values that are still coming", function()
         it(("that trickle do not keep others from storing (--store=%s)"):format(store), function()
             start("-m", "32", "--store=" .. store)
             local clients = half_sent(30, 1000000, FIRST)
-            wait_for("clients that hold memory", function() return figure("draft_bytes", "slated") > 0 end)
+            patience.wait_for("clients that hold memory", function() return figure("draft_bytes", "slated") > 0 end)
             for i = 1, 3 do
                 store_beside_trickle(i, clients)
             end
@@ -174,7 +166,7 @@ describe("values that are still coming", function()
         for _, client in ipairs(clients) do
             client:settimeout(0)
         end
-        wait_for("clients that hold memory", function()
+        patience.wait_for("clients that hold memory", function()
             feed(clients, 20000)
             return figure("draft_bytes", "slated") >= 4 << 20
         end)
@@ -198,12 +190,12 @@ describe("values that are still coming", function()
             local whole = connect()
             assert(whole:send("set whole 0 0 100000\r\n" .. ("w"):rep(100000) .. "\r\n"))
             whole:shutdown("send")
-            wait_for("clients that wait", function()
+            patience.wait_for("clients that wait", function()
                 feed(held, 1000)
                 return figure("values_waiting", "slated") > 90 or figure("values_late", "slated") > 0
             end)
             close(gone)
-            wait_for("those that are gone", function()
+            patience.wait_for("those that are gone", function()
                 feed(held, 1000)
                 return figure("curr_connections") <= before + 1
             end)
@@ -226,12 +218,12 @@ describe("values that are still coming", function()
             start("-m", "32", "-I", "8m", "--value-timeout=1", "-t", "1")
             local held = half_sent(1, 8000000, FIRST)
             held[1]:settimeout(0)
-            wait_for("a client that holds the memory", function()
+            patience.wait_for("a client that holds the memory", function()
                 feed(held, 100000)
                 return figure("draft_bytes", "slated") >= 4 << 20
             end)
             local waiting = half_sent(20, 1000000, FIRST)
-            wait_for("those that wait to be refused", function()
+            patience.wait_for("those that wait to be refused", function()
                 feed(held, 10000) -- a megabyte a second, or less
                 return figure("values_late", "slated") >= #waiting
             end)
@@ -270,7 +262,7 @@ describe("values that are still coming", function()
         start("-m", "32")
         half_sent(30, 1000000, FIRST)
         half_sent(270, 7000, FIRST)
-        wait_for("all to have come", function() return count_state("conn_nread") == 300 end)
+        patience.wait_for("all to have come", function() return count_state("conn_nread") == 300 end)
         local waited, client = figure("values_waited", "slated"), connect()
         for _, bytes in ipairs({ 7000, 3000, FIRST + 1, FIRST, 100 }) do
             assert.equal("STORED", ask(client, ("set k%d 0 0 %d\r\n%s\r\n"):format(bytes, bytes, ("k"):rep(bytes))))
@@ -295,7 +287,7 @@ describe("values that are still coming", function()
         end
         local rest, stored = ("x"):rep(500000 - FIRST) .. "\r\n", 0
         local sent, replied = {}, {}
-        wait_for("all replies", function()
+        patience.wait_for("all replies", function()
             for i, client in ipairs(clients) do
                 sent[i] = sent[i] or 0
                 if sent[i] < #rest then
@@ -328,7 +320,7 @@ describe("values that are still coming", function()
             end
             assert(clients[i]:send(case.head .. "\r\n" .. ("n"):rep(3000)))
         end
-        wait_for("all to be late", function() return figure("values_late", "slated") == #cases end)
+        patience.wait_for("all to be late", function() return figure("values_late", "slated") == #cases end)
         assert.equal(0, figure("draft_bytes", "slated"))
         for i, case in ipairs(cases) do
             if not case.silent then
@@ -411,10 +403,12 @@ describe("values that are still coming", function()
         fill()
         -- As many as may hold memory at once, and none that waits: for that one, others would give way.
         local clients = half_sent(7, 900000, 450000)
-        wait_for("the bytes", function() return figure("draft_bytes", "slated") >= 7 * (512 << 10) end)
+        patience.wait_for("the bytes", function() return figure("draft_bytes", "slated") >= 7 * (512 << 10) end)
         local pages = figure("pages_out", "slated")
         close(clients)
-        wait_for("their pages", function() return figure("pages_out", "slated") <= pages - 3 end) -- the class keeps one
+        patience.wait_for("their pages, of which the class keeps one", function()
+            return figure("pages_out", "slated") <= pages - 3
+        end)
         local client = connect()
         for i = 1, 100 do
             assert.equal("STORED", ask(client, ("set m%d 0 0 100000\r\n%s\r\n"):format(i, ("m"):rep(100000))))

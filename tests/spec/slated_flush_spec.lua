@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- flush_all on a running server: its time in every form, many in a second, and what becomes of the memory.
 package.path = "tests/spec/?.lua;" .. package.path
-local socket = require "socket"
+local patience = require "support.patience"
 local proto_server = require "support.proto_server"
 
-local DEADLINE_S <const> = 45 -- only a hang takes that long; the crawler comes by itself after 60
+local DEADLINE_S <const> = 45 -- less than after which the crawler comes by itself, which is 60
 local ITEMS <const>, FLUSHES <const> = 5000, 1000
 
 local server, connection
@@ -31,14 +31,6 @@ local function stats(what)
     return figures
 end
 
-local function wait_for(what, condition)
-    local deadline = socket.gettime() + DEADLINE_S
-    while not condition() do
-        assert(socket.gettime() < deadline, "still waiting for " .. what)
-        socket.sleep(0.02)
-    end
-end
-
 local function lives(key)
     local first = ask("mg " .. key)
     return first == "HD"
@@ -60,10 +52,10 @@ describe("flush_all", function()
             end
             connection:send(table.concat(lines))
         end
-        wait_for("the items", function() return stats("").curr_items == ITEMS end)
+        patience.wait_for("the items", function() return stats("").curr_items == ITEMS end)
         assert.equal("OK", ask("flush_all"))
         assert.equal("STORED", ask("set kept 0 0 1\r\nv"))
-        wait_for("the flushed ones to go", function() return stats("").curr_items == 1 end)
+        patience.wait_for("the flushed ones to go", function() return stats("").curr_items == 1 end, DEADLINE_S)
         assert.is_true(lives("kept"))
         assert.equal(0, stats("").evictions)
     end)
@@ -80,7 +72,7 @@ describe("flush_all", function()
             end
         end
         assert.equal("OK", ask("flush_all 2"))
-        wait_for("the delayed flush", function() return not lives("k") end)
+        patience.wait_for("the delayed flush", function() return not lives("k") end)
     end)
 
     it("takes a unix time", function()
@@ -89,8 +81,8 @@ describe("flush_all", function()
         assert.equal("OK", ask(("flush_all %d"):format(os.time() + 1000)))
         assert.is_true(lives("k"))
         assert.equal("OK", ask(("flush_all %d"):format(os.time() + 2)))
-        wait_for("the time", function() return not lives("k") end)
-        wait_for("a time after the start that is over", function() return stats("").uptime > 4 end)
+        patience.wait_for("the time", function() return not lives("k") end)
+        patience.wait_for("a time after the start that is over", function() return stats("").uptime > 4 end)
         assert.equal("STORED", ask("set k 0 0 1\r\nv"))
         assert.equal("OK", ask(("flush_all %d"):format(os.time() - 2)))
         assert.is_false(lives("k"), "what was stored since is flushed too")

@@ -2,39 +2,12 @@
 -- What slated writes beside its replies: the log on stderr and the record of a policy. Nothing that cannot be written
 -- holds it up.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local socket = require "socket"
+local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
 
-local DEADLINE_S <const> = 60 -- only a hang takes that long
 local CHANGES <const> = 6000 -- each is a line of the log; a pipe and the log's buffer hold some 2,000
 local BATCH <const> = 100
-
-local function capture(command)
-    local pipe = assert(io.popen(command, "r"))
-    local text = pipe:read("a")
-    pipe:close()
-    return (text:gsub("%s+$", ""))
-end
-
-local USER <const> = capture("id -u") == "0" and "-u root" or ""
-
-local function read_all(path)
-    local file = io.open(path, "r")
-    local text = file and file:read("a") or ""
-    if file then
-        file:close()
-    end
-    return text
-end
-
-local function wait_for(what, condition)
-    local deadline = socket.gettime() + DEADLINE_S
-    while not condition() do
-        assert(socket.gettime() < deadline, "still waiting for " .. what)
-        socket.sleep(0.005)
-    end
-end
 
 describe("slated", function()
     local folder, pid, shell
@@ -43,12 +16,12 @@ describe("slated", function()
     -- returns.
     local function start(before, words, streams)
         folder = folder or server.folder()
-        local program = server.quoted(capture("realpath " .. server.slated()))
+        local program = server.quoted(server.capture("realpath " .. server.slated()))
         local command = ("cd %s && %s; %s -m 16 -s %s/s %s %s </dev/null %s & echo $!; wait $!; echo $?"):format(
-            folder, before, program, folder, words, USER, streams)
+            folder, before, program, folder, words, server.USER, streams)
         shell = assert(io.popen(command, "r"))
         pid = assert(math.tointeger(tonumber(shell:read("l"))))
-        wait_for("slated to serve", function()
+        patience.wait_for("slated to serve", function()
             return os.execute(("test -S %s/s"):format(folder)) == true or not server.is_running(pid)
         end)
     end
@@ -63,7 +36,7 @@ describe("slated", function()
 
     local function connect()
         local connection
-        wait_for("a connection", function()
+        patience.wait_for("a connection", function()
             local ok, got = pcall(wire.connect, folder .. "/s")
             connection = ok and got
             return ok
@@ -144,14 +117,16 @@ describe("slated", function()
     it("never takes a socket for its stderr: a standard stream that is closed is /dev/null", function()
         start("true", "-vv", ">/dev/null 2>&-")
         assert.equal("VERSION 1.6.45", wire.ask(connect(), "version"))
-        assert.equal("/dev/null", capture(("readlink /proc/%d/fd/2"):format(pid)))
+        assert.equal("/dev/null", server.capture(("readlink /proc/%d/fd/2"):format(pid)))
     end)
 
     describe("with --automove-record", function()
         local POLICY <const> = "-o slab_automove=lua:age " -- asked every second
 
         local function wait_for_log(words)
-            wait_for(words, function() return read_all(folder .. "/log"):find(words, 1, true) end)
+            patience.wait_for(words, function()
+                return (server.read_file(folder .. "/log") or ""):find(words, 1, true)
+            end)
         end
 
         it("goes on without the record when the disk is full", function()
@@ -164,13 +139,14 @@ describe("slated", function()
             start("ulimit -f 1", POLICY .. "--automove-record=record", ">log 2>&1")
             wait_for_log("automove_record cannot be written and ends: File too large")
             assert.equal("VERSION 1.6.45", wire.ask(connect(), "version"))
-            assert.truthy(read_all(folder .. "/record"):find("^{.*}\n$"))
+            assert.truthy((server.read_file(folder .. "/record") or ""):find("^{.*}\n$"))
         end)
 
         it("does not start when the record is a pipe that nobody reads", function()
             start("mkfifo record", POLICY .. "--automove-record=record", ">log 2>&1")
             assert.equal(71, status())
-            assert.truthy(read_all(folder .. "/log"):find("the tuner, which writes record: No such device", 1, true))
+            local log = server.read_file(folder .. "/log")
+            assert.truthy(log:find("the tuner, which writes record: No such device", 1, true), log)
         end)
     end)
 end)

@@ -1,47 +1,21 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated as a process: signals, the background, the pidfile, sockets, ports and the connection limit.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
 local socket = require "socket"
 local server = require "support.server"
 local unix = require "socket.unix"
 local wire = require "support.wire"
 
-local DEADLINE_S <const> = 60 -- only a hang takes that long
 local GRACE_S <const> = 5 -- that a server which ends gracefully gives clients who still read
 local LEAVING <const>, UNREAD_REQUESTS <const> = 40, 40000
-
-local function capture(command)
-    local pipe = assert(io.popen(command, "r"))
-    local text = pipe:read("a")
-    pipe:close()
-    return (text:gsub("%s+$", ""))
-end
-
-local USER <const> = capture("id -u") == "0" and "-u root" or ""
-
-local function read_all(path)
-    local file = io.open(path, "r")
-    local text = file and file:read("a")
-    if file then
-        file:close()
-    end
-    return text
-end
-
-local function wait_for(what, condition)
-    local deadline = socket.gettime() + DEADLINE_S
-    while not condition() do
-        assert(socket.gettime() < deadline, "still waiting for " .. what)
-        socket.sleep(0.005)
-    end
-end
 
 -- Does a server take connections there and, told to quit, hang up? A socket has its name before it listens.
 local function answers(path)
     local connection = unix.stream()
     local problem
     if connection:connect(path) then
-        connection:settimeout(DEADLINE_S)
+        connection:settimeout(patience.DEADLINE_S)
         connection:send("quit\r\n")
         problem = select(2, connection:receive("*l"))
     end
@@ -61,10 +35,10 @@ describe("slated", function()
     local function start(words, environment)
         folder = folder or server.folder()
         local command = ("exec 2>%s/log; %s %s %s -s %s/s %s </dev/null >&2 & echo $!; wait $!; echo $?"):format(folder,
-            environment or "", server.quoted(server.slated()), words or "", folder, USER)
+            environment or "", server.quoted(server.slated()), words or "", folder, server.USER)
         shell = assert(io.popen(command, "r"))
         pid = assert(math.tointeger(tonumber(shell:read("l"))))
-        wait_for("slated to serve", function()
+        patience.wait_for("slated to serve", function()
             return answers(folder .. "/s") or not server.is_running(pid)
         end)
     end
@@ -162,9 +136,9 @@ describe("slated", function()
         file:write("1\n")
         file:close()
         start("-P " .. folder .. "/pid")
-        wait_for("the pidfile", function() return read_all(folder .. "/pid") == pid .. "\n" end)
-        wait_for("the warning", function()
-            return read_all(folder .. "/log"):find("names a process that runs: 1", 1, true)
+        patience.wait_for("the pidfile", function() return server.read_file(folder .. "/pid") == pid .. "\n" end)
+        patience.wait_for("the warning", function()
+            return server.read_file(folder .. "/log"):find("names a process that runs: 1", 1, true)
         end)
         signal("TERM")
         assert.equal(0, status())
@@ -175,42 +149,42 @@ describe("slated", function()
     it("leaves a pidfile alone that another process has written meanwhile", function()
         folder = server.folder()
         start("-P " .. folder .. "/pid")
-        wait_for("the pidfile", function() return exists(folder .. "/pid") end)
+        patience.wait_for("the pidfile", function() return exists(folder .. "/pid") end)
         local file = assert(io.open(folder .. "/pid", "w"))
         file:write("1\n")
         file:close()
         signal("TERM")
         assert.equal(0, status())
-        assert.equal("1\n", read_all(folder .. "/pid"))
+        assert.equal("1\n", server.read_file(folder .. "/pid"))
     end)
 
     it("goes into the background with -d once it serves, and once its warnings are written", function()
         folder = server.folder()
         assert(os.execute("echo 1 >" .. folder .. "/pid"))
         local _, _, code = os.execute(("%s -d -P %s/pid -s %s/s %s </dev/null >%s/log 2>&1"):format(
-            server.quoted(server.slated()), folder, folder, USER, folder))
+            server.quoted(server.slated()), folder, folder, server.USER, folder))
         assert.equal(0, code)
-        pid = math.tointeger(tonumber(read_all(folder .. "/pid")))
-        assert.truthy(read_all(folder .. "/log"):find("names a process that runs: 1", 1, true))
+        pid = math.tointeger(tonumber(server.read_file(folder .. "/pid")))
+        assert.truthy(server.read_file(folder .. "/log"):find("names a process that runs: 1", 1, true))
         -- No waiting: the command has returned, so it serves.
         local client = connect()
         assert.equal("VERSION 1.6.45", wire.ask(client, "version"))
         client:close()
-        assert.equal("1", capture(("ps -o pid=,sid= -p %d | awk '{ print $1 == $2 }'"):format(pid)))
-        assert.equal("/", capture(("readlink /proc/%d/cwd"):format(pid)))
-        assert.equal("/dev/null", capture(("readlink /proc/%d/fd/2"):format(pid)))
+        assert.equal("1", server.capture(("ps -o pid=,sid= -p %d | awk '{ print $1 == $2 }'"):format(pid)))
+        assert.equal("/", server.capture(("readlink /proc/%d/cwd"):format(pid)))
+        assert.equal("/dev/null", server.capture(("readlink /proc/%d/fd/2"):format(pid)))
         local ended = pid
         signal("TERM")
-        wait_for("the end", function() return not server.is_running(ended) end)
+        patience.wait_for("the end", function() return not server.is_running(ended) end)
         assert.is_false(exists(folder .. "/pid"))
     end)
 
     it("says with -d too why it cannot start, and returns that status", function()
         folder = server.folder()
         local _, _, code = os.execute(("%s -d -s %s/absent/s %s </dev/null >%s/log 2>&1"):format(
-            server.quoted(server.slated()), folder, USER, folder))
+            server.quoted(server.slated()), folder, server.USER, folder))
         assert.equal(71, code)
-        assert.truthy(read_all(folder .. "/log"):find(folder .. "/absent/s", 1, true))
+        assert.truthy(server.read_file(folder .. "/log"):find(folder .. "/absent/s", 1, true))
     end)
 
     it("writes the ports it got to MEMCACHED_PORT_FILENAME", function()
@@ -229,11 +203,12 @@ describe("slated", function()
         local one = server.start({ transport = "tcp" })
         folder = server.folder()
         local _, _, code = os.execute(("timeout 60 %s -l %s %s </dev/null >%s/log 2>&1"):format(
-            server.quoted(server.slated()), one.address, USER, folder))
+            server.quoted(server.slated()), one.address, server.USER, folder))
         one:stop()
         assert.equal(71, code)
-        assert.equal(1, select(2, read_all(folder .. "/log"):gsub("\n", "\n")), read_all(folder .. "/log"))
-        assert.truthy(read_all(folder .. "/log"):find("127.0.0.1", 1, true))
+        local log = server.read_file(folder .. "/log")
+        assert.equal(1, select(2, log:gsub("\n", "\n")), log)
+        assert.truthy(server.read_file(folder .. "/log"):find("127.0.0.1", 1, true))
     end)
 
     local function stat(client, name)
@@ -244,11 +219,11 @@ describe("slated", function()
     -- As many clients as fit, one of them the first of the list.
     local function fill(client)
         local clients = { client }
-        wait_for("the first connections to go", function() return stat(client, "curr_connections") == 1 end)
+        patience.wait_for("the first connections to go", function() return stat(client, "curr_connections") == 1 end)
         local most = stat(client, "max_connections")
         while stat(client, "curr_connections") < most - 1 and #clients < most do
             local one = connect()
-            one:settimeout(DEADLINE_S)
+            one:settimeout(patience.DEADLINE_S)
             assert.equal("VERSION 1.6.45", wire.ask(one, "version"))
             clients[#clients + 1] = one
         end
@@ -279,7 +254,7 @@ describe("slated", function()
         assert.equal("ERROR Too many open connections", refused)
         assert.truthy(stat(clients[1], "rejected_connections") >= 1)
         table.remove(clients):close()
-        wait_for("a place", function()
+        patience.wait_for("a place", function()
             local one = connect()
             local line = greeting(one)
             clients[#clients + 1] = one
@@ -298,7 +273,7 @@ describe("slated", function()
             waiting[i] = connect()
             waiting[i]:send("version\r\n")
         end
-        wait_for("the limit", function() return stat(clients[1], "accepting_conns") == 0 end)
+        patience.wait_for("the limit", function() return stat(clients[1], "accepting_conns") == 0 end)
         assert.truthy(stat(clients[1], "listen_disabled_num") >= 1)
         local last = connect()
         last:send("version\r\n")

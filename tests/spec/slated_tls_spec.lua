@@ -2,11 +2,11 @@
 -- slated speaks TLS: what it carries, whom it refuses, and new certificates while it runs.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require "slate.client"
+local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"
 local wire = require "support.wire"
 
-local DEADLINE_S <const> = 60 -- only a hang takes that long
 local VALUE_BYTES <const> = 900000
 local UNREAD_GETS <const> = 20
 local LINES <const> = 20000
@@ -31,7 +31,7 @@ end
 
 local function dial(host, port)
     local connection = assert(socket.connect(host, port))
-    connection:settimeout(DEADLINE_S)
+    connection:settimeout(patience.DEADLINE_S)
     return connection
 end
 
@@ -64,14 +64,6 @@ local function subject_of(host, port)
     local name = connection:getpeercertificate():subject()[1].value
     connection:close()
     return name
-end
-
-local function wait_for(what, condition)
-    local deadline = socket.gettime() + DEADLINE_S
-    while not condition() do
-        assert(socket.gettime() < deadline, "still waiting for " .. what)
-        socket.sleep(0.01)
-    end
 end
 
 describe("slated with TLS", function()
@@ -233,7 +225,7 @@ describe("slated with TLS", function()
             copy(("%s/%s.key"):format(folder, name), folder .. "/key")
             if how == "SIGHUP" then
                 assert(os.execute("kill -HUP " .. one.pid))
-                wait_for("the signal", function() return subject_of("127.0.0.1", one.port) == name end)
+                patience.wait_for("the signal", function() return subject_of("127.0.0.1", one.port) == name end)
             else
                 assert.equal("OK", before:command("refresh_certs"))
             end
@@ -258,7 +250,9 @@ describe("slated with TLS", function()
             assert.equal("one", subject_of("127.0.0.1", one.port))
         end
         assert(os.execute("kill -HUP " .. one.pid))
-        wait_for("the log", function() return one:log():find("the certificates stay as they are: ", 1, true) end)
+        patience.wait_for("the log", function()
+            return one:log():find("the certificates stay as they are: ", 1, true)
+        end)
         assert.is_true(is_served("127.0.0.1", one.port))
         c:close()
     end)
@@ -310,7 +304,7 @@ describe("slated with TLS", function()
         assert.truthy(line:find("type=item_get key=absent", 1, true), line)
         watcher:close()
         c:close()
-        wait_for("the watcher's end", function() return statistic(one, "log_watchers") == 0 end)
+        patience.wait_for("the watcher's end", function() return statistic(one, "log_watchers") == 0 end)
     end)
 
     it("answers refresh_certs without TLS as memcached does", function()

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The watch command over the wire: the same claims for slated and for the memcached whose protocol it speaks.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
 local socket = require "socket"
 local server = require "support.server"
 local wire = require "support.wire"
 
-local DEADLINE_S <const> = 60 -- only a hang takes that long
 local WATCHERS_MAX <const> = 20
 local PEER <const> = "build/peer/memcached"
 
@@ -44,18 +44,10 @@ local function statistic(connection, name)
     return tonumber(values[name])
 end
 
-local function wait_for(what, condition)
-    local deadline = socket.gettime() + DEADLINE_S
-    while not condition() do
-        assert(socket.gettime() < deadline, "still waiting for " .. what)
-        socket.sleep(0.01)
-    end
-end
-
 -- Watches connections, once those by which the server was started have gone.
 local function watch_connections()
     local client = connect()
-    wait_for("the first connections to go", function() return statistic(client, "curr_connections") == 1 end)
+    patience.wait_for("the first connections to go", function() return statistic(client, "curr_connections") == 1 end)
     return watch("connevents")
 end
 
@@ -227,7 +219,7 @@ local function claims(binary)
             for _ = 1, 2 do
                 local _, gid, time_s = next_event(watcher)
                 assert.truthy(gid > last)
-                assert.truthy(math.abs(time_s - socket.gettime()) < DEADLINE_S)
+                assert.truthy(math.abs(time_s - socket.gettime()) < patience.DEADLINE_S)
                 last = gid
             end
         end
@@ -285,7 +277,7 @@ local function claims(binary)
         assert.equal("WATCHER_TOO_MANY log watcher limit reached", wire.ask(client, "watch"))
         assert.equal(WATCHERS_MAX, statistic(client, "log_watchers"))
         watchers[7]:close()
-        wait_for("a free place", function() return statistic(client, "log_watchers") == WATCHERS_MAX - 1 end)
+        patience.wait_for("a free place", function() return statistic(client, "log_watchers") == WATCHERS_MAX - 1 end)
         local watcher = watch("mutations")
         assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\nx"))
         assert_events(watcher, { "type=item_store key=a status=stored cmd=set ttl=0 clsid=C cfd=N size=1" })
@@ -299,13 +291,13 @@ local function claims(binary)
             keys[i] = ("unread-%d"):format(i)
         end
         local gets = "get " .. table.concat(keys, " ")
-        wait_for("lost lines", function()
+        patience.wait_for("lost lines", function()
             assert.equal("END", wire.ask(client, gets))
             return statistic(client, "log_watcher_skipped") > 0
         end)
         watcher:settimeout(0.2)
         local lines, skipped, told, begun = 0, 0, nil, nil
-        wait_for("the rest", function()
+        patience.wait_for("the rest", function()
             local line, _, part = watcher:receive("*l", begun)
             while line do
                 local lost = line:match("^skipped=(%d+)$")
@@ -333,9 +325,9 @@ local function claims(binary)
                 watch("fetchers mutations connevents"):close()
                 assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\nx"))
             end
-            wait_for("the dead to go", function() return statistic(client, "log_watchers") == 0 end)
+            patience.wait_for("the dead to go", function() return statistic(client, "log_watchers") == 0 end)
         end
-        wait_for("their connections to go", function() return statistic(client, "curr_connections") == 1 end)
+        patience.wait_for("their connections to go", function() return statistic(client, "curr_connections") == 1 end)
     end)
 
     it("does not take who watches for idle", function()
@@ -351,7 +343,7 @@ local function claims(binary)
         local watcher, client = watch(), connect()
         assert.equal("END", wire.ask(client, "get a"))
         next_event(watcher)
-        wait_for("the counter", function() return statistic(client, "log_worker_written") == 1 end)
+        patience.wait_for("the counter", function() return statistic(client, "log_worker_written") == 1 end)
         assert.equal("RESET", wire.ask(client, "stats reset"))
         assert.equal(0, statistic(client, "log_worker_written"))
         assert.equal(0, statistic(client, "log_watcher_sent"))
@@ -443,7 +435,7 @@ describe("slated's watch", function()
         for i = 1, 90 do
             keys[i] = ("dropped-%d"):format(i)
         end
-        wait_for("a dropped event", function()
+        patience.wait_for("a dropped event", function()
             assert.equal("END", wire.ask(client, "get " .. table.concat(keys, " ")))
             return statistic(client, "log_worker_dropped") > 0
         end)
@@ -454,7 +446,7 @@ describe("slated's watch", function()
             start({ "-A", "-o", "watcher_logbuf_size=4" })
             watch("fetchers connevents")
             local client = connect()
-            wait_for("lost lines", function()
+            patience.wait_for("lost lines", function()
                 assert.equal("END", wire.ask(client, "get a" .. (" a"):rep(90)))
                 return statistic(client, "log_watcher_skipped") > 0
             end)
@@ -463,7 +455,7 @@ describe("slated's watch", function()
             else
                 client:send("shutdown graceful\r\n")
             end
-            wait_for("the end", function() return not server.is_running(one.pid) end)
+            patience.wait_for("the end", function() return not server.is_running(one.pid) end)
             assert.equal("", one:log())
         end)
     end

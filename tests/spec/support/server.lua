@@ -9,7 +9,8 @@ local M = {}
 
 local START_S <const>, STOP_S <const>, POLL_S <const> = 60, 60, 0.01 -- only a hang takes so long
 
-local function read_file(path)
+--- A file's text; nil when it cannot be read.
+function M.read_file(path)
     local file = io.open(path, "r")
     if not file then
         return nil
@@ -19,12 +20,16 @@ local function read_file(path)
     return text
 end
 
-local function capture(command)
+--- What a shell's command writes, without blanks at its end.
+function M.capture(command)
     local pipe = assert(io.popen(command, "r"))
     local text = pipe:read("a")
     pipe:close()
     return (text:gsub("%s+$", ""))
 end
+
+--- The option that slated and memcached want when they are started as root.
+M.USER = M.capture("id -u") == "0" and "-u root" or ""
 
 local function sleep(seconds)
     require("slate.clock").sleep(seconds)
@@ -51,7 +56,7 @@ end
 
 --- A temporary folder; remove it with `remove_folder`.
 function M.folder()
-    return capture("mktemp -d")
+    return M.capture("mktemp -d")
 end
 
 function M.remove_folder(path)
@@ -62,7 +67,7 @@ end
 --- Does a process run? One that has ended and waits to be reaped does not; one whose first thread has ended, while
 -- others have not, still holds its sockets.
 function M.is_running(pid)
-    local stat = read_file(("/proc/%d/stat"):format(pid)) or ""
+    local stat = M.read_file(("/proc/%d/stat"):format(pid)) or ""
     local state, threads = stat:match("%) (%u) " .. ("%S+ "):rep(16) .. "(%d+)")
     return state ~= nil and (state ~= "Z" or tonumber(threads) > 1)
 end
@@ -99,7 +104,7 @@ end
 
 --- What the server has written to its standard output and error.
 function Server:log()
-    return self.folder and read_file(self.folder .. "/log") or ""
+    return self.folder and M.read_file(self.folder .. "/log") or ""
 end
 
 --- A client of this server (slate.client).
@@ -119,7 +124,7 @@ local function find_address(options, folder)
     if options.transport ~= "tcp" then
         return folder .. "/socket"
     end
-    local port = (read_file(folder .. "/ports") or ""):match(".*TCP INET: (%d+)") -- the first of -l
+    local port = (M.read_file(folder .. "/ports") or ""):match(".*TCP INET: (%d+)") -- the first of -l
     return port and (options.tls and "tls://" or "") .. "127.0.0.1:" .. port
 end
 
@@ -142,14 +147,14 @@ function M.start(options)
     local binary = assert(options.binary or M.slated(), "there is no slated to start: run make first")
     local folder = M.folder()
     local words = listen_words(options.transport, folder)
-    if capture("id -u") == "0" then
-        table.move({ "-u", "root" }, 1, 2, #words + 1, words)
+    for word in M.USER:gmatch("%S+") do
+        words[#words + 1] = word
     end
     table.move(options.args or {}, 1, #(options.args or {}), #words + 1, words)
     for i, word in ipairs(words) do
         words[i] = M.quoted(word)
     end
-    local pid = capture(("MEMCACHED_PORT_FILENAME=%s/ports %s %s </dev/null >%s/log 2>&1 & echo $!"):format(
+    local pid = M.capture(("MEMCACHED_PORT_FILENAME=%s/ports %s %s </dev/null >%s/log 2>&1 & echo $!"):format(
         folder, M.quoted(binary), table.concat(words, " "), folder))
     local server = setmetatable({ pid = math.tointeger(tonumber(pid)), folder = folder, binary = binary }, Server)
     local up = wait_until(START_S, function()
@@ -170,7 +175,7 @@ function M.all()
     local list = {}
     for _, path in ipairs({ "build/peer/memcached", "/usr/bin/memcached" }) do
         if is_executable(path) then
-            list[#list + 1] = { name = capture(path .. " -V"), binary = path, is_slated = false }
+            list[#list + 1] = { name = M.capture(path .. " -V"), binary = path, is_slated = false }
         end
     end
     if M.slated() then
