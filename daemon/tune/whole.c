@@ -3,6 +3,7 @@
  * page into which something was stored since stays. */
 #include <stdio.h>
 
+#include "tune/pages/empty.h"
 #include "tune/state.h"
 #include "watch/event.h"
 
@@ -40,7 +41,7 @@ static enum given give_some(struct tuner *t, unsigned class_id) {
     uint32_t pages[MOVER_PAGES_MAX];
     uint64_t begun_us = tuner_now_us(t);
     move.pages = begin(t, class_id, pages);
-    bool quiet = move.pages > 0 && cache_quiesce(t->ct, MOVER_PATIENCE_US);
+    bool quiet = move.pages > 0 && cache_quiesce(t->ct, EMPTY_PATIENCE_US);
     for (unsigned i = 0; i < move.pages; i++) {
         if (!quiet) {
             slab_drain_cancel(slab, pages[i]);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tune/geometry/change.h"
+#include "tune/pages/empty.h"
 #include "tune/pages/pick.h"
 
 #define SECOND_US ((uint64_t)1000 * 1000)
@@ -282,7 +283,7 @@ static void end_pass(struct geometry_change *g, uint64_t now_us) {
 
 static void work(struct geometry_change *g, uint64_t now_us) {
     if (g->unquiet) {
-        g->unquiet = !cache_quiesce(g->ct, REFIT_PATIENCE_US);
+        g->unquiet = !cache_quiesce(g->ct, EMPTY_PATIENCE_US);
         if (g->unquiet) {
             geometry_say(g, "a worker is busy for too long");
             g->due_us = now_us + RETRY_US;

@@ -1,16 +1,14 @@
 #include "tune/pages/mover.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
+#include "tune/pages/empty.h"
 #include "tune/pages/pick.h"
 #include "watch/event.h"
 
 enum {
-    PREFETCH_AHEAD = 8,       /* chunks */
-    BACKOFF_MIN_US = 20,
-    BACKOFF_MAX_US = 5000,
+    PREFETCH_AHEAD = 8, /* chunks */
     AVOID_US = 2 * 1000 * 1000,
 };
 
@@ -28,11 +26,6 @@ static void count(_Atomic uint64_t *n) { add(n, 1); }
 
 static void note_busy(struct mover *m, const char *why) {
     atomic_store_explicit(&m->last_busy, why, memory_order_relaxed);
-}
-
-static void sleep_us(unsigned us) {
-    struct timespec t = {.tv_nsec = (long)us * 1000};
-    nanosleep(&t, NULL);
 }
 
 static bool avoids(const struct mover *m, uint32_t page, uint64_t now_us) {
@@ -85,9 +78,9 @@ static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_i
     return PAGE_NONE;
 }
 
-struct emptying {
+struct leaving {
     struct mover *m;
-    uint32_t      page, at, chunk_bytes;
+    uint32_t      page;
     unsigned      from, to;
     /* a client holds something in it: nothing goes for a page that cannot be had */
     bool          held;
@@ -102,15 +95,17 @@ static void note_busy_chunk(struct mover *m, uint32_t page, uint32_t chunk) {
 
 /* A page of the pool gives rescued items somewhere to go, unless the pool is where pages are being
  * sent: one to it and one from it would be none moved. Returns how many chunks it went over. */
-static unsigned empty_chunk(const struct emptying *e, uint32_t chunk) {
-    struct mover *m = e->m;
+static unsigned empty_chunk(void *arg, uint32_t chunk) {
+    const struct leaving *l = arg;
+    struct mover *m = l->m;
     struct slab *slab = cache_slab(m->cache);
-    bool pool = !e->held && e->to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
-    bool may_evict = !e->held && cache_evicts(m->cache);
-    enum cache_moved moved = cache_evacuate(m->ct, e->page, chunk, may_evict && !pool);
+    cache_evacuate_prefetch(m->ct, l->page, chunk + PREFETCH_AHEAD);
+    bool pool = !l->held && l->to != SLAB_CLASS_NONE && arena_pages_free(slab->arena) > 0;
+    bool may_evict = !l->held && cache_evicts(m->cache);
+    enum cache_moved moved = cache_evacuate(m->ct, l->page, chunk, may_evict && !pool);
     if (moved == CACHE_MOVED_NO_ROOM && (pool || may_evict)) {
-        bool grown = slab_grow(slab, e->from);
-        moved = cache_evacuate(m->ct, e->page, chunk, may_evict && !grown);
+        bool grown = slab_grow(slab, l->from);
+        moved = cache_evacuate(m->ct, l->page, chunk, may_evict && !grown);
     }
     switch (moved) {
     case CACHE_MOVED_FREE: break;
@@ -122,67 +117,39 @@ static unsigned empty_chunk(const struct emptying *e, uint32_t chunk) {
         count(&m->busy_deletes);
         note_busy(m, "reader");
         break;
-    case CACHE_MOVED_BUSY: note_busy_chunk(m, e->page, chunk); break;
+    case CACHE_MOVED_BUSY: note_busy_chunk(m, l->page, chunk); break;
     case CACHE_MOVED_NO_ROOM:
-        if (!e->held) {
+        if (!l->held) {
             count(&m->no_room);
             note_busy(m, "no room");
-        } else if (cache_chunk_in_use(m->cache, e->page, chunk)) {
-            note_busy_chunk(m, e->page, chunk);
+        } else if (cache_chunk_in_use(m->cache, l->page, chunk)) {
+            note_busy_chunk(m, l->page, chunk);
         }
         break;
     }
     return moved == CACHE_MOVED_CHUNK ? cache_tails_moved(m->ct) : 1;
 }
 
-static bool empty_some(void *arg) {
-    struct emptying *e = arg;
-    const struct slab *slab = cache_slab(e->m->cache);
-    for (uint32_t bytes = 0;
-         bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL; e->at++) {
-        cache_evacuate_prefetch(e->m->ct, e->page, e->at + PREFETCH_AHEAD);
-        bytes += e->chunk_bytes * empty_chunk(e, e->at);
-    }
-    return slab_page_chunk(slab, e->page, e->at) != NULL && !cancelled(e->m);
-}
-
-/* Goes over every chunk once. One that looks free may yet be filled by a thread that took it before
- * the drain began, so each pass looks at all of them. */
-static void empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
-    struct emptying e = {.m = m,
-                         .page = page,
-                         .from = from,
-                         .to = to,
-                         .chunk_bytes = slab_chunk_bytes(cache_slab(m->cache), from)};
-    e.held = page_is_held(m->cache, page);
-    struct pace_job job = {.ct = m->ct, .step = empty_some, .arg = &e};
-    pace_run(m->pace, &job);
-}
-
 static bool drain(struct mover *m, uint32_t page, unsigned from, unsigned to) {
-    struct slab *slab = cache_slab(m->cache);
-    uint64_t give_up_us = 0;
-    unsigned backoff_us = BACKOFF_MIN_US;
-    cache_turn_begin(m->ct);
-    cache_drain_stocks(m->ct, page);
-    cache_turn_end(m->ct);
-    for (;;) {
-        empty_page(m, page, from, to);
-        if (slab_drain_empty(slab, page)) {
+    struct leaving l = {.m = m, .page = page, .from = from, .to = to};
+    struct emptying e = {.cache = m->cache,
+                         .ct = m->ct,
+                         .pace = m->pace,
+                         .page = page,
+                         .chunk = empty_chunk,
+                         .arg = &l,
+                         .cancel = &m->cancel};
+    bool again = true;
+    emptying_begin(&e);
+    while (again) {
+        l.held = page_is_held(m->cache, page);
+        if (emptying_pass(&e)) {
             return true;
         }
-        uint64_t now_us = clock_mono_us();
-        if (cancelled(m) || (m->hurry != NULL && m->hurry(m->owner))) {
-            return false;
-        }
-        if (give_up_us == 0) {
-            give_up_us = now_us + MOVER_PATIENCE_US;
-        } else if (now_us >= give_up_us) {
-            return false;
-        }
-        sleep_us(backoff_us);
-        backoff_us = backoff_us * 2 < BACKOFF_MAX_US ? backoff_us * 2 : BACKOFF_MAX_US;
+        again = !cancelled(m) && (m->hurry == NULL || !m->hurry(m->owner)) &&
+                emptying_again(&e, true);
     }
+    return false;
 }
 
 static void tell(const struct page_move *move, enum event_move what) {
@@ -314,7 +281,7 @@ static unsigned move_from_class(struct mover *m, const struct page_move *move,
                                 struct move_result *r) {
     uint32_t emptied[MOVER_PAGES_MAX];
     unsigned n = empty_pages(m, move, emptied, r);
-    if (n > 0 && !cache_quiesce(m->ct, MOVER_PATIENCE_US)) {
+    if (n > 0 && !cache_quiesce(m->ct, EMPTY_PATIENCE_US)) {
         note_busy(m, "turn");
         while (n > 0) {
             put_back(m, move, emptied[--n], r);

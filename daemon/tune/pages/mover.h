@@ -7,7 +7,7 @@
  * copied into other chunks of their class while there are any, and dropped when there are none and
  * memory is used up; without evictions (-M) such a page goes back instead. A page in which
  * something is being stored or sent is passed over while there is another; else its chunks are
- * tried again for MOVER_PATIENCE_US, and nothing in it is dropped. Then it goes back, is left alone
+ * tried again for EMPTY_PATIENCE_US, and nothing in it is dropped. Then it goes back, is left alone
  * for a while, and the next page is tried, at most MOVER_FAILURES_MAX in one move; where somebody
  * waits for the owner (`hurry`) it goes back at once. Threading: the owner's thread alone, outside
  * a turn; what takes time is done by its pace, which may do it on another thread, through the same
@@ -24,7 +24,6 @@
 #include "tune/pages/pace.h"
 
 enum {
-    MOVER_PATIENCE_US = 100 * 1000,
     MOVER_AVOIDED = 8,      /* pages lately given up that are not tried again at once */
     MOVER_PAGES_MAX = 8,    /* in one move */
     MOVER_FAILURES_MAX = 3, /* pages that may go back in one move */

@@ -1,15 +1,10 @@
 #include "tune/pages/refit.h"
 
-#include <time.h>
-
-#include "base/clock.h"
+#include "tune/pages/empty.h"
 
 enum {
-    REST_MAX_US = 200,   /* after a turn */
-    REST_SHARE = 2,      /* of the time that a page may take, this part is for rests */
-    BACKOFF_MIN_US = 20,
-    BACKOFF_MAX_US = 5000,
-    HELD_SHARE = 32,     /* one page in so many may be held */
+    REST_SHARE = 2,  /* of the time that a page may take, this part is for rests */
+    HELD_SHARE = 32, /* one page in so many may be held */
 };
 
 void refit_init(struct refit *r, struct cache *cache, struct cache_thread *ct, struct pace *pace) {
@@ -34,97 +29,65 @@ void refit_release(struct refit *r) {
     }
 }
 
-static void rest(unsigned us) {
-    struct timespec t = {.tv_nsec = (long)us * 1000};
-    nanosleep(&t, NULL);
-}
-
-struct emptying {
+struct refitting {
     struct refit    *r;
-    struct pace_job *job;
-    uint32_t         page, at, chunk_bytes;
+    uint32_t         page;
     enum cache_refit how;
     /* why chunks stay: what lives there is being stored or sent, or found no chunk */
     bool             in_use, no_room;
 };
 
-static void empty_chunk(struct emptying *e, uint32_t chunk) {
-    struct refit *r = e->r;
+static unsigned refit_chunk(void *arg, uint32_t chunk) {
+    struct refitting *p = arg;
+    struct refit *r = p->r;
     unsigned wanted;
-    enum cache_moved moved = cache_refit(r->ct, e->page, chunk, CACHE_REFIT_FREE, &wanted);
+    enum cache_moved moved = cache_refit(r->ct, p->page, chunk, CACHE_REFIT_FREE, &wanted);
     if (moved == CACHE_MOVED_NO_ROOM && refit_grow(r, wanted)) {
-        moved = cache_refit(r->ct, e->page, chunk, CACHE_REFIT_FREE, &wanted);
-    } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, e->page, chunk)) {
+        moved = cache_refit(r->ct, p->page, chunk, CACHE_REFIT_FREE, &wanted);
+    } else if (moved == CACHE_MOVED_NO_ROOM && cache_chunk_in_use(r->cache, p->page, chunk)) {
         /* nothing goes to make room for it: its chunk could not be had all the same */
-        e->in_use = true;
-    } else if (moved == CACHE_MOVED_NO_ROOM && e->how == CACHE_REFIT_ROOM) {
-        moved = cache_refit(r->ct, e->page, chunk, CACHE_REFIT_ROOM, &wanted);
+        p->in_use = true;
+    } else if (moved == CACHE_MOVED_NO_ROOM && p->how == CACHE_REFIT_ROOM) {
+        moved = cache_refit(r->ct, p->page, chunk, CACHE_REFIT_ROOM, &wanted);
     }
     switch (moved) {
     case CACHE_MOVED_FREE: break;
-    case CACHE_MOVED_BUSY: e->in_use = true; break;
+    case CACHE_MOVED_BUSY: p->in_use = true; break;
     case CACHE_MOVED_RESCUED: r->items_copied++; break;
     case CACHE_MOVED_CHUNK: r->chunks_copied += cache_tails_moved(r->ct); break;
     case CACHE_MOVED_EXPIRED: r->items_expired++; break;
     case CACHE_MOVED_EVICTED: break; /* counted with what was evicted to make room */
-    case CACHE_MOVED_DROPPED: e->in_use = true; break; /* likewise */
-    case CACHE_MOVED_NO_ROOM: e->no_room = true; break;
+    case CACHE_MOVED_DROPPED: p->in_use = true; break; /* likewise */
+    case CACHE_MOVED_NO_ROOM: p->no_room = true; break;
     }
-}
-
-static bool empty_some(void *arg) {
-    struct emptying *e = arg;
-    const struct slab *slab = cache_slab(e->r->cache);
-    uint32_t bytes = 0;
-    for (; bytes < PACE_STEP_BYTES && slab_page_chunk(slab, e->page, e->at) != NULL;
-         bytes += e->chunk_bytes, e->at++) {
-        empty_chunk(e, e->at);
-    }
-    uint64_t rest_us = e->job->rest_us + e->r->pace_us / REST_SHARE * bytes / PAGE_BYTES;
-    e->job->rest_us = rest_us < REST_MAX_US ? rest_us : REST_MAX_US;
-    return slab_page_chunk(slab, e->page, e->at) != NULL;
-}
-
-/* Goes over every chunk once. */
-static void empty_chunks(struct emptying *e) {
-    struct pace_job job = {.ct = e->r->ct, .step = empty_some, .arg = e};
-    e->job = &job;
-    e->at = 0;
-    e->in_use = e->no_room = false;
-    pace_run(e->r->pace, &job);
+    return 1;
 }
 
 static enum refit_result drain(struct refit *r, uint32_t page) {
-    struct slab *slab = cache_slab(r->cache);
-    uint32_t chunk_bytes =
-        atomic_load_explicit(&slab_page(slab, page)->chunk_bytes, memory_order_relaxed);
-    struct emptying e = {.r = r, .page = page, .chunk_bytes = chunk_bytes, .how = CACHE_REFIT_FREE};
-    uint64_t give_up_us = 0;
-    cache_turn_begin(r->ct);
-    cache_drain_stocks(r->ct, page);
-    cache_turn_end(r->ct);
-    for (unsigned backoff_us = BACKOFF_MIN_US;;
-         backoff_us = backoff_us * 2 < BACKOFF_MAX_US ? backoff_us * 2 : BACKOFF_MAX_US) {
-        empty_chunks(&e);
-        if (slab_drain_empty(slab, page)) {
-            return cache_quiesce(r->ct, REFIT_PATIENCE_US) ? REFIT_EMPTIED : REFIT_IN_USE;
+    struct refitting p = {.r = r, .page = page, .how = CACHE_REFIT_FREE};
+    struct emptying e = {.cache = r->cache,
+                         .ct = r->ct,
+                         .pace = r->pace,
+                         .page = page,
+                         .chunk = refit_chunk,
+                         .arg = &p,
+                         .rest_us = r->pace_us / REST_SHARE};
+    bool again = true;
+    emptying_begin(&e);
+    while (again) {
+        p.in_use = p.no_room = false;
+        if (emptying_pass(&e)) {
+            return cache_quiesce(r->ct, EMPTY_PATIENCE_US) ? REFIT_EMPTIED : REFIT_IN_USE;
         }
         /* a page that is in use is not to be had for what goes to make room */
-        bool wants_room = e.no_room && !e.in_use;
+        bool wants_room = p.no_room && !p.in_use;
         if (wants_room && !cache_evicts(r->cache)) {
             return REFIT_NO_ROOM;
         }
-        e.how = wants_room ? CACHE_REFIT_ROOM : CACHE_REFIT_FREE;
-        uint64_t now_us = clock_mono_us();
-        if (give_up_us == 0) {
-            give_up_us = now_us + REFIT_PATIENCE_US; /* from when all that can leave has left */
-        } else if (now_us >= give_up_us) {
-            return REFIT_IN_USE;
-        }
-        if (!wants_room) {
-            rest(backoff_us);
-        }
+        p.how = wants_room ? CACHE_REFIT_ROOM : CACHE_REFIT_FREE;
+        again = emptying_again(&e, !wants_room);
     }
+    return REFIT_IN_USE;
 }
 
 enum refit_result refit_page(struct refit *r, uint32_t page) {

@@ -13,7 +13,7 @@
 #include "cache/cache.h"
 #include "tune/pages/pace.h"
 
-enum { REFIT_HELD_MAX = 8, REFIT_PATIENCE_US = 100 * 1000 };
+enum { REFIT_HELD_MAX = 8 };
 
 struct refit {
     struct cache        *cache;
