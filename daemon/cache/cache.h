@@ -272,7 +272,8 @@ struct cache_arith {
     uint64_t cas;              /* the CAS to give; 0: the next */
     bool     touch;
     uint32_t exptime_s;
-    bool     vivify;           /* on a miss store `initial`, to expire at vivify_exptime_s */
+    /* on a miss store `initial`, to expire at vivify_exptime_s; it counts as no miss then */
+    bool     vivify;
     uint64_t initial;
     uint32_t vivify_exptime_s;
     bool     binary_key;

@@ -172,7 +172,6 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
         uint32_t exptime_s = 0;
         enum cache_status status = read_number(ct, key, a, text, &s, &look, number, &exptime_s);
         if (status == CACHE_MISS && a->vivify) {
-            count_arith(ct, a, false, 0);
             *number = a->initial;
             s = (struct cache_store){.mode = CACHE_ADD,
                                      .value = text,

@@ -343,12 +343,12 @@ static void go_on(struct conn *c, enum session_need need) {
     }
 }
 
-/* Whether a line that is whole waits for the rest of its value. */
+/* Whether a request is there but for its value. */
 static bool waits_for_value(const struct conn *c, enum session_need need) {
     return need == SESSION_NEED_VALUE || need == SESSION_NEED_MEMORY ||
            session_value_left(c->session) > 0 ||
            (need == SESSION_NEED_BYTES && c->kept != NULL &&
-            memchr(c->kept->bytes, '\n', c->kept->n) != NULL);
+            session_waits_for_value(c->session, c->kept->bytes, c->kept->n));
 }
 
 void conn_answer(struct conn *c) {

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "proto/binary.h"
 #include "proto/line.h"
 #include "base/number.h"
 #include "proto/token.h"
@@ -294,7 +295,7 @@ static enum parsed long_get(struct parser *ps, char *line, char *keys, char *lin
 static enum parsed skip(struct parser *ps, char *at, char *end, struct request *out,
                         unsigned *count, char **next) {
     char *feed = memchr(at, '\n', (size_t)(end - at));
-    ps->skips = feed == NULL;
+    ps->mode = feed == NULL ? PARSER_SKIPS : PARSER_LINES;
     reply(out, "", 0, true);
     *count = 1;
     *next = feed ? feed + 1 : end;
@@ -373,7 +374,7 @@ static inline unsigned plain_line(char *at, char *end, struct request *out, unsi
 unsigned parse_plain(const struct parser *ps, char **at, char *end, struct request *out,
                      unsigned room) {
     unsigned n = 0;
-    if (ps->in_get_line || ps->skips || ps->seen_bytes > 0) {
+    if (ps->in_get_line || ps->mode != PARSER_LINES || ps->seen_bytes > 0) {
         return 0;
     }
     for (char *p = *at; n < room && p < end; *at = p) {
@@ -386,13 +387,18 @@ unsigned parse_plain(const struct parser *ps, char **at, char *end, struct reque
     return n;
 }
 
+bool parse_waits_for_block(const struct parser *ps, const char *bytes, size_t n) {
+    return ps->mode == PARSER_PACKETS ? binary_has_key(bytes, n) : memchr(bytes, '\n', n) != NULL;
+}
+
 enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, unsigned room,
                   unsigned *count, char **next) {
     if (ps->in_get_line) {
         return parse_keys(ps, at, end, out, room, count, next);
     }
-    if (ps->skips) {
-        return skip(ps, at, end, out, count, next);
+    if (ps->mode != PARSER_LINES) {
+        return ps->mode == PARSER_PACKETS ? binary_parse(at, end, out, room, count, next)
+                                          : skip(ps, at, end, out, count, next);
     }
     if (ps->seen_bytes == 0) {
         *count = plain_line(at, end, out, room, next);

@@ -1,4 +1,5 @@
-/* Bytes to requests: the classic and the meta text protocol. Pure, and restartable at any byte.
+/* Bytes to requests: the classic and the meta text protocol, and the way into the binary one
+ * (proto/binary.h). Pure, and restartable at any byte.
  *
  * A line is parsed when it is whole. Storage commands with a data block of up to PARSE_WAIT_MAX
  * bytes are parsed when the block is whole too; a larger one that is not is left to the caller
@@ -25,7 +26,15 @@ enum {
     PARSE_GET_MAX = 64 * 1024, /* so many bytes of a get line wait for its end */
 };
 
-/* What is remembered between two calls; zero at the start of a connection. */
+/* What the next bytes are. */
+enum parser_mode {
+    PARSER_LINES,
+    PARSER_SKIPS,   /* up to the next line feed: the rest of a line that was refused */
+    PARSER_PACKETS, /* the binary protocol's, to the connection's end */
+};
+
+/* What is remembered between two calls; zero at the start of a connection, but for the mode of one
+ * that speaks the binary protocol. */
 struct parser {
     size_t  seen_bytes;  /* of a line without an end so far */
     size_t  good_bytes;  /* of these, in a get line: its keys up to there are not too long */
@@ -33,7 +42,7 @@ struct parser {
     uint8_t verb;        /* of the get line */
     bool    in_get_line; /* its first keys have been handed out; its rest may still have to come */
     bool    any_key;     /* such keys there are */
-    bool    skips;       /* what comes up to the next line feed is of a line that was refused */
+    uint8_t mode;        /* enum parser_mode */
 };
 
 enum parsed {
@@ -50,6 +59,9 @@ enum parsed {
  * request is whole. */
 enum parsed parse(struct parser *, char *at, char *end, struct request *out, unsigned room,
                   unsigned *count, char **next);
+
+/* After PARSE_MORE: whether those bytes hold all of a request but its data block. */
+bool parse_waits_for_block(const struct parser *, const char *bytes, size_t n);
 
 /* As many lines as there is room for while they are plain: whole get, set and meta lines with their
  * data blocks, as clients write them. Returns how many requests, none of which needs its caller

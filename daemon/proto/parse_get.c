@@ -39,7 +39,7 @@ enum parsed refuse_line(struct parser *ps, struct request *r, const char *text, 
     char *feed = memchr(from, '\n', (size_t)(end - from));
     reply(r, text, bytes, bytes == 0);
     ps->in_get_line = ps->any_key = false;
-    ps->skips = feed == NULL;
+    ps->mode = feed == NULL ? PARSER_SKIPS : PARSER_LINES;
     ps->seen_bytes = ps->good_bytes = 0;
     *count = 1;
     *next = feed ? feed + 1 : end;

@@ -24,6 +24,11 @@ enum verb {
     VERB_INCR,
     VERB_DECR,
     VERB_TOUCH,
+    VERB_BINARY_GET,
+    VERB_BINARY_TOUCH, /* with the value or without */
+    VERB_BINARY_STORE, /* of any mode */
+    VERB_BINARY_DELETE,
+    VERB_BINARY_ARITH,
     VERB_META_GET,
     VERB_META_SET,
     VERB_META_DELETE,
@@ -34,42 +39,58 @@ enum verb {
     VERB_COMMAND, /* everything else: `text` is the line, for the table of commands */
     VERB_REPLY, /* nothing to do but send `text` (a protocol error) */
     VERB_CLOSE, /* quit: hang up without a word, after what came before is answered */
+    /* of the binary protocol: nothing to do but answer. `number`: the status */
+    VERB_BINARY_ANSWER,
 };
 
 enum {
     REQUEST_NOREPLY = 1,     /* classic noreply */
     REQUEST_END = 2,         /* last key of a get line: END follows */
     REQUEST_BAD_DATA = 4,    /* the data block does not end in CR LF */
-    REQUEST_SWALLOW = 8,     /* with VERB_REPLY: then drop value_bytes + 2 of what follows */
+    /* with VERB_REPLY and VERB_BINARY_ANSWER: then drop the data block, which follows */
+    REQUEST_SWALLOW = 8,
     /* with VERB_COMMAND: looks like HTTP: hang up if there is no such command */
     REQUEST_HTTP = 16,
     REQUEST_BINARY_KEY = 32, /* meta b: `key` is decoded */
     /* meta: too long, or with REQUEST_BINARY_KEY not base64; `key` is empty */
     REQUEST_BAD_KEY = 64,
+    /* of the binary protocol: `text` is the packet, and no line end is behind the data block */
+    REQUEST_BINARY = 128,
+    /* with VERB_BINARY_ANSWER: then hang up */
+    REQUEST_LAST = REQUEST_END,
 };
 
 struct request {
     uint8_t  verb, flags;
     uint16_t slot;        /* the batch's: whose request it is */
-    uint32_t value_bytes; /* of the data block, without CR LF */
+    uint32_t value_bytes; /* of the data block, without its line end */
     struct key key;
     /* see verb; of a meta command: its flags, from behind the key (or datalen) to the line's end */
     const char *text;
     /* the data block when it lies whole in the buffer, else NULL: it is still to come */
     const char *value;
-    uint64_t number;      /* cas unique, or incr/decr delta */
+    uint64_t number;      /* cas unique, or incr/decr delta, or a binary status */
     union {
         uint32_t client_flags; /* classic storage commands */
         uint32_t text_bytes;   /* whatever has a text */
     };
-    int32_t exptime; /* as the client gave it */
+    int32_t exptime; /* as the client gave it; of the binary protocol: without a sign */
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct request) == 64, "a request is one cache line");
 
 static inline bool verb_has_key(uint8_t verb) { return verb < VERB_META_NOOP; }
 /* Whether it may take an item out of its queue. */
 static inline bool verb_deletes(uint8_t verb) {
-    return verb == VERB_DELETE || verb == VERB_META_DELETE;
+    return verb == VERB_DELETE || verb == VERB_META_DELETE || verb == VERB_BINARY_DELETE;
+}
+/* Whether it has a data block. */
+static inline bool verb_stores(uint8_t verb) {
+    return verb == VERB_META_SET || verb == VERB_BINARY_STORE ||
+           (verb >= VERB_SET && verb <= VERB_CAS);
+}
+/* The data block with its line end. */
+static inline uint64_t request_block_bytes(const struct request *r) {
+    return (uint64_t)r->value_bytes + (r->flags & REQUEST_BINARY ? 0 : 2);
 }
 static inline bool verb_is_meta(uint8_t verb) {
     return verb >= VERB_META_GET && verb <= VERB_META_NOOP;

@@ -50,8 +50,6 @@ static void must(bool holds, const char *what) {
     }
 }
 
-static bool verb_stores(uint8_t verb) { return (verb >= VERB_SET && verb <= VERB_CAS) || verb == VERB_META_SET; }
-
 /* Writes down the members that mean something for the request's verb. */
 static void put_request(struct record *out, const struct request *q) {
     if (q->verb == VERB_REPLY && q->text_bytes == 0 && !(q->flags & REQUEST_SWALLOW)) {

@@ -3,7 +3,7 @@
  * A client may send anything: the whole of the daemon behind its sockets survives it, and answers the same to a stream that
  * comes in one piece and to one that comes in random pieces, with values handed over in both ways and replies kept for later.
  *
- * Covers: daemon/serve:admin(_[^d].*)?|audit|batch|classic|commands|dump|intake|meta|observe|output|pieces|prefix|session|stats.*|text_out|undo|users|login|role|words
+ * Covers: daemon/serve:admin(_[^d].*)?|audit|batch|binary|classic|commands|dump|intake|meta|observe|output|packets|pieces|prefix|session|stats.*|text_out|undo|users|login|role|words
  *
  * Input: eight bytes that choose the pieces and what the client may do, then the stream. */
 #include <inttypes.h>
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/binary.h"
 #include "session_fixture.h"
 
 enum { SEED_BYTES = 8, INPUT_BYTES_MAX = 8192 };
@@ -19,6 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 /* Commands whose answers tell the time, the process or how its input arrived. */
 static bool repeatable(const char *stream, size_t n) {
+    if (n > 0 && (uint8_t)stream[0] == BINARY_REQUEST) {
+        return memchr(stream, BINARY_STAT, n) == NULL;
+    }
     static const char *const words[] = {"stats", "me ", "lru_crawler", "watch", "slabs", "conns", "cache_memlimit", "verbosity"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (memmem(stream, n, words[i], strlen(words[i])) != NULL) {

@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local server = require "support.server"
 local wire = require "support.wire"
+local binary = require "support.binary"
 
 local USERS <const> = [[
 anna:secret
@@ -97,6 +98,12 @@ describe("a server with users", function()
             connection:close()
         end)
     end
+
+    it("hangs up on a client of the binary protocol, which has no such login", function()
+        local connection = wire.connect(one.address)
+        assert.same({ "close" }, binary.client(connection):ask({ "0b" }))
+        connection:close()
+    end)
 
     it("goes on with a connection whose login failed", function()
         local connection = wire.connect(one.address)
@@ -287,6 +294,30 @@ describe("a listener's role", function()
         assert.equal("CLIENT_ERROR not allowed: this needs the role write", wire.ask(reader, "set a 0 0 1\r\n1"))
         assert.equal("CLIENT_ERROR not allowed: this needs the role admin", wire.ask(reader, "flush_all"))
         assert.equal("END", wire.ask(reader, "get a"))
+        admin:close()
+        reader:close()
+    end)
+
+    it("holds for the binary protocol too, whose refusals are authentication errors", function()
+        local one = server.start({ transport = "tcp", args = { "-l", "127.0.0.2,role=read" } })
+        finally(function() one:stop() end)
+        local admin = wire.connect(one.address)
+        local reader = binary.client(wire.connect(second_address(one, admin)))
+        local refused = " status=20 value=Auth\\x20failure."
+        local sent, want = { "00 key=k", "0b", "10 key=nonsense" }, { "00 status=01 value=Not\\x20found",
+            "0b status=00 value=1.6.45", "10 status=01 value=Not\\x20found" }
+        for _, words in ipairs { "01 key=k extras=0000000000000000 value=abc",
+            "11 key=k extras=0000000000000000 value=abc", "02 key=k extras=0000000000000000 value=x*5000",
+            "0e key=k value=abc", "04 key=k", "14 key=k",
+            "05 key=k extras=" .. ("0"):rep(40), "1c key=k extras=00000000", "1e key=k extras=00000000", "08", "18",
+            "10 key=reset", "10 key=detail\\x20on" } do
+            sent[#sent + 1] = words
+            want[#want + 1] = words:sub(1, 2) .. refused
+        end
+        assert.same(want, reader:ask(sent))
+        assert.equal("END", wire.ask(admin, "get k"))
+        local _, count = wire.stats(admin, "slated")
+        assert.equal("13", count.role_refusals)
         admin:close()
         reader:close()
     end)

@@ -478,6 +478,19 @@ static void settle_min_version(struct settings *s) {
     }
 }
 
+/* Users of a file log in by a line of text. */
+static bool settle_protocol(struct settings *s, char *why) {
+    bool users = settings_auth_file(s) != NULL;
+    if (strncmp(s->protocol, "auto", 4) == 0) {
+        put_choice(s->protocol, users ? "ascii" : "auto-negotiate");
+    }
+    if (users && strcmp(s->protocol, "binary") == 0) {
+        return refuse(why,
+                      "-B binary cannot be used with -Y, whose users log in by a line of text");
+    }
+    return true;
+}
+
 bool settings_settle(struct settings *s, char *why) {
     if (s->no_chunked_items) {
         s->slab_chunk_max = PAGE_BYTES;
@@ -489,12 +502,10 @@ bool settings_settle(struct settings *s, char *why) {
         set_mode(s, setting_find("slab_automove", strlen("slab_automove")), "off", why);
     }
     s->num_threads_per_udp = s->threads;
-    if (strcmp(s->protocol, "auto") == 0) {
-        put_choice(s->protocol, "auto-negotiate");
-    }
     s->lru_segmented = strcmp(s->policy, "lru") != 0;
     settle_min_version(s);
-    return listen_list_check(s->inter, s->ssl_enabled, why) && settings_check(s, why);
+    return settle_protocol(s, why) && listen_list_check(s->inter, s->ssl_enabled, why) &&
+           settings_check(s, why);
 }
 
 const char *settings_auth_file(const struct settings *s) {

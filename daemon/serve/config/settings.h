@@ -89,7 +89,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(INT, reqs_per_event, "reqs_per_event", 'R', "max-reqs-per-event", 20, 1, 1000000, "requests", STARTUP, NETWORK, "requests of one connection before others have their turn") \
     X(NEGATED, cas, "cas_enabled", 'C', "disable-cas", true, 0, 0, "flag", STARTUP, MEMORY, "no CAS: eight bytes less an item") \
     X(INT, backlog, "tcp_backlog", 'b', "listen-backlog", 1024, 1, 1000000, "connections", STARTUP, NETWORK, "connections the kernel may keep waiting to be accepted") \
-    X(CHOICE, protocol, "binding_protocol", 'B', "protocol", "auto-negotiate", 0, 0, "auto|ascii", STARTUP, NETWORK, "protocol of the listeners; the binary protocol is not built yet") \
+    X(CHOICE, protocol, "binding_protocol", 'B', "protocol", "auto-negotiate", 0, 0, "auto|ascii|binary", STARTUP, NETWORK, "protocol of the listeners; auto: a connection's first byte tells") \
     X(ABSENT, sasl, "auth_enabled_sasl", 'S', "enable-sasl", "no", 0, 0, "flag", STARTUP, ACCESS, "SASL authentication is not built yet") \
     X(TEXT, auth_file, "auth_enabled_ascii", 'Y', "auth-file", "no", 0, 0, "path", STARTUP, ACCESS, "clients log in as one of this file's users, a line user:password or user:password:role each; no: nobody has to") \
     X(BYTES, item_size_max, "item_size_max", 'I', "max-item-size", SETTINGS_MIB, 1024, SETTINGS_GIB, "bytes", STARTUP, MEMORY, "largest item, at most half of the memory") \

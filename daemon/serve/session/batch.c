@@ -2,14 +2,13 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "proto/binary.h"
 #include "serve/session/batch.h"
 #include "serve/commands.h"
 #include "serve/verbs/observe.h"
 #include "serve/prefix.h"
 #include "serve/config/settings.h"
 #include "serve/version.h"
-
-enum { BINARY_MAGIC = 0x80 };
 
 struct batch *batch_create(struct server *server, struct cache_thread *ct,
                            struct serve_counters *counters) {
@@ -25,7 +24,8 @@ struct batch *batch_create(struct server *server, struct cache_thread *ct,
     b->sv.cache = server->cache;
     b->sv.ct = ct;
     b->sv.counters = counters;
-    b->refuses_binary = strcmp(server->settings->protocol, "ascii") != 0;
+    b->speaks_text = strcmp(server->settings->protocol, "binary") != 0;
+    b->speaks_binary = strcmp(server->settings->protocol, "ascii") != 0;
     b->reqs_per_event = (uint32_t)server->settings->reqs_per_event;
     b->sv.bytes = bytes;
     b->sv.room = REPLIES_FIRST_BYTES;
@@ -125,9 +125,13 @@ static void follow_up(struct batch *b, struct session *s) {
     if (r->verb == VERB_META_NOOP) {
         b->slots[s->slot].flushed = b->slots[s->slot].requests;
         s->piped = false;
-    } else if (r->verb == VERB_REPLY) {
+    } else if (r->verb == VERB_REPLY || r->verb == VERB_BINARY_ANSWER) {
         if (r->flags & REQUEST_SWALLOW) {
-            s->swallow_bytes = (uint64_t)r->value_bytes + 2;
+            s->swallow_bytes = request_block_bytes(r);
+        }
+        if (r->flags & REQUEST_LAST) {
+            s->closing = true;
+            s->quit = r->number == BINARY_OK;
         }
     } else if (r->verb == VERB_COMMAND) {
         batch_run_group(b);
@@ -144,8 +148,7 @@ static void follow_up(struct batch *b, struct session *s) {
 
 static inline bool needs_follow_up(const struct request *r) {
     return r->verb >= VERB_COMMAND || r->verb == VERB_META_NOOP ||
-           ((r->verb == VERB_META_SET || (r->verb >= VERB_SET && r->verb <= VERB_CAS)) &&
-            !r->value);
+           (verb_stores(r->verb) && !r->value);
 }
 
 /* Puts bytes where a half-received value or a refused one wants them. False: that is not complete
@@ -224,11 +227,13 @@ static void wait_for_time(struct session *s, const struct slot *slot) {
     s->need = SESSION_NEED_COMMAND;
 }
 
-/* The binary protocol is not built: a client that opens with its magic byte would wait for an
+/* The first byte says what a client speaks. One whose protocol is not spoken here would wait for an
  * answer for ever. */
 static void meet(const struct batch *b, struct session *s, const char *bytes) {
+    bool binary = (uint8_t)bytes[0] == BINARY_REQUEST;
     s->spoke = true;
-    s->closing = s->closing || (b->refuses_binary && (uint8_t)bytes[0] == BINARY_MAGIC);
+    s->parser.mode = binary ? PARSER_PACKETS : PARSER_LINES;
+    s->closing = s->closing || !(binary ? b->speaks_binary : b->speaks_text);
 }
 
 /* `guarded`, a constant: its requests are looked at one by one, for what its role allows. */

@@ -79,12 +79,13 @@ struct intake {
     /* not CACHE_OK: its condition did not hold when it began; it takes no memory, and is
      * answered so */
     enum cache_status  verdict;
-    size_t             got; /* of value_bytes + 2 */
+    size_t             block_bytes; /* the value and its line end, if it has one */
+    size_t             got;         /* of these */
     bool               waits; /* no more memory could be had the last time: other drafts hold it */
     bool               waited; /* it was so once */
     bool               refused; /* the cache gave its memory back: too little, or too slow */
     struct cache_place place; /* where they end in the draft's chain */
-    char               line_end[2];
+    char               line_end[2]; /* as it came; of a packet: CR LF */
 };
 
 struct session {
@@ -94,6 +95,7 @@ struct session {
     uint64_t            swallow_bytes; /* of a refused data block, still to come */
     uint64_t            turn;          /* the turn in which `slot` is its */
     uint16_t            slot;
+    uint32_t            opaque;        /* of the packet to whose command `more` belongs */
     uint8_t             need;
     bool                spoke; /* its first byte has come */
     bool                plain; /* and its requests need no look at the role */
@@ -117,7 +119,7 @@ struct session {
 struct batch {
     struct server *server;
     struct serving sv; /* what its requests run on, and their replies */
-    bool     refuses_binary; /* -B auto: a first byte of 0x80 is a binary client's */
+    bool     speaks_text, speaks_binary; /* -B; what a client speaks its first byte tells */
     uint32_t reqs_per_event;
     uint64_t turn;
     uint32_t requests; /* of this turn */
@@ -154,6 +156,8 @@ static inline void batch_reply_end(struct batch *b, const char *end) {
 void batch_settle_slot(struct batch *);
 /* Puts what a command wrote behind the replies of its session. */
 void batch_reply_text(struct batch *, unsigned slot);
+/* The same, as packets, one or more of the answer to a packet with that opcode and opaque. */
+void batch_reply_packets(struct batch *, unsigned slot, uint8_t opcode, uint32_t opaque);
 /* No memory for the replies of a session, whose slot is the current one: what it has is dropped,
  * what it still asks is not run, and it closes. */
 void batch_lose(struct batch *, struct slot *);

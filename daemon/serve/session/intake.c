@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/sanitize.h"
+#include "proto/binary.h"
 #include "serve/session/batch.h"
 #include "serve/verbs/observe.h"
 
@@ -23,7 +24,16 @@ static void refuse(struct batch *b, struct session *s, const struct request *r, 
     if (p) {
         batch_reply_end(b, r->flags & REQUEST_NOREPLY ? p : put_text(p, text));
     }
-    s->swallow_bytes = (uint64_t)r->value_bytes + 2 - got;
+    s->swallow_bytes = request_block_bytes(r) - got;
+}
+
+static void refuse_packet(struct batch *b, struct session *s, const struct request *r,
+                          enum cache_status status, size_t got) {
+    char *p = batch_reply_begin(b, s->slot);
+    if (p) {
+        batch_reply_end(b, binary_stored(&b->sv, r, status, NULL, p));
+    }
+    s->swallow_bytes = request_block_bytes(r) - got;
 }
 
 /* Tells those who watch what the request will find. */
@@ -40,6 +50,10 @@ static void refused(struct batch *b, struct session *s, const struct request *r,
                     enum cache_status status, size_t got) {
     bool meta = r->verb == VERB_META_SET;
     observe(b, s, r);
+    if (r->flags & REQUEST_BINARY) {
+        refuse_packet(b, s, r, status, got);
+        return;
+    }
     if (observed(&b->sv, EVENT_MUTATIONS)) {
         observe_store(&b->sv, r, meta ? flags : NULL, status, NULL);
     }
@@ -49,14 +63,26 @@ static void refused(struct batch *b, struct session *s, const struct request *r,
     refuse(b, s, r, status == CACHE_TOO_LARGE ? reply_too_large : reply_no_memory, got);
 }
 
+/* Of its text, what is needed when the value is there. */
+static size_t text_bytes_of(const struct request *r) {
+    switch (r->verb) {
+    case VERB_META_SET: return r->text_bytes;
+    case VERB_BINARY_STORE: return BINARY_HEAD_BYTES;
+    default: return 0;
+    }
+}
+
 /* A copy of the request whose key and text live as long as it does. NULL: out of memory. */
 static struct intake *intake_of(const struct request *r, const struct cache_store *store) {
-    size_t text_bytes = r->verb == VERB_META_SET ? r->text_bytes : 0;
+    size_t text_bytes = text_bytes_of(r);
     struct intake *in = malloc(sizeof *in + r->key.len + text_bytes + PARSE_SLACK);
     if (!in) {
         return NULL;
     }
-    *in = (struct intake){.request = *r, .store = *store};
+    *in = (struct intake){.request = *r,
+                          .store = *store,
+                          .block_bytes = (size_t)request_block_bytes(r),
+                          .line_end = {'\r', '\n'}};
     char *key = (char *)(in + 1), *text = key + r->key.len;
     memcpy(key, r->key.ptr, r->key.len);
     in->request.key.ptr = key;
@@ -76,6 +102,8 @@ void intake_begin(struct batch *b, struct session *s, const struct request *r) {
             refuse(b, s, r, error, 0);
             return;
         }
+    } else if (r->verb == VERB_BINARY_STORE) {
+        binary_store_of(&b->sv, r, &store);
     } else {
         classic_store_of(&b->sv, r, &store);
     }
@@ -96,9 +124,7 @@ void intake_begin(struct batch *b, struct session *s, const struct request *r) {
     s->intake = in;
 }
 
-static bool whole(const struct intake *in) {
-    return in->got == (size_t)in->request.value_bytes + 2;
-}
+static bool whole(const struct intake *in) { return in->got == in->block_bytes; }
 
 static size_t room(const struct intake *in) {
     if (in->verdict != CACHE_OK) {
@@ -169,9 +195,9 @@ static int pieces_of(struct batch *b, struct intake *in, struct iovec *iov, int 
             reached += iov[i].iov_len;
         }
     }
-    if (reached >= value_bytes && n < max) {
-        size_t have = reached - value_bytes;
-        iov[n++] = (struct iovec){in->line_end + have, 2 - have};
+    if (reached >= value_bytes && reached < in->block_bytes && n < max) {
+        char *rest = in->line_end + (reached - value_bytes);
+        iov[n++] = (struct iovec){rest, in->block_bytes - reached};
     }
     return n;
 }
@@ -183,7 +209,7 @@ size_t intake_take(struct batch *b, struct session *s, const char *bytes, size_t
         return 0;
     }
     if (!in->draft.item) {
-        in->draft.at_hand = n >= (size_t)in->request.value_bytes + 2;
+        in->draft.at_hand = n >= in->block_bytes;
     }
     if (!reserve_ahead(b, s) || intake_waits(in)) {
         return 0;
@@ -234,6 +260,8 @@ void intake_finish(struct batch *b, struct session *s) {
         p = r->flags & REQUEST_NOREPLY ? p : PUT(p, reply_bad_data);
     } else if (p && r->verb == VERB_META_SET) {
         p = meta_stored(&b->sv, r, &in->flags, status, &view, p);
+    } else if (p && r->verb == VERB_BINARY_STORE) {
+        p = binary_stored(&b->sv, r, status, &view, p);
     } else if (p) {
         p = classic_stored(&b->sv, r, status, &view, p);
     }
@@ -258,7 +286,7 @@ size_t session_value_held(const struct session *s) {
 }
 
 size_t session_value_left(const struct session *s) {
-    return s->intake ? (size_t)s->intake->request.value_bytes + 2 - s->intake->got : 0;
+    return s->intake ? s->intake->block_bytes - s->intake->got : 0;
 }
 
 void session_value_late(struct session *s, struct batch *b) {

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "proto/binary.h"
 #include "serve/session/batch.h"
 #include "serve/words.h"
 
@@ -106,6 +107,8 @@ static bool writes(const struct request *r) {
     switch ((enum verb)r->verb) {
     case VERB_GET:
     case VERB_GETS:
+    case VERB_BINARY_GET:
+    case VERB_BINARY_ANSWER:
     case VERB_META_DEBUG:
     case VERB_META_NOOP:
     case VERB_VERSION:
@@ -125,6 +128,10 @@ static bool writes(const struct request *r) {
     case VERB_INCR:
     case VERB_DECR:
     case VERB_TOUCH:
+    case VERB_BINARY_TOUCH:
+    case VERB_BINARY_STORE:
+    case VERB_BINARY_DELETE:
+    case VERB_BINARY_ARITH:
     case VERB_META_SET:
     case VERB_META_DELETE:
     case VERB_META_ARITH: return true;
@@ -138,12 +145,16 @@ static bool ends_line(const struct request *r) {
     return !is_key || (r->flags & REQUEST_END) != 0;
 }
 
-static bool has_value(const struct request *r) {
-    return r->verb == VERB_META_SET || (r->verb >= VERB_SET && r->verb <= VERB_CAS);
+static void refuse_packet(struct request *r) {
+    r->verb = VERB_BINARY_ANSWER;
+    r->number = BINARY_AUTH_ERROR;
+}
+
+static void refuse_line(struct request *r, bool mute) {
+    answer(r, mute ? "" : "CLIENT_ERROR not allowed: this needs the role write\r\n");
 }
 
 void login_guard(struct batch *b, const struct session *s, struct request *r, unsigned count) {
-    static const char refusal[] = "CLIENT_ERROR not allowed: this needs the role write\r\n";
     if (s->role >= ROLE_WRITE) {
         return;
     }
@@ -151,11 +162,16 @@ void login_guard(struct batch *b, const struct session *s, struct request *r, un
         if (!writes(&r[i])) {
             continue;
         }
-        bool     to_come = has_value(&r[i]) && r[i].value == NULL;
+        bool     to_come = verb_stores(r[i].verb) && r[i].value == NULL;
+        uint8_t  binary = r[i].flags & REQUEST_BINARY;
         uint32_t value_bytes = r[i].value_bytes;
         bool     counts = ends_line(&r[i]), mute = !counts || (r[i].flags & REQUEST_NOREPLY) != 0;
-        answer(&r[i], mute ? "" : refusal);
-        r[i].flags = to_come ? REQUEST_SWALLOW : 0;
+        if (binary) {
+            refuse_packet(&r[i]);
+        } else {
+            refuse_line(&r[i], mute);
+        }
+        r[i].flags = binary | (to_come ? REQUEST_SWALLOW : 0);
         r[i].value_bytes = to_come ? value_bytes : 0;
         if (counts) {
             BATCH_COUNT(b, role_refusals);

@@ -1,7 +1,9 @@
 /* Where the replies of a turn lie: one run of bytes, of which every session has a part. */
 #include <stdlib.h>
 
+#include "proto/binary.h"
 #include "serve/session/batch.h"
+#include "serve/session/packets.h"
 
 void batch_return_values(struct batch *b) {
     for (unsigned i = 0; b->sv.value_count > 0 && i < b->slot_count; i++) {
@@ -73,6 +75,19 @@ char *batch_reply_begin(struct batch *b, unsigned slot) {
     return b->sv.bytes + b->sv.used;
 }
 
+/* Puts the text behind the replies of the slot. */
+static void append_text(struct batch *b, unsigned slot) {
+    if (b->text.used == 0 || !batch_reply_begin(b, slot)) {
+        return;
+    }
+    if (b->sv.room - b->sv.used < b->text.used && !serving_grow(&b->sv, b->text.used)) {
+        batch_lose(b, &b->slots[slot]);
+        return;
+    }
+    memcpy(b->sv.bytes + b->sv.used, b->text.bytes, b->text.used);
+    b->sv.used += b->text.used;
+}
+
 void batch_reply_text(struct batch *b, unsigned slot) {
     b->text_most = b->text.used > b->text_most ? b->text.used : b->text_most;
     if (b->text.failed) {
@@ -83,13 +98,24 @@ void batch_reply_text(struct batch *b, unsigned slot) {
         }
         return;
     }
-    if (b->text.used == 0 || !batch_reply_begin(b, slot)) {
+    append_text(b, slot);
+}
+
+void batch_reply_packets(struct batch *b, unsigned slot, uint8_t opcode, uint32_t opaque) {
+    b->text_most = b->text.used > b->text_most ? b->text.used : b->text_most;
+    struct text_out packets;
+    text_out_init(&packets);
+    packets_of_text(&packets, &b->text, opcode, opaque);
+    if (b->text.failed || packets.failed) {
+        char *p = batch_reply_begin(b, slot);
+        if (p) {
+            batch_reply_end(b, binary_put_text(p, opcode, opaque, BINARY_NO_MEMORY,
+                                               binary_status_text(BINARY_NO_MEMORY)));
+        }
+        text_out_fini(&packets);
         return;
     }
-    if (b->sv.room - b->sv.used < b->text.used && !serving_grow(&b->sv, b->text.used)) {
-        batch_lose(b, &b->slots[slot]);
-        return;
-    }
-    memcpy(b->sv.bytes + b->sv.used, b->text.bytes, b->text.used);
-    b->sv.used += b->text.used;
+    text_out_fini(&b->text);
+    b->text = packets;
+    append_text(b, slot);
 }

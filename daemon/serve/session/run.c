@@ -1,5 +1,7 @@
 /* Running the requests of a group, and commands. */
 #include "base/clock.h"
+#include "base/number.h"
+#include "proto/binary.h"
 #include "serve/commands.h"
 #include "serve/session/batch.h"
 #include "serve/verbs/observe.h"
@@ -33,11 +35,29 @@ static void note_time(struct batch *b, struct slot *slot, const struct command_c
     slot->commands_us += took_us;
 }
 
+enum { PACKET_LINE_BYTES = KEY_BYTES_MAX + 16 };
+
+/* The line of text that asks for what the packet does. Returns its length. */
+static size_t line_of_packet(const struct request *r, char line[PACKET_LINE_BYTES]) {
+    char *p = line;
+    if (binary_plain_opcode(r->text) == BINARY_FLUSH) {
+        p = PUT(p, "flush_all ");
+        uint32_t exptime = (uint32_t)r->exptime;
+        p = number_put(p, exptime < INT32_MAX ? exptime : INT32_MAX);
+    } else {
+        p = PUT(p, "stats ");
+        p = put_bytes(p, r->key.ptr, r->key.len);
+    }
+    return (size_t)(p - line);
+}
+
 static void run_command(struct batch *b, const struct request *r) {
     struct session *s = b->slots[r->slot].session;
     struct command_context context = context_of(b, s);
-    context.line = r->text;
-    context.line_bytes = r->text_bytes;
+    char packet_line[PACKET_LINE_BYTES];
+    bool binary = r->flags & REQUEST_BINARY;
+    context.line = binary ? packet_line : r->text;
+    context.line_bytes = binary ? line_of_packet(r, packet_line) : r->text_bytes;
     context.noreply = (r->flags & REQUEST_NOREPLY) != 0;
     context.follows = b->slots[r->slot].requests > b->slots[r->slot].flushed + 1 || s->piped;
     if (!command_run(&context)) {
@@ -57,7 +77,12 @@ static void run_command(struct batch *b, const struct request *r) {
         s->closing = true; /* no more requests */
     }
     batch_note_prefixes(b); /* it may have been `stats detail` */
-    batch_reply_text(b, r->slot);
+    if (binary) {
+        s->opaque = binary_opaque(r->text);
+        batch_reply_packets(b, r->slot, binary_opcode(r->text), s->opaque);
+    } else {
+        batch_reply_text(b, r->slot);
+    }
     note_time(b, &b->slots[r->slot], &context);
 }
 
@@ -66,7 +91,11 @@ void batch_run_more(struct batch *b, struct session *s) {
     struct command_context context = context_of(b, s);
     command_go_on(&s->more, &context);
     b->requests++;
-    batch_reply_text(b, s->slot);
+    if (s->parser.mode == PARSER_PACKETS) {
+        batch_reply_packets(b, s->slot, BINARY_STAT, s->opaque);
+    } else {
+        batch_reply_text(b, s->slot);
+    }
     note_time(b, &b->slots[s->slot], &context);
 }
 
@@ -75,6 +104,17 @@ void batch_run_more(struct batch *b, struct session *s) {
 static inline char *reply_begin(struct batch *b, unsigned slot) {
     bool same = slot == b->slot_current && b->sv.room - b->sv.used >= VERB_REPLY_BYTES;
     return same ? b->sv.bytes + b->sv.used : batch_reply_begin(b, slot);
+}
+
+/* Of requests that are neither classic nor meta commands. Not inlined, for the sake of those. */
+__attribute__((noinline)) static char *run_other(struct batch *b, const struct request *r,
+                                                 char *p) {
+    switch (r->verb) {
+    case VERB_REPLY: return put_bytes(p, r->text, r->text_bytes);
+    case VERB_VERSION: return PUT(p, "VERSION " SLATE_PROTOCOL_VERSION "\r\n");
+    case VERB_BINARY_ANSWER: return binary_answer(r, p);
+    default: return binary_run(&b->sv, r, p);
+    }
 }
 
 static inline void run_request(struct batch *b, const struct request *r) {
@@ -89,14 +129,12 @@ static inline void run_request(struct batch *b, const struct request *r) {
     if (!p) {
         return;
     }
-    if (r->verb == VERB_REPLY) {
-        p = put_bytes(p, r->text, r->text_bytes);
-    } else if (r->verb == VERB_VERSION) {
-        p = PUT(p, "VERSION " SLATE_PROTOCOL_VERSION "\r\n");
-    } else if (r->verb < VERB_META_GET) {
+    if (r->verb < VERB_BINARY_GET) {
         p = classic_run(&b->sv, r, p);
-    } else {
+    } else if (verb_is_meta(r->verb)) {
         p = meta_run(&b->sv, r, p);
+    } else {
+        p = run_other(b, r, p);
     }
     if (p) {
         batch_reply_end(b, p);

@@ -52,4 +52,8 @@ void session_set_access(struct session *s, const struct session_access *access) 
 
 bool session_watch(struct session *s, int fd) { return watcher_attach(s->watcher, fd); }
 
+bool session_waits_for_value(const struct session *s, const char *bytes, size_t n) {
+    return parse_waits_for_block(&s->parser, bytes, n);
+}
+
 bool session_quit(const struct session *s) { return s->quit; }

@@ -115,6 +115,8 @@ bool session_holds_draft(const struct session *);
 size_t session_value_held(const struct session *);
 /* How many bytes of a value are still to come, its line end counted. */
 size_t session_value_left(const struct session *);
+/* Of bytes that are kept for SESSION_NEED_BYTES: whether they are a request but for its value. */
+bool session_waits_for_value(const struct session *, const char *bytes, size_t n);
 /* The value's bytes did not come for too long: gives its memory back; the next batch_add refuses
  * it. Inside a cache turn. */
 void session_value_late(struct session *, struct batch *);

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "cache/watch.h"
+#include "proto/binary.h"
 
 /* Whether the request is refused before it looks at its key. */
 static bool refused(const struct request *r) {
@@ -37,6 +38,19 @@ static enum event_stored outcome(enum cache_status status) {
     return EVENT_NOT_STORED;
 }
 
+static enum event_command binary_command_of(const struct request *r) {
+    uint8_t opcode = binary_plain_opcode(r->text);
+    if (opcode == BINARY_APPEND || opcode == BINARY_PREPEND) {
+        return opcode == BINARY_APPEND ? EVENT_BY_APPEND : EVENT_BY_PREPEND;
+    }
+    if (r->number != 0) {
+        return EVENT_BY_CAS;
+    }
+    return opcode == BINARY_ADD       ? EVENT_BY_ADD
+           : opcode == BINARY_REPLACE ? EVENT_BY_REPLACE
+                                      : EVENT_BY_SET;
+}
+
 static enum event_command command_of(const struct request *r, const struct meta_flags *m) {
     if (m != NULL) {
         switch (m->mode) {
@@ -53,6 +67,7 @@ static enum event_command command_of(const struct request *r, const struct meta_
     case VERB_APPEND: return EVENT_BY_APPEND;
     case VERB_PREPEND: return EVENT_BY_PREPEND;
     case VERB_CAS: return EVENT_BY_CAS;
+    case VERB_BINARY_STORE: return binary_command_of(r);
     default: return EVENT_BY_SET;
     }
 }
@@ -77,7 +92,10 @@ void observe_store(struct serving *sv, const struct request *r, const struct met
                          view->class_id, sv->fd, view->value_bytes);
         return;
     }
-    int32_t exptime = m != NULL ? m->touch_exptime : r->exptime;
+    bool    unsigned_time = (r->flags & REQUEST_BINARY) != 0;
+    int64_t exptime = m != NULL       ? m->touch_exptime
+                      : unsigned_time ? (int64_t)(uint32_t)r->exptime
+                                      : r->exptime;
     uint32_t client_flags = m != NULL ? m->client_flags : r->client_flags;
     event_item_store(r->key.ptr, r->key.len, outcome(status), command,
                      ttl_s(sv, clock_expiry_s(exptime, cache_now_s(sv->ct))),

@@ -13,11 +13,11 @@ static inline bool observed(const struct serving *sv, unsigned classes) {
 /* Before a request runs: looks its key up and tells what it will find. Requests that will be
  * refused tell nothing. */
 void observe_lookup(struct serving *, const struct request *);
-/* After a store, refused ones too. `m` is NULL for a classic command; `view` is of what was
+/* After a store, refused ones too. `m` is NULL but for a meta command; `view` is of what was
  * stored. */
 void observe_store(struct serving *, const struct request *, const struct meta_flags *m,
                    enum cache_status, const struct cache_view *view);
-/* After a meta increment has made its item. */
+/* After an increment has made its item. */
 void observe_made(struct serving *, const struct request *, const struct cache_view *view);
 /* After a delete; the item is what observe_lookup saw. */
 void observe_delete(struct serving *, const struct request *, const struct meta_flags *m);

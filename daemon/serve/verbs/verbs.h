@@ -56,9 +56,12 @@ bool serving_put_value(struct serving *, const char *p, struct item *borrowed,
 /* Makes room for n more bytes of replies; false: no memory, and nothing has changed. */
 bool serving_grow(struct serving *, size_t n);
 
-/* --- classic.c, meta.c: run a request, write its reply at p, return the end --- */
+/* --- classic.c, meta.c, binary.c: run a request, write its reply at p, return the end --- */
 char *classic_run(struct serving *, const struct request *, char *p);
 char *meta_run(struct serving *, const struct request *, char *p);
+char *binary_run(struct serving *, const struct request *, char *p);
+/* of VERB_BINARY_ANSWER */
+char *binary_answer(const struct request *, char *p);
 /* What to store, and the reply once it was tried. */
 void  classic_store_of(const struct serving *, const struct request *, struct cache_store *);
 char *classic_stored(struct serving *, const struct request *, enum cache_status,
@@ -67,6 +70,9 @@ const char *meta_store_of(const struct serving *, const struct request *, struct
                           struct cache_store *);
 char *meta_stored(struct serving *, const struct request *, const struct meta_flags *,
                   enum cache_status, const struct cache_view *, char *p);
+void  binary_store_of(const struct serving *, const struct request *, struct cache_store *);
+char *binary_stored(struct serving *, const struct request *, enum cache_status,
+                    const struct cache_view *, char *p);
 
 /* Whether the request's own value is within the item limit, apart from what it is to be joined
  * with. */

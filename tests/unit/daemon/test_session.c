@@ -357,17 +357,36 @@ static void test_after_closing_nothing_is_taken(void) {
     rig_close(&rig);
 }
 
-static void test_a_binary_client_is_hung_up_on(void) {
+static void test_a_first_byte_chooses_the_protocol(void) {
     static struct rig rig;
     struct client c;
+    char noop[24] = "\x80\x0a", ascii[] = "-B ascii", binary[] = "-B binary";
     rig_open(&rig, NULL);
     client_open(&c);
-    client_send(&rig, &c, "\x80\x0b\0\0", 4);
-    ok(c.closed && c.out_bytes == 0, "the binary protocol's magic byte opens no session");
+    client_send(&rig, &c, noop, 24);
+    ok(!c.closed && c.out_bytes == 24 && memcmp(c.out, "\x81\x0a", 2) == 0, "the binary protocol's magic byte opens a binary session");
+    client_send(&rig, &c, "mn\r\n", 4);
+    ok(c.closed && c.out_bytes == 24, "which takes no text later");
     client_close(&rig, &c);
     client_open(&c);
     client_send(&rig, &c, "mn\r\n\x80\x0b\r\n", 8);
-    ok(!c.closed && out_is(&c, "MN\r\nERROR\r\n"), "later it is a byte like others");
+    ok(!c.closed && out_is(&c, "MN\r\nERROR\r\n"), "in a session of text it is a byte like others");
+    client_close(&rig, &c);
+    rig_close(&rig);
+    rig_open(&rig, ascii);
+    client_open(&c);
+    client_send(&rig, &c, noop, 1);
+    ok(c.closed && c.out_bytes == 0, "with -B ascii it opens no session");
+    client_close(&rig, &c);
+    rig_close(&rig);
+    rig_open(&rig, binary);
+    client_open(&c);
+    client_send(&rig, &c, "m", 1);
+    ok(c.closed && c.out_bytes == 0, "nor does any other with -B binary");
+    client_close(&rig, &c);
+    client_open(&c);
+    client_send(&rig, &c, noop, 24);
+    ok(!c.closed && c.out_bytes == 24, "but this one does");
     client_close(&rig, &c);
     rig_close(&rig);
 }
@@ -559,7 +578,7 @@ int main(void) {
     test_a_get_line_of_100000_keys();
     test_everyone_gets_a_share_of_a_full_batch();
     test_after_closing_nothing_is_taken();
-    test_a_binary_client_is_hung_up_on();
+    test_a_first_byte_chooses_the_protocol();
     test_a_value_stays_whole_while_it_is_sent();
     test_a_client_gone_in_the_middle_leaves_no_memory_behind();
     test_empty_turns_and_unsent_replies();

@@ -1,0 +1,281 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The binary protocol over the wire. tests/fixtures/binary-1.6.45.txt holds what memcached 1.6.45 answers: a claim
+-- behind `#`, packets that are sent behind `>`, replies behind `<` (support/binary.lua has their words), `=` where all
+-- of them have come. The same holds for the peer:
+--   SLATE_TEST_SERVER=build/peer/memcached busted --lua=/usr/bin/lua5.4 tests/spec/slated_binary_spec.lua
+package.path = "tests/spec/?.lua;" .. package.path
+local socket = require "socket"
+local binary = require "support.binary"
+local proto_server = require "support.proto_server"
+
+local FIXTURE <const> = "tests/fixtures/binary-1.6.45.txt"
+local DEADLINE_S <const> = 60 -- only a hang takes that long
+local SLATED <const> = proto_server.is_slated()
+
+-- { claim =, steps = { { sent =, want = } } }
+local function claims()
+    local list, claim, step = {}, nil, nil
+    for line in io.lines(FIXTURE) do
+        local what, words = line:match("^([#><=]) ?(.*)$")
+        if what == "#" then
+            claim = { claim = words, steps = {} }
+            list[#list + 1] = claim
+            step = nil
+        elseif what == "=" then
+            step = nil
+        elseif what then
+            if not step then
+                step = { sent = {}, want = {} }
+                claim.steps[#claim.steps + 1] = step
+            end
+            local part = what == ">" and step.sent or step.want
+            part[#part + 1] = words
+        end
+    end
+    table.remove(list, 1) -- the head of the file
+    return list
+end
+
+-- The first bytes one by one, the rest in pieces that end anywhere.
+local function cut(bytes)
+    local pieces, at = {}, 1
+    while at <= #bytes do
+        local n = at < 100 and 1 or 1777
+        pieces[#pieces + 1] = bytes:sub(at, at + n - 1)
+        at = at + n
+    end
+    return pieces
+end
+
+local server
+
+local function start(...)
+    server = assert(proto_server.start({ ... }))
+end
+
+local function connect()
+    local connection = assert(server:connect())
+    connection:settimeout(DEADLINE_S)
+    return connection
+end
+
+local function client()
+    return binary.client(connect())
+end
+
+local function ask(...)
+    local one = client()
+    local said = one:ask({ ... })
+    one:close()
+    return said
+end
+
+-- An answer of text, up to END.
+local function text(command)
+    local connection, lines = connect(), {}
+    assert(connection:send(command .. "\r\n"))
+    for line in function() return connection:receive("*l") end do
+        if line == "END" then
+            break
+        end
+        lines[#lines + 1] = line
+    end
+    connection:close()
+    return lines
+end
+
+local function wait_for(what, condition)
+    local deadline = socket.gettime() + DEADLINE_S
+    while not condition() do
+        assert(socket.gettime() < deadline, "still waiting for " .. what)
+        socket.sleep(0.01)
+    end
+end
+
+after_each(function()
+    if server then
+        server:stop()
+        server = nil
+    end
+end)
+
+describe("as memcached 1.6.45 does, the binary protocol answers", function()
+    for _, claim in ipairs(claims()) do
+        it(claim.claim, function()
+            start()
+            for _, feed in ipairs { false, cut } do
+                local one = client()
+                for _, step in ipairs(claim.steps) do
+                    assert.same(step.want, one:ask(step.sent, feed or nil))
+                end
+                one:close()
+                ask("08", "10 key=reset", "10 key=detail\\x20off")
+            end
+        end)
+    end
+end)
+
+describe("the binary protocol", function()
+    it("shares its items with the text protocol", function()
+        start()
+        ask("01 key=k extras=0000000700000000 value=abc")
+        assert.same({ "VALUE k 7 3", "abc" }, text("get k"))
+    end)
+
+    it("counts as the text protocol does", function()
+        start()
+        ask("01 key=k extras=0000000000000000 value=1", "00 key=k", "09 key=miss", "05 key=k extras=" .. ("0"):rep(40),
+            "05 key=none extras=" .. ("0"):rep(32) .. "ffffffff", "1c key=k extras=00000000",
+            "1d key=none extras=00000000", "01 key=k extras=0000000000000000 cas=99999 value=1", "04 key=k",
+            "04 key=k", "08", "05 key=made extras=" .. ("0"):rep(40))
+        local count = client():stats()
+        assert.same({ "2", "1", "1", "1", "1", "2", "1", "1", "1", "1", "1", "1" }, { count.cmd_get, count.get_hits,
+            count.get_misses, count.incr_hits, count.incr_misses, count.cmd_touch, count.touch_hits, count.touch_misses,
+            count.cas_badval, count.delete_hits, count.delete_misses, count.cmd_flush })
+    end)
+
+    it("tells the statistics of text, in their order", function()
+        start()
+        ask("01 key=k extras=0000000000000000 value=1")
+        for _, part in ipairs { "", " settings", " items", " slabs" } do
+            local names = {}
+            for _, line in ipairs(text("stats" .. part)) do
+                names[#names + 1] = line:match("^STAT (%S+)")
+            end
+            local _, told = client():stats(part:sub(2))
+            assert.same(names, told)
+        end
+    end)
+
+    it("stores what an increment has made as text would", function()
+        start()
+        ask("05 key=n extras=00000000000000010000000000000063" .. "00000000")
+        assert.same({ "VALUE n 0 2", "99" }, text("get n"))
+    end)
+
+    it("is not allowed to flush with -F", function()
+        start("-F")
+        assert.same({ "08 status=20 value=Auth\\x20failure." }, ask("08"))
+    end)
+
+    it("has no CAS with -C", function()
+        start("-C")
+        assert.same({ "01 status=00", "00 status=00 extras=00000000 value=a", "01 status=00" },
+            ask("01 key=k extras=0000000000000000 value=a", "00 key=k",
+                "01 key=k extras=0000000000000000 cas=7 value=b"))
+    end)
+
+    it("says that memory is out, and goes on behind the value", function()
+        start("-M", "-m", "8", "-t", "1")
+        local one, said = client(), nil
+        for i = 1, 40 do
+            said = one:ask({ ("01 key=k%d extras=0000000000000000 value=v*500000"):format(i) })[1]
+            if said:match("status=82") then
+                break
+            end
+        end
+        assert.equal("01 status=82 value=Out\\x20of\\x20memory\\x20allocating\\x20item", said)
+    end)
+
+    it("tells those who watch of lookups and stores", function()
+        start()
+        local watcher = connect()
+        assert(watcher:send("watch fetchers mutations\r\n"))
+        assert.equal("OK", watcher:receive("*l"))
+        ask("02 key=k extras=0000000000000000 value=abc", "00 key=k", "1c key=k extras=00000000",
+            "0e key=k value=d")
+        local lines = {}
+        repeat
+            local line = assert(watcher:receive("*l"))
+            lines[#lines + 1] = line:match("type=(item_%w+ .-) clsid")
+        until line:match("cmd=append")
+        watcher:close()
+        local stores = {}
+        for _, line in ipairs(lines) do
+            stores[#stores + 1] = line:match("^item_store.*cmd=%w+")
+        end
+        assert.same({ "item_store key=k status=stored cmd=add", "item_store key=k status=stored cmd=append" }, stores)
+    end)
+end)
+
+if SLATED then
+    describe("slated's binary protocol", function()
+        it("drops all of a command that it does not know, where memcached loses its place", function()
+            start()
+            assert.same({ "1b status=81 value=Unknown\\x20command", "0b status=00 value=1.6.45" },
+                ask("1b extras=00000001", "0b"))
+        end)
+
+        it("refuses a value where there is none, where memcached takes it for the next packet", function()
+            start()
+            for _, packet in ipairs { "1c key=k extras=00000000 value=x", "10 key=items value=x" } do
+                assert.same({ packet:sub(1, 2) .. " status=04 value=Invalid\\x20arguments", "close" }, ask(packet))
+            end
+        end)
+
+        it("answers what came before bytes that are no packet", function()
+            start()
+            assert.same({ "0b status=00 value=1.6.45", "close" }, ask("0b", "00 key=k magic=81"))
+        end)
+
+        it("says how many values were too large, and that of a deleted item", function()
+            start()
+            local watcher = connect()
+            assert(watcher:send("watch deletions\r\n"))
+            assert.equal("OK", watcher:receive("*l"))
+            ask("01 key=k extras=0000000000000000 value=x*1048576", "01 key=k extras=0000000000000000 value=x",
+                "04 key=k")
+            assert.equal("1", client():stats().store_too_large)
+            assert.truthy(watcher:receive("*l"):find("type=deleted key=k cmd=delete", 1, true))
+            watcher:close()
+        end)
+
+        it("tells answers that have no statistics by their lines' first words", function()
+            start()
+            ask("01 key=k extras=0000000000000000 value=abc")
+            local class
+            for _, line in ipairs(text("stats items")) do
+                class = line:match("^STAT items:(%d+):number ") or class
+            end
+            assert.equal("k [3 b; 0 s]", client():stats(("cachedump %s 0"):format(class)).ITEM)
+        end)
+
+        it("is spoken alone with -B binary, and not with -B ascii", function()
+            start("-B", "binary")
+            assert.same({ "0b status=00 value=1.6.45" }, ask("0b"))
+            local connection = connect()
+            assert(connection:send("v"))
+            assert.equal("closed", select(2, connection:receive("*l")))
+            connection:close()
+            server:stop()
+            start("-B", "ascii")
+            assert.same({ "close" }, ask("0b"))
+        end)
+
+        it("shows a connection that is sending a value as such, and takes memory for it as it comes", function()
+            start("-m", "64")
+            local function states()
+                local found = {}
+                for _, line in ipairs(text("stats conns")) do
+                    local state = line:match("^STAT %d+:state (%S+)$")
+                    found[state or ""] = (found[state or ""] or 0) + 1
+                end
+                return found
+            end
+            local sender = connect()
+            local bytes = binary.packet("01 key=k extras=0000000000000000 value=x*900000")
+            assert(sender:send(bytes:sub(1, 40)))
+            wait_for("the state", function() return states().conn_nread == 1 end)
+            assert.equal("0", client():stats("slated").draft_bytes)
+            assert(sender:send(bytes:sub(41, 300000)))
+            wait_for("memory", function()
+                local held = math.tointeger(tonumber(client():stats("slated").draft_bytes))
+                return held > 290000 and held < 600000
+            end)
+            assert(sender:send(bytes:sub(300001)))
+            assert.equal("\x81\x01", sender:receive(24):sub(1, 2))
+            assert.equal("0", client():stats("slated").draft_bytes)
+            sender:close()
+        end)
+    end)
+end
