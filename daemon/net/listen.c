@@ -43,6 +43,7 @@ static int add_listener(int fd, const char *path, const struct listen_entry *as,
     address_show((struct sockaddr *)&bound, path, l->record.addr, sizeof l->record.addr);
     l->port = port_of(&bound);
     l->tls = as->tls;
+    l->protocol = as->protocol;
     l->role = as->role;
     l->is_local = address_is_local((struct sockaddr *)&bound);
     l->is_v6 = bound.ss_family == AF_INET6;

@@ -13,11 +13,12 @@ struct listener {
     bool               is_v6;
     bool               is_local; /* only this machine reaches it */
     enum listen_tls    tls;
+    enum listen_protocol protocol;
     enum role          role; /* that was given; ROLE_NONE: none */
 };
 
 /* One listener an address that `host` (empty: every interface) resolves to, put in front of *list.
- * port -1: any free one. `as`: whether they are to speak TLS, and the role. `local_only`: an address
+ * port -1: any free one. `as`: what they are to speak, and the role. `local_only`: an address
  * that other machines reach is refused. Returns 0, or -1 with errno after one log line; what was
  * already opened stays in the list. An address of a kind that this system has not is passed over as
  * long as another one works. */

@@ -126,6 +126,7 @@ static struct session_access access_of(const struct net *net, const struct liste
         .role = l->role != ROLE_NONE ? l->role : usual,
         .most = l->role != ROLE_NONE ? l->role : ROLE_ADMIN,
         .must_log_in = net->server->users.path != NULL,
+        .protocol = l->protocol,
     };
 }
 

@@ -7,6 +7,8 @@ package.path = "tests/spec/?.lua;" .. package.path
 local socket = require "socket"
 local binary = require "support.binary"
 local proto_server = require "support.proto_server"
+local support = require "support.server"
+local wire = require "support.wire"
 
 local FIXTURE <const> = "tests/fixtures/binary-1.6.45.txt"
 local DEADLINE_S <const> = 60 -- only a hang takes that long
@@ -250,6 +252,29 @@ if SLATED then
             server:stop()
             start("-B", "ascii")
             assert.same({ "close" }, ask("0b"))
+        end)
+
+        it("is spoken by those listeners alone of which -l says so", function()
+            local one = support.start({ transport = "tcp", args = { "-l", "proto[binary]:127.0.0.2",
+                "-l", "proto[ascii]:127.0.0.3", "-l", "proto[negotiating]:127.0.0.4" } })
+            finally(function() one:stop() end)
+            local admin = wire.connect(one.address)
+            local _, conns = wire.stats(admin, "conns")
+            admin:close()
+            local spoken = {}
+            for name, value in pairs(conns) do
+                local host = name:find(":addr$") and value:match("^tcp:(127%.0%.0%.[2-4]):")
+                if host then
+                    local packets, lines = wire.connect(value:match(":(.+)")), wire.connect(value:match(":(.+)"))
+                    spoken[host] = { packets = binary.client(packets):ask({ "0b" })[1] ~= "close",
+                        lines = lines:send("version\r\n") and lines:receive("*l") ~= nil }
+                    packets:close()
+                    lines:close()
+                end
+            end
+            assert.same({ ["127.0.0.2"] = { packets = true, lines = false },
+                ["127.0.0.3"] = { packets = false, lines = true },
+                ["127.0.0.4"] = { packets = true, lines = true } }, spoken)
         end)
 
         it("shows a connection that is sending a value as such, and takes memory for it as it comes", function()

@@ -32,13 +32,16 @@ static const char *skip_tag(const char *at, const char *end, const char *open, c
 /* Skips one word before an address, and notes what it says. Returns `at` when there is none, NULL
  * and why when it is refused. */
 static const char *skip_word(const char *at, const char *end, struct listen_entry *e, char *why) {
-    static const char *const implied[] = {"proto[ascii]:", "proto[negotiating]:"};
+    static const char *const protocols[] = {[LISTEN_PROTOCOL_AUTO] = "proto[negotiating]:",
+                                            [LISTEN_PROTOCOL_TEXT] = "proto[ascii]:",
+                                            [LISTEN_PROTOCOL_BINARY] = "proto[binary]:"};
     static const char *const tls[] = {[LISTEN_TLS_NONE] = "notls:",
                                       [LISTEN_TLS_NO_PEER] = "btls:",
                                       [LISTEN_TLS_PEER] = "mtls:"};
-    for (size_t i = 0; i < sizeof implied / sizeof *implied; i++) {
-        if (begins(at, end, implied[i])) {
-            return at + strlen(implied[i]);
+    for (size_t i = LISTEN_PROTOCOL_AUTO; i < sizeof protocols / sizeof *protocols; i++) {
+        if (begins(at, end, protocols[i])) {
+            e->protocol = (enum listen_protocol)i;
+            return at + strlen(protocols[i]);
         }
     }
     for (size_t i = LISTEN_TLS_NONE; i < sizeof tls / sizeof *tls; i++) {
@@ -56,7 +59,7 @@ static const char *skip_word(const char *at, const char *end, struct listen_entr
     if (begins(at, end, "proto[")) {
         return refuse(
             why,
-            "-l: a listener speaks proto[ascii] or proto[negotiating]; others are not built yet");
+            "-l: a listener speaks proto[ascii], proto[binary] or proto[negotiating]; there is no proxy");
     }
     return at;
 }
@@ -79,6 +82,7 @@ int listen_list_next(const char **rest, struct listen_entry *e, char *why) {
         return 0;
     }
     e->tls = LISTEN_TLS_AS_SET;
+    e->protocol = LISTEN_PROTOCOL_AS_SET;
     e->role = ROLE_NONE;
     if (begins(at, end, role_word)) {
         refuse(why, "-l: role= stands behind an address and a comma");

@@ -2,7 +2,7 @@
  * for.
  *
  *     tag[NAME]:  or tag_NAME_:   a name of 1 to 8 characters; taken and not used
- *     proto[ascii]:  or proto[negotiating]:   what every listener speaks anyway; others are refused
+ *     proto[PROTOCOL]:   ascii, binary or negotiating, whatever -B says; the proxy's is refused
  *     notls:   without TLS, where -Z is given
  *     btls:    with TLS, and no certificate of the client's is asked for
  *     mtls:    with TLS, and the client must show a certificate
@@ -24,9 +24,17 @@ enum listen_tls {
     LISTEN_TLS_PEER,
 };
 
+enum listen_protocol {
+    LISTEN_PROTOCOL_AS_SET, /* as -B says */
+    LISTEN_PROTOCOL_AUTO,   /* a client's first byte tells */
+    LISTEN_PROTOCOL_TEXT,
+    LISTEN_PROTOCOL_BINARY,
+};
+
 struct listen_entry {
     char address[SETTING_LIST_BYTES]; /* without those words */
     enum listen_tls tls;
+    enum listen_protocol protocol;
     enum role role; /* ROLE_NONE: none is given */
 };
 

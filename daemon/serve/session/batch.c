@@ -227,13 +227,26 @@ static void wait_for_time(struct session *s, const struct slot *slot) {
     s->need = SESSION_NEED_COMMAND;
 }
 
+static bool speaks(const struct batch *b, const struct session *s, bool binary) {
+    if (binary && s->role == ROLE_NONE) {
+        return false; /* the login is text */
+    }
+    switch ((enum listen_protocol)s->protocol) {
+    case LISTEN_PROTOCOL_AS_SET: return binary ? b->speaks_binary : b->speaks_text;
+    case LISTEN_PROTOCOL_TEXT: return !binary;
+    case LISTEN_PROTOCOL_BINARY: return binary;
+    case LISTEN_PROTOCOL_AUTO: break;
+    }
+    return true;
+}
+
 /* The first byte says what a client speaks. One whose protocol is not spoken here would wait for an
  * answer for ever. */
 static void meet(const struct batch *b, struct session *s, const char *bytes) {
     bool binary = (uint8_t)bytes[0] == BINARY_REQUEST;
     s->spoke = true;
     s->parser.mode = binary ? PARSER_PACKETS : PARSER_LINES;
-    s->closing = s->closing || !(binary ? b->speaks_binary : b->speaks_text);
+    s->closing = s->closing || !speaks(b, s, binary);
 }
 
 /* `guarded`, a constant: its requests are looked at one by one, for what its role allows. */

@@ -103,6 +103,7 @@ struct session {
     uint8_t             role;           /* enum role: what it may do now … */
     uint8_t             role_otherwise; /* … after a login of a user without a role … */
     uint8_t             role_most;      /* … and with any user's */
+    uint8_t             protocol;       /* enum listen_protocol */
     char               *user;           /* name@address since the login, or NULL */
     bool                lags;  /* its client is slow to take what was sent */
     /* its last requests copied much: the next run one by one, as commands do */

@@ -48,6 +48,7 @@ void session_set_access(struct session *s, const struct session_access *access) 
     s->role = access->must_log_in ? ROLE_NONE : access->role;
     s->role_otherwise = access->role;
     s->role_most = access->most;
+    s->protocol = (uint8_t)access->protocol;
 }
 
 bool session_watch(struct session *s, int fd) { return watcher_attach(s->watcher, fd); }

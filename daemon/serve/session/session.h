@@ -32,6 +32,7 @@
 #include <sys/uio.h>
 
 #include "serve/access/role.h"
+#include "serve/config/listen_list.h"
 #include "serve/server.h"
 
 struct session;
@@ -98,12 +99,13 @@ void session_set_client(struct session *, int fd, const char *addr);
 /* Lets the logger write what is watched to `fd`, until session_destroy. False: no descriptor; hang
  * up. */
 bool session_watch(struct session *, int fd);
-/* What its listener says: the session has `role`; or, when it has to log in, none until then, and
+/* What its listener says: what it speaks, and that the session has `role`; or, when it has to log in, none until then, and
  * the user's role after it, or `role` where the user has none, but no more than `most`. Before its
  * first bytes; else it may do all. */
 struct session_access {
     enum role role, most;
     bool      must_log_in;
+    enum listen_protocol protocol;
 };
 void session_set_access(struct session *, const struct session_access *);
 /* After SESSION_CLOSE: whether it was the client's wish. */

@@ -205,11 +205,12 @@ static void test_listeners_may_be_named_as_in_memcached(void) {
         const char     *address;
         enum listen_tls tls;
         enum role       role;
-    } want[] = {{"127.0.0.1:1", LISTEN_TLS_AS_SET, ROLE_NONE},
-                {"*", LISTEN_TLS_NONE, ROLE_READ},
-                {"h", LISTEN_TLS_NO_PEER, ROLE_ADMIN},
-                {"[::1]:5", LISTEN_TLS_PEER, ROLE_NONE}};
-    const char *rest = "tag[a]:proto[ascii]:127.0.0.1:1,notls:*,role=read,btls:tag_b_:h,,role=admin,"
+        enum listen_protocol protocol;
+    } want[] = {{"127.0.0.1:1", LISTEN_TLS_AS_SET, ROLE_NONE, LISTEN_PROTOCOL_TEXT},
+                {"*", LISTEN_TLS_NONE, ROLE_READ, LISTEN_PROTOCOL_AS_SET},
+                {"h", LISTEN_TLS_NO_PEER, ROLE_ADMIN, LISTEN_PROTOCOL_BINARY},
+                {"[::1]:5", LISTEN_TLS_PEER, ROLE_NONE, LISTEN_PROTOCOL_AUTO}};
+    const char *rest = "tag[a]:proto[ascii]:127.0.0.1:1,notls:*,role=read,btls:proto[binary]:tag_b_:h,,role=admin,"
                        "proto[negotiating]:mtls:[::1]:5,";
     struct listen_entry e;
     for (unsigned i = 0; i < sizeof want / sizeof *want; i++) {
@@ -217,6 +218,7 @@ static void test_listeners_may_be_named_as_in_memcached(void) {
         is_str(e.address, want[i].address, "… without the words before it");
         is(e.tls, want[i].tls, "… and with what they say of TLS");
         is(e.role, want[i].role, "… and with the role behind it");
+        is(e.protocol, want[i].protocol, "… and with the protocol");
     }
     is(listen_list_next(&rest, &e, why), 0, "then the list ends");
     refuses("-l btls:127.0.0.1", "-l: notls:, btls: and mtls: want -Z, without which nothing is encrypted");
@@ -227,7 +229,7 @@ static void test_listeners_may_be_named_as_in_memcached(void) {
     shows("-Z -o ssl_chain_cert=c -l notls:127.0.0.1", "ssl_enabled", "yes");
     shows("-o ssl_min_version=3", "ssl_min_version", "tlsv1.3");
     shows("-o ssl_min_version=tlsv1.1", "ssl_min_version", "tlsv1.1");
-    refuses("-l proto[binary]:*", "-l: a listener speaks proto[ascii] or proto[negotiating]; others are not built yet");
+    refuses("-l proto[proxy]:*", "-l: a listener speaks proto[ascii], proto[binary] or proto[negotiating]; there is no proxy");
     refuses("-l tag[123456789]:*", "-l: a tag has 1 to 8 characters");
     refuses("-l 127.0.0.1,role=reader", "-l: a role is read, write or admin");
     refuses("-l 127.0.0.1,role=", "-l: a role is read, write or admin");
