@@ -149,9 +149,6 @@ static struct net *make_net(const struct settings *s) {
                          .unix_mode = (unsigned)s->access_mask,
                          .backlog = s->backlog,
                          .worker_count = (unsigned)s->threads,
-                         .conns_max = (uint32_t)s->maxconns,
-                         .conns_max_fast = s->maxconns_fast,
-                         .idle_timeout_s = (uint32_t)s->idle_timeout,
                          .value_timeout_s = (uint32_t)s->value_timeout,
                          .port_file = getenv("MEMCACHED_PORT_FILENAME"),
                      });

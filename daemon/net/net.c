@@ -53,7 +53,9 @@ static uint64_t conns_now(const struct net *net) {
     return atomic_load_explicit(&net->server->conns.current, memory_order_relaxed);
 }
 
-static bool at_limit(const struct net *net) { return conns_now(net) >= net->config.conns_max; }
+static bool at_limit(const struct net *net) {
+    return conns_now(net) >= atomic_load_explicit(&net->server->conns.most, memory_order_relaxed);
+}
 
 static void accept_disable(struct net *net) {
     static const struct timeval retry = {.tv_usec = RETRY_ACCEPT_US};
@@ -157,7 +159,8 @@ static void dispatch(struct net *net, const struct listener *l, int fd,
 static bool accept_one(struct net *net, const struct listener *l) {
     struct sockaddr_storage peer = {.ss_family = AF_UNIX};
     socklen_t peer_bytes = sizeof peer;
-    if (!net->config.conns_max_fast && at_limit(net)) {
+    bool fast = atomic_load_explicit(&net->server->conns.most_fast, memory_order_relaxed);
+    if (!fast && at_limit(net)) {
         accept_disable(net);
         return false;
     }

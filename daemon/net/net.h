@@ -29,16 +29,12 @@ struct net_config {
     unsigned    unix_mode;      /* permissions of the socket, 0700 for its owner alone */
     int         backlog;
     unsigned    worker_count;   /* 1..SERVER_WORKERS_MAX */
-    uint32_t    conns_max;      /* client connections at once */
-    /* beyond that: answer and close; false: leave them waiting in the backlog */
-    bool        conns_max_fast;
     /* addresses that other machines reach are taken although nobody there has to prove who he is */
     bool        open_to_all;
     const struct tls_config *tls; /* NULL: nobody speaks TLS */
     /* refuse values whose bytes don't come for so long; 0: only while others wait for their
      * memory */
     uint32_t    value_timeout_s;
-    uint32_t    idle_timeout_s; /* close connections idle for so long; 0: never */
     /* write "TCP INET: port" lines here (MEMCACHED_PORT_FILENAME); NULL: no */
     const char *port_file;
 };

@@ -79,12 +79,14 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
 static void on_idle_timer(evutil_socket_t fd, short what, void *arg) {
     struct worker *w = arg;
     uint32_t now_s = clock_now_s();
+    uint32_t timeout_s =
+        atomic_load_explicit(&w->server->conns.idle_timeout_s, memory_order_relaxed);
     (void)fd;
     (void)what;
-    for (struct conn *c = w->conns, *next; c != NULL; c = next) {
+    for (struct conn *c = timeout_s > 0 ? w->conns : NULL, *next; c != NULL; c = next) {
         next = c->next;
         uint32_t last_s = atomic_load_explicit(&c->record.last_cmd_s, memory_order_relaxed);
-        if (!c->ready && !c->watching && now_s > last_s && now_s - last_s > w->idle_timeout_s) {
+        if (!c->ready && !c->watching && now_s > last_s && now_s - last_s > timeout_s) {
             counter_add(&w->counters->idle_kicks, 1);
             c->reason = EVENT_IDLE_TIMEOUT;
             close_between_turns(c);
@@ -230,7 +232,7 @@ static void wake(void *arg) {
 bool worker_init(struct worker *w, struct server *server, const struct net_config *config,
                  struct tls *tls) {
     *w = (struct worker){
-        .server = server, .idle_timeout_s = config->idle_timeout_s, .wake_fd = -1, .tls = tls};
+        .server = server, .wake_fd = -1, .tls = tls};
     conn_queue_init(&w->ready);
     conn_queue_init(&w->commands);
     conn_queue_init(&w->asleep);
@@ -264,7 +266,7 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
         return false;
     }
     static const struct timeval every_second = {.tv_sec = 1};
-    return w->idle_timeout_s == 0 || event_add(&w->idle_timer, &every_second) == 0;
+    return event_add(&w->idle_timer, &every_second) == 0;
 }
 
 bool worker_start(struct worker *w) {

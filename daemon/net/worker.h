@@ -42,7 +42,6 @@ struct worker {
     struct tls            *tls;        /* NULL: nobody speaks TLS */
     char                  *tls_buffer; /* replies are put together here to be encrypted */
     struct conn           *conns; /* all of them */
-    uint32_t               idle_timeout_s;
     struct event           idle_timer, wake_event;
     int                    wake_fd;
     pthread_t              thread;

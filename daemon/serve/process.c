@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "serve/server.h"
+#include "serve/descriptors.h"
 
 static int ready_fd = -1; /* where the parent waits */
 
@@ -37,32 +37,6 @@ int process_stdio(void) {
 
 /* --- limits --- */
 
-static int raise_descriptors(const struct settings *s) {
-    struct rlimit limit;
-    /* Beside connections: stdio, the event loops, the pidfile, the logger's ends of watching
-     * connections. */
-    rlim_t want =
-        (rlim_t)s->maxconns + server_reserved_fds((unsigned)s->threads) + WATCHERS_MAX + 16;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        log_error("cannot read the limit of open files: %s", strerror(errno));
-        return EX_OSERR;
-    }
-    if (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= want) {
-        return 0;
-    }
-    limit.rlim_cur = want;
-    if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < want) {
-        limit.rlim_max = want; /* root may */
-    }
-    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) {
-        log_error("cannot open %lu files at once (%s): ask for fewer connections with -c, or start "
-                  "as root",
-                  (unsigned long)want, strerror(errno));
-        return EX_OSERR;
-    }
-    return 0;
-}
-
 static int raise_cores(void) {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY}, was;
     if (setrlimit(RLIMIT_CORE, &limit) == 0) {
@@ -79,8 +53,12 @@ static int raise_cores(void) {
 }
 
 int process_limits(const struct settings *s) {
-    int status = raise_descriptors(s);
-    if (status == 0 && s->coredumps) {
+    char why[SETTING_WHY_BYTES];
+    int status = 0;
+    if (!descriptors_allow(s, why)) {
+        log_error("%s", why);
+        status = EX_OSERR;
+    } else if (s->coredumps) {
         status = raise_cores();
     }
     if (s->lock_memory) {

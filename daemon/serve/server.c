@@ -6,10 +6,17 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "serve/descriptors.h"
 #include "serve/prefix.h"
 #include "tune/whatif/auto.h"
 
 enum { SERVE_COUNTER_COUNT = sizeof(struct serve_values) / sizeof(uint64_t) };
+
+static void push_conns(struct server_conns *conns, const struct settings *s) {
+    atomic_store_explicit(&conns->most, (uint32_t)s->maxconns, memory_order_relaxed);
+    atomic_store_explicit(&conns->most_fast, s->maxconns_fast, memory_order_relaxed);
+    atomic_store_explicit(&conns->idle_timeout_s, (uint32_t)s->idle_timeout, memory_order_relaxed);
+}
 
 bool server_init(struct server *server, struct settings *settings) {
     memset(server, 0, sizeof *server);
@@ -29,6 +36,7 @@ bool server_init(struct server *server, struct settings *settings) {
     }
     watch_init(settings->worker_logbuf_size, settings->watcher_logbuf_size);
     log_set_verbosity(settings->verbosity);
+    push_conns(&server->conns, settings);
     return true;
 }
 
@@ -66,6 +74,7 @@ static uint32_t percent(double ratio) {
 static void push(struct server *server, struct cache_thread *ct, const struct settings *s) {
     (void)ct;
     log_set_verbosity(s->verbosity);
+    push_conns(&server->conns, s);
     prefix_stats_enable(server->prefixes, s->detail_enabled);
     cache_set_tuning(server->cache, (uint32_t)s->hot_lru_pct, (uint32_t)s->warm_lru_pct,
                      percent(s->hot_max_factor), percent(s->warm_max_factor));
@@ -106,9 +115,15 @@ static void note_changes(struct server *server, const char *who, const struct se
 
 /* `step`, filled in with the settings before and after; NULL: nobody wants to know. */
 static bool change(struct server *server, struct cache_thread *ct, const char *who,
-                   const struct settings *from, const struct settings *to, struct undo_step *step) {
+                   const struct settings *from, const struct settings *to, struct undo_step *step,
+                   char *why) {
     struct settings was, now;
+    if (to->maxconns != from->maxconns && !descriptors_allow(to, why)) {
+        return false;
+    }
     if (to->maxbytes != from->maxbytes && !cache_set_limit(server->cache, to->maxbytes)) {
+        snprintf(why, SETTING_WHY_BYTES, "that much memory was not reserved at the start, or more "
+                                         "is in use and may not be given back");
         return false;
     }
     lock_take(&server->lock);
@@ -139,9 +154,9 @@ static bool change(struct server *server, struct cache_thread *ct, const char *w
 }
 
 bool server_change(struct server *server, struct cache_thread *ct, const char *who,
-                   const struct settings *from, const struct settings *to) {
+                   const struct settings *from, const struct settings *to, char *why) {
     struct undo_step *step = undo_begin(server->cache);
-    if (!change(server, ct, who, from, to, step)) {
+    if (!change(server, ct, who, from, to, step, why)) {
         free(step);
         return false;
     }
@@ -152,11 +167,11 @@ bool server_change(struct server *server, struct cache_thread *ct, const char *w
 static bool undo_step_of(struct server *server, struct cache_thread *ct, const char *who,
                          const struct undo_step *step, char *said) {
     struct settings from, to;
-    char why[SETTING_WHY_BYTES] = SERVER_NO_LIMIT;
+    char why[SETTING_WHY_BYTES];
     server_settings(server, &from);
     to = from;
     undo_settings(step, &to);
-    if (!settings_check(&to, why) || !change(server, ct, who, &from, &to, NULL)) {
+    if (!settings_check(&to, why) || !change(server, ct, who, &from, &to, NULL, why)) {
         snprintf(said, UNDO_SAID_BYTES, "%s", why);
         return false;
     }

@@ -39,6 +39,10 @@ enum { SERVER_WORKERS_MAX = 128 };
 
 /* Facts about connections; written by net with relaxed atomics, read by stats. */
 struct server_conns {
+    /* settings, for net to read: at most so many connections; beyond that, an error (fast) or a
+     * wait; after how long an idle one is closed, 0: never */
+    _Atomic uint32_t most, idle_timeout_s;
+    _Atomic bool     most_fast;
     /* structures: connection objects that exist */
     _Atomic uint64_t current, total, rejected, structures;
     _Atomic uint64_t listen_disabled_num, listen_disabled_us;
@@ -141,10 +145,10 @@ void server_settings(struct server *, struct settings *copy);
 /* Makes every RUNTIME value in which `to` differs from `from` the server's, tells whoever owns it
  * (cache, tuner, log) and puts each change with its old value and with `who` wanted it into the
  * audit log. Two changes at once: both happen, of one value the later stays. False, and nothing
- * changed: the cache cannot have that memory limit. */
-#define SERVER_NO_LIMIT "that much memory was not reserved at the start, or more is in use and may not be given back"
+ * changed: the cache cannot have that memory limit, or the process that many files; `why`
+ * (SETTING_WHY_BYTES) tells. */
 bool server_change(struct server *, struct cache_thread *, const char *who,
-                   const struct settings *from, const struct settings *to);
+                   const struct settings *from, const struct settings *to, char *why);
 /* Takes back the last change that server_change or a change of policies made and that was not taken
  * back yet. 1: `said` tells what is as before; 0: there is none; -1: it cannot be, `said` tells
  * why, and it stays the last. */
@@ -176,8 +180,4 @@ static inline unsigned server_class_last(const struct server *server) {
 void server_values(struct server *, struct serve_values *);
 uint64_t server_log_lost(struct server *); /* since the last reset, as the values above */
 void server_reset_counters(struct server *);
-
-/* Descriptors the server needs beside its connections: the listeners', the workers' and the
- * log's. */
-static inline unsigned server_reserved_fds(unsigned threads) { return 5 * threads; }
 #endif

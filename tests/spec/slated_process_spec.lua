@@ -216,18 +216,22 @@ describe("slated", function()
         return tonumber(values[name])
     end
 
-    -- As many clients as fit, one of them the first of the list.
-    local function fill(client)
-        local clients = { client }
-        patience.wait_for("the first connections to go", function() return stat(client, "curr_connections") == 1 end)
-        local most = stat(client, "max_connections")
-        while stat(client, "curr_connections") < most - 1 and #clients < most do
+    -- Adds as many clients as fit.
+    local function add_clients(clients)
+        local most = stat(clients[1], "max_connections")
+        while stat(clients[1], "curr_connections") < most - 1 and #clients < most do
             local one = connect()
             one:settimeout(patience.DEADLINE_S)
             assert.equal("VERSION 1.6.45", wire.ask(one, "version"))
             clients[#clients + 1] = one
         end
         return clients
+    end
+
+    -- As many clients as fit, one of them the first of the list.
+    local function fill(client)
+        patience.wait_for("the first connections to go", function() return stat(client, "curr_connections") == 1 end)
+        return add_clients({ client })
     end
 
     -- The first line a server says to a new connection; one that is turned away may be closed before it could ask.
@@ -263,6 +267,57 @@ describe("slated", function()
         for _, one in ipairs(clients) do
             one:close()
         end
+    end)
+
+    it("takes another limit while it serves, and closes nobody for it", function()
+        start("-c 12 -t 1")
+        local clients = fill(connect())
+        assert.equal("OK", wire.ask(clients[1], "config set maxconns 20"))
+        assert.equal(20, stat(clients[1], "max_connections"))
+        add_clients(clients)
+        assert.truthy(stat(clients[1], "curr_connections") >= 19)
+        assert.equal("OK", wire.ask(clients[1], "config set maxconns 5"))
+        assert.equal("ERROR Too many open connections", greeting(connect()))
+        for _, one in ipairs(clients) do
+            assert.equal("VERSION 1.6.45", wire.ask(one, "version"))
+        end
+        assert.truthy(wire.ask(clients[1], "config undo"):find("^OK maxconns"))
+        assert.equal(20, stat(clients[1], "max_connections"))
+        for _, one in ipairs(clients) do
+            one:close()
+        end
+    end)
+
+    it("begins and ceases to close idle connections while it serves", function()
+        start("-t 1")
+        local busy, idle = connect(), connect()
+        assert.equal("OK", wire.ask(busy, "config set idle_timeout 1"))
+        patience.wait_for("an idle connection to be closed", function()
+            return stat(busy, "idle_kicks") == 1
+        end)
+        assert.is_nil((idle:receive("*l")))
+        assert.equal("OK", wire.ask(busy, "config set idle_timeout 0"))
+        assert.is_nil(stat(busy, "idle_kicks"))
+        busy:close()
+    end)
+
+    it("refuses a limit for which the process may not open enough files", function()
+        if server.USER == "" or not os.execute("id nobody >/dev/null 2>&1") then
+            pending("needs root, and the user nobody")
+            return
+        end
+        folder = server.folder()
+        local command = "ulimit -n 300; exec %s -p -1 -c 50 -t 1 -v -u nobody </dev/null >%s/log 2>&1 & echo $!"
+        pid = assert(math.tointeger(tonumber(server.capture(command:format(server.quoted(server.slated()), folder)))))
+        local address = patience.wait_for("slated to listen", function()
+            return server.read_file(folder .. "/log"):match("listening on tcp:(%S+)")
+        end)
+        local client = wire.connect(address)
+        local said = wire.ask(client, "config set maxconns 5000")
+        assert.truthy(said:find("^CLIENT_ERROR cannot open %d+ files at once"), said)
+        assert.equal(50, stat(client, "max_connections"))
+        assert.equal("OK", wire.ask(client, "config set maxconns 60"))
+        client:close()
     end)
 
     it("lets connections wait at the limit with no_maxconns_fast", function()

@@ -16,11 +16,7 @@ bool admin_change(struct command_context *ctx, const struct settings *from,
     if (settings_same_live(from, to)) {
         return true; /* the owners have these settings already */
     }
-    if (!server_change(ctx->server, ctx->ct, ctx->who, from, to)) {
-        snprintf(why, SETTING_WHY_BYTES, SERVER_NO_LIMIT);
-        return false;
-    }
-    return true;
+    return server_change(ctx->server, ctx->ct, ctx->who, from, to, why);
 }
 
 void admin_audit_change(struct command_context *ctx, const char *what, const char *was,

@@ -70,7 +70,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
 /* clang-format off */
 #define SETTINGS(X) \
     X(MEGABYTES, maxbytes, "maxbytes", 'm', "memory-limit", 64 * SETTINGS_MIB, 2 * SETTINGS_MIB, 4096 * SETTINGS_GIB, "bytes", RUNTIME, MEMORY, "memory for items") \
-    X(INT, maxconns, "maxconns", 'c', "conn-limit", 1024, 1, 1000000, "connections", STARTUP, NETWORK, "connections that may be open at once") \
+    X(INT, maxconns, "maxconns", 'c', "conn-limit", 1024, 1, 1000000, "connections", RUNTIME, NETWORK, "connections that may be open at once") \
     X(INT, port, "tcpport", 'p', "port", 11211, -1, 65535, "port", STARTUP, NETWORK, "TCP port; 0: none, -1: any free one") \
     X(ABSENT, udpport, "udpport", 'U', "udp-port", "0", 0, 0, "port", STARTUP, NETWORK, "UDP is not built yet") \
     X(LIST, inter, "inter", 'l', "listen", "127.0.0.1", 0, 0, "address", STARTUP, NETWORK, "addresses to bind: HOST, HOST:PORT, [V6]:PORT or *, comma-separated; may be given again") \
@@ -93,7 +93,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(ABSENT, sasl, "auth_enabled_sasl", 'S', "enable-sasl", "no", 0, 0, "flag", STARTUP, ACCESS, "SASL authentication is not built yet") \
     X(TEXT, auth_file, "auth_enabled_ascii", 'Y', "auth-file", "no", 0, 0, "path", STARTUP, ACCESS, "clients log in as one of this file's users, a line user:password or user:password:role each; no: nobody has to") \
     X(BYTES, item_size_max, "item_size_max", 'I', "max-item-size", SETTINGS_MIB, 1024, SETTINGS_GIB, "bytes", STARTUP, MEMORY, "largest item, at most half of the memory") \
-    X(FLAG, maxconns_fast, "maxconns_fast", OPT_EXTENDED, "maxconns_fast", true, 0, 0, "flag", STARTUP, NETWORK, "at the limit, turn connections away with an error; else let them wait") \
+    X(FLAG, maxconns_fast, "maxconns_fast", OPT_EXTENDED, "maxconns_fast", true, 0, 0, "flag", RUNTIME, NETWORK, "at the limit, turn connections away with an error; else let them wait") \
     X(INT, hashpower_init, "hashpower_init", OPT_EXTENDED, "hashpower", 0, 12, 32, "power of 2", STARTUP, MEMORY, "accepted without effect: the index grows without a pause") \
     X(FLAG, slab_reassign, "slab_reassign", OPT_EXTENDED, "slab_reassign", true, 0, 0, "flag", STARTUP, TUNING, "pages may move between classes") \
     X(MODE, slab_automove, "slab_automove", OPT_EXTENDED, "slab_automove", "utility", 0, 0, "mode", RUNTIME, TUNING, "what moves pages by itself: 0 off, 1 ratio of ages, 2 eviction, or another mode by name") \
@@ -116,7 +116,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(RATIO, warm_max_factor, "warm_max_factor", OPT_EXTENDED, "warm_max_factor", 2.0, 0.01, 1000, "ratio", RUNTIME, TUNING, "the same of warm items") \
     X(FLAG, temp_lru, "temp_lru", 0, NULL, false, 0, 0, "flag", RUNTIME, TUNING, "whether short-lived items have a queue of their own") \
     X(INT, temporary_ttl, "temporary_ttl", OPT_EXTENDED, "temporary_ttl", 61, -1, 2147483647, "seconds", RUNTIME, TUNING, "items that live at most this long go to a queue of their own, which is never evicted; off unless given, and by -1") \
-    X(INT, idle_timeout, "idle_timeout", OPT_EXTENDED, "idle_timeout", 0, 0, 2147483647, "seconds", STARTUP, NETWORK, "close connections idle for longer; 0: never") \
+    X(INT, idle_timeout, "idle_timeout", OPT_EXTENDED, "idle_timeout", 0, 0, 2147483647, "seconds", RUNTIME, NETWORK, "close connections idle for longer; 0: never") \
     X(KILOBYTES, watcher_logbuf_size, "watcher_logbuf_size", OPT_EXTENDED, "watcher_logbuf_size", 262144, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, "lines that may wait for a client that watches") \
     X(KILOBYTES, worker_logbuf_size, "worker_logbuf_size", OPT_EXTENDED, "worker_logbuf_size", 65536, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, "events that may wait in each thread to be written for those who watch") \
     X(MEGABYTES, read_buf_mem_limit, "read_buf_mem_limit", OPT_EXTENDED, "read_buf_mem_limit", 0, 0, 1024 * SETTINGS_GIB, "bytes", STARTUP, NETWORK, "accepted without effect: read buffers belong to workers") \

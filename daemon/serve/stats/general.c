@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "serve/descriptors.h"
 #include "serve/stats/stats.h"
 #include "serve/version.h"
 
@@ -51,7 +52,7 @@ struct general {
     X(read_buf_bytes, gauge, bytes, U64, CONNS(buffer_bytes), "memory of read buffers") \
     X(read_buf_bytes_free, gauge, bytes, U64, CONNS(buffer_free_bytes), "of these, unused") \
     X(read_buf_oom, counter, operations, U64, 0, "reads without a buffer; always 0") \
-    X(reserved_fds, gauge, descriptors, U64, server_reserved_fds((unsigned)g->settings.threads), "descriptors kept for the server itself") \
+    X(reserved_fds, gauge, descriptors, U64, descriptors_reserved((unsigned)g->settings.threads), "descriptors kept for the server itself") \
     X(cmd_get, counter, operations, U64, g->cache.counters.cmd_get, "keys asked for") \
     X(cmd_set, counter, operations, U64, g->cache.counters.cmd_set, "values stored or refused after their data came") \
     X(cmd_flush, counter, operations, U64, g->serve.cmd_flush, "flush_all commands") \

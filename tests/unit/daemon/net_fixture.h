@@ -48,8 +48,8 @@ static inline int read_port(const char *path, const char *family) {
 }
 
 static inline struct net_config host_config(struct host *h) {
-    return (struct net_config){.listen = "127.0.0.1", .port = -1, .backlog = 1024, .worker_count = 2, .conns_max = 1024,
-                               .conns_max_fast = true, .port_file = h->port_file, .unix_mode = 0700};
+    return (struct net_config){.listen = "127.0.0.1", .port = -1, .backlog = 1024, .worker_count = 2,
+                               .port_file = h->port_file, .unix_mode = 0700};
 }
 
 /* `options` as rig_open takes them. */

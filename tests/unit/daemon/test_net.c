@@ -155,7 +155,7 @@ static void test_limits_connections(void) {
     struct host h;
     host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
-    cfg.conns_max = 3;
+    atomic_store(&h.rig.server.conns.most, 3);
     host_start(&h, &cfg);
     int fds[4];
     for (int i = 0; i < 3; i++) {
@@ -173,8 +173,8 @@ static void test_limits_connections(void) {
     close(fds[1]), close(fds[2]), close(fds[3]);
     host_stop(&h, false);
 
-    cfg.conns_max_fast = false;
-    cfg.conns_max = 2;
+    atomic_store(&h.rig.server.conns.most_fast, false);
+    atomic_store(&h.rig.server.conns.most, 2);
     host_start(&h, &cfg);
     for (int i = 0; i < 3; i++) {
         fds[i] = connect_tcp(h.port);
@@ -232,7 +232,7 @@ static void test_idle_timeout(void) {
     host_prepare(&h, NULL);
     struct net_config cfg = host_config(&h);
     cfg.worker_count = 1;
-    cfg.idle_timeout_s = 1;
+    atomic_store(&h.rig.server.conns.idle_timeout_s, 1);
     host_start(&h, &cfg);
     int idle = connect_tcp(h.port);
     answers(idle, "mn\r\n", "MN\r\n");
@@ -320,7 +320,7 @@ static void test_many_idle_connections(void) {
     struct net_config cfg = host_config(&h);
     cfg.unix_path = h.path;
     cfg.port_file = NULL;
-    cfg.conns_max = WANTED + SPARE;
+    atomic_store(&h.rig.server.conns.most, WANTED + SPARE);
     host_start(&h, &cfg);
     int *fds = calloc(n, sizeof *fds);
     unsigned connected = 0;
