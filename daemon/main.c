@@ -12,6 +12,7 @@
 #include "base/key.h"
 #include "base/log.h"
 #include "net/net.h"
+#include "net/probe.h"
 #include "serve/config/options.h"
 #include "serve/process.h"
 #include "serve/config/slab_sizes.h"
@@ -288,6 +289,9 @@ int main(int argc, char **argv) {
     }
     if (simulate_is_wanted(argc, argv)) {
         return simulate_run(argc, argv, make_cache, stdout);
+    }
+    if (probe_is_wanted(argc, argv)) {
+        return probe_run(argc, argv, stdout);
     }
     switch (options_parse(argc, argv, &settings, why)) {
     case OPTIONS_HELP:

@@ -115,7 +115,8 @@ describe("the manual's examples run:", function()
             line = line .. " " .. address
         elseif line:find("^slabs ") then
             return client:command(line) == "OK" and 0 or 1, "", ""
-        elseif line:find("slated ", 1, true) and not line:find("--simulate", 1, true) then
+        elseif line:find("slated ", 1, true) and not line:find("--simulate", 1, true)
+            and not line:find("--probe", 1, true) then
             return shell(line .. " -u \"$(id -un)\" -P ./pid " .. (line:find("%-p ") and "" or "-p -1 ") .. "& pid=$!; "
                 .. "until [ -s pid ] || ! kill -0 $pid; do sleep 0.02; done; "
                 .. "kill $pid; wait $pid; code=$?; rm -f pid; exit $code")

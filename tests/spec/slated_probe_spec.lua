@@ -1,0 +1,106 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slated --probe: the exit status tells whether a server lives.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local server = require "support.server"
+local socket = require "socket"
+local wire = require "support.wire"
+
+-- Status, and what was said.
+local function probe(words)
+    local folder = server.folder()
+    local _, _, code = os.execute(("%s --probe%s >%s/said 2>&1 </dev/null"):format(server.slated(), words, folder))
+    local said = server.read_file(folder .. "/said")
+    server.remove_folder(folder)
+    return code, said
+end
+
+describe("slated --probe", function()
+    it("tells that a server answers, over TCP and a UNIX socket", function()
+        for _, transport in ipairs({ "unix", "tcp" }) do
+            local one = server.start({ transport = transport })
+            finally(function() one:stop() end)
+            local code, said = probe(" " .. one.address)
+            assert.equal(0, code, said)
+            assert.equal(one.address .. " answers: VERSION 1.6.45\n", said)
+            assert.equal(0, (probe("=" .. one.address)))
+            one:stop()
+            code, said = probe(" " .. one.address)
+            assert.equal(1, code)
+            assert.truthy(said:find("^slated: no answer from "), said)
+        end
+    end)
+
+    it("takes a server for alive that wants a password, or is full", function()
+        local folder = server.folder()
+        local file = assert(io.open(folder .. "/users", "w"))
+        file:write("anna:secret\n")
+        file:close()
+        local locked = server.start({ transport = "tcp", args = { "-Y", folder .. "/users" } })
+        local full = server.start({ transport = "tcp", args = { "-c", "1" } })
+        finally(function()
+            locked:stop()
+            full:stop()
+            server.remove_folder(folder)
+        end)
+        local code, said = probe(" " .. locked.address)
+        assert.equal(0, code, said)
+        assert.truthy(said:find("unauthenticated", 1, true), said)
+        local only
+        repeat -- the connection by which the server was started may still be there
+            only = wire.connect(full.address)
+        until wire.ask(only, "version") == "VERSION 1.6.45" or only:close() == nil
+        code, said = probe(" " .. full.address)
+        assert.equal(0, code, said)
+        assert.truthy(said:find("Too many open connections", 1, true), said)
+        only:close()
+    end)
+
+    it("speaks TLS where it is told to", function()
+        if not os.execute("command -v openssl >/dev/null") then
+            pending("there is no openssl to make a certificate")
+            return
+        end
+        local folder = server.folder()
+        assert(os.execute(("openssl req -x509 -days 2 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=x "
+            .. "-keyout %s/key -out %s/cert 2>/dev/null"):format(folder, folder)))
+        local one = server.start({ transport = "tcp", tls = { verify = false },
+            args = { "-Z", "-o", ("ssl_chain_cert=%s/cert,ssl_key=%s/key"):format(folder, folder) } })
+        finally(function()
+            one:stop()
+            server.remove_folder(folder)
+        end)
+        local code, said = probe(" " .. one.address)
+        assert.equal(0, code, said)
+        code, said = probe(" " .. one.address:gsub("^tls://", ""))
+        assert.equal(1, code, said)
+    end)
+
+    it("gives up on a server that says nothing, or something else", function()
+        local listener = assert(socket.bind("127.0.0.1", 0))
+        finally(function() listener:close() end)
+        local _, port = listener:getsockname()
+        local code, said = probe(" 127.0.0.1:" .. port)
+        assert.equal(1, code)
+        assert.equal(("slated: no answer from 127.0.0.1:%d: it says nothing\n"):format(port), said)
+        code, said = probe(" tls://127.0.0.1:" .. port)
+        assert.equal(1, code, said)
+    end)
+
+    for words, why in pairs({ [""] = "--probe wants one address", [" a b"] = "--probe wants one address",
+        ["="] = "--probe wants one address" }) do
+        it(("refuses '%s'"):format(words), function()
+            local code, said = probe(words)
+            assert.equal(64, code)
+            assert.truthy(said:find(why, 1, true), said)
+        end)
+    end
+
+    it("says why an address makes no sense", function()
+        for address, why in pairs({ ["127.0.0.1:0"] = "a port must be", ["a,b"] = "it is not one address",
+            ["/" .. ("x"):rep(200)] = "the path of a UNIX socket is shorter" }) do
+            local code, said = probe(" " .. address)
+            assert.equal(1, code)
+            assert.truthy(said:find(why, 1, true), said)
+        end
+    end)
+end)
