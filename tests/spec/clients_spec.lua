@@ -47,13 +47,14 @@ describe("slated under stock clients", function()
     end
   end)
 
-  -- The names of memccapable's text checks that pass on a server, and of all that it ran. A failed
-  -- check leaves its name, padded to 40 columns, without the mark behind it.
-  local function capabilities(server)
-    local pipe = assert(io.popen(("memccapable -h 127.0.0.1 -p %d -a -t 10 2>/dev/null"):format(server.port), "r"))
+  -- The names of memccapable's checks of a protocol (ascii, binary) that pass on a server, and of all that it ran. A
+  -- failed check leaves its name, padded to 40 columns, without the mark behind it.
+  local function capabilities(server, protocol)
+    local command = ("memccapable -h 127.0.0.1 -p %d -%s -t 10 2>/dev/null"):format(server.port, protocol:sub(1, 1))
+    local pipe = assert(io.popen(command, "r"))
     local passed, all = {}, {}
     for line in pipe:lines() do
-      for name, mark in (line .. "  "):gmatch("(ascii %l[%l ]-)%s%s+(%[?%l*)") do
+      for name, mark in (line .. "  "):gmatch("(" .. protocol .. " %l[%l ]-)%s%s+(%[?%l*)") do
         passed[name] = mark == "[pass"
         all[#all + 1] = name
       end
@@ -62,7 +63,7 @@ describe("slated under stock clients", function()
     return passed, all
   end
 
-  it("passes every text check of memccapable that memcached passes", function()
+  local function passes_what_memcached_passes(protocol)
     if not found("memccapable") then
       pending("memccapable is not installed")
     end
@@ -71,9 +72,9 @@ describe("slated under stock clients", function()
       pending("there is no memcached to compare with")
     end
     local peer = assert(bench_server.start(program, OPTIONS))
-    local theirs, all = capabilities(peer)
+    local theirs, all = capabilities(peer, protocol)
     peer:stop()
-    local ours = capabilities(slated)
+    local ours = capabilities(slated, protocol)
     assert.is_true(#all >= 20, "memccapable ran " .. #all .. " checks on memcached")
     local lost = {}
     for _, name in ipairs(all) do
@@ -82,15 +83,23 @@ describe("slated under stock clients", function()
       end
     end
     assert.same({}, lost)
+  end
+
+  it("passes every text check of memccapable that memcached passes", function()
+    passes_what_memcached_passes("ascii")
   end)
 
-  it("serves libmemcached's tools as memcached does", function()
+  it("passes every binary check of memccapable that memcached passes", function()
+    passes_what_memcached_passes("binary")
+  end)
+
+  local function serves_tools(options)
     for _, tool in ipairs({ "memccp", "memccat", "memcexist", "memctouch", "memcrm", "memcstat" }) do
       if not found(tool) then
         pending(tool .. " is not installed")
       end
     end
-    local at = "--servers=127.0.0.1:" .. slated.port
+    local at = options .. " --servers=127.0.0.1:" .. slated.port
     local folder = bench_server.capture({ "mktemp", "-d" }):match("%S+")
     finally(function() os.execute("rm -rf " .. folder) end)
     for name, bytes in pairs({ small = 20, large = 700000 }) do
@@ -111,6 +120,14 @@ describe("slated under stock clients", function()
     local ok, text = sh(("memcstat %s"):format(at))
     assert.is_true(ok, text)
     assert.truthy(text:find("pid: " .. slated.pid, 1, true), text)
+  end
+
+  it("serves libmemcached's tools as memcached does", function()
+    serves_tools("")
+  end)
+
+  it("serves libmemcached's tools in the binary protocol", function()
+    serves_tools("--binary")
   end)
 
   it("serves pymemcache's operations as memcached does", function()

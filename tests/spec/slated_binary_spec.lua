@@ -277,6 +277,32 @@ if SLATED then
                 ["127.0.0.4"] = { packets = true, lines = true } }, spoken)
         end)
 
+        it("refuses a value whose bytes stop, and goes on behind its rest", function()
+            start("--value-timeout=1")
+            local sender = connect()
+            local bytes = binary.packet("01 key=k extras=0000000000000000 value=x*900000")
+            assert(sender:send(bytes:sub(1, 400000)))
+            local late = binary.client(sender)
+            local reply = late:receive()
+            assert.equal(0x82, reply.status)
+            assert.equal("Out of memory allocating item", reply.value)
+            assert(sender:send(bytes:sub(400001)))
+            assert.same({ "00 status=01 value=Not\\x20found" }, late:ask({ "00 key=k" }))
+            sender:close()
+            local count = client():stats("slated")
+            assert.same({ "1", "0" }, { count.values_late, count.draft_bytes })
+        end)
+
+        it("tells statistics that take many turns as text does", function()
+            start()
+            local lines, told = text("stats describe"), client():stats("describe")
+            assert.is_true(#lines > 200)
+            for _, line in ipairs(lines) do
+                local name, value = line:match("^STAT (%S+) (.*)$")
+                assert.equal(value, told[name])
+            end
+        end)
+
         it("shows a connection that is sending a value as such, and takes memory for it as it comes", function()
             start("-m", "64")
             local function states()
