@@ -14,6 +14,7 @@
 #include "net/net.h"
 #include "net/probe.h"
 #include "serve/config/options.h"
+#include "serve/notify.h"
 #include "serve/process.h"
 #include "serve/config/slab_sizes.h"
 #include "serve/stats/stats.h"
@@ -170,7 +171,9 @@ static int serve(struct net *net) {
              cache_policy(server.cache)->name);
     process_lock_memory(&settings);
     process_ready(&settings);
+    notify_ready();
     enum server_stop how = net_run(net);
+    notify_stopping();
     log_info("stopping%s", how == SERVER_STOP_GRACEFUL ? " gracefully" : "");
     net_stop(net, how == SERVER_STOP_GRACEFUL);
     if (settings.pidfile) {
@@ -287,6 +290,7 @@ int main(int argc, char **argv) {
     if (process_stdio() != 0) {
         return EX_OSERR;
     }
+    log_to_journal();
     if (simulate_is_wanted(argc, argv)) {
         return simulate_run(argc, argv, make_cache, stdout);
     }

@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +36,7 @@ static struct {
 
 static _Atomic int      level_most = LOG_LEVEL_WARN;
 static _Atomic uint64_t lost;
+static bool             journal; /* stderr is systemd's; set before there are threads */
 
 void log_set_level(enum log_level most) {
     atomic_store_explicit(&level_most, (int)most, memory_order_relaxed);
@@ -230,13 +233,26 @@ void log_stop(void) {
     }
 }
 
+void log_to_journal(void) {
+    const char *stream = getenv("JOURNAL_STREAM");
+    char        ours[64];
+    struct stat facts;
+    if (stream != NULL && fstat(STDERR_FILENO, &facts) == 0) {
+        snprintf(ours, sizeof ours, "%" PRIuMAX ":%" PRIuMAX, (uintmax_t)facts.st_dev,
+                 (uintmax_t)facts.st_ino);
+        journal = strcmp(stream, ours) == 0;
+    }
+}
+
 void log_line(enum log_level level, const char *format, ...) {
     static const char *const names[] = {"error", "warn", "info", "debug"};
     if ((int)level > atomic_load_explicit(&level_most, memory_order_relaxed)) {
         return;
     }
+    static const char *const priorities[] = {"<3>", "<4>", "<6>", "<7>"}; /* of syslog(3) */
     char line[LOG_LINE_BYTES];
-    int n = snprintf(line, sizeof line, "slated: %s: ", names[level]);
+    int  n = snprintf(line, sizeof line, "%sslated: %s: ", journal ? priorities[level] : "",
+                      names[level]);
     va_list ap;
     va_start(ap, format);
     int m = vsnprintf(line + n, sizeof line - (size_t)n - 1, format, ap);

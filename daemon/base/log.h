@@ -23,6 +23,10 @@ void log_set_level(enum log_level most); /* lines above it are dropped; LOG_LEVE
 int  log_verbosity(void);                /* 0, 1, 2: memcached's -v count */
 void log_set_verbosity(int v);
 
+/* From now on a line begins with its priority, as <4>, where stderr is the journal of systemd
+ * (JOURNAL_STREAM names it; systemd.exec(5)). Before any other thread exists. */
+void log_to_journal(void);
+
 bool     log_start(void); /* false and errno: no thread */
 /* returns when all lines are written, or when stderr took none for a second */
 void     log_sync(void);

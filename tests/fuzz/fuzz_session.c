@@ -36,7 +36,7 @@ static bool repeatable(const char *stream, size_t n) {
 static void set_access(struct rig *rig, struct client *client, unsigned kind) {
     static const char users[] = "anna:secret\nrita:pass:word:read\nadam:a:admin\n";
     char why[USERS_WHY_BYTES];
-    struct session_access access = {ROLE_WRITE, ROLE_ADMIN, kind == 7};
+    struct session_access access = {.role = ROLE_WRITE, .most = ROLE_ADMIN, .must_log_in = kind == 7};
     if (kind < 6) {
         return;
     }
