@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "tune/pages/empty.h"
+#include "tune/pages/spare.h"
 #include "tune/state.h"
 
 enum { LIMIT_REST_US = 100 * 1000 }; /* when no page could be had, look again after this */
@@ -75,11 +76,11 @@ bool tuner_shrink(struct tuner *t) {
     }
     struct page_move move = {.to = SLAB_CLASS_NONE,
                              .pages = over < MOVER_PAGES_MAX ? over : MOVER_PAGES_MAX};
-    bool any = tuner_choose_giver(t, &nobody, &move);
+    bool any = spare_choose(t->cache, t->ct, &t->pace, &nobody, &move);
     if (!any && t->limit_lowered) { /* each class is down to one page: the least of those */
         move.pages = 1;
         move.last_too = true;
-        any = tuner_choose_giver(t, &t->limit_emptied, &move);
+        any = spare_choose(t->cache, t->ct, &t->pace, &t->limit_emptied, &move);
     }
     snprintf(move.reason, sizeof move.reason, "%u pages are over the memory limit", over);
     t->mover.wanted = wanted; /* the limit may be raised meanwhile */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tune/pages/spare.h"
 #include "tune/state.h"
 
 enum { CANCEL_LOOK_US = 200 };
@@ -52,7 +53,7 @@ void tuner_serve_request(struct tuner *t) {
     struct page_move move = {.from = r.from < 0 ? SLAB_CLASS_NONE : (unsigned)r.from,
                              .to = (unsigned)r.to};
     move.pages = r.wanted - r.moved < MOVER_PAGES_MAX ? r.wanted - r.moved : MOVER_PAGES_MAX;
-    bool any = r.from >= 0 || tuner_choose_giver(t, &receiver, &move);
+    bool any = r.from >= 0 || spare_choose(t->cache, t->ct, &t->pace, &receiver, &move);
     give_reason(t, &r, &move);
     unsigned moved = any ? tuner_move(t, "operator", &move) : 0;
     lock_take(&t->lock);

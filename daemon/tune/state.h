@@ -119,11 +119,4 @@ bool tuner_give_whole(struct tuner *);
 void tuner_adopt(struct tuner *);         /* starts the mode that is wished for */
 void tuner_decide_at_need(struct tuner *);
 void tuner_decide_window(struct tuner *);
-
-/* --- spare.c --- */
-/* When any class will do: sets the class that gives, and lowers the pages to as many as it gives
- * before another is to be looked for. Such as have free chunks for what lives in them go first,
- * then those of least value. False: none but those of `except` has two pages (one, when the move
- * takes the last too). */
-bool tuner_choose_giver(struct tuner *, const struct class_set *except, struct page_move *);
 #endif

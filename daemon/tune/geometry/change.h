@@ -82,7 +82,7 @@ void geometry_serve(struct geometry_change *);
 /* Answers what still waits: there will be no more. */
 void geometry_refuse_all(struct geometry_change *);
 
-/* --- pages.c: which classes give a page for the change, and which get those it freed --- */
+/* --- pages.c: a page at hand for the change, and the classes that get those it freed --- */
 /* Sees to it that a class which runs out of chunks for what comes can have a page: at best one of
  * the pool, else the one that is worth least anywhere, unless clients hold it. */
 void geometry_keep_a_page(struct geometry_change *);

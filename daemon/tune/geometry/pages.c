@@ -1,8 +1,9 @@
-/* Which classes give a page for a change of the chunk sizes, and which get those that it freed. */
+/* A page at hand for a change of the chunk sizes, and the classes that get those that it freed. */
 #include <stdlib.h>
 
 #include "tune/geometry/change.h"
 #include "tune/pages/pick.h"
+#include "tune/pages/spare.h"
 #include "tune/snapshot.h"
 
 enum { WANTING_SHARE = 8 }; /* a class wants a page when less than this part of one is free */
@@ -11,22 +12,6 @@ enum { WANTING_SHARE = 8 }; /* a class wants a page when less than this part of 
  * those used long ago are seldom used. */
 static double tail_value(const struct snapshot_class *c) {
     return (double)c->chunks_per_page / (c->age_s + 1);
-}
-
-/* The class that can best spare a page: one with a page's worth of free chunks, or else the least
- * valuable tail. */
-static unsigned cheapest_class(const struct snapshot *s) {
-    unsigned cheapest = SLAB_CLASS_NONE;
-    double least = 0;
-    for (unsigned i = 1; i <= s->class_count; i++) {
-        const struct snapshot_class *c = &s->classes[i];
-        double value = c->free_chunks >= c->chunks_per_page ? 0 : tail_value(c);
-        if (c->pages >= 2 && (cheapest == SLAB_CLASS_NONE || value < least)) {
-            cheapest = i;
-            least = value;
-        }
-    }
-    return cheapest;
 }
 
 /* The class to which one page more is worth most: of those with hardly a free chunk, the one with
@@ -64,21 +49,16 @@ void geometry_hand_out(struct geometry_change *g) {
     refit_release(&g->refit);
 }
 
-/* The page of least value that no client holds; PAGE_NONE: there is none in the class of least
- * value. */
+/* The page of least value that no client holds; PAGE_NONE: there is none in the class that can best
+ * spare one. */
 static uint32_t cheapest_page(struct geometry_change *g) {
     static const struct class_set nobody;
     uint32_t pages[CACHE_SPARE_MAX];
-    struct snapshot *s = malloc(sizeof *s);
-    if (s == NULL) {
+    struct page_move move = {.to = SLAB_CLASS_NONE, .pages = 1};
+    if (!spare_choose(g->cache, g->ct, g->refit.pace, &nobody, &move)) {
         return PAGE_NONE;
     }
-    snapshot_take(g->cache, &nobody, s);
-    unsigned cheapest = cheapest_class(s);
-    free(s);
-    unsigned n = cheapest != SLAB_CLASS_NONE
-                     ? pick_pages(g->refit.pace, g->ct, cheapest, PICK_LEAST_VALUE, pages)
-                     : 0;
+    unsigned n = pick_pages(g->refit.pace, g->ct, move.from, PICK_LEAST_VALUE, pages);
     for (unsigned i = 0; i < n; i++) {
         if (!page_is_held(g->cache, pages[i])) {
             return pages[i];

@@ -1,11 +1,15 @@
 /* Which class gives pages when any will do, and how many before the next look: first those whose
  * free chunks make whole pages, for then all that lives in a page finds room; then, by what their
  * pages are worth, the cheapest. */
+#include "tune/pages/spare.h"
+
+#include "tune/pages/mover.h"
 #include "tune/pages/pick.h"
-#include "tune/state.h"
 
 struct comparing {
-    struct tuner           *t;
+    struct cache           *cache;
+    struct cache_thread    *ct;
+    struct pace            *pace;
     const struct class_set *except;
     bool                    last_too;
     /* classes that have free chunks, but of which no page can be had now */
@@ -21,7 +25,7 @@ struct comparing {
 
 /* Pages that a class may lose. */
 static uint32_t most_of(const struct comparing *c, unsigned class_id, struct slab_class_facts *f) {
-    slab_facts(cache_slab(c->t->cache), class_id, f);
+    slab_facts(cache_slab(c->cache), class_id, f);
     uint32_t kept = f->draining + (c->last_too ? 0 : 1);
     return !class_set_has(c->except, class_id) && f->pages > kept ? f->pages - kept : 0;
 }
@@ -29,7 +33,7 @@ static uint32_t most_of(const struct comparing *c, unsigned class_id, struct sla
 static unsigned givers(const struct comparing *c) {
     struct slab_class_facts f;
     unsigned n = 0;
-    for (unsigned i = 1; i <= cache_slab(c->t->cache)->class_count; i++) {
+    for (unsigned i = 1; i <= cache_slab(c->cache)->class_count; i++) {
         n += most_of(c, i, &f) > 0;
     }
     return n;
@@ -41,7 +45,7 @@ static unsigned givers(const struct comparing *c) {
 static unsigned roomiest(const struct comparing *c, uint32_t *pages) {
     unsigned best = SLAB_CLASS_NONE;
     *pages = 0;
-    for (unsigned i = 1; i <= cache_slab(c->t->cache)->class_count; i++) {
+    for (unsigned i = 1; i <= cache_slab(c->cache)->class_count; i++) {
         struct slab_class_facts f;
         uint32_t most = most_of(c, i, &f), room = most > 0 ? f.free_chunks / f.chunks_per_page : 0;
         room = room < most ? room : most;
@@ -53,11 +57,11 @@ static unsigned roomiest(const struct comparing *c, uint32_t *pages) {
     return best;
 }
 
-static unsigned pages_to_be_had(struct tuner *t, unsigned class_id) {
+static unsigned pages_to_be_had(const struct comparing *c, unsigned class_id) {
     uint32_t pages[CACHE_SPARE_MAX];
     unsigned n = 0;
-    for (unsigned i = pick_pages(&t->pace, t->ct, class_id, PICK_LEAST_VALUE, pages); i > 0; i--) {
-        n += !page_is_held(t->cache, pages[i - 1]);
+    for (unsigned i = pick_pages(c->pace, c->ct, class_id, PICK_LEAST_VALUE, pages); i > 0; i--) {
+        n += !page_is_held(c->cache, pages[i - 1]);
     }
     return n;
 }
@@ -66,7 +70,7 @@ static bool find_room(struct comparing *c, struct page_move *move) {
     uint32_t room;
     unsigned class_id;
     while ((class_id = roomiest(c, &room)) != SLAB_CLASS_NONE) {
-        unsigned had = pages_to_be_had(c->t, class_id);
+        unsigned had = pages_to_be_had(c, class_id);
         if (had > 0) {
             unsigned pages = had < room ? had : room;
             move->from = class_id;
@@ -88,8 +92,8 @@ static bool is_cheaper(const struct comparing *c, uint64_t least, uint32_t pages
 /* Classes of pages that are all on the move have none to look at. */
 static void compare(struct comparing *c, unsigned class_id, uint32_t class_pages) {
     uint32_t page[MOVER_PAGES_MAX];
-    unsigned n = cache_spare_pages(c->t->ct, class_id, PICK_LEAST_VALUE, page, MOVER_PAGES_MAX);
-    uint64_t least = n > 0 ? cache_page_value(c->t->ct, page[0]) : UINT64_MAX;
+    unsigned n = cache_spare_pages(c->ct, class_id, PICK_LEAST_VALUE, page, MOVER_PAGES_MAX);
+    uint64_t least = n > 0 ? cache_page_value(c->ct, page[0]) : UINT64_MAX;
     if (!is_cheaper(c, least, class_pages)) {
         c->next_least = least < c->next_least ? least : c->next_least;
         return;
@@ -102,7 +106,7 @@ static void compare(struct comparing *c, unsigned class_id, uint32_t class_pages
     c->count = n;
     c->value[0] = least;
     for (unsigned i = 1; i < n; i++) {
-        c->value[i] = cache_page_value(c->t->ct, page[i]);
+        c->value[i] = cache_page_value(c->ct, page[i]);
     }
 }
 
@@ -113,7 +117,7 @@ static bool compare_next(void *arg) {
     if (most_of(c, class_id, &f) > 0) {
         compare(c, class_id, f.pages);
     }
-    return c->at <= cache_slab(c->t->cache)->class_count;
+    return c->at <= cache_slab(c->cache)->class_count;
 }
 
 /* Pages that are worth no more than any other class's; at least one. */
@@ -126,8 +130,8 @@ static unsigned cheap_pages(const struct comparing *c) {
 }
 
 static void find_cheapest(struct comparing *c, struct page_move *move) {
-    struct pace_job job = {.ct = c->t->ct, .step = compare_next, .arg = c};
-    pace_run(&c->t->pace, &job);
+    struct pace_job job = {.ct = c->ct, .step = compare_next, .arg = c};
+    pace_run(c->pace, &job);
     unsigned pages = cheap_pages(c);
     move->from = c->cheapest;
     move->pages = pages < move->pages ? pages : move->pages;
@@ -135,8 +139,11 @@ static void find_cheapest(struct comparing *c, struct page_move *move) {
 
 /* The only class that can give pages may as well give all: those of blocks, which drain together,
  * do so much faster. */
-bool tuner_choose_giver(struct tuner *t, const struct class_set *except, struct page_move *move) {
-    struct comparing c = {.t = t,
+bool spare_choose(struct cache *cache, struct cache_thread *ct, struct pace *pace,
+                  const struct class_set *except, struct page_move *move) {
+    struct comparing c = {.cache = cache,
+                          .ct = ct,
+                          .pace = pace,
                           .except = except,
                           .last_too = move->last_too,
                           .at = 1,

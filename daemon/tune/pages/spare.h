@@ -1,0 +1,17 @@
+/* Which class gives pages when any will do. Threading: as of pace_run, a class a step. Cost: a look
+ * at up to 64 pages of each class that has two. */
+#ifndef SLATE_TUNE_PAGES_SPARE_H
+#define SLATE_TUNE_PAGES_SPARE_H
+#include <stdbool.h>
+
+#include "cache/cache.h"
+#include "tune/decision.h"
+#include "tune/pages/pace.h"
+
+/* Sets the class that gives, and lowers the pages to as many as it gives before another is to be
+ * looked for. Classes with free chunks for what lives in their pages go first, then those with the
+ * pages of least value. False: none but those of `except` has two pages (one, when the move takes
+ * the last too). */
+bool spare_choose(struct cache *, struct cache_thread *, struct pace *,
+                  const struct class_set *except, struct page_move *);
+#endif
