@@ -294,8 +294,8 @@ struct evacuee {
 };
 
 /* False: there is nothing to copy, and *moved says why. */
-static bool look_at(const struct cache *c, uint32_t page, uint32_t chunk, struct evacuee *e,
-                    enum cache_moved *moved) {
+static bool evacuee_of(const struct cache *c, uint32_t page, uint32_t chunk, struct evacuee *e,
+                       enum cache_moved *moved) {
     e->it = slab_page_chunk(c->slab, page, chunk);
     *moved = CACHE_MOVED_FREE;
     if (e->it == NULL) {
@@ -355,7 +355,7 @@ enum cache_moved cache_evacuate(struct cache_thread *ct, uint32_t page, uint32_t
     struct evacuee e;
     struct spares s;
     enum cache_moved moved;
-    if (!look_at(c, page, chunk, &e, &moved)) {
+    if (!evacuee_of(c, page, chunk, &e, &moved)) {
         return moved;
     }
     s.count = 0;
@@ -412,7 +412,7 @@ static enum cache_moved refit(struct cache_thread *ct, uint32_t page, uint32_t c
     struct evacuee e;
     struct spares s;
     enum cache_moved moved;
-    if (!look_at(c, page, chunk, &e, &moved)) {
+    if (!evacuee_of(c, page, chunk, &e, &moved)) {
         return moved;
     }
     *wanted = e.right;

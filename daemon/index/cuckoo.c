@@ -206,7 +206,8 @@ static void tell_walks(struct index *ix, uint32_t from, uint32_t to) {
 }
 
 /* Moves a key to its other bucket, which has an empty slot. */
-static void move(struct index *ix, uint32_t from_i, unsigned slot, uint32_t to_i, uint32_t count) {
+static void move_key(struct index *ix, uint32_t from_i, unsigned slot, uint32_t to_i,
+                     uint32_t count) {
     struct bucket *from = bucket_at(ix, from_i), *to = bucket_at(ix, to_i);
     uint32_t ref = ref_of(from, slot);
     bool leaves_home = first_of(ix->space->hash_of(node_at(ix->space, ref)), count) == from_i;
@@ -256,7 +257,7 @@ static bool make_room(struct index *ix, uint32_t first, uint32_t second, uint32_
                 continue;
             }
             if (match_slots(bucket_at(ix, to), 0) != 0) {
-                while (move(ix, s->bucket, slot, to, count), s->depth > 0) {
+                while (move_key(ix, s->bucket, slot, to, count), s->depth > 0) {
                     to = s->bucket;
                     slot = s->slot;
                     s = &steps[s->before];
@@ -337,7 +338,7 @@ static void bring_home(struct index *ix, const struct stray *strays, unsigned n,
     for (unsigned i = 0; i < n; i++) {
         uint32_t home = first_of(strays[i].hash, count);
         if (match_slots(bucket_at(ix, home), 0) != 0 && !escapes(ix, strays[i].bucket, home, 1)) {
-            move(ix, strays[i].bucket, strays[i].slot, home, count);
+            move_key(ix, strays[i].bucket, strays[i].slot, home, count);
         }
     }
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-enum { ASK_BYTES_SHIFT = 20, IDLE_SHARE = 64, PAGE_BYTES_USUAL = 4096 };
+enum { MEASURE_BYTES_SHIFT = 20, IDLE_SHARE = 64, PAGE_BYTES_USUAL = 4096 };
 /* of address space at a time; jemalloc doubles up to it */
 static const size_t grow_bytes_most = (size_t)16 << 20;
 
@@ -25,7 +25,7 @@ struct heap {
     _Atomic uint64_t idle_bytes;  /* … without these, which the next allocations take */
     /* of what is used and not retired, instead of the limit; 0: none */
     _Atomic uint64_t cap_bytes;
-    _Atomic bool     asking;
+    _Atomic bool     measuring;
 };
 
 /* --- extent hooks --- */
@@ -105,8 +105,8 @@ static uint64_t limit_bytes(const struct heap *h) {
 /* What is held in vain: holes between allocations, and the allocator's own. Pages that it has no
  * use for are not counted, since the next allocations take them; and when they are what is beyond
  * the limit, they are returned to the system. */
-static bool ask(struct heap *h, bool trim) {
-    if (atomic_exchange_explicit(&h->asking, true, memory_order_acquire)) {
+static bool measure_held(struct heap *h, bool trim) {
+    if (atomic_exchange_explicit(&h->measuring, true, memory_order_acquire)) {
         return false;
     }
     take_statistics();
@@ -122,18 +122,18 @@ static bool ask(struct heap *h, bool trim) {
     atomic_store_explicit(&h->waste_bytes, held > used + idle ? held - used - idle : 0,
                           memory_order_relaxed);
     atomic_store_explicit(&h->idle_bytes, idle, memory_order_relaxed);
-    atomic_store_explicit(&h->asking, false, memory_order_release);
+    atomic_store_explicit(&h->measuring, false, memory_order_release);
     return true;
 }
 
 static void churn(struct heap *h, size_t bytes) {
     uint64_t before = atomic_fetch_add_explicit(&h->churn_bytes, bytes, memory_order_relaxed);
-    if (before >> ASK_BYTES_SHIFT != (before + bytes) >> ASK_BYTES_SHIFT) {
-        ask(h, false);
+    if (before >> MEASURE_BYTES_SHIFT != (before + bytes) >> MEASURE_BYTES_SHIFT) {
+        measure_held(h, false);
     }
 }
 
-bool heap_trim(struct heap *h) { return ask(h, true); }
+bool heap_trim(struct heap *h) { return measure_held(h, true); }
 
 /* --- making and ending --- */
 

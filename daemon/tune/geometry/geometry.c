@@ -9,7 +9,7 @@
 
 #define SECOND_US ((uint64_t)1000 * 1000)
 enum {
-    TURN_US = 50 * 1000,      /* of the tuner's, before its other work has its turn */
+    WORK_US = 50 * 1000,      /* of the tuner's, before its other work has its turn */
     LOOK_US = 50 * 1000,      /* how often evictions of new classes are looked at */
     /* how often the sizes of all items are looked at, which takes some milliseconds, parted by
      * naps */
@@ -319,7 +319,7 @@ uint64_t geometry_tend(struct geometry_change *g) {
     if (g->state != GEOMETRY_DRAINING) {
         return fit_us;
     }
-    uint64_t now_us = clock_mono_us(), stop_us = now_us + TURN_US;
+    uint64_t now_us = clock_mono_us(), stop_us = now_us + WORK_US;
     look_at_rate(g, now_us);
     if (now_us >= g->look_us) {
         look_at_evictions(g, now_us);

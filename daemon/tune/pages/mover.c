@@ -130,7 +130,7 @@ static unsigned empty_chunk(void *arg, uint32_t chunk) {
     return moved == CACHE_MOVED_CHUNK ? cache_tails_moved(m->ct) : 1;
 }
 
-static bool drain(struct mover *m, uint32_t page, unsigned from, unsigned to) {
+static bool empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
     struct leaving l = {.m = m, .page = page, .from = from, .to = to};
     struct emptying e = {.cache = m->cache,
                          .ct = m->ct,
@@ -246,7 +246,7 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move, uint3
                 continue;
             }
             tell(move, EVENT_MOVE_STARTED);
-            if (drain(m, begun[i].page, move->from, move->to)) {
+            if (empty_page(m, begun[i].page, move->from, move->to)) {
                 emptied[n++] = begun[i].page;
             } else {
                 put_back(m, move, begun[i].page, r);

@@ -63,7 +63,7 @@ static unsigned refit_chunk(void *arg, uint32_t chunk) {
     return 1;
 }
 
-static enum refit_result drain(struct refit *r, uint32_t page) {
+static enum refit_result refit_chunks(struct refit *r, uint32_t page) {
     struct refitting p = {.r = r, .page = page, .how = CACHE_REFIT_FREE};
     struct emptying e = {.cache = r->cache,
                          .ct = r->ct,
@@ -97,7 +97,7 @@ enum refit_result refit_page(struct refit *r, uint32_t page) {
     if (class_id == SLAB_CLASS_NONE || !slab_drain_begin(slab, page, class_id)) {
         return REFIT_NOT_NOW;
     }
-    enum refit_result result = drain(r, page);
+    enum refit_result result = refit_chunks(r, page);
     r->items_dropped += cache_thread_evicted(r->ct) - evicted;
     if (result != REFIT_EMPTIED) {
         slab_drain_cancel(slab, page);

@@ -82,8 +82,8 @@ struct ends {
     bool     youngest_evicts;
 };
 
-static void look_at(struct ends *e, const struct automove_ratio *a, const struct snapshot_class *c,
-                    unsigned class_id, uint64_t evicted_total) {
+static void widen(struct ends *e, const struct automove_ratio *a, const struct snapshot_class *c,
+                  unsigned class_id, uint64_t evicted_total) {
     struct window_sum sum = sum_of(a, class_id);
     if (c->pages > SOURCE_PAGES_MORE_THAN && sum.age_s > e->oldest_s) {
         e->oldest = class_id;
@@ -145,7 +145,7 @@ bool automove_ratio_decide(void *state, const struct snapshot *before, const str
                                  "class %u has %" PRIu64 " free chunks, %u make a page", i,
                                  c->free_chunks, c->chunks_per_page) != NULL;
         }
-        look_at(&ends, a, c, i, evicted_total);
+        widen(&ends, a, c, i, evicted_total);
     }
     return move_between(a, &ends, d);
 }

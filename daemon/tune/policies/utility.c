@@ -6,14 +6,14 @@
 
 #define DOUBT  1.5        /* standard errors by which a gain must exceed a loss */
 #define MARGIN 1.1
-#define TURN_MARGIN 2 /* once more, of a move that takes back what was done lately */
+#define TAKE_BACK_MARGIN 2 /* once more, of a move that takes back what was done lately */
 #define MOVE_COST (1.0 / 16) /* of a page's hits a window: a moved page drops items that are not the donor's next victims */
 
 enum {
     REQUESTS_MIN = 256,        /* in a window */
     HOLD_WINDOWS = 3,
     FILL_WINDOWS = 32,         /* that a class may take to fill what it was given */
-    TURN_WINDOWS = 256,
+    TAKE_BACK_WINDOWS = 256,
     REVERSALS_MOST = 2, REVERSAL_WINDOWS = 16, FROZEN_WINDOWS = 16,
     SHARE_A_WINDOW = 16,       /* of all pages 1/16 */
     PAGES_A_MOVE = 8,
@@ -174,10 +174,10 @@ static bool held(const struct automove_utility *u, uint32_t moved) {
 
 /* Whether either class went the other way lately: what a sample says of two that are near each
  * other changes with the sample. */
-static bool turns(const struct automove_utility *u, unsigned donor, unsigned receiver) {
+static bool takes_back(const struct automove_utility *u, unsigned donor, unsigned receiver) {
     uint32_t received = u->classes[donor].received, gave = u->classes[receiver].gave;
-    return (received != 0 && u->window - received <= TURN_WINDOWS) ||
-           (gave != 0 && u->window - gave <= TURN_WINDOWS);
+    return (received != 0 && u->window - received <= TAKE_BACK_WINDOWS) ||
+           (gave != 0 && u->window - gave <= TAKE_BACK_WINDOWS);
 }
 
 static unsigned best_receiver(const struct automove_utility *u, const struct snapshot *s) {
@@ -214,7 +214,7 @@ static unsigned best_donor(const struct automove_utility *u, const struct snapsh
 static unsigned worth(const struct automove_utility *u, const struct snapshot *s, unsigned donor,
                       unsigned receiver, unsigned most) {
     unsigned pages = most < s->classes[donor].pages - 1 ? most : s->classes[donor].pages - 1;
-    double margin = turns(u, donor, receiver) ? TURN_MARGIN : 1;
+    double margin = takes_back(u, donor, receiver) ? TAKE_BACK_MARGIN : 1;
     while (pages > 0 &&
            !(sure_gain(&u->classes[receiver], pages) > margin * likely_loss(u, s, donor, pages))) {
         pages--;
@@ -226,8 +226,8 @@ static double per_1000(const struct automove_utility *u, double sum) {
     return u->requests > 0 ? sum * 1000 / u->requests : 0;
 }
 
-static void move(struct automove_utility *u, const struct snapshot *s, unsigned donor,
-                 unsigned receiver, unsigned pages, struct decision *d) {
+static void add_move(struct automove_utility *u, const struct snapshot *s, unsigned donor,
+                     unsigned receiver, unsigned pages, struct decision *d) {
     struct utility_class *to = &u->classes[receiver], *from = &u->classes[donor];
     double gain = per_1000(u, sure_gain(to, pages)),
            loss = per_1000(u, from->loss[0] > from->gain[0] ? from->loss[0] : from->gain[0]);
@@ -268,7 +268,7 @@ static bool decide_window(struct automove_utility *u, const struct snapshot *s,
                                                   : 0;
         to->done = true;
         if (pages > 0) {
-            move(u, s, donor, receiver, pages, d);
+            add_move(u, s, donor, receiver, pages, d);
             left -= pages;
         }
     }
