@@ -89,7 +89,7 @@ $B/bin/slated: $B/daemon/main.o $(DAEMON_O) $B/jemalloc.o
 # jemalloc for items only: all its names but these are made local, so that malloc is the C library's, or a sanitizer's.
 # Threads get no cache and no arena of their own, which slated does not use: their first call made one, and ended the
 # process when there was no memory for that.
-$B/jemalloc.o: $(JEMALLOC)
+$B/jemalloc.o: $(JEMALLOC) Makefile
 	@mkdir -p $(@D) && echo 'const char *malloc_conf = "narenas:1,tcache:false";' | \
 	    $(CC) -fPIC -r -nostdlib -o $@ -x c - -x none $(JEMALLOC_API:%=-Wl,-u,%) $< && $(OBJCOPY) $(JEMALLOC_API:%=-G %) $@
 $B/bin/slatetop: $B/console/main.o $(CONSOLE_O)

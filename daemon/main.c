@@ -147,6 +147,8 @@ static struct net *make_net(const struct settings *s) {
                          .tls = s->ssl_enabled ? &tls : NULL,
                          .port = s->port,
                          .open_to_all = s->public,
+                         .udp_port = s->udpport,
+                         .udp_factor = (uint32_t)s->udp_reply_factor,
                          .unix_path = s->socketpath,
                          .unix_mode = (unsigned)s->access_mask,
                          .backlog = s->backlog,

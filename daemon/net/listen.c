@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "net/address.h"
+#include "net/udp.h"
 
 enum { SOCKET_FLAGS = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
 
@@ -94,8 +95,7 @@ static int open_tcp(const struct addrinfo *ai, int backlog, const struct listen_
     return add_listener(fd, "", as, list);
 }
 
-/* False, after a log line: one of them is. */
-static bool none_is_public(const struct addrinfo *ai) {
+bool listen_is_local(const struct addrinfo *ai) {
     for (; ai != NULL; ai = ai->ai_next) {
         if (!address_is_local(ai->ai_addr)) {
             char text[128];
@@ -122,7 +122,7 @@ int listen_tcp(const char *host, int port, int backlog, const struct listen_entr
         errno = EADDRNOTAVAIL;
         return -1;
     }
-    if (local_only && !none_is_public(found)) {
+    if (local_only && !listen_is_local(found)) {
         freeaddrinfo(found);
         errno = EACCES;
         return -1;
@@ -201,7 +201,8 @@ int listen_unix(const char *path, unsigned mode, int backlog, struct listener **
     return 0;
 }
 
-int listen_write_ports(const struct listener *list, const char *path) {
+int listen_write_ports(const struct listener *list, const struct udp_socket *udp,
+                       const char *path) {
     char draft[4096];
     if (snprintf(draft, sizeof draft, "%s.lck", path) >= (int)sizeof draft) {
         errno = ENAMETOOLONG;
@@ -214,6 +215,11 @@ int listen_write_ports(const struct listener *list, const char *path) {
     for (; list != NULL; list = list->next) {
         if (list->port != 0) {
             fprintf(f, "TCP %s: %d\n", list->is_v6 ? "INET6" : "INET", list->port);
+        }
+    }
+    for (; udp != NULL; udp = udp->next) {
+        if (udp->next == NULL || udp->next->port != udp->port || udp->next->is_v6 != udp->is_v6) {
+            fprintf(f, "UDP %s: %d\n", udp->is_v6 ? "INET6" : "INET", udp->port);
         }
     }
     bool bad = ferror(f) != 0;

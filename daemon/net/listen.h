@@ -6,6 +6,9 @@
 #include "serve/config/listen_list.h"
 #include "serve/server.h"
 
+struct addrinfo;
+struct udp_socket;
+
 struct listener {
     struct conn_record record; /* fd, and the address in addr */
     struct listener   *next;
@@ -29,7 +32,12 @@ int listen_tcp(const char *host, int port, int backlog, const struct listen_entr
  * other file, and a socket in use, is left alone: EADDRINUSE. */
 int listen_unix(const char *path, unsigned mode, int backlog, struct listener **list);
 
-/* Writes a line "TCP INET: port" or "TCP INET6: port" for each listener; the file appears complete
- * or not at all. */
-int listen_write_ports(const struct listener *list, const char *path);
+/* Whether only this machine reaches all of these addresses; false after a log line that names one
+ * it does not. */
+bool listen_is_local(const struct addrinfo *);
+
+/* Writes a line "TCP INET: port" for each listener, TCP or UDP, INET or INET6; the file appears
+ * complete or not at all. Of the sockets that the workers share an address with, one line. */
+int listen_write_ports(const struct listener *list, const struct udp_socket *udp,
+                       const char *path);
 #endif

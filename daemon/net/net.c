@@ -17,6 +17,7 @@
 #include "net/conn.h"
 #include "net/listen.h"
 #include "net/tls.h"
+#include "net/udp.h"
 #include "net/worker.h"
 
 enum {
@@ -38,6 +39,7 @@ struct net {
     bool              stopped, disabled; /* disabled: not accepting for now */
     /* when, and with how many connections */
     uint64_t          disabled_at_us, counted_until_us, disabled_conns;
+    struct udp_socket *udp;
     char             *socket_path; /* to be removed */
     unsigned          next_worker, worker_count; /* worker_count: initialised */
     struct worker     workers[];
@@ -122,13 +124,14 @@ static void reject(struct net *net, int fd, enum listen_tls tls) {
 
 /* Strangers may store; what concerns the server is for those on its machine, unless it is said
  * otherwise. */
-static struct session_access access_of(const struct net *net, const struct listener *l) {
-    enum role usual = l->is_local ? ROLE_ADMIN : ROLE_WRITE;
+static struct session_access access_of(const struct net *net, bool is_local, enum role given,
+                                       enum listen_protocol protocol) {
+    enum role usual = is_local ? ROLE_ADMIN : ROLE_WRITE;
     return (struct session_access){
-        .role = l->role != ROLE_NONE ? l->role : usual,
-        .most = l->role != ROLE_NONE ? l->role : ROLE_ADMIN,
+        .role = given != ROLE_NONE ? given : usual,
+        .most = given != ROLE_NONE ? given : ROLE_ADMIN,
         .must_log_in = net->server->users.path != NULL,
-        .protocol = l->protocol,
+        .protocol = protocol,
     };
 }
 
@@ -142,7 +145,7 @@ static void dispatch(struct net *net, const struct listener *l, int fd,
     }
     c->record.fd = fd;
     c->tls_mode = (uint8_t)tls_mode(net, l);
-    c->access = access_of(net, l);
+    c->access = access_of(net, l->is_local, l->role, l->protocol);
     address_show(peer, l->record.addr + strlen("unix:"), c->record.addr, sizeof c->record.addr);
     memcpy(c->record.listen_addr, l->record.addr, sizeof c->record.listen_addr);
     atomic_store_explicit(&c->record.state, "conn_new_cmd", memory_order_relaxed);
@@ -224,6 +227,26 @@ static bool is_for_all(const struct net *net, const struct listen_entry *e) {
            net->config.open_to_all;
 }
 
+/* A socket a worker for each address. */
+static int open_udp(struct net *net, const struct listen_entry *entry) {
+    const char *at = entry->address;
+    struct address a;
+    char error[SETTING_WHY_BYTES];
+    struct udp_socket *before = net->udp;
+    while (net->config.udp_port != 0 &&
+           address_next(&at, net->config.udp_port, &a, error, sizeof error) > 0) {
+        if (udp_listen(a.host, a.port, net->config.worker_count, !is_for_all(net, entry),
+                       &net->udp) != 0) {
+            return -1;
+        }
+    }
+    for (struct udp_socket *u = net->udp; u != before; u = u->next) {
+        u->factor = net->config.udp_factor;
+        u->access = access_of(net, u->is_local, entry->role, entry->protocol);
+    }
+    return 0;
+}
+
 static int open_listeners(struct net *net) {
     const struct net_config *cfg = &net->config;
     const char *rest = cfg->listen != NULL && cfg->listen[0] != '\0' ? cfg->listen : "127.0.0.1";
@@ -257,13 +280,16 @@ static int open_listeners(struct net *net) {
         if (more < 0) {
             break;
         }
+        if (open_udp(net, &entry) != 0) {
+            return -1;
+        }
     }
     if (more < 0) {
         log_error("cannot listen: %s", error);
         errno = EINVAL;
         return -1;
     }
-    if (cfg->port_file != NULL && listen_write_ports(net->listeners, cfg->port_file) != 0) {
+    if (cfg->port_file != NULL && listen_write_ports(net->listeners, net->udp, cfg->port_file) != 0) {
         log_error("cannot write the ports to %s: %s", cfg->port_file, strerror(errno));
         return -1;
     }
@@ -315,6 +341,17 @@ static bool start_tls(struct net *net) {
     return true;
 }
 
+static bool attach_udp(struct net *net) {
+    unsigned i = 0;
+    for (struct udp_socket *u = net->udp; u != NULL; u = u->next, i++) {
+        if (!udp_attach(u, &net->workers[i % net->worker_count])) {
+            return false;
+        }
+        log_info("listening on %s", u->record.addr);
+    }
+    return true;
+}
+
 static int start_workers(struct net *net) {
     struct server *server = net->server;
     for (unsigned i = 0; i < net->config.worker_count; i++) {
@@ -325,6 +362,9 @@ static int start_workers(struct net *net) {
             return -1;
         }
         server->workers[i] = w->counters;
+    }
+    if (!attach_udp(net)) {
+        return -1;
     }
     server->worker_count = net->worker_count;
     for (unsigned i = 0; i < net->worker_count; i++) {
@@ -419,6 +459,7 @@ void net_stop(struct net *net, bool graceful) {
     for (unsigned i = 0; i < net->worker_count; i++) {
         worker_join(&net->workers[i]);
     }
+    udp_close(&net->udp);
 }
 
 void net_destroy(struct net **taken) {

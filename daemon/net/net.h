@@ -25,6 +25,8 @@ struct net_config {
     const char *listen;
     /* of addresses without one: 1..65535; 0: no TCP at all; -1: any free port */
     int         port;
+    int         udp_port;       /* likewise, of UDP; 0: no UDP */
+    uint32_t    udp_factor;     /* net/udp.h; 0: replies are as long as they are */
     const char *unix_path;      /* listen on this UNIX socket and not on TCP; NULL: TCP */
     unsigned    unix_mode;      /* permissions of the socket, 0700 for its owner alone */
     int         backlog;

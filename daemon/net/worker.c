@@ -113,7 +113,7 @@ static void finish_conn(struct worker *w, struct conn *c) {
     }
 }
 
-static void count_turn(struct worker *w) {
+void worker_count_bytes(struct worker *w) {
     if (w->received_bytes != 0) {
         counter_add(&w->counters->bytes_read, w->received_bytes);
         w->received_bytes = 0;
@@ -167,7 +167,7 @@ static void worker_turn(struct worker *w) {
     }
     buffers_turn_end(&w->buffers);
     cache_turn_end(w->cache_thread);
-    count_turn(w);
+    worker_count_bytes(w);
 }
 
 static void finish_begin(struct worker *w) {
@@ -320,6 +320,7 @@ void worker_fini(struct worker *w) {
     cache_thread_destroy(&w->cache_thread);
     free(w->counters);
     free(w->tls_buffer);
+    free(w->udp);
     if (w->wake_fd >= 0) {
         close(w->wake_fd);
     }

@@ -29,6 +29,8 @@ struct conn_queue {
 
 enum worker_order { WORKER_RUN, WORKER_STOP, WORKER_FINISH };
 
+struct udp_batch;
+
 struct worker {
     struct server         *server;
     struct event_base     *base;
@@ -40,6 +42,7 @@ struct worker {
     /* asleep: until another thread's answer wakes them */
     struct conn_queue      ready, commands, asleep, handshakes;
     struct tls            *tls;        /* NULL: nobody speaks TLS */
+    struct udp_batch      *udp;        /* where datagrams land; NULL before the first */
     char                  *tls_buffer; /* replies are put together here to be encrypted */
     struct conn           *conns; /* all of them */
     struct event           idle_timer, wake_event;
@@ -60,6 +63,8 @@ bool worker_start(struct worker *);
 void worker_adopt(struct worker *, struct conn *taken);
 void worker_order(struct worker *, enum worker_order); /* any thread */
 void worker_join(struct worker *);
+/* Puts what was received and sent to the counters. The worker's thread. */
+void worker_count_bytes(struct worker *);
 void worker_fini(struct worker *); /* after worker_join; closes what is left */
 
 /* --- ready.c: what connections wait for. The worker's thread --- */

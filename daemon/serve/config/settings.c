@@ -557,6 +557,12 @@ bool settings_check(const struct settings *s, char *why) {
     if (s->ssl_enabled && (s->socketpath || s->port == 0)) {
         return refuse(why, "-Z wants a TCP port: there is no TLS over a UNIX socket");
     }
+    if (s->udpport != 0 && (s->ssl_enabled || settings_auth_file(s) || s->socketpath)) {
+        return refuse(why, "-U does not go with %s: datagrams carry no login and no TLS",
+                      s->ssl_enabled  ? "-Z"
+                      : s->socketpath ? "-s"
+                                      : "-Y");
+    }
     if (s->ssl_enabled && !s->ssl_chain_cert) {
         return refuse(why, "-Z wants a certificate: -o ssl_chain_cert=FILE, and ssl_key=FILE where "
                            "that does not hold its key");

@@ -72,7 +72,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(MEGABYTES, maxbytes, "maxbytes", 'm', "memory-limit", 64 * SETTINGS_MIB, 2 * SETTINGS_MIB, 4096 * SETTINGS_GIB, "bytes", RUNTIME, MEMORY, "memory for items") \
     X(INT, maxconns, "maxconns", 'c', "conn-limit", 1024, 1, 1000000, "connections", RUNTIME, NETWORK, "connections that may be open at once") \
     X(INT, port, "tcpport", 'p', "port", 11211, -1, 65535, "port", STARTUP, NETWORK, "TCP port; 0: none, -1: any free one") \
-    X(ABSENT, udpport, "udpport", 'U', "udp-port", "0", 0, 0, "port", STARTUP, NETWORK, "UDP is not built yet") \
+    X(INT, udpport, "udpport", 'U', "udp-port", 0, -1, 65535, "port", STARTUP, NETWORK, "UDP port, of the addresses of -l that name none; 0: no UDP, -1: any free one") \
     X(LIST, inter, "inter", 'l', "listen", "127.0.0.1", 0, 0, "address", STARTUP, NETWORK, "addresses to bind: HOST, HOST:PORT, [V6]:PORT or *, comma-separated; may be given again") \
     X(COUNT, verbosity, "verbosity", 'v', "verbose", 0, 0, 3, "level", RUNTIME, PROCESS, "say more on stderr; -vv and -vvv say still more") \
     X(INT, oldest, "oldest", 0, NULL, 0, 0, 0, "seconds", RUNTIME, ACCESS, "when flush_all last took effect, after the start") \
@@ -83,7 +83,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(RATIO, factor, "growth_factor", 'f', "slab-growth-factor", 1.25, 1.01, 100, "ratio", STARTUP, MEMORY, "chunk sizes grow by this from class to class") \
     X(INT, chunk_size, "chunk_size", 'n', "slab-min-size", 48, 1, 524288, "bytes", STARTUP, MEMORY, "room for key and value in the smallest chunk") \
     X(INT, threads, "num_threads", 't', "threads", 4, 1, 128, "threads", STARTUP, NETWORK, "worker threads") \
-    X(INT, num_threads_per_udp, "num_threads_per_udp", 0, NULL, 4, 1, 128, "threads", STARTUP, NETWORK, "as many as num_threads, though UDP is not built yet") \
+    X(INT, num_threads_per_udp, "num_threads_per_udp", 0, NULL, 4, 1, 128, "threads", STARTUP, NETWORK, "as many as num_threads: each has a socket of its own") \
     X(TEXT, prefix_delimiter, "stat_key_prefix", 'D', NULL, ":", 0, 0, "character", STARTUP, ACCESS, "keys are counted by what stands before this character; turns `stats detail` on") \
     X(FLAG, detail_enabled, "detail_enabled", 0, NULL, false, 0, 0, "flag", RUNTIME, ACCESS, "whether operations are counted by key prefix") \
     X(INT, reqs_per_event, "reqs_per_event", 'R', "max-reqs-per-event", 20, 1, 1000000, "requests", STARTUP, NETWORK, "requests of one connection before others have their turn") \
@@ -179,6 +179,7 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
     X(INT, ssl_handshake_timeout, NULL, OPT_EXTENDED, "ssl_handshake_timeout", 10, 1, 3600, "seconds", STARTUP, ACCESS, "hang up on a client that has not agreed on a TLS session by then") \
     X(TEXT, automove_record, NULL, 0, "automove-record", NULL, 0, 0, "path", STARTUP, TUNING, "file to which what policies of slab_automove=lua:NAME are shown is appended, as slatectl record writes it") \
     X(FLAG, public, NULL, 0, "public", false, 0, 0, "flag", STARTUP, ACCESS, "listen where other machines reach it although clients need no password and no certificate: that is meant") \
+    X(INT, udp_reply_factor, NULL, OPT_EXTENDED, "udp_reply_factor", 1, 0, 65536, "times", STARTUP, NETWORK, "by UDP, clients of other machines get replies at most so many times as long as their request, since its sender may be forged; 0: without a bound") \
     X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained|cuckoo", STARTUP, MEMORY, "how keys find their items: bucket, cache lines of twelve; chained, linked lists as in memcached; cuckoo, lines of twelve, two for each key") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, "parts of the cache with a lock each, a power of two; 0: by the memory, 16 at 64 MB") \
     X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", false, 0, 0, "flag", RUNTIME, TUNING, "fit the chunk sizes to the items again whenever that holds 2 % more of them, and a page more; it looks each minute") \

@@ -21,6 +21,9 @@ struct own {
     X(policy, text, name, TEXT, o->policy, "who is evicted") \
     X(role, text, name, TEXT, o->role, "what this connection may do: read, write or admin") \
     X(role_refusals, counter, operations, U64, o->serve.role_refusals, "requests and commands that the role of a connection did not allow") \
+    X(udp_datagrams, counter, datagrams, U64, o->serve.udp_datagrams, "requests received by UDP, or what came in their place") \
+    X(udp_refused, counter, operations, U64, o->serve.udp_refused, "replies too long for a client of another machine by UDP (udp_reply_factor)") \
+    X(udp_lost, counter, datagrams, U64, o->serve.udp_lost, "datagrams of replies that the system did not take") \
     X(partitions, gauge, partitions, U64, o->cache.partitions, "parts of the cache with a lock each") \
     X(classes, gauge, classes, U64, o->cache.class_count, "slab classes") \
     X(header_bytes, gauge, bytes, U64, sizeof(struct item) + (o->cas ? 8 : 0), "header of an item of a small value without client flags") \

@@ -168,7 +168,7 @@ static void test_bad_values_are_refused(void) {
 }
 
 static void test_options_of_absent_features_say_so(void) {
-    refuses("-U 11211", "-U cannot be used: UDP is not built yet");
+    shows("-U 11211", "udpport", "11211");
     refuses("-S", "-S cannot be used: SASL authentication is not built yet");
     shows("-Y users", "auth_enabled_ascii", "users");
     is_str(settings_auth_file(&s), "users", "… from which users are read");

@@ -1,0 +1,400 @@
+#include "net/udp.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "net/address.h"
+#include "net/buffer.h"
+#include "net/listen.h"
+#include "net/udp_frame.h"
+#include "net/worker.h"
+
+enum {
+    BUFFER_WANTED_BYTES = 8 * 1024 * 1024, /* of a socket, as far as the system gives it */
+    /* turns that a datagram's requests have, each with time for commands */
+    TURNS_MAX = 256,
+    PARTS_AT_ONCE = 64, /* datagrams sent by a call */
+};
+
+static const char too_long[] = "SERVER_ERROR reply too long for UDP\r\n",
+                  not_here[] = "CLIENT_ERROR not over UDP\r\n";
+
+/* A datagram, its session while it lasts, and its reply so far. */
+struct exchange {
+    struct sockaddr_storage from;
+    socklen_t       from_bytes;
+    uint16_t        id;
+    size_t          n;    /* bytes of the datagram */
+    char           *at;   /* its bytes that no request has taken yet … */
+    size_t          left; /* … and how many */
+    struct session *session; /* NULL: nothing to do, or done */
+    char           *reply;
+    size_t          reply_bytes, reply_room;
+};
+
+/* What a worker needs for a batch, made at its first datagram. */
+struct udp_batch {
+    struct exchange exchange[UDP_BATCH];
+    struct mmsghdr  message[UDP_BATCH];
+    struct iovec    iov[UDP_BATCH];
+    char            bytes[UDP_BATCH][UDP_RECEIVE_BYTES + BUFFER_SLACK];
+};
+
+/* --- sockets --- */
+
+static void set_port(struct sockaddr_storage *ss, int port) {
+    if (ss->ss_family == AF_INET6) {
+        ((struct sockaddr_in6 *)(void *)ss)->sin6_port = htons((uint16_t)port);
+    } else {
+        ((struct sockaddr_in *)(void *)ss)->sin_port = htons((uint16_t)port);
+    }
+}
+
+static int port_of(const struct sockaddr_storage *ss) {
+    return ntohs(ss->ss_family == AF_INET6
+                     ? ((const struct sockaddr_in6 *)(const void *)ss)->sin6_port
+                     : ((const struct sockaddr_in *)(const void *)ss)->sin_port);
+}
+
+static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t at_bytes) {
+    int on = 1, wanted = BUFFER_WANTED_BYTES;
+    struct sockaddr_storage bound;
+    socklen_t bound_bytes = sizeof bound;
+    struct udp_socket *s = calloc(1, sizeof *s);
+    int fd = socket(at->ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (s == NULL || fd < 0) {
+        goto fail;
+    }
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &wanted, sizeof wanted);
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &wanted, sizeof wanted);
+    if (at->ss_family == AF_INET6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    }
+    if (setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0 ||
+        bind(fd, (const struct sockaddr *)at, at_bytes) != 0 ||
+        getsockname(fd, (struct sockaddr *)&bound, &bound_bytes) != 0) {
+        goto fail;
+    }
+    s->record.fd = fd;
+    s->is_v6 = bound.ss_family == AF_INET6;
+    s->port = port_of(&bound);
+    s->is_local = address_is_local((struct sockaddr *)&bound);
+    address_show((struct sockaddr *)&bound, "", s->record.addr, sizeof s->record.addr);
+    memcpy(s->record.addr, "udp", 3); /* in place of tcp */
+    atomic_store_explicit(&s->record.state, "conn_read", memory_order_relaxed);
+    return s;
+fail:;
+    int saved = errno;
+    free(s);
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = saved;
+    return NULL;
+}
+
+/* SO_REUSEPORT would let two servers of one user share the port, each with half of the requests. */
+static bool is_free(const struct sockaddr_storage *at, socklen_t at_bytes) {
+    int fd = socket(at->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), on = 1;
+    if (fd >= 0 && at->ss_family == AF_INET6) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    }
+    bool is = fd >= 0 && bind(fd, (const struct sockaddr *)at, at_bytes) == 0;
+    int  saved = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    errno = saved;
+    return is;
+}
+
+static int open_all(const struct sockaddr *sa, socklen_t sa_bytes, unsigned workers,
+                    struct udp_socket **list) {
+    struct sockaddr_storage at;
+    memcpy(&at, sa, sa_bytes);
+    if (!is_free(&at, sa_bytes)) {
+        return -1;
+    }
+    for (unsigned i = 0; i < workers; i++) {
+        struct udp_socket *s = open_one(&at, sa_bytes);
+        if (s == NULL) {
+            return -1;
+        }
+        set_port(&at, s->port);
+        s->next = *list;
+        *list = s;
+    }
+    return 0;
+}
+
+int udp_listen(const char *host, int port, unsigned workers, bool local_only,
+               struct udp_socket **list) {
+    struct addrinfo hints = {
+        .ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
+    struct addrinfo *found = NULL;
+    char service[12];
+    snprintf(service, sizeof service, "%d", port < 0 ? 0 : port);
+    int error = getaddrinfo(host[0] != '\0' ? host : NULL, service, &hints, &found);
+    if (error != 0) {
+        log_error("cannot listen on %s: %s", host, gai_strerror(error));
+        errno = EADDRNOTAVAIL;
+        return -1;
+    }
+    bool is_refused = local_only && !listen_is_local(found), opened = false;
+    int  why = is_refused ? EACCES : EADDRNOTAVAIL;
+    for (const struct addrinfo *ai = found; ai != NULL && !is_refused; ai = ai->ai_next) {
+        if (open_all(ai->ai_addr, ai->ai_addrlen, workers, list) == 0) {
+            opened = true;
+        } else if ((why = errno) != EADDRNOTAVAIL && why != EAFNOSUPPORT && why != EINVAL) {
+            break; /* as in listen_tcp */
+        }
+    }
+    freeaddrinfo(found);
+    if (!opened && !is_refused) {
+        log_error("cannot listen on %s port %d by UDP: %s", host[0] != '\0' ? host : "any address",
+                  port < 0 ? 0 : port, strerror(why));
+    }
+    errno = why;
+    return opened ? 0 : -1;
+}
+
+void udp_close(struct udp_socket **list) {
+    while (*list != NULL) {
+        struct udp_socket *s = *list;
+        *list = s->next;
+        if (event_initialized(&s->event)) {
+            event_del(&s->event);
+        }
+        if (s->record.link != NULL) {
+            conn_registry_remove(&s->worker->server->registry, &s->record);
+        }
+        close(s->record.fd);
+        free(s);
+    }
+}
+
+/* --- requests --- */
+
+static void begin_exchange(const struct udp_socket *s, struct exchange *e, char *bytes, size_t n) {
+    *e = (struct exchange){.from = e->from, .from_bytes = e->from_bytes, .n = n};
+    if (!udp_frame_read((unsigned char *)bytes, n, &e->id)) {
+        return;
+    }
+    e->at = bytes + UDP_FRAME_BYTES;
+    e->left = n - UDP_FRAME_BYTES;
+    e->session = session_create();
+    if (e->session != NULL) {
+        session_set_access(e->session, &s->access);
+        session_set_client(e->session, s->record.fd, s->record.addr);
+    }
+}
+
+static void end_exchange(struct worker *w, struct exchange *e) {
+    session_destroy(&e->session, w->batch);
+}
+
+static bool add_reply(struct exchange *e, const void *bytes, size_t n) {
+    if (e->reply_room - e->reply_bytes < n) {
+        size_t room = (e->reply_bytes + n) * 2;
+        char  *reply = room <= 2 * UDP_REPLY_BYTES ? realloc(e->reply, room) : NULL;
+        if (reply == NULL) {
+            return false;
+        }
+        e->reply = reply;
+        e->reply_room = room;
+    }
+    memcpy(e->reply + e->reply_bytes, bytes, n);
+    e->reply_bytes += n;
+    return true;
+}
+
+static void replace_reply(struct exchange *e, const char *text) {
+    e->reply_bytes = 0;
+    add_reply(e, text, strlen(text));
+}
+
+/* Takes what the turn wrote. False: it is too much. */
+static bool take_output(struct exchange *e, struct batch *batch) {
+    struct output *out = batch_output(batch, e->session);
+    struct iovec   iov[16];
+    int            pieces;
+    bool           taken = true;
+    while (out != NULL && taken &&
+           (pieces = output_iov(out, iov, sizeof iov / sizeof *iov)) > 0) {
+        size_t sent = 0;
+        for (int i = 0; i < pieces && taken; i++) {
+            taken = add_reply(e, iov[i].iov_base, iov[i].iov_len);
+            sent += iov[i].iov_len;
+        }
+        output_sent(out, sent);
+    }
+    return taken && e->reply_bytes <= UDP_REPLY_BYTES;
+}
+
+/* After a turn: whether its session has more to do. */
+static bool goes_on(struct exchange *e, struct batch *batch) {
+    if (!take_output(e, batch)) {
+        replace_reply(e, too_long);
+        return false;
+    }
+    switch (session_need(e->session)) {
+    case SESSION_NEED_TURN:
+    case SESSION_NEED_COMMAND: return true;
+    case SESSION_NEED_EVENT:
+    case SESSION_WATCHES: replace_reply(e, not_here); return false;
+    case SESSION_NEED_BYTES:
+    case SESSION_NEED_VALUE:
+    case SESSION_NEED_MEMORY:
+    case SESSION_NEED_ROOM:
+    case SESSION_CLOSE: return false;
+    }
+    return false;
+}
+
+/* Returns how many go on in another turn. */
+static unsigned run_turn(struct worker *w, struct exchange *e, unsigned n) {
+    unsigned more = 0;
+    bool     added[UDP_BATCH] = {false};
+    cache_turn_begin(w->cache_thread);
+    batch_begin(w->batch);
+    for (unsigned i = 0; i < n && !batch_full(w->batch); i++) {
+        if (e[i].session != NULL) {
+            size_t used = batch_add(w->batch, e[i].session, e[i].at, e[i].left);
+            e[i].at += used;
+            e[i].left -= used;
+            added[i] = true;
+        }
+    }
+    batch_run(w->batch);
+    for (unsigned i = 0; i < n; i++) {
+        if (added[i] && !goes_on(&e[i], w->batch)) {
+            end_exchange(w, &e[i]);
+        }
+        more += e[i].session != NULL;
+    }
+    cache_turn_end(w->cache_thread);
+    return more;
+}
+
+static void run_all(struct worker *w, struct exchange *e, unsigned n) {
+    unsigned more = n;
+    for (unsigned turn = 0; more > 0 && turn < TURNS_MAX; turn++) {
+        more = run_turn(w, e, n);
+    }
+    if (more > 0) {
+        cache_turn_begin(w->cache_thread);
+        for (unsigned i = 0; i < n; i++) {
+            if (e[i].session != NULL) {
+                end_exchange(w, &e[i]);
+                replace_reply(&e[i], too_long);
+            }
+        }
+        cache_turn_end(w->cache_thread);
+    }
+}
+
+/* --- replies --- */
+
+/* False: the socket takes no more; what is left of this reply is lost, as any datagram may be. */
+static bool send_parts(struct worker *w, int fd, const struct exchange *e, size_t first,
+                       size_t count) {
+    unsigned char  frame[PARTS_AT_ONCE][UDP_FRAME_BYTES];
+    struct iovec   iov[PARTS_AT_ONCE][2];
+    struct mmsghdr message[PARTS_AT_ONCE] = {0};
+    size_t         all = udp_parts(e->reply_bytes);
+    for (size_t i = 0; i < count; i++) {
+        size_t at = (first + i) * UDP_PART_BYTES, left = e->reply_bytes - at;
+        size_t n = left < UDP_PART_BYTES ? left : UDP_PART_BYTES;
+        udp_frame_write(frame[i], e->id, (uint16_t)(first + i), (uint16_t)all);
+        iov[i][0] = (struct iovec){frame[i], UDP_FRAME_BYTES};
+        iov[i][1] = (struct iovec){e->reply + at, n};
+        message[i].msg_hdr = (struct msghdr){.msg_name = (void *)(uintptr_t)&e->from,
+                                             .msg_namelen = e->from_bytes,
+                                             .msg_iov = iov[i],
+                                             .msg_iovlen = 2};
+        w->sent_bytes += n + UDP_FRAME_BYTES;
+    }
+    for (size_t done = 0; done < count;) {
+        int sent = sendmmsg(fd, message + done, (unsigned)(count - done), MSG_DONTWAIT);
+        if (sent <= 0) {
+            counter_add(&w->counters->udp_lost, count - done);
+            return false;
+        }
+        done += (size_t)sent;
+    }
+    return true;
+}
+
+static void answer(struct worker *w, const struct udp_socket *s, struct exchange *e) {
+    uint32_t factor = address_is_local((struct sockaddr *)&e->from) ? 0 : s->factor;
+    if (!udp_may_reply(e->reply_bytes, e->n, factor)) {
+        counter_add(&w->counters->udp_refused, 1);
+        replace_reply(e, too_long);
+        if (!udp_may_reply(e->reply_bytes, e->n, factor)) {
+            return;
+        }
+    }
+    size_t all = udp_parts(e->reply_bytes);
+    for (size_t first = 0; first < all; first += PARTS_AT_ONCE) {
+        size_t count = all - first < PARTS_AT_ONCE ? all - first : PARTS_AT_ONCE;
+        if (!send_parts(w, s->record.fd, e, first, count)) {
+            return;
+        }
+    }
+}
+
+static unsigned receive(struct udp_batch *b, int fd) {
+    for (unsigned i = 0; i < UDP_BATCH; i++) {
+        b->iov[i] = (struct iovec){b->bytes[i], UDP_RECEIVE_BYTES};
+        b->message[i].msg_hdr = (struct msghdr){.msg_name = &b->exchange[i].from,
+                                                .msg_namelen = sizeof b->exchange[i].from,
+                                                .msg_iov = &b->iov[i],
+                                                .msg_iovlen = 1};
+    }
+    int n = recvmmsg(fd, b->message, UDP_BATCH, MSG_DONTWAIT, NULL);
+    return n > 0 ? (unsigned)n : 0;
+}
+
+static void on_datagrams(evutil_socket_t fd, short what, void *arg) {
+    struct udp_socket *s = arg;
+    struct worker     *w = s->worker;
+    (void)what;
+    if (w->udp == NULL && (w->udp = malloc(sizeof *w->udp)) == NULL) {
+        return; /* the kernel keeps them, and the event comes again */
+    }
+    struct exchange *e = w->udp->exchange;
+    unsigned n = receive(w->udp, fd);
+    for (unsigned i = 0; i < n; i++) {
+        e[i].from_bytes = w->udp->message[i].msg_hdr.msg_namelen;
+        begin_exchange(s, &e[i], w->udp->bytes[i], w->udp->message[i].msg_len);
+        w->received_bytes += w->udp->message[i].msg_len;
+    }
+    run_all(w, e, n);
+    for (unsigned i = 0; i < n; i++) {
+        if (e[i].reply_bytes > 0) {
+            answer(w, s, &e[i]);
+        }
+        free(e[i].reply);
+    }
+    counter_add(&w->counters->udp_datagrams, n);
+    atomic_store_explicit(&s->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
+    worker_count_bytes(w);
+}
+
+bool udp_attach(struct udp_socket *s, struct worker *w) {
+    s->worker = w;
+    conn_registry_add(&w->server->registry, &s->record);
+    atomic_store_explicit(&s->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
+    return event_assign(&s->event, w->base, s->record.fd, EV_READ | EV_PERSIST, on_datagrams, s) ==
+               0 &&
+           event_add(&s->event, NULL) == 0;
+}

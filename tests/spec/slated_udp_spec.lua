@@ -1,0 +1,239 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slated by UDP: frames, replies of several datagrams, what is dropped and what is refused.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
+local server = require "support.server"
+local socket = require "socket"
+local wire = require "support.wire"
+
+local DATAGRAM_BYTES <const> = 1400
+
+local function frame(id, count)
+    return (">I2I2I2I2"):pack(id, 0, count or 1, 0)
+end
+
+-- The reply with this id, of as many datagrams as it says; also how many there were.
+local function receive(client, id)
+    local parts, count = {}, nil
+    repeat
+        local datagram = assert(client:receive())
+        assert(#datagram <= DATAGRAM_BYTES)
+        local got, sequence, all, zero, at = (">I2I2I2I2"):unpack(datagram)
+        assert(zero == 0)
+        if got == id then
+            count = count or all
+            assert(count == all and sequence < all and not parts[sequence + 1])
+            parts[sequence + 1] = datagram:sub(at)
+        end
+    until count and #parts == count
+    return table.concat(parts), count
+end
+
+describe("slated by UDP", function()
+    local one, port, client, id
+
+    local function start(args)
+        local words = { "-U", "-1" }
+        table.move(args or {}, 1, #(args or {}), #words + 1, words)
+        one = server.start({ transport = "tcp", args = words })
+        port = tonumber(server.read_file(one.folder .. "/ports"):match("UDP INET: (%d+)"))
+    end
+
+    local function open()
+        local made = socket.udp()
+        made:settimeout(patience.DEADLINE_S)
+        assert(made:setpeername("127.0.0.1", port))
+        return made
+    end
+
+    local function ask(text)
+        id = (id or 0xfff0) + 1 & 0xffff
+        assert(client:send(frame(id) .. text))
+        return receive(client, id)
+    end
+
+    before_each(function() start() client = open() end)
+    after_each(function()
+        client:close()
+        one:stop()
+    end)
+
+    it("stores, reads and removes", function()
+        assert.equal("STORED\r\n", (ask("set a 5 0 3\r\nabc\r\n")))
+        assert.equal("VALUE a 5 3\r\nabc\r\nEND\r\n", (ask("get a\r\n")))
+        assert.equal("HD\r\n", (ask("ms b 2\r\nxy\r\n")))
+        assert.equal("VA 2 t-1\r\nxy\r\n", (ask("mg b v t\r\n")))
+        assert.equal("DELETED\r\n", (ask("delete a\r\n")))
+        assert.equal("END\r\n", (ask("get a b2\r\n")))
+    end)
+
+    it("answers all requests of a datagram with one reply", function()
+        assert.equal("STORED\r\nVALUE a 0 1\r\n1\r\nEND\r\n2\r\nMN\r\n",
+            (ask("set a 0 0 1\r\n1\r\nget a\r\nincr a 1\r\nmn\r\n")))
+    end)
+
+    it("answers in as many datagrams as the reply needs", function()
+        local value = ("0123456789"):rep(9000)
+        local tcp = one:connect()
+        assert.is_true(tcp:set("big", value))
+        tcp:close()
+        for _ = 1, 20 do
+            local reply, count = ask("get big\r\n")
+            assert.equal(("VALUE big 0 %d\r\n%s\r\nEND\r\n"):format(#value, value), reply)
+            assert.equal(math.ceil(#reply / (DATAGRAM_BYTES - 8)), count)
+        end
+    end)
+
+    it("gives long answers of commands whole", function()
+        local reply, count = ask("stats settings\r\n")
+        assert.truthy(reply:find("^STAT maxbytes ") and reply:find("END\r\n$"))
+        assert.truthy(count > 1)
+        reply = ask("stats\r\nstats describe\r\nmn\r\n")
+        assert.equal(2, select(2, reply:gsub("END\r\n", "")))
+        assert.truthy(reply:find("MN\r\n$"))
+    end)
+
+    it("speaks the binary protocol too", function()
+        local noop = "\x80\x0a" .. ("\0"):rep(10) .. "abcd" .. ("\0"):rep(8)
+        assert.equal("\x81\x0a" .. ("\0"):rep(10) .. "abcd" .. ("\0"):rep(8), (ask(noop)))
+    end)
+
+    it("says nothing to what wants no reply", function()
+        client:send(frame(1) .. "set q 0 0 1 noreply\r\n1\r\n")
+        assert.equal("VALUE q 0 1\r\n1\r\nEND\r\n", (ask("get q\r\n")))
+    end)
+
+    it("drops what is no request, and what is not whole", function()
+        for _, datagram in ipairs({ "", "x", frame(7), frame(7, 2) .. "version\r\n", frame(7) .. "version",
+            frame(7) .. "set a 0 0 10\r\n12345", frame(7) .. "set a 0 0 900000\r\n" .. ("x"):rep(5000),
+            frame(7) .. "quit\r\n", frame(7) .. "set " .. ("k"):rep(3000) }) do
+            client:send(datagram)
+        end
+        assert.equal("END\r\n", (ask("get a\r\n")))
+        local tcp = wire.connect(one.address)
+        local _, facts = wire.stats(tcp, "slated")
+        assert.equal("0", facts.draft_bytes)
+        tcp:close()
+    end)
+
+    it("keeps nothing of a client from one datagram to the next", function()
+        client:send(frame(1) .. "set a 0 0 3\r\nab")
+        assert.equal("ERROR\r\n", (ask("nonsense\r\n")))
+    end)
+
+    it("dumps, but lets nobody watch", function()
+        assert.equal("STORED\r\n", (ask("set a 0 0 1\r\n1\r\n")))
+        assert.truthy((ask("lru_crawler metadump all\r\n")):find("^OK\r\nkey=a .*END\r\n$"))
+        assert.equal("CLIENT_ERROR not over UDP\r\n", (ask("watch fetchers\r\n")))
+    end)
+
+    it("serves many clients at once, each its own reply", function()
+        local clients = {}
+        for i = 1, 40 do
+            clients[i] = open()
+            clients[i]:send(frame(i) .. ("set key%d 0 0 4\r\n%04d\r\nget key%d\r\n"):format(i, i, i))
+        end
+        for i, each in ipairs(clients) do
+            assert.equal(("STORED\r\nVALUE key%d 0 4\r\n%04d\r\nEND\r\n"):format(i, i), (receive(each, i)))
+            each:close()
+        end
+    end)
+
+    it("counts datagrams, and shows its sockets", function()
+        local tcp = wire.connect(one.address)
+        local _, before = wire.stats(tcp, "slated")
+        ask("version\r\n")
+        client:send("x")
+        patience.wait_for("two datagrams", function()
+            local _, after = wire.stats(tcp, "slated")
+            return after.udp_datagrams - before.udp_datagrams == 2
+        end)
+        local _, conns = wire.stats(tcp, "conns")
+        local sockets = 0
+        for name, value in pairs(conns) do
+            sockets = sockets + (name:find(":addr$") and value == "udp:127.0.0.1:" .. port and 1 or 0)
+        end
+        local _, settings = wire.stats(tcp, "settings")
+        assert.equal(tonumber(settings.num_threads_per_udp), sockets)
+        tcp:close()
+    end)
+
+    it("leaves a port alone that another server has", function()
+        local said = server.capture(("%s %s -l 127.0.0.1 -p -1 -U %d 2>&1; echo $?"):format(server.slated(),
+            server.USER, port))
+        assert.truthy(said:find("cannot listen on 127.0.0.1 port %d+ by UDP: Address already in use\n71$"), said)
+    end)
+end)
+
+describe("slated by UDP to another machine", function()
+    -- A network of its own, in which an address that is not loopback's stands for another machine. Returns what
+    -- `script` prints; it has `ask`.
+    local function elsewhere(option, script)
+        local folder = server.folder()
+        local file = assert(io.open(folder .. "/client.lua", "w"))
+        file:write([[
+            local socket = require "socket"
+            local udp = socket.udp()
+            assert(udp:setpeername("10.9.8.7", tonumber(arg[1])))
+            function ask(text, wait_s)
+                udp:settimeout(wait_s or 60)
+                udp:send("\0\1\0\0\0\1\0\0" .. text)
+                local datagram = udp:receive()
+                print(datagram and #datagram, datagram and datagram:sub(9):match("^[^\r]*"))
+            end
+            ]] .. script)
+        file:close()
+        local said = server.capture(([[unshare -rn sh -c '
+            ip link set lo up && ip addr add 10.9.8.7/32 dev lo || exit 9
+            MEMCACHED_PORT_FILENAME=%s/ports %s %s -l 10.9.8.7 --public -p -1 -U -1 %s -P %s/pid & server=$!
+            until [ -s %s/pid ] || ! kill -0 $server; do sleep 0.01; done
+            lua5.4 %s/client.lua $(sed -n "s/UDP INET: //p" %s/ports)
+            kill $server; wait $server' 2>&1]]):format(folder, server.slated(), server.USER, option, folder, folder,
+            folder, folder))
+        server.remove_folder(folder)
+        return said
+    end
+
+    local function can()
+        return os.execute("unshare -rn ip link set lo up >/dev/null 2>&1")
+    end
+
+    it("replies no longer than the request, unless that is padded", function()
+        if not can() then
+            pending("no network of its own can be had here")
+            return
+        end
+        local said = elsewhere("", [[
+            ask("get none\r\n")
+            ask("set a 0 0 100\r\n" .. ("x"):rep(100) .. "\r\n")
+            ask("get a\r\n", 0.5)
+            ask("get a" .. (" "):rep(40) .. "\r\n")
+            ask("get a" .. (" "):rep(200) .. "\r\n")
+            ask("stats\r\n", 0.5)
+            ask("stats" .. (" "):rep(1000) .. "\r\n")]])
+        assert.equal("13\tEND\n16\tSTORED\nnil\tnil\n45\tSERVER_ERROR reply too long for UDP\n130\tVALUE a 0 100\n"
+            .. "nil\tnil\n45\tSERVER_ERROR reply too long for UDP", said)
+    end)
+
+    it("replies as long as it is told to with udp_reply_factor", function()
+        if not can() then
+            pending("no network of its own can be had here")
+            return
+        end
+        local script <const> = 'ask("set a 0 0 100\\r\\n" .. ("x"):rep(100) .. "\\r\\n") ask("get a\\r\\n", 0.5)'
+        assert.equal("16\tSTORED\n130\tVALUE a 0 100", elsewhere("-o udp_reply_factor=4", script))
+        assert.equal("16\tSTORED\n45\tSERVER_ERROR reply too long for UDP", elsewhere("-o udp_reply_factor=2", script))
+        assert.equal("16\tSTORED\n130\tVALUE a 0 100", elsewhere("-o udp_reply_factor=0", script))
+    end)
+end)
+
+describe("slated", function()
+    for words, why in pairs({ ["-U 11211 -Y /dev/null"] = "-U does not go with -Y",
+        ["-U 11211 -s /tmp/never"] = "-U does not go with -s",
+        ["-U 11211 -Z -o ssl_chain_cert=x"] = "-U does not go with -Z", ["-U x"] = "-U wants a whole number" }) do
+        it("refuses " .. words, function()
+            local said = server.capture(("%s %s %s 2>&1; echo $?"):format(server.slated(), server.USER, words))
+            assert.truthy(said:find(why, 1, true) and said:find("\n64$"), said)
+        end)
+    end
+end)
