@@ -41,8 +41,17 @@ struct exchange {
     size_t          reply_bytes, reply_room;
 };
 
+/* Datagrams to be sent by one call. Their bytes are the exchanges'. */
+struct outgoing {
+    unsigned       count;
+    unsigned char  frame[PARTS_AT_ONCE][UDP_FRAME_BYTES];
+    struct iovec   iov[PARTS_AT_ONCE][2];
+    struct mmsghdr message[PARTS_AT_ONCE];
+};
+
 /* What a worker needs for a batch, made at its first datagram. */
 struct udp_batch {
+    struct outgoing outgoing;
     struct exchange exchange[UDP_BATCH];
     struct mmsghdr  message[UDP_BATCH];
     struct iovec    iov[UDP_BATCH];
@@ -304,52 +313,61 @@ static void run_all(struct worker *w, struct exchange *e, unsigned n) {
 
 /* --- replies --- */
 
-/* False: the socket takes no more; what is left of this reply is lost, as any datagram may be. */
-static bool send_parts(struct worker *w, int fd, const struct exchange *e, size_t first,
-                       size_t count) {
-    unsigned char  frame[PARTS_AT_ONCE][UDP_FRAME_BYTES];
-    struct iovec   iov[PARTS_AT_ONCE][2];
-    struct mmsghdr message[PARTS_AT_ONCE] = {0};
-    size_t         all = udp_parts(e->reply_bytes);
-    for (size_t i = 0; i < count; i++) {
-        size_t at = (first + i) * UDP_PART_BYTES, left = e->reply_bytes - at;
-        size_t n = left < UDP_PART_BYTES ? left : UDP_PART_BYTES;
-        udp_frame_write(frame[i], e->id, (uint16_t)(first + i), (uint16_t)all);
-        iov[i][0] = (struct iovec){frame[i], UDP_FRAME_BYTES};
-        iov[i][1] = (struct iovec){e->reply + at, n};
-        message[i].msg_hdr = (struct msghdr){.msg_name = (void *)(uintptr_t)&e->from,
-                                             .msg_namelen = e->from_bytes,
-                                             .msg_iov = iov[i],
-                                             .msg_iovlen = 2};
-        w->sent_bytes += n + UDP_FRAME_BYTES;
-    }
-    for (size_t done = 0; done < count;) {
-        int sent = sendmmsg(fd, message + done, (unsigned)(count - done), MSG_DONTWAIT);
+/* Sends what is collected. What the socket does not take is lost, as any datagram may be. */
+static void flush(struct worker *w, int fd, struct outgoing *o) {
+    for (unsigned done = 0; done < o->count;) {
+        int sent = sendmmsg(fd, o->message + done, o->count - done, MSG_DONTWAIT);
         if (sent <= 0) {
-            counter_add(&w->counters->udp_lost, count - done);
-            return false;
+            counter_add(&w->counters->udp_lost, o->count - done);
+            break;
         }
-        done += (size_t)sent;
+        done += (unsigned)sent;
     }
-    return true;
+    o->count = 0;
 }
 
-static void answer(struct worker *w, const struct udp_socket *s, struct exchange *e) {
+/* One datagram of a reply: part `at` of `all`. */
+static void put_part(struct outgoing *o, const struct exchange *e, size_t at, size_t all) {
+    unsigned i = o->count++;
+    size_t   first = at * UDP_PART_BYTES, left = e->reply_bytes - first;
+    udp_frame_write(o->frame[i], e->id, (uint16_t)at, (uint16_t)all);
+    o->iov[i][0] = (struct iovec){o->frame[i], UDP_FRAME_BYTES};
+    o->iov[i][1] =
+        (struct iovec){e->reply + first, left < UDP_PART_BYTES ? left : UDP_PART_BYTES};
+    o->message[i].msg_hdr = (struct msghdr){.msg_name = (void *)(uintptr_t)&e->from,
+                                            .msg_namelen = e->from_bytes,
+                                            .msg_iov = o->iov[i],
+                                            .msg_iovlen = 2};
+}
+
+/* Whether the reply, or the sentence in its place, may be sent. */
+static bool may_answer(struct worker *w, const struct udp_socket *s, struct exchange *e) {
     uint32_t factor = address_is_local((struct sockaddr *)&e->from) ? 0 : s->factor;
-    if (!udp_may_reply(e->reply_bytes, e->n, factor)) {
-        counter_add(&w->counters->udp_refused, 1);
-        replace_reply(e, too_long);
-        if (!udp_may_reply(e->reply_bytes, e->n, factor)) {
-            return;
+    if (udp_may_reply(e->reply_bytes, e->n, factor)) {
+        return true;
+    }
+    counter_add(&w->counters->udp_refused, 1);
+    replace_reply(e, too_long);
+    return udp_may_reply(e->reply_bytes, e->n, factor);
+}
+
+static void answer_all(struct worker *w, const struct udp_socket *s, struct exchange *e,
+                       unsigned n) {
+    struct outgoing *o = &w->udp->outgoing;
+    for (unsigned i = 0; i < n; i++) {
+        if (e[i].reply_bytes == 0 || !may_answer(w, s, &e[i])) {
+            continue;
+        }
+        size_t all = udp_parts(e[i].reply_bytes);
+        w->sent_bytes += e[i].reply_bytes + all * UDP_FRAME_BYTES;
+        for (size_t at = 0; at < all; at++) {
+            put_part(o, &e[i], at, all);
+            if (o->count == PARTS_AT_ONCE) {
+                flush(w, s->record.fd, o);
+            }
         }
     }
-    size_t all = udp_parts(e->reply_bytes);
-    for (size_t first = 0; first < all; first += PARTS_AT_ONCE) {
-        size_t count = all - first < PARTS_AT_ONCE ? all - first : PARTS_AT_ONCE;
-        if (!send_parts(w, s->record.fd, e, first, count)) {
-            return;
-        }
-    }
+    flush(w, s->record.fd, o);
 }
 
 static unsigned receive(struct udp_batch *b, int fd) {
@@ -368,7 +386,7 @@ static void on_datagrams(evutil_socket_t fd, short what, void *arg) {
     struct udp_socket *s = arg;
     struct worker     *w = s->worker;
     (void)what;
-    if (w->udp == NULL && (w->udp = malloc(sizeof *w->udp)) == NULL) {
+    if (w->udp == NULL && (w->udp = calloc(1, sizeof *w->udp)) == NULL) {
         return; /* the kernel keeps them, and the event comes again */
     }
     struct exchange *e = w->udp->exchange;
@@ -379,10 +397,8 @@ static void on_datagrams(evutil_socket_t fd, short what, void *arg) {
         w->received_bytes += w->udp->message[i].msg_len;
     }
     run_all(w, e, n);
+    answer_all(w, s, e, n);
     for (unsigned i = 0; i < n; i++) {
-        if (e[i].reply_bytes > 0) {
-            answer(w, s, &e[i]);
-        }
         free(e[i].reply);
     }
     counter_add(&w->counters->udp_datagrams, n);

@@ -84,10 +84,10 @@ function Server:alive()
   return stat ~= "" and not stat:find(") Z", 1, true)
 end
 
---- CPU time of all its threads, the kernel's part included, in seconds.
-function Server:cpu_s()
+--- CPU time of all threads of a process, the kernel's part included, in seconds.
+function M.cpu_s(pid)
   local total_ns = 0
-  local threads = io.popen(("cat /proc/%d/task/*/schedstat 2>/dev/null"):format(self.pid))
+  local threads = io.popen(("cat /proc/%d/task/*/schedstat 2>/dev/null"):format(pid))
   for line in threads:lines() do
     total_ns = total_ns + tonumber(line:match("^%d+"))
   end
@@ -96,8 +96,13 @@ function Server:cpu_s()
     return total_ns / 1e9
   end
   -- A kernel without scheduler statistics: clock ticks, a hundredth of a second each.
-  local user, system = read_all(("/proc/%d/stat"):format(self.pid)):match("%) " .. ("%S+ "):rep(11) .. "(%d+) (%d+)")
+  local user, system = read_all(("/proc/%d/stat"):format(pid)):match("%) " .. ("%S+ "):rep(11) .. "(%d+) (%d+)")
   return (tonumber(user) + tonumber(system)) / 100
+end
+
+--- The same of this server.
+function Server:cpu_s()
+  return M.cpu_s(self.pid)
 end
 
 --- Ends the process and waits for its end; one that does not end by itself is killed.
@@ -130,6 +135,9 @@ local function start_on(port, program, options)
   local tls_port = options.tls and free_port()
   local listen = options.tls and ("notls:127.0.0.1:%d,127.0.0.1:%d"):format(port, tls_port) or "127.0.0.1"
   local words = { quote(program), "-l", listen, "-p", port, "-u", M.capture({ "id", "-un" }):match("%S+") }
+  if options.udp then
+    table.move({ "-U", port }, 1, 2, #words + 1, words)
+  end
   for _, option in ipairs(options.arguments or {}) do
     words[#words + 1] = quote(option)
   end
@@ -156,7 +164,8 @@ end
 
 --- Starts a server.
 -- @param program its path
--- @param options `arguments`, a list of words; `core`, the processor it is pinned to; `tls`, true: with -Z in the
+-- @param options `arguments`, a list of words; `core`, the processor it is pinned to; `udp`, true: the port is UDP's, too;
+-- `tls`, true: with -Z in the
 -- arguments, it speaks plainly on `port` and TLS on `tls_port`
 -- @return the server, or nil and a message that holds what the program said
 function M.start(program, options)

@@ -1,0 +1,119 @@
+/* The two ends of `make bench-udp` beside the servers: a client that asks by the batch, and the least a server can do.
+ *
+ *   udp_side ask PORT SECONDS     gets of 32 bytes, WINDOW datagrams a call; prints how many were answered and how many lost
+ *   udp_side floor                prints its port and answers every datagram with one as long as a hit's, until it is ended
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WINDOW = 32, FRAME_BYTES = 8, DATAGRAM_MAX = 1500, KEYS = 1000, REPLY_BYTES = FRAME_BYTES + 58, WAIT_MS = 200 };
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void fail(const char *what) {
+    fprintf(stderr, "udp_side: %s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static struct mmsghdr messages[WINDOW];
+static struct iovec pieces[WINDOW];
+static struct sockaddr_in names[WINDOW];
+static char bytes[WINDOW][DATAGRAM_MAX];
+
+static void prepare(int with_names) {
+    for (int i = 0; i < WINDOW; i++) {
+        pieces[i] = (struct iovec){bytes[i], DATAGRAM_MAX};
+        messages[i].msg_hdr = (struct msghdr){.msg_iov = &pieces[i], .msg_iovlen = 1};
+        if (with_names) {
+            messages[i].msg_hdr.msg_name = &names[i];
+            messages[i].msg_hdr.msg_namelen = sizeof names[i];
+        }
+    }
+}
+
+static int open_socket(int port, int is_server) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct timeval wait = {.tv_usec = WAIT_MS * 1000};
+    int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || (is_server ? bind : connect)(fd, (struct sockaddr *)&at, sizeof at) != 0) {
+        fail("cannot open its socket");
+    }
+    if (!is_server) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+    }
+    return fd;
+}
+
+static void ask(int port, double seconds) {
+    int fd = open_socket(port, 0);
+    unsigned long answered = 0, lost = 0, key = 0;
+    for (double end_s = now_s() + seconds; now_s() < end_s;) {
+        prepare(0);
+        for (int i = 0; i < WINDOW; i++) {
+            memcpy(bytes[i], "\0\1\0\0\0\1\0\0", FRAME_BYTES);
+            pieces[i].iov_len = FRAME_BYTES + (size_t)sprintf(bytes[i] + FRAME_BYTES, "get key%03lu\r\n", key++ % KEYS);
+        }
+        if (sendmmsg(fd, messages, WINDOW, 0) != WINDOW) {
+            fail("cannot send");
+        }
+        prepare(0);
+        for (int got = 0; got < WINDOW;) {
+            int n = recvmmsg(fd, messages, (unsigned)(WINDOW - got), MSG_WAITFORONE, NULL);
+            if (n <= 0) {
+                lost += (unsigned long)(WINDOW - got);
+                break;
+            }
+            for (int i = 0; i < n; i++) {
+                if (messages[i].msg_len != REPLY_BYTES) {
+                    fprintf(stderr, "udp_side: a reply of %u bytes\n", messages[i].msg_len);
+                    exit(1);
+                }
+            }
+            got += n;
+            answered += (unsigned long)n;
+        }
+    }
+    printf("%lu %lu\n", answered, lost);
+}
+
+static void serve(void) {
+    int fd = open_socket(0, 1);
+    struct sockaddr_in at;
+    socklen_t at_bytes = sizeof at;
+    getsockname(fd, (struct sockaddr *)&at, &at_bytes);
+    printf("%d\n", ntohs(at.sin_port));
+    fflush(stdout);
+    for (;;) {
+        prepare(1);
+        int n = recvmmsg(fd, messages, WINDOW, MSG_WAITFORONE, NULL);
+        for (int i = 0; i < n; i++) {
+            pieces[i].iov_len = REPLY_BYTES;
+        }
+        if (n > 0) {
+            sendmmsg(fd, messages, (unsigned)n, 0);
+        }
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc == 4 && strcmp(argv[1], "ask") == 0) {
+        ask(atoi(argv[2]), atof(argv[3]));
+    } else if (argc == 2 && strcmp(argv[1], "floor") == 0) {
+        serve();
+    } else {
+        fprintf(stderr, "usage: udp_side ask PORT SECONDS | udp_side floor\n");
+        return 64;
+    }
+    return 0;
+}
