@@ -164,8 +164,8 @@ end
 
 --- Starts a server.
 -- @param program its path
--- @param options `arguments`, a list of words; `core`, the processor it is pinned to; `udp`, true: the port is UDP's, too;
--- `tls`, true: with -Z in the
+-- @param options `arguments`, a list of words; `core`, the processor it is pinned to; `udp`, true: the port is
+-- UDP's, too; `tls`, true: with -Z in the
 -- arguments, it speaks plainly on `port` and TLS on `tls_port`
 -- @return the server, or nil and a message that holds what the program said
 function M.start(program, options)
