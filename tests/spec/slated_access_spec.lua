@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Who may do what: logging in with -Y, roles of users and of listeners, and addresses that strangers reach.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
 local server = require "support.server"
 local wire = require "support.wire"
 local binary = require "support.binary"
@@ -140,7 +141,9 @@ describe("a server with users", function()
         assert.equal(2, after.auth_cmds - before.auth_cmds)
         assert.equal(1, after.auth_errors - before.auth_errors)
         connection:close()
-        assert.truthy(one:log():find("was refused: authentication failure", 1, true))
+        patience.wait_for("the log", function()
+            return one:log():find("was refused: authentication failure", 1, true)
+        end)
         assert.is_nil(one:log():find("guess", 1, true))
     end)
 
