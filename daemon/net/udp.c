@@ -51,6 +51,8 @@ struct outgoing {
 
 /* What a worker needs for a batch, made at its first datagram. */
 struct udp_batch {
+    struct udp_socket *owner; /* whose datagrams have not all been answered yet, or NULL */
+    unsigned        count, turns; /* how many there are, and how often they had a turn */
     struct outgoing outgoing;
     struct exchange exchange[UDP_BATCH];
     struct mmsghdr  message[UDP_BATCH];
@@ -294,21 +296,16 @@ static unsigned run_turn(struct worker *w, struct exchange *e, unsigned n) {
     return more;
 }
 
-static void run_all(struct worker *w, struct exchange *e, unsigned n) {
-    unsigned more = n;
-    for (unsigned turn = 0; more > 0 && turn < TURNS_MAX; turn++) {
-        more = run_turn(w, e, n);
-    }
-    if (more > 0) {
-        cache_turn_begin(w->cache_thread);
-        for (unsigned i = 0; i < n; i++) {
-            if (e[i].session != NULL) {
-                end_exchange(w, &e[i]);
-                replace_reply(&e[i], too_long);
-            }
+/* Those that are not done by now never will be. */
+static void give_up(struct worker *w, struct exchange *e, unsigned n) {
+    cache_turn_begin(w->cache_thread);
+    for (unsigned i = 0; i < n; i++) {
+        if (e[i].session != NULL) {
+            end_exchange(w, &e[i]);
+            replace_reply(&e[i], too_long);
         }
-        cache_turn_end(w->cache_thread);
     }
+    cache_turn_end(w->cache_thread);
 }
 
 /* --- replies --- */
@@ -359,7 +356,7 @@ static void answer_all(struct worker *w, const struct udp_socket *s, struct exch
             continue;
         }
         size_t all = udp_parts(e[i].reply_bytes);
-        w->sent_bytes += e[i].reply_bytes + all * UDP_FRAME_BYTES;
+        counter_add(&w->counters->bytes_written, e[i].reply_bytes + all * UDP_FRAME_BYTES);
         for (size_t at = 0; at < all; at++) {
             put_part(o, &e[i], at, all);
             if (o->count == PARTS_AT_ONCE) {
@@ -382,28 +379,63 @@ static unsigned receive(struct udp_batch *b, int fd) {
     return n > 0 ? (unsigned)n : 0;
 }
 
+static void begin_batch(struct udp_socket *s, struct udp_batch *b) {
+    b->count = receive(b, s->record.fd);
+    b->turns = 0;
+    for (unsigned i = 0; i < b->count; i++) {
+        struct exchange *e = &b->exchange[i];
+        e->from_bytes = b->message[i].msg_hdr.msg_namelen;
+        begin_exchange(s, e, b->bytes[i], b->message[i].msg_len);
+        counter_add(&s->worker->counters->bytes_read, b->message[i].msg_len);
+    }
+    counter_add(&s->worker->counters->udp_datagrams, b->count);
+    atomic_store_explicit(&s->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
+    b->owner = b->count > 0 ? s : NULL;
+}
+
+static void end_batch(struct udp_batch *b) {
+    for (unsigned i = 0; i < b->count; i++) {
+        free(b->exchange[i].reply);
+    }
+    b->owner = NULL;
+}
+
+bool udp_goes_on(const struct worker *w) { return w->udp != NULL && w->udp->owner != NULL; }
+
+void udp_go_on(struct worker *w) {
+    struct udp_batch *b = w->udp;
+    bool more = run_turn(w, b->exchange, b->count) > 0;
+    if (more && ++b->turns < TURNS_MAX) {
+        return; /* others have their turn in between */
+    }
+    if (more) {
+        give_up(w, b->exchange, b->count);
+    }
+    answer_all(w, b->owner, b->exchange, b->count);
+    end_batch(b);
+}
+
+void udp_forget(struct worker *w) {
+    if (udp_goes_on(w)) {
+        give_up(w, w->udp->exchange, w->udp->count);
+        end_batch(w->udp);
+    }
+}
+
 static void on_datagrams(evutil_socket_t fd, short what, void *arg) {
     struct udp_socket *s = arg;
     struct worker     *w = s->worker;
+    (void)fd;
     (void)what;
     if (w->udp == NULL && (w->udp = calloc(1, sizeof *w->udp)) == NULL) {
         return; /* the kernel keeps them, and the event comes again */
     }
-    struct exchange *e = w->udp->exchange;
-    unsigned n = receive(w->udp, fd);
-    for (unsigned i = 0; i < n; i++) {
-        e[i].from_bytes = w->udp->message[i].msg_hdr.msg_namelen;
-        begin_exchange(s, &e[i], w->udp->bytes[i], w->udp->message[i].msg_len);
-        w->received_bytes += w->udp->message[i].msg_len;
+    if (w->udp->owner == NULL) { /* else likewise */
+        begin_batch(s, w->udp);
+        if (w->udp->owner != NULL) {
+            udp_go_on(w);
+        }
     }
-    run_all(w, e, n);
-    answer_all(w, s, e, n);
-    for (unsigned i = 0; i < n; i++) {
-        free(e[i].reply);
-    }
-    counter_add(&w->counters->udp_datagrams, n);
-    atomic_store_explicit(&s->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
-    worker_count_bytes(w);
 }
 
 bool udp_attach(struct udp_socket *s, struct worker *w) {

@@ -52,4 +52,10 @@ int udp_listen(const char *host, int port, unsigned workers, bool local_only,
 /* Has the worker listen to it. False: no memory. */
 bool udp_attach(struct udp_socket *, struct worker *);
 void udp_close(struct udp_socket **list);
+/* Whether requests of the last batch wait for another turn of the worker, and that turn. Long
+ * answers take some; then others' turns come between. */
+bool udp_goes_on(const struct worker *);
+void udp_go_on(struct worker *);
+/* At the worker's end: drops what waits. */
+void udp_forget(struct worker *);
 #endif

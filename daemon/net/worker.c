@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/slice.h"
 #include "net/tls_conn.h"
+#include "net/udp.h"
 #include "watch/event.h"
 
 enum {
@@ -113,7 +114,7 @@ static void finish_conn(struct worker *w, struct conn *c) {
     }
 }
 
-void worker_count_bytes(struct worker *w) {
+static void count_turn(struct worker *w) {
     if (w->received_bytes != 0) {
         counter_add(&w->counters->bytes_read, w->received_bytes);
         w->received_bytes = 0;
@@ -167,7 +168,7 @@ static void worker_turn(struct worker *w) {
     }
     buffers_turn_end(&w->buffers);
     cache_turn_end(w->cache_thread);
-    worker_count_bytes(w);
+    count_turn(w);
 }
 
 static void finish_begin(struct worker *w) {
@@ -195,7 +196,8 @@ static bool obey(struct worker *w) {
 }
 
 static bool has_work(const struct worker *w) {
-    return w->ready.first != NULL || w->commands.first != NULL || w->handshakes.first != NULL;
+    return w->ready.first != NULL || w->commands.first != NULL || w->handshakes.first != NULL ||
+           udp_goes_on(w);
 }
 
 static void *worker_main(void *arg) {
@@ -210,6 +212,9 @@ static void *worker_main(void *arg) {
         event_base_loop(w->base, EVLOOP_ONCE | (has_work(w) ? EVLOOP_NONBLOCK : 0));
         if (w->handshakes.first != NULL) {
             tls_handshakes(w);
+        }
+        if (udp_goes_on(w)) {
+            udp_go_on(w);
         }
         if (has_work(w)) {
             worker_turn(w);
@@ -308,6 +313,7 @@ void worker_join(struct worker *w) {
 
 void worker_fini(struct worker *w) {
     if (w->batch != NULL) {
+        udp_forget(w);
         take_inbox(w);
         cache_turn_begin(w->cache_thread);
         while (w->conns != NULL) {

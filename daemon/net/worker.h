@@ -63,8 +63,6 @@ bool worker_start(struct worker *);
 void worker_adopt(struct worker *, struct conn *taken);
 void worker_order(struct worker *, enum worker_order); /* any thread */
 void worker_join(struct worker *);
-/* Puts what was received and sent to the counters. The worker's thread. */
-void worker_count_bytes(struct worker *);
 void worker_fini(struct worker *); /* after worker_join; closes what is left */
 
 /* --- ready.c: what connections wait for. The worker's thread --- */
