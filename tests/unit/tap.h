@@ -36,6 +36,7 @@ static bool tap_check(bool pass, const char *file, int line, const char *claim, 
     } while (0)
 #define is_str(got, want, ...) do { \
         const char *tap_got = (got), *tap_want = (want); \
+        tap_got = tap_got != NULL ? tap_got : "(null)"; \
         if (!tap_check(strcmp(tap_got, tap_want) == 0, __FILE__, __LINE__, __VA_ARGS__)) \
             printf("# got  '%s'\n# want '%s'\n", tap_got, tap_want); \
     } while (0)

@@ -2,6 +2,7 @@
 #include "tap.h"
 
 #include <pthread.h>
+#include <sched.h>
 
 #include "mover_fixture.h"
 
@@ -173,9 +174,16 @@ static void test_a_move_that_is_cancelled_between_pages_says_so(void) {
     rig_close(&r);
 }
 
+struct canceller {
+    struct mover *mover;
+    atomic_bool   looks;
+};
+
 static void *cancel_when_it_copies(void *arg) {
-    struct mover *m = arg;
+    struct canceller *c = arg;
+    struct mover *m = c->mover;
     uint64_t before = atomic_load(&m->rescues);
+    atomic_store(&c->looks, true);
     while (atomic_load(&m->rescues) == before && !atomic_load(&m->cancel)) {
     }
     atomic_store(&m->cancel, true);
@@ -192,10 +200,14 @@ static void test_a_move_is_cancelled_in_the_middle_of_a_page(void) {
         set(&r, i, BYTES);
     }
     uint32_t had = pages_of(&r, from);
-    for (int i = 0; i < TRIES && copied == 0; i++) { /* on a busy machine a page may be empty before the other thread runs */
+    for (int i = 0; i < TRIES && copied == 0; i++) { /* on a busy machine a page may be empty before the other thread looks again */
         pthread_t canceller;
+        struct canceller c = {.mover = &r.mover};
         atomic_store(&r.mover.cancel, false);
-        pthread_create(&canceller, NULL, cancel_when_it_copies, &r.mover);
+        pthread_create(&canceller, NULL, cancel_when_it_copies, &c);
+        while (!atomic_load(&c.looks)) {
+            sched_yield();
+        }
         unsigned moved = move(&r, from, to, 1);
         atomic_store(&r.mover.cancel, true);
         pthread_join(canceller, NULL);
