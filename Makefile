@@ -187,6 +187,8 @@ fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
 fuzz-coverage: ## how much of the files that each fuzzer is for its kept inputs reach (LEARNT=1: and those of make fuzz); needs clang and llvm
 	@scripts/bootstrap fuzz && $(MAKE_J) COVERAGE=1 $(FUZZ_NAMES:%=build-fuzz-coverage/%)
 	@tests/fuzz/coverage build-fuzz-coverage $(if $(LEARNT),build-fuzz)
+model: ## explore the lock-free protocols under weakly ordered memory, with and without each fence; needs spin
+	@scripts/bootstrap model && tests/model/run
 lint: ## layers, circles, luacheck, shellcheck and the man pages
 	@$(MAKE_J) all && scripts/lint $B
 analyze: $B/gen/tune/policies/policy_core.inc $B/gen/console/explain/text.inc ## gcc -fanalyzer, cppcheck, and clang's warnings

@@ -17,6 +17,7 @@
 #include "net/listen.h"
 #include "net/udp_frame.h"
 #include "net/worker.h"
+#include "serve/text_out.h"
 
 enum {
     BUFFER_WANTED_BYTES = 8 * 1024 * 1024, /* of a socket, as far as the system gives it */
@@ -37,8 +38,7 @@ struct exchange {
     char           *at;   /* its bytes that no request has taken yet … */
     size_t          left; /* … and how many */
     struct session *session; /* NULL: nothing to do, or done */
-    char           *reply;
-    size_t          reply_bytes, reply_room;
+    struct text_out reply;
 };
 
 /* Datagrams to be sent by one call. Their bytes are the exchanges'. */
@@ -49,7 +49,7 @@ struct outgoing {
     struct mmsghdr message[PARTS_AT_ONCE];
 };
 
-/* What a worker needs for a batch, made at its first datagram. */
+/* What a worker needs for a batch. */
 struct udp_batch {
     struct udp_socket *owner; /* whose datagrams have not all been answered yet, or NULL */
     unsigned        count, turns; /* how many there are, and how often they had a turn */
@@ -197,6 +197,7 @@ void udp_close(struct udp_socket **list) {
 
 static void begin_exchange(const struct udp_socket *s, struct exchange *e, char *bytes, size_t n) {
     *e = (struct exchange){.from = e->from, .from_bytes = e->from_bytes, .n = n};
+    text_out_init(&e->reply);
     if (!udp_frame_read((unsigned char *)bytes, n, &e->id)) {
         return;
     }
@@ -213,24 +214,9 @@ static void end_exchange(struct worker *w, struct exchange *e) {
     session_destroy(&e->session, w->batch);
 }
 
-static bool add_reply(struct exchange *e, const void *bytes, size_t n) {
-    if (e->reply_room - e->reply_bytes < n) {
-        size_t room = (e->reply_bytes + n) * 2;
-        char  *reply = room <= 2 * UDP_REPLY_BYTES ? realloc(e->reply, room) : NULL;
-        if (reply == NULL) {
-            return false;
-        }
-        e->reply = reply;
-        e->reply_room = room;
-    }
-    memcpy(e->reply + e->reply_bytes, bytes, n);
-    e->reply_bytes += n;
-    return true;
-}
-
 static void replace_reply(struct exchange *e, const char *text) {
-    e->reply_bytes = 0;
-    add_reply(e, text, strlen(text));
+    text_out_clear(&e->reply);
+    text_out_str(&e->reply, text);
 }
 
 /* Takes what the turn wrote. False: it is too much. */
@@ -238,17 +224,16 @@ static bool take_output(struct exchange *e, struct batch *batch) {
     struct output *out = batch_output(batch, e->session);
     struct iovec   iov[16];
     int            pieces;
-    bool           taken = true;
-    while (out != NULL && taken &&
+    while (out != NULL && e->reply.used <= UDP_REPLY_BYTES &&
            (pieces = output_iov(out, iov, sizeof iov / sizeof *iov)) > 0) {
         size_t sent = 0;
-        for (int i = 0; i < pieces && taken; i++) {
-            taken = add_reply(e, iov[i].iov_base, iov[i].iov_len);
+        for (int i = 0; i < pieces; i++) {
+            text_out_bytes(&e->reply, iov[i].iov_base, iov[i].iov_len);
             sent += iov[i].iov_len;
         }
         output_sent(out, sent);
     }
-    return taken && e->reply_bytes <= UDP_REPLY_BYTES;
+    return !e->reply.failed && e->reply.used <= UDP_REPLY_BYTES;
 }
 
 /* After a turn: whether its session has more to do. */
@@ -326,11 +311,11 @@ static void flush(struct worker *w, int fd, struct outgoing *o) {
 /* One datagram of a reply: part `at` of `all`. */
 static void put_part(struct outgoing *o, const struct exchange *e, size_t at, size_t all) {
     unsigned i = o->count++;
-    size_t   first = at * UDP_PART_BYTES, left = e->reply_bytes - first;
+    size_t   first = at * UDP_PART_BYTES, left = e->reply.used - first;
     udp_frame_write(o->frame[i], e->id, (uint16_t)at, (uint16_t)all);
     o->iov[i][0] = (struct iovec){o->frame[i], UDP_FRAME_BYTES};
     o->iov[i][1] =
-        (struct iovec){e->reply + first, left < UDP_PART_BYTES ? left : UDP_PART_BYTES};
+        (struct iovec){e->reply.bytes + first, left < UDP_PART_BYTES ? left : UDP_PART_BYTES};
     o->message[i].msg_hdr = (struct msghdr){.msg_name = (void *)(uintptr_t)&e->from,
                                             .msg_namelen = e->from_bytes,
                                             .msg_iov = o->iov[i],
@@ -340,23 +325,23 @@ static void put_part(struct outgoing *o, const struct exchange *e, size_t at, si
 /* Whether the reply, or the sentence in its place, may be sent. */
 static bool may_answer(struct worker *w, const struct udp_socket *s, struct exchange *e) {
     uint32_t factor = address_is_local((struct sockaddr *)&e->from) ? 0 : s->factor;
-    if (udp_may_reply(e->reply_bytes, e->n, factor)) {
+    if (udp_may_reply(e->reply.used, e->n, factor)) {
         return true;
     }
     counter_add(&w->counters->udp_refused, 1);
     replace_reply(e, too_long);
-    return udp_may_reply(e->reply_bytes, e->n, factor);
+    return udp_may_reply(e->reply.used, e->n, factor);
 }
 
 static void answer_all(struct worker *w, const struct udp_socket *s, struct exchange *e,
                        unsigned n) {
     struct outgoing *o = &w->udp->outgoing;
     for (unsigned i = 0; i < n; i++) {
-        if (e[i].reply_bytes == 0 || !may_answer(w, s, &e[i])) {
+        if (e[i].reply.used == 0 || !may_answer(w, s, &e[i])) {
             continue;
         }
-        size_t all = udp_parts(e[i].reply_bytes);
-        counter_add(&w->counters->bytes_written, e[i].reply_bytes + all * UDP_FRAME_BYTES);
+        size_t all = udp_parts(e[i].reply.used);
+        counter_add(&w->counters->bytes_written, e[i].reply.used + all * UDP_FRAME_BYTES);
         for (size_t at = 0; at < all; at++) {
             put_part(o, &e[i], at, all);
             if (o->count == PARTS_AT_ONCE) {
@@ -395,7 +380,7 @@ static void begin_batch(struct udp_socket *s, struct udp_batch *b) {
 
 static void end_batch(struct udp_batch *b) {
     for (unsigned i = 0; i < b->count; i++) {
-        free(b->exchange[i].reply);
+        text_out_fini(&b->exchange[i].reply);
     }
     b->owner = NULL;
 }
@@ -427,18 +412,21 @@ static void on_datagrams(evutil_socket_t fd, short what, void *arg) {
     struct worker     *w = s->worker;
     (void)fd;
     (void)what;
-    if (w->udp == NULL && (w->udp = calloc(1, sizeof *w->udp)) == NULL) {
+    if (w->udp->owner != NULL) {
         return; /* the kernel keeps them, and the event comes again */
     }
-    if (w->udp->owner == NULL) { /* else likewise */
-        begin_batch(s, w->udp);
-        if (w->udp->owner != NULL) {
-            udp_go_on(w);
-        }
+    begin_batch(s, w->udp);
+    if (w->udp->owner != NULL) {
+        udp_go_on(w);
     }
 }
 
 bool udp_attach(struct udp_socket *s, struct worker *w) {
+    struct udp_batch *batch = w->udp != NULL ? w->udp : calloc(1, sizeof *batch);
+    if (batch == NULL) {
+        return false;
+    }
+    w->udp = batch;
     s->worker = w;
     conn_registry_add(&w->server->registry, &s->record);
     atomic_store_explicit(&s->record.last_cmd_s, clock_now_s(), memory_order_relaxed);

@@ -42,7 +42,7 @@ struct worker {
     /* asleep: until another thread's answer wakes them */
     struct conn_queue      ready, commands, asleep, handshakes;
     struct tls            *tls;        /* NULL: nobody speaks TLS */
-    struct udp_batch      *udp;        /* where datagrams land; NULL before the first */
+    struct udp_batch      *udp;        /* where datagrams land; NULL without UDP */
     char                  *tls_buffer; /* replies are put together here to be encrypted */
     struct conn           *conns; /* all of them */
     struct event           idle_timer, wake_event;
