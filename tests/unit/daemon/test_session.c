@@ -63,7 +63,8 @@ static void put_block(struct stream *s, size_t n) {
         block[i] = i % 1000 == 999 ? '\n' : n < 12 && pick(s, 3) ? (char)('0' + i % 10) : (char)(' ' + (i * 7 + n) % 90);
     }
     put(s, block, n);
-    put_str(s, pick(s, 30) ? "\r\n" : "xx\r\n");
+    /* One beyond the item limit is refused before its end comes, unless all of it lies in one buffer, as no socket gives it. */
+    put_str(s, pick(s, 30) || n > 1000000 ? "\r\n" : "xx\r\n");
 }
 
 static void put_storage(struct stream *s) {
