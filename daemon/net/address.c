@@ -86,6 +86,22 @@ void address_show(const struct sockaddr *sa, const char *path, char *text, size_
     }
 }
 
+int address_port(const struct sockaddr *sa) {
+    switch (sa->sa_family) {
+    case AF_INET: return ntohs(((const struct sockaddr_in *)(const void *)sa)->sin_port);
+    case AF_INET6: return ntohs(((const struct sockaddr_in6 *)(const void *)sa)->sin6_port);
+    default: return 0;
+    }
+}
+
+void address_set_port(struct sockaddr *sa, int port) {
+    if (sa->sa_family == AF_INET6) {
+        ((struct sockaddr_in6 *)(void *)sa)->sin6_port = htons((uint16_t)port);
+    } else if (sa->sa_family == AF_INET) {
+        ((struct sockaddr_in *)(void *)sa)->sin_port = htons((uint16_t)port);
+    }
+}
+
 bool address_is_local(const struct sockaddr *sa) {
     switch (sa->sa_family) {
     case AF_UNIX: return true;

@@ -21,6 +21,10 @@ struct address {
 int address_next(const char **rest, int default_port, struct address *, char *error,
                  size_t error_bytes);
 
+/* The port of an IPv4 or IPv6 address; 0: it has none. */
+int  address_port(const struct sockaddr *);
+void address_set_port(struct sockaddr *, int port);
+
 /* Whether only this machine reaches it: 127.0.0.0/8, ::1 and UNIX sockets. */
 bool address_is_local(const struct sockaddr *);
 

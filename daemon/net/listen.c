@@ -15,17 +15,8 @@
 
 #include "base/log.h"
 #include "net/address.h"
-#include "net/udp.h"
 
 enum { SOCKET_FLAGS = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
-
-static int port_of(const struct sockaddr_storage *ss) {
-    switch (ss->ss_family) {
-    case AF_INET: return ntohs(((const struct sockaddr_in *)(const void *)ss)->sin_port);
-    case AF_INET6: return ntohs(((const struct sockaddr_in6 *)(const void *)ss)->sin6_port);
-    default: return 0;
-    }
-}
 
 /* Consumes the socket. */
 static int add_listener(int fd, const char *path, const struct listen_entry *as,
@@ -42,7 +33,7 @@ static int add_listener(int fd, const char *path, const struct listen_entry *as,
     }
     l->record.fd = fd;
     address_show((struct sockaddr *)&bound, path, l->record.addr, sizeof l->record.addr);
-    l->port = port_of(&bound);
+    l->port = address_port((struct sockaddr *)&bound);
     l->tls = as->tls;
     l->protocol = as->protocol;
     l->role = as->role;
@@ -95,7 +86,8 @@ static int open_tcp(const struct addrinfo *ai, int backlog, const struct listen_
     return add_listener(fd, "", as, list);
 }
 
-bool listen_is_local(const struct addrinfo *ai) {
+/* False, after a log line: others reach one of them. */
+static bool all_local(const struct addrinfo *ai) {
     for (; ai != NULL; ai = ai->ai_next) {
         if (!address_is_local(ai->ai_addr)) {
             char text[128];
@@ -109,45 +101,54 @@ bool listen_is_local(const struct addrinfo *ai) {
     return true;
 }
 
-int listen_tcp(const char *host, int port, int backlog, const struct listen_entry *as,
-               bool local_only, struct listener **list) {
+struct addrinfo *listen_resolve(const struct listen_place *at) {
     struct addrinfo hints = {
-        .ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+        .ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = at->socket_type};
     struct addrinfo *found = NULL;
     char service[12];
-    snprintf(service, sizeof service, "%d", port < 0 ? 0 : port);
-    int error = getaddrinfo(host[0] != '\0' ? host : NULL, service, &hints, &found);
+    snprintf(service, sizeof service, "%d", at->port < 0 ? 0 : at->port);
+    int error = getaddrinfo(at->host[0] != '\0' ? at->host : NULL, service, &hints, &found);
     if (error != 0) {
-        log_error("cannot listen on %s: %s", host, gai_strerror(error));
+        log_error("cannot listen on %s: %s", at->host, gai_strerror(error));
         errno = EADDRNOTAVAIL;
-        return -1;
+        return NULL;
     }
-    if (local_only && !listen_is_local(found)) {
+    if (at->local_only && !all_local(found)) {
         freeaddrinfo(found);
         errno = EACCES;
-        return -1;
+        return NULL;
     }
+    return found;
+}
+
+int listen_end(const struct listen_place *at, struct addrinfo *found, unsigned opened, int why) {
+    freeaddrinfo(found);
+    if (opened > 0 && !listen_fails(why)) {
+        return 0;
+    }
+    log_error("cannot listen on %s port %d%s: %s",
+              at->host[0] != '\0' ? at->host : "any address", at->port < 0 ? 0 : at->port,
+              at->socket_type == SOCK_DGRAM ? " by UDP" : "", strerror(why));
+    errno = why;
+    return -1;
+}
+
+int listen_tcp(const struct listen_place *at, int backlog, const struct listen_entry *as,
+               struct listener **list) {
+    struct addrinfo *found = listen_resolve(at);
     unsigned opened = 0;
     int why = EADDRNOTAVAIL;
-    bool failed = false;
-    for (const struct addrinfo *ai = found; ai != NULL && !failed; ai = ai->ai_next) {
+    if (found == NULL) {
+        return -1;
+    }
+    for (const struct addrinfo *ai = found; ai != NULL && !listen_fails(why); ai = ai->ai_next) {
         if (open_tcp(ai, backlog, as, list) == 0) {
             opened++;
         } else {
             why = errno;
-            /* A machine without IPv6 still resolves names to it: only what makes any other address
-             * fail too counts. */
-            failed = errno != EADDRNOTAVAIL && errno != EAFNOSUPPORT && errno != EINVAL;
         }
     }
-    freeaddrinfo(found);
-    if (failed || opened == 0) {
-        log_error("cannot listen on %s port %d: %s", host[0] != '\0' ? host : "any address",
-                  port < 0 ? 0 : port, strerror(why));
-        errno = why;
-        return -1;
-    }
-    return 0;
+    return listen_end(at, found, opened, why);
 }
 
 /* Whether a server answers on this socket: then its file is not ours to replace. */
@@ -196,38 +197,6 @@ int listen_unix(const char *path, unsigned mode, int backlog, struct listener **
     strcpy(at.sun_path, path);
     if (open_unix(&at, mode, backlog, list) != 0) {
         log_error("cannot listen on %s: %s", path, strerror(errno));
-        return -1;
-    }
-    return 0;
-}
-
-int listen_write_ports(const struct listener *list, const struct udp_socket *udp,
-                       const char *path) {
-    char draft[4096];
-    if (snprintf(draft, sizeof draft, "%s.lck", path) >= (int)sizeof draft) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    FILE *f = fopen(draft, "we");
-    if (f == NULL) {
-        return -1;
-    }
-    for (; list != NULL; list = list->next) {
-        if (list->port != 0) {
-            fprintf(f, "TCP %s: %d\n", list->is_v6 ? "INET6" : "INET", list->port);
-        }
-    }
-    for (; udp != NULL; udp = udp->next) {
-        if (udp->next == NULL || udp->next->port != udp->port || udp->next->is_v6 != udp->is_v6) {
-            fprintf(f, "UDP %s: %d\n", udp->is_v6 ? "INET6" : "INET", udp->port);
-        }
-    }
-    bool bad = ferror(f) != 0;
-    bad = fclose(f) != 0 || bad;
-    if (bad || rename(draft, path) != 0) {
-        int saved = errno;
-        unlink(draft);
-        errno = saved;
         return -1;
     }
     return 0;

@@ -17,6 +17,7 @@
 #include "net/conn.h"
 #include "net/listen.h"
 #include "net/tls.h"
+#include "net/port_file.h"
 #include "net/udp.h"
 #include "net/worker.h"
 
@@ -235,8 +236,8 @@ static int open_udp(struct net *net, const struct listen_entry *entry) {
     struct udp_socket *before = net->udp;
     while (net->config.udp_port != 0 &&
            address_next(&at, net->config.udp_port, &a, error, sizeof error) > 0) {
-        if (udp_listen(a.host, a.port, net->config.worker_count, !is_for_all(net, entry),
-                       &net->udp) != 0) {
+        const struct listen_place place = {a.host, a.port, SOCK_DGRAM, !is_for_all(net, entry)};
+        if (udp_listen(&place, net->config.worker_count, &net->udp) != 0) {
             return -1;
         }
     }
@@ -271,9 +272,10 @@ static int open_listeners(struct net *net) {
     while ((more = listen_list_next(&rest, &entry, error)) > 0) {
         const char *at = entry.address;
         while ((more = address_next(&at, cfg->port, &a, error, sizeof error)) > 0) {
+            const struct listen_place place = {a.host, a.port, SOCK_STREAM,
+                                               !is_for_all(net, &entry)};
             if (a.port != 0 &&
-                listen_tcp(a.host, a.port, cfg->backlog, &entry, !is_for_all(net, &entry),
-                           &net->listeners) != 0) {
+                listen_tcp(&place, cfg->backlog, &entry, &net->listeners) != 0) {
                 return -1;
             }
         }
@@ -289,7 +291,7 @@ static int open_listeners(struct net *net) {
         errno = EINVAL;
         return -1;
     }
-    if (cfg->port_file != NULL && listen_write_ports(net->listeners, net->udp, cfg->port_file) != 0) {
+    if (cfg->port_file != NULL && port_file_write(net->listeners, net->udp, cfg->port_file) != 0) {
         log_error("cannot write the ports to %s: %s", cfg->port_file, strerror(errno));
         return -1;
     }
@@ -347,7 +349,9 @@ static bool attach_udp(struct net *net) {
         if (!udp_attach(u, &net->workers[i % net->worker_count])) {
             return false;
         }
-        log_info("listening on %s", u->record.addr);
+        if (u->next == NULL || strcmp(u->next->record.addr, u->record.addr) != 0) {
+            log_info("listening on %s", u->record.addr); /* once for the sockets of all workers */
+        }
     }
     return true;
 }

@@ -14,7 +14,6 @@
 #include "base/log.h"
 #include "net/address.h"
 #include "net/buffer.h"
-#include "net/listen.h"
 #include "net/udp_frame.h"
 #include "net/worker.h"
 #include "serve/text_out.h"
@@ -62,20 +61,6 @@ struct udp_batch {
 
 /* --- sockets --- */
 
-static void set_port(struct sockaddr_storage *ss, int port) {
-    if (ss->ss_family == AF_INET6) {
-        ((struct sockaddr_in6 *)(void *)ss)->sin6_port = htons((uint16_t)port);
-    } else {
-        ((struct sockaddr_in *)(void *)ss)->sin_port = htons((uint16_t)port);
-    }
-}
-
-static int port_of(const struct sockaddr_storage *ss) {
-    return ntohs(ss->ss_family == AF_INET6
-                     ? ((const struct sockaddr_in6 *)(const void *)ss)->sin6_port
-                     : ((const struct sockaddr_in *)(const void *)ss)->sin_port);
-}
-
 static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t at_bytes) {
     int on = 1, wanted = BUFFER_WANTED_BYTES;
     struct sockaddr_storage bound;
@@ -97,7 +82,7 @@ static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t 
     }
     s->record.fd = fd;
     s->is_v6 = bound.ss_family == AF_INET6;
-    s->port = port_of(&bound);
+    s->port = address_port((struct sockaddr *)&bound);
     s->is_local = address_is_local((struct sockaddr *)&bound);
     address_show((struct sockaddr *)&bound, "", s->record.addr, sizeof s->record.addr);
     memcpy(s->record.addr, "udp", 3); /* in place of tcp */
@@ -128,54 +113,39 @@ static bool is_free(const struct sockaddr_storage *at, socklen_t at_bytes) {
     return is;
 }
 
-static int open_all(const struct sockaddr *sa, socklen_t sa_bytes, unsigned workers,
-                    struct udp_socket **list) {
+static int open_all(const struct addrinfo *ai, unsigned workers, struct udp_socket **list) {
     struct sockaddr_storage at;
-    memcpy(&at, sa, sa_bytes);
-    if (!is_free(&at, sa_bytes)) {
+    memcpy(&at, ai->ai_addr, ai->ai_addrlen);
+    if (!is_free(&at, ai->ai_addrlen)) {
         return -1;
     }
     for (unsigned i = 0; i < workers; i++) {
-        struct udp_socket *s = open_one(&at, sa_bytes);
+        struct udp_socket *s = open_one(&at, ai->ai_addrlen);
         if (s == NULL) {
             return -1;
         }
-        set_port(&at, s->port);
+        address_set_port((struct sockaddr *)&at, s->port);
         s->next = *list;
         *list = s;
     }
     return 0;
 }
 
-int udp_listen(const char *host, int port, unsigned workers, bool local_only,
-               struct udp_socket **list) {
-    struct addrinfo hints = {
-        .ai_flags = AI_PASSIVE, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_DGRAM};
-    struct addrinfo *found = NULL;
-    char service[12];
-    snprintf(service, sizeof service, "%d", port < 0 ? 0 : port);
-    int error = getaddrinfo(host[0] != '\0' ? host : NULL, service, &hints, &found);
-    if (error != 0) {
-        log_error("cannot listen on %s: %s", host, gai_strerror(error));
-        errno = EADDRNOTAVAIL;
+int udp_listen(const struct listen_place *at, unsigned workers, struct udp_socket **list) {
+    struct addrinfo *found = listen_resolve(at);
+    unsigned opened = 0;
+    int why = EADDRNOTAVAIL;
+    if (found == NULL) {
         return -1;
     }
-    bool is_refused = local_only && !listen_is_local(found), opened = false;
-    int  why = is_refused ? EACCES : EADDRNOTAVAIL;
-    for (const struct addrinfo *ai = found; ai != NULL && !is_refused; ai = ai->ai_next) {
-        if (open_all(ai->ai_addr, ai->ai_addrlen, workers, list) == 0) {
-            opened = true;
-        } else if ((why = errno) != EADDRNOTAVAIL && why != EAFNOSUPPORT && why != EINVAL) {
-            break; /* as in listen_tcp */
+    for (const struct addrinfo *ai = found; ai != NULL && !listen_fails(why); ai = ai->ai_next) {
+        if (open_all(ai, workers, list) == 0) {
+            opened++;
+        } else {
+            why = errno;
         }
     }
-    freeaddrinfo(found);
-    if (!opened && !is_refused) {
-        log_error("cannot listen on %s port %d by UDP: %s", host[0] != '\0' ? host : "any address",
-                  port < 0 ? 0 : port, strerror(why));
-    }
-    errno = why;
-    return opened ? 0 : -1;
+    return listen_end(at, found, opened, why);
 }
 
 void udp_close(struct udp_socket **list) {

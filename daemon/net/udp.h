@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
+#include "net/listen.h"
 #include "serve/server.h"
 #include "serve/session/session.h"
 
@@ -45,10 +46,9 @@ struct udp_socket {
     int                   port;
 };
 
-/* Binds one socket a worker to each address of a host, and puts them in front of *list; as
- * listen_tcp (net/listen.h) otherwise. */
-int udp_listen(const char *host, int port, unsigned workers, bool local_only,
-               struct udp_socket **list);
+/* A socket for each worker and address of the place, put in front of *list. Errors: as listen_tcp
+ * (net/listen.h). */
+int udp_listen(const struct listen_place *, unsigned workers, struct udp_socket **list);
 /* Has the worker listen to it. False: no memory. */
 bool udp_attach(struct udp_socket *, struct worker *);
 void udp_close(struct udp_socket **list);

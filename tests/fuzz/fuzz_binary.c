@@ -9,45 +9,11 @@
  * Input: one byte that chooses the size of the pieces and the room for requests, then the stream. */
 #include "proto/binary.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "parsed.h"
 
 enum { INPUT_BYTES_MAX = 8192, ROOM_MAX = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-/* What the parser said, as text. */
-struct record {
-    char  *text;
-    size_t bytes, room;
-};
-
-static void put(struct record *r, const void *bytes, size_t n) {
-    if (r->bytes + n > r->room) {
-        r->room = 2 * (r->bytes + n);
-        r->text = realloc(r->text, r->room);
-        if (r->text == NULL) {
-            abort();
-        }
-    }
-    if (n > 0) {
-        memcpy(r->text + r->bytes, bytes, n);
-    }
-    r->bytes += n;
-}
-
-static void put_number(struct record *r, const char *name, uint64_t number) {
-    char text[48];
-    put(r, text, (size_t)snprintf(text, sizeof text, " %s=%llu", name, (unsigned long long)number));
-}
-
-static void must(bool holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "broken: %s\n", what);
-        abort();
-    }
-}
 
 static void put_request(struct record *out, const struct request *q) {
     must(q->flags & REQUEST_BINARY, "a request of a packet says so");
@@ -155,12 +121,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
 
     run(&whole, stream, bytes, bytes ? bytes : 1, ROOM_MAX, '\n');
     run(&pieces, stream, bytes, piece, room, (char)BINARY_REQUEST);
-    if (whole.bytes != pieces.bytes || memcmp(whole.text ? whole.text : "", pieces.text ? pieces.text : "", whole.bytes) != 0) {
-        fprintf(stderr, "whole:%.*s\n\nin pieces of %zu, %u at once:%.*s\n", (int)whole.bytes, whole.text, piece, room,
-                (int)pieces.bytes, pieces.text);
-        abort();
-    }
-    free(whole.text);
-    free(pieces.text);
+    must_be_same(&whole, &pieces, piece, room);
     return 0;
 }

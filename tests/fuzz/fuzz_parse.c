@@ -9,46 +9,11 @@
  * Input: one byte that chooses the size of the pieces and the room for requests, then the stream. */
 #include "proto/parse.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "parsed.h"
 
 enum { INPUT_BYTES_MAX = 8192, ROOM_MAX = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
-
-/* What a parser said, as text. */
-struct record {
-    char  *text;
-    size_t bytes, room;
-    bool   closed; /* the parser hung up: how soon may depend on how much of a long line it saw at once */
-};
-
-static void put(struct record *r, const void *bytes, size_t n) {
-    if (r->bytes + n > r->room) {
-        r->room = 2 * (r->bytes + n);
-        r->text = realloc(r->text, r->room);
-        if (r->text == NULL) {
-            abort();
-        }
-    }
-    if (n > 0) {
-        memcpy(r->text + r->bytes, bytes, n);
-    }
-    r->bytes += n;
-}
-
-static void put_number(struct record *r, const char *name, uint64_t number) {
-    char text[48];
-    put(r, text, (size_t)snprintf(text, sizeof text, " %s=%llu", name, (unsigned long long)number));
-}
-
-static void must(bool holds, const char *what) {
-    if (!holds) {
-        fprintf(stderr, "broken: %s\n", what);
-        abort();
-    }
-}
 
 /* Writes down the members that mean something for the request's verb. */
 static void put_request(struct record *out, const struct request *q) {
@@ -163,14 +128,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
 
     run(&whole, stream, bytes, bytes ? bytes : 1, ROOM_MAX, '\n');
     run(&pieces, stream, bytes, piece, room, ' ');
-    size_t shared = whole.bytes < pieces.bytes ? whole.bytes : pieces.bytes;
-    if (memcmp(whole.text ? whole.text : "", pieces.text ? pieces.text : "", shared) != 0 ||
-        (whole.bytes != pieces.bytes && !whole.closed && !pieces.closed)) {
-        fprintf(stderr, "whole:%.*s\n\nin pieces of %zu, %u at once:%.*s\n", (int)whole.bytes, whole.text, piece, room,
-                (int)pieces.bytes, pieces.text);
-        abort();
-    }
-    free(whole.text);
-    free(pieces.text);
+    must_be_same(&whole, &pieces, piece, room);
     return 0;
 }
