@@ -168,7 +168,9 @@ void udp_close(struct udp_socket **list) {
 static void begin_exchange(const struct udp_socket *s, struct exchange *e, char *bytes, size_t n) {
     *e = (struct exchange){.from = e->from, .from_bytes = e->from_bytes, .n = n};
     text_out_init(&e->reply);
-    if (!udp_frame_read((unsigned char *)bytes, n, &e->id)) {
+    if (!udp_frame_read((unsigned char *)bytes, n, &e->id) ||
+        udp_is_error(bytes + UDP_FRAME_BYTES, n - UDP_FRAME_BYTES)) {
+        counter_add(&s->worker->counters->udp_dropped, 1);
         return;
     }
     e->at = bytes + UDP_FRAME_BYTES;
@@ -265,13 +267,15 @@ static void give_up(struct worker *w, struct exchange *e, unsigned n) {
 
 /* --- replies --- */
 
-/* Sends what is collected. What the socket does not take is lost, as any datagram may be. */
+/* Sends what is collected. What the socket does not take is lost, as any datagram may be: all that
+ * is left when it is full, and one whose address cannot be sent to (port 0, no route) alone. */
 static void flush(struct worker *w, int fd, struct outgoing *o) {
     for (unsigned done = 0; done < o->count;) {
         int sent = sendmmsg(fd, o->message + done, o->count - done, MSG_DONTWAIT);
         if (sent <= 0) {
-            counter_add(&w->counters->udp_lost, o->count - done);
-            break;
+            bool is_full = errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM;
+            sent = is_full ? (int)(o->count - done) : 1;
+            counter_add(&w->counters->udp_lost, (unsigned)sent);
         }
         done += (unsigned)sent;
     }
@@ -297,6 +301,9 @@ static bool may_answer(struct worker *w, const struct udp_socket *s, struct exch
     uint32_t factor = address_is_local((struct sockaddr *)&e->from) ? 0 : s->factor;
     if (udp_may_reply(e->reply.used, e->n, factor)) {
         return true;
+    }
+    if (counter_get(&w->counters->udp_refused) == 0) { /* once a worker, however many there are */
+        log_warn("a reply by UDP to another machine was longer than udp_reply_factor allows");
     }
     counter_add(&w->counters->udp_refused, 1);
     replace_reply(e, too_long);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
     UDP_FRAME_BYTES = 8,
@@ -20,6 +21,20 @@ static inline bool udp_frame_read(const unsigned char *datagram, size_t n, uint1
     }
     *id = (uint16_t)(datagram[0] << 8 | datagram[1]);
     return true;
+}
+
+/* Whether a server's error stands where a request does. An answer to one would be an error again:
+ * two servers, told by one forged datagram that the other asks, would answer each other forever.
+ * Any other reply that comes as a request gets an error, or is not answered, after a hop or two. */
+static inline bool udp_is_error(const char *text, size_t n) {
+    static const char *const errors[] = {"ERROR", "CLIENT_ERROR", "SERVER_ERROR"};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        size_t bytes = strlen(errors[i]);
+        if (n >= bytes && memcmp(text, errors[i], bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static inline void udp_frame_write(unsigned char frame[UDP_FRAME_BYTES], uint16_t id,

@@ -30,6 +30,7 @@
     X(auth_cmds, counter, operations, "authentication attempts")                        \
     X(auth_errors, counter, operations, "authentication failures")                      \
     X(udp_datagrams, counter, datagrams, "datagrams received")                          \
+    X(udp_dropped, counter, datagrams, "datagrams that were no request")                \
     X(udp_refused, counter, operations, "replies that UDP was not to carry to another machine") \
     X(udp_lost, counter, datagrams, "datagrams of replies that the system did not take") \
     X(role_refusals, counter, operations, "requests and commands that the client's role does not allow") \

@@ -116,6 +116,31 @@ describe("slated by UDP", function()
         tcp:close()
     end)
 
+    it("ends what two servers would tell each other", function()
+        local noop = "\x80\x0a" .. ("\0"):rep(22)
+        assert.equal("STORED\r\n", (ask("set a 0 0 8\r\nmn\r\nmn\r\n\r\n")))
+        for _, request in ipairs({ "nonsense\r\n", "get\r\n", "watch\r\n", "get a\r\n", "mg a v\r\n", "mn\r\n", noop,
+            "\x80\x77" .. ("\0"):rep(22), "stats\r\n", "version\r\n", "lru_crawler mgdump all\r\n",
+            "mn\r\nnonsense\r\n" }) do
+            local reply, hops, next_id = (ask(request)), 0
+            repeat
+                assert.truthy(hops < 4, request)
+                hops = hops + 1
+                client:send(frame(1) .. reply)
+                client:send(frame(2) .. "mn\r\n")
+                local datagram = assert(client:receive()) -- the second's, where the first gets no reply
+                next_id, reply = (">I2"):unpack(datagram), datagram:sub(9)
+                if next_id == 1 then
+                    assert.equal("MN\r\n", (receive(client, 2)))
+                end
+            until next_id == 2
+        end
+        local tcp = wire.connect(one.address)
+        local _, facts = wire.stats(tcp, "slated")
+        assert.truthy(tonumber(facts.udp_dropped) > 0)
+        tcp:close()
+    end)
+
     it("keeps nothing of a client from one datagram to the next", function()
         client:send(frame(1) .. "set a 0 0 3\r\nab")
         assert.equal("ERROR\r\n", (ask("nonsense\r\n")))
@@ -167,7 +192,7 @@ end)
 
 describe("slated by UDP to another machine", function()
     -- A network of its own, in which an address that is not loopback's stands for another machine. Returns what
-    -- `script` prints; it has `ask`.
+    -- `script` prints, which has `ask`, and the server's log.
     local function elsewhere(option, script)
         local folder = server.folder()
         local file = assert(io.open(folder .. "/client.lua", "w"))
@@ -187,11 +212,13 @@ describe("slated by UDP to another machine", function()
             ip link set lo up && ip addr add 10.9.8.7/32 dev lo || exit 9
             MEMCACHED_PORT_FILENAME=%s/ports %s %s -l 10.9.8.7 --public -p -1 -U -1 %s -P %s/pid & server=$!
             until [ -s %s/pid ] || ! kill -0 $server; do sleep 0.01; done
-            lua5.4 %s/client.lua $(sed -n "s/UDP INET: //p" %s/ports)
+            lua5.4 %s/client.lua $(sed -n "s/UDP INET: //p" %s/ports) $server
             kill $server; wait $server' 2>&1]]):format(folder, server.slated(), server.USER, option, folder, folder,
             folder, folder))
         server.remove_folder(folder)
-        return said
+        local log = {}
+        said = (said .. "\n"):gsub("slated: [^\n]*\n", function(line) table.insert(log, line) return "" end)
+        return said, table.concat(log)
     end
 
     local function can()
@@ -203,7 +230,7 @@ describe("slated by UDP to another machine", function()
             pending("no network of its own can be had here")
             return
         end
-        local said = elsewhere("", [[
+        local said, log = elsewhere("", [[
             ask("get none\r\n")
             ask("set a 0 0 100\r\n" .. ("x"):rep(100) .. "\r\n")
             ask("get a\r\n", 0.5)
@@ -212,7 +239,24 @@ describe("slated by UDP to another machine", function()
             ask("stats\r\n", 0.5)
             ask("stats" .. (" "):rep(1000) .. "\r\n")]])
         assert.equal("13\tEND\n16\tSTORED\nnil\tnil\n45\tSERVER_ERROR reply too long for UDP\n130\tVALUE a 0 100\n"
-            .. "nil\tnil\n45\tSERVER_ERROR reply too long for UDP", said)
+            .. "nil\tnil\n45\tSERVER_ERROR reply too long for UDP\n", said)
+        assert.equal("slated: warn: a reply by UDP to another machine was longer than udp_reply_factor allows\n", log)
+    end)
+
+    it("loses no reply because another one has nowhere to go", function()
+        if not can() then
+            pending("no network of its own can be had here")
+            return
+        end
+        assert.equal("15\tERROR\n", (elsewhere("-t 1", [[
+            assert(os.execute("ip addr add 10.9.8.9/32 dev lo && kill -STOP " .. arg[2]))
+            local gone = socket.udp()
+            assert(gone:setsockname("10.9.8.9", 0) and gone:setpeername("10.9.8.7", tonumber(arg[1])))
+            assert(gone:send("\0\1\0\0\0\1\0\0nonsense\r\n"))
+            gone:close()
+            assert(udp:send("\0\1\0\0\0\1\0\0nonsense\r\n"))
+            assert(os.execute("ip addr del 10.9.8.9/32 dev lo && kill -CONT " .. arg[2]))
+            ask("") -- no request: the reply that comes is the other one's]])))
     end)
 
     it("replies as long as it is told to with udp_reply_factor", function()
@@ -221,9 +265,10 @@ describe("slated by UDP to another machine", function()
             return
         end
         local script <const> = 'ask("set a 0 0 100\\r\\n" .. ("x"):rep(100) .. "\\r\\n") ask("get a\\r\\n", 0.5)'
-        assert.equal("16\tSTORED\n130\tVALUE a 0 100", elsewhere("-o udp_reply_factor=4", script))
-        assert.equal("16\tSTORED\n45\tSERVER_ERROR reply too long for UDP", elsewhere("-o udp_reply_factor=2", script))
-        assert.equal("16\tSTORED\n130\tVALUE a 0 100", elsewhere("-o udp_reply_factor=0", script))
+        local value <const>, sentence <const> = "130\tVALUE a 0 100", "45\tSERVER_ERROR reply too long for UDP"
+        for factor, reply in pairs({ [0] = value, [2] = sentence, [4] = value }) do
+            assert.equal("16\tSTORED\n" .. reply .. "\n", (elsewhere("-o udp_reply_factor=" .. factor, script)))
+        end
     end)
 end)
 

@@ -22,6 +22,7 @@ struct own {
     X(role, text, name, TEXT, o->role, "what this connection may do: read, write or admin") \
     X(role_refusals, counter, operations, U64, o->serve.role_refusals, "requests and commands that the role of a connection did not allow") \
     X(udp_datagrams, counter, datagrams, U64, o->serve.udp_datagrams, "requests received by UDP, or what came in their place") \
+    X(udp_dropped, counter, datagrams, U64, o->serve.udp_dropped, "datagrams without a frame, parts of a request, and errors of other servers") \
     X(udp_refused, counter, operations, U64, o->serve.udp_refused, "replies too long for a client of another machine by UDP (udp_reply_factor)") \
     X(udp_lost, counter, datagrams, U64, o->serve.udp_lost, "datagrams of replies that the system did not take") \
     X(partitions, gauge, partitions, U64, o->cache.partitions, "parts of the cache with a lock each") \

@@ -16,6 +16,17 @@ static void test_read(void) {
     }
 }
 
+static void test_error(void) {
+    const char *errors[] = {"ERROR\r\n", "CLIENT_ERROR bad\r\n", "SERVER_ERROR busy\r\n"};
+    const char *others[] = {"get ERROR\r\n", "ERRO", "error\r\n", "", "SERVER\r\n"};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        ok(udp_is_error(errors[i], strlen(errors[i])), "an error of a server: %.6s", errors[i]);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ok(!udp_is_error(others[i], strlen(others[i])), "no error of a server: %.6s", others[i]);
+    }
+}
+
 static void test_write(void) {
     unsigned char frame[UDP_FRAME_BYTES];
     const unsigned char want[] = {0xab, 0xcd, 0x01, 0x02, 0x03, 0x04, 0, 0};
@@ -37,6 +48,7 @@ static void test_bound(void) {
 
 int main(void) {
     test_read();
+    test_error();
     test_write();
     test_bound();
     return tap_done();
