@@ -15,6 +15,7 @@
 #include "net/address.h"
 #include "net/buffer.h"
 #include "net/udp_frame.h"
+#include "net/udp_out.h"
 #include "net/worker.h"
 #include "serve/text_out.h"
 
@@ -22,7 +23,7 @@ enum {
     BUFFER_WANTED_BYTES = 8 * 1024 * 1024, /* of a socket, as far as the system gives it */
     /* turns that a datagram's requests have, each with time for commands */
     TURNS_MAX = 256,
-    PARTS_AT_ONCE = 64, /* datagrams sent by a call */
+    REPLY_KEPT_BYTES = 4 * 1024, /* a larger buffer of a reply is given back */
 };
 
 static const char too_long[] = "SERVER_ERROR reply too long for UDP\r\n",
@@ -40,19 +41,11 @@ struct exchange {
     struct text_out reply;
 };
 
-/* Datagrams to be sent by one call. Their bytes are the exchanges'. */
-struct outgoing {
-    unsigned       count;
-    unsigned char  frame[PARTS_AT_ONCE][UDP_FRAME_BYTES];
-    struct iovec   iov[PARTS_AT_ONCE][2];
-    struct mmsghdr message[PARTS_AT_ONCE];
-};
-
 /* What a worker needs for a batch. */
 struct udp_batch {
     struct udp_socket *owner; /* whose datagrams have not all been answered yet, or NULL */
     unsigned        count, turns; /* how many there are, and how often they had a turn */
-    struct outgoing outgoing;
+    struct udp_out  out;
     struct exchange exchange[UDP_BATCH];
     struct mmsghdr  message[UDP_BATCH];
     struct iovec    iov[UDP_BATCH];
@@ -81,6 +74,7 @@ static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t 
         goto fail;
     }
     s->record.fd = fd;
+    s->cuts = udp_out_cuts(fd);
     s->is_v6 = bound.ss_family == AF_INET6;
     s->port = address_port((struct sockaddr *)&bound);
     s->is_local = address_is_local((struct sockaddr *)&bound);
@@ -166,8 +160,7 @@ void udp_close(struct udp_socket **list) {
 /* --- requests --- */
 
 static void begin_exchange(const struct udp_socket *s, struct exchange *e, char *bytes, size_t n) {
-    *e = (struct exchange){.from = e->from, .from_bytes = e->from_bytes, .n = n};
-    text_out_init(&e->reply);
+    *e = (struct exchange){.from = e->from, .from_bytes = e->from_bytes, .n = n, .reply = e->reply};
     if (!udp_frame_read((unsigned char *)bytes, n, &e->id) ||
         udp_is_error(bytes + UDP_FRAME_BYTES, n - UDP_FRAME_BYTES)) {
         counter_add(&s->worker->counters->udp_dropped, 1);
@@ -267,35 +260,6 @@ static void give_up(struct worker *w, struct exchange *e, unsigned n) {
 
 /* --- replies --- */
 
-/* Sends what is collected. What the socket does not take is lost, as any datagram may be: all that
- * is left when it is full, and one whose address cannot be sent to (port 0, no route) alone. */
-static void flush(struct worker *w, int fd, struct outgoing *o) {
-    for (unsigned done = 0; done < o->count;) {
-        int sent = sendmmsg(fd, o->message + done, o->count - done, MSG_DONTWAIT);
-        if (sent <= 0) {
-            bool is_full = errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM;
-            sent = is_full ? (int)(o->count - done) : 1;
-            counter_add(&w->counters->udp_lost, (unsigned)sent);
-        }
-        done += (unsigned)sent;
-    }
-    o->count = 0;
-}
-
-/* One datagram of a reply: part `at` of `all`. */
-static void put_part(struct outgoing *o, const struct exchange *e, size_t at, size_t all) {
-    unsigned i = o->count++;
-    size_t   first = at * UDP_PART_BYTES, left = e->reply.used - first;
-    udp_frame_write(o->frame[i], e->id, (uint16_t)at, (uint16_t)all);
-    o->iov[i][0] = (struct iovec){o->frame[i], UDP_FRAME_BYTES};
-    o->iov[i][1] =
-        (struct iovec){e->reply.bytes + first, left < UDP_PART_BYTES ? left : UDP_PART_BYTES};
-    o->message[i].msg_hdr = (struct msghdr){.msg_name = (void *)(uintptr_t)&e->from,
-                                            .msg_namelen = e->from_bytes,
-                                            .msg_iov = o->iov[i],
-                                            .msg_iovlen = 2};
-}
-
 /* Whether the reply, or the sentence in its place, may be sent. */
 static bool may_answer(struct worker *w, const struct udp_socket *s, struct exchange *e) {
     uint32_t factor = address_is_local((struct sockaddr *)&e->from) ? 0 : s->factor;
@@ -310,9 +274,13 @@ static bool may_answer(struct worker *w, const struct udp_socket *s, struct exch
     return udp_may_reply(e->reply.used, e->n, factor);
 }
 
+static void flush(struct worker *w, const struct udp_socket *s) {
+    counter_add(&w->counters->udp_lost, udp_out_flush(&w->udp->out, s->record.fd));
+}
+
 static void answer_all(struct worker *w, const struct udp_socket *s, struct exchange *e,
                        unsigned n) {
-    struct outgoing *o = &w->udp->outgoing;
+    struct udp_out *o = &w->udp->out;
     for (unsigned i = 0; i < n; i++) {
         if (e[i].reply.used == 0 || !may_answer(w, s, &e[i])) {
             continue;
@@ -320,13 +288,17 @@ static void answer_all(struct worker *w, const struct udp_socket *s, struct exch
         size_t all = udp_parts(e[i].reply.used);
         counter_add(&w->counters->bytes_written, e[i].reply.used + all * UDP_FRAME_BYTES);
         for (size_t at = 0; at < all; at++) {
-            put_part(o, &e[i], at, all);
-            if (o->count == PARTS_AT_ONCE) {
-                flush(w, s->record.fd, o);
+            size_t first = at * UDP_PART_BYTES, left = e[i].reply.used - first;
+            if (udp_out_full(o)) {
+                flush(w, s);
             }
+            udp_frame_write(udp_out_put(o, (struct sockaddr *)&e[i].from, e[i].from_bytes,
+                                        e[i].reply.bytes + first,
+                                        left < UDP_PART_BYTES ? left : UDP_PART_BYTES, s->cuts),
+                            e[i].id, (uint16_t)at, (uint16_t)all);
         }
     }
-    flush(w, s->record.fd, o);
+    flush(w, s);
 }
 
 static unsigned receive(struct udp_batch *b, int fd) {
@@ -357,7 +329,11 @@ static void begin_batch(struct udp_socket *s, struct udp_batch *b) {
 
 static void end_batch(struct udp_batch *b) {
     for (unsigned i = 0; i < b->count; i++) {
-        text_out_fini(&b->exchange[i].reply);
+        struct text_out *reply = &b->exchange[i].reply;
+        text_out_clear(reply);
+        if (reply->room > REPLY_KEPT_BYTES) {
+            text_out_fini(reply);
+        }
     }
     b->owner = NULL;
 }
@@ -381,6 +357,9 @@ void udp_forget(struct worker *w) {
     if (udp_goes_on(w)) {
         give_up(w, w->udp->exchange, w->udp->count);
         end_batch(w->udp);
+    }
+    for (unsigned i = 0; w->udp != NULL && i < UDP_BATCH; i++) {
+        text_out_fini(&w->udp->exchange[i].reply);
     }
 }
 

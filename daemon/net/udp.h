@@ -7,15 +7,17 @@
  * behind the last line. What waits for another thread, and `watch`, is refused.
  *
  * A worker has a socket of its own for each address (SO_REUSEPORT: the kernel spreads clients over
- * them); it receives and sends up to UDP_BATCH datagrams a call, and their requests share a turn.
+ * them); it receives up to UDP_BATCH datagrams a call, their requests share a turn, and their
+ * replies leave together (net/udp_out.h).
  *
  * The sender's address may be forged, so that a reply hits whoever has it. To an address of another
  * machine a reply is therefore no larger than `factor` times its request, headers of IP and UDP
  * counted with both; a longer one is replaced by a sentence, or by nothing where that is too long.
  * A client who wants long replies pads its request with blanks.
  *
- * Ownership: a socket belongs to its worker. Threading: the worker's, but for udp_listen, udp_attach and
- * udp_close (no worker runs). Cost: two system calls for up to UDP_BATCH requests. */
+ * Ownership: a socket belongs to its worker. Threading: the worker's, but for udp_listen,
+ * udp_attach and udp_close (no worker runs). Cost: two system calls for up to UDP_BATCH requests
+ * whose replies are a datagram each. */
 #ifndef SLATE_NET_UDP_H
 #define SLATE_NET_UDP_H
 #include <event2/event_struct.h>
@@ -43,6 +45,7 @@ struct udp_socket {
     struct event          event;
     bool                  is_v6;
     bool                  is_local; /* only this machine reaches it */
+    bool                  cuts; /* udp_out_cuts */
     int                   port;
 };
 

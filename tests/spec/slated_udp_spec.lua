@@ -84,6 +84,34 @@ describe("slated by UDP", function()
         end
     end)
 
+    it("gives one client that asks by the batch each reply, long or short, under its id", function()
+        local sizes, want = { 1, 1, 1, 5, 2, 3000, 1392, 1392, 0, 1384, 1384, 2768, 40, 40, 39, 40 }, {}
+        local tcp = one:connect()
+        for i, size in ipairs(sizes) do
+            local value = string.char(96 + i):rep(size)
+            assert.is_true(tcp:set("k" .. i, value))
+            want[i] = ("VALUE k%d 0 %d\r\n%s\r\nEND\r\n"):format(i, size, value)
+        end
+        tcp:close()
+        for _ = 1, 20 do
+            local got, missing = {}, #sizes
+            for i in ipairs(sizes) do
+                client:send(frame(i) .. ("get k%d\r\n"):format(i))
+            end
+            while missing > 0 do
+                local datagram = assert(client:receive())
+                local asked, sequence, count, _, at = (">I2I2I2I2"):unpack(datagram)
+                assert.equal(got[asked] and #got[asked] or 0, sequence) -- over loopback in order
+                got[asked] = got[asked] or {}
+                table.insert(got[asked], datagram:sub(at))
+                missing = missing - (#got[asked] == count and 1 or 0)
+            end
+            for i in ipairs(sizes) do
+                assert.equal(want[i], table.concat(got[i]))
+            end
+        end
+    end)
+
     it("gives long answers of commands whole", function()
         local reply, count = ask("stats settings\r\n")
         assert.truthy(reply:find("^STAT maxbytes ") and reply:find("END\r\n$"))
@@ -257,6 +285,17 @@ describe("slated by UDP to another machine", function()
             assert(udp:send("\0\1\0\0\0\1\0\0nonsense\r\n"))
             assert(os.execute("ip addr del 10.9.8.9/32 dev lo && kill -CONT " .. arg[2]))
             ask("") -- no request: the reply that comes is the other one's]])))
+    end)
+
+    it("replies over a path that is narrower than a datagram", function()
+        if not can() then
+            pending("no network of its own can be had here")
+            return
+        end
+        assert.equal("1400\tVALUE a 0 3000\n1651\n", (elsewhere("-o udp_reply_factor=0", [[
+            assert(os.execute("ip link set lo mtu 1300"))
+            ask("set a 0 0 3000 noreply\r\n" .. ("x"):rep(3000) .. "\r\nget a\r\nmn\r\n")
+            print(#udp:receive() + #udp:receive())]])))
     end)
 
     it("replies as long as it is told to with udp_reply_factor", function()
