@@ -72,7 +72,8 @@ static bool rests(int port) {
     const char *state = value_in(geometry, "state");
     bool steady = state == NULL || strncmp(state, "steady", 6) == 0;
     free(geometry);
-    return steady && audit_stat(port, "", "slab_reassign_running") == 0 && audit_stat(port, "", "lru_crawler_running") == 0;
+    return steady && audit_stat(port, "", "slab_reassign_running") == 0 && audit_stat(port, "moves", "over_limit") == 0 &&
+           audit_stat(port, "", "lru_crawler_running") == 0;
 }
 
 static bool comes_to_rest(int port) {
