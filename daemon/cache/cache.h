@@ -200,20 +200,24 @@ enum cache_status cache_store(struct cache_thread *, const struct key *, const s
 
 /* A value that comes piece by piece: a draft belongs to its maker, who extends it as bytes come,
  * fills it, then publishes or abandons it. For values over ITEM_COPY_MAX only; an append or prepend
- * is joined when it is published. All such drafts together hold at most an eighth of the pages (at
- * least one page's worth); one of them may go beyond. */
+ * is joined when it is published. All such drafts together take at most an eighth of the pages (at
+ * least one page's worth), and a value that is larger than half of that as much more as it is. A
+ * value over a sixteenth of the bound is large. How they share the bound: cache/admit.c. */
 struct cache_draft {
     struct item *item;          /* NULL: no memory was taken yet */
     uint32_t     left;          /* value bytes that have none yet */
     uint32_t     last_tail;     /* the end of its chain, a reference; 0: none */
+    size_t       need_bytes;    /* of memory, for the whole value */
     size_t       charged_bytes; /* of what all drafts may hold */
-    bool         beyond;        /* the one that may hold more */
-    /* the maker has all bytes and publishes it at once: it never waits */
+    bool         large;
+    /* said by the maker, who reads all bytes and publishes the draft at once: it never waits */
     bool         at_hand;
+    bool         arrived; /* likewise: all bytes have come, and the maker is to read them yet */
 };
 enum cache_drafted {
     CACHE_DRAFT_READY,
-    /* the others hold all that drafts may: try again once one of them is published or abandoned */
+    /* the others hold all that drafts may: try again once one of them is published or abandoned.
+     * Only a draft without an item waits */
     CACHE_DRAFT_WAITS,
     CACHE_DRAFT_REFUSED, /* no memory; the draft is gone, and an old item of a plain set */
 };
@@ -245,10 +249,17 @@ enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *,
 /* Bytes of values over ITEM_COPY_MAX that this thread has copied, ever: an append or prepend copies
  * all that it joins. */
 uint64_t cache_thread_copied(const struct cache_thread *);
-size_t cache_drafts_most(const struct cache *); /* bytes that drafts may hold together … */
-size_t cache_drafts_held(const struct cache *); /* … and do; one load */
-/* Whether a draft that waits may have more now, as far as two loads can tell. */
-bool   cache_drafts_have_room(const struct cache *);
+size_t cache_drafts_most(const struct cache *); /* bytes that drafts may take together … */
+size_t cache_drafts_held(const struct cache *); /* … and those that exist may; two loads */
+bool   cache_draft_is_large(const struct cache *, size_t value_bytes);
+/* Whether a draft that waits may be extended now, as far as a few loads can tell. `warily`: and half
+ * of what its kind may take is left to others, or there is none. */
+bool   cache_draft_has_room(const struct cache *, const struct cache_draft *, bool warily);
+/* How many wait, by what their makers say: the large ones are then left room by the small. */
+void     cache_draft_waits(struct cache *, bool large, bool waits);
+unsigned cache_drafts_waiting(const struct cache *);
+/* Whether the draft should wait because others of its kind do. */
+bool     cache_draft_queues(const struct cache *, const struct cache_draft *);
 
 /* --- changing and removing --- */
 struct cache_delete {
@@ -353,7 +364,7 @@ struct cache_facts {
     uint32_t pages_limit, pages_out, pages_free;
     unsigned class_count, partitions;
     size_t   limit_bytes;
-    size_t   draft_bytes; /* that values hold which are still coming */
+    size_t   draft_bytes; /* that values take or may take which are still coming */
 };
 void cache_facts(struct cache *, struct cache_facts *);
 /* Of one class, or of those of `ids` into an array of SLAB_CLASSES_MAX, by id; the others' entries

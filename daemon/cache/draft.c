@@ -3,61 +3,21 @@
  *
  * Of a value that comes piece by piece, memory is taken as its bytes come: first the head, which is
  * the whole chunk when one holds the value, then the chunks of its chain a little ahead. So a
- * header alone takes nothing, and what all such drafts hold together is bounded: DRAFTS_SHARE of
- * the pages. One draft at a time may go beyond that bound, else drafts that each hold a part could
- * wait for one another, and a value larger than the bound could never be stored. */
+ * header alone takes nothing, and what all such drafts hold together is bounded (cache/admit.h). */
 #include "cache/draft.h"
 
+#include "cache/admit.h"
 #include "cache/link.h"
 #include "cache/obtain.h"
 #include "cache/rules.h"
 #include "cache/stock.h"
 #include "cache/value.h"
 
-enum { CHAIN_TAKE = 32, DRAFTS_SHARE = 8 };
-
-/* --- the bound of all drafts that are still coming --- */
-
-size_t cache_drafts_most(const struct cache *c) {
-    size_t most = (size_t)atomic_load_explicit(&c->arena->page_limit, memory_order_relaxed) *
-                  PAGE_BYTES / DRAFTS_SHARE;
-    return most > PAGE_BYTES ? most : PAGE_BYTES;
-}
-
-size_t cache_drafts_held(const struct cache *c) {
-    return atomic_load_explicit(&c->draft_bytes, memory_order_relaxed);
-}
-
-bool cache_drafts_have_room(const struct cache *c) {
-    return cache_drafts_held(c) < cache_drafts_most(c) ||
-           !atomic_load_explicit(&c->draft_beyond, memory_order_relaxed);
-}
-
-static void charge(struct cache *c, struct cache_draft *d, size_t bytes) {
-    atomic_fetch_add_explicit(&c->draft_bytes, bytes, memory_order_relaxed);
-    d->charged_bytes += bytes;
-}
-
-/* Whether the draft may take so much more; it is charged then. */
-static bool may_charge(struct cache *c, struct cache_draft *d, size_t bytes) {
-    size_t before = atomic_fetch_add_explicit(&c->draft_bytes, bytes, memory_order_relaxed);
-    if (before + bytes > cache_drafts_most(c) && !d->beyond && !d->at_hand) {
-        d->beyond = !atomic_exchange_explicit(&c->draft_beyond, true, memory_order_relaxed);
-        if (!d->beyond) {
-            atomic_fetch_sub_explicit(&c->draft_bytes, bytes, memory_order_relaxed);
-            return false;
-        }
-    }
-    d->charged_bytes += bytes;
-    return true;
-}
+enum { CHAIN_TAKE = 32 };
 
 struct item *draft_take(struct cache_thread *ct, struct cache_draft *taken) {
     struct item *it = taken->item;
-    atomic_fetch_sub_explicit(&ct->cache->draft_bytes, taken->charged_bytes, memory_order_relaxed);
-    if (taken->beyond) {
-        atomic_store_explicit(&ct->cache->draft_beyond, false, memory_order_relaxed);
-    }
+    draft_dismiss(ct->cache, taken);
     *taken = (struct cache_draft){0};
     return it;
 }
@@ -193,20 +153,42 @@ struct item *draft_whole(struct cache_thread *ct, const struct key *key, uint8_t
 
 /* --- values that come piece by piece --- */
 
+static struct shape shape_of_store(const struct cache *c, const struct key *key,
+                                   const struct cache_store *s) {
+    return shape_of(c, item_flags_for(c, s->client_flags, s->binary_key), key->len, s->value_bytes);
+}
+
+/* What the chain of so many value bytes takes of memory. */
+static size_t chain_takes(const struct cache *c, uint32_t left) {
+    size_t bytes = 0;
+    while (left > 0) {
+        unsigned class_id = tail_class(c, left);
+        uint32_t room = tail_room(c, class_id), chunks = left / room > 0 ? left / room : 1;
+        bytes += (size_t)chunks * slab_chunk_bytes(c->slab, class_id);
+        left -= left < room ? left : chunks * room;
+    }
+    return bytes;
+}
+
 enum cache_status cache_draft_begin(struct cache_thread *ct, const struct key *key,
                                     const struct cache_store *s, struct cache_draft *d) {
+    const struct cache *c = ct->cache;
     *d = (struct cache_draft){.left = s->value_bytes};
-    return item_over_limit(ct->cache, key, s->value_bytes)
-               ? store_refused(ct, key, s, CACHE_TOO_LARGE)
-               : CACHE_OK;
+    if (item_over_limit(c, key, s->value_bytes)) {
+        return store_refused(ct, key, s, CACHE_TOO_LARGE);
+    }
+    struct shape shape = shape_of_store(c, key, s);
+    d->large = cache_draft_is_large(c, s->value_bytes);
+    d->need_bytes = head_takes(c, &shape) +
+                    (shape.flags & ITEM_CHAINED ? chain_takes(c, s->value_bytes) : 0);
+    return CACHE_OK;
 }
 
 static enum cache_drafted take_head(struct cache_thread *ct, const struct key *key,
                                     const struct cache_store *s, struct cache_draft *d) {
     struct cache *c = ct->cache;
-    struct shape shape =
-        shape_of(c, item_flags_for(c, s->client_flags, s->binary_key), key->len, s->value_bytes);
-    if (!may_charge(c, d, head_takes(c, &shape))) {
+    struct shape shape = shape_of_store(c, key, s);
+    if (!draft_admit(c, d)) {
         return CACHE_DRAFT_WAITS;
     }
     d->item = make_head(ct, key, &shape, s->value_bytes, s->client_flags, s->exptime_s);
@@ -223,14 +205,10 @@ static enum cache_drafted take_more(struct cache_thread *ct, const struct key *k
     uint32_t refs[CHAIN_TAKE];
     unsigned class_id = tail_class(c, d->left),
              want = tails_wanted(c, d->left, wanted_bytes, class_id);
-    if (!may_charge(c, d, slab_chunk_bytes(c->slab, class_id))) {
-        return CACHE_DRAFT_WAITS;
-    }
     unsigned got = take_tails(ct, partition_of(c, key->hash), class_id, refs, want);
     if (got == 0) {
         return CACHE_DRAFT_REFUSED;
     }
-    charge(c, d, (size_t)(got - 1) * slab_chunk_bytes(c->slab, slab_ref_class(c->slab, refs[0])));
     append_tails(c, d, refs, got);
     return CACHE_DRAFT_READY;
 }

@@ -86,7 +86,7 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     f->class_count = c->slab->class_count;
     f->partitions = c->partition_count;
     f->limit_bytes = (size_t)f->pages_limit << PAGE_SHIFT;
-    f->draft_bytes = atomic_load_explicit(&c->draft_bytes, memory_order_relaxed);
+    f->draft_bytes = cache_drafts_held(c);
 }
 
 /* How long ago a node was used last; of one that was flushed, how long ago that was. */

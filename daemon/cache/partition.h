@@ -106,8 +106,10 @@ struct cache {
     uint64_t         steal_again_us; /* of the one who is stealing */
     /* classes in which an abandoned draft may have left a whole page free */
     struct class_set_shared left_whole;
-    _Atomic size_t   draft_bytes;  /* that drafts hold whose values are still coming */
-    _Atomic bool     draft_beyond; /* one of them may hold more than all may together */
+    /* of drafts whose values are still coming, small and large: what they may take, and how many
+     * wait for it */
+    _Atomic size_t   draft_bytes[2];
+    _Atomic uint32_t drafts_waiting[2];
     _Atomic uint64_t hopeless_until_us; /* no memory was to be had for long: do not wait for it */
 } __attribute__((aligned(64)));
 

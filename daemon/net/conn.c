@@ -358,6 +358,9 @@ void conn_answer(struct conn *c) {
     send_replies(c);
     enum session_need need = session_need(c->session);
     keep_rest(c);
+    if (need == SESSION_NEED_MEMORY && values_arrived(c)) {
+        need = SESSION_NEED_TURN; /* it may have what is kept for such values */
+    }
     c->resume =
         need == SESSION_NEED_TURN || need == SESSION_NEED_COMMAND || need == SESSION_NEED_EVENT;
     c->close_after = need == SESSION_CLOSE;

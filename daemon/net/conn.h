@@ -42,11 +42,11 @@ struct conn {
     bool receiving; /* on the worker's list of values that hold memory */
     bool waiting;   /* on its list of those that wait for memory; its socket is not looked at */
     bool waited;    /* it was until this turn */
+    bool waits_large; /* while waiting: its value is a large one */
     uint64_t value_us;  /* while receiving: when the value's last bytes came … */
     uint64_t pace_us;   /* … and the last that were VALUES_PACE_BYTES more than those before … */
     size_t   pace_left; /* … and what was left to come then */
-    uint64_t wait_us;   /* while waiting: since when nothing of the value has found room … */
-    size_t   wait_left; /* … and what is left to come */
+    uint64_t wait_us;   /* while waiting, or going on after it: since when */
     TAILQ_ENTRY(conn) receiving_link, waiting_link;
     bool watching;  /* it gets lines from the logger, and what it sends is thrown away */
     struct session_access access; /* of its listener */

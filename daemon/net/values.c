@@ -26,6 +26,8 @@ static void arm(struct values *v) {
     }
 }
 
+static struct cache *cache_of(const struct values *v) { return v->worker->server->cache; }
+
 /* One that went on in vain keeps its place; a new one is looked at soon. */
 static void set_waiting(struct values *v, struct conn *c, bool waits) {
     if (waits == c->waiting) {
@@ -40,19 +42,17 @@ static void set_waiting(struct values *v, struct conn *c, bool waits) {
     } else {
         TAILQ_INSERT_TAIL(&v->waiting, c, waiting_link);
         v->look_us = 0;
-    }
-    size_t left = waits ? session_value_left(c->session) : 0;
-    if (waits && (!c->waited || left != c->wait_left)) {
         c->wait_us = clock_mono_us();
-        c->wait_left = left;
     }
-    atomic_fetch_add_explicit(&v->worker->server->conns.values_waiting, waits ? 1 : (uint64_t)-1,
-                              memory_order_relaxed);
+    if (waits) {
+        c->waits_large = session_draft(c->session)->large;
+    }
+    cache_draft_waits(cache_of(v), c->waits_large, waits);
 }
 
 /* What must come in VALUES_GIVE_WAY_MS. */
 static size_t pace_bytes(const struct conn *c) {
-    size_t share = session_value_held(c->session) / VALUES_PACE_SHARE;
+    size_t share = session_draft(c->session)->charged_bytes / VALUES_PACE_SHARE;
     return share > VALUES_PACE_BYTES ? share : VALUES_PACE_BYTES;
 }
 
@@ -120,16 +120,14 @@ static void refuse(struct values *v, struct conn *c) {
     }
 }
 
-/* One that waits for memory itself is not late here, but when it has waited for too long. */
 static void end_late(struct values *v, uint64_t now_us) {
-    uint64_t wanted =
-        atomic_load_explicit(&v->worker->server->conns.values_waiting, memory_order_relaxed);
+    uint64_t wanted = cache_drafts_waiting(cache_of(v));
     struct conn *c, *next;
     for (c = TAILQ_FIRST(&v->receiving);
          c != NULL && (wanted > 0 || now_us - c->value_us >= timeout_us(v)); c = next) {
         next = TAILQ_NEXT(c, receiving_link);
         bool slow = wanted > 0 && now_us - c->pace_us >= VALUES_GIVE_WAY_MS * 1000;
-        if (!c->waiting && (slow || now_us - c->value_us >= timeout_us(v))) {
+        if (slow || now_us - c->value_us >= timeout_us(v)) {
             refuse(v, c);
             wanted -= wanted > 0;
         }
@@ -138,34 +136,45 @@ static void end_late(struct values *v, uint64_t now_us) {
 
 /* --- those that wait --- */
 
-/* Bytes that it has sent and that are still to be stored, rounded down to a power of two: clients
- * that send as fast as they can are equal. SIZE_MAX: all of the value's. */
+/* Bytes that have come of its value and are still to be stored. */
 static size_t unread_bytes(const struct conn *c) {
-    size_t bytes = (c->kept != NULL ? c->kept->n : 0) + c->transport->unread(c), rounded = 1;
-    while (rounded <= bytes / 2) {
-        rounded *= 2;
+    return (c->kept != NULL ? c->kept->n : 0) + c->transport->unread(c);
+}
+
+bool values_arrived(struct conn *c) {
+    return unread_bytes(c) >= session_value_left(c->session) && session_value_arrived(c->session);
+}
+
+/* Who goes first. */
+enum rank { RANK_LITTLE, RANK_MUCH, RANK_ARRIVED };
+
+static enum rank rank_of(struct conn *c) {
+    size_t unread = unread_bytes(c);
+    if (unread >= session_value_left(c->session)) {
+        session_value_arrived(c->session);
+        return RANK_ARRIVED;
     }
-    return bytes >= session_value_left(c->session) ? SIZE_MAX : rounded;
+    return unread >= MUCH_BYTES ? RANK_MUCH : RANK_LITTLE;
 }
 
 /* The best so far, the best first, of equals the one that came first. */
 struct choice {
     struct conn *conns[GO_ON_MOST];
-    size_t       unread[GO_ON_MOST];
+    enum rank    rank[GO_ON_MOST];
     unsigned     count;
 };
 
-static void consider(struct choice *best, struct conn *c, size_t unread) {
+static void consider(struct choice *best, struct conn *c, enum rank rank) {
     unsigned at = best->count < GO_ON_MOST ? best->count++ : GO_ON_MOST;
-    for (; at > 0 && best->unread[at - 1] < unread; at--) {
+    for (; at > 0 && best->rank[at - 1] < rank; at--) {
         if (at < GO_ON_MOST) {
             best->conns[at] = best->conns[at - 1];
-            best->unread[at] = best->unread[at - 1];
+            best->rank[at] = best->rank[at - 1];
         }
     }
     if (at < GO_ON_MOST) {
         best->conns[at] = c;
-        best->unread[at] = unread;
+        best->rank[at] = rank;
     }
 }
 
@@ -178,31 +187,33 @@ static void look_on_from(struct values *v, const struct conn *c) {
     }
 }
 
+/* Of those for which there is room. Clients that have sent little leave half to others. */
 static void choose(struct values *v, struct choice *best) {
     struct conn *c = TAILQ_FIRST(&v->waiting), *next;
     for (unsigned looked = 0; c != NULL && looked < LOOK_MOST; c = next, looked++) {
         next = TAILQ_NEXT(c, waiting_link);
-        consider(best, c, unread_bytes(c));
+        enum rank rank = rank_of(c);
+        if (cache_draft_has_room(cache_of(v), session_draft(c->session), rank == RANK_LITTLE)) {
+            consider(best, c, rank);
+        }
     }
     look_on_from(v, c);
 }
 
-/* Those who may find room go on in the next turn. */
+/* Those who find room go on in the next turn; of those that have sent little one, for they stop
+ * more often than others. */
 static void end_waits(struct values *v, uint64_t now_us) {
-    const struct cache *cache = v->worker->server->cache;
-    size_t held_bytes = cache_drafts_held(cache);
-    bool changed = held_bytes != v->held_bytes || now_us >= v->look_us;
-    if (TAILQ_EMPTY(&v->waiting) || !changed || !cache_drafts_have_room(cache)) {
+    size_t held_bytes = cache_drafts_held(cache_of(v));
+    if (TAILQ_EMPTY(&v->waiting) || (held_bytes == v->held_bytes && now_us < v->look_us)) {
         return;
     }
     v->held_bytes = held_bytes;
     v->look_us = now_us + LOOK_AGAIN_US;
     struct choice best = {.count = 0};
     choose(v, &best);
-    /* one that has sent little goes on already, or none may */
-    bool little = held_bytes >= cache_drafts_most(cache) / 2;
-    for (unsigned i = 0; i < best.count && (best.unread[i] >= MUCH_BYTES || !little); i++) {
-        little = best.unread[i] < MUCH_BYTES;
+    bool little = false;
+    for (unsigned i = 0; i < best.count && !little; i++) {
+        little = best.rank[i] == RANK_LITTLE;
         best.conns[i]->waited = true;
         set_waiting(v, best.conns[i], false);
         conn_wait_over(best.conns[i]);
@@ -222,7 +233,7 @@ static void look_at_waiting(struct values *v, unsigned n, uint64_t now_us) {
     look_on_from(v, c);
     bool some_gone = poll(fds, n, 0) > 0;
     for (unsigned i = 0; i < n; i++) {
-        if (some_gone && fds[i].revents != 0 && unread_bytes(conns[i]) != SIZE_MAX) {
+        if (some_gone && fds[i].revents != 0 && rank_of(conns[i]) != RANK_ARRIVED) {
             set_waiting(v, conns[i], false);
             conns[i]->gone = true;
             conns[i]->reason = EVENT_NORMAL;

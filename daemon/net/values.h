@@ -1,16 +1,16 @@
 /* A worker's connections whose values are still coming: those that hold memory, in the order of
  * their last bytes, and those that wait for memory that others hold.
  *
- * Who waits is looked at again every few milliseconds, once there is room. Clients go first that
- * have sent more without being read, before all others those whose value is there, and of equals
- * the one that came first. Those that have sent little fill no more than half of what all may hold.
- * So clients that stop leave room for those that go on. A value gives its memory back while anybody
- * waits, at this worker or another, when less than VALUES_PACE_BYTES of it, or than a
- * VALUES_PACE_SHARE-th of what it holds, have come for VALUES_GIVE_WAY_MS; and when none has come
- * for `timeout_s`, in any case. As many give way in one look as wait, the stillest first. One that
- * waits and whose client has hung up is closed within a second, and one of which nothing has found
- * room for `timeout_s` is refused. Threading: the worker's. Cost: nothing while no value is coming;
- * while some wait, up to LOOK_MOST system calls a look. */
+ * What waits is looked at again every few milliseconds: what finds room (cache/admit.c) goes on,
+ * first values that have arrived as a whole, then those of which much has come, and of equals the
+ * first. Those that have sent little leave half to others. So clients that stop leave room for those
+ * that go on. A value gives its memory back while anybody waits, at this
+ * worker or another, when less than VALUES_PACE_BYTES of it, or than a VALUES_PACE_SHARE-th of what
+ * it takes, have come for VALUES_GIVE_WAY_MS; and when none has come for `timeout_s`, in any case.
+ * As many give way in one look as wait, the stillest first. One that waits and whose client has hung
+ * up is closed within a second, and one that has waited for `timeout_s` is refused. Threading: the
+ * worker's. Cost: nothing while no value is coming; while some wait, up to LOOK_MOST system calls a
+ * look. */
 #ifndef SLATE_NET_VALUES_H
 #define SLATE_NET_VALUES_H
 #include <event2/event_struct.h>
@@ -22,7 +22,7 @@
 enum {
     VALUES_GIVE_WAY_MS = 1000, /* a lost packet is sent again within that time, more than once */
     VALUES_PACE_BYTES = 4096,  /* the slowest modem sends as much in it */
-    /* and this part of what the value holds: so none holds its memory for more than some 20 s */
+    /* and this part of what the value takes: so none holds its memory for more than some 8 s */
     VALUES_PACE_SHARE = 8,
 };
 
@@ -46,4 +46,6 @@ void values_init(struct values *, struct worker *, uint32_t timeout_s);
 /* After a connection's turn: whether its value holds memory, and whether it waits. */
 void values_note(struct values *, struct conn *, bool waits);
 void values_forget(struct values *, struct conn *);
+/* Whether all bytes of its value, which waits, have come, as nobody has seen before. */
+bool values_arrived(struct conn *);
 #endif

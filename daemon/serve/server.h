@@ -50,7 +50,6 @@ struct server_conns {
     /* structures: connection objects that exist */
     _Atomic uint64_t current, total, rejected, structures;
     _Atomic uint64_t listen_disabled_num, listen_disabled_us;
-    _Atomic uint64_t values_waiting; /* connections whose values wait for memory that others hold */
     _Atomic uint64_t buffer_count, buffer_bytes, buffer_free_bytes; /* workers' read buffers */
     _Atomic bool     accepting;
 };

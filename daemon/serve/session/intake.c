@@ -134,14 +134,12 @@ static size_t room(const struct intake *in) {
 }
 
 bool intake_waits(const struct intake *in) {
-    return in->draft.item ? in->got < in->request.value_bytes && room(in) == in->got : in->waits;
+    return in->waits;
 }
 
-/* Whether a value that has no memory yet is to wait because others do. When it has waited its
- * worker says when to try. */
+/* Whether a value is to wait because others do. When it has waited its worker says when to try. */
 static bool comes_after_others(const struct batch *b, const struct intake *in) {
-    return !in->draft.item && !in->draft.at_hand && !in->waited &&
-           atomic_load_explicit(&b->server->conns.values_waiting, memory_order_relaxed) > 0;
+    return !in->waited && cache_draft_queues(b->server->cache, &in->draft);
 }
 
 static void wait_for_memory(struct batch *b, struct intake *in) {
@@ -170,9 +168,7 @@ static bool reserve_ahead(struct batch *b, struct session *s) {
     switch (cache_draft_extend(b->sv.ct, &in->request.key, &in->store, &in->draft,
                                in->got + 2 * AHEAD_BYTES)) {
     case CACHE_DRAFT_READY: return true;
-    case CACHE_DRAFT_WAITS:
-        wait_for_memory(b, in);
-        return true; /* what room there is will be used first */
+    case CACHE_DRAFT_WAITS: wait_for_memory(b, in); return true;
     case CACHE_DRAFT_REFUSED: break;
     }
     in->refused = true;
@@ -228,9 +224,6 @@ size_t intake_take(struct batch *b, struct session *s, const char *bytes, size_t
         if (!reserve_ahead(b, s)) {
             return taken;
         }
-        if (intake_waits(in)) {
-            break;
-        }
     }
     return taken;
 }
@@ -281,8 +274,16 @@ void intake_abandon(struct cache_thread *ct, struct session *s) {
 
 bool session_holds_draft(const struct session *s) { return s->intake && s->intake->draft.item; }
 
-size_t session_value_held(const struct session *s) {
-    return session_holds_draft(s) ? cache_draft_room(&s->intake->draft, &s->intake->store) : 0;
+const struct cache_draft *session_draft(const struct session *s) {
+    return s->intake ? &s->intake->draft : NULL;
+}
+
+bool session_value_arrived(struct session *s) {
+    bool is_new = s->intake && !s->intake->draft.item && !s->intake->draft.arrived;
+    if (is_new) {
+        s->intake->draft.arrived = true;
+    }
+    return is_new;
 }
 
 size_t session_value_left(const struct session *s) {

@@ -113,8 +113,11 @@ bool session_quit(const struct session *);
 
 /* Whether a value is coming that holds memory. */
 bool session_holds_draft(const struct session *);
-/* Bytes of a value that is coming for which memory was taken. */
-size_t session_value_held(const struct session *);
+/* Of a value that is coming; NULL: none is. */
+const struct cache_draft *session_draft(const struct session *);
+/* Says of a value that waits for memory that all its bytes have come, though not all were received.
+ * False: that was known, or none waits. */
+bool session_value_arrived(struct session *);
 /* How many bytes of a value are still to come, its line end counted. */
 size_t session_value_left(const struct session *);
 /* Of bytes that are kept for SESSION_NEED_BYTES: whether they are a request but for its value. */

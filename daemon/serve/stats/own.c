@@ -7,7 +7,8 @@
 struct own {
     struct cache_facts  cache;
     struct serve_values serve;
-    uint64_t            log_lost, values_waiting;
+    uint64_t            log_lost;
+    unsigned            values_waiting;
     size_t              drafts_most;
     const char         *policy, *store, *index, *role;
     bool                cas;
@@ -35,8 +36,8 @@ struct own {
     X(pages_out, gauge, pages, U64, o->cache.pages_out, "of these, pages that classes have") \
     X(page_steals, counter, pages, U64, o->cache.counters.page_steals, "pages a class with nothing left took at once from another") \
     X(index_evictions, counter, items, U64, o->cache.counters.index_evictions, "items evicted, or dead and freed, because more keys than the index holds there had hashes alike") \
-    X(draft_bytes, gauge, bytes, U64, o->cache.draft_bytes, "memory of values that are still coming") \
-    X(draft_bytes_most, gauge, bytes, U64, o->drafts_most, "what they may hold together, but for one of them: an eighth of the pages") \
+    X(draft_bytes, gauge, bytes, U64, o->cache.draft_bytes, "memory that values take or may take which are still coming") \
+    X(draft_bytes_most, gauge, bytes, U64, o->drafts_most, "what they may take together: an eighth of the pages; a value counts for no more than half of it") \
     X(values_waited, counter, operations, U64, o->serve.values_waited, "such values that had to wait for memory that others held") \
     X(values_waiting, gauge, connections, U64, o->values_waiting, "connections whose values wait for it now") \
     X(values_late, counter, operations, U64, o->serve.values_late, "values refused because their bytes did not come") \
@@ -55,8 +56,7 @@ void stats_slated(struct command_context *ctx) {
     cache_facts(ctx->server->cache, &o->cache);
     server_values(ctx->server, &o->serve);
     o->drafts_most = cache_drafts_most(ctx->server->cache);
-    o->values_waiting =
-        atomic_load_explicit(&ctx->server->conns.values_waiting, memory_order_relaxed);
+    o->values_waiting = cache_drafts_waiting(ctx->server->cache);
     o->log_lost = server_log_lost(ctx->server);
     o->role = role_name(ctx->role);
     o->policy = cache_policy(ctx->server->cache)->name;

@@ -99,6 +99,12 @@ add("66 values of 1 MB at 4.5 KB/s each",
 add("the same; the other client stores 50 KB",
   { "--clients", 66, "--line", "set slow%c 0 0 1000000", "--body", 1000000, "--rate", 4500, "--hold", 5000,
     "--store", 50000 }, { slow = true })
+add("60 values of 1 MB at 320 KB/s each; the other client stores 50 KB",
+  { "--clients", 60, "--line", "set live%c 0 0 1000000", "--body", 1000000, "--rate", 320000, "--hold", 5000,
+    "--store", 50000 }, { slow = true })
+add("200 values of 1 MB at 32 KB/s each; the other client stores 300 KB",
+  { "--clients", 200, "--line", "set live%c 0 0 1000000", "--body", 1000000, "--rate", 32000, "--hold", 5000,
+    "--store", 300000 }, { slow = true })
 add("1,000 values that wait for memory, then hang up",
   { "--clients", 1000, "--line", "set gone%c 0 0 1000000", "--body", 20000, "--leave",
     "--idle", 20, "--held", 400000, "--hold", 500 }, { leaves = true })

@@ -78,39 +78,94 @@ static void test_memory_comes_with_the_bytes(enum cache_store_kind store) {
     rig_close(&r);
 }
 
-static void test_drafts_hold_an_eighth(enum cache_store_kind store) {
+/* Begins drafts of so many bytes and asks for the whole of each, until one waits; returns how many are ready. */
+static unsigned begin_all(struct rig *r, struct cache_draft *d, uint32_t value_bytes, bool arrived) {
+    for (unsigned i = 0; i < DRAFTS_MOST; i++) {
+        char name[64];
+        struct key key = fixture_key(name, i);
+        struct cache_store s = {.mode = CACHE_SET, .value_bytes = value_bytes};
+        cache_draft_begin(r->ct, &key, &s, &d[i]);
+        d[i].arrived = arrived;
+        if (cache_draft_extend(r->ct, &key, &s, &d[i], value_bytes) != CACHE_DRAFT_READY) {
+            return i;
+        }
+    }
+    return DRAFTS_MOST;
+}
+
+static void end_all(struct rig *r, struct cache_draft *d, unsigned n) {
+    while (n > 0) {
+        cache_abandon(r->ct, &d[--n]);
+    }
+}
+
+enum { SMALL_BYTES = 100 * 1000, LARGE_BYTES = 300 * 1000 };
+
+static void test_drafts_have_shares_of_an_eighth(enum cache_store_kind store) {
     struct rig r;
     rig_open(&r, store, 16, true);
+    static struct cache_draft large[DRAFTS_MOST], small[DRAFTS_MOST], whole[DRAFTS_MOST], other;
+    size_t most = cache_drafts_most(r.c);
+    is(most, 2 * MIB, "%s: an eighth of the pages is the bound", r.store);
+    unsigned larges = begin_all(&r, large, LARGE_BYTES, false);
+    ok(larges > 0 && held(&r) <= most / 8 * 5 && held(&r) + held(&r) / larges > most / 8 * 5, "%s: large drafts take five eighths, %zu bytes", r.store, held(&r));
+    ok(!cache_draft_has_room(r.c, &large[larges], false), "%s: then there is no room for another", r.store);
+    unsigned smalls = begin_all(&r, small, SMALL_BYTES, false);
+    ok(smalls > 0 && held(&r) <= most / 8 * 7 && held(&r) + (150 << 10) > most / 8 * 7, "%s: with small ones it is seven, %zu bytes", r.store, held(&r));
+    unsigned wholes = begin_all(&r, whole, SMALL_BYTES, true);
+    ok(wholes > 0 && held(&r) <= most && held(&r) + (150 << 10) > most, "%s: such as have arrived fill the rest, %zu bytes", r.store, held(&r));
     char name[64];
-    struct cache_store s = {.mode = CACHE_SET, .value_bytes = 400 * 1000};
-    struct cache_draft d[DRAFTS_MOST];
-    unsigned ready = 0, waits = 0, beyond = 0;
-    for (unsigned i = 0; i < DRAFTS_MOST; i++) {
-        struct key key = fixture_key(name, i);
-        cache_draft_begin(r.ct, &key, &s, &d[i]);
-        enum cache_drafted how = cache_draft_extend(r.ct, &key, &s, &d[i], s.value_bytes);
-        ready += how == CACHE_DRAFT_READY;
-        waits += how == CACHE_DRAFT_WAITS;
-        beyond += d[i].beyond;
-    }
-    is(cache_drafts_most(r.c), 2 * MIB, "%s: an eighth of the pages is the bound", r.store);
-    ok(waits > 0 && ready + waits == DRAFTS_MOST, "%s: beyond it drafts wait: %u of %u", r.store, waits, DRAFTS_MOST);
-    is(beyond, 1, "%s: one may go beyond it", r.store);
-    ok(held(&r) <= 2 * MIB + MIB / 2, "%s: they hold little more than the bound: %zu bytes", r.store, held(&r));
-    ok(!cache_drafts_have_room(r.c), "%s: then there is no room for another", r.store);
-    struct key other_key = fixture_key(name, DRAFTS_MOST);
-    struct cache_draft other;
-    cache_draft_begin(r.ct, &other_key, &s, &other);
+    struct key key = fixture_key(name, DRAFTS_MOST);
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = LARGE_BYTES};
+    cache_draft_begin(r.ct, &key, &s, &other);
     other.at_hand = true;
-    is(cache_draft_extend(r.ct, &other_key, &s, &other, s.value_bytes), CACHE_DRAFT_READY, "%s: but one whose bytes are all at hand never waits", r.store);
+    is(cache_draft_extend(r.ct, &key, &s, &other, s.value_bytes), CACHE_DRAFT_READY, "%s: but one whose bytes are all at hand never waits", r.store);
     cache_abandon(r.ct, &other);
-    unsigned later = 0;
-    for (unsigned i = 0; i < DRAFTS_MOST; i++) {
-        struct key key = fixture_key(name, i);
-        later += cache_draft_extend(r.ct, &key, &s, &d[i], s.value_bytes) == CACHE_DRAFT_READY;
-        cache_abandon(r.ct, &d[i]);
-    }
-    is(later, DRAFTS_MOST, "%s: each has its memory once those before it are gone", r.store);
+    end_all(&r, whole, wholes);
+    end_all(&r, small, smalls);
+    end_all(&r, large, larges);
+    is(held(&r), 0, "%s: nothing is held in the end", r.store);
+    rig_close(&r);
+}
+
+static void test_small_drafts_leave_room_to_large_ones_that_wait(void) {
+    struct rig r;
+    rig_open(&r, CACHE_STORE_SLAB, 16, true);
+    static struct cache_draft small[DRAFTS_MOST], large;
+    cache_draft_waits(r.c, true, true);
+    unsigned smalls = begin_all(&r, small, SMALL_BYTES, false);
+    ok(smalls > 0 && held(&r) <= MIB / 2, "while a large draft waits, small ones take a quarter: %zu bytes", held(&r));
+    cache_draft_waits(r.c, true, false);
+    ok(cache_draft_has_room(r.c, &small[smalls], false), "and more when none does");
+    end_all(&r, small, smalls / 2);
+    ok(cache_draft_has_room(r.c, &small[smalls], true), "warily seen there is room for one beside a few");
+    smalls = begin_all(&r, small, SMALL_BYTES, false);
+    ok(held(&r) > MIB && !cache_draft_has_room(r.c, &small[0], true), "but not beside more than half of what all may have");
+    ok(!cache_draft_queues(r.c, &large), "a large one does not queue then");
+    cache_draft_waits(r.c, false, true);
+    ok(cache_draft_queues(r.c, &small[smalls]), "one queues behind another of its kind");
+    ok(!cache_draft_queues(r.c, &small[0]), "but not when it has memory");
+    large.large = true;
+    ok(!cache_draft_queues(r.c, &large), "and not behind one of the other kind");
+    cache_draft_waits(r.c, false, false);
+    end_all(&r, small, smalls);
+    rig_close(&r);
+}
+
+static void test_a_draft_goes_on_when_it_was_admitted(enum cache_store_kind store) {
+    struct rig r;
+    rig_open(&r, store, 16, true);
+    static struct cache_draft first, others[DRAFTS_MOST];
+    char name[64];
+    struct key key = fixture_key(name, 100);
+    struct cache_store s = {.mode = CACHE_SET, .value_bytes = 900 * 1000};
+    cache_draft_begin(r.ct, &key, &s, &first);
+    is(cache_draft_extend(r.ct, &key, &s, &first, 1), CACHE_DRAFT_READY, "%s: a draft has its first piece", r.store);
+    unsigned n = begin_all(&r, others, LARGE_BYTES, true);
+    ok(n < DRAFTS_MOST, "%s: and others all that drafts may have, %u of %u", r.store, n, DRAFTS_MOST);
+    is(cache_draft_extend(r.ct, &key, &s, &first, s.value_bytes), CACHE_DRAFT_READY, "%s: the first has its rest without a wait", r.store);
+    end_all(&r, others, n);
+    cache_abandon(r.ct, &first);
     is(held(&r), 0, "%s: nothing is held in the end", r.store);
     rig_close(&r);
 }
@@ -121,10 +176,15 @@ static void test_larger_than_the_bound(void) {
     char name[64];
     struct key key = fixture_key(name, 1);
     struct cache_store s = {.mode = CACHE_SET, .value_bytes = MIB - 1000};
-    struct cache_draft d;
+    struct cache_draft d, other;
     cache_draft_begin(r.ct, &key, &s, &d);
     is(cache_draft_extend(r.ct, &key, &s, &d, s.value_bytes), CACHE_DRAFT_READY, "a value as large as all that drafts may hold can be stored");
+    is(held(&r), cache_drafts_most(r.c) / 2, "it counts for half of that");
+    cache_draft_begin(r.ct, &key, &s, &other);
+    is(cache_draft_extend(r.ct, &key, &s, &other, s.value_bytes), CACHE_DRAFT_WAITS, "another one waits for it");
     cache_abandon(r.ct, &d);
+    is(cache_draft_extend(r.ct, &key, &s, &other, s.value_bytes), CACHE_DRAFT_READY, "and has its memory then");
+    cache_abandon(r.ct, &other);
     rig_close(&r);
 }
 
@@ -212,10 +272,12 @@ int main(void) {
     clock_start();
     for (enum cache_store_kind store = 0; store < CACHE_STORE_KINDS; store++) {
         test_memory_comes_with_the_bytes(store);
-        test_drafts_hold_an_eighth(store);
+        test_drafts_have_shares_of_an_eighth(store);
+        test_a_draft_goes_on_when_it_was_admitted(store);
         test_memory_ends_midway(store);
         test_abandoned_at_any_length(store);
     }
+    test_small_drafts_leave_room_to_large_ones_that_wait();
     test_larger_than_the_bound();
     test_head_without_a_tail();
     test_whole_pages_are_told();
