@@ -3,16 +3,20 @@
 #include <stdatomic.h>
 #include <time.h>
 
+enum { SECOND_NS = 1000 * 1000 * 1000 };
+
 static int64_t start_mono_s;
 static int64_t start_unix_s;
+static long    ahead_ns; /* of the monotonic second, the system's time at the start */
 static _Atomic int64_t shift_s;
 /* monotonic second at which the clock stands; -1: it runs */
 static _Atomic int64_t paused_at_s = -1;
 
+/* Monotonic seconds, which begin when the system's do. */
 static int64_t mono_s(void) {
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-    return ts.tv_sec;
+    return ts.tv_sec + (ts.tv_nsec + ahead_ns >= SECOND_NS);
 }
 
 static int64_t elapsed_s(void) {
@@ -26,8 +30,12 @@ void clock_start(void) {
     if (start_unix_s != 0) {
         return;
     }
-    start_mono_s = mono_s();
-    start_unix_s = (int64_t)time(NULL);
+    struct timespec mono, real;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &mono);
+    clock_gettime(CLOCK_REALTIME_COARSE, &real);
+    ahead_ns = (real.tv_nsec - mono.tv_nsec + SECOND_NS) % SECOND_NS;
+    start_mono_s = mono.tv_sec + (mono.tv_nsec + ahead_ns >= SECOND_NS);
+    start_unix_s = real.tv_sec;
 }
 
 uint32_t clock_now_s(void) { return (uint32_t)(elapsed_s() + CLOCK_EPOCH_S); }
@@ -37,6 +45,12 @@ uint32_t clock_uptime_s(void) { return (uint32_t)elapsed_s(); }
 uint64_t clock_mono_us(void) {
     struct timespec ts;
     clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
+}
+
+uint64_t clock_thread_us(void) {
+    struct timespec ts;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
     return (uint64_t)ts.tv_sec * 1000000u + (uint64_t)ts.tv_nsec / 1000u;
 }
 

@@ -1,5 +1,5 @@
 /* Cache time: whole seconds since CLOCK_EPOCH_S before the process started, monotonic, settable in
- * tests.
+ * tests. They begin when those of the system's time did at the start.
  *
  * Items store these 32-bit seconds. They start at CLOCK_EPOCH_S, not 0, so that 0 can mean "never"
  * and an item can be older than the process by a little. Threading: any; reads are one relaxed load
@@ -16,6 +16,7 @@ enum { CLOCK_EPOCH_S = 2 };
 void     clock_start(void);
 uint32_t clock_now_s(void);           /* cache time */
 uint64_t clock_mono_us(void);         /* monotonic microseconds, for durations; never shifted */
+uint64_t clock_thread_us(void);       /* what the calling thread had of a processor */
 uint32_t clock_uptime_s(void);        /* seconds since clock_start, shifted with the clock */
 uint64_t clock_unix_ms(void);         /* the system's time, for records; never shifted */
 int64_t  clock_unix_s(uint32_t now_s); /* unix time of a cache time */

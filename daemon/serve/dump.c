@@ -7,10 +7,7 @@
 #include "base/clock.h"
 #include "proto/base64.h"
 
-enum {
-    WALK_ROOM = 256,          /* items of one bucket */
-    SIZE_STEP_BYTES = 32,
-};
+enum { WALK_ROOM = 256 }; /* items of one bucket */
 
 struct dump {
     struct command_more  more; /* first: the session knows only this */
@@ -18,16 +15,10 @@ struct dump {
     struct class_set     classes;
     uint64_t             items_left, bytes_left;
     struct cache_walk    walk;
-    uint64_t            *sizes; /* of DUMP_SIZES: how many items in each step */
-    size_t               size_count, size_next; /* the next to be told of */
     bool                 walked;
 };
 
-static void dump_destroy(struct command_more *more) {
-    struct dump *d = (struct dump *)more;
-    free(d->sizes);
-    free(d);
-}
+static void dump_destroy(struct command_more *more) { free(more); }
 
 static void put_escaped(struct text_out *out, const char *key, size_t n) {
     static const char hex[] = "0123456789ABCDEF";
@@ -83,11 +74,6 @@ static void put_cache(struct text_out *out, const struct cache_walked *it) {
     }
 }
 
-static void count_size(struct dump *d, const struct cache_walked *it) {
-    size_t step = (it->view.total_bytes + SIZE_STEP_BYTES - 1) / SIZE_STEP_BYTES;
-    d->sizes[step < d->size_count ? step : d->size_count - 1]++;
-}
-
 static void dump_item(struct dump *d, struct text_out *out, const struct cache_walked *it) {
     if (!class_set_has(&d->classes, it->class_id) || d->items_left == 0) {
         return;
@@ -97,7 +83,6 @@ static void dump_item(struct dump *d, struct text_out *out, const struct cache_w
     case DUMP_META: put_meta(out, it); break;
     case DUMP_MG: put_mg(out, it); break;
     case DUMP_CACHE: put_cache(out, it); break;
-    case DUMP_SIZES: count_size(d, it); break;
     }
     size_t wrote = out->used - before;
     if (wrote > d->bytes_left) {
@@ -121,20 +106,6 @@ static void walk_some(struct dump *d, struct command_context *ctx,
     } while (!d->walked && !command_piece_full(ctx));
 }
 
-/* Lines of what was counted. False: the piece is full before all are told. */
-static bool tell_sizes(struct dump *d, struct command_context *ctx) {
-    while (d->size_next < d->size_count) {
-        size_t i = d->size_next++;
-        if (d->sizes[i] > 0) {
-            text_out_printf(ctx->out, "STAT %zu %" PRIu64 "\r\n", i * SIZE_STEP_BYTES, d->sizes[i]);
-            if (command_piece_full(ctx)) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
 static bool dump_run(struct command_more *more, struct command_context *ctx) {
     struct dump *d = (struct dump *)more;
     /* of a piece only: a dump that waits for its reader is small */
@@ -143,11 +114,9 @@ static bool dump_run(struct command_more *more, struct command_context *ctx) {
         ctx->out->failed = true;
         return false;
     }
-    if (!d->walked) {
-        walk_some(d, ctx, items);
-    }
+    walk_some(d, ctx, items);
     free(items);
-    if (!d->walked || !tell_sizes(d, ctx)) {
+    if (!d->walked) {
         return true;
     }
     text_out_str(ctx->out, d->kind == DUMP_MG ? "EN\r\n" : "END\r\n");
@@ -157,12 +126,7 @@ static bool dump_run(struct command_more *more, struct command_context *ctx) {
 void dump_start(struct command_context *ctx, enum dump_kind kind, const struct class_set *classes,
                 uint32_t limit) {
     struct dump *d = calloc(1, sizeof *d);
-    if (d && kind == DUMP_SIZES) {
-        d->size_count = cache_item_bytes_max(ctx->server->cache) / SIZE_STEP_BYTES + 2;
-        d->sizes = calloc(d->size_count, sizeof *d->sizes);
-    }
-    if (!d || (kind == DUMP_SIZES && !d->sizes)) {
-        free(d);
+    if (!d) {
         text_out_str(ctx->out, "SERVER_ERROR out of memory writing stats\r\n");
         return;
     }

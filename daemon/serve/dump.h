@@ -1,4 +1,4 @@
-/* Answers made by walking all items: the crawler's dumps, `stats cachedump` and `stats sizes`. They
+/* Answers made by walking all items: the crawler's dumps and `stats cachedump`. They
  * go out in pieces, so that neither the reply nor the pause of other connections grows with the
  * cache. */
 #ifndef SLATE_SERVE_DUMP_H
@@ -9,7 +9,6 @@ enum dump_kind {
     DUMP_META,  /* key=… exp=… lines, END */
     DUMP_MG,    /* mg key, EN */
     DUMP_CACHE, /* ITEM key [n b; t s], END; at most DUMP_CACHE_BYTES */
-    DUMP_SIZES, /* STAT size count, END; a histogram of 32-byte steps */
 };
 #define DUMP_CACHE_BYTES (2u << 20)
 

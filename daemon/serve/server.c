@@ -26,6 +26,9 @@ bool server_init(struct server *server, struct settings *settings) {
     audit_init(&server->audit);
     undo_init(&server->undo);
     users_init(&server->users, settings_auth_file(settings));
+    for (unsigned i = 0; i < SERVER_SHARED; i++) {
+        shared_answer_init(&server->shared[i]);
+    }
     server->at_start = *settings;
     lock_init(&server->registry.lock);
     server->registry.last = &server->registry.first;
@@ -46,6 +49,9 @@ void server_fini(struct server *server) {
     audit_fini(&server->audit);
     undo_fini(&server->undo);
     users_fini(&server->users);
+    for (unsigned i = 0; i < SERVER_SHARED; i++) {
+        shared_answer_fini(&server->shared[i]);
+    }
     lock_fini(&server->lock);
     lock_fini(&server->registry.lock);
 }

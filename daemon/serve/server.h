@@ -13,6 +13,7 @@
 #include "serve/config/audit.h"
 #include "serve/config/settings.h"
 #include "serve/config/undo.h"
+#include "serve/shared.h"
 #include "tune/tune.h"
 #include "watch/watcher.h"
 
@@ -98,6 +99,9 @@ struct server_tls {
 
 struct prefix_stats;
 
+/* Answers that are made once for all who ask at once. */
+enum server_shared { SERVER_SHARED_SIZEHIST, SERVER_SHARED_SIZES, SERVER_SHARED };
+
 enum server_stop { SERVER_RUN, SERVER_STOP, SERVER_STOP_GRACEFUL };
 
 /* What `stats reset` subtracts from now on, since a counter is only ever written by its owner. */
@@ -135,6 +139,7 @@ struct server {
     struct audit           audit; /* has a lock of its own */
     struct undo            undo;  /* likewise */
     struct users           users; /* likewise */
+    struct shared_answer   shared[SERVER_SHARED]; /* likewise */
 };
 
 /* `settings` is borrowed. The caller fills cache, tuner and the rest before the first session.

@@ -1,9 +1,11 @@
-/* What the cache holds and how long it held what it evicted: stats sizehist, stats evictions. */
+/* What the cache holds and how long it held what it evicted: stats sizehist, stats sizes, stats
+ * evictions. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "cache/counters.h"
 #include "serve/pieces.h"
+#include "serve/share.h"
 #include "serve/stats/stats.h"
 
 /* clang-format off */
@@ -22,14 +24,6 @@ static uint32_t line_end(uint32_t bytes) {
              step = octave / 8;
     return (bytes + step - 1) / step * step;
 }
-
-/* Pages are looked at some at a time, for others wait for this worker; the answer comes with the
- * last. */
-struct sizehist {
-    struct command_more   more; /* first: the session knows only this */
-    struct cache_sizing   sizing;
-    struct size_histogram sizes;
-};
 
 static void put_sizes(struct text_out *out, const struct size_histogram *h) {
     SIZEHIST_STATS(STATS_PUT)
@@ -53,32 +47,90 @@ static void put_sizes(struct text_out *out, const struct size_histogram *h) {
     text_out_str(out, "END\r\n");
 }
 
-static bool sizehist_run(struct command_more *more, struct command_context *ctx) {
-    struct sizehist *h = (struct sizehist *)more;
+struct sizehist {
+    struct cache_sizing   sizing;
+    struct size_histogram sizes;
+};
+
+static bool sizehist_begin(void *state, struct command_context *ctx) {
+    struct sizehist *h = state;
+    cache_sizing_begin(ctx->server->cache, &h->sizing, &h->sizes, CACHE_SIZES_PAGES_QUICK);
+    return true;
+}
+
+static bool sizehist_go_on(void *state, struct command_context *ctx, struct text_out *answer) {
+    struct sizehist *h = state;
     while (cache_sizing_step(ctx->server->cache, &h->sizing)) {
         if (command_piece_full(ctx)) {
             return true;
         }
     }
-    put_sizes(ctx->out, &h->sizes);
+    put_sizes(answer, &h->sizes);
     return false;
 }
 
-static void sizehist_destroy(struct command_more *more) { free(more); }
+static void sizehist_end(void *state) { (void)state; }
 
 void stats_sizehist(struct command_context *ctx) {
-    struct sizehist *h = malloc(sizeof *h);
-    if (!h) {
-        ctx->out->failed = true;
-        return;
+    static const struct share_maker maker = {sizeof(struct sizehist), sizehist_begin,
+                                             sizehist_go_on, sizehist_end};
+    share_answer(ctx, &ctx->server->shared[SERVER_SHARED_SIZEHIST], &maker);
+}
+
+/* --- stats sizes: STAT size count, in steps of 32 bytes --- */
+
+enum { WALK_ROOM = 256, SIZE_STEP_BYTES = 32 };
+
+struct size_steps {
+    struct cache_walk    walk;
+    struct cache_walked *items; /* of one bucket; WALK_ROOM of them */
+    uint64_t            *counts;
+    size_t               count;
+};
+
+static bool steps_begin(void *state, struct command_context *ctx) {
+    struct size_steps *s = state;
+    s->count = cache_item_bytes_max(ctx->server->cache) / SIZE_STEP_BYTES + 2;
+    s->counts = calloc(s->count, sizeof *s->counts);
+    s->items = malloc(WALK_ROOM * sizeof *s->items);
+    return s->counts && s->items;
+}
+
+static void put_steps(const struct size_steps *s, struct text_out *answer) {
+    for (size_t i = 0; i < s->count; i++) {
+        if (s->counts[i] > 0) {
+            text_out_printf(answer, "STAT %zu %" PRIu64 "\r\n", i * SIZE_STEP_BYTES, s->counts[i]);
+        }
     }
-    h->more = (struct command_more){.run = sizehist_run, .destroy = sizehist_destroy};
-    cache_sizing_begin(ctx->server->cache, &h->sizing, &h->sizes, CACHE_SIZES_PAGES_QUICK);
-    if (sizehist_run(&h->more, ctx)) {
-        ctx->more = &h->more;
-    } else {
-        sizehist_destroy(&h->more);
+    text_out_str(answer, "END\r\n");
+}
+
+static bool steps_go_on(void *state, struct command_context *ctx, struct text_out *answer) {
+    struct size_steps *s = state;
+    int n;
+    while ((n = cache_walk_next(ctx->ct, &s->walk, s->items, WALK_ROOM)) >= 0) {
+        for (int i = 0; i < n; i++) {
+            size_t step = (s->items[i].view.total_bytes + SIZE_STEP_BYTES - 1) / SIZE_STEP_BYTES;
+            s->counts[step < s->count ? step : s->count - 1]++;
+        }
+        if (command_piece_full(ctx)) {
+            return true;
+        }
     }
+    put_steps(s, answer);
+    return false;
+}
+
+static void steps_end(void *state) {
+    struct size_steps *s = state;
+    free(s->counts);
+    free(s->items);
+}
+
+void stats_size_steps(struct command_context *ctx) {
+    static const struct share_maker maker = {sizeof(struct size_steps), steps_begin, steps_go_on,
+                                             steps_end};
+    share_answer(ctx, &ctx->server->shared[SERVER_SHARED_SIZES], &maker);
 }
 
 /* --- stats evictions: as CLASS:field, of classes that evicted --- */

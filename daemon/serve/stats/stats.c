@@ -75,10 +75,9 @@ static void stats_cachedump(struct command_context *ctx, const struct words *w) 
 }
 
 static void stats_sizes(struct command_context *ctx, const struct words *w) {
-    struct class_set all = class_set_all();
     (void)w;
     if (ctx->server->settings->track_sizes) {
-        dump_start(ctx, DUMP_SIZES, &all, 0);
+        stats_size_steps(ctx);
     } else {
         text_out_str(ctx->out, "STAT sizes_status disabled\r\nEND\r\n");
     }

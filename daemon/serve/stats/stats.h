@@ -37,6 +37,7 @@ void stats_curve(struct command_context *, const struct words *); /* sample.c */
 void stats_hotkeys(struct command_context *, const struct words *);
 void stats_whatif(struct command_context *);
 void stats_sizehist(struct command_context *); /* held.c */
+void stats_size_steps(struct command_context *); /* held.c */
 void stats_evictions(struct command_context *);
 void stats_pages(struct command_context *, const struct words *); /* pages.c */
 

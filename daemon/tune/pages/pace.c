@@ -30,13 +30,6 @@ static void nap(uint64_t us) {
     nanosleep(&t, NULL);
 }
 
-/* What this thread had of a processor. */
-static uint64_t had_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 /* Returns whether steps are left. */
 static bool turn(struct pace_job *j, uint64_t turn_us) {
     uint64_t until_us = clock_mono_us() + turn_us;
@@ -62,7 +55,7 @@ struct stretch {
 /* By how much a stretch took longer than what this thread had of a processor and what it rested on
  * purpose. The next one begins. */
 static uint64_t late_us(struct stretch *s, uint64_t rest_us) {
-    struct stretch now = {clock_mono_us(), had_us()};
+    struct stretch now = {clock_mono_us(), clock_thread_us()};
     uint64_t took_us = now.begun_us - s->begun_us, meant_us = now.had_us - s->had_us + rest_us;
     *s = now;
     return took_us > meant_us ? took_us - meant_us : 0;
@@ -71,7 +64,7 @@ static uint64_t late_us(struct stretch *s, uint64_t rest_us) {
 /* Returns whether steps are left, for there is no time to speak of. A turn that ends late says so
  * at once: somebody may have waited for a lock that it held. */
 static bool run_gently(struct pace_job *j) {
-    struct stretch s = {clock_mono_us(), had_us()};
+    struct stretch s = {clock_mono_us(), clock_thread_us()};
     uint64_t had_first_us = s.had_us, waited_us = 0, longest_us = 0;
     while (turn(j, TURN_US)) {
         uint64_t turn_late_us = late_us(&s, 0), wish_us = wished_us(j);

@@ -50,12 +50,6 @@ static void *allocate(void *arg, void *old, size_t old_bytes, size_t bytes) {
     return now;
 }
 
-static uint64_t cpu_us(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 static void look(lua_State *L, lua_Debug *unused);
 
 /* Ends the call: from here on the hook comes before each instruction, and raises this again. */
@@ -83,7 +77,7 @@ static void look(lua_State *L, lua_Debug *unused) {
     spend(L, LOOK_EVERY);
     /* The clock is cheap to read; it also runs while others have the processor, so it is not the
      * measure. */
-    if (clock_mono_us() > box->until_us && cpu_us() > box->cpu_until_us) {
+    if (clock_mono_us() > box->until_us && clock_thread_us() > box->cpu_until_us) {
         trip(L, "processor time");
     }
 }
@@ -108,7 +102,7 @@ static void begin(struct lua_box *box) {
     box->full = false;
     box->instructions_left = limits->instructions;
     box->until_us = clock_mono_us() + limits->cpu_us;
-    box->cpu_until_us = cpu_us() + limits->cpu_us;
+    box->cpu_until_us = clock_thread_us() + limits->cpu_us;
     lua_sethook(box->L, look, LUA_MASKCOUNT, LOOK_EVERY);
 }
 

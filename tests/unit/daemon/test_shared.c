@@ -1,0 +1,162 @@
+/* Answers that are made once for all who ask at once: who makes them, who waits, for how long they serve, and who takes over. */
+#include "tap.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "serve/shared.h"
+
+static void count_wake(void *arg) { ++*(unsigned *)arg; }
+
+static struct shared_seat seat_of(unsigned *woken) { return (struct shared_seat){.wake = count_wake, .wake_arg = woken}; }
+
+static void make(struct shared_answer *a, struct shared_seat *seat, const char *text, uint64_t cost_us) {
+    struct text_out out;
+    text_out_init(&out);
+    text_out_str(&out, text);
+    if (!shared_made(a, seat, &out, cost_us)) {
+        abort();
+    }
+    text_out_fini(&out);
+}
+
+static bool reads(const struct shared_seat *seat, const char *text) {
+    return seat->text != NULL && seat->text->out.used == strlen(text) && memcmp(seat->text->out.bytes, text, strlen(text)) == 0;
+}
+
+static void test_one_makes_it(void) {
+    struct shared_answer a;
+    unsigned woken = 0;
+    struct shared_seat one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
+    shared_answer_init(&a);
+    is(shared_sit(&a, &one), SHARED_MAKES, "the first to ask makes the answer");
+    is(shared_sit(&a, &two), SHARED_WAITS, "the second waits");
+    is(shared_sit(&a, &two), SHARED_WAITS, "also when it was woken too early");
+    is(shared_sit(&a, &three), SHARED_WAITS, "and so does the third");
+    shared_leave(&a, &three);
+    make(&a, &one, "text", SHARED_DEAR_US - 1);
+    is(woken, 1, "who still waits is woken, once");
+    is(shared_sit(&a, &two), SHARED_HAS, "and has the answer, even a cheap one, which serves nobody who asks later");
+    ok(reads(&one, "text") && reads(&two, "text"), "which is the same for both");
+    is(shared_sit(&a, &three), SHARED_MAKES, "who asks later makes another");
+    make(&a, &three, "later", 1000 * 1000);
+    ok(three.text->until_us > one.text->until_us, "one that cost much serves for longer than one that cost nothing");
+    ok(reads(&one, "text") && reads(&three, "later"), "those before keep theirs");
+    shared_leave(&a, &one);
+    three.text->until_us = UINT64_MAX;
+    is(shared_sit(&a, &one), SHARED_HAS, "who asks within that time has it");
+    ok(reads(&one, "later"), "without being made again");
+    shared_leave(&a, &one);
+    shared_leave(&a, &two);
+    shared_leave(&a, &three);
+    shared_answer_fini(&a);
+}
+
+static void test_the_age_is_bounded(void) {
+    struct shared_answer a;
+    unsigned woken = 0;
+    struct shared_seat one = seat_of(&woken);
+    shared_answer_init(&a);
+    shared_sit(&a, &one);
+    make(&a, &one, "dear", UINT64_MAX / SHARED_AGE_COSTS);
+    ok(one.text->until_us <= clock_mono_us() + SHARED_AGE_MAX_US, "whatever an answer cost, it serves for a second at most");
+    shared_leave(&a, &one);
+    shared_answer_fini(&a);
+}
+
+static void test_another_takes_over(void) {
+    struct shared_answer a;
+    unsigned woken = 0;
+    struct shared_seat one = seat_of(&woken), two = seat_of(&woken), three = seat_of(&woken);
+    shared_answer_init(&a);
+    shared_sit(&a, &one);
+    shared_sit(&a, &two);
+    shared_sit(&a, &three);
+    shared_leave(&a, &one);
+    is(woken, 2, "when who makes the answer leaves, all who wait are woken");
+    is(shared_sit(&a, &two), SHARED_MAKES, "the first of them makes it");
+    is(shared_sit(&a, &three), SHARED_WAITS, "the others go on waiting");
+    make(&a, &two, "text", 0);
+    ok(shared_sit(&a, &three) == SHARED_HAS && reads(&three, "text"), "and have it");
+    shared_leave(&a, &two);
+    shared_leave(&a, &three);
+    shared_answer_fini(&a);
+}
+
+/* --- many threads --- */
+
+enum { ASKERS = 4, ROUNDS = 20000 };
+
+struct asker {
+    struct shared_answer *answer;
+    _Atomic bool          woken;
+    uint64_t              random;
+    unsigned              had, made, wrong;
+};
+
+static void wake_asker(void *arg) { atomic_store(&((struct asker *)arg)->woken, true); }
+
+static bool ask_once(struct asker *k) {
+    struct shared_seat seat = {.wake = wake_asker, .wake_arg = k};
+    enum shared_turn turn;
+    while (atomic_store(&k->woken, false), (turn = shared_sit(k->answer, &seat)) == SHARED_WAITS) {
+        while (!atomic_load(&k->woken)) {
+            sched_yield();
+        }
+    }
+    k->random = k->random * 6364136223846793005u + 1442695040888963407u;
+    bool leaves = turn == SHARED_MAKES && k->random >> 62 == 0;
+    if (turn == SHARED_MAKES && !leaves) {
+        make(k->answer, &seat, "text", (k->random >> 60) * 1000);
+        k->made++;
+    }
+    k->wrong += !leaves && !reads(&seat, "text");
+    shared_leave(k->answer, &seat);
+    return !leaves;
+}
+
+static void *asker_main(void *arg) {
+    struct asker *k = arg;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        k->had += ask_once(k);
+    }
+    return NULL;
+}
+
+static void test_many_ask(void) {
+    struct shared_answer a;
+    static struct asker askers[ASKERS];
+    pthread_t threads[ASKERS];
+    unsigned had = 0, made = 0, wrong = 0;
+    uint64_t seed = tap_seed();
+    shared_answer_init(&a);
+    for (unsigned i = 0; i < ASKERS; i++) {
+        askers[i] = (struct asker){.answer = &a, .random = seed + i};
+        if (pthread_create(&threads[i], NULL, asker_main, &askers[i]) != 0) {
+            abort();
+        }
+    }
+    for (unsigned i = 0; i < ASKERS; i++) {
+        pthread_join(threads[i], NULL);
+        had += askers[i].had;
+        made += askers[i].made;
+        wrong += askers[i].wrong;
+    }
+    is(wrong, 0, "%d threads: each that asked has an answer, %u of %u made by who asked", ASKERS, made, had);
+    ok(made > 0 && made < had, "and some have another's");
+    ok(a.waiting == NULL && !a.making, "nobody waits in the end");
+    shared_answer_fini(&a);
+}
+
+int main(void) {
+    clock_start();
+    test_one_makes_it();
+    test_the_age_is_bounded();
+    test_another_takes_over();
+    test_many_ask();
+    return tap_done();
+}
