@@ -18,7 +18,10 @@ struct dump {
     bool                 walked;
 };
 
-static void dump_destroy(struct command_more *more) { free(more); }
+static void dump_destroy(struct command_more *more) {
+    struct dump *d = (struct dump *)more;
+    free(d);
+}
 
 static void put_escaped(struct text_out *out, const char *key, size_t n) {
     static const char hex[] = "0123456789ABCDEF";
