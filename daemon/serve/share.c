@@ -31,6 +31,13 @@ static void end(struct share *s) {
     }
 }
 
+/* For how long the answer serves. */
+static uint64_t age_us(const struct share *s, struct cache *c) {
+    struct cache_facts f;
+    cache_facts(c, &f);
+    return f.items < SHARE_MANY_ITEMS ? 0 : s->cost_us * SHARE_AGE_COSTS;
+}
+
 /* False: out of memory. */
 static bool make_some(struct share *s, struct command_context *ctx) {
     uint64_t begun_us = clock_thread_us();
@@ -39,7 +46,8 @@ static bool make_some(struct share *s, struct command_context *ctx) {
     }
     bool more = s->maker->go_on(s->state, ctx, &s->made);
     s->cost_us += clock_thread_us() - begun_us;
-    if (s->made.failed || (!more && !shared_made(s->shared, &s->seat, &s->made, s->cost_us))) {
+    if (s->made.failed || (!more && !shared_made(s->shared, &s->seat, &s->made,
+                                                 age_us(s, ctx->server->cache)))) {
         return false;
     }
     if (!more) {

@@ -87,19 +87,15 @@ enum shared_turn shared_sit(struct shared_answer *s, struct shared_seat *seat) {
     return turn;
 }
 
-static uint64_t age_us(uint64_t cost_us) {
-    uint64_t us = cost_us < SHARED_DEAR_US ? 0 : cost_us * SHARED_AGE_COSTS;
-    return us < SHARED_AGE_MAX_US ? us : SHARED_AGE_MAX_US;
-}
-
 bool shared_made(struct shared_answer *s, struct shared_seat *seat, struct text_out *made,
-                 uint64_t cost_us) {
+                 uint64_t age_us) {
     struct shared_text *text = malloc(sizeof *text);
     if (text == NULL) {
         return false;
     }
+    age_us = age_us < SHARED_AGE_MAX_US ? age_us : SHARED_AGE_MAX_US;
     *text = (struct shared_text){
-        .until_us = clock_mono_us() + age_us(cost_us), .holders = 1, .out = *made};
+        .until_us = clock_mono_us() + age_us, .holders = 1, .out = *made};
     text_out_init(made);
     lock_take(&s->lock);
     struct shared_text *old = release_locked(s->last);

@@ -1,9 +1,7 @@
 /* An answer that costs much is made once for all who ask meanwhile.
  *
- * The first to ask makes it, the others wait for it. One that took SHARED_DEAR_US of processor time
- * serves those who ask soon after as well: for SHARED_AGE_COSTS times that time, and for
- * SHARED_AGE_MAX_US at most. So making it takes a part of one processor only, whatever the number of
- * those who ask; and of a small cache each sees at once what it has just stored.
+ * The first to ask makes it, the others wait for it. It may serve those who ask soon after as well,
+ * for SHARED_AGE_MAX_US at most.
  *
  * Ownership: a text belongs to all who hold it. Threading: any; a seat is its owner's, who is woken
  * from another thread. Cost: a lock to sit down and to leave. */
@@ -15,7 +13,7 @@
 #include "base/lock.h"
 #include "serve/text_out.h"
 
-enum { SHARED_DEAR_US = 10 * 1000, SHARED_AGE_COSTS = 20, SHARED_AGE_MAX_US = 1000 * 1000 };
+enum { SHARED_AGE_MAX_US = 1000 * 1000 };
 
 struct shared_text {
     unsigned        holders;
@@ -49,10 +47,10 @@ enum shared_turn {
 };
 /* A new seat, or one that was woken. */
 enum shared_turn shared_sit(struct shared_answer *, struct shared_seat *);
-/* The answer is there, and cost so much processor time. Takes over `made`; who waits is woken and
- * has it. False: out of memory. */
+/* The answer is there, and serves for so long. Takes over `made`; who waits is woken and has it.
+ * False: out of memory. */
 bool shared_made(struct shared_answer *, struct shared_seat *, struct text_out *made,
-                 uint64_t cost_us);
+                 uint64_t age_us);
 /* At the end, and before it. Who makes the answer leaves that to another who waits. */
 void shared_leave(struct shared_answer *, struct shared_seat *);
 #endif

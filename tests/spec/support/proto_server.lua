@@ -15,9 +15,18 @@ local Server = {}
 Server.__index = Server
 Server.__name = "proto_server.Server"
 
+local chosen -- instead of what the environment names
+
+--- From now on the program under test is this one, and its debug build PATH-debug. nil: as before.
+function M.use(path)
+    chosen = path
+end
+
 --- The program under test: the normal build or the debug build.
 function M.program(debug)
-    if debug then
+    if chosen then
+        return chosen .. (debug and "-debug" or "")
+    elseif debug then
         return os.getenv("SLATE_TEST_SERVER_DEBUG") or "build-debug/bin/slated"
     end
     return os.getenv("SLATE_TEST_SERVER") or "build/bin/slated"

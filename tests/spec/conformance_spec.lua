@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The transcripts of tests/proto, which proto_spec.lua feeds to slated, fed to each memcached of this machine: they
+-- say what memcached says. What older ones answer otherwise is listed (tests/proto/memcached.lua).
+package.path = "tests/spec/?.lua;tests/?.lua;" .. package.path
+local lfs = require "lfs"
+local transcript = require "support.transcript"
+local proto_server = require "support.proto_server"
+local replay = require "support.replay"
+local server = require "support.server"
+local known = require "proto.memcached"
+
+local FOLDER <const> = "tests/proto/"
+local ENDING_SERVERS <const> = 12
+
+local function number_of(version)
+    local major, minor, patch = version:match("(%d+)%.(%d+)%.(%d+)")
+    return (tonumber(major) * 1000 + tonumber(minor)) * 1000 + tonumber(patch)
+end
+
+local function is_before(version, other)
+    return number_of(version) < number_of(other)
+end
+
+local function transcripts()
+    local list = {}
+    for name in lfs.dir(FOLDER) do
+        if name:match("%.txt$") then
+            local file = assert(io.open(FOLDER .. name, "rb"))
+            list[#list + 1] = transcript.parse(file:read("a"), name)
+            file:close()
+        end
+    end
+    table.sort(list, function(a, b) return a.name < b.name end)
+    return list
+end
+
+-- Why a memcached of this version is not held to the transcript; nil: it is.
+local function excuse(name, version)
+    local different = known.DIFFERENT[name]
+    if known.SLATED[name] then
+        return known.SLATED[name]
+    elseif different and is_before(version, different.since) then
+        return ("line %d is answered %q before %s"):format(different.line, different.says, different.since)
+    end
+end
+
+describe("memcached", function()
+    local scripts = transcripts()
+    local ending = {}
+
+    local function reap(left)
+        while #ending > left do
+            table.remove(ending, 1):stop()
+        end
+    end
+
+    local function requests(script)
+        local count = 0
+        for _, step in ipairs(script.steps) do
+            count = count + (step.kind == "send" and 1 or 0)
+        end
+        return count
+    end
+
+    local function play(script)
+        reap(ENDING_SERVERS)
+        local one = assert(proto_server.start(script.options, script.debug))
+        local ok, message = pcall(replay.play, script, one, replay.feeds.whole)
+        one:terminate()
+        ending[#ending + 1] = one
+        assert(ok, message)
+    end
+
+    after_each(function()
+        proto_server.use(nil)
+    end)
+
+    teardown(function()
+        reap(0)
+    end)
+
+    it("has each transcript that is said to differ", function()
+        local names = {}
+        for _, script in ipairs(scripts) do
+            names[script.name:gsub("%.txt$", "")] = true
+        end
+        for _, list in ipairs({ known.DIFFERENT, known.SLATED }) do
+            for name in pairs(list) do
+                assert.truthy(names[name], name)
+            end
+        end
+    end)
+
+    for _, peer in ipairs(server.all()) do
+        local version = not peer.is_slated and peer.name:match("%d+%.%d+%.%d+")
+        if version then
+            it(("%s answers as the transcripts say"):format(version), function()
+                if is_before(known.NEWEST, version) then
+                    pending(("memcached %s is newer than %s, which the transcripts were held against"):format(version,
+                        known.NEWEST))
+                    return
+                end
+                proto_server.use(peer.binary)
+                local wrong, played, sent = {}, 0, 0
+                for _, script in ipairs(scripts) do
+                    local name = script.name:gsub("%.txt$", "")
+                    if not excuse(name, version) and (not script.debug or proto_server.available(true)) then
+                        local ok, message = pcall(play, script)
+                        wrong[#wrong + 1] = not ok and message or nil
+                        played, sent = played + 1, sent + requests(script)
+                    end
+                end
+                print(("# memcached %s: %d requests of %d transcripts"):format(version, sent, played))
+                assert.equal("", table.concat(wrong, "\n"))
+                assert.is_true(played > #scripts / 2)
+            end)
+        end
+    end
+end)
