@@ -38,6 +38,8 @@ unsigned cache_drafts_waiting(const struct cache *c) {
     return waiting(c, false) + waiting(c, true);
 }
 
+unsigned cache_drafts_waiting_large(const struct cache *c) { return waiting(c, true); }
+
 void cache_draft_waits(struct cache *c, bool large, bool waits) {
     atomic_fetch_add_explicit(&c->drafts_waiting[large], waits ? 1 : (uint32_t)-1,
                               memory_order_relaxed);

@@ -257,7 +257,8 @@ bool   cache_draft_is_large(const struct cache *, size_t value_bytes);
 bool   cache_draft_has_room(const struct cache *, const struct cache_draft *, bool warily);
 /* How many wait, by what their makers say: the large ones are then left room by the small. */
 void     cache_draft_waits(struct cache *, bool large, bool waits);
-unsigned cache_drafts_waiting(const struct cache *);
+unsigned cache_drafts_waiting(const struct cache *); /* of both kinds */
+unsigned cache_drafts_waiting_large(const struct cache *);
 /* Whether the draft should wait because others of its kind do. */
 bool     cache_draft_queues(const struct cache *, const struct cache_draft *);
 

@@ -121,15 +121,19 @@ static void refuse(struct values *v, struct conn *c) {
 }
 
 static void end_late(struct values *v, uint64_t now_us) {
-    uint64_t wanted = cache_drafts_waiting(cache_of(v));
+    unsigned all = cache_drafts_waiting(cache_of(v)),
+             large = cache_drafts_waiting_large(cache_of(v));
     struct conn *c, *next;
     for (c = TAILQ_FIRST(&v->receiving);
-         c != NULL && (wanted > 0 || now_us - c->value_us >= timeout_us(v)); c = next) {
+         c != NULL && (all > 0 || now_us - c->value_us >= timeout_us(v)); c = next) {
         next = TAILQ_NEXT(c, receiving_link);
-        bool slow = wanted > 0 && now_us - c->pace_us >= VALUES_GIVE_WAY_MS * 1000;
-        if (slow || now_us - c->value_us >= timeout_us(v)) {
+        bool is_large = session_draft(c->session)->large,
+             is_wanted = is_large ? large > 0 : all > 0,
+             is_slow = now_us - c->pace_us >= VALUES_GIVE_WAY_MS * 1000;
+        if ((is_wanted && is_slow) || now_us - c->value_us >= timeout_us(v)) {
             refuse(v, c);
-            wanted -= wanted > 0;
+            all -= all > 0;
+            large -= is_large && large > 0;
         }
     }
 }

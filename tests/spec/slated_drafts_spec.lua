@@ -233,6 +233,15 @@ describe("values that are still coming", function()
         end)
     end
 
+    it("that are large and slow do not give way to small ones, which have memory of their own", function()
+        start("-m", "32", "-t", "1")
+        local large = half_sent(1, 1000000, FIRST)[1]
+        patience.wait_for("its memory", function() return figure("draft_bytes", "slated") > 0 end)
+        half_sent(20, 240000, 120000)
+        patience.wait_for("small ones to be late", function() return figure("values_late", "slated") >= 4 end)
+        assert.equal("STORED", ask(large, ("x"):rep(1000000 - FIRST) .. "\r\n"))
+    end)
+
     it("that wait for too long are refused while others hold the memory, and their clients go on", function()
         local tries = 0
         repeat
