@@ -11,6 +11,7 @@ local known = require "proto.memcached"
 
 local FOLDER <const> = "tests/proto/"
 local ENDING_SERVERS <const> = 12
+local TRIES <const> = 3
 
 local function number_of(version)
     local major, minor, patch = version:match("(%d+)%.(%d+)%.(%d+)")
@@ -68,7 +69,20 @@ describe("memcached", function()
         local ok, message = pcall(replay.play, script, one, replay.feeds.whole)
         one:terminate()
         ending[#ending + 1] = one
-        assert(ok, message)
+        return ok, tostring(message)
+    end
+
+    -- On a busy machine a memcached may see in two receives what was sent as one packet, or a second may end between
+    -- two requests. What it answers once it can answer.
+    local function answers(script)
+        local ok, message
+        for _ = 1, TRIES do
+            ok, message = play(script)
+            if ok then
+                return true
+            end
+        end
+        return false, message
     end
 
     after_each(function()
@@ -105,7 +119,7 @@ describe("memcached", function()
                 for _, script in ipairs(scripts) do
                     local name = script.name:gsub("%.txt$", "")
                     if not excuse(name, version) and (not script.debug or proto_server.available(true)) then
-                        local ok, message = pcall(play, script)
+                        local ok, message = answers(script)
                         wrong[#wrong + 1] = not ok and message or nil
                         played, sent = played + 1, sent + requests(script)
                     end

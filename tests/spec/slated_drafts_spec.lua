@@ -429,7 +429,7 @@ describe("values that are still coming", function()
     end)
 
     it("leave their pages to everyone at once when the clients go", function()
-        start("-m", "32")
+        start("-m", "32", "-o", "slab_automove=0") -- which would give them to the class that evicts
         fill()
         -- As many as may hold memory at once, and none that waits: for that one, others would give way.
         local clients = half_sent(13, 240000, 120000)

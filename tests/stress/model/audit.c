@@ -8,7 +8,7 @@
 
 #include "wire.h"
 
-enum { CLASSES = 256, WAITS = 1200, WAIT_US = 100 * 1000 };
+enum { CLASSES = 256, WAITS = 1200, WAIT_US = 100 * 1000, SAME_LOOKS = 20 };
 
 /* A reply of many lines up to END, in one text; the caller frees it. */
 static char *ask_all(int port, const char *command) {
@@ -72,13 +72,18 @@ static bool rests(int port) {
     const char *state = value_in(geometry, "state");
     bool steady = state == NULL || strncmp(state, "steady", 6) == 0;
     free(geometry);
-    return steady && audit_stat(port, "", "slab_reassign_running") == 0 && audit_stat(port, "moves", "over_limit") == 0 &&
-           audit_stat(port, "", "lru_crawler_running") == 0;
+    return steady && audit_stat(port, "", "slab_reassign_running") == 0 && audit_stat(port, "", "lru_crawler_running") == 0;
 }
 
+/* Pages over a limit that was lowered go one by one, with rests; the last pages of classes may stay over it. */
 static bool comes_to_rest(int port) {
+    uint64_t over = 0;
+    unsigned same = 0;
     for (unsigned i = 0; i < WAITS; i++) {
-        if (rests(port)) {
+        uint64_t now = audit_stat(port, "moves", "over_limit");
+        same = now == over ? same + 1 : 0;
+        over = now;
+        if (rests(port) && (over == 0 || same >= SAME_LOOKS)) {
             return true;
         }
         usleep(WAIT_US);
