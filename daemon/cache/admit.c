@@ -5,12 +5,12 @@
  *     | small, large |  |
  *     |  arrived        |
  *
- * Large values, which take their memory for longest, take at most five. An eighth is for values all
- * of whose bytes have arrived: these take their memory only while they are copied. While a large one
- * waits, small ones take no more than the two that it may not have.
+ * Large values, which take their memory for longest, take five at most. One is for values all of
+ * whose bytes have arrived: these take their memory only while they are copied. While a large value
+ * waits, small ones take two at most.
  *
- * A value counts for no more than four, so that one that is larger can be stored, too, and one at a
- * time only. */
+ * A value counts for no more than four. So one that is larger can be stored, too, and only one at a
+ * time. */
 #include "cache/admit.h"
 
 enum {
@@ -49,7 +49,7 @@ bool cache_draft_queues(const struct cache *c, const struct cache_draft *d) {
     return d->item == NULL && !d->at_hand && !d->arrived && waiting(c, d->large) > 0;
 }
 
-bool cache_draft_is_large(const struct cache *c, size_t value_bytes) {
+bool draft_is_large(const struct cache *c, size_t value_bytes) {
     return value_bytes > cache_drafts_most(c) / LARGE_SHARE;
 }
 

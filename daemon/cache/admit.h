@@ -6,7 +6,9 @@
 #define SLATE_CACHE_ADMIT_H
 #include "cache/partition.h"
 
+bool draft_is_large(const struct cache *, size_t value_bytes);
 /* Counts what the draft needs against what all may take. False: it has to wait. */
 bool draft_admit(struct cache *, struct cache_draft *);
+/* It takes nothing any more. */
 void draft_dismiss(struct cache *, const struct cache_draft *);
 #endif

@@ -250,12 +250,11 @@ enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *,
  * all that it joins. */
 uint64_t cache_thread_copied(const struct cache_thread *);
 size_t cache_drafts_most(const struct cache *); /* bytes that drafts may take together … */
-size_t cache_drafts_held(const struct cache *); /* … and those that exist may; two loads */
-bool   cache_draft_is_large(const struct cache *, size_t value_bytes);
-/* Whether a draft that waits may be extended now, as far as a few loads can tell. `warily`: and half
- * of what its kind may take is left to others, or there is none. */
+size_t cache_drafts_held(const struct cache *); /* … and do, or may yet; two loads */
+/* Whether a draft that waits may be extended now, as far as a few loads can tell. `warily`: only
+ * while half of what its kind may take is left to others, or its kind takes nothing. */
 bool   cache_draft_has_room(const struct cache *, const struct cache_draft *, bool warily);
-/* How many wait, by what their makers say: the large ones are then left room by the small. */
+/* Said by makers of drafts that wait: while a large one does, small ones leave it room. */
 void     cache_draft_waits(struct cache *, bool large, bool waits);
 unsigned cache_drafts_waiting(const struct cache *); /* of both kinds */
 unsigned cache_drafts_waiting_large(const struct cache *);

@@ -178,7 +178,7 @@ enum cache_status cache_draft_begin(struct cache_thread *ct, const struct key *k
         return store_refused(ct, key, s, CACHE_TOO_LARGE);
     }
     struct shape shape = shape_of_store(c, key, s);
-    d->large = cache_draft_is_large(c, s->value_bytes);
+    d->large = draft_is_large(c, s->value_bytes);
     d->need_bytes = head_takes(c, &shape) +
                     (shape.flags & ITEM_CHAINED ? chain_takes(c, s->value_bytes) : 0);
     return CACHE_OK;

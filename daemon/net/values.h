@@ -3,15 +3,18 @@
  *
  * What waits is looked at again every few milliseconds: what finds room (cache/admit.c) goes on,
  * first values that have arrived as a whole, then those of which much has come, and of equals the
- * first. Those that have sent little leave half to others. So clients that stop leave room for those
- * that go on. A value gives its memory back while anybody waits, at this
- * worker or another, and a large one while a large one does, when less than VALUES_PACE_BYTES of it,
- * or than a VALUES_PACE_SHARE-th of what it takes, have come for VALUES_GIVE_WAY_MS; and when none
- * has come for `timeout_s`, in any case.
- * As many give way in one look as wait, the stillest first. One that waits and whose client has hung
- * up is closed within a second, and one that has waited for `timeout_s` is refused. Threading: the
- * worker's. Cost: nothing while no value is coming; while some wait, up to LOOK_MOST system calls a
- * look. */
+ * first. Those that have sent little leave half to others. So clients that stop leave room for
+ * those that go on.
+ *
+ * A value gives its memory back when less than VALUES_PACE_BYTES of it, or than a
+ * VALUES_PACE_SHARE-th of what it takes, have come for VALUES_GIVE_WAY_MS while anybody waits, at
+ * this worker or another; a large one while a large one waits. As many give way in one look as
+ * wait, the stillest first. A value of which nothing has come for `timeout_s` gives way in any
+ * case. One that waits and whose client has hung up is closed within a second, and one that has
+ * waited for `timeout_s` is refused.
+ *
+ * Threading: the worker's. Cost: nothing while no value is coming; while some wait, up to LOOK_MOST
+ * system calls a look. */
 #ifndef SLATE_NET_VALUES_H
 #define SLATE_NET_VALUES_H
 #include <event2/event_struct.h>

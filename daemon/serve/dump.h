@@ -1,6 +1,5 @@
-/* Answers made by walking all items: the crawler's dumps and `stats cachedump`. They
- * go out in pieces, so that neither the reply nor the pause of other connections grows with the
- * cache. */
+/* Answers made by walking all items: the crawler's dumps and `stats cachedump`. They go out in
+ * pieces, so that neither the reply nor the pause of other connections grows with the cache. */
 #ifndef SLATE_SERVE_DUMP_H
 #define SLATE_SERVE_DUMP_H
 #include "serve/command.h"

@@ -3,25 +3,13 @@
 -- other stores, and compares the replies exactly. PROTO=pattern runs only the transcripts whose name matches.
 
 package.path = "tests/spec/?.lua;" .. package.path
-local lfs = require "lfs"
 local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
 local replay = require "support.replay"
 
-local FOLDER <const> = "tests/proto/"
+local FOLDER <const> = "tests/proto"
 local ENDING_SERVERS <const> = 12
 local OTHER_STORES <const> = { "heap", "blocks" }
-
-local function transcripts()
-    local names = {}
-    for name in lfs.dir(FOLDER) do
-        if name:match("%.txt$") and name:match(os.getenv("PROTO") or "") then
-            names[#names + 1] = name
-        end
-    end
-    table.sort(names)
-    return names
-end
 
 -- A server that cuts what it receives to pieces itself: tests/faults/slated-dribble.
 local CUTS = proto_server.program():match("slated%-dribble$") ~= nil
@@ -31,13 +19,6 @@ local function feeds_of(script)
         return script.whole and {} or { "whole" }
     end
     return script.whole and { "whole" } or { "whole", "byte by byte" }
-end
-
-local function load_transcript(name)
-    local file = assert(io.open(FOLDER .. name, "rb"))
-    local text = file:read("a")
-    file:close()
-    return transcript.parse(text, name)
 end
 
 -- Servers that were told to end. A memcached takes up to a second for it, so several end at a time.
@@ -76,8 +57,8 @@ describe("transcript", function()
         assert(proto_server.available(), proto_server.program() .. " is not there: run make first")
     end)
 
-    for _, name in ipairs(proto_server.available() and transcripts() or {}) do
-        local script = load_transcript(name)
+    for _, script in ipairs(proto_server.available() and transcript.all(FOLDER, os.getenv("PROTO")) or {}) do
+        local name = script.name
         for _, how in ipairs(feeds_of(script)) do
             it(("%s, fed %s"):format(name, how), function()
                 if script.debug and not proto_server.available(true) then

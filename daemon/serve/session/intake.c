@@ -133,9 +133,7 @@ static size_t room(const struct intake *in) {
     return in->draft.item ? cache_draft_room(&in->draft, &in->store) : 0;
 }
 
-bool intake_waits(const struct intake *in) {
-    return in->waits;
-}
+bool intake_waits(const struct intake *in) { return in->waits; }
 
 /* Whether a value is to wait because others do. When it has waited its worker says when to try. */
 static bool comes_after_others(const struct batch *b, const struct intake *in) {

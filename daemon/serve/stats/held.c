@@ -5,7 +5,7 @@
 
 #include "cache/counters.h"
 #include "serve/pieces.h"
-#include "serve/share.h"
+#include "serve/tell_shared.h"
 #include "serve/stats/stats.h"
 
 /* clang-format off */
@@ -72,9 +72,9 @@ static bool sizehist_go_on(void *state, struct command_context *ctx, struct text
 static void sizehist_end(void *state) { (void)state; }
 
 void stats_sizehist(struct command_context *ctx) {
-    static const struct share_maker maker = {sizeof(struct sizehist), sizehist_begin,
+    static const struct shared_maker maker = {sizeof(struct sizehist), sizehist_begin,
                                              sizehist_go_on, sizehist_end};
-    share_answer(ctx, &ctx->server->shared[SERVER_SHARED_SIZEHIST], &maker);
+    tell_shared(ctx, &ctx->server->shared[SERVER_SHARED_SIZEHIST], &maker);
 }
 
 /* --- stats sizes: STAT size count, in steps of 32 bytes --- */
@@ -128,9 +128,9 @@ static void steps_end(void *state) {
 }
 
 void stats_size_steps(struct command_context *ctx) {
-    static const struct share_maker maker = {sizeof(struct size_steps), steps_begin, steps_go_on,
+    static const struct shared_maker maker = {sizeof(struct size_steps), steps_begin, steps_go_on,
                                              steps_end};
-    share_answer(ctx, &ctx->server->shared[SERVER_SHARED_SIZES], &maker);
+    tell_shared(ctx, &ctx->server->shared[SERVER_SHARED_SIZES], &maker);
 }
 
 /* --- stats evictions: as CLASS:field, of classes that evicted --- */

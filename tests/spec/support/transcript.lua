@@ -3,6 +3,8 @@
 -- tests/proto/README.md describes the format. This module parses a transcript and
 -- compares replies with it; it opens no socket and starts no server.
 
+local lfs = require "lfs"
+
 local M = {}
 
 -- Runs longer than this are data, not syntax: byte-by-byte feeding may send them in pieces.
@@ -123,6 +125,21 @@ function M.parse(text, name)
         end
     end
     return script
+end
+
+--- The transcripts of a folder, by name.
+-- @param pattern those whose name matches this Lua pattern; nil: all
+function M.all(folder, pattern)
+    local list = {}
+    for name in lfs.dir(folder) do
+        if name:match("%.txt$") and name:match(pattern or "") then
+            local file = assert(io.open(folder .. "/" .. name, "rb"))
+            list[#list + 1] = M.parse(file:read("a"), name)
+            file:close()
+        end
+    end
+    table.sort(list, function(a, b) return a.name < b.name end)
+    return list
 end
 
 --- Fills placeholders of a send step in from the bindings.

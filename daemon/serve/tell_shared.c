@@ -1,4 +1,4 @@
-#include "serve/share.h"
+#include "serve/tell_shared.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ struct share {
     struct command_more       more; /* first: the session knows only this */
     struct shared_answer     *shared;
     struct shared_seat        seat;
-    const struct share_maker *maker;
+    const struct shared_maker *maker;
     enum shared_turn          turn;
     void                     *state; /* of the maker; NULL: it makes nothing */
     struct text_out           made;
@@ -35,7 +35,7 @@ static void end(struct share *s) {
 static uint64_t age_us(const struct share *s, struct cache *c) {
     struct cache_facts f;
     cache_facts(c, &f);
-    return f.items < SHARE_MANY_ITEMS ? 0 : s->cost_us * SHARE_AGE_COSTS;
+    return f.items < SHARED_MANY_ITEMS ? 0 : s->cost_us * SHARED_AGE_COSTS;
 }
 
 /* False: out of memory. */
@@ -89,8 +89,8 @@ static void share_destroy(struct command_more *more) {
     free(s);
 }
 
-void share_answer(struct command_context *ctx, struct shared_answer *shared,
-                  const struct share_maker *maker) {
+void tell_shared(struct command_context *ctx, struct shared_answer *shared,
+                  const struct shared_maker *maker) {
     struct share *s = calloc(1, sizeof *s);
     if (s == NULL) {
         ctx->out->failed = true;
