@@ -13,8 +13,8 @@
  * fullest, just before it is split.
  *
  * To add a kind: a file with its functions, a struct here for what it keeps, a line in index_kinds
- * and in the option `index` (serve/config/settings.h). test_index and `make bench-index` take it up by
- * themselves. */
+ * and in the option `index` (serve/config/settings_rows.h). test_index and `make bench-index`
+ * take it up by themselves. */
 #ifndef SLATE_INDEX_INDEX_H
 #define SLATE_INDEX_INDEX_H
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* The command line of the simulator: its own options, and the server's, of which those that shape
- * the cache matter. The server's are read by its own rows (serve/config/settings.h), so they mean here
- * what they mean there. */
+ * the cache matter. The server's are read by its own rows (serve/config/settings_rows.h), so they
+ * mean here what they mean there. */
 #ifndef SLATE_SIMULATE_OPTIONS_H
 #define SLATE_SIMULATE_OPTIONS_H
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* The command line, read by the rows of settings.h. */
+/* The command line, read by settings_rows.h. */
 #ifndef SLATE_SERVE_CONFIG_OPTIONS_H
 #define SLATE_SERVE_CONFIG_OPTIONS_H
 #include "serve/config/settings.h"
