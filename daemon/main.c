@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "net/net.h"
 #include "net/probe.h"
+#include "serve/access/logins.h"
 #include "serve/config/options.h"
 #include "serve/notify.h"
 #include "serve/process.h"
@@ -206,6 +207,12 @@ static int build_and_serve(void) {
         status = EXIT_FAILURE;
         goto done;
     }
+    const char *no_logins;
+    if (settings.sasl && (server.logins = logins_create(&no_logins)) == NULL) {
+        log_error("cannot have logins by SASL: %s", no_logins);
+        status = EXIT_FAILURE;
+        goto done;
+    }
     server.cache = make_cache(&settings);
     if (!server.cache) {
         log_error("cannot have a cache of %llu bytes: %s", (unsigned long long)settings.maxbytes,
@@ -232,6 +239,7 @@ done:
         tuner_destroy(&server.tuner);
     }
     cache_destroy(&server.cache);
+    logins_destroy(&server.logins);
     server_fini(&server);
     return status;
 }

@@ -131,7 +131,7 @@ static struct session_access access_of(const struct net *net, bool is_local, enu
     return (struct session_access){
         .role = given != ROLE_NONE ? given : usual,
         .most = given != ROLE_NONE ? given : ROLE_ADMIN,
-        .must_log_in = net->server->users.path != NULL,
+        .must_log_in = server_wants_login(net->server),
         .protocol = protocol,
     };
 }
@@ -224,7 +224,7 @@ static bool is_for_all(const struct net *net, const struct listen_entry *e) {
     bool certificate =
         tls != NULL && (e->tls == LISTEN_TLS_PEER || (e->tls == LISTEN_TLS_AS_SET &&
                                                       tls->verify_mode >= TLS_VERIFY_REQUIRED));
-    return certificate || net->server->users.path != NULL || e->role != ROLE_NONE ||
+    return certificate || server_wants_login(net->server) || e->role != ROLE_NONE ||
            net->config.open_to_all;
 }
 

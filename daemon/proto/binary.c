@@ -8,7 +8,7 @@ enum {
     EXTRAS_OR_NONE = 8,
     QUIET = 16,
     KNOWN = 32,
-    UNSERVED = 64,       /* known, but answered as if it were not */
+    LOGIN = 64,          /* unknown where nobody has to log in */
 };
 
 static const struct rule {
@@ -46,9 +46,9 @@ static const struct rule {
     [BINARY_STAT] = {VERB_COMMAND, BINARY_STAT, 0, KNOWN | KEY_OR_NONE},
     [BINARY_FLUSH] = {VERB_COMMAND, BINARY_FLUSH, 4, KNOWN | EXTRAS_OR_NONE},
     [BINARY_FLUSHQ] = {VERB_COMMAND, BINARY_FLUSH, 4, KNOWN | EXTRAS_OR_NONE | QUIET},
-    [BINARY_SASL_LIST_MECHS] = {VERB_BINARY_ANSWER, BINARY_SASL_LIST_MECHS, 0, KNOWN | UNSERVED},
-    [BINARY_SASL_AUTH] = {VERB_BINARY_ANSWER, BINARY_SASL_AUTH, 0, KNOWN | KEY | VALUE | UNSERVED},
-    [BINARY_SASL_STEP] = {VERB_BINARY_ANSWER, BINARY_SASL_STEP, 0, KNOWN | KEY | VALUE | UNSERVED},
+    [BINARY_SASL_LIST_MECHS] = {VERB_BINARY_LOGIN, BINARY_SASL_LIST_MECHS, 0, KNOWN | LOGIN},
+    [BINARY_SASL_AUTH] = {VERB_BINARY_LOGIN, BINARY_SASL_AUTH, 0, KNOWN | KEY | VALUE | LOGIN},
+    [BINARY_SASL_STEP] = {VERB_BINARY_LOGIN, BINARY_SASL_STEP, 0, KNOWN | KEY | VALUE | LOGIN},
 };
 static const struct rule unknown;
 
@@ -133,10 +133,14 @@ static enum parsed take_value(struct request *r, char *value, char *end, char **
         *next = value + r->value_bytes;
         return PARSED;
     }
-    return r->value_bytes <= PARSE_WAIT_MAX ? PARSE_MORE : PARSED;
+    if (r->value_bytes <= PARSE_WAIT_MAX) {
+        return PARSE_MORE;
+    }
+    return r->verb == VERB_BINARY_LOGIN ? PARSE_GROW : PARSED;
 }
 
-static enum parsed parse_packet(char *packet, char *end, struct request *r, char **next) {
+static enum parsed parse_packet(char *packet, char *end, bool logins, struct request *r,
+                                char **next) {
     if ((uint8_t)packet[0] != BINARY_REQUEST) {
         return PARSE_CLOSE;
     }
@@ -157,8 +161,11 @@ static enum parsed parse_packet(char *packet, char *end, struct request *r, char
     if (!fits(rule, &have)) {
         return refuse(r, packet, BINARY_INVALID, 0, REQUEST_LAST, next);
     }
-    if (rule->what & UNSERVED) {
+    if ((rule->what & LOGIN) && !logins) {
         return refuse(r, packet, BINARY_UNKNOWN, have.body, 0, next);
+    }
+    if ((rule->what & LOGIN) && have.body > BINARY_LOGIN_MAX) {
+        return refuse(r, packet, BINARY_NO_MEMORY, have.body, 0, next);
     }
     char *key = packet + BINARY_HEAD_BYTES + have.extras, *value = key + have.key;
     if (value > end) {
@@ -178,17 +185,17 @@ static enum parsed parse_packet(char *packet, char *end, struct request *r, char
 
 /* The caller must look at it before the next is parsed. */
 static bool needs_caller(const struct request *r) {
-    return r->verb == VERB_COMMAND || r->flags & (REQUEST_SWALLOW | REQUEST_LAST) || !r->value;
+    return verb_is_command(r->verb) || r->flags & (REQUEST_SWALLOW | REQUEST_LAST) || !r->value;
 }
 
-enum parsed binary_parse(char *at, char *end, struct request *out, unsigned room, unsigned *count,
-                         char **next) {
+enum parsed binary_parse(char *at, char *end, bool logins, struct request *out, unsigned room,
+                         unsigned *count, char **next) {
     enum parsed how = PARSED;
     unsigned n = 0;
     *next = at;
     for (bool more = true; more && n < room && at < end;) {
-        how = parse_packet(at, end, &out[n], next);
-        if (how != PARSED || (n > 0 && out[n].verb == VERB_COMMAND)) {
+        how = parse_packet(at, end, logins, &out[n], next);
+        if (how != PARSED || (n > 0 && verb_is_command(out[n].verb))) {
             break;
         }
         more = !needs_caller(&out[n]);
@@ -212,6 +219,7 @@ const char *binary_status_text(enum binary_status status) {
     case BINARY_NOT_STORED: return "Not stored.";
     case BINARY_NOT_A_NUMBER: return "Non-numeric server-side value for incr or decr";
     case BINARY_AUTH_ERROR: return "Auth failure.";
+    case BINARY_AUTH_CONTINUE: return "";
     case BINARY_UNKNOWN: return "Unknown command";
     case BINARY_NO_MEMORY: return "Out of memory";
     }

@@ -4,9 +4,9 @@
  * A request's `text` is its packet, of which head, extras and key lie in the buffer: what the reply
  * repeats (opcode, opaque) and what few requests need is read there. Values of up to PARSE_WAIT_MAX
  * bytes wait in the buffer until they are whole; a larger one that is not is left to the caller
- * (request.value NULL, `next` at its first byte). A packet whose lengths do not fit its opcode ends
- * the connection once it is answered. Threading: any. Cost: a few ns a packet, XXH3 per key; no
- * allocation. */
+ * (request.value NULL, `next` at its first byte). The client's words in a login wait up to
+ * BINARY_LOGIN_MAX. A packet whose lengths do not fit its opcode ends the connection once it is
+ * answered. Threading: any. Cost: a few ns a packet, XXH3 per key; no allocation. */
 #ifndef SLATE_PROTO_BINARY_H
 #define SLATE_PROTO_BINARY_H
 #include <stdbool.h>
@@ -22,6 +22,7 @@ enum {
     BINARY_REPLY = 0x81,   /* … and of what it gets */
     BINARY_HEAD_BYTES = 24,
     BINARY_BODY_MAX = 1024 * 1024 * 1024, /* extras, key and value; more ends the connection */
+    BINARY_LOGIN_MAX = 16 * 1024, /* of a step of a login; more is refused */
 };
 
 /* A quiet form gives no reply to a miss of a get, nor to the success of any other; its errors are
@@ -73,6 +74,7 @@ enum binary_status {
     BINARY_NOT_STORED = 0x05,
     BINARY_NOT_A_NUMBER = 0x06,
     BINARY_AUTH_ERROR = 0x20,
+    BINARY_AUTH_CONTINUE = 0x21,
     BINARY_UNKNOWN = 0x81,
     BINARY_NO_MEMORY = 0x82,
 };
@@ -81,9 +83,10 @@ enum binary_status {
 #define BINARY_NOT_CREATED 0xffffffffu
 
 /* As many packets from at (< end) as there is room for, none but the last of which needs its caller
- * before the next. A request for the table of commands comes alone. */
-enum parsed binary_parse(char *at, char *end, struct request *out, unsigned room, unsigned *count,
-                         char **next);
+ * before the next. A request for the table of commands, or a step of a login, comes alone. Without
+ * `logins` such steps are unknown commands. */
+enum parsed binary_parse(char *at, char *end, bool logins, struct request *out, unsigned room,
+                         unsigned *count, char **next);
 /* Whether n bytes that are the start of a packet hold its head, extras and key. */
 bool binary_has_key(const char *bytes, size_t n);
 

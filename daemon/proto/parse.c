@@ -397,7 +397,7 @@ enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, u
         return parse_keys(ps, at, end, out, room, count, next);
     }
     if (ps->mode != PARSER_LINES) {
-        return ps->mode == PARSER_PACKETS ? binary_parse(at, end, out, room, count, next)
+        return ps->mode == PARSER_PACKETS ? binary_parse(at, end, ps->logins, out, room, count, next)
                                           : skip(ps, at, end, out, count, next);
     }
     if (ps->seen_bytes == 0) {

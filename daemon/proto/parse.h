@@ -43,13 +43,14 @@ struct parser {
     bool    in_get_line; /* its first keys have been handed out; its rest may still have to come */
     bool    any_key;     /* such keys there are */
     uint8_t mode;        /* enum parser_mode */
+    bool    logins;      /* steps of a login are requests: the server has SASL */
 };
 
 enum parsed {
     PARSED,      /* `count` requests, at least one; the next starts at `next` */
     PARSE_MORE,  /* what is there is the start of a request */
     /* the same, and it is longer than PARSE_LINE_MAX: a get line, which waits for PARSE_GET_MAX
-     * bytes at most */
+     * bytes at most, or a step of a login, for BINARY_LOGIN_MAX */
     PARSE_GROW,
     PARSE_CLOSE, /* what is there cannot become a request: hang up */
 };

@@ -37,6 +37,8 @@ enum verb {
     VERB_META_NOOP,
     VERB_VERSION, /* no command of the table, since clients end runs of noreply with it */
     VERB_COMMAND, /* everything else: `text` is the line, for the table of commands */
+    /* of the binary protocol: a step of a login, its way `key`, the client's words its value */
+    VERB_BINARY_LOGIN,
     VERB_REPLY, /* nothing to do but send `text` (a protocol error) */
     VERB_CLOSE, /* quit: hang up without a word, after what came before is answered */
     /* of the binary protocol: nothing to do but answer. `number`: the status */
@@ -79,6 +81,10 @@ struct request {
 _Static_assert(sizeof(void *) != 8 || sizeof(struct request) == 64, "a request is one cache line");
 
 static inline bool verb_has_key(uint8_t verb) { return verb < VERB_META_NOOP; }
+/* Whether it runs alone, and may take its time. */
+static inline bool verb_is_command(uint8_t verb) {
+    return verb == VERB_COMMAND || verb == VERB_BINARY_LOGIN;
+}
 /* Whether it may take an item out of its queue. */
 static inline bool verb_deletes(uint8_t verb) {
     return verb == VERB_DELETE || verb == VERB_META_DELETE || verb == VERB_BINARY_DELETE;

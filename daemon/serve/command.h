@@ -24,6 +24,7 @@ struct command_more {
     bool (*run)(struct command_more *, struct command_context *);
     void (*destroy)(struct command_more *);
     bool mute; /* noreply: the pieces are thrown away */
+    bool packets; /* the pieces are packets of the binary protocol, not text */
     bool asleep;
 };
 

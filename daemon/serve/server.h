@@ -98,6 +98,7 @@ struct server_tls {
 };
 
 struct prefix_stats;
+struct logins;
 
 /* Answers that are made once for all who ask at once. */
 enum server_shared { SERVER_SHARED_SIZEHIST, SERVER_SHARED_SIZES, SERVER_SHARED };
@@ -139,6 +140,7 @@ struct server {
     struct audit           audit; /* has a lock of its own */
     struct undo            undo;  /* likewise */
     struct users           users; /* likewise */
+    struct logins         *logins; /* by SASL; NULL: not there. Set before the first session */
     struct shared_answer   shared[SERVER_SHARED]; /* likewise */
 };
 
@@ -164,6 +166,11 @@ int server_undo(struct server *, struct cache_thread *, const char *who,
                 char said[UNDO_SAID_BYTES]);
 /* Puts into a copy of the settings what the next undo would make of them. */
 void server_undo_settings(struct server *, struct settings *to);
+
+/* Whether clients have to say who they are. */
+static inline bool server_wants_login(const struct server *server) {
+    return server->users.path != NULL || server->logins != NULL;
+}
 
 /* For tune_config.on_failure, with the server: the setting becomes off too. */
 void server_automove_failed(void *server, const char *mode, const char *why);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The parser must say the same of a stream of packets however they arrive. Each input is parsed twice, whole and in small
- * pieces, with different bytes lying behind its end; what comes out is written down and compared. The sanitizers
- * watch the reads: the buffer has no more than the slack that the parser may read.
+ * The parser must say the same of a stream of packets however they arrive. Each input is parsed whole and in small
+ * pieces, with different bytes lying behind its end; what comes out is written down and compared: as a server parses that
+ * knows no logins, and as one that does. The sanitizers watch the reads: the buffer has no more than the slack that the
+ * parser may read.
  *
  * Covers: daemon/proto:binary
  *
@@ -11,7 +12,7 @@
 
 #include "parsed.h"
 
-enum { INPUT_BYTES_MAX = 8192, ROOM_MAX = 8 };
+enum { INPUT_BYTES_MAX = 20 * 1024, ROOM_MAX = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -46,8 +47,8 @@ static void put_request(struct record *out, const struct request *q) {
 }
 
 /* Parses the stream as it arrives, `piece` bytes at a time, `room` requests at once. Behind what has arrived lies `junk`. */
-static void run(struct record *out, const char *stream, size_t n, size_t piece, unsigned room, char junk) {
-    struct parser parser = {.mode = PARSER_PACKETS};
+static void run(struct record *out, bool logins, const char *stream, size_t n, size_t piece, unsigned room, char junk) {
+    struct parser parser = {.mode = PARSER_PACKETS, .logins = logins};
     struct request requests[ROOM_MAX];
     char *buffer = malloc(n + PARSE_SLACK);
     size_t at = 0, arrived = 0;
@@ -60,13 +61,14 @@ static void run(struct record *out, const char *stream, size_t n, size_t piece, 
         unsigned count = 0;
         char *next = NULL;
         enum parsed found = at < arrived ? parse(&parser, buffer + at, buffer + arrived, requests, room, &count, &next) : PARSE_MORE;
-        must(found != PARSE_GROW, "a packet needs no room beyond what small values do");
+        must(found != PARSE_GROW || logins, "but for a login a packet needs no room beyond what small values do");
         if (found == PARSE_CLOSE) {
             put(out, " close", 6);
             break;
         }
         if (found != PARSED) {
-            must(arrived - at < BINARY_HEAD_BYTES + 255 + KEY_BYTES_MAX + PARSE_WAIT_MAX, "what waits is bounded");
+            size_t most = BINARY_HEAD_BYTES + (found == PARSE_GROW ? BINARY_LOGIN_MAX : 255 + KEY_BYTES_MAX + PARSE_WAIT_MAX);
+            must(arrived - at < most, "what waits is bounded");
             if (arrived == n) {
                 break;
             }
@@ -82,7 +84,8 @@ static void run(struct record *out, const char *stream, size_t n, size_t piece, 
             put_request(out, &requests[i]);
             must(i + 1 == count || !(requests[i].flags & (REQUEST_LAST | REQUEST_SWALLOW)), "its caller is asked before the next");
             must(i + 1 == count || requests[i].value != NULL, "a value that is to come is the last");
-            must(count == 1 || requests[i].verb != VERB_COMMAND, "a command comes alone");
+            must(count == 1 || !verb_is_command(requests[i].verb), "a command comes alone");
+            must(logins || requests[i].verb != VERB_BINARY_LOGIN, "where nobody logs in, no step of a login is a request");
             if (requests[i].value != NULL) {
                 put(out, " value=", 7);
                 put(out, requests[i].value, requests[i].value_bytes);
@@ -117,10 +120,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     const char *stream = (const char *)data + 1;
     size_t piece = 1 + (data[0] & 15), bytes = n - 1;
     unsigned room = 1 + (data[0] >> 4) % ROOM_MAX;
-    struct record whole = {0}, pieces = {0};
-
-    run(&whole, stream, bytes, bytes ? bytes : 1, ROOM_MAX, '\n');
-    run(&pieces, stream, bytes, piece, room, (char)BINARY_REQUEST);
-    must_be_same(&whole, &pieces, piece, room);
+    for (int logins = 0; logins < 2; logins++) {
+        struct record whole = {0}, pieces = {0};
+        run(&whole, logins, stream, bytes, bytes ? bytes : 1, ROOM_MAX, '\n');
+        run(&pieces, logins, stream, bytes, piece, room, (char)BINARY_REQUEST);
+        must_be_same(&whole, &pieces, piece, room);
+    }
     return 0;
 }

@@ -193,6 +193,24 @@ bool users_check(struct users *u, const char *name, size_t name_bytes, const cha
     return known;
 }
 
+static bool has_name(const struct user *user, const char *name, size_t n) {
+    return n < sizeof user->token && memcmp(user->token, name, n) == 0 &&
+           user->token[n] == SEPARATOR && memchr(name, SEPARATOR, n) == NULL;
+}
+
+enum role users_role(struct users *u, const char *name, size_t name_bytes, enum role otherwise) {
+    enum role role = otherwise;
+    lock_take(&u->lock);
+    for (unsigned i = 0; u->table != NULL && i < u->table->count; i++) {
+        const struct user *user = &u->table->user[i];
+        if (user->role != ROLE_NONE && has_name(user, name, name_bytes)) {
+            role = user->role;
+        }
+    }
+    lock_release(&u->lock);
+    return role;
+}
+
 void users_log_refusal(struct users *u, const char *who, const char *what) {
     uint32_t now_s = clock_now_s();
     lock_take(&u->lock);

@@ -50,6 +50,10 @@ bool users_take(struct users *, const char *name, const char *text, size_t n, ch
 bool users_check(struct users *, const char *name, size_t name_bytes, const char *password,
                  size_t password_bytes, enum role otherwise, enum role *);
 
+/* The role that the file names for somebody who has proven the name elsewhere; `otherwise` where
+ * there is no file, or none is named. */
+enum role users_role(struct users *, const char *name, size_t name_bytes, enum role otherwise);
+
 /* Tells the log that `who` was refused `what`: one line a second at most, which counts those that
  * had none. */
 void users_log_refusal(struct users *, const char *who, const char *what);

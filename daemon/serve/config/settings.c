@@ -360,15 +360,18 @@ static void settle_min_version(struct settings *s) {
     }
 }
 
-/* Users of a file log in by a line of text. */
+/* Users of a file log in by a line of text, those of SASL by packets. */
 static bool settle_protocol(struct settings *s, char *why) {
     bool users = settings_auth_file(s) != NULL;
     if (strncmp(s->protocol, "auto", 4) == 0) {
-        put_choice(s->protocol, users ? "ascii" : "auto-negotiate");
+        put_choice(s->protocol, users == s->sasl ? "auto-negotiate" : users ? "ascii" : "binary");
     }
     if (users && strcmp(s->protocol, "binary") == 0) {
         return refuse(why,
                       "-B binary cannot be used with -Y, whose users log in by a line of text");
+    }
+    if (s->sasl && strcmp(s->protocol, "ascii") == 0) {
+        return refuse(why, "-B ascii cannot be used with -S, whose users log in by packets");
     }
     return true;
 }
@@ -439,10 +442,12 @@ bool settings_check(const struct settings *s, char *why) {
     if (s->ssl_enabled && (s->socketpath || s->port == 0)) {
         return refuse(why, "-Z wants a TCP port: there is no TLS over a UNIX socket");
     }
-    if (s->udpport != 0 && (s->ssl_enabled || settings_auth_file(s) || s->socketpath)) {
+    if (s->udpport != 0 &&
+        (s->ssl_enabled || settings_auth_file(s) || s->sasl || s->socketpath)) {
         return refuse(why, "-U does not go with %s: datagrams carry no login and no TLS",
                       s->ssl_enabled  ? "-Z"
                       : s->socketpath ? "-s"
+                      : s->sasl       ? "-S"
                                       : "-Y");
     }
     if (s->ssl_enabled && !s->ssl_chain_cert) {

@@ -44,7 +44,7 @@
     X(NEGATED, cas, "cas_enabled", 'C', "disable-cas", true, 0, 0, "flag", STARTUP, MEMORY, "no CAS: eight bytes less an item") \
     X(INT, backlog, "tcp_backlog", 'b', "listen-backlog", 1024, 1, 1000000, "connections", STARTUP, NETWORK, "connections the kernel may keep waiting to be accepted") \
     X(CHOICE, protocol, "binding_protocol", 'B', "protocol", "auto-negotiate", 0, 0, "auto|ascii|binary", STARTUP, NETWORK, "protocol of the listeners; auto: a connection's first byte tells") \
-    X(ABSENT, sasl, "auth_enabled_sasl", 'S', "enable-sasl", "no", 0, 0, "flag", STARTUP, ACCESS, "SASL authentication is not built yet") \
+    X(FLAG, sasl, "auth_enabled_sasl", 'S', "enable-sasl", false, 0, 0, "flag", STARTUP, ACCESS, "clients of the binary protocol log in by SASL, and those of the text protocol not at all but with -Y") \
     X(TEXT, auth_file, "auth_enabled_ascii", 'Y', "auth-file", "no", 0, 0, "path", STARTUP, ACCESS, "clients log in as one of this file's users, a line user:password or user:password:role each; no: nobody has to") \
     X(BYTES, item_size_max, "item_size_max", 'I', "max-item-size", SETTINGS_MIB, 1024, SETTINGS_GIB, "bytes", STARTUP, MEMORY, "largest item, at most half of the memory") \
     X(FLAG, maxconns_fast, "maxconns_fast", OPT_EXTENDED, "maxconns_fast", true, 0, 0, "flag", RUNTIME, NETWORK, "at the limit, turn connections away with an error; else let them wait") \

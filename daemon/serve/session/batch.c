@@ -133,7 +133,7 @@ static void follow_up(struct batch *b, struct session *s) {
             s->closing = true;
             s->quit = r->number == BINARY_OK;
         }
-    } else if (r->verb == VERB_COMMAND) {
+    } else if (verb_is_command(r->verb)) {
         batch_run_group(b);
     } else if (r->verb == VERB_CLOSE) {
         s->closing = s->quit = true;
@@ -228,8 +228,9 @@ static void wait_for_time(struct session *s, const struct slot *slot) {
 }
 
 static bool speaks(const struct batch *b, const struct session *s, bool binary) {
-    if (binary && s->role == ROLE_NONE) {
-        return false; /* the login is text */
+    bool login = binary ? b->server->logins != NULL : b->server->users.path != NULL;
+    if (s->role == ROLE_NONE && !login) {
+        return false; /* nobody can log in so */
     }
     switch ((enum listen_protocol)s->protocol) {
     case LISTEN_PROTOCOL_AS_SET: return binary ? b->speaks_binary : b->speaks_text;
@@ -246,7 +247,14 @@ static void meet(const struct batch *b, struct session *s, const char *bytes) {
     bool binary = (uint8_t)bytes[0] == BINARY_REQUEST;
     s->spoke = true;
     s->parser.mode = binary ? PARSER_PACKETS : PARSER_LINES;
+    s->parser.logins = b->server->logins != NULL;
     s->closing = s->closing || !speaks(b, s, binary);
+}
+
+static enum parsed parse_login(struct batch *b, struct session *s, char *at, char *end,
+                               struct request *out, unsigned *count, char **next) {
+    return s->parser.mode == PARSER_PACKETS ? login_sasl_parse(s, at, end, out, count, next)
+                                            : login_parse(b, s, at, end, out, count, next);
 }
 
 /* `guarded`, a constant: its requests are looked at one by one, for what its role allows. */
@@ -323,14 +331,14 @@ __attribute__((always_inline)) static inline size_t add(struct batch *b, struct 
         }
         char *next;
         enum parsed how = guarded && s->role == ROLE_NONE
-                              ? login_parse(b, s, at, end, r, &count, &next)
+                              ? parse_login(b, s, at, end, r, &count, &next)
                               : parse(&s->parser, at, end, r, room, &count, &next);
         if (how == PARSED) {
             if (guarded) {
                 login_guard(b, s, r, count);
             }
             uint8_t verb = b->group[b->grouped + count - 1].verb;
-            if (verb == VERB_COMMAND && !batch_has_time(b)) {
+            if (verb_is_command(verb) && !batch_has_time(b)) {
                 wait_for_time(s, slot);
                 break;
             }
@@ -339,7 +347,7 @@ __attribute__((always_inline)) static inline size_t add(struct batch *b, struct 
             if (needs_follow_up(&b->group[b->grouped - 1])) {
                 follow_up(b, s);
             }
-            if (verb == VERB_COMMAND && !s->closing) {
+            if (verb_is_command(verb) && !s->closing) {
                 s->piped = at < end;
                 if (command_ends_turn(s, slot)) {
                     end_turn(b, s, at < end);

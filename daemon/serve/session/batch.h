@@ -88,6 +88,8 @@ struct intake {
     char               line_end[2]; /* as it came; of a packet: CR LF */
 };
 
+struct cyrus;
+
 struct session {
     struct parser       parser;
     struct intake      *intake;        /* a value being received, or NULL */
@@ -105,6 +107,7 @@ struct session {
     uint8_t             role_most;      /* … and with any user's */
     uint8_t             protocol;       /* enum listen_protocol */
     char               *user;           /* name@address since the login, or NULL */
+    struct cyrus       *dialogue;       /* of a login by SASL, since its first step, or NULL */
     bool                lags;  /* its client is slow to take what was sent */
     /* its last requests copied much: the next run one by one, as commands do */
     bool                copies;
@@ -201,8 +204,19 @@ void   intake_abandon(struct cache_thread *, struct session *);
  * its role when name and password are right. */
 enum parsed login_parse(struct batch *, struct session *, const char *at, const char *end,
                         struct request *out, unsigned *count, char **next);
+/* From now on the audit names the user, too. */
+void login_take_name(struct session *, const char *name, size_t name_bytes);
 /* Makes refusals of those requests that the session's role forbids. */
 void login_guard(struct batch *, const struct session *, struct request *, unsigned count);
+
+/* --- login_sasl.c --- */
+/* parse() of a session without a role that speaks the binary protocol. */
+enum parsed login_sasl_parse(struct session *, char *at, char *end, struct request *out,
+                             unsigned *count, char **next);
+/* Runs VERB_BINARY_LOGIN: the session sleeps until another thread has taken the step, or the answer
+ * is written at p. Returns where it ends. */
+char *login_sasl_run(struct batch *, const struct request *, char *p);
+
 /* For audit and log: the user at its address, or the address. */
 static inline const char *session_who(const struct session *s) {
     return s->user != NULL ? s->user : s->addr;

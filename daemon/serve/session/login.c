@@ -1,4 +1,5 @@
 /* A session that has to log in: what its bytes mean until then, and what its role allows after.
+ * A client of the binary protocol logs in by SASL (login_sasl.c).
  *
  * The dialogue is memcached's: a set command of any key, whose value is the user's name, a blank
  * and the password. Anything else is answered line by line; the value of another command is read
@@ -21,9 +22,8 @@ static void answer(struct request *out, const char *text) {
     *out = (struct request){.verb = VERB_REPLY, .text = text, .text_bytes = (uint32_t)strlen(text)};
 }
 
-/* From now on the audit names the user, too. Without memory, or room for it, the address is
- * enough. */
-static void take_name(struct session *s, const char *name, size_t name_bytes) {
+/* Without memory, or room for it, the address is enough. */
+void login_take_name(struct session *s, const char *name, size_t name_bytes) {
     char who[LOGIN_NAME_BYTES];
     snprintf(who, sizeof who, "%.*s@%s", (int)name_bytes, name, s->addr);
     free(s->user);
@@ -38,7 +38,7 @@ static bool check(struct batch *b, struct session *s, const char *value, size_t 
     if (!users_check(users, value, name, blank + 1, n - name - 1, s->role_otherwise, &role)) {
         return false;
     }
-    take_name(s, value, name);
+    login_take_name(s, value, name);
     s->role = role < s->role_most ? role : s->role_most;
     return true;
 }
@@ -113,6 +113,7 @@ static bool writes(const struct request *r) {
     case VERB_META_NOOP:
     case VERB_VERSION:
     case VERB_COMMAND: /* its table knows */
+    case VERB_BINARY_LOGIN:
     case VERB_REPLY:
     case VERB_CLOSE: return false;
     case VERB_META_GET: return meta_get_writes(r);

@@ -89,9 +89,10 @@ static void run_command(struct batch *b, const struct request *r) {
 /* The next piece of an answer that goes on. */
 void batch_run_more(struct batch *b, struct session *s) {
     struct command_context context = context_of(b, s);
+    bool packets = s->more->packets;
     command_go_on(&s->more, &context);
     b->requests++;
-    if (s->parser.mode == PARSER_PACKETS) {
+    if (s->parser.mode == PARSER_PACKETS && (!packets || b->text.failed)) {
         batch_reply_packets(b, s->slot, BINARY_STAT, s->opaque);
     } else {
         batch_reply_text(b, s->slot);
@@ -113,6 +114,7 @@ __attribute__((noinline)) static char *run_other(struct batch *b, const struct r
     case VERB_REPLY: return put_bytes(p, r->text, r->text_bytes);
     case VERB_VERSION: return PUT(p, "VERSION " SLATE_PROTOCOL_VERSION "\r\n");
     case VERB_BINARY_ANSWER: return binary_answer(r, p);
+    case VERB_BINARY_LOGIN: return login_sasl_run(b, r, p);
     default: return binary_run(&b->sv, r, p);
     }
 }

@@ -1,6 +1,7 @@
 /* A connection's protocol state between turns. Its work is done by the batch it is added to. */
 #include <stdlib.h>
 
+#include "serve/access/cyrus.h"
 #include "serve/session/batch.h"
 
 struct session *session_create(void) {
@@ -26,6 +27,7 @@ void session_destroy(struct session **taken, struct batch *b) {
         s->more->destroy(s->more);
     }
     watcher_close(&s->watcher);
+    cyrus_destroy(&s->dialogue);
     free(s->user);
     if (s->turn == b->turn && s->slot < b->slot_count && b->slots[s->slot].session == s) {
         b->slots[s->slot].session = NULL;

@@ -59,8 +59,8 @@ enum session_need {
     /* its answer waits for another thread: the same, once what batch_on_event was given has been
      * called */
     SESSION_NEED_EVENT,
-    /* a request longer than `n`: only a get line is; grow the buffer, to SESSION_LINE_BYTES and
-     * a receive */
+    /* a request longer than `n`: only a get line and a login are; grow the buffer, to
+     * SESSION_LINE_BYTES and a receive */
     SESSION_NEED_ROOM,
     SESSION_CLOSE,      /* send the output, then hang up */
     /* send the output, then session_watch(); bytes that come later are nobody's */

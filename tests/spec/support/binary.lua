@@ -96,6 +96,12 @@ function Client:receive()
         key = body:sub(extras_bytes + 1, extras_bytes + key_bytes), value = body:sub(extras_bytes + key_bytes + 1) }
 end
 
+--- The server's version; nil when it does not tell one.
+function Client:version()
+    local reply = self.connection:send(packet(0x0b, {}, OPAQUE)) and self:receive()
+    return reply and reply.value or nil
+end
+
 function Client:tell(reply)
     local words = { ("%02x status=%02x"):format(reply.opcode, reply.status) }
     if reply.cas ~= 0 then

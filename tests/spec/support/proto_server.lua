@@ -66,27 +66,35 @@ local function run(command)
     return line
 end
 
---- True when the server takes a connection and, told to quit, closes it: afterwards it has none.
+--- True when the server takes a connection and, told to quit, closes it: afterwards it has none. A memcached that
+-- speaks the binary protocol alone looks at nothing before it has the bytes of a head.
 function Server:answers()
     local connection = self:connect()
     if not connection then
         return false
     end
     connection:settimeout(START_DEADLINE_S)
-    connection:send("quit\r\n")
+    connection:send("quit\r\n" .. ("\n"):rep(18))
     local _, problem = connection:receive("*l")
     connection:close()
-    return problem == "closed"
+    return problem ~= nil and problem ~= "timeout"
 end
 
 --- Starts the server and waits until it takes connections.
 -- @param options list of command-line words
 -- @param debug true for the debug build
+-- @param environment list of NAME=VALUE, or nil
 -- @return the server, or nil and a message that holds what the server said
-function M.start(options, debug)
+function M.start(options, debug, environment)
     local folder = run("mktemp -d")
     local self = setmetatable({ folder = folder, path = folder .. "/s", log = folder .. "/log" }, Server)
-    local words = { quote(M.program(debug)), "-s", quote(self.path), "-u", run("id -un") }
+    local words = { "exec env" }
+    for _, variable in ipairs(environment or {}) do
+        words[#words + 1] = quote(variable)
+    end
+    for _, word in ipairs { quote(M.program(debug)), "-s", quote(self.path), "-u", run("id -un") } do
+        words[#words + 1] = word
+    end
     for _, option in ipairs(options or {}) do
         words[#words + 1] = quote(option)
     end

@@ -137,9 +137,23 @@ local function answers(address, tls)
     return line ~= nil and line ~= false
 end
 
+-- One that speaks the binary protocol only.
+local function answers_packets(address)
+    local host, port = (address or ""):match("^([%d.]+):(%d+)$")
+    local connection = host and require("socket").connect(host, tonumber(port))
+    if not connection then
+        return false
+    end
+    connection:settimeout(1)
+    local said = require("support.binary").client(connection):version()
+    connection:close()
+    return said ~= nil
+end
+
 --- Starts a server and waits until it answers.
 -- options: binary (default: slated), args (list of words), transport ("unix", the default, or "tcp"), tls (of
--- slate.tls, for a server that wants it).
+-- slate.tls, for a server that wants it), packets (true: over TCP it speaks the binary protocol only), environment
+-- (list of NAME=VALUE).
 -- Returns { pid, address, folder, binary, stop(), log(), connect() }; raises an error with the
 -- server's own words when it does not come up.
 function M.start(options)
@@ -154,12 +168,18 @@ function M.start(options)
     for i, word in ipairs(words) do
         words[i] = M.quoted(word)
     end
-    local pid = M.capture(("MEMCACHED_PORT_FILENAME=%s/ports %s %s </dev/null >%s/log 2>&1 & echo $!"):format(
-        folder, M.quoted(binary), table.concat(words, " "), folder))
+    local environment = { "MEMCACHED_PORT_FILENAME=" .. folder .. "/ports" }
+    for _, variable in ipairs(options.environment or {}) do
+        environment[#environment + 1] = M.quoted(variable)
+    end
+    local pid = M.capture(("exec env %s %s %s </dev/null >%s/log 2>&1 & echo $!"):format(
+        table.concat(environment, " "), M.quoted(binary), table.concat(words, " "), folder))
     local server = setmetatable({ pid = math.tointeger(tonumber(pid)), folder = folder, binary = binary }, Server)
     local up = wait_until(START_S, function()
         server.address = find_address(options, folder)
-        return answers(server.address, options.tls) or not M.is_running(server.pid)
+        local well = options.packets and answers_packets(server.address) or
+            not options.packets and answers(server.address, options.tls)
+        return well or not M.is_running(server.pid)
     end)
     if not up or not M.is_running(server.pid) then
         local said = server:log()

@@ -33,12 +33,14 @@ static char *put(char *p, const struct packet *k) {
     return p + k->extras_bytes + key_bytes + k->value_bytes;
 }
 
+static bool logins; /* whether the server has them */
+
 /* Parses the first n bytes of the buffer, behind which lies what looks like more packets. */
 static enum parsed parse_first(size_t n, unsigned room) {
     char *next = NULL, behind[PARSE_SLACK];
     memcpy(behind, buffer + n, sizeof behind);
     memset(buffer + n, BINARY_REQUEST, PARSE_SLACK);
-    enum parsed how = binary_parse(buffer, buffer + n, requests, room, &count, &next);
+    enum parsed how = binary_parse(buffer, buffer + n, logins, requests, room, &count, &next);
     used = how == PARSED ? (size_t)(next - buffer) : 0;
     memcpy(buffer + n, behind, sizeof behind);
     return how;
@@ -156,6 +158,7 @@ static void test_lengths_that_end_the_connection(void) {
 
 static void test_unknown_commands_are_swallowed(void) {
     static const uint8_t unknown[] = {0x1b, 0x1f, 0x25, 0x30, 0xff, BINARY_SASL_AUTH, BINARY_SASL_STEP};
+    logins = false;
     unsigned right = 0;
     for (size_t i = 0; i < sizeof unknown; i++) {
         bool one = parse_one((struct packet){unknown[i], "key", 0, 700, 0, ""}) == PARSED;
@@ -165,6 +168,25 @@ static void test_unknown_commands_are_swallowed(void) {
     is(right, sizeof unknown, "of an unknown command all behind the head is dropped, and the connection goes on");
     ok(parse_one((struct packet){0x1f, NULL, 0, 0, 0, ""}) == PARSED && requests[0].flags == REQUEST_BINARY,
        "one that has nothing behind its head drops nothing");
+}
+
+static void test_steps_of_a_login(void) {
+    static const struct packet step = {BINARY_SASL_AUTH, "PLAIN", 0, 3000, 0, ""};
+    logins = true;
+    ok(takes((struct packet){BINARY_SASL_LIST_MECHS, NULL, 0, 0, 0, ""}, VERB_BINARY_LOGIN) &&
+           takes((struct packet){BINARY_SASL_STEP, "PLAIN", 0, 10, 0, ""}, VERB_BINARY_LOGIN),
+       "where clients log in, a login's steps are requests");
+    size_t whole = (size_t)(put(buffer, &step) - buffer);
+    is(parse_first(whole - 1, 1), PARSE_GROW, "the words of a step wait until they are whole, though they are long");
+    ok(parse_first(whole, ROOM) == PARSED && requests[0].value_bytes == 3000 && requests[0].value != NULL && used == whole,
+       "and come whole");
+    binary_put32(buffer + 8, BINARY_LOGIN_MAX);
+    is(parse_first(whole, 1), PARSE_GROW, "up to %d bytes with the way's name", BINARY_LOGIN_MAX);
+    binary_put32(buffer + 8, BINARY_LOGIN_MAX + 1);
+    ok(parse_first(whole, 1) == PARSED && requests[0].number == BINARY_NO_MEMORY && requests[0].flags & REQUEST_SWALLOW &&
+           !(requests[0].flags & REQUEST_LAST),
+       "longer ones are refused and dropped, and the connection goes on");
+    logins = false;
 }
 
 static void test_a_packet_waits_until_it_is_whole(void) {
@@ -194,10 +216,10 @@ static void test_a_pipeline_stops_where_its_caller_must_look(void) {
     starts[6] = p;
     ok(parse_first((size_t)(p - buffer), ROOM) == PARSED && count == 2 && buffer + used == starts[2], "before a command");
     char *next = NULL;
-    ok(binary_parse(starts[2], p, requests, ROOM, &count, &next) == PARSED && count == 1 && requests[0].verb == VERB_COMMAND &&
+    ok(binary_parse(starts[2], p, false, requests, ROOM, &count, &next) == PARSED && count == 1 && requests[0].verb == VERB_COMMAND &&
            next == starts[3],
        "which comes alone");
-    ok(binary_parse(next, p, requests, ROOM, &count, &next) == PARSED && count == 2 && next == starts[5], "behind the last");
+    ok(binary_parse(next, p, false, requests, ROOM, &count, &next) == PARSED && count == 2 && next == starts[5], "behind the last");
     ok(parse_first((size_t)(starts[2] - buffer), 1) == PARSED && count == 1 && buffer + used == starts[1],
        "and where there is no more room");
 }
@@ -218,6 +240,7 @@ int main(void) {
     test_quiet_forms();
     test_lengths_that_end_the_connection();
     test_unknown_commands_are_swallowed();
+    test_steps_of_a_login();
     test_a_packet_waits_until_it_is_whole();
     test_a_pipeline_stops_where_its_caller_must_look();
     test_replies();

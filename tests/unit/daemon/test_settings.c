@@ -169,7 +169,11 @@ static void test_bad_values_are_refused(void) {
 
 static void test_options_of_absent_features_say_so(void) {
     shows("-U 11211", "udpport", "11211");
-    refuses("-S", "-S cannot be used: SASL authentication is not built yet");
+    shows("-S", "auth_enabled_sasl", "yes");
+    shows("-S", "binding_protocol", "binary");
+    shows("-S -Y users", "binding_protocol", "auto-negotiate");
+    refuses("-S -B ascii", "-B ascii cannot be used with -S, whose users log in by packets");
+    refuses("-S -U 11211", "-U does not go with -S: datagrams carry no login and no TLS");
     shows("-Y users", "auth_enabled_ascii", "users");
     is_str(settings_auth_file(&s), "users", "… from which users are read");
     shows("", "auth_enabled_ascii", "no");

@@ -48,6 +48,22 @@ static void test_lines(void) {
     ok(!users_check(&users, "anna", 4, "secret\0", 7, ROLE_WRITE, &role), "a zero byte does not end a password");
 }
 
+static const char *named(const char *name) { return role_name(users_role(&users, name, strlen(name), ROLE_WRITE)); }
+
+static void test_roles_of_names(void) {
+    load("anna:secret\nbob:pa:ss:read\ncarl:x:admin\n");
+    is_str(named("carl"), "admin", "somebody known elsewhere has the role of the file");
+    is_str(named("bob"), "read", "… whatever the password");
+    is_str(named("anna"), "write", "… or the listener's where the file names none");
+    is_str(named("dora"), "write", "… or does not know the name");
+    is_str(named("car"), "write", "a beginning of a name is another name");
+    is_str(named("bob:pa"), "write", "so is a name with a colon");
+    struct users none;
+    users_init(&none, NULL);
+    is_str(role_name(users_role(&none, "carl", 4, ROLE_READ)), "read", "without a file all have the listener's");
+    users_fini(&none);
+}
+
 static void test_limits(void) {
     char *text = calloc(1, USERS_FILE_BYTES + 10), line[USER_TOKEN_BYTES + 2], *at = text;
     for (int i = 0; i < USERS_MAX; i++) {
@@ -98,6 +114,7 @@ int main(void) {
     close(fd);
     users_init(&users, path);
     test_lines();
+    test_roles_of_names();
     test_limits();
     test_bad_files();
     users_fini(&users);

@@ -1,0 +1,148 @@
+#include "serve/access/cyrus.h"
+
+#include <ctype.h>
+#include <pthread.h>
+#include <sasl/sasl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define APPLICATION "memcached"
+enum { HOST_BYTES = 1025 };
+
+struct cyrus {
+    sasl_conn_t *conn;
+    bool         began;
+};
+
+/* The realm of names that give none, as memcached has it. Without one the library would ask the
+ * name service, which takes its time. */
+static char host[HOST_BYTES];
+
+void cyrus_show(const char *text, char *shown, size_t room) {
+    size_t n = 0;
+    for (; text[n] != '\0' && n + 1 < room; n++) {
+        shown[n] = iscntrl((unsigned char)text[n]) ? '?' : text[n];
+    }
+    shown[n] = '\0';
+}
+
+/* --- what the library asks of us --- */
+
+static void *mutex_create(void) {
+    pthread_mutex_t *mutex = malloc(sizeof *mutex);
+    if (mutex != NULL) {
+        pthread_mutex_init(mutex, NULL);
+    }
+    return mutex;
+}
+
+static int mutex_take(void *mutex) {
+    return pthread_mutex_lock(mutex) == 0 ? SASL_OK : SASL_FAIL;
+}
+
+static int mutex_release(void *mutex) {
+    return pthread_mutex_unlock(mutex) == 0 ? SASL_OK : SASL_FAIL;
+}
+
+static void mutex_destroy(void *mutex) {
+    if (mutex != NULL) {
+        pthread_mutex_destroy(mutex);
+        free(mutex);
+    }
+}
+
+/* Strangers can have the library say something at every attempt: only with -v is it told. What they
+ * sent may stand in it. */
+static int on_log(void *context, int priority, const char *message) {
+    (void)context;
+    if (priority != SASL_LOG_NONE && priority != SASL_LOG_PASS && message != NULL) {
+        char shown[LOG_LINE_BYTES];
+        cyrus_show(message, shown, sizeof shown);
+        log_line(priority <= SASL_LOG_ERR ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "SASL: %s", shown);
+    }
+    return SASL_OK;
+}
+
+/* --- the library --- */
+
+static const sasl_callback_t callbacks[] = {
+    {SASL_CB_LOG, (int (*)(void))(void (*)(void))on_log, NULL},
+    {SASL_CB_LIST_END, NULL, NULL},
+};
+
+const char *cyrus_start(void) {
+    if (gethostname(host, sizeof host - 1) != 0) {
+        host[0] = '\0';
+    }
+    sasl_set_mutex(mutex_create, mutex_take, mutex_release, mutex_destroy);
+    int status = sasl_server_init(callbacks, APPLICATION);
+    return status == SASL_OK ? NULL : sasl_errstring(status, NULL, NULL);
+}
+
+void cyrus_stop(void) { sasl_done(); }
+
+/* --- a dialogue --- */
+
+struct cyrus *cyrus_create(void) {
+    static const sasl_security_properties_t rules = {.security_flags = SASL_SEC_NOANONYMOUS};
+    struct cyrus *d = calloc(1, sizeof *d);
+    if (d != NULL && (sasl_server_new(APPLICATION, host[0] != '\0' ? host : NULL, NULL, NULL, NULL,
+                                      NULL, 0, &d->conn) != SASL_OK ||
+                      sasl_setprop(d->conn, SASL_SEC_PROPS, &rules) != SASL_OK)) {
+        cyrus_destroy(&d);
+    }
+    return d;
+}
+
+void cyrus_destroy(struct cyrus **taken) {
+    struct cyrus *d = *taken;
+    *taken = NULL;
+    if (d != NULL) {
+        sasl_dispose(&d->conn);
+        free(d);
+    }
+}
+
+bool cyrus_mechanisms(struct cyrus *d, struct cyrus_text *names) {
+    unsigned n = 0;
+    int status = sasl_listmech(d->conn, NULL, "", " ", "", &names->bytes, &n, NULL);
+    names->n = n;
+    return status == SASL_OK;
+}
+
+static enum cyrus_verdict verdict_of(struct cyrus *d, int status, struct cyrus_text *challenge,
+                                     unsigned n) {
+    d->began = status == SASL_OK || status == SASL_CONTINUE;
+    challenge->n = challenge->bytes != NULL ? n : 0;
+    return status == SASL_OK         ? CYRUS_PROVEN
+           : status == SASL_CONTINUE ? CYRUS_GOES_ON
+                                     : CYRUS_REFUSED;
+}
+
+enum cyrus_verdict cyrus_begin(struct cyrus *d, const char *mechanism, const char *bytes, size_t n,
+                               struct cyrus_text *challenge) {
+    unsigned out = 0;
+    *challenge = (struct cyrus_text){NULL, 0};
+    /* no bytes at all, and none yet, are different things to the library */
+    int status = sasl_server_start(d->conn, mechanism, n > 0 ? bytes : NULL, (unsigned)n,
+                                   &challenge->bytes, &out);
+    return verdict_of(d, status, challenge, out);
+}
+
+enum cyrus_verdict cyrus_go_on(struct cyrus *d, const char *bytes, size_t n,
+                               struct cyrus_text *challenge) {
+    unsigned out = 0;
+    *challenge = (struct cyrus_text){NULL, 0};
+    if (!d->began) {
+        return CYRUS_REFUSED;
+    }
+    int status = sasl_server_step(d->conn, bytes, (unsigned)n, &challenge->bytes, &out);
+    return verdict_of(d, status, challenge, out);
+}
+
+const char *cyrus_user(const struct cyrus *d) {
+    const void *name = NULL;
+    return sasl_getprop(d->conn, SASL_USERNAME, &name) == SASL_OK && name != NULL ? name : "";
+}

@@ -1,0 +1,206 @@
+#include "serve/access/logins.h"
+
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct logins {
+    struct lock        lock; /* over all that follows */
+    pthread_cond_t     changed;
+    struct login_step *first, **last; /* the queue */
+    unsigned           waiting;
+    unsigned           running; /* threads that have not ended */
+    bool               stopping;
+    pthread_t          thread[LOGINS_THREADS];
+};
+
+/* --- a step --- */
+
+struct login_step *login_step_create(struct cyrus *dialogue, enum login_verb verb,
+                                     const char *mechanism, size_t mechanism_bytes,
+                                     const char *bytes, size_t n) {
+    struct login_step *step = calloc(1, sizeof *step + n);
+    if (step == NULL) {
+        return NULL;
+    }
+    asked_init(&step->asked);
+    step->dialogue = dialogue;
+    step->verb = verb;
+    if (mechanism_bytes > LOGIN_MECHANISM_BYTES) {
+        mechanism_bytes = LOGIN_MECHANISM_BYTES;
+    }
+    memcpy(step->mechanism, mechanism, mechanism_bytes);
+    memcpy(step->bytes, bytes, n);
+    step->n = n;
+    return step;
+}
+
+void login_step_release(struct login_step *step) {
+    if (asked_release(&step->asked)) {
+        cyrus_destroy(&step->dialogue);
+        OPENSSL_cleanse(step->bytes, step->n);
+        free(step);
+    }
+}
+
+static void take_step(struct login_step *step) {
+    if (step->dialogue == NULL) {
+        step->dialogue = cyrus_create();
+    }
+    struct cyrus *dialogue = step->dialogue;
+    if (dialogue == NULL) {
+        return;
+    }
+    switch (step->verb) {
+    case LOGIN_MECHANISMS:
+        step->verdict = cyrus_mechanisms(dialogue, &step->text) ? CYRUS_PROVEN : CYRUS_REFUSED;
+        return;
+    case LOGIN_BEGIN:
+        step->verdict =
+            cyrus_begin(dialogue, step->mechanism, step->bytes, step->n, &step->text);
+        break;
+    case LOGIN_GO_ON:
+        step->verdict = cyrus_go_on(dialogue, step->bytes, step->n, &step->text);
+        break;
+    }
+    if (step->verdict == CYRUS_PROVEN) {
+        cyrus_show(cyrus_user(dialogue), step->user, sizeof step->user);
+    }
+}
+
+/* --- the threads --- */
+
+static struct login_step *next_step(struct logins *l) {
+    struct login_step *step = l->first;
+    if (step != NULL) {
+        l->first = step->next;
+        l->last = l->first != NULL ? l->last : &l->first;
+        l->waiting--;
+    }
+    return step;
+}
+
+static void *logins_main(void *arg) {
+    struct logins *l = arg;
+    lock_take(&l->lock);
+    for (;;) {
+        struct login_step *step = next_step(l);
+        bool refuse = l->stopping;
+        if (step == NULL && refuse) {
+            break;
+        }
+        if (step == NULL) {
+            pthread_cond_wait(&l->changed, &l->lock.mutex);
+            continue;
+        }
+        lock_release(&l->lock);
+        if (!refuse) {
+            take_step(step);
+        }
+        asked_answer(&step->asked);
+        login_step_release(step);
+        lock_take(&l->lock);
+    }
+    l->running--;
+    pthread_cond_broadcast(&l->changed);
+    lock_release(&l->lock);
+    return NULL;
+}
+
+/* Signals are for the main thread. */
+static bool start_threads(struct logins *l) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = 0;
+    while (l->running < LOGINS_THREADS && error == 0) {
+        lock_take(&l->lock);
+        error = pthread_create(&l->thread[l->running], NULL, logins_main, l);
+        if (error == 0) {
+            pthread_setname_np(l->thread[l->running++], "slated-login");
+        }
+        lock_release(&l->lock);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0;
+}
+
+struct logins *logins_create(const char **why) {
+    pthread_condattr_t clock;
+    *why = cyrus_start();
+    if (*why != NULL) {
+        return NULL;
+    }
+    struct logins *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        cyrus_stop();
+        *why = "out of memory";
+        return NULL;
+    }
+    lock_init(&l->lock);
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&l->changed, &clock);
+    pthread_condattr_destroy(&clock);
+    l->last = &l->first;
+    if (!start_threads(l)) {
+        logins_destroy(&l);
+        *why = "no thread can be had";
+    }
+    return l;
+}
+
+/* Returns whether all threads have ended. */
+static bool end_threads(struct logins *l) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += LOGINS_STOP_S;
+    lock_take(&l->lock);
+    unsigned count = l->running;
+    l->stopping = true;
+    pthread_cond_broadcast(&l->changed);
+    while (l->running > 0 &&
+           pthread_cond_timedwait(&l->changed, &l->lock.mutex, &until) != ETIMEDOUT) {
+    }
+    bool ended = l->running == 0;
+    lock_release(&l->lock);
+    for (unsigned i = 0; i < count; i++) {
+        if (ended) {
+            pthread_join(l->thread[i], NULL);
+        } else {
+            pthread_detach(l->thread[i]);
+        }
+    }
+    return ended;
+}
+
+void logins_destroy(struct logins **taken) {
+    struct logins *l = *taken;
+    *taken = NULL;
+    /* a thread that did not end has them still */
+    if (l != NULL && end_threads(l)) {
+        pthread_cond_destroy(&l->changed);
+        lock_fini(&l->lock);
+        free(l);
+        cyrus_stop();
+    }
+}
+
+bool logins_ask(struct logins *l, struct login_step *step) {
+    lock_take(&l->lock);
+    bool room = l->waiting < LOGINS_WAITING;
+    if (room) {
+        asked_hold(&step->asked);
+        step->next = NULL;
+        *l->last = step;
+        l->last = &step->next;
+        l->waiting++;
+        pthread_cond_signal(&l->changed);
+    }
+    lock_release(&l->lock);
+    return room;
+}

@@ -1,0 +1,57 @@
+/* Logins by SASL, off the workers: the library may wait for other processes, and threads of this
+ * room wait for the library.
+ *
+ * A session that has a step to take makes a struct login_step, asks, and sleeps until the step is
+ * answered (base/asked.h). A step owns its dialogue until then; the session takes the dialogue back
+ * with the answer, or goes away, and the last holder of the step ends both. The client's bytes,
+ * which may hold a password, are wiped with the step.
+ *
+ * Threading: a step is its asker's until logins_ask, then a thread's until it is answered. Limits:
+ * LOGINS_THREADS steps at once, LOGINS_WAITING more in a queue; who comes then is refused. Cost: an
+ * allocation and a lock a step. */
+#ifndef SLATE_SERVE_ACCESS_LOGINS_H
+#define SLATE_SERVE_ACCESS_LOGINS_H
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/asked.h"
+#include "serve/access/cyrus.h"
+
+enum {
+    LOGINS_THREADS = 4,
+    LOGINS_WAITING = 1024,
+    LOGINS_STOP_S = 2, /* a library that still waits for a process then is left to itself */
+    LOGIN_MECHANISM_BYTES = 32, /* of a way's name, as in memcached */
+    LOGIN_USER_BYTES = 256,
+};
+
+enum login_verb { LOGIN_MECHANISMS, LOGIN_BEGIN, LOGIN_GO_ON };
+
+struct login_step {
+    struct asked       asked;
+    struct login_step *next; /* in the queue */
+    struct cyrus      *dialogue; /* NULL: a new one is made; then and in the answer: no memory */
+    enum login_verb    verb;
+    char               mechanism[LOGIN_MECHANISM_BYTES + 1];
+    /* the answer: of LOGIN_MECHANISMS CYRUS_PROVEN and the names, or CYRUS_REFUSED */
+    enum cyrus_verdict verdict;
+    struct cyrus_text  text; /* the dialogue's */
+    char               user[LOGIN_USER_BYTES]; /* cut; no control bytes */
+    size_t             n;
+    char               bytes[]; /* the client's */
+};
+
+struct logins;
+
+/* NULL, and why: a constant. Once a process. */
+struct logins *logins_create(const char **why);
+/* Steps that wait are answered with a refusal. */
+void           logins_destroy(struct logins **);
+
+/* Takes the dialogue. NULL: out of memory, and the dialogue stays the caller's. */
+struct login_step *login_step_create(struct cyrus *dialogue, enum login_verb, const char *mechanism,
+                                     size_t mechanism_bytes, const char *bytes, size_t n);
+void               login_step_release(struct login_step *);
+/* False: too many wait, and nothing happened. */
+bool logins_ask(struct logins *, struct login_step *);
+#endif

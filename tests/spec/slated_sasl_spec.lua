@@ -1,0 +1,402 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Logging in by SASL (-S): what a client of the binary protocol may do before, the ways and steps of a login, and an
+-- authority that takes its time. The authority is ours, in place of saslauthd. What concerns a client alone holds for a
+-- memcached that was built with SASL, too:
+--   SLATE_TEST_SERVER=path/to/memcached busted --lua=/usr/bin/lua5.4 tests/spec/slated_sasl_spec.lua
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local unix = require "socket.unix"
+local binary = require "support.binary"
+local patience = require "support.patience"
+local proto_server = require "support.proto_server"
+local support = require "support.server"
+
+local DEADLINE_S <const> = 60 -- only a hang takes that long
+local IS_SLATED <const> = proto_server.is_slated()
+local PLAIN <const> = "21 key=PLAIN value="
+local AUTHENTICATED <const> = "21 status=00 value=Authenticated"
+local REFUSED <const> = "21 status=20 value=Auth\\x20failure."
+
+-- --- the authority: who may log in, over the socket of saslauthd ---
+
+local Authority = {}
+Authority.__index = Authority
+
+local function authority(folder)
+    local path = folder .. "/authority"
+    local socket = assert(unix.stream())
+    assert(socket:bind(path))
+    assert(socket:listen(64))
+    socket:settimeout(DEADLINE_S)
+    return setmetatable({ socket = socket, path = path }, Authority)
+end
+
+-- A question that was asked: its name and password, and the connection that waits for the answer.
+function Authority:question()
+    local connection = assert(self.socket:accept())
+    connection:settimeout(DEADLINE_S)
+    local fields = {}
+    for i = 1, 4 do
+        local n = (">I2"):unpack(assert(connection:receive(2)))
+        fields[i] = n > 0 and assert(connection:receive(n)) or ""
+    end
+    return { user = fields[1], password = fields[2], connection = connection }
+end
+
+function Authority.answer(question)
+    local words = question.password == "secret" and "OK" or "NO"
+    question.connection:send((">s2"):pack(words))
+    question.connection:close()
+end
+
+function Authority:close()
+    self.socket:close()
+end
+
+-- --- a server and its clients ---
+
+local one, judge, folder
+
+-- An authority and the settings that name it; returns the server's environment.
+local function prepare(settings)
+    folder = support.folder()
+    judge = authority(folder)
+    local file = assert(io.open(folder .. "/memcached.conf", "w"))
+    file:write(("pwcheck_method: saslauthd\nsaslauthd_path: %s\n%s"):format(judge.path, settings))
+    file:close()
+    return { "SASL_CONF_PATH=" .. folder }
+end
+
+local function start(settings, ...)
+    one = assert(proto_server.start({ "-S", ... }, false, prepare(settings)))
+end
+
+local function stop()
+    one:stop()
+    judge:close()
+    support.remove_folder(folder)
+end
+
+local Client = {}
+Client.__index = Client
+
+local function connect()
+    local connection = assert(one:connect())
+    connection:settimeout(DEADLINE_S)
+    return setmetatable({ connection = connection, binary = binary.client(connection) }, Client)
+end
+
+function Client:send(words)
+    assert(self.connection:send(binary.packet(words)))
+end
+
+function Client:receive()
+    local reply = self.binary:receive()
+    return reply and self.binary:tell(reply) or "closed"
+end
+
+function Client:ask(words)
+    self:send(words)
+    return self:receive()
+end
+
+-- A login whose last step asks the authority.
+function Client:log_in(words)
+    self:send(words)
+    Authority.answer(judge:question())
+    return self:receive()
+end
+
+function Client:close()
+    self.connection:close()
+end
+
+-- A client that is logged in.
+local function member(user)
+    local client = connect()
+    assert.equal(AUTHENTICATED, client:log_in(PLAIN .. "\\x00" .. (user or "anna") .. "\\x00secret"))
+    return client
+end
+
+local function with(claim)
+    return function()
+        local client = connect()
+        claim(client)
+        client:close()
+    end
+end
+
+describe("a server with SASL", function()
+    setup(function() start("mech_list: plain login cram-md5\n") end)
+    teardown(stop)
+
+    it("tells anybody its ways to log in and its version", with(function(client)
+        local ways = client:ask("20")
+        for _, way in ipairs { "PLAIN", "LOGIN", "CRAM%-MD5" } do
+            assert.truthy(ways:find(way), ways)
+        end
+        assert.truthy(client:ask("0b"):find("^0b status=00 value=1%."))
+    end))
+
+    for what, words in pairs {
+        ["a get"] = "00 key=k",
+        ["a quiet get"] = "09 key=k",
+        ["a store whose value does not come"] = "01 key=k extras=0000000000000000 body_bytes=900000",
+        ["a statistic"] = "10",
+        ["a flush"] = "08",
+        ["a noop"] = "0a",
+        ["an unknown opcode"] = "30",
+    } do
+        it("refuses " .. what .. " before the login, and hangs up", with(function(client)
+            assert.equal(words:sub(1, 2) .. " status=20 value=Auth\\x20failure.", client:ask(words))
+            assert.equal("closed", client:receive())
+        end))
+    end
+
+    it("lets a client in that gives name and password with its way", with(function(client)
+        assert.equal(AUTHENTICATED, client:log_in(PLAIN .. "\\x00anna\\x00secret"))
+        assert.equal("01 status=00 cas=1", client:ask("01 key=mine extras=0000000000000000 value=v"))
+        assert.truthy(client:ask("00 key=mine"):find("value=v", 1, true))
+    end))
+
+    it("lets a client in that gives them in a second step", with(function(client)
+        assert.equal("21 status=21", client:ask("21 key=PLAIN"))
+        assert.equal("22 status=00 value=Authenticated", client:log_in("22 key=PLAIN value=\\x00anna\\x00secret"))
+    end))
+
+    it("lets a client in that answers challenges", with(function(client)
+        assert.truthy(client:ask("21 key=LOGIN"):find("^21 status=21 value=Username:"))
+        assert.truthy(client:ask("22 key=LOGIN value=anna"):find("^22 status=21 value=Password:"))
+        assert.equal("22 status=00 value=Authenticated", client:log_in("22 key=LOGIN value=secret"))
+    end))
+
+    it("refuses a wrong password, and lets the same connection try again", with(function(client)
+        assert.equal(REFUSED, client:log_in(PLAIN .. "\\x00anna\\x00guess"))
+        assert.equal(AUTHENTICATED, client:log_in(PLAIN .. "\\x00anna\\x00secret"))
+    end))
+
+    it("refuses a wrong answer to a challenge", with(function(client)
+        assert.truthy(client:ask("21 key=CRAM-MD5"):find("^21 status=21 value=<"))
+        assert.equal("22 status=20 value=Auth\\x20failure.", client:ask("22 key=CRAM-MD5 value=anna\\x200123"))
+    end))
+
+    it("refuses a way that it does not have", with(function(client)
+        assert.equal(REFUSED, client:ask("21 key=NONE value=x"))
+    end))
+
+    it("refuses a step of a login that was not begun", with(function(client)
+        assert.equal("22 status=20 value=Auth\\x20failure.", client:ask("22 key=PLAIN value=\\x00anna\\x00secret"))
+    end))
+
+    it("calls a way's name of more than 32 bytes invalid, and goes on", with(function(client)
+        assert.equal("21 status=04 value=Invalid\\x20arguments", client:ask("21 key=W*33 value=x"))
+        assert.equal(AUTHENTICATED, client:log_in(PLAIN .. "\\x00anna\\x00secret"))
+    end))
+
+    it("takes a login byte by byte", with(function(client)
+        for byte in binary.packet(PLAIN .. "\\x00anna\\x00secret"):gmatch(".") do
+            client.connection:send(byte)
+        end
+        Authority.answer(judge:question())
+        assert.equal(AUTHENTICATED, client:receive())
+    end))
+
+    it("answers what was sent behind a login after the login", with(function(client)
+        client.connection:send(binary.packet(PLAIN .. "\\x00anna\\x00secret") .. binary.packet("0a"))
+        Authority.answer(judge:question())
+        assert.equal(AUTHENTICATED, client:receive())
+        assert.equal("0a status=00", client:receive())
+    end))
+
+    it("counts logins and those that it refused", function()
+        local client, other = member(), connect()
+        local before = client.binary:stats()
+        other:log_in(PLAIN .. "\\x00anna\\x00guess")
+        other:log_in(PLAIN .. "\\x00anna\\x00secret")
+        local after = client.binary:stats()
+        assert.equal(2, after.auth_cmds - before.auth_cmds)
+        assert.equal(1, after.auth_errors - before.auth_errors)
+        client:close()
+        other:close()
+    end)
+
+    it("takes back a login where a later attempt fails", function()
+        local client = member()
+        assert.equal("0a status=00", client:ask("0a"))
+        assert.equal(REFUSED, client:ask(PLAIN .. "\\x00anna\\x00guess"))
+        assert.equal("0a status=20 value=Auth\\x20failure.", client:ask("0a"))
+        assert.equal("closed", client:receive())
+        client:close()
+    end)
+
+    it("hangs up on a client of the text protocol", function()
+        local connection = assert(one:connect())
+        connection:settimeout(DEADLINE_S)
+        connection:send(("get a\r\n"):rep(4)) -- memcached waits for as many bytes as a head has
+        assert.equal("closed", select(2, connection:receive("*l")))
+        connection:close()
+    end)
+
+    if not IS_SLATED then
+        return
+    end
+
+    it("takes 16 KiB of a step, refuses more, and goes on", with(function(client)
+        assert.equal(REFUSED, client:ask(PLAIN .. "x*16379"))
+        assert.equal("21 status=82 value=Out\\x20of\\x20memory", client:ask(PLAIN .. "x*16380"))
+        assert.equal("21 status=82 value=Out\\x20of\\x20memory", client:ask(PLAIN .. "x*70000"))
+        assert.equal(AUTHENTICATED, client:log_in(PLAIN .. "\\x00anna\\x00secret"))
+    end))
+
+    it("tells the log of a refusal, without the password", with(function(client)
+        client:log_in(PLAIN .. "\\x00anna\\x00guess-of-mine")
+        patience.wait_for("the log", function()
+            return (support.read_file(one.log) or ""):find("was refused: authentication failure", 1, true)
+        end)
+        assert.is_nil(support.read_file(one.log):find("guess-of-mine", 1, true))
+    end))
+
+    it("names the user in the audit", function()
+        local client, found = member(), false
+        assert.equal("10 status=00", client:ask("10 key=detail\\x20on"))
+        for name, value in pairs(client.binary:stats("audit")) do
+            found = found or (name:find(":who$") and value:find("^anna@"))
+        end
+        assert.truthy(found)
+        client:close()
+    end)
+end)
+
+describe("libmemcached's tools", function()
+    setup(function()
+        local environment = prepare("mech_list: plain\n")
+        one = support.start({ transport = "tcp", packets = true, args = { "-S" }, environment = environment,
+            binary = proto_server.program() })
+    end)
+    teardown(stop)
+
+    -- What a tool says, and whether it ended well.
+    local function tool(name, password, word)
+        local said = folder .. "/said"
+        local command = ("%s --servers=%s --binary --username=anna --password=%s %s >%s 2>&1; echo $?"):format(
+            name, one.address, password, word, said)
+        local pipe = assert(io.popen(command, "r"))
+        Authority.answer(judge:question())
+        local status = pipe:read("l")
+        pipe:close()
+        return support.read_file(said), status == "0"
+    end
+
+    it("log in with a right password, and store and read", function()
+        if not os.execute("command -v memccp >/dev/null") then
+            pending("memccp is not installed")
+            return
+        end
+        local file = assert(io.open(folder .. "/kept", "w"))
+        file:write("a file of mine")
+        file:close()
+        assert.is_true(select(2, tool("memccp", "secret", folder .. "/kept")))
+        assert.equal("a file of mine\n", (tool("memccat", "secret", "kept")))
+        local said, well = tool("memccat", "guess", "kept")
+        assert.is_false(well)
+        assert.truthy(said:find("AUTHENTICATION FAILURE", 1, true), said)
+    end)
+end)
+
+if not IS_SLATED then
+    return
+end
+
+describe("logins whose authority does not answer", function()
+    before_each(function() start("mech_list: plain\n", "-t", "1") end)
+    after_each(stop)
+
+    it("keep nobody else waiting", function()
+        local client, slow = member(), {}
+        for i = 1, 40 do
+            slow[i] = connect()
+            slow[i]:send(PLAIN .. "\\x00slow\\x00secret")
+        end
+        local question = judge:question() -- the first of them waits for its answer
+        for _ = 1, 20 do
+            assert.equal("0a status=00", client:ask("0a"))
+        end
+        Authority.answer(question)
+        for _ = 2, 40 do
+            Authority.answer(judge:question())
+        end
+        for i = 1, 40 do
+            assert.equal(AUTHENTICATED, slow[i]:receive())
+            slow[i]:close()
+        end
+        client:close()
+    end)
+
+    it("end with their clients", function()
+        local client = member()
+        local function connections() return tonumber(client.binary:stats().curr_connections) end
+        local before = connections()
+        for _ = 1, 10 do
+            local gone = connect()
+            gone:send(PLAIN .. "\\x00gone\\x00secret")
+            local question = judge:question()
+            gone:close()
+            Authority.answer(question)
+            patience.wait_for("the connection's end", function() return connections() == before end)
+        end
+        assert.equal("0a status=00", client:ask("0a"))
+        client:close()
+    end)
+
+    it("do not keep the server from ending", function()
+        local slow = connect()
+        slow:send(PLAIN .. "\\x00slow\\x00secret")
+        local question = judge:question()
+        slow:send(PLAIN .. "\\x00slow\\x00secret")
+        one:stop()
+        assert.equal("closed", slow:receive())
+        question.connection:close()
+        slow:close()
+    end)
+end)
+
+describe("a server with SASL and a file of users", function()
+    local users_folder
+
+    setup(function()
+        users_folder = support.folder()
+        local path = users_folder .. "/users"
+        local file = assert(io.open(path, "w"))
+        file:write("anna:in-the-file:read\nadam:in-the-file:admin\n")
+        file:close()
+        os.execute("chmod 600 " .. path)
+        start("", "-Y", path)
+    end)
+    teardown(function()
+        stop()
+        support.remove_folder(users_folder)
+    end)
+
+    it("takes logins by either, and the role of the file for both", function()
+        local text = assert(one:connect())
+        text:settimeout(DEADLINE_S)
+        text:send("set any 0 0 16\r\nanna in-the-file\r\nset a 0 0 1\r\n1\r\n")
+        assert.equal("STORED", text:receive("*l"))
+        assert.truthy(text:receive("*l"):find("not allowed", 1, true))
+        text:close()
+        local reader, admin, other = member("anna"), member("adam"), member("otto")
+        assert.truthy(reader:ask("04 key=k"):find("^04 status=20"))
+        assert.equal("00 status=01 value=Not\\x20found", reader:ask("00 key=k"))
+        assert.equal("08 status=00", admin:ask("08"))
+        assert.equal("08 status=00", other:ask("08")) -- the listener's: this machine's is admin
+        for _, client in ipairs { reader, admin, other } do
+            client:close()
+        end
+    end)
+
+    it("does not offer to let anybody in without a name, where its settings list no ways", with(function(client)
+        local ways = client:ask("20")
+        assert.truthy(ways:find("PLAIN", 1, true), ways)
+        assert.is_nil(ways:find("ANONYMOUS", 1, true), ways)
+        assert.equal(REFUSED, client:ask("21 key=ANONYMOUS value=me"))
+    end))
+end)
