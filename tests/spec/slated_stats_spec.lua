@@ -21,6 +21,34 @@ local function fixture()
     return sections
 end
 
+-- Lines of `stats` that are there only with what they tell of: the option that takes them away, and their names.
+local MAINTAINED <const> = "lru_maintainer_juggles evicted_active moves_to_cold moves_to_warm moves_within_lru "
+    .. "direct_reclaims lru_bumps_dropped "
+local CRAWLED <const> = "lru_crawler_running lru_crawler_starts "
+local MOVED <const> = "slab_reassign_rescues slab_reassign_chunk_rescues slab_reassign_inline_reclaim "
+    .. "slab_reassign_busy_items slab_reassign_busy_deletes slab_reassign_busy_nomem slab_reassign_last_busy_status "
+    .. "slab_reassign_running slabs_moved "
+local LEFT_OUT <const> = {
+    no_lru_crawler = CRAWLED,
+    no_lru_maintainer = MAINTAINED,
+    ["no_lru_maintainer,no_lru_crawler"] = MAINTAINED .. CRAWLED,
+    no_slab_reassign = MOVED,
+    no_maxconns_fast = "rejected_connections ",
+    no_modern = MAINTAINED .. CRAWLED .. MOVED .. "rejected_connections ",
+    ["no_modern,lru_crawler"] = MAINTAINED .. MOVED .. "rejected_connections ",
+    ["slab_automove=0"] = "",
+}
+
+local function without(names, left_out)
+    local kept = {}
+    for _, name in ipairs(names) do
+        if not (" " .. left_out):find(" " .. name .. " ", 1, true) then
+            kept[#kept + 1] = name
+        end
+    end
+    return kept
+end
+
 local ask, connect, lines_of = wire.ask, wire.connect, wire.lines
 
 describe("slated's stats", function()
@@ -78,6 +106,50 @@ describe("slated's stats", function()
             end
         end
         assert.equal(#wanted + 1, at, "missing or out of order: " .. tostring(wanted[at]))
+    end)
+
+    it("leave out what an option took away, as memcached does", function()
+        for option, left_out in pairs(LEFT_OUT) do
+            start("-o", option)
+            assert.same(without(fixture()["stats"], left_out), (wire.stats(connection)), option)
+            connection:close()
+            one:stop()
+        end
+        start()
+        assert.equal("OK", ask(connection, "lru_crawler disable"))
+        assert.same(without(fixture()["stats"], CRAWLED), (wire.stats(connection)))
+    end)
+
+    it("leave out what the memcached at hand leaves out", function()
+        if server.memcached() ~= "build/peer/memcached" then
+            pending("memcached 1.6.45 is not built (tests/bench/peer builds it)")
+            return
+        end
+        for option in pairs(LEFT_OUT) do
+            start("-o", option)
+            peer = server.start({ binary = server.memcached(), args = { "-o", option } })
+            local theirs = connect(peer.address)
+            assert.same((wire.stats(theirs)), (wire.stats(connection)), option)
+            theirs:close()
+            connection:close()
+            peer:stop()
+            one:stop()
+        end
+    end)
+
+    it("show files that were not given and the mode of certificates in memcached's words", function()
+        start()
+        local _, plain = wire.stats(connection, "settings")
+        assert.equal("(null)", plain.ssl_chain_cert)
+        assert.equal("(null)", plain.ssl_key)
+        assert.equal("NULL", plain.ssl_ca_cert)
+        assert.equal("0", plain.ext_compact_under)
+        for mode, shown in ipairs({ "1", "3", "7" }) do
+            one:stop()
+            connection:close()
+            start("-o", "ssl_verify_mode=" .. mode)
+            assert.equal(shown, select(2, wire.stats(connection, "settings")).ssl_verify_mode)
+        end
     end)
 
     it("show idle_kicks only with an idle timeout, after auth_errors", function()

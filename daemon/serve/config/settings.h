@@ -122,8 +122,10 @@ bool settings_settle(struct settings *, char *why);
 /* The file of users; NULL: nobody has to log in. */
 const char *settings_auth_file(const struct settings *);
 
-/* The value as `stats settings` shows it. Returns its length; the text is cut at room - 1. */
+/* The value as one gives it. Returns its length; the text is cut at room - 1. */
 int  setting_format(const struct settings *, const struct setting *, char *to, size_t room);
+/* Likewise, as `stats settings` shows it: as memcached does, which has other words for some. */
+int  setting_format_stat(const struct settings *, const struct setting *, char *to, size_t room);
 /* as --describe has it: flag, whole, bytes, choice, ... */
 const char *setting_type_name(const struct setting *);
 void setting_copy(struct settings *to, const struct settings *from, const struct setting *);

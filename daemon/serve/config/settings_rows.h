@@ -82,8 +82,8 @@
     X(ABSENT, ext_low_ttl, "ext_low_ttl", OPT_EXTENDED, "ext_low_ttl", "0", 0, 0, "seconds", STARTUP, MEMORY, "storage on flash is not built") \
     X(ABSENT, ext_recache_rate, "ext_recache_rate", OPT_EXTENDED, "ext_recache_rate", "2000", 0, 0, "reads", STARTUP, MEMORY, "storage on flash is not built") \
     X(ABSENT, ext_wbuf_size, "ext_wbuf_size", OPT_EXTENDED, "ext_wbuf_size", "4194304", 0, 0, "bytes", STARTUP, MEMORY, "storage on flash is not built") \
-    X(ABSENT, ext_compact_under, "ext_compact_under", OPT_EXTENDED, "ext_compact_under", "1", 0, 0, "pages", STARTUP, MEMORY, "storage on flash is not built") \
-    X(ABSENT, ext_drop_under, "ext_drop_under", OPT_EXTENDED, "ext_drop_under", "1", 0, 0, "pages", STARTUP, MEMORY, "storage on flash is not built") \
+    X(ABSENT, ext_compact_under, "ext_compact_under", OPT_EXTENDED, "ext_compact_under", "0", 0, 0, "pages", STARTUP, MEMORY, "storage on flash is not built") \
+    X(ABSENT, ext_drop_under, "ext_drop_under", OPT_EXTENDED, "ext_drop_under", "0", 0, 0, "pages", STARTUP, MEMORY, "storage on flash is not built") \
     X(ABSENT, ext_max_sleep, "ext_max_sleep", OPT_EXTENDED, "ext_max_sleep", "1000000", 0, 0, "microseconds", STARTUP, MEMORY, "storage on flash is not built") \
     X(ABSENT, ext_max_frag, "ext_max_frag", OPT_EXTENDED, "ext_max_frag", "0.80", 0, 0, "ratio", STARTUP, MEMORY, "storage on flash is not built") \
     X(RATIO3, slab_automove_freeratio, "slab_automove_freeratio", OPT_EXTENDED, "slab_automove_freeratio", 0.01, 0, 1, "ratio", RUNTIME, TUNING, "accepted without effect: it concerns storage on flash") \

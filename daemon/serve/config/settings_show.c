@@ -42,6 +42,20 @@ int setting_format(const struct settings *s, const struct setting *row, char *to
     return snprintf(to, room, "%s", text ? text : "NULL");
 }
 
+int setting_format_stat(const struct settings *s, const struct setting *row, char *to,
+                        size_t room) {
+    /* SSL_VERIFY_PEER, and with it that the client must show one, and once a connection only */
+    static const int verify_bits[] = {0, 1, 3, 7};
+    const void *at = (const char *)s + row->offset;
+    if (at == &s->ssl_verify_mode) {
+        return snprintf(to, room, "%d", verify_bits[s->ssl_verify_mode]);
+    }
+    if ((at == &s->ssl_chain_cert && !s->ssl_chain_cert) || (at == &s->ssl_key && !s->ssl_key)) {
+        return snprintf(to, room, "(null)");
+    }
+    return setting_format(s, row, to, room);
+}
+
 /* --- --help --- */
 
 static const char *const group_titles[GROUP_COUNT] = {

@@ -29,9 +29,10 @@ struct general {
 #define MOVED(field) (g->tune.field - g->base.tune.field)
 #define WATCH(field) (g->watch.field - g->base.watch.field)
 
-/* What this server has no counterpart of is 0, as on a memcached that does not use it. */
+/* What this server has no counterpart of is 0, as on a memcached that does not use it. WITH: rows
+ * with a condition in front, which memcached shows only where it holds. */
 /* clang-format off */
-#define GENERAL_STATS(X) \
+#define GENERAL_STATS(X, WITH) \
     X(pid, gauge, id, U64, getpid(), "process id") \
     X(uptime, gauge, seconds, U64, clock_uptime_s(), "time since the server started") \
     X(time, gauge, seconds, U64, clock_unix_s(clock_now_s()), "the server's clock, unix time") \
@@ -43,7 +44,7 @@ struct general {
     X(max_connections, gauge, connections, U64, g->settings.maxconns, "connections that may be open at once") \
     X(curr_connections, gauge, connections, U64, CONNS(current), "connections open now") \
     X(total_connections, counter, connections, U64, CONNS(total) - g->base.conns_total, "connections ever accepted") \
-    X(rejected_connections, counter, connections, U64, CONNS(rejected) - g->base.conns_rejected, "connections turned away at the limit") \
+    WITH(g->settings.maxconns_fast, rejected_connections, counter, connections, U64, CONNS(rejected) - g->base.conns_rejected, "connections turned away at the limit; shown with maxconns_fast") \
     X(connection_structures, gauge, connections, U64, CONNS(structures), "connection objects that exist") \
     X(response_obj_oom, counter, operations, U64, 0, "replies without memory; always 0") \
     X(response_obj_count, gauge, objects, U64, 0, "reply objects; always 0: there are none") \
@@ -76,20 +77,8 @@ struct general {
     X(store_too_large, counter, operations, U64, g->cache.counters.store_too_large, "values refused as larger than the item limit") \
     X(store_no_memory, counter, operations, U64, g->cache.counters.store_no_memory, "values refused for lack of memory") \
     X(auth_cmds, counter, operations, U64, g->serve.auth_cmds, "authentication attempts") \
-    X(auth_errors, counter, operations, U64, g->serve.auth_errors, "authentication failures")
-
-#define GENERAL_IDLE_STATS(X) \
-    X(idle_kicks, counter, connections, U64, g->serve.idle_kicks, "connections closed for being idle; shown with idle_timeout")
-
-#define GENERAL_TLS_SESSION_STATS(X) \
-    X(ssl_new_sessions, counter, sessions, U64, TLS(new_sessions) - g->base.new_sessions, "TLS sessions that clients may resume; shown with ssl_session_cache")
-
-#define GENERAL_TLS_STATS(X) \
-    X(ssl_handshake_errors, counter, connections, U64, TLS(handshake_errors) - g->base.handshake_errors, "connections that agreed on no TLS session; shown with TLS") \
-    X(ssl_proto_errors, counter, connections, U64, TLS(proto_errors) - g->base.proto_errors, "TLS sessions that broke; shown with TLS") \
-    X(time_since_server_cert_refresh, gauge, seconds, U64, clock_now_s() - TLS(loaded_s), "since the certificates were read; shown with TLS")
-
-#define GENERAL_STATS_2(X) \
+    X(auth_errors, counter, operations, U64, g->serve.auth_errors, "authentication failures") \
+    WITH(g->settings.idle_timeout > 0, idle_kicks, counter, connections, U64, g->serve.idle_kicks, "connections closed for being idle; shown with idle_timeout") \
     X(bytes_read, counter, bytes, U64, g->serve.bytes_read, "bytes received from clients") \
     X(bytes_written, counter, bytes, U64, g->serve.bytes_written, "bytes sent to clients") \
     X(limit_maxbytes, gauge, bytes, U64, g->settings.maxbytes, "memory for items") \
@@ -101,26 +90,28 @@ struct general {
     X(hash_power_level, gauge, power, U64, g->hash_power, "the index's buckets, as a power of 2") \
     X(hash_bytes, gauge, bytes, U64, g->cache.index_bytes, "memory of the index") \
     X(hash_is_expanding, gauge, flag, U64, 0, "always 0: the index grows without a pause") \
-    X(slab_reassign_rescues, counter, items, U64, MOVED(rescues), "items copied out of moving pages") \
-    X(slab_reassign_chunk_rescues, counter, chunks, U64, MOVED(chunk_rescues), "pieces of large values copied out of moving pages") \
-    X(slab_reassign_inline_reclaim, counter, items, U64, MOVED(inline_reclaim), "items evicted or expired to make room for rescued ones") \
-    X(slab_reassign_busy_items, counter, items, U64, MOVED(busy_items), "items that had to be tried again, being sent or stored") \
-    X(slab_reassign_busy_deletes, counter, items, U64, MOVED(busy_deletes), "items dropped because they stayed busy") \
-    X(slab_reassign_busy_nomem, counter, items, U64, MOVED(busy_nomem), "items for whose copy there was no memory") \
-    X(slab_reassign_last_busy_status, text, reason, TEXT, g->tune.last_busy ? g->tune.last_busy : "none", "why an item could last not be moved") \
-    X(slab_reassign_running, gauge, flag, U64, g->tune.moving, "1: a page is being moved, or was asked for") \
-    X(slabs_moved, counter, pages, U64, MOVED(pages_moved), "pages moved between classes") \
-    X(lru_crawler_running, gauge, flag, U64, g->tune.crawling, "1: the crawler looks for expired items") \
-    X(lru_crawler_starts, counter, operations, U64, MOVED(crawler_starts), "times the crawler started") \
-    X(lru_maintainer_juggles, counter, items, U64, g->classes.moves_to_cold + g->classes.moves_to_warm + g->classes.moves_within_lru, "items moved within and between the eviction queues") \
+    WITH(g->settings.slab_reassign, slab_reassign_rescues, counter, items, U64, MOVED(rescues), "items copied out of moving pages; shown with slab_reassign") \
+    WITH(g->settings.slab_reassign, slab_reassign_chunk_rescues, counter, chunks, U64, MOVED(chunk_rescues), "pieces of large values copied out of moving pages; shown with slab_reassign") \
+    WITH(g->settings.slab_reassign, slab_reassign_inline_reclaim, counter, items, U64, MOVED(inline_reclaim), "items evicted or expired to make room for rescued ones; shown with slab_reassign") \
+    WITH(g->settings.slab_reassign, slab_reassign_busy_items, counter, items, U64, MOVED(busy_items), "items that had to be tried again, being sent or stored; shown with slab_reassign") \
+    WITH(g->settings.slab_reassign, slab_reassign_busy_deletes, counter, items, U64, MOVED(busy_deletes), "items dropped because they stayed busy; shown with slab_reassign") \
+    WITH(g->settings.slab_reassign, slab_reassign_busy_nomem, counter, items, U64, MOVED(busy_nomem), "items for whose copy there was no memory; shown with slab_reassign") \
+    WITH(g->settings.slab_reassign, slab_reassign_last_busy_status, text, reason, TEXT, g->tune.last_busy ? g->tune.last_busy : "none", "why an item could last not be moved; shown with slab_reassign") \
+    WITH(g->settings.slab_reassign, slab_reassign_running, gauge, flag, U64, g->tune.moving, "1: a page is being moved, or was asked for; shown with slab_reassign") \
+    WITH(g->settings.slab_reassign, slabs_moved, counter, pages, U64, MOVED(pages_moved), "pages moved between classes; shown with slab_reassign") \
+    WITH(g->settings.lru_crawler, lru_crawler_running, gauge, flag, U64, g->tune.crawling, "1: the crawler looks for expired items; shown with the crawler") \
+    WITH(g->settings.lru_crawler, lru_crawler_starts, counter, operations, U64, MOVED(crawler_starts), "times the crawler started; shown with the crawler") \
+    WITH(g->settings.lru_maintainer, lru_maintainer_juggles, counter, items, U64, g->classes.moves_to_cold + g->classes.moves_to_warm + g->classes.moves_within_lru, "items moved within and between the eviction queues; shown with lru_maintainer") \
     X(malloc_fails, counter, operations, U64, 0, "always 0") \
     X(log_worker_dropped, counter, events, U64, WATCH(worker_dropped), "events not told to those who watch, a thread's buffer being full") \
     X(log_worker_written, counter, events, U64, WATCH(worker_written), "events told to those who watch") \
     X(log_watcher_skipped, counter, lines, U64, WATCH(watcher_skipped), "lines that a slow watcher lost") \
     X(log_watcher_sent, counter, lines, U64, WATCH(watcher_sent), "lines given to watchers") \
-    X(log_watchers, gauge, connections, U64, g->watch.watchers, "connections that watch")
-
-#define GENERAL_STATS_3(X) \
+    X(log_watchers, gauge, connections, U64, g->watch.watchers, "connections that watch") \
+    WITH(g->settings.ssl_enabled && g->settings.ssl_session_cache, ssl_new_sessions, counter, sessions, U64, TLS(new_sessions) - g->base.new_sessions, "TLS sessions that clients may resume; shown with ssl_session_cache") \
+    WITH(g->settings.ssl_enabled, ssl_handshake_errors, counter, connections, U64, TLS(handshake_errors) - g->base.handshake_errors, "connections that agreed on no TLS session; shown with TLS") \
+    WITH(g->settings.ssl_enabled, ssl_proto_errors, counter, connections, U64, TLS(proto_errors) - g->base.proto_errors, "TLS sessions that broke; shown with TLS") \
+    WITH(g->settings.ssl_enabled, time_since_server_cert_refresh, gauge, seconds, U64, clock_now_s() - TLS(loaded_s), "since the certificates were read; shown with TLS") \
     X(unexpected_napi_ids, counter, operations, U64, 0, "always 0: threads are not chosen by NAPI id") \
     X(round_robin_fallback, counter, operations, U64, 0, "always 0: threads are not chosen by NAPI id") \
     X(bytes, gauge, bytes, U64, g->cache.bytes, "header, key and value bytes of all items") \
@@ -129,22 +120,27 @@ struct general {
     X(slab_global_page_pool, gauge, pages, U64, g->cache.pages_free, "pages that no class has") \
     X(expired_unfetched, counter, items, U64, g->classes.expired_unfetched, "expired items never read, found at a queue's end or by the crawler") \
     X(evicted_unfetched, counter, items, U64, g->classes.evicted_unfetched, "evicted items never read") \
-    X(evicted_active, counter, items, U64, g->classes.evicted_active, "evicted items read lately") \
+    WITH(g->settings.lru_maintainer, evicted_active, counter, items, U64, g->classes.evicted_active, "evicted items read lately; shown with lru_maintainer") \
     X(evictions, counter, items, U64, g->classes.evicted, "live items dropped to make room") \
     X(reclaimed, counter, items, U64, g->classes.reclaimed, "expired and flushed items whose memory was used at once") \
     X(crawler_reclaimed, counter, items, U64, g->classes.crawler_reclaimed, "expired and flushed items freed by the crawler") \
     X(crawler_items_checked, counter, items, U64, g->classes.crawler_items_checked, "items the crawler looked at") \
     X(lrutail_reflocked, counter, items, U64, 0, "always 0: an item being sent is passed over") \
-    X(moves_to_cold, counter, items, U64, g->classes.moves_to_cold, "items moved to the cold queue") \
-    X(moves_to_warm, counter, items, U64, g->classes.moves_to_warm, "items moved to the warm queue") \
-    X(moves_within_lru, counter, items, U64, g->classes.moves_within_lru, "items given another round in their queue") \
-    X(direct_reclaims, counter, items, U64, g->classes.direct_reclaims, "evictions made by the store that needed the memory") \
-    X(lru_bumps_dropped, counter, operations, U64, 0, "always 0: hits wait in no queue")
+    WITH(g->settings.lru_maintainer, moves_to_cold, counter, items, U64, g->classes.moves_to_cold, "items moved to the cold queue; shown with lru_maintainer") \
+    WITH(g->settings.lru_maintainer, moves_to_warm, counter, items, U64, g->classes.moves_to_warm, "items moved to the warm queue; shown with lru_maintainer") \
+    WITH(g->settings.lru_maintainer, moves_within_lru, counter, items, U64, g->classes.moves_within_lru, "items given another round in their queue; shown with lru_maintainer") \
+    WITH(g->settings.lru_maintainer, direct_reclaims, counter, items, U64, g->classes.direct_reclaims, "evictions made by the store that needed the memory; shown with lru_maintainer") \
+    WITH(g->settings.lru_maintainer, lru_bumps_dropped, counter, operations, U64, 0, "always 0: hits wait in no queue; shown with lru_maintainer")
 /* clang-format on */
 
-const struct counter_info stats_general_info[] = {GENERAL_STATS(STATS_INFO) GENERAL_IDLE_STATS(
-    STATS_INFO) GENERAL_STATS_2(STATS_INFO) GENERAL_TLS_SESSION_STATS(STATS_INFO)
-    GENERAL_TLS_STATS(STATS_INFO) GENERAL_STATS_3(STATS_INFO){NULL, NULL, NULL, NULL}};
+#define INFO_WITH(shown, name, kind, unit, type, value, help) STATS_INFO(name, kind, unit, type, value, help)
+#define PUT_WITH(shown, name, kind, unit, type, value, help)  \
+    if (shown) {                                              \
+        STATS_PUT(name, kind, unit, type, value, help)        \
+    }
+
+const struct counter_info stats_general_info[] = {
+    GENERAL_STATS(STATS_INFO, INFO_WITH){NULL, NULL, NULL, NULL}};
 
 static void gather(struct server *server, struct general *g) {
     server_settings(server, &g->settings);
@@ -170,16 +166,5 @@ void stats_general(struct command_context *ctx) {
     struct general here, *const g = &here;
     struct text_out *out = ctx->out;
     gather(ctx->server, g);
-    GENERAL_STATS(STATS_PUT)
-    if (g->settings.idle_timeout > 0) {
-        GENERAL_IDLE_STATS(STATS_PUT)
-    }
-    GENERAL_STATS_2(STATS_PUT)
-    if (g->settings.ssl_enabled && g->settings.ssl_session_cache) {
-        GENERAL_TLS_SESSION_STATS(STATS_PUT)
-    }
-    if (g->settings.ssl_enabled) {
-        GENERAL_TLS_STATS(STATS_PUT)
-    }
-    GENERAL_STATS_3(STATS_PUT)
+    GENERAL_STATS(STATS_PUT, PUT_WITH)
 }

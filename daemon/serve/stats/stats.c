@@ -51,7 +51,7 @@ static void stats_settings(struct command_context *ctx, const struct words *w) {
     server_settings(ctx->server, &now);
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
         if (row->stat) {
-            setting_format(&now, row, value, sizeof value);
+            setting_format_stat(&now, row, value, sizeof value);
             text_out_printf(ctx->out, "STAT %s %s\r\n", row->stat, value);
         }
     }
