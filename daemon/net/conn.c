@@ -22,7 +22,7 @@ enum {
     /* in a turn: then the next one asks what the socket still holds … */
     SENT_MUCH_BYTES = 16 * 1024,
     LAG_BYTES = 64 * 1024,       /* … and when that is more, the client lags */
-    LAG_RECEIVE_BYTES = 4 * 1024,
+    LITTLE_RECEIVE_BYTES = 4 * 1024,
 };
 
 static void set_state(struct conn *c, const char *state) {
@@ -96,8 +96,11 @@ static void look_for_lag(struct conn *c) {
     }
 }
 
+/* What is received behind the head of a value that waits is kept as long as the value waits: beside
+ * many of these less is received at once. */
 static size_t receive_bytes(const struct conn *c) {
-    return session_lags(c->session) ? LAG_RECEIVE_BYTES : BUFFER_RECEIVE_BYTES;
+    bool little = session_lags(c->session) || values_crowd(&c->worker->values);
+    return little ? LITTLE_RECEIVE_BYTES : BUFFER_RECEIVE_BYTES;
 }
 
 /* Counts what a receive returned. False: nothing came; then the connection may be gone. */

@@ -28,6 +28,7 @@ enum {
     VALUES_PACE_BYTES = 4096,  /* the slowest modem sends as much in it */
     /* and this part of what the value takes: so none holds its memory for more than some 8 s */
     VALUES_PACE_SHARE = 8,
+    VALUES_CROWD = 32, /* so many that wait: half a MB if each keeps a whole receive */
 };
 
 struct conn;
@@ -50,6 +51,8 @@ void values_init(struct values *, struct worker *, uint32_t timeout_s);
 /* After a connection's turn: whether its value holds memory, and whether it waits. */
 void values_note(struct values *, struct conn *, bool waits);
 void values_forget(struct values *, struct conn *);
+/* Whether many wait. */
+static inline bool values_crowd(const struct values *v) { return v->waiting_count >= VALUES_CROWD; }
 /* Whether all bytes of its value, which waits, have come, as nobody has seen before. */
 bool values_arrived(struct conn *);
 #endif

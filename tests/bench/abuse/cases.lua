@@ -47,7 +47,7 @@ end
 
 --- Every case: a name, words for abuse.c; before: lines that the server is sent first; stock: memcached can be asked
 -- for it; keeps: nothing may be evicted by it; leaves: its clients hang up, so none of their connections may stay;
--- slow: it takes seconds.
+-- slow: it takes seconds; peak_mb: the process may grow by that much, less than usual.
 M.cases = commands()
 
 local function add(name, words, more)
@@ -107,7 +107,7 @@ add("200 values of 1 MB at 32 KB/s each; the other client stores 300 KB",
     "--store", 300000 }, { slow = true })
 add("1,000 values that wait for memory, then hang up",
   { "--clients", 1000, "--line", "set gone%c 0 0 1000000", "--body", 20000, "--leave",
-    "--idle", 20, "--held", 400000, "--hold", 500 }, { leaves = true })
+    "--idle", 20, "--held", 400000, "--hold", 500 }, { leaves = true, peak_mb = 12 })
 add("1,000 connections at once", { "--clients", 1000, "--times", 5, "--line", "get key1" })
 
 --- Commands without a case of their own, and why.
