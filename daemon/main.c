@@ -161,6 +161,16 @@ static struct net *make_net(const struct settings *s) {
 
 /* --- a server's life --- */
 
+/* With -vv, in memcached's words. */
+static void say_classes(struct cache *cache) {
+    const struct slab *slab = cache_slab(cache);
+    for (unsigned id = 1; id <= slab->class_count; id++) {
+        const struct slab_class *class = &slab->classes[id];
+        log_debug("slab class %3u: chunk size %9u perslab %7u", id, class->chunk_bytes,
+                  class->chunks_per_page);
+    }
+}
+
 static int serve(struct net *net) {
     if (settings.pidfile) {
         int status = process_pidfile_write(settings.pidfile);
@@ -218,6 +228,9 @@ static int build_and_serve(void) {
         log_error("cannot have a cache of %llu bytes: %s", (unsigned long long)settings.maxbytes,
                   strerror(errno));
         goto done;
+    }
+    if (cache_store_kind(server.cache) == CACHE_STORE_SLAB) {
+        say_classes(server.cache);
     }
     server.tuner = make_tuner(&settings, server.cache);
     if (!server.tuner) {

@@ -82,7 +82,10 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
         f->pages_out = heap.pages;
     }
     f->pages_free = f->pages_out < f->pages_limit ? f->pages_limit - f->pages_out : 0;
-    f->pages_free += atomic_load_explicit(&c->slab->withdrawn, memory_order_relaxed);
+    uint32_t withdrawn = atomic_load_explicit(&c->slab->withdrawn, memory_order_relaxed);
+    uint32_t ever_out = arena_page_end(c->arena);
+    f->pages_returned = (f->pages_out < ever_out ? ever_out - f->pages_out : 0) + withdrawn;
+    f->pages_free += withdrawn;
     f->class_count = c->slab->class_count;
     f->partitions = c->partition_count;
     f->limit_bytes = (size_t)f->pages_limit << PAGE_SHIFT;

@@ -64,12 +64,22 @@ static bool fail(char *why, const char *option, const char *said) {
     return false;
 }
 
+static void give(struct settings *s, const char *field, const char *text) {
+    char why[SETTING_WHY_BYTES];
+    setting_set(s, setting_find(field, strlen(field)), text, false, why);
+}
+
 /* What an option that stands for several makes of them; those behind it may change them again. */
-static void read_bundle(struct settings *s, const struct setting *row, char *why) {
+static void read_bundle(struct settings *s, const struct setting *row) {
     if (strcmp(row->field, "no_modern") == 0 && s->no_modern) {
         s->no_chunked_items = true;
         s->slab_reassign = s->maxconns_fast = s->lru_crawler = s->lru_maintainer = false;
-        setting_set(s, setting_find("slab_automove", strlen("slab_automove")), "off", false, why);
+        give(s, "slab_automove", "off");
+        give(s, "hash_algorithm", "jenkins");
+    } else if (strcmp(row->field, "like_memcached") == 0 && s->like_memcached) {
+        give(s, "policy", "slru");
+        give(s, "slab_automove", "1");
+        give(s, "hash_algorithm", "murmur3");
     }
 }
 
@@ -99,7 +109,7 @@ static bool read_extended(struct settings *s, char *word, char *why) {
     if (!setting_set(s, row, value, cleared, said)) {
         return fail(why, option, said);
     }
-    read_bundle(s, row, said);
+    read_bundle(s, row);
     return true;
 }
 

@@ -386,6 +386,9 @@ bool settings_settle(struct settings *s, char *why) {
     if (strcmp(s->store, "slab") != 0) { /* there are no size classes that could want each other's pages */
         set_mode(s, setting_find("slab_automove", strlen("slab_automove")), "off", why);
     }
+    if (!s->like_memcached) { /* then it is what keys are hashed by */
+        put_choice(s->hash_algorithm, "xxh3");
+    }
     s->num_threads_per_udp = s->threads;
     s->lru_segmented = strcmp(s->policy, "lru") != 0;
     settle_min_version(s);
@@ -453,6 +456,9 @@ bool settings_check(const struct settings *s, char *why) {
     if (s->ssl_enabled && !s->ssl_chain_cert) {
         return refuse(why, "-Z wants a certificate: -o ssl_chain_cert=FILE, and ssl_key=FILE where "
                            "that does not hold its key");
+    }
+    if (s->like_memcached && strcmp(s->store, "slab") != 0) {
+        return refuse(why, "like_memcached needs --store=slab, not %s", s->store);
     }
     if (s->slab_sizes && strcmp(s->store, "slab") != 0) {
         return refuse(why, "slab_sizes needs --store=slab, not %s", s->store);

@@ -61,7 +61,7 @@
     X(NEGATED, flush_enabled, "flush_enabled", 'F', "disable-flush-all", true, 0, 0, "flag", STARTUP, ACCESS, "refuse flush_all") \
     X(NEGATED, dump_enabled, "dump_enabled", 'X', "disable-dumping", true, 0, 0, "flag", STARTUP, ACCESS, "refuse stats cachedump, stats detail and the crawler's dumps") \
     X(NEGATED, watch_enabled, NULL, 'W', "disable-watch", true, 0, 0, "flag", STARTUP, ACCESS, "refuse watch") \
-    X(ACCEPTED, hash_algorithm, "hash_algorithm", OPT_EXTENDED, "hash_algorithm", "xxh3", 0, 0, "murmur3|jenkins|xxh3", STARTUP, MEMORY, "accepted without effect: it is always xxh3") \
+    X(CHOICE, hash_algorithm, "hash_algorithm", OPT_EXTENDED, "hash_algorithm", "xxh3", 0, 0, "murmur3|jenkins|xxh3", STARTUP, MEMORY, "accepted without effect: it is always xxh3; only with like_memcached is it shown as given") \
     X(FLAG, lru_maintainer, "lru_maintainer_thread", OPT_EXTENDED, "lru_maintainer", true, 0, 0, "flag", STARTUP, TUNING, "no_lru_maintainer makes the policy lru; queues are tended either way") \
     X(FLAG, lru_segmented, "lru_segmented", 0, NULL, true, 0, 0, "flag", RUNTIME, TUNING, "whether the eviction policy has more than one queue: it is not lru") \
     X(INT, hot_lru_pct, "hot_lru_pct", OPT_EXTENDED, "hot_lru_pct", 20, 1, 80, "percent", RUNTIME, TUNING, "share of a class's items in its hot queue") \
@@ -115,6 +115,7 @@
     X(FLAG, no_chunked_items, NULL, OPT_EXTENDED, "no_chunked_items", false, 0, 0, "flag", STARTUP, MEMORY, "no chains: slab_chunk_max is the page") \
     X(ACCEPTED, modern, NULL, OPT_EXTENDED, "modern", NULL, 0, 0, "flag", STARTUP, TUNING, "accepted without effect: the defaults are modern") \
     X(FLAG, no_modern, NULL, OPT_EXTENDED, "no_modern", false, 0, 0, "flag", STARTUP, TUNING, "what memcached 1.4 did: no chains, no page moves, waiting connections, policy lru, no crawler") \
+    X(FLAG, like_memcached, NULL, OPT_EXTENDED, "like_memcached", false, 0, 0, "flag", STARTUP, TUNING, "memcached's own choices: policy slru, slab_automove=1, and slab_global_page_pool counts the pages that classes gave back; options behind it may change them again") \
     X(ACCEPTED, resp_obj_mem_limit, NULL, OPT_EXTENDED, "resp_obj_mem_limit", NULL, 0, 0, "megabytes", STARTUP, NETWORK, "accepted without effect, as in memcached") \
     X(ABSENT, sock_cookie_id, NULL, OPT_EXTENDED, "sock_cookie_id", NULL, 0, 0, "number", STARTUP, NETWORK, "socket cookies are not built") \
     X(ABSENT, relaxed_privileges, NULL, OPT_EXTENDED, "relaxed_privileges", NULL, 0, 0, "flag", STARTUP, PROCESS, "a system call filter is not built yet") \

@@ -117,7 +117,7 @@ struct general {
     X(bytes, gauge, bytes, U64, g->cache.bytes, "header, key and value bytes of all items") \
     X(curr_items, gauge, items, U64, g->cache.items, "items now") \
     X(total_items, counter, items, U64, g->cache.counters.total_items, "items ever linked") \
-    X(slab_global_page_pool, gauge, pages, U64, g->cache.pages_free, "pages that no class has") \
+    X(slab_global_page_pool, gauge, pages, U64, g->settings.like_memcached ? g->cache.pages_returned : g->cache.pages_free, "pages that no class has; with like_memcached, of these those that one had") \
     X(expired_unfetched, counter, items, U64, g->classes.expired_unfetched, "expired items never read, found at a queue's end or by the crawler") \
     X(evicted_unfetched, counter, items, U64, g->classes.evicted_unfetched, "evicted items never read") \
     WITH(g->settings.lru_maintainer, evicted_active, counter, items, U64, g->classes.evicted_active, "evicted items read lately; shown with lru_maintainer") \

@@ -117,6 +117,14 @@ static void test_extended_options(void) {
     shows("--extended track_sizes", "track_sizes", "yes");
     shows("-o hashpower=20", "hashpower_init", "20");
     shows("-o hash_algorithm=murmur3", "hash_algorithm", "xxh3");
+    shows("-o no_modern", "hash_algorithm", "xxh3");
+    shows("-o like_memcached", "hash_algorithm", "murmur3");
+    shows("-o like_memcached,hash_algorithm=jenkins", "hash_algorithm", "jenkins");
+    shows("-o like_memcached", "slab_automove", "1");
+    shows("-o like_memcached", "policy", "slru");
+    shows("-o no_like_memcached", "policy", "s3fifo");
+    shows("-o policy=lru,like_memcached", "policy", "slru");
+    shows("-o like_memcached --policy=lru", "policy", "lru");
     shows("-o no_modern", "slab_reassign", "no");
     is_str(shown("lru_segmented"), "no", "… nor a segmented policy");
     is_str(shown("slab_chunk_max"), "1048576", "… nor chains");
@@ -159,7 +167,9 @@ static void test_bad_values_are_refused(void) {
     refuses("-o hashpower=11", "-o hashpower wants a whole number from 12 to 32, not \"11\"");
     refuses("-o slab_automove=3", "-o slab_automove wants 0, 1, 2 or one of off|ratio|eviction|random|lra|lrc|utility|lua:NAME, not \"3\"");
     refuses("-o hot_lru_pct=50,warm_lru_pct=40", "hot_lru_pct (50) and warm_lru_pct (40) must not exceed 80 together");
-    refuses("-o hash_algorithm=crc", "-o hash_algorithm wants one of murmur3|jenkins|xxh3, not \"crc\"");
+    refuses("-o hash_algorithm=crc", "-o hash_algorithm wants one of murmur3|jenkins|xxh3, not \"crc\" "
+            "(accepted without effect: it is always xxh3; only with like_memcached is it shown as given)");
+    refuses("-o like_memcached --store=heap", "like_memcached needs --store=slab, not heap");
     refuses("-o track_sizes=maybe", "-o track_sizes wants yes or no, not \"maybe\"");
     refuses("-Q", "-Q is not an option");
     refuses("--quux", "--quux is not an option");

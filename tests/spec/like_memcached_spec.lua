@@ -1,0 +1,163 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- `-o like_memcached`: what scripts, dashboards and tests count or name on memcached 1.6.45 is the same on slated. Held
+-- against the kept lists of tests/fixtures, and against a memcached 1.6.45 where one is built.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
+local server = require "support.server"
+local wire = require "support.wire"
+
+local CLASSES <const> = "tests/fixtures/memcached-1.6.45-classes.txt"
+local NAMES <const> = "tests/fixtures/memcached-1.6.45-stats.txt"
+local PEER <const> = "build/peer/memcached"
+-- Of `stats settings`: where each listens, and what either was not built with.
+local OWN_SETTINGS <const> = { inter = true, domain_socket = true }
+local OPTIONS <const> = {
+    "", "-f 2", "-f 1.07", "-n 100", "-n 1", "-n 500 -f 1.5", "-I 4m", "-C", "-o slab_chunk_max=256", "-o no_modern",
+    "-o slab_sizes=100-200-1000", "-o no_chunked_items", "-m 1024 -I 128m", "-I 16k -o slab_chunk_max=8",
+}
+
+describe("-o like_memcached", function()
+    local running = {}
+
+    local function start(binary, ...)
+        local one = server.start({ binary = binary, args = { ... } })
+        running[#running + 1] = one
+        return wire.connect(one.address), one
+    end
+
+    local function like(...)
+        return start(nil, "-o", "like_memcached", ...)
+    end
+
+    local function needs_peer()
+        if server.memcached() ~= PEER then
+            pending("memcached 1.6.45 is not built (tests/bench/peer builds it)")
+            return true
+        end
+    end
+
+    -- The lines of the class table that a server with these words says with -vv.
+    local function class_table(binary, words)
+        local args = { "-vv" }
+        for word in words:gmatch("%S+") do
+            args[#args + 1] = word
+        end
+        local connection, one = start(binary, table.unpack(args))
+        connection:close()
+        local lines = {}
+        patience.wait_for("the class table", function()
+            lines = {}
+            for line in one:log():gmatch("[^\n]+") do
+                lines[#lines + 1] = line:match("slab class .*")
+            end
+            return #lines > 0
+        end)
+        return lines
+    end
+
+    after_each(function()
+        for _, one in ipairs(running) do
+            one:stop()
+        end
+        running = {}
+    end)
+
+    it("has memcached's 39 classes, from 96 bytes to 512 KiB", function()
+        local kept = {}
+        for line in io.lines(CLASSES) do
+            kept[#kept + 1] = line
+        end
+        local classes = class_table(nil, "-o like_memcached")
+        assert.same(kept, classes)
+        assert.equal(39, #classes)
+        assert.truthy(classes[1]:find("chunk size        96 perslab   10922", 1, true))
+        assert.truthy(classes[39]:find("chunk size    524288 perslab       2", 1, true))
+    end)
+
+    it("has the classes of the memcached at hand, whatever shapes them", function()
+        if needs_peer() then
+            return
+        end
+        for _, words in ipairs(OPTIONS) do
+            assert.same(class_table(PEER, words), class_table(nil, "-o like_memcached " .. words), words)
+        end
+    end)
+
+    it("has memcached's general statistics and no other, and keeps its own in stats slated", function()
+        local kept, inside = {}, false
+        for line in io.lines(NAMES) do
+            if line:find("^%[") then
+                inside = line == "[stats]"
+            elseif inside and line ~= "" then
+                kept[#kept + 1] = line
+            end
+        end
+        local connection = like()
+        assert.same(kept, (wire.stats(connection)))
+        local _, own = wire.stats(connection, "slated")
+        assert.equal("slru", own.policy)
+        connection:close()
+        connection = like("-o", "no_lru_maintainer,no_lru_crawler")
+        assert.equal(84, #(wire.stats(connection)))
+        connection:close()
+    end)
+
+    it("has memcached's settings, value by value", function()
+        local connection = like()
+        local _, ours = wire.stats(connection, "settings")
+        connection:close()
+        assert.equal("1", ours.slab_automove)
+        assert.equal("murmur3", ours.hash_algorithm)
+        if needs_peer() then
+            return
+        end
+        for _, words in ipairs({ "-t 4", "-o no_modern", "-C -M -F -X -f 2 -n 100 -R 5 -c 100 -b 5",
+            "-o hash_algorithm=jenkins,idle_timeout=5,hashpower=20,slab_automove=2,temporary_ttl=5,track_sizes" }) do
+            local args = {}
+            for word in words:gmatch("%S+") do
+                args[#args + 1] = word
+            end
+            connection = start(PEER, table.unpack(args))
+            local names, theirs = wire.stats(connection, "settings")
+            connection:close()
+            connection = like(table.unpack(args))
+            _, ours = wire.stats(connection, "settings")
+            connection:close()
+            for _, name in ipairs(names) do
+                if not OWN_SETTINGS[name] then
+                    assert.equal(theirs[name], ours[name], words .. ": " .. name)
+                end
+            end
+        end
+    end)
+
+    it("counts pages from none at the start, as memcached does", function()
+        local connection = like()
+        local function pages()
+            local _, general = wire.stats(connection)
+            local _, slabs = wire.stats(connection, "slabs")
+            return tonumber(general.slab_global_page_pool), tonumber(slabs.total_malloced), tonumber(slabs.active_slabs)
+        end
+        assert.same({ 0, 0, 0 }, { pages() })
+        for i = 1, 30000 do -- three pages of the first class
+            assert(connection:send(("set %d 0 0 1 noreply\r\nv\r\n"):format(i)))
+        end
+        assert.equal("MN", wire.ask(connection, "mn"))
+        assert.same({ 0, 3 << 20, 1 }, { pages() })
+        assert.equal("OK", wire.ask(connection, "slabs reassign 1 0"))
+        patience.wait_for("the page", function() return (pages()) == 1 end)
+        assert.equal(2 << 20, select(2, pages()))
+        connection:close()
+    end)
+
+    it("gives way to options behind it, and wants slabs", function()
+        local connection = like("--policy", "s3fifo", "-o", "slab_automove=2")
+        local _, ours = wire.stats(connection, "settings")
+        assert.equal("2", ours.slab_automove)
+        assert.equal("s3fifo", select(2, wire.stats(connection, "slated")).policy)
+        connection:close()
+        local _, _, code = os.execute(server.slated() .. " " .. server.USER
+            .. " -o like_memcached --store heap </dev/null >/dev/null 2>&1")
+        assert.equal(64, code)
+    end)
+end)
