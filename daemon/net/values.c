@@ -41,6 +41,7 @@ static void set_waiting(struct values *v, struct conn *c, bool waits) {
         TAILQ_INSERT_HEAD(&v->waiting, c, waiting_link);
     } else {
         TAILQ_INSERT_TAIL(&v->waiting, c, waiting_link);
+        counter_add(&v->worker->counters->values_waited, 1);
         v->look_us = 0;
         c->wait_us = clock_mono_us();
     }

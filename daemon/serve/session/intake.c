@@ -140,10 +140,7 @@ static bool comes_after_others(const struct batch *b, const struct intake *in) {
     return !in->waited && cache_draft_queues(b->server->cache, &in->draft);
 }
 
-static void wait_for_memory(struct batch *b, struct intake *in) {
-    counter_add(&b->sv.counters->values_waited, !in->waited);
-    in->waits = in->waited = true;
-}
+static void wait_for_memory(struct intake *in) { in->waits = in->waited = true; }
 
 /* Takes memory ahead of what has come. False: there is none, and the value is refused. */
 static bool reserve_ahead(struct batch *b, struct session *s) {
@@ -157,7 +154,7 @@ static bool reserve_ahead(struct batch *b, struct session *s) {
         return true;
     }
     if (comes_after_others(b, in)) {
-        wait_for_memory(b, in);
+        wait_for_memory(in);
         return true;
     }
     if (room(in) == in->request.value_bytes || room(in) >= in->got + AHEAD_BYTES) {
@@ -166,7 +163,7 @@ static bool reserve_ahead(struct batch *b, struct session *s) {
     switch (cache_draft_extend(b->sv.ct, &in->request.key, &in->store, &in->draft,
                                in->got + 2 * AHEAD_BYTES)) {
     case CACHE_DRAFT_READY: return true;
-    case CACHE_DRAFT_WAITS: wait_for_memory(b, in); return true;
+    case CACHE_DRAFT_WAITS: wait_for_memory(in); return true;
     case CACHE_DRAFT_REFUSED: break;
     }
     in->refused = true;
