@@ -26,6 +26,10 @@ bool asked_release(struct asked *); /* true: nobody holds it any more, and the c
  * answer. NULL: not any more; after the return it does not run. */
 void asked_wake(struct asked *, void (*wake)(void *), void *arg);
 void asked_answer(struct asked *);
+/* To a thread that answers, and has the other hold: whether who asked has gone. */
+static inline bool asked_is_abandoned(const struct asked *a) {
+    return atomic_load_explicit(&a->holders, memory_order_relaxed) == 1;
+}
 
 static inline bool asked_is_answered(const struct asked *a) {
     return atomic_load_explicit(&a->answered, memory_order_acquire);

@@ -78,11 +78,7 @@ bool conn_idle(const struct conn *c) {
                            session_need(c->session) == SESSION_NEED_BYTES);
 }
 
-void conn_wake(struct conn *c) {
-    if (event_add(&c->event, NULL) != 0) {
-        c->gone = true;
-    }
-}
+void conn_wake(struct conn *c) { conn_wait_for(c, EV_READ); }
 
 /* --- receiving --- */
 
@@ -343,6 +339,9 @@ static void go_on(struct conn *c, enum session_need need) {
         /* what the client sends meanwhile would wake the worker again and again */
         event_del(&c->event);
         worker_sleep(c->worker, c);
+        if (session_ends_with_client(c->session)) {
+            conn_wait_for(c, EV_CLOSED);
+        }
     }
 }
 

@@ -1,8 +1,13 @@
 /* What connections wait for: events of their sockets, and their turn on one of their worker's
  * lists. */
+#include <errno.h>
 #include <event2/event.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "net/worker.h"
+#include "watch/event.h"
 
 void conn_queue_init(struct conn_queue *q) {
     q->first = NULL;
@@ -36,11 +41,26 @@ void worker_queue_handshake(struct worker *w, struct conn *c) { queue_put(&w->ha
 
 void worker_sleep(struct worker *w, struct conn *c) { queue_put(&w->asleep, c); }
 
+void worker_wake(void *arg) {
+    const struct worker *w = arg;
+    uint64_t one = 1;
+    if (write(w->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN) {
+        log_warn("worker: cannot wake it: %s", strerror(errno));
+    }
+}
+
 void conn_on_event(evutil_socket_t fd, short what, void *arg) {
     struct conn *c = arg;
     (void)fd;
     c->readable = c->readable || what & EV_READ;
     c->writable = c->writable || what & EV_WRITE;
+    if (what & EV_CLOSED) { /* it sleeps: those who do wake together */
+        c->gone = true;
+        c->reason = EVENT_NORMAL;
+        event_del(&c->event);
+        worker_wake(c->worker);
+        return;
+    }
     worker_ready(c->worker, c);
 }
 

@@ -226,14 +226,6 @@ static void *worker_main(void *arg) {
 
 /* --- life --- */
 
-static void wake(void *arg) {
-    const struct worker *w = arg;
-    uint64_t one = 1;
-    if (write(w->wake_fd, &one, sizeof one) < 0 && errno != EAGAIN) {
-        log_warn("worker: cannot wake it: %s", strerror(errno));
-    }
-}
-
 bool worker_init(struct worker *w, struct server *server, const struct net_config *config,
                  struct tls *tls) {
     *w = (struct worker){
@@ -265,7 +257,7 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
     event_assign(&w->wake_event, w->base, w->wake_fd, EV_READ | EV_PERSIST, on_wake, w);
     event_assign(&w->idle_timer, w->base, -1, EV_PERSIST, on_idle_timer, w);
     if (w->batch != NULL) {
-        batch_on_event(w->batch, wake, w);
+        batch_on_event(w->batch, worker_wake, w);
     }
     if (w->batch == NULL || event_add(&w->wake_event, NULL) != 0) {
         return false;
@@ -295,13 +287,13 @@ void worker_adopt(struct worker *w, struct conn *c) {
     w->inbox = c;
     lock_release(&w->inbox_lock);
     if (first) {
-        wake(w);
+        worker_wake(w);
     }
 }
 
 void worker_order(struct worker *w, enum worker_order order) {
     atomic_store_explicit(&w->order, order, memory_order_release);
-    wake(w);
+    worker_wake(w);
 }
 
 void worker_join(struct worker *w) {

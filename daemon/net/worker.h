@@ -72,6 +72,9 @@ struct conn *conn_queue_take(struct conn_queue *); /* the first of one that is n
 void worker_ready(struct worker *, struct conn *);
 void worker_queue_command(struct worker *, struct conn *);
 void worker_sleep(struct worker *, struct conn *);
+/* Has those who sleep look for their answer in the next turn. Any thread; `worker` is a struct
+ * worker. */
+void worker_wake(void *worker);
 void worker_queue_handshake(struct worker *, struct conn *);
 /* notes what its socket is ready for, and puts it on the ready list */
 void conn_on_event(evutil_socket_t, short what, void *conn);

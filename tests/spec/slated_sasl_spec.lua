@@ -4,6 +4,7 @@
 -- memcached that was built with SASL, too:
 --   SLATE_TEST_SERVER=path/to/memcached busted --lua=/usr/bin/lua5.4 tests/spec/slated_sasl_spec.lua
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local socket = require "socket"
 local unix = require "socket.unix"
 local binary = require "support.binary"
 local patience = require "support.patience"
@@ -23,11 +24,11 @@ Authority.__index = Authority
 
 local function authority(folder)
     local path = folder .. "/authority"
-    local socket = assert(unix.stream())
-    assert(socket:bind(path))
-    assert(socket:listen(64))
-    socket:settimeout(DEADLINE_S)
-    return setmetatable({ socket = socket, path = path }, Authority)
+    local listener = assert(unix.stream())
+    assert(listener:bind(path))
+    assert(listener:listen(64))
+    listener:settimeout(DEADLINE_S)
+    return setmetatable({ socket = listener, path = path }, Authority)
 end
 
 -- A question that was asked: its name and password, and the connection that waits for the answer.
@@ -347,6 +348,28 @@ describe("logins whose authority does not answer", function()
         client:close()
     end)
 
+    it("are not asked for once their clients have hung up", function()
+        local client, crowd, questions = member(), {}, {}
+        local function connections() return tonumber(client.binary:stats().curr_connections) end
+        local before = connections()
+        for i = 1, 20 do
+            crowd[i] = connect()
+            crowd[i]:send(PLAIN .. "\\x00crowd\\x00secret")
+        end
+        for i = 1, 4 do -- as many as there are threads
+            questions[i] = judge:question()
+        end
+        for i = 1, 20 do
+            crowd[i]:close()
+        end
+        patience.wait_for("the connections' end", function() return connections() == before end)
+        for i = 1, 4 do
+            Authority.answer(questions[i])
+        end
+        member("late"):close() -- its question is the next
+        client:close()
+    end)
+
     it("do not keep the server from ending", function()
         local slow = connect()
         slow:send(PLAIN .. "\\x00slow\\x00secret")
@@ -356,6 +379,64 @@ describe("logins whose authority does not answer", function()
         assert.equal("closed", slow:receive())
         question.connection:close()
         slow:close()
+    end)
+end)
+
+describe("logins of a crowd", function()
+    setup(function()
+        local environment = prepare("mech_list: plain\n")
+        one = support.start({ transport = "tcp", packets = true, args = { "-S" }, environment = environment })
+    end)
+    teardown(stop)
+
+    local function ask_from(host, user)
+        local connection = socket.tcp()
+        assert(connection:bind(host, 0))
+        assert(connection:connect("127.0.0.1", tonumber(one.address:match(":(%d+)$"))))
+        connection:settimeout(DEADLINE_S)
+        local packet = binary.packet(PLAIN .. "\\x00" .. user .. "\\x00secret")
+        assert(connection:send(packet))
+        return connection, #packet
+    end
+
+    it("from one address keep those from others waiting for some steps only", function()
+        local looker = binary.client(ask_from("127.0.0.1", "looker"))
+        Authority.answer(judge:question())
+        assert.equal("Authenticated", looker:receive().value)
+        local connections, questions, bytes = {}, {}, tonumber(looker:stats().bytes_read)
+        for i = 1, 60 do
+            local connection, sent = ask_from("127.0.0.1", "crowd")
+            connections[i], bytes = connection, bytes + sent
+        end
+        for i = 1, 4 do -- as many as there are threads
+            questions[i] = judge:question()
+        end
+        for i = 2, 9 do -- all of them share the crowd's lane in one of 16^8 runs
+            local connection, sent = ask_from("127.0.0." .. i, "other")
+            connections[#connections + 1], bytes = connection, bytes + sent
+        end
+        patience.wait_for("all to be asked", function()
+            bytes = bytes + 24 -- of this request
+            return tonumber(looker:stats().bytes_read) >= bytes
+        end)
+        local before = 0
+        for _, question in ipairs(questions) do
+            Authority.answer(question)
+        end
+        repeat
+            local question = judge:question()
+            Authority.answer(question)
+            before = before + 1
+        until question.user == "other"
+        assert.is_true(before <= 8, before .. " of the crowd came first")
+        for _ = before + 5, #connections do
+            Authority.answer(judge:question())
+        end
+        for _, connection in ipairs(connections) do
+            assert.equal("Authenticated", binary.client(connection):receive().value)
+            connection:close()
+        end
+        looker:close()
     end)
 end)
 

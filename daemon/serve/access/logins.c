@@ -8,15 +8,59 @@
 #include <string.h>
 #include <time.h>
 
-struct logins {
-    struct lock        lock; /* over all that follows */
-    pthread_cond_t     changed;
-    struct login_step *first, **last; /* the queue */
-    unsigned           waiting;
-    unsigned           running; /* threads that have not ended */
-    bool               stopping;
-    pthread_t          thread[LOGINS_THREADS];
+struct lane {
+    struct login_step *first, **end;
+    unsigned           count;
 };
+
+struct logins {
+    struct lock    lock; /* over all that follows */
+    pthread_cond_t changed;
+    struct lane    lane[LOGINS_LANES];
+    unsigned       next_lane; /* whose turn it is */
+    unsigned       waiting;   /* in all lanes */
+    unsigned       running;   /* threads that have not ended */
+    bool           stopping;
+    pthread_t      thread[LOGINS_THREADS];
+};
+
+/* --- lanes --- */
+
+static void put_step(struct logins *l, struct lane *lane, struct login_step *step) {
+    step->next = NULL;
+    *lane->end = step;
+    lane->end = &step->next;
+    lane->count++;
+    l->waiting++;
+}
+
+static struct login_step *first_of(struct logins *l, struct lane *lane) {
+    struct login_step *step = lane->first;
+    lane->first = step->next;
+    lane->end = lane->first != NULL ? lane->end : &lane->first;
+    lane->count--;
+    l->waiting--;
+    return step;
+}
+
+static struct login_step *next_step(struct logins *l) {
+    for (unsigned i = 0; i < LOGINS_LANES && l->waiting > 0; i++) {
+        struct lane *lane = &l->lane[l->next_lane];
+        l->next_lane = (l->next_lane + 1) % LOGINS_LANES;
+        if (lane->count > 0) {
+            return first_of(l, lane);
+        }
+    }
+    return NULL;
+}
+
+static struct lane *longest_lane(struct logins *l) {
+    struct lane *longest = &l->lane[0];
+    for (unsigned i = 1; i < LOGINS_LANES; i++) {
+        longest = l->lane[i].count > longest->count ? &l->lane[i] : longest;
+    }
+    return longest;
+}
 
 /* --- a step --- */
 
@@ -74,14 +118,9 @@ static void take_step(struct login_step *step) {
 
 /* --- the threads --- */
 
-static struct login_step *next_step(struct logins *l) {
-    struct login_step *step = l->first;
-    if (step != NULL) {
-        l->first = step->next;
-        l->last = l->first != NULL ? l->last : &l->first;
-        l->waiting--;
-    }
-    return step;
+static void answer_step(struct login_step *step) {
+    asked_answer(&step->asked);
+    login_step_release(step);
 }
 
 static void *logins_main(void *arg) {
@@ -98,11 +137,10 @@ static void *logins_main(void *arg) {
             continue;
         }
         lock_release(&l->lock);
-        if (!refuse) {
+        if (!refuse && !asked_is_abandoned(&step->asked)) {
             take_step(step);
         }
-        asked_answer(&step->asked);
-        login_step_release(step);
+        answer_step(step);
         lock_take(&l->lock);
     }
     l->running--;
@@ -146,7 +184,9 @@ struct logins *logins_create(const char **why) {
     pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
     pthread_cond_init(&l->changed, &clock);
     pthread_condattr_destroy(&clock);
-    l->last = &l->first;
+    for (unsigned i = 0; i < LOGINS_LANES; i++) {
+        l->lane[i].end = &l->lane[i].first;
+    }
     if (!start_threads(l)) {
         logins_destroy(&l);
         *why = "no thread can be had";
@@ -190,17 +230,23 @@ void logins_destroy(struct logins **taken) {
     }
 }
 
-bool logins_ask(struct logins *l, struct login_step *step) {
+bool logins_ask(struct logins *l, struct login_step *step, unsigned lane_number) {
+    struct lane *lane = &l->lane[lane_number % LOGINS_LANES], *longest;
+    struct login_step *refused = NULL;
     lock_take(&l->lock);
     bool room = l->waiting < LOGINS_WAITING;
+    if (!room && (longest = longest_lane(l))->count > lane->count) {
+        refused = first_of(l, longest);
+        room = true;
+    }
     if (room) {
         asked_hold(&step->asked);
-        step->next = NULL;
-        *l->last = step;
-        l->last = &step->next;
-        l->waiting++;
+        put_step(l, lane, step);
         pthread_cond_signal(&l->changed);
     }
     lock_release(&l->lock);
+    if (refused != NULL) {
+        answer_step(refused);
+    }
     return room;
 }

@@ -6,9 +6,13 @@
  * with the answer, or goes away, and the last holder of the step ends both. The client's bytes,
  * which may hold a password, are wiped with the step.
  *
+ * A client's address chooses one of LOGINS_LANES lanes, from which the threads take a step in turns:
+ * a crowd from one address keeps those of its own lane waiting, not all. A step whose session went
+ * away is not taken.
+ *
  * Threading: a step is its asker's until logins_ask, then a thread's until it is answered. Limits:
- * LOGINS_THREADS steps at once, LOGINS_WAITING more in a queue; who comes then is refused. Cost: an
- * allocation and a lock a step. */
+ * LOGINS_THREADS steps at once, LOGINS_WAITING more in all lanes; then the oldest of the longest
+ * lane is refused, or the new step where that is its own. Cost: an allocation and a lock a step. */
 #ifndef SLATE_SERVE_ACCESS_LOGINS_H
 #define SLATE_SERVE_ACCESS_LOGINS_H
 #include <stdbool.h>
@@ -20,6 +24,7 @@
 enum {
     LOGINS_THREADS = 4,
     LOGINS_WAITING = 1024,
+    LOGINS_LANES = 16,
     LOGINS_STOP_S = 2, /* a library that still waits for a process then is left to itself */
     LOGIN_MECHANISM_BYTES = 32, /* of a way's name, as in memcached */
     LOGIN_USER_BYTES = 256,
@@ -29,7 +34,7 @@ enum login_verb { LOGIN_MECHANISMS, LOGIN_BEGIN, LOGIN_GO_ON };
 
 struct login_step {
     struct asked       asked;
-    struct login_step *next; /* in the queue */
+    struct login_step *next; /* in its lane */
     struct cyrus      *dialogue; /* NULL: a new one is made; then and in the answer: no memory */
     enum login_verb    verb;
     char               mechanism[LOGIN_MECHANISM_BYTES + 1];
@@ -53,5 +58,5 @@ struct login_step *login_step_create(struct cyrus *dialogue, enum login_verb, co
                                      size_t mechanism_bytes, const char *bytes, size_t n);
 void               login_step_release(struct login_step *);
 /* False: too many wait, and nothing happened. */
-bool logins_ask(struct logins *, struct login_step *);
+bool logins_ask(struct logins *, struct login_step *, unsigned lane);
 #endif

@@ -115,6 +115,13 @@ static enum login_verb verb_of(uint8_t opcode) {
                                             : LOGIN_GO_ON;
 }
 
+/* Of a client's address, without its port. */
+static unsigned lane_of(const char *addr) {
+    const char *port = strrchr(addr, ':');
+    return (unsigned)(key_hash(addr, port != NULL ? (size_t)(port - addr) : strlen(addr)) %
+                      LOGINS_LANES);
+}
+
 /* False: too many others log in, or there is no memory. */
 static bool ask(struct batch *b, struct session *s, const struct request *r) {
     struct login_wait *w = calloc(1, sizeof *w);
@@ -134,7 +141,8 @@ static bool ask(struct batch *b, struct session *s, const struct request *r) {
     struct command_context wakes = {.wake = b->wake, .wake_arg = b->wake_arg};
     waiting_begin(&w->waiting, &wakes, &step->asked, tell, destroy);
     w->waiting.more.packets = true;
-    if (!logins_ask(b->server->logins, step)) {
+    w->waiting.more.ends_with_client = true;
+    if (!logins_ask(b->server->logins, step, lane_of(s->addr))) {
         s->dialogue = step->dialogue;
         step->dialogue = NULL;
         waiting_end(&w->waiting);

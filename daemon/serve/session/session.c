@@ -59,4 +59,8 @@ bool session_waits_for_value(const struct session *s, const char *bytes, size_t 
     return parse_waits_for_block(&s->parser, bytes, n);
 }
 
+bool session_ends_with_client(const struct session *s) {
+    return s->more != NULL && s->more->ends_with_client;
+}
+
 bool session_quit(const struct session *s) { return s->quit; }
