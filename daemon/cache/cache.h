@@ -191,7 +191,8 @@ struct cache_store {
     bool     vivify;           /* append, prepend: on a miss store as a set */
     bool     binary_key;
     bool     won, stale;       /* marks the new item carries from the start */
-    bool     classic_cas;      /* counts cas_* statistics */
+    bool     counts_cas;       /* counts cas_* statistics */
+    bool     uncounted;        /* part of another command: no set */
 };
 /* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is
  * gone. `view` may be NULL. */
@@ -265,6 +266,7 @@ bool     cache_draft_queues(const struct cache *, const struct cache_draft *);
 struct cache_delete {
     bool     compare;
     uint64_t compare_cas;
+    bool     misses_mismatch;  /* another CAS counts as a miss */
     bool     mark_stale;       /* meta I: keep the item, stale, with a new CAS */
     bool     drop_value;       /* meta x: keep the item without its value and client flags */
     uint32_t client_flags;     /* of what x leaves */

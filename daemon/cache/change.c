@@ -55,6 +55,9 @@ enum cache_status cache_delete(struct cache_thread *ct, const struct key *key,
         COUNT(ct, delete_misses);
     } else if (cas_differs(d->compare, d->compare_cas, it)) {
         status = CACHE_EXISTS;
+        if (d->misses_mismatch) {
+            COUNT(ct, delete_misses);
+        }
     } else {
         COUNT_CLASS(ct, cache_item_class(c, it), delete_hits);
         if (d->drop_value) {
@@ -178,7 +181,8 @@ enum cache_status cache_arith(struct cache_thread *ct, const struct key *key,
                                      .value_bytes = (uint32_t)(number_put(text, a->initial) - text),
                                      .exptime_s = a->vivify_exptime_s,
                                      .cas = a->cas,
-                                     .binary_key = a->binary_key};
+                                     .binary_key = a->binary_key,
+                                     .uncounted = true};
             status = cache_store(ct, key, &s, v);
             v->created = true;
             if (status == CACHE_NOT_STORED) {

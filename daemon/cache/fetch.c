@@ -8,7 +8,9 @@
 #include "cache/value.h"
 
 static void count_miss(struct cache_thread *ct, const struct cache_fetch *f, uint64_t hash) {
-    if (f->touch && !f->meta) { /* a meta get that misses is a get, with a new time or not */
+    if (f->vivify) {
+        read_measure_miss(ct, hash); /* counted as a hit of what is made */
+    } else if (f->touch && !f->meta) { /* a meta get that misses is a get, with a new time or not */
         COUNT(ct, cmd_touch);
         COUNT(ct, touch_misses);
     } else {
@@ -23,6 +25,16 @@ static void count_found(struct cache_thread *ct, const struct cache_fetch *f, co
         COUNT_CLASS(ct, class_id, touch_hits);
     } else {
         read_count_hit(ct, class_id, it);
+    }
+}
+
+/* As in memcached, which makes the item and then finds it. */
+static void count_made(struct cache_thread *ct, const struct cache_fetch *f, unsigned class_id) {
+    if (f->touch) {
+        COUNT(ct, cmd_touch);
+        COUNT_CLASS(ct, class_id, touch_hits);
+    } else {
+        COUNT_CLASS(ct, class_id, hits_to_hot);
     }
 }
 
@@ -61,12 +73,14 @@ static enum cache_status vivify(struct cache_thread *ct, const struct key *key,
                             .exptime_s = f->vivify_exptime_s,
                             .cas = f->vivify_cas,
                             .binary_key = f->binary_key,
-                            .won = true};
+                            .won = true,
+                            .uncounted = true};
     enum cache_status status = cache_store(ct, key, &s, v);
     if (status == CACHE_OK) {
         v->created = true;
         v->won = true;
         v->lost = false;
+        count_made(ct, f, v->class_id);
     }
     return status;
 }

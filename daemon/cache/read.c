@@ -76,12 +76,16 @@ void read_count_hit(struct cache_thread *ct, unsigned class_id, const struct ite
     }
 }
 
-void read_count_miss(struct cache_thread *ct, uint64_t hash) {
-    COUNT(ct, get_misses);
+void read_measure_miss(struct cache_thread *ct, uint64_t hash) {
     const struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
     if (ghost != NULL) {
         measure_miss(ct, ghost, hash);
     }
+}
+
+void read_count_miss(struct cache_thread *ct, uint64_t hash) {
+    COUNT(ct, get_misses);
+    read_measure_miss(ct, hash);
 }
 
 bool cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_hit) {

@@ -5,4 +5,5 @@
 
 void read_count_hit(struct cache_thread *, unsigned class_id, const struct item *);
 void read_count_miss(struct cache_thread *, uint64_t hash);
+void read_measure_miss(struct cache_thread *, uint64_t hash); /* whether more memory had kept it */
 #endif

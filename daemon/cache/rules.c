@@ -44,12 +44,15 @@ uint8_t store_marks(const struct cache_store *s, const struct item *old) {
 
 void store_counted(struct cache_thread *ct, const struct cache_store *s, enum cache_status status,
                    unsigned class_id) {
+    if (s->uncounted) {
+        return;
+    }
     if (status == CACHE_OK) {
         COUNT_CLASS(ct, class_id, cmd_set);
     } else {
         COUNT(ct, cmd_set); /* refused by its condition: in no class, but a set */
     }
-    if (!s->classic_cas) {
+    if (!s->counts_cas) {
         return;
     }
     switch (status) {

@@ -152,6 +152,39 @@ describe("slated's stats", function()
         end
     end)
 
+    it("count what a meta command makes and compares as memcached does", function()
+        -- What is sent, and what of these figures it changes; the same holds for memcached 1.6.45.
+        local figures <const> = { "cmd_get", "cmd_set", "cmd_touch", "get_hits", "get_misses", "touch_hits",
+            "touch_misses", "cas_hits", "cas_misses", "cas_badval", "incr_misses", "decr_misses", "delete_misses" }
+        local steps <const> = {
+            { "mg a N30", cmd_get = 1, get_hits = 1 }, { "mg b N30 T50", cmd_touch = 1, touch_hits = 1 },
+            { "mg c T50", cmd_get = 1, get_misses = 1 }, { "ma d N0 J3" }, { "ma e N0 MD" },
+            { "ma f", incr_misses = 1 },
+            { "ms k 1 E77\r\nv", cmd_set = 1 }, { "ms k 1 C1\r\nw", cmd_set = 1, cas_badval = 1 },
+            { "ms k 1 MA C1\r\nw", cmd_set = 1 }, { "ms k 1 MR C1\r\nw", cmd_set = 1, cas_badval = 1 },
+            { "ms no 1 C1\r\nw", cmd_set = 1, cas_misses = 1 }, { "md k C1", delete_misses = 1 },
+            { "ms k 1 C77\r\nw", cmd_set = 1, cas_hits = 1 },
+        }
+        local servers = { "" }
+        servers[2] = server.memcached() == "build/peer/memcached" and server.memcached() or nil
+        for _, binary in ipairs(servers) do
+            one = server.start({ binary = binary ~= "" and binary or nil })
+            connection = connect(one.address)
+            local _, before = wire.stats(connection)
+            for _, step in ipairs(steps) do
+                ask(connection, step[1])
+                local _, after = wire.stats(connection)
+                for _, name in ipairs(figures) do
+                    assert.equal(step[name] or 0, tonumber(after[name]) - tonumber(before[name]),
+                        binary .. " " .. step[1] .. ": " .. name)
+                end
+                before = after
+            end
+            connection:close()
+            one:stop()
+        end
+    end)
+
     it("show idle_kicks only with an idle timeout, after auth_errors", function()
         start("-o", "idle_timeout=60")
         local names = wire.stats(connection)

@@ -156,7 +156,7 @@ void binary_store_of(const struct serving *sv, const struct request *r, struct c
         .exptime_s = expiry_s(sv, r),
         .compare = compare,
         .compare_cas = r->number,
-        .classic_cas = cas,
+        .counts_cas = cas,
     };
 }
 

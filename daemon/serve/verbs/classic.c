@@ -91,7 +91,7 @@ void classic_store_of(const struct serving *sv, const struct request *r, struct 
         .exptime_s = r->exptime == 0 ? 0 : clock_expiry_s(r->exptime, cache_now_s(sv->ct)),
         .compare = cas,
         .compare_cas = r->number,
-        .classic_cas = cas,
+        .counts_cas = cas,
     };
 }
 

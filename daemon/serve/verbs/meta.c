@@ -259,6 +259,7 @@ const char *meta_store_of(const struct serving *sv, const struct request *r, str
     case 0:
     case 'S':
         store->mode = CACHE_SET;
+        store->counts_cas = store->compare;
         return error;
     case 'E':
         store->mode = CACHE_ADD;
@@ -266,6 +267,7 @@ const char *meta_store_of(const struct serving *sv, const struct request *r, str
         return error;
     case 'R':
         store->mode = CACHE_REPLACE;
+        store->counts_cas = store->compare;
         return error;
     case 'A':
     case 'P':
@@ -358,6 +360,7 @@ static char *delete(struct serving *sv, const struct request *r, char *p) {
     }
     bool drop_value = meta_has(&m, 'x');
     struct cache_delete what = {
+        .misses_mismatch = true,
         .compare = meta_has(&m, 'C'),
         .compare_cas = m.compare_cas,
         .mark_stale = meta_has(&m, 'I'),
