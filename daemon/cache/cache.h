@@ -362,8 +362,8 @@ struct cache_facts {
     struct cache_values counters;
     uint64_t items, bytes;
     uint64_t index_bytes, index_buckets;
-    /* free: no class has them; 0 when more are out than there may be. returned: of these, those that
-     * a class had */
+    /* free: no class has them; 0 when more are out than there may be. returned: of these, those
+     * that a class had */
     uint32_t pages_limit, pages_out, pages_free, pages_returned;
     unsigned class_count, partitions;
     size_t   limit_bytes;

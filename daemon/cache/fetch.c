@@ -9,7 +9,7 @@
 
 static void count_miss(struct cache_thread *ct, const struct cache_fetch *f, uint64_t hash) {
     if (f->vivify) {
-        read_measure_miss(ct, hash); /* counted as a hit of what is made */
+        read_measure_miss(ct, hash); /* counted by what is made: a hit; or a miss */
     } else if (f->touch && !f->meta) { /* a meta get that misses is a get, with a new time or not */
         COUNT(ct, cmd_touch);
         COUNT(ct, touch_misses);
@@ -81,6 +81,8 @@ static enum cache_status vivify(struct cache_thread *ct, const struct key *key,
         v->won = true;
         v->lost = false;
         count_made(ct, f, v->class_id);
+    } else if (status != CACHE_NOT_STORED) {
+        COUNT(ct, get_misses);
     }
     return status;
 }

@@ -397,8 +397,9 @@ enum parsed parse(struct parser *ps, char *at, char *end, struct request *out, u
         return parse_keys(ps, at, end, out, room, count, next);
     }
     if (ps->mode != PARSER_LINES) {
-        return ps->mode == PARSER_PACKETS ? binary_parse(at, end, ps->logins, out, room, count, next)
-                                          : skip(ps, at, end, out, count, next);
+        return ps->mode == PARSER_PACKETS
+                   ? binary_parse(at, end, ps->logins, out, room, count, next)
+                   : skip(ps, at, end, out, count, next);
     }
     if (ps->seen_bytes == 0) {
         *count = plain_line(at, end, out, room, next);

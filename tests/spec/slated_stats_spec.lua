@@ -49,6 +49,13 @@ local function without(names, left_out)
     return kept
 end
 
+-- slated, and the memcached 1.6.45 that it follows, where one is built.
+local function programs()
+    local list = { server.slated() }
+    list[2] = server.memcached() == "build/peer/memcached" and server.memcached() or nil
+    return list
+end
+
 local ask, connect, lines_of = wire.ask, wire.connect, wire.lines
 
 describe("slated's stats", function()
@@ -165,10 +172,8 @@ describe("slated's stats", function()
             { "ms no 1 C1\r\nw", cmd_set = 1, cas_misses = 1 }, { "md k C1", delete_misses = 1 },
             { "ms k 1 C77\r\nw", cmd_set = 1, cas_hits = 1 },
         }
-        local servers = { "" }
-        servers[2] = server.memcached() == "build/peer/memcached" and server.memcached() or nil
-        for _, binary in ipairs(servers) do
-            one = server.start({ binary = binary ~= "" and binary or nil })
+        for _, binary in ipairs(programs()) do
+            one = server.start({ binary = binary })
             connection = connect(one.address)
             local _, before = wire.stats(connection)
             for _, step in ipairs(steps) do
@@ -180,6 +185,25 @@ describe("slated's stats", function()
                 end
                 before = after
             end
+            connection:close()
+            one:stop()
+        end
+    end)
+
+    it("count a miss where a meta get finds no memory for what it would make, as memcached does", function()
+        for _, binary in ipairs(programs()) do
+            one = server.start({ binary = binary, args = { "-M", "-m", "2" } })
+            connection = connect(one.address)
+            local function key(i) return ("k"):rep(200) .. ("%08d"):format(i) end
+            local stored = 0
+            while ask(connection, ("set %s 0 0 0\r\n"):format(key(stored))) == "STORED" do
+                stored = stored + 1
+            end
+            local _, before = wire.stats(connection)
+            assert.equal("EN", ask(connection, ("mg %s N30"):format(key(stored))))
+            local _, after = wire.stats(connection)
+            assert.equal(1, after.get_misses - before.get_misses, binary)
+            assert.equal(0, after.get_hits - before.get_hits, binary)
             connection:close()
             one:stop()
         end

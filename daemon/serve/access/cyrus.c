@@ -20,7 +20,8 @@ struct cyrus {
  * name service, which takes its time. */
 static char host[HOST_BYTES];
 
-void cyrus_show(const char *text, char *shown, size_t room) {
+/* What strangers may have sent, with `?` for control bytes, as far as there is room. */
+static void show(const char *text, char *shown, size_t room) {
     size_t n = 0;
     for (; text[n] != '\0' && n + 1 < room; n++) {
         shown[n] = iscntrl((unsigned char)text[n]) ? '?' : text[n];
@@ -59,7 +60,7 @@ static int on_log(void *context, int priority, const char *message) {
     (void)context;
     if (priority != SASL_LOG_NONE && priority != SASL_LOG_PASS && message != NULL) {
         char shown[LOG_LINE_BYTES];
-        cyrus_show(message, shown, sizeof shown);
+        show(message, shown, sizeof shown);
         log_line(priority <= SASL_LOG_ERR ? LOG_LEVEL_INFO : LOG_LEVEL_DEBUG, "SASL: %s", shown);
     }
     return SASL_OK;
@@ -142,7 +143,8 @@ enum cyrus_verdict cyrus_go_on(struct cyrus *d, const char *bytes, size_t n,
     return verdict_of(d, status, challenge, out);
 }
 
-const char *cyrus_user(const struct cyrus *d) {
-    const void *name = NULL;
-    return sasl_getprop(d->conn, SASL_USERNAME, &name) == SASL_OK && name != NULL ? name : "";
+void cyrus_user(const struct cyrus *d, char *name, size_t room) {
+    const void *proven = NULL;
+    bool told = sasl_getprop(d->conn, SASL_USERNAME, &proven) == SASL_OK && proven != NULL;
+    show(told ? proven : "", name, room);
 }

@@ -43,9 +43,7 @@ enum cyrus_verdict cyrus_begin(struct cyrus *, const char *mechanism, const char
                                struct cyrus_text *challenge);
 enum cyrus_verdict cyrus_go_on(struct cyrus *, const char *bytes, size_t n,
                                struct cyrus_text *challenge);
-/* After CYRUS_PROVEN: who the client is; or "". Bytes of the library's, as above. */
-const char *cyrus_user(const struct cyrus *);
-
-/* Copies text that strangers may have sent, with `?` for control bytes, as far as there is room. */
-void cyrus_show(const char *text, char *shown, size_t room);
+/* After CYRUS_PROVEN: who the client is, as far as there is room, with `?` for control bytes; or
+ * "". */
+void cyrus_user(const struct cyrus *, char *name, size_t room);
 #endif

@@ -112,7 +112,7 @@ static void take_step(struct login_step *step) {
         break;
     }
     if (step->verdict == CYRUS_PROVEN) {
-        cyrus_show(cyrus_user(dialogue), step->user, sizeof step->user);
+        cyrus_user(dialogue, step->user, sizeof step->user);
     }
 }
 
@@ -230,8 +230,8 @@ void logins_destroy(struct logins **taken) {
     }
 }
 
-bool logins_ask(struct logins *l, struct login_step *step, unsigned lane_number) {
-    struct lane *lane = &l->lane[lane_number % LOGINS_LANES], *longest;
+bool logins_ask(struct logins *l, struct login_step *step, uint64_t address_hash) {
+    struct lane *lane = &l->lane[address_hash % LOGINS_LANES], *longest;
     struct login_step *refused = NULL;
     lock_take(&l->lock);
     bool room = l->waiting < LOGINS_WAITING;

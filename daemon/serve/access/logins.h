@@ -6,9 +6,9 @@
  * with the answer, or goes away, and the last holder of the step ends both. The client's bytes,
  * which may hold a password, are wiped with the step.
  *
- * A client's address chooses one of LOGINS_LANES lanes, from which the threads take a step in turns:
- * a crowd from one address keeps those of its own lane waiting, not all. A step whose session went
- * away is not taken.
+ * A client's address chooses one of LOGINS_LANES lanes, from which the threads take a step in
+ * turns: a crowd from one address keeps those of its own lane waiting, not all. A step whose
+ * session went away is not taken.
  *
  * Threading: a step is its asker's until logins_ask, then a thread's until it is answered. Limits:
  * LOGINS_THREADS steps at once, LOGINS_WAITING more in all lanes; then the oldest of the longest
@@ -17,6 +17,7 @@
 #define SLATE_SERVE_ACCESS_LOGINS_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/asked.h"
 #include "serve/access/cyrus.h"
@@ -57,6 +58,7 @@ void           logins_destroy(struct logins **);
 struct login_step *login_step_create(struct cyrus *dialogue, enum login_verb, const char *mechanism,
                                      size_t mechanism_bytes, const char *bytes, size_t n);
 void               login_step_release(struct login_step *);
-/* False: too many wait, and nothing happened. */
-bool logins_ask(struct logins *, struct login_step *, unsigned lane);
+/* `address_hash`: of where the client is, which chooses the lane. False: too many wait, and nothing
+ * happened. */
+bool logins_ask(struct logins *, struct login_step *, uint64_t address_hash);
 #endif

@@ -61,20 +61,21 @@
 #define PLACE_ABSENT(field) 0
 #define PLACE_ACTION(field) 0
 
-#define SETTING_ROW(type_, field_, stat_, flag_, name_, default_, min_, max_, unit_, when_, group_, help_) \
-    {.field = #field_,                                                                                     \
-     .stat = stat_,                                                                                        \
-     .name = name_,                                                                                        \
-     .unit = unit_,                                                                                        \
-     .help = help_,                                                                                        \
-     .default_text = WORDS_##type_(default_),                                                              \
-     .default_number = NUMBER_##type_(default_),                                                           \
-     .min = (double)(min_),                                                                                \
-     .max = (double)(max_),                                                                                \
-     .offset = PLACE_##type_(field_),                                                                      \
-     .type = SETTING_##type_,                                                                              \
-     .when = SETTING_##when_,                                                                              \
-     .group = GROUP_##group_,                                                                              \
+#define SETTING_ROW(type_, field_, stat_, flag_, name_, default_, min_, max_, unit_, when_, \
+                    group_, help_)                                                          \
+    {.field = #field_,                                                                      \
+     .stat = stat_,                                                                         \
+     .name = name_,                                                                         \
+     .unit = unit_,                                                                         \
+     .help = help_,                                                                         \
+     .default_text = WORDS_##type_(default_),                                               \
+     .default_number = NUMBER_##type_(default_),                                            \
+     .min = (double)(min_),                                                                 \
+     .max = (double)(max_),                                                                 \
+     .offset = PLACE_##type_(field_),                                                       \
+     .type = SETTING_##type_,                                                               \
+     .when = SETTING_##when_,                                                               \
+     .group = GROUP_##group_,                                                               \
      .flag = flag_},
 
 const struct setting setting_table[SETTING_ROWS] = {SETTINGS(SETTING_ROW)};

@@ -116,10 +116,9 @@ static enum login_verb verb_of(uint8_t opcode) {
 }
 
 /* Of a client's address, without its port. */
-static unsigned lane_of(const char *addr) {
+static uint64_t address_hash(const char *addr) {
     const char *port = strrchr(addr, ':');
-    return (unsigned)(key_hash(addr, port != NULL ? (size_t)(port - addr) : strlen(addr)) %
-                      LOGINS_LANES);
+    return key_hash(addr, port != NULL ? (size_t)(port - addr) : strlen(addr));
 }
 
 /* False: too many others log in, or there is no memory. */
@@ -142,7 +141,7 @@ static bool ask(struct batch *b, struct session *s, const struct request *r) {
     waiting_begin(&w->waiting, &wakes, &step->asked, tell, destroy);
     w->waiting.more.packets = true;
     w->waiting.more.ends_with_client = true;
-    if (!logins_ask(b->server->logins, step, lane_of(s->addr))) {
+    if (!logins_ask(b->server->logins, step, address_hash(s->addr))) {
         s->dialogue = step->dialogue;
         step->dialogue = NULL;
         waiting_end(&w->waiting);

@@ -108,7 +108,8 @@ struct session_access {
     enum listen_protocol protocol;
 };
 void session_set_access(struct session *, const struct session_access *);
-/* After SESSION_NEED_EVENT: whether nobody needs the answer once the client has ended its sending. */
+/* After SESSION_NEED_EVENT: whether nobody needs the answer once the client has ended its
+ * sending. */
 bool session_ends_with_client(const struct session *);
 /* After SESSION_CLOSE: whether it was the client's wish. */
 bool session_quit(const struct session *);
