@@ -31,7 +31,7 @@ DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c) $(ROOMS:%=
 CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/views/*.c)))
 LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
 DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
-DAEMON_LIBS  := $B/jemalloc.o -levent -levent_pthreads -lssl -lcrypto -lsasl2 -llua5.4 -lz -lm
+DAEMON_LIBS  := $B/jemalloc.o -levent -levent_pthreads -lssl -lcrypto -lsasl2 -lseccomp -llua5.4 -lz -lm
 JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a 2>/dev/null)
 JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
 CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -lz -lm
@@ -69,7 +69,7 @@ MAKE_J   = $(MAKE) -s --no-print-directory -j$(shell nproc)
 # Builds TARGETS, and says so before where there is something to build: it may take minutes.
 build_all = $(MAKE) -s -q $1 2>/dev/null || echo "building $2"; $(MAKE_J) $1
 # What the programs include and link beside the C library.
-HEADERS := event2/event.h jemalloc/jemalloc.h curses.h jansson.h openssl/ssl.h sasl/sasl.h xxhash.h zlib.h lua.h
+HEADERS := event2/event.h jemalloc/jemalloc.h curses.h jansson.h openssl/ssl.h sasl/sasl.h seccomp.h xxhash.h zlib.h lua.h
 slatectl = sed 's|@LUADIR@|$1|;s|@BINDIR@|$2|;s|@VERSION@|$(VERSION)|' scripts/slatectl
 
 all: $(BINS) ## build the four programs into build/bin (DEBUG=1, SAN=address,undefined, CI=1)

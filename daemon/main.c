@@ -15,6 +15,7 @@
 #include "net/probe.h"
 #include "serve/access/logins.h"
 #include "serve/config/options.h"
+#include "serve/filter.h"
 #include "serve/notify.h"
 #include "serve/process.h"
 #include "serve/config/slab_sizes.h"
@@ -171,18 +172,31 @@ static void say_classes(struct cache *cache) {
     }
 }
 
+/* Once all is built, and before anyone is told so. */
+static int drop_privileges(void) {
+    int failed = settings.drop_privileges
+                     ? filter_system_calls(&(struct filter_needs){.plugins = settings.sasl})
+                     : 0;
+    if (failed) {
+        log_error("cannot filter system calls, which -o drop_privileges asks for: %s",
+                  strerror(failed));
+    }
+    return failed ? EX_OSERR : EXIT_SUCCESS;
+}
+
 static int serve(struct net *net) {
-    if (settings.pidfile) {
-        int status = process_pidfile_write(settings.pidfile);
-        if (status != 0) {
-            net_stop(net, false);
-            return status;
-        }
+    process_lock_memory(&settings);
+    int status = drop_privileges();
+    if (status == EXIT_SUCCESS && settings.pidfile) {
+        status = process_pidfile_write(settings.pidfile);
+    }
+    if (status != EXIT_SUCCESS) {
+        net_stop(net, false);
+        return status;
     }
     log_info("slated " SLATE_VERSION " serves: memory=%llu threads=%d policy=%s",
              (unsigned long long)settings.maxbytes, settings.threads,
              cache_policy(server.cache)->name);
-    process_lock_memory(&settings);
     process_ready(&settings);
     notify_ready();
     enum server_stop how = net_run(net);

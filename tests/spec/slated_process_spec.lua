@@ -221,6 +221,20 @@ describe("slated", function()
         assert.is_false(exists(folder .. "/pid"))
     end)
 
+    it("keeps only the system calls of its filter with -o drop_privileges, in every thread", function()
+        folder = server.folder()
+        assert(os.execute(("%s -o drop_privileges -t 3 -d -P %s/pid -s %s/s %s </dev/null >%s/log 2>&1"):format(
+            server.quoted(server.slated()), folder, folder, server.USER, folder)))
+        pid = math.tointeger(tonumber(server.read_file(folder .. "/pid")))
+        local client = connect()
+        assert.equal("yes", select(2, wire.stats(client, "settings")).drop_privileges)
+        assert.equal("Seccomp:\t2", server.capture(("grep -h ^Seccomp: /proc/%d/task/*/status | sort -u"):format(pid)))
+        client:close()
+        local ended = pid
+        signal("TERM")
+        patience.wait_for("the end", function() return not server.is_running(ended) end)
+    end)
+
     it("says with -d too why it cannot start, and returns that status", function()
         folder = server.folder()
         local _, _, code = os.execute(("%s -d -s %s/absent/s %s </dev/null >%s/log 2>&1"):format(

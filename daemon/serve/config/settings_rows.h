@@ -76,7 +76,7 @@
     X(MEGABYTES, read_buf_mem_limit, "read_buf_mem_limit", OPT_EXTENDED, "read_buf_mem_limit", 0, 0, 1024 * SETTINGS_GIB, "bytes", STARTUP, NETWORK, "accepted without effect: read buffers belong to workers") \
     X(FLAG, track_sizes, "track_sizes", OPT_EXTENDED, "track_sizes", false, 0, 0, "flag", STARTUP, ACCESS, "answer `stats sizes` with a histogram of item sizes") \
     X(ACCEPTED, inline_ascii_resp, "inline_ascii_response", OPT_EXTENDED, "inline_ascii_resp", "no", 0, 0, "flag", STARTUP, NETWORK, "accepted without effect, as in memcached") \
-    X(ABSENT, drop_privileges, "drop_privileges", OPT_EXTENDED, "drop_privileges", "no", 0, 0, "flag", STARTUP, PROCESS, "a system call filter is not built yet") \
+    X(FLAG, drop_privileges, "drop_privileges", OPT_EXTENDED, "drop_privileges", false, 0, 0, "flag", STARTUP, PROCESS, "once all is built, keep only the system calls that serving takes") \
     X(ABSENT, ext_item_size, "ext_item_size", OPT_EXTENDED, "ext_item_size", "512", 0, 0, "bytes", STARTUP, MEMORY, "storage on flash is not built") \
     X(ABSENT, ext_item_age, "ext_item_age", OPT_EXTENDED, "ext_item_age", "4294967295", 0, 0, "seconds", STARTUP, MEMORY, "storage on flash is not built") \
     X(ABSENT, ext_low_ttl, "ext_low_ttl", OPT_EXTENDED, "ext_low_ttl", "0", 0, 0, "seconds", STARTUP, MEMORY, "storage on flash is not built") \
@@ -118,7 +118,7 @@
     X(FLAG, like_memcached, NULL, OPT_EXTENDED, "like_memcached", false, 0, 0, "flag", STARTUP, TUNING, "memcached's own choices: policy slru, slab_automove=1, and slab_global_page_pool counts the pages that classes gave back; options behind it may change them again") \
     X(ACCEPTED, resp_obj_mem_limit, NULL, OPT_EXTENDED, "resp_obj_mem_limit", NULL, 0, 0, "megabytes", STARTUP, NETWORK, "accepted without effect, as in memcached") \
     X(ABSENT, sock_cookie_id, NULL, OPT_EXTENDED, "sock_cookie_id", NULL, 0, 0, "number", STARTUP, NETWORK, "socket cookies are not built") \
-    X(ABSENT, relaxed_privileges, NULL, OPT_EXTENDED, "relaxed_privileges", NULL, 0, 0, "flag", STARTUP, PROCESS, "a system call filter is not built yet") \
+    X(ACCEPTED, relaxed_privileges, NULL, OPT_EXTENDED, "relaxed_privileges", NULL, 0, 0, "flag", STARTUP, PROCESS, "accepted without effect: the filter of drop_privileges leaves files to read and write") \
     X(ABSENT, ext_path, NULL, OPT_EXTENDED, "ext_path", NULL, 0, 0, "path", STARTUP, MEMORY, "storage on flash is not built") \
     X(ABSENT, ext_page_size, NULL, OPT_EXTENDED, "ext_page_size", NULL, 0, 0, "bytes", STARTUP, MEMORY, "storage on flash is not built") \
     X(ABSENT, ext_threads, NULL, OPT_EXTENDED, "ext_threads", NULL, 0, 0, "threads", STARTUP, MEMORY, "storage on flash is not built") \

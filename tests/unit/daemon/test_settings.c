@@ -194,7 +194,9 @@ static void test_options_of_absent_features_say_so(void) {
     refuses("-e /dev/shm/x", "-e cannot be used: restart from a memory file is not built yet");
     refuses("-N 3", "-N cannot be used: threads by NAPI id are not built");
     refuses("-Y f -B binary", "-B binary cannot be used with -Y, whose users log in by a line of text");
-    refuses("-o drop_privileges", "-o drop_privileges cannot be used: a system call filter is not built yet");
+    shows("-o drop_privileges", "drop_privileges", "yes");
+    shows("-o drop_privileges,no_drop_privileges", "drop_privileges", "no");
+    accepts("-o drop_privileges,relaxed_privileges");
 }
 
 static void test_actions(void) {
