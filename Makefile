@@ -158,6 +158,10 @@ units: $(TESTS) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units
 	@$(RUN) $(call longest_first,$(TESTS))
+test-clients: ## stock clients on slated and on memcached: libmemcached's, pymemcache, pylibmc, also by TLS and with logins
+	@scripts/bootstrap test
+	@$(call build_all,all,the four programs)
+	@$(RUN) tests/spec/clients_spec.lua tests/spec/slated_sasl_spec.lua
 stress: ## the model client against every store and index (SECONDS a storm, STORE, INDEX, ROOM, SAN, SEED)
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated && $(MAKE_J) SAN= build/stress/model
 	@STRESS_SECONDS=$(SECONDS) tests/stress/matrix build/stress/model $B/bin/slated
@@ -246,5 +250,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

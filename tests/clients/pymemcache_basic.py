@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""pymemcache's basic operations against a server: pymemcache_basic.py HOST PORT.
+"""pymemcache's basic operations against a server: pymemcache_basic.py HOST PORT [CERTIFICATE].
 
+With a certificate, by TLS to a server that has it.
 Exit 0 when each does what its documentation says; else an assertion tells which did not.
 Flushes the server.
 """
 
+import ssl
 import sys
 
 from pymemcache.client.base import Client, PooledClient
@@ -94,13 +96,14 @@ def administration(client):
 
 def main():
     host, port = sys.argv[1], int(sys.argv[2])
-    client = Client((host, port), timeout=10, connect_timeout=10)
+    tls = {"tls_context": ssl.create_default_context(cafile=sys.argv[3])} if len(sys.argv) > 3 else {}
+    client = Client((host, port), timeout=10, connect_timeout=10, **tls)
     for part in (basics, counters, check_and_set, limits):
         part(client)
         client.close()
     administration(client)
     client.quit()
-    pooled = PooledClient((host, port), timeout=10, max_pool_size=4)
+    pooled = PooledClient((host, port), timeout=10, max_pool_size=4, **tls)
     basics(pooled)
     pooled.close()
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- Stock clients of memcached work on slated unchanged: libmemcached's own check and tools, and pymemcache.
+-- Stock clients of memcached work on slated unchanged: libmemcached's own check and tools, pymemcache, by TLS too,
+-- and pylibmc. slated_sasl_spec has the clients that log in.
 -- What they do on slated is compared with what they do on a memcached in the same run.
 
 package.path = "tests/bench/?.lua;" .. package.path
@@ -130,19 +131,38 @@ describe("slated under stock clients", function()
     serves_tools("--binary")
   end)
 
-  it("serves pymemcache's operations as memcached does", function()
+  -- Runs one of our scripts for a Python client against slated and against a memcached, each of which it finds the same.
+  local function serves_python(module, script, options, words, port_name)
     local python = "/usr/bin/python3" -- the one that Debian's packages are for
-    if not exists(python) or not sh(python .. " -c 'import pymemcache'") then
-      pending("python3-pymemcache is not installed")
+    if not exists(python) or not sh(python .. " -c 'import " .. module .. "'") then
+      pending("python3-" .. module .. " is not installed")
+      return
     end
-    local ok, text = sh(("%s tests/clients/pymemcache_basic.py 127.0.0.1 %d"):format(python, slated.port))
-    assert.is_true(ok, text)
-    local program = peer_program()
-    if program then
-      local peer = assert(bench_server.start(program, OPTIONS))
-      ok, text = sh(("%s tests/clients/pymemcache_basic.py 127.0.0.1 %d"):format(python, peer.port))
-      peer:stop()
-      assert.is_true(ok, "on memcached: " .. text)
+    local programs = { SLATED }
+    programs[2] = peer_program()
+    for _, program in ipairs(programs) do
+      local server = assert(bench_server.start(program, options))
+      local ok, text = sh(("%s tests/clients/%s 127.0.0.1 %d %s"):format(python, script, server[port_name], words))
+      server:stop()
+      assert.is_true(ok, program .. ": " .. text)
     end
+  end
+
+  it("serves pymemcache's operations as memcached does", function()
+    serves_python("pymemcache", "pymemcache_basic.py", OPTIONS, "", "port")
+  end)
+
+  it("serves pymemcache's operations by TLS as memcached does", function()
+    local folder = bench_server.capture({ "mktemp", "-d" }):match("%S+")
+    finally(function() os.execute("rm -rf " .. folder) end)
+    local key, certificate = folder .. "/key.pem", folder .. "/certificate.pem"
+    assert(sh(("openssl req -x509 -days 2 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=localhost "
+      .. "-addext subjectAltName=IP:127.0.0.1 -keyout %s -out %s"):format(key, certificate)))
+    local arguments = { "-m", "64", "-t", "2", "-Z", "-o", "ssl_key=" .. key .. ",ssl_chain_cert=" .. certificate }
+    serves_python("pymemcache", "pymemcache_basic.py", { arguments = arguments, tls = true }, certificate, "tls_port")
+  end)
+
+  it("serves pylibmc's operations in the binary protocol as memcached does", function()
+    serves_python("pylibmc", "pylibmc_basic.py", OPTIONS, "", "port")
   end)
 end)

@@ -267,7 +267,7 @@ describe("a server with SASL", function()
     end)
 end)
 
-describe("libmemcached's tools", function()
+describe("stock clients", function()
     setup(function()
         local environment = prepare("mech_list: plain\n")
         one = support.start({ transport = "tcp", packets = true, args = { "-S" }, environment = environment,
@@ -275,19 +275,22 @@ describe("libmemcached's tools", function()
     end)
     teardown(stop)
 
-    -- What a tool says, and whether it ended well.
-    local function tool(name, password, word)
+    -- What a command says, which logs in once, and whether it ended well.
+    local function run(command)
         local said = folder .. "/said"
-        local command = ("%s --servers=%s --binary --username=anna --password=%s %s >%s 2>&1; echo $?"):format(
-            name, one.address, password, word, said)
-        local pipe = assert(io.popen(command, "r"))
+        local pipe = assert(io.popen(("%s >%s 2>&1; echo $?"):format(command, said), "r"))
         Authority.answer(judge:question())
         local status = pipe:read("l")
         pipe:close()
         return support.read_file(said), status == "0"
     end
 
-    it("log in with a right password, and store and read", function()
+    local function tool(name, password, word)
+        return run(("%s --servers=%s --binary --username=anna --password=%s %s"):format(name, one.address, password,
+            word))
+    end
+
+    it("of libmemcached log in with a right password, and store and read", function()
         if not os.execute("command -v memccp >/dev/null") then
             pending("memccp is not installed")
             return
@@ -300,6 +303,20 @@ describe("libmemcached's tools", function()
         local said, well = tool("memccat", "guess", "kept")
         assert.is_false(well)
         assert.truthy(said:find("AUTHENTICATION FAILURE", 1, true), said)
+    end)
+
+    it("of Python, pylibmc, log in with a right password, and do all that they do", function()
+        local python = "/usr/bin/python3" -- the one that Debian's packages are for
+        if not os.execute(python .. " -c 'import pylibmc' 2>/dev/null") then
+            pending("python3-pylibmc is not installed")
+            return
+        end
+        local command = python .. " tests/clients/pylibmc_basic.py " .. one.address:gsub(":", " ") .. " anna "
+        local said, well = run(command .. "secret")
+        assert.is_true(well, said)
+        said, well = run(command .. "guess")
+        assert.is_false(well)
+        assert.truthy(said:find("AUTH", 1, true) or said:find("auth", 1, true), said)
     end)
 end)
 
