@@ -14,6 +14,7 @@
 #include "net/net.h"
 #include "net/probe.h"
 #include "serve/access/logins.h"
+#include "serve/config/environment.h"
 #include "serve/config/options.h"
 #include "serve/filter.h"
 #include "serve/notify.h"
@@ -333,6 +334,11 @@ int main(int argc, char **argv) {
     }
     if (probe_is_wanted(argc, argv)) {
         return probe_run(argc, argv, stdout);
+    }
+    const char *more = getenv(ENVIRONMENT_OPTIONS);
+    if (more && (argv = environment_arguments(more, &argc, argv, why)) == NULL) {
+        fprintf(stderr, "slated: %s\n", why);
+        return EX_USAGE;
     }
     switch (options_parse(argc, argv, &settings, why)) {
     case OPTIONS_HELP:

@@ -131,7 +131,7 @@ describe("slated under stock clients", function()
     serves_tools("--binary")
   end)
 
-  -- Runs one of our scripts for a Python client against slated and against a memcached, each of which it finds the same.
+  -- Runs one of our scripts for a Python client against slated and against a memcached.
   local function serves_python(module, script, options, words, port_name)
     local python = "/usr/bin/python3" -- the one that Debian's packages are for
     if not exists(python) or not sh(python .. " -c 'import " .. module .. "'") then

@@ -21,11 +21,11 @@ local function read_all(path)
 end
 
 -- Runs slated with these words. It is to end by itself, long before the minute that it may take.
-local function run(words)
+local function run(words, environment)
     assert(slated, "there is no slated to run: run make first")
     local folder = server.folder()
-    local _, _, code = os.execute(("timeout 60 %s %s >%s/out 2>%s/err </dev/null"):format(server.quoted(slated), words,
-        folder, folder))
+    local _, _, code = os.execute(("%s timeout 60 %s %s >%s/out 2>%s/err </dev/null"):format(environment or "",
+        server.quoted(slated), words, folder, folder))
     local out, err = read_all(folder .. "/out"), read_all(folder .. "/err")
     server.remove_folder(folder)
     return code, out, err
@@ -40,6 +40,19 @@ local function assert_refused(words, pattern, status)
 end
 
 describe("slated's command line", function()
+    it("begins with the options of SLATED_OPTIONS, whose values it outdoes", function()
+        local one = server.start({ environment = { "SLATED_OPTIONS=-c 77 -o 'idle_timeout=9,no_hashexpand' -t 3" },
+            args = { "-t", "2" } })
+        finally(function() one:stop() end)
+        local client = wire.connect(one.address)
+        local _, settings = wire.stats(client, "settings")
+        client:close()
+        assert.same({ "77", "9", "2" }, { settings.maxconns, settings.idle_timeout, settings.num_threads })
+        local code, _, err = run("", "SLATED_OPTIONS='-c many'")
+        assert.equal(64, code)
+        assert.truthy(err:find("-c wants a whole number", 1, true), err)
+    end)
+
     it("names every option of --describe in --help", function()
         local code, help = run("-h")
         assert.equal(0, code)

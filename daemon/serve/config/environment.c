@@ -1,0 +1,65 @@
+#include "serve/config/environment.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/config/settings.h"
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+/* Cuts `text` into words in place. Returns how many, or -1 for a quote without an end. */
+static int split(char *text, char **word) {
+    int   count = 0;
+    char *to = text;
+    for (const char *at = text;;) {
+        while (is_blank(*at)) {
+            at++;
+        }
+        if (*at == '\0') {
+            return count;
+        }
+        word[count++] = to; /* never ahead of `at`: quotes go, and a blank becomes the end */
+        char quote = '\0';
+        for (; *at != '\0' && (quote || !is_blank(*at)); at++) {
+            if (quote ? *at == quote : *at == '\'' || *at == '"') {
+                quote = quote ? '\0' : *at;
+            } else {
+                *to++ = *at;
+            }
+        }
+        if (quote) {
+            return -1;
+        }
+        bool last = *at == '\0';
+        at += !last;
+        *to++ = '\0';
+        if (last) {
+            return count;
+        }
+    }
+}
+
+char **environment_arguments(const char *text, int *argc, char **argv, char *why) {
+    size_t bytes = strlen(text) + 1, given = (size_t)*argc;
+    /* A word has a byte at least, and a blank or the end behind it. */
+    char **word = malloc((given + bytes / 2 + 1) * sizeof *word + bytes);
+    if (!word) {
+        snprintf(why, SETTING_WHY_BYTES, ENVIRONMENT_OPTIONS ": out of memory");
+        return NULL;
+    }
+    char *copy = (char *)(word + given + bytes / 2 + 1);
+    memcpy(copy, text, bytes);
+    word[0] = argv[0];
+    int count = split(copy, word + 1);
+    if (count < 0) {
+        snprintf(why, SETTING_WHY_BYTES, ENVIRONMENT_OPTIONS " has a quote without an end");
+        free(word);
+        return NULL;
+    }
+    memcpy(word + 1 + count, argv + 1, (given - 1) * sizeof *argv);
+    *argc = (int)given + count;
+    word[*argc] = NULL;
+    return word;
+}
