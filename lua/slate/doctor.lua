@@ -12,6 +12,7 @@ local M = {}
 
 local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
 -- From where on a figure is worth a word.
+local FILLS_FROM_RATIO <const> = 0.5 -- of the limit, from where on waste is told before anything is evicted
 local SPREAD_MOST <const>, WASTE_MOST_RATIO <const>, UNREAD_MOST_RATIO <const> = 4, 0.15, 0.5
 local CONNECTIONS_MOST_RATIO <const>, HITS_LEAST_RATIO <const>, HITS_LEAST_READS <const> = 0.9, 0.5, 1000
 local PING_PONG_LAST <const> = 16
@@ -198,7 +199,8 @@ end
 function CHECKS.waste(about, add)
     local waste = require "slate.waste"
     local total = waste.total(about.now, waste.classes(about.now))
-    if total.waste_ratio and total.waste_ratio > WASTE_MOST_RATIO and (about.general.evictions or 0) > 0 then
+    local fills = (about.general.evictions or 0) > 0 or total.page_bytes > FILLS_FROM_RATIO * (total.limit_bytes or 0)
+    if total.waste_ratio and total.waste_ratio > WASTE_MOST_RATIO and fills then
         add("note", ("%s of the memory in use is wasted: the ends of chunks and pages"):format(
             units.percent(total.waste_ratio)), change_under_way(about) or "slatectl advise sizes", "class.waste")
     end

@@ -54,8 +54,8 @@ local TABLES <const> = {
     ["slate/fleet/1"] = { list = "servers", columns = columns("server version slated why uptime_s items used_ratio "
         .. "hit_ratio get_per_s set_per_s evictions_per_s item_loss_per_s out_of_memory_per_s age_spread badness "
         .. "notes"), head = { "time_s" } },
-    ["slate/waste/1"] = { list = "classes", columns = columns("id chunk_bytes pages page_bytes requested_bytes "
-        .. "slack_bytes tail_bytes free_bytes waste_ratio") },
+    ["slate/waste/1"] = { list = "classes", columns = columns("id chunk_bytes pages page_bytes used_bytes "
+        .. "requested_bytes slack_bytes tail_bytes free_bytes waste_ratio") },
     ["slate/check/1"] = { list = "servers", columns = columns("server state words"), head = { "time_s" } },
     ["slate/doctor/1"] = { list = "findings", columns = columns("severity what todo term") },
     ["slate/automove/1"] = { columns = columns("mode name ratio window_s free_ratio reassign pages_moved "

@@ -151,6 +151,7 @@ for _, kind in ipairs(server.all()) do
 
         it("accounts for every byte of the pages of a class", function()
             for _, class in ipairs(document("waste").classes) do
+                assert.equal(class.page_bytes, class.used_bytes + class.free_bytes + class.tail_bytes)
                 if class.slack_bytes then
                     assert.equal(class.page_bytes, class.requested_bytes + class.slack_bytes + class.free_bytes
                         + class.tail_bytes, "class " .. class.id)

@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Where memory goes: the parts sum up to the pages, also where values are chained over chunks of several classes.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local snapshot = require "slate.snapshot"
+local server = require "support.server"
+local waste = require "slate.waste"
+
+local PAGE_BYTES <const> = 1 << 20
+local LARGE <const>, MIDDLE <const>, SMALL <const> = 40, 6, 5000
+local LARGE_BYTES <const>, MIDDLE_BYTES <const>, SMALL_BYTES <const> = 900000, 390000, 900
+local HEADERS_MOST_BYTES <const> = 128 -- of an item, key and padding included
+
+-- 24 pages. Class 4 counts all bytes of chained values, some 2 MB more than lie in it; class 3 has pieces of them.
+local function chained()
+    local function class(id, chunk_size, chunks_per_page, used_chunks, requested)
+        return { id = id, chunk_size = chunk_size, chunks_per_page = chunks_per_page, total_pages = 6,
+            used_chunks = used_chunks, free_chunks = 6 * chunks_per_page - used_chunks, mem_requested = requested }
+    end
+    return { general = { limit_maxbytes = 64 << 20 }, classes = {
+        class(1, 96, 10922, 40), class(2, 1000, 1048, 6000, 5400000), class(3, 300000, 3, 15, 1500000),
+        class(4, 524288, 2, 12, 8300000) } }
+end
+
+describe("slate.waste", function()
+    local rows = waste.classes(chained())
+    local total = waste.total(chained(), rows)
+
+    it("tells the slack of a class without pieces", function()
+        assert.equal(600000, rows[2].slack_bytes)
+        assert.is_true(rows[2].waste_ratio > 0.09 and rows[2].waste_ratio < 0.12)
+    end)
+
+    it("tells none of classes that pieces of long values may lie in", function()
+        for _, i in ipairs({ 1, 3, 4 }) do
+            assert.is_nil(rows[i].slack_bytes, "class " .. i)
+            assert.is_nil(rows[i].waste_ratio, "class " .. i)
+        end
+    end)
+
+    it("sums the parts of the server up to its pages", function()
+        assert.equal(24 * PAGE_BYTES, total.page_bytes)
+        assert.equal(total.page_bytes,
+            total.requested_bytes + total.slack_bytes + total.free_bytes + total.tail_bytes)
+    end)
+
+    it("leaves the order of the classes to their ids", function()
+        for i, row in ipairs(rows) do
+            assert.equal(i, row.id)
+        end
+    end)
+end)
+
+for _, kind in ipairs(server.all()) do
+    describe("slate.waste on " .. kind.name, function()
+        it("finds the waste of values of 390 and 900 kB beside small ones", function()
+            local one = server.start({ binary = kind.binary, args = { "-m", "64", "-o", "slab_automove=0" } })
+            finally(function() one:stop() end)
+            local client = one:connect()
+            local function store(count, bytes)
+                for i = 1, count do
+                    assert(client:set(("k%d-%d"):format(bytes, i), ("x"):rep(bytes)))
+                end
+                return count * bytes
+            end
+            local payload = store(LARGE, LARGE_BYTES) + store(MIDDLE, MIDDLE_BYTES) + store(SMALL, SMALL_BYTES)
+            local now = assert(snapshot.take(client, {}))
+            client:close()
+            local total = waste.total(now, waste.classes(now))
+            assert.equal(total.page_bytes,
+                total.requested_bytes + total.slack_bytes + total.free_bytes + total.tail_bytes)
+            local headers = total.requested_bytes - payload
+            assert.is_true(headers > 0 and headers <= (LARGE + MIDDLE + SMALL) * HEADERS_MOST_BYTES)
+            -- What the pages hold beyond payload and headers, free chunks apart: told to the byte by the parts.
+            assert.is_true(total.waste_ratio > 0.05 and total.waste_ratio < 0.2, total.waste_ratio)
+        end)
+    end)
+end
