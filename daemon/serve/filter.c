@@ -44,8 +44,12 @@ static const char *const allowed[] = {
     "setpriority", "setrlimit", "sysinfo", "ugetrlimit", "uname",
 };
 
-#define RULE(filter, call, count, ...)                                                             \
-    seccomp_rule_add((filter), SCMP_ACT_ALLOW, SCMP_SYS(call), (count), __VA_ARGS__)
+/* Allows a call whose argument of that number compares so. */
+static int allow_if(scmp_filter_ctx filter, int call, unsigned argument, enum scmp_compare how,
+                    scmp_datum_t a, scmp_datum_t b) {
+    struct scmp_arg_cmp compared = {.arg = argument, .op = how, .datum_a = a, .datum_b = b};
+    return seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, call, 1, &compared);
+}
 
 /* Architectures name some calls that others lack: libseccomp numbers those below zero. */
 static int allow_names(scmp_filter_ctx filter) {
@@ -62,32 +66,33 @@ static int allow_names(scmp_filter_ctx filter) {
 /* Threads, but no process. The flags of clone3 lie in memory, where no filter can look: libc takes
  * ENOSYS as a kernel that lacks clone3, and calls clone. */
 static int allow_threads(scmp_filter_ctx filter) {
-    int failed = RULE(filter, clone, 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+    int failed = allow_if(filter, SCMP_SYS(clone), 0, SCMP_CMP_MASKED_EQ, CLONE_THREAD,
+                          CLONE_THREAD);
     if (failed == 0) {
         failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
     }
     /* Threads have names. */
-    return failed ? failed : RULE(filter, prctl, 1, SCMP_A0(SCMP_CMP_EQ, PR_SET_NAME));
+    return failed ? failed : allow_if(filter, SCMP_SYS(prctl), 0, SCMP_CMP_EQ, PR_SET_NAME, 0);
 }
 
 static int allow_signals_to_self(scmp_filter_ctx filter) {
     scmp_datum_t self = (scmp_datum_t)getpid();
-    int          failed = RULE(filter, kill, 1, SCMP_A0(SCMP_CMP_EQ, self));
-    failed = failed ? failed : RULE(filter, tgkill, 1, SCMP_A0(SCMP_CMP_EQ, self));
+    int          failed = allow_if(filter, SCMP_SYS(kill), 0, SCMP_CMP_EQ, self, 0);
+    failed = failed ? failed : allow_if(filter, SCMP_SYS(tgkill), 0, SCMP_CMP_EQ, self, 0);
     /* Whether the process of an old pidfile runs is asked with no signal. */
-    return failed ? failed : RULE(filter, kill, 1, SCMP_A1(SCMP_CMP_EQ, 0));
+    return failed ? failed : allow_if(filter, SCMP_SYS(kill), 1, SCMP_CMP_EQ, 0, 0);
 }
 
 static int allow_memory(scmp_filter_ctx filter, bool plugins) {
     scmp_datum_t run = plugins ? 0 : PROT_EXEC;
-    int          failed = RULE(filter, mmap, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, run, 0));
-    failed = failed ? failed : RULE(filter, mmap2, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, run, 0));
-    return failed ? failed : RULE(filter, mprotect, 1, SCMP_A2(SCMP_CMP_MASKED_EQ, run, 0));
+    int          failed = allow_if(filter, SCMP_SYS(mmap), 2, SCMP_CMP_MASKED_EQ, run, 0);
+    failed = failed ? failed : allow_if(filter, SCMP_SYS(mmap2), 2, SCMP_CMP_MASKED_EQ, run, 0);
+    return failed ? failed : allow_if(filter, SCMP_SYS(mprotect), 2, SCMP_CMP_MASKED_EQ, run, 0);
 }
 
 static int allow_sockets(scmp_filter_ctx filter, bool plugins) {
-    return plugins ? RULE(filter, socket, 1, SCMP_A0(SCMP_CMP_LE, AF_NETLINK))
-                   : RULE(filter, socket, 1, SCMP_A0(SCMP_CMP_EQ, AF_UNIX));
+    return plugins ? allow_if(filter, SCMP_SYS(socket), 0, SCMP_CMP_LE, AF_NETLINK, 0)
+                   : allow_if(filter, SCMP_SYS(socket), 0, SCMP_CMP_EQ, AF_UNIX, 0);
 }
 
 int filter_system_calls(const struct filter_needs *needs) {
