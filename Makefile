@@ -28,13 +28,15 @@ endif
 LDFLAGS += -pthread $(if $(LTO),-fno-lto) $(if $(SAN),-fsanitize=$(SAN))
 
 DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c) $(ROOMS:%=daemon/%/*/*.c)))
-CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/views/*.c)))
+CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/*/*.c)))
 LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
 DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
 DAEMON_LIBS  := $B/jemalloc.o -levent -levent_pthreads -lssl -lcrypto -lsasl2 -lseccomp -llua5.4 -lz -lm
 JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a 2>/dev/null)
 JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
-CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -lz -lm
+CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -llua5.4 -lz -lm
+# What slatetop judges by, which slatectl runs too.
+BRAIN_LUA    := held observer snapshot starving stats view
 LOAD_LIBS    := -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has
@@ -109,8 +111,13 @@ $B/daemon/%.o: daemon/%.c
 $B/gen/console/explain/text.inc: man/explain.txt
 	@mkdir -p $(@D) && sed '/^#/d;s/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
 $B/console/explain.o: $B/gen/console/explain/text.inc
+# And the modules that judge.
+$B/gen/console/brain/modules.inc: $(BRAIN_LUA:%=lua/slate/%.lua) Makefile
+	@mkdir -p $(@D) && for name in $(BRAIN_LUA); do echo "{\"slate.$$name\"," && \
+	    sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' lua/slate/$$name.lua && echo '},'; done >$@
+$B/console/brain/lua_state.o: $B/gen/console/brain/modules.inc
 $B/console/%.o: console/%.c
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
 $B/tests/bench/load/%.o: tests/bench/load/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -c -o $@ $<
 $B/bench/foresight $B/bench/flip: $B/bench/%: tests/bench/%.c $(DAEMON_O) $B/jemalloc.o
@@ -172,7 +179,7 @@ linearize: ## histories of contended keys judged by porcupine, over stores and i
 $F/daemon/%.o: daemon/%.c $B/gen/tune/policies/policy_core.inc
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) $(DAEMON_I) -c -o $@ $<
 $F/console/%.o: console/%.c $B/gen/console/explain/text.inc
-	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
+	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
 $F/fuzz_console: tests/fuzz/fuzz_console.c $(CONSOLE_O:$B/%=$F/%)
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer -Iconsole -o $@ $^ $(CONSOLE_LIBS)
 $F/fuzz_%: tests/fuzz/fuzz_%.c $(DAEMON_O:$B/%=$F/%) $B/jemalloc.o

@@ -253,37 +253,6 @@ void action_warning(const struct action *action, const struct model *model, char
     }
 }
 
-int action_suggest_source(const struct model *model, unsigned to, double *pages_free) {
-    const struct snapshot *now = model_now(model);
-    int best = -1;
-    double best_free = 0, best_age = -1;
-    double taker_evicts = model_class_metric(model, to, CLASS_METRIC_EVICTIONS);
-    *pages_free = 0;
-    for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
-        const struct class_stats *stats = &now->classes[id];
-        double evicts = model_class_metric(model, id, CLASS_METRIC_EVICTIONS);
-        bool evicts_more = evicts > 0 && !(evicts < taker_evicts);
-        bool has_grown = model_page_change(model, id, GROWTH_WINDOW_MS) > 0;
-        if (id == to || pages_of(now, id) < 2 || evicts_more || has_grown) {
-            continue;
-        }
-        double free_pages = class_free_pages(stats);
-        double whole =
-            isnan(free_pages) ? 0 : fmin(floor(free_pages), (double)pages_of(now, id) - 1);
-        uint64_t tail = class_tail_age(stats);
-        /* The age that is left when a page is gone: a class of two pages loses half of it. */
-        double left = whole >= 1 ? 1 : 1 - 1 / (double)pages_of(now, id);
-        double age = tail == STAT_ABSENT ? 0 : (double)tail * left;
-        if (best < 0 || whole > best_free || (whole == best_free && age > best_age)) {
-            best = (int)id;
-            best_free = whole;
-            best_age = age;
-        }
-    }
-    *pages_free = best_free;
-    return best;
-}
-
 const char *automove_mode_name(unsigned mode) {
     return mode < AUTOMOVE_MODES ? automove_names[mode] : "a mode of its own";
 }

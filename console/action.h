@@ -10,7 +10,7 @@
 
 enum action_kind { ACTION_MOVE_PAGES, ACTION_SET };
 
-enum { GROWTH_WINDOW_MS = 10000, MOVE_PAGES_LIMIT = 1000000, POOL_CLASS = 0, PLAN_LIMIT = 20 };
+enum { MOVE_PAGES_LIMIT = 1000000, POOL_CLASS = 0, PLAN_LIMIT = 20 };
 
 struct action {
     enum action_kind kind;
@@ -52,11 +52,6 @@ void action_undo_note(const struct action *action, char *out, size_t out_bytes);
  * a mode that is not for long. Empty when there is nothing to warn of. */
 void action_warning(const struct action *action, const struct model *model, char *out,
                     size_t out_bytes);
-
-/* The best giver for a class: whole free pages first, then the oldest tail. Never a class that
- * evicts more than the taker, nor one that got pages within the last GROWTH_WINDOW_MS: it needed
- * them. -1 when there is none. pages_free says how many pages it can give for nothing. */
-int action_suggest_source(const struct model *model, unsigned to, double *pages_free);
 
 /* Of a mode of automove by its place in automove_words: what it does, in a few words, and what it is
  * called, memcached's number or slated's name. */

@@ -1,6 +1,7 @@
 /* Batch mode: the overview and the class table as plain text or JSON, without a terminal. */
 #include "app.h"
 
+#include "brain/brain.h"
 #include "class_table.h"
 #include "fleet.h"
 #include "format.h"
@@ -36,7 +37,11 @@ static void print_health(const struct model *model, uint64_t now_ms, uint64_t in
     struct health_line lines[HEALTH_LIMIT];
     int count = health_assess(model, now_ms, interval_ms, lines);
     for (int i = 0; i < count; i++) {
-        printf("%-6s %s\n", severity_word(lines[i].severity), lines[i].text);
+        char key[12] = "";
+        if (lines[i].key != '\0') {
+            snprintf(key, sizeof key, ": press %c", lines[i].key);
+        }
+        printf("%-6s %s%s\n", severity_word(lines[i].severity), lines[i].text, key);
     }
 }
 
@@ -78,7 +83,7 @@ static void print_classes(const struct model *model) {
             class_column_text(model, ids[i], (enum class_column)column, BATCH_WINDOW_MS, text);
             print_right(text, class_columns[column].width);
         }
-        printf("  %s\n", class_state_word(health_class_state(model, ids[i])));
+        printf("  %s\n", class_state_word(brain_class(model_brain(model), ids[i])->state));
     }
 }
 
@@ -132,7 +137,7 @@ static json_t *json_figures(const struct model *model) {
             continue;
         }
         json_t *one =
-            json_pack("{s:s}", "state", class_state_word(health_class_state(model, id)));
+            json_pack("{s:s}", "state", class_state_word(brain_class(model_brain(model), id)->state));
         for (int column = 0; column < COLUMN_COUNT; column++) {
             double value =
                 class_column_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
@@ -192,6 +197,9 @@ static bool step(const struct options *options, struct session *session, struct 
     struct reply reply;
     session_step(session, now_ms);
     session_take(session, &reply, now_ms, wall_ms);
+    if (session->has_sample && !poller_is_steady(&session->poller)) {
+        session->has_sample = false; /* without rates, or with those of a moment */
+    }
     if (session->has_sample) {
         session->has_sample = false;
         if (options->json) {

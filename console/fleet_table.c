@@ -37,12 +37,6 @@ static double youngest_tail(const struct model *model, const struct snapshot *no
     return isnan(evicting) ? youngest : evicting;
 }
 
-/* The words of a health line without the key they begin with: it acts on the server that is open, not on a row. */
-static const char *without_key(const char *words) {
-    bool has_key = strncmp(words, "press ", 6) == 0 && words[6] != '\0' && strncmp(words + 7, ": ", 2) == 0;
-    return has_key ? words + 9 : words;
-}
-
 struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
                               uint64_t retry_ms) {
     struct fleet_row row = {.model = model, .retry_ms = retry_ms, .odd = FLEET_HOST};
@@ -50,7 +44,7 @@ struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64
     struct health_line lines[HEALTH_LIMIT];
     health_assess(model, now_ms, interval_ms, lines);
     row.severity = lines[0].severity;
-    snprintf(row.words, sizeof row.words, "%.*s", (int)sizeof row.words - 1, without_key(lines[0].text));
+    snprintf(row.words, sizeof row.words, "%.*s", (int)sizeof row.words - 1, lines[0].text);
     for (int i = 0; i < FLEET_COLUMNS; i++) {
         row.value[i] = NAN;
     }

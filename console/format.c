@@ -89,6 +89,9 @@ const char *format_age(char out[FORMAT_BYTES], double age_s) {
         return special(out, ">30y");
     }
     unsigned s = (unsigned)age_s;
+    if (s == 0 && age_s > 0) {
+        return special(out, "<1s");
+    }
     if (s < 1000) {
         snprintf(out, FORMAT_BYTES, "%us", s);
     } else if (s < 100u * 60) {

@@ -1,8 +1,8 @@
 #include "health.h"
 
 #include "action.h"
+#include "brain/brain.h"
 #include "format.h"
-#include "held.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -14,7 +14,8 @@ enum {
     UNREAD_PCT = 20,
     HIT_DROP_PCT = 5,
     SLOW_REPLY_MS = 200,
-    LONG_WINDOW_MS = 100000
+    LONG_WINDOW_MS = 100000,
+    UNEVEN_RATIO = 2 /* of tail ages: worth a word where utility is why */
 };
 
 struct report {
@@ -29,10 +30,18 @@ say(struct report *report, enum severity severity, const char *format, ...) {
     }
     struct health_line *line = &report->lines[report->count++];
     line->severity = severity;
+    line->key = '\0';
     va_list ap;
     va_start(ap, format);
     vsnprintf(line->text, sizeof line->text, format, ap);
     va_end(ap);
+}
+
+/* The key that does something about the last line. */
+static void help_by(struct report *report, char key) {
+    if (report->count > 0) {
+        report->lines[report->count - 1].key = key;
+    }
 }
 
 static double evictions_of(const struct model *model, unsigned id) {
@@ -43,54 +52,6 @@ static double evictions_of(const struct model *model, unsigned id) {
  * meant to be alike, and moving a page by age would take hits away. */
 static bool goes_by_hits(const struct snapshot *now) {
     return now->is_slated && strcmp(now->automove, "utility") == 0;
-}
-
-enum class_state health_class_state(const struct model *model, unsigned class_id) {
-    const struct snapshot *now = model_now(model);
-    if (now == NULL || !(stat_number(now->classes[class_id].value[CLASS_total_pages]) > 0)) {
-        return CLASS_EMPTY;
-    }
-    double evictions = evictions_of(model, class_id);
-    if (isnan(evictions)) {
-        return CLASS_UNKNOWN;
-    }
-    if (!(evictions > 0)) {
-        return class_free_pages(&now->classes[class_id]) >= SPARE_PAGES ? CLASS_SPARE : CLASS_CALM;
-    }
-    double free_pages;
-    int giver = action_suggest_source(model, class_id, &free_pages);
-    if (giver < 0 || class_free_pages(&now->classes[class_id]) >= 1) {
-        return CLASS_EVICTING; /* nobody can help, or it was given pages and is filling them */
-    }
-    double own_age = stat_number(class_tail_age(&now->classes[class_id]));
-    double giver_age = stat_number(class_tail_age(&now->classes[giver]));
-    /* A younger class is about to fill its free pages itself. */
-    bool has_room = free_pages >= SPARE_PAGES && !(giver_age < own_age);
-    /* In a cache that has just filled up, the classes that still have room in their last page keep what
-     * came first: that they are older than one that has to evict already proves nothing. */
-    bool has_settled = model_evicting_ms(model) >= SETTLED_MS;
-    bool is_much_older = has_settled && !goes_by_hits(now) &&
-                         giver_age >= STARVING_AGE_RATIO * fmax(own_age, 1);
-    return has_room || is_much_older ? CLASS_STARVING : CLASS_EVICTING;
-}
-
-const char *class_state_word(enum class_state state) {
-    static const char *const words[] = {"empty", "calm", "spare pages", "evicting", "STARVING",
-                                        "unknown"};
-    return words[state];
-}
-
-int health_worst_class(const struct model *model) {
-    int worst = -1;
-    double most = 0;
-    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        double evictions = evictions_of(model, id);
-        if (evictions > most && health_class_state(model, id) == CLASS_STARVING) {
-            most = evictions;
-            worst = (int)id;
-        }
-    }
-    return worst;
 }
 
 double health_tail_spread(const struct model *model) {
@@ -138,34 +99,34 @@ static void report_link(struct report *report, const struct model *model, uint64
     }
 }
 
+static void report_starving(struct report *report, const struct brain *brain, unsigned worst) {
+    char life[FORMAT_BYTES], keeps[FORMAT_BYTES];
+    struct giver giver = brain_giver(brain, worst);
+    format_age(life, brain_class(brain, worst)->life_s);
+    if (giver.free_pages >= 1) {
+        say(report, SEVERITY_BAD, "class %u starves: items live %s; class %d has %.0f free pages", worst, life,
+            giver.class_id, giver.free_pages);
+    } else {
+        say(report, SEVERITY_BAD, "class %u starves: items live %s; class %d keeps its own %s", worst, life,
+            giver.class_id, format_age(keeps, giver.keeps_s));
+    }
+    help_by(report, 'm');
+}
+
 static void report_evictions(struct report *report, const struct model *model,
                              const struct snapshot *now) {
-    char rate[FORMAT_BYTES], age[FORMAT_BYTES], spread[FORMAT_BYTES];
+    char rate[FORMAT_BYTES], spread[FORMAT_BYTES];
     double evictions = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
-    int worst = health_worst_class(model);
+    int worst = brain_worst_class(model_brain(model));
     if (worst >= 0) {
-        double free_pages;
-        int giver = action_suggest_source(model, (unsigned)worst, &free_pages);
-        format_count(rate, evictions_of(model, (unsigned)worst));
-        format_age(age, stat_number(class_tail_age(&now->classes[worst])));
-        if (free_pages >= SPARE_PAGES) {
-            say(report, SEVERITY_BAD,
-                "press m: class %d starves, %s EV/s at age %s; class %d has %.0f free pages",
-                worst, rate, age, giver, free_pages);
-        } else {
-            char giver_age[FORMAT_BYTES];
-            format_age(giver_age, stat_number(class_tail_age(&now->classes[giver])));
-            say(report, SEVERITY_BAD,
-                "press m: class %d starves, %s EV/s at age %s; class %d keeps %s", worst,
-                rate, age, giver, giver_age);
-        }
+        report_starving(report, model_brain(model), (unsigned)worst);
     } else if (evictions > 0) {
         double tail_spread = health_tail_spread(model);
         format_count(rate, evictions);
         format_count(spread, tail_spread);
         if (isnan(tail_spread)) {
             say(report, SEVERITY_OK, "full: %s evictions/s, no class starves", rate);
-        } else if (tail_spread >= STARVING_AGE_RATIO && goes_by_hits(now)) {
+        } else if (tail_spread >= UNEVEN_RATIO && goes_by_hits(now)) {
             say(report, SEVERITY_OK,
                 "full: %s EV/s; tail ages differ x%s: utility goes by hits, not age", rate, spread);
         } else {
@@ -200,39 +161,36 @@ static void report_losses(struct report *report, const struct model *model) {
 }
 
 /* Why memory is held beyond the limit, or what gives it back; returns the key that helps. */
-static const char *against_held(const struct held *held, const struct snapshot *now, char what[NOTE_BYTES]) {
+static char against_held(const struct held *held, const struct snapshot *now, char what[NOTE_BYTES]) {
     if (held->is_by_classes) {
         snprintf(what, NOTE_BYTES, "each of %u classes keeps a page", held->classes);
-        return now->is_slated ? "press 5: " : "";
+        return now->is_slated ? '5' : '\0';
     }
     bool is_stuck = now->setting[SETTING_slab_reassign] == 0;
     snprintf(what, NOTE_BYTES, "%s", is_stuck           ? "none goes back without slab_reassign"
                                      : now->is_slated ? "pages go back by themselves"
                                                       : "the pool gives pages back");
-    return is_stuck || now->is_slated ? "" : "press m: ";
+    return is_stuck || now->is_slated ? '\0' : 'm';
 }
 
 bool health_holds_too_much(const struct model *model, char words[NOTE_BYTES]) {
     const struct snapshot *now = model_now(model);
-    struct held held = {0};
-    if (now != NULL) {
-        held = held_measure(now, model_before(model));
-    }
+    const struct held *held = brain_held(model_brain(model));
     char bytes[FORMAT_BYTES], limit[FORMAT_BYTES], what[NOTE_BYTES];
-    if (held.is_much) {
-        against_held(&held, now, what);
-        snprintf(words, NOTE_BYTES, "%s held, the limit is %s; %.120s", format_bytes(bytes, held.bytes),
-                 format_bytes(limit, held.limit_bytes), what);
+    if (held->is_much) {
+        against_held(held, now, what);
+        snprintf(words, NOTE_BYTES, "%s held, the limit is %s; %.120s", format_bytes(bytes, held->bytes),
+                 format_bytes(limit, held->limit_bytes), what);
     }
-    return held.is_much;
+    return held->is_much;
 }
 
 static void report_held(struct report *report, const struct model *model, const struct snapshot *now) {
-    struct held held = held_measure(now, model_before(model));
+    const struct held *held = brain_held(model_brain(model));
     char words[NOTE_BYTES], what[NOTE_BYTES];
     if (health_holds_too_much(model, words)) {
-        say(report, held.is_falling ? SEVERITY_WATCH : SEVERITY_BAD, "%s%.150s", against_held(&held, now, what),
-            words);
+        say(report, held->is_falling ? SEVERITY_WATCH : SEVERITY_BAD, "%s", words);
+        help_by(report, against_held(held, now, what));
     }
 }
 
@@ -277,13 +235,15 @@ static void report_automove(struct report *report, const struct model *model,
     uint64_t mode = now->setting[SETTING_slab_automove];
     const struct details *details = model_details(model);
     if (detail_is_known(details, INQUIRY_MOVES) && move_list_has_failed(&details->moves)) {
-        say(report, SEVERITY_BAD, "press x: an automove mode failed and is off: %.120s", details->moves.failed);
+        say(report, SEVERITY_BAD, "an automove mode failed and is off: %.120s", details->moves.failed);
+        help_by(report, 'x');
     }
     if (now->setting[SETTING_slab_reassign] == 0) {
         say(report, SEVERITY_WATCH,
             "slab_reassign is off: pages stay where they are until a restart");
-    } else if (mode == 0 && health_worst_class(model) >= 0) {
-        say(report, SEVERITY_WATCH, "press t: automove is off, nobody moves pages but you");
+    } else if (mode == 0 && brain_worst_class(model_brain(model)) >= 0) {
+        say(report, SEVERITY_WATCH, "automove is off, nobody moves pages but you");
+        help_by(report, 't');
     } else if (mode < AUTOMOVE_MODES) {
         say(report, SEVERITY_OK, "automove %s (%s)", automove_mode_word((unsigned)mode),
             automove_mode_name((unsigned)mode));
@@ -322,6 +282,9 @@ int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_
         report_hits(&report, model);
         report_connections(&report, model, now);
         report_automove(&report, model, now);
+    }
+    if (brain_failure(model_brain(model)) != NULL) {
+        say(&report, SEVERITY_WATCH, "nothing is judged any more: %.150s", brain_failure(model_brain(model)));
     }
     sort_lines(out, report.count);
     if (report.count == 0) {

@@ -12,31 +12,14 @@ enum severity { SEVERITY_BAD, SEVERITY_WATCH, SEVERITY_OK };
 
 struct health_line {
     enum severity severity;
+    char key; /* does something about it; '\0': none does */
     char text[NOTE_BYTES];
 };
-
-enum class_state {
-    CLASS_EMPTY,    /* no pages */
-    CLASS_CALM,     /* nothing to say */
-    CLASS_SPARE,    /* whole pages free, and nothing is evicted */
-    CLASS_EVICTING, /* evicts, as a full cache does */
-    CLASS_STARVING, /* evicts while an older class has SPARE_PAGES free, or, in a cache that has been full for
-                       SETTLED_MS, one keeps items STARVING_AGE_RATIO times as long; not so under
-                       automove utility, which goes by hits */
-    CLASS_UNKNOWN   /* has pages, but rates need a second sample */
-};
-enum { STARVING_AGE_RATIO = 2, SPARE_PAGES = 2, SETTLED_MS = 60000 };
 
 /* Lines, worst first; returns how many (at least 1). now_ms and interval_ms tell how old the
  * figures may be. */
 int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
                   struct health_line out[HEALTH_LIMIT]);
-
-enum class_state health_class_state(const struct model *model, unsigned class_id);
-const char *class_state_word(enum class_state state);
-
-/* The starving class that evicts most; -1 when none starves. */
-int health_worst_class(const struct model *model);
 
 /* Is more memory held than the limit allows, for longer than a moment? Then words say how much. */
 bool health_holds_too_much(const struct model *model, char words[NOTE_BYTES]);

@@ -1,5 +1,7 @@
 #include "model.h"
 
+#include "brain/brain.h"
+
 #include "format.h"
 #include "history.h"
 
@@ -91,8 +93,7 @@ struct model {
     unsigned events_kept, page_events_kept, events_total;
     struct details *details;
     const struct model *lent; /* whose details are shown; NULL: its own */
-    bool has_calm;            /* a snapshot had never evicted: the last one at calm_ms */
-    uint64_t calm_ms;
+    struct brain *brain;
 };
 
 static unsigned class_series(unsigned class_id, enum class_metric metric) {
@@ -260,7 +261,9 @@ struct model *model_create(const char *server) {
     if (model == NULL) {
         return NULL;
     }
-    if (!history_init(&model->history, HISTORY_SAMPLES, class_series(CLASS_LIMIT, 0))) {
+    model->brain = brain_create();
+    if (model->brain == NULL || !history_init(&model->history, HISTORY_SAMPLES, class_series(CLASS_LIMIT, 0))) {
+        brain_destroy(&model->brain);
         free(model);
         return NULL;
     }
@@ -288,6 +291,7 @@ void model_destroy(struct model **model) {
     if (*model != NULL) {
         history_fini(&(*model)->history);
         details_destroy(&(*model)->details);
+        brain_destroy(&(*model)->brain);
         free(*model);
         *model = NULL;
     }
@@ -319,21 +323,12 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
     }
     forget_other_classes(model, now);
     read_gauges(model, now);
-    if (now->general[GENERAL_evictions] == 0) {
-        model->has_calm = true;
-        model->calm_ms = now->at_ms;
-    }
     record(model, now->at_ms);
+    brain_look(model->brain, now);
 }
 
-uint64_t model_evicting_ms(const struct model *model) {
-    if (!model->has_now) {
-        return 0;
-    }
-    uint64_t uptime_s = model->now.general[GENERAL_uptime];
-    uint64_t uptime_ms = uptime_s == STAT_ABSENT ? UINT64_MAX : uptime_s * 1000;
-    uint64_t seen_ms = model->has_calm ? model->now.at_ms - model->calm_ms : UINT64_MAX;
-    return seen_ms < uptime_ms ? seen_ms : uptime_ms;
+const struct brain *model_brain(const struct model *model) {
+    return model->brain;
 }
 
 void model_set_link(struct model *model, enum link_state state, const char *note, time_t wall) {

@@ -3,7 +3,7 @@
  * and the monotonic time between them.
  *
  * The model knows no view and no socket. Times are monotonic milliseconds handed in by the caller,
- * so tests need no waiting. Memory: about 0.2 MB, plus 0.5 MB per 40 classes of HISTORY_SAMPLES. One thread. */
+ * so tests need no waiting. Memory: about 0.4 MB, plus 0.5 MB per 40 classes of HISTORY_SAMPLES. One thread. */
 #ifndef CONSOLE_MODEL_H
 #define CONSOLE_MODEL_H
 #include "details.h"
@@ -71,6 +71,7 @@ struct event {
     char text[NOTE_BYTES];
 };
 
+struct brain;
 struct model;
 
 /* server is the name to show; copied. NULL when out of memory. */
@@ -127,9 +128,8 @@ double model_mean(const struct model *model, enum metric metric, uint64_t window
 double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,
                         uint64_t window_ms);
 
-/* For how long the server has evicted, at most, in ms: since the first eviction seen, else its uptime. In
- * a cache that has just filled up, ages say nothing yet. */
-uint64_t model_evicting_ms(const struct model *model);
+/* What the modules of lua/slate make of the server; never NULL. Valid as long as the model. */
+const struct brain *model_brain(const struct model *model);
 
 /* Change of a class's page count over the last window_ms, or since the first sample when that is
  * younger. */

@@ -84,8 +84,9 @@ static void ask(struct poller *poller, struct client *client, uint64_t now_ms) {
         [GROUP_GENERAL] = true,
         [GROUP_ITEMS] = true,
         [GROUP_SLABS] = true,
-        [GROUP_SETTINGS] = poller->refreshes % SETTINGS_EVERY == 0 ||
-                           (poller->wanted & INQUIRY_BIT(SETTINGS)),
+        [GROUP_SETTINGS] = poller->refreshes == 0 || (poller->wanted & INQUIRY_BIT(SETTINGS)) ||
+                           (poller->refreshes >= QUICK_REFRESHES &&
+                            (poller->refreshes - QUICK_REFRESHES) % SETTINGS_EVERY == 0),
         [GROUP_SLATED] = poller->refreshes == 0,
     };
     ask_inquiries(poller, client, now_ms);
@@ -98,7 +99,12 @@ static void ask(struct poller *poller, struct client *client, uint64_t now_ms) {
     poller->is_waiting = true;
     poller->asked_ms = fine_clock_ms();
     poller->refreshes++;
-    poller->next_ms = now_ms + poller->interval_ms;
+    bool is_quick = poller->refreshes <= QUICK_REFRESHES && poller->interval_ms > QUICK_MS;
+    poller->next_ms = now_ms + (is_quick ? QUICK_MS : poller->interval_ms);
+}
+
+bool poller_is_steady(const struct poller *poller) {
+    return poller->refreshes > QUICK_REFRESHES;
 }
 
 void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) {
@@ -178,7 +184,7 @@ void poller_hurry(struct poller *poller, uint64_t now_ms) {
     poller->next_ms = now_ms;
     if (poller->refreshes > 0) {
         poller->refreshes =
-            SETTINGS_EVERY; /* not 0: what kind of server it is can't have changed */
+            QUICK_REFRESHES + SETTINGS_EVERY; /* not 0: what kind of server it is can't have changed */
     }
 }
 

@@ -16,6 +16,9 @@
  * id, and of outlooks, by ticket. */
 enum {
     SETTINGS_EVERY = 10,
+    /* The first refreshes of a connection come after one another so fast: a class is judged by the rates of three. */
+    QUICK_REFRESHES = 3,
+    QUICK_MS = 200,
     CURVES_A_REFRESH = 8,
     TAG_INQUIRY = GROUP_COUNT,
     TAG_CLASS_CURVE = TAG_INQUIRY + INQUIRY_COUNT,
@@ -49,6 +52,9 @@ void poller_step(struct poller *poller, struct client *client, uint64_t now_ms);
 /* Takes one reply to a refresh, whose tag is below TAG_INQUIRY. True when it completed a snapshot, which is then
  * poller->latest. */
 bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms);
+
+/* Whether as many samples have come, or are about to, as a class is judged by. */
+bool poller_is_steady(const struct poller *poller);
 
 /* From now on refreshes ask for these inquiries too, as far as the server knows them; what is new is
  * asked for at once. details may be NULL when wanted is 0. */

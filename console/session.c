@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include "brain/brain.h"
 #include "health.h"
 
 #include <stdio.h>
@@ -147,7 +148,7 @@ static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
 
 /* Events for what begins and ends: what the overview says only while it lasts. */
 static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
-    int worst = health_worst_class(session->model);
+    int worst = brain_worst_class(model_brain(session->model));
     char held[NOTE_BYTES];
     if (alarm_turns(&session->starvation, worst >= 0, now_ms)) {
         if (worst >= 0) {
@@ -282,8 +283,8 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
             model_add(session->model, &session->poller.latest, wall);
             tape_add(session->tape, &session->poller.latest, wall_ms);
             note_alarms(session, now_ms, wall);
-            if (session->record_fd >= 0) {
-                write_line(session, wall_ms);
+            if (session->record_fd >= 0 && poller_is_steady(&session->poller)) {
+                write_line(session, wall_ms); /* a recording has one interval */
             }
             session->has_news = session->has_sample = true;
         }

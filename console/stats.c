@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define STAT_AS_NAME(name) #name,
-static const char *const general_names[GENERAL_COUNT] = {GENERAL_STATS(STAT_AS_NAME)};
+const char *const general_stat_names[GENERAL_COUNT] = {GENERAL_STATS(STAT_AS_NAME)};
 const char *const class_stat_names[CLASS_COUNT] = {CLASS_STATS(STAT_AS_NAME)};
 static const char *const setting_names[SETTING_COUNT] = {SETTING_STATS(STAT_AS_NAME)};
 
@@ -80,7 +80,7 @@ static void parse_general(struct snapshot *snapshot, struct span name, struct sp
         copy_printable(snapshot->version, sizeof snapshot->version, value);
         return;
     }
-    int i = name_index(general_names, GENERAL_COUNT, name);
+    int i = name_index(general_stat_names, GENERAL_COUNT, name);
     if (i < 0) {
         return;
     }

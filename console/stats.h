@@ -64,7 +64,7 @@ enum stats_group {
     GROUP_COUNT
 };
 
-extern const char *const class_stat_names[CLASS_COUNT]; /* as on the wire */
+extern const char *const general_stat_names[GENERAL_COUNT], *const class_stat_names[CLASS_COUNT]; /* as on the wire */
 
 struct class_stats {
     bool present;                /* the server named this class in "stats slabs" or "stats items" */

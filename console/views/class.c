@@ -2,6 +2,7 @@
  * about it, how old what it evicts had become, and every stat of it that the server has. */
 #include "views/view.h"
 
+#include "brain/brain.h"
 #include "format.h"
 #include "health.h"
 
@@ -264,7 +265,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         return;
     }
     snprintf(text, sizeof text, "class %u: %s", id,
-             class_state_word(health_class_state(frame->model, id)));
+             class_state_word(brain_class(model_brain(frame->model), id)->state));
     cells_rule(cells, next_line(&column), 0, area.width, text);
     int style = class_hint(frame, id, text, sizeof text);
     put_line(&column, (uint8_t)style, text);

@@ -2,6 +2,7 @@
  * graphs, the busiest classes and the last events. */
 #include "views/view.h"
 
+#include "brain/brain.h"
 #include "format.h"
 #include "health.h"
 
@@ -27,7 +28,8 @@ static const enum metric rate_lines[] = {
 enum {
     RATE_LINES = sizeof rate_lines / sizeof *rate_lines,
     RATE_LINES_COMPACT = 9,
-    MEMORY_ROWS = 4
+    MEMORY_ROWS = 4,
+    KEY_WIDTH = 9 /* of ": press m" */
 };
 
 static const char *metric_text(enum metric metric, double value, char out[FORMAT_BYTES]) {
@@ -65,9 +67,13 @@ static void draw_health(const struct frame *frame, struct cells *cells, struct r
         int y = area.y + 1 + i;
         cells_printf(cells, y, area.x, style, "%s %-5s", marks[lines[i].severity],
                      severity_word(lines[i].severity));
-        cells_text_fit(cells, y, area.x + 8, area.width - 8,
-                       lines[i].severity == SEVERITY_BAD ? style : (uint8_t)STYLE_PLAIN,
-                       lines[i].text);
+        uint8_t words = lines[i].severity == SEVERITY_BAD ? style : (uint8_t)STYLE_PLAIN;
+        int room = area.width - 8 - (lines[i].key != '\0' ? KEY_WIDTH : 0);
+        cells_text_fit(cells, y, area.x + 8, room, words, lines[i].text);
+        if (lines[i].key != '\0' && room > 0) {
+            int length = cells_width_of(lines[i].text);
+            cells_printf(cells, y, area.x + 8 + (length < room ? length : room), words, ": press %c", lines[i].key);
+        }
     }
 }
 
@@ -247,7 +253,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     if (given == COMMAND_MOVE_PAGES) {
-        return propose_move(frame, health_worst_class(frame->model), ui->classes.source);
+        return propose_move(frame, brain_worst_class(model_brain(frame->model)), ui->classes.source);
     }
     return (struct intent){0};
 }

@@ -1,6 +1,8 @@
 /* What a key proposes: moves of pages and modes of automove, as plans to be reviewed. */
 #include "views/view.h"
 
+#include "brain/brain.h"
+
 #include <math.h>
 
 enum { PAGES_AT_COST = 8 };
@@ -29,8 +31,9 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
     }
     double free_pages = 0;
     if (from < 0) {
-        from = action_suggest_source(frame->model, (unsigned)to, &free_pages);
-        from = from >= 0 ? from : largest_class(now, (unsigned)to);
+        struct giver giver = brain_giver(model_brain(frame->model), (unsigned)to);
+        from = giver.class_id >= 0 ? giver.class_id : largest_class(now, (unsigned)to);
+        free_pages = giver.free_pages;
     } else {
         free_pages = floor(class_free_pages(&now->classes[from]));
     }

@@ -309,12 +309,12 @@ function M.automove(context, client, options)
     if not ok then
         return nil, message, code
     end
-    local now, before, rates = context:pair(client, options.interval or 1)
+    local now, before, rates, judge = context:pair(client, options.interval or 1)
     if not now then
         return nil, before, rates
     end
     local view = require "slate.view"
-    local rows = view.classes(now, before, rates)
+    local rows = view.classes(now, before, rates, judge)
     local spread = require("slate.members").age_spread(rows)
     local evicting, in_need, idle = 0, 0, 0
     for _, row in ipairs(rows) do

@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What a sub-command of slatectl works with: its options, the connection, and where its words go.
 -- Standard output is data, standard error is talk.
+local starving = require "slate.starving"
+
 local M = {}
 
 local Context = {}
@@ -118,20 +120,26 @@ function Context:look()
     return now, message, code
 end
 
---- Takes two snapshots `interval_s` apart, so that there are rates; only one when it is 0.
--- Returns the later one, the earlier one and the rates (both nil for a single one), or nil, message, code.
+--- Takes two snapshots `interval_s` apart, so that there are rates; only one when it is 0. Those between them are for
+-- the judge of which classes starve.
+-- Returns the later one, the earlier one, the rates and the judge (all three nil for a single one); or nil, message,
+-- code.
 function Context:pair(client, interval_s)
     local before, message, code = self:snapshot(client)
     if not before or interval_s == 0 then
         return before, message, code
     end
-    require("slate.clock").sleep(interval_s)
-    local after
-    after, message, code = self:snapshot(client)
-    if not after then
-        return nil, message, code
+    local observer, after = require("slate.observer").new(), nil
+    observer:look(before)
+    for _ = 1, starving.SAMPLES do
+        require("slate.clock").sleep(interval_s / starving.SAMPLES)
+        after, message, code = self:snapshot(client)
+        if not after then
+            return nil, message, code
+        end
+        observer:look(after)
     end
-    return after, before, require("slate.snapshot").rates(before, after)
+    return after, before, require("slate.snapshot").rates(before, after), observer.judge
 end
 
 --- Is one of our standard streams (1 or 2) a terminal?

@@ -101,11 +101,11 @@ function CHECKS.starving(about, add)
     end
     for _, row in ipairs(about.rows) do
         if table.concat(row.flags, " "):find("starving", 1, true) then
-            local giver, free = starving.giver_for(row, about.rows)
-            add("warning", ("class %d starves: it evicts %s items a second at age %s, while class %d %s"):format(row.id,
-                units.rate(row.evicted_per_s), units.age(starving.tail_age_s(row)), giver.id,
-                starving.has_spare(free) and "has " .. units.plural(free, "free page") or "keeps them "
-                    .. units.age(starving.tail_age_s(giver))),
+            local giver, free, kept_s = starving.giver_for(row, about.rows)
+            add("warning", ("class %d starves: it evicts %s items a second, which live %s, while class %d %s"):format(
+                row.id, units.rate(row.mean_evicted_per_s), units.age(row.life_s), giver.id,
+                starving.has_spare(free) and "has " .. units.plural(free, "free page")
+                    or "keeps its own " .. units.age(kept_s)),
                 advice[tostring(row.id)] or "slatectl advise automove", "starving")
         end
     end
@@ -240,11 +240,11 @@ local ORDER <const> = { "out_of_memory", "held", "connections", "starving", "age
 
 --- Everything worth a word, the worst first. before and rates may be nil: what needs rates is not looked at then.
 -- moves: the last moves of slated (slate.moves), oldest first; may be empty. geometry: its change of the chunk sizes
--- (slate.geometry); may be nil.
-function M.findings(now, before, rates, moves, geometry)
+-- (slate.geometry); may be nil. judge: see slate.view.classes; may be nil.
+function M.findings(now, before, rates, moves, geometry, judge)
     local about = {
         now = now, before = before, rates = rates, general = now.general, settings = now.settings or {},
-        per_s = rates and rates.general or {}, rows = view.classes(now, before, rates), moves = moves,
+        per_s = rates and rates.general or {}, rows = view.classes(now, before, rates, judge), moves = moves,
         geometry = geometry,
     }
     local list = {}

@@ -3,6 +3,7 @@
 local clock = require "slate.clock"
 local together = require "slate.together"
 local held = require "slate.held"
+local observer = require "slate.observer"
 local snapshot = require "slate.snapshot"
 local starving = require "slate.starving"
 local view = require "slate.view"
@@ -22,7 +23,7 @@ local function open(context, server)
     if not who then
         return { server = server, message = message, code = code }
     end
-    return { server = server, client = client, who = who }
+    return { server = server, client = client, who = who, observer = observer.new() }
 end
 
 -- Takes a snapshot of a member that is there; one that fails is down from then on.
@@ -36,7 +37,10 @@ local function sample(one)
     one.now = now
     if not now then
         one.client, one.message, one.code = nil, message, code
+        return
     end
+    one.before = one.before or now
+    one.observer:look(now)
 end
 
 -- Calls f with each member, all at once.
@@ -50,23 +54,24 @@ end
 
 --- Two samples of each server, interval_s apart (one when it is 0). All are asked at once, so that however many servers
 -- are down, they cost one time-out together.
--- Returns a list in the order of the servers: { server, who, before, now, rates } or { server, message, code }.
+-- Returns a list in the order of the servers: { server, who, before, now, rates, judge } or { server, message, code }.
 function M.sample(context, servers, interval_s)
     local members = {}
     for i, opened in ipairs(each(servers, function(server) return open(context, server) end)) do
         members[i] = opened[1]
     end
     each(members, sample)
-    if interval_s > 0 then
-        for _, one in ipairs(members) do
-            one.before = one.now
-        end
-        clock.sleep(interval_s)
+    for _ = 1, interval_s > 0 and starving.SAMPLES or 0 do
+        clock.sleep(interval_s / starving.SAMPLES)
         each(members, sample)
     end
     for _, one in ipairs(members) do
         if one.client then
-            one.rates = one.before and snapshot.rates(one.before, one.now)
+            if interval_s > 0 then
+                one.rates, one.judge = snapshot.rates(one.before, one.now), one.observer.judge
+            else
+                one.before = nil
+            end
             one.client:close()
         end
     end
@@ -91,7 +96,7 @@ local function row_of(one)
         return { server = one.server.name, why = one.message, notes = { "down" }, badness = DOWN }
     end
     local row = view.overview(one.now, one.rates)
-    local classes = view.classes(one.now, one.before, one.rates)
+    local classes = view.classes(one.now, one.before, one.rates, one.judge)
     row.age_spread, row.notes, row.badness = M.age_spread(classes), {}, 0
     local in_need = 0
     for _, class in ipairs(classes) do

@@ -18,7 +18,6 @@
 --
 -- A value that the server does not report is absent. New names may appear; a name never changes
 -- its meaning under the same schema.
-local clock = require "slate.clock"
 local stats = require "slate.stats"
 
 local M = {}
@@ -65,7 +64,8 @@ function M.take(client, options)
     if refused[""] then
         return nil, table.unpack(refused[""], 1, 2)
     end
-    return M.build(groups, { time_s = clock.time_s(), server = options.server, slated = options.slated })
+    local time_s = require("slate.clock").time_s()
+    return M.build(groups, { time_s = time_s, server = options.server, slated = options.slated })
 end
 
 --- One line of JSON, without the newline. Keys always come in the same order.

@@ -85,7 +85,7 @@ function M.judge(member, given)
     local about = {
         now = member.now, over = held.over(member.now, member.before),
         overview = view.overview(member.now, member.rates),
-        rows = view.classes(member.now, member.before, member.rates),
+        rows = view.classes(member.now, member.before, member.rates, member.judge),
         general = member.now.general, settings = member.now.settings or {},
         per_s = member.rates and member.rates.general or {},
     }

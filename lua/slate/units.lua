@@ -69,7 +69,9 @@ function M.age(seconds)
         return "-"
     end
     local s = math.floor(seconds + 0.5)
-    if s < 60 then
+    if s == 0 and seconds > 0 then
+        return "<1s"
+    elseif s < 60 then
         return s .. "s"
     elseif s < 3600 then
         return ("%dm%02d"):format(s // 60, s % 60)

@@ -93,12 +93,28 @@ function M.goes_by_hits(now)
     return M.automove_mode(now) == "utility" and now.slated and true or false
 end
 
-local function add_flags(rows, ages_count)
+-- In one word what a class is like: "empty" (no pages), "unknown" (no rates), "starving", "evicting" (as a full cache
+-- does), "spare" (evicts nothing and has pages of free chunks to give) or "calm".
+local function state_of(row)
+    if (row.pages or 0) <= 0 then
+        return "empty"
+    elseif not row.evicted_per_s then
+        return "unknown"
+    elseif row.starves then
+        return "starving"
+    elseif row.mean_evicted_per_s > 0 then
+        return "evicting"
+    end
+    return starving.has_spare(row.free_pages or 0) and "spare" or "calm"
+end
+
+local function add_flags(rows)
     for _, row in ipairs(rows) do
+        row.state = state_of(row)
         if (row.out_of_memory_per_s or 0) > 0 then
             row.flags[#row.flags + 1] = "out_of_memory"
         end
-        if starving.starves(row, rows, ages_count) then
+        if row.starves then
             row.flags[#row.flags + 1] = "starving"
         end
         if (row.evicted_per_s or 0) == 0 and (row.free_pages or 0) >= IDLE_PAGES then
@@ -108,16 +124,21 @@ local function add_flags(rows, ages_count)
 end
 
 --- One row for each class, by id. `before` and `rates` may be nil: rates are absent then.
+-- judge: of slate.starving, for those who look again and again; without one the pair of snapshots alone is judged.
 -- flags: "out_of_memory" (stores fail), "starving" (see slate.starving), "idle" (holds whole pages of free chunks and
 -- evicts nothing).
-function M.classes(now, before, rates)
+function M.classes(now, before, rates, judge)
     local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
     local rows = {}
     for i, class in ipairs(now.classes) do
         rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
         rows[i].victim_age_s = victim_age_s(rows[i], class)
     end
-    add_flags(rows, starving.has_settled(now, before, rates) and not M.goes_by_hits(now))
+    if rates and not rates.reset then
+        (judge or starving.judge(1)):look(rows, { time_s = now.time_s, interval_s = rates.interval_s,
+            by_hits = M.goes_by_hits(now) })
+    end
+    add_flags(rows)
     return rows
 end
 
@@ -128,7 +149,7 @@ function M.note(row)
         if flag == "idle" then
             words[#words + 1] = ("idle: %d free"):format(row.free_pages // 1)
         elseif flag == "starving" then
-            words[#words + 1] = "starves at " .. require("slate.units").age(starving.tail_age_s(row))
+            words[#words + 1] = "starves: items live " .. require("slate.units").age(row.life_s)
         else
             words[#words + 1] = (flag:gsub("_", " "))
         end
@@ -137,13 +158,13 @@ function M.note(row)
 end
 
 local function remedy(row, rows)
-    local giver, free = starving.giver_for(row, rows)
+    local giver, free, kept_s = starving.giver_for(row, rows)
     if not giver then
         return "no other class has a page to spare"
     end
     local units = require "slate.units"
-    return ("try slatectl move %d %d --dry-run (class %d: %soldest item %s)"):format(giver.id, row.id, giver.id,
-        free > 0 and units.plural(free, "free page") .. ", " or "", units.age(starving.tail_age_s(giver)))
+    return ("try slatectl move %d %d --dry-run (class %d: %skeeps its items %s)"):format(giver.id, row.id, giver.id,
+        free > 0 and units.plural(free, "free page") .. ", " or "", units.age(kept_s))
 end
 
 --- What to do about it, as sentences with the command to type. Empty when nothing stands out.

@@ -68,7 +68,7 @@ describe("memory beyond the limit", function()
         assert.equal("it holds 39M of memory, 388% more than its limit of 8M: each of 39 classes keeps a page",
             finding.what)
         assert.truthy(finding.todo:find("slatectl geometry auto", 1, true), finding.todo)
-        assert.equal("BAD    press 5: 39.0M held, the limit is 8.00M; each of 39 classes keeps a page", shown)
+        assert.equal("BAD    39.0M held, the limit is 8.00M; each of 39 classes keeps a page: press 5", shown)
         finding, shown = told(64, 100, 90)
         assert.equal("note", finding.severity) -- it is falling
         assert.truthy(finding.what:find("and gives it back", 1, true), finding.what)
@@ -79,7 +79,7 @@ describe("memory beyond the limit", function()
         assert.truthy(shown:find("none goes back without slab_reassign", 1, true), shown)
         finding, shown = told(64, 90, 90, { stock = true })
         assert.truthy(finding.todo:find("slatectl move SRC 0", 1, true), finding.todo)
-        assert.truthy(shown:find("press m: 90.0M held, the limit is 64.0M; the pool gives pages back", 1, true), shown)
+        assert.truthy(shown:find("90.0M held, the limit is 64.0M; the pool gives pages back: press m", 1, true), shown)
     end)
 end)
 

@@ -12,18 +12,20 @@ local function rows_of(before, after)
 end
 
 describe("view", function()
-    it("calls a class starving by its oldest item, when another keeps them twice as long", function()
-        local before = make(1000, { [3] = class({}), [5] = class({ age = 10 }) })
-        local after = make(1001, { [3] = class({}), [5] = class({ age = 10, evicted = 100 }) })
+    it("flags a class that starves, and says how long its items live", function()
+        local before = make(1000, { [3] = class({}), [5] = class({}) })
+        local after = make(1001, { [3] = class({}), [5] = class({ evicted = 400 }) })
         local rows = rows_of(before, after)
         assert.same({}, rows[1].flags)
         assert.same({ "starving" }, rows[2].flags)
-        assert.equal("starves at 10s", view.note(rows[2]))
+        assert.equal("starves: items live 10s", view.note(rows[2]))
+        assert.equal("calm", rows[1].state)
+        assert.equal("starving", rows[2].state)
     end)
 
     it("calls no class starving for its age where slated moves pages by hits, nor does doctor", function()
         local before = make(1000, { [3] = class({ age = 900 }), [5] = class({ age = 10 }) })
-        local fields = { [3] = class({ age = 900, evicted = 90 }), [5] = class({ age = 10, evicted = 100 }) }
+        local fields = { [3] = class({ age = 900, evicted = 4 }), [5] = class({ age = 10, evicted = 400 }) }
         local cases = { { mode = "utility", slated = "0.1.0", says = 0 }, { mode = "lra", slated = "0.1.0", says = 2 },
             { mode = 2, says = 2 } }
         for _, case in ipairs(cases) do

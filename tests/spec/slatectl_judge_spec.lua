@@ -44,9 +44,11 @@ describe("advice on automove", function()
     local function advised(mode, second, young_age_s, other)
         local function at(time_s, evicted)
             local now = make(time_s, {
-                [3] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 9, age = 400, evicted = evicted },
-                [7] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 9, age = young_age_s or 40,
-                    evicted = other == "rests" and 0 or evicted },
+                -- So many items that those live as long that are evicted as the oldest ones are old.
+                [3] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = 400 * second, age = 400,
+                    evicted = evicted },
+                [7] = { total_pages = 9, used_chunks = 9, free_chunks = 0, number = (young_age_s or 40) * second,
+                    age = young_age_s or 40, evicted = other == "rests" and 0 or evicted },
             }, nil, { slab_automove = mode, slab_reassign = true })
             now.slated = "0.1.0"
             return now

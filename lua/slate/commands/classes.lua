@@ -108,12 +108,12 @@ function M.run(context, parsed)
     if not client then
         return nil, message, code
     end
-    local now, before, rates = context:pair(client, parsed.interval or 1)
+    local now, before, rates, judge = context:pair(client, parsed.interval or 1)
     if not now then
         return nil, before, rates
     end
     client:close()
-    local all = view.classes(now, before, rates)
+    local all = view.classes(now, before, rates, judge)
     local rows
     rows, message, code = only(all, parsed.ids)
     if not rows then

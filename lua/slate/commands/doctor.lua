@@ -30,7 +30,7 @@ function M.run(context, parsed)
     if not client then
         return nil, message, code
     end
-    local now, before, rates = context:pair(client, parsed.interval or 1)
+    local now, before, rates, judge = context:pair(client, parsed.interval or 1)
     if not now then
         return nil, before, rates
     end
@@ -38,7 +38,7 @@ function M.run(context, parsed)
     local change = now.slated and require("slate.geometry").read(client) or nil
     client:close()
     local findings = require("slate.doctor").findings(now, before, rates, type(moves) == "table" and moves or {},
-        change)
+        change, judge)
     if context.json then
         context:out_json("slate/doctor/1", { server = now.server, time_s = now.time_s,
             interval_s = rates and rates.interval_s, findings = require("slate.json").array(findings) })

@@ -68,8 +68,8 @@ local function by_weight(rows)
     return rows
 end
 
-local function text_of(now, before, rates, most_rows)
-    local rows = by_weight(view.classes(now, before, rates))
+local function text_of(now, rates, rows, most_rows)
+    rows = by_weight(rows)
     local advice = view.advice(rows)
     local shown = table.move(rows, 1, math.min(#rows, most_rows), 1, {})
     local text = heading(view.overview(now, rates)) .. "\n"
@@ -83,9 +83,8 @@ local function text_of(now, before, rates, most_rows)
     return text
 end
 
-local function out_json(context, now, before, rates)
+local function out_json(context, now, rates, rows)
     local fields = view.overview(now, rates)
-    local rows = view.classes(now, before, rates)
     fields.advice = require("slate.json").array(view.advice(rows))
     fields.classes = require("slate.commands.classes").as_json(rows)
     context:out_json("slate/top/1", fields)
@@ -97,23 +96,26 @@ local function repaint(context, text)
     context:flush()
 end
 
-local function show(context, now, before, rates, in_place)
+-- rows: of slate.view.classes.
+local function show(context, now, rates, rows, in_place)
     if context.json then
-        return out_json(context, now, before, rates)
+        return out_json(context, now, rates, rows)
     elseif in_place then
-        local _, rows = context:terminal_size()
-        return repaint(context, text_of(now, before, rates, math.max(1, (rows or 24) - HEAD_LINES - 3)))
+        local _, lines = context:terminal_size()
+        return repaint(context, text_of(now, rates, rows, math.max(1, (lines or 24) - HEAD_LINES - 3)))
     end
-    context:out(text_of(now, before, rates, ROWS_WITHOUT_TERMINAL))
+    context:out(text_of(now, rates, rows, ROWS_WITHOUT_TERMINAL))
     context:flush()
 end
 
 local function watch(context, client, interval_s, count)
     local in_place = not context.json and context:is_terminal(1)
-    local before, message, code = context:snapshot(client)
-    if not before then
+    local first, message, code = context:snapshot(client)
+    if not first then
         return nil, message, code
     end
+    local observer = require("slate.observer").new()
+    observer:look(first)
     if in_place then
         context:out("\27[2J")
     end
@@ -127,8 +129,8 @@ local function watch(context, client, interval_s, count)
         if round > 1 and not in_place and not context.json then
             context:out("\n")
         end
-        show(context, now, before, require("slate.snapshot").rates(before, now), in_place)
-        before = now
+        observer:look(now)
+        show(context, now, observer.rates, observer.rows, in_place)
     end
     return 0
 end
@@ -141,11 +143,11 @@ function M.run(context, parsed)
     if parsed.watch then
         return watch(context, client, parsed.watch[1] or 2, parsed.count)
     end
-    local now, before, rates = context:pair(client, parsed.interval or 1)
+    local now, before, rates, judge = context:pair(client, parsed.interval or 1)
     if not now then
         return nil, before, rates
     end
-    show(context, now, before, rates)
+    show(context, now, rates, view.classes(now, before, rates, judge))
     return 0
 end
 

@@ -92,6 +92,26 @@ __attribute__((unused)) static struct model *fixture_model(const char *server) {
     return model;
 }
 
+/* The server goes on as it did between the last two refreshes, which were of the same connection. */
+__attribute__((unused)) static void fixture_go_on(struct model *model, int refreshes) {
+    static struct snapshot before, next;
+    for (int round = 0; round < refreshes; round++) {
+        before = *model_before(model);
+        next = *model_now(model);
+        next.at_ms += model_now(model)->at_ms - before.at_ms;
+        for (int i = 0; i < GENERAL_COUNT; i++) {
+            bool has_grown = next.general[i] != STAT_ABSENT && next.general[i] > before.general[i];
+            next.general[i] += has_grown ? next.general[i] - before.general[i] : 0;
+        }
+        for (int i = 0; i < CLASS_LIMIT * CLASS_COUNT; i++) {
+            uint64_t was = before.classes[i / CLASS_COUNT].value[i % CLASS_COUNT];
+            uint64_t *is = &next.classes[i / CLASS_COUNT].value[i % CLASS_COUNT];
+            *is += *is != STAT_ABSENT && *is > was ? *is - was : 0;
+        }
+        model_add(model, &next, 1002);
+    }
+}
+
 /* What only some views want, from the same file; class_id: the one whose every stat is kept. */
 __attribute__((unused)) static void fixture_details(struct model *model, const char *name,
                                                     unsigned class_id, uint64_t at_ms) {

@@ -74,38 +74,6 @@ static void test_commands_are_what_the_server_understands(void) {
     is_str(line, "slabs reassign 4 12 3", "with the count");
 }
 
-static void test_the_suggested_source_has_free_pages_or_the_oldest_items(void) {
-    struct model *model = fixture_model("memcached-1.4.25");
-    double free_pages;
-    is(action_suggest_source(model, 12, &free_pages), 4, "class 4 gives");
-    is((long)free_pages, 7, "39543 free chunks of 5461 a page are 7 whole pages");
-    is(action_suggest_source(model, 4, &free_pages), -1,
-       "class 12 has one page and evicts: nothing to give");
-    model_destroy(&model);
-}
-
-/* At that time class 4 has 64 full pages of items 150 s old, and class 5 two pages of age_s. */
-static int suggested_giver(struct model *model, uint64_t time_ms, uint64_t age_s) {
-    struct snapshot snapshot;
-    double free_pages;
-    fixture_load("memcached-1.4.25-second.txt", time_ms, &snapshot);
-    struct class_stats *large = &snapshot.classes[4], *small = &snapshot.classes[5];
-    large->value[CLASS_free_chunks] = large->value[CLASS_free_chunks_end] = 0;
-    large->value[CLASS_age] = 150;
-    *small = *large;
-    small->value[CLASS_total_pages] = 2;
-    small->value[CLASS_age] = age_s;
-    model_add(model, &snapshot, 0);
-    return action_suggest_source(model, 12, &free_pages);
-}
-
-static void test_a_class_of_two_pages_gives_only_what_is_old_enough(void) {
-    struct model *model = fixture_model("memcached-1.4.25");
-    is(suggested_giver(model, 100000, 170), 4, "half of 170 s is less than nearly all of 150 s");
-    is(suggested_giver(model, 101000, 1000), 5, "half of 1000 s is more");
-    model_destroy(&model);
-}
-
 /* ---- the job ---- */
 
 static struct job job;
@@ -367,8 +335,6 @@ int main(void) {
     test_servers_that_cannot_move_pages_say_why();
     test_automove_changes_only_to_another_known_mode();
     test_commands_are_what_the_server_understands();
-    test_the_suggested_source_has_free_pages_or_the_oldest_items();
-    test_a_class_of_two_pages_gives_only_what_is_old_enough();
     test_a_move_is_done_when_the_pages_have_moved();
     test_an_ok_without_effect_is_a_failure();
     test_a_busy_server_is_asked_again_for_a_while();

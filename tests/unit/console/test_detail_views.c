@@ -28,6 +28,7 @@ static void test_the_page_map_begins_with_who_starves(void) {
     snapshot.classes[3].value[CLASS_free_chunks] = 3 * snapshot.classes[3].value[CLASS_chunks_per_page];
     snapshot.classes[12].value[CLASS_evicted] += 100;
     model_add(model, &snapshot, 0);
+    fixture_go_on(model, 2);
     struct frame frame = frame_of(model);
     reset_ui(index_of(&pages_view));
     draw(&frame, 80, 24, false);

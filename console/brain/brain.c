@@ -1,0 +1,228 @@
+#include "brain/brain.h"
+
+#include "brain/lua_facts.h"
+#include "brain/lua_state.h"
+
+#include <lauxlib.h>
+#include <lua.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FAILURE_BYTES = 200 };
+
+struct brain {
+    lua_State *lua;
+    int observer; /* of slate.observer, in Lua's registry */
+    struct class_verdict classes[CLASS_LIMIT];
+    struct held held;
+    char failure[FAILURE_BYTES]; /* "": all is well */
+};
+
+static const struct {
+    const char *name; /* as in lua/slate/view.lua */
+    const char *word; /* on the screen */
+} states[CLASS_STATES] = {
+    [CLASS_UNKNOWN] = {"unknown", "unknown"},    [CLASS_EMPTY] = {"empty", "empty"},
+    [CLASS_CALM] = {"calm", "calm"},             [CLASS_SPARE] = {"spare", "spare pages"},
+    [CLASS_EVICTING] = {"evicting", "evicting"}, [CLASS_STARVING] = {"starving", "STARVING"},
+};
+
+const char *class_state_word(enum class_state state) {
+    return states[state].word;
+}
+
+static void forget(struct brain *brain) {
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        brain->classes[id] = (struct class_verdict){CLASS_EMPTY, NAN, NAN};
+    }
+    brain->held = (struct held){0};
+}
+
+/* Takes the error on top of the stack as the reason why nothing is judged any more. */
+static void fail(struct brain *brain) {
+    const char *text = lua_tostring(brain->lua, -1);
+    snprintf(brain->failure, sizeof brain->failure, "%s", text != NULL ? text : "an error without words");
+    lua_pop(brain->lua, 1);
+    forget(brain);
+}
+
+/* ---- what Lua says, as plain data ---- */
+
+static double number_of(lua_State *L, const char *field) {
+    lua_getfield(L, -1, field);
+    double value = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : NAN;
+    lua_pop(L, 1);
+    return value;
+}
+
+static bool is_true(lua_State *L, const char *field) {
+    lua_getfield(L, -1, field);
+    bool value = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return value;
+}
+
+static enum class_state state_of(lua_State *L) {
+    lua_getfield(L, -1, "state");
+    const char *name = lua_tostring(L, -1);
+    int state = CLASS_STATES - 1;
+    while (state > 0 && (name == NULL || strcmp(states[state].name, name) != 0)) {
+        state--;
+    }
+    lua_pop(L, 1);
+    return (enum class_state)state;
+}
+
+/* The rows of the observer on top of the stack. */
+static void read_rows(struct brain *brain) {
+    lua_State *L = brain->lua;
+    lua_getfield(L, -1, "rows");
+    lua_Integer count = luaL_len(L, -1);
+    for (lua_Integer i = 1; i <= count; i++) {
+        lua_geti(L, -1, i);
+        double id = number_of(L, "id");
+        if (id >= 0 && id < CLASS_LIMIT) {
+            brain->classes[(unsigned)id] = (struct class_verdict){state_of(L), number_of(L, "life_s"),
+                                                                  number_of(L, "mean_evicted_per_s")};
+        }
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
+static void read_held(struct brain *brain) {
+    lua_State *L = brain->lua;
+    if (lua_getfield(L, -1, "over") == LUA_TTABLE) {
+        double classes = number_of(L, "classes");
+        brain->held = (struct held){.bytes = number_of(L, "held_bytes"), .limit_bytes = number_of(L, "limit_bytes"),
+                                    .classes = classes > 0 ? (unsigned)classes : 0,
+                                    .is_by_classes = is_true(L, "is_by_classes"),
+                                    .is_falling = is_true(L, "is_falling"), .is_much = is_true(L, "is_much")};
+    }
+    lua_pop(L, 1);
+}
+
+/* ---- calls in which Lua may raise errors ---- */
+
+/* () -> observer */
+static int observe(lua_State *L) {
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "slate.observer");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "new");
+    lua_call(L, 0, 1);
+    return 1;
+}
+
+/* (brain, snapshot), both as light userdata -> nothing */
+static int look(lua_State *L) {
+    struct brain *brain = lua_touserdata(L, 1);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
+    lua_getfield(L, -1, "look");
+    lua_pushvalue(L, -2);
+    lua_facts_push(L, lua_touserdata(L, 2));
+    lua_call(L, 2, 0);
+    forget(brain);
+    read_rows(brain);
+    read_held(brain);
+    return 0;
+}
+
+/* (brain, giver, class id) -> nothing */
+static int find_giver(lua_State *L) {
+    const struct brain *brain = lua_touserdata(L, 1);
+    struct giver *giver = lua_touserdata(L, 2);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
+    lua_getfield(L, -1, "giver_for");
+    lua_insert(L, -2);
+    lua_pushvalue(L, 3);
+    lua_call(L, 2, 3);
+    if (lua_isinteger(L, -3)) {
+        *giver = (struct giver){(int)lua_tointeger(L, -3), lua_tonumber(L, -2), lua_tonumber(L, -1)};
+    }
+    return 0;
+}
+
+/* ---- for C ---- */
+
+struct brain *brain_create(void) {
+    struct brain *brain = calloc(1, sizeof *brain);
+    if (brain == NULL) {
+        return NULL;
+    }
+    brain->lua = lua_state_take();
+    if (brain->lua == NULL) {
+        free(brain);
+        return NULL;
+    }
+    forget(brain);
+    lua_pushcfunction(brain->lua, observe);
+    if (lua_pcall(brain->lua, 0, 1, 0) == LUA_OK) {
+        brain->observer = luaL_ref(brain->lua, LUA_REGISTRYINDEX);
+    } else {
+        brain->observer = LUA_NOREF;
+        fail(brain);
+    }
+    return brain;
+}
+
+void brain_destroy(struct brain **brain) {
+    if (*brain != NULL) {
+        luaL_unref((*brain)->lua, LUA_REGISTRYINDEX, (*brain)->observer);
+        lua_state_give_back();
+        free(*brain);
+        *brain = NULL;
+    }
+}
+
+void brain_look(struct brain *brain, const struct snapshot *now) {
+    if (brain->failure[0] != '\0') {
+        return;
+    }
+    lua_pushcfunction(brain->lua, look);
+    lua_pushlightuserdata(brain->lua, brain);
+    lua_pushlightuserdata(brain->lua, (void *)now);
+    if (lua_pcall(brain->lua, 2, 0, 0) != LUA_OK) {
+        fail(brain);
+    }
+}
+
+const struct class_verdict *brain_class(const struct brain *brain, unsigned class_id) {
+    return &brain->classes[class_id < CLASS_LIMIT ? class_id : 0];
+}
+
+int brain_worst_class(const struct brain *brain) {
+    int worst = -1;
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        const struct class_verdict *one = &brain->classes[id];
+        if (one->state == CLASS_STARVING &&
+            (worst < 0 || one->evicted_per_s > brain->classes[worst].evicted_per_s)) {
+            worst = (int)id;
+        }
+    }
+    return worst;
+}
+
+struct giver brain_giver(const struct brain *brain, unsigned class_id) {
+    struct giver giver = {-1, 0, NAN};
+    if (brain->failure[0] == '\0') {
+        lua_pushcfunction(brain->lua, find_giver);
+        lua_pushlightuserdata(brain->lua, (void *)brain);
+        lua_pushlightuserdata(brain->lua, &giver);
+        lua_pushinteger(brain->lua, class_id);
+        if (lua_pcall(brain->lua, 3, 0, 0) != LUA_OK) {
+            lua_pop(brain->lua, 1); /* the next look meets it again, and says so */
+        }
+    }
+    return giver;
+}
+
+const struct held *brain_held(const struct brain *brain) {
+    return &brain->held;
+}
+
+const char *brain_failure(const struct brain *brain) {
+    return brain->failure[0] != '\0' ? brain->failure : NULL;
+}

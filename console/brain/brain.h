@@ -1,0 +1,66 @@
+/* The judgement on one server: the modules of lua/slate that slatectl runs too, built into slatetop as text and run by
+ * an embedded Lua 5.4. C hands them each snapshot and keeps what they say as plain data.
+ *
+ * All brains of the process share one Lua state, which goes with the last of them. A module that fails switches its
+ * brain off, and brain_failure says why. Memory: about 0.2 MB for the state, and 0.1 MB a brain with 40 classes. Cost of
+ * a look: O(classes), and O(classes²) at worst. One thread. */
+#ifndef CONSOLE_BRAIN_H
+#define CONSOLE_BRAIN_H
+#include "stats.h"
+
+enum class_state {
+    CLASS_UNKNOWN,  /* has pages, but rates need a second sample */
+    CLASS_EMPTY,    /* no pages */
+    CLASS_CALM,     /* nothing to say */
+    CLASS_SPARE,    /* whole pages free, and nothing is evicted */
+    CLASS_EVICTING, /* evicts, as a full cache does */
+    CLASS_STARVING  /* see lua/slate/starving.lua */
+};
+enum { CLASS_STATES = CLASS_STARVING + 1 };
+
+struct class_verdict {
+    enum class_state state;
+    double life_s;        /* how long what it evicts has lived; NAN where it evicts nothing */
+    double evicted_per_s; /* mean over the last samples; NAN when unknown */
+};
+
+/* Memory held in pages, against the limit: see lua/slate/held.lua. All but the bools 0 when the server does not tell. */
+struct held {
+    double bytes, limit_bytes;
+    unsigned classes;   /* that have pages */
+    bool is_by_classes; /* a page for each of these is more than the limit */
+    bool is_falling, is_much;
+};
+
+/* A class that could give pages to another. */
+struct giver {
+    int class_id;      /* -1: none can */
+    double free_pages; /* whole pages that it could give for nothing */
+    double keeps_s;    /* how long it would keep its items without a page of others */
+};
+
+struct brain;
+
+/* NULL when out of memory. */
+struct brain *brain_create(void);
+void brain_destroy(struct brain **brain);
+
+/* Takes the next snapshot of the server in. */
+void brain_look(struct brain *brain, const struct snapshot *now);
+
+/* What the last look made of a class; all unknown before the first. Valid as long as the brain. */
+const struct class_verdict *brain_class(const struct brain *brain, unsigned class_id);
+
+/* The starving class that evicts most; -1 when none starves. */
+int brain_worst_class(const struct brain *brain);
+
+/* The best giver for a class, starving or not. */
+struct giver brain_giver(const struct brain *brain, unsigned class_id);
+
+const struct held *brain_held(const struct brain *brain);
+
+/* Why nothing is judged any more, in a sentence; NULL as long as all is well. */
+const char *brain_failure(const struct brain *brain);
+
+const char *class_state_word(enum class_state state);
+#endif

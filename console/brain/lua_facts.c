@@ -1,0 +1,71 @@
+#include "brain/lua_facts.h"
+
+#include <lauxlib.h>
+#include <stdlib.h>
+
+/* On top of the stack is the table that gets the field. */
+static void set_stat(lua_State *L, const char *name, uint64_t value) {
+    if (value == STAT_ABSENT) {
+        return;
+    }
+    if (value <= INT64_MAX) {
+        lua_pushinteger(L, (lua_Integer)value);
+    } else {
+        lua_pushnumber(L, (lua_Number)value);
+    }
+    lua_setfield(L, -2, name);
+}
+
+static void push_general(lua_State *L, const struct snapshot *snapshot) {
+    lua_createtable(L, 0, GENERAL_COUNT);
+    for (int i = 0; i < GENERAL_COUNT; i++) {
+        set_stat(L, general_stat_names[i], snapshot->general[i]);
+    }
+}
+
+static void push_classes(lua_State *L, const struct snapshot *snapshot) {
+    lua_newtable(L);
+    lua_Integer count = 0;
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        if (!snapshot->classes[id].present) {
+            continue;
+        }
+        lua_createtable(L, 0, CLASS_COUNT + 1);
+        set_stat(L, "id", id);
+        for (int i = 0; i < CLASS_COUNT; i++) {
+            set_stat(L, class_stat_names[i], snapshot->classes[id].value[i]);
+        }
+        lua_seti(L, -2, ++count);
+    }
+}
+
+/* memcached calls the first modes of automove by number. */
+static void push_settings(lua_State *L, const struct snapshot *snapshot) {
+    lua_createtable(L, 0, 1);
+    if (snapshot->automove[0] != '\0') {
+        if (lua_stringtonumber(L, snapshot->automove) == 0) {
+            lua_pushstring(L, snapshot->automove);
+        }
+        lua_setfield(L, -2, "slab_automove");
+    }
+}
+
+void lua_facts_push(lua_State *L, const struct snapshot *snapshot) {
+    luaL_checkstack(L, 4, NULL);
+    lua_createtable(L, 0, 6);
+    lua_pushnumber(L, (lua_Number)snapshot->at_ms / 1000);
+    lua_setfield(L, -2, "time_s");
+    if (snapshot->is_slated) {
+        lua_pushstring(L, snapshot->own_version);
+        lua_setfield(L, -2, "slated");
+    }
+    push_general(L, snapshot);
+    lua_setfield(L, -2, "general");
+    push_settings(L, snapshot);
+    lua_setfield(L, -2, "settings");
+    push_classes(L, snapshot);
+    lua_setfield(L, -2, "classes");
+    lua_createtable(L, 0, 1);
+    set_stat(L, "total_malloced", snapshot->general[GENERAL_total_malloced]);
+    lua_setfield(L, -2, "totals");
+}

@@ -1,0 +1,11 @@
+/* A snapshot of the console as the table that lua/slate/snapshot.lua describes, as far as the modules that judge read it.
+ * A stat that the server did not send is absent from the table, too. */
+#ifndef CONSOLE_LUA_FACTS_H
+#define CONSOLE_LUA_FACTS_H
+#include "stats.h"
+
+#include <lua.h>
+
+/* Pushes the table; raises an error of Lua when out of memory. Cost: O(classes). */
+void lua_facts_push(lua_State *L, const struct snapshot *snapshot);
+#endif

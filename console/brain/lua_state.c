@@ -1,0 +1,85 @@
+#include "brain/lua_state.h"
+
+#include <lauxlib.h>
+#include <lualib.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Generated from lua/slate: a module's name and its text. */
+static const struct {
+    const char *name, *text;
+} modules[] = {
+#include "brain/modules.inc"
+};
+
+static lua_State *state;
+static unsigned users;
+
+static const luaL_Reg libraries[] = {
+    {LUA_GNAME, luaopen_base},
+    {LUA_TABLIBNAME, luaopen_table},
+    {LUA_STRLIBNAME, luaopen_string},
+    {LUA_MATHLIBNAME, luaopen_math},
+};
+
+/* Of the base library, what reads files or code, or writes to the terminal that the console draws on. */
+static const char *const withheld[] = {"dofile", "loadfile", "load", "print", "collectgarbage"};
+
+/* require(name): the modules above and no others. upvalue 1: those that are loaded, by name. */
+static int require(lua_State *L) {
+    const char *name = luaL_checkstring(L, 1);
+    if (lua_getfield(L, lua_upvalueindex(1), name) != LUA_TNIL) {
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        if (strcmp(modules[i].name, name) == 0) {
+            if (luaL_loadbufferx(L, modules[i].text, strlen(modules[i].text), name, "t") != LUA_OK) {
+                return lua_error(L);
+            }
+            lua_call(L, 0, 1);
+            lua_pushvalue(L, -1);
+            lua_setfield(L, lua_upvalueindex(1), name);
+            return 1;
+        }
+    }
+    return luaL_error(L, "slatetop has no module %s", name);
+}
+
+static int open_all(lua_State *L) {
+    for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+        luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
+        lua_pop(L, 1);
+    }
+    for (size_t i = 0; i < sizeof withheld / sizeof *withheld; i++) {
+        lua_pushnil(L);
+        lua_setglobal(L, withheld[i]);
+    }
+    lua_newtable(L);
+    lua_pushcclosure(L, require, 1);
+    lua_setglobal(L, "require");
+    return 0;
+}
+
+lua_State *lua_state_take(void) {
+    if (state == NULL) {
+        lua_State *fresh = luaL_newstate();
+        if (fresh == NULL) {
+            return NULL;
+        }
+        lua_pushcfunction(fresh, open_all);
+        if (lua_pcall(fresh, 0, 0, 0) != LUA_OK) {
+            lua_close(fresh);
+            return NULL;
+        }
+        state = fresh;
+    }
+    users++;
+    return state;
+}
+
+void lua_state_give_back(void) {
+    if (--users == 0) {
+        lua_close(state);
+        state = NULL;
+    }
+}

@@ -1,0 +1,44 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- One server, seen in one snapshot after the other: its classes, and what the judges that remember make of them. Pure;
+--- no I/O. slatetop runs an observer for each server that it watches, slatectl one for as long as a command looks.
+local held = require "slate.held"
+local snapshot = require "slate.snapshot"
+local starving = require "slate.starving"
+local view = require "slate.view"
+
+local M = {}
+
+local Observer = {}
+Observer.__index = Observer
+Observer.__name = "slate.observer"
+
+--- An observer that has seen nothing yet. Its fields after a look: now, before and rates (nil at first), rows (of
+-- slate.view.classes), over (of slate.held.over; may be nil) and judge (of slate.starving).
+function M.new()
+    return setmetatable({ judge = starving.judge() }, Observer)
+end
+
+--- Takes the next snapshot of the server in. A restart or a reset of the counters ends what the judge remembers.
+function Observer:look(now)
+    local before = self.now
+    local rates = before and snapshot.rates(before, now) or nil
+    if rates and rates.reset then
+        self.judge = starving.judge()
+    end
+    self.now, self.before, self.rates = now, before, rates
+    self.rows = view.classes(now, before, rates, self.judge)
+    self.over = held.over(now, before)
+end
+
+--- The best giver for the class of this id (see slate.starving.giver_for): its id, its free pages, and for how long it
+-- would keep its items, in seconds; nil where none can give.
+function Observer:giver_for(id)
+    for _, row in ipairs(self.rows) do
+        if row.id == id then
+            local giver, free_pages, keeps_s = starving.giver_for(row, self.rows)
+            return giver and giver.id, free_pages, keeps_s
+        end
+    end
+end
+
+return M

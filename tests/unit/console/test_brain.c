@@ -1,0 +1,121 @@
+/* The rules themselves are tested where they stand, in tests/spec; here it is what the bridge to them hands over. */
+#include "brain/brain.h"
+#include "fixture.h"
+
+#include <math.h>
+
+static struct snapshot snapshot;
+
+static void load(const char *name, uint64_t at_ms) {
+    fixture_load(name, at_ms, &snapshot);
+}
+
+/* Samples of a server two seconds apart in which class 12 of one page evicts 100 items a second. */
+static void starve(struct brain *brain, int samples) {
+    load("memcached-1.4.25-second.txt", 12000);
+    for (int i = 0; i < samples; i++) {
+        snapshot.at_ms += 2000;
+        snapshot.classes[12].value[CLASS_evicted] += 200;
+        snapshot.general[GENERAL_evictions] += 200;
+        brain_look(brain, &snapshot);
+    }
+}
+
+static void test_a_verdict_takes_samples_and_then_has_figures(void) {
+    struct brain *brain = brain_create();
+    is(brain_class(brain, 12)->state, CLASS_EMPTY, "nothing is known before the first look");
+    starve(brain, 1);
+    is(brain_class(brain, 12)->state, CLASS_UNKNOWN, "one sample has no rates: it may evict thousands");
+    ok(isnan(brain_class(brain, 12)->life_s), "nor is a life known");
+    is(brain_worst_class(brain), -1, "nobody starves yet");
+    brain_destroy(&brain);
+    brain = brain_create();
+    starve(brain, 4);
+    is(brain_class(brain, 12)->state, CLASS_STARVING, "three samples with evictions: it starves");
+    is(brain_worst_class(brain), 12, "the worst class");
+    is((long)brain_class(brain, 12)->evicted_per_s, 100, "evictions a second");
+    is((long)brain_class(brain, 12)->life_s, 7, "700 items ÷ 100 a second");
+    is(brain_class(brain, 4)->state, CLASS_SPARE, "the other has pages to spare");
+    is(brain_class(brain, 200)->state, CLASS_EMPTY, "a class that the server does not list");
+    struct giver giver = brain_giver(brain, 12);
+    is(giver.class_id, 4, "class 4 gives");
+    is((long)giver.free_pages, 7, "39543 free chunks of 5461 a page are 7 whole pages");
+    is((long)giver.keeps_s, 395, "402 s, less the part of one page of 63");
+    is(brain_giver(brain, 4).class_id, -1, "class 12 has one page: nothing to give");
+    is(brain_giver(brain, 77).class_id, -1, "a class that the server does not list");
+    ok(brain_failure(brain) == NULL, "no module failed: %s", brain_failure(brain));
+    brain_destroy(&brain);
+}
+
+static void test_brains_do_not_share_what_they_have_seen(void) {
+    struct brain *one = brain_create(), *other = brain_create();
+    starve(one, 4);
+    load("memcached-1.6.18-second.txt", 1000);
+    brain_look(other, &snapshot);
+    is(brain_worst_class(one), 12, "one has seen a class starve");
+    is(brain_worst_class(other), -1, "the other has not");
+    brain_destroy(&one);
+    starve(other, 4);
+    is(brain_worst_class(other), 12, "and goes on when the first is gone");
+    brain_destroy(&other);
+    ok(other == NULL, "the last one closes Lua");
+}
+
+static void test_a_restart_ends_what_is_remembered(void) {
+    struct brain *brain = brain_create();
+    starve(brain, 5);
+    snapshot.at_ms += 2000;
+    snapshot.general[GENERAL_uptime] = 1;
+    snapshot.general[GENERAL_pid]++;
+    brain_look(brain, &snapshot);
+    is(brain_class(brain, 12)->state, CLASS_UNKNOWN, "no rates across a restart");
+    snapshot.at_ms += 2000;
+    snapshot.classes[12].value[CLASS_evicted] += 200;
+    brain_look(brain, &snapshot);
+    is(brain_class(brain, 12)->state, CLASS_EVICTING, "evictions of before do not count");
+    brain_destroy(&brain);
+}
+
+static void test_a_server_that_reports_nothing_is_judged_nothing(void) {
+    struct brain *brain = brain_create();
+    snapshot_init(&snapshot);
+    for (uint64_t i = 0; i < 4; i++) {
+        snapshot.at_ms = i * 1000;
+        brain_look(brain, &snapshot);
+    }
+    ok(brain_failure(brain) == NULL && brain_worst_class(brain) == -1 && !brain_held(brain)->is_much,
+       "unknown is not bad: %s", brain_failure(brain));
+    memset(&snapshot.general, 0xfe, sizeof snapshot.general); /* beyond what Lua's integers hold */
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        snapshot.classes[id].present = true;
+        memset(&snapshot.classes[id].value, (int)id, sizeof snapshot.classes[id].value);
+    }
+    snapshot.at_ms = 9000;
+    brain_look(brain, &snapshot);
+    snapshot.at_ms = 10000;
+    brain_look(brain, &snapshot);
+    ok(brain_failure(brain) == NULL, "absurd figures end nothing: %s", brain_failure(brain));
+    brain_destroy(&brain);
+}
+
+static void test_memory_held_comes_through(void) {
+    struct brain *brain = brain_create();
+    load("slated-0.1-second.txt", 12000);
+    snapshot.general[GENERAL_total_malloced] = 100 << 20;
+    brain_look(brain, &snapshot);
+    snapshot.at_ms += 2000;
+    brain_look(brain, &snapshot);
+    const struct held *held = brain_held(brain);
+    ok(held->is_much && !held->is_falling, "100 MiB of 64 are much");
+    ok(held->bytes == 100 << 20 && held->limit_bytes == 64 << 20, "and by how much");
+    brain_destroy(&brain);
+}
+
+int main(void) {
+    test_a_verdict_takes_samples_and_then_has_figures();
+    test_brains_do_not_share_what_they_have_seen();
+    test_a_restart_ends_what_is_remembered();
+    test_a_server_that_reports_nothing_is_judged_nothing();
+    test_memory_held_comes_through();
+    return tap_done();
+}
