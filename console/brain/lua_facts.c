@@ -3,6 +3,20 @@
 #include <lauxlib.h>
 #include <stdlib.h>
 
+/* What the modules read, and no more: two snapshots of each server stay in Lua's memory. */
+static const enum general_stat general_read[] = {
+    GENERAL_pid,     GENERAL_uptime,  GENERAL_cmd_get,   GENERAL_cmd_set,
+    GENERAL_get_hits, GENERAL_evictions, GENERAL_limit_maxbytes,
+};
+static const enum class_stat class_read[] = {
+    CLASS_chunk_size, CLASS_chunks_per_page, CLASS_total_pages, CLASS_used_chunks,  CLASS_free_chunks,
+    CLASS_free_chunks_end, CLASS_number,     CLASS_age,         CLASS_evicted,      CLASS_outofmemory,
+};
+enum {
+    GENERAL_READ = sizeof general_read / sizeof *general_read,
+    CLASS_READ = sizeof class_read / sizeof *class_read
+};
+
 /* On top of the stack is the table that gets the field. */
 static void set_stat(lua_State *L, const char *name, uint64_t value) {
     if (value == STAT_ABSENT) {
@@ -17,9 +31,9 @@ static void set_stat(lua_State *L, const char *name, uint64_t value) {
 }
 
 static void push_general(lua_State *L, const struct snapshot *snapshot) {
-    lua_createtable(L, 0, GENERAL_COUNT);
-    for (int i = 0; i < GENERAL_COUNT; i++) {
-        set_stat(L, general_stat_names[i], snapshot->general[i]);
+    lua_createtable(L, 0, GENERAL_READ);
+    for (int i = 0; i < GENERAL_READ; i++) {
+        set_stat(L, general_stat_names[general_read[i]], snapshot->general[general_read[i]]);
     }
 }
 
@@ -30,10 +44,10 @@ static void push_classes(lua_State *L, const struct snapshot *snapshot) {
         if (!snapshot->classes[id].present) {
             continue;
         }
-        lua_createtable(L, 0, CLASS_COUNT + 1);
+        lua_createtable(L, 0, CLASS_READ + 1);
         set_stat(L, "id", id);
-        for (int i = 0; i < CLASS_COUNT; i++) {
-            set_stat(L, class_stat_names[i], snapshot->classes[id].value[i]);
+        for (int i = 0; i < CLASS_READ; i++) {
+            set_stat(L, class_stat_names[class_read[i]], snapshot->classes[id].value[class_read[i]]);
         }
         lua_seti(L, -2, ++count);
     }

@@ -43,8 +43,8 @@ local function whole_free_pages(row)
 end
 
 -- A class that has got pages lately needed them; one of a single page keeps it.
-local function may_give(row, to)
-    return row.id ~= to.id and (row.pages or 0) >= 2 and not row.is_growing and (row.pages_delta or 0) <= 0
+local function may_give(row)
+    return (row.pages or 0) >= 2 and not row.is_growing and (row.pages_delta or 0) <= 0
 end
 
 -- For how long a class would keep its items without one of its pages: by how long those live that it evicts, where a
@@ -54,20 +54,38 @@ local function keeps_s(row)
     return whole * (1 - 1 / row.pages)
 end
 
+local function is_better(one, other)
+    return not other or one.free > other.free or one.free == other.free and one.keeps_s > other.keeps_s
+end
+
+-- The two best givers of all, each as { row, free, keeps_s }: nobody gives to itself.
+local function best_givers(rows)
+    local best, second
+    for _, row in ipairs(rows) do
+        if may_give(row) then
+            local one = { row = row, free = whole_free_pages(row), keeps_s = keeps_s(row) }
+            if is_better(one, best) then
+                best, second = one, best
+            elseif is_better(one, second) then
+                second = one
+            end
+        end
+    end
+    return { best, second }
+end
+
+local function giver_of(to, givers)
+    local giver = givers[1] and givers[1].row.id == to.id and givers[2] or givers[1]
+    if giver and giver.row.id ~= to.id then
+        return giver.row, giver.free, giver.keeps_s
+    end
+end
+
 --- The best giver for a class: whole free pages first, then the class that keeps its items longest. Never one that has
 -- just got pages. Returns its row, the whole pages it can give for nothing, and for how long it would keep its items
 -- without a page of others, in seconds; or nil.
 function M.giver_for(to, rows)
-    local best, best_free, best_keeps_s
-    for _, row in ipairs(rows) do
-        if may_give(row, to) then
-            local whole, kept_s = whole_free_pages(row), keeps_s(row)
-            if not best or whole > best_free or whole == best_free and kept_s > best_keeps_s then
-                best, best_free, best_keeps_s = row, whole, kept_s
-            end
-        end
-    end
-    return best, best_free, best_keeps_s
+    return giver_of(to, best_givers(rows))
 end
 
 -- Takes a sample in: for each class the last few, newest first.
@@ -109,8 +127,8 @@ local function is_better_off(row, giver, free, kept_s, times, apart_s)
     return kept_s and kept_s >= times * row.life_s and kept_s >= row.life_s + apart_s
 end
 
-local function judge_class(kept, row, rows, about)
-    local giver, free, kept_s = M.giver_for(row, rows)
+local function judge_class(kept, row, givers, about, all_per_s)
+    local giver, free, kept_s = giver_of(row, givers)
     if not giver or not row.life_s or (row.free_pages or 0) >= 1 then
         kept.starves, kept.well_s = false, 0 -- nobody can help, or the class was given pages and is filling them
         return
@@ -120,7 +138,7 @@ local function judge_class(kept, row, rows, about)
         local is_well = not is_better_off(row, giver, free, kept_s, ENDS_BELOW_RATIO, 0)
         kept.well_s = is_well and kept.well_s + about.interval_s or 0
         kept.starves = kept.well_s < ENDS_AFTER_S
-    elseif kept.is_steady and row.mean_evicted_per_s >= EVICTIONS_LEAST_RATIO * about.evicted_per_s then
+    elseif kept.is_steady and row.mean_evicted_per_s >= EVICTIONS_LEAST_RATIO * all_per_s then
         kept.starves, kept.well_s = is_better_off(row, giver, free, kept_s, BEGINS_AT_RATIO, APART_S), 0
     end
 end
@@ -131,7 +149,7 @@ local FIELDS <const> = { "life_s", "mean_evicted_per_s", "is_growing", "starves"
 -- the judge's samples, life_s (how long what the class evicts has lived; nil where it evicts nothing), is_growing, and
 -- starves (true or false). about: time_s of the sample and its interval_s; by_hits: pages go to where they bring most
 -- hits (automove utility), where lives are not meant to be alike and only free pages count. Rows of a sample that the
--- judge has seen get the same again. Cost: O(classes²) at most.
+-- judge has seen get the same again. Cost: O(classes).
 function Judge:look(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do
@@ -151,10 +169,10 @@ function Judge:look(rows, about)
         row.life_s = per_s > 0 and (row.items or 0) / per_s or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
     end
+    local givers = best_givers(rows)
     for _, row in ipairs(rows) do
         local kept = self.classes[row.id]
-        judge_class(kept, row, rows,
-            { interval_s = about.interval_s, by_hits = about.by_hits, evicted_per_s = all_per_s })
+        judge_class(kept, row, givers, about, all_per_s)
         row.starves = kept.starves and (row.pages or 0) > 0 or false
         kept.told = row
     end
