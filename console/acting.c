@@ -64,6 +64,59 @@ static unsigned remember(struct undo_list *list, const struct undo_entry *done, 
     return undo_push(list, &entry);
 }
 
+/* ---- what came of it ---- */
+
+static void put_verdict_on_record(struct acting *acting, struct model *model, time_t wall) {
+    const struct verdict *verdict = &acting->verdict;
+    const struct outcome *outcome = &verdict->outcome;
+    struct audit_outcome entry = {.of = verdict->record, .time_s = (double)wall, .words = outcome->words,
+                                  .hit_ratio_before = outcome->hit_ratio_before,
+                                  .hit_ratio_after = outcome->hit_ratio_after,
+                                  .evictions_before_per_s = outcome->evictions_before_per_s,
+                                  .evictions_after_per_s = outcome->evictions_after_per_s,
+                                  .items_lost = outcome->items_lost};
+    char why[NOTE_BYTES];
+    snprintf(entry.server, sizeof entry.server, "%s", model_server(model));
+    model_note(model, EVENT_YOU, wall, "%.110s: %s", verdict->title, outcome->words);
+    if (verdict->record != 0 && !audit_append_outcome(acting->audit_path, &entry, why, sizeof why)) {
+        model_note(model, EVENT_ALARM, wall, "what came of the change is not on record: %.150s", why);
+    }
+}
+
+/* Another change, or the end of the minute: what is known by now stays. */
+static void end_verdict(struct acting *acting, struct model *model, time_t wall) {
+    if (acting->verdict.is_on && acting->verdict.outcome.words[0] != '\0') {
+        put_verdict_on_record(acting, model, wall);
+    }
+    acting->verdict.is_on = false;
+}
+
+static void begin_verdict(struct acting *acting, uint64_t now_ms) {
+    const struct undo_entry *done = &acting->done;
+    acting->verdict = (struct verdict){.is_on = true, .began_ms = acting->began_ms, .ended_ms = now_ms};
+    acting->verdict.record = done->record_count > 0 ? done->records[done->record_count - 1].id : 0;
+    snprintf(acting->verdict.title, sizeof acting->verdict.title, "%s",
+             acting->plan.count == 1 ? acting->job.outcome : acting->title);
+}
+
+static void follow_verdict(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
+    struct verdict *verdict = &acting->verdict;
+    const struct snapshot *now = model_now(model);
+    if (!verdict->is_on || now == NULL) {
+        return;
+    }
+    if (now->at_ms != verdict->seen_ms) {
+        verdict->seen_ms = now->at_ms;
+        struct outcome outcome;
+        if (brain_outcome(model_brain(model), verdict->began_ms, verdict->ended_ms, &outcome)) {
+            verdict->outcome = outcome;
+        }
+    }
+    if (now_ms - verdict->ended_ms >= OUTCOME_LASTS_MS) {
+        end_verdict(acting, model, wall);
+    }
+}
+
 /* ---- beginning ---- */
 
 static bool refuse(char *why, size_t why_bytes, const char *text) {
@@ -100,7 +153,9 @@ bool acting_begin(struct acting *acting, enum acting_kind kind, const struct pla
     if (!check_plan(plan, model, was_read_here, why, why_bytes)) {
         return false;
     }
+    end_verdict(acting, model, wall);
     acting->is_running = acting->is_fresh = true;
+    acting->began_ms = now_ms;
     acting->kind = kind;
     acting->plan = *plan;
     acting->at = 0;
@@ -205,6 +260,9 @@ static void end_plan(struct acting *acting, struct model *model, uint64_t now_ms
         undo_remove(&acting->undo, id);
         remember(&acting->redo, &acting->done, acting->undone.title);
     }
+    if (acting->done.back.count > 0) { /* something was changed */
+        begin_verdict(acting, now_ms);
+    }
     say(acting, model, is_whole, wall, text);
 }
 
@@ -261,6 +319,7 @@ static void watch_trial(struct acting *acting, struct model *model, uint64_t now
 bool acting_step(struct acting *acting, struct client *client, int tag, struct model *model,
                  uint64_t now_ms, time_t wall) {
     watch_trial(acting, model, now_ms, wall);
+    follow_verdict(acting, model, now_ms, wall);
     if (!acting->is_running) {
         return false;
     }
@@ -328,5 +387,7 @@ void acting_words(const struct acting *acting, uint64_t now_ms, char *out, size_
         snprintf(out, out_bytes, "trial over, %.100s: waiting for the server to go back", acting->trial_why);
     } else if (acting->trial.is_on) {
         trial_words(&acting->trial, now_ms, out, out_bytes);
+    } else if (acting->verdict.is_on && acting->verdict.outcome.words[0] != '\0') {
+        snprintf(out, out_bytes, "%.70s: %s", acting->verdict.title, acting->verdict.outcome.words);
     }
 }

@@ -7,6 +7,7 @@
 #ifndef CONSOLE_ACTING_H
 #define CONSOLE_ACTING_H
 #include "audit.h"
+#include "brain/brain.h"
 #include "client.h"
 #include "job.h"
 #include "trial.h"
@@ -16,10 +17,21 @@ enum { ACTING_LEAVE_MS = 10000 };
 
 enum acting_kind { ACTING_CHANGE, ACTING_UNDO, ACTING_REDO, ACTING_TRIAL_END };
 
+/* What came of the last change, told for a minute and then put on record. */
+struct verdict {
+    bool is_on;
+    uint64_t began_ms, ended_ms; /* when the change was made */
+    uint64_t seen_ms;            /* the snapshot that outcome is of */
+    long record;                /* id of its last entry in the record of changes; 0: none */
+    char title[NOTE_BYTES];
+    struct outcome outcome; /* words are empty as long as too little is known */
+};
+
 struct acting {
     const char *audit_path; /* borrowed */
     struct job job;
     bool is_running, is_fresh; /* fresh: begun, and nothing sent yet */
+    uint64_t began_ms;         /* the plan under way */
     enum acting_kind kind;
     struct plan plan;
     unsigned at;           /* the step under way */
@@ -31,6 +43,7 @@ struct acting {
     struct trial trial, wanted_trial;   /* wanted: begins when the plan has succeeded */
     unsigned trial_entry;               /* id in the undo list */
     char trial_why[NOTE_BYTES];         /* why it has to go back; "" while it goes on */
+    struct verdict verdict;             /* on the last change */
     char news[NOTE_BYTES];              /* the last outcome, for the message line; whoever shows it clears it */
 };
 

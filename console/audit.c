@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,14 +166,14 @@ static json_t *compose(const struct audit_entry *entry) {
     return object;
 }
 
-static bool write_line(int fd, const struct audit_entry *entry) {
-    json_t *object = compose(entry);
+/* One line in one write; the object is given away. */
+static bool write_line(int fd, json_t *object) {
     char *text = object != NULL ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(14)) : NULL;
     size_t bytes = text != NULL ? strlen(text) : 0;
     ssize_t written = -1;
     errno = ENOMEM;
     if (text != NULL) {
-        text[bytes] = '\n'; /* in the place of the end: one write, one line */
+        text[bytes] = '\n'; /* in the place of the end */
         errno = ENOSPC;
         written = write(fd, text, bytes + 1);
     }
@@ -181,22 +182,18 @@ static bool write_line(int fd, const struct audit_entry *entry) {
     return written == (ssize_t)bytes + 1;
 }
 
-bool audit_append(const char *path, struct audit_entry *entry, char *why, size_t why_bytes) {
-    if (path[0] == '\0') {
-        snprintf(why, why_bytes, "no record of changes: set HOME or SLATE_AUDIT, or name a file with --audit-log");
-        return false;
-    }
+/* Opened and locked, for the id; whoever has it gives it back within this moment. -1 with errno when it cannot be. */
+static int open_record(const char *path) {
     make_folders(path);
     int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0600);
-    struct audit_entry last;
-    size_t end = 0;
     if (fd >= 0) {
-        flock(fd, LOCK_EX | LOCK_NB); /* for the id; whoever has it gives it back within this moment */
+        flock(fd, LOCK_EX | LOCK_NB);
     }
-    char *text = read_tail(fd, &end);
-    entry->id = text != NULL && entry_before(text, &end, &last) ? last.id + 1 : 1;
-    free(text);
-    bool is_written = fd >= 0 && write_line(fd, entry);
+    return fd;
+}
+
+/* Ends what open_record began. is_written with errno tells how the write went. */
+static bool close_record(int fd, bool is_written, const char *path, char *why, size_t why_bytes) {
     int error = errno;
     if (fd >= 0) {
         close(fd);
@@ -205,4 +202,37 @@ bool audit_append(const char *path, struct audit_entry *entry, char *why, size_t
         snprintf(why, why_bytes, "the record of changes %.120s was not written: %s", path, strerror(error));
     }
     return is_written;
+}
+
+bool audit_append(const char *path, struct audit_entry *entry, char *why, size_t why_bytes) {
+    if (path[0] == '\0') {
+        snprintf(why, why_bytes, "no record of changes: set HOME or SLATE_AUDIT, or name a file with --audit-log");
+        return false;
+    }
+    int fd = open_record(path);
+    struct audit_entry last;
+    size_t end = 0;
+    char *text = read_tail(fd, &end);
+    entry->id = text != NULL && entry_before(text, &end, &last) ? last.id + 1 : 1;
+    free(text);
+    return close_record(fd, fd >= 0 && write_line(fd, compose(entry)), path, why, why_bytes);
+}
+
+static void set_figure(json_t *object, const char *name, double value) {
+    if (!isnan(value)) {
+        json_object_set_new(object, name, json_real(value));
+    }
+}
+
+bool audit_append_outcome(const char *path, const struct audit_outcome *outcome, char *why, size_t why_bytes) {
+    json_t *object = json_pack("{s:s, s:s, s:I, s:f, s:s, s:s}", "schema", SCHEMA, "what", "outcome", "of",
+                               (json_int_t)outcome->of, "time_s", outcome->time_s, "server", outcome->server, "words",
+                               outcome->words);
+    set_figure(object, "hit_ratio_before", outcome->hit_ratio_before);
+    set_figure(object, "hit_ratio_after", outcome->hit_ratio_after);
+    set_figure(object, "evictions_before_per_s", outcome->evictions_before_per_s);
+    set_figure(object, "evictions_after_per_s", outcome->evictions_after_per_s);
+    set_figure(object, "items_lost", outcome->items_lost);
+    int fd = open_record(path);
+    return close_record(fd, fd >= 0 ? write_line(fd, object) : (json_decref(object), false), path, why, why_bytes);
 }

@@ -30,6 +30,18 @@ void audit_default_path(char out[AUDIT_PATH_BYTES]);
  * missing. False: why says in a sentence what went wrong, and nothing was written. */
 bool audit_append(const char *path, struct audit_entry *entry, char *why, size_t why_bytes);
 
+/* What came of a change, in words and figures: hits as shares, NAN where unknown. */
+struct audit_outcome {
+    long of; /* id of the change */
+    double time_s;
+    char server[AUDIT_SERVER_BYTES];
+    const char *words;
+    double hit_ratio_before, hit_ratio_after, evictions_before_per_s, evictions_after_per_s, items_lost;
+};
+
+/* Appends it as audit_append does. It has no id: it is no change, and cannot be taken back. */
+bool audit_append_outcome(const char *path, const struct audit_outcome *outcome, char *why, size_t why_bytes);
+
 /* The last change to a server that was not taken back, by whichever program; false when there is none
  * within the last AUDIT_TAIL_BYTES of the record. Lines that are no entries are skipped. */
 enum { AUDIT_TAIL_BYTES = 1 << 18 };

@@ -24,7 +24,7 @@ static const struct {
      true},
     {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true},
     {'b', "batch", NULL, "print plain text instead of opening the console", false},
-    {'n', "iterations", "N", "batch mode: how many snapshots to print (1; rates need 2)", false},
+    {'n', "iterations", "N", "batch mode: how many snapshots to print (1)", false},
     {'j', "json", NULL, "batch mode with one JSON object a line", false},
     {'w', "record", "FILE", "append every snapshot to a recording, as slatectl does", false},
     {'p', "replay", "FILE", "look at a recording in the place of a server", false},

@@ -7,6 +7,7 @@
 static const enum general_stat general_read[] = {
     GENERAL_pid,     GENERAL_uptime,  GENERAL_cmd_get,   GENERAL_cmd_set,
     GENERAL_get_hits, GENERAL_evictions, GENERAL_limit_maxbytes,
+    GENERAL_slab_reassign_evictions_nomem, GENERAL_slab_reassign_busy_deletes,
 };
 static const enum class_stat class_read[] = {
     CLASS_chunk_size, CLASS_chunks_per_page, CLASS_total_pages, CLASS_used_chunks,  CLASS_free_chunks,

@@ -4,7 +4,8 @@
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
 -- { schema, id, time_s, who, server, what = "set" | "move" | "geometry", and for a set name, was, is; for a move src,
 -- dst, pages; for a geometry is, the order as it was sent, and generation, the server's number of the
--- change; undoes = the id of an entry that this one took back }.
+-- change; undoes = the id of an entry that this one took back }. A line with what = "outcome" has no id: it tells in
+-- words and figures what came of the change whose id is `of`.
 local shell = require "slate.shell"
 
 local M = {}
@@ -18,14 +19,20 @@ function M.path(environment)
     return environment("SLATE_AUDIT") or state and state .. "/slate/audit.log"
 end
 
---- All entries, the oldest first; lines that are none are skipped.
+--- All entries, the oldest first; lines that are none are skipped. What came of a change stands in its entry's field
+-- outcome: the words.
 function M.read(path)
-    local list = {}
+    local list, by_id = {}, {}
     local file = path and io.open(path, "r")
     for line in file and file:lines() or function() end do
         local entry = require("slate.json").decode(line)
-        if type(entry) == "table" and entry.schema == M.SCHEMA and math.type(entry.id) == "integer" then
-            list[#list + 1] = entry
+        if type(entry) ~= "table" or entry.schema ~= M.SCHEMA then
+            entry = {}
+        end
+        if math.type(entry.id) == "integer" then
+            list[#list + 1], by_id[entry.id] = entry, entry
+        elseif entry.what == "outcome" and by_id[entry.of] and type(entry.words) == "string" then
+            by_id[entry.of].outcome = entry.words
         end
     end
     if file then
@@ -34,15 +41,8 @@ function M.read(path)
     return list
 end
 
---- Appends an entry, and gives it an id, the time and who did it. Returns the id, or nil and a message.
-function M.append(entry)
-    local path = M.path()
-    if not path then
-        return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
-    end
-    local entries = M.read(path)
-    entry.schema, entry.id = M.SCHEMA, (entries[#entries] and entries[#entries].id or 0) + 1
-    entry.time_s, entry.who = require("slate.clock").time_s(), os.getenv("USER") or os.getenv("LOGNAME")
+-- Appends one line. Returns true, or nil and a message.
+local function append_line(path, entry)
     local file, problem = io.open(path, "a")
     if not file then
         os.execute("mkdir -p " .. shell.word(path:match("^(.*)/") or "."))
@@ -58,7 +58,35 @@ function M.append(entry)
         ok, problem = file:flush()
     end
     file:close()
-    return ok and entry.id or nil, not ok and "cannot write " .. problem or nil
+    return ok and true or nil, not ok and "cannot write " .. problem or nil
+end
+
+--- Appends an entry, and gives it an id, the time and who did it. Returns the id, or nil and a message.
+function M.append(entry)
+    local path = M.path()
+    if not path then
+        return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
+    end
+    local entries = M.read(path)
+    entry.schema, entry.id = M.SCHEMA, (entries[#entries] and entries[#entries].id or 0) + 1
+    entry.time_s, entry.who = require("slate.clock").time_s(), os.getenv("USER") or os.getenv("LOGNAME")
+    local ok, problem = append_line(path, entry)
+    return ok and entry.id, problem
+end
+
+--- Puts on record what came of the change with this id (nil: the change is not on record, nor is this). outcome: of
+-- slate.verdict, with its words.
+function M.note_outcome(context, id, outcome)
+    if not id then
+        return
+    end
+    local entry = require("slate.witness").as_json(outcome)
+    entry.schema, entry.what, entry.of, entry.for_s = M.SCHEMA, "outcome", id, nil
+    entry.server, entry.time_s = context.server.name, require("slate.clock").time_s()
+    local ok, problem = append_line(M.path(), entry)
+    if not ok then
+        context:say("what came of the change is not on record: " .. problem)
+    end
 end
 
 --- Notes a change that was made; when that fails it is said, for the change stands.

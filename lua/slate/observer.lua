@@ -4,6 +4,7 @@
 local held = require "slate.held"
 local snapshot = require "slate.snapshot"
 local starving = require "slate.starving"
+local verdict = require "slate.verdict"
 local view = require "slate.view"
 
 local M = {}
@@ -13,18 +14,19 @@ Observer.__index = Observer
 Observer.__name = "slate.observer"
 
 --- An observer that has seen nothing yet. Its fields after a look: now, before and rates (nil at first), rows (of
--- slate.view.classes), over (of slate.held.over; may be nil) and judge (of slate.starving).
+-- slate.view.classes), over (of slate.held.over; may be nil), judge (of slate.starving) and past (of slate.verdict).
 function M.new()
-    return setmetatable({ judge = starving.judge() }, Observer)
+    return setmetatable({ judge = starving.judge(), past = verdict.past() }, Observer)
 end
 
---- Takes the next snapshot of the server in. A restart or a reset of the counters ends what the judge remembers.
+--- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered.
 function Observer:look(now)
     local before = self.now
     local rates = before and snapshot.rates(before, now) or nil
     if rates and rates.reset then
-        self.judge = starving.judge()
+        self.judge, self.past = starving.judge(), verdict.past()
     end
+    self.past:add(now)
     self.now, self.before, self.rates = now, before, rates
     self.rows = view.classes(now, before, rates, self.judge)
     self.over = held.over(now, before)
@@ -38,6 +40,16 @@ function Observer:giver_for(id)
             local giver, free_pages, keeps_s = starving.giver_for(row, self.rows)
             return giver and giver.id, free_pages, keeps_s
         end
+    end
+end
+
+--- What came of a change that was made between two times, in seconds: the outcome (of slate.verdict) and its words; nil
+-- when too little is known.
+function Observer:outcome(began_s, ended_s)
+    local outcome = self.past:outcome(began_s, ended_s)
+    local words = outcome and verdict.words(outcome) or ""
+    if words ~= "" then
+        return outcome, words
     end
 end
 

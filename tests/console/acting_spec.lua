@@ -99,12 +99,18 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       -- Whatever row the view offers is among them; the sizes, which change bit by bit, come below.
       local is_tried = { ["chunk sizes"] = is_slated }
       for _, change in ipairs(changes) do is_tried[change[1]] = true end
-      local table_shown = screen:wait("stats by prefix")
-      for _, row in ipairs(ROWS) do
-        local line = table_shown:match("\n " .. row:gsub("%p", "%%%0") .. " [^\n]*")
-        assert.truthy(line, row)
-        assert.equal(is_tried[row] or false, line:find("·", 1, true) ~= nil, "the view offers " .. row)
-      end
+      screen:wait("stats by prefix")
+      -- What a row offers may depend on an answer of its own, which comes after the table.
+      local wrong
+      tui.wait_until(function()
+        local table_shown = screen:text()
+        wrong = nil
+        for _, row in ipairs(ROWS) do
+          local line = table_shown:match("\n " .. row:gsub("%p", "%%%0") .. " [^\n]*")
+          if not line or (is_tried[row] or false) ~= (line:find("·", 1, true) ~= nil) then wrong = row end
+        end
+        return not wrong
+      end, function() return ("the view offers %s otherwise than the server\n%s"):format(wrong, screen:text()) end)
       for _, change in ipairs(changes) do
         local before = settings()
         choose(change[1], change[2])
@@ -176,6 +182,36 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
         assert.equal(before, sizes())
       end)
     end
+
+    it("are followed by what came of them, which stands on record beside the change", function()
+      local reads = ("get key1\r\n"):rep(50)
+      local function has_read(pattern)
+        return tui.wait_until(function()
+          server:ask(reads)
+          return screen:text():find(pattern)
+        end, function() return screen:text() end)
+      end
+      local log = open("", 100, 40)
+      has_read("hit %% +100 ") -- so that there is something to compare with
+      screen:press("4")
+      screen:wait("[4 Tune]")
+      choose("verbosity", "1")
+      screen:press("t")
+      send("verbosity is now 1")
+      has_read("verbosity is now 1, was 0: hits 100.0%%, as before")
+      screen:press("u") -- another change ends the watching of this one
+      screen:wait("Undo: review")
+      send("verbosity is now 0")
+      local _, text = pcall(tui.wait_until, function()
+        local file = assert(io.open(log))
+        local all = file:read("a")
+        file:close()
+        return all:find('"outcome"', 1, true) and all
+      end)
+      assert.truthy(text:find('"what":"outcome","of":1,', 1, true), text)
+      assert.truthy(text:find('"words":"hits 100.0%, as before"', 1, true), text)
+      assert.truthy(text:find('"hit_ratio_after":1.0', 1, true), text)
+    end)
 
     it("may be several at once: one plan, one undo", function()
       open("", 100, 40)

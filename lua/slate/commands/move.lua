@@ -2,6 +2,7 @@
 --- slatectl move SRC DST [PAGES]: see slate.move for what it checks and how it verifies.
 local move = require "slate.move"
 local units = require "slate.units"
+local witness = require "slate.witness"
 
 local M = {}
 
@@ -25,6 +26,7 @@ function M.declare(command)
     end)
     command:flag("--dry-run", "Check and explain the move; send nothing.")
     command:flag("--wait", "Wait until the pages have moved, and verify it by the page counts.")
+    witness.declare(command)
     command:option("--limit", "Give up after this long. Default: 60s"):argname("TIME"):convert(units.parse_duration)
 end
 
@@ -40,21 +42,22 @@ local function out_plan(context, plan)
     context:out(table.concat(move.describe(plan), "\n"), "\nnothing was sent\n")
 end
 
-local function out_result(context, plan, result)
-    local words = move.words(plan, result)
+-- outcome: of slate.witness; nil without --verdict.
+local function out_result(context, plan, result, outcome)
     if context.json then
+        local words = move.words(plan, result)
         local fields = { server = context.server.name, dry_run = false, src = plan.src, dst = plan.dst, words = words }
         for key, value in pairs(result) do
             fields[key] = value
         end
-        fields.code = nil
+        fields.code, fields.outcome = nil, outcome and witness.as_json(outcome)
         if result.state ~= "accepted" and fields.items_lost == nil then
             fields.items_lost = require("slate.json").null -- unknown, which is not none
         end
         context:out_json("slate/move/1", fields)
-        return
+    elseif outcome then
+        context:out(outcome.words, "\n")
     end
-    context:out(words, "\n")
 end
 
 -- A line on the terminal that overwrites itself while pages move.
@@ -98,21 +101,39 @@ function M.run(context, parsed)
         return ("the server had accepted %d of %s, and goes on with what it accepted"):format(
             sofar.pages_accepted, units.plural(sofar.pages_wanted, "page move"))
     end
+    local seen
+    if witness.asked(parsed) then
+        seen, message, code = witness.before(context, client, witness.asked(parsed))
+        if not seen then
+            return nil, message, code
+        end
+    end
     local progress, wipe = progress_line(context)
     local result
     result, message, code = move.run(client, plan, {
-        wait = parsed.wait, limit_s = parsed.limit or DEFAULT_LIMIT_S, progress = progress, result = sofar,
+        wait = parsed.wait or seen ~= nil, limit_s = parsed.limit or DEFAULT_LIMIT_S, progress = progress,
+        result = sofar,
     })
     wipe()
     if not result then
         return nil, message, code
     end
-    client:close()
     local pages = result.pages_moved or result.pages_accepted
-    if pages > 0 then
-        require("slate.audit").note(context, { what = "move", src = plan.src, dst = plan.dst, pages = pages })
+    local id = pages > 0 and require("slate.audit").note(context, { what = "move", src = plan.src, dst = plan.dst,
+        pages = pages }) or nil
+    if not context.json then
+        context:out(move.words(plan, result), "\n") -- a verdict takes its time
+        context:flush()
     end
-    out_result(context, plan, result)
+    local outcome
+    if seen and pages > 0 then
+        outcome, message = witness.after(context, client, seen, id)
+        if not outcome then
+            context:say(message)
+        end
+    end
+    client:close()
+    out_result(context, plan, result, outcome)
     return exit_code(result)
 end
 

@@ -1,5 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl set NAME=VALUE...: changes settings of a running server, verifies them and puts them on record.
+local witness = require "slate.witness"
+
 local M = {}
 
 --- Reads NAME=VALUE. Returns { name, value }, or nil and a message.
@@ -15,6 +17,7 @@ function M.declare(command)
     command:argument("setting", "NAME VALUE, or NAME=VALUE any number of times; names as slatectl settings has them, "
         .. "also automove, memory, and on slated policy."):args("+"):argname("SETTING")
     command:flag("--dry-run", "Check and show what would be sent; send nothing.")
+    witness.declare(command)
 end
 
 -- The settings asked for: a list of { name, value }; or nil and a message.
@@ -34,8 +37,9 @@ local function pairs_of(words)
 end
 
 --- Carries out settings one after the other and says how each went; the first that fails ends it.
--- steps: of slate.steps, all of kind "set". Returns an exit code, or nil, message, code.
-function M.apply(context, client, steps, dry_run)
+-- steps: of slate.steps, all of kind "set". verdict_s: how long to watch before and after; nil: not. Returns an exit
+-- code, or nil, message, code.
+function M.apply(context, client, steps, dry_run, verdict_s)
     local changes = {}
     for i, step in ipairs(steps) do
         step.kind = "set"
@@ -44,6 +48,14 @@ function M.apply(context, client, steps, dry_run)
             return nil, message, code
         end
         changes[i] = { name = change.name, was = change.was, is = change.is, commands = change.lines }
+    end
+    local seen, outcome
+    if verdict_s and not dry_run then
+        local message, code
+        seen, message, code = witness.before(context, client, verdict_s)
+        if not seen then
+            return nil, message, code
+        end
     end
     for i, step in ipairs(dry_run and {} or steps) do
         local words, id, code = require("slate.steps").carry_out(context, client, step)
@@ -55,8 +67,18 @@ function M.apply(context, client, steps, dry_run)
             context:out(words, id and ("  (slatectl undo %d)"):format(id) or "", "\n")
         end
     end
+    if seen then
+        local message
+        outcome, message = witness.after(context, client, seen, changes[#changes].id)
+        if not outcome then
+            context:say(message)
+        end
+    end
     if context.json then
-        context:out_json("slate/set/1", { server = context.server.name, dry_run = dry_run or false, changes = changes })
+        context:out_json("slate/set/1", { server = context.server.name, dry_run = dry_run or false, changes = changes,
+            outcome = outcome and witness.as_json(outcome) })
+    elseif outcome then
+        context:out(outcome.words, "\n")
     elseif dry_run then
         for _, change in ipairs(changes) do
             context:out(("%s: %s -> %s; would send: %s\n"):format(change.name, change.was, change.is,
@@ -76,7 +98,7 @@ function M.run(context, parsed)
     if not client then
         return nil, message, code
     end
-    return M.apply(context, client, steps, parsed.dry_run)
+    return M.apply(context, client, steps, parsed.dry_run, witness.asked(parsed))
 end
 
 return M

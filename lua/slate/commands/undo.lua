@@ -32,7 +32,8 @@ local function list(context, entries)
     local rows = {}
     for i, entry in ipairs(shown) do
         rows[i] = { entry.id, os.date("%Y-%m-%d %H:%M:%S", math.floor(entry.time_s)), entry.server,
-            what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "") }
+            what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "")
+                .. (entry.outcome and ": " .. entry.outcome or "") }
     end
     context:out(#rows == 0 and "no change is on record\n" or require("slate.table").render({ { title = "ID" },
         { title = "TIME", left = true }, { title = "SERVER", left = true }, { title = "CHANGE", left = true } }, rows))

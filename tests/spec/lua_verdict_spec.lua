@@ -1,0 +1,82 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What came of a change: hits and evictions before and after it, in words.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local observer = require "slate.observer"
+local snapshots = require "support.snapshots"
+local verdict = require "slate.verdict"
+
+-- An observer that has seen a server each second from -12 s to `to` s; f(second) gives the hits of 1,000 gets, the
+-- evictions, and the items lost by moves in that second.
+local function seen(to, f)
+    local one, hits, gets, evictions, lost = observer.new(), 0, 0, 0, 0
+    for second = -12, to do
+        one:look(snapshots.make(1000 + second, {}, { cmd_get = gets, get_hits = hits, evictions = evictions,
+            slab_reassign_evictions_nomem = lost, uptime = 5000 + second }))
+        local h, e, l = f(second)
+        gets, hits, evictions, lost = gets + (h and 1000 or 0), hits + (h or 0), evictions + (e or 0), lost + (l or 0)
+    end
+    return one
+end
+
+local function words(to, f)
+    return (select(2, seen(to, f):outcome(1000, 1000)))
+end
+
+describe("the verdict", function()
+    it("tells hits, evictions and items lost, before and after", function()
+        assert.equal("hits 71.2% -> 77.2%, evictions -50%, 250 items lost by moves", words(12, function(second)
+            return second < 0 and 712 or 772, second < 0 and 1000 or 500, second == 0 and 250 or 0
+        end))
+    end)
+
+    it("goes by the last ten seconds, so that it follows while the change takes effect", function()
+        local function rising(second)
+            return second < 0 and 600 or second < 20 and 600 + second * 10 or 800
+        end
+        assert.equal("hits 60.0% -> 62.0%", words(5, rising))
+        assert.equal("hits 60.0% -> 80.0%", words(30, rising))
+    end)
+
+    it("calls no difference one that chance would make", function()
+        assert.equal("hits 70.0%, as before", (words(5, function(second) return second < 0 and 698 or 700 end)))
+        assert.equal("evictions as before", words(5, function(second) return nil, second < 0 and 100 or 105 end))
+    end)
+
+    it("tells evictions that begin or end, or grow to more than twice as many, as figures", function()
+        assert.equal("evictions 0 -> 50/s", words(5, function(second) return nil, second < 0 and 0 or 50 end))
+        assert.equal("evictions 50 -> 0/s", words(5, function(second) return nil, second < 0 and 50 or 0 end))
+        assert.equal("evictions 50 -> 150/s", words(5, function(second) return nil, second < 0 and 50 or 150 end))
+    end)
+
+    it("leaves out what happened while the change was made, but for the items that it cost", function()
+        local one = seen(15, function(second)
+            local is_made = second >= 0 and second < 5
+            return is_made and 0 or 500, is_made and 9000 or 10, second == 2 and 7 or 0
+        end)
+        assert.equal("hits 50.0%, as before, evictions as before, 7 items lost by moves",
+            (select(2, one:outcome(1000, 1005))))
+    end)
+
+    it("is silent before two seconds have passed, without traffic, and of a time before it looked", function()
+        local function flat() return 500 end
+        assert.is_nil(words(1, flat))
+        assert.truthy(words(2, flat))
+        assert.is_nil(words(5, function() end))
+        assert.is_nil((seen(5, flat):outcome(900, 900)))
+        assert.is_nil((observer.new():outcome(0, 0)))
+    end)
+
+    it("begins anew after a restart", function()
+        local one = seen(5, function() return 500 end)
+        one:look(snapshots.make(1006, {}, { cmd_get = 10, get_hits = 5, uptime = 1, pid = 2 }))
+        assert.is_nil((one:outcome(1000, 1000)))
+    end)
+
+    it("keeps a minute and a half at most, however long it looks", function()
+        local past = verdict.past()
+        for i = 1, 1000 do
+            past:add(snapshots.make(i, {}, { cmd_get = i }))
+        end
+        assert.is_true(#past <= 82, tostring(#past))
+    end)
+end)

@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl move and set with --verdict: what came of a change is told, and stands on record.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local dkjson = require "dkjson"
+local fill = require "support.fill"
+local server = require "support.server"
+
+for _, kind in ipairs(server.all()) do
+    describe("slatectl --verdict on " .. kind.name, function()
+        local one, client, ctl
+
+        setup(function()
+            one = server.start({ binary = kind.binary, args = { "-m", "32", "-o", "slab_automove=0" } })
+            client = one:connect()
+            ctl = command.new({ server = one.address })
+            assert.equal(2, fill.fill(client, 5, 2))
+            assert.is_true(fill.fill(client, 12) >= 6)
+        end)
+        teardown(function()
+            client:close()
+            ctl.remove()
+            one:stop()
+        end)
+
+        it("tells hits before and after a move, also in JSON and in the list of changes", function()
+            -- Reads that go on meanwhile, ended by their process id.
+            local load = io.popen(("%s --server %s --keys 1000 --conns 2 --rate 500 --duration 60 --verify none "
+                .. ">/dev/null 2>&1 & echo $!"):format((os.getenv("SLATE_BUILD") or "build") .. "/bin/slate-load",
+                one.address))
+            local pid = load:read("l")
+            load:close()
+            local code, out = ctl.run("move 12 5 1 --verdict 3s --json")
+            local set_code, set_out, listed = 0, nil, nil
+            if kind.is_slated then -- a command is as good as another, and each takes its time
+                set_code, set_out = ctl.run("set slab_automove=1 --verdict 3s")
+            end
+            os.execute("kill " .. pid)
+            assert.equal(0, code, out)
+            local outcome = dkjson.decode(out).outcome
+            assert.equal(0, outcome.hit_ratio_before)
+            assert.equal(0, outcome.hit_ratio_after)
+            assert.truthy(outcome.words:find("hits 0.0%, as before", 1, true), outcome.words)
+            listed = select(2, ctl.run("undo --list"))
+            assert.truthy(listed:find("hits 0.0%, as before", 1, true), listed)
+            assert.equal(0, set_code, set_out)
+            assert.truthy(not set_out or set_out:find("\nhits 0.0%, as before", 1, true), set_out)
+            local undo_code, undone = ctl.run("undo") -- what came of it is no change
+            assert.equal(0, undo_code, undone)
+            assert.truthy(undone:find(kind.is_slated and "slab_automove" or "class 5 to class 12", 1, true), undone)
+        end)
+
+        it("refuses a time that is too short, too long or none, before anything is sent", function()
+            for _, time in ipairs({ "1s", "2m", "soon" }) do
+                local code, _, err = ctl.run("set slab_automove=1 --verdict " .. time)
+                assert.equal(64, code, err)
+            end
+        end)
+    end)
+end
