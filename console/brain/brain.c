@@ -138,9 +138,10 @@ static int find_giver(lua_State *L) {
     lua_getfield(L, -1, "giver_for");
     lua_insert(L, -2);
     lua_pushvalue(L, 3);
-    lua_call(L, 2, 3);
-    if (lua_isinteger(L, -3)) {
-        *giver = (struct giver){(int)lua_tointeger(L, -3), lua_tonumber(L, -2), lua_tonumber(L, -1)};
+    lua_call(L, 2, 4);
+    if (lua_isinteger(L, -4)) {
+        *giver = (struct giver){(int)lua_tointeger(L, -4), lua_tonumber(L, -3), lua_tonumber(L, -2),
+                                (unsigned)lua_tointeger(L, -1)};
     }
     return 0;
 }
@@ -236,7 +237,7 @@ int brain_worst_class(const struct brain *brain) {
 }
 
 struct giver brain_giver(const struct brain *brain, unsigned class_id) {
-    struct giver giver = {-1, 0, NAN};
+    struct giver giver = {-1, 0, NAN, 0};
     if (brain->failure[0] == '\0') {
         lua_pushcfunction(brain->lua, find_giver);
         lua_pushlightuserdata(brain->lua, (void *)brain);

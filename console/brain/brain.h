@@ -37,6 +37,7 @@ struct giver {
     int class_id;      /* -1: none can */
     double free_pages; /* whole pages that it could give for nothing */
     double keeps_s;    /* how long it would keep its items without a page of others */
+    unsigned pages;    /* how many to move */
 };
 
 /* What came of a change: see lua/slate/verdict.lua. Figures are NAN where they are unknown. */

@@ -29,19 +29,20 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
     if (to < 0 && from < 0) {
         return say("no class is starving: choose one in the class table (2) and press m there");
     }
-    double free_pages = 0;
+    struct giver giver = {.class_id = -1};
     if (from < 0) {
-        struct giver giver = brain_giver(model_brain(frame->model), (unsigned)to);
+        giver = brain_giver(model_brain(frame->model), (unsigned)to);
         from = giver.class_id >= 0 ? giver.class_id : largest_class(now, (unsigned)to);
-        free_pages = giver.free_pages;
-    } else {
-        free_pages = floor(class_free_pages(&now->classes[from]));
     }
     if (from < 0) {
         return say("no other class has a page to spare");
     }
-    /* All the free pages, up to half of what the source has; when none is free, an eighth of it,
-     * for pages cost items. */
+    if (giver.class_id >= 0) {
+        return review_of(action_move((unsigned)from, (unsigned)to, giver.pages));
+    }
+    double free_pages = floor(class_free_pages(&now->classes[from]));
+    /* From a class that the operator chose: all its free pages, up to half of what it has; when none is free, an
+     * eighth of it, for pages cost items. */
     double have = stat_number(now->classes[from].value[CLASS_total_pages]);
     double pages =
         free_pages >= 1 ? fmin(free_pages, floor(have / 2)) : fmin(floor(have / 8), PAGES_AT_COST);

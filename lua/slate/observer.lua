@@ -32,13 +32,13 @@ function Observer:look(now)
     self.over = held.over(now, before)
 end
 
---- The best giver for the class of this id (see slate.starving.giver_for): its id, its free pages, and for how long it
--- would keep its items, in seconds; nil where none can give.
+--- The best giver for the class of this id (see slate.starving.giver_for): its id, its free pages, for how long it
+-- would keep its items, in seconds, and how many pages to move; nil where none can give.
 function Observer:giver_for(id)
     for _, row in ipairs(self.rows) do
         if row.id == id then
-            local giver, free_pages, keeps_s = starving.giver_for(row, self.rows)
-            return giver and giver.id, free_pages, keeps_s
+            local giver, free_pages, keeps_s, pages = starving.giver_for(row, self.rows)
+            return giver and giver.id, free_pages, keeps_s, pages
         end
     end
 end

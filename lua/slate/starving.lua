@@ -81,11 +81,27 @@ local function giver_of(to, givers)
     end
 end
 
+-- So many pages that both classes keep their items equally long afterwards: for how long is in proportion to the pages.
+-- Free pages cost nothing: all of them, but for half of the giver's. Others cost items: a quarter of them at once.
+local function pages_to_move(to, giver, free, kept_s)
+    if free >= 1 then
+        return math.max(1, math.min(free, giver.pages // 2) // 1)
+    end
+    local own_s = to.life_s or M.tail_age_s(to) or 0
+    local whole_s = kept_s / (1 - 1 / giver.pages)
+    local even = (whole_s - own_s) / (whole_s / giver.pages + own_s / math.max(to.pages or 1, 1))
+    even = even == even and even or 0 -- both keep nothing
+    return math.max(1, math.min(even, giver.pages / 4) // 1)
+end
+
 --- The best giver for a class: whole free pages first, then the class that keeps its items longest. Never one that has
--- just got pages. Returns its row, the whole pages it can give for nothing, and for how long it would keep its items
--- without a page of others, in seconds; or nil.
+-- just got pages. Returns its row, the whole pages it can give for nothing, for how long it would keep its items
+-- without a page of others, in seconds, and how many pages to move; or nil.
 function M.giver_for(to, rows)
-    return giver_of(to, best_givers(rows))
+    local giver, free, kept_s = giver_of(to, best_givers(rows))
+    if giver then
+        return giver, free, kept_s, math.tointeger(pages_to_move(to, giver, free, kept_s))
+    end
 end
 
 -- Takes a sample in: for each class the last few, newest first.

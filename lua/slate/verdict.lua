@@ -69,8 +69,9 @@ local function first_from(past, time_s)
 end
 
 --- What came of a change that was made between two times, in seconds: what happened while it was made belongs to
--- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), items_lost (by page
--- moves, since it began; nil when the server does not tell), for_s (since it ended) }; or nil when too little was seen.
+-- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), items_lost
+-- (by page moves, since it began; nil when the server does not tell), for_s (since it ended) }; or nil when too little
+-- was seen.
 function Past:outcome(began_s, ended_s)
     local turn, last = last_until(self, began_s), self[#self]
     local first = first_from(self, began_s - WINDOW_S)

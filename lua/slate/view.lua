@@ -158,13 +158,13 @@ function M.note(row)
 end
 
 local function remedy(row, rows)
-    local giver, free, kept_s = starving.giver_for(row, rows)
+    local giver, free, kept_s, pages = starving.giver_for(row, rows)
     if not giver then
         return "no other class has a page to spare"
     end
     local units = require "slate.units"
-    return ("try slatectl move %d %d --dry-run (class %d: %skeeps its items %s)"):format(giver.id, row.id, giver.id,
-        free > 0 and units.plural(free, "free page") .. ", " or "", units.age(kept_s))
+    return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)"):format(giver.id, row.id, pages,
+        giver.id, free > 0 and units.plural(free, "free page") .. ", " or "", units.age(kept_s))
 end
 
 --- What to do about it, as sentences with the command to type. Empty when nothing stands out.

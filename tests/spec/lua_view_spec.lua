@@ -66,7 +66,7 @@ describe("view", function()
         assert.same({ "idle" }, rows[1].flags)
         local advice = view.advice(rows)
         assert.equal(1, #advice)
-        assert.truthy(advice[1]:find("slatectl move 3 5 --dry-run", 1, true))
+        assert.truthy(advice[1]:find("slatectl move 3 5 2 --dry-run", 1, true))
     end)
 
     it("knows no rates of a class whose id was another's, of other chunks, in the sample before", function()

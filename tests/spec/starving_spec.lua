@@ -139,6 +139,21 @@ describe("starving", function()
         assert.is_true(rows[2].starves)
     end)
 
+    it("moves as many pages as make both live equally long, at most a quarter of the giver's at once", function()
+        local function pages(giver_s, own_s, giver_pages, own_pages, free)
+            local own = { id = 1, pages = own_pages, life_s = own_s, items = 9, age_s = own_s }
+            local giver = { id = 2, pages = giver_pages, items = 9, age_s = giver_s, free_pages = free }
+            return (select(4, starving.giver_for(own, { giver })))
+        end
+        assert.equal(10, pages(40, 10, 40, 5)) -- 30 s ÷ (1 s + 2 s a page)
+        assert.equal(2, pages(40, 8, 8, 1)) -- of 2.5
+        assert.equal(1, pages(40, 30, 40, 5))
+        assert.equal(1, pages(40, 40, 40, 5))
+        assert.equal(1, pages(0, 0, 2, 1))
+        assert.equal(7, pages(40, 10, 63, 1, 7.2))
+        assert.equal(2, pages(40, 10, 5, 1, 4.9))
+    end)
+
     it("names the giver with most whole free pages, else the one that would keep its items longest", function()
         local rows = { { id = 1, pages = 9, free_pages = 2.5, age_s = 5, items = 9 },
             { id = 2, pages = 9, free_pages = 3.1, age_s = 1, items = 9 },
