@@ -471,59 +471,6 @@ struct cache_walked { /* a copy; `key` of key_len bytes */
  * seen once; items stored or removed meanwhile may be missed. */
 int cache_walk_next(struct cache_thread *, struct cache_walk *, struct cache_walked *out, int max);
 
-/* --- which page of a class is to leave it --- */
-enum page_pick {
-    /* the one whose items are worth least: live ones, and more the more they were read lately */
-    PICK_LEAST_VALUE,
-    PICK_RANDOM,
-    /* the one that was longest not read or written; see cache_set_page_stamps */
-    PICK_LEAST_ACCESSED,
-    PICK_LEAST_CREATED,  /* the one that the class has had for longest */
-};
-enum { CACHE_SPARE_MAX = 16 };
-/* Up to `max` (at most CACHE_SPARE_MAX) pages of the class, the one to lose first at the front;
- * those that are on the move are left out. By value it looks at 80 pages and samples some 1,300
- * chunks at most; else O(pages of the arena) at a nanosecond each. */
-unsigned cache_spare_pages(struct cache_thread *, unsigned class_id, enum page_pick,
-                           uint32_t *pages, unsigned max);
-/* What a page's live items are worth by a sample of them: the more there are, the more often and
- * the more lately they were used. A measure to compare pages by, also of different classes; 0:
- * nothing lives there. */
-uint64_t cache_page_value(const struct cache_thread *, uint32_t page);
-/* Whether a page holds a draft or something on its way to a client, as far as a look without a lock
- * can tell: then nothing need be dropped to find out that it cannot be had. O(chunks of the
- * page). */
-bool cache_page_in_use(const struct cache *, uint32_t page);
-/* the same of one chunk */
-bool cache_chunk_in_use(const struct cache *, uint32_t page, uint32_t chunk);
-/* Whether hits and stores note in a page when it was last accessed: at most a store a page and
- * second. */
-void cache_set_page_stamps(struct cache *, bool on);
-bool cache_page_stamps(const struct cache *);
-
-/* --- for the page mover: one chunk of a draining page --- */
-enum cache_moved {
-    CACHE_MOVED_FREE,    /* it was free, or just became so */
-    CACHE_MOVED_RESCUED, /* its item lives in another chunk now */
-    /* so does this piece of a chained value, and others in pages on the move: cache_tails_moved
-     * says how many */
-    CACHE_MOVED_CHUNK,
-    CACHE_MOVED_EVICTED, /* its item was dropped: no room, or not worth it */
-    CACHE_MOVED_EXPIRED, /* its item was dead anyway */
-    CACHE_MOVED_BUSY,    /* a draft, or being sent to a client: try again later */
-    CACHE_MOVED_DROPPED, /* its item was dropped, but is still being sent: try again later */
-    CACHE_MOVED_NO_ROOM, /* live, but there was no chunk for the copy and `may_evict` is false */
-};
-enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t chunk,
-                                bool may_evict);
-unsigned cache_tails_moved(const struct cache_thread *); /* after CACHE_MOVED_CHUNK */
-/* Prefetches what emptying the chunk will touch, some chunks ahead of it; a hint only. */
-void cache_evacuate_prefetch(const struct cache_thread *, uint32_t page, uint32_t chunk);
-/* From now on what this thread evicts empties pages, and says nothing of what stores want: it
- * counts as evicted_by_moves too. */
-void cache_thread_moves_pages(struct cache_thread *);
-/* Live items that this thread has evicted, ever. */
-uint64_t cache_thread_evicted(const struct cache_thread *);
 /* --- geometry: changing which classes there are while everybody goes on --- */
 /* As slab_set_sizes(), with what the cache keeps by class. From one thread; cache_quiesce between
  * two calls. */
@@ -541,48 +488,5 @@ void cache_sizing_begin(const struct cache *, struct cache_sizing *, struct size
 bool cache_sizing_step(const struct cache *, struct cache_sizing *); /* false: it was the last */
 /* in one go */
 void cache_sizes(const struct cache *, struct size_histogram *, uint32_t pages_most);
-/* Whether everything in a page belongs into its class by the current geometry, as far as a look
- * without a lock can tell. */
-bool cache_page_fits(const struct cache *, uint32_t page);
 uint64_t cache_class_evicted(struct cache *, unsigned class_id); /* since the start */
-
-/* As cache_evacuate, into the class that the item's size belongs to. What it evicts leaves no
- * ghost, for a class that is short of memory while its sizes change would not gain by a page
- * more. */
-enum cache_refit {
-    /* where there is a free chunk; else CACHE_MOVED_NO_ROOM, and *wanted is the class that has
-     * none */
-    CACHE_REFIT_FREE,
-    /* or into another chunk of the class it is in; and what was used longest ago goes to make
-     * room: in the one class or the other, or the item itself */
-    CACHE_REFIT_ROOM,
-};
-enum cache_moved cache_refit(struct cache_thread *, uint32_t page, uint32_t chunk, enum cache_refit,
-                             unsigned *wanted);
-/* Takes the page's free chunks out of every partition's stock. Once, after slab_drain_begin. */
-void cache_drain_stocks(struct cache_thread *, uint32_t page);
-/* Waits until every other thread has left the turn it was in, so that none holds a reference from
- * before; the caller holds none either. Returns at once when they are idle; false after
- * `deadline_us` of waiting. */
-bool cache_quiesce(struct cache_thread *, uint64_t deadline_us);
-
-/* A class that needs memory says so here; the tuner looks and clears: those that evicted or had
- * none. */
-struct class_set cache_take_hunger(struct cache *);
-/* The classes in which values that never came whole may have left pages free, since the last
- * call. */
-struct class_set cache_take_left_whole(struct cache *);
-/* While on, every eviction of a live item counts as hunger (automove 2); else only a class with
- * nothing left does. */
-void cache_set_hunger_on_evict(struct cache *, bool on);
-/* A page that a class with nothing left took at once from another, while its set waited. */
-struct cache_steal {
-    unsigned from_class, to_class;
-    uint32_t rescued, evicted, expired; /* items that lived in it */
-    uint64_t duration_us;
-};
-/* Called from the thread that took it, no lock held. Set before other threads begin. */
-void cache_on_steal(struct cache *, void (*stolen)(void *, const struct cache_steal *), void *arg);
-/* Called (from any thread, no lock held) when hunger goes from none to some, to wake the tuner. */
-void cache_on_hunger(struct cache *, void (*wake)(void *), void *arg);
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cache/epoch.h"
+#include "cache/pages.h"
 #include "index/index.h"
 #include "mem/heap.h"
 #include "sample/ghost.h"

@@ -30,38 +30,47 @@ static unsigned richest_class(const struct cache *c, const struct class_set *ref
     return best;
 }
 
+/* A page that a set empties: it makes one pass, and gives up at the first chunk in use. */
+struct stealing {
+    struct page_take   take;
+    struct cache_steal told;
+    bool               busy;
+};
+
+static unsigned drop_chunk(void *arg, uint32_t chunk) {
+    struct stealing *s = arg;
+    enum cache_moved moved = cache_evacuate(s->take.ct, s->take.page, chunk, true);
+    s->told.rescued += moved == CACHE_MOVED_RESCUED;
+    s->told.evicted += moved == CACHE_MOVED_EVICTED;
+    s->told.expired += moved == CACHE_MOVED_EXPIRED;
+    s->busy = moved == CACHE_MOVED_BUSY || moved == CACHE_MOVED_DROPPED;
+    return s->busy ? 0 : 1;
+}
+
 /* Empties one page of the donor, dropping what lives in it, and hands it over. False: something in
  * it is in use; *in_vain: and what was not has been dropped. */
 static bool steal_page(struct cache_thread *ct, uint32_t page, unsigned donor, unsigned class_id,
                        bool *in_vain) {
     struct cache *c = ct->cache;
-    struct cache_steal steal = {.from_class = donor, .to_class = class_id};
+    struct stealing s = {.told = {.from_class = donor, .to_class = class_id}};
     uint64_t start_us = clock_mono_us();
-    if (cache_page_in_use(c, page) || !slab_drain_begin(c->slab, page, donor)) {
+    if (cache_page_in_use(c, page) || !cache_page_take(&s.take, ct, page, donor)) {
         return false;
     }
-    cache_drain_stocks(ct, page);
-    bool busy = false;
-    for (uint32_t i = 0; !busy && slab_page_chunk(c->slab, page, i) != NULL; i++) {
-        enum cache_moved moved = cache_evacuate(ct, page, i, true);
-        steal.rescued += moved == CACHE_MOVED_RESCUED;
-        steal.evicted += moved == CACHE_MOVED_EVICTED;
-        steal.expired += moved == CACHE_MOVED_EXPIRED;
-        busy = moved == CACHE_MOVED_BUSY || moved == CACHE_MOVED_DROPPED;
-    }
-    if (busy || !slab_drain_empty(c->slab, page) || !cache_quiesce(ct, STEAL_QUIESCE_US)) {
-        slab_drain_cancel(c->slab, page);
-        *in_vain = steal.evicted > 0;
+    cache_page_pass(&s.take, PAGE_BYTES, drop_chunk, &s);
+    if (s.busy || !cache_page_emptied(&s.take) || !cache_quiesce(ct, STEAL_QUIESCE_US)) {
+        cache_page_put_back(&s.take);
+        *in_vain = s.told.evicted > 0;
         return false;
     }
-    slab_drain_end(c->slab, page, class_id);
+    cache_page_hand_over(&s.take, class_id);
     COUNT(ct, page_steals);
     if (event_watched(EVENT_SYSEVENTS)) {
         event_slab_move(donor, class_id, EVENT_MOVE_DONE);
     }
-    steal.duration_us = clock_mono_us() - start_us;
+    s.told.duration_us = clock_mono_us() - start_us;
     if (c->stolen != NULL) {
-        c->stolen(c->stolen_arg, &steal);
+        c->stolen(c->stolen_arg, &s.told);
     }
     return true;
 }

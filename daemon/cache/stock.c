@@ -51,7 +51,7 @@ void stock_push_locked(struct cache_thread *ct, struct partition *p, uint32_t re
     ct->give = ref;
 }
 
-void cache_drain_stocks(struct cache_thread *ct, uint32_t page) {
+void stocks_give_page(struct cache_thread *ct, uint32_t page) {
     struct cache *c = ct->cache;
     unsigned class_id = slab_page_class(c->slab, page);
     for (unsigned i = 0; i < c->partition_count; i++) {

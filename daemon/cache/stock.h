@@ -14,6 +14,8 @@ void     stock_push_locked(struct cache_thread *, struct partition *, uint32_t r
 /* Gives back what was unlinked under a lock. To be called after each lock_release that may have
  * unlinked. */
 void     chunks_settle(struct cache_thread *);
+/* Takes the free chunks of a page that has begun to drain out of every partition's stock. */
+void     stocks_give_page(struct cache_thread *, uint32_t page);
 /* Gives back the chunks of an item nobody can reach any more. No lock held. */
 void     item_release(struct cache_thread *, struct item *taken);
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cache/cache.h"
+#include "cache/pages.h"
 
 enum {
     REASON_BYTES = 160,

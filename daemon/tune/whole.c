@@ -9,8 +9,9 @@
 
 /* Begins the drains of pages that are free as a whole, and keeps those that still are; the class
  * keeps a page. */
-static unsigned begin(struct tuner *t, unsigned class_id, uint32_t *pages) {
+static unsigned begin(struct tuner *t, unsigned class_id, struct page_take *taken) {
     struct slab *slab = cache_slab(t->cache);
+    uint32_t pages[MOVER_PAGES_MAX];
     struct slab_class_facts f;
     slab_facts(slab, class_id, &f);
     uint32_t spare = f.pages > f.draining + 1 ? f.pages - f.draining - 1 : 0;
@@ -18,14 +19,13 @@ static unsigned begin(struct tuner *t, unsigned class_id, uint32_t *pages) {
                                       spare < MOVER_PAGES_MAX ? spare : MOVER_PAGES_MAX),
              n = 0;
     for (unsigned i = 0; i < found; i++) {
-        uint32_t page = pages[i];
-        if (!slab_drain_begin(slab, page, class_id)) {
+        if (!cache_page_take(&taken[n], t->ct, pages[i], class_id)) {
             continue;
         }
-        if (slab_drain_empty(slab, page)) { /* nothing is stored in it from now on */
-            pages[n++] = page;
+        if (cache_page_emptied(&taken[n])) { /* nothing is stored in it from now on */
+            n++;
         } else {
-            slab_drain_cancel(slab, page);
+            cache_page_put_back(&taken[n]);
         }
     }
     return n;
@@ -36,18 +36,17 @@ enum given { GIVEN_ALL, GIVEN_SOME, GIVEN_NONE_YET };
 /* Gives a few pages of a class: GIVEN_NONE_YET while a turn from before lasts, in which a thread
  * may look at them. */
 static enum given give_some(struct tuner *t, unsigned class_id) {
-    struct slab *slab = cache_slab(t->cache);
     struct page_move move = {.from = class_id, .to = SLAB_CLASS_NONE};
-    uint32_t pages[MOVER_PAGES_MAX];
+    struct page_take pages[MOVER_PAGES_MAX];
     uint64_t begun_us = tuner_now_us(t);
     move.pages = begin(t, class_id, pages);
     bool quiet = move.pages > 0 && cache_quiesce(t->ct, EMPTY_PATIENCE_US);
     for (unsigned i = 0; i < move.pages; i++) {
         if (!quiet) {
-            slab_drain_cancel(slab, pages[i]);
+            cache_page_put_back(&pages[i]);
             continue;
         }
-        slab_drain_end(slab, pages[i], SLAB_CLASS_NONE);
+        cache_page_hand_over(&pages[i], SLAB_CLASS_NONE);
         atomic_fetch_add_explicit(&t->mover.pages_moved, 1, memory_order_relaxed);
         if (event_watched(EVENT_SYSEVENTS)) {
             event_slab_move(class_id, SLAB_CLASS_NONE, EVENT_MOVE_DONE);

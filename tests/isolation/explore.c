@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "cache/cache.h"
+#include "cache/pages.h"
 
 enum { CHOICES_MAX = 4096, PATH_BYTES = 2048, CLOCK_START_US = 1000 * 1000 };
 

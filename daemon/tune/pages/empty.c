@@ -10,36 +10,19 @@ enum {
     BACKOFF_MAX_US = 5000,
 };
 
-void emptying_begin(struct emptying *e) {
-    const struct page *page = slab_page(cache_slab(e->cache), e->page);
-    e->chunk_bytes = atomic_load_explicit(&page->chunk_bytes, memory_order_relaxed);
-    e->backoff_us = BACKOFF_MIN_US;
-    cache_turn_begin(e->ct);
-    cache_drain_stocks(e->ct, e->page);
-    cache_turn_end(e->ct);
-}
-
-static bool chunks_left(const struct emptying *e) {
-    return slab_page_chunk(cache_slab(e->cache), e->page, e->at) != NULL;
-}
-
 static bool empty_some(void *arg) {
     struct emptying *e = arg;
-    uint32_t bytes = 0;
-    for (; bytes < PACE_STEP_BYTES && chunks_left(e); e->at++) {
-        bytes += e->chunk_bytes * e->chunk(e->arg, e->at);
-    }
-    uint64_t rest_us = e->job.rest_us + e->rest_us * bytes / PAGE_BYTES;
+    bool more = cache_page_pass(e->take, PACE_STEP_BYTES, e->chunk, e->arg);
+    uint64_t rest_us = e->job.rest_us + e->rest_us * e->take->bytes_passed / PAGE_BYTES;
     e->job.rest_us = rest_us < REST_MAX_US ? rest_us : REST_MAX_US;
-    return chunks_left(e) &&
+    return more &&
            (e->cancel == NULL || !atomic_load_explicit(e->cancel, memory_order_relaxed));
 }
 
 bool emptying_pass(struct emptying *e) {
-    e->at = 0;
-    e->job = (struct pace_job){.ct = e->ct, .step = empty_some, .arg = e};
+    e->job = (struct pace_job){.ct = e->take->ct, .step = empty_some, .arg = e};
     pace_run(e->pace, &e->job);
-    return slab_drain_empty(cache_slab(e->cache), e->page);
+    return cache_page_emptied(e->take);
 }
 
 bool emptying_again(struct emptying *e, bool rest) {
@@ -49,6 +32,7 @@ bool emptying_again(struct emptying *e, bool rest) {
     } else if (now_us >= e->give_up_us) {
         return false;
     }
+    e->backoff_us = e->backoff_us > BACKOFF_MIN_US ? e->backoff_us : BACKOFF_MIN_US;
     if (rest) {
         struct timespec t = {.tv_nsec = (long)e->backoff_us * 1000};
         nanosleep(&t, NULL);

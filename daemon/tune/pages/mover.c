@@ -53,29 +53,33 @@ static bool can_spare(const struct slab *slab, const struct page_move *move) {
     return f.pages >= f.draining + (move->last_too ? 1 : 2);
 }
 
-/* Begins the drain of the page that is to leave; PAGE_NONE: there is none. One that is in use is
- * taken only when all are. */
-static uint32_t begin(struct mover *m, const struct page_move *move, bool *was_in_use) {
-    struct slab *slab = cache_slab(m->cache);
+/* A page on its way, and whether it was in use when that began. */
+struct begun {
+    struct page_take take;
+    bool             was_in_use;
+};
+
+/* Takes the page that is to leave; false: there is none. One that is in use is taken only when all
+ * are. */
+static bool begin(struct mover *m, const struct page_move *move, struct begun *b) {
     uint32_t pages[CACHE_SPARE_MAX];
     uint64_t now_us = clock_mono_us();
-    if (!can_spare(slab, move)) {
-        return PAGE_NONE;
+    if (!can_spare(cache_slab(m->cache), move)) {
+        return false;
     }
     unsigned n = pick_pages(m->pace, m->ct, move->from, move->pick, pages);
-    *was_in_use = false;
     for (int in_use = 0; in_use < 2; in_use++) {
         for (unsigned i = 0; i < n; i++) {
             if (avoids(m, pages[i], now_us) || (in_use == 0 && page_is_held(m->cache, pages[i]))) {
                 continue;
             }
-            if (slab_drain_begin(slab, pages[i], move->from)) {
-                *was_in_use = in_use;
-                return pages[i];
+            if (cache_page_take(&b->take, m->ct, pages[i], move->from)) {
+                b->was_in_use = in_use;
+                return true;
             }
         }
     }
-    return PAGE_NONE;
+    return false;
 }
 
 struct leaving {
@@ -130,19 +134,16 @@ static unsigned empty_chunk(void *arg, uint32_t chunk) {
     return moved == CACHE_MOVED_CHUNK ? cache_tails_moved(m->ct) : 1;
 }
 
-static bool empty_page(struct mover *m, uint32_t page, unsigned from, unsigned to) {
-    struct leaving l = {.m = m, .page = page, .from = from, .to = to};
-    struct emptying e = {.cache = m->cache,
-                         .ct = m->ct,
+static bool empty_page(struct mover *m, struct page_take *take, const struct page_move *move) {
+    struct leaving l = {.m = m, .page = take->page, .from = move->from, .to = move->to};
+    struct emptying e = {.take = take,
                          .pace = m->pace,
-                         .page = page,
                          .chunk = empty_chunk,
                          .arg = &l,
                          .cancel = &m->cancel};
     bool again = true;
-    emptying_begin(&e);
     while (again) {
-        l.held = page_is_held(m->cache, page);
+        l.held = page_is_held(m->cache, l.page);
         if (emptying_pass(&e)) {
             return true;
         }
@@ -183,31 +184,25 @@ static const char *in_words(const char *busy) {
     return "the page stayed in use";
 }
 
-static void put_back(struct mover *m, const struct page_move *move, uint32_t page,
+static void put_back(struct mover *m, const struct page_move *move, const struct page_take *take,
                      struct move_result *r) {
     bool on_purpose = cancelled(m);
     tell(move, EVENT_MOVE_GIVEN_UP);
-    slab_drain_cancel(cache_slab(m->cache), page);
+    cache_page_put_back(take);
     r->given_up++;
     if (on_purpose) {
         r->why_not = "cancelled";
         return;
     }
-    avoid(m, page);
+    avoid(m, take->page);
     count(&m->given_up);
     r->why_not = in_words(atomic_load_explicit(&m->last_busy, memory_order_relaxed));
 }
 
-/* A page that drains, and whether it was in use when that began. */
-struct begun {
-    uint32_t page;
-    bool     was_in_use;
-};
-
 static unsigned begin_some(struct mover *m, const struct page_move *move, unsigned most,
                            struct begun *begun) {
     unsigned n = 0;
-    while (n < most && (begun[n].page = begin(m, move, &begun[n].was_in_use)) != PAGE_NONE) {
+    while (n < most && begin(m, move, &begun[n])) {
         n++;
     }
     return n;
@@ -229,8 +224,8 @@ static unsigned wanting(const struct mover *m, const struct page_move *move, uns
 /* Empties pages one after the other; returns how many. Those of blocks begin to drain together: a
  * value has blocks in many of them, and when one is looked for along its chain, the others are
  * found as well. */
-static unsigned empty_pages(struct mover *m, const struct page_move *move, uint32_t *emptied,
-                            struct move_result *r) {
+static unsigned empty_pages(struct mover *m, const struct page_move *move,
+                            struct page_take *emptied, struct move_result *r) {
     bool     blocks = cache_store_kind(m->cache) == CACHE_STORE_BLOCKS, all_in_use = false;
     unsigned n = 0, want;
     while (!all_in_use && (want = wanting(m, move, n, r)) > 0) {
@@ -242,14 +237,14 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move, uint3
         }
         for (unsigned i = 0; i < count; i++) {
             if (i > 0 && (all_in_use || wanting(m, move, n, r) == 0)) {
-                slab_drain_cancel(cache_slab(m->cache), begun[i].page);
+                cache_page_put_back(&begun[i].take);
                 continue;
             }
             tell(move, EVENT_MOVE_STARTED);
-            if (empty_page(m, begun[i].page, move->from, move->to)) {
-                emptied[n++] = begun[i].page;
+            if (empty_page(m, &begun[i].take, move)) {
+                emptied[n++] = begun[i].take;
             } else {
-                put_back(m, move, begun[i].page, r);
+                put_back(m, move, &begun[i].take, r);
                 all_in_use = begun[i].was_in_use; /* the next would be no better */
             }
         }
@@ -264,14 +259,14 @@ static unsigned empty_pages(struct mover *m, const struct page_move *move, uint3
 struct handing {
     struct mover           *m;
     const struct page_move *move;
-    const uint32_t         *pages;
+    const struct page_take *pages;
     unsigned                count, done;
 };
 
 /* A step, for what a page gives back to the system takes its time. */
 static bool hand_over(void *arg) {
     struct handing *h = arg;
-    slab_drain_end(cache_slab(h->m->cache), h->pages[h->done++], h->move->to);
+    cache_page_hand_over(&h->pages[h->done++], h->move->to);
     count(&h->m->pages_moved);
     tell(h->move, EVENT_MOVE_DONE);
     return h->done < h->count;
@@ -279,12 +274,12 @@ static bool hand_over(void *arg) {
 
 static unsigned move_from_class(struct mover *m, const struct page_move *move,
                                 struct move_result *r) {
-    uint32_t emptied[MOVER_PAGES_MAX];
+    struct page_take emptied[MOVER_PAGES_MAX];
     unsigned n = empty_pages(m, move, emptied, r);
     if (n > 0 && !cache_quiesce(m->ct, EMPTY_PATIENCE_US)) {
         note_busy(m, "turn");
         while (n > 0) {
-            put_back(m, move, emptied[--n], r);
+            put_back(m, move, &emptied[--n], r);
         }
     }
     struct handing handing = {m, move, emptied, n, 0};

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cache/cache.h"
+#include "cache/pages.h"
 #include "tune/decision.h"
 #include "tune/pages/pace.h"
 

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cache/cache.h"
+#include "cache/pages.h"
 #include "tune/pages/pace.h"
 
 /* As cache_spare_pages, in one step. */

@@ -63,17 +63,14 @@ static unsigned refit_chunk(void *arg, uint32_t chunk) {
     return 1;
 }
 
-static enum refit_result refit_chunks(struct refit *r, uint32_t page) {
-    struct refitting p = {.r = r, .page = page, .how = CACHE_REFIT_FREE};
-    struct emptying e = {.cache = r->cache,
-                         .ct = r->ct,
+static enum refit_result refit_chunks(struct refit *r, struct page_take *take) {
+    struct refitting p = {.r = r, .page = take->page, .how = CACHE_REFIT_FREE};
+    struct emptying e = {.take = take,
                          .pace = r->pace,
-                         .page = page,
                          .chunk = refit_chunk,
                          .arg = &p,
                          .rest_us = r->pace_us / REST_SHARE};
     bool again = true;
-    emptying_begin(&e);
     while (again) {
         p.in_use = p.no_room = false;
         if (emptying_pass(&e)) {
@@ -94,13 +91,14 @@ enum refit_result refit_page(struct refit *r, uint32_t page) {
     struct slab *slab = cache_slab(r->cache);
     unsigned class_id = slab_page_class(slab, page);
     uint64_t evicted = cache_thread_evicted(r->ct);
-    if (class_id == SLAB_CLASS_NONE || !slab_drain_begin(slab, page, class_id)) {
+    struct page_take take;
+    if (class_id == SLAB_CLASS_NONE || !cache_page_take(&take, r->ct, page, class_id)) {
         return REFIT_NOT_NOW;
     }
-    enum refit_result result = refit_chunks(r, page);
+    enum refit_result result = refit_chunks(r, &take);
     r->items_dropped += cache_thread_evicted(r->ct) - evicted;
     if (result != REFIT_EMPTIED) {
-        slab_drain_cancel(slab, page);
+        cache_page_put_back(&take);
         return result;
     }
     r->pages++;

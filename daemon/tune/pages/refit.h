@@ -10,7 +10,7 @@
 #define SLATE_TUNE_PAGES_REFIT_H
 #include <stdint.h>
 
-#include "cache/cache.h"
+#include "cache/pages.h"
 #include "tune/pages/pace.h"
 
 enum { REFIT_HELD_MAX = 8 };

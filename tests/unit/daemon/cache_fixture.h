@@ -3,6 +3,7 @@
 #define CACHE_FIXTURE_H
 #include "base/clock.h"
 #include "cache/cache.h"
+#include "cache/pages.h"
 
 /* Of the caches made next. Where every store is to find room, whatever the threads' timing, none may run out of patience. */
 enum { FIXTURE_NEVER_REFUSE_US = 100 * 1000 * 1000 };

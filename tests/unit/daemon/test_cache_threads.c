@@ -84,6 +84,17 @@ static void *work(void *arg) {
     return NULL;
 }
 
+struct evacuating {
+    const struct page_take *take;
+    bool                    may_evict;
+};
+
+static unsigned evacuate_chunk(void *arg, uint32_t chunk) {
+    const struct evacuating *e = arg;
+    cache_evacuate(e->take->ct, e->take->page, chunk, e->may_evict);
+    return 1;
+}
+
 /* Moves pages between random classes as fast as it can. */
 static uint64_t move_pages(struct cache *c, uint64_t seed) {
     struct cache_thread *ct = cache_thread_create(c);
@@ -93,24 +104,23 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
         unsigned from = 1 + (unsigned)(fixture_random(&x) % slab->class_count);
         unsigned to = 1 + (unsigned)(fixture_random(&x) % slab->class_count);
         uint32_t page;
-        if (from == to || cache_spare_pages(ct, from, (enum page_pick)(fixture_random(&x) % 4), &page, 1) == 0 || !slab_drain_begin(slab, page, from)) {
+        struct page_take take;
+        if (from == to || cache_spare_pages(ct, from, (enum page_pick)(fixture_random(&x) % 4), &page, 1) == 0 || !cache_page_take(&take, ct, page, from)) {
             usleep(10);
             continue;
         }
         cache_turn_begin(ct);
-        cache_drain_stocks(ct, page);
-        bool may_evict = fixture_random(&x) % 2;
-        for (int tries = 0; tries < 20 && !slab_drain_empty(slab, page); tries++) {
-            for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL; i++) {
-                cache_evacuate(ct, page, i, may_evict);
+        struct evacuating e = {.take = &take, .may_evict = fixture_random(&x) % 2};
+        for (int tries = 0; tries < 20 && !cache_page_emptied(&take); tries++) {
+            while (cache_page_pass(&take, PAGE_BYTES, evacuate_chunk, &e)) {
             }
         }
         cache_turn_end(ct);
-        if (slab_drain_empty(slab, page) && cache_quiesce(ct, 1000000)) {
-            slab_drain_end(slab, page, fixture_random(&x) % 3 ? to : SLAB_CLASS_NONE);
+        if (cache_page_emptied(&take) && cache_quiesce(ct, 1000000)) {
+            cache_page_hand_over(&take, fixture_random(&x) % 3 ? to : SLAB_CLASS_NONE);
             moved++;
         } else {
-            slab_drain_cancel(slab, page);
+            cache_page_put_back(&take);
         }
     }
     cache_thread_destroy(&ct);

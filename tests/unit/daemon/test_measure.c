@@ -177,22 +177,27 @@ static void test_sizes_of_values_in_blocks_count_what_lies_in_the_first_block(vo
 }
 
 /* What no request wanted to go says nothing of what a page more would bring. */
+static unsigned refit_chunk(void *arg, uint32_t chunk) {
+    const struct page_take *take = arg;
+    unsigned wanted;
+    cache_refit(take->ct, take->page, chunk, CACHE_REFIT_ROOM, &wanted);
+    return 1;
+}
+
 static void test_a_change_of_sizes_leaves_no_ghosts(void) {
     struct setup s = fresh(4, &evict_slru);
-    unsigned wanted;
+    struct page_take take;
     replay(&s, 1, KEYS, 100000);
     cache_measure(s.cache, true);
     struct slab *slab = cache_slab(s.cache);
     uint64_t evicted = cache_thread_evicted(s.ct);
     for (uint32_t page = 0; page < slab->arena->page_max; page++) {
-        if (slab_page_class(slab, page) == s.class_id && slab_drain_begin(slab, page, s.class_id)) {
+        if (slab_page_class(slab, page) == s.class_id && cache_page_take(&take, s.ct, page, s.class_id)) {
             cache_turn_begin(s.ct);
-            cache_drain_stocks(s.ct, page);
-            for (uint32_t i = 0; slab_page_chunk(slab, page, i) != NULL; i++) {
-                cache_refit(s.ct, page, i, CACHE_REFIT_ROOM, &wanted);
+            while (cache_page_pass(&take, PAGE_BYTES, refit_chunk, &take)) {
             }
             cache_turn_end(s.ct);
-            slab_drain_end(slab, page, SLAB_CLASS_NONE);
+            cache_page_hand_over(&take, SLAB_CLASS_NONE);
             break;
         }
     }

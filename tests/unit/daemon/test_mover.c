@@ -97,29 +97,40 @@ static unsigned whole_values(struct rig *r) {
     return wrong == 0 ? kept : 0;
 }
 
+struct looks {
+    struct page_take take;
+    unsigned         looks, moved;
+};
+
+static unsigned look_along_the_chain(void *arg, uint32_t chunk) {
+    struct looks *l = arg;
+    if (cache_evacuate(l->take.ct, l->take.page, chunk, false) == CACHE_MOVED_CHUNK) {
+        l->looks++;
+        l->moved += cache_tails_moved(l->take.ct);
+    }
+    return 1;
+}
+
 /* One by one, each would be looked for along the whole chain. */
 static void test_blocks_of_a_value_move_together(void) {
     struct rig r;
     open_blocks(&r);
-    unsigned class_id = class_of(&r, 100), looks = 0, moved = 0;
+    unsigned class_id = class_of(&r, 100);
+    struct looks l = {.looks = 0};
+    struct page_take other;
     uint32_t pages[CACHE_SPARE_MAX];
     cache_turn_begin(r.ct);
     unsigned count = cache_spare_pages(r.ct, class_id, PICK_LEAST_VALUE, pages, CACHE_SPARE_MAX);
     pages[0] = pages[count - 1], pages[1] = pages[count - 2]; /* in which most lives */
-    ok(slab_drain_begin(r.slab, pages[0], class_id) && slab_drain_begin(r.slab, pages[1], class_id), "two pages of blocks begin to drain");
-    cache_drain_stocks(r.ct, pages[0]);
-    for (uint32_t i = 0; slab_page_chunk(r.slab, pages[0], i) != NULL; i++) {
-        if (cache_evacuate(r.ct, pages[0], i, false) == CACHE_MOVED_CHUNK) {
-            looks++;
-            moved += cache_tails_moved(r.ct);
-        }
+    ok(cache_page_take(&l.take, r.ct, pages[0], class_id) && cache_page_take(&other, r.ct, pages[1], class_id), "two pages of blocks begin to drain");
+    while (cache_page_pass(&l.take, PAGE_BYTES, look_along_the_chain, &l)) {
     }
     cache_turn_end(r.ct);
-    ok(slab_drain_empty(r.slab, pages[0]), "going over one of them once empties it");
-    ok(looks > 0 && moved > 20 * looks, "by %u looks along a chain for %u blocks", looks, moved);
+    ok(cache_page_emptied(&l.take), "going over one of them once empties it");
+    ok(l.looks > 0 && l.moved > 20 * l.looks, "by %u looks along a chain for %u blocks", l.looks, l.moved);
     ok(cache_quiesce(r.ct, 1000000), "all turns end");
-    slab_drain_end(r.slab, pages[0], SLAB_CLASS_NONE);
-    slab_drain_cancel(r.slab, pages[1]);
+    cache_page_hand_over(&l.take, SLAB_CLASS_NONE);
+    cache_page_put_back(&other);
     is(whole_values(&r), BLOCK_VALUES / 2, "and every value is whole");
     rig_close(&r);
 }
