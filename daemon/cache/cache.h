@@ -64,7 +64,8 @@ struct cache_config {
     /* slab_reassign: a class with nothing takes a page rather than refuse */
     bool     steal_pages;
     bool     huge_pages;
-    /* a store waits so long for memory that is in use, before it is refused */
+    /* a store waits so long for memory that is in use, before it is refused; it keeps its thread
+     * from other work meanwhile */
     uint32_t patience_us;
     const struct evict_policy *policy;
     uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
@@ -72,7 +73,7 @@ struct cache_config {
     int64_t  temporary_ttl_s;
 };
 
-enum { CACHE_PATIENCE_US = 250 * 1000 };
+enum { CACHE_PATIENCE_US = 500 * 1000 };
 enum { CACHE_BLOCK_LEAST = 64, CACHE_BLOCK_DEFAULT = 200, CACHE_BLOCK_MOST = 65536 };
 
 struct cache *cache_create(const struct cache_config *); /* NULL and errno */

@@ -2,34 +2,11 @@
  * limit. */
 #include "cache/heap.h"
 
-#include "base/clock.h"
 #include "cache/limbo.h"
-#include "cache/turn.h"
+#include "cache/patience.h"
 #include "cache/victim.h"
 
-enum {
-    TRIES_A_TURN = 32,
-    HEAP_HOPELESS_US = 100000, /* after a store was refused, others are at once */
-};
-
-/* Nothing is left to evict: what others hold for a moment, drafts and values on their way to
- * clients, may come back. */
-static bool worth_waiting(struct cache_thread *ct, uint64_t *give_up_us) {
-    struct cache *c = ct->cache;
-    uint64_t now_us = clock_mono_us();
-    if (now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
-        return false; /* somebody has just waited in vain */
-    }
-    *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + (c->config.evict ? c->config.patience_us : 0);
-    heap_trim(c->heap);
-    if (now_us >= *give_up_us) {
-        atomic_store_explicit(&c->hopeless_until_us, now_us + HEAP_HOPELESS_US,
-                              memory_order_relaxed);
-        return false;
-    }
-    turn_rest(ct);
-    return true;
-}
+enum { TRIES_A_TURN = 32 };
 
 uint32_t heap_obtain(struct cache_thread *ct, struct partition *p, size_t bytes) {
     struct cache *c = ct->cache;
@@ -51,7 +28,11 @@ uint32_t heap_obtain(struct cache_thread *ct, struct partition *p, size_t bytes)
         if (c->config.evict && evict_any(ct, p, HEAP_CLASS)) {
             continue;
         }
-        if (!heap_reclaim(ct) && !worth_waiting(ct, &give_up_us)) {
+        if (heap_reclaim(ct)) {
+            continue;
+        }
+        heap_trim(c->heap);
+        if (!rest_for_memory(ct, &give_up_us)) {
             ref = heap_take(c->heap, bytes); /* what was given back meanwhile may do */
             break;
         }

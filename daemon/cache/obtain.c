@@ -3,19 +3,13 @@
  * back after, so one lock is held at a time. */
 #include "cache/obtain.h"
 
-#include "base/clock.h"
 #include "cache/heap.h"
+#include "cache/patience.h"
 #include "cache/steal.h"
 #include "cache/stock.h"
-#include "cache/turn.h"
 #include "cache/victim.h"
 
-enum {
-    EVICT_TRIES = 64,      /* evicted items may still be on their way to slow clients */
-    OBTAIN_RESTS = 500,    /* a store is refused when patience is over and it rested so often … */
-    OBTAIN_MOST = 8,       /* … but at the latest after so many times the patience */
-    HOPELESS_US = 1000000, /* after that, others are refused at once */
-};
+enum { EVICT_TRIES = 64 }; /* evicted items may still be on their way to slow clients */
 
 /* Takes a chunk and, while the class lock is warm, fills the partition's stock. */
 static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned class_id) {
@@ -56,20 +50,13 @@ static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t
     return serves ? class_id : slab_class_of(c->slab, chunk_bytes);
 }
 
-static bool patience_is_over(const struct cache *c, uint64_t waited_us, unsigned rests) {
-    uint64_t patience_us = c->config.patience_us;
-    return waited_us >= OBTAIN_MOST * patience_us ||
-           (waited_us >= patience_us && rests >= OBTAIN_RESTS);
-}
-
 uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id,
                       size_t bytes) {
     struct cache *c = ct->cache;
     if (c->heap != NULL) {
         return heap_obtain(ct, p, bytes);
     }
-    uint64_t since_us = 0;
-    unsigned rests = 0;
+    uint64_t give_up_us = 0;
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
     for (int tries = 0; tries < EVICT_TRIES; tries++) {
         class_id = still_serving(c, class_id, chunk_bytes);
@@ -99,19 +86,10 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
                 break;
             }
             if (!steal_page_for(ct, class_id)) {
-                uint64_t now_us = clock_mono_us();
-                since_us = since_us != 0 ? since_us : now_us;
-                if (patience_is_over(c, now_us - since_us, rests)) {
-                    atomic_store_explicit(&c->hopeless_until_us, now_us + HOPELESS_US,
-                                          memory_order_relaxed);
+                /* what is in the way is in use for a moment: a draft, a page on the move */
+                if (!rest_for_memory(ct, &give_up_us)) {
                     break;
                 }
-                if (now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
-                    break; /* somebody has just waited in vain */
-                }
-                /* what is in the way is in use for a moment: a draft, a page on the move */
-                turn_rest(ct);
-                rests++;
                 tries = 0;
             }
         }

@@ -1,0 +1,27 @@
+/* How long a store waits for memory that others hold for a moment. */
+#include "cache/patience.h"
+
+#include "base/clock.h"
+#include "cache/turn.h"
+
+/* Who waits keeps a worker from all its clients. So after one has waited in vain, others are refused
+ * at once for so many times the patience: at most a fifth of a worker's time goes to waiting. */
+enum { REFUSED_AT_ONCE = 4 };
+
+bool rest_for_memory(struct cache_thread *ct, uint64_t *give_up_us) {
+    struct cache *c = ct->cache;
+    uint64_t now_us = clock_mono_us();
+    if (now_us < atomic_load_explicit(&c->hopeless_until_us, memory_order_relaxed)) {
+        return false;
+    }
+    /* where nothing may be evicted, what others hold will stay */
+    uint64_t patience_us = c->config.evict ? c->config.patience_us : 0;
+    *give_up_us = *give_up_us != 0 ? *give_up_us : now_us + patience_us;
+    if (now_us >= *give_up_us) {
+        atomic_store_explicit(&c->hopeless_until_us, now_us + REFUSED_AT_ONCE * patience_us,
+                              memory_order_relaxed);
+        return false;
+    }
+    turn_rest(ct);
+    return true;
+}
