@@ -218,6 +218,8 @@ bench-sampling: ## what the default rate of sampling costs the server (PAIRS, SE
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/sampling $B/bin
 bench-abuse: ## what greedy and dumb clients cost the server and others, against memcached (ONLY=word)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/abuse && tests/bench/abuse/run $B/bin $B/bench/abuse
+bench-stalls: ## how long a get waits at most while the server does something large, against memcached (RUNS, ONLY=word)
+	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/abuse && tests/bench/stalls/run $B/bin $B/bench/abuse
 $B/bench/abuse: tests/bench/abuse/abuse.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 bench-tls: ## server CPU time a request and a handshake with TLS, against memcached (RUNS)
@@ -257,5 +259,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-stalls bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)
