@@ -122,17 +122,20 @@ struct cache_reader {
     const struct key *key;
     struct item      *item;
     struct index_look look; /* what cache_read_end asks about */
-    uint32_t     value_bytes, client_flags, exptime_s, last_access_s;
+    uint32_t     value_bytes, client_flags;
     uint64_t     cas;
-    bool         fetched;
     /* stale, or somebody is recaching it: a meta get must call cache_fetch */
     bool         marked;
     uint8_t      class_id;
+    uint8_t      hit_max; /* hits are counted up to this */
     const char  *value;
 };
 enum cache_read cache_read_begin(struct cache_thread *, const struct key *, struct cache_reader *);
 void            cache_read_copy(const struct cache_reader *, char *to);
-bool            cache_read_end(struct cache_thread *, struct cache_reader *, bool mark_hit);
+/* What few readers ask for: sets all but class_id and total_bytes of the view. */
+void            cache_read_view(const struct cache_thread *, const struct cache_reader *,
+                                struct cache_view *);
+bool            cache_read_end(struct cache_thread *, const struct cache_reader *, bool mark_hit);
 
 /* Prefetches, first the buckets of many keys, then their items, then the neighbours in the queue of
  * items that are to be removed; each is a hint only, and so is the reference from one to the next

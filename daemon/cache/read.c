@@ -41,11 +41,12 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
     uint32_t value_bytes = item_value_bytes(it);
     r->item = it;
     r->class_id = (uint8_t)slab_page_class(c->slab, arena_page_of(c->arena, it));
-    struct item_clock clock = cache_item_clock(c);
+    const struct evict_policy *policy = policy_of(c, r->class_id);
     if (value_bytes > ITEM_COPY_MAX || flags & ITEM_CHAINED || cache_item_expired(it, ct->now_s) ||
-        item_flushed_by(it, clock) || policy_of(c, r->class_id)->hit != NULL) {
+        item_flushed_by(it, cache_item_clock(c)) || policy->hit != NULL) {
         return CACHE_READ_SLOW;
     }
+    r->hit_max = (uint8_t)policy->hit_max;
     r->value_bytes = value_bytes;
     r->client_flags = 0;
     if (flags & ITEM_CFLAGS) {
@@ -53,9 +54,6 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
             item_load32((const void *)((const char *)it + item_cflags_offset(flags, value_bytes)));
     }
     r->cas = item_cas(it);
-    r->exptime_s = item_exptime_s(it);
-    r->last_access_s = node_used_s(&it->node) - clock.ahead_s;
-    r->fetched = node_fetched(&it->node);
     r->marked = flags & (ITEM_STALE | ITEM_WON);
     r->value = (const char *)it + item_value_offset(flags, key->len, value_bytes);
     return CACHE_READ_COPY;
@@ -63,6 +61,21 @@ enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
 
 void cache_read_copy(const struct cache_reader *r, char *to) {
     bytes_load(to, r->value, r->value_bytes);
+}
+
+void cache_read_view(const struct cache_thread *ct, const struct cache_reader *r,
+                     struct cache_view *v) {
+    uint32_t exptime_s = item_exptime_s(r->item);
+    *v = (struct cache_view){
+        .cas = r->cas,
+        .value_bytes = r->value_bytes,
+        .client_flags = r->client_flags,
+        .exptime_s = exptime_s,
+        .exptime_before_s = exptime_s,
+        .last_access_s = node_used_s(&r->item->node) - cache_item_clock(ct->cache).ahead_s,
+        .fetched = node_fetched(&r->item->node),
+        .binary_key = item_flags(r->item) & ITEM_BINKEY,
+    };
 }
 
 /* The counters of hits by list stand in the order of the lists. */
@@ -88,8 +101,7 @@ void read_count_miss(struct cache_thread *ct, uint64_t hash) {
     read_measure_miss(ct, hash);
 }
 
-bool cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_hit) {
-    const struct cache *c = ct->cache;
+bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool mark_hit) {
     if (!index_unchanged(&r->look)) {
         COUNT(ct, read_retries);
         return false;
@@ -111,7 +123,7 @@ bool cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_h
          * that item, or lies in a free chunk: pages change their layout only when no thread is
          * within a turn that began before (cache_quiesce). */
         page_accessed(ct, r->item);
-        item_note_hit(r->item, policy_of(c, r->class_id)->hit_max, item_now_s(ct));
+        item_note_hit(r->item, r->hit_max, item_now_s(ct));
     }
     return true;
 }

@@ -136,9 +136,9 @@ void __wrap_cache_read_copy(const struct cache_reader *r, char *to) {
     __real_cache_read_copy(r, to);
 }
 
-bool __real_cache_read_end(struct cache_thread *, struct cache_reader *, bool);
-bool __wrap_cache_read_end(struct cache_thread *, struct cache_reader *, bool);
-bool __wrap_cache_read_end(struct cache_thread *ct, struct cache_reader *r, bool mark_hit) {
+bool __real_cache_read_end(struct cache_thread *, const struct cache_reader *, bool);
+bool __wrap_cache_read_end(struct cache_thread *, const struct cache_reader *, bool);
+bool __wrap_cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool mark_hit) {
     point("value copied");
     return __real_cache_read_end(ct, r, mark_hit);
 }

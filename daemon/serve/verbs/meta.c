@@ -210,17 +210,11 @@ static char *get(struct serving *sv, const struct request *r, char *p) {
             end = put_get_miss(p, r, &m);
             continue;
         }
-        struct cache_view view = {
-            .cas = reader.cas,
-            .value_bytes = reader.value_bytes,
-            .client_flags = reader.client_flags,
-            .last_access_s = reader.last_access_s,
-            .fetched = reader.fetched,
-            .binary_key = (item_flags(reader.item) & ITEM_BINKEY) != 0,
-        };
+        struct cache_view view;
+        cache_read_view(sv->ct, &reader, &view);
         bool value = shows_value(&m, reader.cas);
         end = put_get_head(p, value, reader.value_bytes);
-        end = put_get_flags(end, r, &m, &view, reader.exptime_s, now_s);
+        end = put_get_flags(end, r, &m, &view, view.exptime_s, now_s);
         if (value) {
             cache_read_copy(&reader, end);
             end = PUT(end + reader.value_bytes, "\r\n");
