@@ -29,8 +29,12 @@ static inline char *number_put(char *p, uint64_t v) {
         *p = (char)('0' + v);
         return p + 1;
     }
-    unsigned digits = 2;
-    for (uint64_t limit = 100; v >= limit && digits < NUMBER_BYTES; limit *= 10) {
+    if (v < 100) {
+        memcpy(p, number_pairs + 2 * v, 2);
+        return p + 2;
+    }
+    unsigned digits = 3;
+    for (uint64_t limit = 1000; v >= limit && digits < NUMBER_BYTES; limit *= 10) {
         digits++;
     }
     char *end = p + digits;

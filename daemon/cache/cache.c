@@ -115,7 +115,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
     cache_set_tuning(c, cfg->hot_pct, cfg->warm_pct, cfg->hot_factor_pct, cfg->warm_factor_pct);
     c->cas_flag = cfg->cas ? ITEM_CAS : 0;
     unsigned n = cfg->partitions != 0 ? cfg->partitions : default_partitions(cfg->limit_bytes);
-    c->partition_shift = 64u - (unsigned)__builtin_ctz(n);
+    c->partition_shift = 32u - (unsigned)__builtin_ctz(n);
     const struct index_kind *kind = cfg->index != NULL ? cfg->index : index_kinds[0];
     if (!reserve_room(c, kind, n)) {
         goto fail;

@@ -59,7 +59,7 @@ struct cache {
     struct limbos      *limbos; /* THREADS_MAX of them; of the heap store, else NULL */
     struct index_pool   index_pool;
     struct partition   *partitions;
-    unsigned            partition_count, partition_shift; /* hash >> shift is the number */
+    unsigned            partition_count, partition_shift; /* hash >> 32 >> shift is the number */
     struct evict_tuning tuning;
     /* of the whole, and of classes that were never given one of their own */
     _Atomic(const struct evict_policy *) policy;
@@ -145,7 +145,7 @@ struct cache_thread {
 #define COUNT_CLASS(ct, class_id, name) counter_add(&(ct)->classes[class_id].name, 1)
 
 static inline struct partition *partition_of(const struct cache *c, uint64_t hash) {
-    return &c->partitions[c->partition_shift == 64 ? 0 : hash >> c->partition_shift];
+    return &c->partitions[hash >> 32 >> c->partition_shift];
 }
 static inline struct item *item_at(const struct cache *c, uint32_t ref) {
     return node_at(&c->arena->space, ref);

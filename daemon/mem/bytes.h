@@ -118,7 +118,8 @@ static inline void bytes_put_4(char *at, bytes_4 v) {
  * left. */
 static inline void bytes_copy(char *to, const char *from, size_t n) {
     if (n >= 16) {
-        for (size_t i = 0; i < n - 16; i += 16) {
+        bytes_put_16(to, bytes_at_16(from));
+        for (size_t i = 16; i + 16 < n; i += 16) {
             bytes_put_16(to + i, bytes_at_16(from + i));
         }
         bytes_put_16(to + n - 16, bytes_at_16(from + n - 16));
@@ -146,8 +147,9 @@ static inline void bytes_store(char *to, const char *from, size_t n) { bytes_cop
 /* Whether n bytes of a chunk are those at `to`, which nobody writes. */
 static inline bool bytes_equal(const char *at, const char *to, size_t n) {
     if (n >= 16) {
-        bytes_16 differ = bytes_at_16(at + n - 16) ^ bytes_at_16(to + n - 16);
-        for (size_t i = 0; i < n - 16; i += 16) {
+        bytes_16 differ = (bytes_at_16(at) ^ bytes_at_16(to)) |
+                          (bytes_at_16(at + n - 16) ^ bytes_at_16(to + n - 16));
+        for (size_t i = 16; i + 16 < n; i += 16) {
             differ |= bytes_at_16(at + i) ^ bytes_at_16(to + i);
         }
         return (differ[0] | differ[1]) == 0;

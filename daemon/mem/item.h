@@ -95,6 +95,11 @@ static inline uint32_t item_exptime_s(const struct item *it) { return item_load3
 static inline uint32_t item_time_s(const struct item *it) { return node_time_s(&it->node); }
 
 /* --- offsets, as functions of flags and value_bytes --- */
+
+/* What CAS, CFLAGS and CHAINED, three bits side by side, put between header and key. */
+static const uint8_t item_fields_bytes[8] = {0, 8, 4, 12, 4, 12, 8, 16};
+_Static_assert(ITEM_CAS == 1 << 2 && ITEM_CFLAGS == 2 << 2 && ITEM_CHAINED == 4 << 2,
+               "the flags are the number of a row");
 static inline size_t item_refs_offset(uint8_t flags) {
     return sizeof(struct item) + (flags & ITEM_CAS ? 8 : 0);
 }
@@ -105,7 +110,8 @@ static inline size_t item_cflags_offset(uint8_t flags, uint32_t value_bytes) {
     return item_chain_offset(flags, value_bytes) + (flags & ITEM_CHAINED ? 4 : 0);
 }
 static inline size_t item_key_offset(uint8_t flags, uint32_t value_bytes) {
-    return item_cflags_offset(flags, value_bytes) + (flags & ITEM_CFLAGS ? 4 : 0);
+    return sizeof(struct item) + item_fields_bytes[flags >> 2 & 7] +
+           (value_bytes > ITEM_COPY_MAX ? 4 : 0);
 }
 static inline size_t item_value_offset(uint8_t flags, uint8_t key_len, uint32_t value_bytes) {
     return item_key_offset(flags, value_bytes) + key_len;
@@ -148,7 +154,8 @@ static inline bool item_chained(const struct item *it) { return item_flags(it) &
 
 /* Whether the chunk at `it` holds this key. Safe on stale chunks: reads key->len bytes behind a
  * header. */
-static inline bool item_key_is(const struct item *it, const struct key *k) {
+__attribute__((always_inline)) static inline bool item_key_is(const struct item *it,
+                                                              const struct key *k) {
     return item_key_len(it) == k->len &&
            bytes_equal((const char *)it + item_key_offset(item_flags(it), item_value_bytes(it)),
                        k->ptr, k->len);

@@ -32,7 +32,7 @@ static inline unsigned plain_keys(const char *p, const char *end, struct request
             return 0;
         }
         bool last = *stop == '\n';
-        bytes -= last && bytes > 0 && stop[-1] == '\r';
+        bytes -= last && stop[-1] == '\r'; /* before no bytes there is a space */
         if (bytes == 0 || bytes > KEY_BYTES_MAX) {
             return 0;
         }
@@ -47,6 +47,15 @@ static inline unsigned plain_keys(const char *p, const char *end, struct request
         }
     }
     return 0;
+}
+
+/* The same, for a whole line; `next` is behind it, or at its begin. */
+static inline unsigned plain_get(char *at, char *end, struct request *out, unsigned room,
+                                 char **next) {
+    const char *behind = at;
+    unsigned n = plain_keys(at + 4, end, out, room, &behind);
+    *next = at + (behind - at);
+    return n;
 }
 
 static enum parsed parse_get(struct parser *ps, uint8_t verb, char *keys, char *end,
@@ -351,13 +360,9 @@ static enum parsed parse_line(struct parser *ps, char *line, char *stop, char *d
 
 /* One plain line at `at`: get, set with its whole data block, or a meta command. Returns its
  * requests; 0: something else. */
-static inline unsigned plain_line(char *at, char *end, struct request *out, unsigned room,
-                                  char **next) {
+static unsigned plain_line(char *at, char *end, struct request *out, unsigned room, char **next) {
     if (STARTS_WITH(at, "get ")) {
-        const char *behind;
-        unsigned n = plain_keys(at + 4, end, out, room, &behind);
-        *next = n ? at + (behind - at) : at;
-        return n;
+        return plain_get(at, end, out, room, next);
     }
     if (STARTS_WITH(at, "set ")) {
         char *data;
@@ -378,7 +383,8 @@ unsigned parse_plain(const struct parser *ps, char **at, char *end, struct reque
         return 0;
     }
     for (char *p = *at; n < room && p < end; *at = p) {
-        unsigned count = plain_line(p, end, out + n, room - n, &p);
+        unsigned count = STARTS_WITH(p, "get ") ? plain_get(p, end, out + n, room - n, &p)
+                                                : plain_line(p, end, out + n, room - n, &p);
         if (count == 0) {
             break;
         }

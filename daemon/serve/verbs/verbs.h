@@ -87,10 +87,11 @@ static inline char *put_bytes(char *p, const char *text, size_t n) {
 }
 #define PUT(p, text) put_bytes((p), (text), sizeof(text) - 1)
 static inline char *put_text(char *p, const char *text) { return put_bytes(p, text, strlen(text)); }
-/* A key, 16 bytes at a time: keys lie in buffers with slack behind, replies have room. */
+/* A key, 32 bytes at a time: keys lie in buffers with slack behind, replies have room. */
 static inline char *put_key(char *p, const struct key *key) {
-    for (size_t i = 0; i < key->len; i += 16) {
-        memcpy(p + i, key->ptr + i, 16);
+    memcpy(p, key->ptr, 32);
+    for (size_t i = 32; i < key->len; i += 32) {
+        memcpy(p + i, key->ptr + i, 32);
     }
     return p + key->len;
 }
