@@ -111,7 +111,7 @@ struct cache_view {
  *
  *     enum cache_read how;
  *     do {
- *         how = cache_read_begin(ct, &key, &r);        // r's fields are bounded but not yet known to be true
+ *         how = cache_read_begin(ct, &key, spot, &r);        // r's fields are bounded but not yet known to be true
  *         if (how == CACHE_READ_COPY) { format r; cache_read_copy(&r, to); }
  *     } while (!cache_read_end(ct, &r));               // true: they are; counts the hit or miss and marks the item
  *
@@ -130,7 +130,8 @@ struct cache_reader {
     uint8_t      hit_max; /* hits are counted up to this */
     const char  *value;
 };
-enum cache_read cache_read_begin(struct cache_thread *, const struct key *, struct cache_reader *);
+enum cache_read cache_read_begin(struct cache_thread *, const struct key *, struct index_spot,
+                                 struct cache_reader *);
 void            cache_read_copy(const struct cache_reader *, char *to);
 /* What few readers ask for: sets all but class_id and total_bytes of the view. */
 void            cache_read_view(const struct cache_thread *, const struct cache_reader *,
@@ -139,9 +140,9 @@ bool            cache_read_end(struct cache_thread *, const struct cache_reader 
 
 /* Prefetches, first the buckets of many keys, then their items, then the neighbours in the queue of
  * items that are to be removed; each is a hint only, and so is the reference from one to the next
- * (0: no item to be seen). */
-void     cache_prefetch_bucket(const struct cache *, const struct key *);
-uint32_t cache_prefetch_item(const struct cache *, const struct key *);
+ * (0: no item to be seen), and the spot from the first to those that find the key. */
+struct index_spot cache_prefetch_bucket(const struct cache *, const struct key *);
+uint32_t cache_prefetch_item(const struct cache *, const struct key *, struct index_spot);
 void     cache_prefetch_neighbours(const struct cache *, uint32_t ref);
 
 /* --- reading with the partition's lock: what has an effect, and large values --- */
@@ -197,6 +198,7 @@ struct cache_store {
     bool     won, stale;       /* marks the new item carries from the start */
     bool     counts_cas;       /* counts cas_* statistics */
     bool     uncounted;        /* part of another command: no set */
+    struct index_spot spot;    /* of the key, or zeroes */
 };
 /* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is
  * gone. `view` may be NULL. */

@@ -16,7 +16,8 @@ static bool cas_differs(bool compare, uint64_t wanted, const struct item *it) {
 /* Invalidates in place: stale, with a new CAS, and nobody has won it yet. */
 static void mark_stale_locked(struct partition *p, const struct key *key, struct item *it,
                               const struct cache_delete *d) {
-    struct index_change change = index_change_begin(&p->index, key->hash, it);
+    struct index_change change =
+        index_change_begin(&p->index, key->hash, (struct index_spot){0}, it);
     item_set_flags(it, (uint8_t)((item_flags(it) | ITEM_STALE) & ~ITEM_WON));
     item_set_cas(it, next_cas_locked(p, d->cas));
     if (d->touch) {

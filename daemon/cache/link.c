@@ -193,9 +193,14 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
 }
 
 struct item *find_live_locked(struct cache_thread *ct, struct partition *p, const struct key *key) {
+    return find_live_from_locked(ct, p, key, (struct index_spot){0});
+}
+
+struct item *find_live_from_locked(struct cache_thread *ct, struct partition *p,
+                                   const struct key *key, struct index_spot spot) {
     assert(lock_held(&p->lock));
     struct cache *c = ct->cache;
-    uint32_t ref = index_find(&p->index, key, NULL);
+    uint32_t ref = index_find_from(&p->index, key, spot, NULL);
     ct->item_clock = cache_item_clock(c);
     if (ref == 0) {
         return NULL;
@@ -219,7 +224,8 @@ struct item *find_live_locked(struct cache_thread *ct, struct partition *p, cons
 
 void touch_locked(struct partition *p, const struct key *key, struct item *it, uint32_t exptime_s) {
     assert(lock_held(&p->lock));
-    struct index_change change = index_change_begin(&p->index, key->hash, it);
+    struct index_change change =
+        index_change_begin(&p->index, key->hash, (struct index_spot){0}, it);
     item_store32(&it->exptime_s, exptime_s);
     index_change_end(change);
 }

@@ -5,6 +5,8 @@
 
 /* The live item of a key; a dead one is unlinked and counted on the way. */
 struct item *find_live_locked(struct cache_thread *, struct partition *, const struct key *);
+struct item *find_live_from_locked(struct cache_thread *, struct partition *, const struct key *,
+                                   struct index_spot);
 /* Makes a filled draft visible, in place of `old` when there is one. False: the index has no room
  * and nothing in the way may be evicted. */
 bool link_locked(struct cache_thread *, struct partition *, const struct key *, struct item *taken,

@@ -6,12 +6,13 @@
 #include "cache/stock.h"
 #include "cache/value.h"
 
-void cache_prefetch_bucket(const struct cache *c, const struct key *key) {
-    index_prefetch(&partition_of(c, key->hash)->index, key->hash);
+struct index_spot cache_prefetch_bucket(const struct cache *c, const struct key *key) {
+    return index_prefetch(&partition_of(c, key->hash)->index, key->hash);
 }
 
-uint32_t cache_prefetch_item(const struct cache *c, const struct key *key) {
-    uint32_t ref = index_guess(&partition_of(c, key->hash)->index, key->hash);
+uint32_t cache_prefetch_item(const struct cache *c, const struct key *key,
+                             struct index_spot spot) {
+    uint32_t ref = index_guess(&partition_of(c, key->hash)->index, key->hash, spot);
     if (ref != 0) {
         const char *it = node_at(&c->arena->space, ref);
         __builtin_prefetch(it);
@@ -27,11 +28,11 @@ void cache_prefetch_neighbours(const struct cache *c, uint32_t ref) {
 }
 
 enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,
-                                 struct cache_reader *r) {
+                                 struct index_spot spot, struct cache_reader *r) {
     const struct cache *c = ct->cache;
     const struct partition *p = partition_of(c, key->hash);
     r->key = key;
-    uint32_t ref = index_find(&p->index, key, &r->look);
+    uint32_t ref = index_find_from(&p->index, key, spot, &r->look);
     if (ref == 0) {
         r->item = NULL;
         return CACHE_READ_MISS;
@@ -79,7 +80,9 @@ void cache_read_view(const struct cache_thread *ct, const struct cache_reader *r
 }
 
 /* The counters of hits by list stand in the order of the lists. */
-void read_count_hit(struct cache_thread *ct, unsigned class_id, const struct item *it) {
+__attribute__((always_inline)) static inline void count_hit(struct cache_thread *ct,
+                                                            unsigned class_id,
+                                                            const struct item *it) {
     unsigned where = node_where(&it->node);
     counter_add(&ct->classes[class_id].each[COUNTER_AT(cache_class_counters, hits_to_hot) +
                                             (where & EVICT_WHERE_LIST)],
@@ -87,6 +90,10 @@ void read_count_hit(struct cache_thread *ct, unsigned class_id, const struct ite
     if (where & EVICT_TAIL_BOTH) {
         measure_tail_hit(ct, class_id, it, where);
     }
+}
+
+void read_count_hit(struct cache_thread *ct, unsigned class_id, const struct item *it) {
+    count_hit(ct, class_id, it);
 }
 
 void read_measure_miss(struct cache_thread *ct, uint64_t hash) {
@@ -114,7 +121,7 @@ bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool 
         }
         return true;
     }
-    read_count_hit(ct, r->class_id, r->item);
+    count_hit(ct, r->class_id, r->item);
     if (sample) {
         sample_note(ct, SAMPLE_HIT, r->key->hash, r->class_id, r->value_bytes);
     }

@@ -74,7 +74,7 @@ static void overwrite_locked(const struct storing *st, struct item *it) {
     struct cache_thread *ct = st->ct;
     const struct plan *plan = &st->plan;
     uint64_t was_bytes = cache_item_requested_bytes(ct->cache, it);
-    struct index_change change = index_change_begin(&st->p->index, st->key->hash, it);
+    struct index_change change = index_change_begin(&st->p->index, st->key->hash, st->s->spot, it);
     item_init(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags, plan->exptime_s);
     fill_value(ct->cache, it, st->key, plan, st->s, NULL);
     item_set_cas(it, next_cas_locked(st->p, st->s->cas));
@@ -130,7 +130,7 @@ static enum step store_locked(struct storing *st, enum cache_status *status) {
     struct cache_thread *ct = st->ct;
     struct cache *c = ct->cache;
     const struct cache_store *s = st->s;
-    struct item *old = find_live_locked(ct, st->p, st->key);
+    struct item *old = find_live_from_locked(ct, st->p, st->key, s->spot);
     bool changed = st->unchanged != NULL && !index_unchanged(st->unchanged);
     *status = changed ? CACHE_EXISTS : store_condition(s, old);
     if (*status != CACHE_OK) {

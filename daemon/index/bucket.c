@@ -8,37 +8,24 @@
  * items. Source: the optimistic scheme of Fan et al., "MemC3", NSDI 2013; linear hashing of Litwin,
  * VLDB 1980. Memory: about 7.5 bytes an item at the normal load, see README. */
 #include "index/index.h"
-#include "index/slots.h"
-#include "mem/item.h"
 
 enum {
-    LINK_SLOT = SLOTS - 1,
-    LINK_TAG = 255,
-    SEGMENT_SHIFT = 6, /* buckets come by 64: 4 KiB */
-    SEGMENT = 1 << SEGMENT_SHIFT,
-    LOAD_X10 = 120,    /* items a bucket before one is split, tenths */
-    /* lines of a chain: room for 56 items, where even before its split comes one rarely has 40 */
-    CHAIN_MOST = 5,
-    CHAIN_PAIRS_MAX = SLOTS * CHAIN_MOST,
+    LOAD_X10 = 120, /* items a bucket before one is split, tenths */
+    CHAIN_PAIRS_MAX = SLOTS * BUCKET_CHAIN_MOST,
 };
 _Static_assert((int)CHAIN_PAIRS_MAX <= (int)INDEX_CHAIN_MOST, "a chain fits those who walk");
 
-#define SEGMENT_BYTES (sizeof(struct bucket) * SEGMENT)
+#define SEGMENT_BYTES (sizeof(struct bucket) * BUCKET_SEGMENT)
 
-static inline uint8_t tag_for(uint64_t hash) {
-    uint8_t t = (uint8_t)(hash >> 32);
-    return t == 0 ? 1 : t == LINK_TAG ? LINK_TAG - 1 : t;
+static struct bucket *bucket_of(const struct index *ix, uint64_t hash) {
+    return bucket_place(&ix->buckets, hash, bucket_places(&ix->buckets));
 }
-static inline struct bucket *bucket_at(const index_array *a, uint32_t i) {
-    return (struct bucket *)index_array_segment(a, i >> SEGMENT_SHIFT) + (i & (SEGMENT - 1));
-}
-static inline struct bucket *bucket_of(const struct index *ix, uint64_t hash) {
-    uint32_t n = atomic_load_explicit(&ix->buckets.count, memory_order_acquire);
-    return bucket_at(&ix->buckets.table, index_place_of(hash, n));
+static struct bucket *next_in_chain(const struct index *ix, const struct bucket *b) {
+    return bucket_next(&ix->buckets, b);
 }
 
 static bool bucket_init(struct index *ix) {
-    atomic_init(&ix->buckets.count, SEGMENT);
+    atomic_init(&ix->buckets.count, BUCKET_SEGMENT);
     return index_array_add(&ix->buckets.table, 0, ix->pool, SEGMENT_BYTES);
 }
 
@@ -48,79 +35,24 @@ static void bucket_fini(struct index *ix) {
 }
 
 static struct bucket *overflow_at(const struct index *ix, uint32_t number) {
-    return bucket_at(&ix->buckets.overflow, number);
+    return bucket_line(&ix->buckets.overflow, number);
 }
 
-/* The next bucket of a chain. A reader may meet a link that is being changed: the number is checked
- * against the directory. */
-static struct bucket *next_in_chain(const struct index *ix, const struct bucket *b) {
-    if (tag_of(b, LINK_SLOT) != LINK_TAG) {
-        return NULL;
-    }
-    uint32_t number = ref_of(b, LINK_SLOT);
-    struct bucket *segment = index_array_try(&ix->buckets.overflow, number >> SEGMENT_SHIFT);
-    return segment != NULL ? &segment[number & (SEGMENT - 1)] : NULL;
-}
-
-/* --- reading --- */
-
-/* The chain's first bucket, and its version as it was while the hash belonged there: a later split
- * changes it. */
-static struct bucket *look_at(const struct index *ix, uint64_t hash, struct index_look *look) {
-    uint32_t n = atomic_load_explicit(&ix->buckets.count, memory_order_acquire), now = n;
-    struct bucket *b;
-    do {
-        n = now;
-        b = bucket_at(&ix->buckets.table, index_place_of(hash, n));
-        *look = index_look_at(&b->version);
-        now = atomic_load_explicit(&ix->buckets.count, memory_order_acquire);
-    } while (now != n);
-    return b;
-}
-
-void bucket_prefetch(const struct index *ix, uint64_t hash) {
-    __builtin_prefetch(bucket_of(ix, hash));
-}
-
-/* A reader sees a slot's tag and its number at different times, so it may take the number of an
- * overflow bucket, linked or free, for a reference. A number below the first reference, which would
- * lead into the arena's page table, is none; one above leads into some page, where any chunk may be
- * read (mem/item.h): there are fewer overflow buckets than items, so it ends within the arena. The
- * version has changed either way, and the reader looks again. */
-uint32_t bucket_find(const struct index *ix, const struct key *k, struct index_look *look) {
-    uint8_t tag = tag_for(k->hash);
-    struct bucket *b = look != NULL ? look_at(ix, k->hash, look) : bucket_of(ix, k->hash);
+uint32_t bucket_find_behind(const struct index_buckets *t, const struct node_space *space,
+                            struct index_spot spot, const struct key *k) {
+    const struct bucket *b = bucket_next(t, spot.at);
     /* links that change may lead round for ever */
-    for (unsigned lines = 0; b != NULL && lines < CHAIN_MOST; lines++) {
-        for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
-            uint32_t ref = ref_of(b, (unsigned)__builtin_ctz(slots));
-            if (ref >= ix->space->first && item_key_is(node_at(ix->space, ref), k)) {
-                return ref;
-            }
+    for (unsigned lines = 1; b != NULL && lines < BUCKET_CHAIN_MOST; lines++) {
+        uint32_t ref = bucket_find_in(b, space, spot.tag, k);
+        if (ref != 0) {
+            return ref;
         }
-        b = next_in_chain(ix, b);
+        b = bucket_next(t, b);
     }
     return 0;
 }
 
-uint32_t bucket_guess(const struct index *ix, uint64_t hash) {
-    uint8_t tag = tag_for(hash);
-    const struct bucket *b = bucket_of(ix, hash);
-    unsigned slots = match_slots(b, tag);
-    if (slots == 0) {
-        b = next_in_chain(ix, b);
-        slots = b != NULL ? match_slots(b, tag) : 0;
-    }
-    uint32_t ref = slots != 0 ? ref_of(b, (unsigned)__builtin_ctz(slots)) : 0;
-    return ref >= ix->space->first ? ref : 0;
-}
-
 /* --- writing, under the partition's lock --- */
-
-static struct index_change bucket_change(struct index *ix, uint64_t hash, const void *item) {
-    (void)item;
-    return (struct index_change){{&bucket_of(ix, hash)->version, NULL}};
-}
 
 static struct bucket *overflow_take(struct index *ix, uint32_t *number) {
     if (ix->buckets.overflow_free != 0) {
@@ -131,8 +63,8 @@ static struct bucket *overflow_take(struct index *ix, uint32_t *number) {
         ix->buckets.overflow_used++;
         return b;
     }
-    if (ix->buckets.overflow_count % SEGMENT == 0 &&
-        !index_array_add(&ix->buckets.overflow, ix->buckets.overflow_count >> SEGMENT_SHIFT,
+    if (ix->buckets.overflow_count % BUCKET_SEGMENT == 0 &&
+        !index_array_add(&ix->buckets.overflow, ix->buckets.overflow_count >> BUCKET_SEGMENT_SHIFT,
                          ix->pool, SEGMENT_BYTES)) {
         return NULL;
     }
@@ -153,12 +85,12 @@ static bool chain_put(struct index *ix, struct bucket *b, uint8_t tag, uint32_t 
         struct bucket *next = next_in_chain(ix, b);
         if (next == NULL) {
             uint32_t number = 0;
-            next = lines < CHAIN_MOST ? overflow_take(ix, &number) : NULL;
+            next = lines < BUCKET_CHAIN_MOST ? overflow_take(ix, &number) : NULL;
             if (next == NULL) {
                 return false;
             }
-            set_slot(next, 0, tag_of(b, LINK_SLOT), ref_of(b, LINK_SLOT));
-            set_slot(b, LINK_SLOT, LINK_TAG, number);
+            set_slot(next, 0, tag_of(b, BUCKET_LINK_SLOT), ref_of(b, BUCKET_LINK_SLOT));
+            set_slot(b, BUCKET_LINK_SLOT, BUCKET_LINK_TAG, number);
         }
         b = next;
     }
@@ -167,10 +99,10 @@ static bool chain_put(struct index *ix, struct bucket *b, uint8_t tag, uint32_t 
 /* Empties a bucket and gives its overflow buckets back; its pairs are in the caller's hands. */
 static void chain_clear(struct index *ix, struct bucket *first) {
     struct bucket *b = next_in_chain(ix, first);
-    uint32_t number = ref_of(first, LINK_SLOT);
+    uint32_t number = ref_of(first, BUCKET_LINK_SLOT);
     while (b != NULL) {
         struct bucket *next = next_in_chain(ix, b);
-        uint32_t next_number = ref_of(b, LINK_SLOT);
+        uint32_t next_number = ref_of(b, BUCKET_LINK_SLOT);
         for (unsigned i = 0; i < SLOTS; i++) {
             set_slot(b, i, 0, 0);
         }
@@ -196,7 +128,7 @@ static unsigned chain_collect(const struct index *ix, const struct bucket *b, st
     for (; b != NULL; b = next_in_chain(ix, b)) {
         for (unsigned i = 0; i < SLOTS && n < max; i++) {
             uint8_t tag = tag_of(b, i);
-            if (tag != 0 && tag != LINK_TAG) {
+            if (tag != 0 && tag != BUCKET_LINK_TAG) {
                 pairs[n++] = (struct pair){.ref = ref_of(b, i), .tag = tag};
             }
         }
@@ -208,12 +140,12 @@ static unsigned chain_collect(const struct index *ix, const struct bucket *b, st
  * is lost. */
 static void split_one(struct index *ix) {
     uint32_t n = atomic_load_explicit(&ix->buckets.count, memory_order_relaxed);
-    if (n % SEGMENT == 0 &&
-        !index_array_add(&ix->buckets.table, n >> SEGMENT_SHIFT, ix->pool, SEGMENT_BYTES)) {
+    if (n % BUCKET_SEGMENT == 0 &&
+        !index_array_add(&ix->buckets.table, n >> BUCKET_SEGMENT_SHIFT, ix->pool, SEGMENT_BYTES)) {
         return;
     }
-    struct bucket *from = bucket_at(&ix->buckets.table, n - index_round_of(n)),
-                  *to = bucket_at(&ix->buckets.table, n);
+    struct bucket *from = bucket_line(&ix->buckets.table, n - index_round_of(n)),
+                  *to = bucket_line(&ix->buckets.table, n);
     struct pair pairs[CHAIN_PAIRS_MAX];
     unsigned count = chain_collect(ix, from, pairs, CHAIN_PAIRS_MAX);
     for (unsigned i = 0; i < count; i++) {
@@ -237,7 +169,7 @@ static void split_one(struct index *ix) {
 static bool bucket_insert(struct index *ix, uint64_t hash, uint32_t ref) {
     struct bucket *first = bucket_of(ix, hash);
     index_version_begin(&first->version);
-    bool put = chain_put(ix, first, tag_for(hash), ref);
+    bool put = chain_put(ix, first, bucket_tag(hash), ref);
     index_version_end(&first->version);
     uint64_t buckets = atomic_load_explicit(&ix->buckets.count, memory_order_relaxed);
     if (put && (ix->item_count + UINT64_C(1)) * 10 > buckets * LOAD_X10) {
@@ -262,7 +194,7 @@ static struct bucket *chain_seek(const struct index *ix, struct bucket *b, uint3
 static bool bucket_replace(struct index *ix, uint64_t hash, uint32_t old_ref, uint32_t new_ref) {
     struct bucket *first = bucket_of(ix, hash);
     unsigned slot = 0;
-    struct bucket *b = chain_seek(ix, first, old_ref, tag_for(hash), &slot);
+    struct bucket *b = chain_seek(ix, first, old_ref, bucket_tag(hash), &slot);
     if (b == NULL) {
         return false;
     }
@@ -277,7 +209,7 @@ static bool fits_one(const struct index *ix, const struct bucket *b) {
     int n = 0;
     for (; b != NULL && n <= SLOTS; b = next_in_chain(ix, b)) {
         unsigned full = ~match_slots(b, 0) & ((1u << SLOTS) - 1);
-        n += __builtin_popcount(full) - (tag_of(b, LINK_SLOT) == LINK_TAG);
+        n += __builtin_popcount(full) - (tag_of(b, BUCKET_LINK_SLOT) == BUCKET_LINK_TAG);
     }
     return n <= SLOTS;
 }
@@ -285,7 +217,7 @@ static bool fits_one(const struct index *ix, const struct bucket *b) {
 static bool bucket_remove(struct index *ix, uint64_t hash, uint32_t ref) {
     struct bucket *first = bucket_of(ix, hash);
     unsigned slot = 0;
-    struct bucket *b = chain_seek(ix, first, ref, tag_for(hash), &slot);
+    struct bucket *b = chain_seek(ix, first, ref, bucket_tag(hash), &slot);
     if (b == NULL) {
         return false;
     }
@@ -318,7 +250,7 @@ static bool bucket_chain(struct index *ix, uint32_t i, uint32_t *refs, unsigned 
     if (i >= atomic_load_explicit(&ix->buckets.count, memory_order_relaxed)) {
         return false;
     }
-    *count = chain_refs(ix, bucket_at(&ix->buckets.table, i), refs, max);
+    *count = chain_refs(ix, bucket_line(&ix->buckets.table, i), refs, max);
     return true;
 }
 
@@ -339,13 +271,9 @@ const struct index_kind index_bucket = {
     .item_bytes_most = 12,
     .init = bucket_init,
     .fini = bucket_fini,
-    .prefetch = bucket_prefetch,
-    .guess = bucket_guess,
-    .find = bucket_find,
     .insert = bucket_insert,
     .replace = bucket_replace,
     .remove = bucket_remove,
-    .change = bucket_change,
     .chain = bucket_chain,
     .rivals = bucket_rivals,
     .bytes = bucket_bytes,

@@ -23,17 +23,13 @@
 
 #include "base/key.h"
 #include "base/node.h"
+#include "index/bucket.h"
+#include "index/look.h"
 #include "index/pool.h"
 
 struct index;
 
 enum { INDEX_CHAIN_MOST = 64 }; /* items that index_chain or index_rivals may tell of at once */
-
-/* What a look saw, to be asked about later. */
-struct index_look {
-    const _Atomic uint32_t *at;
-    uint32_t                version;
-};
 
 /* Versions that are odd while an item changes where it lies; the second may be NULL. */
 struct index_change {
@@ -46,15 +42,16 @@ struct index_kind {
     /* of zeroes with kind, pool and space; false: out of memory */
     bool     (*init)(struct index *);
     void     (*fini)(struct index *);
+    /* NULL of the default, whose are called by name: these four */
     void     (*prefetch)(const struct index *, uint64_t hash);
     uint32_t (*guess)(const struct index *, uint64_t hash);
     uint32_t (*find)(const struct index *, const struct key *, struct index_look *);
+    struct index_change (*change)(struct index *, uint64_t hash, const void *item);
     bool     (*insert)(struct index *, uint64_t hash, uint32_t ref);
     /* false: it was not there */
     bool     (*replace)(struct index *, uint64_t hash, uint32_t old_ref, uint32_t new_ref);
     /* likewise */
     bool     (*remove)(struct index *, uint64_t hash, uint32_t ref);
-    struct index_change (*change)(struct index *, uint64_t hash, const void *item);
     bool     (*chain)(struct index *, uint32_t i, uint32_t *refs, unsigned max, unsigned *count);
     unsigned (*rivals)(const struct index *, uint64_t hash, uint32_t *refs);
     uint64_t (*bytes)(const struct index *);
@@ -66,30 +63,6 @@ extern const struct index_kind *const index_kinds[];
 extern const struct index_kind index_bucket, index_chained, index_cuckoo;
 const struct index_kind *index_kind_find(const char *name); /* NULL: none of this name */
 
-/* A version becomes odd before anything it stands for changes, and even again after. */
-static inline void index_version_begin(_Atomic uint32_t *at) {
-    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1,
-                          memory_order_relaxed);
-    /* odd before any change; pairs with the fence of index_unchanged */
-    atomic_thread_fence(memory_order_release);
-}
-static inline void index_version_end(_Atomic uint32_t *at) {
-    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1,
-                          memory_order_release);
-}
-static inline struct index_look index_look_at(const _Atomic uint32_t *at) {
-    /* odd never compares equal */
-    return (struct index_look){at, atomic_load_explicit(at, memory_order_acquire) & ~1u};
-}
-
-struct index_buckets { /* bucket.c */
-    /* in the table; power-of-two rounds of linear hashing follow from it */
-    _Atomic uint32_t count;
-    uint32_t    overflow_count; /* ever made */
-    index_array table, overflow;
-    uint32_t    overflow_free;  /* first free overflow bucket + 1, linked through refs[0] */
-    uint32_t    overflow_used;
-};
 struct index_chains { /* chained.c */
     _Atomic uint32_t  count; /* of heads */
     uint32_t          entry_count; /* ever made */
@@ -128,33 +101,39 @@ void index_fini(struct index *);
 /* --- reading. The default kind's functions are called by name, so that the branch is all that a
  * choice costs it --- */
 
-void     bucket_prefetch(const struct index *, uint64_t hash);
-uint32_t bucket_guess(const struct index *, uint64_t hash);
-uint32_t bucket_find(const struct index *, const struct key *, struct index_look *);
-
 static inline bool index_is_default(const struct index *ix) {
     return __builtin_expect(ix->kind == &index_bucket, true);
 }
 
 /* Prefetches where a look for this hash begins. */
-static inline void index_prefetch(const struct index *ix, uint64_t hash) {
-    index_is_default(ix) ? bucket_prefetch(ix, hash) : ix->kind->prefetch(ix, hash);
+static inline struct index_spot index_prefetch(const struct index *ix, uint64_t hash) {
+    if (index_is_default(ix)) {
+        struct index_spot spot = bucket_spot(&ix->buckets, hash);
+        __builtin_prefetch(spot.at);
+        return spot;
+    }
+    ix->kind->prefetch(ix, hash);
+    return (struct index_spot){0};
 }
 /* The reference of an item that may be the key's, unchecked: for prefetching. 0: there is none. */
-static inline uint32_t index_guess(const struct index *ix, uint64_t hash) {
-    return index_is_default(ix) ? bucket_guess(ix, hash) : ix->kind->guess(ix, hash);
+static inline uint32_t index_guess(const struct index *ix, uint64_t hash, struct index_spot spot) {
+    if (!index_is_default(ix)) {
+        return ix->kind->guess(ix, hash);
+    }
+    return bucket_guess(&ix->buckets, ix->space,
+                        spot.at != NULL ? spot : bucket_spot(&ix->buckets, hash));
 }
 /* Finds the item of a key: its reference, 0 when there is none. Lock-free when `look` is asked
  * about afterwards; a caller that holds the partition's lock needs no look (NULL). A candidate's
  * key is compared in place. */
+__attribute__((always_inline)) static inline uint32_t index_find_from(
+    const struct index *ix, const struct key *k, struct index_spot spot, struct index_look *look) {
+    return index_is_default(ix) ? bucket_find(&ix->buckets, ix->space, k, spot, look)
+                                : ix->kind->find(ix, k, look);
+}
 static inline uint32_t index_find(const struct index *ix, const struct key *k,
                                   struct index_look *look) {
-    return index_is_default(ix) ? bucket_find(ix, k, look) : ix->kind->find(ix, k, look);
-}
-/* Whether what a look saw still holds. */
-static inline bool index_unchanged(const struct index_look *look) {
-    atomic_thread_fence(memory_order_acquire);
-    return atomic_load_explicit(look->at, memory_order_relaxed) == look->version;
+    return index_find_from(ix, k, (struct index_spot){0}, look);
 }
 
 /* --- changes, under the partition's lock --- */
@@ -186,8 +165,13 @@ static inline uint64_t index_bucket_count(const struct index *ix) { return ix->k
 /* Brackets a change of an item that stays where it is, and whose chain does: whoever looked for
  * this key looks again. */
 static inline struct index_change index_change_begin(struct index *ix, uint64_t hash,
-                                                     const void *item) {
-    struct index_change change = ix->kind->change(ix, hash, item);
+                                                     struct index_spot spot, const void *item) {
+    struct index_change change = {{NULL, NULL}};
+    if (index_is_default(ix)) {
+        change.at[0] = &bucket_at_spot(&ix->buckets, hash, spot)->version;
+    } else {
+        change = ix->kind->change(ix, hash, item);
+    }
     index_version_begin(change.at[0]);
     if (change.at[1] != NULL) {
         index_version_begin(change.at[1]);
@@ -200,17 +184,5 @@ static inline void index_change_end(struct index_change change) {
         index_version_end(change.at[1]);
     }
 }
-
-/* --- for the kinds --- */
-
-/* Where a hash lies among `count` places of a table that grows by linear hashing (Litwin, VLDB
- * 1980): at the end of each round they are doubled, and until then those below `count` - round are
- * split. `count` > 1. */
-static inline uint32_t index_place_of(uint64_t hash, uint32_t count) {
-    uint32_t mask = UINT32_MAX >> __builtin_clz(count - 1);
-    uint32_t i = (uint32_t)hash & mask;
-    return i < count ? i : i & (mask >> 1);
-}
-static inline uint32_t index_round_of(uint32_t count) { return 1u << (31 - __builtin_clz(count)); }
 
 #endif

@@ -144,6 +144,7 @@ struct batch {
     unsigned slot_count, slot_current; /* slot_current: whose replies are being written */
     struct text_out text; /* of commands */
     struct request  group[GROUP_ROOM];
+    struct index_spot spots[GROUP_ROOM]; /* of their keys */
     struct slot     slots[TURN_SESSIONS];
     char            bin[BIN_BYTES];
 };

@@ -188,7 +188,7 @@ void batch_run_group(struct batch *b) {
         unsigned count = 0;
         for (unsigned i = 0; i < n; i++) {
             if (verb_has_key(b->group[i].verb)) {
-                uint32_t ref = cache_prefetch_item(b->sv.cache, &b->group[i].key);
+                uint32_t ref = cache_prefetch_item(b->sv.cache, &b->group[i].key, b->spots[i]);
                 if (ref != 0 && verb_deletes(b->group[i].verb)) {
                     leaving[count++] = ref;
                 }
@@ -205,6 +205,7 @@ void batch_run_group(struct batch *b) {
             b->sv.fd = b->slots[b->group[i].slot].session->fd;
             observe_lookup(&b->sv, &b->group[i]);
         }
+        b->sv.spot = &b->spots[i];
         run_request(b, &b->group[i]);
     }
     if (batch_copied_much(b)) {

@@ -113,7 +113,7 @@ static char *get(struct serving *sv, const struct request *r, char *p) {
     struct cache_reader reader;
     for (;;) {
         char *end = p;
-        enum cache_read how = cache_read_begin(sv->ct, &r->key, &reader);
+        enum cache_read how = cache_read_begin(sv->ct, &r->key, *sv->spot, &reader);
         if (how == CACHE_READ_SLOW) {
             return fetch(sv, r, p);
         }
@@ -194,6 +194,7 @@ static char *store(struct serving *sv, const struct request *r, char *p) {
     struct cache_store what;
     struct cache_view view = {0};
     binary_store_of(sv, r, &what);
+    what.spot = *sv->spot;
     enum cache_status status = cache_store(sv->ct, &r->key, &what, &view);
     return binary_stored(sv, r, status, &view, p);
 }

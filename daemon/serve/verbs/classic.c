@@ -56,7 +56,7 @@ static char *get(struct serving *sv, const struct request *r, char *p) {
     struct cache_reader reader;
     for (;;) {
         char *end = p;
-        enum cache_read how = cache_read_begin(sv->ct, &r->key, &reader);
+        enum cache_read how = cache_read_begin(sv->ct, &r->key, *sv->spot, &reader);
         if (how == CACHE_READ_SLOW) {
             return fetch(sv, r, p);
         }
@@ -136,6 +136,7 @@ static char *store(struct serving *sv, const struct request *r, char *p) {
     }
     struct cache_store what;
     classic_store_of(sv, r, &what);
+    what.spot = *sv->spot;
     struct cache_view view;
     enum cache_status status =
         cache_store(sv->ct, &r->key, &what, observed(sv, EVENT_MUTATIONS) ? &view : NULL);

@@ -202,7 +202,7 @@ static char *get(struct serving *sv, const struct request *r, char *p) {
     struct cache_reader reader;
     char *end;
     do {
-        enum cache_read how = cache_read_begin(sv->ct, &r->key, &reader);
+        enum cache_read how = cache_read_begin(sv->ct, &r->key, *sv->spot, &reader);
         if (how == CACHE_READ_SLOW || (how == CACHE_READ_COPY && reader.marked)) {
             return get_locked(sv, r, &m, p);
         }
@@ -340,6 +340,7 @@ static char *set(struct serving *sv, const struct request *r, char *p) {
         return put_text(p, error ? error : reply_bad_data);
     }
     struct cache_view view = {0};
+    store.spot = *sv->spot;
     enum cache_status status = cache_store(sv->ct, &r->key, &store, &view);
     return meta_stored(sv, r, &m, status, &view, p);
 }

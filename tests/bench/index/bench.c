@@ -90,7 +90,7 @@ static inline void find_grouped(void) {
             index_prefetch(&ix, operations[j].key.hash);
         }
         for (uint32_t j = i; j < i + GROUP; j++) {
-            __builtin_prefetch(node_at(&arena->space, index_guess(&ix, operations[j].key.hash)));
+            __builtin_prefetch(node_at(&arena->space, index_guess(&ix, operations[j].key.hash, (struct index_spot){0})));
         }
         for (uint32_t j = i; j < i + GROUP; j++) {
             struct index_look look;

@@ -75,7 +75,7 @@ static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
     struct cache_reader r;
     enum cache_read how;
     do {
-        how = cache_read_begin(ct, &key, &r);
+        how = cache_read_begin(ct, &key, (struct index_spot){0}, &r);
         if (how == CACHE_READ_COPY) {
             cache_read_copy(&r, to);
         }

@@ -226,7 +226,7 @@ static void test_the_number_of_a_bucket_is_not_taken_for_an_item(void) {
     memcpy(table, at, CHUNK);
     memcpy(at, node_at(&arena->space, refs[1]), CHUNK);
     is(index_find(&ix, &key, &look), 0, "the number of an overflow bucket behind the tag of a key leads a reader to no item");
-    is(index_guess(&ix, key.hash), 0, "nor to anything that it prefetches");
+    is(index_guess(&ix, key.hash, (struct index_spot){0}), 0, "nor to anything that it prefetches");
     memcpy(at, table, CHUNK);
     index_fini(&ix);
 }
@@ -265,6 +265,7 @@ static _Atomic unsigned readers_at_work;
 
 struct reader {
     uint64_t looks, false_misses, false_hits, seed;
+    struct index_spot spots[2 * STAY]; /* of the keys that it looks for, from some time before */
 };
 
 /* The first items are always there, at one place or the other: a look that holds must find them. The last never are. */
@@ -278,9 +279,13 @@ static void *read_on(void *arg) {
         char name[40];
         struct key key = key_of(n, name);
         struct index_look look;
+        struct index_spot *spot = &r->spots[n < STAY ? n : n - (ITEMS - 2 * STAY)];
+        if (random >> 60 == 0) {
+            *spot = index_prefetch(&shared, key.hash);
+        }
         do {
-            index_guess(&shared, key.hash);
-            ref = index_find(&shared, &key, &look);
+            index_guess(&shared, key.hash, *spot);
+            ref = index_find_from(&shared, &key, *spot, &look);
         } while (!index_unchanged(&look));
         if (r->looks++ == 0) {
             atomic_fetch_add(&readers_at_work, 1);
@@ -319,7 +324,10 @@ static void test_readers_without_a_lock_miss_nothing(uint64_t seed) {
         insert(&shared, n, refs[n]);
     }
     pthread_t threads[2];
-    struct reader readers[2] = {{.seed = seed}, {.seed = seed + 2}};
+    static struct reader readers[2];
+    memset(readers, 0, sizeof readers);
+    readers[0].seed = seed;
+    readers[1].seed = seed + 2;
     atomic_store(&stop, false);
     atomic_store(&readers_at_work, 0);
     for (int i = 0; i < 2; i++) {
@@ -351,7 +359,7 @@ static void test_a_look_tells_what_happened_since(void) {
     index_insert(&ix, key.hash, refs[7]);
     ok(!index_unchanged(&look), "%s: and no longer once the key is there", kind->name);
     index_find(&ix, &key, &look);
-    struct index_change change = index_change_begin(&ix, key.hash, node_at(&arena->space, refs[7]));
+    struct index_change change = index_change_begin(&ix, key.hash, (struct index_spot){0}, node_at(&arena->space, refs[7]));
     ok(!index_unchanged(&look), "%s: a look does not hold while the item changes", kind->name);
     struct index_look within;
     index_find(&ix, &key, &within);
@@ -364,6 +372,38 @@ static void test_a_look_tells_what_happened_since(void) {
     index_find(&ix, &key, &look);
     index_remove(&ix, key.hash, copies[7]);
     ok(!index_unchanged(&look), "%s: nor once it is gone", kind->name);
+    index_fini(&ix);
+}
+
+static void test_a_spot_serves_however_much_changes(void) {
+    static struct index ix;
+    static struct index_spot spots[ITEMS];
+    uint32_t wrong = 0, gone = 0;
+    index_init(&ix, kind, &pool, &arena->space);
+    for (uint32_t n = 0; n < ITEMS; n++) {
+        char name[40];
+        insert(&ix, n, refs[n]);
+        spots[n] = index_prefetch(&ix, key_of(n, name).hash);
+    }
+    for (uint32_t n = 0; n < ITEMS; n++) {
+        char name[40];
+        struct key key = key_of(n, name);
+        struct index_look look;
+        wrong += index_find_from(&ix, &key, spots[n], NULL) != refs[n];
+        wrong += index_find_from(&ix, &key, spots[n], &look) != refs[n] || !index_unchanged(&look);
+        struct index_change change =
+            index_change_begin(&ix, key.hash, spots[n], node_at(&arena->space, refs[n]));
+        wrong += index_unchanged(&look);
+        index_change_end(change);
+    }
+    is(wrong, 0, "%s: a spot from before the index grew finds its key", kind->name);
+    for (uint32_t n = 0; n < ITEMS; n++) {
+        char name[40];
+        struct key key = key_of(n, name);
+        index_remove(&ix, key.hash, refs[n]);
+        gone += index_find_from(&ix, &key, spots[n], NULL) == 0;
+    }
+    is(gone, ITEMS, "%s: and misses it once it has gone", kind->name);
     index_fini(&ix);
 }
 
@@ -399,6 +439,7 @@ int main(void) {
     for (int i = 0; (kind = index_kinds[i]) != NULL; i++) {
         index_pool_init(&pool, POOL_BYTES);
         test_a_look_tells_what_happened_since();
+        test_a_spot_serves_however_much_changes();
         test_random_changes_match_a_plain_array(seed);
         test_what_stays_is_met_by_a_walk_while_others_come_and_go(seed);
         test_colliding_hashes_are_refused_before_they_harm();

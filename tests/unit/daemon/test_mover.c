@@ -274,7 +274,7 @@ static uint32_t page_of(struct rig *r, uint64_t n) {
     struct key key = fixture_key(name, n);
     struct cache_reader reader;
     cache_turn_begin(r->client);
-    enum cache_read how = cache_read_begin(r->client, &key, &reader);
+    enum cache_read how = cache_read_begin(r->client, &key, (struct index_spot){0}, &reader);
     uint32_t page = how == CACHE_READ_COPY ? arena_page_of(r->slab->arena, reader.item) : PAGE_NONE;
     cache_turn_end(r->client);
     return page;

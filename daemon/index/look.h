@@ -1,0 +1,56 @@
+/* What a look in an index sees, for whoever asks later whether it still holds, and what the kinds
+ * share: versions, and places of a table that grows by linear hashing. */
+#ifndef SLATE_INDEX_LOOK_H
+#define SLATE_INDEX_LOOK_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What a look saw, to be asked about later. */
+struct index_look {
+    const _Atomic uint32_t *at;
+    uint32_t                version;
+};
+
+/* Where a look for a hash begins, as index_prefetch found it, so that the steps after it need not
+ * find the way again. Zeroes, which are always right: find it. It stays good however much changes
+ * meanwhile: places never move, and whether the hash has left this one is known by the count. */
+struct index_spot {
+    const void *at;
+    uint32_t    count; /* of places, when this was the hash's */
+    uint8_t     tag;   /* the hash's, as the kind has it */
+};
+
+/* A version becomes odd before anything it stands for changes, and even again after. */
+static inline void index_version_begin(_Atomic uint32_t *at) {
+    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+    /* odd before any change; pairs with the fence of index_unchanged */
+    atomic_thread_fence(memory_order_release);
+}
+static inline void index_version_end(_Atomic uint32_t *at) {
+    atomic_store_explicit(at, atomic_load_explicit(at, memory_order_relaxed) + 1,
+                          memory_order_release);
+}
+static inline struct index_look index_look_at(const _Atomic uint32_t *at) {
+    /* odd never compares equal */
+    return (struct index_look){at, atomic_load_explicit(at, memory_order_acquire) & ~1u};
+}
+
+/* Whether what a look saw still holds. */
+static inline bool index_unchanged(const struct index_look *look) {
+    atomic_thread_fence(memory_order_acquire);
+    return atomic_load_explicit(look->at, memory_order_relaxed) == look->version;
+}
+
+/* Where a hash lies among `count` places of a table that grows by linear hashing (Litwin, VLDB
+ * 1980): at the end of each round they are doubled, and until then those below `count` - round are
+ * split. `count` > 1. */
+static inline uint32_t index_place_of(uint64_t hash, uint32_t count) {
+    uint32_t mask = UINT32_MAX >> __builtin_clz(count - 1);
+    uint32_t i = (uint32_t)hash & mask;
+    return i < count ? i : i & (mask >> 1);
+}
+static inline uint32_t index_round_of(uint32_t count) { return 1u << (31 - __builtin_clz(count)); }
+
+#endif
