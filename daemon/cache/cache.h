@@ -181,24 +181,24 @@ void cache_return(struct cache_thread *, struct item *borrowed);
 /* --- storing --- */
 enum cache_mode { CACHE_SET, CACHE_ADD, CACHE_REPLACE, CACHE_APPEND, CACHE_PREPEND };
 struct cache_store {
-    enum cache_mode mode;
     const char *value;         /* value_bytes of it */
+    uint64_t compare_cas;      /* 0: no item's, also where items have no CAS and show 0 */
+    uint64_t cas;              /* the CAS to give; 0: the next */
+    struct index_spot spot;    /* of the key, or zeroes */
+    enum cache_mode mode;
     uint32_t value_bytes;
     uint32_t client_flags;
     uint32_t exptime_s;
     /* store only over an item with compare_cas; CACHE_MISS when there is none */
     bool     compare;
-    uint64_t compare_cas;      /* 0: no item's, also where items have no CAS and show 0 */
     /* meta I: a lower CAS than the item's may replace too; the new item is stale, and keeps the
      * old one's expiry time and whether it was won */
     bool     compare_low;
-    uint64_t cas;              /* the CAS to give; 0: the next */
     bool     vivify;           /* append, prepend: on a miss store as a set */
     bool     binary_key;
     bool     won, stale;       /* marks the new item carries from the start */
     bool     counts_cas;       /* counts cas_* statistics */
     bool     uncounted;        /* part of another command: no set */
-    struct index_spot spot;    /* of the key, or zeroes */
 };
 /* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is
  * gone. `view` may be NULL. */

@@ -7,8 +7,8 @@
 #include "cache/value.h"
 #include "cache/watch.h"
 
-void item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key,
-               uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
+char *item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const struct key *key,
+                uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s) {
     /* Whoever still reads this chunk as what it was must find its bucket's version changed before
      * it sees these stores. */
     atomic_thread_fence(memory_order_release);
@@ -24,7 +24,9 @@ void item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const st
     if (flags & ITEM_CFLAGS) {
         item_store32((void *)((char *)it + item_cflags_offset(flags, value_bytes)), client_flags);
     }
-    bytes_store((char *)it + item_key_offset(flags, value_bytes), key->ptr, key->len);
+    char *at = (char *)it + item_key_offset(flags, value_bytes);
+    bytes_store(at, key->ptr, key->len);
+    return at + key->len;
 }
 
 /* The policy's moves since we last asked, into this thread's counters. */
@@ -63,11 +65,9 @@ static bool temporary(const struct cache_thread *ct, const struct item *it) {
 }
 
 void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *it,
-                    unsigned class_id, uint64_t was_bytes) {
+                    unsigned class_id, uint64_t more_bytes) {
     assert(lock_held(&p->lock));
     struct shelf *shelf = p->shelves[class_id];
-    /* wraps when it is less, and back */
-    uint64_t more_bytes = cache_item_requested_bytes(ct->cache, it) - was_bytes;
     shelf->requested_bytes += more_bytes;
     p->bytes += more_bytes;
     evict_renew(queue_now(ct, shelf), &it->node, temporary(ct, it), item_now_s(ct));

@@ -12,10 +12,10 @@ struct item *find_live_from_locked(struct cache_thread *, struct partition *, co
 bool link_locked(struct cache_thread *, struct partition *, const struct key *, struct item *taken,
                  struct item *old, uint64_t cas);
 void unlink_locked(struct cache_thread *, struct partition *, uint64_t hash, struct item *);
-/* An item of `class_id` that took `was_bytes` got a new value where it lies: sums and queue
- * follow. */
+/* An item of `class_id` got a new value where it lies, with which it takes `more_bytes` (modulo
+ * 2^64, for it may be less): sums and queue follow. */
 void renewed_locked(struct cache_thread *, struct partition *, struct item *, unsigned class_id,
-                    uint64_t was_bytes);
+                    uint64_t more_bytes);
 /* Changes in place what a lock-free reader, or a store that joins with what it read, must not see
  * half: between these. */
 void touch_locked(struct partition *, const struct key *, struct item *, uint32_t exptime_s);
@@ -25,9 +25,10 @@ void mark_wanted_locked(struct cache_thread *, struct partition *, struct item *
 /* Unlinks an item of a class because others need its room. */
 void evict_item_locked(struct cache_thread *, struct partition *, struct item *, unsigned class_id);
 void count_eviction(struct cache_thread *, const struct item *, unsigned class_id, uint64_t hash);
-/* Header of a new item in a chunk that is the caller's; the value is not written. */
-void item_init(struct cache_thread *, struct item *, uint8_t flags, const struct key *,
-               uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s);
+/* Header of a new item in a chunk that is the caller's. Returns where an unchained one's value goes,
+ * which is not written. */
+char *item_init(struct cache_thread *, struct item *, uint8_t flags, const struct key *,
+                uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s);
 static inline uint64_t next_cas_locked(struct partition *p, uint64_t wanted) {
     return wanted != 0 ? wanted : (p->cas += p->cas_step);
 }

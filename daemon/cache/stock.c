@@ -95,7 +95,7 @@ void item_release(struct cache_thread *ct, struct item *it) {
     slab_give_all(c->slab, refs, n);
 }
 
-void chunks_settle(struct cache_thread *ct) {
+void chunks_give_back(struct cache_thread *ct) {
     struct cache *c = ct->cache;
     while (ct->give != 0) {
         uint32_t refs[GIVE_MAX];

@@ -11,9 +11,14 @@ void shelf_destroy(struct shelf *taken); /* or NULL */
 uint32_t stock_pop_locked(struct partition *, unsigned class_id);                     /* 0: none */
 /* or later, to its class */
 void     stock_push_locked(struct cache_thread *, struct partition *, uint32_t ref);
+void     chunks_give_back(struct cache_thread *);
 /* Gives back what was unlinked under a lock. To be called after each lock_release that may have
  * unlinked. */
-void     chunks_settle(struct cache_thread *);
+static inline void chunks_settle(struct cache_thread *ct) {
+    if (ct->give != 0 || ct->doomed != NULL) {
+        chunks_give_back(ct);
+    }
+}
 /* Takes the free chunks of a page that has begun to drain out of every partition's stock. */
 void     stocks_give_page(struct cache_thread *, uint32_t page);
 /* Gives back the chunks of an item nobody can reach any more. No lock held. */

@@ -36,14 +36,9 @@ static void plan_store(const struct cache *c, const struct cache_store *s, const
     plan->class_id = whole_item_class(c, plan->flags, key->len, plan->value_bytes);
 }
 
-static void fill_value(const struct cache *c, struct item *it, const struct key *key,
-                       const struct plan *plan, const struct cache_store *s,
-                       const struct item *old) {
-    char *to = (char *)it + item_value_offset(plan->flags, key->len, plan->value_bytes);
-    if (!plan->joins) {
-        bytes_store(to, s->value, s->value_bytes);
-        return;
-    }
+/* The value of an append or prepend. */
+static void fill_joined(const struct cache *c, char *to, const struct cache_store *s,
+                        const struct item *old) {
     char was[ITEM_COPY_MAX + 8];
     uint32_t old_bytes = item_value_bytes(old);
     value_copy_locked(c, old, was);
@@ -68,24 +63,26 @@ struct storing {
 /* What is to be done next, and outside the lock unless it is STEP_AGAIN. */
 enum step { STEP_DONE, STEP_AGAIN, STEP_LARGE, STEP_NEEDS_CHUNK };
 
+static size_t plan_bytes(const struct storing *st) {
+    return item_total_bytes(st->plan.flags, st->key->len, st->plan.value_bytes);
+}
+
 /* Small values are only copied out, under the index's version, so an item may be written over where
  * it lies. */
 static void overwrite_locked(const struct storing *st, struct item *it) {
     struct cache_thread *ct = st->ct;
     const struct plan *plan = &st->plan;
-    uint64_t was_bytes = cache_item_requested_bytes(ct->cache, it);
+    uint64_t was_bytes =
+        item_total_bytes(item_flags(it), st->key->len, item_value_bytes(it));
     struct index_change change = index_change_begin(&st->p->index, st->key->hash, st->s->spot, it);
-    item_init(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags, plan->exptime_s);
-    fill_value(ct->cache, it, st->key, plan, st->s, NULL);
+    char *to = item_init(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags,
+                         plan->exptime_s);
+    bytes_store(to, st->s->value, st->s->value_bytes);
     item_set_cas(it, next_cas_locked(st->p, st->s->cas));
     item_set_state(it, CHUNK_LINKED);
     page_accessed(ct, it);
     index_change_end(change);
-    renewed_locked(ct, st->p, it, plan->class_id, was_bytes);
-}
-
-static size_t plan_bytes(const struct storing *st) {
-    return item_total_bytes(st->plan.flags, st->key->len, st->plan.value_bytes);
+    renewed_locked(ct, st->p, it, plan->class_id, plan_bytes(st) - was_bytes);
 }
 
 /* Whether the chunk is one for the plan as it is by now. Its page tells its class: while it was
@@ -160,9 +157,13 @@ static enum step store_locked(struct storing *st, enum cache_status *status) {
             return step;
         }
         it = item_at(c, st->ref);
-        item_init(ct, it, st->plan.flags, st->key, st->plan.value_bytes, st->plan.client_flags,
-                  st->plan.exptime_s);
-        fill_value(c, it, st->key, &st->plan, s, old);
+        char *to = item_init(ct, it, st->plan.flags, st->key, st->plan.value_bytes,
+                             st->plan.client_flags, st->plan.exptime_s);
+        if (st->plan.joins) {
+            fill_joined(c, to, s, old);
+        } else {
+            bytes_store(to, s->value, s->value_bytes);
+        }
         if (!link_locked(ct, st->p, st->key, it, old, s->cas)) {
             item_set_state(it, CHUNK_FREE);
             *status = CACHE_NO_MEMORY;

@@ -5,11 +5,8 @@ static uint32_t first_tail(const struct item *it) {
     return item_load32(item_chain((struct item *)(uintptr_t)it));
 }
 
-unsigned cache_item_class(const struct cache *c, const struct item *it) {
-    if (item_flags(it) & ITEM_CHAINED) {
-        return slab_ref_class(c->slab, first_tail(it));
-    }
-    return slab_page_class(c->slab, arena_page_of(c->arena, it));
+unsigned chained_item_class(const struct cache *c, const struct item *it) {
+    return slab_ref_class(c->slab, first_tail(it));
 }
 
 /* Blocks are of one size, so how many a value takes follows from it; chunks for the tails of others

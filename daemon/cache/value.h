@@ -3,9 +3,13 @@
 #define SLATE_CACHE_VALUE_H
 #include "cache/partition.h"
 
+unsigned chained_item_class(const struct cache *, const struct item *);
 /* The class whose queue an item is in: its chunk's, or that of its first tail when it is chained,
  * for that is the memory its eviction frees. */
-unsigned cache_item_class(const struct cache *, const struct item *);
+static inline unsigned cache_item_class(const struct cache *c, const struct item *it) {
+    return item_chained(it) ? chained_item_class(c, it)
+                            : slab_page_class(c->slab, arena_page_of(c->arena, it));
+}
 /* The class for an unchained item; SLAB_CLASS_NONE: it must be chained. The block store chains what
  * does not fit a block, unless not even the key does: that takes one of the larger chunks made for
  * such heads. */
