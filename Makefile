@@ -19,19 +19,20 @@ FLAGS   := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wm
              -fno-sanitize-recover=all) \
            $(if $(findstring thread,$(SAN)),-Wno-tsan -Wno-stringop-overread)
 # slated is optimised as a whole: the files of a room call each other often on the way of a request. The suites link the same objects
-# as they are. `make LTO=` does without, and so do builds for debugging.
+# as they are (SUITE_LIBS). `make LTO=` does without, and so do builds for debugging.
 ifndef DEBUG
 ifndef SAN
 LTO     := $(if $(findstring clang,$(CC)),,-flto=auto)
 endif
 endif
-LDFLAGS += -pthread $(if $(LTO),-fno-lto) $(if $(SAN),-fsanitize=$(SAN))
+override LDFLAGS += -pthread $(if $(SAN),-fsanitize=$(SAN))
 
 DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c) $(ROOMS:%=daemon/%/*/*.c)))
 CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/*/*.c)))
 LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
 DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
 DAEMON_LIBS  := $B/jemalloc.o -levent -levent_pthreads -lssl -lcrypto -lsasl2 -lseccomp -llua5.4 -lz -lm
+SUITE_LIBS   := $(if $(LTO),-fno-lto) $(DAEMON_LIBS)
 JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a 2>/dev/null)
 JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
 CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -llua5.4 -lz -lm
@@ -121,24 +122,24 @@ $B/console/%.o: console/%.c
 $B/tests/bench/load/%.o: tests/bench/load/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -c -o $@ $<
 $B/bench/foresight $B/bench/flip: $B/bench/%: tests/bench/%.c $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 $B/bench/index: tests/bench/index/bench.c $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 $B/bench/%: tests/bench/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
 # Unit tests keep their asserts and link every object of the program they test.
 $B/unit/daemon/%: tests/unit/daemon/%.c $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
+	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 $B/stress/%: tests/stress/%.c $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(DAEMON_LIBS)
+	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 # Of these the linker hands the calls at which one thread makes way for another to the suite.
 ISOLATION_WRAPS := pthread_mutex_lock pthread_mutex_unlock usleep nanosleep clock_mono_us cache_read_copy cache_read_end \
                    slab_drain_begin cache_quiesce cache_turn_end
 ISOLATION_C     := $(wildcard tests/isolation/*.c)
 $B/isolation/test_isolation: $(ISOLATION_C) $(wildcard tests/isolation/*.h) $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon \
-	    -Itests/isolation $(ISOLATION_WRAPS:%=-Wl,--wrap=%) $(LDFLAGS) -o $@ $(ISOLATION_C) $(DAEMON_O) $(DAEMON_LIBS)
+	    -Itests/isolation $(ISOLATION_WRAPS:%=-Wl,--wrap=%) $(LDFLAGS) -o $@ $(ISOLATION_C) $(DAEMON_O) $(SUITE_LIBS)
 # The model client talks to a server in a process of its own, so it is never built with a sanitizer.
 $B/stress/model: $(wildcard tests/stress/model/*.[ch]) tests/unit/tap.h
 	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/model -o $@ $(filter %.c,$^)
@@ -183,13 +184,13 @@ $F/console/%.o: console/%.c $B/gen/console/explain/text.inc
 $F/fuzz_console: tests/fuzz/fuzz_console.c $(CONSOLE_O:$B/%=$F/%)
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer -Iconsole -o $@ $^ $(CONSOLE_LIBS)
 $F/fuzz_%: tests/fuzz/fuzz_%.c $(DAEMON_O:$B/%=$F/%) $B/jemalloc.o
-	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
+	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter-out %/jemalloc.o,$^) $(SUITE_LIBS)
 # And as suites that replay the inputs that are kept.
 $B/fuzz/fuzz_console: tests/fuzz/fuzz_console.c tests/fuzz/driver.c $(CONSOLE_O)
 	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) -Iconsole $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
 $B/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/driver.c $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) $(DAEMON_I) -Itests/unit/daemon $(LDFLAGS) -o $@ \
-	    $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
+	    $(filter-out %/jemalloc.o,$^) $(SUITE_LIBS)
 fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
 	@scripts/bootstrap fuzz && $(MAKE_J) $(FUZZERS)
 	@cd $F && for f in $(FUZZ_NAMES); do echo "$$f for $(FUZZ_S) s" && mkdir -p corpus-$$f && \
