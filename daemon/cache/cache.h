@@ -200,6 +200,8 @@ struct cache_store {
     bool     counts_cas;       /* counts cas_* statistics */
     bool     uncounted;        /* part of another command: no set */
 };
+/* Counts a store whose value did not end as it must; it changes nothing. */
+void cache_store_spoilt(struct cache_thread *, const struct key *, const struct cache_store *);
 /* The whole value at once. On CACHE_TOO_LARGE and CACHE_NO_MEMORY an old item of a plain set is
  * gone. `view` may be NULL. */
 enum cache_status cache_store(struct cache_thread *, const struct key *, const struct cache_store *,

@@ -33,6 +33,7 @@
 #define CACHE_CLASS_COUNTERS(X)                                                                            \
     X(get_hits, counter, operations, "keys found in this class")                                           \
     X(cmd_set, counter, operations, "values stored in this class")                                         \
+    X(cmd_set_refused, counter, operations, "values refused by their condition, or with a bad end, that this class would have held") \
     X(delete_hits, counter, operations, "deletes in this class")                                           \
     X(incr_hits, counter, operations, "increments in this class")                                          \
     X(decr_hits, counter, operations, "decrements in this class")                                          \

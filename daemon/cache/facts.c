@@ -42,7 +42,7 @@ static void sum_locked(struct cache *c, struct cache_values *total,
         classes[i].get_hits = cache_class_hits(&classes[i]);
         total->get_hits += classes[i].get_hits;
         total->touch_hits += classes[i].touch_hits;
-        total->cmd_set += classes[i].cmd_set;
+        total->cmd_set += classes[i].cmd_set + classes[i].cmd_set_refused;
         total->delete_hits += classes[i].delete_hits;
         total->incr_hits += classes[i].incr_hits;
         total->decr_hits += classes[i].decr_hits;

@@ -201,7 +201,7 @@ enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key 
         return store_refused(ct, key, s, status);
     }
     if (status != CACHE_OK) {
-        store_counted(ct, s, status, class_id);
+        store_counted(ct, key, s, status, class_id);
     }
     return status;
 }
@@ -217,7 +217,7 @@ static enum cache_status publish(struct cache_thread *ct, const struct key *key,
         return store_refused(ct, key, s, status);
     }
     if (unchanged == NULL) {
-        store_counted(ct, s, status, class_id);
+        store_counted(ct, key, s, status, class_id);
         if (status == CACHE_OK && sampled(ct, key->hash)) {
             sample_note(ct, SAMPLE_STORE, key->hash, class_id, s->value_bytes);
         }

@@ -4,6 +4,7 @@
 
 #include "cache/link.h"
 #include "cache/stock.h"
+#include "cache/value.h"
 
 uint8_t item_flags_for(const struct cache *c, uint32_t client_flags, bool binary_key) {
     return (uint8_t)(c->cas_flag | (client_flags != 0 ? ITEM_CFLAGS : 0) |
@@ -42,15 +43,33 @@ uint8_t store_marks(const struct cache_store *s, const struct item *old) {
     return (uint8_t)((s->stale || late ? ITEM_STALE : 0) | (won ? ITEM_WON : 0));
 }
 
-void store_counted(struct cache_thread *ct, const struct cache_store *s, enum cache_status status,
-                   unsigned class_id) {
+/* A refused value counts in the class that would have held it, apart from the stored ones: it wants
+ * no memory. One that would have been chained counts in no class. */
+static void count_refused(struct cache_thread *ct, const struct key *key,
+                          const struct cache_store *s) {
+    uint8_t  flags = item_flags_for(ct->cache, s->client_flags, s->binary_key);
+    unsigned class_id = whole_item_class(ct->cache, flags, key->len, s->value_bytes);
+    if (class_id == SLAB_CLASS_NONE) {
+        COUNT(ct, cmd_set);
+    } else {
+        COUNT_CLASS(ct, class_id, cmd_set_refused);
+    }
+}
+
+void cache_store_spoilt(struct cache_thread *ct, const struct key *key,
+                        const struct cache_store *s) {
+    count_refused(ct, key, s);
+}
+
+void store_counted(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
+                   enum cache_status status, unsigned class_id) {
     if (s->uncounted) {
         return;
     }
     if (status == CACHE_OK) {
         COUNT_CLASS(ct, class_id, cmd_set);
     } else {
-        COUNT(ct, cmd_set); /* refused by its condition: in no class, but a set */
+        count_refused(ct, key, s);
     }
     if (!s->counts_cas) {
         return;

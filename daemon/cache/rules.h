@@ -16,6 +16,7 @@ bool item_over_limit(const struct cache *, const struct key *, uint64_t value_by
  * behind. Returns `why`. */
 enum cache_status store_refused(struct cache_thread *, const struct key *,
                                 const struct cache_store *, enum cache_status why);
-void store_counted(struct cache_thread *, const struct cache_store *, enum cache_status,
-                   unsigned class_id);
+/* `class_id`: of the item that was stored, or of the old one that refused it. */
+void store_counted(struct cache_thread *, const struct key *, const struct cache_store *,
+                   enum cache_status, unsigned class_id);
 #endif

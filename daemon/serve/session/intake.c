@@ -242,6 +242,9 @@ void intake_finish(struct batch *b, struct session *s) {
                                          : cache_publish(b->sv.ct, &in->draft, &in->store, &view);
     } else {
         cache_abandon(b->sv.ct, &in->draft);
+        if (in->verdict == CACHE_OK) { /* else it is counted */
+            cache_store_spoilt(b->sv.ct, &r->key, &in->store);
+        }
     }
     char *p = batch_reply_begin(b, s->slot);
     if (p && !good) {

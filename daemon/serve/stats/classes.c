@@ -72,7 +72,7 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     X(free_chunks, gauge, chunks, U64, free_chunks(c), "chunks that are free") \
     X(free_chunks_end, gauge, chunks, U64, 0, "always 0") \
     X(get_hits, counter, operations, U64, c->facts->counters.get_hits, "keys found in the class") \
-    X(cmd_set, counter, operations, U64, c->facts->counters.cmd_set, "values stored in the class") \
+    X(cmd_set, counter, operations, U64, c->facts->counters.cmd_set + c->facts->counters.cmd_set_refused, "values stored in the class, or refused after their data came") \
     X(delete_hits, counter, operations, U64, c->facts->counters.delete_hits, "deletes in the class") \
     X(incr_hits, counter, operations, U64, c->facts->counters.incr_hits, "increments in the class") \
     X(decr_hits, counter, operations, U64, c->facts->counters.decr_hits, "decrements in the class") \

@@ -131,11 +131,12 @@ char *classic_stored(struct serving *sv, const struct request *r, enum cache_sta
 }
 
 static char *store(struct serving *sv, const struct request *r, char *p) {
-    if (r->flags & REQUEST_BAD_DATA) {
-        return r->flags & REQUEST_NOREPLY ? p : PUT(p, reply_bad_data);
-    }
     struct cache_store what;
     classic_store_of(sv, r, &what);
+    if (r->flags & REQUEST_BAD_DATA) {
+        cache_store_spoilt(sv->ct, &r->key, &what);
+        return r->flags & REQUEST_NOREPLY ? p : PUT(p, reply_bad_data);
+    }
     what.spot = *sv->spot;
     struct cache_view view;
     enum cache_status status =

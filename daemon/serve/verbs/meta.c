@@ -336,8 +336,12 @@ static char *set(struct serving *sv, const struct request *r, char *p) {
     struct meta_flags m;
     struct cache_store store;
     const char *error = meta_store_of(sv, r, &m, &store);
-    if (error || r->flags & REQUEST_BAD_DATA) {
-        return put_text(p, error ? error : reply_bad_data);
+    if (error) {
+        return put_text(p, error);
+    }
+    if (r->flags & REQUEST_BAD_DATA) {
+        cache_store_spoilt(sv->ct, &r->key, &store);
+        return put_text(p, reply_bad_data);
     }
     struct cache_view view = {0};
     store.spot = *sv->spot;
