@@ -157,6 +157,7 @@ static struct net *make_net(const struct settings *s) {
                          .backlog = s->backlog,
                          .worker_count = (unsigned)s->threads,
                          .value_timeout_s = (uint32_t)s->value_timeout,
+                         .held_bytes_most = s->read_buf_mem_limit,
                          .port_file = getenv("MEMCACHED_PORT_FILENAME"),
                      });
 }

@@ -7,8 +7,10 @@ static void add(_Atomic uint64_t *n, uint64_t by) {
     atomic_fetch_add_explicit(n, by, memory_order_relaxed);
 }
 
-bool buffers_init(struct buffers *b, struct server_conns *facts) {
-    *b = (struct buffers){.facts = facts, .region = aligned_alloc(64, BUFFER_REGION_BYTES)};
+bool buffers_init(struct buffers *b, struct server_conns *facts, size_t held_most) {
+    *b = (struct buffers){.facts = facts,
+                          .held_most = held_most,
+                          .region = aligned_alloc(64, BUFFER_REGION_BYTES)};
     if (b->region == NULL) {
         return false;
     }
@@ -63,18 +65,35 @@ void buffers_turn_end(struct buffers *b) {
     }
 }
 
+void buffers_hold_replies(struct buffers *b, size_t bytes) {
+    b->held_bytes += bytes;
+    add(&b->facts->reply_count, 1);
+    add(&b->facts->reply_bytes, bytes);
+}
+
+void buffers_lose_replies(struct buffers *b, size_t bytes) {
+    b->held_bytes -= bytes;
+    add(&b->facts->reply_count, (uint64_t)-1);
+    add(&b->facts->reply_bytes, -(uint64_t)bytes);
+}
+
 struct kept *buffers_take(struct buffers *b, size_t bytes) {
     struct kept *k = b->pool;
+    size_t room = bytes <= BUFFER_KEPT_BYTES ? BUFFER_KEPT_BYTES : bytes;
+    if (!buffers_may_hold(b, room)) {
+        return NULL;
+    }
     if (bytes <= BUFFER_KEPT_BYTES && k != NULL) {
         b->pool = k->next;
         b->pool_count--;
         b->lent_bytes += BUFFER_KEPT_BYTES;
+        b->held_bytes += room;
         k->n = 0;
         return k;
     }
-    size_t room = bytes <= BUFFER_KEPT_BYTES ? BUFFER_KEPT_BYTES : bytes;
     k = malloc(sizeof *k + room + BUFFER_SLACK);
     if (k != NULL) {
+        b->held_bytes += room;
         k->bytes_max = room;
         k->n = 0;
         add(&b->facts->buffer_count, 1);
@@ -84,6 +103,7 @@ struct kept *buffers_take(struct buffers *b, size_t bytes) {
 }
 
 void buffers_give(struct buffers *b, struct kept *k) {
+    b->held_bytes -= k->bytes_max;
     if (k->bytes_max == BUFFER_KEPT_BYTES && b->pool_count < BUFFER_POOL_MAX) {
         k->next = b->pool;
         b->pool = k;

@@ -3,7 +3,8 @@
  * Bytes of a turn are received into slices of one region, one behind the other, so that many small
  * requests share few cache lines. Only what a turn leaves unfinished is copied into a buffer that
  * the connection keeps until its next turn; these come from a pool of equal ones, except the few
- * that hold a line longer than that.
+ * that hold a line longer than that. What connections hold, these buffers and replies that their
+ * clients do not take, is bounded by a worker's share of read_buf_mem_limit.
  *
  * Threading: the worker's. Every buffer has BUFFER_SLACK readable bytes behind its end. */
 #ifndef SLATE_NET_BUFFER_H
@@ -38,9 +39,12 @@ struct buffers {
     unsigned     pool_count;
     /* not yet told to facts: the pool's growth and shrinking in a turn mostly cancel out */
     int64_t      lent_bytes;
+    size_t       held_bytes; /* by connections: lent buffers, and what buffers_hold was told … */
+    size_t       held_most;  /* … and how much that may be; 0: as much as there is */
 };
 
-bool buffers_init(struct buffers *, struct server_conns *); /* false: out of memory */
+/* false: out of memory */
+bool buffers_init(struct buffers *, struct server_conns *, size_t held_most);
 void buffers_fini(struct buffers *);
 
 /* Whether the region still has a slice in this turn. */
@@ -56,7 +60,15 @@ char *buffers_slice(struct buffers *);
 void  buffers_trim(struct buffers *, size_t n);
 void  buffers_turn_end(struct buffers *); /* every slice is given back */
 
-/* room for at least so many; NULL: out of memory */
+/* Whether connections may hold so many bytes more. */
+static inline bool buffers_may_hold(const struct buffers *b, size_t bytes) {
+    return b->held_most == 0 || b->held_bytes + bytes <= b->held_most;
+}
+/* A connection's unsent replies, as one object of so many bytes; they are its own memory. */
+void buffers_hold_replies(struct buffers *, size_t bytes);
+void buffers_lose_replies(struct buffers *, size_t bytes);
+
+/* room for at least so many; NULL: out of memory, or more than connections may hold */
 struct kept *buffers_take(struct buffers *, size_t bytes);
 void         buffers_give(struct buffers *, struct kept *taken);
 #endif

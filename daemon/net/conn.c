@@ -25,8 +25,18 @@ enum {
     LITTLE_RECEIVE_BYTES = 4 * 1024,
 };
 
+static const char no_memory_text[] = "SERVER_ERROR out of memory writing get response\r\n";
+
 static void set_state(struct conn *c, const char *state) {
     atomic_store_explicit(&c->record.state, state, memory_order_relaxed);
+}
+
+/* Replies that the client took, or never will. */
+static void drop_pending(struct conn *c) {
+    if (c->pending != NULL) {
+        buffers_lose_replies(&c->worker->buffers, output_keep_bytes(c->pending));
+        output_destroy(&c->pending);
+    }
 }
 
 bool conn_open(struct conn *c, struct worker *w) {
@@ -51,7 +61,7 @@ void conn_close(struct conn *c) {
         event_del(&c->event);
     }
     values_forget(&w->values, c);
-    output_destroy(&c->pending);
+    drop_pending(c);
     session_destroy(&c->session, w->batch);
     if (c->kept != NULL) {
         buffers_give(&w->buffers, c->kept);
@@ -113,6 +123,12 @@ static bool received(struct conn *c, ssize_t got) {
     return false;
 }
 
+/* There is no memory for what it has sent, or connections hold what they may. */
+static void refuse_bytes(struct conn *c) {
+    counter_add(&c->worker->counters->read_buf_oom, 1);
+    c->gone = true;
+}
+
 /* A line longer than a slice holds: receives behind what it has brought so far. The buffer doubles,
  * so that a line costs its length in copies, up to what a session waits for and a receive behind
  * it. */
@@ -125,7 +141,7 @@ static void receive_long(struct conn *c) {
                twice = k->bytes_max * 2 + BUFFER_RECEIVE_BYTES;
         struct kept *larger = buffers_take(b, twice < most ? twice : most);
         if (larger == NULL) {
-            c->gone = true;
+            refuse_bytes(c);
             return;
         }
         memcpy(larger->bytes, k->bytes, k->n);
@@ -245,7 +261,7 @@ static bool send_output(struct conn *c, struct output *out) {
 /* The socket takes bytes again. */
 static void send_pending(struct conn *c) {
     if (send_output(c, c->pending)) {
-        output_destroy(&c->pending);
+        drop_pending(c);
         c->gone = c->close_after;
         c->resume = true;
         set_state(c, "conn_read");
@@ -311,7 +327,7 @@ static void keep_rest(struct conn *c) {
     if (k == NULL) {
         c->kept = k = buffers_take(&c->worker->buffers, c->n);
         if (k == NULL) {
-            c->gone = true;
+            refuse_bytes(c);
             return;
         }
     }
@@ -319,12 +335,36 @@ static void keep_rest(struct conn *c) {
     k->n = c->n;
 }
 
+/* There is no memory for replies that the client does not take, or connections hold what they may:
+ * it is told so, but not in the middle of a reply, and hung up on. */
+static void refuse_replies(struct conn *c, struct output *out, bool begun) {
+    counter_add(&c->worker->counters->response_obj_oom, 1);
+    if (!begun) {
+        c->pending = output_keep_text(out, no_memory_text);
+    }
+    c->no_memory = true;
+    c->gone = c->pending == NULL;
+}
+
+/* Keeps for later what the socket did not take. */
+static void keep_replies(struct conn *c, struct output *out, bool begun) {
+    struct buffers *b = &c->worker->buffers;
+    if (buffers_may_hold(b, output_keep_bytes(out))) {
+        c->pending = output_keep(out);
+    }
+    if (c->pending == NULL) {
+        refuse_replies(c, out, begun);
+    }
+    if (c->pending != NULL) {
+        buffers_hold_replies(b, output_keep_bytes(c->pending));
+    }
+}
+
 static void send_replies(struct conn *c) {
     struct output *out = batch_output(c->worker->batch, c->session);
     size_t before = c->worker->sent_bytes;
     if (out != NULL && !send_output(c, out) && !c->gone) {
-        c->pending = output_keep(out);
-        c->gone = c->pending == NULL;
+        keep_replies(c, out, c->worker->sent_bytes > before);
     }
     c->sent_much |= c->worker->sent_bytes - before >= SENT_MUCH_BYTES;
 }
@@ -365,7 +405,7 @@ void conn_answer(struct conn *c) {
     }
     c->resume =
         need == SESSION_NEED_TURN || need == SESSION_NEED_COMMAND || need == SESSION_NEED_EVENT;
-    c->close_after = need == SESSION_CLOSE;
+    c->close_after = need == SESSION_CLOSE || c->no_memory;
     if (c->close_after && session_quit(c->session)) {
         c->reason = EVENT_NORMAL;
     }

@@ -37,6 +37,7 @@ struct conn {
     bool at_hand;   /* its transport holds bytes for which no event will come */
     bool resume;    /* there is work without new bytes */
     bool close_after; /* hang up once `pending` is sent */
+    bool no_memory; /* for its replies: what is pending says so, and is the last */
     bool gone;      /* hang up at the end of the turn */
     bool sent_much; /* in its last turn: look whether the client takes it */
     bool receiving; /* on the worker's list of values that hold memory */

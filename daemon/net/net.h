@@ -37,6 +37,8 @@ struct net_config {
     /* refuse values whose bytes don't come for so long; 0: only while others wait for their
      * memory */
     uint32_t    value_timeout_s;
+    /* what connections of all workers may hold of memory (net/buffer.h); 0: no limit */
+    uint64_t    held_bytes_most;
     /* write "TCP INET: port" lines here (MEMCACHED_PORT_FILENAME); NULL: no */
     const char *port_file;
 };

@@ -226,6 +226,13 @@ static void *worker_main(void *arg) {
 
 /* --- life --- */
 
+/* Its share of what connections may hold: room for one receive at least. */
+static size_t held_most(const struct net_config *config) {
+    size_t share = config->held_bytes_most / config->worker_count;
+    bool   little = config->held_bytes_most > 0 && share < BUFFER_RECEIVE_BYTES;
+    return little ? BUFFER_RECEIVE_BYTES : share;
+}
+
 bool worker_init(struct worker *w, struct server *server, const struct net_config *config,
                  struct tls *tls) {
     *w = (struct worker){
@@ -245,7 +252,7 @@ bool worker_init(struct worker *w, struct server *server, const struct net_confi
     w->counters = aligned_alloc(64, (sizeof *w->counters + 63) / 64 * 64);
     w->cache_thread = cache_thread_create(server->cache);
     if (w->base == NULL || w->wake_fd < 0 || w->counters == NULL || w->cache_thread == NULL ||
-        !buffers_init(&w->buffers, &server->conns)) {
+        !buffers_init(&w->buffers, &server->conns, held_most(config))) {
         return false;
     }
     memset(w->counters, 0, sizeof *w->counters);

@@ -28,6 +28,8 @@
     X(values_waited, counter, operations, "values that waited for memory which others, still coming too, held") \
     X(values_late, counter, operations, "values refused because their bytes did not come, or no memory for them") \
     X(idle_kicks, counter, connections, "connections closed for being idle")            \
+    X(read_buf_oom, counter, connections, "connections closed because there was no memory for what they had sent") \
+    X(response_obj_oom, counter, connections, "connections closed because there was no memory for replies that they did not take") \
     X(auth_cmds, counter, operations, "authentication attempts")                        \
     X(auth_errors, counter, operations, "authentication failures")                      \
     X(udp_datagrams, counter, datagrams, "datagrams received")                          \
@@ -52,6 +54,7 @@ struct server_conns {
     _Atomic uint64_t current, total, rejected, structures;
     _Atomic uint64_t listen_disabled_num, listen_disabled_us;
     _Atomic uint64_t buffer_count, buffer_bytes, buffer_free_bytes; /* workers' read buffers */
+    _Atomic uint64_t reply_count, reply_bytes; /* replies that clients do not take: connections */
     _Atomic bool     accepting;
 };
 

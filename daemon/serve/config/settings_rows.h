@@ -73,7 +73,7 @@
     X(INT, idle_timeout, "idle_timeout", OPT_EXTENDED, "idle_timeout", 0, 0, 2147483647, "seconds", RUNTIME, NETWORK, "close connections idle for longer; 0: never") \
     X(KILOBYTES, watcher_logbuf_size, "watcher_logbuf_size", OPT_EXTENDED, "watcher_logbuf_size", 262144, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, "lines that may wait for a client that watches") \
     X(KILOBYTES, worker_logbuf_size, "worker_logbuf_size", OPT_EXTENDED, "worker_logbuf_size", 65536, 1024, SETTINGS_GIB, "bytes", STARTUP, PROCESS, "events that may wait in each thread to be written for those who watch") \
-    X(MEGABYTES, read_buf_mem_limit, "read_buf_mem_limit", OPT_EXTENDED, "read_buf_mem_limit", 0, 0, 1024 * SETTINGS_GIB, "bytes", STARTUP, NETWORK, "accepted without effect: read buffers belong to workers") \
+    X(MEGABYTES, read_buf_mem_limit, "read_buf_mem_limit", OPT_EXTENDED, "read_buf_mem_limit", 0, 0, 1024 * SETTINGS_GIB, "bytes", STARTUP, NETWORK, "what connections hold of memory, requests that have not come whole and replies that are not taken; each worker has a part of it, and closes a connection that needs more; 0: no limit") \
     X(FLAG, track_sizes, "track_sizes", OPT_EXTENDED, "track_sizes", false, 0, 0, "flag", STARTUP, ACCESS, "answer `stats sizes` with a histogram of item sizes") \
     X(ACCEPTED, inline_ascii_resp, "inline_ascii_response", OPT_EXTENDED, "inline_ascii_resp", "no", 0, 0, "flag", STARTUP, NETWORK, "accepted without effect, as in memcached") \
     X(FLAG, drop_privileges, "drop_privileges", OPT_EXTENDED, "drop_privileges", false, 0, 0, "flag", STARTUP, PROCESS, "once all is built, keep only the system calls that serving takes") \
@@ -116,7 +116,7 @@
     X(ACCEPTED, modern, NULL, OPT_EXTENDED, "modern", NULL, 0, 0, "flag", STARTUP, TUNING, "accepted without effect: the defaults are modern") \
     X(FLAG, no_modern, NULL, OPT_EXTENDED, "no_modern", false, 0, 0, "flag", STARTUP, TUNING, "what memcached 1.4 did: no chains, no page moves, waiting connections, policy lru, no crawler") \
     X(FLAG, like_memcached, NULL, OPT_EXTENDED, "like_memcached", false, 0, 0, "flag", STARTUP, TUNING, "memcached's own choices: policy slru, slab_automove=1, and slab_global_page_pool counts the pages that classes gave back; options behind it may change them again") \
-    X(ACCEPTED, resp_obj_mem_limit, NULL, OPT_EXTENDED, "resp_obj_mem_limit", NULL, 0, 0, "megabytes", STARTUP, NETWORK, "accepted without effect, as in memcached") \
+    X(ACCEPTED, resp_obj_mem_limit, NULL, OPT_EXTENDED, "resp_obj_mem_limit", NULL, 0, 0, "megabytes", STARTUP, NETWORK, "accepted without effect, as in memcached: read_buf_mem_limit bounds replies too") \
     X(ABSENT, sock_cookie_id, NULL, OPT_EXTENDED, "sock_cookie_id", NULL, 0, 0, "number", STARTUP, NETWORK, "socket cookies are not built") \
     X(ACCEPTED, relaxed_privileges, NULL, OPT_EXTENDED, "relaxed_privileges", NULL, 0, 0, "flag", STARTUP, PROCESS, "accepted without effect: the filter of drop_privileges leaves files to read and write") \
     X(ABSENT, ext_path, NULL, OPT_EXTENDED, "ext_path", NULL, 0, 0, "path", STARTUP, MEMORY, "storage on flash is not built") \

@@ -55,7 +55,7 @@ struct output {
     uint32_t value_next, value_end; /* the next value to send */
     uint32_t value_sent;            /* bytes of it that are sent */
     struct cache_place place;       /* and where they end in its chain */
-    bool     kept;
+    size_t   kept_bytes;            /* of output_keep: what it takes of memory */
 };
 
 /* A session's part in a turn. */

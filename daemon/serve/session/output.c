@@ -1,7 +1,9 @@
 /* What a session has to send: a run of bytes with borrowed values in between, walked by how much
  * was sent. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "proto/binary.h"
 #include "serve/session/batch.h"
 
 struct output *batch_output(struct batch *b, struct session *s) {
@@ -79,10 +81,16 @@ void output_sent(struct output *out, size_t n) {
     }
 }
 
+size_t output_keep_bytes(const struct output *out) {
+    return out->kept_bytes > 0 ? out->kept_bytes
+                               : sizeof *out + out->end - out->at +
+                                     (out->value_end - out->value_next) * sizeof *out->values;
+}
+
 struct output *output_keep(struct output *out) {
-    size_t bytes = out->end - out->at;
+    size_t bytes = out->end - out->at, room = output_keep_bytes(out);
     uint32_t values = out->value_end - out->value_next;
-    struct output *kept = malloc(sizeof *kept + values * sizeof *kept->values + bytes);
+    struct output *kept = malloc(room);
     if (!kept) {
         return NULL;
     }
@@ -101,12 +109,32 @@ struct output *output_keep(struct output *out) {
         .value_end = values,
         .value_sent = out->value_sent,
         .place = out->place,
-        .kept = true,
+        .kept_bytes = room,
     };
     out->at = out->end;
     out->value_next = out->value_end; /* the borrowed values are the kept one's now */
     out->value_sent = 0;
     out->place = (struct cache_place){0};
+    return kept;
+}
+
+static void return_values(struct output *out) {
+    for (; out->value_next < out->value_end; out->value_next++) {
+        cache_return(out->ct, out->values[out->value_next].item);
+    }
+}
+
+struct output *output_keep_text(struct output *out, const char *text) {
+    bool           packet = (unsigned char)out->bytes[out->at] == BINARY_REPLY;
+    struct output *kept = packet ? NULL : malloc(sizeof *kept);
+    if (!kept) {
+        return NULL;
+    }
+    return_values(out);
+    out->at = out->end;
+    out->value_sent = 0;
+    *kept = (struct output){
+        .ct = out->ct, .bytes = text, .end = strlen(text), .kept_bytes = sizeof *kept};
     return kept;
 }
 
@@ -116,8 +144,6 @@ void output_destroy(struct output **taken) {
     if (!out) {
         return;
     }
-    for (uint32_t i = out->value_next; i < out->value_end; i++) {
-        cache_return(out->ct, out->values[i].item);
-    }
+    return_values(out);
     free(out);
 }

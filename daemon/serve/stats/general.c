@@ -46,13 +46,13 @@ struct general {
     X(total_connections, counter, connections, U64, CONNS(total) - g->base.conns_total, "connections ever accepted") \
     WITH(g->settings.maxconns_fast, rejected_connections, counter, connections, U64, CONNS(rejected) - g->base.conns_rejected, "connections turned away at the limit; shown with maxconns_fast") \
     X(connection_structures, gauge, connections, U64, CONNS(structures), "connection objects that exist") \
-    X(response_obj_oom, counter, operations, U64, 0, "replies without memory; always 0") \
-    X(response_obj_count, gauge, objects, U64, 0, "reply objects; always 0: there are none") \
-    X(response_obj_bytes, gauge, bytes, U64, 0, "memory of reply objects; always 0") \
+    X(response_obj_oom, counter, operations, U64, g->serve.response_obj_oom, "connections closed because there was no memory for replies that they did not take (read_buf_mem_limit)") \
+    X(response_obj_count, gauge, connections, U64, CONNS(reply_count), "connections whose replies wait to be taken") \
+    X(response_obj_bytes, gauge, bytes, U64, CONNS(reply_bytes), "memory of these replies") \
     X(read_buf_count, gauge, buffers, U64, CONNS(buffer_count), "read buffers of workers and connections") \
     X(read_buf_bytes, gauge, bytes, U64, CONNS(buffer_bytes), "memory of read buffers") \
     X(read_buf_bytes_free, gauge, bytes, U64, CONNS(buffer_free_bytes), "of these, unused") \
-    X(read_buf_oom, counter, operations, U64, 0, "reads without a buffer; always 0") \
+    X(read_buf_oom, counter, operations, U64, g->serve.read_buf_oom, "connections closed because there was no memory for what they had sent (read_buf_mem_limit)") \
     X(reserved_fds, gauge, descriptors, U64, descriptors_reserved((unsigned)g->settings.threads), "descriptors kept for the server itself") \
     X(cmd_get, counter, operations, U64, g->cache.counters.cmd_get, "keys asked for") \
     X(cmd_set, counter, operations, U64, g->cache.counters.cmd_set, "values stored or refused after their data came") \

@@ -151,6 +151,79 @@ static void test_client_that_never_reads(void) {
     host_close(&h);
 }
 
+/* `counter`: its offset in the worker's. */
+static bool counted_yet(const struct host *h, size_t counter) {
+    const char *counters = (const char *)h->rig.server.workers[0];
+    return counter_get((const struct counter *)(const void *)(counters + counter)) == 1;
+}
+
+static bool counted(const struct host *h, size_t counter) {
+    for (int i = 0; i < PATIENCE_MS; i++) {
+        if (counted_yet(h, counter)) {
+            return true;
+        }
+        usleep(1000);
+    }
+    return false;
+}
+
+static void test_limits_what_connections_hold(void) {
+    enum { HALVES = 3, VALUE_BYTES = 2000 };
+    static const char last[] = "SERVER_ERROR out of memory writing get response\r\n";
+    static const char question[] = "get v v v v v\r\n";
+    struct host h;
+    host_prepare(&h, NULL);
+    struct net_config cfg = host_config(&h);
+    cfg.worker_count = 1;
+    cfg.unix_path = h.path; /* of a UNIX socket a send is taken whole or not at all */
+    cfg.held_bytes_most = 1; /* as little as may be: BUFFER_RECEIVE_BYTES a worker */
+    host_start(&h, &cfg);
+    int half[HALVES + 1], good = connect_unix(h.path), bad = connect_unix(h.path);
+    for (int i = 0; i <= HALVES; i++) {
+        half[i] = connect_unix(h.path);
+        say(half[i], "get half of ", 12);
+    }
+    ok(counted(&h, offsetof(struct serve_counters, read_buf_oom)), "of connections that sent half a request one is too many");
+    ok(settles(&h.rig.server.conns.current, HALVES + 2), "and is closed");
+
+    char value[VALUE_BYTES + 64];
+    int  n = snprintf(value, sizeof value, "set v 0 0 %d\r\n%0*d\r\n", VALUE_BYTES, VALUE_BYTES, 0);
+    say(good, value, (size_t)n);
+    ok(answers(good, "", "STORED\r\n"), "one that asks for whole ones is served");
+    for (int i = 0; i <= HALVES; i++) {
+        close(half[i]);
+    }
+    ok(settles(&h.rig.server.conns.current, 2), "what the others held they may hold no longer");
+    int two[2] = {connect_unix(h.path), connect_unix(h.path)}; /* more than half of it */
+    say(two[0], "get half of ", 12);
+    say(two[1], "get half of ", 12);
+    /* one a turn: its reply is then one send */
+    const struct serve_counters *counters = h.rig.server.workers[0];
+    while (!counted_yet(&h, offsetof(struct serve_counters, response_obj_oom))) {
+        uint64_t sent = counter_get(&counters->bytes_written);
+        say(bad, question, sizeof question - 1);
+        while (counter_get(&counters->bytes_written) == sent &&
+               !counted_yet(&h, offsetof(struct serve_counters, response_obj_oom))) {
+            usleep(10);
+        }
+    }
+    ok(counted(&h, offsetof(struct serve_counters, response_obj_oom)), "one that takes no replies is refused");
+    static char all[8 << 20];
+    size_t got = hear(bad, all, sizeof all);
+    ok(got > sizeof last && memcmp(all + got - (sizeof last - 1), last, sizeof last - 1) == 0 &&
+           memcmp(all + got - (sizeof last - 1) - 5, "END\r\n", 5) == 0,
+       "it is told so behind a whole reply, and hung up on");
+    ok(settles(&h.rig.server.conns.reply_count, 0) && atomic_load(&h.rig.server.conns.reply_bytes) == 0,
+       "and nothing of it is held any longer");
+    ok(answers(two[0], "x\r\n", "END\r\n") && answers(two[1], "x\r\n", "END\r\n"), "the others go on");
+    close(two[0]);
+    close(two[1]);
+    close(bad);
+    close(good);
+    host_stop(&h, false);
+    host_close(&h);
+}
+
 static void test_limits_connections(void) {
     struct host h;
     host_prepare(&h, NULL);
@@ -346,6 +419,7 @@ int main(void) {
     test_bytes_in_any_pieces(seed);
     test_large_values();
     test_client_that_never_reads();
+    test_limits_what_connections_hold();
     test_limits_connections();
     test_runs_out_of_descriptors();
     test_idle_timeout();
