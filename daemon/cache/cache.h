@@ -376,6 +376,7 @@ struct cache_facts {
     unsigned class_count, partitions;
     size_t   limit_bytes;
     size_t   draft_bytes; /* that values take or may take which are still coming */
+    size_t   pinned_bytes; /* of values that are gone, but still being sent */
 };
 void cache_facts(struct cache *, struct cache_facts *);
 /* Of one class, or of those of `ids` into an array of SLAB_CLASSES_MAX, by id; the others' entries

@@ -45,6 +45,7 @@
     X(evicted_unfetched, counter, items, "of these, items never read")                                     \
     X(evicted_active, counter, items, "of these, items read lately")                                       \
     X(evicted_by_moves, counter, items, "of these, items dropped to empty pages, which no store wanted")   \
+    X(evicted_by_readers, counter, items, "of these, items dropped while slow readers held more than an eighth of the memory in values that are gone") \
     X(outofmemory, counter, operations, "stores refused for lack of memory")                               \
     X(reclaimed, counter, items, "expired and flushed items whose memory was used at once")                            \
     X(expired_unfetched, counter, items, "expired items never read, found at a queue's end or by the crawler")                                       \

@@ -53,7 +53,8 @@ static struct item *make_head(struct cache_thread *ct, const struct key *key,
     struct cache *c = ct->cache;
     uint32_t ref = 0;
     if (c->heap != NULL || slab_take(c->slab, shape->class_id, &ref, 1) == 0) {
-        ref = chunk_obtain(ct, partition_of(c, key->hash), shape->class_id, shape->head_bytes);
+        ref = chunk_obtain(ct, partition_of(c, key->hash), shape->class_id, shape->head_bytes,
+                           true);
     }
     if (ref == 0) {
         return NULL;
@@ -95,7 +96,7 @@ static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigne
     unsigned got = slab_take(c->slab, class_id, refs, want);
     for (; got == 0 && class_id != SLAB_CLASS_NONE; class_id = slab_next_class(c->slab, class_id)) {
         /* a right-sized class may have nothing: a larger chunk serves */
-        refs[0] = chunk_obtain(ct, p, class_id, 0);
+        refs[0] = chunk_obtain(ct, p, class_id, 0, true);
         got = refs[0] != 0;
     }
     return got;

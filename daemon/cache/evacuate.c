@@ -2,6 +2,7 @@
  * of its class, or of the class that a content belongs to by the geometry. */
 #include "cache/link.h"
 #include "cache/partition.h"
+#include "cache/pinned.h"
 #include "cache/stock.h"
 #include "cache/value.h"
 #include "cache/victim.h"
@@ -111,6 +112,8 @@ static void relocate_locked(struct cache_thread *ct, struct partition *p, const 
     } else if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
         node_set_next(&it->node, ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0);
         ct->doomed = it;
+    } else {
+        pinned_add(c, (int64_t)bytes);
     }
 }
 

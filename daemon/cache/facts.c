@@ -2,6 +2,7 @@
 #include "cache/facts.h"
 
 #include "cache/heap.h"
+#include "cache/pinned.h"
 
 /* looked at in one hold of a partition's lock: four cache misses each */
 enum { SHELVES_A_LOCK = 32 };
@@ -90,6 +91,7 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
     f->partitions = c->partition_count;
     f->limit_bytes = (size_t)f->pages_limit << PAGE_SHIFT;
     f->draft_bytes = cache_drafts_held(c);
+    f->pinned_bytes = pinned_bytes(c);
 }
 
 /* How long ago a node was used last; of one that was flushed, how long ago that was. */

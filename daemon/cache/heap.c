@@ -4,11 +4,12 @@
 
 #include "cache/limbo.h"
 #include "cache/patience.h"
+#include "cache/pinned.h"
 #include "cache/victim.h"
 
 enum { TRIES_A_TURN = 32 };
 
-uint32_t heap_obtain(struct cache_thread *ct, struct partition *p, size_t bytes) {
+uint32_t heap_obtain(struct cache_thread *ct, struct partition *p, size_t bytes, bool large) {
     struct cache *c = ct->cache;
     uint64_t give_up_us = 0;
     unsigned tries = 0;
@@ -24,6 +25,9 @@ uint32_t heap_obtain(struct cache_thread *ct, struct partition *p, size_t bytes)
         }
         if (limbo_bytes(ct) >= bytes + LIMBO_BYTES && heap_reclaim(ct)) {
             continue; /* enough for now was evicted: it is only to be waited for */
+        }
+        if (large && pinned_are_much(c)) {
+            break;
         }
         if (c->config.evict && evict_any(ct, p, HEAP_CLASS)) {
             continue;

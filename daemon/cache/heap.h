@@ -4,7 +4,7 @@
 #include "cache/partition.h"
 
 /* 0: there is none to be had */
-uint32_t heap_obtain(struct cache_thread *, struct partition *, size_t bytes);
+uint32_t heap_obtain(struct cache_thread *, struct partition *, size_t bytes, bool large);
 /* whether less memory is held, after what can be given back was */
 bool     heap_within(const struct cache *, size_t limit_bytes);
 /* the limit was changed: stores go on with what is used until it is given back */

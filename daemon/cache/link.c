@@ -2,6 +2,7 @@
  * here. */
 #include "cache/link.h"
 
+#include "cache/pinned.h"
 #include "cache/sample.h"
 #include "cache/stock.h"
 #include "cache/value.h"
@@ -55,6 +56,8 @@ static void detach_locked(struct cache_thread *ct, struct partition *p, struct i
                atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
         node_set_next(&it->node, ct->doomed != NULL ? ref_of_item(c, ct->doomed) : 0);
         ct->doomed = it;
+    } else {
+        pinned_add(c, (int64_t)bytes);
     }
 }
 
@@ -85,15 +88,18 @@ void unlink_locked(struct cache_thread *ct, struct partition *p, uint64_t hash, 
 
 void count_eviction(struct cache_thread *ct, const struct item *it, unsigned class_id,
                     uint64_t hash) {
+    bool for_readers = !ct->moves_pages && pinned_are_much(ct->cache);
     COUNT_CLASS(ct, class_id, evicted);
     if (ct->moves_pages) {
         COUNT_CLASS(ct, class_id, evicted_by_moves);
+    } else if (for_readers) {
+        COUNT_CLASS(ct, class_id, evicted_by_readers);
     }
     if (event_watched(EVENT_EVICTIONS)) {
         cache_tell_eviction(ct, it, class_id);
     }
     struct ghost *ghost = atomic_load_explicit(&ct->cache->ghost, memory_order_acquire);
-    if (ghost != NULL && !ct->refits) {
+    if (ghost != NULL && !ct->refits && !for_readers) {
         ghost_evicted(ghost, class_id, hash);
     }
     uint32_t now_s = item_now_s(ct), used_s = node_used_s(&it->node),

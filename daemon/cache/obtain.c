@@ -5,6 +5,7 @@
 
 #include "cache/heap.h"
 #include "cache/patience.h"
+#include "cache/pinned.h"
 #include "cache/steal.h"
 #include "cache/stock.h"
 #include "cache/victim.h"
@@ -51,10 +52,10 @@ static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t
 }
 
 uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id,
-                      size_t bytes) {
+                      size_t bytes, bool large) {
     struct cache *c = ct->cache;
     if (c->heap != NULL) {
-        return heap_obtain(ct, p, bytes);
+        return heap_obtain(ct, p, bytes, large);
     }
     uint64_t give_up_us = 0;
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
@@ -70,6 +71,9 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
             }
             break;
         }
+        if (large && c->block_bytes != 0 && pinned_are_much(c)) {
+            break;
+        }
         bool leaving;
         if (!all_draining(c, class_id) && evict_somewhere(ct, class_id, &ref, &leaving)) {
             /* the oldest items may all live in the page that moves: that ends by itself */
@@ -80,6 +84,11 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
             if (ref != 0) {
                 return ref;
             }
+        } else if (pinned_are_much(c)) {
+            if (slab_grow_first(c->slab, class_id)) {
+                continue;
+            }
+            break;
         } else {
             note_hunger(c, class_id);
             if (!c->config.steal_pages) {

@@ -111,6 +111,8 @@ struct cache {
      * wait for it */
     _Atomic size_t   draft_bytes[2];
     _Atomic uint32_t drafts_waiting[2];
+    /* of values that nobody finds any more, but that are still being sent (cache/pinned.h) */
+    _Atomic int64_t  pinned_bytes;
     _Atomic uint64_t hopeless_until_us; /* no memory was to be had for long: do not wait for it */
 } __attribute__((aligned(64)));
 

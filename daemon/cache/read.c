@@ -2,6 +2,7 @@
 #include "cache/read.h"
 
 #include "cache/measure.h"
+#include "cache/pinned.h"
 #include "cache/sample.h"
 #include "cache/stock.h"
 #include "cache/value.h"
@@ -137,6 +138,7 @@ bool cache_read_end(struct cache_thread *ct, const struct cache_reader *r, bool 
 
 void cache_return(struct cache_thread *ct, struct item *it) {
     if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
+        pinned_add(ct->cache, -(int64_t)cache_item_requested_bytes(ct->cache, it));
         item_release(ct, it); /* unlinked meanwhile, and we were the last */
     }
 }

@@ -192,7 +192,7 @@ static enum cache_status store_small(struct storing *st) {
         lock_release(&st->p->lock);
         chunks_settle(ct);
         if (step == STEP_NEEDS_CHUNK) {
-            st->ref = chunk_obtain(ct, st->p, st->plan.class_id, plan_bytes(st));
+            st->ref = chunk_obtain(ct, st->p, st->plan.class_id, plan_bytes(st), false);
             if (st->ref == 0) {
                 return store_refused(ct, st->key, st->s, CACHE_NO_MEMORY);
             }

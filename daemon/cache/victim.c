@@ -3,6 +3,7 @@
 #include "cache/victim.h"
 
 #include "cache/link.h"
+#include "cache/pinned.h"
 #include "cache/stock.h"
 
 enum {
@@ -13,7 +14,7 @@ enum {
 };
 
 void note_hunger(struct cache *c, unsigned class_id) {
-    if (class_set_shared_add(&c->hunger, class_id) && c->wake != NULL) {
+    if (!pinned_are_much(c) && class_set_shared_add(&c->hunger, class_id) && c->wake != NULL) {
         c->wake(c->wake_arg);
     }
 }

@@ -42,6 +42,10 @@ static void take_signals(struct cache *cache, struct snapshot *s) {
     }
 }
 
+static uint64_t unwanted(const struct cache_class_values *n) {
+    return n->evicted_by_moves + n->evicted_by_readers;
+}
+
 void snapshot_take(struct cache *cache, const struct class_set *hungry, struct snapshot *s) {
     struct slab *slab = cache_slab(cache);
     memset(s, 0, sizeof *s);
@@ -64,7 +68,7 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
         c->items = f->items;
         c->age_s = tail_age_s(cache_class_policy(cache, i), f);
         c->evicted = f->counters.evicted;
-        c->evicted_by_moves = f->counters.evicted_by_moves;
+        c->evicted_unwanted = unwanted(&f->counters);
         c->outofmemory = f->counters.outofmemory;
         c->get_hits = f->counters.get_hits;
         c->cmd_set = f->counters.cmd_set;
@@ -104,7 +108,7 @@ void snapshot_refresh(struct cache *cache, const struct class_set *hungry, struc
             cache_class_facts(cache, i, &hungry_now);
             s->classes[i].age_s = tail_age_s(cache_class_policy(cache, i), &hungry_now);
             s->classes[i].evicted = hungry_now.counters.evicted;
-            s->classes[i].evicted_by_moves = hungry_now.counters.evicted_by_moves;
+            s->classes[i].evicted_unwanted = unwanted(&hungry_now.counters);
         }
     }
     let_ages_grow(hungry, s);

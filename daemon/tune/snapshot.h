@@ -15,7 +15,8 @@ struct snapshot_class {
     uint64_t requested_bytes; /* that its items asked for */
     uint32_t age_s;        /* since the last use of the item that would be evicted next; 0: none */
     uint64_t evicted, outofmemory, get_hits, cmd_set; /* since the start */
-    uint64_t evicted_by_moves; /* of evicted: dropped to empty pages */
+    /* of evicted: dropped to empty pages, or for what slow readers hold */
+    uint64_t evicted_unwanted;
     struct cache_signal signal; /* as of snapshot_take; zero unless the cache is measured */
     bool     hungry;       /* it evicted, or had nothing to evict, since the snapshot before */
     /* Of its pages, by snapshot_pages: */
@@ -37,10 +38,10 @@ struct snapshot {
     struct snapshot_class classes[SLAB_CLASSES_MAX];
 };
 
-/* What stores evicted since the start. What moves of pages and changes of the chunk sizes did tells
- * of no need for memory. */
+/* What stores evicted since the start. What moves of pages, changes of the chunk sizes and slow
+ * readers did tells of no need for memory. */
 static inline uint64_t snapshot_demand(const struct snapshot_class *c) {
-    return c->evicted - c->evicted_by_moves;
+    return c->evicted - c->evicted_unwanted;
 }
 
 /* The names and figures of a class that policies in Lua and recordings have: those of stats items

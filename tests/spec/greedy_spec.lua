@@ -3,6 +3,7 @@
 -- bytes; none is about time. SLATE_TEST_SERVER chooses the server (support/proto_server.lua).
 package.path = "tests/spec/?.lua;" .. package.path
 local socket = require "socket"
+local patience = require "support.patience"
 local proto_server = require "support.proto_server"
 
 local DEADLINE_S <const> = 60 -- only a hang takes that long
@@ -171,6 +172,53 @@ describe("clients that do not read", function()
             assert.is_true(grown < 100 * 32 * 1024 + 6 * MIB, ("%.1f MiB more"):format(grown / MIB))
             deaf[1]:settimeout(DEADLINE_S)
             assert.truthy(deaf[1]:receive("*l")) -- what is read after all goes on
+        end)
+    end
+end)
+
+describe("clients that do not read values which are replaced meanwhile", function()
+    local ITEMS <const>, VALUE_BYTES <const>, READERS <const> = 60000, 900000, 80
+
+    -- Stores one large value again and again; after each a client asks for it, more often than sockets hold, and
+    -- reads no more than the beginning.
+    local function pin(writer)
+        local value, stored = ("v"):rep(VALUE_BYTES), 0
+        for _ = 1, READERS do
+            if ask(writer, ("set large 0 0 %d\r\n%s"):format(VALUE_BYTES, value)) == "STORED" then
+                stored = stored + 1
+                local reader = spam(1, 12, "get large")[1]
+                assert.equal("VALUE large 0 " .. VALUE_BYTES, reader:receive("*l"))
+            end
+        end
+        return stored
+    end
+
+    for _, case in ipairs({
+        { store = "slab", automove = "utility" }, { store = "slab", automove = "eviction" },
+        { store = "heap" }, { store = "blocks" },
+    }) do
+        local what = case.automove and case.store .. ", " .. case.automove or case.store
+        it(("take no memory of others' items (%s), and give theirs back"):format(what), function()
+            start("-m", "64", "--store", case.store, "-o", "slab_automove=" .. (case.automove or "off"))
+            local writer = connect()
+            for i = 1, ITEMS, 1000 do
+                local sets = {}
+                for k = i, i + 999 do
+                    sets[#sets + 1] = ("set key%d 0 0 100 noreply\r\n%s\r\n"):format(k, ("v"):rep(100))
+                end
+                writer:send(table.concat(sets))
+            end
+            assert.equal("MN", ask(writer, "mn"))
+            local stored = pin(writer)
+            assert.is_true(stored >= 9, "only " .. stored .. " of the large values were stored")
+            assert.is_true(stat(writer, "stats", "curr_items") >= ITEMS)
+            assert.is_true(stat(writer, "stats slated", "pinned_bytes") > 8 * MIB)
+            for i = 2, #opened do
+                opened[i]:close()
+            end
+            patience.wait_for("the clients to be gone", function()
+                return stat(writer, "stats slated", "pinned_bytes") == 0
+            end)
         end)
     end
 end)

@@ -38,6 +38,7 @@ struct own {
     X(index_evictions, counter, items, U64, o->cache.counters.index_evictions, "items evicted, or dead and freed, because more keys than the index holds there had hashes alike") \
     X(draft_bytes, gauge, bytes, U64, o->cache.draft_bytes, "memory that values take or may take which are still coming") \
     X(draft_bytes_most, gauge, bytes, U64, o->drafts_most, "what they may take together: an eighth of the pages; a value counts for no more than half of it") \
+    X(pinned_bytes, gauge, bytes, U64, o->cache.pinned_bytes, "of values that were replaced, removed or evicted while they were being sent: taken until their readers are done") \
     X(values_waited, counter, operations, U64, o->serve.values_waited, "such values that had to wait for memory that others held") \
     X(values_waiting, gauge, connections, U64, o->values_waiting, "connections whose values wait for it now") \
     X(values_late, counter, operations, U64, o->serve.values_late, "values refused because their bytes did not come") \
