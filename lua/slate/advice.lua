@@ -2,12 +2,14 @@
 --- What `slatectl advise` says, one function for each subject: f(context, client, options) returns
 -- { facts = pairs of a name and a text, table (columns and rows for people), text, commands = what to type, and
 -- figures of its own for JSON }, or nil, message, code.
+local foresight = require "slate.foresight"
 local units = require "slate.units"
 
 local M = {}
 
 local MIB <const> = 1 << 20
 local NO_GAIN <const> = 0.005 -- less than half a point of waste or hits is not worth a change
+local GAIN_LEAST <const> = 0.01 -- more memory is worth its price from a point of hits on
 
 local function sizes_text(sizes, separator)
     return table.concat(sizes, separator)
@@ -162,21 +164,6 @@ end
 
 -- memory --------------------------------------------------------------------------------------
 
--- The hit ratio at so many bytes, along straight lines between points.
-local function at_bytes(points, bytes)
-    local last
-    for _, point in ipairs(points) do
-        if point[1] >= bytes then
-            if not last or point[1] == last[1] then
-                return point[2]
-            end
-            return last[2] + (point[2] - last[2]) * (bytes - last[1]) / (point[1] - last[1])
-        end
-        last = point
-    end
-    return last[2]
-end
-
 -- The fewest bytes at which the hit ratio is reached; nil when none of the curve does.
 local function bytes_for(points, ratio)
     local last
@@ -219,26 +206,34 @@ local function memory_without_curve(context, client, options)
     return advice
 end
 
---- How much memory is worth its while, from the miss-ratio curve.
+-- The class that starves most; nil without one, or where the server does not say.
+local function starving_class(context, client, options)
+    local now, before, rates, judge = context:pair(client, options.interval or 1)
+    local rows = now and rates and require("slate.view").classes(now, before, rates, judge)
+    return rows and require("slate.starving").worst(rows)
+end
+
+--- How much memory is worth its while, from the miss-ratio curve. Never more while a class starves: that one lacks
+-- pages that others have.
 function M.memory(context, client, options)
-    local curve, message, code = require("slate.foresight").curve(client)
+    local curve, message, code = foresight.curve(client)
     if not curve and code == "unsupported" then
         return memory_without_curve(context, client, options)
     elseif not curve then
         return nil, message, code
     elseif #curve.points < 2 then
-        return nil, require("slate.foresight").too_few("for a curve"), "no"
+        return nil, foresight.too_few("for a curve"), "no"
     end
     local points, bytes = curve.points, curve.bytes
-    local here, most = at_bytes(points, bytes), points[#points][2]
+    local here, most = foresight.between(points, bytes), points[#points][2]
     local enough = bytes_for(points, most - NO_GAIN)
-    local gain = at_bytes(points, bytes + 64 * MIB) - here
+    local gain = foresight.between(points, bytes + 64 * MIB) - here
     local target = options.hits and bytes_for(points, options.hits / 100)
     local advice = {
         facts = {
             { "memory", units.bytes(bytes) }, { "hits now", units.percent(here, 2) .. " under the LRU" },
             { "64M more", ("%+.2f points"):format(gain * 100) },
-            { "half of it", ("%+.2f points"):format((at_bytes(points, bytes / 2) - here) * 100) },
+            { "half of it", ("%+.2f points"):format((foresight.between(points, bytes / 2) - here) * 100) },
             { "at most", ("%s, with any memory up to %s"):format(units.percent(most, 2),
                 units.bytes(points[#points][1])) },
             { "sampled", units.plural(curve.reads or 0, "read") },
@@ -246,18 +241,25 @@ function M.memory(context, client, options)
         bytes = bytes, hit_ratio = here, hit_ratio_most = most, enough_bytes = enough, target_bytes = target,
         gain_64m_ratio = gain, commands = {},
     }
+    local commands = advice.commands
+    local starves = not options.hits and most - here >= GAIN_LEAST and starving_class(context, client, options)
     if options.hits and not target then
         advice.text = ("%g %% of hits are out of reach: no memory on the curve brings more than %s"):format(
             options.hits, units.percent(most, 2))
     elseif target then
         advice.text = ("%g %% of hits need about %s:"):format(options.hits, units.bytes(target))
-        advice.commands[1] = "slatectl set maxbytes " .. math.ceil(target / MIB) * MIB
-    elseif most - here < NO_GAIN then
-        advice.text = ("more memory brings nothing; about %s would do as well"):format(units.bytes(enough))
-    else
+        commands[1] = "slatectl set maxbytes " .. math.ceil(target / MIB) * MIB
+    elseif starves then
+        advice.text = ("class %d starves: it lacks pages that other classes have; see to it before memory is bought:")
+            :format(starves.id)
+        commands[1] = "slatectl advise automove"
+    elseif most - here >= GAIN_LEAST then
         advice.text = ("%s would bring %.1f points, which is nearly all that memory can"):format(units.bytes(enough),
             (most - here) * 100)
-        advice.commands[1] = "slatectl set maxbytes " .. math.ceil(enough / MIB) * MIB
+        commands[1] = "slatectl set maxbytes " .. math.ceil(enough / MIB) * MIB
+    else
+        advice.text = ("more memory brings %.1f points at most; about %s would do as well"):format(
+            math.max(0, most - here) * 100, units.bytes(enough))
     end
     return advice
 end
@@ -348,22 +350,13 @@ end
 
 -- policy --------------------------------------------------------------------------------------
 
--- `none` keeps what it has and refuses every store once memory is full: many hits, and no cache to advise.
-local function best_that_evicts(policies)
-    for _, one in ipairs(policies) do
-        if one.policy ~= "none" then
-            return one
-        end
-    end
-end
-
 local function remark(policy, now)
     return policy == now and "now" or policy == "none" and "refuses stores when full" or ""
 end
 
 --- Which eviction policy would hit most, from the shadows of slated. Never advises `none`.
 function M.policy(_, client)
-    local totals, policies, code = require("slate.foresight").whatif(client)
+    local totals, policies, code = foresight.whatif(client)
     if not totals and code == "unsupported" then
         return {
             facts = { { "policies", "lru, flat or segmented: the only ones this server has" } }, commands = {
@@ -373,9 +366,9 @@ function M.policy(_, client)
     elseif not totals then
         return nil, policies, code
     end
-    local best, now = best_that_evicts(policies), totals.policy
+    local best, now = foresight.best_that_evicts(policies), totals.policy
     if not best or (best.reads or 0) == 0 then
-        return nil, require("slate.foresight").too_few("to compare policies"), "no"
+        return nil, foresight.too_few("to compare policies"), "no"
     end
     local rows = {}
     for i, one in ipairs(policies) do

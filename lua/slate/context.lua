@@ -122,8 +122,8 @@ end
 
 --- Takes two snapshots `interval_s` apart, so that there are rates; only one when it is 0. Those between them are for
 -- the judge of which classes starve.
--- Returns the later one, the earlier one, the rates and the judge (all three nil for a single one); or nil, message,
--- code.
+-- Returns the later one, the earlier one, the rates, the judge and the course of slate.course (these four nil for a
+-- single one); or nil, message, code.
 function Context:pair(client, interval_s)
     local before, message, code = self:snapshot(client)
     if not before or interval_s == 0 then
@@ -139,7 +139,7 @@ function Context:pair(client, interval_s)
         end
         observer:look(after)
     end
-    return after, before, require("slate.snapshot").rates(before, after), observer.judge
+    return after, before, require("slate.snapshot").rates(before, after), observer.judge, observer.course
 end
 
 --- Is one of our standard streams (1 or 2) a terminal?

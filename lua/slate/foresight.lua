@@ -85,6 +85,41 @@ function M.parse_whatif(lines)
     return totals, policies, classes
 end
 
+--- The best of policies (of parse_whatif) that evicts; nil without one. `none` keeps what it has and refuses every
+-- store once memory is full: many hits, and no cache to advise.
+function M.best_that_evicts(policies)
+    for _, one in ipairs(policies) do
+        if one.policy ~= "none" then
+            return one
+        end
+    end
+end
+
+--- The value at x along straight lines between points { x, y } in ascending order; beyond their ends, that of the end.
+function M.between(points, x)
+    local last
+    for _, point in ipairs(points) do
+        if point[1] >= x then
+            if not last or point[1] == last[1] then
+                return point[2]
+            end
+            return last[2] + (point[2] - last[2]) * (x - last[1]) / (point[1] - last[1])
+        end
+        last = point
+    end
+    return last[2]
+end
+
+--- How much the hit ratio would rise with so many times the memory, by a curve: by the miniatures of the policy that
+-- runs where there are any, else by the LRU model. nil before enough was sampled.
+function M.gain_at(curve, times)
+    if #curve.sizes >= 2 then
+        return M.between(curve.sizes, times) - M.between(curve.sizes, 1)
+    elseif #curve.points >= 2 then
+        return M.between(curve.points, curve.bytes * times) - M.between(curve.points, curve.bytes)
+    end
+end
+
 --- All requests; then the keys, the hottest first: { key (escaped as in a URI), requests, error }.
 function M.parse_hotkeys(lines)
     local keys, requests = {}, 0

@@ -52,9 +52,9 @@ local function each(members, f)
     return together.run(tasks)
 end
 
---- Two samples of each server, interval_s apart (one when it is 0). All are asked at once, so that however many servers
--- are down, they cost one time-out together.
--- Returns a list in the order of the servers: { server, who, before, now, rates, judge } or { server, message, code }.
+--- Two samples of each server, interval_s apart (one when it is 0). All are asked at once, so that however many
+-- servers are down, they cost one time-out together. Returns a list in the order of the servers: { server, who,
+-- before, now, rates, judge, automove (totals of slate.moves, of a slated) } or { server, message, code }.
 function M.sample(context, servers, interval_s)
     local members = {}
     for i, opened in ipairs(each(servers, function(server) return open(context, server) end)) do
@@ -65,6 +65,11 @@ function M.sample(context, servers, interval_s)
         clock.sleep(interval_s / starving.SAMPLES)
         each(members, sample)
     end
+    each(members, function(one)
+        if one.client and one.who.slated then
+            one.automove = require("slate.moves").read(one.client) or nil
+        end
+    end)
     for _, one in ipairs(members) do
         if one.client then
             if interval_s > 0 then
@@ -78,14 +83,14 @@ function M.sample(context, servers, interval_s)
     return members
 end
 
---- How far the tails of evicting classes lie apart in age: the oldest by the youngest, 1 being fair; nil when fewer
--- than two classes evict. rows: of view.classes, with rates.
+--- How far the lives of what classes evict lie apart: the longest by the shortest, 1 being fair; nil when fewer than
+-- two classes evict. rows: of view.classes, with rates.
 function M.age_spread(rows)
     local least, most, count = math.huge, 0, 0
     for _, row in ipairs(rows) do
-        local age_s = starving.tail_age_s(row)
-        if (row.evicted_per_s or 0) > 0 and age_s then
-            least, most, count = math.min(least, age_s), math.max(most, age_s), count + 1
+        local lived_s = (row.evicted_per_s or 0) > 0 and starving.lived_s(row)
+        if lived_s then
+            least, most, count = math.min(least, lived_s), math.max(most, lived_s), count + 1
         end
     end
     return count >= 2 and math.max(1, most) / math.max(1, least) or nil

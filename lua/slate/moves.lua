@@ -2,7 +2,7 @@
 --- `stats moves` of slated as tables: how pages move, and the last moves one by one.
 local M = {}
 
-local TEXT <const> = { mode = true, reason = true, outcome = true }
+local TEXT <const> = { mode = true, failed = true, why = true, reason = true, outcome = true }
 
 --- Parses the lines of `stats moves`.
 -- Returns { mode =, why =, … } with the totals by their names, and a list of moves, oldest first:
@@ -24,6 +24,12 @@ function M.parse(lines)
         end
     end
     return totals, moves
+end
+
+--- Which mode of automove failed, and why, in words; nil where none did since a mode was set.
+function M.failed(totals)
+    local failed = totals and totals.failed
+    return type(failed) == "string" and failed ~= "none" and failed ~= "" and failed or nil
 end
 
 --- Asks a server. Returns totals and moves; or nil, message, code ("unsupported": it is no slated).

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- One server, seen in one snapshot after the other: its classes, and what the judges that remember make of them. Pure;
 --- no I/O. slatetop runs an observer for each server that it watches, slatectl one for as long as a command looks.
+local course = require "slate.course"
 local held = require "slate.held"
 local snapshot = require "slate.snapshot"
 local starving = require "slate.starving"
@@ -14,9 +15,11 @@ Observer.__index = Observer
 Observer.__name = "slate.observer"
 
 --- An observer that has seen nothing yet. Its fields after a look: now, before and rates (nil at first), rows (of
--- slate.view.classes), over (of slate.held.over; may be nil), judge (of slate.starving) and past (of slate.verdict).
+-- slate.view.classes), over (of slate.held.over; may be nil), judge (of slate.starving), past (of slate.verdict) and
+-- course (of slate.course).
 function M.new()
-    return setmetatable({ judge = starving.judge(), past = verdict.past() }, Observer)
+    return setmetatable({ judge = starving.judge(), past = verdict.past(),
+        course = course.new() }, Observer)
 end
 
 --- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered.
@@ -27,6 +30,7 @@ function Observer:look(now)
         self.judge, self.past = starving.judge(), verdict.past()
     end
     self.past:add(now)
+    self.course:add(now)
     self.now, self.before, self.rates = now, before, rates
     self.rows = view.classes(now, before, rates, self.judge)
     self.over = held.over(now, before)

@@ -115,13 +115,27 @@ local function chosen_classes(now, most)
     return list
 end
 
---- The text for a snapshot. options: descriptions (of `descriptions`), classes (how many at most, those with most
--- pages; nil: all).
+-- How the server moves pages: a series whose label is the mode, and whether a mode failed (where a slated tells).
+local function add_automove(families, now, automove)
+    local mode = require("slate.view").automove_mode(now)
+    if mode then
+        add(families, "slate_automove_mode", "gauge", "how the server moves pages by itself, in the label",
+            ('{mode="%s"}'):format(escaped(tostring(mode), true)), 1)
+    end
+    if automove then
+        add(families, "slate_automove_failed", "gauge", "1: a mode of automove failed since one was set", "",
+            require("slate.moves").failed(automove) and 1 or 0)
+    end
+end
+
+--- The text for a snapshot. options: automove (totals of slate.moves, of a slated), descriptions (of `descriptions`),
+-- classes (how many at most, those with most pages; nil: all).
 function M.text(now, options)
     local families, descriptions = {}, options.descriptions or {}
     add(families, "slate_up", "gauge", "1: the server answered", "", 1)
     add(families, "slate_info", "gauge", "what the server is, in labels", ('{version="%s",slated="%s"}'):format(
         escaped(now.version or "", true), escaped(now.slated or "", true)), 1)
+    add_automove(families, now, options.automove)
     for _, name in ipairs(sorted(now.general)) do
         if not LEFT_OUT[name] then
             local known = about(name, { "general" }, descriptions)

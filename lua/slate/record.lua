@@ -79,8 +79,18 @@ function M.create(path, may_append)
     return writer
 end
 
---- Reads a recording from a handle. Returns the list of snapshots and how many lines were skipped,
--- or nil and a message when not one line is a snapshot.
+-- A snapshot carries settings only when they changed: those of a server hold until the next ones.
+local function hold_settings(list)
+    local last = {}
+    for _, one in ipairs(list) do
+        local server = one.server or ""
+        one.settings = one.settings or last[server]
+        last[server] = one.settings
+    end
+end
+
+--- Reads a recording from a handle. Each snapshot gets the settings that held then. Returns the list of snapshots and
+-- how many lines were skipped, or nil and a message when not one line is a snapshot.
 function M.read(handle, name)
     local list, skipped, first_problem = {}, 0, nil
     for line in handle:lines() do
@@ -96,6 +106,7 @@ function M.read(handle, name)
         return nil, ("%s is not a recording: %s"):format(name, first_problem or "it is empty")
     end
     table.sort(list, function(a, b) return a.time_s < b.time_s end)
+    hold_settings(list)
     return list, skipped
 end
 

@@ -32,6 +32,13 @@ function M.tail_age_s(row)
     return row.items ~= 0 and row.age_s or nil
 end
 
+--- How long what a class evicts has lived: by Little's law, and not longer than its oldest item; nil where neither is
+-- known.
+function M.lived_s(row)
+    local tail_s = M.tail_age_s(row)
+    return row.life_s and math.min(row.life_s, tail_s or math.huge) or tail_s
+end
+
 --- Whether so many free pages are more than a class keeps that is well.
 function M.has_spare(free_pages)
     return free_pages >= SPARE_PAGES
@@ -50,8 +57,7 @@ end
 -- For how long a class would keep its items without one of its pages: by how long those live that it evicts, where a
 -- judge has seen it, and by its oldest item.
 local function keeps_s(row)
-    local whole = row.life_s and math.min(row.life_s, M.tail_age_s(row) or math.huge) or M.tail_age_s(row) or 0
-    return whole * (1 - 1 / row.pages)
+    return (M.lived_s(row) or 0) * (1 - 1 / row.pages)
 end
 
 local function is_better(one, other)
@@ -136,7 +142,7 @@ end
 -- Does the best giver keep its items at least so many times as long as this class, and so much longer? A giver of free
 -- pages loses nothing, unless it is younger: then it is about to fill them itself.
 local function is_better_off(row, giver, free, kept_s, times, apart_s)
-    local age_s, own_s = M.tail_age_s(giver), math.min(row.life_s, M.tail_age_s(row) or math.huge)
+    local age_s, own_s = M.tail_age_s(giver), M.lived_s(row)
     if M.has_spare(free) and not (age_s and age_s < own_s) then
         return true
     end

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Figures of a server held against thresholds, as monitoring plugins do. Pure.
 local held = require "slate.held"
+local moves = require "slate.moves"
 local view = require "slate.view"
 
 local M = {}
 
---- What can be checked: name, what it is, how it is read from { now, over, overview, rows, general, settings, per_s },
--- whether a low value is the bad one, its unit in performance data, and the thresholds when none are given, which hold
--- unless is_expected(the same) says that such a value is meant to be.
+--- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general,
+-- settings, per_s }, whether a low value is the bad one, its unit in performance data, and the thresholds when none
+-- are given, which hold unless is_expected(the same) says that such a value is meant to be.
 M.FIGURES = {
     { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
     { name = "loss", what = "items lost a second, by evictions and page moves",
@@ -32,8 +33,7 @@ M.FIGURES = {
         local rates = a.per_s
         return rates.rejected_connections or rates.listen_disabled_num
     end },
-    { name = "spread", what = "oldest by youngest evicting class", warn = 4,
-        is_expected = function(a) return view.goes_by_hits(a.now) end,
+    { name = "spread", what = "longest by shortest life of what classes evict",
         get = function(a)
             return a.overview.evictions_per_s and (require("slate.members").age_spread(a.rows) or 1)
         end },
@@ -43,6 +43,9 @@ M.FIGURES = {
             count = count + (table.concat(row.flags, " "):find("starving", 1, true) and 1 or 0)
         end
         return count
+    end },
+    { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
+        return a.automove and (moves.failed(a.automove) and 1 or 0)
     end },
     { name = "uptime", what = "seconds since the server's start", is_low_bad = true, unit = "s",
         get = function(a) return a.general.uptime end },
@@ -83,7 +86,7 @@ end
 -- crit, unit, state = "ok" | "warning" | "critical" | "unknown" }; unknown only for a figure that was asked for.
 function M.judge(member, given)
     local about = {
-        now = member.now, over = held.over(member.now, member.before),
+        now = member.now, automove = member.automove, over = held.over(member.now, member.before),
         overview = view.overview(member.now, member.rates),
         rows = view.classes(member.now, member.before, member.rates, member.judge),
         general = member.now.general, settings = member.now.settings or {},

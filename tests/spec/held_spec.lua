@@ -6,7 +6,6 @@ local dkjson = require "dkjson"
 local doctor = require "slate.doctor"
 local held = require "slate.held"
 local server = require "support.server"
-local snapshot = require "slate.snapshot"
 local snapshots = require "support.snapshots"
 
 local MIB <const> = 1 << 20
@@ -55,7 +54,7 @@ describe("memory beyond the limit", function()
 
     local function told(...)
         local before, after = samples(...)
-        for _, finding in ipairs(doctor.findings(after, before, snapshot.rates(before, after), {})) do
+        for _, finding in ipairs(doctor.findings({ now = after, before = before })) do
             if finding.term == "memory.held" then
                 return finding, by_slatetop(before, after)
             end

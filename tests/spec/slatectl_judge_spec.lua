@@ -219,8 +219,7 @@ end)
 
 describe("the doctor", function()
     local function finds(before, after, moves, change)
-        local list = doctor.findings(after, before, before and assert(snapshot.rates(before, after)), moves or {},
-            change)
+        local list = doctor.findings({ now = after, before = before, moves = moves, geometry = change })
         local words = {}
         for i, finding in ipairs(list) do
             words[i] = finding.severity .. ": " .. finding.what

@@ -2,7 +2,7 @@
 -- Which classes starve: the rule, what it says of recorded servers, and that slatetop says the same.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local observer = require "slate.observer"
-local record = require "slate.record"
+local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
 local starving = require "slate.starving"
 
@@ -173,26 +173,21 @@ describe("starving", function()
 end)
 
 -- Servers under load, recorded once a second for 90 s (tests/fixtures/recordings/README.md says how). since_s: from
--- when on a class is short of memory, by how the load was made; absent: none ever is.
+-- when on a class is short of memory, by how the load was made; absent: none ever is. mode: of automove, in place of
+-- the one that was recorded.
 local RECORDED <const> = {
     { name = "demo", since_s = 0 }, { name = "calcified", since_s = 0 }, { name = "shift1618", since_s = 40 },
-    { name = "heals", since_s = 0, until_s = 40 }, { name = "scan", since_s = 0 },
+    { name = "heals", since_s = 0, until_s = 40 }, { name = "scan", since_s = 0, mode = "lra" }, { name = "scan" },
     { name = "etc-off" }, { name = "etc-utility" }, { name = "etc-stock16" }, { name = "uniform" },
     { name = "twitter-off" }, { name = "twoclass" }, { name = "usr-stock" },
 }
 
 describe("starving in a recording", function()
-    local function snapshots_of(name)
-        local pipe = assert(io.popen("gzip -dc tests/fixtures/recordings/" .. name .. ".jsonl.gz"))
-        local list = assert(record.read(pipe, name))
-        pipe:close()
-        return list
-    end
-
     -- Seconds in at which a class first starved (nil: never), how many samples had one, and the last time of one.
-    local function told(list)
+    local function told(list, mode)
         local one, first_s, count, last_s = observer.new(), nil, 0, nil
         for _, now in ipairs(list) do
+            now.settings.slab_automove = mode or now.settings.slab_automove
             one:look(now)
             if starving.worst(one.rows) then
                 local at_s = now.time_s - list[1].time_s
@@ -204,8 +199,8 @@ describe("starving in a recording", function()
 
     for _, case in ipairs(RECORDED) do
         local claim = case.since_s and "is found within 5 s" or "is never seen where none does"
-        it(("%s %s"):format(case.name, claim), function()
-            local first_s, count, last_s = told(snapshots_of(case.name))
+        it(("%s%s %s"):format(case.name, case.mode and " under " .. case.mode or "", claim), function()
+            local first_s, count, last_s = told(recordings.load(case.name), case.mode)
             if not case.since_s then
                 return assert.equal(0, count)
             end
@@ -228,8 +223,8 @@ describe("starving in a recording", function()
     it("is the same in slatetop, wherever the recording ends", function()
         math.randomseed(SEED)
         local seen = 0
-        for _, name in ipairs({ "demo", "heals", "shift1618", "etc-off" }) do
-            local list = snapshots_of(name)
+        for _, name in ipairs({ "demo", "heals", "shift1618", "etc-off", "scan" }) do
+            local list = recordings.load(name)
             for _ = 1, 4 do
                 local part = table.move(list, 1, math.random(2, #list), 1, {})
                 local one = observer.new()

@@ -54,10 +54,12 @@ local function read_state(context, client)
         return nil, "this server does not report an automove mode", "unsupported"
     end
     local mode = mode_of(tostring(settings.slab_automove))
+    local moves = require "slate.moves"
+    local failed = now.slated and moves.failed((moves.read(client))) or nil
     return {
         server = now.server, mode = settings.slab_automove, name = mode and mode.name, help = mode and mode.help,
         ratio = settings.slab_automove_ratio, window_s = settings.slab_automove_window,
-        free_ratio = settings.slab_automove_freeratio, reassign = settings.slab_reassign,
+        failed = failed, free_ratio = settings.slab_automove_freeratio, reassign = settings.slab_reassign,
         pages_moved = now.general.slabs_moved, free_pool_pages = now.general.slab_global_page_pool,
     }
 end
@@ -75,6 +77,7 @@ local function out_state(context, state)
     end
     local name = state.name and state.name ~= state.mode and (" (%s)"):format(state.name) or ""
     add("mode", tostring(state.mode) .. name .. (state.help and ": " .. state.help or ""))
+    add("failed", state.failed)
     add("ratio", state.ratio)
     add("window", state.window_s and ("%d"):format(state.window_s))
     add("free ratio", state.free_ratio)

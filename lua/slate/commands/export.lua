@@ -41,6 +41,7 @@ local function scrape(context, parsed)
         return nil, message, code
     end
     local lines = context.who.slated and client:stats("describe")
+    local automove = context.who.slated and require("slate.moves").read(client) or nil
     client:close()
     local most = parsed.classes
     if most == "none" then
@@ -48,7 +49,8 @@ local function scrape(context, parsed)
     elseif most == "all" then
         most = nil
     end
-    return prometheus.text(now, { descriptions = prometheus.descriptions(lines or nil), classes = most })
+    return prometheus.text(now, { descriptions = prometheus.descriptions(lines or nil), automove = automove,
+        classes = most })
 end
 
 function M.run(context, parsed)

@@ -46,13 +46,14 @@ function M.declare(command)
         :convert(function(text) return require("slate.commands.set").parse_pair(text) end)
     command:option("--for", "How long. Default: 1m"):argname("TIME"):convert(units.parse_duration):target("for_s")
     command:option("--guard", "Go back at once beyond this change: ev+20%, ev+100, loss+20%, oom+0 or hit-2 (points); "
-        .. "may be given again. Default: ev+50%, hit-5 and oom+0"):argname("GUARD"):count("*"):convert(M.parse_guard)
+        .. "may be given again. Default: ev+50%, loss+50%, hit-5 and oom+0"):argname("GUARD"):count("*")
+        :convert(M.parse_guard)
     command:option("--interval", "Time between samples. Default: 1s"):argname("TIME"):convert(units.parse_duration)
     command:flag("--keep", "Keep the settings when the time is over and no guard was crossed.")
 end
 
 local function default_guards()
-    return { M.parse_guard("ev+50%"), M.parse_guard("hit-5"), M.parse_guard("oom+0") }
+    return { M.parse_guard("ev+50%"), M.parse_guard("loss+50%"), M.parse_guard("hit-5"), M.parse_guard("oom+0") }
 end
 
 -- The overview since the snapshot `before`; or nil, message, code.

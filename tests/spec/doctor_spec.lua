@@ -1,0 +1,290 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What the doctor finds: by intervals, after asking the server's own predictions; and over recordings.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local chronicle = require "slate.chronicle"
+local command = require "support.command"
+local course = require "slate.course"
+local dkjson = require "dkjson"
+local doctor = require "slate.doctor"
+local patience = require "support.patience"
+local recordings = require "support.recordings"
+local server = require "support.server"
+local snapshots = require "support.snapshots"
+local class, make = snapshots.class, snapshots.make
+
+-- The finding of this name; nil without one.
+local function found(name, findings)
+    for _, finding in ipairs(findings) do
+        if finding.name == name then
+            return finding
+        end
+    end
+end
+
+-- A full server that evicts 100 items a second. general: further counters after that second.
+local function evicting(general, fields)
+    local before = make(1000, { [5] = class({}) }, { evictions = 900, cmd_get = 5000, get_hits = 4000,
+        get_misses = 1000, evicted_unfetched = 890, cmd_set = 900 })
+    local after = { evictions = 1000, cmd_get = 6000, get_hits = 4800, get_misses = 1200, evicted_unfetched = 990,
+        cmd_set = 1000 }
+    for name, value in pairs(general or {}) do
+        after[name] = value
+    end
+    local now = make(1001, { [5] = class({ evicted = 100 }) }, after, { slab_automove = 0 })
+    now.slated = "0.1.0"
+    local known = { now = now, before = before }
+    for name, value in pairs(fields or {}) do
+        known[name] = value
+    end
+    return known
+end
+
+local function curve_of(...)
+    local curve = { bytes = 64 << 20, points = {}, sizes = {} }
+    for i, ratio in ipairs({ ... }) do
+        curve.sizes[i] = { ({ 0.5, 1, 2, 4 })[i], ratio }
+    end
+    return curve
+end
+
+describe("the doctor on memory", function()
+    it("does not call it short because what is evicted was never read", function()
+        assert.same({}, doctor.findings(evicting()))
+    end)
+
+    it("calls it short when the curve says that more brings a point, and says how much", function()
+        local finding = found("memory", doctor.findings(evicting(nil, { curve = curve_of(0.7, 0.8, 0.86, 0.9) })))
+        assert.equal("memory is short: 16M more (25 %) would bring 1.5 points of hits, by its curve", finding.what)
+        assert.is_nil(found("memory", doctor.findings(evicting(nil, { curve = curve_of(0.7, 0.8, 0.809, 0.9) }))))
+    end)
+
+    it("never while a class starves, nor while nothing is evicted", function()
+        local curve = curve_of(0.5, 0.6, 0.8, 0.9)
+        local before = make(1000, { [3] = class({}), [5] = class({}) }, { evictions = 0 })
+        local now = make(1001, { [3] = class({ age = 6000 }), [5] = class({ evicted = 400 }) }, { evictions = 400 })
+        local findings = doctor.findings({ now = now, before = before, curve = curve })
+        assert.equal(5, found("starving", findings).class)
+        assert.is_nil(found("memory", findings))
+        assert.is_nil(found("memory", doctor.findings(evicting({ evictions = 900 }, { curve = curve }))))
+    end)
+
+    it("tells of waste before anything is evicted", function()
+        local now = make(1, { [5] = class({ total_pages = 40, used_chunks = 40000, mem_requested = 30000000 }) },
+            { limit_maxbytes = 64 << 20 })
+        assert.truthy(found("waste", doctor.findings({ now = now })).what:find("is wasted", 1, true))
+    end)
+
+    it("tells of items that have expired and still take memory", function()
+        local now = make(1, { [5] = class({}) }, { curr_items = 82000 })
+        local finding = found("expired", doctor.findings({ now = now, expired_items = 80000 }))
+        assert.equal("note: 80000 of 82000 items have expired, and still take memory",
+            finding.severity .. ": " .. finding.what)
+        assert.is_nil(found("expired", doctor.findings({ now = now, expired_items = 8000 })))
+        finding = found("expired", doctor.findings(evicting({ curr_items = 5000 }, { expired_items = 4000 })))
+        assert.equal("warning", finding.severity)
+    end)
+
+    it("judges what moves lose by the interval, not since the start", function()
+        local known = evicting({ slab_reassign_busy_deletes = 7000 })
+        known.before.general.slab_reassign_busy_deletes = 7000
+        assert.is_nil(found("moves", doctor.findings(known)))
+        known.before.general.slab_reassign_busy_deletes = 6990
+        assert.equal("page moves lose 10 items a second, which evictions do not count",
+            found("moves", doctor.findings(known)).what)
+    end)
+end)
+
+describe("the doctor on policies", function()
+    local function of(difference, doubt, auto)
+        return found("policy", doctor.findings(evicting(nil, { whatif = { totals = { policy = "s3fifo", auto = auto },
+            policies = { { policy = "sieve", difference = difference, doubt = doubt }, { policy = "none" } } } })))
+    end
+
+    it("names one that the server is sure would hit a point more, unless auto follows it", function()
+        assert.equal("sieve would hit 3.0 points more than s3fifo, by its miniatures", of(0.03, 0.004).what)
+        assert.is_nil(of(0.03, 0.012))
+        assert.is_nil(of(0.009, 0))
+        assert.is_nil(of(0.03, 0.004, 1))
+    end)
+
+    it("says that a mode of automove failed, and which one serves now", function()
+        local finding = found("automove_failed", doctor.findings(evicting(nil, {
+            automove = { mode = "off", failed = "lua:mine: line 3: no" } })))
+        assert.equal("automove failed: lua:mine: line 3: no; now it is off", finding.what)
+        assert.is_nil(found("automove_failed", doctor.findings(evicting(nil, { automove = { failed = "none" } }))))
+    end)
+end)
+
+describe("the course of a server", function()
+    -- A server up for an hour with 100 requests a second of which 80 find their item, seen for so many seconds; each
+    -- gives counters of a second in place of these.
+    local function course_of(seconds, each)
+        local one, gets, hits = course.new(), 360000, 288000
+        for i = 0, seconds do
+            local more = each and each(i) or {}
+            gets, hits = more.gets or gets + 100, more.hits or hits + 80
+            one:add(make(3600 + i, {}, { cmd_get = gets, get_hits = hits, cmd_set = 0, curr_items = 70,
+                uptime = more.uptime, pid = more.pid }))
+        end
+        return one
+    end
+
+    it("is calm where nothing changes, seen for a second or for long", function()
+        for _, seconds in ipairs({ 1, 30, 200 }) do
+            local one = course_of(seconds)
+            assert.is_nil(one:restarted())
+            assert.is_nil(one:stopped())
+            assert.is_nil(one:fell())
+        end
+    end)
+
+    it("tells a restart for five minutes, and what was lost; what came before is forgotten", function()
+        local function restarted(ago_s)
+            local gets = 0
+            return course_of(10 + ago_s, function(i)
+                gets = i >= 10 and gets + 10 or 0
+                return i >= 10 and { uptime = i - 8, pid = 2, gets = gets, hits = 0 } or nil
+            end)
+        end
+        local restart = restarted(3):restarted()
+        assert.equal(70, restart.items)
+        assert.equal(4, restart.ago_s) -- it was up for 2 s when it was seen, of which 1 may be
+        assert.is_nil(restarted(3):fell())
+        assert.is_nil(restarted(301):restarted())
+    end)
+
+    it("tells a young server that was not seen to start", function()
+        local one = course.new()
+        one:add(make(40, {}, { uptime = 40 }))
+        assert.is_nil(one:restarted())
+        assert.equal(40, one:young_s())
+    end)
+
+    it("tells traffic that stopped, but not where none was due", function()
+        local function idle_from(second)
+            return course_of(100, function(i)
+                return i >= second and { gets = 360000 + 100 * second, hits = 288000 + 80 * second } or nil
+            end):stopped()
+        end
+        assert.is_nil(idle_from(98))
+        local stopped = idle_from(80)
+        assert.equal(4.0, stopped.for_s)
+        assert.is_true(stopped.was_per_s > 80 and stopped.was_per_s <= 101)
+        local one = course.new() -- 2 requests a second since its start: none in 1 s is chance
+        one:add(make(3600, {}, { cmd_get = 7200, get_hits = 0, cmd_set = 0 }))
+        one:add(make(3601, {}, { cmd_get = 7200, get_hits = 0, cmd_set = 0 }))
+        assert.is_nil(one:stopped())
+    end)
+
+    it("tells a hit ratio that fell to less than half, within seconds, by two looks alone, too", function()
+        local function from(second, hits_each, seconds)
+            local hits = 288000
+            return course_of(seconds, function(i)
+                hits = hits + (i >= second and hits_each or 80)
+                return { hits = hits }
+            end):fell()
+        end
+        assert.is_nil(from(100, 10, 100))
+        local fell = from(96, 10, 100)
+        assert.near(0.8, fell.was, 0.02)
+        assert.near(0.1, fell.is, 0.001)
+        assert.is_nil(from(96, 41, 100))
+        assert.near(0.1, from(1, 10, 2).is, 0.01)
+    end)
+end)
+
+-- What must be found in a recording, and by when; every warning beside it is a false alarm.
+describe("the doctor over a recording", function()
+    for _, case in ipairs(recordings.CASES) do
+        it(("of %s finds %s"):format(case.name, case.finds and case.finds.name or "nothing"), function()
+            local alarms = {}
+            for _, episode in ipairs(chronicle.over(recordings.load(case.name))) do
+                if case.finds and episode.name == case.finds.name then
+                    alarms.found = alarms.found or episode
+                elseif episode.severity ~= "note" and not (case.also or {})[episode.name] then
+                    alarms[#alarms + 1] = ("%s at %d s: %s"):format(episode.name, episode.first_s, episode.what)
+                end
+            end
+            assert.equal("", table.concat(alarms, "; "))
+            if case.finds then
+                assert.truthy(alarms.found)
+                local late_s = alarms.found.first_s - case.finds.since_s
+                assert.is_true(late_s >= 0 and late_s <= recordings.FOUND_WITHIN_S, ("%.1f s"):format(late_s))
+            end
+        end)
+    end
+end)
+
+for _, kind in ipairs(server.all()) do
+    describe("the doctor on " .. kind.name, function()
+        it("counts items that have expired and that nobody has freed, where keys can be listed", function()
+            local one = server.start({ binary = kind.binary, args = { "-m", "64", "-o",
+                "no_lru_maintainer,no_lru_crawler" } })
+            local ctl = command.new({ server = one.address })
+            local client = one:connect()
+            finally(function()
+                client:close()
+                ctl.remove()
+                one:stop()
+            end)
+            local quiet = client:quiet()
+            for i = 1, 4000 do
+                quiet:set("k" .. i, "x", { ttl_s = i <= 3500 and 1 or 0 })
+            end
+            assert(quiet:finish())
+            require("slate.clock").sleep(2.5)
+            assert(client:command("lru_crawler enable"))
+            local code, out, err = ctl.run("doctor --interval 20ms --json")
+            assert.equal(0, code, err)
+            local finding = found("expired", assert(dkjson.decode(out)).findings)
+            assert.truthy(finding and finding.what:find("^3500 of 4000 items have expired"), out)
+        end)
+    end)
+end
+
+describe("a mode of automove that fails", function()
+    it("is told by automove, check, doctor and the exporter", function()
+        local folder = server.folder()
+        local file = assert(io.open(folder .. "/mine.lua", "w"))
+        file:write("return { decide = function() error('no idea', 0) end }\n")
+        file:close()
+        local one = server.start({ args = { "-m", "8", "--policy-dir=" .. folder } })
+        local ctl = command.new({ server = one.address })
+        local client = one:connect()
+        finally(function()
+            client:close()
+            ctl.remove()
+            one:stop()
+            server.remove_folder(folder)
+        end)
+        local out = ctl.succeed("export prometheus")
+        assert.truthy(out:find('\nslate_automove_mode{mode="utility"} 1\n', 1, true), out)
+        assert.truthy(out:find("\nslate_automove_failed 0\n", 1, true), out)
+        assert.equal("OK", client:command("slabs automove lua:mine"))
+        patience.wait_for("the failure", function()
+            return ctl.succeed("automove"):find("\nfailed +lua:mine: no idea\n")
+        end)
+        local code
+        code, out = ctl.run("check --interval 20ms")
+        assert.equal(1, code, out)
+        assert.truthy(out:find("failed=1", 1, true), out)
+        code, out = ctl.run("doctor --interval 20ms")
+        assert.equal(1, code, out)
+        assert.truthy(out:find("warning: automove failed: lua:mine: no idea", 1, true), out)
+        assert.truthy(ctl.succeed("export prometheus"):find("\nslate_automove_failed 1\n", 1, true))
+    end)
+end)
+
+describe("slatectl doctor --recording", function()
+    it("says what was found from when to when", function()
+        local ctl = command.new()
+        finally(function() ctl.remove() end)
+        recordings.copy("shift1618", ctl.folder .. "/r.jsonl")
+        local code, out = ctl.run("doctor --recording r.jsonl")
+        assert.equal(1, code)
+        assert.truthy(out:find("43s to 1m29: warning: class 17 starves", 1, true), out)
+        code, out = ctl.run("doctor --recording r.jsonl --json")
+        assert.equal(1, code)
+        assert.equal(17, found("starving", assert(dkjson.decode(out)).findings).class)
+    end)
+end)

@@ -1,0 +1,47 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Servers under load, recorded once a second for 90 s (tests/fixtures/recordings/README.md says how), and what is to
+--- be found in them.
+local record = require "slate.record"
+
+local M = {}
+
+local FOLDER <const> = "tests/fixtures/recordings/"
+
+--- So many seconds after it begins a finding is due.
+M.FOUND_WITHIN_S = 5
+
+--- name; finds = { name of the finding, since_s: from when on it is so, by how the load was made }, absent for a steady
+--- server; also: names of further warnings that are true of it.
+M.CASES = {
+    { name = "demo", finds = { name = "starving", since_s = 0 } },
+    { name = "calcified", finds = { name = "starving", since_s = 0 } },
+    { name = "shift1618", finds = { name = "starving", since_s = 40 }, also = { held = true, hits_fell = true } },
+    { name = "heals", finds = { name = "starving", since_s = 0 } },
+    { name = "falls", finds = { name = "hits_fell", since_s = 45 } },
+    { name = "stops", finds = { name = "traffic", since_s = 46 } },
+    { name = "restarts", finds = { name = "restart", since_s = 43 } },
+    { name = "scan" }, { name = "etc-off" }, { name = "etc-utility" }, { name = "etc-stock16", also = { held = true } },
+    { name = "uniform" }, { name = "twitter-off" }, { name = "twoclass" }, { name = "usr-stock" },
+}
+
+local function open(name)
+    return assert(io.popen("gzip -dc " .. FOLDER .. name .. ".jsonl.gz"))
+end
+
+--- The snapshots of a recording.
+function M.load(name)
+    local pipe = open(name)
+    local list = assert(record.read(pipe, name))
+    pipe:close()
+    return list
+end
+
+--- Writes a recording to a file.
+function M.copy(name, path)
+    local pipe, file = open(name), assert(io.open(path, "w"))
+    file:write(pipe:read("a"))
+    file:close()
+    pipe:close()
+end
+
+return M
