@@ -111,14 +111,15 @@ function M.open(name, options)
     return policy
 end
 
---- Starts a policy with settings, a list of "name=value".
--- Returns what decides, with `settings` (by name) and `window_s`, or nil and a message.
+--- Starts a policy with settings, a list of "name=value". Returns what decides, with `settings` (by name), `window_s`
+-- and `wants_curves` (of its classes, where the server samples keys), or nil and a message.
 function Policy:start(words)
     local ok, ready = self.box:call(core.start, self.value, words or {})
     if not ok then
         return nil, ready
     end
-    local running = { box = self.box, ready = ready, settings = ready.settings, window_s = ready.window_s }
+    local running = { box = self.box, ready = ready, settings = ready.settings, window_s = ready.window_s,
+        wants_curves = self.value.curves == true }
     return setmetatable(running, Running)
 end
 
@@ -132,19 +133,29 @@ function Running:decide(before, after)
     return moves, why
 end
 
+--- Tells the policy what became of the moves of its last decision: in their order { state, pages_moved, items_lost,
+-- items_rescued }, as far as it is known.
+function Running:tell(results)
+    core.tell(self.ready, results)
+end
+
+--- Will the policy decide at this snapshot?
+function Running:is_due(snapshot)
+    local before = self.before
+    return before ~= nil and not require("slate.snapshot").is_restart(before, snapshot)
+        and core.is_due(self.ready, before, snapshot)
+end
+
 --- Takes snapshots one after the other and decides when the policy's window is over, as slated does each second.
 -- Returns nothing when it is too early; else what `decide` returns. A restarted server begins a new window.
 function Running:feed(snapshot)
-    local before = self.before
-    if not before or require("slate.snapshot").is_restart(before, snapshot) then
+    local before, is_due = self.before, self:is_due(snapshot)
+    if is_due or not before or require("slate.snapshot").is_restart(before, snapshot) then
         self.before = snapshot
-        return
     end
-    if not core.is_due(self.ready, before, snapshot) then
-        return
+    if is_due then
+        return self:decide(before, snapshot)
     end
-    self.before = snapshot
-    return self:decide(before, snapshot)
 end
 
 --- The declared settings as a list sorted by name: { name =, default =, min =, max =, unit =, help = }.

@@ -10,9 +10,9 @@ local error, getmetatable, ipairs, next, pairs, pcall, rawget, select, setmetata
     error, getmetatable, ipairs, next, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type
 local byte, find, format, gsub, match, rep, sub = string.byte, string.find, string.format, string.gsub, string.match,
     string.rep, string.sub
-local concat, pack, sort, unpack = table.concat, table.pack, table.sort, table.unpack
-local abs, exp, huge, log, max, randomseed, tointeger = math.abs, math.exp, math.huge, math.log, math.max,
-    math.randomseed, math.tointeger
+local concat, pack, remove, sort, unpack = table.concat, table.pack, table.remove, table.sort, table.unpack
+local abs, exp, huge, log, max, min, randomseed, tointeger = math.abs, math.exp, math.huge, math.log, math.max,
+    math.min, math.randomseed, math.tointeger
 local integer_or_float = math.type
 
 local M = {}
@@ -23,6 +23,7 @@ M.LIMITS = {
     memory_bytes = 16 << 20,  -- of the policy with all it keeps
     cpu_s = 1,                -- of processor time
     source_bytes = 256 << 10, -- of the file
+    history = 12,             -- decisions that it can look back on
     moves = 8,                -- in one decision
     pages = 8,                -- in one move
     reason_bytes = 159,       -- of a reason, an explanation or an error; the rest is cut off
@@ -183,6 +184,35 @@ function M.miss_curve(requests, misses, items, age)
     end
 end
 
+-- The hit ratio at so many bytes, along straight lines between the points of a curve, which goes through 0.
+local function ratio_at(curve, bytes)
+    local last_bytes, last_ratio = 0, 0
+    for _, point in ipairs(curve) do
+        if point[1] >= bytes then
+            return last_ratio + (point[2] - last_ratio) * (bytes - last_bytes) / max(point[1] - last_bytes, 1)
+        end
+        last_bytes, last_ratio = point[1], point[2]
+    end
+    return last_ratio
+end
+
+--- How many hits a second a class of `after` would have more with so many pages more; a negative number of pages costs
+-- hits. By the class's sampled curve where the host gave one, else by miss_curve, from what the class did between the
+-- two snapshots.
+function M.page_gain(class, pages)
+    local held, requests = class.total_pages, class.hits_per_s + class.misses_per_s
+    pages = max(pages, -held)
+    if class.evicted_per_s == 0 and pages > 0 or requests == 0 then
+        return 0 -- it does not fill the pages it has
+    elseif class.curve and #class.curve > 0 then
+        return requests * (ratio_at(class.curve, (held + pages) * PAGE_BYTES)
+            - ratio_at(class.curve, held * PAGE_BYTES))
+    end
+    local items = class.number * (held + pages) / max(held, 1)
+    local misses = M.miss_curve(requests, class.misses_per_s, class.number, class.victim_age_s)
+    return misses(class.number) - misses(items)
+end
+
 local function copy_names(from, names, to)
     for _, name in ipairs(names) do
         to[name] = from[name]
@@ -235,7 +265,7 @@ function M.environment(libraries, host)
             host.log(M.printable(concat(words, " ")))
         end
     end
-    environment.miss_curve = M.miss_curve
+    environment.miss_curve, environment.page_gain = M.miss_curve, M.page_gain
     environment._G = environment
     return environment
 end
@@ -388,9 +418,48 @@ local function stand_in(class)
     return copy_class({ id = class.id, chunk_size = class.chunk_size, chunks_per_page = class.chunks_per_page })
 end
 
+-- The growth of a counter, which may be missing or have begun anew.
+local function grown(was, now, name)
+    return max(0, (now[name] or 0) - (was and was[name] or 0))
+end
+
+--- What a store of an interval stands for: misses of the server by stores of its classes; 1 where the server counts no
+-- misses. Then the misses that no store stands for: all of them in an interval without stores.
+function M.misses_a_store(before, after)
+    local from, to, stored, was = before.general or {}, after.general or {}, 0, {}
+    if not (from.get_misses and to.get_misses) then
+        return 1, 0
+    end
+    for _, class in ipairs(before.classes) do
+        was[class.id] = class
+    end
+    for _, class in ipairs(after.classes) do
+        stored = stored + grown(was[class.id] or class, class, "cmd_set")
+    end
+    local missed = grown(from, to, "get_misses")
+    return stored > 0 and missed / stored or 0, stored > 0 and 0 or missed
+end
+
+-- What the classes of `after` did between the two: rates, and how long what they evict had lived, by Little's law.
+local function add_rates(before, after)
+    local seconds, each = max(after.time_s - before.time_s, 1e-3), M.misses_a_store(before, after)
+    for _, class in ipairs(after.classes) do
+        local was = before.by_id[class.id]
+        local stores = grown(was, class, "cmd_set")
+        class.hits_per_s, class.stores_per_s = grown(was, class, "get_hits") / seconds, stores / seconds
+        class.misses_per_s = stores * each / seconds
+        class.evicted_per_s = grown(was, class, "evicted") / seconds
+        class.victim_age_s = class.age
+        if class.evicted_per_s > 0 then
+            local lived_s = class.number / class.evicted_per_s
+            class.victim_age_s = class.age > 0 and min(class.age, lived_s) or lived_s
+        end
+    end
+end
+
 --- Two snapshots as a policy is shown them: copies in which every class of `after` is in
 -- `before.by_id` too, no counter of `before` is above that of `after`, and no field that
--- slate-policies(7) promises is missing.
+-- slate-policies(7) promises is missing. Classes of `after` have what they did between the two.
 function M.pair(before, after)
     before, after = copy_snapshot(before), copy_snapshot(after)
     for _, class in ipairs(after.classes) do
@@ -409,6 +478,7 @@ function M.pair(before, after)
         before.classes[#before.classes + 1] = class
     end
     sort(before.classes, function(a, b) return a.id < b.id end)
+    add_rates(before, after)
     return before, after
 end
 
@@ -487,7 +557,8 @@ function M.start(value, words)
     end
     local settings = M.read_settings(value.settings, words)
     randomseed(0) -- so that it decides the same each time
-    local policy = { decide_function = value.decide, settings = settings, window_s = settings.window_s or 1 }
+    local policy = { decide_function = value.decide, settings = settings, window_s = settings.window_s or 1,
+        history = {}, asked = {}, told = {} }
     policy.state = settings
     if value.init then
         policy.state = value.init(shallow_copy(settings))
@@ -500,15 +571,65 @@ function M.is_due(policy, before, after)
     return after.time_s - before.time_s + EARLY_S >= policy.window_s
 end
 
+-- What was seen between two decisions, as far as a policy may want to look back.
+local SEEN <const> = { "total_pages", "hits_per_s", "misses_per_s", "stores_per_s", "evicted_per_s", "victim_age_s" }
+
+local function remember(policy, after)
+    local history = policy.history
+    history[#history + 1] = { time_s = after.time_s, by_id = {} }
+    for _, class in ipairs(after.classes) do
+        history[#history].by_id[class.id] = copy_names(class, SEEN, {})
+    end
+    while #history > M.LIMITS.history do
+        remove(history, 1)
+    end
+end
+
+-- The moves of the decision before, with what became of them: as the host told, and where it did not, pages that the
+-- giver has fewer and the getter more.
+local function last_moves(policy, after)
+    for i, one in ipairs(policy.asked) do
+        local told, from, to = policy.told[i] or {}, after.by_id[one.from], after.by_id[one.to]
+        local given = from and max(0, one.had_from - from.total_pages) or one.pages
+        local got = to and max(0, to.total_pages - one.had_to) or one.pages
+        one.moved = told.pages_moved or min(one.pages, given, got)
+        one.state, one.lost, one.rescued = told.state, told.items_lost, told.items_rescued
+        one.had_from, one.had_to = nil, nil
+    end
+    return policy.asked
+end
+
+local function note_asked(policy, moves, after)
+    policy.asked, policy.told = {}, {}
+    for i, one in ipairs(moves) do
+        local from, to = after.by_id[one.from], after.by_id[one.to]
+        policy.asked[i] = { from = one.from, to = one.to, pages = one.pages, reason = one.reason,
+            had_from = from and from.total_pages or 0, had_to = to and to.total_pages or 0 }
+    end
+end
+
+--- Tells a policy what became of the moves of its last decision: in their order { state, pages_moved, items_lost,
+-- items_rescued }, as far as it is known.
+function M.tell(policy, results)
+    policy.told = results
+end
+
 --- A decision: a list of checked moves { from, to, pages, reason }, and a sentence or nil.
 function M.decide(policy, before, after)
     before, after = M.pair(before, after)
+    after.last_moves, after.history = last_moves(policy, after), shallow_copy(policy.history)
+    remember(policy, after)
+    local pages = { by_id = {} } -- as of now, however the policy changes its copy
+    for _, class in ipairs(after.classes) do
+        pages.by_id[class.id] = { total_pages = class.total_pages }
+    end
     local left = { [0] = after.pages_free or 0 } -- noted now: the policy may change its copy
     for _, class in ipairs(after.classes) do
         left[class.id] = class.total_pages
     end
     local answer, why = policy.decide_function(before, after, policy.state)
     local moves = check_moves(answer, left)
+    note_asked(policy, moves, pages)
     return moves, type(why) == "string" and byte(why) and M.printable(why) or nil
 end
 

@@ -48,6 +48,22 @@ function Runner:sample()
     return snapshot.take(self.client, { server = self.options.server, slated = self.options.slated, settings = true })
 end
 
+-- Gives the classes their curves, where the policy wants them, it will decide now, and the server samples keys. True,
+-- or nil, message, code when the server is gone.
+function Runner:add_curves(now)
+    if not (self.running.wants_curves and self.options.slated and self.running:is_due(now)) then
+        return true
+    end
+    for _, class in ipairs(now.classes) do
+        local curve, message, code = require("slate.foresight").curve(self.client, class.id)
+        if not curve and (code == "closed" or code == "timeout") then
+            return nil, message, code
+        end
+        class.curve = curve and curve.points or nil
+    end
+    return true
+end
+
 -- Is somebody else moving pages? nil, or a sentence. A move that was given up here may still be made: what was
 -- asked for is counted, not what was seen to move.
 function Runner:rival(now)
@@ -144,6 +160,11 @@ function Runner:round()
     if rival then
         return nil, rival, "busy"
     end
+    local ok
+    ok, message, code = self:add_curves(now)
+    if not ok then
+        return nil, message, code
+    end
     local moves, why = self.running:feed(now)
     if not moves then
         if why then
@@ -152,11 +173,11 @@ function Runner:round()
         return false
     end
     self.decisions = self.decisions + 1
-    local ok
     ok, message, code = self:follow(moves, now)
     if not ok then
         return nil, message, code
     end
+    self.running:tell(moves)
     return { time_s = now.time_s, moves = moves, why = why }
 end
 

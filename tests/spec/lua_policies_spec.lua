@@ -4,6 +4,8 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"
+local policy = require "slate.policy"
+local run = require "slate.policy_run"
 local server = require "support.server"
 
 describe("slate-policies(7)", function()
@@ -221,6 +223,14 @@ describe("slabs automove lua:NAME", function()
         folder = server.folder()
         os.execute(("cp lua/slate/policies/pin.lua %s/"):format(folder))
         for name, text in pairs({
+            back = [[return { decide = function(_, after)
+                local five, last = after.by_id[5], after.last_moves[1]
+                if last or not five then
+                    return {}, last and ("moved %d, seen %d before"):format(last.moved, #after.history)
+                end
+                return { { from = 12, to = 5, reason = ("victims live %.0f s, a page costs %.1f"):format(
+                    five.victim_age_s, page_gain(five, -1)) } }
+            end }]],
             later = "return { decide = function() error('no more', 0) end }",
             broken = "return {",
             empty = "",
@@ -269,6 +279,30 @@ describe("slabs automove lua:NAME", function()
             return value("moves", "why") == "every class has the pages it was promised"
         end), value("moves", "why"))
         assert.equal("none", value("moves", "failed"))
+    end)
+
+    it("shows it rates, what became of its last moves, and what was before", function()
+        assert.equal("OK", client:command("slabs automove lua:back"))
+        assert.is_true(eventually(function()
+            return (value("moves", "why") or ""):find("^moved 1, seen %d+ before$") ~= nil
+        end), value("moves", "why"))
+        assert.equal("none", value("moves", "failed"))
+        assert.equal("OK", client:command("slabs automove lua:pin floors=5:4"))
+    end)
+
+    it("gets curves of its classes beside a slated, when it wants them", function()
+        local source = [[return { curves = true, decide = function(_, after)
+            return {}, after.by_id[12].curve and "class 12 has a curve" or "none"
+        end }]]
+        local function said(text)
+            local runner = run.new(client, assert(assert(policy.load(text, "it.lua")):start({})), {
+                server = one.address, slated = "0.1.0", dry_run = true })
+            assert.is_false((runner:round()))
+            require("slate.clock").sleep(1)
+            return assert(runner:round()).why
+        end
+        assert.equal("class 12 has a curve", said(source))
+        assert.equal("none", said((source:gsub("curves = true, ", ""))))
     end)
 
     it("refuses a name that is none, and a policy that is not there", function()

@@ -51,6 +51,73 @@ local function assert_broken(said, source)
     assert.truthy(message:find(said, 1, true), source .. ": " .. tostring(message))
 end
 
+describe("what a policy is shown of an interval", function()
+    -- Class 7 evicts 500 of its 10,000 items in 2 s, of which 900 more found theirs; the server missed 300 times.
+    local function shown(more)
+        local function at(time_s, evicted, hits, stores, missed)
+            return make(time_s, { [3] = class(10, 0, { cmd_set = stores // 5 }),
+                [7] = class(10, evicted, { get_hits = hits, cmd_set = stores, age = (more or {}).age }) },
+                { get_misses = missed })
+        end
+        local _, after = core.pair(at(100, 0, 0, 0, 0), at(102, 500, 900, 500, (more or {}).missed))
+        return after.by_id[7], after.by_id[3]
+    end
+
+    it("is how long what a class evicts had lived, whatever the age of its oldest item", function()
+        local seven, three = shown({ age = 900 })
+        assert.equal(40.0, seven.victim_age_s) -- 10,000 items, 250 of them a second
+        assert.equal(250.0, seven.evicted_per_s)
+        assert.equal(100, three.victim_age_s)
+        assert.equal(30, shown({ age = 30 }).victim_age_s)
+    end)
+
+    it("is the server's misses, shared out as stores are; stores where it counts none", function()
+        local seven, three = shown({ missed = 300 })
+        assert.equal(125.0, seven.misses_per_s)
+        assert.equal(25.0, three.misses_per_s)
+        assert.equal(250.0, shown().misses_per_s)
+        assert.equal(450.0, shown().hits_per_s)
+    end)
+
+    it("is what pages more bring and pages less cost, by a sampled curve where there is one", function()
+        local seven, three = shown({ missed = 300 })
+        local more, less = core.page_gain(seven, 1), core.page_gain(seven, -1)
+        assert.is_true(more > 0 and less < 0 and more < -less, ("%s %s"):format(more, less))
+        assert.equal(0, core.page_gain(three, 1), "it fills no page that it has")
+        assert.near(-seven.hits_per_s, core.page_gain(seven, -10), 1e-6)
+        seven.curve = { { 5 << 20, 0.5 }, { 10 << 20, 0.8 }, { 20 << 20, 0.9 } }
+        assert.near(575 * 0.01, core.page_gain(seven, 1), 1e-6)
+        assert.near(-575 * 0.3, core.page_gain(seven, -5), 1e-6)
+    end)
+end)
+
+describe("what a policy knows of before", function()
+    local SOURCE <const> = [[
+        return { decide = function(_, after)
+            local last = after.last_moves[1]
+            return { { from = 3, to = 7, pages = 2, reason = ("%d seen; last %s"):format(#after.history,
+                last and ("%d %s %s"):format(last.moved, last.state or "-", last.lost or "-") or "none") } }
+        end }]]
+
+    it("is its last moves, with what became of them, and the last twelve decisions", function()
+        local running = assert(assert(policy.load(SOURCE, "it.lua", { limits = PATIENT })):start({}))
+        local pages, said = 10, {}
+        for i = 0, 14 do
+            local moves = running:feed(make(100 + i, { [3] = class(pages + 10), [7] = class(30 - pages) }))
+            said[i] = moves and moves[1].reason
+            pages = pages - (i == 1 and 2 or 0) -- the first decision was followed, the others were not
+            if i == 3 then
+                running:tell({ { state = "refused", pages_moved = 0, items_lost = 5 } })
+            end
+        end
+        assert.equal("0 seen; last none", said[1])
+        assert.equal("1 seen; last 2 - -", said[2])
+        assert.equal("2 seen; last 0 - -", said[3])
+        assert.equal("3 seen; last 0 refused 5", said[4])
+        assert.equal("12 seen; last 0 - -", said[14])
+    end)
+end)
+
 describe("a policy outside the daemon", function()
     it("is refused with its line when it is broken", function()
         assert_broken("it.lua:1: ", "return {")
