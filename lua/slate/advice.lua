@@ -231,7 +231,9 @@ function M.memory(context, client, options)
     local target = options.hits and bytes_for(points, options.hits / 100)
     local advice = {
         facts = {
-            { "memory", units.bytes(bytes) }, { "hits now", units.percent(here, 2) .. " under the LRU" },
+            { "memory", units.bytes(bytes) }, { "hits now", (curve.measured_hit_ratio
+                and units.percent(curve.measured_hit_ratio, 2) .. ", counted; " or "")
+                .. units.percent(here, 2) .. " by the LRU model, from which the rest is told" },
             { "64M more", ("%+.2f points"):format(gain * 100) },
             { "half of it", ("%+.2f points"):format((foresight.between(points, bytes / 2) - here) * 100) },
             { "at most", ("%s, with any memory up to %s"):format(units.percent(most, 2),

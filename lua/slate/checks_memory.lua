@@ -14,7 +14,7 @@ local PING_PONG_LAST <const> = 16
 local HELD_CRITICAL_RATIO <const> = 1 -- held beyond the limit: twice what was meant
 local WINDOW_LONG_S <const>, WINDOW_MOST_S <const> = 60, 1800
 local GAIN_LEAST_RATIO <const> = 0.01 -- a point of hits is worth more memory, or another policy
-local ERRORS_APART <const> = 2 -- so many times its doubt, so that chance does not count
+local ERRORS_APART <const> = 2 -- a gain is that many times its standard error, so that chance does not count
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- so many times the memory is asked for
 local EXPIRED_LEAST <const>, EXPIRED_LEAST_RATIO <const> = 1000, 0.25
 
@@ -166,8 +166,8 @@ function CHECKS.memory(about, add)
         return
     end
     for _, times in ipairs(MORE_TIMES) do
-        local gain = foresight.gain_at(curve, times)
-        if gain and gain >= GAIN_LEAST_RATIO then
+        local gain, chance = foresight.gain_at(curve, times)
+        if gain and gain >= GAIN_LEAST_RATIO and gain >= ERRORS_APART * chance then
             add("note", ("memory is short: %s more (%.0f %%) would bring %.1f points of hits, by its curve"):format(
                 units.bytes(math.floor(curve.bytes * (times - 1))), (times - 1) * 100, gain * 100),
                 "slatectl advise memory", "curve.hit_ratio_x1")

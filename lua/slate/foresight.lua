@@ -111,13 +111,19 @@ function M.between(points, x)
 end
 
 --- How much the hit ratio would rise with so many times the memory, by a curve: by the miniatures of the policy that
--- runs where there are any, else by the LRU model. nil before enough was sampled.
+-- runs where there are any, else by the LRU model; then the standard error of what so few reads tell. nil before
+-- enough was sampled.
 function M.gain_at(curve, times)
-    if #curve.sizes >= 2 then
-        return M.between(curve.sizes, times) - M.between(curve.sizes, 1)
-    elseif #curve.points >= 2 then
-        return M.between(curve.points, curve.bytes * times) - M.between(curve.points, curve.bytes)
+    local points, unit = curve.sizes, 1
+    if #points < 2 then
+        points, unit = curve.points, curve.bytes
     end
+    if #points < 2 then
+        return nil
+    end
+    local here = M.between(points, unit)
+    local chance = (curve.reads or 0) > 0 and math.sqrt(here * (1 - here) / curve.reads) or 0
+    return M.between(points, unit * times) - here, chance
 end
 
 --- All requests; then the keys, the hottest first: { key (escaped as in a URI), requests, error }.
@@ -137,7 +143,8 @@ function M.parse_hotkeys(lines)
     return requests, keys
 end
 
---- Asks a server for its curve, of the whole cache or of one class; with `sizes`, curve.policy is whose they are.
+--- Asks a server for its curve, of the whole cache or of one class; with `sizes`, curve.policy is whose they
+-- are, and curve.measured_hit_ratio what the server lately had.
 function M.curve(client, class)
     local curve, message, code = read(client, class and "curve " .. class or "curve", M.parse_curve)
     if curve and #curve.sizes > 0 then
@@ -146,7 +153,7 @@ function M.curve(client, class)
         if not totals then
             return nil, message, code
         end
-        curve.policy = totals.policy
+        curve.policy, curve.measured_hit_ratio = totals.policy, totals.real_hit_ratio
     end
     return curve, message, code
 end

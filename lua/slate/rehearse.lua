@@ -2,9 +2,10 @@
 --- What policies would have made of a recording: moves, and the hits that those should have led to.
 --
 -- A recording shows what happened with the pages that classes had. With others each class would have missed as its
--- curve says, which is fitted anew for every interval (slate.policy_core's miss_curve); stores stand for misses.
--- The policy is shown the server as it would have been then: pages, hits, stores, evictions, items and ages. It is an
--- estimate: keys do not change classes, cliffs are not seen, and a page that comes is full at once.
+-- curve says, which is fitted anew for every interval (slate.policy_core's miss_curve). Servers count misses as a whole
+-- only: they are shared out among the classes as stores are, so that hits and misses without moves are those that were
+-- recorded. The policy is shown the server as it would have been then: pages, hits, stores, evictions, items and ages.
+-- It is an estimate: keys do not change classes, cliffs are not seen, and a page that comes is full at once.
 local core = require "slate.policy_core"
 
 local M = {}
@@ -13,24 +14,30 @@ local function counters_of(class)
     return { get_hits = class.get_hits or 0, cmd_set = class.cmd_set or 0, evicted = class.evicted or 0 }
 end
 
--- Hits, misses and evictions of a class in an interval, had it had `pages`.
-local function outcome(was, class, pages, seconds)
-    local hits = math.max(0, (class.get_hits or 0) - (was.get_hits or 0))
-    local stores = math.max(0, (class.cmd_set or 0) - (was.cmd_set or 0))
-    local evicted = math.max(0, (class.evicted or 0) - (was.evicted or 0))
+local function increase(was, class, name)
+    return math.max(0, (class[name] or 0) - (was[name] or 0))
+end
+
+-- Hits, misses and evictions of a class in an interval, had it had `pages`. each: misses that a store stands for.
+local function outcome(was, class, pages, seconds, each)
+    local hits, evicted = increase(was, class, "get_hits"), increase(was, class, "evicted")
+    local stores = increase(was, class, "cmd_set")
+    local missed = stores * each
     local number, held = class.number or 0, class.total_pages or 0
-    if pages == held or number == 0 or hits + stores == 0 then
-        return { hits = hits, misses = stores, evicted = evicted, number = number, age = class.age or 0 }
+    if pages == held or number == 0 or hits + missed == 0 then
+        return { hits = hits, misses = missed, stores = stores, evicted = evicted, number = number,
+            age = class.age or 0 }
     end
     local room = pages * (class.chunks_per_page or 1)
     local is_full = evicted > 0
     local items = is_full and number * pages / math.max(held, 1) or math.min(number, room)
-    local misses = items >= number and not is_full and stores
-        or math.min(hits + stores, core.miss_curve(hits + stores, stores, number, (class.age or 0) / seconds)(items))
+    local misses = items >= number and not is_full and missed
+        or math.min(hits + missed, core.miss_curve(hits + missed, missed, number, (class.age or 0) / seconds)(items))
     local grew = items >= number and not is_full
+    local stored = missed > 0 and stores * misses / missed or stores + misses
     return {
-        hits = hits + stores - misses, misses = misses, evicted = grew and 0 or misses, number = items // 1,
-        age = math.floor((class.age or 0) * items / number),
+        hits = hits + missed - misses, misses = misses, stores = stored, evicted = grew and 0 or stored,
+        number = items // 1, age = math.floor((class.age or 0) * items / number),
     }
 end
 
@@ -41,20 +48,42 @@ local function whole(n)
     return math.tointeger(math.floor(n + 0.5))
 end
 
+-- Pages that came out of the pool in an interval: they would have come with other moves, too.
+function Rehearsal:grow(was, after)
+    local fresh = 0
+    for _, class in ipairs(after.classes) do
+        fresh = fresh + (class.total_pages or 0)
+    end
+    for _, class in pairs(was) do
+        fresh = fresh - (class.total_pages or 0)
+    end
+    for _, class in ipairs(after.classes) do
+        local id, grown = class.id, (class.total_pages or 0) - (was[class.id] and was[class.id].total_pages or 0)
+        local taken = self.pages[id] and math.max(0, math.min(grown, fresh)) or 0
+        if taken > 0 then
+            fresh, self.pages[id] = fresh - taken, self.pages[id] + taken
+            self.pool = math.max(0, self.pool - taken)
+        end
+    end
+end
+
 -- The snapshot as it would have been, with the pages of now.
 function Rehearsal:imagine(before, after)
     local seconds, was, classes = math.max(after.time_s - before.time_s, 1e-3), {}, {}
+    local each, unknown = core.misses_a_store(before, after)
+    self.misses = self.misses + unknown
     for _, class in ipairs(before.classes) do
         was[class.id] = class
     end
+    self:grow(was, after)
     for i, class in ipairs(after.classes) do
         local id, earlier = class.id, was[class.id] or class
         if not self.pages[id] then -- it is new: its pages came from the pool
             self.pages[id], self.sums[id] = class.total_pages or 0, counters_of(class)
             self.pool = math.max(0, self.pool - (class.total_pages or 0))
         end
-        local made, sums = outcome(earlier, class, self.pages[id], seconds), self.sums[id]
-        sums.get_hits, sums.cmd_set = sums.get_hits + made.hits, sums.cmd_set + made.misses
+        local made, sums = outcome(earlier, class, self.pages[id], seconds, each), self.sums[id]
+        sums.get_hits, sums.cmd_set = sums.get_hits + made.hits, sums.cmd_set + made.stores
         sums.evicted = sums.evicted + made.evicted
         self.hits, self.misses = self.hits + made.hits, self.misses + made.misses
         self.evicted = self.evicted + made.evicted
@@ -122,11 +151,13 @@ function M.recorded(list)
     local sums = { hits = 0, requests = 0, evicted = 0 }
     for i = 2, #list do
         local was = {}
+        local each, unknown = core.misses_a_store(list[i - 1], list[i])
+        sums.requests = sums.requests + unknown
         for _, class in ipairs(list[i - 1].classes) do
             was[class.id] = class
         end
         for _, class in ipairs(list[i].classes) do
-            local made = outcome(was[class.id] or class, class, class.total_pages or 0, 1)
+            local made = outcome(was[class.id] or class, class, class.total_pages or 0, 1, each)
             sums.hits, sums.requests = sums.hits + made.hits, sums.requests + made.hits + made.misses
             sums.evicted = sums.evicted + made.evicted
         end

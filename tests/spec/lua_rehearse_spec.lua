@@ -4,6 +4,7 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local make = require("support.snapshots").make
+local recordings = require "support.recordings"
 local policy = require "slate.policy"
 local rehearse = require "slate.rehearse"
 
@@ -39,6 +40,30 @@ describe("a rehearsal", function()
             assert.near(recorded[name], still[name], 1e-9, name)
         end
         assert.equal(0, still.moves)
+    end)
+
+    it("has the hits and misses that were recorded, of every recording that no page moved in", function()
+        for _, name in ipairs({ "calcified", "scan", "etc-off", "falls", "twoclass", "uniform", "usr-stock" }) do
+            local snapshots = recordings.load(name)
+            local first, last = snapshots[1].general, snapshots[#snapshots].general
+            local hits, misses = last.get_hits - first.get_hits, last.get_misses - first.get_misses
+            for of, row in pairs({ recorded = rehearse.recorded(snapshots), still = rehearse.play(snapshots) }) do
+                assert.near(hits / (hits + misses), row.hit_ratio, 0.002, name .. " " .. of)
+            end
+        end
+    end)
+
+    it("draws its curve through the misses that were recorded", function()
+        for _, name in ipairs({ "etc-off", "calcified", "twitter-off" }) do
+            local snapshots = recordings.load(name)
+            local half, last = snapshots[#snapshots // 2].general, snapshots[#snapshots].general
+            local missed = (last.get_misses - half.get_misses) / (last.cmd_get - half.cmd_get)
+            for _, point in ipairs(require("slate.charts.curve").figure(snapshots).panels[1].series[1].points) do
+                if point[1] == 1 then
+                    assert.near(missed, point[2], 0.01, name)
+                end
+            end
+        end
     end)
 
     it("has more hits where pages go to who needs them, and as many moves as it takes", function()

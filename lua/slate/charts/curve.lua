@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- How many would miss with other amounts of memory: an estimate for any server, from what it counts.
 --
+-- Misses are counted for the server as a whole, and shared out among the classes as their stores are.
 -- Each class's curve is fitted as slate.policy_core's miss_curve does; that of the whole supposes that all classes
 -- grow and shrink alike. `slatectl curve -o` draws what slated has measured instead.
 local core = require "slate.policy_core"
@@ -16,6 +17,7 @@ local STEPS_A_DOUBLING <const>, DOUBLINGS <const> = 8, 3
 local function classes_of(list)
     local half, last, classes, first = list[(#list + 1) // 2], list[#list], {}, {}
     local seconds = math.max(last.time_s - half.time_s, 1e-3)
+    local each = core.misses_a_store(half, last)
     for _, class in ipairs(half.classes) do
         first[class.id] = class
     end
@@ -23,11 +25,12 @@ local function classes_of(list)
         local was = first[class.id]
         local hits = was and time.growth(was, class, "get_hits")
         local stores = was and time.growth(was, class, "cmd_set")
-        if hits and stores and hits + stores > 0 and (class.number or 0) > 0 then
+        local missed = stores and stores * each
+        if hits and stores and hits + missed > 0 and (class.number or 0) > 0 then
             local age = math.max(class.age or 0, class.age_hot or 0, class.age_warm or 0) / seconds
             classes[#classes + 1] = {
-                label = time.class_name(class.id, class.chunk_size), requests = hits + stores, stores = stores,
-                items = class.number, misses = core.miss_curve(hits + stores, stores, class.number, age),
+                label = time.class_name(class.id, class.chunk_size), requests = hits + missed, stores = stores,
+                items = class.number, misses = core.miss_curve(hits + missed, missed, class.number, age),
             }
         end
     end
@@ -75,8 +78,8 @@ function M.figure(list)
     end
     return {
         title = time.title("Miss ratio by memory (an estimate)", list),
-        note = "estimated from hits, stores (for misses) and ages in the later half of the samples; sees no cliffs"
-            .. (idle > 0 and ("; %s without stores left out"):format(
+        note = "estimated from hits, misses (shared out as stores are) and ages in the later half of the samples; sees "
+            .. "no cliffs" .. (idle > 0 and ("; %s without stores left out"):format(
             require("slate.units").plural(idle, "class", "classes")) or ""),
         panels = { { kind = "lines", x = { label = "memory of the class, times what it has", log = true, ticks = ticks,
             min = 2 ^ -DOUBLINGS / 1.02, max = 2 ^ DOUBLINGS * 1.02 }, y = { label = "miss ratio", min = 0, max = 1 },

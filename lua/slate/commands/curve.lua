@@ -4,11 +4,11 @@ local units = require "slate.units"
 
 local M = {}
 
--- Two sources that need not agree about today's memory: below the tables it is said what they are.
+-- Three hit ratios of one server that need not agree: below the tables it is said why.
 local NOTE <const> = [[
-x1 is what %s had over some five turnovers of the cache; the other sizes are miniatures of it.
-The LRU model is a curve of every size, from how long ago sampled keys were read: compare its points with
-each other, not with the sizes above. slatectl whatif compares the policies, over a shorter time.
+Hits lately are the server's own, counted. x1 is what %s had over some five turnovers of the cache; the other
+sizes are miniatures of it. The LRU model is a curve of every size, from how long ago sampled keys were read, as if
+the policy were LRU. So compare the rows of a table with each other, not with those of the other one.
 ]]
 
 function M.declare(command)
@@ -23,9 +23,11 @@ end
 
 local function out_text(context, curve)
     local tables = require "slate.table"
-    context:out(tables.pairs({
-        { "memory", units.bytes(curve.bytes or 0) }, { "sampled", units.plural(curve.reads or 0, "read") },
-    }))
+    local facts = { { "memory", units.bytes(curve.bytes or 0) }, { "sampled", units.plural(curve.reads or 0, "read") } }
+    if curve.measured_hit_ratio then
+        facts[3] = { "hits lately", share(curve.measured_hit_ratio) .. ", counted" }
+    end
+    context:out(tables.pairs(facts))
     if #curve.points == 0 then
         context:out(require("slate.foresight").too_few("for a curve"), "\n")
         return
