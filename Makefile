@@ -211,6 +211,8 @@ bench-hit: ## hit ratio on traces against memcached (TRACES=folder)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/hit-ratio $B/bin
 bench-predictions: ## predicted hit ratios and the policy auto against real caches, on traces (TRACES=folder, SAMPLES)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/foresight $B/bench/flip && tests/bench/predictions $B
+bench-moves: ## what predictions of page moves are worth, over moves under three loads (MOVES, WINDOW_S, LOADS=names)
+	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/moves/run $B/bin
 bench-storm: ## a hundred changes of the eviction policy a second under load (SAN=address,undefined or SAN=thread)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bin/slated && $(MAKE) -s SAN= build/bin/slate-load
 	@ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 $(if $(findstring thread,$(SAN)),setarch -R) \
@@ -260,5 +262,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-stalls bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

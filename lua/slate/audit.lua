@@ -19,8 +19,8 @@ function M.path(environment)
     return environment("SLATE_AUDIT") or state and state .. "/slate/audit.log"
 end
 
---- All entries, the oldest first; lines that are none are skipped. What came of a change stands in its entry's field
--- outcome: the words.
+--- All entries, the oldest first; lines that are none are skipped. What came of a change stands in its entry: outcome,
+-- the words; and of the hit ratio, as far as it is known, predicted_change, predicted_band and measured_change.
 function M.read(path)
     local list, by_id = {}, {}
     local file = path and io.open(path, "r")
@@ -32,13 +32,35 @@ function M.read(path)
         if math.type(entry.id) == "integer" then
             list[#list + 1], by_id[entry.id] = entry, entry
         elseif entry.what == "outcome" and by_id[entry.of] and type(entry.words) == "string" then
-            by_id[entry.of].outcome = entry.words
+            local of = by_id[entry.of]
+            of.outcome, of.predicted_change, of.predicted_band = entry.words, entry.predicted_change,
+                entry.predicted_band
+            of.measured_change = entry.hit_ratio_before and entry.hit_ratio_after
+                and entry.hit_ratio_after - entry.hit_ratio_before
         end
     end
     if file then
         file:close()
     end
     return list
+end
+
+--- How good predictions were, by the entries that have one and its outcome: { predictions, median, p90 (how far off, of
+-- the hit ratio), within (their bands) }; the first of them is 0 without any, and the others are absent.
+function M.accuracy(entries)
+    local off, within = {}, 0
+    for _, entry in ipairs(entries) do
+        local predicted, measured = tonumber(entry.predicted_change), tonumber(entry.measured_change)
+        if predicted and measured then
+            off[#off + 1] = math.abs(predicted - measured)
+            within = within + (off[#off] <= (tonumber(entry.predicted_band) or 0) and 1 or 0)
+        end
+    end
+    table.sort(off)
+    local function quantile(share)
+        return off[math.max(1, math.ceil(#off * share))]
+    end
+    return { predictions = #off, median = quantile(0.5), p90 = quantile(0.9), within = #off > 0 and within or nil }
 end
 
 -- Appends one line. Returns true, or nil and a message.

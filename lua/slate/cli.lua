@@ -42,6 +42,7 @@ M.COMMANDS = {
     { name = "plan", summary = "write page moves and settings to change into a file", no_rows = true },
     { name = "apply", summary = "carry out a plan, step by step, each verified", no_rows = true },
     { name = "trial", summary = "change settings for a while, and go back when a bound is crossed", no_rows = true },
+    { name = "audit", summary = "the changes on record, with what came of them" },
     { name = "undo", summary = "take back a change that slatectl made" },
     { name = "geometry", summary = "show or change the chunk sizes of a live server" },
     { name = "policy", summary = "list, show, write, test, simulate or run policies in Lua" },

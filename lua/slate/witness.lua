@@ -29,6 +29,21 @@ function M.asked(parsed)
     return parsed.verdict and (parsed.verdict[1] or M.DEFAULT_S) or nil
 end
 
+--- Predicts what moving pages will bring (slate.predict), from what a witness saw before. Returns the prediction and
+-- its words; nil where too little was seen. client: asked for the curves of the classes, of a slated.
+function M.predict(client, witness, src, dst, pages)
+    for _, class in ipairs(witness.last.slated and witness.last.classes or {}) do
+        if class.id == src or class.id == dst then
+            local curve = require("slate.foresight").curve(client, class.id)
+            class.curve = curve and curve.points
+        end
+    end
+    local made = require("slate.predict").move(witness.first, witness.last, src, dst, pages)
+    witness.predicted = made
+    return made, made and ("expected: %+.1f points of hits, +-%.1f"):format(made.hit_ratio_change * 100,
+        made.band * 100)
+end
+
 -- Lets an observer see the server for for_s seconds. True; or nil, message, code.
 local function watch(context, client, one, for_s)
     local until_s = clock.steady_s() + for_s
@@ -48,12 +63,16 @@ end
 
 --- Watches before the change. Returns a witness for `after`; or nil, message, code.
 function M.before(context, client, for_s)
-    local one = observer.new()
-    local ok, message, code = watch(context, client, one, for_s)
+    local one, first = observer.new(), nil
+    local ok, message, code = watch(context, client, one, 0)
+    if ok then
+        first = one.now
+        ok, message, code = watch(context, client, one, for_s)
+    end
     if not ok then
         return nil, message, code
     end
-    return { observer = one, for_s = for_s, began_s = one.now.time_s }
+    return { observer = one, for_s = for_s, began_s = one.now.time_s, first = first, last = one.now }
 end
 
 --- Watches after the change, puts what came of it on record for the change of this id (nil: none is on record), and
@@ -72,7 +91,7 @@ function M.after(context, client, witness, id)
     if not outcome then
         return { words = "too little traffic to tell what came of it" }
     end
-    outcome.words = words
+    outcome.words, outcome.predicted = words, witness.predicted
     audit.note_outcome(context, id, outcome)
     return outcome
 end
@@ -80,7 +99,9 @@ end
 --- An outcome as fields of JSON.
 function M.as_json(outcome)
     local before, after = outcome.before or {}, outcome.after or {}
+    local predicted = outcome.predicted or {}
     return {
+        predicted_change = predicted.hit_ratio_change, predicted_band = predicted.band,
         words = outcome.words, for_s = outcome.for_s, items_lost = outcome.items_lost,
         hit_ratio_before = before.hit_ratio, hit_ratio_after = after.hit_ratio,
         evictions_before_per_s = before.evictions_per_s, evictions_after_per_s = after.evictions_per_s,

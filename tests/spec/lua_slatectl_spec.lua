@@ -302,7 +302,7 @@ for _, kind in ipairs(server.all()) do
             local code, _, err = ctl.run("geometry factor 1.5")
             assert.equal(1, code)
             assert.truthy(err:find("these are the chunk sizes already", 1, true), err)
-            assert.truthy(ctl.succeed("undo --list"):find("slabs geometry factor 1.5", 1, true))
+            assert.truthy(ctl.succeed("audit"):find("slabs geometry factor 1.5", 1, true))
             assert.truthy(ctl.succeed("undo --dry-run"):find("slabs geometry revert", 1, true))
             ctl.succeed("undo")
             for _ = 1, 500 do

@@ -80,3 +80,45 @@ describe("the verdict", function()
         assert.is_true(#past <= 82, tostring(#past))
     end)
 end)
+
+describe("the accuracy of predictions", function()
+    it("is how far they were off: the median, and nine of ten", function()
+        local audit = require "slate.audit"
+        local entries = { { id = 1, predicted_change = 0.5 }, { id = 2, measured_change = 0.5 } }
+        assert.same({ predictions = 0 }, audit.accuracy(entries))
+        for i = 1, 10 do
+            entries[#entries + 1] = { predicted_change = 0.01 * i, measured_change = 0, predicted_band = 0.03 }
+        end
+        assert.same({ predictions = 10, median = 0.05, p90 = 0.09, within = 3 }, audit.accuracy(entries))
+    end)
+end)
+
+describe("a predicted move", function()
+    local predict = require "slate.predict"
+    local class, make = snapshots.class, snapshots.make
+
+    -- Class 3 rests with a page of free chunks; class 5 misses as often as it hits, and evicts.
+    local function at(i, free_chunks)
+        return make(1000 + 10 * i, {
+            [3] = class({ get_hits = 1000 * i, free_chunks = free_chunks, number = 4000 - free_chunks }),
+            [5] = class({ get_hits = 5000 * i, cmd_set = 5000 * i, evicted = 5000 * i, age = 8 }) },
+            { cmd_get = 11000 * i, get_hits = 6000 * i, get_misses = 5000 * i })
+    end
+
+    it("brings the getter hits, and costs the giver's where it has no free page", function()
+        local free = assert(predict.move(at(0, 1000), at(1, 1000), 3, 5, 1))
+        assert.equal(0, free.lost_per_s)
+        assert.is_true(free.hit_ratio_change > 0.001 and free.hit_ratio_change < 0.12, free.hit_ratio_change)
+        local dear = assert(predict.move(at(0, 0), at(1, 0), 3, 5, 1))
+        assert.near(25, dear.lost_per_s, 1)
+        assert.is_true(dear.hit_ratio_change < free.hit_ratio_change and dear.band > 0)
+        assert.is_true(predict.move(at(0, 0), at(1, 0), 0, 5, 1).hit_ratio_change > dear.hit_ratio_change)
+    end)
+
+    it("is none after too few reads, nor of a class that is not there", function()
+        local before, after = at(0, 0), at(1, 0)
+        assert.is_nil(predict.move(before, after, 3, 9, 1))
+        after.general.cmd_get = 900
+        assert.is_nil(predict.move(before, after, 3, 5, 1))
+    end)
+end)

@@ -49,7 +49,7 @@ for _, kind in ipairs(server.all()) do
                 assert.equal(before[name], after[name], name)
             end
             assert.equal(1, (ctl.run("undo"))) -- nothing is left to take back
-            assert.truthy(ctl.succeed("undo --list"):find("hot_lru_pct: 20 -> 25", 1, true))
+            assert.truthy(ctl.succeed("audit"):find("hot_lru_pct: 20 -> 25", 1, true))
         end)
 
         it("takes the words of memcached for the LRU, and finds the way back", function()
@@ -119,7 +119,7 @@ for _, kind in ipairs(server.all()) do
             local five = fill.pages_of(client, 5)
             ctl.succeed(("policy run pin floors=5:%d --apply --once --interval 50ms"):format(five + 1))
             assert.equal(five + 1, fill.pages_of(client, 5))
-            local entry = assert(dkjson.decode((ctl.succeed("undo --list --json")))).changes[1]
+            local entry = assert(dkjson.decode((ctl.succeed("audit --json")))).changes[1]
             assert.equal("move", entry.what)
             assert.equal("pin", entry.policy)
             assert.equal(5, entry.dst)

@@ -284,7 +284,7 @@ describe("the doctor", function()
 
     it("advises the window of automove only in the mode that looks at it", function()
         local moves = { { from = 3, to = 5 }, { from = 5, to = 3 } }
-        for mode, todo in pairs({ [0] = "slatectl undo --list", [1] = "slatectl set slab_automove_window 60",
+        for mode, todo in pairs({ [0] = "slatectl audit", [1] = "slatectl set slab_automove_window 60",
             [2] = "slatectl automove utility", lra = "slatectl automove utility",
             utility = "slatectl moves tells why" }) do
             local _, after = pair(7, {}, {})

@@ -107,6 +107,11 @@ function M.run(context, parsed)
         if not seen then
             return nil, message, code
         end
+        local _, expected = witness.predict(client, seen, plan.src, plan.dst, plan.pages)
+        if expected and not context.json then
+            context:out(expected, "\n")
+            context:flush()
+        end
     end
     local progress, wipe = progress_line(context)
     local result

@@ -1,43 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl undo [ID]: takes a change back that slatectl made, and lists those on record.
+--- slatectl undo [ID]: takes a change back that slatectl made.
 local audit = require "slate.audit"
 local steps = require "slate.steps"
 
 local M = {}
 
-local DEFAULT_LIST <const> = 20
-
 function M.declare(command)
     command:argument("id", "The change. Default: the last one made to the server that was not taken back"):args("?")
         :argname("ID"):convert(function(text) return require("slate.units").parse_whole(text, 1) end)
-    command:flag("--list", ("List the last %d changes on record, of all servers."):format(DEFAULT_LIST))
     command:flag("--force", "Take a setting back also when somebody changed it since.")
     command:flag("--dry-run", "Show what would be done; do nothing.")
-end
-
-local function what_of(entry)
-    if entry.what == "geometry" then
-        return entry.is
-    end
-    return entry.what == "set" and ("%s: %s -> %s"):format(entry.name, entry.was, entry.is)
-        or steps.words({ kind = "move", src = entry.src, dst = entry.dst, pages = entry.pages })
-end
-
-local function list(context, entries)
-    local shown = table.move(entries, math.max(1, #entries - DEFAULT_LIST + 1), #entries, 1, {})
-    if context.json then
-        context:out_json("slate/changes/1", { changes = require("slate.json").array(shown) })
-        return 0
-    end
-    local rows = {}
-    for i, entry in ipairs(shown) do
-        rows[i] = { entry.id, os.date("%Y-%m-%d %H:%M:%S", math.floor(entry.time_s)), entry.server,
-            what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "")
-                .. (entry.outcome and ": " .. entry.outcome or "") }
-    end
-    context:out(#rows == 0 and "no change is on record\n" or require("slate.table").render({ { title = "ID" },
-        { title = "TIME", left = true }, { title = "SERVER", left = true }, { title = "CHANGE", left = true } }, rows))
-    return 0
 end
 
 -- A setting must still have the value that the change gave it.
@@ -128,9 +100,7 @@ end
 
 function M.run(context, parsed)
     local entries = audit.read(audit.path())
-    if parsed.list then
-        return list(context, entries)
-    elseif context.format == "csv" then
+    if context.format == "csv" then
         return nil, "undo has no rows: use --json", "usage"
     end
     local entry, problem = audit.last_undone(entries, context.server.name, parsed.id)
