@@ -46,6 +46,7 @@ M.COMMANDS = {
     { name = "undo", summary = "take back a change that slatectl made" },
     { name = "geometry", summary = "show or change the chunk sizes of a live server" },
     { name = "policy", summary = "list, show, write, test, simulate or run policies in Lua" },
+    { name = "rules", summary = "list or test rules and columns of your own", no_rows = true },
     { name = "record", summary = "record snapshots into a file", no_rows = true },
     { name = "chart", summary = "draw recordings, or live servers: pages, moves, hits and more",
         many = true, no_rows = true },

@@ -94,6 +94,8 @@ describe("the manual's examples run:", function()
         file:close()
         if text:find("decide", 1, true) then
             return shell("slatectl policy test ./mine.lua")
+        elseif text:find("rules = {", 1, true) then
+            return shell("mv mine.lua rules.lua; slatectl rules list ./rules.lua")
         end
         return shell(("LUA_PATH='%s/lua/?.lua' lua5.4 mine.lua"):format(ctl.root))
     end
@@ -145,13 +147,18 @@ describe("the manual's examples run:", function()
         run_all("man/slate-policies.7", "DESCRIPTION", 10, one.address)
     end)
 
+    it("those of man/slate-rules.7, rules among them", function()
+        run_all("man/slate-rules.7", "DESCRIPTION", 4, one.address)
+    end)
+
     it("those of slate-fleets(7) that need no nutcracker", function()
         run_all("man/slate-fleets.7", "DESCRIPTION", 1, one.address)
     end)
 
     it("and every page that has any is here", function()
         for page in io.popen("ls man/*.[1-8]"):lines() do
-            local known = ("slate-load.1 slated.8 slatetop.1 slatectl.1 slate-policies.7 slate-fleets.7")
+            local known = ("slate-load.1 slated.8 slatetop.1 slatectl.1 slate-policies.7 slate-fleets.7 "
+                .. "slate-rules.7")
                 :find(page:match("[^/]+$"), 1, true)
             assert.truthy(known or #examples_of(page, "NAME") == 0, page)
         end

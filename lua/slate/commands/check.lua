@@ -51,8 +51,18 @@ local function performance(server, figures)
     return table.concat(parts, " ")
 end
 
--- One member as { server, state, words (what is wrong), figures }.
-local function judge(member, given)
+-- Adds what an operator's own rules find: critical and warning count as the states of these names.
+local function judge_by(own, member, result)
+    for _, finding in ipairs(own:findings(member)) do
+        if finding.severity ~= "note" then
+            result.words[#result.words + 1] = finding.name .. ": " .. finding.what
+            result.state = RANK[finding.severity] > RANK[result.state] and finding.severity or result.state
+        end
+    end
+end
+
+-- One member as { server, state, words (what is wrong), figures }. own: of slate.rules, or nil.
+local function judge(member, given, own)
     local result = { server = member.server.name, state = "ok", words = {}, figures = {} }
     if not member.client then
         result.state, result.words[1] = "critical", "down: " .. member.message:gsub("^cannot connect to .-: ", "")
@@ -67,6 +77,9 @@ local function judge(member, given)
                 result.state = figure.state
             end
         end
+    end
+    if own then
+        judge_by(own, member, result)
     end
     return result
 end
@@ -96,9 +109,10 @@ function M.run(context, parsed)
         return nil, problem, code
     end
     local given = { warn = by_name(parsed.warn), crit = by_name(parsed.crit) }
+    local own = require("slate.rules").own(function(message) context:say(message) end)
     local results, state = {}, "ok"
     for i, member in ipairs(require("slate.members").sample(context, servers, parsed.interval or 1)) do
-        results[i] = judge(member, given)
+        results[i] = judge(member, given, own)
         if RANK[results[i].state] > RANK[state] then
             state = results[i].state
         end

@@ -57,8 +57,12 @@ function M.sort(rows, key)
     end)
 end
 
---- The rows as a table for people.
-function M.text(rows)
+local function own_text(value)
+    return math.type(value) == "float" and ("%.2f"):format(value) or value == nil and "-" or tostring(value)
+end
+
+--- The rows as a table for people. own: titles of further columns, whose values are in the rows' own; may be nil.
+function M.text(rows, own)
     if #rows == 0 then
         return "no class has a page\n"
     end
@@ -66,11 +70,17 @@ function M.text(rows)
     for c, column in ipairs(COLUMNS) do
         columns[c] = { title = column.title }
     end
+    for _, title in ipairs(own or {}) do
+        columns[#columns + 1] = { title = title }
+    end
     columns[#columns + 1] = { title = "NOTE", left = true }
     for r, row in ipairs(rows) do
         cells[r] = {}
         for c, column in ipairs(COLUMNS) do
             cells[r][c] = column.show(row[column.field])
+        end
+        for i, title in ipairs(own or {}) do
+            cells[r][#COLUMNS + i] = own_text(row.own[title])
         end
         cells[r][#columns] = view.note(row)
     end
@@ -103,6 +113,22 @@ local function only(rows, ids)
     return chosen
 end
 
+-- Adds the columns of an operator's own rules to the rows, as their field own. Returns their titles; nil without any.
+local function add_own(context, known)
+    local own = require("slate.rules").own(function(message) context:say(message) end)
+    if not own or #own.columns == 0 then
+        return nil
+    end
+    local values, titles = own:values(known), {}
+    for i, column in ipairs(own.columns) do
+        titles[i] = column.title
+    end
+    for _, row in ipairs(known.rows) do
+        row.own = values[row.id]
+    end
+    return titles
+end
+
 function M.run(context, parsed)
     local client, message, code = context:open()
     if not client then
@@ -114,6 +140,7 @@ function M.run(context, parsed)
     end
     client:close()
     local all = view.classes(now, before, rates, judge)
+    local own = add_own(context, { now = now, before = before, rates = rates, rows = all })
     local rows
     rows, message, code = only(all, parsed.ids)
     if not rows then
@@ -129,7 +156,7 @@ function M.run(context, parsed)
         })
         return 0
     end
-    context:out(M.text(shown))
+    context:out(M.text(shown, own))
     if #all == 0 then
         return 0
     end

@@ -45,6 +45,20 @@ local function ask(client, connect, known)
     known.expired_items = require("slate.expired").count(connect, known.now)
 end
 
+-- The operator's own rules; nil without any.
+local function own_of(context)
+    return require("slate.rules").own(function(message) context:say(message) end)
+end
+
+-- What the doctor finds, and own rules.
+local function with_own(own, known)
+    local findings = doctor.findings(known)
+    for _, finding in ipairs(own and own:findings(known) or {}) do
+        findings[#findings + 1] = finding
+    end
+    return doctor.sort(findings)
+end
+
 -- The worst that was found, as an exit code.
 local function exit_code(findings)
     for _, finding in ipairs(findings) do
@@ -60,7 +74,8 @@ local function over_recording(context, path)
     if not list then
         return nil, skipped, code
     end
-    local episodes = require("slate.chronicle").over(list)
+    local own = own_of(context)
+    local episodes = require("slate.chronicle").over(list, function(known) return with_own(own, known) end)
     if context.json then
         context:out_json("slate/chronicle/1", { recording = path, snapshots = #list,
             findings = require("slate.json").array(episodes) })
@@ -90,7 +105,7 @@ function M.run(context, parsed)
     local known = { now = now, before = before, rates = rates, judge = judge, course = course }
     ask(client, function() return context:connect() end, known)
     client:close()
-    local findings = doctor.findings(known)
+    local findings = with_own(own_of(context), known)
     if context.json then
         context:out_json("slate/doctor/1", { server = now.server, time_s = now.time_s,
             interval_s = rates and rates.interval_s, findings = require("slate.json").array(findings) })

@@ -32,6 +32,7 @@ function M.new(options)
         local script = ("cd %s || exit\nPATH=%s:$PATH\n{ %s\n} >.out 2>.err </dev/null"):format(
             server.quoted(self.folder), server.quoted(self.root .. "/scripts"), line)
         local environment = "SLATE_AUDIT=" .. server.quoted(self.folder .. "/audit.log") .. " SLATE_LOCK_DIR="
+            .. server.quoted(self.folder) .. " SLATE_RULES=" .. server.quoted(self.folder .. "/none.lua") .. " HOME="
             .. server.quoted(self.folder) .. " "
             .. (self.server and "SLATE_SERVER=" .. server.quoted(self.server) .. " " or "")
         -- luasocket, loaded by specs, ignores SIGPIPE, and children inherit that; a person's shell does not.

@@ -1,0 +1,107 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl rules list|test: an operator's own rules, see slate-rules(7).
+local rules = require "slate.rules"
+local units = require "slate.units"
+
+local M = {}
+
+function M.declare(command)
+    command:argument("action", "list what the file has, or test it: over a recording, else on the server.")
+        :choices({ "list", "test" }):argname("list|test")
+    command:argument("file", "The rules. Default: SLATE_RULES, else slate/rules.lua in the folder of configurations")
+        :args("?"):argname("FILE")
+    command:option("--recording", "With test: what the rules find in it, and from when to when."):argname("FILE")
+    command:option("--interval", "With test: time between the two samples that give the rates. Default: 1s")
+        :argname("TIME"):convert(units.parse_duration)
+end
+
+local function list(context, own, path)
+    local json, names, titles = require "slate.json", {}, {}
+    for i, rule in ipairs(own.rules) do
+        names[i] = rule.name
+    end
+    for i, column in ipairs(own.columns) do
+        titles[i] = column.title
+    end
+    if context.json then
+        context:out_json("slate/rules/1", { path = path, rules = json.array(names), columns = json.array(titles) })
+    else
+        context:out(require("slate.table").pairs({ { "file", path }, { "rules", table.concat(names, ", ") },
+            { "columns", table.concat(titles, ", ") } }, true))
+    end
+    return 0
+end
+
+local function out(context, findings, about)
+    if context.json then
+        about.findings = require("slate.json").array(findings)
+        context:out_json("slate/rules-test/1", about)
+        return
+    end
+    for _, finding in ipairs(findings) do
+        local when = finding.first_s and ("%s to %s: "):format(units.age(finding.first_s), units.age(finding.last_s))
+            or ""
+        context:out(("%s%s: %s: %s\n"):format(when, finding.name, finding.severity, finding.what))
+    end
+    context:out(#findings == 0 and "nothing was found\n" or units.plural(#findings, "finding") .. "\n")
+end
+
+-- A broken rule fails the test. Returns 0; or nil, message, code.
+local function judged(own)
+    local name, problem = next(own.off)
+    if name then
+        return nil, ("rule %s is broken: %s"):format(name, problem), "no"
+    end
+    return 0
+end
+
+-- What a server is known by, for rules; or nil, message, code.
+local function look(context, interval_s)
+    local client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    local now, before, rates, judge, course = context:pair(client, interval_s)
+    client:close()
+    if not now then
+        return nil, before, rates
+    end
+    return { now = now, before = before, rates = rates, judge = judge, course = course }
+end
+
+local function test(context, own, parsed)
+    if not parsed.recording then
+        local known, message, code = look(context, parsed.interval or 1)
+        if not known then
+            return nil, message, code
+        end
+        local findings = own:findings(known)
+        own:values(known)
+        out(context, findings, { server = known.now.server })
+        return judged(own)
+    end
+    local snapshots, message, code = require("slate.record").load(parsed.recording)
+    if not snapshots then
+        return nil, message, code
+    end
+    local findings = require("slate.chronicle").over(snapshots, function(known)
+        own:values(known)
+        return own:findings(known)
+    end)
+    out(context, findings, { recording = parsed.recording, snapshots = #snapshots })
+    return judged(own)
+end
+
+function M.run(context, parsed)
+    local path = parsed.file or rules.path()
+    if not path then
+        return nil, "there is no place for rules: name a file, or set HOME or SLATE_RULES", "usage"
+    end
+    local own, message, code = rules.open(path, { log = function(text) context:say("rules: " .. text) end })
+    if not own then
+        return nil, message, code
+    end
+    return (parsed.action == "list" and list or test)(context, own, parsed.action == "list" and path or parsed)
+end
+
+return M

@@ -1,0 +1,182 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Rules and columns of an operator's own: what they may, what they find, and what becomes of broken ones.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local dkjson = require "dkjson"
+local fill = require "support.fill"
+local recordings = require "support.recordings"
+local rules = require "slate.rules"
+local server = require "support.server"
+local snapshots = require "support.snapshots"
+local class, make = snapshots.class, snapshots.make
+
+-- The sandbox as it is but for processor time, so that a busy machine changes nothing.
+local PATIENT <const> = { limits = { cpu_s = 600 } }
+
+local function known()
+    local before = make(1000, { [3] = class({}), [5] = class({}) }, { evictions = 0, cmd_get = 0 })
+    return { before = before, now = make(1002, { [3] = class({ age = 5000 }), [5] = class({ evicted = 800 }) },
+        { evictions = 800, cmd_get = 90 }, { maxconns = 9 }) }
+end
+
+local function rule(body)
+    return ("return { rules = { { name = 'it', check = function(about, add) %s end } } }"):format(body)
+end
+
+local function load(text)
+    return assert(rules.load(text, "rules.lua", PATIENT))
+end
+
+describe("a rule", function()
+    it("sees rates, rows, settings and both snapshots, and adds findings, the worst first", function()
+        local own = load(rule([[
+            add("note", ("%d gets/s, %d conns"):format(about.per_s.cmd_get, about.settings.maxconns))
+            add("warning", ("%d of %d"):format(about.now.general.evictions - about.before.general.evictions,
+                about.by_id[5].evicted_per_s * about.interval_s), "look", 5)
+            add("critical", tostring(about.starves and about.rows[2].starves), nil, nil)]]))
+        assert.same({
+            { name = "it", severity = "critical", what = "true", todo = "a rule of your own" },
+            { name = "it", severity = "warning", what = "800 of 800", todo = "look", class = 5 },
+            { name = "it", severity = "note", what = "45 gets/s, 9 conns", todo = "a rule of your own" },
+        }, own:findings(known()))
+    end)
+
+    it("has copies: what it does to them changes nothing for others", function()
+        local own = load([[return { rules = {
+            { name = "a", check = function(about) about.rows[1].id, about.now.general.evictions = 77, 77 end },
+            { name = "b", check = function(about, add)
+                add("note", about.rows[1].id .. " " .. about.now.general.evictions) end } } }]])
+        local facts = known()
+        assert.equal("3 800", own:findings(facts)[1].what)
+        assert.equal(800, facts.now.general.evictions)
+    end)
+
+    it("that fails is switched off, with one line, and others go on", function()
+        for body, said in pairs({
+            ["error('no idea', 0)"] = "no idea", ["local x = nil .. 'a'"] = "attempt to concatenate a nil value",
+            ["while true do end"] = "took more than 10000000 instructions", ["os.exit(1)"] = "'os'",
+            ["io.open('/etc/passwd')"] = "'io'", ["require 'slate.client'"] = "'require'",
+            ["load('return 1')"] = "'load'",
+            ["local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end"] = "more than",
+            ["add('bad', 'x')"] = "not 'bad'", ["add('note')"] = "a finding is",
+            ["add('note', 'x', 'y', 'z')"] = "is an id",
+            ["for i = 1, 17 do add('note', 'x') end"] = "more than 16 findings",
+        }) do
+            local own, said_lines = load((rule(body):gsub("} } }$",
+                "}, { name = 'other', check = function(_, add) add('note', 'well') end } } }"))), {}
+            function own.say(message)
+                said_lines[#said_lines + 1] = message
+            end
+            for _ = 1, 2 do
+                local findings = own:findings(known())
+                assert.equal("well", findings[1].what)
+                assert.equal(1, #findings, body)
+            end
+            assert.equal(1, #said_lines, body)
+            assert.truthy(said_lines[1]:find("^rule it is switched off: ") and said_lines[1]:find(said, 1, true),
+                said_lines[1])
+            assert.falsy(said_lines[1]:find("[\n\27]"))
+        end
+    end)
+
+    it("that cannot be one is refused with the file", function()
+        for text, said in pairs({
+            ["return {"] = "rules.lua:1:", [""] = "returns a nil", ["return 7"] = "returns a number",
+            ["return { rules = 7 }"] = "rule is a list", ["return { rules = { 7 } }"] = "rule 1 is no table",
+            ["return { rules = { {} } }"] = "rule 1 wants a name", ["error('no', 0)"] = "no",
+            ["return { rules = { { name = 'a' } } }"] = "rule 1 wants a function check",
+            ["return { columns = { { title = 'a b' } } }"] = "column 1 wants a title",
+            ["return { columns = { { title = 'A' } } }"] = "column 1 wants a function value",
+            ["\27Lua"] = "binary",
+        }) do
+            local own, message = rules.load(text, "rules.lua", PATIENT)
+            assert.is_nil(own, text)
+            assert.truthy(message:find(said, 1, true), text .. ": " .. message)
+        end
+    end)
+end)
+
+describe("columns", function()
+    it("are values of each class; one that fails is switched off, and the others are there", function()
+        local own = load([[return { columns = {
+            { title = "TWICE", value = function(class) return class.pages * 2 end },
+            { title = "SHARE", value = function(class, about)
+                return ("%d of %d"):format(class.pages, #about.rows) end },
+            { title = "BAD", value = function() return {} end } } }]])
+        local values = own:values(known())
+        assert.same({ TWICE = 8, SHARE = "4 of 2" }, values[5])
+        assert.truthy(own.off.BAD:find("is a table", 1, true))
+    end)
+end)
+
+describe("the path of rules", function()
+    it("is SLATE_RULES, else in the folder of configurations, else in the home", function()
+        local function path(environment)
+            return rules.path(function(name) return environment[name] end)
+        end
+        assert.equal("/r", path({ SLATE_RULES = "/r", HOME = "/h" }))
+        assert.equal("/c/slate/rules.lua", path({ XDG_CONFIG_HOME = "/c", HOME = "/h" }))
+        assert.equal("/h/.config/slate/rules.lua", path({ HOME = "/h" }))
+        assert.is_nil(path({}))
+    end)
+end)
+
+describe("slatectl with the rules of the manual", function()
+    local one, client, ctl
+
+    setup(function()
+        one = server.start({ args = { "-m", "32", "-o", "slab_automove=0" } })
+        client = one:connect()
+        ctl = command.new({ server = one.address })
+        local manual = command.read_file("man/slate-rules.7")
+        local file = assert(io.open(ctl.folder .. "/rules.lua", "w"))
+        file:write((assert(manual:match("%.Bd %-literal %-offset indent\n(%-%- rules%.lua.-)%.Ed"))))
+        file:close()
+        recordings.copy("calcified", ctl.folder .. "/calcified.jsonl")
+        recordings.copy("usr-stock", ctl.folder .. "/steady.jsonl")
+        assert.equal(2, fill.fill(client, 5, 2))
+    end)
+    teardown(function()
+        client:close()
+        ctl.remove()
+        one:stop()
+    end)
+
+    it("lists them", function()
+        local out = ctl.succeed("rules list ./rules.lua")
+        assert.truthy(out:find("short-lives", 1, true) and out:find("HITS/PAGE", 1, true), out)
+    end)
+
+    it("tries them over a recording, and on the server", function()
+        local out = ctl.succeed("rules test ./rules.lua --recording calcified.jsonl")
+        assert.truthy(out:find("short%-lives: warning: class 14 keeps items %d+%.%d s\n"), out)
+        out = ctl.succeed("rules test ./rules.lua --recording steady.jsonl --json")
+        assert.same({}, assert(dkjson.decode(out)).findings)
+        assert.equal("nothing was found\n", ctl.succeed("rules test ./rules.lua --interval 20ms"))
+    end)
+
+    it("uses them in doctor, check and classes, but not when they are broken", function()
+        local function with(rules_text, arguments)
+            return ctl.shell(("printf %%s %s >own.lua; SLATE_RULES=own.lua slatectl %s --interval 20ms"):format(
+                server.quoted(rules_text), arguments))
+        end
+        local alarm = "return { rules = { { name = 'mine', "
+            .. "check = function(_, add) add('warning', 'look here') end } } }"
+        local code, out, err = with(alarm, "doctor")
+        assert.equal(1, code, err)
+        assert.truthy(out:find("warning: look here", 1, true), out)
+        code, out = with(alarm, "check")
+        assert.equal(1, code)
+        assert.truthy(out:find("^WARNING %- %S+ mine: look here | "), out)
+        code, out = ctl.shell("SLATE_RULES=rules.lua slatectl classes --interval 20ms")
+        assert.equal(0, code)
+        assert.truthy(out:find("HITS/PAGE", 1, true) and out:find(" 0.00", 1, true), out)
+        code, out, err = with("return {", "check")
+        assert.equal(0, code, out)
+        assert.equal(1, select(2, err:gsub("\n", "")), err)
+        assert.truthy(err:find("^slatectl: the rules are switched off: own.lua:1: "), err)
+        code = ctl.shell("printf 'return { rules = { { name = \"x\", check = function() error() end } } }' "
+            .. ">own.lua; slatectl rules test ./own.lua --interval 20ms")
+        assert.equal(1, code)
+    end)
+end)
