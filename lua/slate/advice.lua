@@ -319,7 +319,7 @@ function M.automove(context, client, options)
     end
     local view = require "slate.view"
     local rows = view.classes(now, before, rates, judge)
-    local spread = require("slate.members").age_spread(rows)
+    local spread = require("slate.starving").spread(rows)
     local evicting, in_need, idle = 0, 0, 0
     for _, row in ipairs(rows) do
         local flags = table.concat(row.flags, " ")

@@ -96,13 +96,25 @@ function M.append(entry)
     return ok and entry.id, problem
 end
 
+--- An outcome (of slate.witness) as fields of JSON.
+function M.outcome_fields(outcome)
+    local before, after = outcome.before or {}, outcome.after or {}
+    local predicted = outcome.predicted or {}
+    return {
+        predicted_change = predicted.hit_ratio_change, predicted_band = predicted.band,
+        words = outcome.words, for_s = outcome.for_s, items_lost = outcome.items_lost,
+        hit_ratio_before = before.hit_ratio, hit_ratio_after = after.hit_ratio,
+        evictions_before_per_s = before.evictions_per_s, evictions_after_per_s = after.evictions_per_s,
+    }
+end
+
 --- Puts on record what came of the change with this id (nil: the change is not on record, nor is this). outcome: of
 -- slate.verdict, with its words.
 function M.note_outcome(context, id, outcome)
     if not id then
         return
     end
-    local entry = require("slate.witness").as_json(outcome)
+    local entry = M.outcome_fields(outcome)
     entry.schema, entry.what, entry.of, entry.for_s = M.SCHEMA, "outcome", id, nil
     entry.server, entry.time_s = context.server.name, require("slate.clock").time_s()
     local ok, problem = append_line(M.path(), entry)

@@ -83,26 +83,13 @@ function M.sample(context, servers, interval_s)
     return members
 end
 
---- How far the lives of what classes evict lie apart: the longest by the shortest, 1 being fair; nil when fewer than
--- two classes evict. rows: of view.classes, with rates.
-function M.age_spread(rows)
-    local least, most, count = math.huge, 0, 0
-    for _, row in ipairs(rows) do
-        local lived_s = (row.evicted_per_s or 0) > 0 and starving.lived_s(row)
-        if lived_s then
-            least, most, count = math.min(least, lived_s), math.max(most, lived_s), count + 1
-        end
-    end
-    return count >= 2 and math.max(1, most) / math.max(1, least) or nil
-end
-
 local function row_of(one)
     if not one.client then
         return { server = one.server.name, why = one.message, notes = { "down" }, badness = DOWN }
     end
     local row = view.overview(one.now, one.rates)
     local classes = view.classes(one.now, one.before, one.rates, one.judge)
-    row.age_spread, row.notes, row.badness = M.age_spread(classes), {}, 0
+    row.age_spread, row.notes, row.badness = starving.spread(classes), {}, 0
     local in_need = 0
     for _, class in ipairs(classes) do
         in_need = in_need + (table.concat(class.flags, " "):find("starving", 1, true) and 1 or 0)

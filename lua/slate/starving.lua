@@ -39,6 +39,19 @@ function M.lived_s(row)
     return row.life_s and math.min(row.life_s, tail_s or math.huge) or tail_s
 end
 
+--- How far the lives of what classes evict lie apart: the longest by the shortest, 1 being fair; nil when fewer than
+-- two classes evict. rows: of view.classes, with rates.
+function M.spread(rows)
+    local least, most, count = math.huge, 0, 0
+    for _, row in ipairs(rows) do
+        local lived_s = (row.evicted_per_s or 0) > 0 and M.lived_s(row)
+        if lived_s then
+            least, most, count = math.min(least, lived_s), math.max(most, lived_s), count + 1
+        end
+    end
+    return count >= 2 and math.max(1, most) / math.max(1, least) or nil
+end
+
 --- Whether so many free pages are more than a class keeps that is well.
 function M.has_spare(free_pages)
     return free_pages >= SPARE_PAGES

@@ -2,6 +2,7 @@
 --- Figures of a server held against thresholds, as monitoring plugins do. Pure.
 local held = require "slate.held"
 local moves = require "slate.moves"
+local starving = require "slate.starving"
 local view = require "slate.view"
 
 local M = {}
@@ -35,7 +36,7 @@ M.FIGURES = {
     end },
     { name = "spread", what = "longest by shortest life of what classes evict",
         get = function(a)
-            return a.overview.evictions_per_s and (require("slate.members").age_spread(a.rows) or 1)
+            return a.overview.evictions_per_s and (starving.spread(a.rows) or 1)
         end },
     { name = "starving", what = "classes that starve", warn = 0, get = function(a)
         local count = a.overview.evictions_per_s and 0

@@ -96,16 +96,4 @@ function M.after(context, client, witness, id)
     return outcome
 end
 
---- An outcome as fields of JSON.
-function M.as_json(outcome)
-    local before, after = outcome.before or {}, outcome.after or {}
-    local predicted = outcome.predicted or {}
-    return {
-        predicted_change = predicted.hit_ratio_change, predicted_band = predicted.band,
-        words = outcome.words, for_s = outcome.for_s, items_lost = outcome.items_lost,
-        hit_ratio_before = before.hit_ratio, hit_ratio_after = after.hit_ratio,
-        evictions_before_per_s = before.evictions_per_s, evictions_after_per_s = after.evictions_per_s,
-    }
-end
-
 return M

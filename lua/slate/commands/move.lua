@@ -50,7 +50,7 @@ local function out_result(context, plan, result, outcome)
         for key, value in pairs(result) do
             fields[key] = value
         end
-        fields.code, fields.outcome = nil, outcome and witness.as_json(outcome)
+        fields.code, fields.outcome = nil, outcome and require("slate.audit").outcome_fields(outcome)
         if result.state ~= "accepted" and fields.items_lost == nil then
             fields.items_lost = require("slate.json").null -- unknown, which is not none
         end

@@ -76,7 +76,7 @@ function M.apply(context, client, steps, dry_run, verdict_s)
     end
     if context.json then
         context:out_json("slate/set/1", { server = context.server.name, dry_run = dry_run or false, changes = changes,
-            outcome = outcome and witness.as_json(outcome) })
+            outcome = outcome and require("slate.audit").outcome_fields(outcome) })
     elseif outcome then
         context:out(outcome.words, "\n")
     elseif dry_run then
