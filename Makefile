@@ -37,7 +37,8 @@ JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a 2>/dev/null)
 JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
 CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -llua5.4 -lz -lm
 # What slatetop judges by, which slatectl runs too.
-BRAIN_LUA    := course held observer snapshot starving stats units verdict view
+BRAIN_LUA    := base/units facts/snapshot facts/stats judge/course judge/held judge/observer judge/starving judge/verdict \
+                judge/view
 LOAD_LIBS    := -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has
@@ -103,7 +104,7 @@ $B/bin/slatectl: scripts/slatectl
 	@mkdir -p $(@D) && $(call slatectl,$(CURDIR)/lua,$(CURDIR)/$B/bin) >$@ && chmod +x $@
 
 # slated has the rules for policies in it, as a string of C.
-$B/gen/tune/policies/policy_core.inc: lua/slate/policy_core.lua
+$B/gen/tune/policies/policy_core.inc: lua/slate/base/policy_core.lua
 	@mkdir -p $(@D) && sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
 $B/daemon/tune/policies/lua_box.o: $B/gen/tune/policies/policy_core.inc
 $B/daemon/%.o: daemon/%.c
@@ -114,7 +115,7 @@ $B/gen/console/explain/text.inc: man/explain.txt
 $B/console/explain.o: $B/gen/console/explain/text.inc
 # And the modules that judge.
 $B/gen/console/brain/modules.inc: $(BRAIN_LUA:%=lua/slate/%.lua) Makefile
-	@mkdir -p $(@D) && for name in $(BRAIN_LUA); do echo "{\"slate.$$name\"," && \
+	@mkdir -p $(@D) && for name in $(BRAIN_LUA); do echo "{\"slate.$$name\"," | tr / . && \
 	    sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' lua/slate/$$name.lua && echo '},'; done >$@
 $B/console/brain/lua_state.o: $B/gen/console/brain/modules.inc
 $B/console/%.o: console/%.c

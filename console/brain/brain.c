@@ -14,14 +14,14 @@ enum { FAILURE_BYTES = 200 };
 
 struct brain {
     lua_State *lua;
-    int observer; /* of slate.observer, in Lua's registry */
+    int observer; /* of slate.judge.observer, in Lua's registry */
     struct class_verdict classes[CLASS_LIMIT];
     struct held held;
     char failure[FAILURE_BYTES]; /* "": all is well */
 };
 
 static const struct {
-    const char *name; /* as in lua/slate/view.lua */
+    const char *name; /* as in lua/slate/judge/view.lua */
     const char *word; /* on the screen */
 } states[CLASS_STATES] = {
     [CLASS_UNKNOWN] = {"unknown", "unknown"},    [CLASS_EMPTY] = {"empty", "empty"},
@@ -109,7 +109,7 @@ static void read_held(struct brain *brain) {
 /* () -> observer */
 static int observe(lua_State *L) {
     lua_getglobal(L, "require");
-    lua_pushstring(L, "slate.observer");
+    lua_pushstring(L, "slate.judge.observer");
     lua_call(L, 1, 1);
     lua_getfield(L, -1, "new");
     lua_call(L, 0, 1);

@@ -14,7 +14,7 @@ enum class_state {
     CLASS_CALM,     /* nothing to say */
     CLASS_SPARE,    /* whole pages free, and nothing is evicted */
     CLASS_EVICTING, /* evicts, as a full cache does */
-    CLASS_STARVING  /* see lua/slate/starving.lua */
+    CLASS_STARVING  /* see lua/slate/judge/starving.lua */
 };
 enum { CLASS_STATES = CLASS_STARVING + 1, OUTCOME_LASTS_MS = 60000, OUTCOME_WORDS_BYTES = 120 };
 
@@ -24,7 +24,7 @@ struct class_verdict {
     double evicted_per_s; /* mean over the last samples; NAN when unknown */
 };
 
-/* Memory held in pages, against the limit: see lua/slate/held.lua. All but the bools 0 when the server does not tell. */
+/* Memory held in pages, against the limit: see lua/slate/judge/held.lua. All but the bools 0 when the server does not tell. */
 struct held {
     double bytes, limit_bytes;
     unsigned classes;   /* that have pages */
@@ -40,7 +40,7 @@ struct giver {
     unsigned pages;    /* how many to move */
 };
 
-/* What came of a change: see lua/slate/verdict.lua. Figures are NAN where they are unknown. */
+/* What came of a change: see lua/slate/judge/verdict.lua. Figures are NAN where they are unknown. */
 struct outcome {
     double hit_ratio_before, hit_ratio_after;
     double evictions_before_per_s, evictions_after_per_s;

@@ -1,4 +1,4 @@
-/* A snapshot of the console as the table that lua/slate/snapshot.lua describes, as far as the modules that judge read it.
+/* A snapshot of the console as the table that lua/slate/facts/snapshot.lua describes, as far as the modules that judge read it.
  * A stat that the server did not send is absent from the table, too. */
 #ifndef CONSOLE_LUA_FACTS_H
 #define CONSOLE_LUA_FACTS_H

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What the doctor finds: by intervals, after asking the server's own predictions; and over recordings.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local chronicle = require "slate.chronicle"
+local chronicle = require "slate.judge.chronicle"
 local command = require "support.command"
-local course = require "slate.course"
+local course = require "slate.judge.course"
 local dkjson = require "dkjson"
-local doctor = require "slate.doctor"
+local doctor = require "slate.judge.doctor"
 local patience = require "support.patience"
 local recordings = require "support.recordings"
 local server = require "support.server"
@@ -235,7 +235,7 @@ for _, kind in ipairs(server.all()) do
                 quiet:set("k" .. i, "x", { ttl_s = i <= 3500 and 1 or 0 })
             end
             assert(quiet:finish())
-            require("slate.clock").sleep(2.5)
+            require("slate.base.clock").sleep(2.5)
             assert(client:command("lru_crawler enable"))
             local code, out, err = ctl.run("doctor --interval 20ms --json")
             assert.equal(0, code, err)

@@ -3,8 +3,8 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
-local doctor = require "slate.doctor"
-local held = require "slate.held"
+local doctor = require "slate.judge.doctor"
+local held = require "slate.judge.held"
 local server = require "support.server"
 local snapshots = require "support.snapshots"
 

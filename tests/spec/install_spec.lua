@@ -37,7 +37,8 @@ describe("make install", function()
       local ok, text = run(("cd / && %s/bin/%s"):format(root, command))
       assert.is_true(ok, command .. ": " .. text)
     end
-    local terms = ('package.path = "%s/share/lua/5.4/?.lua" print(#require("slate.explain").list() > 80)'):format(root)
+    local terms = ('package.path = "%s/share/lua/5.4/?.lua" print(#require("slate.facts.explain").list() > 80)')
+        :format(root)
     assert.same({ true, "true\n" }, { run(("cd / && lua5.4 -e '%s'"):format(terms)) })
   end)
 

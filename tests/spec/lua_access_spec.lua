@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- TLS and passwords, with the distribution's memcached, which knows both.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local client = require "slate.client"
+local client = require "slate.wire.client"
 local command = require "support.command"
 local server = require "support.server"
-local tls = require "slate.tls"
+local tls = require "slate.wire.tls"
 
 local MEMCACHED <const> = "/usr/bin/memcached"
 

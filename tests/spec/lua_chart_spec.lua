@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Charts: what each shows, that each can be drawn on every terminal, and that text needs no gnuplot.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local chart = require "slate.chart"
-local gnuplot = require "slate.chart_gnuplot"
+local chart = require "slate.chart.draw"
+local gnuplot = require "slate.chart.gnuplot"
 local make = require("support.snapshots").make
-local pages = require "slate.charts.pages"
+local pages = require "slate.chart.kinds.pages"
 local server = require "support.server"
 
 local function recording(count, pages_at, settings_at)
@@ -53,7 +53,7 @@ local function read(path)
 end
 
 local function figure_of(kind, list)
-    return assert(require("slate.charts." .. kind).figure(list))
+    return assert(require("slate.chart.kinds." .. kind).figure(list))
 end
 
 describe("the chart pages", function()
@@ -111,10 +111,10 @@ describe("the chart", function()
     local list = whole_recording(20)
 
     it("flow pairs who lost pages with who gained", function()
-        assert.same({ { from = 3, to = 7, pages = 5 } }, require("slate.charts.flow").moves(list))
+        assert.same({ { from = 3, to = 7, pages = 5 } }, require("slate.chart.kinds.flow").moves(list))
         assert.same(
             { { from = 3, to = 7, pages = 2 }, { from = 9, to = 7, pages = 1 }, { from = 9, to = 0, pages = 1 } },
-            require("slate.charts.flow").moves({
+            require("slate.chart.kinds.flow").moves({
                 setmetatable({ pages_free = 0 }, { __index = make(1, { [3] = { total_pages = 5 },
                     [7] = { total_pages = 1 }, [9] = { total_pages = 2 } }) }),
                 setmetatable({ pages_free = 1 }, { __index = make(2, { [3] = { total_pages = 3 },
@@ -160,7 +160,7 @@ describe("the chart", function()
     end)
 
     it("sizes counts every item once, from a histogram where there is one", function()
-        local sizes, sum = require "slate.charts.sizes", 0
+        local sizes, sum = require "slate.chart.kinds.sizes", 0
         local figure = sizes.figure(list, { source = "sizehist", sizes = { { bytes = 96, items = 10 },
             { bytes = 100, items = 5 }, { bytes = 5000, items = 1 } } })
         for _, bar in ipairs(figure.panels[1].bars) do

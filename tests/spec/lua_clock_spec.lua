@@ -3,13 +3,13 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 
 -- A fresh copy of the module, with or without lua-system.
 local function load_clock(with_system)
-    package.loaded["slate.clock"] = nil
+    package.loaded["slate.base.clock"] = nil
     local system = package.loaded.system
     package.loaded.system = nil
     if not with_system then
         package.preload.system = function() error("not installed") end
     end
-    local clock = require "slate.clock"
+    local clock = require "slate.base.clock"
     package.preload.system = nil
     package.loaded.system = system
     return clock

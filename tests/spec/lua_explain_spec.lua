@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local explain = require "slate.explain"
+local explain = require "slate.facts.explain"
 
 describe("explain", function()
     it("has entries that are whole, each name of an entry once", function()

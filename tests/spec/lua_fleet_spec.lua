@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Fleets: real servers behind the real nutcracker, and clusters of the library's own.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local client = require "slate.client"
-local cluster = require "slate.cluster"
+local client = require "slate.wire.client"
+local cluster = require "slate.fleet.cluster"
 local command = require "support.command"
-local fleet = require "slate.fleet"
-local ring = require "slate.ring"
+local fleet = require "slate.fleet.local_fleet"
+local ring = require "slate.fleet.ring"
 local server = require "support.server"
 
 local has_proxy <const> = fleet.proxy_program() ~= nil
@@ -29,7 +29,7 @@ local function start(count, options)
     function self.kill(number)
         os.execute("kill -9 " .. processes[number].pid)
         while server.is_running(processes[number].pid) do
-            require("slate.clock").sleep(0.01)
+            require("slate.base.clock").sleep(0.01)
         end
     end
     return self
@@ -255,7 +255,7 @@ describe("a cluster with a dead server", function()
             if item then
                 break
             end
-            require("slate.clock").sleep(0.01)
+            require("slate.base.clock").sleep(0.01)
         end
         assert.equal("back", item and item.value)
         direct:close()

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local client = require "slate.client"
-local geometry = require "slate.geometry"
+local client = require "slate.wire.client"
+local geometry = require "slate.facts.geometry"
 local script_transport = require "support.script_transport"
 
 local BUSY <const> = "BUSY currently processing another geometry request\r\n"

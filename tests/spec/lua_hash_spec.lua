@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local hash = require "slate.hash"
-local md5 = require "slate.md5"
-local xxh = require "slate.xxh"
+local hash = require "slate.wire.hash"
+local md5 = require "slate.wire.md5"
+local xxh = require "slate.wire.xxh"
 
 local function hex(bytes)
     return (bytes:gsub(".", function(byte) return ("%02x"):format(byte:byte()) end))

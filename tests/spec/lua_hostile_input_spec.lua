@@ -3,18 +3,18 @@
 -- nil and a message, and never raises an error. SEED= repeats a run.
 
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local client = require("slate.client")
-local geometry = require("slate.geometry")
-local json = require("slate.json")
-local keydump = require("slate.keydump")
-local moves = require("slate.moves")
-local policy = require("slate.policy")
-local record = require("slate.record")
-local rehearse = require("slate.rehearse")
+local client = require("slate.wire.client")
+local geometry = require("slate.facts.geometry")
+local json = require("slate.base.json")
+local keydump = require("slate.wire.keydump")
+local moves = require("slate.facts.moves")
+local policy = require("slate.policy.file")
+local record = require("slate.facts.record")
+local rehearse = require("slate.policy.rehearse")
 local script_transport = require("support.script_transport")
-local sizehist = require("slate.sizehist")
-local snapshot = require("slate.snapshot")
-local stats = require("slate.stats")
+local sizehist = require("slate.facts.sizehist")
+local snapshot = require("slate.facts.snapshot")
+local stats = require("slate.facts.stats")
 
 local seed = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
 local ROUNDS, FEW_ROUNDS = 1500, 300 -- few where there are many texts

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local json = require "slate.json"
+local json = require "slate.base.json"
 local dkjson = require "dkjson"
 
 describe("json", function()

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local client = require "slate.client"
+local client = require "slate.wire.client"
 local make = require("support.snapshots").make
-local move = require "slate.move"
+local move = require "slate.act.move"
 local script_transport = require "support.script_transport"
 
 local function class(pages, free_chunks)

@@ -4,8 +4,8 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"
-local moves = require "slate.moves"
-local record = require "slate.record"
+local moves = require "slate.facts.moves"
+local record = require "slate.facts.record"
 local server = require "support.server"
 
 local POLICY <const>, SETTING <const> = "burst", "window_s=1"
@@ -16,7 +16,7 @@ local function eventually(condition)
         if result then
             return result
         end
-        require("slate.clock").sleep(0.01)
+        require("slate.base.clock").sleep(0.01)
     end
     return condition()
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local client = require "slate.client"
+local client = require "slate.wire.client"
 local script_transport = require "support.script_transport"
 local server = require "support.server"
 
@@ -162,7 +162,7 @@ describe("a request", function()
             return receive(self, deadline_s)
         end
         local one = client.new(transport, { timeout_s = 1000 })
-        local now_s = require("slate.clock").steady_s()
+        local now_s = require("slate.base.clock").steady_s()
         one:get("a")
         one:get("a", { timeout_s = 1 })
         assert.truthy(deadlines[1] - now_s > 900)

@@ -4,8 +4,8 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"
-local policy = require "slate.policy"
-local run = require "slate.policy_run"
+local policy = require "slate.policy.file"
+local run = require "slate.act.policy_run"
 local server = require "support.server"
 
 describe("slate-policies(7)", function()
@@ -266,7 +266,7 @@ describe("slabs automove lua:NAME", function()
             if condition() then
                 return true
             end
-            require("slate.clock").sleep(0.01)
+            require("slate.base.clock").sleep(0.01)
         end
         return condition()
     end
@@ -298,7 +298,7 @@ describe("slabs automove lua:NAME", function()
             local runner = run.new(client, assert(assert(policy.load(text, "it.lua")):start({})), {
                 server = one.address, slated = "0.1.0", dry_run = true })
             assert.is_false((runner:round()))
-            require("slate.clock").sleep(1)
+            require("slate.base.clock").sleep(1)
             return assert(runner:round()).why
         end
         assert.equal("class 12 has a curve", said(source))

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local core = require "slate.policy_core"
-local json = require "slate.json"
+local core = require "slate.base.policy_core"
+local json = require "slate.base.json"
 local make = require("support.snapshots").make
-local policy = require "slate.policy"
-local run = require "slate.policy_run"
+local policy = require "slate.policy.file"
+local run = require "slate.act.policy_run"
 local server = require "support.server"
 
 -- The sandbox as it is but for processor time, so that a busy machine changes nothing.
@@ -433,7 +433,7 @@ describe("a replay", function()
 end)
 
 describe("a policy's own checks", function()
-    local test = require("slate.policy_test").test
+    local test = require("slate.policy.test").test
 
     it("hold, or fail with what was otherwise", function()
         local classes <const> = "classes = function() return { { id = 3 }, { id = 7 } } end"

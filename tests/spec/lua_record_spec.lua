@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local make = require("support.snapshots").make
-local record = require "slate.record"
+local record = require "slate.facts.record"
 local server = require "support.server"
-local snapshot = require "slate.snapshot"
+local snapshot = require "slate.facts.snapshot"
 
 describe("recording", function()
     local folder, path

@@ -5,8 +5,8 @@ local command = require "support.command"
 local dkjson = require "dkjson"
 local make = require("support.snapshots").make
 local recordings = require "support.recordings"
-local policy = require "slate.policy"
-local rehearse = require "slate.rehearse"
+local policy = require "slate.policy.file"
+local rehearse = require "slate.policy.rehearse"
 
 -- Class 3 is not asked for anything; class 7 has a quarter of the pages that its keys need, all asked for alike.
 local function recording(count)
@@ -58,7 +58,7 @@ describe("a rehearsal", function()
             local snapshots = recordings.load(name)
             local half, last = snapshots[#snapshots // 2].general, snapshots[#snapshots].general
             local missed = (last.get_misses - half.get_misses) / (last.cmd_get - half.cmd_get)
-            for _, point in ipairs(require("slate.charts.curve").figure(snapshots).panels[1].series[1].points) do
+            for _, point in ipairs(require("slate.chart.kinds.curve").figure(snapshots).panels[1].series[1].points) do
                 if point[1] == 1 then
                     assert.near(missed, point[2], 0.01, name)
                 end
@@ -90,7 +90,7 @@ describe("slatectl policy simulate", function()
 
     setup(function()
         ctl = command.new()
-        local writer = assert(require("slate.record").create(ctl.folder .. "/r.jsonl"))
+        local writer = assert(require("slate.facts.record").create(ctl.folder .. "/r.jsonl"))
         for _, one in ipairs(recording(10)) do
             assert(writer:append(one))
         end

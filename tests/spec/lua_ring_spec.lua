@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local ring = require "slate.ring"
+local ring = require "slate.fleet.ring"
 
 local function split(text, separator)
     local parts = {}

@@ -5,7 +5,7 @@ local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"
 local recordings = require "support.recordings"
-local rules = require "slate.rules"
+local rules = require "slate.judge.rules"
 local server = require "support.server"
 local snapshots = require "support.snapshots"
 local class, make = snapshots.class, snapshots.make
@@ -55,7 +55,7 @@ describe("a rule", function()
         for body, said in pairs({
             ["error('no idea', 0)"] = "no idea", ["local x = nil .. 'a'"] = "attempt to concatenate a nil value",
             ["while true do end"] = "took more than 10000000 instructions", ["os.exit(1)"] = "'os'",
-            ["io.open('/etc/passwd')"] = "'io'", ["require 'slate.client'"] = "'require'",
+            ["io.open('/etc/passwd')"] = "'io'", ["require 'slate.wire.client'"] = "'require'",
             ["load('return 1')"] = "'load'",
             ["local t = {} for i = 1, 1e9 do t[i] = ('x'):rep(1000) .. i end"] = "more than",
             ["add('bad', 'x')"] = "not 'bad'", ["add('note')"] = "a finding is",

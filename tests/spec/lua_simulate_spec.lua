@@ -3,7 +3,7 @@
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
-local simulate = require "slate.simulate"
+local simulate = require "slate.policy.simulate"
 
 -- A loop of 100 keys and a few that come often: what fits and what does not differs by policy.
 local function trace_text()
@@ -14,7 +14,7 @@ local function trace_text()
     return table.concat(lines, "\n") .. "\n"
 end
 
-describe("slate.simulate", function()
+describe("slate.policy.simulate", function()
     it("shares the policies among the processes", function()
         local grid = { trace = "a's", policies = { "a", "b", "c" }, sizes = "1%,2%", by_objects = true,
             words = { "--seed", "2" } }
@@ -58,7 +58,7 @@ describe("slate.simulate", function()
             tic = function(x) return ("n%d"):format(x) end,
             curves = { { label = "a", points = { { 1, 0.5 }, { 10, 0.25 } } } } }
         local function script()
-            return require("slate.chart_gnuplot").script(require("slate.chart").curves(series),
+            return require("slate.chart.gnuplot").script(require("slate.chart.draw").curves(series),
                 { terminal = "svg", output = "x.svg" })
         end
         for _, part in ipairs({ "set logscale x", "set xtics ('n1' 1, 'n10' 10)", "'it''s'",

@@ -80,7 +80,7 @@ for _, kind in ipairs(server.all()) do
             local file = assert(io.open(ctl.folder .. "/traffic.lua", "w"))
             file:write(([[
                 package.path = %q .. "/lua/?.lua;" .. package.path
-                local client = assert(require("slate.client").connect(%q))
+                local client = assert(require("slate.wire.client").connect(%q))
                 repeat
                     assert(client:set("r", "v"))
                     local marker = io.open("started", "w")

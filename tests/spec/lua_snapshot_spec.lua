@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local make = require("support.snapshots").make
-local snapshot = require "slate.snapshot"
+local snapshot = require "slate.facts.snapshot"
 
 describe("snapshot", function()
     it("is built from raw lines alone", function()
@@ -47,7 +47,7 @@ end)
 
 describe("a difference", function()
     it("of a class whose id has gone to other chunks is of two classes", function()
-        local result = require("slate.difference").between(
+        local result = require("slate.facts.difference").between(
             make(1, { [1] = { chunk_size = 96, total_pages = 3, evicted = 5 }, [2] = { evicted = 1 } }),
             make(3, { [1] = { chunk_size = 800, total_pages = 4, evicted = 9 }, [2] = { evicted = 7 } }))
         assert.same({

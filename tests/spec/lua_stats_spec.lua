@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local stats = require "slate.stats"
+local stats = require "slate.facts.stats"
 
 local function lines(text)
     local list = {}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local tables = require "slate.table"
+local tables = require "slate.base.table"
 
 describe("table", function()
     it("makes each column as wide as its widest cell, numbers to the right", function()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local units = require "slate.units"
+local units = require "slate.base.units"
 
 describe("units", function()
     it("writes bytes, counts, rates, shares and ages", function()

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What came of a change: hits and evictions before and after it, in words.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local observer = require "slate.observer"
+local observer = require "slate.judge.observer"
 local snapshots = require "support.snapshots"
-local verdict = require "slate.verdict"
+local verdict = require "slate.judge.verdict"
 
 -- An observer that has seen a server each second from -12 s to `to` s; f(second) gives the hits of 1,000 gets, the
 -- evictions, and the items lost by moves in that second.
@@ -83,7 +83,7 @@ end)
 
 describe("the accuracy of predictions", function()
     it("is how far they were off: the median, and nine of ten", function()
-        local audit = require "slate.audit"
+        local audit = require "slate.facts.audit"
         local entries = { { id = 1, predicted_change = 0.5 }, { id = 2, measured_change = 0.5 } }
         assert.same({ predictions = 0 }, audit.accuracy(entries))
         for i = 1, 10 do
@@ -94,7 +94,7 @@ describe("the accuracy of predictions", function()
 end)
 
 describe("a predicted move", function()
-    local predict = require "slate.predict"
+    local predict = require "slate.judge.predict"
     local class, make = snapshots.class, snapshots.make
 
     -- Class 3 rests with a page of free chunks; class 5 misses as often as it hits, and evicts.

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local doctor = require "slate.doctor"
-local snapshot = require "slate.snapshot"
+local doctor = require "slate.judge.doctor"
+local snapshot = require "slate.facts.snapshot"
 local snapshots = require "support.snapshots"
-local view = require "slate.view"
+local view = require "slate.judge.view"
 
 local class, make = snapshots.class, snapshots.make
 
@@ -46,7 +46,7 @@ describe("view", function()
         local function state_of(mode, warn)
             local now = make(1001, fields, { evictions = 111 }, { slab_automove = mode })
             now.slated = "0.1.0"
-            for _, figure in ipairs(require("slate.thresholds").judge({ now = now, before = before,
+            for _, figure in ipairs(require("slate.judge.thresholds").judge({ now = now, before = before,
                 rates = snapshot.rates(before, now) }, { warn = { spread = warn }, crit = {} })) do
                 if figure.name == "spread" then
                     assert.equal(90, figure.value)

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Where memory goes: the parts sum up to the pages, also where values are chained over chunks of several classes.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local snapshot = require "slate.snapshot"
+local snapshot = require "slate.facts.snapshot"
 local server = require "support.server"
-local waste = require "slate.waste"
+local waste = require "slate.facts.waste"
 
 local PAGE_BYTES <const> = 1 << 20
 local LARGE <const>, MIDDLE <const>, SMALL <const> = 40, 6, 5000
@@ -21,7 +21,7 @@ local function chained()
         class(4, 524288, 2, 12, 8300000) } }
 end
 
-describe("slate.waste", function()
+describe("slate.facts.waste", function()
     local rows = waste.classes(chained())
     local total = waste.total(chained(), rows)
 
@@ -51,7 +51,7 @@ describe("slate.waste", function()
 end)
 
 for _, kind in ipairs(server.all()) do
-    describe("slate.waste on " .. kind.name, function()
+    describe("slate.facts.waste on " .. kind.name, function()
         it("finds the waste of values of 390 and 900 kB beside small ones", function()
             local one = server.start({ binary = kind.binary, args = { "-m", "64", "-o", "slab_automove=0" } })
             finally(function() one:stop() end)

@@ -27,7 +27,7 @@ for _, kind in ipairs(server.all()) do
 
         -- The settings and the eviction policy, as the server writes them.
         local function settings()
-            return (assert(require("slate.runtime").read(client)))
+            return (assert(require("slate.facts.runtime").read(client)))
         end
 
         it("sets, verifies and takes back everything that can be set, to the letter", function()
@@ -193,7 +193,7 @@ describe("slatectl changes what only slated has", function()
     before_each(function() os.remove(ctl.folder .. "/audit.log") end)
 
     local function settings()
-        return (assert(require("slate.runtime").read(client)))
+        return (assert(require("slate.facts.runtime").read(client)))
     end
 
     local function refuses(arguments, part, wanted_code)
@@ -257,7 +257,7 @@ describe("slatectl changes what only slated has", function()
 
     it("the last change of the chunk sizes goes back, not an earlier one in its place", function()
         local function count()
-            return require("slate.geometry").read(client).classes
+            return require("slate.facts.geometry").read(client).classes
         end
         local before = count()
         ctl.succeed("geometry sizes 96,500,4000 --force --wait")

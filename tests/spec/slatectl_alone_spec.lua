@@ -29,7 +29,7 @@ describe("slatectl without a server", function()
         assert.equal(0, code)
         assert.truthy(out:find("^slatectl %d+%.%d+%.%d+\n$"), out)
         assert.equal(0, (ctl.run("--version")))
-        for _, row in ipairs(require("slate.cli").COMMANDS) do
+        for _, row in ipairs(require("slate.cli.main").COMMANDS) do
             local help_code, text = ctl.run("help " .. row.name)
             assert.equal(0, help_code, row.name)
             assert.truthy(text:find("Usage: slatectl " .. row.name, 1, true))
@@ -58,7 +58,7 @@ describe("slatectl without a server", function()
             .. "printf '#!/bin/sh\\nprintf \"<%%s>\" \"$@\"; exit 5' >bin/slate-load; "
             .. "chmod +x bin/slate-load; unset SLATE_SERVER; cat >run.lua <<'END'\n"
             .. "package.path = '" .. ctl.root .. "/lua/?.lua;' .. package.path\n"
-            .. "os.exit(require('slate.cli').main(arg, { bin_dir = './bin', version = '1' }))\nEND\n"
+            .. "os.exit(require('slate.cli.main').main(arg, { bin_dir = './bin', version = '1' }))\nEND\n"
             .. "lua5.4 run.lua -s here:1 --json bench calcify \"it's\" 'a b' '$HOME' --json -s")
         assert.equal(5, code)
         assert.equal("<calcify><it's><a b><$HOME><--json><-s><--server><here:1>", out)
@@ -82,7 +82,7 @@ describe("slatectl without a server", function()
 
     it("draws nothing without gnuplot, and says what to install", function()
         -- Far more than a pipe holds, so that a shell without gnuplot must still read it all.
-        local writer = assert(require("slate.record").create(ctl.folder .. "/long.jsonl"))
+        local writer = assert(require("slate.facts.record").create(ctl.folder .. "/long.jsonl"))
         for i = 1, 5000 do
             assert(writer:append(make(i, { [3] = { chunk_size = 152, total_pages = 1 + i % 7 } })))
         end
@@ -97,7 +97,7 @@ describe("slatectl without a server", function()
     end)
 
     it("keeps the old chart when the disk is full, and says so", function()
-        local writer = assert(require("slate.record").create(ctl.folder .. "/drawn.jsonl"))
+        local writer = assert(require("slate.facts.record").create(ctl.folder .. "/drawn.jsonl"))
         for i = 1, 300 do
             assert(writer:append(make(i, { [3] = { chunk_size = 152, total_pages = 1 + i % 7 } })))
         end
@@ -129,17 +129,17 @@ describe("slatectl without a server", function()
 
     it("loads only what a command needs", function()
         local pipe = assert(io.popen("lua5.4 -e 'package.path=\"lua/?.lua;\"..package.path "
-            .. "require(\"slate.cli\").main({\"version\"}, {version=\"1\"}) "
+            .. "require(\"slate.cli.main\").main({\"version\"}, {version=\"1\"}) "
             .. "for n in pairs(package.loaded) do print(n) end'"))
         local loaded = pipe:read("a")
         pipe:close()
-        for _, name in ipairs({ "socket", "cjson", "slate.client", "slate.commands.top" }) do
+        for _, name in ipairs({ "socket", "cjson", "slate.wire.client", "slate.commands.top" }) do
             assert.is_nil(loaded:find("\n" .. name:gsub("%.", "%%.")), name)
         end
     end)
 
     it("documents every command, option and exit code in the manual", function()
-        local cli = require "slate.cli"
+        local cli = require "slate.cli.main"
         for _, row in ipairs(cli.COMMANDS) do
             assert.truthy(MANUAL:find("\n.It Xo\n.Cm " .. row.name, 1, true)
                 or MANUAL:find("\n.It Cm " .. row.name, 1, true), row.name)

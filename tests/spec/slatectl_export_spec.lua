@@ -131,7 +131,7 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("runs Lua with a client connected", function()
-            local code, out, err = ctl.run("repl -e 'c:get(\"key1\").value' -e 'slate.units.bytes(65536)'")
+            local code, out, err = ctl.run("repl -e 'c:get(\"key1\").value' -e 'slate.base.units.bytes(65536)'")
             assert.equal(0, code, err)
             assert.equal("xxxxxxxxxx\n64K\n", out)
             code, out = ctl.shell("printf 'n = 0\\nfor i = 1, 3 do\\nn = n + i\\nend\\nn\\n' | slatectl repl")
@@ -150,7 +150,7 @@ describe("slatectl completion", function()
         for _, shell in ipairs({ "bash", "zsh", "fish" }) do
             local code, out = ctl.run("completion " .. shell)
             assert.equal(0, code)
-            for _, row in ipairs(require("slate.cli").COMMANDS) do
+            for _, row in ipairs(require("slate.cli.main").COMMANDS) do
                 assert.truthy(out:find(row.name, 1, true), shell .. " " .. row.name)
             end
         end

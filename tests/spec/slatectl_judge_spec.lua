@@ -1,23 +1,23 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl check, doctor, advise and what is under them.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local advise = require "slate.advise"
+local advise = require "slate.judge.advise"
 local command = require "support.command"
 local dkjson = require "dkjson"
-local doctor = require "slate.doctor"
+local doctor = require "slate.judge.doctor"
 local fill = require "support.fill"
-local fit = require "slate.fit"
-local geometry = require "slate.geometry"
+local fit = require "slate.judge.fit"
+local geometry = require "slate.facts.geometry"
 local server = require "support.server"
 local make = require("support.snapshots").make
-local snapshot = require "slate.snapshot"
+local snapshot = require "slate.facts.snapshot"
 
 local SEED <const> = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
 
 describe("an advised policy", function()
     local function advised(...)
         local lines = { ... }
-        return require("slate.advice").policy(nil, { stats = function() return lines end })
+        return require("slate.judge.advice").policy(nil, { stats = function() return lines end })
     end
 
     it("is the one that hits most, but never none, which refuses stores", function()
@@ -54,7 +54,7 @@ describe("advice on automove", function()
             return now
         end
         local before, now = at(1, 0), at(2, second)
-        return require("slate.advice").automove({
+        return require("slate.judge.advice").automove({
             who = { slated = "0.1.0", store = "slab" },
             pair = function() return now, before, snapshot.rates(before, now) end,
         }, nil, {})
@@ -197,7 +197,7 @@ describe("advised sizes", function()
             local prediction = assert(client:command("slabs geometry auto dry"))
             local _, fitted = geometry.split_prediction(prediction)
             local dumper, counts, parts = one:connect(), {}, {}
-            assert.is_nil((require("slate.keydump").each(dumper, { limit = math.maxinteger }, function(key)
+            assert.is_nil((require("slate.wire.keydump").each(dumper, { limit = math.maxinteger }, function(key)
                 counts[key.size_bytes] = (counts[key.size_bytes] or 0) + 1
             end)))
             for bytes, items in pairs(counts) do

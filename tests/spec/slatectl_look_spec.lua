@@ -4,7 +4,7 @@ local command = require "support.command"
 local dkjson = require "dkjson"
 local documents = require "support.documents"
 local fill = require "support.fill"
-local rows = require "slate.rows"
+local rows = require "slate.cli.rows"
 local server = require "support.server"
 
 local SCHEMAS <const> = command.read_file("man/slate-json.7")
@@ -120,7 +120,7 @@ for _, kind in ipairs(server.all()) do
 
         it("watches events and tells how many were lost", function()
             local code, out, err = ctl.shell(("(until [ -e stop ]; do printf 'get nothing\\r\\n'; sleep 0.05; done) "
-                .. "| lua5.4 -e 'package.path=\"%s/lua/?.lua;\"..package.path local c = require(\"slate.client\")"
+                .. "| lua5.4 -e 'package.path=\"%s/lua/?.lua;\"..package.path local c = require(\"slate.wire.client\")"
                 .. ".connect(\"%s\") for line in io.lines() do c:get(\"nothing\") end' & "
                 .. "slatectl watch fetchers --count 3 --where key=nothing --jsonl; code=$?; touch stop; wait; rm stop; "
                 .. "exit $code"):format(ctl.root, one.address))
@@ -230,7 +230,7 @@ describe("rows", function()
 end)
 
 describe("a command line", function()
-    local is_read = require("slate.guard").is_read
+    local is_read = require("slate.wire.guard").is_read
 
     it("is taken for a write unless it is known to read", function()
         for _, line in ipairs({ "stats", "stats slabs", "version", "get a", "gets a b", "mg a v t", "mn", "me a",
@@ -251,7 +251,7 @@ describe("chunk sizes computed from settings", function()
         if not binary then
             return pending("no memcached here")
         end
-        local chunks = require "slate.chunks"
+        local chunks = require "slate.facts.chunks"
         for _, case in ipairs({ { 1.25, 48 }, { 1.08, 48 }, { 2, 100 }, { 1.5, 10 } }) do
             -- It says what classes it has when it starts, and then ends: nobody may write to that socket's folder.
             local pipe = io.popen(("%s -vv -s /nowhere/socket -f %g -n %d -u root -t 1 2>&1"):format(binary, case[1],

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slatectl on many servers: all are asked at once, one that is down is a row, and lists of servers are read.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local addresses = require "slate.addresses"
+local addresses = require "slate.wire.addresses"
 local command = require "support.command"
 local dkjson = require "dkjson"
 local server = require "support.server"
-local together = require "slate.together"
+local together = require "slate.wire.together"
 
 describe("tasks", function()
     it("go on while others wait, and all that they return comes back in order", function()
-        local clock, order = require "slate.clock", {}
+        local clock, order = require "slate.base.clock", {}
         local function task(name, ...)
             local naps = { ... }
             return function()

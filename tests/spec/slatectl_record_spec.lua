@@ -44,7 +44,7 @@ for _, kind in ipairs(server.all()) do
             local panel = document((ctl.succeed("chart pages a.jsonl --json"))).panels[1]
             assert.equal(7, #panel.series[1].values)
             assert.equal(7, #panel.at)
-            for _, drawn in ipairs(require("slate.chart").KINDS) do
+            for _, drawn in ipairs(require("slate.chart.draw").KINDS) do
                 local live = "chart " .. drawn.name .. " --live --for 60ms --interval 20ms"
                 local code, out, err = ctl.run(live .. " --json")
                 if code == 0 then

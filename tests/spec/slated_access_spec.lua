@@ -268,7 +268,7 @@ describe("the users of a server", function()
             connection:send(login_lines("newt", "n"))
             local answer = assert(connection:receive("*l"))
             if answer ~= "STORED" then
-                require("slate.clock").sleep(0.01)
+                require("slate.base.clock").sleep(0.01)
             end
         until answer == "STORED"
         connection:close()

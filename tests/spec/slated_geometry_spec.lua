@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Other chunk sizes for a live server, as clients and operators see it over the wire.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local clock = require "slate.clock"
+local clock = require "slate.base.clock"
 local server = require "support.server"
 local wire = require "support.wire"
 

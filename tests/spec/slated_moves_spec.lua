@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- How slated moves pages, as an operator sees it: modes, requests, the record of moves, a memory limit that changes.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local clock = require "slate.clock"
+local clock = require "slate.base.clock"
 local server = require "support.server"
 local wire = require "support.wire"
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- What slated tells from sampled keys, over the wire and through slatectl.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local clock = require "slate.clock"
-local json = require "slate.json"
+local clock = require "slate.base.clock"
+local json = require "slate.base.json"
 local server = require "support.server"
 local wire = require "support.wire"
 

@@ -5,7 +5,7 @@
 -- TRACES names a folder of traces (by default ../shared/traces); without it the comparisons with published figures are
 -- skipped. With ALL_TRACES=1 every trace of the folder is also played to the reference, which takes minutes.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local json = require "slate.json"
+local json = require "slate.base.json"
 local reference = require "support.reference"
 local server = require "support.server"
 

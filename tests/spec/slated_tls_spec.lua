@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- slated speaks TLS: what it carries, whom it refuses, and new certificates while it runs.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local client = require "slate.client"
+local client = require "slate.wire.client"
 local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Which classes starve: the rule, what it says of recorded servers, and that slatetop says the same.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
-local observer = require "slate.observer"
+local observer = require "slate.judge.observer"
 local recordings = require "support.recordings"
 local snapshots = require "support.snapshots"
-local starving = require "slate.starving"
+local starving = require "slate.judge.starving"
 
 local SEED <const> = math.tointeger(tonumber(os.getenv("SEED") or "")) or os.time()
 local class, make = snapshots.class, snapshots.make
@@ -135,7 +135,8 @@ describe("starving", function()
     it("is judged by one pair of snapshots where there are no more", function()
         local before = make(1000, { [3] = class({ age = 600 }), [5] = class({}) })
         local now = make(1001, { [3] = class({ age = 600 }), [5] = class({ evicted = 400 }) })
-        local rows = require("slate.view").classes(now, before, require("slate.snapshot").rates(before, now))
+        local rows = require("slate.judge.view").classes(now, before,
+            require("slate.facts.snapshot").rates(before, now))
         assert.is_true(rows[2].starves)
     end)
 

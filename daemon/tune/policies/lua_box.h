@@ -2,7 +2,7 @@
  * limits.
  *
  * A box has a Lua state of its own. What its functions may use is written down in
- * lua/slate/policy_core.lua, which is built into the program and runs in every box first. Limits
+ * lua/slate/base/policy_core.lua, which is built into the program and runs in every box first. Limits
  * hold for one call: instructions and processor time are counted by a hook, library functions that
  * can work for long are charged beforehand, memory is counted by the allocator for the box's life.
  * Once a limit is reached every further instruction of the call fails, so no pcall outlives it. A

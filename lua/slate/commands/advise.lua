@@ -5,11 +5,11 @@ local M = {}
 local SUBJECTS <const> = { "sizes", "memory", "automove", "policy" }
 
 function M.declare(command)
-    local units = require "slate.units"
+    local units = require "slate.base.units"
     command:argument("subject", "sizes: chunk sizes that waste least; memory: how much is worth its while; automove: "
         .. "which mode; policy: which eviction policy."):choices(SUBJECTS):argname("SUBJECT")
     command:option("--from", "Where the sizes come from: sizehist, sizes or metadump; see sizes.")
-        :choices(require("slate.sizehist").SOURCES):argname("SOURCE")
+        :choices(require("slate.facts.sizehist").SOURCES):argname("SOURCE")
     command:option("--classes", "Use N classes, besides the one of the largest chunk."):argname("N")
         :convert(function(text) return units.parse_whole(text, 2, 254) end)
     command:option("--hits", "With memory: the hit ratio to reach, in per cent."):argname("PERCENT")
@@ -30,19 +30,20 @@ function M.run(context, parsed)
         return nil, message, code
     end
     local advice
-    advice, message, code = require("slate.advice")[parsed.subject](context, client, parsed)
+    advice, message, code = require("slate.judge.advice")[parsed.subject](context, client, parsed)
     if not advice then
         return nil, message, code
     end
     client:close()
-    advice.server, advice.time_s, advice.subject = context.server.name, require("slate.clock").time_s(), parsed.subject
+    advice.server, advice.subject = context.server.name, parsed.subject
+    advice.time_s = require("slate.base.clock").time_s()
     if context.json then
-        require("slate.json").array(advice.commands)
+        require("slate.base.json").array(advice.commands)
         advice.facts, advice.table = nil, nil -- the figures themselves stand beside them
         context:out_json("slate/advice/1", advice)
         return 0
     end
-    local tables = require "slate.table"
+    local tables = require "slate.base.table"
     context:out(tables.pairs(advice.facts))
     if advice.table then
         context:out("\n", tables.render(advice.table.columns, advice.table.rows))

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl apply FILE: carries a plan out, step by step, each verified and put on record.
-local steps = require "slate.steps"
+local steps = require "slate.act.steps"
 
 local M = {}
 
@@ -32,7 +32,7 @@ local function load_plan(path)
     if not text then
         return nil, "cannot read " .. (problem or path), "input"
     end
-    local plan = #text <= MOST_BYTES and require("slate.json").decode(text)
+    local plan = #text <= MOST_BYTES and require("slate.base.json").decode(text)
     if type(plan) ~= "table" or plan.schema ~= "slate/plan/1" or type(plan.steps) ~= "table"
         or #plan.steps > MOST_STEPS then
         return nil, path .. " is not a plan of slatectl plan", "input"
@@ -85,7 +85,7 @@ function M.run(context, parsed)
     client:close()
     if context.json then
         context:out_json("slate/apply/1", { server = context.server.name, dry_run = parsed.dry_run or false,
-            steps = require("slate.json").array(results) })
+            steps = require("slate.base.json").array(results) })
     elseif parsed.dry_run then
         context:out("nothing was sent\n")
     end

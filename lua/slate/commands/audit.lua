@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl audit: the changes on record, with what came of them, and how good predictions were.
-local audit = require "slate.audit"
-local steps = require "slate.steps"
+local audit = require "slate.facts.audit"
+local steps = require "slate.act.steps"
 
 local M = {}
 
@@ -9,7 +9,7 @@ local DEFAULT_LIST <const> = 20
 
 function M.declare(command)
     command:option("--last", ("Only the last N changes, of all servers. Default: %d"):format(DEFAULT_LIST)):argname("N")
-        :convert(function(text) return require("slate.units").parse_whole(text, 1) end)
+        :convert(function(text) return require("slate.base.units").parse_whole(text, 1) end)
     command:flag("--accuracy", "How far predictions of moves were off, by all changes on record.")
 end
 
@@ -24,7 +24,7 @@ end
 local function list(context, entries, most)
     local shown = table.move(entries, math.max(1, #entries - most + 1), #entries, 1, {})
     if context.json then
-        context:out_json("slate/changes/1", { changes = require("slate.json").array(shown) })
+        context:out_json("slate/changes/1", { changes = require("slate.base.json").array(shown) })
         return 0
     end
     local rows = {}
@@ -33,7 +33,7 @@ local function list(context, entries, most)
             what_of(entry) .. (entry.undoes and (" (undoes %d)"):format(entry.undoes) or "")
                 .. (entry.outcome and ": " .. entry.outcome or "") }
     end
-    context:out(#rows == 0 and "no change is on record\n" or require("slate.table").render({ { title = "ID" },
+    context:out(#rows == 0 and "no change is on record\n" or require("slate.base.table").render({ { title = "ID" },
         { title = "TIME", left = true }, { title = "SERVER", left = true }, { title = "CHANGE", left = true } }, rows))
     return 0
 end
@@ -46,7 +46,7 @@ local function accuracy(context, entries)
         context:out("no prediction is on record: slatectl move ... --verdict makes one\n")
     else
         context:out(("%s; half were off by %.1f points of hits or less, nine of ten by %.1f; %d within their band\n")
-            :format(require("slate.units").plural(found.predictions, "prediction"), found.median * 100,
+            :format(require("slate.base.units").plural(found.predictions, "prediction"), found.median * 100,
                 found.p90 * 100, found.within))
     end
     return 0

@@ -54,7 +54,7 @@ local function read_state(context, client)
         return nil, "this server does not report an automove mode", "unsupported"
     end
     local mode = mode_of(tostring(settings.slab_automove))
-    local moves = require "slate.moves"
+    local moves = require "slate.facts.moves"
     local failed = now.slated and moves.failed((moves.read(client))) or nil
     return {
         server = now.server, mode = settings.slab_automove, name = mode and mode.name, help = mode and mode.help,
@@ -82,8 +82,8 @@ local function out_state(context, state)
     add("window", state.window_s and ("%d"):format(state.window_s))
     add("free ratio", state.free_ratio)
     add("pages moved", state.pages_moved)
-    add("free pool", state.free_pool_pages and require("slate.units").plural(state.free_pool_pages, "page"))
-    context:out(require("slate.table").pairs(rows, true))
+    add("free pool", state.free_pool_pages and require("slate.base.units").plural(state.free_pool_pages, "page"))
+    context:out(require("slate.base.table").pairs(rows, true))
 end
 
 -- The modes of a server, when its refusal does not list them.
@@ -109,7 +109,7 @@ local function set_mode(client, who, word)
                 who.slated and "slated " .. who.slated or "memcached " .. who.version, word,
                 has or known_modes(who)), "unsupported"
         end
-        message, code = require("slate.runtime").refusal(line)
+        message, code = require("slate.facts.runtime").refusal(line)
         return nil, "automove stays as it was; " .. message, code
     end
     return mode
@@ -122,7 +122,7 @@ function M.run(context, parsed)
     end
     local wanted, was, message
     if parsed.mode then
-        was, message, code = require("slate.runtime").read(client)
+        was, message, code = require("slate.facts.runtime").read(client)
         if not was then
             return nil, message, code
         end
@@ -141,7 +141,7 @@ function M.run(context, parsed)
     if wanted and state.mode ~= wanted.number and state.name ~= wanted.name and state.mode ~= wanted.name then
         return nil, ("the server answered OK, but its mode is %s"):format(tostring(state.mode)), "no"
     elseif wanted and was.slab_automove ~= tostring(state.mode) then
-        require("slate.audit").note(context, { what = "set", name = "slab_automove", was = was.slab_automove,
+        require("slate.facts.audit").note(context, { what = "set", name = "slab_automove", was = was.slab_automove,
             is = tostring(state.mode) })
     end
     return 0

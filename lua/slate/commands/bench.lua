@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl bench ...: hands everything after the word to slate-load, which is installed beside us.
-local shell = require "slate.shell"
+local shell = require "slate.base.shell"
 
 local M = {}
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl chart KIND FILE... | --live: a recording or the live server as a picture, or as text.
-local chart = require "slate.chart"
-local picture = require "slate.picture"
-local units = require "slate.units"
+local chart = require "slate.chart.draw"
+local picture = require "slate.chart.picture"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -33,7 +33,7 @@ function M.declare(command)
 end
 
 local function figure_of(what, list, histogram)
-    return require("slate.charts." .. what).figure(list, histogram)
+    return require("slate.chart.kinds." .. what).figure(list, histogram)
 end
 
 local function draw_text(context, figure, options)
@@ -58,7 +58,7 @@ end
 
 local function keep_script(figure, parsed, options)
     local terminal = options.terminal == "html" and "svg" or options.terminal == "text" and "png" or options.terminal
-    return picture.write_file(parsed.keep_script, require("slate.chart_gnuplot").script(figure, {
+    return picture.write_file(parsed.keep_script, require("slate.chart.gnuplot").script(figure, {
         terminal = terminal, output = parsed.output or "chart." .. terminal,
         width = options.terminal ~= "text" and options.width or nil,
         height = options.terminal ~= "text" and options.height or nil,
@@ -99,7 +99,7 @@ end
 
 -- All recordings as one list in order of time.
 local function load(context, paths)
-    local record, all = require "slate.record", {}
+    local record, all = require "slate.facts.record", {}
     for _, path in ipairs(paths) do
         local list, skipped, code = record.load(path)
         if not list then
@@ -133,7 +133,7 @@ end
 -- Samples the servers; on a terminal the chart is drawn anew with each sample.
 -- Returns the snapshots and, for a chart of sizes, the histogram; or nil, message, code.
 local function sample(context, parsed, on_sample)
-    local clock = require "slate.clock"
+    local clock = require "slate.base.clock"
     local peers, message, code = connect(context)
     if not peers then
         return nil, message, code
@@ -147,7 +147,7 @@ local function sample(context, parsed, on_sample)
     while true do
         for _, peer in ipairs(peers) do
             local one
-            one, message, code = require("slate.snapshot").take(peer.client, {
+            one, message, code = require("slate.facts.snapshot").take(peer.client, {
                 server = peer.name, slated = peer.slated, settings = true,
             })
             if not one then
@@ -162,7 +162,7 @@ local function sample(context, parsed, on_sample)
         clock.sleep(interval_s)
     end
     if parsed.what == "sizes" then
-        histogram = require("slate.sizehist").read(peers[1].client) -- nil: the means of the classes have to do
+        histogram = require("slate.facts.sizehist").read(peers[1].client) -- nil: the means of the classes have to do
     end
     for _, peer in ipairs(peers) do
         peer.client:close()
@@ -185,7 +185,7 @@ local PANEL_LISTS <const> = { "at", "series", "names", "right", "values", "range
 
 -- Positions without a value are null, so that lists have no holes.
 local function filled(list, count)
-    local json = require "slate.json"
+    local json = require "slate.base.json"
     for i = 1, count do
         list[i] = list[i] or json.null
     end
@@ -193,7 +193,7 @@ local function filled(list, count)
 end
 
 local function out_json(context, what, figure)
-    local json = require "slate.json"
+    local json = require "slate.base.json"
     local panels = json.array()
     for i, panel in ipairs(figure.panels) do
         local one = { kind = panel.kind, title = panel.title, x_label = panel.x.label, y_label = panel.y.label,

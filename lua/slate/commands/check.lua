@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl check [SERVER...]: a monitoring plugin: one line, performance data, and exit codes 0 to 3.
-local thresholds = require "slate.thresholds"
-local units = require "slate.units"
+local thresholds = require "slate.judge.thresholds"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -15,7 +15,7 @@ function M.declare(command)
         names[i] = ("%s (%s)"):format(figure.name, figure.what)
     end
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
-        :argname("SERVER"):convert(function(text) return require("slate.addresses").parse(text) end)
+        :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end)
     command:option("--warn", "Warn beyond this, such as ev=100. Figures: " .. table.concat(names, ", "))
         :argname("NAME=NUMBER"):count("*"):convert(thresholds.parse)
     command:option("--crit", "The same, for a critical state."):argname("NAME=NUMBER"):count("*")
@@ -61,7 +61,7 @@ local function judge_by(own, member, result)
     end
 end
 
--- One member as { server, state, words (what is wrong), figures }. own: of slate.rules, or nil.
+-- One member as { server, state, words (what is wrong), figures }. own: of slate.judge.rules, or nil.
 local function judge(member, given, own)
     local result = { server = member.server.name, state = "ok", words = {}, figures = {} }
     if not member.client then
@@ -109,9 +109,9 @@ function M.run(context, parsed)
         return nil, problem, code
     end
     local given = { warn = by_name(parsed.warn), crit = by_name(parsed.crit) }
-    local own = require("slate.rules").own(function(message) context:say(message) end)
+    local own = require("slate.judge.rules").own(function(message) context:say(message) end)
     local results, state = {}, "ok"
-    for i, member in ipairs(require("slate.members").sample(context, servers, parsed.interval or 1)) do
+    for i, member in ipairs(require("slate.fleet.members").sample(context, servers, parsed.interval or 1)) do
         results[i] = judge(member, given, own)
         if RANK[results[i].state] > RANK[state] then
             state = results[i].state
@@ -124,12 +124,12 @@ function M.run(context, parsed)
         return a.server < b.server
     end)
     if context.json then
-        local json = require "slate.json"
+        local json = require "slate.base.json"
         for _, one in ipairs(results) do
             json.array(one.words)
             json.array(one.figures)
         end
-        context:out_json("slate/check/1", { time_s = require("slate.clock").time_s(), state = state,
+        context:out_json("slate/check/1", { time_s = require("slate.base.clock").time_s(), state = state,
             servers = results })
     else
         context:out(line_of(results, state))

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl classes [ID...]: one row for each slab class.
-local units = require "slate.units"
-local view = require "slate.view"
+local units = require "slate.base.units"
+local view = require "slate.judge.view"
 
 local M = {}
 
@@ -84,12 +84,12 @@ function M.text(rows, own)
         end
         cells[r][#columns] = view.note(row)
     end
-    return require("slate.table").render(columns, cells)
+    return require("slate.base.table").render(columns, cells)
 end
 
 --- Rows for JSON: flags is a list even when it is empty.
 function M.as_json(rows)
-    local json = require "slate.json"
+    local json = require "slate.base.json"
     for _, row in ipairs(rows) do
         json.array(row.flags)
     end
@@ -115,7 +115,7 @@ end
 
 -- Adds the columns of an operator's own rules to the rows, as their field own. Returns their titles; nil without any.
 local function add_own(context, known)
-    local own = require("slate.rules").own(function(message) context:say(message) end)
+    local own = require("slate.judge.rules").own(function(message) context:say(message) end)
     if not own or #own.columns == 0 then
         return nil
     end

@@ -10,7 +10,7 @@ function M.run(context, parsed)
     if context.json then
         return nil, "completion writes a script for a shell: it takes no --json, --jsonl or --csv", "usage"
     end
-    local parser = require("slate.cli").parser("*")
+    local parser = require("slate.cli.main").parser("*")
     context:out(parser["get_" .. parsed.shell .. "_complete"](parser), "\n")
     return 0
 end

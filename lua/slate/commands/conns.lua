@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl conns: who is connected, what each connection does and how long it has been idle.
-local units = require "slate.units"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -18,7 +18,7 @@ end
 
 -- Connections from the lines of `stats conns`: { id, address, listen_address, state, idle_s }.
 function M.parse(lines)
-    local stats = require "slate.stats"
+    local stats = require "slate.facts.stats"
     local fields <const> = { addr = "address", listen_addr = "listen_address", state = "state" }
     local list, at = {}, {}
     for _, line in ipairs(lines) do
@@ -52,7 +52,7 @@ local function out_text(context, list, total, states)
     for i, one in ipairs(list) do
         rows[i] = { one.id, units.age(one.idle_s), state_of(one), one.address or "-" }
     end
-    context:out(require("slate.table").render(COLUMNS, rows))
+    context:out(require("slate.base.table").render(COLUMNS, rows))
     local words = {}
     for state, count in pairs(states) do
         words[#words + 1] = ("%d %s"):format(count, state)
@@ -82,8 +82,8 @@ function M.run(context, parsed)
     end
     local shown = table.move(chosen, 1, math.min(#chosen, parsed.top or DEFAULT_TOP), 1, {})
     if context.json then
-        context:out_json("slate/conns/1", { server = context.server.name, time_s = require("slate.clock").time_s(),
-            connections = require("slate.json").array(shown), truncated = #chosen - #shown })
+        context:out_json("slate/conns/1", { server = context.server.name, time_s = require("slate.base.clock").time_s(),
+            connections = require("slate.base.json").array(shown), truncated = #chosen - #shown })
     else
         out_text(context, shown, #chosen, states)
     end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl curve [CLASS]: which hit ratio to expect with other amounts of memory.
-local units = require "slate.units"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -22,14 +22,14 @@ local function share(ratio)
 end
 
 local function out_text(context, curve)
-    local tables = require "slate.table"
+    local tables = require "slate.base.table"
     local facts = { { "memory", units.bytes(curve.bytes or 0) }, { "sampled", units.plural(curve.reads or 0, "read") } }
     if curve.measured_hit_ratio then
         facts[3] = { "hits lately", share(curve.measured_hit_ratio) .. ", counted" }
     end
     context:out(tables.pairs(facts))
     if #curve.points == 0 then
-        context:out(require("slate.foresight").too_few("for a curve"), "\n")
+        context:out(require("slate.facts.foresight").too_few("for a curve"), "\n")
         return
     end
     local rows = {}
@@ -79,13 +79,13 @@ local function draw(context, curve, class, path)
     if #sizes > 0 then
         series.curves[2] = { label = ("%s, by miniatures"):format(curve.policy), points = sizes }
     end
-    local chart = require "slate.chart"
-    return require("slate.picture").save(path, chart.curves(series), { terminal = chart.terminal_for(path) })
+    local chart = require "slate.chart.draw"
+    return require("slate.chart.picture").save(path, chart.curves(series), { terminal = chart.terminal_for(path) })
 end
 
 function M.run(context, parsed)
     if parsed.output then
-        local known, problem = require("slate.chart").terminal_for(parsed.output)
+        local known, problem = require("slate.chart.draw").terminal_for(parsed.output)
         if not known then
             return nil, problem, "usage"
         end
@@ -95,22 +95,23 @@ function M.run(context, parsed)
         return nil, message, code
     end
     local curve
-    curve, message, code = require("slate.foresight").curve(client, parsed.class)
+    curve, message, code = require("slate.facts.foresight").curve(client, parsed.class)
     if not curve then
         return nil, message, code
     end
     client:close()
     if context.json then
-        local array = require("slate.json").array
+        local array = require("slate.base.json").array
         curve.points, curve.sizes = array(curve.points), array(curve.sizes)
-        curve.server, curve.time_s, curve.class = context.server.name, require("slate.clock").time_s(), parsed.class
+        curve.server, curve.class = context.server.name, parsed.class
+        curve.time_s = require("slate.base.clock").time_s()
         context:out_json("slate/curve/1", curve)
     else
         out_text(context, curve)
     end
     if parsed.output then
         if #curve.points == 0 then
-            return nil, require("slate.foresight").too_few("for a chart"), "no"
+            return nil, require("slate.facts.foresight").too_few("for a chart"), "no"
         end
         local drawn
         drawn, message, code = draw(context, curve, parsed.class, parsed.output)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl diff OLD [NEW]: what changed between two snapshots, or between one and now.
-local units = require "slate.units"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -11,7 +11,7 @@ function M.declare(command)
 end
 
 local function load_last(path)
-    local list, message, code = require("slate.record").load(path)
+    local list, message, code = require("slate.facts.record").load(path)
     if not list then
         return nil, message, code
     end
@@ -50,7 +50,7 @@ local function out_list(context, title, list, with_rates)
         columns[4], columns[5] = { title = "CHANGE" }, { title = "PER SECOND" }
     end
     if #rows > 0 then
-        context:out(require("slate.table").render(columns, rows), "\n")
+        context:out(require("slate.base.table").render(columns, rows), "\n")
     end
 end
 
@@ -78,7 +78,7 @@ local function out_classes(context, classes)
         rows[#rows + 1] = has_any and row or nil
     end
     if #rows > 0 then
-        context:out(require("slate.table").render(columns, rows), "\n")
+        context:out(require("slate.base.table").render(columns, rows), "\n")
     end
 end
 
@@ -118,9 +118,9 @@ function M.run(context, parsed)
     elseif after.time_s < before.time_s then
         return nil, ("%s is the later one: give the earlier first"):format(parsed.old), "usage"
     end
-    local result = require("slate.difference").between(before, after)
+    local result = require("slate.facts.difference").between(before, after)
     if context.json then
-        local array = require("slate.json").array
+        local array = require("slate.base.json").array
         for _, name in ipairs({ "settings", "general", "classes" }) do
             array(result[name])
         end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl doctor: what is wrong with the server, in words, the worst first, and what to do.
-local doctor = require "slate.doctor"
-local units = require "slate.units"
+local doctor = require "slate.judge.doctor"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -12,7 +12,7 @@ function M.declare(command)
 end
 
 local function out_finding(context, finding, when)
-    local wrap = require("slate.table").wrap
+    local wrap = require("slate.base.table").wrap
     context:out(wrap(("%s%s: %s"):format(when or "", finding.severity, finding.what)), "\n",
         wrap("-> " .. finding.todo, 4), "\n")
     if finding.term then
@@ -31,23 +31,23 @@ local function out_text(context, findings, now, rates)
     end
 end
 
--- What a server itself tells, beside its snapshots; what it does not is absent. connect: see slate.expired.
+-- What a server itself tells, beside its snapshots; what it does not is absent. connect: see slate.facts.expired.
 local function ask(client, connect, known)
-    local totals, moves = require("slate.moves").read(client)
+    local totals, moves = require("slate.facts.moves").read(client)
     known.automove, known.moves = totals, totals and moves
     if known.now.slated then
-        local foresight = require "slate.foresight"
-        known.geometry, known.curve = require("slate.geometry").read(client), foresight.curve(client)
+        local foresight = require "slate.facts.foresight"
+        known.geometry, known.curve = require("slate.facts.geometry").read(client), foresight.curve(client)
         local policies
         totals, policies = foresight.whatif(client)
         known.whatif = totals and { totals = totals, policies = policies }
     end
-    known.expired_items = require("slate.expired").count(connect, known.now)
+    known.expired_items = require("slate.facts.expired").count(connect, known.now)
 end
 
 -- The operator's own rules; nil without any.
 local function own_of(context)
-    return require("slate.rules").own(function(message) context:say(message) end)
+    return require("slate.judge.rules").own(function(message) context:say(message) end)
 end
 
 -- What the doctor finds, and own rules.
@@ -70,15 +70,15 @@ local function exit_code(findings)
 end
 
 local function over_recording(context, path)
-    local list, skipped, code = require("slate.record").load(path)
+    local list, skipped, code = require("slate.facts.record").load(path)
     if not list then
         return nil, skipped, code
     end
     local own = own_of(context)
-    local episodes = require("slate.chronicle").over(list, function(known) return with_own(own, known) end)
+    local episodes = require("slate.judge.chronicle").over(list, function(known) return with_own(own, known) end)
     if context.json then
         context:out_json("slate/chronicle/1", { recording = path, snapshots = #list,
-            findings = require("slate.json").array(episodes) })
+            findings = require("slate.base.json").array(episodes) })
         return exit_code(episodes)
     end
     for _, episode in ipairs(episodes) do
@@ -108,7 +108,7 @@ function M.run(context, parsed)
     local findings = with_own(own_of(context), known)
     if context.json then
         context:out_json("slate/doctor/1", { server = now.server, time_s = now.time_s,
-            interval_s = rates and rates.interval_s, findings = require("slate.json").array(findings) })
+            interval_s = rates and rates.interval_s, findings = require("slate.base.json").array(findings) })
     else
         out_text(context, findings, now, rates)
     end

@@ -2,7 +2,7 @@
 --- slatectl explain [TERM]: what a figure or setting means, where it comes from and what to do about it.
 local M = {}
 
-local wrapped <const> = require("slate.table").wrap
+local wrapped <const> = require("slate.base.table").wrap
 
 function M.declare(command)
     command:argument("term", "A name as slatectl, slatetop or the server writes it. Default: list all names")
@@ -29,7 +29,7 @@ local function out_names(context, names)
 end
 
 function M.run(context, parsed)
-    local explain = require "slate.explain"
+    local explain = require "slate.facts.explain"
     local name = table.concat(parsed.term, " ")
     if name == "" then
         local names, problem = explain.list()

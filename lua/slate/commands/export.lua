@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl export prometheus: the statistics in Prometheus' text format, once, or to whoever scrapes.
-local prometheus = require "slate.prometheus"
-local units = require "slate.units"
+local prometheus = require "slate.cli.prometheus"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -41,7 +41,7 @@ local function scrape(context, parsed)
         return nil, message, code
     end
     local lines = context.who.slated and client:stats("describe")
-    local automove = context.who.slated and require("slate.moves").read(client) or nil
+    local automove = context.who.slated and require("slate.facts.moves").read(client) or nil
     client:close()
     local most = parsed.classes
     if most == "none" then
@@ -64,7 +64,7 @@ function M.run(context, parsed)
         context:out(text)
         return 0
     end
-    local httpd = require "slate.httpd"
+    local httpd = require "slate.cli.httpd"
     local socket, port = httpd.listen(parsed.listen.host, parsed.listen.port)
     if not socket then
         return nil, port, "connect"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet [SERVER...]: one row for each of many servers, the worst first.
-local units = require "slate.units"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -11,7 +11,7 @@ local COLUMNS <const> = {
 
 function M.declare(command)
     command:argument("members", "The servers; those of -s and SLATE_SERVER when there are none."):args("*")
-        :argname("SERVER"):convert(function(text) return require("slate.addresses").parse(text) end)
+        :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end)
     command:option("--interval", "Time between the two samples that give the rates; 0 takes one sample. Default: 1s")
         :argname("TIME"):convert(units.parse_duration)
 end
@@ -24,7 +24,7 @@ local function out_text(context, rows, down)
             row.age_spread and ("%.1f"):format(row.age_spread) or "-", units.age(row.uptime_s),
             row.why and "down: " .. row.why:gsub("^cannot connect to .-: ", "") or table.concat(row.notes, ", ") }
     end
-    context:out(require("slate.table").render(COLUMNS, cells))
+    context:out(require("slate.base.table").render(COLUMNS, cells))
     context:out(("%s, %d down\nSPREAD: age of the oldest evicting class by that of the youngest\n"):format(
         units.plural(#rows, "server"), down))
 end
@@ -35,15 +35,16 @@ function M.run(context, parsed)
     if not servers then
         return nil, problem, code
     end
-    local members = require "slate.members"
+    local members = require "slate.fleet.members"
     local rows = members.rows(members.sample(context, servers, parsed.interval or 1))
     local down = 0
     for _, row in ipairs(rows) do
         down = down + (row.why and 1 or 0)
-        require("slate.json").array(row.notes)
+        require("slate.base.json").array(row.notes)
     end
     if context.json then
-        context:out_json("slate/fleet/1", { time_s = require("slate.clock").time_s(), servers = rows, down = down })
+        context:out_json("slate/fleet/1", { time_s = require("slate.base.clock").time_s(), servers = rows,
+            down = down })
     else
         out_text(context, rows, down)
     end

@@ -10,7 +10,7 @@ function M.run(context, parsed)
     local folder, message, code = require("slate.commands.fleet_up").folder_of(parsed)
     local processes
     if folder then
-        processes, message, code = require("slate.fleet").down(folder)
+        processes, message, code = require("slate.fleet.local_fleet").down(folder)
     end
     if not processes then
         return nil, message, code
@@ -22,7 +22,7 @@ function M.run(context, parsed)
     if context.json then
         context:out_json("slate/fleet-down/1", { folder = folder, ended = ended })
     else
-        context:out(require("slate.units").plural(ended, "process", "processes"), " ended\n")
+        context:out(require("slate.base.units").plural(ended, "process", "processes"), " ended\n")
     end
     return 0
 end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl fleet up N: a fleet of slated behind nutcracker on this machine, for trying out.
-local fleet = require "slate.fleet"
-local units = require "slate.units"
+local fleet = require "slate.fleet.local_fleet"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -14,7 +14,7 @@ end
 local function parse_weights(text)
     local weights = {}
     for word in (text .. ","):gmatch("([^,]*),") do
-        local weight, message = units.parse_whole(word, 1, require("slate.ring").MAX_WEIGHT)
+        local weight, message = units.parse_whole(word, 1, require("slate.fleet.ring").MAX_WEIGHT)
         if not weight then
             return nil, message
         end
@@ -48,7 +48,7 @@ end
 
 local function out_text(context, processes, folder, given_folder)
     -- The commands to come would look elsewhere without it.
-    local option = given_folder and " --folder " .. require("slate.shell").word(folder) or ""
+    local option = given_folder and " --folder " .. require("slate.base.shell").word(folder) or ""
     local cells, addresses, proxy = {}, {}, nil
     for i, one in ipairs(processes) do
         cells[i] = { one.name, one.address, tostring(one.weight or "-"), tostring(one.pid) }
@@ -58,7 +58,7 @@ local function out_text(context, processes, folder, given_folder)
             proxy = one.address
         end
     end
-    context:out(require("slate.table").render({
+    context:out(require("slate.base.table").render({
         { title = "NAME", left = true }, { title = "ADDRESS", left = true }, { title = "WEIGHT" }, { title = "PID" },
     }, cells))
     if proxy then

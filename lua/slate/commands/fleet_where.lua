@@ -11,7 +11,7 @@ function M.declare(command)
     command:option("--kind", "The rule: ketama, consistent, modula or jump. Default: ketama"):choices(KINDS)
     command:option("--hash", "The hash of keys, such as md5 or fnv1a_64. Default: md5 for ketama"):argname("NAME")
     command:option("--copies", "Name this many servers for each key. Default: 1"):argname("N"):convert(function(text)
-        return require("slate.units").parse_whole(text, 1)
+        return require("slate.base.units").parse_whole(text, 1)
     end)
     command:option("--folder", "The fleet's folder. Default: that of fleet up"):argname("PATH")
 end
@@ -38,13 +38,13 @@ local function ring_of(parsed)
         local folder
         folder, message, code = require("slate.commands.fleet_up").folder_of(parsed)
         if folder then
-            servers, message, code = require("slate.fleet").servers(folder)
+            servers, message, code = require("slate.fleet.local_fleet").servers(folder)
         end
     end
     if not servers then
         return nil, message, code
     end
-    return require("slate.ring").new(servers, { kind = parsed.kind, hash = parsed.hash })
+    return require("slate.fleet.ring").new(servers, { kind = parsed.kind, hash = parsed.hash })
 end
 
 function M.run(context, parsed)
@@ -63,7 +63,8 @@ function M.run(context, parsed)
     if context.json then
         context:out_json("slate/fleet-where/1", { keys = placed })
     else
-        context:out(require("slate.table").render({ { title = "KEY", left = true }, { title = "SERVER", left = true } },
+        context:out(require("slate.base.table").render({ { title = "KEY", left = true },
+            { title = "SERVER", left = true } },
             cells))
     end
     return 0

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl geometry: shows or changes the chunk sizes of a live slated.
-local geometry = require "slate.geometry"
-local units = require "slate.units"
+local geometry = require "slate.facts.geometry"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -82,7 +82,7 @@ end
 
 -- The conclusion first, and no table: what is looked for is one sentence, and the sizes.
 local function out_dry_run(context, line, prediction)
-    local wrap = require("slate.table").wrap
+    local wrap = require("slate.base.table").wrap
     if prediction then
         local sentence, sizes = geometry.split_prediction(prediction)
         context:out(wrap("predicted: " .. sentence), "\n")
@@ -92,7 +92,7 @@ local function out_dry_run(context, line, prediction)
 end
 
 local function out_text(context, change, classes)
-    local tables = require "slate.table"
+    local tables = require "slate.base.table"
     local head = { { "state", ("%s: %s"):format(change.state, change.why) } }
     if change.generation > 0 then
         head[#head + 1] = { "progress", progress_of(change) }
@@ -124,7 +124,7 @@ end
 
 -- Waits until no change is under way. True; or nil, message, code.
 local function await(client, limit_s)
-    local clock = require "slate.clock"
+    local clock = require "slate.base.clock"
     local until_s = clock.steady_s() + limit_s
     while true do
         local change, message, code = geometry.read(client)
@@ -197,7 +197,7 @@ function M.run(context, parsed)
             sentence, sizes = geometry.split_prediction(prediction)
         end
         context:out_json("slate/geometry/1", { server = context.server.name, command = line, dry_run = parsed.dry_run,
-            predicted = sentence, sizes = sizes, change = change, classes = require("slate.json").array(classes) })
+            predicted = sentence, sizes = sizes, change = change, classes = require("slate.base.json").array(classes) })
     elseif parsed.dry_run and line then
         out_dry_run(context, line, prediction)
     else

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl hotkeys [COUNT]: the keys asked for most.
-local units = require "slate.units"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -34,21 +34,22 @@ function M.run(context, parsed)
         return nil, message, code
     end
     local requests, keys
-    requests, keys, code = require("slate.foresight").hotkeys(client, parsed.count)
+    requests, keys, code = require("slate.facts.foresight").hotkeys(client, parsed.count)
     if not requests then
         return nil, keys, code
     end
     client:close()
     if context.json then
-        context:out_json("slate/hotkeys/1", { server = context.server.name, time_s = require("slate.clock").time_s(),
-            requests = requests, keys = require("slate.json").array(keys) })
+        context:out_json("slate/hotkeys/1", { server = context.server.name,
+            time_s = require("slate.base.clock").time_s(),
+            requests = requests, keys = require("slate.base.json").array(keys) })
         return 0
     end
     local rows = cells_of(keys, requests)
     if #rows == 0 then
         context:out("no key was sampled yet\n")
     else
-        context:out(require("slate.table").render(COLUMNS, rows))
+        context:out(require("slate.base.table").render(COLUMNS, rows))
     end
     return 0
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl items [CLASS...]: what each class holds by eviction queue, and what it has lost.
-local units = require "slate.units"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -71,7 +71,7 @@ local function out_text(context, rows)
             cells[r][c] = column[4](row[column[2]])
         end
     end
-    context:out(require("slate.table").render(columns, cells))
+    context:out(require("slate.base.table").render(columns, cells))
     context:out("EVICTED to OOM count since the start or the last reset; UNREAD: evicted and\n"
         .. "never read; LAST: how long the item evicted last had not been used;\nEXP: expired and never read\n")
 end
@@ -86,7 +86,7 @@ function M.run(context, parsed)
         return nil, "no such class holds items on this server", "no"
     elseif context.json then
         context:out_json("slate/items/1", { server = now.server, time_s = now.time_s,
-            classes = require("slate.json").array(rows) })
+            classes = require("slate.base.json").array(rows) })
     elseif #rows == 0 then
         context:out("no class holds an item\n")
     else

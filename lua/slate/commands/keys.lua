@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl keys: what keys there are, from a bounded dump: summed up by prefix, or one by one.
-local clock = require "slate.clock"
-local keydump = require "slate.keydump"
-local units = require "slate.units"
+local clock = require "slate.base.clock"
+local keydump = require "slate.wire.keydump"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -94,7 +94,7 @@ local function out_summary(context, prefixes, chosen, read, parsed, now_s)
     if context.json then
         context:out_json("slate/keys/1", {
             server = context.server.name, time_s = now_s, keys_read = read, keys_chosen = chosen, complete = complete,
-            prefixes = require("slate.json").array(shown), truncated = #rows - #shown,
+            prefixes = require("slate.base.json").array(shown), truncated = #rows - #shown,
         })
         return
     end
@@ -104,7 +104,7 @@ local function out_summary(context, prefixes, chosen, read, parsed, now_s)
             units.age(row.oldest_idle_s), row.prefix == "" and "(none)" or escaped(row.prefix):gsub("%%3A", ":") }
     end
     if #cells > 0 then
-        context:out(require("slate.table").render(COLUMNS, cells))
+        context:out(require("slate.base.table").render(COLUMNS, cells))
     end
     context:out(("%d of %s; %d of %s read, %s\n"):format(#shown, units.plural(#rows, "prefix", "prefixes"), chosen,
         units.plural(read, "key"), complete and "which is all of the dump" or "where --limit ended the dump"))
@@ -123,7 +123,7 @@ function M.run(context, parsed)
     if not lines then
         return nil, message, code
     end
-    local now_s = require("slate.stats").flat(lines).time or math.floor(clock.time_s())
+    local now_s = require("slate.facts.stats").flat(lines).time or math.floor(clock.time_s())
     local is_wanted, prefixes, chosen = filter(parsed, now_s), {}, 0
     local read
     message, code, read = keydump.each(client, { limit = parsed.limit or DEFAULT_LIMIT, class = parsed.class },

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl latency: how long round trips take from here, one request at a time.
-local clock = require "slate.clock"
-local units = require "slate.units"
+local clock = require "slate.base.clock"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -30,7 +30,7 @@ local function measure(client, line, count)
         times[i] = (clock.steady_s() - started_s) * 1e6
         if not reply then
             return nil, message, code
-        elseif require("slate.client").refusal(reply) then
+        elseif require("slate.wire.client").refusal(reply) then
             return false
         elseif reply:find("^VALUE") then
             return nil, PROBE .. " is a key of this server: nothing can be told from reading it", "no"
@@ -73,7 +73,7 @@ local function out_distribution(context, name, buckets, count)
         rows[i] = { "< " .. microseconds(bucket[1]), bucket[2], units.percent(bucket[2] / count, 1),
             ("#"):rep(math.ceil(bucket[2] / count * 40)) }
     end
-    context:out("\n", name, "\n", require("slate.table").render({ { title = "TIME" }, { title = "COUNT" },
+    context:out("\n", name, "\n", require("slate.base.table").render({ { title = "TIME" }, { title = "COUNT" },
         { title = "SHARE" }, { title = "", left = true } }, rows))
 end
 
@@ -104,7 +104,7 @@ function M.run(context, parsed)
         context:out_json("slate/latency/1", { server = context.server.name, time_s = clock.time_s(), commands = rows })
         return 0
     end
-    context:out(require("slate.table").render({ { title = "REQUEST", left = true }, { title = "COUNT" },
+    context:out(require("slate.base.table").render({ { title = "REQUEST", left = true }, { title = "COUNT" },
         { title = "LEAST" }, { title = "HALF" }, { title = "90%" }, { title = "99%" }, { title = "MOST" } }, cells))
     for i, buckets in ipairs(parsed.dist and distributions or {}) do
         out_distribution(context, rows[i].command, buckets, rows[i].count)

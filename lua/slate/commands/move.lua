@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl move SRC DST [PAGES]: see slate.move for what it checks and how it verifies.
-local move = require "slate.move"
-local units = require "slate.units"
-local witness = require "slate.witness"
+--- slatectl move SRC DST [PAGES]: see slate.act.move for what it checks and how it verifies.
+local move = require "slate.act.move"
+local units = require "slate.base.units"
+local witness = require "slate.act.witness"
 
 local M = {}
 
@@ -42,7 +42,7 @@ local function out_plan(context, plan)
     context:out(table.concat(move.describe(plan), "\n"), "\nnothing was sent\n")
 end
 
--- outcome: of slate.witness; nil without --verdict.
+-- outcome: of slate.act.witness; nil without --verdict.
 local function out_result(context, plan, result, outcome)
     if context.json then
         local words = move.words(plan, result)
@@ -50,9 +50,9 @@ local function out_result(context, plan, result, outcome)
         for key, value in pairs(result) do
             fields[key] = value
         end
-        fields.code, fields.outcome = nil, outcome and require("slate.audit").outcome_fields(outcome)
+        fields.code, fields.outcome = nil, outcome and require("slate.facts.audit").outcome_fields(outcome)
         if result.state ~= "accepted" and fields.items_lost == nil then
-            fields.items_lost = require("slate.json").null -- unknown, which is not none
+            fields.items_lost = require("slate.base.json").null -- unknown, which is not none
         end
         context:out_json("slate/move/1", fields)
     elseif outcome then
@@ -77,7 +77,7 @@ local function exit_code(result)
     if result.state == "moved" or result.state == "accepted" and not result.why then
         return 0
     end
-    return require("slate.cli").EXIT[result.code or "no"]
+    return require("slate.cli.main").EXIT[result.code or "no"]
 end
 
 function M.run(context, parsed)
@@ -124,7 +124,7 @@ function M.run(context, parsed)
         return nil, message, code
     end
     local pages = result.pages_moved or result.pages_accepted
-    local id = pages > 0 and require("slate.audit").note(context, { what = "move", src = plan.src, dst = plan.dst,
+    local id = pages > 0 and require("slate.facts.audit").note(context, { what = "move", src = plan.src, dst = plan.dst,
         pages = pages }) or nil
     if not context.json then
         context:out(move.words(plan, result), "\n") -- a verdict takes its time

@@ -4,7 +4,7 @@ local M = {}
 
 function M.declare(command)
     command:option("--last", "Show only the last N moves."):argname("N"):convert(function(text)
-        return require("slate.units").parse_whole(text, 1)
+        return require("slate.base.units").parse_whole(text, 1)
     end)
     command:flag("--wide", "Show times in full, and what moves rescued, lost and took.")
 end
@@ -49,17 +49,17 @@ local function columns(wide)
 end
 
 local function out_text(context, totals, moves, wide)
-    local tables = require "slate.table"
+    local tables = require "slate.base.table"
     local head = { { "mode", totals.mode }, { "now", totals.why } }
     if totals.failed and totals.failed ~= "none" then
         head[#head + 1] = { "failed", totals.failed }
     end
     if (totals.over_limit or 0) > 0 then
-        local pages = require("slate.units").plural(totals.over_limit, "page")
+        local pages = require("slate.base.units").plural(totals.over_limit, "page")
         head[#head + 1] = { "limit", pages .. " still to be given back" }
     end
     head[#head + 1] = { "so far", ("%s moved, %d at once; %d items rescued, %d lost; %d put back"):format(
-        require("slate.units").plural(totals.pages_moved, "page"), totals.steals or 0,
+        require("slate.base.units").plural(totals.pages_moved, "page"), totals.steals or 0,
         (totals.rescues or 0) + (totals.chunk_rescues or 0), totals.evicted or 0, totals.given_up or 0) }
     context:out(tables.pairs(head))
     if #moves > 0 then
@@ -73,15 +73,15 @@ function M.run(context, parsed)
         return nil, message, code
     end
     local totals, moves
-    totals, moves, code = require("slate.moves").read(client)
+    totals, moves, code = require("slate.facts.moves").read(client)
     if not totals then
         return nil, moves, code
     end
     client:close()
     moves = last_of(moves, parsed.last)
     if context.json then
-        context:out_json("slate/moves/1", { server = context.server.name, time_s = require("slate.clock").time_s(),
-            totals = totals, moves = require("slate.json").array(moves) })
+        context:out_json("slate/moves/1", { server = context.server.name, time_s = require("slate.base.clock").time_s(),
+            totals = totals, moves = require("slate.base.json").array(moves) })
     else
         out_text(context, totals, moves, parsed.wide)
     end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl pages [CLASS...]: how full the pages of each class are: every page on slated, else the mean of a class.
-local units = require "slate.units"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -115,7 +115,7 @@ local function out_table(context, classes, is_exact)
             rows[r][b] = rows[r][b] + 1
         end
     end
-    context:out(require("slate.table").render(columns, rows))
+    context:out(require("slate.base.table").render(columns, rows))
 end
 
 local function glyph(page)
@@ -164,7 +164,7 @@ function M.run(context, parsed)
     if not now then
         return nil, message, code
     elseif context.who.store == "heap" then -- its pages are pieces of one whole; blocks has pages of blocks
-        return nil, select(2, require("slate.store").needs_slab(context.who, "pages of classes"))
+        return nil, select(2, require("slate.facts.store").needs_slab(context.who, "pages of classes"))
     end
     pages, message, code = exact(client)
     if pages == nil then
@@ -181,7 +181,8 @@ function M.run(context, parsed)
         return 0
     elseif context.json then
         context:out_json("slate/pages/1", { server = now.server, time_s = now.time_s, estimated = not is_exact,
-            pages = require("slate.json").array(pages), pages_limit = now.pages_limit, pages_free = now.pages_free })
+            pages = require("slate.base.json").array(pages), pages_limit = now.pages_limit,
+            pages_free = now.pages_free })
         return 0
     end
     local classes = by_class(pages)

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl plan: writes what to change into a file, checked against the server; slatectl apply carries it out.
-local steps = require "slate.steps"
+local steps = require "slate.act.steps"
 
 local M = {}
 
 M.SCHEMA = "slate/plan/1"
 
 function M.declare(command)
-    local units = require "slate.units"
+    local units = require "slate.base.units"
     command:option("--policy", "Ask this policy in Lua for page moves."):argname("POLICY")
     command:option("--move", "Move pages; may be given again."):argname("SRC:DST[:PAGES]"):count("*")
         :convert(function(text)
@@ -30,12 +30,12 @@ end
 
 -- What a policy would move now, as steps; or nil, message, code. why: its reason to move nothing.
 local function decided(context, client, parsed)
-    local one, message, code = require("slate.policy").open(parsed.policy)
+    local one, message, code = require("slate.policy.file").open(parsed.policy)
     if not one then
         return nil, message, code
     end
     local ok
-    ok, message, code = require("slate.store").needs_slab(context.who, "pages that move")
+    ok, message, code = require("slate.facts.store").needs_slab(context.who, "pages that move")
     if not ok then
         return nil, message, code
     end
@@ -96,8 +96,8 @@ function M.run(context, parsed)
         step.was = step.kind == "set" and prepared.was or nil
     end
     client:close()
-    local text = require("slate.json").encode({ schema = M.SCHEMA, server = context.server.name,
-        time_s = require("slate.clock").time_s(), steps = require("slate.json").array(list) },
+    local text = require("slate.base.json").encode({ schema = M.SCHEMA, server = context.server.name,
+        time_s = require("slate.base.clock").time_s(), steps = require("slate.base.json").array(list) },
         { "schema", "server", "time_s", "kind" }) .. "\n"
     if not parsed.output then
         context:out(text)
@@ -112,7 +112,7 @@ function M.run(context, parsed)
         context:say(steps.words(step))
     end
     context:say(("%s written to %s; slatectl apply carries it out"):format(
-        require("slate.units").plural(#list, "step"), parsed.output))
+        require("slate.base.units").plural(#list, "step"), parsed.output))
     return 0
 end
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl policy list|show|new|test|simulate|run: policies in Lua, see slate-policies(7).
-local policy = require "slate.policy"
-local shell = require "slate.shell"
-local units = require "slate.units"
+local policy = require "slate.policy.file"
+local shell = require "slate.base.shell"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -51,7 +51,7 @@ end
 
 local function list(context)
     local folder = os.getenv("SLATE_POLICY_DIR") or policy.folder()
-    local policies = require("slate.json").array()
+    local policies = require("slate.base.json").array()
     for _, name in ipairs(names_in(folder)) do
         local one, problem = policy.open(folder .. "/" .. name .. ".lua")
         policies[#policies + 1] = { name = name, summary = one and one.summary, broken = not one and problem or nil }
@@ -64,7 +64,7 @@ local function list(context)
     for i, one in ipairs(policies) do
         rows[i] = { one.name, one.summary or one.broken or "-" }
     end
-    context:out(#rows > 0 and require("slate.table").pairs(rows, true) or ("no policies in %s\n"):format(folder))
+    context:out(#rows > 0 and require("slate.base.table").pairs(rows, true) or ("no policies in %s\n"):format(folder))
     return 0
 end
 
@@ -72,7 +72,8 @@ local function show(context, one)
     local settings = one:setting_list()
     if context.json then
         context:out_json("slate/policy/1", {
-            name = one.name, summary = one.summary, path = one.path, settings = require("slate.json").array(settings),
+            name = one.name, summary = one.summary, path = one.path,
+            settings = require("slate.base.json").array(settings),
             source = one.text,
         })
         return 0
@@ -83,7 +84,7 @@ local function show(context, one)
         rows[i] = { row.name, row.default, row.min, row.max, row.unit, row.help }
     end
     if #rows > 0 then
-        context:out("\n", require("slate.table").render({
+        context:out("\n", require("slate.base.table").render({
             { title = "SETTING", left = true }, { title = "DEFAULT" }, { title = "LEAST" }, { title = "MOST" },
             { title = "UNIT", left = true }, { title = "MEANING", left = true },
         }, rows))
@@ -111,11 +112,11 @@ local function test(context, one, words)
     if not settled then -- the words are wrong, not the policy
         return nil, ("policy %s: %s"):format(one.name, wrong), "usage"
     end
-    local report, problem = require("slate.policy_test").test(one, words)
+    local report, problem = require("slate.policy.test").test(one, words)
     if not report then
         return nil, ("policy %s is broken %s"):format(one.name, problem), "no"
     end
-    local json = require "slate.json"
+    local json = require "slate.base.json"
     if context.json then
         context:out_json("slate/policy-test/1", {
             name = one.name, servers = report.servers, decisions = report.decisions, moves = report.moves,
@@ -140,7 +141,7 @@ local function new(context, name)
             short, policy.NAME_BYTES), "usage"
     end
     local path = name:gsub("%.lua$", "") .. ".lua"
-    local ok, message, code = require("slate.policy_new").write(path, short)
+    local ok, message, code = require("slate.policy.new").write(path, short)
     if not ok then
         return nil, message, code
     end
@@ -158,7 +159,7 @@ local function printer(context, name, clock_of)
     local last
     return function(decision)
         if context.json then
-            local json = require "slate.json"
+            local json = require "slate.base.json"
             context:out_json("slate/policy-decision/1", {
                 policy = name, time_s = decision.time_s, moves = json.array(decision.moves), why = decision.why,
             })
@@ -182,7 +183,7 @@ local function printer(context, name, clock_of)
 end
 
 local function replay(context, one, running, path)
-    local snapshots, message, code = require("slate.record").load(path)
+    local snapshots, message, code = require("slate.facts.record").load(path)
     if not snapshots then
         return nil, message, code
     end
@@ -190,7 +191,7 @@ local function replay(context, one, running, path)
     local each = printer(context, one.name, function(time_s)
         return ("%+9.1f s"):format(time_s - start_s)
     end)
-    local tally, problem = require("slate.policy_run").replay(snapshots, running, each)
+    local tally, problem = require("slate.act.policy_run").replay(snapshots, running, each)
     if not tally then
         return nil, ("policy %s: %s"):format(one.name, problem), "no"
     end
@@ -201,7 +202,7 @@ end
 
 -- Rounds until there is nothing left to do. true, or nil, message, code.
 local function run_rounds(runner, parsed, each)
-    local clock = require "slate.clock"
+    local clock = require "slate.base.clock"
     local interval_s = math.max(parsed.interval or 1, LEAST_INTERVAL_S)
     local start_s, n = clock.steady_s(), 0
     while true do
@@ -224,11 +225,11 @@ end
 
 -- Rounds on a server that is ours. Returns an exit code, or nil, message, code.
 local function live_on(context, client, who, one, running, parsed)
-    local runner = require("slate.policy_run").new(client, running, {
+    local runner = require("slate.act.policy_run").new(client, running, {
         server = context.server.name, slated = who.slated, dry_run = not parsed.apply, max_pages = parsed.max_moves,
         pages_per_minute = parsed.per_minute or PAGES_PER_MINUTE,
         on_moved = function(done)
-            require("slate.audit").note(context, { what = "move", src = done.from, dst = done.to,
+            require("slate.facts.audit").note(context, { what = "move", src = done.from, dst = done.to,
                 pages = done.pages_moved, policy = one.name })
         end,
     })
@@ -255,14 +256,14 @@ local function live(context, one, running, parsed)
         return nil, who, code
     end
     local ok, message
-    ok, message, code = require("slate.store").needs_slab(who, "pages that move")
+    ok, message, code = require("slate.facts.store").needs_slab(who, "pages that move")
     if not ok then
         return nil, message, code
     elseif not parsed.apply then
         return live_on(context, client, who, one, running, parsed)
     end
     local taken
-    taken, message, code = require("slate.takeover").begin(context)
+    taken, message, code = require("slate.fleet.takeover").begin(context)
     if not taken then
         return nil, message, code
     elseif taken.mode then
@@ -287,8 +288,8 @@ local function run(context, one, words, parsed)
         return nil, ("policy %s: %s"):format(one.name, problem), "usage"
     elseif parsed.recording then
         return replay(context, one, running, parsed.recording)
-    elseif parsed.apply and require("slate.takeover").is_guard() then
-        return require("slate.takeover").guard(context)
+    elseif parsed.apply and require("slate.fleet.takeover").is_guard() then
+        return require("slate.fleet.takeover").guard(context)
     end
     return live(context, one, running, parsed)
 end
@@ -326,7 +327,7 @@ local function out_simulation(context, rows, fields)
     if by_trace then
         table.insert(columns, 3, { title = "HELD" })
     end
-    context:out(require("slate.table").render(columns, cells))
+    context:out(require("slate.base.table").render(columns, cells))
     context:out(by_trace and ("%s a row; lost: live items that the moves cost, which are among those evicted\n"):format(
         units.plural(rows[1].requests, "request")) or
         units.plural(fields.snapshots, "snapshot") .. "; hits and evictions of policies are estimates by curves\n")
@@ -344,8 +345,8 @@ local function simulate_trace(context, parsed, chosen)
     end
     local grid = { program = context.bin_dir .. "/slated", trace = parsed.trace, sizes = parsed.memory or TRACE_MEMORY,
         words = words }
-    local rows, remark, code = require("slate.policy_simulate").over_trace(grid, chosen,
-        parsed.processes or require("slate.simulate").cores())
+    local rows, remark, code = require("slate.policy.compare").over_trace(grid, chosen,
+        parsed.processes or require("slate.policy.simulate").cores())
     if rows and remark then
         context:say(remark)
     end
@@ -353,12 +354,12 @@ local function simulate_trace(context, parsed, chosen)
 end
 
 local function simulate_recording(parsed, chosen)
-    local snapshots, message, code = require("slate.record").load(parsed.recording)
+    local snapshots, message, code = require("slate.facts.record").load(parsed.recording)
     if not snapshots then
         return nil, message, code
     end
     local rows
-    rows, message, code = require("slate.policy_simulate").over_recording(snapshots, chosen)
+    rows, message, code = require("slate.policy.compare").over_recording(snapshots, chosen)
     return rows, rows and { recording = parsed.recording, snapshots = #snapshots } or message, code
 end
 

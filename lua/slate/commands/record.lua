@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl record -o FILE: snapshots of a server, one line of JSON each, until it is told to stop.
-local clock = require "slate.clock"
-local record = require "slate.record"
-local units = require "slate.units"
+local clock = require "slate.base.clock"
+local record = require "slate.facts.record"
+local units = require "slate.base.units"
 
 local M = {}
 

@@ -6,7 +6,7 @@ local HELP <const> = [[
 c                 the client: c:get(key), c:set(key, value), c:stats(group), c:command(line)
 snapshot()        everything at this moment, with settings
 rates(seconds)    what happens a second, over so many seconds (1)
-slate.NAME        a module of the library: slate.units.bytes(1e6), slate.view.classes(snapshot())
+slate.NAME        a module of the library: slate.base.units.bytes(1e6), slate.judge.view.classes(snapshot())
 Ctrl-D ends.
 ]]
 
@@ -14,10 +14,17 @@ function M.declare(command)
     command:option("-e --execute", "Run this instead of reading lines; may be given again."):argname("CODE"):count("*")
 end
 
+-- The library's rooms by name, and their modules by theirs: slate.wire.client.
+local function rooms()
+    return setmetatable({}, { __index = function(_, room)
+        return setmetatable({}, { __index = function(_, name) return require(("slate.%s.%s"):format(room, name)) end })
+    end })
+end
+
 -- What the code sees: Lua's own names, and ours before them.
 local function environment(context, client)
     local names = {
-        c = client, slate = setmetatable({}, { __index = function(_, name) return require("slate." .. name) end }),
+        c = client, slate = rooms(),
         snapshot = function() return assert(context:snapshot(client)) end,
     }
     function names.rates(seconds)
@@ -30,7 +37,7 @@ end
 -- A value as people read it: tables as JSON where they can be.
 local function shown(value)
     if type(value) == "table" then
-        local ok, text = pcall(require("slate.json").encode, value)
+        local ok, text = pcall(require("slate.base.json").encode, value)
         return ok and text or tostring(value)
     end
     return tostring(value)

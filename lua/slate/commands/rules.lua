@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl rules list|test: an operator's own rules, see slate-rules(7).
-local rules = require "slate.rules"
-local units = require "slate.units"
+local rules = require "slate.judge.rules"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -16,7 +16,7 @@ function M.declare(command)
 end
 
 local function list(context, own, path)
-    local json, names, titles = require "slate.json", {}, {}
+    local json, names, titles = require "slate.base.json", {}, {}
     for i, rule in ipairs(own.rules) do
         names[i] = rule.name
     end
@@ -26,7 +26,7 @@ local function list(context, own, path)
     if context.json then
         context:out_json("slate/rules/1", { path = path, rules = json.array(names), columns = json.array(titles) })
     else
-        context:out(require("slate.table").pairs({ { "file", path }, { "rules", table.concat(names, ", ") },
+        context:out(require("slate.base.table").pairs({ { "file", path }, { "rules", table.concat(names, ", ") },
             { "columns", table.concat(titles, ", ") } }, true))
     end
     return 0
@@ -34,7 +34,7 @@ end
 
 local function out(context, findings, about)
     if context.json then
-        about.findings = require("slate.json").array(findings)
+        about.findings = require("slate.base.json").array(findings)
         context:out_json("slate/rules-test/1", about)
         return
     end
@@ -80,11 +80,11 @@ local function test(context, own, parsed)
         out(context, findings, { server = known.now.server })
         return judged(own)
     end
-    local snapshots, message, code = require("slate.record").load(parsed.recording)
+    local snapshots, message, code = require("slate.facts.record").load(parsed.recording)
     if not snapshots then
         return nil, message, code
     end
-    local findings = require("slate.chronicle").over(snapshots, function(known)
+    local findings = require("slate.judge.chronicle").over(snapshots, function(known)
         own:values(known)
         return own:findings(known)
     end)

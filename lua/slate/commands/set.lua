@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl set NAME=VALUE...: changes settings of a running server, verifies them and puts them on record.
-local witness = require "slate.witness"
+local witness = require "slate.act.witness"
 
 local M = {}
 
@@ -36,14 +36,14 @@ local function pairs_of(words)
     return list
 end
 
---- Carries out settings one after the other and says how each went; the first that fails ends it.
--- steps: of slate.steps, all of kind "set". verdict_s: how long to watch before and after; nil: not. Returns an exit
--- code, or nil, message, code.
+--- Carries out settings one after the other and says how each went; the first that fails ends it. steps: of
+-- slate.act.steps, all of kind "set". verdict_s: how long to watch before and after; nil: not. Returns an exit code,
+-- or nil, message, code.
 function M.apply(context, client, steps, dry_run, verdict_s)
     local changes = {}
     for i, step in ipairs(steps) do
         step.kind = "set"
-        local change, message, code = require("slate.steps").prepare(context, client, step)
+        local change, message, code = require("slate.act.steps").prepare(context, client, step)
         if not change then
             return nil, message, code
         end
@@ -58,7 +58,7 @@ function M.apply(context, client, steps, dry_run, verdict_s)
         end
     end
     for i, step in ipairs(dry_run and {} or steps) do
-        local words, id, code = require("slate.steps").carry_out(context, client, step)
+        local words, id, code = require("slate.act.steps").carry_out(context, client, step)
         if not words then
             return nil, i > 1 and ("%s (%d of %d were set)"):format(id, i - 1, #steps) or id, code
         end
@@ -76,7 +76,7 @@ function M.apply(context, client, steps, dry_run, verdict_s)
     end
     if context.json then
         context:out_json("slate/set/1", { server = context.server.name, dry_run = dry_run or false, changes = changes,
-            outcome = outcome and require("slate.audit").outcome_fields(outcome) })
+            outcome = outcome and require("slate.facts.audit").outcome_fields(outcome) })
     elseif outcome then
         context:out(outcome.words, "\n")
     elseif dry_run then

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl settings [PART]: the server's settings, all or those whose name contains PART.
-local stats = require "slate.stats"
+local stats = require "slate.facts.stats"
 
 local M = {}
 
@@ -19,7 +19,7 @@ function M.run(context, parsed)
         return nil, message, code
     end
     client:close()
-    local json = require "slate.json"
+    local json = require "slate.base.json"
     local rows, values = {}, {}
     for _, line in ipairs(lines) do
         local name, text = stats.split(line)
@@ -35,7 +35,7 @@ function M.run(context, parsed)
     if context.json then
         context:out_json("slate/settings/1", { server = context.server.name, settings = values })
     else
-        context:out(require("slate.table").pairs(rows))
+        context:out(require("slate.base.table").pairs(rows))
     end
     return 0
 end

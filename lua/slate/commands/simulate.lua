@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl simulate TRACE: a grid of policies and sizes played by `slated --simulate`, as a table and a chart.
-local simulate = require "slate.simulate"
-local units = require "slate.units"
+local simulate = require "slate.policy.simulate"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -59,7 +59,7 @@ local function check(parsed)
     if parsed.objects and parsed.memory then
         return nil, "--memory and --objects exclude each other: caches are of one kind", "usage"
     elseif parsed.output then
-        local terminal, problem = require("slate.chart").terminal_for(parsed.output)
+        local terminal, problem = require("slate.chart.draw").terminal_for(parsed.output)
         if not terminal then
             return nil, problem, "usage"
         elseif not (parsed.objects or parsed.memory or DEFAULT_MEMORY):find(",", 1, true) then
@@ -109,17 +109,17 @@ local function out_table(context, rows, baselines)
     end
     context:out(("%s: %s%s; * fewest misses\n"):format(rows[1].trace, units.plural(rows[1].requests, "request"),
         rows[1].keys and ", " .. units.plural(rows[1].keys, "key") or ""))
-    context:out(require("slate.table").render(columns, cells))
+    context:out(require("slate.base.table").render(columns, cells))
     context:flush()
 end
 
 local function draw(rows, parsed, terminal)
-    local figure = require("slate.chart").curves({
+    local figure = require("slate.chart.draw").curves({
         title = "Miss ratio, " .. rows[1].trace:match("[^/]*$"), curves = simulate.curves(rows), y_label = "miss ratio",
         x_label = rows[1].objects and "objects" or "memory",
         tic = function(size) return rows[1].objects and ("%d"):format(size) or units.bytes(size) end,
     })
-    return require("slate.picture").save(parsed.output, figure, {
+    return require("slate.chart.picture").save(parsed.output, figure, {
         terminal = terminal, width = parsed.width, height = parsed.height,
     })
 end
@@ -149,7 +149,7 @@ function M.run(context, parsed)
     simulate.compare(rows, baselines)
     if context.json then
         context:out_json("slate/simulations/1", { trace = parsed.trace, default_policy = default,
-            rows = require("slate.json").array(rows) })
+            rows = require("slate.base.json").array(rows) })
     else
         out_table(context, rows, baselines)
     end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl sizes: how large the items are, over the boundaries of the classes.
-local chunks = require "slate.chunks"
-local units = require "slate.units"
+local chunks = require "slate.facts.chunks"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -10,7 +10,7 @@ local BAR_COLUMNS <const> = 30
 function M.declare(command)
     command:option("--from", "Where the sizes come from: sizehist (slated), sizes (memcached with -o track_sizes) or "
         .. "metadump (a bounded dump of keys). Default: the first of the former two that answers")
-        :choices(require("slate.sizehist").SOURCES):argname("SOURCE")
+        :choices(require("slate.facts.sizehist").SOURCES):argname("SOURCE")
     command:flag("--buckets", "Show every size, not only the classes.")
 end
 
@@ -33,7 +33,7 @@ local function out_bars(context, columns, rows, items)
     columns[#columns + 1] = { title = "ITEMS" }
     columns[#columns + 1] = { title = "SHARE" }
     columns[#columns + 1] = { title = "", left = true }
-    context:out(require("slate.table").render(columns, rows))
+    context:out(require("slate.base.table").render(columns, rows))
 end
 
 local function by_class(classes, sizes)
@@ -86,7 +86,7 @@ function M.run(context, parsed)
         return nil, message, code
     end
     local has_classes
-    has_classes, message, code = require("slate.store").needs_slab(context.who, "classes by size")
+    has_classes, message, code = require("slate.facts.store").needs_slab(context.who, "classes by size")
     if not has_classes and parsed["from"] ~= "metadump" then
         return nil, message .. "; to sample its keys give --from metadump", code
     end
@@ -95,7 +95,7 @@ function M.run(context, parsed)
         classes, complete = chunks.classes(client, now)
     end
     local histogram
-    histogram, message, code = require("slate.sizehist").read(client, parsed["from"])
+    histogram, message, code = require("slate.facts.sizehist").read(client, parsed["from"])
     if not histogram then
         return nil, message, code
     end
@@ -110,7 +110,7 @@ function M.run(context, parsed)
     end
     if context.json then
         context:out_json("slate/sizes/1", { server = now.server, time_s = now.time_s, source = histogram.source,
-            why = histogram.why, items = histogram.items, sizes = require("slate.json").array(histogram.sizes) })
+            why = histogram.why, items = histogram.items, sizes = require("slate.base.json").array(histogram.sizes) })
     else
         out_text(context, histogram, classes, parsed.buckets or not has_classes)
     end

@@ -12,11 +12,11 @@ function M.run(context, parsed)
         return nil, message, code
     end
     if not parsed.output then
-        context:out(require("slate.snapshot").encode(now), "\n")
+        context:out(require("slate.facts.snapshot").encode(now), "\n")
         return 0
     end
     local writer
-    writer, message, code = require("slate.record").create(parsed.output)
+    writer, message, code = require("slate.facts.record").create(parsed.output)
     if not writer then
         return nil, (message:gsub(", or %-%-append to continue it", "")), code
     end

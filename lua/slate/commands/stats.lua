@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl stats [GROUP]: one group of statistics, names and order as the server sends them.
-local stats = require "slate.stats"
+local stats = require "slate.facts.stats"
 
 local M = {}
 
@@ -29,7 +29,7 @@ end
 
 -- Typed values by name, NULL as null; lines that are no STAT lines are kept as they are.
 local function as_json(lines)
-    local json = require "slate.json"
+    local json = require "slate.base.json"
     local values, others = {}, json.array()
     for _, line in ipairs(lines) do
         local name, text = stats.split(line)
@@ -49,7 +49,7 @@ local function as_text(lines)
         local name, text = stats.split(line)
         rows[i] = name and { name, text } or { line, "" }
     end
-    return (require("slate.table").pairs(rows):gsub("%s+\n", "\n"))
+    return (require("slate.base.table").pairs(rows):gsub("%s+\n", "\n"))
 end
 
 function M.run(context, parsed)
@@ -66,7 +66,7 @@ function M.run(context, parsed)
     client:close()
     if context.json then
         local fields = as_json(lines)
-        fields.server, fields.time_s, fields.group = context.server.name, require("slate.clock").time_s(), group
+        fields.server, fields.time_s, fields.group = context.server.name, require("slate.base.clock").time_s(), group
         context:out_json("slate/stats/1", fields)
     else
         context:out(as_text(lines))

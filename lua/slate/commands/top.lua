@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl top: the server at a glance, once or again and again.
-local units = require "slate.units"
-local view = require "slate.view"
+local units = require "slate.base.units"
+local view = require "slate.judge.view"
 
 local M = {}
 
@@ -85,7 +85,7 @@ end
 
 local function out_json(context, now, rates, rows)
     local fields = view.overview(now, rates)
-    fields.advice = require("slate.json").array(view.advice(rows))
+    fields.advice = require("slate.base.json").array(view.advice(rows))
     fields.classes = require("slate.commands.classes").as_json(rows)
     context:out_json("slate/top/1", fields)
 end
@@ -96,7 +96,7 @@ local function repaint(context, text)
     context:flush()
 end
 
--- rows: of slate.view.classes.
+-- rows: of slate.judge.view.classes.
 local function show(context, now, rates, rows, in_place)
     if context.json then
         return out_json(context, now, rates, rows)
@@ -114,13 +114,13 @@ local function watch(context, client, interval_s, count)
     if not first then
         return nil, message, code
     end
-    local observer = require("slate.observer").new()
+    local observer = require("slate.judge.observer").new()
     observer:look(first)
     if in_place then
         context:out("\27[2J")
     end
     for round = 1, count or math.huge do
-        require("slate.clock").sleep(interval_s)
+        require("slate.base.clock").sleep(interval_s)
         local now
         now, message, code = context:snapshot(client)
         if not now then

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl trial NAME=VALUE... --for TIME: changes settings for a while, and goes back when a bound is crossed.
-local clock = require "slate.clock"
-local units = require "slate.units"
+local clock = require "slate.base.clock"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -26,7 +26,7 @@ function M.parse_guard(text)
     return { name = name, amount = tonumber(amount), is_share = percent == "%", text = text }
 end
 
---- Is a guard crossed? before, now: overviews (slate.view) with rates. A sentence when it is, else nil. Pure.
+--- Is a guard crossed? before, now: overviews (slate.judge.view) with rates. A sentence when it is, else nil. Pure.
 function M.crossed(guard, before, now)
     local figure = FIGURES[guard.name]
     local was, is = figure.get(before), figure.get(now)
@@ -62,7 +62,7 @@ local function overview_since(context, client, before)
     if not now then
         return nil, message, code
     end
-    return require("slate.view").overview(now, require("slate.snapshot").rates(before, now))
+    return require("slate.judge.view").overview(now, require("slate.facts.snapshot").rates(before, now))
 end
 
 -- Takes back what was set, the last first. Returns how many could not be.
@@ -70,7 +70,7 @@ local function go_back(context, client, done)
     local failed = 0
     for i = #done, 1, -1 do
         local change = done[i]
-        local words, problem = require("slate.steps").carry_out(context, client,
+        local words, problem = require("slate.act.steps").carry_out(context, client,
             { kind = "set", name = change.name, value = change.was }, change.id)
         context:say(words and "back: " .. words or "not taken back: " .. problem)
         failed = failed + (words and 0 or 1)
@@ -115,7 +115,7 @@ local function report(context, base, last, words)
             during = last })
         return
     end
-    context:out(require("slate.table").render({ { title = "", left = true }, { title = "BEFORE" },
+    context:out(require("slate.base.table").render({ { title = "", left = true }, { title = "BEFORE" },
         { title = "DURING" } },
         { row("hit ratio", "hit_ratio", percent), row("gets/s", "get_per_s", units.rate),
             row("evictions/s", "evictions_per_s", units.rate), row("items lost/s", "item_loss_per_s", units.rate),
@@ -124,7 +124,7 @@ end
 
 -- Sets everything; what is done is noted in `done`, so that it can be taken back. true, or nil, message, code.
 local function set_all(context, client, settings, done)
-    local steps = require "slate.steps"
+    local steps = require "slate.act.steps"
     for _, pair in ipairs(settings) do
         local step = { kind = "set", name = pair.name, value = pair.value }
         local change, message, code = steps.prepare(context, client, step)
@@ -164,7 +164,7 @@ function M.run(context, parsed)
     if not now then
         return nil, before, rates
     end
-    local base = require("slate.view").overview(now, rates)
+    local base = require("slate.judge.view").overview(now, rates)
     local done = {}
     local finished, last, sentence, why = pcall(try, context, client, parsed, base, done)
     if finished and last and not sentence and parsed.keep then

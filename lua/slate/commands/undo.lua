@@ -1,20 +1,20 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl undo [ID]: takes a change back that slatectl made.
-local audit = require "slate.audit"
-local steps = require "slate.steps"
+local audit = require "slate.facts.audit"
+local steps = require "slate.act.steps"
 
 local M = {}
 
 function M.declare(command)
     command:argument("id", "The change. Default: the last one made to the server that was not taken back"):args("?")
-        :argname("ID"):convert(function(text) return require("slate.units").parse_whole(text, 1) end)
+        :argname("ID"):convert(function(text) return require("slate.base.units").parse_whole(text, 1) end)
     command:flag("--force", "Take a setting back also when somebody changed it since.")
     command:flag("--dry-run", "Show what would be done; do nothing.")
 end
 
 -- A setting must still have the value that the change gave it.
 local function is_untouched(client, entry)
-    local runtime = require "slate.runtime"
+    local runtime = require "slate.facts.runtime"
     local settings, message, code = runtime.read(client)
     if not settings then
         return nil, message, code
@@ -29,7 +29,7 @@ end
 
 -- A server goes back by one change of its chunk sizes: to undo an earlier one would take back another.
 local function is_last_geometry(client, entry)
-    local change, message, code = require("slate.geometry").read(client)
+    local change, message, code = require("slate.facts.geometry").read(client)
     if not change then
         return nil, message, code
     elseif entry.generation and change.generation ~= entry.generation then

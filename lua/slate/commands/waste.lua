@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl waste: memory that holds no item, by class and by cause.
-local units = require "slate.units"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -30,7 +30,7 @@ local function out_text(context, rows, total, count)
             units.bytes(row.slack_bytes), units.bytes(row.tail_bytes), units.bytes(row.free_bytes),
             units.percent(row.waste_ratio, 1) }
     end
-    local tables = require "slate.table"
+    local tables = require "slate.base.table"
     context:out(tables.render(COLUMNS, cells), ("%d of %s, the most wasteful first\n\n"):format(#rows,
         units.plural(count, "class", "classes")))
     local held = total.page_bytes - total.free_bytes
@@ -57,7 +57,7 @@ function M.run(context, parsed)
     if not now then
         return nil, message, code
     end
-    local waste = require "slate.waste"
+    local waste = require "slate.facts.waste"
     local rows = waste.classes(now)
     local total = waste.total(now, rows)
     table.sort(rows, function(a, b)
@@ -69,7 +69,7 @@ function M.run(context, parsed)
     local shown = table.move(rows, 1, math.min(#rows, parsed.top or #rows), 1, {})
     if context.json then
         context:out_json("slate/waste/1", { server = now.server, time_s = now.time_s, total = total,
-            classes = require("slate.json").array(shown), truncated = #rows - #shown })
+            classes = require("slate.base.json").array(shown), truncated = #rows - #shown })
     elseif #rows == 0 then
         context:out("no class has a page\n")
     else

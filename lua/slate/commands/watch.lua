@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl watch CLASS...: the server's own stream of events, and how many of them were lost.
-local clock = require "slate.clock"
-local units = require "slate.units"
+local clock = require "slate.base.clock"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -92,7 +92,7 @@ end
 -- What the server says it has told and lost so far, to all who watch; nil when it does not count.
 local function told(client)
     local lines = client:stats("")
-    local general = lines and require("slate.stats").flat(lines) or {}
+    local general = lines and require("slate.facts.stats").flat(lines) or {}
     return general.log_worker_dropped and {
         dropped = general.log_worker_dropped, skipped = general.log_watcher_skipped or 0,
     }
@@ -108,9 +108,9 @@ local function begin(context, classes)
     if not line then
         return nil, message, code
     elseif line ~= "OK" then
-        local refused, refusal_code = require("slate.client").refusal(line)
+        local refused, refusal_code = require("slate.wire.client").refusal(line)
         return nil, ("the server cannot watch %s (%s)"):format(table.concat(classes, " "),
-            require("slate.request").printable(line)),
+            require("slate.wire.request").printable(line)),
             refused and refusal_code or "protocol"
     end
     return client

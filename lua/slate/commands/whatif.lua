@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl whatif: which hit ratio the other policies would have.
-local units = require "slate.units"
+local units = require "slate.base.units"
 
 local M = {}
 
@@ -25,7 +25,7 @@ local function as_rows(policies, running)
 end
 
 local function out_text(context, totals, policies, classes)
-    local tables = require "slate.table"
+    local tables = require "slate.base.table"
     context:out(tables.pairs({
         { "policy", totals.policy .. (totals.auto == 1 and ", chosen by auto" or "") },
         { "hits", units.percent(totals.real_hit_ratio or 0, 2) .. " lately, measured; others by miniatures" },
@@ -34,7 +34,7 @@ local function out_text(context, totals, policies, classes)
             units.count(totals.records_dropped or 0), units.count(totals.records or 0)) },
     }))
     if #policies == 0 then
-        context:out("\n", require("slate.foresight").too_few("to compare policies"), "\n")
+        context:out("\n", require("slate.facts.foresight").too_few("to compare policies"), "\n")
         return
     end
     context:out("\n", tables.render(COLUMNS, as_rows(policies, totals.policy)))
@@ -49,7 +49,7 @@ local function out_text(context, totals, policies, classes)
 end
 
 local function as_list(classes)
-    local list = require("slate.json").array()
+    local list = require("slate.base.json").array()
     for id, policies in pairs(classes) do
         list[#list + 1] = { class = id, policies = policies }
     end
@@ -62,15 +62,15 @@ function M.run(context, parsed)
     if not client then
         return nil, message, code
     end
-    local totals, policies, classes = require("slate.foresight").whatif(client)
+    local totals, policies, classes = require("slate.facts.foresight").whatif(client)
     if not totals then
         return nil, policies, classes
     end
     client:close()
     if context.json then
         context:out_json("slate/whatif/1", {
-            server = context.server.name, time_s = require("slate.clock").time_s(), totals = totals,
-            policies = require("slate.json").array(policies), classes = as_list(classes),
+            server = context.server.name, time_s = require("slate.base.clock").time_s(), totals = totals,
+            policies = require("slate.base.json").array(policies), classes = as_list(classes),
         })
     else
         out_text(context, totals, policies, parsed.classes and classes or {})

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Servers under load, recorded once a second for 90 s (tests/fixtures/recordings/README.md says how), and what is to
 --- be found in them.
-local record = require "slate.record"
+local record = require "slate.facts.record"
 
 local M = {}
 

@@ -32,7 +32,7 @@ end
 M.USER = M.capture("id -u") == "0" and "-u root" or ""
 
 local function sleep(seconds)
-    require("slate.clock").sleep(seconds)
+    require("slate.base.clock").sleep(seconds)
 end
 
 --- Quotes a word for the shell.
@@ -107,9 +107,9 @@ function Server:log()
     return self.folder and M.read_file(self.folder .. "/log") or ""
 end
 
---- A client of this server (slate.client).
+--- A client of this server (slate.wire.client).
 function Server:connect(options)
-    return assert(require("slate.client").connect(self.address, options))
+    return assert(require("slate.wire.client").connect(self.address, options))
 end
 
 local function listen_words(transport, folder)
@@ -129,7 +129,7 @@ local function find_address(options, folder)
 end
 
 local function answers(address, tls)
-    local client = address and require("slate.client").connect(address, { timeout_s = 1, tls = tls })
+    local client = address and require("slate.wire.client").connect(address, { timeout_s = 1, tls = tls })
     local line = client and client:command("version")
     if client then
         client:close()
@@ -152,7 +152,7 @@ end
 
 --- Starts a server and waits until it answers.
 -- options: binary (default: slated), args (list of words), transport ("unix", the default, or "tcp"), tls (of
--- slate.tls, for a server that wants it), packets (true: over TCP it speaks the binary protocol only), environment
+-- slate.wire.tls, for a server that wants it), packets (true: over TCP it speaks the binary protocol only), environment
 -- (list of NAME=VALUE).
 -- Returns { pid, address, folder, binary, stop(), log(), connect() }; raises an error with the
 -- server's own words when it does not come up.

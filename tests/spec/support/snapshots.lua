@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- Snapshots for specs of pure functions.
-local snapshot = require "slate.snapshot"
+local snapshot = require "slate.facts.snapshot"
 
 local M = {}
 

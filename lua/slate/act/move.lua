@@ -1,0 +1,471 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Moving pages between slab classes: plan, send, and verify what really happened.
+--
+-- The server's OK says that a move is scheduled, not that a page has moved. So the outcome is read
+-- from page counts and from slabs_moved before and after. What the server would refuse, and what
+-- would crash some versions of memcached, is refused here before anything is sent.
+local clock = require "slate.base.clock"
+local snapshot = require "slate.facts.snapshot"
+local plural = require("slate.base.units").plural
+
+local M = {}
+
+M.ANY, M.POOL, M.MAX_CLASS = -1, 0, 255
+
+local POLL_FIRST_S <const>, POLL_MOST_S <const> = 0.002, 0.05
+local BUSY_FIRST_S <const>, BUSY_MOST_S <const> = 0.005, 0.5
+-- The mover may take this long to start after an OK; silent for longer, it has given the page up.
+local SILENCE_S <const> = 2
+
+local function class_name(id)
+    return id == M.ANY and "any class" or id == M.POOL and "the global pool" or "class " .. id
+end
+
+-- Pages of a class or of the pool; nil when the server does not say.
+local function pages_of(now, id)
+    if id == M.POOL then
+        return now.general.slab_global_page_pool
+    end
+    local class = snapshot.by_id(now)[id]
+    return class and class.total_pages
+end
+
+local function ids_with_pages(now)
+    local ids = {}
+    for _, class in ipairs(now.classes) do
+        if class.total_pages then
+            ids[#ids + 1] = class.id
+        end
+    end
+    return #ids > 0 and table.concat(ids, ", ") or "none"
+end
+
+local function unknown_class(now, request, id)
+    return nil, ("class %d holds no pages on this server (classes that do: %s); nothing was sent%s"):format(id,
+        ids_with_pages(now), request.slated and ""
+        or ", because some versions of memcached crash when asked for a class they do not use"), "no"
+end
+
+-- The classes that any may mean, each with the pages that it can give, and how many these are together.
+local function sources_of(now, request)
+    local sources, spare = {}, 0
+    for _, class in ipairs(now.classes) do
+        if class.id ~= request.dst and (class.total_pages or 0) > 1 then
+            sources[#sources + 1] = { class = class.id, pages_at_most = math.min(class.total_pages - 1, request.pages) }
+            spare = spare + class.total_pages - 1
+        end
+    end
+    return sources, spare
+end
+
+local function check_source(now, request)
+    local src, pages = request.src, request.pages
+    if src == M.ANY then
+        local _, spare = sources_of(now, request)
+        if spare >= pages then
+            return true
+        end
+        return nil, ("the other classes can spare %s, for each keeps its last one, and cannot give %d; "
+            .. "nothing was sent"):format(plural(spare, "page"), pages), "no"
+    end
+    local held = pages_of(now, src)
+    if not held and src == M.POOL then
+        return nil, "this server has no global page pool", "unsupported"
+    elseif not held then
+        return unknown_class(now, request, src)
+    end
+    -- Servers begin a move only from where there are two pages; slated then takes the pool's last one, too.
+    local keeps = src == M.POOL and request.slated and held > 1 and 0 or 1
+    if held - keeps < pages then
+        local why = keeps == 0 and "" or src == M.POOL and ", of which the server leaves the last one"
+            or ", keeps its last one"
+        return nil, ("%s has %s%s and cannot give %d; nothing was sent"):format(class_name(src),
+            plural(held, "page"), why, pages), "no"
+    end
+    return true
+end
+
+-- slated has classes that hold no page yet; those that are being emptied get none.
+local function check_slated_class(request)
+    local state = request.class_states and request.class_states[request.dst]
+    if not request.class_states or state == "active" then
+        return true
+    elseif state then
+        return nil, ("class %d is being emptied by a change of the chunk sizes and gets no pages; nothing was sent")
+            :format(request.dst), "no"
+    end
+    return nil, ("there is no class %d on this server; nothing was sent"):format(request.dst), "no"
+end
+
+local function check_destination(now, request)
+    if request.dst == M.POOL then
+        return true
+    elseif request.slated then
+        return check_slated_class(request)
+    elseif not pages_of(now, request.dst) then
+        local _, message, code = unknown_class(now, request, request.dst)
+        return nil, ("%s; storing one item of the size of class %d gives it a first page, after which pages can be "
+            .. "moved to it"):format(message, request.dst), code
+    end
+    return true
+end
+
+local function check_ids(request)
+    local src, dst = request.src, request.dst
+    if src < M.ANY or src > M.MAX_CLASS or dst < M.POOL or dst > M.MAX_CLASS then
+        return nil, ("a source is -1 (any), 0 (the pool) or a class from 1 to %d, a destination 0 or a class"):format(
+            M.MAX_CLASS), "usage"
+    elseif src == dst then
+        return nil, "source and destination are the same class; nothing was sent", "usage"
+    elseif request.pages < 1 then
+        return nil, "at least one page must move", "usage"
+    end
+    return true
+end
+
+-- The most items that can be lost: those in the pages that free chunks cannot take in.
+local function items_at_risk(now, request)
+    local class = snapshot.by_id(now)[request.src]
+    if not (class and class.free_chunks and class.chunks_per_page) then
+        return nil
+    end
+    return math.max(0, request.pages * class.chunks_per_page - class.free_chunks)
+end
+
+--- Checks a request against a snapshot (taken with settings). Pure; nothing is sent.
+-- request: src (-1 any, 0 pool, or a class), dst (0 pool, or a class), pages, slated (version or nil), and of slated
+-- class_states, the states of its classes by id (of slate.facts.geometry).
+-- Returns a plan { src, dst, pages, slated, commands, sources, src_pages, dst_pages, items_at_risk, automove, before },
+-- of which a source of any has sources, a list of { class, pages_at_most }, and neither src_pages nor items_at_risk;
+-- or nil, message, code.
+function M.plan(now, request)
+    local ok, message, code = check_ids(request)
+    if ok then
+        ok, message, code = check_source(now, request)
+    end
+    if ok then
+        ok, message, code = check_destination(now, request)
+    end
+    if not ok then
+        return nil, message, code
+    end
+    local settings = now.settings or {}
+    if settings.slab_reassign == false then
+        return nil, "this server was started with slab reassignment off: its pages cannot be moved", "refused"
+    end
+    local line = ("slabs reassign %d %d"):format(request.src, request.dst)
+    local one_command = request.slated and request.pages > 1
+    local commands = {}
+    for i = 1, one_command and 1 or request.pages do
+        commands[i] = one_command and line .. " " .. request.pages or line
+    end
+    return {
+        src = request.src, dst = request.dst, pages = request.pages, slated = request.slated, commands = commands,
+        pages_per_command = one_command and request.pages or 1,
+        sources = request.src == M.ANY and sources_of(now, request) or nil,
+        src_pages = request.src ~= M.ANY and pages_of(now, request.src) or nil,
+        dst_pages = pages_of(now, request.dst) or 0,
+        items_at_risk = items_at_risk(now, request), automove = settings.slab_automove, before = now,
+    }
+end
+
+--- As `plan`, with a snapshot and the states of the classes asked of the server. context: of slate.cli.context, opened.
+function M.prepare(context, client, request)
+    local ok, now, message, code
+    ok, message, code = require("slate.facts.store").needs_slab(context.who, "pages that move")
+    if not ok then
+        return nil, message .. "; nothing was sent", code
+    end
+    now, message, code = context:snapshot(client)
+    if not now then
+        return nil, message, code
+    end
+    request.slated = context.who.slated
+    if request.slated then
+        local change, classes = require("slate.facts.geometry").read(client)
+        request.class_states = change and {} or nil -- a version that does not tell answers for itself
+        for _, class in ipairs(change and classes or {}) do
+            request.class_states[class.id] = class.class_state
+        end
+    end
+    return M.plan(now, request)
+end
+
+-- The server picks when it carries out a page's move: what can be known is from where at most how much goes.
+local function describe_sources(plan)
+    local each = {}
+    for i, source in ipairs(plan.sources) do
+        each[i] = ("%d (%d)"):format(source.class, source.pages_at_most)
+    end
+    return ("the server picks the source%s, of these classes (with the most pages that each can give): %s"):format(
+        plan.slated and ", a page of least worth each time" or "", table.concat(each, ", "))
+end
+
+--- What the plan would do, in sentences.
+function M.describe(plan)
+    local lines = {}
+    local times = #plan.commands > 1 and (" (%d times, one after the other)"):format(#plan.commands) or ""
+    lines[1] = ("would send: %s%s"):format(plan.commands[1], times)
+    if plan.src_pages then
+        lines[#lines + 1] = ("%s: %d -> %s"):format(class_name(plan.src), plan.src_pages,
+            plural(plan.src_pages - plan.pages, "page"))
+    end
+    if plan.sources then
+        lines[#lines + 1] = describe_sources(plan)
+        lines[#lines + 1] = ("at most %s in all; how many items may be lost depends on the source"):format(
+            plural(plan.pages, "page"))
+    end
+    lines[#lines + 1] = ("%s: %d -> %s"):format(class_name(plan.dst), plan.dst_pages,
+        plural(plan.dst_pages + plan.pages, "page"))
+    if plan.items_at_risk then
+        lines[#lines + 1] = plan.items_at_risk == 0 and "free chunks can take in every item: none needs to be lost"
+            or "at most " .. plural(plan.items_at_risk, "item") .. " may be lost"
+    end
+    if plan.before.general.slab_reassign_running == 1 then
+        lines[#lines + 1] = "the server is busy with another move: it would be asked again until it is not"
+    end
+    if plan.automove and plan.automove ~= 0 then
+        lines[#lines + 1] = ("automove is %s and may move pages back"):format(tostring(plan.automove))
+    end
+    return lines
+end
+
+local function growth(before, after, name)
+    if before.general[name] and after.general[name] then
+        return after.general[name] - before.general[name]
+    end
+    return nil
+end
+
+-- slated counts what its moves evict; nil when it did not say, or when counters began anew.
+local function evicted_by_moves(lines_before, lines_after)
+    local stats = require "slate.facts.stats"
+    local before = lines_before and stats.flat(lines_before).evicted
+    local after = lines_after and stats.flat(lines_after).evicted
+    return before and after and after >= before and after - before or nil
+end
+
+-- memcached evicts from the source to make room for rescued items, and counts that with the evictions
+-- by stores: the sum is a bound, and no number of lost items follows from it.
+local function note_bound(result, plan, after, dropped)
+    local class, class_after = snapshot.by_id(plan.before)[plan.src], snapshot.by_id(after)[plan.src]
+    local first, last = class and class.evicted, class_after and class_after.evicted
+    if first and last and last >= first then
+        result.items_evicted_at_most = last - first + dropped
+    end
+end
+
+local function note_losses(result, plan, after)
+    local before = plan.before
+    result.items_rescued = growth(before, after, "slab_reassign_rescues")
+    result.busy_items = growth(before, after, "slab_reassign_busy_items")
+    local dropped = math.max(0, growth(before, after, "slab_reassign_evictions_nomem") or 0)
+        + math.max(0, growth(before, after, "slab_reassign_busy_deletes") or 0)
+    if plan.slated then
+        local evicted = evicted_by_moves(plan.moves_before, plan.moves_after)
+        result.items_lost = evicted and evicted + dropped
+    else
+        note_bound(result, plan, after, dropped)
+    end
+end
+
+-- Why pages that moved are not where they were sent: only what was seen is said to be possible.
+local function why_not_there(plan, after, counted)
+    local stored = growth(plan.before, after, "total_items") or growth(plan.before, after, "cmd_set")
+    local seen = {}
+    if plan.automove == 0 then
+        seen[1] = "automove is off"
+    elseif plan.automove ~= nil then
+        seen[1] = ("automove is %s and may have moved pages back"):format(tostring(plan.automove))
+    end
+    if stored == 0 then
+        seen[#seen + 1] = "nothing was stored meanwhile"
+    elseif stored and stored > 0 then
+        seen[#seen + 1] = plural(stored, "item") .. " stored meanwhile may have taken pages"
+    end
+    return ("the server counted %s, but the page counts do not show %s%s"):format(plural(counted, "page move"),
+        plan.pages == 1 and "it" or "them all", #seen > 0 and " (" .. table.concat(seen, "; ") .. ")" or "")
+end
+
+-- Pages that changed hands, by the page counts. The larger of the two sides counts: a class may
+-- get or give other pages of its own accord meanwhile.
+local function note_pages(result, plan, after)
+    result.src_pages_before, result.src_pages_after = plan.src_pages, plan.src_pages and pages_of(after, plan.src)
+    result.dst_pages_before, result.dst_pages_after = plan.dst_pages, pages_of(after, plan.dst) or 0
+    local given = result.src_pages_after and plan.src_pages - result.src_pages_after or 0
+    local gained = result.dst_pages_after - plan.dst_pages
+    result.pages_moved = math.max(0, math.min(plan.pages, math.max(given, gained)))
+end
+
+--- Sees the outcome of a move by comparing page counts and counters with those of the plan.
+-- Fills `result`; state becomes "moved", "partly" or "not moved".
+function M.verify(result, plan, after)
+    note_pages(result, plan, after)
+    note_losses(result, plan, after)
+    result.slabs_moved = growth(plan.before, after, "slabs_moved")
+    result.state = result.pages_moved == plan.pages and "moved" or result.pages_moved > 0 and "partly" or "not moved"
+    if result.state ~= "moved" and not result.why then
+        local counted = result.slabs_moved or 0
+        result.why = counted >= plan.pages
+            and why_not_there(plan, after, counted)
+            or ("the server gave the move up (%s)"):format(plural(result.busy_items or 0, "busy item"))
+    end
+    return result
+end
+
+-- Waits until the server has finished `target` page moves since the plan was made.
+-- Returns true; false when the mover went silent or time is up; nil, message, code.
+local function await(client, plan, target, result, options)
+    local stats = require "slate.facts.stats"
+    local pause_s, last_growth_s, last_moved = POLL_FIRST_S, clock.steady_s(), 0
+    while true do
+        local lines, message, code = client:stats("")
+        if not lines then
+            return nil, message, code
+        end
+        local now = { general = stats.flat(lines) }
+        local moved = growth(plan.before, now, "slabs_moved")
+        if not moved then
+            return nil, "this server does not count page moves (slabs_moved): the outcome cannot be seen", "unsupported"
+        end
+        local running = now.general.slab_reassign_running == 1
+        if moved >= target and not running then
+            return true
+        end
+        local now_s = clock.steady_s()
+        if moved > last_moved or running then
+            last_moved, last_growth_s = moved, now_s
+        end
+        if options.progress then
+            options.progress(math.min(moved, plan.pages), plan.pages, result.busy_retries)
+        end
+        if now_s > options.until_s then
+            result.why = "time is up"
+            return false
+        elseif now_s - last_growth_s > SILENCE_S then
+            return false
+        end
+        clock.sleep(pause_s)
+        pause_s = math.min(pause_s * 1.5, POLL_MOST_S)
+    end
+end
+
+local REPLIES <const> = {
+    NOSPARE = { "no", "the source has no page to spare" },
+    BADCLASS = { "no", "the server does not have such a class" },
+    SAME = { "usage", "source and destination are the same class" },
+    UNSAFE = { "no", "the source page cannot be moved right now" },
+    NOTFULL = { "no", "the destination has not used up its memory" },
+}
+
+-- Sends one command until the server is no longer busy. true, or nil, message, code.
+local function send(client, command, result, until_s)
+    local pause_s = BUSY_FIRST_S
+    while true do
+        local line, message, code = client:command(command)
+        if not line then
+            return nil, message, code
+        elseif line == "OK" then
+            return true
+        end
+        local word = line:match("^%u+")
+        if word == "BUSY" then
+            if clock.steady_s() + pause_s > until_s then
+                return nil, "the server is still busy with another move", "busy"
+            end
+            result.busy_retries = result.busy_retries + 1
+            clock.sleep(pause_s)
+            pause_s = math.min(pause_s * 2, BUSY_MOST_S)
+        elseif REPLIES[word] then
+            return nil, ("%s (%s)"):format(REPLIES[word][2], line), REPLIES[word][1]
+        else
+            local refused, refusal_code = require("slate.wire.client").refusal(line)
+            return nil, refused or "unexpected reply: " .. line, refusal_code or "protocol"
+        end
+    end
+end
+
+--- Carries a plan out.
+-- options: wait (verify each move by its outcome), limit_s (for the whole), progress (function of
+-- pages moved, wanted, busy retries), result (a table to fill, so that an interrupted caller still
+-- sees how far it got). Returns the result:
+-- { state = "accepted" | "moved" | "partly" | "not moved", pages_wanted, pages_accepted, pages_moved,
+--   src_pages_before/after, dst_pages_before/after, items_rescued, items_lost (on slated),
+--   items_evicted_at_most (on memcached), busy_retries, elapsed_s, why },
+-- or nil, message, code when nothing was accepted or the connection was lost.
+function M.run(client, plan, options)
+    local started_s = clock.steady_s()
+    local result = options.result or {}
+    result.pages_wanted, result.pages_accepted, result.busy_retries = plan.pages, 0, 0
+    local bounds = { until_s = started_s + options.limit_s, progress = options.progress }
+    if options.wait and plan.slated then
+        plan.moves_before = client:stats("moves") -- a refusal leaves the losses unknown
+    end
+    for _, command in ipairs(plan.commands) do
+        local ok, message, code = send(client, command, result, bounds.until_s)
+        if not ok then
+            if result.pages_accepted == 0 or code == "closed" or code == "timeout" then
+                return nil, message, code
+            end
+            result.why, result.code = message, code
+            break
+        end
+        result.pages_accepted = result.pages_accepted + plan.pages_per_command
+        if options.wait then
+            ok, message, code = await(client, plan, result.pages_accepted, result, bounds)
+            if ok == nil then
+                return nil, message, code
+            elseif not ok then
+                break
+            end
+        end
+    end
+    if options.wait then
+        local after, message, code = snapshot.take(client, {})
+        if not after then
+            return nil, message, code
+        end
+        if plan.slated then
+            plan.moves_after = client:stats("moves")
+        end
+        M.verify(result, plan, after)
+    else
+        result.state = "accepted"
+    end
+    result.elapsed_s = clock.steady_s() - started_s
+    return result
+end
+
+--- The outcome in words.
+function M.words(plan, result)
+    local route = ("from %s to %s"):format(class_name(plan.src), class_name(plan.dst))
+    if result.state == "accepted" then
+        return ("the server accepted %d of %s %s%s; add --wait to see that they moved"):format(result.pages_accepted,
+            plural(plan.pages, "page move"), route, result.why and ", then: " .. result.why or "")
+    end
+    local parts = { ("moved %d of %s %s in %.2f s"):format(result.pages_moved, plural(plan.pages, "page"), route,
+        result.elapsed_s) }
+    if result.src_pages_after then
+        parts[#parts + 1] = ("%s has %s (was %d)"):format(class_name(plan.src),
+            plural(result.src_pages_after, "page"), result.src_pages_before)
+    end
+    parts[#parts + 1] = ("%s has %s (was %d)"):format(class_name(plan.dst),
+        plural(result.dst_pages_after, "page"), result.dst_pages_before)
+    if result.items_rescued then
+        parts[#parts + 1] = plural(result.items_rescued, "item") .. " rescued"
+    end
+    if result.items_lost then
+        parts[#parts + 1] = plural(result.items_lost, "item") .. " lost"
+    elseif result.items_evicted_at_most then
+        parts[#parts + 1] = "up to " .. plural(result.items_evicted_at_most, "item") .. " evicted"
+    end
+    if result.busy_retries > 0 then
+        parts[#parts + 1] = plural(result.busy_retries, "busy retry", "busy retries")
+    end
+    if result.why then
+        parts[#parts + 1] = result.why
+    end
+    return table.concat(parts, "; ")
+end
+
+return M

@@ -1,0 +1,99 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Watches a server before and after a change, so that slatectl can tell what came of it (see slate.judge.verdict).
+local audit = require "slate.facts.audit"
+local clock = require "slate.base.clock"
+local observer = require "slate.judge.observer"
+local verdict = require "slate.judge.verdict"
+
+local M = {}
+
+--- The default of --verdict, and the longest time that it takes, in seconds.
+M.DEFAULT_S, M.MOST_S = 10, verdict.LASTS_S
+
+local EVERY_S <const>, LEAST_S <const> = 1, 3
+
+--- The option --verdict of a command that changes a server.
+function M.declare(command)
+    command:option("--verdict", ("Watch the server for so long before and after the change, 3s to %ds, and tell what "
+        .. "came of it. Default: %ds"):format(M.MOST_S, M.DEFAULT_S)):args("?"):argname("TIME"):convert(function(text)
+        local for_s, problem = require("slate.base.units").parse_duration(text)
+        if for_s and (for_s < LEAST_S or for_s > M.MOST_S) then
+            return nil, ("--verdict takes %ds to %ds"):format(LEAST_S, M.MOST_S)
+        end
+        return for_s, problem
+    end)
+end
+
+--- How long the option asks for, in seconds; nil without it.
+function M.asked(parsed)
+    return parsed.verdict and (parsed.verdict[1] or M.DEFAULT_S) or nil
+end
+
+--- Predicts what moving pages will bring (slate.judge.predict), from what a witness saw before. Returns the prediction
+-- and its words; nil where too little was seen. client: asked for the curves of the classes, of a slated.
+function M.predict(client, witness, src, dst, pages)
+    for _, class in ipairs(witness.last.slated and witness.last.classes or {}) do
+        if class.id == src or class.id == dst then
+            local curve = require("slate.facts.foresight").curve(client, class.id)
+            class.curve = curve and curve.points
+        end
+    end
+    local made = require("slate.judge.predict").move(witness.first, witness.last, src, dst, pages)
+    witness.predicted = made
+    return made, made and ("expected: %+.1f points of hits, +-%.1f"):format(made.hit_ratio_change * 100,
+        made.band * 100)
+end
+
+-- Lets an observer see the server for for_s seconds. True; or nil, message, code.
+local function watch(context, client, one, for_s)
+    local until_s = clock.steady_s() + for_s
+    while true do
+        local now, message, code = context:snapshot(client)
+        if not now then
+            return nil, message, code
+        end
+        one:look(now)
+        local left_s = until_s - clock.steady_s()
+        if left_s <= 0 then
+            return true
+        end
+        clock.sleep(math.min(EVERY_S, left_s))
+    end
+end
+
+--- Watches before the change. Returns a witness for `after`; or nil, message, code.
+function M.before(context, client, for_s)
+    local one, first = observer.new(), nil
+    local ok, message, code = watch(context, client, one, 0)
+    if ok then
+        first = one.now
+        ok, message, code = watch(context, client, one, for_s)
+    end
+    if not ok then
+        return nil, message, code
+    end
+    return { observer = one, for_s = for_s, began_s = one.now.time_s, first = first, last = one.now }
+end
+
+--- Watches after the change, puts what came of it on record for the change of this id (nil: none is on record), and
+-- returns the outcome with its words in the field words; or nil, message, code. The change stands in any case.
+function M.after(context, client, witness, id)
+    local one = witness.observer
+    local ok, message, code = watch(context, client, one, 0)
+    local ended_s = ok and one.now.time_s
+    if ok then
+        ok, message, code = watch(context, client, one, witness.for_s)
+    end
+    if not ok then
+        return nil, "the change is made, but what came of it is unknown: " .. message, code
+    end
+    local outcome, words = one:outcome(witness.began_s, ended_s)
+    if not outcome then
+        return { words = "too little traffic to tell what came of it" }
+    end
+    outcome.words, outcome.predicted = words, witness.predicted
+    audit.note_outcome(context, id, outcome)
+    return outcome
+end
+
+return M

@@ -1,0 +1,100 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Runs functions that came from a file under the limits of slate.base.policy_core.
+--
+-- A function runs in a coroutine of its own, whose hook counts instructions, memory and processor
+-- time: once a limit is reached every further instruction fails, so that no pcall of the function
+-- outlives it. slated keeps the same limits with its own allocator, which also stops a single huge
+-- allocation; here memory is looked at every few instructions.
+local core = require "slate.base.policy_core"
+
+local M = {}
+
+-- Methods of texts are the policy's while it runs: what is needed here is not looked up then.
+local format = string.format
+
+local STEP <const> = 10 -- instructions between two looks at memory; a text can double with every third
+local LOOKS_A_CLOCK <const> = 100
+
+local Box = {}
+Box.__index = Box
+Box.__name = "slate.base.sandbox"
+
+--- A sandbox. log(text): what becomes of print; nil: nothing. limits: some of core.LIMITS, to have smaller ones.
+function M.new(log, limits)
+    local self = setmetatable({ limits = setmetatable(limits or {}, { __index = core.LIMITS }) }, Box)
+    self.host = {
+        log = log or function() end,
+        charge = function(n) self:spend(n) end,
+    }
+    self.environment = core.environment(_G, self.host)
+    return self
+end
+
+-- Ends the running call: from here on each instruction of it fails with the same words.
+function Box:trip(words)
+    self.tripped = words
+    debug.sethook(self.thread, function() error(words, 0) end, "", 1)
+    error(words, 0)
+end
+
+function Box:spend(steps)
+    self.left = self.left - steps
+    if self.tripped or self.left < 0 then
+        self:trip(self.tripped or format("took more than %d instructions", self.limits.instructions))
+    end
+end
+
+local function used_bytes()
+    return collectgarbage("count") * 1024
+end
+
+function Box:look()
+    self:spend(STEP)
+    if used_bytes() - self.memory_base > self.limits.memory_bytes then
+        collectgarbage()
+        if used_bytes() - self.memory_base > self.limits.memory_bytes then
+            self:trip(format("needs more than %d MiB of memory", self.limits.memory_bytes >> 20))
+        end
+    end
+    self.looks = self.looks + 1
+    if self.looks % LOOKS_A_CLOCK == 0 and os.clock() > self.cpu_until_s then
+        self:trip(format("took more than %g s of processor time", self.limits.cpu_s))
+    end
+end
+
+local function message_of(raised)
+    if type(raised) == "string" then
+        return core.printable(raised)
+    end
+    return format("raised a %s instead of a message", type(raised))
+end
+
+--- Calls a function under the limits. Returns true and its results, or false and a message.
+function Box:call(f, ...)
+    -- Methods of texts are found by a metatable that all of Lua shares.
+    local texts = debug.getmetatable("")
+    local index, lock = texts.__index, texts.__metatable
+    texts.__index, texts.__metatable = self.environment.string, false
+    self.thread = coroutine.create(f)
+    self.left, self.tripped, self.host.lines_left = self.limits.instructions, nil, self.limits.lines
+    self.looks, self.memory_base, self.cpu_until_s = 0, used_bytes(), os.clock() + self.limits.cpu_s
+    debug.sethook(self.thread, function() self:look() end, "", STEP)
+    local results = table.pack(coroutine.resume(self.thread, ...))
+    texts.__index, texts.__metatable = index, lock
+    if results[1] then
+        return table.unpack(results, 1, results.n)
+    end
+    return false, message_of(results[2])
+end
+
+--- Makes a function of source text, which sees only the sandbox. Precompiled code is refused.
+-- name: for messages. Returns the function, or nil and a message.
+function Box:load(text, name)
+    local f, problem = load(text, "=" .. name, "t", self.environment)
+    if not f then
+        return nil, core.printable(problem)
+    end
+    return f
+end
+
+return M

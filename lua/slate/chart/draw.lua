@@ -1,0 +1,171 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Charts: figures, and how they are drawn. With gnuplot as a picture, without it as text.
+--
+-- A figure is { title, note, panels, columns }: one or more panels, below each other or in columns. A panel has a kind,
+-- axes x and y { label, min, max, log, ticks = list of { value, text } }, and what the kind draws:
+--
+--     stack      at (x of each sample), gaps, series of { label, values, grey, colour }: areas of steps, from 0 up
+--     lines      series of { label, points = list of { x, y or false } }; points = true marks each
+--     bars       names, series of { label, values }, right (a text a name): lying, stacked, from 0
+--     ranges     names, ranges = list of { low, middle, high }, on a log axis
+--     heat       at, gaps, names, values = a list a name, from 0 to 1, unit
+--     matrix     names, values[from][to], unit
+--     histogram  bars = list of { from, to, count }, limits
+--
+-- marks, a list of { x, label }, are lines from top to bottom. Figures are made by the modules of slate.chart.kinds,
+-- each with figure(list of snapshots) -> figure, or nil and a message.
+local gnuplot = require "slate.chart.gnuplot"
+local shell = require "slate.base.shell"
+
+local M = {}
+
+--- The kinds of charts, as `slatectl chart KIND`.
+M.KINDS = {
+    { name = "pages", summary = "pages of each class over time" },
+    { name = "flow", summary = "which class gave pages to which" },
+    { name = "hits", summary = "hit ratio, evictions and refused stores over time" },
+    { name = "waste", summary = "what the pages of each class hold" },
+    { name = "curve", summary = "misses to expect with other amounts of memory" },
+    { name = "age", summary = "how old items are when they are evicted, by class" },
+    { name = "heat", summary = "how full the chunks of each class are over time" },
+    { name = "sizes", summary = "how large items are, over the limits of the classes" },
+    { name = "fleet", summary = "the hit ratio of many servers" },
+}
+
+local function read_and_remove(path)
+    local file = io.open(path, "r")
+    local text = file and file:read("a") or ""
+    if file then
+        file:close()
+    end
+    os.remove(path)
+    return text
+end
+
+--- Feeds a script to gnuplot. Returns true; or nil, message and code: "missing" when there is no gnuplot,
+-- "chart" when it fails.
+function M.run(script, program)
+    program = program or os.getenv("SLATE_GNUPLOT") or "gnuplot"
+    local errors = os.tmpname()
+    io.stdout:flush()
+    -- After an early failure the shell itself drains the rest of the script, so that writing never
+    -- meets a closed pipe.
+    local pipe, problem = io.popen(("{ %s; status=$?; while read -r _; do :; done; exit $status; } 2>%s"):format(
+        shell.word(program), shell.word(errors)), "w")
+    if not pipe then
+        os.remove(errors)
+        return nil, "cannot start gnuplot: " .. problem, "missing"
+    end
+    pipe:setvbuf("full")
+    pipe:write(script)
+    local ok, _, status = pipe:close()
+    local said = read_and_remove(errors)
+    if ok then
+        return true
+    elseif status == 126 or status == 127 then
+        return nil, "pictures need gnuplot, which is not installed (Debian: apt install gnuplot-nox); "
+            .. "charts as text do not", "missing"
+    end
+    local reason = said:match("line %d+: ([^\n]+)") or said:match("([^\n]*%S[^\n]*)%s*$")
+        or "status " .. tostring(status)
+    return nil, "gnuplot failed: " .. reason, "chart"
+end
+
+local ENDINGS <const> = { png = "IEND\xae\x42\x60\x82$", svg = "</svg>%s*$", sixel = "\27\\%s*$",
+    html = "</html>%s*$" }
+
+--- Does a picture end as its format says? gnuplot reports success on a full disk too.
+function M.is_whole(path, terminal)
+    local file = io.open(path, "rb")
+    if not file then
+        return false
+    end
+    local bytes = file:seek("end")
+    file:seek("set", math.max(0, bytes - 64))
+    local tail = file:read("a")
+    file:close()
+    return tail:find(ENDINGS[terminal]) ~= nil
+end
+
+local function escaped(text)
+    return (text:gsub("[&<>]", { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;" }))
+end
+
+-- A page that holds the SVG, complete in itself; the SVG's own head would not be allowed within one.
+local function html_of(figure, svg)
+    return ("<!DOCTYPE html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>%s</title>\n"
+        .. "<style>body{margin:1em;font-family:sans-serif}svg{max-width:100%%;height:auto}</style></head>\n"
+        .. "<body>\n%s\n</body>\n</html>\n"):format(escaped(figure.title), (svg:gsub("^.-(<svg)", "%1")))
+end
+
+--- Writes a picture of a figure. options: terminal "png", "svg", "html" or "sixel", width and height in pixels, program
+-- (gnuplot). Returns true, or nil, message, code.
+function M.write(figure, path, options)
+    local terminal = options.terminal == "html" and "svg" or options.terminal
+    local ok, message, code = M.run(gnuplot.script(figure, {
+        terminal = terminal, output = path, width = options.width, height = options.height,
+    }), options.program)
+    if not ok then
+        return nil, message, code
+    elseif not M.is_whole(path, terminal) then
+        return nil, ("cannot write %s: the picture came out cut short; is the disk full?"):format(path), "output"
+    elseif options.terminal == "html" then
+        local file = assert(io.open(path, "rb"))
+        local svg = file:read("a")
+        file:close()
+        return require("slate.chart.picture").write_file(path, html_of(figure, svg))
+    end
+    return true
+end
+
+--- The figure as text: options as of slate.chart.text.
+function M.text(figure, options)
+    return require("slate.chart.text").draw(figure, options)
+end
+
+local TERMINALS <const> = { png = "png", svg = "svg", html = "html", txt = "text", six = "sixel", sixel = "sixel" }
+
+--- The chart format that a file name asks for, or nil and a message.
+function M.terminal_for(path)
+    local terminal = TERMINALS[(path:match("%.(%w+)$") or ""):lower()]
+    if terminal then
+        return terminal
+    end
+    return nil, ("%s: a chart is written as .png, .svg, .html, .sixel or .txt"):format(path)
+end
+
+--- A figure of curves over a size, one for each name, in the given order.
+-- series: { title, note, x_label, y_label, tic = function(x) -> text, curves = list of { label, points }, sizes = list
+-- of the sizes with a tic (all that were looked at), marks }. Points are marked: nothing is known of what is between.
+function M.curves(series)
+    local least, most, ticks, seen = math.huge, 0, {}, {}
+    for _, curve in ipairs(series.curves) do
+        for _, point in ipairs(curve.points) do
+            least, most = math.min(least, point[1]), math.max(most, point[1])
+            if not seen[point[1]] and not series.sizes then
+                seen[point[1]] = true
+                ticks[#ticks + 1] = { point[1], series.tic(point[1]) }
+            end
+        end
+    end
+    for i, size in ipairs(series.sizes or {}) do
+        ticks[i] = { size, series.tic(size) }
+    end
+    table.sort(ticks, function(a, b) return a[1] < b[1] end)
+    local far = most / math.max(least, 1e-300) >= 8 -- else a linear axis shows more
+    local highest = 0
+    for _, curve in ipairs(series.curves) do
+        for _, point in ipairs(curve.points) do
+            highest = math.max(highest, point[2])
+        end
+    end
+    return {
+        title = series.title, note = series.note,
+        panels = { { kind = "lines", points = true, series = series.curves, marks = series.marks,
+            x = { label = series.x_label, log = far, ticks = ticks, min = far and least / 1.08 or least,
+                max = far and most * 1.08 or math.max(most, least + 1) },
+            y = { label = series.y_label, min = 0, max = highest > 0 and highest * 1.05 or 1 } } },
+    }
+end
+
+return M

@@ -1,0 +1,406 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- A figure (slate.chart.draw tells what that is) as a script for gnuplot. Pure: the same figure gives the same text.
+local M = {}
+
+local GREY <const>, INK <const> = "#c8c8c8", "#202020"
+-- Ten colours that colour-blind people can tell apart side by side (after Okabe and Ito, with tints).
+M.PALETTE = {
+    "#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#f0e442", "#cc79a7", "#004466", "#8c510a", "#8a8a8a",
+}
+-- From dark to bright as viridis, whose steps can be told apart without colour too.
+local HEAT <const> = "set palette defined (0 '#440154', 0.25 '#3b528b', 0.5 '#21918c', 0.75 '#5ec962', 1 '#fde725')"
+local COUNTS <const> = "set palette defined (0 '#eaf2f8', 1 '#0072b2')"
+local HEAT_COLUMNS <const> = 400
+local LETTER_PIXELS <const> = 8.5
+local PLOT_SHARE <const> = 0.68 -- of a panel's width, at least: what its labels leave to it
+
+--- A gnuplot string: single quotes doubled, nothing in it is interpreted, one line.
+function M.quoted(text)
+    return "'" .. text:gsub("%c", " "):gsub("'", "''") .. "'"
+end
+local quoted <const> = M.quoted
+
+local function number(n)
+    return math.type(n) == "integer" and tostring(n) or ("%.6g"):format(n)
+end
+
+local function add(lines, format, ...)
+    lines[#lines + 1] = format:format(...)
+end
+
+local function add_block(lines, name, rows)
+    add(lines, "$%s << SLATE_END", name)
+    table.move(rows, 1, #rows, #lines + 1, lines)
+    lines[#lines + 1] = "SLATE_END"
+end
+
+--- A step of 1, 2 or 5 times a power of ten that gives at most `most` tics.
+function M.tic_step(span, most)
+    local step = 10 ^ math.floor(math.log(span / most, 10))
+    for _, factor in ipairs({ 1, 2, 5, 10 }) do
+        if span / (step * factor) <= most + 1e-9 then
+            return step * factor
+        end
+    end
+end
+
+local function colour_of(series, i)
+    return series.grey and GREY or M.PALETTE[((series.colour or i) - 1) % #M.PALETTE + 1]
+end
+
+-- axes ------------------------------------------------------------------------------------------
+
+local function add_x_axis(lines, axis, pixels)
+    add(lines, "set xlabel %s", quoted(axis.label))
+    add(lines, axis.log and "set logscale x %d" or "unset logscale", axis.ticks and 2 or 10)
+    add(lines, "set xrange [%s:%s]", axis.min and number(axis.min) or "*", axis.max and number(axis.max) or "*")
+    if axis.ticks then
+        local parts = {}
+        for i, tick in ipairs(axis.ticks) do
+            parts[i] = ("%s %s"):format(quoted(tick[2]), number(tick[1]))
+        end
+        add(lines, "set xtics (%s) nomirror out", table.concat(parts, ", "))
+    elseif axis.max and not axis.log then
+        add(lines, "set xtics 0,%s nomirror out", number(M.tic_step(axis.max, math.max(2, pixels // 110))))
+    else
+        add(lines, "set xtics autofreq nomirror out")
+    end
+end
+
+-- Names on the y axis, the first on top.
+local function add_names(lines, names)
+    local parts, longest = {}, 0
+    for i, name in ipairs(names) do
+        parts[i] = ("%s %d"):format(quoted(name), #names - i + 1)
+        longest = math.max(longest, #name)
+    end
+    add(lines, "set ytics (%s) nomirror scale 0", table.concat(parts, ", "))
+    add(lines, "set yrange [0.4:%g]", #names + 0.6)
+    return longest
+end
+
+local function add_y_axis(lines, axis)
+    add(lines, "set ylabel %s", quoted(axis.label))
+    add(lines, "set yrange [%s:%s]", number(axis.min or 0), axis.max and number(axis.max) or "*")
+    add(lines, "set ytics autofreq nomirror out")
+    add(lines, "set grid ytics back linetype 1 linecolor '#e4e4e4' linewidth 1")
+end
+
+-- Where a value stands on an axis, from 0 to 1; the axis of a chart with marks has its ends.
+local function fraction(axis, x)
+    local least = axis.min or 0
+    if axis.log then
+        return math.log(x / least) / math.log(axis.max / least)
+    end
+    return (x - least) / (axis.max - least)
+end
+
+-- Lines from top to bottom. A label stands at the first of two heights where the one before it leaves it room; the line
+-- of one without room stays alone.
+local function add_marks(lines, panel, pixels)
+    local heights <const>, free = { 0.6, 1.6 }, { -math.huge, -math.huge }
+    for _, mark in ipairs(panel.marks or {}) do
+        local from = fraction(panel.x, mark.x) * pixels
+        local row = free[1] <= from and 1 or free[2] <= from and 2
+        add(lines, "set arrow from first %s, graph 0 to first %s, graph 1 nohead front linecolor '%s' dashtype 2",
+            number(mark.x), number(mark.x), INK)
+        if row then
+            add(lines, "set label %s at first %s, graph 1 offset 0,%g left front", quoted(mark.label), number(mark.x),
+                heights[row])
+            free[row] = from + (#mark.label + 1) * LETTER_PIXELS
+        end
+    end
+end
+
+local function longest_label(series)
+    local longest = 0
+    for _, one in ipairs(series or {}) do
+        longest = math.max(longest, #(one.label or ""))
+    end
+    return longest
+end
+
+-- kinds: each adds blocks and returns the parts of the plot command --------------------------------
+
+local kinds = {}
+
+-- A band as a polygon of steps: what was counted jumps, a slope between samples would be a lie.
+local function band_rows(panel, lower, upper)
+    local rows = {}
+    for i, x in ipairs(panel.at) do
+        if panel.gaps[i] then
+            rows[#rows + 1] = ""
+        elseif i > 1 and (lower[i] ~= lower[i - 1] or upper[i] ~= upper[i - 1]) then
+            rows[#rows + 1] = ("%s %s %s"):format(number(x), number(lower[i - 1]), number(upper[i - 1]))
+        end
+        rows[#rows + 1] = ("%s %s %s"):format(number(x), number(lower[i]), number(upper[i]))
+    end
+    return rows
+end
+
+function kinds.stack(lines, panel, name)
+    local parts, lower = {}, {}
+    for i = 1, #panel.at do
+        lower[i] = 0
+    end
+    add_y_axis(lines, panel.y)
+    for b, band in ipairs(panel.series) do
+        local upper = {}
+        for i, value in ipairs(band.values) do
+            upper[i] = lower[i] + value
+        end
+        add_block(lines, name .. b, band_rows(panel, lower, upper))
+        parts[b] = ("$%s%d using 1:2:3 with filledcurves linecolor rgb '%s' title %s"):format(name, b,
+            colour_of(band, b), quoted(band.label))
+        lower = upper
+    end
+    return parts
+end
+
+function kinds.lines(lines, panel, name)
+    local parts = {}
+    add_y_axis(lines, panel.y)
+    for s, one in ipairs(panel.series) do
+        local rows = {}
+        for i, point in ipairs(one.points) do
+            rows[i] = point[2] and ("%s %s"):format(number(point[1]), number(point[2])) or ""
+        end
+        add_block(lines, name .. s, rows)
+        local style = panel.points and ("linespoints pointtype %d pointsize 1.1"):format((s - 1) % 7 * 2 + 4) or "lines"
+        parts[s] = ("$%s%d using 1:2 with %s linewidth %g dashtype %d linecolor rgb '%s' %s"):format(name, s, style,
+            one.wide and 4 or 2, (s - 1) // #M.PALETTE + 1, colour_of(one, s),
+            one.label and "title " .. quoted(one.label) or "notitle")
+    end
+    return parts
+end
+
+function kinds.bars(lines, panel, name)
+    local parts, left = {}, {}
+    add_names(lines, panel.names)
+    add(lines, "set grid xtics back linetype 1 linecolor '#e4e4e4' linewidth 1")
+    for i, text in ipairs(panel.right or {}) do
+        left[i] = 0
+        add(lines, "set label %s at graph 1.005, first %d left", quoted(text), #panel.names - i + 1)
+    end
+    for s, one in ipairs(panel.series) do
+        local rows = {}
+        for i, value in ipairs(one.values) do
+            rows[i] = ("%s %s %d"):format(number(left[i] or 0), number((left[i] or 0) + value), #panel.names - i + 1)
+            left[i] = (left[i] or 0) + value
+        end
+        add_block(lines, name .. s, rows)
+        parts[s] = ("$%s%d using (($1+$2)/2):3:1:2:($3-0.36):($3+0.36) with boxxyerror fillstyle solid 1 noborder "
+            .. "linecolor rgb '%s' title %s"):format(name, s, colour_of(one, s), quoted(one.label))
+    end
+    return parts
+end
+
+function kinds.ranges(lines, panel, name)
+    local rows, most = {}, 10
+    add_names(lines, panel.names)
+    add(lines, "set grid xtics back linetype 1 linecolor '#e4e4e4' linewidth 1")
+    for i, range in ipairs(panel.ranges) do
+        -- A range of one value would have no width.
+        most = math.max(most, range[3])
+        rows[i] = ("%s %s %s %d"):format(number(range[1] * 0.98), number(range[2]), number(range[3] * 1.02),
+            #panel.names - i + 1)
+    end
+    add(lines, "set xrange [0.8:%s]", number(most * 1.3))
+    add_block(lines, name, rows)
+    return {
+        ("$%s using 2:4:1:3:($4-0.25):($4+0.25) with boxxyerror fillstyle solid 1 noborder linecolor rgb '%s' title %s")
+            :format(name, M.PALETTE[5], quoted("middle 80 %")),
+        ("$%s using 2:4 with points pointtype 7 pointsize 1.2 linecolor rgb '%s' title %s"):format(name, INK,
+            quoted("median")),
+    }
+end
+
+-- Neighbours of the same value are one box; of more samples than can be seen, some are left out.
+local function heat_rows(panel, row, y)
+    local rows, step = {}, math.max(1, #panel.at // HEAT_COLUMNS)
+    local from, value = nil, nil
+    local function close(to)
+        if value then
+            rows[#rows + 1] = ("%s %s %d %.2f"):format(number(from), number(to), y, value)
+        end
+    end
+    for i = 1, #panel.at, step do
+        local here = row[i] and math.floor(row[i] * 100 + 0.5) / 100 or nil
+        if panel.gaps[i] then
+            close(panel.at[i - 1])
+            from, value = panel.at[i], here
+        elseif here ~= value then
+            close(panel.at[i])
+            from, value = panel.at[i], here
+        end
+    end
+    close(panel.at[#panel.at])
+    return rows
+end
+
+function kinds.heat(lines, panel, name)
+    local rows = { "0 0 -9 0" } -- out of sight: a block may not be empty
+    add_names(lines, panel.names)
+    add(lines, HEAT)
+    add(lines, "set cbrange [0:1]\nset cblabel %s\nset cbtics 0.25", quoted(panel.unit))
+    for i, row in ipairs(panel.values) do
+        local more = heat_rows(panel, row, #panel.names - i + 1)
+        table.move(more, 1, #more, #rows + 1, rows)
+    end
+    add_block(lines, name, rows)
+    return { ("$%s using (($1+$2)/2):3:1:2:($3-0.46):($3+0.46):4 with boxxyerror fillstyle solid 1 noborder "
+        .. "linecolor palette notitle"):format(name) }
+end
+
+function kinds.matrix(lines, panel, name)
+    local rows, most, names = { "0 -9 0" }, 0, panel.names
+    add_names(lines, names)
+    add(lines, "set ylabel %s", quoted(panel.y.label))
+    local tics = {}
+    for i, one in ipairs(names) do
+        tics[i] = ("%s %d"):format(quoted(one), i)
+        for j = 1, #names do
+            most = math.max(most, panel.values[i][j] or 0)
+        end
+    end
+    add(lines, "set xtics (%s) nomirror scale 0\nset xrange [0.4:%g]", table.concat(tics, ", "), #names + 0.6)
+    add(lines, COUNTS)
+    add(lines, "set cbrange [0:%s]\nset cblabel %s\nset cbtics %s", number(math.max(most, 1)), quoted(panel.unit),
+        number(math.max(1, M.tic_step(math.max(most, 1), 6)))) -- of whole pages
+    for i = 1, #names do
+        for j = 1, #names do
+            local value = panel.values[i][j]
+            if value then
+                rows[#rows + 1] = ("%d %d %d"):format(j, #names - i + 1, value)
+                add(lines, "set label '%d' at first %d, first %d center front textcolor '%s'", value, j, #names - i + 1,
+                    value * 2 > most and "#ffffff" or INK)
+            end
+        end
+    end
+    add_block(lines, name, rows)
+    return { ("$%s using 1:2:($1-0.48):($1+0.48):($2-0.48):($2+0.48):3 with boxxyerror fillstyle solid 1 noborder "
+        .. "linecolor palette notitle"):format(name) }
+end
+
+function kinds.histogram(lines, panel, name)
+    local rows = {}
+    add_y_axis(lines, panel.y)
+    for i, bar in ipairs(panel.bars) do
+        rows[i] = ("%s %s %s"):format(number(bar[1]), number(bar[2]), number(bar[3]))
+    end
+    add(lines, "set xrange [%s:%s]", number(panel.bars[1][1] / 1.2), number(panel.bars[#panel.bars][2] * 1.2))
+    for _, limit in ipairs(panel.limits) do
+        if limit >= panel.bars[1][1] / 1.2 and limit <= panel.bars[#panel.bars][2] * 1.2 then
+            add(lines,
+                "set arrow from first %s, graph 0 to first %s, graph 1 nohead front linecolor '%s' linewidth 0.7",
+                number(limit), number(limit), M.PALETTE[4])
+        end
+    end
+    add_block(lines, name, rows)
+    return { ("$%s using (sqrt($1*$2)):($3/2):1:2:(0):3 with boxxyerror fillstyle solid 1 border rgb '#ffffff' "
+        .. "linecolor rgb '%s' title %s"):format(name, M.PALETTE[5], quoted("items")),
+        ("NaN with lines linecolor rgb '%s' title %s"):format(M.PALETTE[4], quoted("chunk sizes")) }
+end
+
+-- figure ------------------------------------------------------------------------------------------
+
+local TERMINALS <const> = {
+    png = "pngcairo noenhanced size %d,%d font 'sans,11' background '#ffffff'",
+    svg = "svg noenhanced size %d,%d font 'sans,13' background '#ffffff'",
+    sixel = "sixelgd noenhanced truecolor size %d,%d font 'sans,11' background '#ffffff' @SCROLL",
+}
+-- From version 6 on gnuplot draws sixels over the top of the screen unless told to scroll; 5 has no such word.
+local SCROLL <const> = "SCROLL = GPVAL_VERSION >= 6 ? 'scroll' : ''"
+
+--- Width and height in pixels that suit a figure.
+function M.size(figure)
+    local first, height = figure.panels[1], 600
+    if first.names then
+        height = math.max(360, 150 + 24 * #first.names)
+    elseif #figure.panels == 2 then
+        height = 720
+    elseif #figure.panels > 2 then
+        height = 90 + 210 * math.ceil(#figure.panels / (figure.columns or 1))
+    end
+    return first.kind == "matrix" and math.max(560, 200 + 60 * #first.names) or 1100, height
+end
+
+-- Where each panel lies, from 0 to 1: x, y, width, height; the first on top.
+local function places(figure, top, bottom)
+    local columns, list, sum = figure.columns or 1, {}, 0
+    local rows = math.ceil(#figure.panels / columns)
+    for row = 1, rows do
+        sum = sum + (figure.panels[(row - 1) * columns + 1].weight or 1)
+    end
+    local y = 1 - top
+    for row = 1, rows do
+        local height = (1 - top - bottom) * (figure.panels[(row - 1) * columns + 1].weight or 1) / sum
+        y = y - height
+        for column = 1, columns do
+            list[#list + 1] = { (column - 1) / columns, y, 1 / columns, height }
+        end
+    end
+    return list
+end
+
+-- labels: the longest of the figure, so that panels above each other have their axes above each other.
+local function add_panel(lines, panel, i, place, width, labels)
+    local longest = 0
+    add(lines, "reset")
+    add(lines, "set encoding utf8\nset border 3\nset style fill solid 1.0 noborder")
+    add(lines, "set origin %g,%g\nset size %g,%g", table.unpack(place))
+    for _, name in ipairs(panel.names or {}) do
+        longest = math.max(longest, #name)
+    end
+    add(lines, "set lmargin %g", panel.names and longest * 0.9 + (panel.y.label ~= "" and 6 or 3) or 13)
+    if panel.kind == "heat" or panel.kind == "matrix" then
+        add(lines, "set rmargin 14")
+    elseif panel.kind == "bars" or panel.kind == "ranges" then
+        add(lines, "set rmargin 8\nset tmargin 3\nset key at graph 0.5, graph 1 center bottom horizontal Left reverse "
+            .. "samplen 1.5 width 1")
+    elseif panel.kind == "histogram" then
+        add(lines, "set rmargin 18\nset key outside right top vertical Left reverse samplen 1.5")
+    elseif labels > 0 then
+        add(lines, "set rmargin %d\nset key outside right top vertical Left reverse %s samplen 1.5", labels + 8,
+            panel.kind == "stack" and "invert" or "")
+    else
+        add(lines, "set rmargin 4\nunset key")
+    end
+    if panel.title then
+        add(lines, "set title %s offset 0,-0.6", quoted(panel.title))
+    elseif panel.marks and #panel.marks > 0 then
+        add(lines, "set tmargin 3")
+    end
+    add_x_axis(lines, panel.x, width * place[3])
+    add_marks(lines, panel, width * place[3] * PLOT_SHARE)
+    local parts = kinds[panel.kind](lines, panel, ("panel%d_"):format(i))
+    lines[#lines + 1] = "plot " .. table.concat(parts, ", \\\n     ")
+end
+
+--- Writes the script. options: terminal "png", "svg" or "sixel", output (a path), width and height in pixels.
+function M.script(figure, options)
+    local width, height = M.size(figure)
+    width, height = options.width or width, options.height or height
+    local lines = { "set encoding utf8", SCROLL, "set terminal " .. TERMINALS[options.terminal]:format(width, height),
+        "set output " .. quoted(options.output) }
+    local top, bottom = 34 / height, figure.note and 26 / height or 6 / height
+    add(lines, "set multiplot")
+    add(lines, "set label 1 %s at screen 0.5, screen %g center font ',13'", quoted(figure.title), 1 - 18 / height)
+    if figure.note then
+        add(lines, "set label 2 %s at screen 0.01, screen %g left font ',9' textcolor '#505050'", quoted(figure.note),
+            13 / height)
+    end
+    -- A multiplot draws labels with its plots: this one is nothing but them.
+    add(lines, "unset border\nunset tics\nunset key\nset xrange [0:1]\nset yrange [0:1]\nplot NaN notitle")
+    local where, labels = places(figure, top, bottom), 0
+    for _, panel in ipairs(figure.panels) do
+        labels = math.max(labels, longest_label(panel.series))
+    end
+    for i, panel in ipairs(figure.panels) do
+        add_panel(lines, panel, i, where[i], width, labels)
+    end
+    add(lines, "unset multiplot\nset output")
+    return table.concat(lines, "\n") .. "\n"
+end
+
+return M

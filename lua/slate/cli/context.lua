@@ -1,0 +1,163 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What a sub-command of slatectl works with: its options, the connection, and where its words go.
+-- Standard output is data, standard error is talk.
+local starving = require "slate.judge.starving"
+
+local M = {}
+
+local Context = {}
+Context.__index = Context
+Context.__name = "slate.cli.context"
+
+--- options: servers (a list, from units.parse_server) and server, its first; timeout_s; trace and read_only
+-- (booleans); format ("json", "jsonl", "csv" or nil for text); and the launcher's version and bin_dir.
+-- The field json is true when the output is for a program. kept: a list that gets the output in place of standard
+-- output.
+function M.new(options)
+    options.json = options.format ~= nil
+    return setmetatable(options, Context)
+end
+
+--- Writes to standard output. A reader that has gone away or a full disk ends the program with a
+-- raised table { message =, code = "output" }, which slate.cli.main turns into an exit code.
+function Context:out(...)
+    if self.kept then
+        table.move({ ... }, 1, select("#", ...), #self.kept + 1, self.kept)
+        return
+    end
+    local ok, problem = io.stdout:write(...)
+    if not ok then
+        error({ message = "cannot write the output: " .. problem, code = "output" }, 0)
+    end
+end
+
+--- Pushes out what has been written, so that a follower of the output sees whole records.
+function Context:flush()
+    if self.kept then
+        return
+    end
+    local ok, problem = io.stdout:flush()
+    if not ok then
+        error({ message = "cannot write the output: " .. problem, code = "output" }, 0)
+    end
+end
+
+--- One line on standard error.
+function Context.say(_, text)
+    io.stderr:write("slatectl: ", text, "\n")
+end
+
+local KEY_ORDER <const> = { "schema", "server", "version", "slated", "time_s", "id", "name" }
+
+--- One JSON document on a line of its own, or its rows as lines of JSON or CSV. `fields` gets the schema's name.
+function Context:out_json(schema, fields)
+    fields.schema = schema
+    if self.format == "json" then
+        self:out(require("slate.base.json").encode(fields, KEY_ORDER), "\n")
+    else
+        local rows = require "slate.cli.rows"
+        self:out(self.format == "csv" and rows.csv(fields, not self.has_heading) or rows.jsonl(fields, KEY_ORDER))
+        self.has_heading = true
+    end
+    self:flush()
+end
+
+local function tracer(mark)
+    return function(line) io.stderr:write(mark, (line:gsub("%c", "?")), "\n") end
+end
+
+--- The servers that were named behind a command's word; without any, those of --server. Or nil, message, code.
+function Context:servers_of(names)
+    if #names == 0 then
+        return self.servers
+    end
+    return require("slate.wire.addresses").expand(names)
+end
+
+--- Connects anew, to the server or to another one. Returns the client, or nil, message, code.
+function Context:connect(server)
+    local options, message, code = require("slate.wire.access").options(os.getenv)
+    if not options then
+        return nil, message, code
+    end
+    options.timeout_s, options.read_only = self.timeout_s, self.read_only
+    options.trace = self.trace and tracer("> ") or nil
+    options.trace_reply = self.trace and tracer("< ") or nil
+    return require("slate.wire.client").connect(server or self.server, options)
+end
+
+--- Connects and asks who is there: client and { version, slated }, or nil, message, code.
+function Context:open()
+    local client, message, code = self:connect()
+    if not client then
+        return nil, message, code
+    end
+    local who
+    who, message, code = client:identify()
+    if not who then
+        return nil, message, code
+    end
+    self.who = who
+    return client, who
+end
+
+--- Takes a snapshot with settings over a client from `open`.
+function Context:snapshot(client)
+    return require("slate.facts.snapshot").take(client, {
+        server = self.server.name, slated = self.who and self.who.slated, settings = true,
+    })
+end
+
+--- A snapshot of the server by a connection of its own; or nil, message, code.
+function Context:look()
+    local client, message, code = self:open()
+    if not client then
+        return nil, message, code
+    end
+    local now
+    now, message, code = self:snapshot(client)
+    client:close()
+    return now, message, code
+end
+
+--- Takes two snapshots `interval_s` apart, so that there are rates; only one when it is 0. Those between them are for
+-- the judge of which classes starve. Returns the later one, the earlier one, the rates, the judge and the course of
+-- slate.judge.course (these four nil for a single one); or nil, message, code.
+function Context:pair(client, interval_s)
+    local before, message, code = self:snapshot(client)
+    if not before or interval_s == 0 then
+        return before, message, code
+    end
+    local observer, after = require("slate.judge.observer").new(), nil
+    observer:look(before)
+    for _ = 1, starving.SAMPLES do
+        require("slate.base.clock").sleep(interval_s / starving.SAMPLES)
+        after, message, code = self:snapshot(client)
+        if not after then
+            return nil, message, code
+        end
+        observer:look(after)
+    end
+    return after, before, require("slate.facts.snapshot").rates(before, after), observer.judge, observer.course
+end
+
+--- Is one of our standard streams (1 or 2) a terminal?
+function Context:is_terminal(stream)
+    self.terminals = self.terminals or {}
+    if self.terminals[stream] == nil then
+        self.terminals[stream] = os.execute("test -t " .. stream) == true
+    end
+    return self.terminals[stream]
+end
+
+--- Columns and rows of the terminal, or nil.
+function Context.terminal_size(_)
+    local pipe = io.popen("stty size </dev/tty 2>/dev/null")
+    local rows, columns = (pipe and pipe:read("a") or ""):match("^(%d+) (%d+)")
+    if pipe then
+        pipe:close()
+    end
+    return math.tointeger(tonumber(columns)), math.tointeger(tonumber(rows))
+end
+
+return M

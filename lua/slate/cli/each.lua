@@ -1,0 +1,53 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- One command on many servers: all are asked at once, and what each brings is printed in the order of the servers.
+local M = {}
+
+-- What would not end, or would be written over by the next server.
+local FOR_ONE <const> = { watch = "-w repeats for one server; many are shown by 'slatectl fleet'",
+    output = "-o writes what one server says" }
+
+-- CSV has its heading once.
+local function without_heading(text)
+    return (text:gsub("^[^\n]*\n", "", 1))
+end
+
+--- Runs a command for each server.
+-- command: a module of slate.commands; parsed: its arguments; options: of slate.cli.context, without the server.
+-- Returns the worst exit code; or nil, message, code.
+function M.run(command, parsed, servers, options)
+    for name, why in pairs(FOR_ONE) do
+        if parsed[name] then
+            return nil, why, "usage"
+        end
+    end
+    local contexts, tasks = {}, {}
+    for i, server in ipairs(servers) do
+        local own = { server = server, servers = { server }, kept = {} }
+        for name, value in pairs(options) do
+            own[name] = value
+        end
+        contexts[i] = require("slate.cli.context").new(own)
+        tasks[i] = function() return command.run(contexts[i], parsed) end
+    end
+    local worst, has_heading = 0, false
+    for i, result in ipairs(require("slate.wire.together").run(tasks)) do
+        local context, exit_code = contexts[i], result[1]
+        local text = table.concat(context.kept)
+        context.kept = nil
+        if not context.format then
+            context:out(i > 1 and "\n" or "", "==> ", context.server.name, " <==\n", text)
+        elseif text ~= "" then
+            context:out(context.format == "csv" and has_heading and without_heading(text) or text)
+            has_heading = true
+        end
+        context:flush()
+        if not exit_code then
+            context:say(tostring(result[2]))
+            exit_code = require("slate.cli.main").EXIT[result[3]] or require("slate.cli.main").EXIT.internal
+        end
+        worst = math.max(worst, exit_code)
+    end
+    return worst
+end
+
+return M

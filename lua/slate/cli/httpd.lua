@@ -1,0 +1,104 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- A web server for one page of text: one request at a time, each bounded in bytes and time.
+local clock = require "slate.base.clock"
+
+local M = {}
+
+M.MAX_REQUEST_BYTES = 8192
+local REQUEST_S <const>, ACCEPT_S <const>, BACKLOG <const> = 5, 0.2, 16
+local MOST_DRAINED_BYTES <const> = 1 << 16
+
+local REASONS <const> = { [200] = "OK", [400] = "Bad Request", [404] = "Not Found", [405] = "Method Not Allowed",
+    [408] = "Request Timeout", [431] = "Request Header Fields Too Large" }
+
+--- Listens. Returns the socket and its port, or nil and a message.
+function M.listen(host, port)
+    local core = require "socket.core"
+    local socket = host:find(":", 1, true) and core.tcp6() or core.tcp()
+    socket:setoption("reuseaddr", true)
+    local ok, problem = socket:bind(host, port)
+    if ok then
+        ok, problem = socket:listen(BACKLOG)
+    end
+    if not ok then
+        socket:close()
+        return nil, ("cannot listen on %s:%d: %s"):format(host, port, problem)
+    end
+    local _, bound = socket:getsockname()
+    return socket, math.tointeger(tonumber(bound))
+end
+
+-- Reads a request up to its empty line: its text, or nil and the status to answer with.
+local function read_request(peer)
+    local until_s, text = clock.steady_s() + REQUEST_S, ""
+    while not text:find("\r?\n\r?\n") do
+        local left_s = until_s - clock.steady_s()
+        if #text > M.MAX_REQUEST_BYTES then
+            return nil, 431
+        elseif left_s <= 0 then
+            return nil, 408
+        end
+        peer:settimeout(math.min(left_s, ACCEPT_S))
+        local bytes, problem, partial = peer:receive(1024)
+        text = text .. (bytes or partial or "")
+        if problem == "closed" then
+            return nil
+        end
+    end
+    return text
+end
+
+local function answer(peer, status, kind, body, only_head)
+    peer:settimeout(REQUEST_S)
+    peer:send(("HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s"):format(status,
+        REASONS[status], kind, #body, only_head and "" or body))
+end
+
+-- What a peer still sends would end the connection before it has read the answer.
+local function drain(peer)
+    peer:shutdown("send")
+    local until_s, left_bytes = clock.steady_s() + ACCEPT_S, MOST_DRAINED_BYTES
+    while left_bytes > 0 and clock.steady_s() < until_s do
+        peer:settimeout(math.max(0, until_s - clock.steady_s()))
+        local bytes, problem, partial = peer:receive(4096)
+        left_bytes = left_bytes - #(bytes or partial or "")
+        if problem == "closed" then
+            return
+        end
+    end
+end
+
+local function serve(peer, path, kind, body)
+    local request, status = read_request(peer)
+    if not request then
+        if status then
+            answer(peer, status, "text/plain", REASONS[status] .. "\n")
+            drain(peer)
+        end
+        return
+    end
+    local method, wanted = request:match("^(%u+) ([^%s?]+)[^%s]* HTTP/1%.%d\r?\n")
+    if not method then
+        answer(peer, 400, "text/plain", "a request of HTTP/1 is wanted\n")
+    elseif method ~= "GET" and method ~= "HEAD" then
+        answer(peer, 405, "text/plain", "GET is wanted\n")
+    elseif wanted ~= path then
+        answer(peer, 404, "text/plain", path .. " is all there is\n")
+    else
+        answer(peer, 200, kind, body(), method == "HEAD")
+    end
+end
+
+--- Answers requests for `path` with what body() returns, until it is interrupted.
+function M.run(socket, path, kind, body)
+    socket:settimeout(ACCEPT_S)
+    while true do
+        local peer = socket:accept()
+        if peer then
+            serve(peer, path, kind, body)
+            peer:close()
+        end
+    end
+end
+
+return M

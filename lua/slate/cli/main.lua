@@ -1,0 +1,289 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl's command line: one table of sub-commands, the options they share, and the exit codes.
+--
+-- A sub-command is a module with declare(command), which adds its arguments to an argparse
+-- command, and run(context, arguments), which returns an exit code or nil, message, code.
+-- Only the module of the command that was asked for is loaded: starting up takes most of the time.
+local M = {}
+
+--- The sub-commands, in the order of `slatectl help`.
+M.COMMANDS = {
+    { name = "top", summary = "the server at a glance: rates, memory, the classes that matter, advice", each = true },
+    { name = "classes", summary = "a table of the slab classes with rates", each = true },
+    { name = "pages", summary = "how full the pages of each class are", each = true },
+    { name = "items", summary = "what each class holds by eviction queue, and what it has lost", each = true },
+    { name = "sizes", summary = "how large the items are, over the boundaries of the classes", each = true },
+    { name = "settings", summary = "the server's settings", each = true },
+    { name = "stats", summary = "a group of statistics as the server reports it", each = true },
+    { name = "fleet", summary = "one row for each of many servers, the worst first", many = true },
+    { name = "fleet-up", summary = "start servers behind nutcracker on this machine, for trying out", no_rows = true },
+    { name = "fleet-down", summary = "end what fleet up has started", no_rows = true },
+    { name = "fleet-where", summary = "which server of a fleet holds a key" },
+    { name = "conns", summary = "who is connected, and how long each has been idle", each = true },
+    { name = "hotkeys", summary = "the keys asked for most", each = true },
+    { name = "watch", summary = "the server's stream of events, and how many were lost" },
+    { name = "latency", summary = "how long round trips take from here" },
+    { name = "keys", summary = "what keys there are, summed up by prefix or one by one" },
+    { name = "advise", summary = "what to change: chunk sizes, memory, automove, eviction policy", each = true,
+        no_rows = true },
+    { name = "check", summary = "hold figures against thresholds, for monitoring", many = true },
+    { name = "doctor", summary = "what is wrong with the server, and what to do about it", each = true },
+    { name = "waste", summary = "memory that holds no item, by class and by cause", each = true },
+    { name = "curve", summary = "which hit ratio to expect with other amounts of memory", each = true },
+    { name = "whatif", summary = "which hit ratio the other eviction policies would have", each = true },
+    { name = "explain", summary = "what a figure or setting means and what to do about it", no_rows = true },
+    { name = "snapshot", summary = "everything the server says of itself at one moment", no_rows = true },
+    { name = "diff", summary = "what changed between two snapshots, or since one", no_rows = true },
+    { name = "move", summary = "move pages between slab classes, and verify that they moved", no_rows = true },
+    { name = "automove", summary = "show or set how the server moves pages by itself" },
+    { name = "moves", summary = "what moved pages lately, why, and what it cost", each = true },
+    { name = "set", summary = "change settings of a running server, verified and on record", no_rows = true },
+    { name = "lru", summary = "change the segmented LRU's settings", no_rows = true },
+    { name = "plan", summary = "write page moves and settings to change into a file", no_rows = true },
+    { name = "apply", summary = "carry out a plan, step by step, each verified", no_rows = true },
+    { name = "trial", summary = "change settings for a while, and go back when a bound is crossed", no_rows = true },
+    { name = "audit", summary = "the changes on record, with what came of them" },
+    { name = "undo", summary = "take back a change that slatectl made" },
+    { name = "geometry", summary = "show or change the chunk sizes of a live server" },
+    { name = "policy", summary = "list, show, write, test, simulate or run policies in Lua" },
+    { name = "rules", summary = "list or test rules and columns of your own", no_rows = true },
+    { name = "record", summary = "record snapshots into a file", no_rows = true },
+    { name = "chart", summary = "draw recordings, or live servers: pages, moves, hits and more",
+        many = true, no_rows = true },
+    { name = "simulate", summary = "play a trace to caches of many policies and sizes, without a server" },
+    { name = "bench", summary = "load a server with slate-load", no_rows = true },
+    { name = "export", summary = "the statistics for Prometheus, once or to whoever scrapes", no_rows = true },
+    { name = "repl", summary = "Lua with the library at hand and a client connected", no_rows = true },
+    { name = "completion", summary = "a script that completes commands and options in a shell", no_rows = true },
+    { name = "version", summary = "print the version of slatectl, or of the server" },
+    { name = "help", summary = "show how to use slatectl or one of its commands" },
+}
+
+--- Exit codes by the error codes of the library.
+M.EXIT = {
+    no = 1, server = 1, unsupported = 3, usage = 64, connect = 69, timeout = 69, closed = 69,
+    protocol = 69, missing = 69, internal = 70, chart = 70, output = 74, input = 74, busy = 75, refused = 77,
+    interrupted = 130,
+}
+
+local DEFAULT_SERVER <const> = "127.0.0.1:11211"
+
+local SHARED_HELP <const> = "These options may stand before or after the command."
+
+local function module_of(name)
+    return require("slate.commands." .. name:gsub("-", "_"))
+end
+
+--- Makes one argument of a command's name in two words: `fleet up` is fleet-up.
+function M.join_names(arguments)
+    local joined, i = {}, 1
+    while i <= #arguments do
+        local pair = i < #arguments and arguments[i] .. "-" .. arguments[i + 1]
+        local is_name = false
+        for _, row in ipairs(M.COMMANDS) do
+            is_name = is_name or row.name == pair
+        end
+        joined[#joined + 1] = is_name and pair or arguments[i]
+        i = i + (is_name and 2 or 1)
+    end
+    return joined
+end
+
+--- The argparse parser. Commands other than `chosen` have only their name and summary; "*" chooses all.
+function M.parser(chosen)
+    local units = require "slate.base.units"
+    local parser = require "argparse"("slatectl", "Inspect and tune the slab caches slated and memcached.")
+    parser:command_target("command"):require_command(false):help_max_width(80)
+    parser:epilog(SHARED_HELP .. " slatectl help COMMAND explains a command; slatectl(1) is the manual.")
+    parser:option("-s --server", "host:port, [v6address]:port, tls://host:port, /path/to.sock, or dns:name:port for "
+        .. "all addresses of a name; several with commas between or in further -s, for what looks and judges. Default: "
+        .. "SLATE_SERVER, else " .. DEFAULT_SERVER)
+        :argname("SERVER"):convert(function(text) return require("slate.wire.addresses").parse(text) end):count("*")
+    parser:option("--timeout", "Wait at most this long for an answer, such as 500ms or 10s. Default: 5s")
+        :argname("TIME"):convert(function(text)
+            local timeout_s, problem = units.parse_duration(text)
+            if timeout_s == 0 then
+                return nil, "a time-out of 0 leaves a server no time to answer"
+            end
+            return timeout_s, problem
+        end)
+    parser:mutex(
+        parser:flag("--json", "Write one JSON document instead of text."),
+        parser:flag("--jsonl", "Write JSON, a line for each row."),
+        parser:flag("--csv", "Write comma-separated values, a line for each row."))
+    parser:flag("--read-only", "Refuse whatever could change the server.")
+    parser:flag("--trace", "Print every command sent to the server, and every line answered, on standard error.")
+    parser:flag("--version", "Print the version and exit.")
+    for _, row in ipairs(M.COMMANDS) do
+        local command = parser:command(row.name):summary(row.summary)
+        if row.name == chosen or chosen == "*" then
+            command:description(row.summary:sub(1, 1):upper() .. row.summary:sub(2) .. ".")
+            module_of(row.name).declare(command)
+        end
+    end
+    return parser
+end
+
+local TAKES_VALUE <const> = { ["-s"] = true, ["--server"] = true, ["--timeout"] = true }
+
+--- The position of the command's name among the arguments, or nil.
+function M.find_command(arguments)
+    local i = 1
+    while i <= #arguments do
+        local word = arguments[i]
+        if word:sub(1, 1) ~= "-" then
+            return i
+        end
+        i = i + (TAKES_VALUE[word] and 2 or 1)
+    end
+    return nil
+end
+
+-- argparse takes a leading minus for an option, but -1 is a source of pages.
+local function protect_minus_one(arguments, at)
+    local copy = table.move(arguments, 1, #arguments, 1, {})
+    for i = at, #copy do
+        if copy[i] == "-1" then
+            copy[i] = "any"
+        end
+    end
+    return copy
+end
+
+-- The servers to speak to, at least one; or nil, message, code.
+local function servers_of(parsed, environment)
+    local addresses = require "slate.wire.addresses"
+    if #parsed.server > 0 then
+        return addresses.expand(parsed.server)
+    end
+    local list, problem = addresses.parse(environment("SLATE_SERVER") or DEFAULT_SERVER)
+    if not list then
+        return nil, "SLATE_SERVER: " .. problem, "usage"
+    end
+    return addresses.expand({ list })
+end
+
+local function row_of(name)
+    for _, row in ipairs(M.COMMANDS) do
+        if row.name == name then
+            return row
+        end
+    end
+    return {}
+end
+
+local function parse(arguments, at)
+    local chosen = at and arguments[at]
+    if chosen == "move" then
+        arguments = protect_minus_one(arguments, at)
+    end
+    local parser = M.parser(chosen)
+    local ok, parsed = parser:pparse(arguments)
+    if not ok then
+        return nil, parsed
+    end
+    return parsed, parser
+end
+
+--- Runs a command line. launcher: { version =, bin_dir = }.
+-- Returns the exit code and the message for standard error, if any.
+local function dispatch(arguments, launcher)
+    arguments = M.join_names(arguments)
+    local at = M.find_command(arguments)
+    local words -- for slate-load, which has options of its own: nothing after "bench" belongs to us
+    if at and arguments[at] == "bench" then
+        words = table.move(arguments, at + 1, #arguments, 1, {})
+        arguments, at = table.move(arguments, 1, at - 1, 1, {}), nil
+    end
+    local parsed, parser = parse(arguments, at)
+    if not parsed then
+        local name = at and row_of(arguments[at]).name
+        local problem = parser:gsub("\n", ". ")
+        return nil, ("%s%s 'slatectl help%s'"):format(problem, problem:find("%?$") and " See" or "; see",
+            name and " " .. name or ""), "usage"
+    end
+    local name = parsed.version and "version" or words and "bench" or parsed.command
+    if not name then
+        io.stderr:write(parser:get_usage(), "\n")
+        return nil, "a command is needed; see 'slatectl help'", "usage"
+    end
+    if parsed.csv and row_of(name).no_rows then -- before anything is done
+        return nil, ("%s has no rows: use --json"):format(name), "usage"
+    end
+    local servers, problem, code = servers_of(parsed, os.getenv)
+    if not servers then
+        return nil, problem, code
+    elseif #servers > 1 and not (row_of(name).many or row_of(name).each) then
+        return nil, ("%s speaks to one server, %d are given"):format(name, #servers), "usage"
+    end
+    if name == "bench" then
+        return module_of("bench").pass_through(words, servers[1], parsed, launcher)
+    end
+    local options = {
+        timeout_s = parsed.timeout or 5, trace = parsed.trace,
+        format = parsed.json and "json" or parsed.jsonl and "jsonl" or parsed.csv and "csv" or nil,
+        read_only = parsed.read_only, version = launcher.version, bin_dir = launcher.bin_dir,
+    }
+    if #servers > 1 and row_of(name).each then
+        return require("slate.cli.each").run(module_of(name), parsed, servers, options)
+    end
+    options.servers, options.server = servers, servers[1]
+    M.context = require("slate.cli.context").new(options)
+    return module_of(name).run(M.context, parsed)
+end
+
+-- The reader of our output may have had enough (slatectl stats | head): that is no failure.
+local function is_broken_pipe(problem)
+    return problem and problem:find("Broken pipe", 1, true) ~= nil
+end
+
+-- An error that was raised on purpose is a table; all else is a mistake of ours, or Ctrl-C.
+local function explain(raised)
+    if type(raised) == "table" and raised.message then
+        return raised
+    elseif tostring(raised):find("interrupted!", 1, true) then
+        return { message = "interrupted", code = "interrupted" }
+    end
+    return { message = debug.traceback("internal error: " .. tostring(raised), 2), code = "internal" }
+end
+
+local EBADF <const> = 9
+
+-- A connection must not get the number of a standard stream that is closed: what is printed would go to the server.
+-- So each that is closed is opened for reading alone, which keeps the number and fails when it is written to.
+local function hold_standard_streams()
+    for _, stream in ipairs({ io.stdin, io.stdout, io.stderr }) do
+        local _, _, problem = stream:seek()
+        if problem == EBADF then
+            M.held = { io.open("/dev/null", "r"), M.held }
+        end
+    end
+end
+
+--- Runs a command line and returns the exit code; whatever went wrong has been said.
+function M.main(arguments, launcher)
+    hold_standard_streams()
+    local ok, exit_code, message, code = xpcall(dispatch, explain, arguments, launcher)
+    if not ok then
+        message, code = exit_code.message, exit_code.code
+        exit_code = nil
+        if code == "interrupted" and M.context and M.context.summary then
+            message = message .. ": " .. M.context.summary()
+        end
+    end
+    if exit_code then
+        local flushed, problem = io.stdout:flush()
+        if not flushed then
+            exit_code, message, code = nil, "cannot write the output: " .. problem, "output"
+        end
+    end
+    if code == "output" and is_broken_pipe(message) then
+        return 0
+    elseif exit_code then
+        return exit_code
+    end
+    io.stderr:write("slatectl: ", tostring(message), "\n")
+    return M.EXIT[code] or M.EXIT.internal
+end
+
+return M

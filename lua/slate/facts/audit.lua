@@ -1,0 +1,157 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The record of what slatectl changed: one line of JSON for each change, only ever appended to.
+--
+-- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
+-- { schema, id, time_s, who, server, what = "set" | "move" | "geometry", and for a set name, was, is; for a move src,
+-- dst, pages; for a geometry is, the order as it was sent, and generation, the server's number of the
+-- change; undoes = the id of an entry that this one took back }. A line with what = "outcome" has no id: it tells in
+-- words and figures what came of the change whose id is `of`.
+local shell = require "slate.base.shell"
+
+local M = {}
+
+M.SCHEMA = "slate/audit/1"
+
+--- The path of the record; nil where there is no home to put it in.
+function M.path(environment)
+    environment = environment or os.getenv
+    local state = environment("XDG_STATE_HOME") or environment("HOME") and environment("HOME") .. "/.local/state"
+    return environment("SLATE_AUDIT") or state and state .. "/slate/audit.log"
+end
+
+--- All entries, the oldest first; lines that are none are skipped. What came of a change stands in its entry: outcome,
+-- the words; and of the hit ratio, as far as it is known, predicted_change, predicted_band and measured_change.
+function M.read(path)
+    local list, by_id = {}, {}
+    local file = path and io.open(path, "r")
+    for line in file and file:lines() or function() end do
+        local entry = require("slate.base.json").decode(line)
+        if type(entry) ~= "table" or entry.schema ~= M.SCHEMA then
+            entry = {}
+        end
+        if math.type(entry.id) == "integer" then
+            list[#list + 1], by_id[entry.id] = entry, entry
+        elseif entry.what == "outcome" and by_id[entry.of] and type(entry.words) == "string" then
+            local of = by_id[entry.of]
+            of.outcome, of.predicted_change, of.predicted_band = entry.words, entry.predicted_change,
+                entry.predicted_band
+            of.measured_change = entry.hit_ratio_before and entry.hit_ratio_after
+                and entry.hit_ratio_after - entry.hit_ratio_before
+        end
+    end
+    if file then
+        file:close()
+    end
+    return list
+end
+
+--- How good predictions were, by the entries that have one and its outcome: { predictions, median, p90 (how far off, of
+-- the hit ratio), within (their bands) }; the first of them is 0 without any, and the others are absent.
+function M.accuracy(entries)
+    local off, within = {}, 0
+    for _, entry in ipairs(entries) do
+        local predicted, measured = tonumber(entry.predicted_change), tonumber(entry.measured_change)
+        if predicted and measured then
+            off[#off + 1] = math.abs(predicted - measured)
+            within = within + (off[#off] <= (tonumber(entry.predicted_band) or 0) and 1 or 0)
+        end
+    end
+    table.sort(off)
+    local function quantile(share)
+        return off[math.max(1, math.ceil(#off * share))]
+    end
+    return { predictions = #off, median = quantile(0.5), p90 = quantile(0.9), within = #off > 0 and within or nil }
+end
+
+-- Appends one line. Returns true, or nil and a message.
+local function append_line(path, entry)
+    local file, problem = io.open(path, "a")
+    if not file then
+        os.execute("mkdir -p " .. shell.word(path:match("^(.*)/") or "."))
+        file, problem = io.open(path, "a")
+    end
+    if not file then
+        return nil, "cannot write " .. problem
+    end
+    local ok
+    ok, problem = file:write(require("slate.base.json").encode(entry, { "schema", "id", "time_s", "who", "server",
+        "what" }), "\n")
+    if ok then
+        ok, problem = file:flush()
+    end
+    file:close()
+    return ok and true or nil, not ok and "cannot write " .. problem or nil
+end
+
+--- Appends an entry, and gives it an id, the time and who did it. Returns the id, or nil and a message.
+function M.append(entry)
+    local path = M.path()
+    if not path then
+        return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
+    end
+    local entries = M.read(path)
+    entry.schema, entry.id = M.SCHEMA, (entries[#entries] and entries[#entries].id or 0) + 1
+    entry.time_s, entry.who = require("slate.base.clock").time_s(), os.getenv("USER") or os.getenv("LOGNAME")
+    local ok, problem = append_line(path, entry)
+    return ok and entry.id, problem
+end
+
+--- An outcome (of slate.act.witness) as fields of JSON.
+function M.outcome_fields(outcome)
+    local before, after = outcome.before or {}, outcome.after or {}
+    local predicted = outcome.predicted or {}
+    return {
+        predicted_change = predicted.hit_ratio_change, predicted_band = predicted.band,
+        words = outcome.words, for_s = outcome.for_s, items_lost = outcome.items_lost,
+        hit_ratio_before = before.hit_ratio, hit_ratio_after = after.hit_ratio,
+        evictions_before_per_s = before.evictions_per_s, evictions_after_per_s = after.evictions_per_s,
+    }
+end
+
+--- Puts on record what came of the change with this id (nil: the change is not on record, nor is this). outcome: of
+-- slate.judge.verdict, with its words.
+function M.note_outcome(context, id, outcome)
+    if not id then
+        return
+    end
+    local entry = M.outcome_fields(outcome)
+    entry.schema, entry.what, entry.of, entry.for_s = M.SCHEMA, "outcome", id, nil
+    entry.server, entry.time_s = context.server.name, require("slate.base.clock").time_s()
+    local ok, problem = append_line(M.path(), entry)
+    if not ok then
+        context:say("what came of the change is not on record: " .. problem)
+    end
+end
+
+--- Notes a change that was made; when that fails it is said, for the change stands.
+function M.note(context, entry)
+    entry.server = context.server.name
+    local id, problem = M.append(entry)
+    if not id then
+        context:say("the change is made, but not on record: " .. problem)
+    end
+    return id
+end
+
+--- The last entry for a server that can be taken back and was not; or the one with that id. nil and a message.
+function M.last_undone(entries, server, id)
+    local undone = {}
+    for i = #entries, 1, -1 do
+        local entry = entries[i]
+        if entry.undoes then
+            undone[entry.undoes] = true
+        elseif id and entry.id == id and entry.server ~= server then
+            return nil, ("change %d was made to %s, not to %s"):format(id, entry.server, server)
+        elseif entry.server == server and (not id or entry.id == id) then
+            if not undone[entry.id] then
+                return entry
+            elseif id then
+                return nil, ("change %d was taken back already"):format(id)
+            end
+        end
+    end
+    return nil, id and ("there is no change %d on record"):format(id) or "no change to " .. server
+        .. " is on record that was not taken back"
+end
+
+return M

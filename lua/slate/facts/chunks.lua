@@ -1,0 +1,87 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Chunk sizes of a server, those of empty classes too, and the class in which a size lands.
+--
+-- memcached lists only classes that hold pages. The others are computed from its settings, as it does at
+-- its start, and believed only when every class that it does list has the size computed for it.
+local M = {}
+
+M.PAGE_BYTES = 1048576
+M.ALIGN_BYTES = 8
+M.MOST_CLASSES = 63
+M.MEMCACHED_HEADER_BYTES = 48
+
+--- Rounds a size up to the alignment of chunks.
+function M.aligned(bytes)
+    return (bytes + M.ALIGN_BYTES - 1) // M.ALIGN_BYTES * M.ALIGN_BYTES
+end
+
+--- The chunk sizes that memcached makes of a growth factor, ascending. Pure.
+-- room_bytes: its option -n; chunk_max_bytes: slab_chunk_max; header_bytes: of an item.
+function M.by_factor(factor, room_bytes, chunk_max_bytes, header_bytes)
+    local sizes, size = {}, (header_bytes or M.MEMCACHED_HEADER_BYTES) + room_bytes
+    while #sizes < M.MOST_CLASSES - 1 and size < chunk_max_bytes / factor do
+        sizes[#sizes + 1] = M.aligned(math.floor(size))
+        size = sizes[#sizes] * factor
+    end
+    sizes[#sizes + 1] = chunk_max_bytes
+    return sizes
+end
+
+local function computed(now)
+    local settings = now.settings or {}
+    local factor, room, most = settings.growth_factor, settings.chunk_size, settings.slab_chunk_max
+    if not (math.type(room) and math.type(factor) and math.type(most) and factor > 1) then
+        return nil
+    end
+    local list = {}
+    for id, bytes in ipairs(M.by_factor(factor, room, most)) do
+        list[id] = { id = id, chunk_bytes = bytes }
+    end
+    for _, class in ipairs(now.classes) do
+        if class.chunk_size and not (list[class.id] and list[class.id].chunk_bytes == class.chunk_size) then
+            return nil
+        end
+    end
+    return list
+end
+
+--- The classes of a server: list of { id, chunk_bytes }, smallest chunks first, and whether it is complete.
+-- client: an open one, asked for `stats geometry` when the snapshot `now` (with settings) is a slated's.
+function M.classes(client, now)
+    if now.slated then
+        local change, classes = require("slate.facts.geometry").read(client)
+        if change then
+            local list = {}
+            for _, class in ipairs(classes) do
+                if class.class_state ~= "retired" then
+                    list[#list + 1] = { id = class.id, chunk_bytes = class.chunk_size }
+                end
+            end
+            return list, true
+        end
+    end
+    local list = computed(now)
+    if list then
+        return list, true
+    end
+    list = {}
+    for _, class in ipairs(now.classes) do
+        if class.chunk_size then
+            list[#list + 1] = { id = class.id, chunk_bytes = class.chunk_size }
+        end
+    end
+    table.sort(list, function(a, b) return a.chunk_bytes < b.chunk_bytes end)
+    return list, false
+end
+
+--- The class in which an item of so many bytes, header included, lands; nil when it needs a chain of chunks.
+function M.class_of(classes, bytes)
+    for _, class in ipairs(classes) do
+        if class.chunk_bytes >= bytes then
+            return class
+        end
+    end
+    return nil
+end
+
+return M

@@ -1,0 +1,188 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What every figure and setting means: the entries of man/explain.txt (installed as share/slate/explain.txt), which
+-- slatetop's `?` and slate-terms(7) come from too.
+local M = {}
+
+--- The fields of an entry in the order in which they are read, `term` first. Each is a string, but `also`, which is a
+-- list of other names. `formula` may be nil, `also` is empty then; the others are always there.
+M.FIELDS = { "term", "also", "unit", "meaning", "source", "formula", "do" }
+
+local KNOWN <const> = {}
+for _, field in ipairs(M.FIELDS) do
+    KNOWN[field] = true
+end
+local REQUIRED <const> = { "unit", "meaning", "source", "do" }
+local SUGGESTIONS <const> = 5
+
+-- From lua/slate/facts in the source, or share/lua/5.4/slate/facts when installed; a rock has it above that folder.
+local function places()
+    local here = assert(package.searchpath("slate.facts.explain", package.path)):gsub("[^/]*$", "")
+    return { here .. "../../../man/explain.txt", here .. "../../../../slate/explain.txt", here .. "../explain.txt" }
+end
+
+local function split_names(text)
+    local names = {}
+    for name in text:gmatch("[^,]+") do
+        names[#names + 1] = name:match("^%s*(.-)%s*$")
+    end
+    return names
+end
+
+local function finish(entry, list)
+    for _, field in ipairs(REQUIRED) do
+        if not entry[field] then
+            return nil, ("the entry %s lacks its %s"):format(entry.term, field)
+        end
+    end
+    entry.also = entry.also and split_names(entry.also) or {}
+    list[#list + 1] = entry
+    return true
+end
+
+--- Parses a whole text. Returns the list of entries in its order, or nil and a sentence that names the line.
+function M.parse(text)
+    local list, entry, field, number = {}, nil, nil, 0
+    for line in (text .. "\n\n"):gmatch("(.-)\n") do
+        number = number + 1
+        local word, rest = line:match("^(%l+) (.+)$")
+        if line:match("^%s*$") then
+            local right, why = true, nil
+            if entry then
+                right, why = finish(entry, list)
+            end
+            if not right then
+                return nil, ("line %d: %s"):format(number, why)
+            end
+            entry, field = nil, nil
+        elseif line:match("^%s") and field then
+            entry[field] = entry[field] .. " " .. line:match("^%s*(.-)%s*$")
+        elseif word == "term" and not entry then
+            entry, field = { term = rest }, "term"
+        elseif word and entry and KNOWN[word] and not entry[word] then
+            entry[word], field = rest, word
+        elseif not line:match("^#") then
+            return nil, ("line %d is not a part of an entry: %s"):format(number, line)
+        end
+    end
+    return list
+end
+
+local loaded
+
+--- All entries, in the order of the file; read once. nil and a sentence when the file is not there or is wrong.
+function M.entries()
+    if loaded then
+        return loaded
+    end
+    local tried = places()
+    for _, path in ipairs(tried) do
+        local file = io.open(path)
+        if file then
+            local text = file:read("a")
+            file:close()
+            local list, why = M.parse(text)
+            if not list then
+                return nil, path .. ": " .. why
+            end
+            loaded = list
+            return list
+        end
+    end
+    return nil, "the explanations are missing: no " .. table.concat(tried, ", no ")
+end
+
+local function names_of(entry)
+    local names = { entry.term }
+    table.move(entry.also, 1, #entry.also, 2, names)
+    return names
+end
+
+--- The names of all entries, in the order of the file. nil and a sentence as entries() has it.
+function M.list()
+    local entries, why = M.entries()
+    if not entries then
+        return nil, why
+    end
+    local names = {}
+    for _, entry in ipairs(entries) do
+        names[#names + 1] = entry.term
+    end
+    return names
+end
+
+--- The entries of a name: its term or one of its other names, in any case. More than one when a name stands for
+-- several things; empty when nobody has it. nil and a sentence as entries() has it.
+function M.find(name)
+    local entries, why = M.entries()
+    if not entries then
+        return nil, why
+    end
+    local wanted, found = name:lower(), {}
+    for _, entry in ipairs(entries) do
+        for _, known in ipairs(names_of(entry)) do
+            if known:lower() == wanted then
+                found[#found + 1] = entry
+                break
+            end
+        end
+    end
+    return found
+end
+
+-- How many characters have to be put in, left out or changed (Levenshtein).
+local function distance(a, b)
+    local row = {}
+    for j = 0, #b do
+        row[j] = j
+    end
+    for i = 1, #a do
+        local diagonal = row[0]
+        row[0] = i
+        for j = 1, #b do
+            local cost = a:byte(i) == b:byte(j) and 0 or 1
+            row[j], diagonal = math.min(row[j] + 1, row[j - 1] + 1, diagonal + cost), row[j]
+        end
+    end
+    return row[#b]
+end
+
+-- How unlike a name is to what was typed: part of it counts as near; nil: not alike at all.
+local function unlikeness(typed, name)
+    if name:find(typed, 1, true) then
+        return (#name - #typed) / #name
+    end
+    local apart = distance(typed, name)
+    return apart <= math.max(2, #typed // 3) and 1 + apart or nil
+end
+
+--- Names like the one typed, the likeliest first, at most `limit` (5). Only names that find() knows. Cost: the lengths
+-- of all names times that of the one typed.
+function M.suggest(typed, limit)
+    local entries, why = M.entries()
+    if not entries then
+        return nil, why
+    end
+    local wanted, alike, seen = typed:lower(), {}, {}
+    for _, entry in ipairs(entries) do
+        for _, name in ipairs(names_of(entry)) do
+            local unlike = unlikeness(wanted, name:lower())
+            if unlike and not seen[name:lower()] then
+                seen[name:lower()] = true
+                alike[#alike + 1] = { name = name, unlike = unlike, at = #alike }
+            end
+        end
+    end
+    table.sort(alike, function(a, b)
+        if a.unlike ~= b.unlike then
+            return a.unlike < b.unlike
+        end
+        return a.at < b.at
+    end)
+    local names = {}
+    for i = 1, math.min(limit or SUGGESTIONS, #alike) do
+        names[i] = alike[i].name
+    end
+    return names
+end
+
+return M

@@ -1,0 +1,175 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What slated tells from its sample of the keys, as tables: `stats curve`, `stats whatif`, `stats hotkeys`.
+-- The parsers take the lines of a reply; the readers ask a server and return nil, message, code when it cannot tell.
+local stats = require "slate.facts.stats"
+
+local M = {}
+
+local function read(client, group, parse)
+    local lines, message, code = client:stats(group)
+    if not lines then
+        if code == "unsupported" then
+            message = ("%s needs slated: this server samples no keys"):format(group:match("^%S+"))
+        end
+        return nil, message, code == "refused" and require("slate.facts.runtime").blame(message) or code
+    end
+    return parse(lines)
+end
+
+--- What to say while there is too little to tell: `what` it would be for.
+function M.too_few(what)
+    return ("too few reads were sampled %s: traffic brings more, unless sample_rate is 0"):format(what)
+end
+
+--- { bytes =, reads =, lru_hit_ratio =, points = { { bytes, hit_ratio }, … }, sizes = { { factor, hit_ratio }, … } },
+-- both lists in ascending order, and empty before enough was sampled; sizes are of the whole cache only.
+function M.parse_curve(lines)
+    local curve = { points = {}, sizes = {} }
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local bytes, factor = (name or ""):match("^point:(%d+)$"), (name or ""):match("^hit_ratio_x([%d.]+)$")
+        if bytes then
+            curve.points[#curve.points + 1] = { math.tointeger(tonumber(bytes)), tonumber(text) }
+        elseif factor then
+            curve.sizes[#curve.sizes + 1] = { tonumber(factor), tonumber(text) }
+        elseif name then
+            curve[name] = stats.typed(name, text)
+        end
+    end
+    return curve
+end
+
+--- The totals by their names; then the policies, the best first: { policy, hit_ratio, difference, doubt, reads };
+-- then the same by class: { [id] = { … } }.
+function M.parse_whatif(lines)
+    local totals, policies, classes, at = {}, {}, {}, {}
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local class, policy, field = (name or ""):match("^class:(%d+):(%w+):(%S+)$")
+        if not class then
+            policy, field = (name or ""):match("^(%w+):(%S+)$")
+        end
+        if policy then
+            local id = class and math.tointeger(tonumber(class))
+            local list = policies
+            if id then
+                classes[id] = classes[id] or {}
+                list = classes[id]
+            end
+            local key = (class or "") .. ":" .. policy
+            if not at[key] then
+                at[key] = { policy = policy }
+                list[#list + 1] = at[key]
+            end
+            at[key][field] = tonumber(text)
+        elseif name then
+            totals[name] = (name == "why" or name == "changed") and text or stats.typed(name, text)
+        end
+    end
+    -- The policy none is last: it hits well because it refuses what is new. Of equals the one that runs is first.
+    local function best_first(a, b)
+        if (a.policy == "none") ~= (b.policy == "none") then
+            return b.policy == "none"
+        elseif a.hit_ratio ~= b.hit_ratio then
+            return a.hit_ratio > b.hit_ratio
+        end
+        if a.policy == totals.policy or b.policy == totals.policy then
+            return a.policy == totals.policy and b.policy ~= totals.policy
+        end
+        return a.policy < b.policy
+    end
+    table.sort(policies, best_first)
+    for _, list in pairs(classes) do
+        table.sort(list, best_first)
+    end
+    return totals, policies, classes
+end
+
+--- The best of policies (of parse_whatif) that evicts; nil without one. `none` keeps what it has and refuses every
+-- store once memory is full: many hits, and no cache to advise.
+function M.best_that_evicts(policies)
+    for _, one in ipairs(policies) do
+        if one.policy ~= "none" then
+            return one
+        end
+    end
+end
+
+--- The value at x along straight lines between points { x, y } in ascending order; beyond their ends, that of the end.
+function M.between(points, x)
+    local last
+    for _, point in ipairs(points) do
+        if point[1] >= x then
+            if not last or point[1] == last[1] then
+                return point[2]
+            end
+            return last[2] + (point[2] - last[2]) * (x - last[1]) / (point[1] - last[1])
+        end
+        last = point
+    end
+    return last[2]
+end
+
+--- How much the hit ratio would rise with so many times the memory, by a curve: by the miniatures of the policy that
+-- runs where there are any, else by the LRU model; then the standard error of what so few reads tell. nil before
+-- enough was sampled.
+function M.gain_at(curve, times)
+    local points, unit = curve.sizes, 1
+    if #points < 2 then
+        points, unit = curve.points, curve.bytes
+    end
+    if #points < 2 then
+        return nil
+    end
+    local here = M.between(points, unit)
+    local chance = (curve.reads or 0) > 0 and math.sqrt(here * (1 - here) / curve.reads) or 0
+    return M.between(points, unit * times) - here, chance
+end
+
+--- All requests; then the keys, the hottest first: { key (escaped as in a URI), requests, error }.
+function M.parse_hotkeys(lines)
+    local keys, requests = {}, 0
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local number, field = (name or ""):match("^(%d+):(%l+)$")
+        if number then
+            local i = math.tointeger(tonumber(number))
+            keys[i] = keys[i] or {}
+            keys[i][field] = field == "key" and text or math.tointeger(tonumber(text))
+        elseif name == "requests" then
+            requests = math.tointeger(tonumber(text))
+        end
+    end
+    return requests, keys
+end
+
+--- Asks a server for its curve, of the whole cache or of one class; with `sizes`, curve.policy is whose they
+-- are, and curve.measured_hit_ratio what the server lately had.
+function M.curve(client, class)
+    local curve, message, code = read(client, class and "curve " .. class or "curve", M.parse_curve)
+    if curve and #curve.sizes > 0 then
+        local totals
+        totals, message, code = M.whatif(client)
+        if not totals then
+            return nil, message, code
+        end
+        curve.policy, curve.measured_hit_ratio = totals.policy, totals.real_hit_ratio
+    end
+    return curve, message, code
+end
+
+--- Asks a server what the other policies would do.
+function M.whatif(client)
+    local totals, policies, classes = read(client, "whatif", M.parse_whatif)
+    if totals and not totals.policy then
+        return nil, "the server's comparison of policies cannot be read", "protocol"
+    end
+    return totals, policies, classes
+end
+
+--- Asks a server for its hottest keys, `count` of them or as many as it shows by itself.
+function M.hotkeys(client, count)
+    return read(client, count and "hotkeys " .. count or "hotkeys", M.parse_hotkeys)
+end
+
+return M

@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `stats geometry` of slated as tables, and the orders of `slabs geometry`.
+local M = {}
+
+local TEXT <const> = { state = true, why = true, class_state = true, auto = true }
+
+-- Words with which slated refuses an order, and what kind of refusal each is.
+local REFUSALS <const> = {
+    NOGAIN = "no", SAME = "no", NOIDS = "no", NOREVERT = "no", NOTRUNNING = "no", NOTPAUSED = "no", BADSIZES = "usage",
+    BUSY = "busy", AUTO = "no",
+}
+
+--- Parses the lines of `stats geometry`.
+-- Returns the change's figures by name, and the classes, smallest chunks first:
+-- { id, chunk_size, class_state, total_pages }.
+function M.parse(lines)
+    local stats = require "slate.facts.stats"
+    local change, classes, at = {}, {}, {}
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local id, field = (name or ""):match("^(%d+):(.+)$")
+        if id then
+            if not at[id] then
+                at[id] = { id = math.tointeger(tonumber(id)) }
+                classes[#classes + 1] = at[id]
+            end
+            at[id][field] = TEXT[field] and text or stats.typed(field, text)
+        elseif name then
+            change[name] = TEXT[name] and text or stats.typed(name, text)
+        end
+    end
+    table.sort(classes, function(a, b) return a.chunk_size < b.chunk_size end)
+    return change, classes
+end
+
+-- What sizes fitted anew must hold more, in per cent, to be worth a word; slated refuses an order for less.
+local GAIN_LEAST_PCT <const> = 2
+
+--- What other sizes would bring, in words: a sentence; nil while a change is under way, and when they bring little.
+function M.advice(change)
+    local gain_pct = change.state == "steady" and change.auto_gain or 0
+    if gain_pct < GAIN_LEAST_PCT then
+        return nil
+    end
+    return ("chunk sizes fitted to the items of now would hold %.1f %% more of them"):format(gain_pct)
+end
+
+--- Asks a server. Returns the change and the classes; or nil, message, code ("unsupported": it is no slated).
+function M.read(client)
+    local lines, message, code = client:stats("geometry")
+    if not lines then
+        if code == "unsupported" then
+            message = "a change of the chunk sizes needs slated: this server keeps those of its start"
+        end
+        return nil, message, code
+    end
+    return M.parse(lines)
+end
+
+-- A prediction for another client takes a while, of which the server is busy: how long to try again for.
+local BUSY_PAUSE_S <const>, BUSY_LIMIT_S <const> = 0.05, 10
+
+-- The server's line to a command, sent again for as long as it is busy; or nil, message, code.
+local function command_when_free(client, command, limit_s)
+    local clock = require "slate.base.clock"
+    local until_s = clock.steady_s() + limit_s
+    while true do
+        local line, message, code = client:command(command)
+        if not line or not line:find("^BUSY") or clock.steady_s() + BUSY_PAUSE_S > until_s then
+            return line, message, code
+        end
+        clock.sleep(BUSY_PAUSE_S)
+    end
+end
+
+--- Sends an order, for limit_s (10) again and again while the server is busy with another's. Returns true, or the
+-- prediction when the order ends with `dry`; or nil, message, code.
+function M.order(client, command, limit_s)
+    local line, message, code = command_when_free(client, command, limit_s or BUSY_LIMIT_S)
+    if not line then
+        return nil, message, code
+    elseif line == "OK" then
+        return true
+    end
+    local word, rest = line:match("^(%u+) (.+)$")
+    if word == "PREDICTED" then
+        return rest
+    end
+    if REFUSALS[word] then
+        return nil, rest, REFUSALS[word]
+    end
+    return nil, require("slate.facts.runtime").refusal(line)
+end
+
+--- A prediction in two: the sentence without the list of sizes, and the sizes, which a server of before did not tell.
+function M.split_prediction(text)
+    local sentence, list = text:match("^(.*); the sizes: ([%d,]+)$")
+    if not list then
+        return text, nil
+    end
+    local sizes = {}
+    for size in list:gmatch("%d+") do
+        sizes[#sizes + 1] = math.tointeger(tonumber(size))
+    end
+    return sentence, sizes
+end
+
+--- Sends an order that changes the sizes, and puts it on record with the number the server gives to the change.
+-- undoes: the id of a change taken back by it. Returns true and the id on record; or nil, message, code.
+function M.change(context, client, command, undoes)
+    local ok, message, code = M.order(client, command)
+    if not ok then
+        return nil, message, code
+    end
+    local change = M.read(client)
+    return true, require("slate.facts.audit").note(context, { what = "geometry", is = command, undoes = undoes,
+        generation = change and change.generation })
+end
+
+return M

@@ -1,0 +1,56 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- `stats moves` of slated as tables: how pages move, and the last moves one by one.
+local M = {}
+
+local TEXT <const> = { mode = true, failed = true, why = true, reason = true, outcome = true }
+
+--- Parses the lines of `stats moves`.
+-- Returns { mode =, why =, … } with the totals by their names, and a list of moves, oldest first:
+-- { number, time_s, mode, from, to, pages, wanted, rescued, lost, expired, duration_us, outcome, reason }.
+function M.parse(lines)
+    local stats = require "slate.facts.stats"
+    local totals, moves, at = {}, {}, {}
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local number, field = (name or ""):match("^(%d+):(.+)$")
+        if number then
+            if not at[number] then
+                at[number] = { number = math.tointeger(tonumber(number)) }
+                moves[#moves + 1] = at[number]
+            end
+            at[number][field == "time" and "time_s" or field] = TEXT[field] and text or stats.typed(field, text)
+        elseif name then
+            totals[name] = stats.typed(name, text)
+        end
+    end
+    return totals, moves
+end
+
+--- Which mode of automove failed, and why, in words; nil where none did since a mode was set.
+function M.failed(totals)
+    local failed = totals and totals.failed
+    return type(failed) == "string" and failed ~= "none" and failed ~= "" and failed or nil
+end
+
+--- Asks a server. Returns totals and moves; or nil, message, code ("unsupported": it is no slated).
+function M.read(client)
+    local lines, message, code = client:stats("moves")
+    if not lines then
+        if code == "unsupported" then
+            message = "a record of moves needs slated: this server keeps none"
+        end
+        return nil, message, code
+    end
+    local totals, moves = M.parse(lines)
+    for _, move in ipairs(moves) do
+        if not (math.type(move.from) == "integer" and math.type(move.to) == "integer") then
+            totals.mode = nil
+        end
+    end
+    if not totals.mode then
+        return nil, "the server's record of moves cannot be read", "protocol"
+    end
+    return totals, moves
+end
+
+return M

@@ -1,0 +1,133 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Recordings: files of snapshots, one line of JSON each, only ever appended to.
+--
+-- A line is written whole in one call, so a recording stays readable after a crash or on a full
+-- disk: the reader skips what is not a whole snapshot and says how many lines it skipped.
+local snapshot = require "slate.facts.snapshot"
+
+local M = {}
+
+local Writer = {}
+Writer.__index = Writer
+Writer.__name = "slate.facts.record"
+
+--- A writer over an open handle (anything with write and flush). `name` is for messages.
+function M.writer(handle, name)
+    if handle.setvbuf then
+        handle:setvbuf("full", 1 << 20) -- so that flush writes a line with one system call
+    end
+    return setmetatable({ handle = handle, name = name, written = 0 }, Writer)
+end
+
+--- Appends one snapshot. Returns true, or nil, message, "output"; the lines before stay good.
+function Writer:append(one)
+    local ok, problem = self.handle:write(snapshot.encode(one), "\n")
+    if ok then
+        ok, problem = self.handle:flush()
+    end
+    if not ok then
+        return nil, ("cannot write %s: %s; it holds %s of this run"):format(
+            self.name, (problem:gsub("^.*: ", "")),
+            require("slate.base.units").plural(self.written, "snapshot")), "output"
+    end
+    self.written = self.written + 1
+    return true
+end
+
+--- Closes the file.
+function Writer:close()
+    self.handle:close()
+end
+
+-- Looks at a file that exists: is it a recording, and does it end with a whole line?
+local function examine(file, path)
+    local first = file:read(65536)
+    if not first then
+        return true, true -- empty
+    end
+    if not first:find('{"schema":"' .. snapshot.SCHEMA .. '"', 1, true) then
+        return nil, path .. " exists and is not a recording: nothing was written to it"
+    end
+    file:seek("end", -1)
+    return true, file:read(1) == "\n"
+end
+
+--- Opens a recording to append to: a new file, or with `may_append` one that exists already.
+-- Returns the writer, or nil, message and code: "usage" when the file must not be touched,
+-- "output" when it cannot be opened.
+function M.create(path, may_append)
+    local ends_whole = true
+    local existing = io.open(path, "rb")
+    if existing then
+        local ok
+        ok, ends_whole = examine(existing, path)
+        local is_empty = ok and existing:seek("end") == 0
+        existing:close()
+        if not ok then
+            return nil, ends_whole, "usage"
+        elseif not is_empty and not may_append then
+            return nil, path .. " exists: choose another name, or --append to continue it", "usage"
+        end
+    end
+    local file, problem = io.open(path, "ab")
+    if not file then
+        return nil, "cannot write " .. problem, "output"
+    end
+    local writer = M.writer(file, path)
+    if not ends_whole then
+        file:write("\n") -- closes the torn line of an earlier run
+    end
+    return writer
+end
+
+-- A snapshot carries settings only when they changed: those of a server hold until the next ones.
+local function hold_settings(list)
+    local last = {}
+    for _, one in ipairs(list) do
+        local server = one.server or ""
+        one.settings = one.settings or last[server]
+        last[server] = one.settings
+    end
+end
+
+--- Reads a recording from a handle. Each snapshot gets the settings that held then. Returns the list of snapshots and
+-- how many lines were skipped, or nil and a message when not one line is a snapshot.
+function M.read(handle, name)
+    local list, skipped, first_problem = {}, 0, nil
+    for line in handle:lines() do
+        local one, problem = snapshot.decode(line)
+        if one then
+            list[#list + 1] = one
+        elseif line ~= "" then
+            skipped = skipped + 1
+            first_problem = first_problem or problem
+        end
+    end
+    if #list == 0 then
+        return nil, ("%s is not a recording: %s"):format(name, first_problem or "it is empty")
+    end
+    table.sort(list, function(a, b) return a.time_s < b.time_s end)
+    hold_settings(list)
+    return list, skipped
+end
+
+--- Reads a recording from a file. As `read`, with the code "input" on failure.
+function M.load(path)
+    local file, problem = io.open(path, "rb")
+    if not file then
+        return nil, "cannot read " .. problem, "input"
+    end
+    local _, unreadable = file:read(0) -- a folder opens, and fails here
+    if unreadable then
+        file:close()
+        return nil, ("cannot read %s: %s"):format(path, unreadable), "input"
+    end
+    local list, skipped = M.read(file, path)
+    file:close()
+    if not list then
+        return nil, skipped, "input"
+    end
+    return list, skipped
+end
+
+return M

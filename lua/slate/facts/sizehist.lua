@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- How large the items of a server are: a histogram from `stats sizehist` (slated), `stats sizes`
+-- (memcached, where it keeps track), or a bounded dump of keys.
+--
+-- A histogram is { source = "sizehist" | "sizes" | "metadump", why = what to know about it, items, bytes (at most),
+-- item_bytes (what they need exactly, where the source tells), exact (true: sizes are no steps), sizes = list of
+-- { bytes = the most that its items take, header included, above_bytes (all take more), items }, smallest first }.
+local chunks = require "slate.facts.chunks"
+
+local M = {}
+
+M.SOURCES = { "sizehist", "sizes", "metadump" }
+M.MOST_KEYS = 100000
+
+-- width(bytes): how wide the step is that ends at so many bytes.
+local function finish(histogram, width)
+    table.sort(histogram.sizes, function(a, b) return a.bytes < b.bytes end)
+    histogram.items, histogram.bytes = 0, 0
+    for _, size in ipairs(histogram.sizes) do
+        size.above_bytes = size.bytes - width(size.bytes)
+        histogram.items = histogram.items + size.items
+        histogram.bytes = histogram.bytes + size.items * size.bytes
+    end
+    return histogram
+end
+
+--- Parses lines of `STAT <bytes> <items>`; other lines are put into a table by name. Pure.
+function M.parse(lines)
+    local stats = require "slate.facts.stats"
+    local sizes, totals = {}, {}
+    for _, line in ipairs(lines) do
+        local name, text = stats.split(line)
+        local bytes = name and math.tointeger(tonumber(name))
+        local items = math.tointeger(tonumber(text))
+        if bytes and items then
+            sizes[#sizes + 1] = { bytes = bytes, items = items }
+        elseif name then
+            totals[name] = stats.typed(name, text)
+        end
+    end
+    return sizes, totals
+end
+
+-- Steps of slated: eight for each doubling, and none narrower than 8 bytes.
+local function eighth_of_doubling(bytes)
+    local doubling = 64
+    while doubling * 2 < bytes do
+        doubling = doubling * 2
+    end
+    return math.max(8, doubling // 8)
+end
+
+local function from_sizehist(client)
+    local lines, message, code = client:stats("sizehist")
+    if not lines then
+        return nil, code == "unsupported" and "stats sizehist needs slated" or message, code
+    end
+    local sizes, totals = M.parse(lines)
+    local exact = totals.item_bytes
+    local histogram = finish({ source = "sizehist", sizes = sizes, why = (totals.sampled_pages or 1) <= 1
+        and "every item" or ("the items of one page in %d"):format(totals.sampled_pages) }, eighth_of_doubling)
+    histogram.item_bytes, histogram.taken_bytes = exact, totals.taken_bytes
+    return histogram
+end
+
+local function from_sizes(client)
+    local lines, message, code = client:stats("sizes")
+    if not lines then
+        return nil, message, code
+    end
+    local sizes, totals = M.parse(lines)
+    if totals.sizes_status == "disabled" then
+        return nil, "this server does not keep track of sizes: start it with -o track_sizes, "
+            .. "or sample its keys with --from metadump", "unsupported"
+    end
+    return finish({ source = "sizes", sizes = sizes, why = "every item, in steps of 32 bytes" }, function()
+        return 32
+    end)
+end
+
+local function from_metadump(client)
+    local counts, seen, item_bytes = {}, 0, 0
+    local message, code = require("slate.wire.keydump").each(client, { limit = M.MOST_KEYS }, function(key)
+        if key.size_bytes then
+            local bytes = chunks.aligned(key.size_bytes)
+            counts[bytes] = (counts[bytes] or 0) + 1
+            seen, item_bytes = seen + 1, item_bytes + key.size_bytes
+        end
+    end)
+    if message then
+        return nil, message, code
+    end
+    local sizes = {}
+    for bytes, items in pairs(counts) do
+        sizes[#sizes + 1] = { bytes = bytes, items = items }
+    end
+    local why = seen < M.MOST_KEYS and "every key that the dump listed"
+        or ("the first %d keys of a dump"):format(seen)
+    return finish({ source = "metadump", sizes = sizes, item_bytes = item_bytes, exact = true, why = why }, function()
+        return chunks.ALIGN_BYTES
+    end)
+end
+
+local READERS <const> = { sizehist = from_sizehist, sizes = from_sizes, metadump = from_metadump }
+
+--- Asks a server for its histogram. source: one of SOURCES, or nil for the best that answers without a dump.
+-- Returns it, or nil, message, code. A dump closes the client.
+function M.read(client, source)
+    if source then
+        return READERS[source](client)
+    end
+    local histogram, message, code = from_sizehist(client)
+    if not histogram and code == "unsupported" then
+        histogram, message, code = from_sizes(client)
+    end
+    return histogram, message, code
+end
+
+return M

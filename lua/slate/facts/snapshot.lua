@@ -1,0 +1,183 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- A snapshot: everything a decision, a chart or a screen may look at, with the time it was taken.
+--
+-- One snapshot is one table and one line of JSON, schema "slate/snapshot/1":
+--
+--     schema    "slate/snapshot/1"
+--     time_s    seconds since 1970 of the observer's clock, a float
+--     server    the address asked
+--     version   what the server calls itself ("1.6.45")
+--     slated    slated's own version; absent on memcached
+--     general   `stats`, name to value
+--     pages_limit, pages_free
+--               pages that the server may have, and those that no class has
+--     settings  `stats settings`, name to value; absent from snapshots that did not ask
+--     classes   list by class id: { id, chunk_size, total_pages, used_chunks, age, evicted, ... },
+--               `stats slabs` and `stats items` merged, names unchanged
+--     totals    the values of `stats slabs` that belong to no class
+--
+-- A value that the server does not report is absent. New names may appear; a name never changes
+-- its meaning under the same schema.
+local stats = require "slate.facts.stats"
+
+local M = {}
+
+M.SCHEMA = "slate/snapshot/1"
+
+local KEY_ORDER <const> = {
+    "schema", "time_s", "server", "version", "slated", "pages_limit", "pages_free", "id", "general", "settings",
+    "classes", "totals",
+}
+
+--- Builds a snapshot from raw lines: a table from group ("", "slabs", "items", "settings") to lines.
+-- about: time_s, server, slated. Pure.
+function M.build(groups, about)
+    local classes, totals = stats.classes(groups.slabs, groups.items)
+    local general = stats.flat(groups[""] or {})
+    local one = {
+        schema = M.SCHEMA,
+        time_s = about.time_s,
+        server = about.server,
+        version = general.version or about.version,
+        slated = about.slated,
+        general = general,
+        settings = groups.settings and stats.flat(groups.settings) or nil,
+        classes = classes,
+        totals = totals,
+    }
+    one.pages_limit, one.pages_free = require("slate.base.policy_core").pages(one)
+    return one
+end
+
+--- Takes a snapshot of a server in one round trip.
+-- options: server (name to record), slated (as found by identify), settings (true to ask for them too).
+-- Returns it, or nil, message, code.
+function M.take(client, options)
+    local wanted = { "", "slabs", "items" }
+    if options.settings then
+        wanted[4] = "settings"
+    end
+    local groups, refused, code = client:stats_groups(wanted)
+    if not groups then
+        return nil, refused, code
+    end
+    if refused[""] then
+        return nil, table.unpack(refused[""], 1, 2)
+    end
+    local time_s = require("slate.base.clock").time_s()
+    return M.build(groups, { time_s = time_s, server = options.server, slated = options.slated })
+end
+
+--- One line of JSON, without the newline. Keys always come in the same order.
+function M.encode(snapshot)
+    local json = require "slate.base.json"
+    json.array(snapshot.classes)
+    return json.encode(snapshot, KEY_ORDER)
+end
+
+local function check_classes(classes)
+    local last_id = -1
+    for _, class in ipairs(classes) do
+        if type(class) ~= "table" or math.type(class.id) ~= "integer" or class.id <= last_id then
+            return nil, "classes are not a list of records with ascending ids"
+        end
+        last_id = class.id
+    end
+    return true
+end
+
+--- Reads one line of JSON. Returns the snapshot, or nil and a message.
+function M.decode(line)
+    local value, problem = require("slate.base.json").decode(line)
+    if type(value) ~= "table" then
+        return nil, problem or "not a JSON object"
+    elseif value.schema ~= M.SCHEMA then
+        return nil, ("schema is %s, this program reads %s"):format(tostring(value.schema), M.SCHEMA)
+    elseif type(value.time_s) ~= "number" or type(value.general) ~= "table" or type(value.classes) ~= "table" then
+        return nil, "time_s, general or classes are missing"
+    elseif value.time_s ~= value.time_s then
+        return nil, "time_s is no time"
+    end
+    local ok, message = check_classes(value.classes)
+    if not ok then
+        return nil, message
+    end
+    return value
+end
+
+local function rates_of(before, after, interval_s)
+    local rates = {}
+    for name, value in pairs(after) do
+        local earlier = before[name]
+        if stats.COUNTERS[name] and math.type(value) and math.type(earlier) and value >= earlier then
+            rates[name] = (value - earlier) / interval_s
+        end
+    end
+    return rates
+end
+
+local function went_back(before, after)
+    for name in pairs(stats.COUNTERS) do
+        if math.type(before[name]) and math.type(after[name]) and after[name] < before[name] then
+            return true
+        end
+    end
+    return false
+end
+
+--- Was the server restarted between two snapshots?
+function M.is_restart(before, after)
+    local a, b = before.general, after.general
+    return a.pid ~= b.pid or (a.uptime or 0) > (b.uptime or 0)
+end
+
+--- Was the server restarted, or were its counters reset, between two snapshots?
+function M.is_reset(before, after)
+    return M.is_restart(before, after) or went_back(before.general, after.general)
+end
+
+--- The classes of a snapshot by id.
+function M.by_id(snapshot)
+    local classes = {}
+    for _, class in ipairs(snapshot.classes) do
+        classes[class.id] = class
+    end
+    return classes
+end
+
+--- The classes of an earlier snapshot by id, without those whose id has gone to a class of other chunks since: a slated
+-- changes chunk sizes while it serves.
+function M.earlier_by_id(before, after)
+    local classes = M.by_id(before)
+    for _, class in ipairs(after.classes) do
+        local was = classes[class.id]
+        if was and was.chunk_size and class.chunk_size and was.chunk_size ~= class.chunk_size then
+            classes[class.id] = nil
+        end
+    end
+    return classes
+end
+
+--- What happened per second between two snapshots of one server.
+-- Returns { interval_s =, reset =, general = { name = per second }, classes = { [id] = { ... } } }.
+-- A counter that is missing on either side has no rate. After a restart or `stats reset` no rate
+-- is known at all and `reset` is true. Returns nil and a message when no time has passed.
+function M.rates(before, after)
+    local interval_s = after.time_s - before.time_s
+    if interval_s <= 0 then
+        return nil, "the two snapshots are not in order of time"
+    end
+    local result = { interval_s = interval_s, reset = M.is_reset(before, after), general = {}, classes = {} }
+    if result.reset then
+        return result
+    end
+    result.general = rates_of(before.general, after.general, interval_s)
+    local earlier = M.earlier_by_id(before, after)
+    for _, class in ipairs(after.classes) do
+        -- A class that the earlier snapshot did not list has no rates: what it had counted is unknown.
+        result.classes[class.id] = rates_of(earlier[class.id] or {}, class, interval_s)
+    end
+    return result
+end
+
+return M

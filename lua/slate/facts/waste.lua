@@ -1,0 +1,77 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Where a server's memory goes: into items, and into what is no item. Pure.
+local M = {}
+
+local PAGE_BYTES <const> = require("slate.facts.chunks").PAGE_BYTES
+
+-- Long values are chained: their bytes are all counted in the class of their first piece, or of none that has items,
+-- and their other pieces fill chunks elsewhere. In which classes the pieces lie is not told. They go to large chunks
+-- first, so there the ends of chunks cannot be told from pieces.
+local function leave_chains_open(rows)
+    local spilled = 0
+    for _, row in ipairs(rows) do
+        spilled = spilled + math.max(0, (row.requested_bytes or 0) - row.used_bytes)
+    end
+    table.sort(rows, function(a, b) return a.chunk_bytes > b.chunk_bytes end)
+    for _, row in ipairs(rows) do
+        local slack = row.requested_bytes and row.used_bytes - row.requested_bytes
+        if slack and slack >= 0 and spilled > 0 then
+            spilled = spilled - slack
+        elseif slack and slack >= 0 then
+            row.slack_bytes = slack
+            local held = row.page_bytes - row.free_bytes
+            row.waste_ratio = held > 0 and (slack + row.tail_bytes) / held or nil
+        end
+    end
+end
+
+--- One row for each class with pages, by id: { id, chunk_bytes, pages, page_bytes (all its pages), used_bytes (its
+-- used chunks), requested_bytes (what items asked for, headers included), slack_bytes (ends of used chunks), free_bytes
+-- (free chunks), tail_bytes (ends of pages, too short for a chunk), waste_ratio (slack and tails by all bytes but those
+-- of free chunks) }. page_bytes = used_bytes + free_bytes + tail_bytes.
+-- slack_bytes and waste_ratio are absent where pieces of long values may lie: they cannot be told there.
+function M.classes(now)
+    local rows = {}
+    for _, class in ipairs(now.classes) do
+        local size, pages = class.chunk_size, class.total_pages
+        if size and (pages or 0) > 0 and class.used_chunks and class.chunks_per_page then
+            rows[#rows + 1] = {
+                id = class.id, chunk_bytes = size, pages = pages, page_bytes = pages * PAGE_BYTES,
+                used_bytes = class.used_chunks * size, requested_bytes = class.mem_requested,
+                free_bytes = (class.free_chunks or 0) * size,
+                tail_bytes = pages * math.max(0, PAGE_BYTES - class.chunks_per_page * size),
+            }
+        end
+    end
+    leave_chains_open(rows)
+    table.sort(rows, function(a, b) return a.id < b.id end)
+    return rows
+end
+
+local function add(sum, value)
+    return value and (sum or 0) + value or sum
+end
+
+--- The same for the whole server: { limit_bytes, page_bytes, used_bytes, requested_bytes, slack_bytes (used chunks
+-- but what items asked for, which is known here with long values, too), free_bytes, tail_bytes, pool_bytes (pages that
+-- no class has), header_bytes (within requested_bytes), index_bytes, buffer_bytes (of connections; both beside the
+-- limit), waste_ratio }.
+function M.total(now, rows)
+    local general = now.general
+    local total = { limit_bytes = general.limit_maxbytes, page_bytes = 0, free_bytes = 0, tail_bytes = 0 }
+    for _, row in ipairs(rows) do
+        for _, name in ipairs({ "page_bytes", "used_bytes", "free_bytes", "tail_bytes", "requested_bytes" }) do
+            total[name] = add(total[name], row[name])
+        end
+    end
+    local slack = total.requested_bytes and total.used_bytes - total.requested_bytes
+    total.slack_bytes = slack and slack >= 0 and slack or nil -- an upload may be counted before its chunks
+    total.pool_bytes = now.pages_free and now.pages_free * PAGE_BYTES
+    total.index_bytes, total.buffer_bytes = general.hash_bytes, general.read_buf_bytes
+    total.header_bytes = general.curr_items and general.curr_items * (now.slated and 32 or 48)
+    local held = total.page_bytes - total.free_bytes
+    total.waste_ratio = total.slack_bytes and held > 0 and (total.slack_bytes + total.tail_bytes) / held or nil
+    return total
+end
+
+return M

@@ -1,0 +1,150 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Many servers at once: two samples of each, and one row for each, the worst first.
+local clock = require "slate.base.clock"
+local together = require "slate.wire.together"
+local held = require "slate.judge.held"
+local observer = require "slate.judge.observer"
+local snapshot = require "slate.facts.snapshot"
+local starving = require "slate.judge.starving"
+local view = require "slate.judge.view"
+
+local M = {}
+
+-- How much worse a server is for each of these. Only the order matters.
+local DOWN <const>, OUT_OF_MEMORY <const>, OVER_LIMIT <const>, STARVING <const>, OUTLIER <const> = 1000, 100, 50, 10, 5
+local HITS_BELOW_RATIO <const> = 0.05 -- a hit ratio so far under the middle one is an outlier
+
+local function open(context, server)
+    local client, message, code = context:connect(server)
+    local who
+    if client then
+        who, message, code = client:identify()
+    end
+    if not who then
+        return { server = server, message = message, code = code }
+    end
+    return { server = server, client = client, who = who, observer = observer.new() }
+end
+
+-- Takes a snapshot of a member that is there; one that fails is down from then on.
+local function sample(one)
+    if not one.client then
+        return
+    end
+    local now, message, code = snapshot.take(one.client, {
+        server = one.server.name, slated = one.who.slated, settings = true,
+    })
+    one.now = now
+    if not now then
+        one.client, one.message, one.code = nil, message, code
+        return
+    end
+    one.before = one.before or now
+    one.observer:look(now)
+end
+
+-- Calls f with each member, all at once.
+local function each(members, f)
+    local tasks = {}
+    for i, one in ipairs(members) do
+        tasks[i] = function() return f(one) end
+    end
+    return together.run(tasks)
+end
+
+--- Two samples of each server, interval_s apart (one when it is 0). All are asked at once, so that however many
+-- servers are down, they cost one time-out together. Returns a list in the order of the servers: { server, who,
+-- before, now, rates, judge, automove (totals of slate.facts.moves, of a slated) } or { server, message, code }.
+function M.sample(context, servers, interval_s)
+    local members = {}
+    for i, opened in ipairs(each(servers, function(server) return open(context, server) end)) do
+        members[i] = opened[1]
+    end
+    each(members, sample)
+    for _ = 1, interval_s > 0 and starving.SAMPLES or 0 do
+        clock.sleep(interval_s / starving.SAMPLES)
+        each(members, sample)
+    end
+    each(members, function(one)
+        if one.client and one.who.slated then
+            one.automove = require("slate.facts.moves").read(one.client) or nil
+        end
+    end)
+    for _, one in ipairs(members) do
+        if one.client then
+            if interval_s > 0 then
+                one.rates, one.judge = snapshot.rates(one.before, one.now), one.observer.judge
+            else
+                one.before = nil
+            end
+            one.client:close()
+        end
+    end
+    return members
+end
+
+local function row_of(one)
+    if not one.client then
+        return { server = one.server.name, why = one.message, notes = { "down" }, badness = DOWN }
+    end
+    local row = view.overview(one.now, one.rates)
+    local classes = view.classes(one.now, one.before, one.rates, one.judge)
+    row.age_spread, row.notes, row.badness = starving.spread(classes), {}, 0
+    local in_need = 0
+    for _, class in ipairs(classes) do
+        in_need = in_need + (table.concat(class.flags, " "):find("starving", 1, true) and 1 or 0)
+    end
+    if (row.out_of_memory_per_s or 0) > 0 then
+        row.notes[#row.notes + 1] = "out of memory"
+        row.badness = row.badness + OUT_OF_MEMORY
+    end
+    if in_need > 0 then
+        row.notes[#row.notes + 1] = require("slate.base.units").plural(in_need, "class starves", "classes starve")
+        row.badness = row.badness + STARVING * in_need
+    end
+    local over = held.over(one.now, one.before)
+    if over and over.is_much then
+        row.notes[#row.notes + 1] = ("holds %s of %s"):format(require("slate.base.units").bytes(over.held_bytes),
+            require("slate.base.units").bytes(over.limit_bytes))
+        row.badness = row.badness + OVER_LIMIT
+    end
+    if row.reset then
+        row.notes[#row.notes + 1] = "counters were reset"
+    end
+    -- Among those with equal trouble, who loses most items a second.
+    row.badness = row.badness + (row.item_loss_per_s or 0) / ((row.item_loss_per_s or 0) + 1000)
+    return row
+end
+
+local function middle(values)
+    table.sort(values)
+    return values[(#values + 1) // 2]
+end
+
+--- One row for each member, the worst first. Pure.
+-- A row has the fields of view.overview, age_spread, notes (a list of words) and badness (only their order means
+-- something); that of a server that is down has server, why, notes and badness.
+function M.rows(members)
+    local rows, hits = {}, {}
+    for i, one in ipairs(members) do
+        rows[i] = row_of(one)
+        hits[#hits + 1] = rows[i].hit_ratio or rows[i].hit_ratio_total
+    end
+    local typical = #hits >= 3 and middle(hits)
+    for _, row in ipairs(rows) do
+        local ratio = row.hit_ratio or row.hit_ratio_total
+        if typical and ratio and ratio < typical - HITS_BELOW_RATIO then
+            row.notes[#row.notes + 1] = ("hits %.0f points below the middle"):format((typical - ratio) * 100)
+            row.badness = row.badness + OUTLIER
+        end
+    end
+    table.sort(rows, function(a, b)
+        if a.badness ~= b.badness then
+            return a.badness > b.badness
+        end
+        return a.server < b.server
+    end)
+    return rows
+end
+
+return M

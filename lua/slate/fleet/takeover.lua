@@ -1,0 +1,160 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Being the only one who moves pages on a server, and leaving it as it was found.
+--
+-- A guard, a process beside slatectl, holds a lock for the server's address, turns the server's own automove off and,
+-- as soon as slatectl is gone, gives it back as it was. It notices that by the end of a pipe, so it does not matter
+-- how slatectl ended: by itself, by an error, by Ctrl-C, by SIGTERM or by kill -9. The kernel frees the
+-- lock with the guard.
+-- Movers on other machines do not see the lock: slate.act.policy_run stops when automove or the count of moved pages
+-- says that somebody else is at work.
+local clock = require "slate.base.clock"
+local policy_run = require "slate.act.policy_run"
+local shell = require "slate.base.shell"
+
+local M = {}
+
+local STATUS <const> = "SLATE_GUARD" -- in the environment of a guard: where it says whether it holds the server
+local POLL_S <const> = 0.01
+local GRACE_S <const> = 10 -- beyond the time-out of the connection, for a guard to start
+
+--- The file whose lock stands for the right to move pages on a server. One for all names of this machine.
+function M.lock_path(server_name)
+    local folder = os.getenv("SLATE_LOCK_DIR") or "/run/lock"
+    if not os.execute(("test -d %s -a -w %s"):format(shell.word(folder), shell.word(folder))) then
+        folder = "/tmp"
+    end
+    local name = server_name:gsub("^localhost:", "127.0.0.1:"):gsub("^%[::1%]:", "127.0.0.1:")
+    return ("%s/slate-mover-%s.lock"):format(folder, (name:gsub("[^%w.:_-]", "_")))
+end
+
+-- Opened for reading only: a lock needs no more, and in /tmp nobody may open another's file to write.
+local GUARD <const> = [[
+    trap '' INT TERM HUP
+    lock=%s; status=%s
+    [ -e "$lock" ] || : >"$lock"
+    exec 9<"$lock" || { echo "output cannot open $lock" >"$status"; exit 1; }
+    if ! flock -n 9; then echo "busy $(cat "$lock")" >"$status"; exit 1; fi
+    { echo "$PPID" >"$lock"; } 2>/dev/null
+    exec %s]]
+
+-- This very command line once more, so that the guard reaches the server by the same options.
+local function same_command()
+    local words = { shell.word(arg[-1] or "lua5.4"), shell.word(arg[0]) }
+    for _, word in ipairs(arg) do
+        words[#words + 1] = shell.word(word)
+    end
+    return table.concat(words, " ")
+end
+
+local function read_line(path)
+    local file = io.open(path)
+    local line = file and file:read("L")
+    if file then
+        file:close()
+    end
+    return line and line:match("^(.*)\n$") -- a line that is whole
+end
+
+local Takeover = {}
+Takeover.__index = Takeover
+Takeover.__name = "slate.fleet.takeover"
+
+local function refused(context, word, rest)
+    if word == "busy" then
+        return nil, ("another slatectl%s moves pages on %s (%s is locked)"):format(
+            rest:find("^%d+$") and ", process " .. rest .. "," or "", context.server.name,
+            M.lock_path(context.server.name)), "busy"
+    end
+    return nil, rest, word
+end
+
+--- Takes the server over. Returns what `give_back` is to be called on, or nil, message, code.
+-- `mode` of it is the server's automove as it was, nil when it was off.
+function M.begin(context)
+    local status = os.tmpname()
+    local script = GUARD:format(shell.word(M.lock_path(context.server.name)), shell.word(status), same_command())
+    local pipe = assert(io.popen(("%s=%s exec setsid sh -c %s"):format(STATUS, shell.word(status),
+        shell.word(script)), "w"))
+    local until_s = clock.steady_s() + context.timeout_s + GRACE_S
+    local line
+    repeat
+        clock.sleep(POLL_S)
+        line = read_line(status)
+    until line or clock.steady_s() > until_s
+    os.remove(status)
+    local word, rest = (line or "internal the guard of automove did not answer in time"):match("^(%S+) ?(.*)$")
+    if word ~= "held" then
+        pipe:close()
+        return refused(context, word, rest)
+    end
+    return setmetatable({ pipe = pipe, mode = rest ~= "off" and rest or nil }, Takeover)
+end
+
+--- Gives the server back and waits for that. Returns true, or false when the guard could not; it has said why.
+function Takeover:give_back()
+    return (self.pipe:close()) == true
+end
+
+--- Is this process the guard of another?
+function M.is_guard()
+    return os.getenv(STATUS) ~= nil
+end
+
+local function answer(text)
+    local file = assert(io.open(os.getenv(STATUS), "w"))
+    file:write(text, "\n")
+    file:close()
+end
+
+-- Over a connection of its own: hours may have passed. Returns true, or nil, message, code.
+local function restore(context, mode)
+    local client, message, code = context:open()
+    if not client then
+        return nil, ("automove was %s and is off now: %s"):format(mode, message), code
+    end
+    local now
+    now, message, code = context:snapshot(client)
+    local set_meanwhile = now and policy_run.automove(now)
+    if set_meanwhile then
+        context:say(("automove was set to %s meanwhile, and stays so"):format(set_meanwhile))
+    elseif now then
+        now, message, code = policy_run.set_automove(client, mode)
+    end
+    client:close()
+    if not now then
+        return nil, ("automove was %s and is off now: %s"):format(mode, message), code
+    elseif not set_meanwhile then
+        context:say("automove is " .. mode .. " again")
+    end
+    return true
+end
+
+--- What the guard does; its lock is held already. Returns an exit code, or nil, message, code.
+function M.guard(context)
+    local client, message, code = context:open()
+    local now
+    if client then
+        now, message, code = context:snapshot(client)
+    end
+    local mode = now and policy_run.automove(now)
+    if mode then
+        now, message, code = policy_run.set_automove(client, "0")
+    end
+    if not now then
+        answer(code .. " " .. message)
+        return 0
+    end
+    client:close()
+    answer("held " .. (mode or "off"))
+    io.stdin:read("a")
+    if mode then
+        local ok
+        ok, message, code = restore(context, mode)
+        if not ok then
+            return nil, message, code
+        end
+    end
+    return 0
+end
+
+return M

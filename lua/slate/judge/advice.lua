@@ -1,0 +1,393 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What `slatectl advise` says, one function for each subject: f(context, client, options) returns
+-- { facts = pairs of a name and a text, table (columns and rows for people), text, commands = what to type, and
+-- figures of its own for JSON }, or nil, message, code.
+local foresight = require "slate.facts.foresight"
+local units = require "slate.base.units"
+
+local M = {}
+
+local MIB <const> = 1 << 20
+local NO_GAIN <const> = 0.005 -- less than half a point of waste or hits is not worth a change
+local GAIN_LEAST <const> = 0.01 -- more memory is worth its price from a point of hits on
+
+local function sizes_text(sizes, separator)
+    return table.concat(sizes, separator)
+end
+
+local function current_sizes(client, now)
+    local classes, complete = require("slate.facts.chunks").classes(client, now)
+    local sizes = {}
+    for i, class in ipairs(classes) do
+        sizes[i] = class.chunk_bytes
+    end
+    return sizes, complete
+end
+
+local function row_of(name, what, judged)
+    return { name, judged.classes, units.percent(judged.waste_ratio, 1), units.bytes(judged.taken_bytes), what }
+end
+
+-- What to type for these sizes. order: that of `slatectl geometry` by which slated makes them.
+local function size_commands(now, sizes, order)
+    local list = "-o slab_sizes=" .. sizes_text(sizes, "-")
+    if not now.slated then
+        return { "memcached " .. list }
+    end
+    local classes = require("slate.facts.chunks").MOST_CLASSES
+    local more = #sizes >= classes and (" --slab-classes=%d"):format(#sizes + 1) or ""
+    return { ("slatectl geometry %s --wait"):format(order), "slated " .. list .. more }
+end
+
+-- The sizes that slated itself would make, with the order for them; nil where it cannot tell.
+local function slated_sizes(client, classes, current)
+    local geometry = require "slate.facts.geometry"
+    local order = "auto" .. (classes and " " .. classes + 1 or "")
+    local prediction, _, code = geometry.order(client, ("slabs geometry %s dry"):format(order))
+    if prediction then
+        local _, sizes = geometry.split_prediction(prediction)
+        return sizes, order
+    end
+    return code == "no" and current or nil, order -- they are these already
+end
+
+-- A histogram with what its items need as exactly as the server tells it.
+local function histogram_of(client, now, source)
+    local histogram, message, code = require("slate.facts.sizehist").read(client, source)
+    if not histogram then
+        return nil, message, code
+    elseif histogram.items == 0 then
+        return nil, "this server holds no item to judge by", "no"
+    end
+    if histogram.source == "sizes" then
+        local waste = require "slate.facts.waste"
+        local needed = waste.total(now, waste.classes(now)).requested_bytes
+        histogram.item_bytes = needed and needed <= histogram.bytes and needed or nil
+    end
+    return histogram
+end
+
+local function sizes_text_of(now, histogram, judged, best, factor, factor_judged)
+    local saved = judged.waste_ratio - best.waste_ratio
+    if saved < NO_GAIN then
+        return "leave the chunk sizes as they are, they are as good. The best would be"
+    end
+    local words = ("other sizes would save %s of %s"):format(units.bytes(judged.taken_bytes - best.taken_bytes),
+        units.bytes(judged.taken_bytes))
+    if judged.waste_ratio - factor_judged.waste_ratio >= NO_GAIN then
+        words = words .. (", -f %.2f alone %s"):format(factor,
+            units.bytes(judged.taken_bytes - factor_judged.taken_bytes))
+    end
+    return words .. (now.slated and "; a slated changes while it serves:" or "; memcached takes them at its start:")
+        .. (histogram.source == "metadump" and " (judged by a sample of keys)" or "")
+end
+
+-- What to say of a server of more classes with items than its limit has pages.
+local function over_limit_text(now, over)
+    return ("%d classes keep a page each, which is more than the limit of %s: have fewer%s"):format(over.classes,
+        units.bytes(over.limit_bytes), now.slated and "; a slated changes while it serves:" or ":")
+end
+
+-- The best sizes without the largest chunk, and the order by which slated makes them: its own, or for stock memcached
+-- and for a histogram that was asked for, those of slate.judge.fit. Nil when no item fits a chunk.
+local function best_sizes_of(client, now, histogram, current, options)
+    local advise, settings = require "slate.judge.advise", now.settings
+    local sizes, order
+    if now.slated and not options["from"] then
+        sizes, order = slated_sizes(client, options.classes, current)
+    end
+    if sizes then
+        sizes = table.move(sizes, 1, #sizes - 1, 1, {})
+    else
+        sizes = advise.sizes(histogram, { classes = options.classes, chunk_max_bytes = settings.slab_chunk_max,
+            room_bytes = settings.chunk_size, memory_bytes = now.general.limit_maxbytes or histogram.bytes })
+        order = sizes and "sizes " .. sizes_text(sizes, ",")
+    end
+    return sizes, order
+end
+
+--- Chunk sizes by dynamic programming over a histogram of the items.
+function M.sizes(context, client, options)
+    local ok, now, message, code
+    ok, message, code = require("slate.facts.store").needs_slab(context.who, "chunk sizes")
+    if not ok then
+        return nil, message, code
+    end
+    now, message, code = context:snapshot(client)
+    if not now then
+        return nil, message, code
+    end
+    local settings, advise = now.settings or {}, require "slate.judge.advise"
+    local chunk_max, room = settings.slab_chunk_max, settings.chunk_size
+    if not (math.type(chunk_max) and math.type(room)) then
+        return nil, "this server does not tell slab_chunk_max and chunk_size", "unsupported"
+    end
+    local sizes, complete = current_sizes(client, now)
+    local histogram
+    histogram, message, code = histogram_of(client, now, options["from"])
+    if not histogram then
+        return nil, message, code
+    end
+    local best_sizes, order = best_sizes_of(client, now, histogram, sizes, options)
+    if not best_sizes then
+        return nil, "every item is larger than the largest chunk: sizes cannot help", "no"
+    end
+    local judged, best = advise.judge(histogram, sizes, chunk_max), advise.judge(histogram, best_sizes, chunk_max)
+    local factor, by_factor = advise.factor(histogram, room, chunk_max, math.max(judged.classes,
+        1 + (options.classes or advise.classes_for(now.general.limit_maxbytes or histogram.bytes))))
+    local over = require("slate.judge.held").over(now)
+    local text = over and over.is_much and over.is_by_classes and over_limit_text(now, over)
+        or sizes_text_of(now, histogram, judged, best, factor, by_factor)
+    local unseen, unseen_most = advise.unseen(histogram, advise.whole(best_sizes, chunk_max))
+    return {
+        facts = {
+            { "items", ("%s, %s with their headers"):format(units.count(histogram.items),
+                units.bytes(histogram.item_bytes or histogram.bytes)) },
+            { "known from", histogram.source .. ": " .. histogram.why },
+            { "sizes to come", ("of sizes that no item has yet the best would waste %s on average, %s at most"):format(
+                units.percent(unseen), units.percent(unseen_most)) },
+        },
+        table = {
+            columns = { { title = "SIZES", left = true }, { title = "CLASSES" }, { title = "WASTE" },
+                { title = "TAKEN" }, { title = "OPTIONS", left = true } },
+            rows = {
+                row_of("now", complete and ("-f %.4g -n %d"):format(settings.growth_factor or 0, room) or "", judged),
+                row_of("best factor", ("-f %.2f -n %d"):format(factor, room), by_factor),
+                row_of("best sizes", "below", best),
+            },
+        },
+        text = text, commands = size_commands(now, best_sizes, order),
+        source = histogram.source, items = histogram.items, unseen_waste_ratio = unseen,
+        unseen_waste_most_ratio = unseen_most, waste_ratio = judged.waste_ratio, sizes = best_sizes,
+        sizes_waste_ratio = best.waste_ratio, factor = factor, factor_waste_ratio = by_factor.waste_ratio,
+    }
+end
+
+-- memory --------------------------------------------------------------------------------------
+
+-- The fewest bytes at which the hit ratio is reached; nil when none of the curve does.
+local function bytes_for(points, ratio)
+    local last
+    for _, point in ipairs(points) do
+        if point[2] >= ratio then
+            if not last or point[2] == last[2] then
+                return point[1]
+            end
+            return math.floor(last[1] + (point[1] - last[1]) * (ratio - last[2]) / (point[2] - last[2]))
+        end
+        last = point
+    end
+    return nil
+end
+
+-- On a server without a curve: whether it evicts at all is all that can be said.
+local function memory_without_curve(context, client, options)
+    local now, before, rates = context:pair(client, options.interval or 1)
+    if not now then
+        return nil, before, rates
+    end
+    local general = now.general
+    local evicted = general.evictions or 0
+    local advice = {
+        facts = {
+            { "memory", ("%s of %s in use"):format(units.bytes(general.bytes), units.bytes(general.limit_maxbytes)) },
+            { "evictions", ("%s since the start, %s/s now"):format(units.count(evicted),
+                units.rate(rates.general.evictions)) },
+        },
+        commands = { "slatectl simulate TRACE --memory 32m,64m,128m" }, evictions = evicted,
+    }
+    if evicted == 0 then
+        advice.text = "nothing was evicted yet: what it has is enough for what it was asked to hold. How much less "
+            .. "would do needs a miss-ratio curve (needs slated), or a trace:"
+    else
+        advice.text = ("%s of what it evicted had never been read. How many hits more memory would bring needs a "
+            .. "miss-ratio curve (needs slated), or a trace:"):format(
+            units.percent((general.evicted_unfetched or 0) / evicted))
+    end
+    return advice
+end
+
+-- The class that starves most; nil without one, or where the server does not say.
+local function starving_class(context, client, options)
+    local now, before, rates, judge = context:pair(client, options.interval or 1)
+    local rows = now and rates and require("slate.judge.view").classes(now, before, rates, judge)
+    return rows and require("slate.judge.starving").worst(rows)
+end
+
+--- How much memory is worth its while, from the miss-ratio curve. Never more while a class starves: that one lacks
+-- pages that others have.
+function M.memory(context, client, options)
+    local curve, message, code = foresight.curve(client)
+    if not curve and code == "unsupported" then
+        return memory_without_curve(context, client, options)
+    elseif not curve then
+        return nil, message, code
+    elseif #curve.points < 2 then
+        return nil, foresight.too_few("for a curve"), "no"
+    end
+    local points, bytes = curve.points, curve.bytes
+    local here, most = foresight.between(points, bytes), points[#points][2]
+    local enough = bytes_for(points, most - NO_GAIN)
+    local gain = foresight.between(points, bytes + 64 * MIB) - here
+    local target = options.hits and bytes_for(points, options.hits / 100)
+    local advice = {
+        facts = {
+            { "memory", units.bytes(bytes) }, { "hits now", (curve.measured_hit_ratio
+                and units.percent(curve.measured_hit_ratio, 2) .. ", counted; " or "")
+                .. units.percent(here, 2) .. " by the LRU model, from which the rest is told" },
+            { "64M more", ("%+.2f points"):format(gain * 100) },
+            { "half of it", ("%+.2f points"):format((foresight.between(points, bytes / 2) - here) * 100) },
+            { "at most", ("%s, with any memory up to %s"):format(units.percent(most, 2),
+                units.bytes(points[#points][1])) },
+            { "sampled", units.plural(curve.reads or 0, "read") },
+        },
+        bytes = bytes, hit_ratio = here, hit_ratio_most = most, enough_bytes = enough, target_bytes = target,
+        gain_64m_ratio = gain, commands = {},
+    }
+    local commands = advice.commands
+    local starves = not options.hits and most - here >= GAIN_LEAST and starving_class(context, client, options)
+    if options.hits and not target then
+        advice.text = ("%g %% of hits are out of reach: no memory on the curve brings more than %s"):format(
+            options.hits, units.percent(most, 2))
+    elseif target then
+        advice.text = ("%g %% of hits need about %s:"):format(options.hits, units.bytes(target))
+        commands[1] = "slatectl set maxbytes " .. math.ceil(target / MIB) * MIB
+    elseif starves then
+        advice.text = ("class %d starves: it lacks pages that other classes have; see to it before memory is bought:")
+            :format(starves.id)
+        commands[1] = "slatectl advise automove"
+    elseif most - here >= GAIN_LEAST then
+        advice.text = ("%s would bring %.1f points, which is nearly all that memory can"):format(units.bytes(enough),
+            (most - here) * 100)
+        commands[1] = "slatectl set maxbytes " .. math.ceil(enough / MIB) * MIB
+    else
+        advice.text = ("more memory brings %.1f points at most; about %s would do as well"):format(
+            math.max(0, most - here) * 100, units.bytes(enough))
+    end
+    return advice
+end
+
+-- automove ------------------------------------------------------------------------------------
+
+local SPREAD_MOST <const> = 4 -- ages of evicting classes that differ more are worth a change
+
+-- A mode that would do better than the one that is on: a text and what to type; nil where that one is right.
+local function better_mode(now, mode, in_need, spread)
+    if not now.slated and mode == "eviction" then
+        return "mode 2 moves a page at every eviction and is not meant to stay on:", { "slatectl automove 1" }
+    elseif mode == "utility" then
+        return nil
+    elseif in_need > 0 and now.slated then
+        local is_slow = mode == "off" or mode == "ratio"
+        return "classes starve and this mode does not feed them fast enough; utility moves pages to where they bring "
+            .. "most hits, eviction moves one at every eviction:",
+            { "slatectl automove utility", is_slow and "slatectl trial automove=eviction --for 30s" or nil }
+    elseif in_need > 0 then
+        return "classes starve and this mode does not feed them fast enough; a policy beside the server does, or mode "
+            .. "2 for a short while (it swings the whole cache to what was written last):",
+            { "slatectl policy run facebook --apply", "slatectl trial automove=2 --for 30s" }
+    elseif spread and spread > SPREAD_MOST then
+        return ("the oldest evicting class keeps items %.0f times as long as the youngest:"):format(spread),
+            { now.slated and "slatectl automove utility" or "slatectl policy run facebook --apply" }
+    end
+    return nil
+end
+
+-- Why the mode that is on is right.
+local function right_mode(mode, spread)
+    if mode == "utility" then
+        return "utility is on and is the right mode: it moves pages by hits, not by age; leave it on"
+    elseif not spread then -- one class, or ages that are not known: nothing to compare
+        return ("%s: the ages of evicting classes cannot be compared, for fewer than two have any; whether one starves "
+            .. "shows once the cache has been full for a minute"):format(mode == "off" and "automove is off"
+            or (mode or "automove") .. " is on")
+    elseif mode == "off" then
+        return "automove is off, and evicting classes are about equally old: nothing needs to move; leave it as it is"
+    end
+    return ("%s is on and does its work: evicting classes are about equally old; leave it on"):format(mode
+        or "automove")
+end
+
+--- Which way of moving pages suits what is seen now.
+function M.automove(context, client, options)
+    local ok, message, code = require("slate.facts.store").needs_slab(context.who, "pages that move")
+    if not ok then
+        return nil, message, code
+    end
+    local now, before, rates, judge = context:pair(client, options.interval or 1)
+    if not now then
+        return nil, before, rates
+    end
+    local view = require "slate.judge.view"
+    local rows = view.classes(now, before, rates, judge)
+    local spread = require("slate.judge.starving").spread(rows)
+    local evicting, in_need, idle = 0, 0, 0
+    for _, row in ipairs(rows) do
+        local flags = table.concat(row.flags, " ")
+        evicting = evicting + ((row.evicted_per_s or 0) > 0 and 1 or 0)
+        in_need = in_need + ((flags:find("starving") or flags:find("out_of_memory")) and 1 or 0)
+        idle = idle + (flags:find("idle") and 1 or 0)
+    end
+    local mode = (now.settings or {}).slab_automove
+    local advice = {
+        facts = {
+            { "automove", tostring(mode or "-") },
+            { "evicting", ("%s of %s"):format(units.plural(evicting, "class", "classes"), #rows) },
+            { "in need", units.plural(in_need, "class", "classes") },
+            { "idle pages in", units.plural(idle, "class", "classes") },
+            { "age spread", spread and ("%.1f"):format(spread) or "-" },
+            { "pages moved", ("%s so far"):format(units.count(now.general.slabs_moved)) },
+        },
+        mode = mode, classes_evicting = evicting, classes_in_need = in_need, age_spread = spread, commands = {},
+    }
+    if (now.settings or {}).slab_reassign == false then
+        advice.text = "it was started without slab_reassign: no page can move; start it with -o slab_reassign"
+    elseif evicting == 0 and in_need == 0 then
+        advice.text = "no class evicts: nothing needs to move; leave it as it is"
+    else
+        local text, commands = better_mode(now, view.automove_mode(now), in_need, spread)
+        advice.text, advice.commands = text or right_mode(view.automove_mode(now), spread), commands or advice.commands
+    end
+    return advice
+end
+
+-- policy --------------------------------------------------------------------------------------
+
+local function remark(policy, now)
+    return policy == now and "now" or policy == "none" and "refuses stores when full" or ""
+end
+
+--- Which eviction policy would hit most, from the shadows of slated. Never advises `none`.
+function M.policy(_, client)
+    local totals, policies, code = foresight.whatif(client)
+    if not totals and code == "unsupported" then
+        return {
+            facts = { { "policies", "lru, flat or segmented: the only ones this server has" } }, commands = {
+                "slatectl simulate TRACE" },
+            text = "which policy would hit more needs slated, or a trace to play to it:",
+        }
+    elseif not totals then
+        return nil, policies, code
+    end
+    local best, now = foresight.best_that_evicts(policies), totals.policy
+    if not best or (best.reads or 0) == 0 then
+        return nil, foresight.too_few("to compare policies"), "no"
+    end
+    local rows = {}
+    for i, one in ipairs(policies) do
+        rows[i] = { one.policy, units.percent(one.hit_ratio, 2), ("%+.2f"):format(one.difference * 100),
+            ("%.2f"):format((one.doubt or 0) * 100), remark(one.policy, now) }
+    end
+    local sure = best.policy ~= now and best.difference - (best.doubt or 0) > NO_GAIN
+    return {
+        facts = { { "policy", now }, { "sampled", units.plural(best.reads, "read") } },
+        table = { columns = { { title = "POLICY", left = true }, { title = "HITS" }, { title = "POINTS" },
+            { title = "+-" }, { title = "", left = true } }, rows = rows },
+        text = sure and ("%s would hit %.1f points more:"):format(best.policy, best.difference * 100)
+            or ("no policy is better than %s by more than chance: keep it"):format(now),
+        commands = sure and { "slatectl set policy " .. best.policy } or {},
+        policy = now, best = best.policy, difference_ratio = best.difference, doubt_ratio = best.doubt,
+    }
+end
+
+return M

@@ -1,0 +1,214 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What a doctor looks at in a server's memory: classes, pages, chunk sizes, and what more memory or another policy
+--- would bring. Pure. See slate.judge.doctor for what a check is given.
+local foresight = require "slate.facts.foresight"
+local held = require "slate.judge.held"
+local starving = require "slate.judge.starving"
+local units = require "slate.base.units"
+local view = require "slate.judge.view"
+
+-- From where on a figure is worth a word.
+local FILLS_FROM_RATIO <const> = 0.5 -- of the limit, from where on waste is told before anything is evicted
+local WASTE_MOST_RATIO <const> = 0.15
+local PING_PONG_LAST <const> = 16
+local HELD_CRITICAL_RATIO <const> = 1 -- held beyond the limit: twice what was meant
+local WINDOW_LONG_S <const>, WINDOW_MOST_S <const> = 60, 1800
+local GAIN_LEAST_RATIO <const> = 0.01 -- a point of hits is worth more memory, or another policy
+local ERRORS_APART <const> = 2 -- a gain is that many times its standard error, so that chance does not count
+local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- so many times the memory is asked for
+local EXPIRED_LEAST <const>, EXPIRED_LEAST_RATIO <const> = 1000, 0.25
+
+local CHECKS <const> = {}
+
+function CHECKS.out_of_memory(about, add)
+    for _, row in ipairs(about.rows) do
+        if (row.out_of_memory_per_s or 0) > 0 then
+            add("critical", ("class %d refuses %s stores a second: it has %s and finds no memory"):format(row.id,
+                units.rate(row.out_of_memory_per_s), units.plural(row.pages or 0, "page")),
+                view.advice(about.rows)[1] or "give it pages: slatectl move SRC " .. row.id, "out_of_memory", row.id)
+        end
+    end
+    if about.settings.evictions == "off" then
+        add("warning", "it was started with -M: when it is full it refuses stores instead of evicting",
+            "start it without -M, unless a refused store is what you want")
+    end
+end
+
+-- What to do where a change of the chunk sizes is under way already; nil where none is.
+local function change_under_way(about)
+    local state = about.geometry and about.geometry.state
+    if state == "paused" then
+        return "a change of the chunk sizes is paused: slatectl geometry resume"
+    end
+    return state == "draining" and "a change of the chunk sizes is under way: slatectl geometry tells how it goes"
+        or nil
+end
+
+-- What gives memory back that is held beyond the limit.
+local function against_held(about, over)
+    if over.is_by_classes then
+        return change_under_way(about) or (about.now.slated
+            and "have fewer classes: slatectl geometry auto; or start it with -m %d or more"
+            or "start it with fewer classes (a larger -f), or with -m %d or more"):format(over.classes)
+    elseif about.settings.slab_reassign == false then
+        return "it was started without slab_reassign, so no page is given back: start it again"
+    elseif about.now.slated then
+        return "it gives pages back by itself: slatectl moves tells whether it gets on"
+    end
+    return "memcached gives back only what is moved to the pool: slatectl move SRC 0"
+end
+
+function CHECKS.held(about, add)
+    local over = held.over(about.now, about.before)
+    if not (over and over.is_much) then
+        return
+    end
+    local severity = over.is_falling and "note" or over.over_ratio >= HELD_CRITICAL_RATIO and "critical" or "warning"
+    add(severity, ("it holds %s of memory, %s more than its limit of %s%s"):format(units.bytes(over.held_bytes),
+        units.percent(over.over_ratio), units.bytes(over.limit_bytes),
+        over.is_by_classes and (": each of %d classes keeps a page"):format(over.classes)
+            or over.is_falling and ", and gives it back" or ""), against_held(about, over), "memory.held")
+end
+
+function CHECKS.starving(about, add)
+    local advice = {}
+    for _, sentence in ipairs(view.advice(about.rows)) do
+        advice[sentence:match("^class (%d+)")] = sentence:match(": (.*)$")
+    end
+    for _, row in ipairs(about.rows) do
+        if table.concat(row.flags, " "):find("starving", 1, true) then
+            local giver, free, kept_s = starving.giver_for(row, about.rows)
+            add("warning", ("class %d starves: it evicts %s items a second, which live %s, while class %d %s"):format(
+                row.id, units.rate(row.mean_evicted_per_s), units.age(row.life_s), giver.id,
+                starving.has_spare(free) and "has " .. units.plural(free, "free page")
+                    or "keeps its own " .. units.age(kept_s)),
+                advice[tostring(row.id)] or "slatectl advise automove", "starving", row.id)
+        end
+    end
+end
+
+function CHECKS.idle_pages(about, add)
+    local pages, ids, evicting = 0, {}, false
+    for _, row in ipairs(about.rows) do
+        evicting = evicting or (row.evicted_per_s or 0) > 0
+        if table.concat(row.flags, " "):find("idle", 1, true) then
+            pages, ids[#ids + 1] = pages + row.free_pages // 1, tostring(row.id)
+        end
+    end
+    if pages > 0 and evicting then
+        add("warning", ("%s lie idle in class %s while others evict"):format(units.plural(pages // 1, "page"),
+            table.concat(ids, ", ")), "slatectl advise automove", "class.free")
+    end
+end
+
+-- Against pages that go to and fro: only the mode ratio looks at its window, and utility rests such classes by itself.
+local function against_ping_pong(about)
+    local why = "slatectl moves tells why each moved"
+    local mode, window_s = view.automove_mode(about.now), about.settings.slab_automove_window
+    if mode == "off" then
+        return "automove is off, so that somebody moves them: slatectl audit; " .. why
+    elseif mode == "ratio" and math.type(window_s) and window_s < WINDOW_MOST_S then
+        return ("a longer window: slatectl set slab_automove_window %d; %s"):format(
+            math.min(WINDOW_MOST_S, math.max(WINDOW_LONG_S, 2 * window_s // 1)), why)
+    elseif mode ~= "utility" and about.now.slated then
+        return "a mode that weighs what a move costs: slatectl automove utility; " .. why
+    end
+    return why
+end
+
+function CHECKS.moves(about, add)
+    local lost_per_s = (about.per_s.slab_reassign_evictions_nomem or 0) + (about.per_s.slab_reassign_busy_deletes or 0)
+    if lost_per_s > 0 then
+        add("note", ("page moves lose %s items a second, which evictions do not count"):format(units.rate(lost_per_s)),
+            "slatectl automove tells the mode that moves them, slatectl advise automove whether another is better",
+            "lost_by_moves")
+    end
+    local seen, pairs_seen = {}, {}
+    for i = math.max(1, #about.moves - PING_PONG_LAST + 1), #about.moves do
+        local move = about.moves[i]
+        local back = move.to .. " " .. move.from
+        if seen[back] and move.from ~= 0 and move.to ~= 0 and not pairs_seen[back] then
+            pairs_seen[back], pairs_seen[move.from .. " " .. move.to] = true, true
+            add("warning", ("pages go to and fro between class %s and class %s"):format(move.from, move.to),
+                against_ping_pong(about), "page_moves")
+        end
+        seen[move.from .. " " .. move.to] = true
+    end
+    if about.settings.slab_automove == 2 and not about.now.slated then
+        add("warning", "automove 2 moves a page at every eviction: memcached means it for moments only",
+            "slatectl automove 1")
+    end
+end
+
+function CHECKS.waste(about, add)
+    local waste = require "slate.facts.waste"
+    local total = waste.total(about.now, waste.classes(about.now))
+    local fills = (about.general.evictions or 0) > 0 or total.page_bytes > FILLS_FROM_RATIO * (total.limit_bytes or 0)
+    if total.waste_ratio and total.waste_ratio > WASTE_MOST_RATIO and fills then
+        add("note", ("%s of the memory in use is wasted: the ends of chunks and pages"):format(
+            units.percent(total.waste_ratio)), change_under_way(about) or "slatectl advise sizes", "class.waste")
+    end
+end
+
+function CHECKS.geometry(about, add)
+    local change = about.geometry
+    local advice = change and change.auto ~= "yes" and require("slate.facts.geometry").advice(change)
+    if advice then
+        add("note", advice, "slatectl geometry auto, or for good: slatectl set slab_geometry_auto yes",
+            "geometry.auto_gain")
+    end
+end
+
+-- More memory is worth a word when the server's own curve says so. Where a class starves it is not memory that lacks.
+function CHECKS.memory(about, add)
+    local curve = about.curve
+    if not curve or about.starves or (about.per_s.evictions or 0) == 0 then
+        return
+    end
+    for _, times in ipairs(MORE_TIMES) do
+        local gain, chance = foresight.gain_at(curve, times)
+        if gain and gain >= GAIN_LEAST_RATIO and gain >= ERRORS_APART * chance then
+            add("note", ("memory is short: %s more (%.0f %%) would bring %.1f points of hits, by its curve"):format(
+                units.bytes(math.floor(curve.bytes * (times - 1))), (times - 1) * 100, gain * 100),
+                "slatectl advise memory", "curve.hit_ratio_x1")
+            return
+        end
+    end
+end
+
+-- Another policy is, when the server's own comparison is sure of a point. One that auto follows needs nobody.
+function CHECKS.policy(about, add)
+    local totals = about.whatif and about.whatif.totals
+    if not totals or totals.auto == 1 or about.starves or (about.per_s.evictions or 0) == 0 then
+        return
+    end
+    local best = foresight.best_that_evicts(about.whatif.policies)
+    if best and best.policy ~= totals.policy
+        and best.difference - (best.doubt or 0) * ERRORS_APART >= GAIN_LEAST_RATIO then
+        add("note", ("%s would hit %.1f points more than %s, by its miniatures"):format(best.policy,
+            best.difference * 100, totals.policy), "slatectl advise policy", "whatif.difference")
+    end
+end
+
+-- Items whose time is over, where they were counted (slate.facts.expired).
+function CHECKS.expired(about, add)
+    local expired, items = about.expired_items or 0, about.general.curr_items or 0
+    if expired < EXPIRED_LEAST or expired < EXPIRED_LEAST_RATIO * items then
+        return
+    end
+    local evicts = (about.per_s.evictions or 0) > 0
+    add(evicts and "warning" or "note", ("%s of %s have expired, and still take memory%s"):format(
+        units.count(expired), units.plural(items, "item"), evicts and " while others are evicted" or ""),
+        about.settings.lru_crawler == false and "let it look for them: slatectl set lru_crawler yes"
+            or "it frees them when its crawler comes by, or when their chunks are needed", "expired_unread")
+end
+
+--- The checks by their names (slate.judge.doctor has their order).
+return {
+    { name = "out_of_memory", check = CHECKS.out_of_memory }, { name = "held", check = CHECKS.held },
+    { name = "starving", check = CHECKS.starving }, { name = "idle_pages", check = CHECKS.idle_pages },
+    { name = "moves", check = CHECKS.moves },
+    { name = "expired", check = CHECKS.expired }, { name = "memory", check = CHECKS.memory },
+    { name = "policy", check = CHECKS.policy }, { name = "waste", check = CHECKS.waste },
+    { name = "geometry", check = CHECKS.geometry },
+}

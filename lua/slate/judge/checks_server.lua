@@ -1,0 +1,119 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What a doctor looks at beside a server's memory: whether it lives and is asked, connections, hits, its version.
+--- Pure. See slate.judge.doctor for what a check is given.
+local moves = require "slate.facts.moves"
+local units = require "slate.base.units"
+local view = require "slate.judge.view"
+
+local CONNECTIONS_MOST_RATIO <const>, HITS_LEAST_RATIO <const>, HITS_LEAST_READS <const> = 0.9, 0.5, 100
+
+local CHECKS <const> = {}
+
+-- What does not answer its purpose any more comes first: a mode that failed, a restart, no traffic, hits that fell.
+function CHECKS.automove_failed(about, add)
+    local failed = moves.failed(about.automove)
+    if failed then
+        add("warning", ("automove failed: %s; now it is %s"):format(failed, view.automove_mode(about.now) or "off"),
+            "mend the policy (slatectl policy test), then set the mode again: slatectl automove MODE")
+    end
+end
+
+function CHECKS.restart(about, add)
+    local restart = about.course and about.course:restarted()
+    if restart then
+        add("warning", ("it restarted %s ago%s"):format(units.age(restart.ago_s), (restart.items or 0) > 0
+            and " and lost " .. units.plural(restart.items, "item") or ""),
+            "find who ended it, in its log or the system's", "uptime")
+    end
+end
+
+function CHECKS.young(about, add)
+    local up_s = about.course and about.course:young_s()
+    if up_s then
+        add("note", ("it started %s ago: hits are few until it has filled"):format(units.age(up_s)),
+            "look again when it has filled", "uptime")
+    end
+end
+
+function CHECKS.traffic(about, add)
+    local stopped = about.course and about.course:stopped()
+    if stopped then
+        add("warning", ("nothing asks it any more: no request in %s, %s a second before"):format(
+            units.age(stopped.for_s), units.rate(stopped.was_per_s)),
+            "look for clients that went away: slatectl conns", "ops")
+    end
+end
+
+function CHECKS.hits_fell(about, add)
+    local fell = about.course and about.course:fell()
+    if fell then
+        add("warning", ("hits fell to %s, from %s"):format(units.percent(fell.is), units.percent(fell.was)),
+            about.starves and "a class starves: feed it first"
+                or (about.per_s.evictions or 0) > 0 and "see what was stored of late: slatectl top, slatectl moves"
+                or "it evicts nothing, so keys were deleted, have expired, or are new ones", "hit_ratio")
+    end
+end
+
+function CHECKS.connections(about, add)
+    local general = about.general
+    local limit = general.max_connections or about.settings.maxconns
+    if (about.per_s.listen_disabled_num or 0) > 0 or general.accepting_conns == 0
+        or (about.per_s.rejected_connections or 0) > 0 then
+        add("critical", ("it turns connections away: %s of %s are open"):format(general.curr_connections or "-",
+            limit or "-"), "start it with a larger -c, or find who keeps connections: slatectl conns",
+            "refused_connections")
+    elseif limit and (general.curr_connections or 0) > limit * CONNECTIONS_MOST_RATIO then
+        add("warning", ("%d of %d connections are open"):format(general.curr_connections, limit),
+            "start it with a larger -c before they run out", "connections")
+    end
+end
+
+-- What might bring hits, asked in this order: nothing evicted is nothing that memory could have kept.
+local function against_few_hits(about)
+    if (about.per_s.evictions or 0) == 0 then
+        return "it evicts nothing, so memory is not why: are keys stored before they are read?"
+    elseif about.starves then
+        return "a class starves: feed it first"
+    elseif about.curve then
+        return "what more memory would bring: slatectl curve; what another policy would: slatectl whatif"
+    end
+    return "what more memory would bring: slatectl simulate TRACE"
+end
+
+function CHECKS.hits(about, add)
+    local ratio = view.overview(about.now, about.rates).hit_ratio
+    local reads = about.rates and (about.per_s.cmd_get or 0) * about.rates.interval_s or 0
+    if ratio and ratio < HITS_LEAST_RATIO and reads >= HITS_LEAST_READS then
+        add("note", ("only %s of the reads find their item"):format(units.percent(ratio)), against_few_hits(about),
+            "hit_ratio")
+    end
+end
+
+function CHECKS.log(about, add)
+    if (about.per_s.log_worker_dropped or 0) > 0 or (about.per_s.log_watcher_skipped or 0) > 0 then
+        add("note", "events are lost to those who watch", "watch fewer kinds of events")
+    end
+end
+
+-- Versions that a wrong command brings down. slatectl refuses such commands; others may send them.
+function CHECKS.version(about, add)
+    local minor = math.tointeger(tonumber(about.now.version and about.now.version:match("^1%.6%.(%d+)$")))
+    if about.now.slated or not minor then
+        return
+    elseif minor >= 34 and minor <= 41 then
+        add("note", ("memcached %s crashes when it is told to move a page to a class that it does not use"):format(
+            about.now.version), "move pages with slatectl, which checks first, or update to 1.6.42 or later")
+    elseif minor >= 34 and minor <= 44 then
+        add("note", ("memcached %s crashes on an automove window below 3 or above 1800"):format(about.now.version),
+            "set it with slatectl, which checks first, or update to 1.6.45 or later")
+    end
+end
+
+--- The checks by their names (slate.judge.doctor has their order).
+return {
+    { name = "automove_failed", check = CHECKS.automove_failed }, { name = "restart", check = CHECKS.restart },
+    { name = "young", check = CHECKS.young }, { name = "traffic", check = CHECKS.traffic },
+    { name = "hits_fell", check = CHECKS.hits_fell }, { name = "connections", check = CHECKS.connections },
+    { name = "hits", check = CHECKS.hits }, { name = "log", check = CHECKS.log },
+    { name = "version", check = CHECKS.version },
+}

@@ -1,0 +1,76 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What is wrong with a server, in words: findings, the worst first. Pure.
+--
+-- A finding is { name = of the check, severity = "critical" | "warning" | "note", what = a sentence, todo = what to do,
+-- a command where there is one; and where there are any, term = a name that `slatectl explain` knows, class = an id }.
+local snapshot = require "slate.facts.snapshot"
+local view = require "slate.judge.view"
+
+local M = {}
+
+local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
+
+-- In this order findings of one severity are told: first what keeps items out, then what is lost, then what could be
+-- better.
+local ORDER <const> = { "automove_failed", "restart", "traffic", "hits_fell", "out_of_memory", "held", "connections",
+    "starving", "idle_pages", "moves", "expired", "hits", "memory", "policy", "waste", "geometry", "young",
+    "log", "version" }
+
+local CHECKS <const> = {}
+for _, checks in ipairs({ require "slate.judge.checks_server", require "slate.judge.checks_memory" }) do
+    for _, one in ipairs(checks) do
+        CHECKS[one.name] = one.check
+    end
+end
+
+--- What checks are given. known: { now = the snapshot }, and what of the following is known:
+--
+-- before: an earlier snapshot; judge: of slate.judge.starving, that has seen those between; rows: of
+-- slate.judge.view.classes; course: of slate.judge.course; moves: the last moves of slated, oldest first, and
+-- automove: its totals (slate.facts.moves); geometry: its change of the chunk sizes (slate.facts.geometry); curve and
+-- whatif = { totals, policies } (slate.facts.foresight); expired_items (slate.facts.expired).
+--
+-- Adds rates, per_s (of the server as a whole), general, settings, rows and starves (does any class?).
+function M.about(known)
+    local about = {}
+    for name, value in pairs(known) do
+        about[name] = value
+    end
+    about.rates = known.rates or known.before and snapshot.rates(known.before, known.now) or nil
+    about.general, about.settings, about.moves = known.now.general, known.now.settings or {}, known.moves or {}
+    about.per_s = about.rates and about.rates.general or {}
+    about.rows = known.rows or view.classes(known.now, known.before, about.rates, known.judge)
+    about.starves = false
+    for _, row in ipairs(about.rows) do
+        about.starves = about.starves or row.starves == true
+    end
+    return about
+end
+
+--- Sorts findings in place, the worst first; those of one severity stay as they are.
+function M.sort(findings)
+    local at = {}
+    for i, finding in ipairs(findings) do
+        at[finding] = i
+    end
+    table.sort(findings, function(a, b)
+        if a.severity ~= b.severity then
+            return SEVERITIES[a.severity] < SEVERITIES[b.severity]
+        end
+        return at[a] < at[b]
+    end)
+    return findings
+end
+
+--- Everything worth a word, the worst first. known: see M.about; what is not known is not looked at.
+function M.findings(known)
+    local about, list = M.about(known), {}
+    for _, name in ipairs(ORDER) do
+        CHECKS[name](about, function(severity, what, todo, term, class)
+            list[#list + 1] = { name = name, severity = severity, what = what, todo = todo, term = term, class = class }
+        end)
+    end
+    return M.sort(list)
+end
+
+return M

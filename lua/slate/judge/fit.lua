@@ -1,0 +1,237 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Chunk sizes that fit, for servers that cannot fit them themselves. Pure.
+--
+-- The same search with the same rules as slated's own (daemon/mem/fit.h says them): the sizes that take the fewest
+-- pages when all pages are full of such items, whole pages counted, and a ladder of coarser sizes around them, for
+-- items that come later. Some tenths of a second for 60 classes.
+local chunks = require "slate.facts.chunks"
+
+local M = {}
+
+--- Neighbours are at most so many times as large, unless the limits are too narrow for it.
+M.LADDER_FACTOR = 1.5
+--- Classes in which there are items, unless more are asked for.
+M.CLASSES_MOST = 40
+
+local PAGE_BYTES <const> = chunks.PAGE_BYTES
+local FINE_BYTES <const> = 4096
+local ROUNDS <const> = 6
+local SAVING_LEAST <const> = 4 -- pages that one more class must save, times all pages
+local MINIMUMS_MOST <const> = 1 / 4 -- of all pages, that classes may hold which need less than one
+
+--- What a chunk takes of its page.
+function M.cost(chunk_bytes)
+    return PAGE_BYTES / (PAGE_BYTES // chunk_bytes)
+end
+
+-- The end of the step that a size is in: steps of 8 bytes up to 4 KiB, then 256 an octave. All sizes of a step are
+-- counted as its largest that occurs.
+local function step_of(bytes)
+    local width, most = 8, FINE_BYTES
+    while bytes > most do
+        width, most = width * 2, most * 2
+    end
+    return (bytes + width - 1) // width * width
+end
+
+-- Sizes in their steps: { bytes = the largest, items }, ascending.
+local function steps_of(parts)
+    local steps, last = {}, nil
+    for _, part in ipairs(parts) do
+        local step = step_of(part.bytes)
+        if step ~= last then
+            steps[#steps + 1] = { bytes = part.bytes, items = 0 }
+            last = step
+        end
+        steps[#steps].bytes, steps[#steps].items = part.bytes, steps[#steps].items + part.items
+    end
+    return steps
+end
+
+local function rounded_up(bytes, unit)
+    return (bytes + unit - 1) // unit * unit
+end
+
+-- The largest size of which a page holds as many chunks.
+local function widest_chunk(bytes, rules)
+    local widest = PAGE_BYTES // (PAGE_BYTES // bytes) // rules.unit_bytes * rules.unit_bytes
+    return math.min(widest, rules.most_bytes)
+end
+
+-- What classes may end at, ascending, the largest chunk last: lists of their chunks, of what an item costs there, and
+-- of the items up to them.
+local function ends_of(parts, rules)
+    local steps, ends = steps_of(parts), { bytes = {}, cost = {}, items = {} }
+    local at, items, chunk_bytes, total = 1, 0, rules.least_bytes - 1, 0
+    for _, step in ipairs(steps) do
+        total = total + step.items
+    end
+    repeat
+        local bytes = rounded_up(chunk_bytes + 1, rules.unit_bytes)
+        chunk_bytes = widest_chunk(math.min(bytes, rules.most_bytes), rules)
+        while steps[at] and steps[at].bytes <= chunk_bytes do
+            items, at = items + steps[at].items, at + 1
+        end
+        local n = #ends.bytes + 1
+        ends.bytes[n], ends.cost[n], ends.items[n] = chunk_bytes, M.cost(chunk_bytes), items
+    until chunk_bytes >= rules.most_bytes
+    ends.items[#ends.items] = total
+    return ends
+end
+
+-- Whether one size may follow another on the ladder.
+local function is_rung(from_bytes, to_bytes, factor, unit)
+    return to_bytes < from_bytes * factor + unit or PAGE_BYTES // to_bytes + 1 >= PAGE_BYTES // from_bytes
+end
+
+-- The ends between which the class before each may end, and the last at which the first class may.
+local function set_ladder(ends, rules, factor)
+    local lowest, highest, first_most = 1, 0, 1
+    local first_bytes = math.max(rules.first_bytes, rules.least_bytes)
+    ends.lowest, ends.highest = {}, {}
+    for j, bytes in ipairs(ends.bytes) do
+        while lowest < j and not is_rung(ends.bytes[lowest], bytes, factor, rules.unit_bytes) do
+            lowest = lowest + 1
+        end
+        while ends.bytes[highest + 1] + rules.step_bytes <= bytes do
+            highest = highest + 1
+        end
+        ends.lowest[j], ends.highest[j] = lowest, highest
+        if factor > rules.most_bytes // first_bytes or bytes <= first_bytes then
+            first_most = j
+        end
+    end
+    ends.first_most = first_most
+end
+
+-- Pages of items that need so many: one at least.
+local function pages_of(need)
+    return (need > 1 or need <= 0) and need or 1
+end
+
+local function first_row(ends, scale)
+    local row = {}
+    for j = 1, #ends.bytes do
+        row[j] = j <= ends.first_most and pages_of(ends.items[j] * ends.cost[j] * scale) or math.huge
+    end
+    return row
+end
+
+-- One class more: the least pages up to each end, and the end of the class before.
+local function next_row(ends, above, scale)
+    local row, from, items = {}, {}, ends.items
+    for j = 1, #ends.bytes do
+        local least, at, here, cost = math.huge, nil, items[j], ends.cost[j]
+        for i = ends.lowest[j], ends.highest[j] do
+            local pages = above[i]
+            if pages < least then
+                local need = (here - items[i]) * cost * scale
+                pages = pages + ((need > 1 or need <= 0) and need or 1)
+                if pages < least then
+                    least, at = pages, i
+                end
+            end
+        end
+        row[j], from[j] = least, at
+    end
+    return row, from
+end
+
+-- Walks back from k classes. Returns the sizes, how many have items, and how many of these need less than a page.
+local function trace(ends, froms, k, scale)
+    local sizes, used, minimums, last = {}, 0, 0, #ends.bytes
+    for i = k, 1, -1 do
+        local before = i > 1 and froms[i][last] or nil
+        local need = (ends.items[last] - (before and ends.items[before] or 0)) * ends.cost[last] * scale
+        sizes[i] = ends.bytes[last]
+        used = used + (need > 0 and 1 or 0)
+        minimums = minimums + ((need > 0 and need < 1) and 1 or 0)
+        last = before
+    end
+    return sizes, used, minimums
+end
+
+-- Rows are added until they reach the largest chunk, and while they bring something and keep to the limits. Returns
+-- the sizes and the pages that they take; nil when the ladder does not keep to the limits.
+local function choose(ends, limits, scale)
+    local row, froms, total, chosen, pages = first_row(ends, scale), {}, math.huge, nil, nil
+    local k, count = 1, #ends.bytes
+    while true do
+        if row[count] < math.huge then
+            local sizes, used, minimums = trace(ends, froms, k, scale)
+            if used > limits.used_classes_most or (total - row[count]) * limits.pages < SAVING_LEAST then
+                return chosen, pages
+            end
+            total = row[count]
+            if minimums <= limits.pages * MINIMUMS_MOST then
+                chosen, pages = sizes, total
+            end
+        end
+        if k == limits.classes_most or k == count then
+            return chosen, pages
+        end
+        k = k + 1
+        row, froms[k] = next_row(ends, row, scale)
+    end
+end
+
+-- How many items make all pages full is known with the sizes only: a few rounds bring both.
+local function settle(ends, limits, item_bytes)
+    local sizes, taken
+    local scale = item_bytes > 0 and limits.pages / item_bytes or 0.0
+    for _ = 1, ROUNDS do
+        local found, pages = choose(ends, limits, scale)
+        sizes, taken = found or sizes, pages
+        if not taken or taken <= 0 or taken > limits.pages * 0.995 and taken < limits.pages * 1.005 then
+            break
+        end
+        scale = scale * (limits.pages / taken)
+    end
+    return taken and sizes
+end
+
+--- The sizes, ascending, the largest chunk last.
+-- parts: { bytes, items }, ascending. rules: least_bytes (of a chunk), first_bytes (the ladder begins here at the
+-- latest), most_bytes (the largest chunk), unit_bytes (sizes are multiples of it), step_bytes (the least between two).
+-- limits: classes_most, used_classes_most (with items), pages (that are to be full).
+function M.sizes(parts, rules, limits)
+    local ends, factor, item_bytes = ends_of(parts, rules), M.LADDER_FACTOR, 0
+    for _, part in ipairs(parts) do
+        item_bytes = item_bytes + part.bytes * part.items
+    end
+    while true do
+        set_ladder(ends, rules, factor)
+        local sizes = settle(ends, limits, item_bytes)
+        if sizes then
+            return sizes
+        elseif factor > rules.most_bytes then
+            return { rules.most_bytes }
+        end
+        factor = factor * factor
+    end
+end
+
+--- What items would waste of sizes that no item has now, from the smallest chunk to the largest: the mean, for which
+-- every octave counts as much, and the most, as ratios.
+function M.unseen(parts, sizes)
+    local seen, class, octaves, wasted, most = {}, 1, 0, 0, 0
+    for _, part in ipairs(parts) do
+        seen[step_of(part.bytes)] = part.items > 0 or nil
+    end
+    local above = rounded_up(sizes[1], 8)
+    while above < sizes[#sizes] do
+        local bytes = step_of(above + 1)
+        while sizes[class] < bytes and sizes[class + 1] do
+            class = class + 1
+        end
+        if not seen[bytes] and bytes <= sizes[#sizes] then
+            local cost, span = M.cost(sizes[class]), math.log(bytes / above, 2)
+            octaves, wasted = octaves + span, wasted + span * (1 - (above + bytes) / 2 / cost)
+            most = math.max(most, 1 - (above + 1) / cost)
+        end
+        above = bytes
+    end
+    return octaves > 0 and wasted / octaves or 0, most
+end
+
+return M

@@ -1,0 +1,60 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- One server, seen in one snapshot after the other: its classes, and what the judges that remember make of them. Pure;
+--- no I/O. slatetop runs an observer for each server that it watches, slatectl one for as long as a command looks.
+local course = require "slate.judge.course"
+local held = require "slate.judge.held"
+local snapshot = require "slate.facts.snapshot"
+local starving = require "slate.judge.starving"
+local verdict = require "slate.judge.verdict"
+local view = require "slate.judge.view"
+
+local M = {}
+
+local Observer = {}
+Observer.__index = Observer
+Observer.__name = "slate.judge.observer"
+
+--- An observer that has seen nothing yet. Its fields after a look: now, before and rates (nil at first), rows (of
+-- slate.judge.view.classes), over (of slate.judge.held.over; may be nil), judge (of slate.judge.starving), past (of
+-- slate.judge.verdict) and course (of slate.judge.course).
+function M.new()
+    return setmetatable({ judge = starving.judge(), past = verdict.past(),
+        course = course.new() }, Observer)
+end
+
+--- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered.
+function Observer:look(now)
+    local before = self.now
+    local rates = before and snapshot.rates(before, now) or nil
+    if rates and rates.reset then
+        self.judge, self.past = starving.judge(), verdict.past()
+    end
+    self.past:add(now)
+    self.course:add(now)
+    self.now, self.before, self.rates = now, before, rates
+    self.rows = view.classes(now, before, rates, self.judge)
+    self.over = held.over(now, before)
+end
+
+--- The best giver for the class of this id (see slate.judge.starving.giver_for): its id, its free pages, for how long
+-- it would keep its items, in seconds, and how many pages to move; nil where none can give.
+function Observer:giver_for(id)
+    for _, row in ipairs(self.rows) do
+        if row.id == id then
+            local giver, free_pages, keeps_s, pages = starving.giver_for(row, self.rows)
+            return giver and giver.id, free_pages, keeps_s, pages
+        end
+    end
+end
+
+--- What came of a change that was made between two times, in seconds: the outcome (of slate.judge.verdict) and its
+-- words; nil when too little is known.
+function Observer:outcome(began_s, ended_s)
+    local outcome = self.past:outcome(began_s, ended_s)
+    local words = outcome and verdict.words(outcome) or ""
+    if words ~= "" then
+        return outcome, words
+    end
+end
+
+return M

@@ -1,0 +1,227 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Which classes starve, and which class could give them pages. Pure; no I/O. slatectl and slatetop both run this.
+--
+-- Little's law tells how long the items live that a class evicts, whatever its eviction policy: items ÷ evictions a
+-- second. (The age of the oldest item tells less: a policy that lets new items go first keeps a few old ones.) A class
+-- starves when its items live short lives while another class would keep its own for several times as long after it
+-- has given a page. The rule is for a judge, who has seen several samples: one busy moment is no starving.
+--
+-- Rows are of slate.judge.view.classes, with rates: id, pages, pages_delta, free_pages, items, age_s, evicted_per_s.
+local M = {}
+
+--- In so many samples running a class must have evicted: one may be a moment's.
+M.SAMPLES = 3
+
+local SPARE_PAGES <const> = 2 -- a page of free chunks is what a class keeps that is well
+local BEGINS_AT_RATIO <const>, APART_S <const> = 4, 1 -- another keeps its own so many times as long, and so much longer
+local ENDS_BELOW_RATIO <const>, ENDS_AFTER_S <const> = 2, 10 -- apart from BEGINS_AT_RATIO, so that a finding stays
+local EVICTIONS_LEAST_RATIO <const> = 0.05 -- of all evictions: what evicts less is not what the server suffers from
+
+local Judge = {}
+Judge.__index = Judge
+Judge.__name = "slate.judge.starving.judge"
+
+--- A judge without a past. samples: in how many samples running a class must have evicted before it starves; 3 unless
+-- told; 1 for those who have one pair of snapshots alone.
+function M.judge(samples)
+    return setmetatable({ samples = samples or M.SAMPLES, classes = {} }, Judge)
+end
+
+--- The age of a class's oldest item that eviction could take; nil where it has none.
+function M.tail_age_s(row)
+    return row.items ~= 0 and row.age_s or nil
+end
+
+--- How long what a class evicts has lived: by Little's law, and not longer than its oldest item; nil where neither is
+-- known.
+function M.lived_s(row)
+    local tail_s = M.tail_age_s(row)
+    return row.life_s and math.min(row.life_s, tail_s or math.huge) or tail_s
+end
+
+--- How far the lives of what classes evict lie apart: the longest by the shortest, 1 being fair; nil when fewer than
+-- two classes evict. rows: of view.classes, with rates.
+function M.spread(rows)
+    local least, most, count = math.huge, 0, 0
+    for _, row in ipairs(rows) do
+        local lived_s = (row.evicted_per_s or 0) > 0 and M.lived_s(row)
+        if lived_s then
+            least, most, count = math.min(least, lived_s), math.max(most, lived_s), count + 1
+        end
+    end
+    return count >= 2 and math.max(1, most) / math.max(1, least) or nil
+end
+
+--- Whether so many free pages are more than a class keeps that is well.
+function M.has_spare(free_pages)
+    return free_pages >= SPARE_PAGES
+end
+
+-- What a class could give for nothing, in whole pages: never its last one.
+local function whole_free_pages(row)
+    return math.min((row.free_pages or 0) // 1, row.pages - 1)
+end
+
+-- A class that has got pages lately needed them; one of a single page keeps it.
+local function may_give(row)
+    return (row.pages or 0) >= 2 and not row.is_growing and (row.pages_delta or 0) <= 0
+end
+
+-- For how long a class would keep its items without one of its pages: by how long those live that it evicts, where a
+-- judge has seen it, and by its oldest item.
+local function keeps_s(row)
+    return (M.lived_s(row) or 0) * (1 - 1 / row.pages)
+end
+
+local function is_better(one, other)
+    return not other or one.free > other.free or one.free == other.free and one.keeps_s > other.keeps_s
+end
+
+-- The two best givers of all, each as { row, free, keeps_s }: nobody gives to itself.
+local function best_givers(rows)
+    local best, second
+    for _, row in ipairs(rows) do
+        if may_give(row) then
+            local one = { row = row, free = whole_free_pages(row), keeps_s = keeps_s(row) }
+            if is_better(one, best) then
+                best, second = one, best
+            elseif is_better(one, second) then
+                second = one
+            end
+        end
+    end
+    return { best, second }
+end
+
+local function giver_of(to, givers)
+    local giver = givers[1] and givers[1].row.id == to.id and givers[2] or givers[1]
+    if giver and giver.row.id ~= to.id then
+        return giver.row, giver.free, giver.keeps_s
+    end
+end
+
+-- So many pages that both classes keep their items equally long afterwards: for how long is in proportion to the pages.
+-- Free pages cost nothing: all of them, but for half of the giver's. Others cost items: a quarter of them at once.
+local function pages_to_move(to, giver, free, kept_s)
+    if free >= 1 then
+        return math.max(1, math.min(free, giver.pages // 2) // 1)
+    end
+    local own_s = to.life_s or M.tail_age_s(to) or 0
+    local whole_s = kept_s / (1 - 1 / giver.pages)
+    local even = (whole_s - own_s) / (whole_s / giver.pages + own_s / math.max(to.pages or 1, 1))
+    even = even == even and even or 0 -- both keep nothing
+    return math.max(1, math.min(even, giver.pages / 4) // 1)
+end
+
+--- The best giver for a class: whole free pages first, then the class that keeps its items longest. Never one that has
+-- just got pages. Returns its row, the whole pages it can give for nothing, for how long it would keep its items
+-- without a page of others, in seconds, and how many pages to move; or nil.
+function M.giver_for(to, rows)
+    local giver, free, kept_s = giver_of(to, best_givers(rows))
+    if giver then
+        return giver, free, kept_s, math.tointeger(pages_to_move(to, giver, free, kept_s))
+    end
+end
+
+-- Takes a sample in: for each class the last few, newest first.
+local function remember(judge, rows, interval_s)
+    local classes = {}
+    for _, row in ipairs(rows) do
+        local was = judge.classes[row.id]
+        if was and was.chunk_bytes ~= row.chunk_bytes then
+            was = nil -- the id has gone to another class
+        end
+        local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0 }
+        one[1] = { evicted_per_s = row.evicted_per_s or 0, interval_s = interval_s,
+            grew = (row.pages_delta or 0) > 0 }
+        if was then
+            table.move(was, 1, judge.samples - 1, 2, one)
+        end
+        classes[row.id] = one
+    end
+    judge.classes = classes
+end
+
+-- Evictions a second over the samples kept, and whether each of enough samples had some.
+local function mean_of(judge, kept)
+    local evicted, over_s, is_steady, has_grown = 0, 0, #kept >= judge.samples, false
+    for _, sample in ipairs(kept) do
+        evicted, over_s = evicted + sample.evicted_per_s * sample.interval_s, over_s + sample.interval_s
+        is_steady, has_grown = is_steady and sample.evicted_per_s > 0, has_grown or sample.grew
+    end
+    return over_s > 0 and evicted / over_s or 0, is_steady, has_grown
+end
+
+-- Does the best giver keep its items at least so many times as long as this class, and so much longer? A giver of free
+-- pages loses nothing, unless it is younger: then it is about to fill them itself.
+local function is_better_off(row, giver, free, kept_s, times, apart_s)
+    local age_s, own_s = M.tail_age_s(giver), M.lived_s(row)
+    if M.has_spare(free) and not (age_s and age_s < own_s) then
+        return true
+    end
+    return kept_s and kept_s >= times * row.life_s and kept_s >= row.life_s + apart_s
+end
+
+local function judge_class(kept, row, givers, about, all_per_s)
+    local giver, free, kept_s = giver_of(row, givers)
+    if not giver or not row.life_s or (row.free_pages or 0) >= 1 then
+        kept.starves, kept.well_s = false, 0 -- nobody can help, or the class was given pages and is filling them
+        return
+    end
+    kept_s = not about.by_hits and kept_s or nil
+    if kept.starves then
+        local is_well = not is_better_off(row, giver, free, kept_s, ENDS_BELOW_RATIO, 0)
+        kept.well_s = is_well and kept.well_s + about.interval_s or 0
+        kept.starves = kept.well_s < ENDS_AFTER_S
+    elseif kept.is_steady and row.mean_evicted_per_s >= EVICTIONS_LEAST_RATIO * all_per_s then
+        kept.starves, kept.well_s = is_better_off(row, giver, free, kept_s, BEGINS_AT_RATIO, APART_S), 0
+    end
+end
+
+local FIELDS <const> = { "life_s", "mean_evicted_per_s", "is_growing", "starves" }
+
+--- Takes the next sample of a server in, and writes into its rows what the judge makes of them: mean_evicted_per_s over
+-- the judge's samples, life_s (how long what the class evicts has lived; nil where it evicts nothing), is_growing, and
+-- starves (true or false). about: time_s of the sample and its interval_s; by_hits: pages go to where they bring most
+-- hits (automove utility), where lives are not meant to be alike and only free pages count. Rows of a sample that the
+-- judge has seen get the same again. Cost: O(classes).
+function Judge:look(rows, about)
+    if self.time_s == about.time_s then
+        for _, row in ipairs(rows) do
+            for _, name in ipairs(FIELDS) do
+                row[name] = self.classes[row.id] and self.classes[row.id].told[name]
+            end
+        end
+        return
+    end
+    remember(self, rows, about.interval_s)
+    self.time_s = about.time_s
+    local all_per_s = 0
+    for _, row in ipairs(rows) do
+        local per_s
+        local kept = self.classes[row.id]
+        per_s, kept.is_steady, row.is_growing = mean_of(self, kept)
+        row.life_s = per_s > 0 and (row.items or 0) / per_s or nil
+        row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
+    end
+    local givers = best_givers(rows)
+    for _, row in ipairs(rows) do
+        local kept = self.classes[row.id]
+        judge_class(kept, row, givers, about, all_per_s)
+        row.starves = kept.starves and (row.pages or 0) > 0 or false
+        kept.told = row
+    end
+end
+
+--- The class that starves and evicts most, of rows that a judge has seen; nil when none starves.
+function M.worst(rows)
+    local worst
+    for _, row in ipairs(rows) do
+        if row.starves and (not worst or row.mean_evicted_per_s > worst.mean_evicted_per_s) then
+            worst = row
+        end
+    end
+    return worst
+end
+
+return M

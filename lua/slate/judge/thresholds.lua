@@ -1,0 +1,113 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Figures of a server held against thresholds, as monitoring plugins do. Pure.
+local held = require "slate.judge.held"
+local moves = require "slate.facts.moves"
+local starving = require "slate.judge.starving"
+local view = require "slate.judge.view"
+
+local M = {}
+
+--- What can be checked: name, what it is, how it is read from { now, automove, over, overview, rows, general,
+-- settings, per_s }, whether a low value is the bad one, its unit in performance data, and the thresholds when none
+-- are given, which hold unless is_expected(the same) says that such a value is meant to be.
+M.FIGURES = {
+    { name = "ev", what = "evictions a second", get = function(a) return a.overview.evictions_per_s end },
+    { name = "loss", what = "items lost a second, by evictions and page moves",
+        get = function(a) return a.overview.item_loss_per_s end },
+    { name = "oom", what = "stores refused a second for lack of memory", crit = 0,
+        get = function(a) return a.overview.out_of_memory_per_s end },
+    { name = "hit", what = "per cent of reads that find their item", is_low_bad = true, unit = "%",
+        get = function(a)
+            local ratio = a.overview.hit_ratio or a.overview.hit_ratio_total
+            return ratio and ratio * 100
+        end },
+    { name = "used", what = "per cent of the memory in use", unit = "%",
+        get = function(a) return a.overview.used_ratio and a.overview.used_ratio * 100 end },
+    { name = "over", what = "per cent of the limit that is held beyond it", unit = "%", warn = held.MOST_RATIO * 100,
+        crit = 100, is_expected = function(a) return a.over and not a.over.is_much end,
+        get = function(a) return a.over and a.over.over_ratio * 100 end },
+    { name = "conns", what = "per cent of the connections in use", unit = "%", warn = 90, crit = 98, get = function(a)
+        local limit = a.general.max_connections or a.settings.maxconns
+        return limit and a.general.curr_connections and a.general.curr_connections / limit * 100
+    end },
+    { name = "refused", what = "connections turned away a second", crit = 0, get = function(a)
+        local rates = a.per_s
+        return rates.rejected_connections or rates.listen_disabled_num
+    end },
+    { name = "spread", what = "longest by shortest life of what classes evict",
+        get = function(a)
+            return a.overview.evictions_per_s and (starving.spread(a.rows) or 1)
+        end },
+    { name = "starving", what = "classes that starve", warn = 0, get = function(a)
+        local count = a.overview.evictions_per_s and 0
+        for _, row in ipairs(count and a.rows or {}) do
+            count = count + (table.concat(row.flags, " "):find("starving", 1, true) and 1 or 0)
+        end
+        return count
+    end },
+    { name = "failed", what = "1 when a mode of automove failed", warn = 0, get = function(a)
+        return a.automove and (moves.failed(a.automove) and 1 or 0)
+    end },
+    { name = "uptime", what = "seconds since the server's start", is_low_bad = true, unit = "s",
+        get = function(a) return a.general.uptime end },
+}
+
+local BY_NAME <const> = {}
+for _, figure in ipairs(M.FIGURES) do
+    BY_NAME[figure.name] = figure
+end
+
+--- Reads "NAME=NUMBER", also with a % or /s behind it. Returns { name, number }; or nil and a message.
+function M.parse(text)
+    local name, number = text:match("^(%l+)=([%d.]+)[%%/s]*$")
+    if name == "down" then
+        return nil, "a server that is down is always critical"
+    elseif not (name and BY_NAME[name] and tonumber(number)) then
+        local names = {}
+        for i, figure in ipairs(M.FIGURES) do
+            names[i] = figure.name
+        end
+        return nil, ("'%s' is not a threshold: write NAME=NUMBER with one of %s"):format(text,
+            table.concat(names, ", "))
+    end
+    return { name, tonumber(number) }
+end
+
+local function crosses(figure, value, threshold)
+    if not threshold then
+        return false
+    elseif figure.is_low_bad then
+        return value < threshold
+    end
+    return value > threshold
+end
+
+--- The figures of one member (slate.fleet.members) against thresholds by name.
+-- given: { warn = { [name] = number }, crit = … }. Returns a list of { name, what, value (absent when unknown), warn,
+-- crit, unit, state = "ok" | "warning" | "critical" | "unknown" }; unknown only for a figure that was asked for.
+function M.judge(member, given)
+    local about = {
+        now = member.now, automove = member.automove, over = held.over(member.now, member.before),
+        overview = view.overview(member.now, member.rates),
+        rows = view.classes(member.now, member.before, member.rates, member.judge),
+        general = member.now.general, settings = member.now.settings or {},
+        per_s = member.rates and member.rates.general or {},
+    }
+    local list = {}
+    for i, figure in ipairs(M.FIGURES) do
+        local value = figure.get(about)
+        local warn, crit = given.warn[figure.name], given.crit[figure.name]
+        local asked = warn or crit
+        if not asked and not (figure.is_expected and figure.is_expected(about)) then
+            warn, crit = figure.warn, figure.crit
+        end
+        list[i] = {
+            name = figure.name, what = figure.what, value = value, warn = warn, crit = crit, unit = figure.unit or "",
+            state = value == nil and (asked and "unknown" or "ok") or crosses(figure, value, crit) and "critical"
+                or crosses(figure, value, warn) and "warning" or "ok",
+        }
+    end
+    return list
+end
+
+return M

@@ -1,0 +1,127 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What came of a change to a server: its hits and evictions of the last ten seconds beside those of the ten seconds
+--- before the change. Pure; no I/O. slatetop and slatectl both tell it in these words.
+local units = require "slate.base.units"
+
+local M = {}
+
+--- For how long after a change its verdict is told, in seconds.
+M.LASTS_S = 60
+
+local WINDOW_S <const> = 10 -- of the figures on either side
+local LEAST_S <const> = 2 -- after the change, before anything is told
+local KEPT_S <const> = M.LASTS_S + 2 * WINDOW_S
+local ERRORS_APART <const> = 2 -- hit ratios that lie no further apart may differ by chance
+local EVICTIONS_APART_RATIO <const> = 0.1
+
+local Past = {}
+Past.__index = Past
+Past.__name = "slate.judge.verdict.past"
+
+--- The counters of a server over the last minute and a half, empty at first.
+function M.past()
+    return setmetatable({}, Past)
+end
+
+--- Takes a snapshot in. After a restart or a reset of the counters forget the past: make a new one.
+function Past:add(now)
+    local general = now.general
+    local lost = general.slab_reassign_evictions_nomem or general.slab_reassign_busy_deletes
+    self[#self + 1] = {
+        time_s = now.time_s, gets = general.cmd_get, hits = general.get_hits, evictions = general.evictions,
+        lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
+    }
+    while self[2] and self[2].time_s < now.time_s - KEPT_S do
+        table.remove(self, 1)
+    end
+end
+
+local function increase(from, to, name)
+    return from[name] and to[name] and to[name] >= from[name] and to[name] - from[name] or nil
+end
+
+-- What happened between two samples: hit_ratio and how sure it is (its standard error), evictions_per_s.
+local function between(from, to)
+    local gets, hits = increase(from, to, "gets"), increase(from, to, "hits")
+    local evictions = increase(from, to, "evictions")
+    local ratio = gets and hits and gets > 0 and math.min(hits / gets, 1) or nil
+    return {
+        hit_ratio = ratio, error = ratio and math.sqrt(ratio * (1 - ratio) / gets),
+        evictions_per_s = evictions and evictions / (to.time_s - from.time_s),
+    }
+end
+
+-- The last sample at or before a time, the first at or after one; nil without any.
+local function last_until(past, time_s)
+    local found
+    for _, sample in ipairs(past) do
+        found = sample.time_s <= time_s and sample or found
+    end
+    return found
+end
+
+local function first_from(past, time_s)
+    for _, sample in ipairs(past) do
+        if sample.time_s >= time_s then
+            return sample
+        end
+    end
+end
+
+--- What came of a change that was made between two times, in seconds: what happened while it was made belongs to
+-- neither side. Returns { before, after (each with hit_ratio and evictions_per_s as far as they are known), items_lost
+-- (by page moves, since it began; nil when the server does not tell), for_s (since it ended) }; or nil when too little
+-- was seen.
+function Past:outcome(began_s, ended_s)
+    local turn, last = last_until(self, began_s), self[#self]
+    local first = first_from(self, began_s - WINDOW_S)
+    if not turn or first.time_s >= turn.time_s or last.time_s - ended_s < LEAST_S then
+        return nil
+    end
+    local start = first_from(self, math.max(ended_s, last.time_s - WINDOW_S))
+    return {
+        before = between(first, turn), after = start ~= last and between(start, last) or {},
+        items_lost = increase(turn, last, "lost"), for_s = last.time_s - ended_s,
+    }
+end
+
+local function hits_in_words(before, after)
+    if not (before.hit_ratio and after.hit_ratio) then
+        return nil
+    end
+    local was, is = units.percent(before.hit_ratio, 1), units.percent(after.hit_ratio, 1)
+    local chance = ERRORS_APART * math.sqrt(before.error ^ 2 + after.error ^ 2)
+    if was == is or math.abs(after.hit_ratio - before.hit_ratio) <= chance then
+        return ("hits %s, as before"):format(is)
+    end
+    return ("hits %s -> %s"):format(was, is)
+end
+
+local function evictions_in_words(before, after)
+    local was, is = before.evictions_per_s, after.evictions_per_s
+    if not (was and is) or was == 0 and is == 0 then
+        return nil
+    elseif was > 0 and is > 0 then
+        local change = is / was - 1
+        if math.abs(change) < EVICTIONS_APART_RATIO then
+            return "evictions as before"
+        elseif change < 1 then
+            return ("evictions %+.0f%%"):format(change * 100)
+        end
+    end
+    return ("evictions %s -> %s/s"):format(units.rate(was), units.rate(is))
+end
+
+--- An outcome in words, without what was done: "hits 71.2% -> 77.2%, evictions -51%, 27.6k items lost"; "" when nothing
+-- is known.
+function M.words(outcome)
+    local parts = {}
+    parts[#parts + 1] = hits_in_words(outcome.before, outcome.after)
+    parts[#parts + 1] = evictions_in_words(outcome.before, outcome.after)
+    if (outcome.items_lost or 0) > 0 then
+        parts[#parts + 1] = units.plural(outcome.items_lost, "item") .. " lost by moves"
+    end
+    return table.concat(parts, ", ")
+end
+
+return M

@@ -1,0 +1,183 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What an operator looks at, computed from one or two snapshots: an overview and one row for each class.
+-- Pure. Field names carry their units and are the names in JSON; an unknown value is absent.
+local snapshot = require "slate.facts.snapshot"
+local starving = require "slate.judge.starving"
+
+local M = {}
+
+-- When a class counts as remarkable. A page or two of free chunks is what a healthy class keeps.
+local IDLE_PAGES <const> = 2.5
+
+local function ratio(part, whole)
+    if part and whole and whole > 0 then
+        return part / whole
+    end
+    return nil
+end
+
+local function sum(...)
+    local total
+    for _, value in pairs({ ... }) do
+        total = (total or 0) + value
+    end
+    return total
+end
+
+--- The share of reads that found their item, from a pair of counters or rates. nil without reads.
+local function hit_ratio(counts)
+    if not (counts.get_hits and counts.get_misses) then
+        return nil
+    end
+    return ratio(counts.get_hits, counts.get_hits + counts.get_misses)
+end
+
+--- The overview of a server. `rates` (from snapshot.rates) may be nil.
+function M.overview(now, rates)
+    local general, settings = now.general, now.settings or {}
+    local per_s = rates and rates.general or {}
+    local item_loss_per_s = sum(per_s.evictions, per_s.slab_reassign_evictions_nomem,
+        per_s.slab_reassign_busy_deletes)
+    return {
+        server = now.server, version = now.version, slated = now.slated, time_s = now.time_s,
+        interval_s = rates and rates.interval_s, reset = rates and rates.reset,
+        uptime_s = general.uptime, connections = general.curr_connections, items = general.curr_items,
+        used_bytes = general.bytes, limit_bytes = general.limit_maxbytes,
+        used_ratio = ratio(general.bytes, general.limit_maxbytes),
+        free_pool_pages = general.slab_global_page_pool,
+        get_per_s = per_s.cmd_get, set_per_s = per_s.cmd_set,
+        hit_ratio = hit_ratio(per_s), hit_ratio_total = hit_ratio(general),
+        evictions_per_s = per_s.evictions, item_loss_per_s = item_loss_per_s,
+        out_of_memory_per_s = per_s.store_no_memory, pages_moved = general.slabs_moved,
+        pages_moved_per_s = per_s.slabs_moved, received_bytes_per_s = per_s.bytes_read,
+        sent_bytes_per_s = per_s.bytes_written, cpu_ratio = sum(per_s.rusage_user, per_s.rusage_system),
+        automove = settings.slab_automove,
+    }
+end
+
+local function class_row(class, before, per_s)
+    local page_chunks = class.chunks_per_page
+    local used_bytes = class.used_chunks and class.chunk_size and class.used_chunks * class.chunk_size
+    local asked = ratio(class.mem_requested, used_bytes)
+    return {
+        id = class.id, chunk_bytes = class.chunk_size, pages = class.total_pages,
+        pages_delta = before and class.total_pages and before.total_pages and class.total_pages - before.total_pages,
+        used_ratio = ratio(class.used_chunks, class.total_chunks),
+        free_pages = ratio(sum(class.free_chunks, class.free_chunks_end), page_chunks), items = class.number,
+        get_hits_per_s = per_s.get_hits, set_per_s = per_s.cmd_set, evicted_per_s = per_s.evicted,
+        out_of_memory_per_s = per_s.outofmemory, age_s = class.age,
+        -- A large value's bytes are counted in its first chunk's class: no share can be told then.
+        slack_ratio = asked and asked <= 1 and 1 - asked or nil,
+        flags = {},
+    }
+end
+
+-- How long what a class evicts had not been used: the tail's age, or less where the policy evicts new items first.
+local function victim_age_s(row, class)
+    local last_s = (row.evicted_per_s or 0) > 0 and class.evicted_time
+    return last_s and math.min(last_s, row.age_s or last_s) or row.age_s
+end
+
+local MODES_BY_NUMBER <const> = { [0] = "off", [1] = "ratio", [2] = "eviction" }
+
+--- The mode of automove by its name, which memcached shows as a number, and slated too where memcached has it; nil when
+-- the server does not say.
+function M.automove_mode(now)
+    local mode = (now.settings or {}).slab_automove
+    return MODES_BY_NUMBER[mode] or mode
+end
+
+--- True where pages go to where they bring most hits (slated's utility): ages of classes are not meant to be alike
+-- there, and a page moved by age would take hits away.
+function M.goes_by_hits(now)
+    return M.automove_mode(now) == "utility" and now.slated and true or false
+end
+
+-- In one word what a class is like: "empty" (no pages), "unknown" (no rates), "starving", "evicting" (as a full cache
+-- does), "spare" (evicts nothing and has pages of free chunks to give) or "calm".
+local function state_of(row)
+    if (row.pages or 0) <= 0 then
+        return "empty"
+    elseif not row.evicted_per_s then
+        return "unknown"
+    elseif row.starves then
+        return "starving"
+    elseif row.mean_evicted_per_s > 0 then
+        return "evicting"
+    end
+    return starving.has_spare(row.free_pages or 0) and "spare" or "calm"
+end
+
+local function add_flags(rows)
+    for _, row in ipairs(rows) do
+        row.state = state_of(row)
+        if (row.out_of_memory_per_s or 0) > 0 then
+            row.flags[#row.flags + 1] = "out_of_memory"
+        end
+        if row.starves then
+            row.flags[#row.flags + 1] = "starving"
+        end
+        if (row.evicted_per_s or 0) == 0 and (row.free_pages or 0) >= IDLE_PAGES then
+            row.flags[#row.flags + 1] = "idle"
+        end
+    end
+end
+
+--- One row for each class, by id. `before` and `rates` may be nil: rates are absent then. judge: of
+-- slate.judge.starving, for those who look again and again; without one the pair of snapshots alone is judged. flags:
+-- "out_of_memory" (stores fail), "starving" (see slate.judge.starving), "idle" (holds whole pages of free chunks and
+-- evicts nothing).
+function M.classes(now, before, rates, judge)
+    local earlier = before and not (rates and rates.reset) and snapshot.earlier_by_id(before, now) or {}
+    local rows = {}
+    for i, class in ipairs(now.classes) do
+        rows[i] = class_row(class, earlier[class.id], rates and rates.classes[class.id] or {})
+        rows[i].victim_age_s = victim_age_s(rows[i], class)
+    end
+    if rates and not rates.reset then
+        (judge or starving.judge(1)):look(rows, { time_s = now.time_s, interval_s = rates.interval_s,
+            by_hits = M.goes_by_hits(now) })
+    end
+    add_flags(rows)
+    return rows
+end
+
+--- The flags of a row in words.
+function M.note(row)
+    local words = {}
+    for _, flag in ipairs(row.flags) do
+        if flag == "idle" then
+            words[#words + 1] = ("idle: %d free"):format(row.free_pages // 1)
+        elseif flag == "starving" then
+            words[#words + 1] = "starves: items live " .. require("slate.base.units").age(row.life_s)
+        else
+            words[#words + 1] = (flag:gsub("_", " "))
+        end
+    end
+    return table.concat(words, ", ")
+end
+
+local function remedy(row, rows)
+    local giver, free, kept_s, pages = starving.giver_for(row, rows)
+    if not giver then
+        return "no other class has a page to spare"
+    end
+    local units = require "slate.base.units"
+    return ("try slatectl move %d %d %d --dry-run (class %d: %skeeps its items %s)"):format(giver.id, row.id, pages,
+        giver.id, free > 0 and units.plural(free, "free page") .. ", " or "", units.age(kept_s))
+end
+
+--- What to do about it, as sentences with the command to type. Empty when nothing stands out.
+function M.advice(rows)
+    local sentences = {}
+    for _, row in ipairs(rows) do
+        local flags = table.concat(row.flags, " ")
+        if flags:find("starving") or flags:find("out_of_memory") then
+            sentences[#sentences + 1] = ("class %d %s: %s"):format(row.id,
+                flags:find("out_of_memory") and "is out of memory" or "starves", remedy(row, rows))
+        end
+    end
+    return sentences
+end
+
+return M

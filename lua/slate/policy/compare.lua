@@ -1,0 +1,99 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Several policies over the same past: a recording, of which it is estimated what they would have changed, or a
+-- trace of requests, which is played to a cache of slated's for each policy.
+--
+-- For both: chosen, a list of { name =, words = settings as "name=value" }. Results are lists of rows
+-- { name, decisions, moves, pages, lost, hits, requests, hit_ratio, evicted, memory_bytes, held_bytes (of it, in the
+-- end) }; what is not known is nil.
+local policy = require "slate.policy.file"
+
+local M = {}
+
+local function title_of(one, words)
+    return table.concat({ one.name, table.unpack(words) }, " ")
+end
+
+-- Opens a policy and starts it with its settings: the policy and what runs, or nil, message, code.
+local function start(each)
+    local one, message, code = policy.open(each.name)
+    if not one then
+        return nil, message, code
+    end
+    local running, problem = one:start(each.words)
+    if not running then
+        return nil, ("policy %s: %s"):format(one.name, problem), "usage"
+    end
+    return one, running
+end
+
+--- Over a recording (a list of snapshots): first what was recorded, then what would have been without moves.
+-- Returns rows, or nil, message, code.
+function M.over_recording(snapshots, chosen)
+    local rehearse = require "slate.policy.rehearse"
+    local rows = { rehearse.recorded(snapshots), assert(rehearse.play(snapshots)) }
+    rows[1].name, rows[2].name = "as recorded", "without moves"
+    for _, each in ipairs(chosen) do
+        local one, running, code = start(each)
+        if not one then
+            return nil, running, code
+        end
+        local row, problem = rehearse.play(snapshots, running)
+        if not row then
+            return nil, ("policy %s: %s"):format(one.name, problem), "no"
+        end
+        row.name = title_of(one, each.words)
+        rows[#rows + 1] = row
+    end
+    return rows
+end
+
+-- How slated plays each: { name = for the table, automove = its mode, words = options }; or nil, message, code.
+local function plays_of(chosen, default_mode)
+    local plays = { { name = "automove off", automove = "off", words = {} } }
+    if default_mode ~= "off" then
+        plays[2] = { name = "automove " .. default_mode, automove = default_mode, words = {} }
+    end
+    for _, each in ipairs(chosen) do
+        local one, problem, code = start(each)
+        if not one then
+            return nil, problem, code
+        end
+        local folder, file = one.path:match("^(.*)/([^/]+)%.lua$")
+        plays[#plays + 1] = {
+            name = title_of(one, each.words), words = { "-o", "policy_dir=" .. (folder or ".") },
+            automove = "lua:" .. table.concat({ file or one.path:gsub("%.lua$", ""), table.unpack(each.words) }, " "),
+        }
+    end
+    return plays
+end
+
+--- Over a trace: { program = slated's path, trace = file, sizes = memory limits, words = further options of slated },
+-- played by at most `processes` at once. First without moves and with slated's own default, then the policies.
+-- Returns rows, by memory and in the order of `chosen`, and what slated remarked; or nil, message, code.
+function M.over_trace(grid, chosen, processes)
+    local simulate = require "slate.policy.simulate"
+    local known, problem, code = simulate.describe(grid.program)
+    if not known then
+        return nil, problem, code
+    end
+    local plays
+    plays, problem, code = plays_of(chosen, known.automove)
+    if not plays then
+        return nil, problem, code
+    end
+    local played, remark, failed = simulate.run_plays(grid, plays, processes)
+    if not played then
+        return nil, remark, failed
+    end
+    local rows = {}
+    for i, row in ipairs(played) do
+        rows[i] = {
+            name = row.play, memory_bytes = row.memory_bytes, held_bytes = row.held_bytes, pages = row.pages_moved,
+            lost = row.lost, hits = row.hits, requests = row.requests, hit_ratio = row.hit_ratio,
+            evicted = row.evictions,
+        }
+    end
+    return rows, remark
+end
+
+return M

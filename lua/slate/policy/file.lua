@@ -1,0 +1,175 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Policies: files in Lua that decide which pages should move. slate-policies(7) tells how to write one.
+--
+--     local policy = require "slate.policy.file"
+--     local one = assert(policy.open("hits-per-page"))
+--     local running = assert(one:start({ "window_s=30" }))
+--     local moves, why = running:decide(before, after) -- of slate.facts.snapshot
+--
+-- A policy runs in a sandbox, under limits, by the rules of slate.base.policy_core: the same that slated
+-- keeps for `slabs automove lua:NAME`, so that it decides the same everywhere.
+local core = require "slate.base.policy_core"
+local sandbox = require "slate.base.sandbox"
+local shell = require "slate.base.shell"
+
+local M = {}
+
+M.NAME = "^[%w_-]+$"
+M.NAME_BYTES = 48
+
+--- The folder of the policies that come with Slate.
+function M.folder()
+    return (assert(package.searchpath("slate.policy.file", package.path)):gsub("policy/file%.lua$", "policies"))
+end
+
+--- The path of a policy: a file when it is named with a slash or .lua, else by name from a folder
+-- (SLATE_POLICY_DIR, or those that come with Slate). Returns nil, message, code when there is none.
+function M.find(name)
+    local path = name
+    if not name:find("/", 1, true) and not name:find("%.lua$") then
+        if not name:find(M.NAME) or #name > M.NAME_BYTES then
+            return nil, ("'%s' is not a policy: a name is up to %d letters, digits, - and _, a file ends in .lua")
+                :format(name, M.NAME_BYTES), "usage"
+        end
+        path = ("%s/%s.lua"):format(os.getenv("SLATE_POLICY_DIR") or M.folder(), name)
+    end
+    local word = shell.word(path)
+    if os.execute(("test -e %s -a ! -f %s"):format(word, word)) then -- a pipe would be waited for
+        return nil, path .. " is not a regular file", "input"
+    end
+    local file, problem = io.open(path, "rb")
+    if not file then
+        return nil, path == name and "no policy " .. problem
+            or ("no policy %s; 'slatectl policy list' names those there are, a file ends in .lua"):format(name),
+            "input"
+    end
+    file:close()
+    return path
+end
+
+local function read_source(path)
+    local file, problem = io.open(path, "rb")
+    if not file then
+        return nil, "cannot read " .. problem
+    end
+    local text, unreadable = file:read(core.LIMITS.source_bytes + 1)
+    file:close()
+    if not text then
+        return nil, ("cannot read %s: %s"):format(path, unreadable or "it is empty")
+    elseif #text > core.LIMITS.source_bytes then
+        return nil, ("%s is longer than %d KiB"):format(path, core.LIMITS.source_bytes >> 10)
+    end
+    return text
+end
+
+local Policy = {}
+Policy.__index = Policy
+Policy.__name = "slate.policy.file"
+
+local Running = {}
+Running.__index = Running
+Running.__name = "slate.policy.file.running"
+
+--- Makes a policy of source text. name: for messages. options: log (function of a printed line), limits.
+-- Returns { name =, summary =, settings =, value =, text = }, or nil and a message.
+function M.load(text, name, options)
+    options = options or {}
+    local box = sandbox.new(options.log, options.limits)
+    local chunk, problem = box:load(text, name)
+    if not chunk then
+        return nil, problem
+    end
+    local ok, value = box:call(chunk)
+    if not ok then
+        return nil, value
+    elseif type(value) ~= "table" then
+        return nil, ("the file returns a %s, not a table with a function decide"):format(type(value))
+    end
+    return setmetatable({
+        box = box, value = value, text = text, name = name:gsub("^.*/", ""):gsub("%.lua$", ""),
+        summary = type(value.summary) == "string" and core.printable(value.summary) or nil,
+        settings = type(value.settings) == "table" and value.settings or {},
+    }, Policy)
+end
+
+--- Finds, reads and loads a policy by its name or file. Returns it with `path`, or nil, message, code.
+function M.open(name, options)
+    local path, message, code = M.find(name)
+    if not path then
+        return nil, message, code
+    end
+    local text, problem = read_source(path)
+    if not text then
+        return nil, problem, "input"
+    end
+    local short = path:gsub("^.*/", "")
+    local policy, broken = M.load(text, short, options)
+    if not policy then
+        return nil, ("policy %s: %s"):format(short:gsub("%.lua$", ""), broken), "no"
+    end
+    policy.path = path
+    return policy
+end
+
+--- Starts a policy with settings, a list of "name=value". Returns what decides, with `settings` (by name), `window_s`
+-- and `wants_curves` (of its classes, where the server samples keys), or nil and a message.
+function Policy:start(words)
+    local ok, ready = self.box:call(core.start, self.value, words or {})
+    if not ok then
+        return nil, ready
+    end
+    local running = { box = self.box, ready = ready, settings = ready.settings, window_s = ready.window_s,
+        wants_curves = self.value.curves == true }
+    return setmetatable(running, Running)
+end
+
+--- Decides. before, after: snapshots. Returns a list of { from =, to =, pages =, reason = }, and a sentence
+-- when the policy gave one; or nil and a message when it is broken.
+function Running:decide(before, after)
+    local ok, moves, why = self.box:call(core.decide, self.ready, before, after)
+    if not ok then
+        return nil, moves
+    end
+    return moves, why
+end
+
+--- Tells the policy what became of the moves of its last decision: in their order { state, pages_moved, items_lost,
+-- items_rescued }, as far as it is known.
+function Running:tell(results)
+    core.tell(self.ready, results)
+end
+
+--- Will the policy decide at this snapshot?
+function Running:is_due(snapshot)
+    local before = self.before
+    return before ~= nil and not require("slate.facts.snapshot").is_restart(before, snapshot)
+        and core.is_due(self.ready, before, snapshot)
+end
+
+--- Takes snapshots one after the other and decides when the policy's window is over, as slated does each second.
+-- Returns nothing when it is too early; else what `decide` returns. A restarted server begins a new window.
+function Running:feed(snapshot)
+    local before, is_due = self.before, self:is_due(snapshot)
+    if is_due or not before or require("slate.facts.snapshot").is_restart(before, snapshot) then
+        self.before = snapshot
+    end
+    if is_due then
+        return self:decide(before, snapshot)
+    end
+end
+
+--- The declared settings as a list sorted by name: { name =, default =, min =, max =, unit =, help = }.
+function Policy:setting_list()
+    local list = {}
+    for name, row in next, self.settings do
+        if type(name) == "string" and type(row) == "table" then
+            list[#list + 1] = {
+                name = name, default = row.default, min = row.min, max = row.max, unit = row.unit, help = row.help,
+            }
+        end
+    end
+    table.sort(list, function(a, b) return a.name < b.name end)
+    return list
+end
+
+return M

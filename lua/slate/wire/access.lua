@@ -1,0 +1,46 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- How slatectl proves itself to a server: certificates and passwords, from the environment.
+--
+-- `SLATE_TLS_CA` names the file of the certificates to trust instead of the system's, `SLATE_TLS_CERT` and
+-- `SLATE_TLS_KEY` our own, and `SLATE_AUTH_FILE` a file whose first line is `user:password`, as in memcached's
+-- --auth-file, or `user:password:role`, as slated's may be. Nothing secret stands on a command line.
+-- @module slate.wire.access
+local M = {}
+
+local function read_password(path)
+    local file, problem = io.open(path, "r")
+    local line = file and file:read("l")
+    if file then
+        file:close()
+    end
+    local user, password = (line or ""):match("^([^:]+):(.*)$")
+    local before, role = (password or ""):match("^(.*):([^:]*)$")
+    if role == "read" or role == "write" or role == "admin" then
+        password = before
+    end
+    if not user then
+        return nil, ("SLATE_AUTH_FILE: %s"):format(problem or path .. " does not begin with user:password"), "input"
+    end
+    return user, password
+end
+
+--- The options that `slate.wire.client.connect` needs.
+-- @tparam function environment such as os.getenv
+-- @treturn table with `tls`, `user` and `password`, or nil, message, "input"
+function M.options(environment)
+    local options = {
+        tls = { ca_file = environment("SLATE_TLS_CA"), cert_file = environment("SLATE_TLS_CERT"),
+            key_file = environment("SLATE_TLS_KEY") },
+    }
+    local path = environment("SLATE_AUTH_FILE")
+    if path and path ~= "" then
+        local user, password, code = read_password(path)
+        if not user then
+            return nil, password, code
+        end
+        options.user, options.password = user, password
+    end
+    return options
+end
+
+return M

@@ -1,0 +1,438 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- A client for the text and meta protocols of memcached and slated.
+--
+--     local client = assert(require("slate.wire.client").connect("127.0.0.1:11211", { timeout_s = 1 }))
+--     client:set("greeting", "hello", { ttl_s = 60 })
+--     print(client:get("greeting").value)
+--
+-- A method returns its result, or nil, message, code when it could not be had. "No" is not an
+-- error: a missing key gives false. Codes: "connect", "missing" (no TLS on this machine), "timeout", "closed" and
+-- "protocol" (the connection is gone and every later call says so), "unsupported", "refused", "busy", "server"
+-- (the server's answer) and "usage" (nothing was sent). One client is one connection and one
+-- request at a time; each call has its own deadline, `timeout_s` in its options or that of the client.
+-- `client:pipeline()` sends many requests at once, `client:quiet()` asks for no replies: see slate.wire.pipeline.
+-- @module slate.wire.client
+local clock = require "slate.base.clock"
+local requests = require "slate.wire.request"
+local units = require "slate.base.units"
+
+local M = {}
+
+M.DEFAULT_TIMEOUT_S = 5
+M.MAX_KEY_BYTES = requests.MAX_KEY_BYTES
+M.MAX_VALUE_BYTES = 1 << 30 -- memcached's own limit for -I
+M.MAX_STATS_LINES = 1 << 20
+
+local Client = {}
+Client.__index = Client
+Client.__name = "slate.wire.client"
+
+--- Says whether a reply line is an error: see `slate.wire.request.refusal`.
+M.refusal = requests.refusal
+
+--- Makes a client over a transport.
+-- @tparam table transport see slate.wire.transport; it belongs to the client from now on
+-- @tparam[opt] table options `timeout_s` for each call (5), `max_value_bytes` of a reply (1 GiB), `trace`, a function
+-- that gets every command line sent, `trace_reply`, one that gets every line answered, `read_only`: what could change
+-- the server is refused and not sent
+-- @treturn Client
+function M.new(transport, options)
+    options = options or {}
+    return setmetatable({
+        transport = transport,
+        timeout_s = options.timeout_s or M.DEFAULT_TIMEOUT_S,
+        max_value_bytes = options.max_value_bytes or M.MAX_VALUE_BYTES,
+        trace = options.trace,
+        trace_reply = options.trace_reply,
+        read_only = options.read_only,
+    }, Client)
+end
+
+--- Connects, and gives the password when there is one.
+-- @tparam string|table server "host:port", "tls://host:port", "/path/to.sock", or what `units.parse_server` returns
+-- @tparam[opt] table options those of `new`, `tls` (see slate.wire.tls), `user` and `password` for a server with
+-- an --auth-file
+-- @treturn[1] Client
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function M.connect(server, options)
+    local problem
+    if type(server) == "string" then
+        server, problem = units.parse_server(server)
+        if not server then
+            return nil, problem, "usage"
+        end
+    end
+    local timeout_s = options and options.timeout_s or M.DEFAULT_TIMEOUT_S
+    local stream, message, code = require("slate.wire.transport").connect(server, clock.steady_s() + timeout_s,
+        options and options.tls)
+    if not stream then
+        return nil, message, code
+    end
+    local client = M.new(stream, options)
+    if options and options.user then
+        local ok
+        ok, message, code = client:authenticate(options.user, options.password or "")
+        if not ok then
+            client:close()
+            return nil, message, code
+        end
+    end
+    return client
+end
+
+-- After a failed transfer nobody knows what the next byte belongs to, so the connection ends.
+function Client:lost(message, code)
+    self.transport:close()
+    self.broken = { message, code }
+    return nil, message, code
+end
+
+--- Closes the connection. May be called twice.
+function Client:close()
+    if not self.broken then
+        self:lost("the client has been closed", "closed")
+    end
+end
+
+-- Sends bytes, and starts the clock for their answer.
+function Client:send(bytes, timeout_s)
+    if self.broken then
+        return nil, table.unpack(self.broken, 1, 2)
+    end
+    self.deadline_s = clock.steady_s() + (timeout_s or self.timeout_s)
+    local ok, message, code = self.transport:send(bytes, self.deadline_s)
+    if not ok then
+        return self:lost(message, code)
+    end
+    return true
+end
+
+function Client:line()
+    if self.broken then
+        return nil, table.unpack(self.broken, 1, 2)
+    end
+    local line, message, code = self.transport:receive_line(self.deadline_s)
+    if not line then
+        return self:lost(message, code)
+    end
+    if self.trace_reply then
+        self.trace_reply(line)
+    end
+    return line
+end
+
+function Client:bytes(count)
+    local bytes, message, code = self.transport:receive_bytes(count, self.deadline_s)
+    if not bytes then
+        return self:lost(message, code)
+    end
+    return bytes
+end
+
+--- Whether a command line may be sent: a client that only reads refuses what could change the server.
+-- @tparam string line
+-- @treturn boolean true, or nil, message, "refused"
+function Client:permits(line)
+    if self.read_only and not require("slate.wire.guard").is_read(line) then
+        return nil, ("'%s' may change the server and was not sent: reading only was asked for"):format(line), "refused"
+    end
+    return true
+end
+
+-- Every command line passes here right before it is sent. True, or nil, message, code.
+function Client:admit(line)
+    local ok, message, code = self:permits(line)
+    if ok and self.trace then
+        self.trace(line)
+    end
+    return ok, message, code
+end
+
+--- Sends a request of slate.wire.request without reading its answer: `request.read(client)` must do that before
+-- anything else is asked. So several servers can work at once.
+-- @tparam table request
+-- @treturn boolean true, or nil, message, code
+function Client:begin(request)
+    local ok, message, code = self:admit(request.line)
+    if not ok then
+        return nil, message, code
+    end
+    return self:send(requests.text(request), request.timeout_s)
+end
+
+--- Sends a request of slate.wire.request and reads its answer. `client:get(key)` is `client:run(requests.get(key))`.
+-- @tparam ?table request nil passes on the message and code of the builder that made none
+-- @tparam[opt] string message
+-- @tparam[opt] string code
+-- @return what the request's builder says
+function Client:run(request, message, code)
+    if not request then
+        return nil, message, code
+    end
+    local ok
+    ok, message, code = self:begin(request)
+    if not ok then
+        return nil, message, code
+    end
+    return request.read(self)
+end
+
+--- Sends a command that has a one-line reply.
+-- @tparam string command one line
+-- @tparam[opt] table options `timeout_s`
+-- @treturn string that line, whatever it says, or nil, message, code
+function Client:command(command, options)
+    if command:find("[\r\n]") then
+        return nil, "a command is one line", "usage"
+    end
+    return self:run({ line = command, read = self.line, timeout_s = options and options.timeout_s })
+end
+
+--- Sends a command whose reply has many lines and hands each to `on_line`, until one equals an entry of `ends`, the
+-- function returns false, or the reply is an error. A caller that stops early must close the client.
+-- @tparam string command one line
+-- @tparam table ends from a line to true
+-- @tparam function on_line gets each other line
+-- @treturn string the line that ended it, or nil, message, code
+function Client:each_line(command, ends, on_line)
+    local line, message, code = self:command(command)
+    local refused, refusal_code = M.refusal(line or "")
+    if refused then
+        return nil, refused, refusal_code
+    end
+    while line do
+        if ends[line] or on_line(line) == false then
+            return line
+        end
+        self.deadline_s = clock.steady_s() + self.timeout_s
+        line, message, code = self:line()
+    end
+    return nil, message, code
+end
+
+--- Gives user and password to a server that was started with an --auth-file. `connect` does so by itself.
+-- @tparam string user
+-- @tparam string password
+-- @treturn boolean true, or nil, message, code
+function Client:authenticate(user, password)
+    if (user .. password):find("[%s%c]") or user == "" then
+        return nil, "user and password hold no blanks or control characters", "usage"
+    end
+    -- memcached takes the two in a `set` of any key, which is the first command of the connection.
+    local read_only = self.read_only
+    self.read_only = false
+    local stored, message, code = self:run(requests.set("auth", user .. " " .. password))
+    self.read_only = read_only
+    if stored == nil and code == "refused" then
+        return nil, "the server refuses the user or the password", code
+    end
+    return stored, message, code
+end
+
+-- stats ---------------------------------------------------------------------------------------
+
+-- Reads one reply to `stats`: lines up to END, or a reply of one line.
+local function read_stats(client)
+    local lines = {}
+    while true do
+        local line, message, code = client:line()
+        if not line then
+            return nil, message, code
+        end
+        if line == "END" then
+            return lines
+        end
+        local refused, refusal_code = M.refusal(line)
+        if refused then
+            return false, refused, refusal_code
+        end
+        if line == "RESET" or line == "OK" then
+            return { line }
+        end
+        lines[#lines + 1] = requests.printable(line) -- statistics are words and numbers; what is read of them is shown
+        if #lines > M.MAX_STATS_LINES then
+            return client:lost(("statistics of more than %d lines"):format(M.MAX_STATS_LINES), "protocol")
+        end
+    end
+end
+
+--- Asks for several groups of statistics in one round trip, "" being the general one.
+-- @tparam {string,...} groups
+-- @treturn table from group to its raw lines, or nil, message, code
+-- @treturn table from each group that the server refused to { message, code }
+function Client:stats_groups(groups)
+    local commands = {}
+    for i, group in ipairs(groups) do
+        commands[i] = group == "" and "stats" or "stats " .. group
+        if commands[i]:find("[\r\n]") then
+            return nil, "a group of statistics is one line", "usage"
+        end
+        local ok, message, code = self:admit(commands[i])
+        if not ok then
+            return nil, message, code
+        end
+    end
+    local ok, send_message, send_code = self:send(table.concat(commands, "\r\n") .. "\r\n")
+    if not ok then
+        return nil, send_message, send_code
+    end
+    local found, refused = {}, {}
+    for _, group in ipairs(groups) do
+        local lines, message, code = read_stats(self)
+        if lines == nil then
+            return nil, message, code
+        elseif lines then
+            found[group] = lines
+        else
+            refused[group] = { message, code }
+        end
+    end
+    return found, refused
+end
+
+--- The raw lines of one group of statistics.
+-- @tparam[opt=""] string group the general one by default
+-- @treturn {string,...} or nil, message, code
+function Client:stats(group)
+    group = group or ""
+    local found, refused, code = self:stats_groups({ group })
+    if not found then
+        return nil, refused, code
+    elseif not found[group] then
+        return nil, table.unpack(refused[group], 1, 2)
+    end
+    return found[group]
+end
+
+--- Who answers, in one round trip.
+-- slated answers `version` with the version of memcached it stands in for; only it knows `stats slated`.
+-- @treturn table { version =, slated = version or nil }, or nil, message, code
+function Client:identify()
+    self:admit("version")
+    self:admit("stats slated")
+    local ok, send_message, send_code = self:send("version\r\nstats slated\r\n")
+    if not ok then
+        return nil, send_message, send_code
+    end
+    local line, line_message, line_code = self:line()
+    if not line then
+        return nil, line_message, line_code
+    end
+    local version = line:match("^VERSION (.+)$")
+    if not version then
+        return self:lost(("not a cache server: it answered '%s' to version"):format(requests.printable(
+            line:sub(1, 60))), "protocol")
+    end
+    local lines, message, code = read_stats(self)
+    if lines == nil then
+        return nil, message, code
+    end
+    local who = { version = requests.printable(version) }
+    for _, stat in ipairs(lines or {}) do
+        who.slated = who.slated or stat:match("^STAT slated_version (.+)$")
+        who.store = who.store or stat:match("^STAT store (.+)$")
+    end
+    return who
+end
+
+-- items ---------------------------------------------------------------------------------------
+
+--- Reads several keys with their CAS values.
+-- @tparam {string,...} keys
+-- @tparam[opt] table options `timeout_s`
+-- @treturn table from each key found to { value, flags, cas }, or nil, message, code
+function Client:get_many(keys, options)
+    if #keys == 0 then
+        return {}
+    end
+    return self:run(requests.get_many(keys, options))
+end
+
+--- Reads one key.
+-- @tparam string key
+-- @tparam[opt] table options `timeout_s`
+-- @treturn table { value, flags, cas }, or false when the server has no such item, or nil, message, code
+function Client:get(key, options)
+    return self:run(requests.get(key, options))
+end
+
+--- Stores a value.
+-- @tparam string key
+-- @tparam string value
+-- @tparam[opt] table options `mode` ("set" by default; add, replace, append, prepend, cas), `flags`,
+-- `ttl_s`, `cas` (for mode "cas"), `timeout_s`
+-- @treturn boolean true, or false and the server's word for why not, or nil, message, code
+function Client:set(key, value, options)
+    return self:run(requests.set(key, value, options))
+end
+
+--- Deletes a key.
+-- @tparam string key
+-- @tparam[opt] table options `timeout_s`
+-- @treturn boolean true, or false when there was none, or nil, message, code
+function Client:delete(key, options)
+    return self:run(requests.delete(key, options))
+end
+
+--- Gives a key a new time to live.
+-- @tparam string key
+-- @tparam integer ttl_s
+-- @tparam[opt] table options `timeout_s`
+-- @treturn boolean true, or false when there is none, or nil, message, code
+function Client:touch(key, ttl_s, options)
+    return self:run(requests.touch(key, ttl_s, options))
+end
+
+--- Adds to a number.
+-- @tparam string key
+-- @tparam[opt=1] integer delta
+-- @tparam[opt] table options `timeout_s`
+-- @treturn integer its new value, or false when there is no such key, or nil, message, code
+function Client:incr(key, delta, options)
+    return self:run(requests.incr(key, delta, options))
+end
+
+--- Subtracts from a number, not below zero.
+-- @tparam string key
+-- @tparam[opt=1] integer delta
+-- @tparam[opt] table options `timeout_s`
+-- @treturn integer its new value, or false when there is no such key, or nil, message, code
+function Client:decr(key, delta, options)
+    return self:run(requests.decr(key, delta, options))
+end
+
+--- Invalidates every item, now or after a delay.
+-- @tparam[opt] integer delay_s
+-- @tparam[opt] table options `timeout_s`
+-- @treturn boolean true, or nil, message, code
+function Client:flush_all(delay_s, options)
+    return self:run(requests.flush_all(delay_s, options))
+end
+
+--- Sends a meta command.
+-- @tparam string verb "mg", "ms", "md", "ma", "me" or "mn"
+-- @tparam[opt] string key none for "mn"
+-- @tparam[opt] {string,...} flags such as { "v", "t", "T30" }; `q` is refused: a hidden reply never comes
+-- @tparam[opt] string data the value for "ms"; its length is added to the command
+-- @tparam[opt] table options `timeout_s`
+-- @treturn table { status = "HD", flags = {...}, value = }, or nil, message, code; statuses EN, NF, NS and EX are
+-- answers, not errors
+function Client:meta(verb, key, flags, data, options)
+    return self:run(requests.meta(verb, key, flags, data, options))
+end
+
+--- A pipeline: many requests, then all their answers. See slate.wire.pipeline.
+-- @treturn Pipeline
+function Client:pipeline()
+    return require("slate.wire.pipeline").new(self)
+end
+
+--- The no-reply mode: what is stored, deleted or counted is not answered. See slate.wire.pipeline.
+-- @treturn Quiet
+function Client:quiet()
+    return require("slate.wire.pipeline").quiet(self)
+end
+
+return M

@@ -1,0 +1,364 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What is sent for each operation on items, and how its answer is read. Pure: no socket, no client.
+--
+-- slate.wire.client, its pipelines and its no-reply mode, and slate.fleet.cluster all work with these. A request is a
+-- table `{ line =, data =, read =, timeout_s =, quiet = }`: the command line, the data block behind it if any, a
+-- function that reads the answer from a client, the time-out if it is not the client's, and whether the command knows
+-- `noreply`. A builder returns nil, message, "usage" for what no server would take, and nothing is sent.
+--
+-- Every builder takes `options` last, of which `timeout_s` is for all.
+-- @module slate.wire.request
+local M = {}
+
+M.MAX_KEY_BYTES = 250
+
+local REFUSALS <const> = {
+    { "^ERROR$", "unsupported" }, { "^ERROR ", "refused" }, { "^CLIENT_ERROR", "refused" },
+    { "^SERVER_ERROR", "server" }, { "^BUSY", "busy" },
+}
+
+--- A server's words, for a message or a table: a terminal must not obey what they hold.
+-- @tparam string text
+-- @treturn string
+function M.printable(text)
+    return (text:gsub("%c", "?"))
+end
+
+--- Says whether a reply line is an error.
+-- @tparam string line
+-- @treturn[1] nil when it is none
+-- @treturn[2] string message
+-- @treturn[2] string code: "unsupported", "refused", "server" or "busy"
+function M.refusal(line)
+    for _, row in ipairs(REFUSALS) do
+        if line:find(row[1]) then
+            return "the server answered: " .. M.printable(line), row[2]
+        end
+    end
+    return nil
+end
+
+--- The bytes of a request.
+-- @tparam table request
+-- @tparam[opt] boolean quiet ask for no reply
+-- @treturn string
+function M.text(request, quiet)
+    local line = quiet and request.line .. " noreply\r\n" or request.line .. "\r\n"
+    return request.data and line .. request.data .. "\r\n" or line
+end
+
+local function check_key(key)
+    if type(key) ~= "string" or #key == 0 or #key > M.MAX_KEY_BYTES or key:find("[%s%c]") then
+        return nil, ("a key has 1 to %d bytes without blanks or control characters"):format(M.MAX_KEY_BYTES), "usage"
+    end
+    return true
+end
+
+-- A number that goes into a command line.
+local function check_number(name, value, least)
+    local number = math.tointeger(value)
+    if not number or number < least then
+        return nil, ("%s is a whole number%s"):format(name, least >= 0 and " from " .. least or ""), "usage"
+    end
+    return true
+end
+
+local function request(line, read, options, fields)
+    local made = fields or {}
+    made.line, made.read, made.timeout_s = line, read, options and options.timeout_s
+    return made
+end
+
+-- A reader of a one-line reply: words[line] when listed, and the word; else an error. A line that is no answer at all
+-- means that we have lost our place in the stream, and ends the connection.
+local function outcome(words)
+    return function(client)
+        local line, message, code = client:line()
+        if not line then
+            return nil, message, code
+        end
+        local result = words[line]
+        if result ~= nil then
+            return result, line
+        end
+        local refused, refusal_code = M.refusal(line)
+        if refused then
+            return nil, refused, refusal_code
+        end
+        return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
+    end
+end
+
+-- A data block of `size` bytes and its line end.
+local function read_block(client, size, what)
+    size = math.tointeger(tonumber(size))
+    if not size or size > client.max_value_bytes then
+        return client:lost(("%s is announced as longer than %d bytes"):format(what, client.max_value_bytes), "protocol")
+    end
+    local data, message, code = client:bytes(size + 2)
+    if not data then
+        return nil, message, code
+    elseif data:sub(-2) ~= "\r\n" then
+        return client:lost(what .. " does not end where it should", "protocol")
+    end
+    return data:sub(1, -3)
+end
+
+-- The items of a get, up to END. Only what was asked for may come: so a reply is bounded.
+local function read_values(client, asked)
+    local items = {}
+    while true do
+        local line, message, code = client:line()
+        if not line then
+            return nil, message, code
+        elseif line == "END" then
+            return items
+        end
+        local key, flags, size, cas = line:match("^VALUE (%S+) (%d+) (%d+) ?(%d*)$")
+        if not key then
+            local refused, refusal_code = M.refusal(line)
+            if refused then
+                return nil, refused, refusal_code
+            end
+            return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
+        elseif not asked[key] or asked[key] == 0 then
+            return client:lost("the server sent a value that was not asked for", "protocol")
+        end
+        asked[key] = asked[key] - 1
+        local data
+        data, message, code = read_block(client, size, "the value of " .. key)
+        if not data then
+            return nil, message, code
+        end
+        -- CAS values stay text: they are opaque and may exceed a signed integer.
+        items[key] = { value = data, flags = tonumber(flags), cas = cas ~= "" and cas or nil }
+    end
+end
+
+--- Several keys with their CAS values. Answer: a table from each key found to { value, flags, cas }.
+-- @tparam {string,...} keys one or more
+-- @tparam[opt] table options
+-- @treturn table request, or nil, message, "usage"
+function M.get_many(keys, options)
+    if #keys == 0 then
+        return nil, "a get needs a key", "usage"
+    end
+    local asked = {}
+    for _, key in ipairs(keys) do
+        local ok, message, code = check_key(key)
+        if not ok then
+            return nil, message, code
+        end
+        asked[key] = (asked[key] or 0) + 1
+    end
+    return request("gets " .. table.concat(keys, " "), function(client)
+        return read_values(client, asked)
+    end, options)
+end
+
+--- One key. Answer: { value, flags, cas }, or false when the server has no such item.
+-- @tparam string key
+-- @tparam[opt] table options
+-- @treturn table request, or nil, message, "usage"
+function M.get(key, options)
+    local made, message, code = M.get_many({ key }, options)
+    if not made then
+        return nil, message, code
+    end
+    local read = made.read
+    made.read = function(client)
+        local items, read_message, read_code = read(client)
+        if not items then
+            return nil, read_message, read_code
+        end
+        return items[key] or false
+    end
+    return made
+end
+
+local STORE_MODES <const> = { set = true, add = true, replace = true, append = true, prepend = true, cas = true }
+local read_stored <const> = outcome({ STORED = true, NOT_STORED = false, EXISTS = false, NOT_FOUND = false })
+
+--- Stores a value. Answer: true, or false and the server's word for why not.
+-- @tparam string key
+-- @tparam string value
+-- @tparam[opt] table options `mode` ("set" by default; add, replace, append, prepend, cas), `flags`, `ttl_s`, and `cas`
+-- for mode "cas"
+-- @treturn table request, or nil, message, "usage"
+function M.set(key, value, options)
+    options = options or {}
+    local mode, flags, ttl_s = options.mode or "set", options.flags or 0, options.ttl_s or 0
+    local ok, message, code = check_key(key)
+    if ok then
+        ok, message, code = check_number("flags", flags, 0)
+    end
+    if ok then
+        ok, message, code = check_number("ttl_s", ttl_s, math.mininteger)
+    end
+    if not ok then
+        return nil, message, code
+    elseif type(value) ~= "string" then
+        return nil, "a value is a string", "usage"
+    elseif not STORE_MODES[mode] then
+        return nil, "cannot store with mode " .. tostring(mode), "usage"
+    elseif mode == "cas" and not tostring(options.cas):find("^%d+$") then
+        return nil, "mode cas needs the item's cas, a number", "usage"
+    end
+    local line = ("%s %s %d %d %d"):format(mode, key, flags, ttl_s, #value)
+    if mode == "cas" then
+        line = line .. " " .. options.cas
+    end
+    return request(line, read_stored, options, { data = value, quiet = true })
+end
+
+local read_deleted <const> = outcome({ DELETED = true, NOT_FOUND = false })
+local read_touched <const> = outcome({ TOUCHED = true, NOT_FOUND = false })
+local read_ok <const> = outcome({ OK = true })
+
+--- Deletes a key. Answer: true, or false when there was none.
+-- @tparam string key
+-- @tparam[opt] table options
+-- @treturn table request, or nil, message, "usage"
+function M.delete(key, options)
+    local ok, message, code = check_key(key)
+    return ok and request("delete " .. key, read_deleted, options, { quiet = true }), message, code
+end
+
+--- Gives a key a new time to live. Answer: true, or false when there is none.
+-- @tparam string key
+-- @tparam integer ttl_s
+-- @tparam[opt] table options
+-- @treturn table request, or nil, message, "usage"
+function M.touch(key, ttl_s, options)
+    local ok, message, code = check_key(key)
+    if ok then
+        ok, message, code = check_number("ttl_s", ttl_s, math.mininteger)
+    end
+    return ok and request(("touch %s %d"):format(key, ttl_s), read_touched, options, { quiet = true }), message, code
+end
+
+-- A decr may leave blanks behind a number that got shorter.
+local function read_count(client)
+    local line, message, code = client:line()
+    if not line then
+        return nil, message, code
+    end
+    local number = line:match("^(%d+) *$")
+    if number then
+        return math.tointeger(tonumber(number)) or tonumber(number)
+    elseif line == "NOT_FOUND" then
+        return false, line
+    end
+    message, code = M.refusal(line)
+    if message then
+        return nil, message, code
+    end
+    return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
+end
+
+local function counting(verb, key, delta, options)
+    delta = delta or 1
+    local ok, message, code = check_key(key)
+    if ok then
+        ok, message, code = check_number("delta", delta, 0)
+    end
+    return ok and request(("%s %s %d"):format(verb, key, delta), read_count, options, { quiet = true }), message, code
+end
+
+--- Adds to a number. Answer: its new value, or false when there is no such key.
+-- @tparam string key
+-- @tparam[opt=1] integer delta
+-- @tparam[opt] table options
+-- @treturn table request, or nil, message, "usage"
+function M.incr(key, delta, options)
+    return counting("incr", key, delta, options)
+end
+
+--- Subtracts from a number, not below zero. Answer: its new value, or false when there is no such key.
+-- @tparam string key
+-- @tparam[opt=1] integer delta
+-- @tparam[opt] table options
+-- @treturn table request, or nil, message, "usage"
+function M.decr(key, delta, options)
+    return counting("decr", key, delta, options)
+end
+
+--- Invalidates every item, now or after a delay. Answer: true.
+-- @tparam[opt] integer delay_s
+-- @tparam[opt] table options
+-- @treturn table request, or nil, message, "usage"
+function M.flush_all(delay_s, options)
+    local ok, message, code = check_number("delay_s", delay_s or 0, 0)
+    local line = delay_s and ("flush_all %s"):format(delay_s) or "flush_all"
+    return ok and request(line, read_ok, options, { quiet = true }), message, code
+end
+
+--- Reads the answer to a meta command.
+local function read_meta(client)
+    local line, message, code = client:line()
+    if not line then
+        return nil, message, code
+    end
+    local refused, refusal_code = M.refusal(line)
+    if refused then
+        return nil, refused, refusal_code
+    end
+    local reply = { flags = {} }
+    for word in line:gmatch("%S+") do
+        if reply.status then
+            reply.flags[#reply.flags + 1] = word
+        else
+            reply.status = word
+        end
+    end
+    if not reply.status or not reply.status:find("^%u%u$") then
+        return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
+    end
+    if reply.status == "VA" then
+        reply.value, message, code = read_block(client, table.remove(reply.flags, 1), "a value")
+        if not reply.value then
+            return nil, message, code
+        end
+    end
+    return reply
+end
+
+--- A meta command. Answer: { status = "HD", flags = {...}, value = }; statuses EN, NF, NS and EX are answers, not
+-- errors. `q` is refused: a hidden reply never comes.
+-- @tparam string verb "mg", "ms", "md", "ma", "me" or "mn"
+-- @tparam[opt] string key none for "mn"
+-- @tparam[opt] {string,...} flags such as { "v", "t", "T30" }
+-- @tparam[opt] string data the value for "ms"; its length is added to the command
+-- @tparam[opt] table options
+-- @treturn table request, or nil, message, "usage"
+function M.meta(verb, key, flags, data, options)
+    if not verb:find("^m%l$") then
+        return nil, ("'%s' is not a meta command"):format(verb), "usage"
+    end
+    local words = { verb }
+    if verb ~= "mn" then
+        local ok, message, code = check_key(key)
+        if not ok then
+            return nil, message, code
+        end
+        words[2] = key
+    end
+    if data then
+        words[#words + 1] = tostring(#data)
+    end
+    for _, flag in ipairs(flags or {}) do
+        if flag:find("^q") or flag:find("[%s%c]") then
+            return nil, "the flag '" .. flag .. "' cannot be used here", "usage"
+        end
+        words[#words + 1] = flag
+    end
+    return request(table.concat(words, " "), read_meta, options, { data = data })
+end
+
+--- The operations, by name, that clients, pipelines and clusters offer.
+M.OPERATIONS = {
+    get = M.get, get_many = M.get_many, set = M.set, delete = M.delete, touch = M.touch, incr = M.incr, decr = M.decr,
+    flush_all = M.flush_all, meta = M.meta,
+}
+
+return M

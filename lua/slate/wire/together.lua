@@ -1,0 +1,128 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Several conversations at once on one thread: tasks are coroutines that pass the turn whenever they would wait.
+--
+--     local together = require "slate.wire.together"
+--     together.run({ function() one:stats("") end, function() other:stats("") end })
+--
+-- slate.wire.transport and slate.base.clock wait through this module, so whatever is built on them can be a task as
+-- it is. What blocks by itself, such as the look-up of a name, holds up the others for as long.
+local clock_s -- of slate.base.clock, which needs this module
+
+local M = {}
+
+local AT_ONCE <const> = 500 -- tasks; select knows descriptors below 1024 only
+local SLICE_S <const> = 0.1 -- Ctrl-C is seen only between two calls
+
+local running = {} -- coroutines of tasks, by themselves
+
+local function now_s()
+    clock_s = clock_s or require("slate.base.clock").steady_s
+    return clock_s()
+end
+
+--- Is the caller a task?
+function M.is_task()
+    return running[coroutine.running()] ~= nil
+end
+
+--- As luasocket's select, except that a task passes the turn meanwhile.
+function M.select(readers, writers, timeout_s)
+    if M.is_task() then
+        return coroutine.yield(readers, writers, timeout_s)
+    end
+    return require("socket.core").select(readers, writers, timeout_s)
+end
+
+local function gather(waiting, from, field, to)
+    for _, socket in ipairs(waiting[field] or {}) do
+        to[#to + 1] = socket
+        from[socket] = waiting
+    end
+end
+
+-- Waits until some task may go on; marks those.
+local function await(tasks)
+    local readers, writers, reader_of, writer_of, until_s = {}, {}, {}, {}, now_s() + SLICE_S
+    for _, task in ipairs(tasks) do
+        gather(task, reader_of, "readers", readers)
+        gather(task, writer_of, "writers", writers)
+        until_s = math.min(until_s, task.until_s)
+    end
+    local readable, writable = {}, {}
+    local left_s = math.max(0, until_s - now_s())
+    if #readers + #writers > 0 then
+        readable, writable = require("socket.core").select(readers, writers, left_s)
+    elseif left_s > 0 then
+        require("slate.base.clock").sleep(left_s)
+    end
+    for _, socket in ipairs(readable) do
+        local task = reader_of[socket]
+        task.readable = task.readable or {}
+        table.insert(task.readable, socket)
+    end
+    for _, socket in ipairs(writable) do
+        local task = writer_of[socket]
+        task.writable = task.writable or {}
+        table.insert(task.writable, socket)
+    end
+end
+
+-- Lets a task go on until it waits again or ends.
+local function go_on(task, ...)
+    local thread = task.thread
+    running[thread] = true
+    local results = table.pack(coroutine.resume(thread, ...))
+    running[thread] = nil
+    if not results[1] then
+        error(results[2], 0)
+    elseif coroutine.status(thread) == "dead" then
+        task.results = table.pack(table.unpack(results, 2, results.n))
+        return
+    end
+    task.readers, task.writers, task.readable, task.writable = results[2], results[3], nil, nil
+    task.until_s = now_s() + (results[4] or math.huge)
+end
+
+local function run_batch(tasks)
+    local left = {}
+    for i, task in ipairs(tasks) do
+        go_on(task)
+        left[i] = task
+    end
+    while true do
+        for i = #left, 1, -1 do
+            if left[i].results then
+                table.remove(left, i)
+            end
+        end
+        if #left == 0 then
+            return
+        end
+        await(left)
+        local time_s = now_s()
+        for _, task in ipairs(left) do
+            if task.readable or task.writable or time_s >= task.until_s then
+                go_on(task, task.readable or {}, task.writable or {})
+            end
+        end
+    end
+end
+
+--- Runs functions at once, 500 at a time, and returns when all have returned: a list of what each returned, packed.
+-- An error in one is raised again, and the others are given up.
+function M.run(functions)
+    local results = {}
+    for first = 1, #functions, AT_ONCE do
+        local tasks = {}
+        for i = first, math.min(first + AT_ONCE - 1, #functions) do
+            tasks[#tasks + 1] = { thread = coroutine.create(functions[i]) }
+        end
+        run_batch(tasks)
+        for i, task in ipairs(tasks) do
+            results[first + i - 1] = task.results
+        end
+    end
+    return results
+end
+
+return M
