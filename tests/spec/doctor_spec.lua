@@ -218,6 +218,44 @@ describe("the doctor over a recording", function()
     end
 end)
 
+describe("expired items", function()
+    -- A server that lists these keys of a class; asked for a class it notes its id.
+    local function count(classes, listed)
+        local list, asked = {}, {}
+        for id, number in pairs(classes) do
+            list[#list + 1] = { id = id, number = number }
+        end
+        table.sort(list, function(a, b) return a.id < b.id end)
+        local expired = require("slate.facts.expired").count(function()
+            return {
+                close = function() end,
+                each_line = function(_, line, _, on_line)
+                    local id = tonumber(line:match("%d+$"))
+                    asked[#asked + 1] = id
+                    for i = 1, listed[id] do
+                        if not on_line(("key=k%d exp=-1 la=1 cas=1 fetch=no cls=%d size=9"):format(i, id)) then
+                            break
+                        end
+                    end
+                    return true
+                end,
+            }
+        end, { classes = list })
+        return expired, table.concat(asked, " ")
+    end
+
+    it("are what a class holds beyond what is listed, where that is more than half", function()
+        assert.equal(8900, (count({ [3] = 9000, [5] = 4000 }, { [3] = 100, [5] = 2001 })))
+        assert.equal(0, (count({ [3] = 9000 }, { [3] = 4501 })))
+    end)
+
+    it("are looked for in the largest classes first, for no more than 200,000 keys", function()
+        local _, asked = count({ [3] = 900, [5] = 4000, [7] = 390000, [9] = 20000, [11] = 500000 },
+            { [5] = 10, [7] = 195001, [9] = 9 })
+        assert.equal("7 5", asked)
+    end)
+end)
+
 for _, kind in ipairs(server.all()) do
     describe("the doctor on " .. kind.name, function()
         it("counts items that have expired and that nobody has freed, where keys can be listed", function()
