@@ -108,7 +108,7 @@ static void follow_verdict(struct acting *acting, struct model *model, uint64_t 
     if (now->at_ms != verdict->seen_ms) {
         verdict->seen_ms = now->at_ms;
         struct outcome outcome;
-        if (brain_outcome(model_brain(model), verdict->began_ms, verdict->ended_ms, &outcome)) {
+        if (brain_outcome(brain_of(model), verdict->began_ms, verdict->ended_ms, &outcome)) {
             verdict->outcome = outcome;
         }
     }

@@ -52,11 +52,4 @@ void action_undo_note(const struct action *action, char *out, size_t out_bytes);
  * a mode that is not for long. Empty when there is nothing to warn of. */
 void action_warning(const struct action *action, const struct model *model, char *out,
                     size_t out_bytes);
-
-/* Of a mode of automove by its place in automove_words: what it does, in a few words, and what it is
- * called, memcached's number or slated's name. */
-const char *automove_mode_name(unsigned mode);
-const char *automove_mode_word(unsigned mode);
-/* The place of a mode by number or name; AUTOMOVE_MODES when it has none. */
-unsigned automove_mode_of(const char *word);
 #endif

@@ -1,5 +1,6 @@
 #include "app.h"
 
+#include "brain/brain.h"
 #include "app_state.h"
 
 #include <errno.h>
@@ -233,7 +234,7 @@ static bool open_everything(struct app *app) {
     fleet_init(&app->fleet, options->interval_ms, options->server_count,
                &options->access);
     class_table_init(&app->ui.classes);
-    app->nobody = model_create("");
+    app->nobody = brain_model("");
     bool has_room = app->nobody != NULL;
     if (options->replay != NULL) {
         app->replay = app->open = session_replay(options->replay, why, sizeof why);

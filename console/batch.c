@@ -83,7 +83,7 @@ static void print_classes(const struct model *model) {
             class_column_text(model, ids[i], (enum class_column)column, BATCH_WINDOW_MS, text);
             print_right(text, class_columns[column].width);
         }
-        printf("  %s\n", class_state_word(brain_class(model_brain(model), ids[i])->state));
+        printf("  %s\n", class_state_word(brain_class(brain_of(model), ids[i])->state));
     }
 }
 
@@ -137,7 +137,7 @@ static json_t *json_figures(const struct model *model) {
             continue;
         }
         json_t *one =
-            json_pack("{s:s}", "state", class_state_word(brain_class(model_brain(model), id)->state));
+            json_pack("{s:s}", "state", class_state_word(brain_class(brain_of(model), id)->state));
         for (int column = 0; column < COLUMN_COUNT; column++) {
             double value =
                 class_column_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);

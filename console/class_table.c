@@ -217,7 +217,7 @@ static void draw_trend(const struct model *model, struct cells *cells, int y, in
 static void draw_row(const struct model *model, const struct class_table_ui *ui,
                      struct cells *cells, struct rect row, const struct layout *layout,
                      unsigned id) {
-    enum class_state state = brain_class(model_brain(model), id)->state;
+    enum class_state state = brain_class(brain_of(model), id)->state;
     cells_text(cells, row.y, row.x, STYLE_STRONG, (int)id == ui->source ? "◀" : " ");
     cells_text(cells, row.y, row.x + 1, (uint8_t)state_style(state), state_mark(state));
     int x = row.x + MARK_WIDTH;

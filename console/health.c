@@ -1,6 +1,6 @@
 #include "health.h"
 
-#include "action.h"
+#include "automove.h"
 #include "brain/brain.h"
 #include "format.h"
 
@@ -117,9 +117,9 @@ static void report_evictions(struct report *report, const struct model *model,
                              const struct snapshot *now) {
     char rate[FORMAT_BYTES], spread[FORMAT_BYTES];
     double evictions = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
-    int worst = brain_worst_class(model_brain(model));
+    int worst = brain_worst_class(brain_of(model));
     if (worst >= 0) {
-        report_starving(report, model_brain(model), (unsigned)worst);
+        report_starving(report, brain_of(model), (unsigned)worst);
     } else if (evictions > 0) {
         double tail_spread = health_tail_spread(model);
         format_count(rate, evictions);
@@ -174,7 +174,7 @@ static char against_held(const struct held *held, const struct snapshot *now, ch
 
 bool health_holds_too_much(const struct model *model, char words[NOTE_BYTES]) {
     const struct snapshot *now = model_now(model);
-    const struct held *held = brain_held(model_brain(model));
+    const struct held *held = brain_held(brain_of(model));
     char bytes[FORMAT_BYTES], limit[FORMAT_BYTES], what[NOTE_BYTES];
     if (held->is_much) {
         against_held(held, now, what);
@@ -185,7 +185,7 @@ bool health_holds_too_much(const struct model *model, char words[NOTE_BYTES]) {
 }
 
 static void report_held(struct report *report, const struct model *model, const struct snapshot *now) {
-    const struct held *held = brain_held(model_brain(model));
+    const struct held *held = brain_held(brain_of(model));
     char words[NOTE_BYTES], what[NOTE_BYTES];
     if (health_holds_too_much(model, words)) {
         say(report, held->is_falling ? SEVERITY_WATCH : SEVERITY_BAD, "%s", words);
@@ -240,7 +240,7 @@ static void report_automove(struct report *report, const struct model *model,
     if (now->setting[SETTING_slab_reassign] == 0) {
         say(report, SEVERITY_WATCH,
             "slab_reassign is off: pages stay where they are until a restart");
-    } else if (mode == 0 && brain_worst_class(model_brain(model)) >= 0) {
+    } else if (mode == 0 && brain_worst_class(brain_of(model)) >= 0) {
         say(report, SEVERITY_WATCH, "automove is off, nobody moves pages but you");
         help_by(report, 't');
     } else if (mode < AUTOMOVE_MODES) {
@@ -282,8 +282,8 @@ int health_assess(const struct model *model, uint64_t now_ms, uint64_t interval_
         report_connections(&report, model, now);
         report_automove(&report, model, now);
     }
-    if (brain_failure(model_brain(model)) != NULL) {
-        say(&report, SEVERITY_WATCH, "nothing is judged any more: %.150s", brain_failure(model_brain(model)));
+    if (brain_failure(brain_of(model)) != NULL) {
+        say(&report, SEVERITY_WATCH, "nothing is judged any more: %.150s", brain_failure(brain_of(model)));
     }
     sort_lines(out, report.count);
     if (report.count == 0) {

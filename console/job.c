@@ -1,5 +1,7 @@
 #include "job.h"
 
+#include "automove.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,5 @@
 #include "model.h"
 
-#include "brain/brain.h"
-
 #include "format.h"
 #include "history.h"
 
@@ -93,7 +91,7 @@ struct model {
     unsigned events_kept, page_events_kept, events_total;
     struct details *details;
     const struct model *lent; /* whose details are shown; NULL: its own */
-    struct brain *brain;
+    struct judge *judge;
 };
 
 static unsigned class_series(unsigned class_id, enum class_metric metric) {
@@ -256,17 +254,14 @@ static bool is_restart(const struct snapshot *before, const struct snapshot *now
            increase(before->general[GENERAL_uptime], now->general[GENERAL_uptime]) < 0;
 }
 
-struct model *model_create(const char *server) {
+struct model *model_create(const char *server, struct judge *taken) {
     struct model *model = calloc(1, sizeof *model);
-    if (model == NULL) {
-        return NULL;
-    }
-    model->brain = brain_create();
-    if (model->brain == NULL || !history_init(&model->history, HISTORY_SAMPLES, class_series(CLASS_LIMIT, 0))) {
-        brain_destroy(&model->brain);
+    if (model == NULL || !history_init(&model->history, HISTORY_SAMPLES, class_series(CLASS_LIMIT, 0))) {
+        taken->end(taken);
         free(model);
         return NULL;
     }
+    model->judge = taken;
     snprintf(model->server, sizeof model->server, "%s", server);
     model->link = LINK_CONNECTING;
     forget_rates(model, NAN);
@@ -291,7 +286,7 @@ void model_destroy(struct model **model) {
     if (*model != NULL) {
         history_fini(&(*model)->history);
         details_destroy(&(*model)->details);
-        brain_destroy(&(*model)->brain);
+        (*model)->judge->end((*model)->judge);
         free(*model);
         *model = NULL;
     }
@@ -324,11 +319,11 @@ void model_add(struct model *model, const struct snapshot *snapshot, time_t wall
     forget_other_classes(model, now);
     read_gauges(model, now);
     record(model, now->at_ms);
-    brain_look(model->brain, now);
+    model->judge->look(model->judge, now);
 }
 
-const struct brain *model_brain(const struct model *model) {
-    return model->brain;
+const struct judge *model_judge(const struct model *model) {
+    return model->judge;
 }
 
 void model_set_link(struct model *model, enum link_state state, const char *note, time_t wall) {

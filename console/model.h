@@ -71,11 +71,17 @@ struct event {
     char text[NOTE_BYTES];
 };
 
-struct brain;
 struct model;
 
-/* server is the name to show; copied. NULL when out of memory. */
-struct model *model_create(const char *server);
+/* Who judges what the model takes in: shown every snapshot after the rates are known, and ended with the model. The
+ * judgement of slatetop is brain/brain.h, which stands above the facts and is not known to them. */
+struct judge {
+    void (*look)(struct judge *judge, const struct snapshot *now);
+    void (*end)(struct judge *judge);
+};
+
+/* server is the name to show; copied. taken is the model's from now on, also when it returns NULL: out of memory. */
+struct model *model_create(const char *server, struct judge *taken);
 void model_destroy(struct model **model);
 
 /* Makes room for so many samples in place of HISTORY_SAMPLES; before the first snapshot. Without memory for
@@ -128,8 +134,8 @@ double model_mean(const struct model *model, enum metric metric, uint64_t window
 double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,
                         uint64_t window_ms);
 
-/* What the modules of lua/slate make of the server; never NULL. Valid as long as the model. */
-const struct brain *model_brain(const struct model *model);
+/* Who was handed to model_create. */
+const struct judge *model_judge(const struct model *model);
 
 /* Change of a class's page count over the last window_ms, or since the first sample when that is
  * younger. */

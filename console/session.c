@@ -18,7 +18,7 @@ static struct session *create(const char *name, unsigned samples, size_t tape_by
     }
     session->record_fd = -1;
     acting_init(&session->acting);
-    session->model = model_create(name);
+    session->model = brain_model(name);
     session->tape = tape_create(samples, tape_bytes);
     if (session->model == NULL || session->tape == NULL) {
         session_destroy(&session);
@@ -148,7 +148,7 @@ static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
 
 /* Events for what begins and ends: what the overview says only while it lasts. */
 static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
-    int worst = brain_worst_class(model_brain(session->model));
+    int worst = brain_worst_class(brain_of(session->model));
     char held[NOTE_BYTES];
     if (alarm_turns(&session->starvation, worst >= 0, now_ms)) {
         if (worst >= 0) {

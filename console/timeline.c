@@ -1,5 +1,7 @@
 #include "timeline.h"
 
+#include "brain/brain.h"
+
 #include <stdlib.h>
 
 static uint64_t last_of(const struct tape *tape) {
@@ -130,7 +132,7 @@ const struct model *timeline_model(struct timeline *timeline, struct tape *tape,
     bool is_next = is_deep && timeline->moment_index + 1 == timeline->index;
     if (!is_there && !is_next) {
         model_destroy(&timeline->moment);
-        timeline->moment = model_create(model_server(live));
+        timeline->moment = brain_model(model_server(live));
         if (timeline->moment == NULL) {
             return live;
         }

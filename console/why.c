@@ -1,6 +1,5 @@
 #include "why.h"
 
-#include "action.h"
 #include "brain/brain.h"
 #include "health.h"
 
@@ -107,7 +106,7 @@ static void why_stock_ratio(struct report *report, const struct model *model, bo
 static void why_stock(struct report *report, const struct model *model) {
     const struct snapshot *now = model_now(model);
     uint64_t mode = now->setting[SETTING_slab_automove];
-    bool is_starving = brain_worst_class(model_brain(model)) >= 0;
+    bool is_starving = brain_worst_class(brain_of(model)) >= 0;
     if (mode == STAT_ABSENT) {
         say(report, WHY_BAD, "This server does not report an automove setting.");
     } else if (mode == 0) {
@@ -165,7 +164,7 @@ static void why_slated(struct report *report, const struct model *model, const c
         say(report, WHY_PLAIN, "an item could last not be moved: %s", moves->last_busy);
     }
     if (strcmp(moves->mode, "off") == 0 || strcmp(moves->mode, "0") == 0) {
-        say(report, brain_worst_class(model_brain(model)) >= 0 ? WHY_BAD : WHY_PLAIN, "nobody moves pages but you: t changes that, m moves pages");
+        say(report, brain_worst_class(brain_of(model)) >= 0 ? WHY_BAD : WHY_PLAIN, "nobody moves pages but you: t changes that, m moves pages");
     }
 }
 

@@ -13,6 +13,7 @@
 enum { FAILURE_BYTES = 200 };
 
 struct brain {
+    struct judge judge; /* first: what the model knows of it */
     lua_State *lua;
     int observer; /* of slate.judge.observer, in Lua's registry */
     struct class_verdict classes[CLASS_LIMIT];
@@ -218,6 +219,28 @@ void brain_look(struct brain *brain, const struct snapshot *now) {
     if (lua_pcall(brain->lua, 2, 0, 0) != LUA_OK) {
         fail(brain);
     }
+}
+
+static void look_at(struct judge *judge, const struct snapshot *now) {
+    brain_look((struct brain *)judge, now);
+}
+
+static void end_judge(struct judge *judge) {
+    struct brain *brain = (struct brain *)judge;
+    brain_destroy(&brain);
+}
+
+struct model *brain_model(const char *server) {
+    struct brain *brain = brain_create();
+    if (brain == NULL) {
+        return NULL;
+    }
+    brain->judge = (struct judge){look_at, end_judge};
+    return model_create(server, &brain->judge);
+}
+
+const struct brain *brain_of(const struct model *model) {
+    return (const struct brain *)model_judge(model);
 }
 
 const struct class_verdict *brain_class(const struct brain *brain, unsigned class_id) {

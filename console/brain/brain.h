@@ -6,7 +6,7 @@
  * a look: O(classes), about 0.5 ms for 40 busy ones. One thread. */
 #ifndef CONSOLE_BRAIN_H
 #define CONSOLE_BRAIN_H
-#include "stats.h"
+#include "model.h"
 
 enum class_state {
     CLASS_UNKNOWN,  /* has pages, but rates need a second sample */
@@ -56,6 +56,12 @@ void brain_destroy(struct brain **brain);
 
 /* Takes the next snapshot of the server in. */
 void brain_look(struct brain *brain, const struct snapshot *now);
+
+/* A model with a brain that looks at each of its snapshots and ends with it; NULL when out of memory. */
+struct model *brain_model(const char *server);
+
+/* The brain of such a model. */
+const struct brain *brain_of(const struct model *model);
 
 /* What the last look made of a class; all unknown before the first. Valid as long as the brain. */
 const struct class_verdict *brain_class(const struct brain *brain, unsigned class_id);

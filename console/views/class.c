@@ -265,7 +265,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         return;
     }
     snprintf(text, sizeof text, "class %u: %s", id,
-             class_state_word(brain_class(model_brain(frame->model), id)->state));
+             class_state_word(brain_class(brain_of(frame->model), id)->state));
     cells_rule(cells, next_line(&column), 0, area.width, text);
     int style = class_hint(frame, id, text, sizeof text);
     put_line(&column, (uint8_t)style, text);

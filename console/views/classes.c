@@ -38,11 +38,11 @@ static void draw_status(const struct frame *frame, const struct ui *ui, struct c
 int class_hint(const struct frame *frame, unsigned id, char *out, size_t out_bytes) {
     char rate[FORMAT_BYTES];
     double free_pages = class_free_pages(&model_now(frame->model)->classes[id]);
-    const struct class_verdict *verdict = brain_class(model_brain(frame->model), id);
+    const struct class_verdict *verdict = brain_class(brain_of(frame->model), id);
     struct giver giver;
     switch (verdict->state) {
     case CLASS_STARVING:
-        giver = brain_giver(model_brain(frame->model), id);
+        giver = brain_giver(brain_of(frame->model), id);
         snprintf(out, out_bytes, "! class %u starves, %s evictions/s; class %d can give pages (%.0f free): press m",
                  id, number(verdict->evicted_per_s, rate), giver.class_id, giver.free_pages);
         return STYLE_BAD;
@@ -112,7 +112,7 @@ static void draw_detail(const struct frame *frame, const struct ui *ui, struct c
     const struct class_stats *stats = &now->classes[id];
     char title[60], a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
     snprintf(title, sizeof title, "class %u: %s", id,
-             class_state_word(brain_class(model_brain(frame->model), id)->state));
+             class_state_word(brain_class(brain_of(frame->model), id)->state));
     cells_rule(cells, area.y, area.x, area.width, title);
     cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN,
                  "%s page%s of %s chunks of %s bytes; whole pages free: %s",

@@ -253,7 +253,7 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     if (given == COMMAND_MOVE_PAGES) {
-        return propose_move(frame, brain_worst_class(model_brain(frame->model)), ui->classes.source);
+        return propose_move(frame, brain_worst_class(brain_of(frame->model)), ui->classes.source);
     }
     return (struct intent){0};
 }

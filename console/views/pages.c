@@ -53,7 +53,7 @@ static unsigned row_of(const struct map *map, unsigned class_id) {
 
 /* The cursor begins where something is wrong. */
 static void place_cursor(const struct frame *frame, struct ui *ui, const struct map *map) {
-    int worst = brain_worst_class(model_brain(frame->model));
+    int worst = brain_worst_class(brain_of(frame->model));
     unsigned wanted = ui->pages.cursor == 0 && worst > 0 ? (unsigned)worst : ui->pages.cursor;
     ui->pages.cursor = map->rows[row_of(map, wanted)].class_id;
 }
@@ -186,7 +186,7 @@ static void draw_label(const struct frame *frame, const struct ui *ui, struct ce
         cells_printf(cells, y, 1, STYLE_PLAIN, " pool         %5s", count);
         return;
     }
-    enum class_state state = brain_class(model_brain(frame->model), class_id)->state;
+    enum class_state state = brain_class(brain_of(frame->model), class_id)->state;
     bool is_bad = state == CLASS_STARVING;
     double bytes = stat_number(model_now(frame->model)->classes[class_id].value[CLASS_chunk_size]);
     cells_printf(cells, y, 1, is_bad ? STYLE_BAD : STYLE_PLAIN, "%s%3u %7sB %5s",
@@ -284,7 +284,7 @@ static void draw_selection(const struct frame *frame, const struct ui *ui, struc
     } else {
         page_summary_of(frame->model, id, &summary);
         snprintf(title, sizeof title, "class %u%s: %s", id, summary.is_exact ? "" : ", estimated",
-                 class_state_word(brain_class(model_brain(frame->model), id)->state));
+                 class_state_word(brain_class(brain_of(frame->model), id)->state));
         cells_rule(cells, y++, 0, area.width, title);
         char text[200];
         int n = snprintf(text, sizeof text, "%u page%s: %u empty, %u under 10 %%, %u under half",

@@ -31,7 +31,7 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
     }
     struct giver giver = {.class_id = -1};
     if (from < 0) {
-        giver = brain_giver(model_brain(frame->model), (unsigned)to);
+        giver = brain_giver(brain_of(frame->model), (unsigned)to);
         from = giver.class_id >= 0 ? giver.class_id : largest_class(now, (unsigned)to);
     }
     if (from < 0) {

@@ -1,5 +1,6 @@
 /* The review of a plan: what will be sent word for word, to which server, what it should bring, what
  * it may cost and what can't be undone. Nothing leaves this dialog but by a capital S. */
+#include "automove.h"
 #include "views/view.h"
 
 #include "forecast.h"

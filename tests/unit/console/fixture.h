@@ -2,6 +2,7 @@
  */
 #ifndef CONSOLE_TEST_FIXTURE_H
 #define CONSOLE_TEST_FIXTURE_H
+#include "brain/brain.h"
 #include "tap.h"
 
 #include "model.h"
@@ -74,7 +75,7 @@ __attribute__((unused)) static void fixture_answers(const char *name, struct ans
 __attribute__((unused)) static struct model *fixture_model(const char *server) {
     static struct snapshot snapshot;
     char name[100];
-    struct model *model = model_create("cache7:11211");
+    struct model *model = brain_model("cache7:11211");
     model_set_link(model, LINK_UP, "", 1000);
     snprintf(name, sizeof name, "%s-first.txt", server);
     fixture_load(name, 10000, &snapshot);

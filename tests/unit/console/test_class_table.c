@@ -1,3 +1,4 @@
+#include "brain/brain.h"
 #include "class_table.h"
 #include "class_filter.h"
 #include "fixture.h"
@@ -75,7 +76,7 @@ static void test_filters_choose_rows(void) {
 }
 
 static void test_absent_is_a_dash_and_never_zero(void) {
-    struct model *model = model_create("x");
+    struct model *model = brain_model("x");
     static struct snapshot snapshot;
     snapshot_init(&snapshot);
     snapshot.classes[7].present = true;

@@ -19,7 +19,7 @@ static int find(int count, const char *words) {
 }
 
 static enum class_state state_of(const struct model *model, unsigned id) {
-    return brain_class(model_brain(model), id)->state;
+    return brain_class(brain_of(model), id)->state;
 }
 
 /* Class 12 has one page and evicts 100 of its 700 items a second; class 4 has pages to spare. */
@@ -99,7 +99,7 @@ static void test_old_figures_are_called_old(void) {
 }
 
 static void test_without_figures_there_is_still_a_line(void) {
-    struct model *model = model_create("x");
+    struct model *model = brain_model("x");
     is(health_assess(model, 0, 1000, lines), 1, "one line");
     ok(strstr(lines[0].text, "connecting") != NULL, "it says what is going on");
     model_set_link(model, LINK_DOWN, "cannot connect", 0);
@@ -130,7 +130,7 @@ static void test_losses_and_limits_are_reported(void) {
 }
 
 static void test_missing_stats_raise_no_alarm(void) {
-    struct model *model = model_create("x");
+    struct model *model = brain_model("x");
     snapshot_init(&snapshot);
     for (int i = 0; i < 3; i++) {
         snapshot.at_ms = (uint64_t)i * 1000;

@@ -1,3 +1,4 @@
+#include "brain/brain.h"
 #include "model.h"
 #include "fixture.h"
 #include "format.h"
@@ -12,7 +13,7 @@ static bool near(double got, double want) {
 }
 
 static void test_one_snapshot_gives_no_rates(void) {
-    struct model *model = model_create("x");
+    struct model *model = brain_model("x");
     ok(model_now(model) == NULL && model_age_ms(model, 5) == UINT64_MAX,
        "nothing is known at first");
     fixture_load("memcached-1.6.18-first.txt", 10000, &snapshot);
@@ -140,7 +141,7 @@ static void test_the_link_reports_loss_and_return_once(void) {
 }
 
 static void test_the_event_ring_keeps_the_newest(void) {
-    struct model *model = model_create("x");
+    struct model *model = brain_model("x");
     for (int i = 0; i < EVENT_LIMIT + 10; i++) {
         model_note(model, EVENT_YOU, 0, "event %d", i);
     }
@@ -153,7 +154,7 @@ static void test_the_event_ring_keeps_the_newest(void) {
 }
 
 static void test_page_moves_do_not_push_out_the_rest(void) {
-    struct model *model = model_create("x"), *moment = model_create("x");
+    struct model *model = brain_model("x"), *moment = brain_model("x");
     model_note(model, EVENT_PAGES, 10, "the first move");
     model_note(model, EVENT_YOU, 20, "a trial begins");
     for (int i = 0; i < 3 * EVENT_LIMIT; i++) {
@@ -172,7 +173,7 @@ static void test_page_moves_do_not_push_out_the_rest(void) {
 }
 
 static void test_history_is_bounded(void) {
-    struct model *model = model_create("x");
+    struct model *model = brain_model("x");
     fixture_load("memcached-1.6.18-first.txt", 0, &snapshot);
     for (unsigned i = 0; i < HISTORY_SAMPLES + 100; i++) {
         snapshot.at_ms = i * 1000;

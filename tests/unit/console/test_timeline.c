@@ -1,3 +1,4 @@
+#include "brain/brain.h"
 #include "timeline.h"
 #include "fixture.h"
 #include "tap.h"
@@ -21,7 +22,7 @@ static struct tape *counting_tape(struct model *live) {
 }
 
 static void test_the_cursor_shows_the_rates_of_its_moment(void) {
-    struct model *live = model_create("x");
+    struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
     ok(timeline_model(&timeline, tape, live, 80) == live, "live is live");
@@ -48,7 +49,7 @@ static void test_the_cursor_shows_the_rates_of_its_moment(void) {
 }
 
 static void test_a_wider_screen_has_more_of_the_past(void) {
-    struct model *live = model_create("x");
+    struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
     float values[300];
@@ -67,7 +68,7 @@ static void test_a_wider_screen_has_more_of_the_past(void) {
 }
 
 static void test_what_was_shown_is_held_where_it_stood_still(void) {
-    struct model *live = model_create("x");
+    struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
     static const char hot[] = "STAT requests 5\r\nEND\r\n";
@@ -87,7 +88,7 @@ static void test_what_was_shown_is_held_where_it_stood_still(void) {
 }
 
 static void test_events_are_stations(void) {
-    struct model *live = model_create("x");
+    struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
     model_note(live, EVENT_YOU, 1040, "one");
@@ -104,7 +105,7 @@ static void test_events_are_stations(void) {
 }
 
 static void test_playing_keeps_the_pace_of_the_samples(void) {
-    struct model *live = model_create("x");
+    struct model *live = brain_model("x");
     struct tape *tape = counting_tape(live);
     struct timeline timeline = {0};
     timeline_seek(&timeline, tape, 0);

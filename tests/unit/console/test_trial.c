@@ -1,4 +1,5 @@
 /* Trials: when they go back, and why. The model is fed samples a second apart. */
+#include "brain/brain.h"
 #include "trial.h"
 #include "tap.h"
 
@@ -24,7 +25,7 @@ static char why[NOTE_BYTES];
 static struct trial trial;
 
 static struct model *begin(unsigned minutes, unsigned evictions_pct, unsigned hit_points) {
-    struct model *model = model_create("cache7");
+    struct model *model = brain_model("cache7");
     at_ms = 1000;
     for (int i = 0; i < 15; i++) {
         second(model, 1000, 900, 100);

@@ -1,4 +1,5 @@
 /* Views are given snapshots of real servers and their cells are read. */
+#include "brain/brain.h"
 #include "screen.h"
 
 static void test_overview_says_what_is_wrong_and_what_to_press(void) {
@@ -135,7 +136,7 @@ static void test_old_figures_are_marked_in_words(void) {
 }
 
 static void test_the_first_screen_needs_no_reply(void) {
-    struct model *model = model_create("cache7:11211");
+    struct model *model = brain_model("cache7:11211");
     struct frame frame = frame_of(model);
     for (unsigned view = 0; view_list[view] != NULL; view++) {
         reset_ui(view);
