@@ -110,9 +110,9 @@ $B/daemon/tune/policies/lua_box.o: $B/gen/tune/policies/policy_core.inc
 $B/daemon/%.o: daemon/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) -c -o $@ $<
 # slatetop has the explanations in it, likewise.
-$B/gen/console/explain/text.inc: man/explain.txt
+$B/gen/console/draw/explain_text.inc: man/explain.txt
 	@mkdir -p $(@D) && sed '/^#/d;s/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
-$B/console/explain.o: $B/gen/console/explain/text.inc
+$B/console/draw/explain.o: $B/gen/console/draw/explain_text.inc
 # And the modules that judge.
 $B/gen/console/brain/modules.inc: $(BRAIN_LUA:%=lua/slate/%.lua) Makefile
 	@mkdir -p $(@D) && for name in $(BRAIN_LUA); do echo "{\"slate.$$name\"," | tr / . && \
@@ -180,7 +180,7 @@ linearize: ## histories of contended keys judged by porcupine, over stores and i
 # Fuzzers in a build folder of their own, with coverage of lines in another (COVERAGE=1).
 $F/daemon/%.o: daemon/%.c $B/gen/tune/policies/policy_core.inc
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) $(DAEMON_I) -c -o $@ $<
-$F/console/%.o: console/%.c $B/gen/console/explain/text.inc
+$F/console/%.o: console/%.c $B/gen/console/draw/explain_text.inc
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
 $F/fuzz_console: tests/fuzz/fuzz_console.c $(CONSOLE_O:$B/%=$F/%)
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer -Iconsole -o $@ $^ $(CONSOLE_LIBS)
@@ -204,7 +204,7 @@ model: ## explore the lock-free protocols under weakly ordered memory, with and 
 	@scripts/bootstrap model && tests/model/run
 lint: ## layers, circles, luacheck, shellcheck and the man pages
 	@$(MAKE_J) all && scripts/lint $B
-analyze: $B/gen/tune/policies/policy_core.inc $B/gen/console/explain/text.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
+analyze: $B/gen/tune/policies/policy_core.inc $B/gen/console/draw/explain_text.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
 	@scripts/bootstrap ci && scripts/analyze $B
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/floor && tests/bench/throughput $B/bin

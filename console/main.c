@@ -1,6 +1,6 @@
 /* slatetop: parses the command line and runs the console or batch mode. */
-#include "app.h"
-#include "output.h"
+#include "app/app.h"
+#include "app/output.h"
 
 #include <locale.h>
 #include <malloc.h>

@@ -4,9 +4,9 @@
  * All brains of the process share one Lua state, which goes with the last of them. A module that fails switches its
  * brain off, and brain_failure says why. Memory: about 0.2 MB for the state, and 0.1 MB a brain with 40 classes. Cost of
  * a look: O(classes), about 0.5 ms for 40 busy ones. One thread. */
-#ifndef CONSOLE_BRAIN_H
-#define CONSOLE_BRAIN_H
-#include "model.h"
+#ifndef CONSOLE_BRAIN_BRAIN_H
+#define CONSOLE_BRAIN_BRAIN_H
+#include "facts/model.h"
 
 enum class_state {
     CLASS_UNKNOWN,  /* has pages, but rates need a second sample */

@@ -1,8 +1,8 @@
 /* A snapshot of the console as the table that lua/slate/facts/snapshot.lua describes, as far as the modules that judge read it.
  * A stat that the server did not send is absent from the table, too. */
-#ifndef CONSOLE_LUA_FACTS_H
-#define CONSOLE_LUA_FACTS_H
-#include "stats.h"
+#ifndef CONSOLE_BRAIN_LUA_FACTS_H
+#define CONSOLE_BRAIN_LUA_FACTS_H
+#include "facts/stats.h"
 
 #include <lua.h>
 

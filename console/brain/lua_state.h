@@ -1,7 +1,7 @@
 /* One Lua 5.4 state with the modules of lua/slate that judge, and nothing that reaches the machine: no files, no
  * processes, no loading of other code. One thread. */
-#ifndef CONSOLE_LUA_STATE_H
-#define CONSOLE_LUA_STATE_H
+#ifndef CONSOLE_BRAIN_LUA_STATE_H
+#define CONSOLE_BRAIN_LUA_STATE_H
 #include <lua.h>
 
 /* The state, made at the first call; NULL when out of memory. Each call asks for one lua_state_give_back. */

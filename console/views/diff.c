@@ -2,7 +2,7 @@
  * its settings, and the classes that differ, the largest change of pages first. */
 #include "views/view.h"
 
-#include "format.h"
+#include "facts/format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * is odd about the server under the cursor. */
 #include "views/view.h"
 
-#include "format.h"
+#include "facts/format.h"
 
 #include <math.h>
 #include <stdio.h>

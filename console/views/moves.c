@@ -2,7 +2,7 @@
  * a part of several. */
 #include "views/view.h"
 
-#include "format.h"
+#include "facts/format.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -3,9 +3,9 @@
 #include "views/view.h"
 
 #include "brain/brain.h"
-#include "format.h"
-#include "health.h"
-#include "page_summary.h"
+#include "facts/format.h"
+#include "brain/health.h"
+#include "facts/page_summary.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* The review of a plan: what will be sent word for word, to which server, what it should bring, what
  * it may cost and what can't be undone. Nothing leaves this dialog but by a capital S. */
-#include "automove.h"
+#include "facts/automove.h"
 #include "views/view.h"
 
-#include "forecast.h"
-#include "format.h"
+#include "act/forecast.h"
+#include "facts/format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* The table of the sizes view: other chunk sizes, what each would bring, and the review of one. */
 #include "views/view.h"
 
-#include "forecast.h"
-#include "format.h"
+#include "act/forecast.h"
+#include "facts/format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * Values are chosen here and sent from the review. */
 #include "views/view.h"
 
-#include "forecast.h"
+#include "act/forecast.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* The frame around every view: title, tabs, message line and key bar. */
 #include "views/view.h"
 
-#include "forecast.h"
-#include "format.h"
-#include "health.h"
-#include "why.h"
+#include "act/forecast.h"
+#include "facts/format.h"
+#include "brain/health.h"
+#include "brain/why.h"
 
 #include <math.h>
 #include <stdarg.h>

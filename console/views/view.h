@@ -5,16 +5,16 @@
  * scope in keys. */
 #ifndef CONSOLE_VIEWS_VIEW_H
 #define CONSOLE_VIEWS_VIEW_H
-#include "action.h"
-#include "cells.h"
-#include "class_table.h"
-#include "explain.h"
-#include "fleet_table.h"
-#include "keys.h"
-#include "model.h"
-#include "size_plan.h"
-#include "trial.h"
-#include "watch.h"
+#include "act/action.h"
+#include "draw/cells.h"
+#include "draw/class_table.h"
+#include "draw/explain.h"
+#include "draw/fleet_table.h"
+#include "draw/keys.h"
+#include "facts/model.h"
+#include "brain/size_plan.h"
+#include "act/trial.h"
+#include "link/watch.h"
 
 /* The moment that the diff compares with. */
 struct mark {

@@ -1,7 +1,7 @@
 /* Why automove moves pages, or does not: the reasons, over any view. */
 #include "views/view.h"
 
-#include "why.h"
+#include "brain/why.h"
 
 enum { BOX_WIDTH = 76, ROWS_MOST = 200 };
 

@@ -14,16 +14,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "address.h"
-#include "audit.h"
-#include "details.h"
-#include "inquiry.h"
-#include "options.h"
-#include "recording.h"
-#include "stat_line.h"
-#include "stats.h"
-#include "tape.h"
-#include "watch.h"
+#include "link/address.h"
+#include "act/audit.h"
+#include "facts/details.h"
+#include "facts/inquiry.h"
+#include "app/options.h"
+#include "facts/recording.h"
+#include "facts/stat_line.h"
+#include "facts/stats.h"
+#include "facts/tape.h"
+#include "link/watch.h"
 
 enum { WHY_BYTES = 300, WORDS_MAX = 24 };
 

@@ -5,8 +5,8 @@
 #include "brain/brain.h"
 #include "tap.h"
 
-#include "model.h"
-#include "stats.h"
+#include "facts/model.h"
+#include "facts/stats.h"
 
 /* The text of a fixture; the caller frees it. Ends the test when it can't be read: nothing could be
  * claimed. */

@@ -3,7 +3,7 @@
 #define CONSOLE_TEST_SCREEN_H
 #include "views/view.h"
 #include "fixture.h"
-#include "health.h"
+#include "brain/health.h"
 #include "tap.h"
 
 static struct ui ui;

@@ -1,4 +1,4 @@
-#include "job.h"
+#include "act/job.h"
 #include "fixture.h"
 #include "tap.h"
 

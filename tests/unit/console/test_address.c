@@ -1,4 +1,4 @@
-#include "address.h"
+#include "link/address.h"
 #include "tap.h"
 
 #include <arpa/inet.h>

@@ -1,7 +1,7 @@
 /* The record of changes: written as slatectl writes it, and read whoever wrote it. */
 #include "fixture.h"
 #include "tap.h"
-#include "undo.h"
+#include "act/undo.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

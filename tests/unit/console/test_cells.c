@@ -1,4 +1,4 @@
-#include "cells.h"
+#include "draw/cells.h"
 #include "tap.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "brain/brain.h"
-#include "class_table.h"
-#include "class_filter.h"
+#include "draw/class_table.h"
+#include "draw/class_filter.h"
 #include "fixture.h"
 #include "tap.h"
 

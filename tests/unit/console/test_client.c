@@ -1,7 +1,7 @@
 /* The client against a server that this test plays itself, on a UNIX socket in a folder of its own.
  */
-#include "client.h"
-#include "poller.h"
+#include "link/client.h"
+#include "link/poller.h"
 #include "tap.h"
 
 #include <poll.h>

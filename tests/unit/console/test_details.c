@@ -1,10 +1,10 @@
 /* What only some views want: its parsers, and what is reckoned from it. */
 #include "fixture.h"
-#include "page_summary.h"
-#include "size_plan.h"
-#include "stat_line.h"
+#include "facts/page_summary.h"
+#include "brain/size_plan.h"
+#include "facts/stat_line.h"
 #include "tap.h"
-#include "worth.h"
+#include "brain/worth.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* `?`: every figure that a view shows has an explanation, and the overlay shows it. */
-#include "explain.h"
+#include "draw/explain.h"
 #include "screen.h"
 
 static void test_every_term_of_every_view_has_an_entry(void) {

@@ -1,5 +1,5 @@
-#include "format.h"
-#include "stats.h"
+#include "facts/format.h"
+#include "facts/stats.h"
 #include "tap.h"
 
 #include <math.h>

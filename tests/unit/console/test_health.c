@@ -1,4 +1,4 @@
-#include "health.h"
+#include "brain/health.h"
 #include "brain/brain.h"
 #include "fixture.h"
 #include "tap.h"

@@ -1,4 +1,4 @@
-#include "history.h"
+#include "facts/history.h"
 #include "tap.h"
 
 #include <math.h>

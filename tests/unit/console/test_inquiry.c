@@ -1,5 +1,5 @@
 /* Answers to inquiries: kept as text, read line by line, whatever a server writes. */
-#include "inquiry.h"
+#include "facts/inquiry.h"
 #include "tap.h"
 
 #include <math.h>

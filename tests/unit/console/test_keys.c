@@ -1,4 +1,4 @@
-#include "keys.h"
+#include "draw/keys.h"
 #include "tap.h"
 
 static const enum scope scopes[] = {SCOPE_OVERVIEW, SCOPE_CLASSES, SCOPE_EVENTS,

@@ -1,7 +1,7 @@
 #include "brain/brain.h"
-#include "model.h"
+#include "facts/model.h"
 #include "fixture.h"
-#include "format.h"
+#include "facts/format.h"
 #include "tap.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "recording.h"
+#include "facts/recording.h"
 #include "fixture.h"
 #include "tap.h"
 

@@ -1,5 +1,5 @@
 /* Settings: what may be sent to which version, how, and how it goes back. */
-#include "action.h"
+#include "act/action.h"
 #include "fixture.h"
 #include "tap.h"
 

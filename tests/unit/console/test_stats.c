@@ -1,4 +1,4 @@
-#include "stats.h"
+#include "facts/stats.h"
 #include "fixture.h"
 #include "tap.h"
 

@@ -1,4 +1,4 @@
-#include "tape.h"
+#include "facts/tape.h"
 #include "fixture.h"
 #include "tap.h"
 

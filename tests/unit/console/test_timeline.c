@@ -1,5 +1,5 @@
 #include "brain/brain.h"
-#include "timeline.h"
+#include "app/timeline.h"
 #include "fixture.h"
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 /* Trials: when they go back, and why. The model is fed samples a second apart. */
 #include "brain/brain.h"
-#include "trial.h"
+#include "act/trial.h"
 #include "tap.h"
 
 #include "fixture.h"

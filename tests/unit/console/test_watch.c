@@ -1,4 +1,4 @@
-#include "watch.h"
+#include "link/watch.h"
 #include "tap.h"
 
 static struct watch_log log_;

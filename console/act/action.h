@@ -1,0 +1,55 @@
+/* Changes to a server: what the operator wants, whether it may be sent, and what exactly would be
+ * sent. An action is plain data; a plan is several, carried out one after the other.
+ *
+ * action_check is the one gate: nothing is sent that it refuses, and it refuses what this version of
+ * the server is known to crash on. Actions do not draw. Pure functions. One thread. */
+#ifndef CONSOLE_ACT_ACTION_H
+#define CONSOLE_ACT_ACTION_H
+#include "facts/model.h"
+#include "act/setting.h"
+
+enum action_kind { ACTION_MOVE_PAGES, ACTION_SET };
+
+enum { MOVE_PAGES_LIMIT = 1000000, POOL_CLASS = 0, PLAN_LIMIT = 20 };
+
+struct action {
+    enum action_kind kind;
+    unsigned from, to, pages; /* ACTION_MOVE_PAGES: class ids; to may be POOL_CLASS */
+    /* ACTION_SET: a name and a value of setting.h; class_policy's value is "POLICY CLASS", lru_tune's
+     * all four */
+    char name[SETTING_NAME_BYTES];
+    char value[SETTING_VALUE_BYTES];
+};
+
+struct plan {
+    unsigned count;
+    struct action steps[PLAN_LIMIT];
+};
+
+struct action action_move(unsigned from, unsigned to, unsigned pages);
+struct action action_set(const char *name, const char *value);
+struct plan plan_of(struct action action);
+
+/* True when the action may be sent to this server now; else why says in a sentence what is wrong
+ * and what would do. now may be NULL: nothing is known yet. */
+bool action_check(const struct action *action, const struct snapshot *now,
+                  const struct answers *answers, char *why, size_t why_bytes);
+
+/* The command lines, one by one; false past the last. *times is how often the line is sent: slated
+ * takes a page count, memcached moves one page a command. */
+bool action_line(const struct action *action, const struct snapshot *now, unsigned index,
+                 char line[SETTING_LINE_BYTES], unsigned *times);
+
+/* "move 3 pages from class 4 to class 12", "set automove ratio to 0.60". */
+void action_title(const struct action *action, char *out, size_t out_bytes);
+/* The title of its only step, or "4 changes". */
+void plan_title(const struct plan *plan, char *out, size_t out_bytes);
+
+/* What undo gives back and what it does not. */
+void action_undo_note(const struct action *action, char *out, size_t out_bytes);
+
+/* What may come of it that the operator would not want, as a sentence: a source that starves itself,
+ * a mode that is not for long. Empty when there is nothing to warn of. */
+void action_warning(const struct action *action, const struct model *model, char *out,
+                    size_t out_bytes);
+#endif

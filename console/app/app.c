@@ -1,0 +1,306 @@
+#include "app/app.h"
+
+#include "brain/brain.h"
+#include "app/app_state.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+uint64_t clock_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+int64_t wall_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void show_message(struct app *app, const char *text, uint64_t now_ms) {
+    snprintf(app->message, sizeof app->message, "%s", text);
+    app->message_until_ms = now_ms + MESSAGE_MS;
+    app->is_dirty = true;
+}
+
+static const char *fleet_note(const struct app *app) {
+    for (unsigned i = 0; i < app->fleet.list_count; i++) {
+        if (app->fleet.lists[i].note[0] != '\0') {
+            return app->fleet.lists[i].note;
+        }
+    }
+    return "";
+}
+
+const char *locked_by(const struct app *app) {
+    const struct model *live = live_model(app);
+    const struct snapshot *now = live != NULL ? model_now(live) : NULL;
+    if (app->options->read_only) {
+        return "READ-ONLY";
+    }
+    if (now == NULL || snapshot_may_change(now)) {
+        return NULL;
+    }
+    return strcmp(now->role, "write") == 0 ? "ROLE write" : "ROLE read";
+}
+
+const struct model *live_model(const struct app *app) {
+    return app->open != NULL ? app->open->model : app->nobody;
+}
+
+struct frame make_frame(struct app *app, uint64_t now_ms) {
+    const struct model *live = live_model(app), *shown = live;
+    int width, height;
+    term_size(&width, &height);
+    if (app->open != NULL) {
+        shown = timeline_model(&app->timeline, app->open->tape, live, width);
+    }
+    bool is_past = app->timeline.is_past;
+    const struct snapshot *now = model_now(shown);
+    time_t wall = time(NULL);
+    return (struct frame){
+        .model = shown,
+        .live = live,
+        .under_way = app->under_way,
+        .audit_path = app->audit_path,
+        .now_ms = is_past && now != NULL ? now->at_ms : now_ms,
+        .interval_ms = app->options->interval_ms,
+        .retry_ms = app->open != NULL ? session_retry_ms(app->open) : 0,
+        .wall = wall,
+        .moment = is_past ? (time_t)(app->timeline.wall_ms / 1000) : wall,
+        .locked = locked_by(app),
+        .is_past = is_past,
+        .is_replay = app->replay != NULL,
+        .plays = app->timeline.plays,
+        .is_recorded = app->open != NULL && app->open->record_fd >= 0,
+        .loaded_share = app->replay != NULL && app->replay->recording != NULL
+                            ? recording_progress(app->replay->recording)
+                            : 1,
+        .mark = &app->mark,
+        .servers = app->rows,
+        .server_count = app->row_count,
+        .fleet_note = fleet_note(app),
+        .watch = app->open != NULL ? app->open->watch.log : NULL,
+        .message = app->message};
+}
+
+static void draw(struct app *app, uint64_t now_ms) {
+    int width, height;
+    term_size(&width, &height);
+    if (app->cells == NULL || app->cells->width != width || app->cells->height != height) {
+        cells_destroy(&app->cells);
+        app->cells = cells_create(width, height, term_is_ascii());
+    }
+    if (app->cells == NULL) {
+        return; /* out of memory: the old picture stays, the loop goes on */
+    }
+    /* A pause keeps the rows of its moment, where there are any. */
+    bool is_late = !app->timeline.is_past || app->row_count != app->fleet.count;
+    if (view_current(&app->ui) == &fleet_view && is_late) {
+        app->row_count = fleet_rows(&app->fleet, now_ms, app->rows);
+    }
+    struct frame frame = make_frame(app, now_ms);
+    screen_draw(&frame, &app->ui, app->cells);
+    term_show(app->cells);
+    app->is_dirty = false;
+    app->draw_ms = UINT64_MAX;
+}
+
+/* ---- the world ---- */
+
+static void handle_signals(struct app *app) {
+    for (int number; (number = term_signal()) != 0;) {
+        if (number == SIGWINCH) {
+            term_resize();
+            app->is_dirty = true;
+        } else {
+            app->is_done = true;
+            app->exit_code = EXIT_INTERRUPTED;
+        }
+    }
+}
+
+static void step_session(struct app *app, struct session *session, uint64_t now_ms) {
+    int64_t wall_ms = wall_now_ms();
+    struct reply reply;
+    session->acting.audit_path = app->audit_path;
+    session_step(session, now_ms);
+    while (session_take(session, &reply, now_ms, wall_ms)) {
+        /* nobody else sends anything */
+    }
+    bool is_open = session == app->open;
+    struct wants wants = {.inquiries = 0};
+    if (is_open && !app->timeline.is_past) { /* what stands still keeps what it shows */
+        screen_wants(&app->ui, &wants);
+    }
+    session_want(session, &wants, now_ms);
+    session_end(session, now_ms, wall_ms);
+    bool is_shown = is_open || view_current(&app->ui) == &fleet_view;
+    if (session->has_news && is_shown) {
+        /* One server's news are drawn at once; many answer at the same time, so theirs wait. */
+        uint64_t due_ms = app->fleet.count > 1 ? now_ms + GATHER_MS : now_ms;
+        app->draw_ms = due_ms < app->draw_ms ? due_ms : app->draw_ms;
+    }
+    session->has_news = false;
+}
+
+static void step_world(struct app *app, uint64_t now_ms) {
+    if (app->replay != NULL) {
+        step_session(app, app->replay, now_ms);
+    } else if (fleet_step_lists(&app->fleet, now_ms)) {
+        app->is_dirty = true;
+        app->open = app->open == NULL ? app->fleet.list[0] : app->open;
+    }
+    for (unsigned i = 0; i < app->fleet.count; i++) {
+        step_session(app, app->fleet.list[i], now_ms);
+    }
+    show_outcomes(app, now_ms);
+    if (app->open != NULL && timeline_tick(&app->timeline, app->open->tape, now_ms)) {
+        app->is_dirty = true;
+    }
+}
+
+static uint64_t earlier(uint64_t a, uint64_t b) {
+    return a < b ? a : b;
+}
+
+/* Sleeps until a key, a signal, a server or a deadline. */
+static void wait_for_something(const struct app *app, uint64_t now_ms) {
+    struct pollfd polled[2 + FLEET_POLL_LIMIT] = {
+        {.fd = STDIN_FILENO, .events = POLLIN},
+        {.fd = term_signal_fd(), .events = POLLIN},
+    };
+    unsigned count = 2 + fleet_polled(&app->fleet, polled + 2);
+    uint64_t due_ms = now_ms + TICK_MS - now_ms % TICK_MS; /* the clock in the title */
+    due_ms = earlier(due_ms, app->replay != NULL ? session_due_ms(app->replay) : UINT64_MAX);
+    due_ms = earlier(due_ms, fleet_due_ms(&app->fleet));
+    due_ms = earlier(due_ms, timeline_due_ms(&app->timeline));
+    due_ms = earlier(due_ms, app->draw_ms);
+    int timeout_ms = due_ms > now_ms ? (int)(due_ms - now_ms) : 0;
+    poll(polled, count, timeout_ms);
+}
+
+/* True when the terminal is gone: reading it would report an end for ever. */
+static bool terminal_is_gone(void) {
+    struct pollfd polled = {.fd = STDIN_FILENO, .events = POLLIN};
+    return poll(&polled, 1, 0) > 0 && (polled.revents & (POLLHUP | POLLERR | POLLNVAL));
+}
+
+static void loop(struct app *app) {
+    time_t shown_wall = 0;
+    while (!app->is_done) {
+        uint64_t now_ms = clock_ms();
+        if (app->message[0] != '\0' && now_ms >= app->message_until_ms) {
+            app->message[0] = '\0';
+            app->is_dirty = true;
+        }
+        if (app->is_dirty || now_ms >= app->draw_ms || time(NULL) != shown_wall) {
+            shown_wall = time(NULL);
+            draw(app, now_ms);
+        }
+        wait_for_something(app, now_ms);
+        if (terminal_is_gone()) {
+            return;
+        }
+        handle_signals(app);
+        now_ms = clock_ms();
+        for (uint32_t key; (key = term_key()) != KEY_NONE && !app->is_done;) {
+            if (key == KEY_POINTER) {
+                handle_pointer(app, now_ms);
+            } else {
+                handle_key(app, key, now_ms);
+            }
+        }
+        step_world(app, now_ms);
+        seek_once_loaded(app);
+    }
+}
+
+/* Everything that may fail before the first screen; false after a line on stderr. */
+static bool open_everything(struct app *app) {
+    const struct options *options = app->options;
+    char why[NOTE_BYTES];
+    if (options->audit_log != NULL) {
+        snprintf(app->audit_path, sizeof app->audit_path, "%s", options->audit_log);
+    } else {
+        audit_default_path(app->audit_path);
+    }
+    fleet_init(&app->fleet, options->interval_ms, options->server_count,
+               &options->access);
+    class_table_init(&app->ui.classes);
+    app->nobody = brain_model("");
+    bool has_room = app->nobody != NULL;
+    if (options->replay != NULL) {
+        app->replay = app->open = session_replay(options->replay, why, sizeof why);
+        if (app->replay == NULL) {
+            fprintf(stderr, "slatetop: %s\n", why);
+            app->exit_code = EXIT_USAGE;
+            return false;
+        }
+        timeline_step(&app->timeline, app->open->tape, 0);
+        app->timeline.plays = !options->has_at;
+    }
+    for (unsigned i = 0; i < options->server_count; i++) {
+        has_room = has_room && fleet_add(&app->fleet, &options->servers[i]);
+    }
+    if (!has_room) {
+        fprintf(stderr, "slatetop: out of memory, or too many lists of servers\n");
+        app->exit_code = EXIT_INTERNAL;
+        return false;
+    }
+    app->open = app->fleet.count > 0 ? app->fleet.list[0] : app->open;
+    if (options->record != NULL && !session_record(app->open, options->record, why, sizeof why)) {
+        fprintf(stderr, "slatetop: %s\n", why);
+        app->exit_code = EXIT_OUTPUT;
+        return false;
+    }
+    /* Over ssh the terminal's own selection is worth more than ours. */
+    app->has_mouse = options->mouse == MOUSE_ON ||
+                     (options->mouse == MOUSE_AUTO && getenv("SSH_CONNECTION") == NULL);
+    app->theme = options->theme;
+    if (!term_open(&(struct term_options){.ascii = options->ascii,
+                                          .mono = options->mono,
+                                          .mouse = app->has_mouse,
+                                          .theme = options->theme},
+                   why, sizeof why)) {
+        fprintf(stderr, "slatetop: %s\n", why);
+        app->exit_code = EXIT_USAGE;
+        return false;
+    }
+    bool is_fleet = options->server_count > 1 || app->fleet.list_count > 0;
+    for (unsigned i = 0; is_fleet && view_list[i] != NULL; i++) {
+        app->ui.view = view_list[i] == &fleet_view ? i : app->ui.view;
+    }
+    return true;
+}
+
+int app_run(const struct options *options) {
+    struct app *app = calloc(1, sizeof *app);
+    if (app == NULL) {
+        fprintf(stderr, "slatetop: out of memory\n");
+        return EXIT_INTERNAL;
+    }
+    app->options = options;
+    app->is_dirty = true;
+    app->draw_ms = UINT64_MAX;
+    app->seeks = options->has_at;
+    if (open_everything(app)) {
+        loop(app);
+        term_close();
+        leave_servers(app);
+    }
+    int exit_code = app->exit_code;
+    cells_destroy(&app->cells);
+    timeline_go_live(&app->timeline);
+    session_destroy(&app->replay);
+    fleet_fini(&app->fleet);
+    model_destroy(&app->nobody);
+    free(app);
+    return exit_code;
+}

@@ -1,0 +1,135 @@
+/* Changes: from the review to the server, and back. */
+#include "app/app_state.h"
+
+#include "app/app.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LEAVE_STEP_MS = 20 };
+
+void send_reviewed(struct app *app, uint64_t now_ms) {
+    char why[NOTE_BYTES];
+    struct review *review = &app->ui.review;
+    enum acting_kind kind = review->is_redo ? ACTING_REDO : review->is_undo ? ACTING_UNDO : ACTING_CHANGE;
+    if (app->options->read_only) {
+        show_message(app, "read-only: nothing was sent", now_ms);
+    } else if (locked_by(app) != NULL) {
+        snprintf(why, sizeof why, "%s, and changes need admin: nothing was sent", locked_by(app));
+        show_message(app, why, now_ms);
+    } else if (app->open == NULL || app->replay != NULL) {
+        show_message(app, "a recording can't be changed: nothing was sent", now_ms);
+    } else if (!acting_begin(&app->open->acting, kind, &review->plan, review->is_undo ? &app->taken : NULL,
+                             &review->terms, app->open->model, now_ms, time(NULL), why, sizeof why)) {
+        show_message(app, why, now_ms);
+    } else {
+        review->is_open = false;
+        app->ui.classes.source = -1;
+        tune_forget(&app->ui);
+    }
+}
+
+static void review_taken(struct app *app, bool is_redo, uint64_t now_ms) {
+    if (app->timeline.is_past) {
+        show_message(app, "this is the past: . goes to now, then change it", now_ms);
+        return;
+    }
+    review_open(&app->ui.review, &app->taken.back, app->taken.title);
+    app->ui.review.is_redo = is_redo;
+}
+
+void propose_undo(struct app *app, uint64_t now_ms) {
+    char why[NOTE_BYTES];
+    if (app->open == NULL || app->replay != NULL) {
+        show_message(app, "a recording can't be changed", now_ms);
+    } else if (!acting_last_change(&app->open->acting, app->open->model, &app->taken, why, sizeof why)) {
+        show_message(app, why, now_ms);
+    } else {
+        review_taken(app, false, now_ms);
+    }
+}
+
+void propose_redo(struct app *app, uint64_t now_ms) {
+    const struct undo_entry *entry = app->open != NULL ? undo_top(&app->open->acting.redo) : NULL;
+    if (entry == NULL) {
+        show_message(app, "nothing was undone from here that could be done again", now_ms);
+    } else {
+        app->taken = *entry;
+        review_taken(app, true, now_ms);
+    }
+}
+
+void keep_trial(struct app *app, uint64_t now_ms) {
+    if (app->open == NULL || !acting_keep(&app->open->acting, app->open->model, time(NULL))) {
+        show_message(app, "no trial is under way", now_ms);
+    }
+}
+
+void show_outcomes(struct app *app, uint64_t now_ms) {
+    for (unsigned i = 0; i < app->fleet.count; i++) {
+        struct session *session = app->fleet.list[i];
+        char *news = session->acting.news, text[NOTE_BYTES];
+        if (news[0] == '\0') {
+            continue;
+        }
+        bool is_open = session == app->open;
+        snprintf(text, sizeof text, "%s%s%.*s", is_open ? "" : model_server(session->model), is_open ? "" : ": ",
+                 is_open ? NOTE_BYTES - 1 : NOTE_BYTES / 2, news);
+        show_message(app, text, now_ms);
+        news[0] = '\0';
+    }
+    char words[NOTE_BYTES] = "";
+    if (app->open != NULL) {
+        acting_words(&app->open->acting, now_ms, words, sizeof words);
+    }
+    if (strcmp(words, app->under_way) != 0) {
+        snprintf(app->under_way, sizeof app->under_way, "%s", words);
+        app->is_dirty = true;
+    }
+}
+
+/* What was left undone, for the shell: the operator must know it, and how to do it by hand. */
+static void tell_leftovers(struct acting *acting, const struct model *model) {
+    if (acting->job.state == JOB_RUNNING) {
+        job_abandon(&acting->job, "slatetop was left before the rest was sent");
+        fprintf(stderr, "slatetop: %s: %s\n", model_server(model), acting->job.outcome);
+    }
+    const struct undo_entry *entry = undo_top(&acting->undo);
+    for (unsigned i = 0; acting->trial.is_on && entry != NULL && i < entry->back.count; i++) {
+        char line[SETTING_LINE_BYTES];
+        unsigned times;
+        const struct snapshot *now = model_now(model);
+        if (now != NULL && action_line(&entry->back.steps[i], now, 0, line, &times)) {
+            fprintf(stderr, "slatetop: %s did not answer, so the trial is still on; to end it: %s\n",
+                    model_server(model), line);
+        }
+    }
+}
+
+void leave_servers(struct app *app) {
+    uint64_t now_ms = clock_ms(), until_ms = now_ms + ACTING_LEAVE_MS;
+    for (unsigned i = 0; i < app->fleet.count; i++) {
+        struct session *session = app->fleet.list[i];
+        bool had_trial = session->acting.trial.is_on;
+        struct reply reply;
+        if (had_trial) {
+            fprintf(stderr, "slatetop: %s: a trial is on and goes back now\n", model_server(session->model));
+        }
+        while (acting_leave(&session->acting) && now_ms < until_ms) {
+            struct pollfd polled = {.fd = client_fd(session->client), .events = client_events(session->client)};
+            poll(&polled, 1, LEAVE_STEP_MS);
+            now_ms = clock_ms();
+            int64_t wall_ms = (int64_t)time(NULL) * 1000;
+            session_step(session, now_ms);
+            while (session_take(session, &reply, now_ms, wall_ms)) {
+                /* nobody else sends anything */
+            }
+            session_end(session, now_ms, wall_ms);
+        }
+        tell_leftovers(&session->acting, session->model);
+        if (had_trial && !session->acting.trial.is_on) {
+            fprintf(stderr, "slatetop: %s: %s\n", model_server(session->model), session->acting.news);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+/* What a key means where the operator is: in a view, in one of the overlays, or in a line that is typed. */
+#include "app/app_state.h"
+
+#include "app/app.h"
+
+#include <stdio.h>
+
+/* The other servers' past stays theirs; only what is on the screen changes. */
+static void open_server(struct app *app, unsigned server) {
+    if (server < app->fleet.count) {
+        app->open = app->fleet.list[server];
+        app->ui.fleet.cursor = server + 1;
+        app->ui.classes.cursor = app->ui.classes.top = 0;
+        app->ui.classes.source = -1;
+        app->ui.view = 0;
+        tune_forget(&app->ui);
+        timeline_go_live(&app->timeline);
+    }
+}
+
+static void obey(struct app *app, const struct intent *intent, uint64_t now_ms) {
+    switch (intent->kind) {
+    case INTENT_NONE:
+        break;
+    case INTENT_REVIEW:
+        if (app->timeline.is_past) {
+            show_message(app, app->replay != NULL ? "a recording can't be changed"
+                                                  : "this is the past: . goes to now, then change it",
+                         now_ms);
+            break;
+        }
+        review_open(&app->ui.review, &intent->plan, NULL);
+        break;
+    case INTENT_SAY:
+        show_message(app, intent->text, now_ms);
+        break;
+    case INTENT_OPEN_SERVER:
+        open_server(app, intent->server);
+        break;
+    }
+}
+
+static void key_in_filter(struct app *app, uint32_t key) {
+    struct class_table_ui *table = &app->ui.classes;
+    switch (key_command(key, SCOPE_FILTER)) {
+    case COMMAND_ACCEPT:
+        class_table_accept(table);
+        break;
+    case COMMAND_CANCEL:
+        table->edits_filter = false;
+        break;
+    case COMMAND_BACK:
+        class_table_erase(table);
+        break;
+    default:
+        class_table_type(table, key);
+        break;
+    }
+}
+
+static void open_help(struct ui *ui) {
+    ui->help_is_open = true;
+    ui->help_top = 0;
+}
+
+static void key_in_review(struct app *app, uint32_t key, uint64_t now_ms) {
+    struct review *review = &app->ui.review;
+    if ((key >= '0' && key <= '9') || key == '.') {
+        review_type(review, (char)key);
+        return;
+    }
+    enum command command = key_command(key, SCOPE_REVIEW);
+    if (command == COMMAND_SEND) {
+        send_reviewed(app, now_ms);
+    } else if (command == COMMAND_HELP) {
+        open_help(&app->ui);
+    } else if (command == COMMAND_CANCEL) {
+        review->is_open = false;
+    } else {
+        review_command(review, live_model(app), command);
+    }
+}
+
+static void key_in_help(struct app *app, uint32_t key) {
+    enum { SCREEN = 15, ROWS_MOST = 1000 }; /* drawing brings it back to the last line */
+    enum command command = key_command(key, SCOPE_HELP);
+    app->ui.help_top = list_step(app->ui.help_top, command_rows(command, SCREEN), ROWS_MOST);
+    if (command == COMMAND_CANCEL) {
+        app->ui.help_is_open = false;
+    }
+}
+
+static unsigned view_count(void) {
+    unsigned count = 0;
+    while (view_list[count] != NULL) {
+        count++;
+    }
+    return count;
+}
+
+/* Through the streams and back to none; what the last one said goes. */
+static void next_stream(struct app *app, uint64_t now_ms) {
+    struct session *session = app->open;
+    if (session == NULL || app->replay != NULL) {
+        show_message(app, "a recording has no streams", now_ms);
+        return;
+    }
+    enum stream now = session->watch.log != NULL ? session->watch.log->stream : STREAM_NONE;
+    enum stream next = (enum stream)((now + 1) % STREAM_COUNT);
+    if (!watch_start(&session->watch, &session->address, &app->options->access, next)) {
+        show_message(app, "out of memory: nothing is watched", now_ms);
+    } else if (next == STREAM_NONE) {
+        show_message(app, "nothing is watched", now_ms);
+    }
+}
+
+static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
+    const struct view *view = view_current(&app->ui);
+    enum command command = key_command(key, view->scope);
+    struct intent intent = {0};
+    if (time_command(app, command, now_ms)) { /* the moment it goes to is made when it is drawn */
+        return;
+    }
+    struct frame frame = make_frame(app, now_ms);
+    switch (command) {
+    case COMMAND_QUIT:
+        app->is_done = true;
+        break;
+    case COMMAND_HELP:
+        open_help(&app->ui);
+        break;
+    case COMMAND_WHY:
+        app->ui.why = (struct why_ui){.is_open = true};
+        break;
+    case COMMAND_EXPLAIN:
+        explain_open(&app->ui);
+        break;
+    case COMMAND_NEXT_VIEW:
+        view_open(&app->ui, (app->ui.view + 1) % view_count());
+        break;
+    case COMMAND_PREVIOUS_VIEW:
+        view_open(&app->ui, (app->ui.view + view_count() - 1) % view_count());
+        break;
+    case COMMAND_MOUSE:
+        toggle_mouse(app, now_ms);
+        break;
+    case COMMAND_STREAMS:
+        next_stream(app, now_ms);
+        break;
+    case COMMAND_THEME:
+        next_theme(app, now_ms);
+        break;
+    case COMMAND_REDRAW:
+        term_redraw();
+        break;
+    case COMMAND_SUSPEND:
+        term_suspend();
+        break;
+    case COMMAND_AUTOMOVE:
+        intent = propose_automove(&frame);
+        break;
+    case COMMAND_KEEP_TRIAL:
+        keep_trial(app, now_ms);
+        break;
+    case COMMAND_UNDO:
+        propose_undo(app, now_ms);
+        break;
+    case COMMAND_REDO:
+        propose_redo(app, now_ms);
+        break;
+    default:
+        for (unsigned i = 0; view_list[i] != NULL; i++) {
+            if (command != COMMAND_NONE && view_list[i]->open == command) {
+                view_open(&app->ui, i);
+                return;
+            }
+        }
+        intent = view->command(&frame, &app->ui, command);
+        break;
+    }
+    obey(app, &intent, now_ms);
+}
+
+void handle_key(struct app *app, uint32_t key, uint64_t now_ms) {
+    app->message[0] = '\0';
+    app->is_dirty = true;
+    if (app->ui.help_is_open) { /* also over a review, which it is opened from */
+        key_in_help(app, key);
+    } else if (app->ui.review.is_open) {
+        key_in_review(app, key, now_ms);
+    } else if (app->ui.classes.edits_filter) {
+        key_in_filter(app, key);
+    } else if (app->ui.columns.is_open) {
+        columns_command(&app->ui, key_command(key, SCOPE_COLUMNS));
+    } else if (app->ui.tune.edits) {
+        struct frame frame = make_frame(app, now_ms);
+        tune_edit(&app->ui, &frame, key_command(key, SCOPE_VALUE), key);
+    } else if (app->ui.why.is_open) {
+        why_command(&app->ui, key_command(key, SCOPE_WHY));
+    } else if (app->ui.explain.is_open) {
+        explain_command(&app->ui, key_command(key, SCOPE_EXPLAIN));
+    } else {
+        key_in_view(app, key, now_ms);
+    }
+}

@@ -1,0 +1,54 @@
+/* What a click or the wheel does: the same as a key, by what was drawn there. */
+#include "app/app_state.h"
+
+enum { WHEEL_ROWS = 3 };
+
+void handle_pointer(struct app *app, uint64_t now_ms) {
+    struct pointer pointer = term_pointer();
+    if (pointer.act != POINTER_CLICK) {
+        uint32_t key = pointer.act == POINTER_WHEEL_UP ? KEY_ARROW_UP : KEY_ARROW_DOWN;
+        for (int i = 0; i < WHEEL_ROWS && !app->ui.review.is_open; i++) {
+            handle_key(app, key, now_ms);
+        }
+        return;
+    }
+    const struct hotspot *hot =
+        app->cells != NULL ? cells_hot_at(app->cells, pointer.y, pointer.x) : NULL;
+    if (hot == NULL || app->ui.review.is_open) { /* nothing is sent by a slip of the hand */
+        return;
+    }
+    const struct view *view = view_current(&app->ui);
+    switch (hot->kind) {
+    case HOT_KEY:
+        handle_key(app, hot->value, now_ms);
+        break;
+    case HOT_VIEW:
+        view_open(&app->ui, hot->value);
+        break;
+    case HOT_SORT:
+    case HOT_ROW:
+        if (view->click != NULL) {
+            view->click(&app->ui, hot->kind, hot->value);
+        }
+        break;
+    case HOT_NOTHING:
+        break;
+    }
+    app->is_dirty = true;
+}
+
+void toggle_mouse(struct app *app, uint64_t now_ms) {
+    app->has_mouse = !app->has_mouse;
+    term_set_mouse(app->has_mouse);
+    show_message(app, app->has_mouse ? "the mouse is ours; Shift selects text, M gives it back"
+                                     : "the mouse is the terminal's",
+                 now_ms);
+}
+
+void next_theme(struct app *app, uint64_t now_ms) {
+    char text[NOTE_BYTES];
+    app->theme = (app->theme + 1) % THEME_COUNT;
+    snprintf(text, sizeof text, term_set_theme(app->theme) ? "theme: %s" : "no colours here, so no theme but mono%.0s",
+             theme_names[app->theme]);
+    show_message(app, text, now_ms);
+}

@@ -1,0 +1,120 @@
+/* Pause, the cursor in the past, marks, and recording. */
+#include "app/app_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void mark_moment(struct app *app, uint64_t now_ms) {
+    struct frame frame = make_frame(app, now_ms);
+    const struct snapshot *now = model_now(frame.model);
+    if (now == NULL) {
+        show_message(app, "there are no figures to mark yet", now_ms);
+        return;
+    }
+    app->mark.is_set = true;
+    app->mark.wall = frame.moment;
+    app->mark.snapshot = *now;
+    snprintf(app->mark.server, sizeof app->mark.server, "%s", model_server(frame.model));
+    show_message(app, "marked: d shows what changes from here on", now_ms);
+}
+
+/* "slatetop-cache7-11211-20261121-140231.jsonl", in the folder that slatetop was started in. */
+static void toggle_recording(struct app *app, uint64_t now_ms) {
+    char path[200], why[NOTE_BYTES], text[NOTE_BYTES], day[40];
+    struct session *session = app->open;
+    if (session == NULL || app->replay != NULL) {
+        show_message(app, "there is no server to record", now_ms);
+        return;
+    }
+    if (session->record_fd >= 0) {
+        session_stop_recording(session);
+        snprintf(text, sizeof text, "recording ended: %.150s", session->record_name);
+    } else {
+        struct tm local;
+        time_t wall = time(NULL);
+        strftime(day, sizeof day, "%Y%m%d-%H%M%S", localtime_r(&wall, &local));
+        snprintf(path, sizeof path, "slatetop-%.100s-%s.jsonl", session->address.text, day);
+        for (char *at = path; *at != '\0'; at++) {
+            *at = strchr("/:[]", *at) != NULL ? '-' : *at;
+        }
+        bool begins = session_record(session, path, why, sizeof why);
+        snprintf(text, sizeof text, begins ? "recording to %.150s" : "%.150s", begins ? path : why);
+    }
+    model_note(session->model, EVENT_YOU, time(NULL), "%s", text);
+    show_message(app, text, now_ms);
+}
+
+static void pause_or_go_on(struct app *app, uint64_t now_ms) {
+    struct timeline *timeline = &app->timeline;
+    if (app->replay != NULL) {
+        timeline->plays = !timeline->plays;
+        timeline->due_ms = now_ms;
+    } else if (timeline->is_past) {
+        timeline_go_live(timeline);
+    } else {
+        timeline_hold(timeline, app->open->tape);
+    }
+}
+
+bool time_command(struct app *app, enum command command, uint64_t now_ms) {
+    struct timeline *timeline = &app->timeline;
+    struct tape *tape = app->open != NULL ? app->open->tape : NULL;
+    bool needs_tape = command >= COMMAND_PAUSE && command <= COMMAND_LIVE;
+    if (needs_tape && (tape == NULL || tape_first(tape) == tape_end(tape))) {
+        show_message(app, "there is no past yet", now_ms);
+        return true;
+    }
+    switch (command) {
+    case COMMAND_PAUSE:
+        pause_or_go_on(app, now_ms);
+        return true;
+    case COMMAND_TIME_BACK:
+        timeline_step(timeline, tape, -1);
+        return true;
+    case COMMAND_TIME_ON:
+        timeline_step(timeline, tape, 1);
+        return true;
+    case COMMAND_MINUTE_BACK:
+        timeline_hold(timeline, tape);
+        timeline_seek(timeline, tape, timeline->wall_ms - 60000);
+        return true;
+    case COMMAND_MINUTE_ON:
+        timeline_hold(timeline, tape);
+        timeline_seek(timeline, tape, timeline->wall_ms + 60000);
+        return true;
+    case COMMAND_EVENT_BEFORE:
+    case COMMAND_EVENT_AFTER:
+        if (!timeline_to_event(timeline, tape, live_model(app),
+                               command == COMMAND_EVENT_BEFORE ? -1 : 1)) {
+            show_message(app, "there is no event there", now_ms);
+        }
+        return true;
+    case COMMAND_LIVE:
+        if (app->replay != NULL) {
+            timeline_seek(timeline, tape, INT64_MAX);
+        } else {
+            timeline_go_live(timeline);
+        }
+        return true;
+    case COMMAND_MARK_MOMENT:
+        mark_moment(app, now_ms);
+        return true;
+    case COMMAND_RECORD:
+        toggle_recording(app, now_ms);
+        return true;
+    default:
+        return false;
+    }
+}
+
+void seek_once_loaded(struct app *app) {
+    if (app->seeks && app->replay->recording == NULL) {
+        struct timeline *timeline = &app->timeline;
+        timeline->index = 0;
+        timeline_step(timeline, app->replay->tape, 0);
+        timeline_seek(timeline, app->replay->tape,
+                      timeline->wall_ms + (int64_t)(app->options->at_s * 1000));
+        app->seeks = false;
+        app->is_dirty = true;
+    }
+}

@@ -1,0 +1,331 @@
+/* Batch mode: the overview and the class table as plain text or JSON, without a terminal. */
+#include "app/app.h"
+
+#include "brain/brain.h"
+#include "draw/class_table.h"
+#include "app/fleet.h"
+#include "facts/format.h"
+#include "brain/health.h"
+#include "app/output.h"
+#include "app/timeline.h"
+
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BATCH_WINDOW_MS = 1000, FIRST_REPLY_MS = 5000 };
+
+static volatile sig_atomic_t was_interrupted;
+
+static void on_interrupt(int number) {
+    (void)number;
+    was_interrupted = 1;
+}
+
+static const char *metric_text(enum metric metric, double value, char out[FORMAT_BYTES]) {
+    if (metric_rows[metric].unit == UNIT_RATIO) {
+        return format_percent(out, value);
+    }
+    return metric_rows[metric].unit == UNIT_BYTES_PER_SECOND ? format_bytes(out, value)
+                                                             : format_count(out, value);
+}
+
+static void print_health(const struct model *model, uint64_t now_ms, uint64_t interval_ms) {
+    struct health_line lines[HEALTH_LIMIT];
+    int count = health_assess(model, now_ms, interval_ms, lines);
+    for (int i = 0; i < count; i++) {
+        char key[12] = "";
+        if (lines[i].key != '\0') {
+            snprintf(key, sizeof key, ": press %c", lines[i].key);
+        }
+        printf("%-6s %s%s\n", severity_word(lines[i].severity), lines[i].text, key);
+    }
+}
+
+static void print_overview(const struct model *model) {
+    const struct snapshot *now = model_now(model);
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        char text[FORMAT_BYTES];
+        printf("%-18s %7s%s", metric_rows[i].name,
+               metric_text((enum metric)i, model_metric(model, (enum metric)i), text),
+               i % 3 == 2 || i == METRIC_COUNT - 1 ? "\n" : "   ");
+    }
+    char bytes[FORMAT_BYTES], limit[FORMAT_BYTES], items[FORMAT_BYTES], pool[FORMAT_BYTES];
+    printf("memory             %7s of %s, %s items, %s pages in the pool\n",
+           format_bytes(bytes, stat_number(now->general[GENERAL_bytes])),
+           format_bytes(limit, stat_number(now->general[GENERAL_limit_maxbytes])),
+           format_count(items, stat_number(now->general[GENERAL_curr_items])),
+           format_count(pool, stat_number(now->general[GENERAL_slab_global_page_pool])));
+}
+
+/* Text is padded by glyphs, not by bytes: "·" and "Δ" are one column wide. */
+static void print_right(const char *text, int width) {
+    printf(" %*s%s", width - cells_width_of(text), "", text);
+}
+
+static void print_classes(const struct model *model) {
+    struct class_table_ui table;
+    class_table_init(&table);
+    table.sort = COLUMN_ID;
+    table.is_ascending = true;
+    unsigned ids[CLASS_LIMIT];
+    unsigned count = class_table_rows(model, &table, ids);
+    for (int column = 0; column < COLUMN_COUNT; column++) {
+        print_right(class_columns[column].head, class_columns[column].width);
+    }
+    printf("  STATE\n");
+    for (unsigned i = 0; i < count; i++) {
+        for (int column = 0; column < COLUMN_COUNT; column++) {
+            char text[CELL_BYTES];
+            class_column_text(model, ids[i], (enum class_column)column, BATCH_WINDOW_MS, text);
+            print_right(text, class_columns[column].width);
+        }
+        printf("  %s\n", class_state_word(brain_class(brain_of(model), ids[i])->state));
+    }
+}
+
+static void print_text(const struct model *model, time_t wall, uint64_t now_ms,
+                       uint64_t interval_ms) {
+    const struct snapshot *now = model_now(model);
+    char clock_text[32];
+    struct tm local;
+    localtime_r(&wall, &local);
+    strftime(clock_text, sizeof clock_text, "%Y-%m-%d %H:%M:%S", &local);
+    printf("%s  %s  %s %s\n", clock_text, model_server(model), snapshot_software(now),
+           snapshot_version(now));
+    print_health(model, now_ms, interval_ms);
+    print_overview(model);
+    print_classes(model);
+    printf("\n");
+}
+
+/* Unknown and reset values are null: absent is not zero. */
+static json_t *json_figure(double value) {
+    return isnan(value) || value < 0 ? json_null() : json_real(value);
+}
+
+static json_t *json_health(const struct model *model, uint64_t now_ms, uint64_t interval_ms) {
+    struct health_line lines[HEALTH_LIMIT];
+    int count = health_assess(model, now_ms, interval_ms, lines);
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) {
+        json_array_append_new(list, json_pack("{s:s, s:s}", "severity",
+                                              severity_word(lines[i].severity), "text",
+                                              lines[i].text));
+    }
+    return list;
+}
+
+static json_t *json_rates(const struct model *model) {
+    json_t *rates = json_object();
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        json_object_set_new(rates, metric_rows[i].key,
+                            json_figure(model_metric(model, (enum metric)i)));
+    }
+    return rates;
+}
+
+/* The table of classes as on the screen, by the names of its columns. */
+static json_t *json_figures(const struct model *model) {
+    const struct snapshot *now = model_now(model);
+    json_t *list = json_array();
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        if (!now->classes[id].present) {
+            continue;
+        }
+        json_t *one =
+            json_pack("{s:s}", "state", class_state_word(brain_class(brain_of(model), id)->state));
+        for (int column = 0; column < COLUMN_COUNT; column++) {
+            double value =
+                class_column_shown_value(model, id, (enum class_column)column, BATCH_WINDOW_MS);
+            bool may_fall = column == COLUMN_CHANGE && !isnan(value);
+            json_object_set_new(one, class_columns[column].name,
+                                may_fall ? json_real(value) : json_figure(value));
+        }
+        json_array_append_new(list, one);
+    }
+    return list;
+}
+
+/* A line of a recording, with what slatetop makes of it under names of its own. */
+static void print_json(const struct session *session, int64_t wall_ms, uint64_t now_ms,
+                       uint64_t interval_ms) {
+    json_t *line = session_line(session, wall_ms);
+    if (line == NULL) {
+        return;
+    }
+    json_object_set_new(line, "health", json_health(session->model, now_ms, interval_ms));
+    json_object_set_new(line, "rates", json_rates(session->model));
+    json_object_set_new(line, "figures", json_figures(session->model));
+    json_dumpf(line, stdout, JSON_COMPACT | JSON_REAL_PRECISION(14));
+    putchar('\n');
+    json_decref(line);
+}
+
+/* One server of the fleet: what it still has to print, and how long it may take. */
+struct batch {
+    unsigned printed;
+    uint64_t limit_ms;
+    bool is_lost;
+};
+
+/* Says why and gives the server up. A lost connection ends it: a script would rather know. */
+static bool is_given_up(const struct session *session, struct batch *batch, uint64_t now_ms) {
+    const struct client *client = session->client;
+    const char *name = session->address.text;
+    if (client_state(client) == CLIENT_DOWN && client_note(client)[0] != '\0') {
+        fprintf(stderr, "slatetop: %s\n", client_note(client));
+    } else if (session->poller.refusal[0] != '\0') {
+        fprintf(stderr, "slatetop: %s refuses to answer: %s\n", name, session->poller.refusal);
+    } else if (now_ms >= batch->limit_ms) {
+        fprintf(stderr, "slatetop: %s does not answer\n", name);
+    } else {
+        return false;
+    }
+    batch->is_lost = true;
+    return true;
+}
+
+/* Prints what one server has new. False when standard output takes no more. */
+static bool step(const struct options *options, struct session *session, struct batch *batch,
+                 int *exit_code) {
+    uint64_t now_ms = clock_ms();
+    int64_t wall_ms = wall_now_ms();
+    struct reply reply;
+    session_step(session, now_ms);
+    session_take(session, &reply, now_ms, wall_ms);
+    if (session->has_sample && !poller_is_steady(&session->poller)) {
+        session->has_sample = false; /* without rates, or with those of a moment */
+    }
+    if (session->has_sample) {
+        session->has_sample = false;
+        if (options->json) {
+            print_json(session, wall_ms, now_ms, options->interval_ms);
+        } else {
+            print_text(session->model, (time_t)(wall_ms / 1000), now_ms, options->interval_ms);
+        }
+        batch->printed++;
+        batch->limit_ms = now_ms + FIRST_REPLY_MS + options->interval_ms;
+        return output_flush(exit_code);
+    }
+    session_end(session, now_ms, wall_ms);
+    return true;
+}
+
+static bool is_done(const struct options *options, const struct batch *batch) {
+    return batch->is_lost || batch->printed >= options->snapshots;
+}
+
+/* Runs until every server has printed its snapshots or is given up; the exit code. */
+static int print_snapshots(const struct options *options, struct fleet *fleet) {
+    static struct batch batches[SERVER_LIMIT];
+    uint64_t first_limit_ms = clock_ms() + FIRST_REPLY_MS + options->interval_ms;
+    int exit_code = EXIT_OK;
+    unsigned begun = 0;
+    for (;;) {
+        uint64_t now_ms = clock_ms();
+        fleet_step_lists(fleet, now_ms);
+        for (; begun < fleet->count; begun++) {
+            batches[begun].limit_ms = first_limit_ms;
+            fleet->list[begun]->keeps_raw = options->json;
+        }
+        unsigned left = 0;
+        for (unsigned i = 0; i < fleet->count; i++) {
+            if (is_done(options, &batches[i])) {
+                continue;
+            }
+            int output_code;
+            if (!step(options, fleet->list[i], &batches[i], &output_code)) {
+                return output_code;
+            }
+            if (!is_done(options, &batches[i]) && is_given_up(fleet->list[i], &batches[i], now_ms)) {
+                exit_code = EXIT_NO_SERVER;
+            }
+            if (is_done(options, &batches[i])) {
+                client_destroy(&fleet->list[i]->client); /* nothing more is asked of it */
+            } else {
+                left++;
+            }
+        }
+        if (was_interrupted) {
+            return EXIT_INTERRUPTED;
+        }
+        if (fleet->count == 0 && now_ms >= first_limit_ms) {
+            fprintf(stderr, "slatetop: %s\n",
+                    fleet->lists[0].note[0] != '\0' ? fleet->lists[0].note : "no list of servers came");
+            return EXIT_NO_SERVER;
+        }
+        if (fleet->count > 0 && left == 0) {
+            return exit_code;
+        }
+        struct pollfd polled[FLEET_POLL_LIMIT];
+        unsigned count = fleet_polled(fleet, polled);
+        uint64_t due_ms = fleet_due_ms(fleet), wait_ms = due_ms > now_ms ? due_ms - now_ms : 0;
+        poll(polled, count, wait_ms < 100 ? (int)wait_ms : 100);
+    }
+}
+
+/* What the console would show at the end of the recording, or --at. */
+static int print_replay(const struct options *options) {
+    char why[NOTE_BYTES];
+    struct session *session = session_replay(options->replay, why, sizeof why);
+    if (session == NULL) {
+        fprintf(stderr, "slatetop: %s\n", why);
+        return EXIT_USAGE;
+    }
+    while (session->recording != NULL) {
+        session_step(session, clock_ms());
+    }
+    struct timeline timeline = {0};
+    timeline_hold(&timeline, session->tape);
+    if (options->has_at) {
+        timeline.index = 0;
+        timeline_step(&timeline, session->tape, 0);
+        timeline_seek(&timeline, session->tape, timeline.wall_ms + (int64_t)(options->at_s * 1000));
+    }
+    const struct model *model = timeline_model(&timeline, session->tape, session->model, 0);
+    print_text(model, (time_t)(timeline.wall_ms / 1000), model_now(model)->at_ms,
+               options->interval_ms);
+    if (session->bad_lines > 0) {
+        fprintf(stderr, "slatetop: %u lines of %s are no snapshots and were skipped\n",
+                session->bad_lines, options->replay);
+    }
+    timeline_go_live(&timeline);
+    session_destroy(&session);
+    int exit_code;
+    output_flush(&exit_code);
+    return exit_code;
+}
+
+int batch_run(const struct options *options) {
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    if (options->replay != NULL) {
+        return print_replay(options);
+    }
+    static struct fleet fleet;
+    fleet_init(&fleet, options->interval_ms, options->server_count,
+               &options->access);
+    int exit_code = EXIT_OK;
+    for (unsigned i = 0; i < options->server_count; i++) {
+        if (!fleet_add(&fleet, &options->servers[i])) {
+            exit_code = EXIT_INTERNAL;
+        }
+    }
+    char why[NOTE_BYTES];
+    if (exit_code != EXIT_OK) {
+        fprintf(stderr, "slatetop: out of memory, or too many lists of servers\n");
+    } else if (options->record != NULL &&
+               !session_record(fleet.list[0], options->record, why, sizeof why)) {
+        fprintf(stderr, "slatetop: %s\n", why);
+        exit_code = EXIT_OUTPUT;
+    } else {
+        exit_code = print_snapshots(options, &fleet);
+    }
+    fleet_fini(&fleet);
+    return exit_code;
+}

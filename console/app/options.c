@@ -1,0 +1,440 @@
+#include "app/options.h"
+
+#include "draw/class_columns.h"
+#include "draw/keys.h"
+#include "draw/term.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+    char letter;
+    const char *name;
+    const char *argument; /* NULL: none */
+    const char *help;
+    bool in_file; /* also a setting of the configuration file */
+} rows[] = {
+    {'s', "server", "ADDRESS",
+     "host, host:port, [v6]:port, tls://host:port, /path of a UNIX socket, or dns:name:port for all "
+     "addresses of a name (127.0.0.1:11211); may be given often",
+     true},
+    {'d', "delay", "SECONDS", "time between refreshes, 0.1 to 3600 (1)", true},
+    {'b', "batch", NULL, "print plain text instead of opening the console", false},
+    {'n', "iterations", "N", "batch mode: how many snapshots to print (1)", false},
+    {'j', "json", NULL, "batch mode with one JSON object a line", false},
+    {'w', "record", "FILE", "append every snapshot to a recording, as slatectl does", false},
+    {'p', "replay", "FILE", "look at a recording in the place of a server", false},
+    {'t', "at", "SECONDS", "replay: stand still so many seconds after the beginning", false},
+    {'l', "audit-log", "FILE",
+     "the record of changes ($SLATE_AUDIT, $XDG_STATE_HOME/slate/audit.log, or below ~/.local/state)", false},
+    {'P', "password-file", "FILE", "log in with the user:password in the first line of the file",
+     true},
+    {'S', "tls", NULL, "speak TLS with every server, as with tls:// before its name", true},
+    {'A', "tls-ca", "FILE", "certificates to trust ($SLATE_TLS_CA, or the system's)", true},
+    {'E', "tls-cert", "FILE", "our own certificate, where the server wants one ($SLATE_TLS_CERT)", true},
+    {'K', "tls-key", "FILE", "the key of our certificate ($SLATE_TLS_KEY, or in the file of the certificate)", true},
+    {'r', "read-only", NULL, "never send a command that changes the server", true},
+    {'a', "ascii", NULL, "draw with ASCII only", true},
+    {'m', "mono", NULL, "no colours; also when NO_COLOR is set", true},
+    {'C', "theme", "NAME", "default, light, colour-blind, high-contrast or mono", true},
+    {'M', "mouse", "WHEN", "yes, no or auto: unless over ssh (auto)", true},
+    {'c', "config", "FILE", "settings to read in the place of the usual file", false},
+    {'D', "describe", NULL, "print the tables of options, keys and the like, tab-separated", false},
+    {'h', "help", NULL, "print this text", false},
+    {'V', "version", NULL, "print the version", false},
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static const struct {
+    enum exit_code code;
+    const char *meaning;
+} exit_rows[] = {
+    {EXIT_OK, "success; also when the reader of the output has gone"},
+    {EXIT_USAGE, "wrong use, or no terminal"},
+    {EXIT_NO_SERVER, "no connection, in batch mode"},
+    {EXIT_INTERNAL, "out of memory"},
+    {EXIT_OUTPUT, "output that can't be written"},
+    {EXIT_INTERRUPTED, "interrupted by a signal"},
+};
+enum { EXIT_ROWS = sizeof exit_rows / sizeof *exit_rows };
+
+static void build_getopt(char letters[2 * ROWS + 2], struct option longs[ROWS + 1]) {
+    size_t used = 0;
+    letters[used++] = ':';
+    for (int i = 0; i < ROWS; i++) {
+        letters[used++] = rows[i].letter;
+        if (rows[i].argument != NULL) {
+            letters[used++] = ':';
+        }
+        longs[i] = (struct option){rows[i].name,
+                                   rows[i].argument != NULL ? required_argument : no_argument, NULL,
+                                   rows[i].letter};
+    }
+    letters[used] = '\0';
+    longs[ROWS] = (struct option){0};
+}
+
+static bool parse_delay(const char *text, uint64_t *interval_ms) {
+    char *end;
+    double seconds = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(seconds) || seconds * 1000 < INTERVAL_LEAST_MS ||
+        seconds * 1000 > INTERVAL_MOST_MS) {
+        return false;
+    }
+    *interval_ms = (uint64_t)llround(seconds * 1000);
+    return true;
+}
+
+static bool parse_count(const char *text, unsigned *count) {
+    char *end;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || value < 1 || value > SNAPSHOTS_MOST) {
+        return false;
+    }
+    *count = (unsigned)value;
+    return true;
+}
+
+static bool add_server(struct options *options, const char *text, char *why, size_t why_bytes) {
+    if (options->server_count == SERVER_LIMIT) {
+        snprintf(why, why_bytes, "at most %d servers: '%.80s' is too many", SERVER_LIMIT, text);
+        return false;
+    }
+    return address_parse(text, &options->servers[options->server_count++], why, why_bytes);
+}
+
+static bool parse_theme(const char *name, unsigned *theme, char *why, size_t why_bytes) {
+    for (*theme = 0; *theme < THEME_COUNT; ++*theme) {
+        if (strcmp(theme_names[*theme], name) == 0) {
+            return true;
+        }
+    }
+    *theme = 0;
+    snprintf(why, why_bytes, "there is no theme '%.40s': default, light, colour-blind, high-contrast, mono",
+             name);
+    return false;
+}
+
+static bool parse_mouse(const char *word, enum mouse_choice *mouse, char *why, size_t why_bytes) {
+    static const char *const words[] = {"auto", "yes", "no"};
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(words[i], word) == 0) {
+            *mouse = (enum mouse_choice)i;
+            return true;
+        }
+    }
+    snprintf(why, why_bytes, "mouse is yes, no or auto, not '%.40s'", word);
+    return false;
+}
+
+/* Cuts the role off "user:password:role". */
+static void cut_role(char *line) {
+    static const char *const roles[] = {"read", "write", "admin"};
+    char *last = strrchr(line, ':');
+    for (size_t i = 0; last != strchr(line, ':') && i < sizeof roles / sizeof *roles; i++) {
+        if (strcmp(last + 1, roles[i]) == 0) {
+            *last = '\0';
+            return;
+        }
+    }
+}
+
+/* "user:password" as memcached's own file of users has it, or with slated's roles; the words go out
+ * with a blank between. */
+static bool read_password(const char *path, char out[CREDENTIALS_MOST + 1], char *why,
+                          size_t why_bytes) {
+    char line[CREDENTIALS_MOST + 2] = "";
+    errno = 0;
+    FILE *file = fopen(path, "re");
+    bool is_read = file != NULL && fgets(line, sizeof line, file) != NULL;
+    int error = errno;
+    if (file != NULL) {
+        fclose(file);
+    }
+    size_t bytes = strcspn(line, "\r\n");
+    bool is_whole = bytes < CREDENTIALS_MOST;
+    line[bytes] = '\0';
+    cut_role(line);
+    char *colon = strchr(line, ':');
+    if (!is_read || !is_whole || colon == NULL || colon == line || colon[1] == '\0' ||
+        strchr(line, ' ') != NULL) {
+        if (is_read) {
+            snprintf(why, why_bytes,
+                     "the first line of %.80s is not user:password of at most 249 bytes", path);
+        } else {
+            snprintf(why, why_bytes, "cannot read the password in %.80s: %s", path,
+                     error != 0 ? strerror(error) : "it is empty");
+        }
+        return false;
+    }
+    *colon = ' ';
+    memcpy(out, line, strlen(line) + 1);
+    memset(line, 0, sizeof line);
+    return true;
+}
+
+static bool parse_seconds(const char *text, double *seconds) {
+    char *end;
+    *seconds = strtod(text, &end);
+    return end != text && *end == '\0' && *seconds >= 0 && *seconds < 1e9;
+}
+
+static bool take_path(char out[TLS_PATH_BYTES], const char *path, char *why, size_t why_bytes) {
+    if (path[0] == '\0' || strlen(path) >= TLS_PATH_BYTES) {
+        snprintf(why, why_bytes, "'%.40s' is no path of a certificate or key", path);
+        return false;
+    }
+    snprintf(out, TLS_PATH_BYTES, "%s", path);
+    return true;
+}
+
+static bool take_option(struct options *options, int letter, const char *argument, char *why,
+                        size_t why_bytes) {
+    switch (letter) {
+    case 's':
+        return add_server(options, argument, why, why_bytes);
+    case 'C':
+        return parse_theme(argument, &options->theme, why, why_bytes);
+    case 'M':
+        return parse_mouse(argument, &options->mouse, why, why_bytes);
+    case 'P':
+        return read_password(argument, options->credentials, why, why_bytes);
+    case 'A':
+        return take_path(options->tls_ca, argument, why, why_bytes);
+    case 'E':
+        return take_path(options->tls_cert, argument, why, why_bytes);
+    case 'K':
+        return take_path(options->tls_key, argument, why, why_bytes);
+    case 'c':
+        options->config = argument;
+        return true;
+    case 'w':
+        options->record = argument;
+        return true;
+    case 'l':
+        options->audit_log = argument;
+        return true;
+    case 'p':
+        options->replay = argument;
+        return true;
+    case 't':
+        options->has_at = true;
+        if (!parse_seconds(argument, &options->at_s)) {
+            snprintf(why, why_bytes, "--at takes seconds from the beginning, not '%.40s'", argument);
+            return false;
+        }
+        return true;
+    case 'd':
+        if (!parse_delay(argument, &options->interval_ms)) {
+            snprintf(why, why_bytes, "--delay takes seconds from 0.1 to 3600, not '%.40s'",
+                     argument);
+            return false;
+        }
+        return true;
+    case 'n':
+        if (!parse_count(argument, &options->snapshots)) {
+            snprintf(why, why_bytes, "--iterations takes a number from 1 to %d, not '%.40s'",
+                     SNAPSHOTS_MOST, argument);
+            return false;
+        }
+        return true;
+    case 'j':
+        options->json = true;
+        options->batch = true;
+        return true;
+    default:
+        options->batch = options->batch || letter == 'b';
+        options->has_tls = options->has_tls || letter == 'S';
+        options->read_only = options->read_only || letter == 'r';
+        options->ascii = options->ascii || letter == 'a';
+        options->mono = options->mono || letter == 'm';
+        options->wants_tables = options->wants_tables || letter == 'D';
+        options->wants_help = options->wants_help || letter == 'h';
+        options->wants_version = options->wants_version || letter == 'V';
+        return true;
+    }
+}
+
+/* What each option allows and the others do not. */
+static bool check_together(struct options *options, char *why, size_t why_bytes) {
+    if (options->replay != NULL && (options->server_count > 0 || options->record != NULL)) {
+        snprintf(why, why_bytes, "--replay takes no server and records nothing");
+        return false;
+    }
+    if (options->has_at && options->replay == NULL) {
+        snprintf(why, why_bytes, "--at needs --replay");
+        return false;
+    }
+    if (options->replay == NULL && options->server_count == 0 &&
+        !add_server(options, "127.0.0.1", why, why_bytes)) {
+        return false;
+    }
+    for (unsigned i = 0; options->has_tls && i < options->server_count; i++) {
+        if (!address_make_tls(&options->servers[i], why, why_bytes)) {
+            return false;
+        }
+    }
+    bool is_many =
+        options->server_count > 1 || (options->server_count == 1 && options->servers[0].is_list);
+    if (options->record != NULL && is_many) {
+        snprintf(why, why_bytes, "--record takes one server, so that a recording is about one");
+        return false;
+    }
+    return true;
+}
+
+bool options_set(struct options *options, const char *name, const char *value, char *why,
+                 size_t why_bytes) {
+    for (int i = 0; i < ROWS; i++) {
+        if (!rows[i].in_file || strcmp(rows[i].name, name) != 0) {
+            continue;
+        }
+        if (rows[i].argument != NULL) {
+            return take_option(options, rows[i].letter, value, why, why_bytes);
+        }
+        if (strcmp(value, "yes") == 0) {
+            return take_option(options, rows[i].letter, NULL, why, why_bytes);
+        }
+        if (strcmp(value, "no") == 0) {
+            return true; /* as it is without the setting */
+        }
+        snprintf(why, why_bytes, "%s is yes or no, not '%.40s'", name, value);
+        return false;
+    }
+    snprintf(why, why_bytes, "there is no setting '%.40s'; man slatetop lists them", name);
+    return false;
+}
+
+/* The path in --config, so that its file is read before the other options. */
+static const char *config_path(int argc, char **argv, const char *letters,
+                               const struct option *longs) {
+    const char *path = NULL;
+    optind = 0; /* GNU: start afresh, so that tests may parse more than once */
+    opterr = 0;
+    for (int letter; (letter = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
+        path = letter == 'c' ? optarg : path;
+    }
+    return path;
+}
+
+/* $XDG_CONFIG_HOME/slate/slatetoprc, or the same in ~/.config; false when neither is known. */
+static bool usual_path(char *out, size_t out_bytes) {
+    const char *folder = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int n = -1;
+    if (folder != NULL && folder[0] == '/') { /* the specification wants others ignored */
+        n = snprintf(out, out_bytes, "%s/slate/slatetoprc", folder);
+    } else if (home != NULL && home[0] == '/') {
+        n = snprintf(out, out_bytes, "%s/.config/slate/slatetoprc", home);
+    }
+    return n > 0 && (size_t)n < out_bytes;
+}
+
+static bool read_config(struct options *options, const char *path, char *why, size_t why_bytes) {
+    char usual[4096];
+    if (path != NULL) {
+        return options_read_file(options, path, true, why, why_bytes);
+    }
+    return !usual_path(usual, sizeof usual) ||
+           options_read_file(options, usual, false, why, why_bytes);
+}
+
+static bool read_words(struct options *options, int argc, char **argv, const char *letters,
+                       const struct option *longs, char *why, size_t why_bytes) {
+    optind = 0;
+    for (int letter; (letter = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
+        if (letter == '?' || letter == ':') {
+            snprintf(why, why_bytes,
+                     letter == ':' ? "option '%.40s' needs an argument" : "unknown option '%.40s'",
+                     argv[optind - 1]);
+            return false;
+        }
+        if (!take_option(options, letter, optarg, why, why_bytes)) {
+            return false;
+        }
+    }
+    for (; optind < argc; optind++) {
+        if (!add_server(options, argv[optind], why, why_bytes)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool options_parse(struct options *options, int argc, char **argv, char *why, size_t why_bytes) {
+    static struct address of_file[SERVER_LIMIT]; /* 70 kB: too large for a stack frame */
+    memset(options, 0, offsetof(struct options, servers));
+    options->interval_ms = 1000;
+    options->snapshots = 1;
+    char letters[2 * ROWS + 2];
+    struct option longs[ROWS + 1];
+    build_getopt(letters, longs);
+    if (!read_config(options, config_path(argc, argv, letters, longs), why, why_bytes)) {
+        return false;
+    }
+    unsigned in_file = options->server_count;
+    memcpy(of_file, options->servers, in_file * sizeof *of_file);
+    options->server_count = 0;
+    if (!read_words(options, argc, argv, letters, longs, why, why_bytes)) {
+        return false;
+    }
+    if (options->server_count == 0 && options->replay == NULL) {
+        memcpy(options->servers, of_file, in_file * sizeof *of_file);
+        options->server_count = in_file;
+    }
+    return check_together(options, why, why_bytes);
+}
+
+static const char *option_name(int row, char out[40]) {
+    snprintf(out, 40, "--%s%s%s", rows[row].name, rows[row].argument != NULL ? " " : "",
+             rows[row].argument != NULL ? rows[row].argument : "");
+    return out;
+}
+
+void options_help(FILE *out) {
+    fprintf(out, "usage: slatetop [options] [ADDRESS ...]\n"
+                 "A console for slated and memcached: what the slab classes do, and pages moved "
+                 "between them.\n\n");
+    for (int i = 0; i < ROWS; i++) {
+        char name[40];
+        fprintf(out, "  -%c, %-20s %s\n", rows[i].letter, option_name(i, name), rows[i].help);
+    }
+    fprintf(out, "\nKeys are listed by F1 or ? in the console.\n\nExit status:\n");
+    for (int i = 0; i < EXIT_ROWS; i++) {
+        fprintf(out, "  %3d  %s\n", (int)exit_rows[i].code, exit_rows[i].meaning);
+    }
+}
+
+void options_describe(FILE *out) {
+    char name[40];
+    for (int i = 0; i < ROWS; i++) {
+        fprintf(out, "option\t-%c, %s\t%s\n", rows[i].letter, option_name(i, name), rows[i].help);
+    }
+    for (int i = 0; i < ROWS; i++) {
+        if (rows[i].in_file) {
+            fprintf(out, "setting\t%s\t%s\n", rows[i].name, rows[i].help);
+        }
+    }
+    for (unsigned i = 0; i < key_row_count; i++) {
+        fprintf(out, "key\t%s\t%s\n", key_row_names(&key_rows[i], name, sizeof name),
+                key_rows[i].help);
+    }
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        fprintf(out, "column\t%s\t%s\t%s\n", class_columns[i].head, class_columns[i].name,
+                class_columns[i].meaning);
+    }
+    for (int i = 0; i < FLEET_COLUMNS; i++) {
+        fprintf(out, "fleet\t%s\t%s\t%s\n", fleet_columns[i].head, fleet_columns[i].name,
+                fleet_columns[i].meaning);
+    }
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        fprintf(out, "rate\t%s\t%s\t%s\n", metric_rows[i].name, metric_rows[i].key,
+                metric_rows[i].meaning);
+    }
+    for (int i = 0; i < EXIT_ROWS; i++) {
+        fprintf(out, "exit\t%d\t%s\n", (int)exit_rows[i].code, exit_rows[i].meaning);
+    }
+}

@@ -1,0 +1,63 @@
+/* The command line of slatetop. One table of options makes the parser, --help and the man page's
+ * list. */
+#ifndef CONSOLE_APP_OPTIONS_H
+#define CONSOLE_APP_OPTIONS_H
+#include "link/client.h"
+#include "draw/fleet_table.h"
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum exit_code {
+    EXIT_OK = 0,
+    EXIT_USAGE = 64,
+    EXIT_NO_SERVER = 69,
+    EXIT_INTERNAL = 70,
+    EXIT_OUTPUT = 74,
+    EXIT_INTERRUPTED = 130
+};
+
+enum { INTERVAL_LEAST_MS = 100, INTERVAL_MOST_MS = 3600000, SNAPSHOTS_MOST = 1000000, CREDENTIALS_MOST = 250, TLS_PATH_BYTES = 512 };
+
+enum mouse_choice { MOUSE_AUTO /* unless over ssh */, MOUSE_ON, MOUSE_OFF };
+
+struct options {
+    unsigned server_count; /* 0 only with replay */
+    const char *record, *replay; /* paths; NULL: none */
+    const char *audit_log;       /* NULL: the usual place */
+    char credentials[CREDENTIALS_MOST + 1]; /* "user password", "" for none */
+    bool has_tls;                           /* for every server */
+    char tls_ca[TLS_PATH_BYTES], tls_cert[TLS_PATH_BYTES], tls_key[TLS_PATH_BYTES]; /* "": by the environment */
+    struct access access; /* made of these by options_open; what it holds is given back at the end */
+    bool has_at;
+    double at_s; /* replay: where to stand, in seconds from the beginning */
+    uint64_t interval_ms;
+    unsigned snapshots; /* batch mode: how many to print */
+    bool batch, json, read_only, ascii, mono;
+    unsigned theme; /* its place in theme_names */
+    enum mouse_choice mouse;
+    const char *config; /* path given; NULL: the usual one, which need not be there */
+    bool wants_help, wants_version, wants_tables;
+    struct address servers[SERVER_LIMIT]; /* the last: what is not used is not touched either */
+};
+
+/* Reads the configuration file, then the command line, which counts for more: servers named there
+ * take the place of those in the file. False with one sentence in why when either is wrong. */
+bool options_parse(struct options *options, int argc, char **argv, char *why, size_t why_bytes);
+/* Reads what the options name and makes `access` of it: the certificates, where a server speaks TLS.
+ * False with a sentence in why when that can't be used. */
+bool options_open(struct options *options, char *why, size_t why_bytes);
+void options_close(struct options *options);
+/* Takes one setting by the name of its long option; a switch takes yes or no. False with a sentence
+ * in why when there is no such setting or its value is wrong. */
+bool options_set(struct options *options, const char *name, const char *value, char *why,
+                 size_t why_bytes);
+/* Reads a file of settings, "name = value" a line. A file that is not there is an error only when
+ * must_exist. False with the line's number and a sentence in why. */
+bool options_read_file(struct options *options, const char *path, bool must_exist, char *why,
+                       size_t why_bytes);
+void options_help(FILE *out);
+/* The tables of options, keys, columns, rates and exit codes as tab-separated lines: kind, name,
+ * (key), meaning. */
+void options_describe(FILE *out);
+#endif

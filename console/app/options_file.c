@@ -1,0 +1,89 @@
+/* The configuration file: "name = value" a line, "#" begins a comment. */
+#include "app/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_LIMIT = 64 * 1024, WHY_BYTES = 200 };
+
+static char *trim(char *text) {
+    while (isspace((unsigned char)*text)) {
+        text++;
+    }
+    size_t bytes = strlen(text);
+    while (bytes > 0 && isspace((unsigned char)text[bytes - 1])) {
+        text[--bytes] = '\0';
+    }
+    return text;
+}
+
+/* False with a sentence in why when the line is neither empty nor a setting. */
+static bool take_line(struct options *options, char *line, char *why, size_t why_bytes) {
+    line = trim(line);
+    if (*line == '\0' || *line == '#') {
+        return true;
+    }
+    char *equals = strchr(line, '=');
+    if (equals == NULL) {
+        snprintf(why, why_bytes, "a setting is 'name = value', not '%.40s'", line);
+        return false;
+    }
+    *equals = '\0';
+    return options_set(options, trim(line), trim(equals + 1), why, why_bytes);
+}
+
+/* The whole file, ended by a zero; false with a sentence in why. */
+static bool read_whole(const char *path, char text[FILE_LIMIT + 1], bool *exists, char *why,
+                       size_t why_bytes) {
+    struct stat info;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *exists = fd >= 0 || errno != ENOENT;
+    ssize_t got = -1;
+    bool is_other = fd >= 0 && fstat(fd, &info) == 0 && !S_ISREG(info.st_mode);
+    if (fd >= 0 && !is_other) {
+        got = read(fd, text, FILE_LIMIT + 1);
+    }
+    int error = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    if (got < 0 || got > FILE_LIMIT) {
+        snprintf(why, why_bytes, "cannot read %.100s: %s", path,
+                 is_other           ? "not a regular file"
+                 : got > FILE_LIMIT ? "more than 64 KiB"
+                                    : strerror(error));
+        return false;
+    }
+    text[got] = '\0';
+    if (strlen(text) != (size_t)got) {
+        snprintf(why, why_bytes, "%.100s is not a text", path);
+        return false;
+    }
+    return true;
+}
+
+bool options_read_file(struct options *options, const char *path, bool must_exist, char *why,
+                       size_t why_bytes) {
+    static char text[FILE_LIMIT + 1];
+    bool exists;
+    if (!read_whole(path, text, &exists, why, why_bytes)) {
+        return !exists && !must_exist;
+    }
+    unsigned number = 1;
+    for (char *line = text; line != NULL; number++) {
+        char *next = strchr(line, '\n'), problem[WHY_BYTES];
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        if (!take_line(options, line, problem, sizeof problem)) {
+            snprintf(why, why_bytes, "%.100s:%u: %.120s", path, number, problem);
+            return false;
+        }
+        line = next;
+    }
+    return true;
+}

@@ -1,0 +1,338 @@
+#include "app/session.h"
+
+#include "brain/brain.h"
+#include "brain/health.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { REPLAY_TAPE_BYTES = 256 << 20, REPLAY_TAPE_SAMPLES = 10000000 };
+
+static struct session *create(const char *name, unsigned samples, size_t tape_bytes) {
+    struct session *session = calloc(1, sizeof *session);
+    if (session == NULL) {
+        return NULL;
+    }
+    session->record_fd = -1;
+    acting_init(&session->acting);
+    session->model = brain_model(name);
+    session->tape = tape_create(samples, tape_bytes);
+    if (session->model == NULL || session->tape == NULL) {
+        session_destroy(&session);
+    }
+    return session;
+}
+
+struct session *session_create(const struct address *address, const struct access *access,
+                               uint64_t interval_ms, size_t tape_bytes) {
+    struct session *session = create(address->text, TAPE_HOUR_SAMPLES, tape_bytes);
+    if (session == NULL) {
+        return NULL;
+    }
+    session->address = *address;
+    session->client = client_create(address, access);
+    if (session->client == NULL) {
+        session_destroy(&session);
+        return NULL;
+    }
+    poller_init(&session->poller, interval_ms);
+    model_expect_interval(session->model, interval_ms);
+    return session;
+}
+
+/* Whether there is anything to show is known with the first snapshot, so that one is read here. */
+struct session *session_replay(const char *path, char *why, size_t why_bytes) {
+    struct recording *recording = recording_open(path, why, why_bytes);
+    if (recording == NULL) {
+        return NULL;
+    }
+    static struct snapshot first;
+    char problem[NOTE_BYTES] = "it is empty";
+    int64_t wall_ms;
+    unsigned bad_lines = 0;
+    enum recording_result result;
+    while ((result = recording_next(recording, &first, &wall_ms, problem, sizeof problem)) ==
+           RECORDING_BAD_LINE) {
+        bad_lines++;
+    }
+    struct session *session = NULL;
+    if (result == RECORDING_END) {
+        snprintf(why, why_bytes, "%.100s is not a recording: %.120s", path, problem);
+    } else {
+        session = create(recording_server(recording), REPLAY_TAPE_SAMPLES, REPLAY_TAPE_BYTES);
+    }
+    if (session == NULL) {
+        if (result != RECORDING_END) {
+            snprintf(why, why_bytes, "out of memory");
+        }
+        recording_close(&recording);
+        return NULL;
+    }
+    session->is_replay = true;
+    session->recording = recording;
+    session->bad_lines = bad_lines;
+    model_set_link(session->model, LINK_UP, "", (time_t)(wall_ms / 1000));
+    model_add(session->model, &first, (time_t)(wall_ms / 1000));
+    tape_add(session->tape, &first, wall_ms);
+    return session;
+}
+
+void session_destroy(struct session **session) {
+    if (*session != NULL) {
+        session_stop_recording(*session);
+        acting_fini(&(*session)->acting);
+        recording_close(&(*session)->recording);
+        client_destroy(&(*session)->client);
+        watch_stop(&(*session)->watch);
+        model_destroy(&(*session)->model);
+        tape_destroy(&(*session)->tape);
+        raw_fini(&(*session)->raw);
+        free(*session);
+        *session = NULL;
+    }
+}
+
+static enum link_state link_of(const struct session *session) {
+    switch (client_state(session->client)) {
+    case CLIENT_UP:
+        if (session->poller.refusal[0] != '\0') {
+            return LINK_DOWN;
+        }
+        if (session->poller.has_answered &&
+            session->poller.generation == client_generation(session->client)) {
+            return LINK_UP;
+        }
+        break;
+    case CLIENT_DOWN:
+        return client_note(session->client)[0] != '\0' ? LINK_DOWN : LINK_CONNECTING;
+    case CLIENT_LOOKUP:
+    case CLIENT_CONNECTING:
+        break;
+    }
+    /* While it tries again, and until the server has answered, the reason of the last failure stays
+     * on the screen. */
+    return model_link(session->model) == LINK_DOWN ? LINK_DOWN : LINK_CONNECTING;
+}
+
+static void follow_link(struct session *session, time_t wall) {
+    enum link_state state = link_of(session);
+    bool is_refused =
+        client_state(session->client) == CLIENT_UP && session->poller.refusal[0] != '\0';
+    char note[NOTE_BYTES];
+    snprintf(note, sizeof note, is_refused ? "the server refuses to answer: %.150s" : "%.190s",
+             is_refused ? session->poller.refusal : client_note(session->client));
+    if (state != model_link(session->model) || strcmp(note, model_link_note(session->model)) != 0) {
+        model_set_link(session->model, state, note, wall);
+        session->has_news = true;
+    }
+}
+
+/* Has it changed, for longer than it comes and goes on the edge? An event is for what stays. */
+static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
+    if (is_so == alarm->is_raised) {
+        alarm->differs_ms = 0;
+        return false;
+    }
+    if (alarm->differs_ms == 0) {
+        alarm->differs_ms = now_ms;
+    }
+    if (now_ms - alarm->differs_ms < ALARM_AFTER_MS) {
+        return false;
+    }
+    *alarm = (struct alarm){.is_raised = is_so};
+    return true;
+}
+
+/* Events for what begins and ends: what the overview says only while it lasts. */
+static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
+    int worst = brain_worst_class(brain_of(session->model));
+    char held[NOTE_BYTES];
+    if (alarm_turns(&session->starvation, worst >= 0, now_ms)) {
+        if (worst >= 0) {
+            model_note(session->model, EVENT_ALARM, wall,
+                       "class %d starves: it evicts while another class has room", worst);
+        } else {
+            model_note(session->model, EVENT_ALARM, wall, "no class starves any more");
+        }
+    }
+    bool is_over = health_holds_too_much(session->model, held);
+    if (alarm_turns(&session->overrun, is_over, now_ms)) {
+        model_note(session->model, EVENT_ALARM, wall, "%s", is_over ? held : "memory is within its limit again");
+    }
+}
+
+/* ---- recording and replaying ---- */
+
+bool session_record(struct session *session, const char *path, char *why, size_t why_bytes) {
+    session_stop_recording(session);
+    session->record_fd = recording_append_to(path, why, why_bytes);
+    session->keeps_raw = session->keeps_raw || session->record_fd >= 0;
+    snprintf(session->record_name, sizeof session->record_name, "%s", path);
+    return session->record_fd >= 0;
+}
+
+void session_stop_recording(struct session *session) {
+    if (session->record_fd >= 0) {
+        close(session->record_fd);
+        session->record_fd = -1;
+    }
+}
+
+json_t *session_line(const struct session *session, int64_t wall_ms) {
+    const struct snapshot *now = model_now(session->model);
+    return recording_build(&session->raw, session->address.text,
+                           now != NULL && now->is_slated ? now->own_version : "", wall_ms);
+}
+
+static void write_line(struct session *session, int64_t wall_ms) {
+    char why[NOTE_BYTES] = "out of memory";
+    json_t *line = session_line(session, wall_ms);
+    if (line == NULL || !recording_write(session->record_fd, line, why, sizeof why)) {
+        model_note(session->model, EVENT_ALARM, (time_t)(wall_ms / 1000), "%s", why);
+        session_stop_recording(session);
+    }
+    json_decref(line);
+}
+
+static uint64_t clock_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void load_some(struct session *session) {
+    static struct snapshot snapshot;
+    uint64_t until_ms = clock_now_ms() + LOAD_MS;
+    while (session->recording != NULL && clock_now_ms() < until_ms) {
+        char why[NOTE_BYTES];
+        int64_t wall_ms;
+        time_t wall = 0;
+        switch (recording_next(session->recording, &snapshot, &wall_ms, why, sizeof why)) {
+        case RECORDING_SAMPLE:
+            wall = (time_t)(wall_ms / 1000);
+            model_add(session->model, &snapshot, wall);
+            note_alarms(session, snapshot.at_ms, wall);
+            tape_add(session->tape, &snapshot, wall_ms);
+            break;
+        case RECORDING_BAD_LINE:
+            session->bad_lines++;
+            model_note(session->model, EVENT_ALARM, 0, "recording: %.150s", why);
+            break;
+        case RECORDING_END:
+            recording_close(&session->recording);
+            break;
+        }
+    }
+    session->has_news = true;
+}
+
+/* ---- the world ---- */
+
+void session_step(struct session *session, uint64_t now_ms) {
+    if (session->client != NULL) {
+        client_step(session->client, now_ms);
+    } else if (session->recording != NULL) {
+        load_some(session);
+    }
+    session->has_news = watch_step(&session->watch, now_ms) || session->has_news;
+}
+
+/* The answer to an inquiry. */
+static void take_answer(struct session *session, const struct reply *reply, uint64_t now_ms) {
+    struct details *details = model_open_details(session->model);
+    bool is_curve = reply->tag >= TAG_CLASS_CURVE;
+    if (details == NULL) {
+        return;
+    }
+    if (reply->tag >= TAG_OUTLOOK) {
+        outlook_take(&details->outlooks, (unsigned)(reply->tag - TAG_OUTLOOK), reply->text,
+                     reply->text_bytes, now_ms);
+    } else {
+        details_take(details, is_curve ? INQUIRY_CLASS_CURVES : (enum inquiry)(reply->tag - TAG_INQUIRY),
+                     is_curve ? (unsigned)(reply->tag - TAG_CLASS_CURVE) : 0, reply->text,
+                     reply->text_bytes, reply->is_stats, now_ms);
+    }
+}
+
+bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
+                  int64_t wall_ms) {
+    while (session->client != NULL && client_take_reply(session->client, reply, now_ms)) {
+        if (reply->tag >= TAG_OTHER) {
+            session->has_news = true;
+            return true;
+        }
+        if (reply->tag == TAG_ACTING) {
+            acting_take_reply(&session->acting, reply->text, reply->text_bytes, now_ms);
+            session->has_news = true;
+            continue;
+        }
+        if (reply->tag >= TAG_INQUIRY) {
+            take_answer(session, reply, now_ms);
+            session->has_news = true;
+            continue;
+        }
+        if (session->keeps_raw && reply->is_stats) {
+            raw_take(&session->raw, (enum stats_group)reply->tag, reply->text, reply->text_bytes);
+        }
+        if (poller_take(&session->poller, reply, now_ms)) {
+            time_t wall = (time_t)(wall_ms / 1000);
+            follow_link(session, wall); /* it answers: whoever looks now must not read otherwise */
+            model_add(session->model, &session->poller.latest, wall);
+            tape_add(session->tape, &session->poller.latest, wall_ms);
+            note_alarms(session, now_ms, wall);
+            if (session->record_fd >= 0 && poller_is_steady(&session->poller)) {
+                write_line(session, wall_ms); /* a recording has one interval */
+            }
+            session->has_news = session->has_sample = true;
+        }
+    }
+    return false;
+}
+
+void session_end(struct session *session, uint64_t now_ms, int64_t wall_ms) {
+    if (session->client != NULL) {
+        bool was_waiting = session->poller.is_waiting;
+        poller_step(&session->poller, session->client, now_ms);
+        if (!was_waiting && session->poller.is_waiting) {
+            raw_forget(&session->raw); /* settings don't come with every refresh */
+        }
+        follow_link(session, (time_t)(wall_ms / 1000));
+        if (acting_step(&session->acting, session->client, TAG_ACTING, session->model, now_ms,
+                        (time_t)(wall_ms / 1000))) {
+            poller_hurry(&session->poller, now_ms);
+            session->has_news = true;
+        }
+    }
+}
+
+uint64_t session_due_ms(const struct session *session) {
+    if (session->client == NULL) {
+        return session->recording != NULL ? 0 : UINT64_MAX;
+    }
+    uint64_t client_ms = client_due_ms(session->client);
+    uint64_t poller_ms = poller_due_ms(&session->poller, session->client);
+    uint64_t acting_ms = acting_due_ms(&session->acting);
+    uint64_t watch_ms = watch_due_ms(&session->watch);
+    uint64_t due_ms = client_ms < poller_ms ? client_ms : poller_ms;
+    due_ms = due_ms < acting_ms ? due_ms : acting_ms;
+    return due_ms < watch_ms ? due_ms : watch_ms;
+}
+
+uint64_t session_retry_ms(const struct session *session) {
+    return session->client != NULL && client_state(session->client) == CLIENT_DOWN
+               ? client_retry_ms(session->client)
+               : 0;
+}
+
+void session_want(struct session *session, const struct wants *wants, uint64_t now_ms) {
+    bool can_ask = wants->inquiries != 0 && session->client != NULL;
+    struct details *to = can_ask ? model_open_details(session->model) : NULL;
+    if (to != NULL) {
+        details_focus(to, wants->class_id);
+        outlook_want(&to->outlooks, wants->orders, wants->order_count);
+    }
+    poller_want(&session->poller, to != NULL ? wants->inquiries : 0, to, now_ms);
+}

@@ -1,0 +1,364 @@
+#include "draw/cells.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const uint32_t spark_glyphs[8] = {0x2581, 0x2582, 0x2583, 0x2584,
+                                         0x2585, 0x2586, 0x2587, 0x2588};
+
+/* What an ASCII terminal shows for the glyphs that the console draws with. */
+static const struct {
+    uint32_t glyph;
+    char ascii;
+} ascii_twins[] = {
+    {0x2581, '.'}, {0x2582, ':'}, {0x2583, '-'}, {0x2584, '='}, {0x2585, '+'}, {0x2586, '*'},
+    {0x2587, '%'}, {0x2588, '#'}, {0x2591, '.'}, {0x2592, '='}, {0x2593, '@'}, {0x2500, '-'},
+    {0x2502, '|'}, {0x250c, '+'}, {0x2510, '+'}, {0x2514, '+'}, {0x2518, '+'}, {0x00b7, '.'},
+    {0x0394, 'd'}, {0x03a3, 'S'}, {0x25b6, '>'}, {0x25c0, '<'}, {0x25b2, '^'}, {0x25bc, 'v'},
+    {0x25cf, '*'}, {0x25cb, 'o'}, {0x2192, '>'}, {0x2190, '<'}, {0x2191, '^'}, {0x2193, 'v'},
+    {0x00d7, 'x'}, {0x2264, '<'}, {0x2026, '~'}, {0x25c6, 'X'}, {0x21af, '!'}, {0x00b1, '~'}, {0x00a6, ':'},
+};
+
+static uint32_t to_ascii(uint32_t glyph) {
+    if (glyph < 0x7f) {
+        return glyph;
+    }
+    for (size_t i = 0; i < sizeof ascii_twins / sizeof *ascii_twins; i++) {
+        if (ascii_twins[i].glyph == glyph) {
+            return (uint32_t)ascii_twins[i].ascii;
+        }
+    }
+    return '?';
+}
+
+/* Next glyph of UTF-8 text; '?' for a broken sequence, of which one byte is taken. */
+static uint32_t utf8_next(const char **text) {
+    const unsigned char *at = (const unsigned char *)*text;
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+    unsigned tail = at[0] >= 0xf0 ? 3 : at[0] >= 0xe0 ? 2 : at[0] >= 0xc0 ? 1 : 0;
+    uint32_t glyph = tail == 0 ? at[0] : at[0] & (0x3fu >> tail);
+    if (tail == 0 && at[0] >= 0x80) {
+        *text += 1;
+        return '?';
+    }
+    for (unsigned i = 1; i <= tail; i++) {
+        if ((at[i] & 0xc0) != 0x80) {
+            *text += 1;
+            return '?';
+        }
+        glyph = glyph << 6 | (at[i] & 0x3f);
+    }
+    *text += tail + 1;
+    return glyph >= least[tail] ? glyph : '?';
+}
+
+/* One column wide in every terminal: Latin, Greek, Cyrillic, arrows and blocks. The rest is not
+ * worth a broken layout. */
+static bool is_narrow(uint32_t glyph) {
+    return (glyph >= 0x20 && glyph < 0x7f) || (glyph >= 0xa1 && glyph < 0x300 && glyph != 0xad) ||
+           (glyph >= 0x370 && glyph < 0x483) || (glyph >= 0x2010 && glyph < 0x2028) ||
+           (glyph >= 0x2190 && glyph < 0x2300) || (glyph >= 0x2500 && glyph < 0x2600);
+}
+
+static void put(struct cells *cells, int y, int x, uint32_t glyph, uint8_t style) {
+    if (y < 0 || x < 0 || y >= cells->height || x >= cells->width) {
+        cells->clipped += x >= cells->width && glyph != ' ';
+        return;
+    }
+    if (!is_narrow(glyph)) {
+        glyph = '?';
+    }
+    cells->grid[y * cells->width + x] =
+        (struct cell){cells->ascii ? to_ascii(glyph) : glyph, style};
+}
+
+static int clamp(int value, int low, int high) {
+    return value < low ? low : value > high ? high : value;
+}
+
+struct cells *cells_create(int width, int height, bool ascii) {
+    struct cells *cells = calloc(1, sizeof *cells);
+    if (cells == NULL) {
+        return NULL;
+    }
+    cells->width = clamp(width, 1, 1000);
+    cells->height = clamp(height, 1, 1000);
+    cells->ascii = ascii;
+    cells->grid = calloc((size_t)cells->width * (size_t)cells->height, sizeof *cells->grid);
+    cells->hot = calloc(HOTSPOT_LIMIT, sizeof *cells->hot);
+    if (cells->grid == NULL || cells->hot == NULL) {
+        cells_destroy(&cells);
+        return NULL;
+    }
+    cells_clear(cells);
+    return cells;
+}
+
+void cells_destroy(struct cells **cells) {
+    if (*cells != NULL) {
+        free((*cells)->grid);
+        free((*cells)->hot);
+        free(*cells);
+        *cells = NULL;
+    }
+}
+
+void cells_clear(struct cells *cells) {
+    cells->hot_count = 0;
+    cells->clipped = 0;
+    cells_fill(cells, (struct rect){0, 0, cells->height, cells->width}, ' ', STYLE_PLAIN);
+}
+
+void cells_fill(struct cells *cells, struct rect area, uint32_t glyph, uint8_t style) {
+    for (int y = area.y; y < area.y + area.height; y++) {
+        for (int x = area.x; x < area.x + area.width; x++) {
+            put(cells, y, x, glyph, style);
+        }
+    }
+}
+
+int cells_text(struct cells *cells, int y, int x, uint8_t style, const char *text) {
+    while (*text != '\0') {
+        put(cells, y, x++, utf8_next(&text), style);
+    }
+    return x;
+}
+
+int cells_printf(struct cells *cells, int y, int x, uint8_t style, const char *format, ...) {
+    char text[1024];
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(text, sizeof text, format, ap);
+    va_end(ap);
+    return cells_text(cells, y, x, style, text);
+}
+
+static bool is_digit(uint32_t glyph) {
+    return glyph >= '0' && glyph <= '9';
+}
+
+/* Where a text of n glyphs is cut so that an ellipsis fits into width: a number goes as a whole, for
+ * half of one is a wrong one. */
+static int cut_of(const uint32_t *glyphs, int n, int width) {
+    int cut = width - 1, begin = cut;
+    while (begin > 0 && glyphs[begin - 1] != ' ') {
+        begin--;
+    }
+    bool has_sign = begin + 1 < n && !is_digit(glyphs[begin]) && is_digit(glyphs[begin + 1]);
+    bool is_sign = has_sign && (glyphs[begin] < 'A' || glyphs[begin] > 0x7f);
+    bool is_number = begin > 0 && begin < cut && (is_digit(glyphs[begin]) || is_sign);
+    bool ends_here = glyphs[cut] == ' ' || glyphs[cut] == ',' || glyphs[cut] == ';';
+    return is_number && !ends_here ? begin : cut;
+}
+
+void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style, const char *text) {
+    uint32_t glyphs[1024];
+    int n = 0;
+    while (*text != '\0' && n < (int)(sizeof glyphs / sizeof *glyphs)) {
+        glyphs[n++] = utf8_next(&text);
+    }
+    if (width <= 0) {
+        return;
+    }
+    int cut = n <= width ? n : cut_of(glyphs, n, width);
+    for (int i = 0; i < cut; i++) {
+        put(cells, y, x + i, glyphs[i], style);
+    }
+    if (n > width) {
+        put(cells, y, x + cut, 0x2026, style);
+    }
+}
+
+/* Bytes of the next line: as many words as fit into width columns, one at least. */
+static size_t line_bytes(const char *text, int width) {
+    char line[1024];
+    size_t end = 0;
+    for (size_t at = 0; text[at] != '\0';) {
+        at += strspn(text + at, " ");
+        at += strcspn(text + at, " ");
+        size_t n = at < sizeof line - 1 ? at : sizeof line - 1;
+        memcpy(line, text, n);
+        line[n] = '\0';
+        if (end > 0 && cells_width_of(line) > width) {
+            break;
+        }
+        end = at;
+    }
+    return end;
+}
+
+int cells_paragraph(struct cells *cells, struct rect area, int skip, uint8_t style,
+                    const char *text) {
+    int rows = 0;
+    text += strspn(text, " ");
+    for (; *text != '\0' && rows - skip < area.height; rows++) {
+        char line[1024];
+        size_t bytes = line_bytes(text, area.width);
+        snprintf(line, sizeof line, "%.*s", (int)bytes, text);
+        if (cells != NULL && rows >= skip) {
+            cells_text_fit(cells, area.y + rows - skip, area.x, area.width, style, line);
+        }
+        text += bytes;
+        text += strspn(text, " ");
+    }
+    return rows;
+}
+
+void cells_text_right(struct cells *cells, int y, int x_end, uint8_t style, const char *text) {
+    cells_text(cells, y, x_end - cells_width_of(text), style, text);
+}
+
+void cells_rule(struct cells *cells, int y, int x, int width, const char *title) {
+    cells_fill(cells, (struct rect){y, x, 1, width}, 0x2500, STYLE_HEADER);
+    if (title[0] != '\0') {
+        char text[300];
+        snprintf(text, sizeof text, " %s ", title);
+        bool fits = cells_width_of(text) <= width - 2;
+        cells_text_fit(cells, y, x + 1, width - 2, STYLE_HEADER, fits ? text : title);
+    }
+}
+
+/* The newest `width` values: their largest, never below a hair above low. */
+static float largest(const float *values, int count, float low) {
+    float high = low;
+    for (int i = 0; i < count; i++) {
+        if (!isnan(values[i]) && values[i] > high) {
+            high = values[i];
+        }
+    }
+    return high;
+}
+
+/* Height of a value in eighths of a row, over `rows` rows; anything above low shows at least one
+ * eighth. */
+static int eighths(float value, float low, float high, int rows) {
+    if (isnan(value) || value <= low || high <= low) {
+        return 0;
+    }
+    return clamp((int)lroundf((value - low) / (high - low) * 8.0f * (float)rows), 1, 8 * rows);
+}
+
+float cells_graph(struct cells *cells, struct rect area, uint8_t style, const float *values,
+                  int count, float low) {
+    if (count > area.width) {
+        values += count - area.width;
+        count = area.width;
+    }
+    float high = largest(values, count, low);
+    for (int i = 0; i < count; i++) {
+        int x = area.x + area.width - count + i;
+        int filled = eighths(values[i], low, high, area.height);
+        for (int row = 0; row < area.height; row++) {
+            int here = clamp(filled - 8 * row, 0, 8);
+            int y = area.y + area.height - 1 - row;
+            if (here > 0) {
+                put(cells, y, x, spark_glyphs[here - 1], style);
+            } else if (row == 0 && !isnan(values[i])) {
+                put(cells, y, x, 0xb7,
+                    STYLE_DIM); /* a measured zero, as opposed to no measurement */
+            }
+        }
+    }
+    return high;
+}
+
+void cells_bar(struct cells *cells, int y, int x, int width, double used_share,
+               double slack_share) {
+    put(cells, y, x, '[', STYLE_DIM);
+    put(cells, y, x + width - 1, ']', STYLE_DIM);
+    int inner = width - 2;
+    int used = clamp((int)lround(used_share * inner), 0, inner);
+    int slack = clamp((int)lround((used_share + slack_share) * inner), used, inner);
+    for (int i = 0; i < inner; i++) {
+        uint32_t glyph = i < used ? 0x2588 : i < slack ? 0x2592 : '.';
+        put(cells, y, x + 1 + i, glyph, i < slack ? STYLE_GRAPH : STYLE_DIM);
+    }
+}
+
+void cells_hot(struct cells *cells, struct rect area, enum hot_kind kind, unsigned value) {
+    if (cells->hot_count < HOTSPOT_LIMIT) {
+        cells->hot[cells->hot_count++] = (struct hotspot){area, kind, value};
+    }
+}
+
+const struct hotspot *cells_hot_at(const struct cells *cells, int y, int x) {
+    for (unsigned i = cells->hot_count; i > 0; i--) {
+        const struct hotspot *hot = &cells->hot[i - 1];
+        if (y >= hot->area.y && y < hot->area.y + hot->area.height && x >= hot->area.x &&
+            x < hot->area.x + hot->area.width) {
+            return hot;
+        }
+    }
+    return NULL;
+}
+
+void cells_box(struct cells *cells, struct rect area, const char *title) {
+    cells_hot(cells, area, HOT_NOTHING, 0);
+    int bottom = area.y + area.height - 1, right = area.x + area.width - 1;
+    cells_fill(cells, area, ' ', STYLE_DIALOG);
+    for (int x = area.x; x <= right; x++) {
+        put(cells, area.y, x, 0x2500, STYLE_DIALOG);
+        put(cells, bottom, x, 0x2500, STYLE_DIALOG);
+    }
+    for (int y = area.y; y <= bottom; y++) {
+        put(cells, y, area.x, 0x2502, STYLE_DIALOG);
+        put(cells, y, right, 0x2502, STYLE_DIALOG);
+    }
+    put(cells, area.y, area.x, 0x250c, STYLE_DIALOG);
+    put(cells, area.y, right, 0x2510, STYLE_DIALOG);
+    put(cells, bottom, area.x, 0x2514, STYLE_DIALOG);
+    put(cells, bottom, right, 0x2518, STYLE_DIALOG);
+    cells_printf(cells, area.y, area.x + 2, STYLE_STRONG, " %s ", title);
+}
+
+void cells_select(struct cells *cells, int y, int x, int width) {
+    for (int i = x; i < x + width; i++) {
+        if (y >= 0 && y < cells->height && i >= 0 && i < cells->width) {
+            cells->grid[y * cells->width + i].style |= CELL_SELECTED;
+        }
+    }
+}
+
+int cells_width_of(const char *text) {
+    int width = 0;
+    while (*text != '\0') {
+        utf8_next(&text);
+        width++;
+    }
+    return width;
+}
+
+static size_t utf8_encode(uint32_t glyph, char out[4]) {
+    if (glyph < 0x80) {
+        out[0] = (char)glyph;
+        return 1;
+    }
+    if (glyph < 0x800) {
+        out[0] = (char)(0xc0 | glyph >> 6);
+        out[1] = (char)(0x80 | (glyph & 0x3f));
+        return 2;
+    }
+    out[0] = (char)(0xe0 | glyph >> 12);
+    out[1] = (char)(0x80 | (glyph >> 6 & 0x3f));
+    out[2] = (char)(0x80 | (glyph & 0x3f));
+    return 3;
+}
+
+const char *cells_row(const struct cells *cells, int y, char *out, size_t out_bytes) {
+    size_t used = 0, kept = 0;
+    for (int x = 0; y >= 0 && y < cells->height && x < cells->width; x++) {
+        char glyph[4];
+        size_t n = utf8_encode(cells->grid[y * cells->width + x].glyph, glyph);
+        if (used + n + 1 > out_bytes) {
+            break;
+        }
+        memcpy(out + used, glyph, n);
+        used += n;
+        kept = cells->grid[y * cells->width + x].glyph == ' ' ? kept : used;
+    }
+    out[kept] = '\0';
+    return out;
+}

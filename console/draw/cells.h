@@ -1,0 +1,119 @@
+/* A grid of character cells: what views draw on, what the terminal shows, what tests read.
+ *
+ * Coordinates are row y and column x from 0. Everything outside the grid is clipped, so a view
+ * needs no size checks to be safe. A cell holds one glyph of one column; bytes that are not UTF-8,
+ * control characters and wide glyphs become '?', so nothing a server says can reach the terminal as
+ * a control sequence. In an ASCII grid the drawing glyphs turn into ASCII. A grid belongs to one
+ * thread. */
+#ifndef CONSOLE_DRAW_CELLS_H
+#define CONSOLE_DRAW_CELLS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a cell means; term turns it into colour and attributes. Meaning is never in the style alone.
+ */
+enum style {
+    STYLE_PLAIN,
+    STYLE_DIM,
+    STYLE_STRONG,
+    STYLE_TITLE,  /* the top line */
+    STYLE_HEADER, /* column heads and rules */
+    STYLE_KEYBAR,
+    STYLE_GRAPH,
+    STYLE_GOOD,
+    STYLE_WARN,
+    STYLE_BAD,
+    STYLE_DIALOG,
+    STYLE_COUNT
+};
+enum { CELL_SELECTED = 0x80 }; /* or'ed into the style of a cell: the row under the cursor */
+
+struct cell {
+    uint32_t glyph;
+    uint8_t style;
+};
+
+struct hotspot;
+struct cells {
+    int width, height;
+    unsigned hot_count;
+    struct hotspot *hot; /* HOTSPOT_LIMIT of them */
+    bool ascii;
+    unsigned clipped;  /* glyphs that fell off the right edge since cells_clear: a layout too wide */
+    struct cell *grid; /* width x height, row by row */
+};
+
+struct rect {
+    int y, x, height, width;
+};
+
+/* What a click does where: whoever draws something that can be clicked says so. Of two that overlap
+ * the later one counts. */
+enum hot_kind {
+    HOT_NOTHING, /* hides what is below */
+    HOT_KEY,     /* value: a key */
+    HOT_VIEW,    /* value: its place in view_list */
+    HOT_SORT,    /* value: a column */
+    HOT_ROW      /* value: what the row is about */
+};
+struct hotspot {
+    struct rect area;
+    enum hot_kind kind;
+    unsigned value;
+};
+enum { HOTSPOT_LIMIT = 400 }; /* further ones can't be clicked */
+
+/* NULL when out of memory. Sizes are clamped to 1..1000. */
+struct cells *cells_create(int width, int height, bool ascii);
+void cells_destroy(struct cells **cells);
+
+void cells_clear(struct cells *cells);
+void cells_fill(struct cells *cells, struct rect area, uint32_t glyph, uint8_t style);
+
+/* Writes UTF-8 text from (y, x), clipped at the right edge of the grid; returns the column after
+ * it. */
+int cells_text(struct cells *cells, int y, int x, uint8_t style, const char *text);
+int cells_printf(struct cells *cells, int y, int x, uint8_t style, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* As cells_text within width columns; a text that does not fit ends in "…", never within a number. */
+void cells_text_fit(struct cells *cells, int y, int x, int width, uint8_t style, const char *text);
+/* Text broken at blanks into lines of at most area.width columns, from the area's top; returns the
+ * rows it took, area.height at most: what does not fit is left out. The first `skip` rows are only
+ * counted, and the next one stands at the area's top; NULL cells counts all. */
+int cells_paragraph(struct cells *cells, struct rect area, int skip, uint8_t style,
+                    const char *text);
+/* As cells_text, right-aligned so that the text ends before column x_end. */
+void cells_text_right(struct cells *cells, int y, int x_end, uint8_t style, const char *text);
+
+/* A rule across the area's first row, with a title in it. */
+void cells_rule(struct cells *cells, int y, int x, int width, const char *title);
+
+/* Columns of bars over the rows of the area, one value a column, the newest at the right edge; of
+ * more values than columns the newest are drawn, so a wider area shows more of the past. Scaled
+ * from low to the largest value drawn, which is returned (low when there is none). A measured value
+ * at low is a dot, NAN is a gap. */
+float cells_graph(struct cells *cells, struct rect area, uint8_t style, const float *values,
+                  int count, float low);
+
+/* A horizontal bar in three parts: used, slack and the empty rest; shares are 0..1. */
+void cells_bar(struct cells *cells, int y, int x, int width, double used_share, double slack_share);
+
+/* The area may be clicked until the grid is cleared. */
+void cells_hot(struct cells *cells, struct rect area, enum hot_kind kind, unsigned value);
+/* What is at (y, x); NULL when nothing is. */
+const struct hotspot *cells_hot_at(const struct cells *cells, int y, int x);
+
+/* A frame with a title and a blank inside. */
+void cells_box(struct cells *cells, struct rect area, const char *title);
+
+/* Marks a whole row of the area as selected. */
+void cells_select(struct cells *cells, int y, int x, int width);
+
+/* Columns that UTF-8 text takes in a grid. */
+int cells_width_of(const char *text);
+
+/* Row y as UTF-8 without trailing blanks, for tests and plain output; out is cut at a whole glyph
+ * when it is too small. */
+const char *cells_row(const struct cells *cells, int y, char *out, size_t out_bytes);
+#endif

@@ -1,0 +1,202 @@
+#include "draw/class_columns.h"
+
+#include "facts/format.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+const struct class_column_row class_columns[COLUMN_COUNT] = {
+    [COLUMN_ID] = {"CL", "class", 3, 0, "slab class id"},
+    [COLUMN_SIZE] = {"SIZE", "size", 6, 4,
+                     "chunk size in bytes: the largest item of the class with its header"},
+    [COLUMN_PAGES] = {"PAGES", "pages", 5, 1, "pages (usually 1 MiB) that the class owns"},
+    [COLUMN_CHANGE] = {"Δ1m", "change", 4, 5, "change of PAGES within the last minute"},
+    [COLUMN_USED] = {"USED", "used", 5, 7, "chunks in use"},
+    [COLUMN_FREE] = {"FREE", "free", 5, 6, "free chunks"},
+    [COLUMN_ITEMS] = {"ITEMS", "items", 5, 9,
+                      "items in the class; a large item may take chunks of several"},
+    [COLUMN_AGE] = {"AGE", "age", 6, 3,
+                    "age of the oldest item that eviction could take: small means starved"},
+    [COLUMN_HITS] = {"HIT/s", "hits", 6, 2, "keys found in this class a second"},
+    [COLUMN_SETS] = {"SET/s", "sets", 6, 8, "store commands for this class a second"},
+    [COLUMN_EVICTIONS] = {"EV/s", "ev", 6, 1, "live items thrown out of this class a second"},
+    [COLUMN_USED_PCT] = {"USED%", "usedpct", 5, 11, "share of the chunks in use"},
+    [COLUMN_UNREAD_PCT] = {"UNRD%", "unread", 5, 12,
+                           "share of the evicted items that were never read"},
+    [COLUMN_AGE_RATIO] = {"xMED", "agex", 5, 10,
+                          "AGE over the median AGE of all classes; under 0.5 starves"},
+    [COLUMN_WASTE_PCT] = {"WST%", "waste", 5, 13,
+                          "share of the used chunks' bytes that items do not fill"},
+    [COLUMN_NO_MEMORY] = {"OOM/s", "oom", 5, 14, "sets refused for want of memory a second"},
+    [COLUMN_HOT_PCT] = {"HOT%", "hot", 5, 15, "share of the items in the hot segment of the LRU"},
+    [COLUMN_WARM_PCT] = {"WARM%", "warm", 5, 16, "share of the items in the warm segment"},
+    [COLUMN_COLD_PCT] = {"COLD%", "cold", 5, 17,
+                         "share of the items in the cold segment, where eviction takes from"},
+    [COLUMN_EVICTED] = {"EVICTED", "evicted", 7, 18,
+                        "live items thrown out since the counters began"},
+};
+
+static double rate(const struct model *model, unsigned id, enum class_metric metric,
+                   uint64_t window_ms) {
+    return window_ms <= 1000 ? model_class_metric(model, id, metric)
+                             : model_class_mean(model, id, metric, window_ms);
+}
+
+static int compare_doubles(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median_age(const struct model *model) {
+    const struct snapshot *now = model_now(model);
+    double ages[CLASS_LIMIT];
+    size_t count = 0;
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        uint64_t age = class_tail_age(&now->classes[id]);
+        if (age != STAT_ABSENT) {
+            ages[count++] = (double)age;
+        }
+    }
+    qsort(ages, count, sizeof *ages, compare_doubles);
+    return count > 0 ? ages[count / 2] : NAN;
+}
+
+static double ratio(double part, double whole) {
+    return whole > 0 ? part / whole : NAN;
+}
+
+static double segment_share(const struct class_stats *stats, enum class_stat segment) {
+    return ratio(stat_number(stats->value[segment]), stat_number(stats->value[CLASS_number]));
+}
+
+double class_column_value(const struct model *model, unsigned id, enum class_column column,
+                         uint64_t window_ms) {
+    const struct snapshot *now = model_now(model);
+    const struct class_stats *stats = &now->classes[id];
+    double used = stat_number(stats->value[CLASS_used_chunks]);
+    switch (column) {
+    case COLUMN_ID:
+        return id;
+    case COLUMN_SIZE:
+        return stat_number(stats->value[CLASS_chunk_size]);
+    case COLUMN_PAGES:
+        return stat_number(stats->value[CLASS_total_pages]);
+    case COLUMN_CHANGE:
+        return model_page_change(model, id, PAGE_CHANGE_WINDOW_MS);
+    case COLUMN_USED:
+        return used;
+    case COLUMN_FREE:
+        return stat_number(class_free_chunks(stats));
+    case COLUMN_ITEMS:
+        return stat_number(stats->value[CLASS_number]);
+    case COLUMN_AGE:
+        return stat_number(class_tail_age(stats));
+    case COLUMN_HITS:
+        return rate(model, id, CLASS_METRIC_HITS, window_ms);
+    case COLUMN_SETS:
+        return rate(model, id, CLASS_METRIC_SETS, window_ms);
+    case COLUMN_EVICTIONS:
+        return rate(model, id, CLASS_METRIC_EVICTIONS, window_ms);
+    case COLUMN_USED_PCT:
+        return ratio(used, stat_number(stats->value[CLASS_total_chunks]));
+    case COLUMN_UNREAD_PCT:
+        return ratio(rate(model, id, CLASS_METRIC_UNREAD, window_ms),
+                     rate(model, id, CLASS_METRIC_EVICTIONS, window_ms));
+    case COLUMN_AGE_RATIO:
+        return ratio(stat_number(class_tail_age(stats)), median_age(model));
+    case COLUMN_WASTE_PCT: {
+        double bytes = used * stat_number(stats->value[CLASS_chunk_size]);
+        double waste = ratio(bytes - stat_number(stats->value[CLASS_mem_requested]), bytes);
+        return waste < 0 ? NAN
+                         : waste; /* chunked items are booked in one class and stored in several */
+    }
+    case COLUMN_NO_MEMORY:
+        return rate(model, id, CLASS_METRIC_NO_MEMORY, window_ms);
+    case COLUMN_HOT_PCT:
+        return segment_share(stats, CLASS_number_hot);
+    case COLUMN_WARM_PCT:
+        return segment_share(stats, CLASS_number_warm);
+    case COLUMN_COLD_PCT:
+        return segment_share(stats, CLASS_number_cold);
+    case COLUMN_EVICTED:
+        return stat_number(stats->value[CLASS_evicted]);
+    case COLUMN_COUNT:
+        break;
+    }
+    return NAN;
+}
+
+static bool is_share(enum class_column column) {
+    return column == COLUMN_USED_PCT || column == COLUMN_UNREAD_PCT || column == COLUMN_WASTE_PCT ||
+           column == COLUMN_HOT_PCT || column == COLUMN_WARM_PCT || column == COLUMN_COLD_PCT;
+}
+
+double class_column_shown_value(const struct model *model, unsigned id, enum class_column column,
+                               uint64_t window_ms) {
+    double value = class_column_value(model, id, column, window_ms);
+    return is_share(column) && value > 0 ? value * 100 : value;
+}
+
+const char *class_column_text(const struct model *model, unsigned id, enum class_column column,
+                             uint64_t window_ms, char out[CELL_BYTES]) {
+    double value = class_column_value(model, id, column, window_ms);
+    switch (column) {
+    case COLUMN_ID:
+    case COLUMN_SIZE:
+        return value < 1e6 ? format_exact(out, isnan(value) ? STAT_ABSENT : (uint64_t)value)
+                           : format_bytes(out, value);
+    case COLUMN_CHANGE:
+        return format_delta(out, value);
+    case COLUMN_AGE:
+        return format_age(out, value);
+    case COLUMN_USED_PCT:
+    case COLUMN_UNREAD_PCT:
+    case COLUMN_WASTE_PCT:
+    case COLUMN_HOT_PCT:
+    case COLUMN_WARM_PCT:
+    case COLUMN_COLD_PCT:
+        return format_percent(out, value);
+    case COLUMN_PAGES:
+    case COLUMN_USED:
+    case COLUMN_FREE:
+    case COLUMN_ITEMS:
+    case COLUMN_HITS:
+    case COLUMN_SETS:
+    case COLUMN_EVICTIONS:
+    case COLUMN_AGE_RATIO:
+    case COLUMN_NO_MEMORY:
+    case COLUMN_EVICTED:
+    case COLUMN_COUNT:
+        break;
+    }
+    return format_count(out, value);
+}
+
+bool class_column_has_total(enum class_column column) {
+    switch (column) {
+    case COLUMN_PAGES:
+    case COLUMN_CHANGE:
+    case COLUMN_ITEMS:
+    case COLUMN_HITS:
+    case COLUMN_SETS:
+    case COLUMN_EVICTIONS:
+    case COLUMN_NO_MEMORY:
+    case COLUMN_EVICTED:
+        return true;
+    case COLUMN_ID:
+    case COLUMN_SIZE:
+    case COLUMN_USED:
+    case COLUMN_FREE:
+    case COLUMN_AGE:
+    case COLUMN_USED_PCT:
+    case COLUMN_UNREAD_PCT:
+    case COLUMN_AGE_RATIO:
+    case COLUMN_WASTE_PCT:
+    case COLUMN_HOT_PCT:
+    case COLUMN_WARM_PCT:
+    case COLUMN_COLD_PCT:
+    case COLUMN_COUNT:
+        return false;
+    }
+    return false;
+}

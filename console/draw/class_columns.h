@@ -1,0 +1,55 @@
+/* The columns of the table of classes: what each means, its value for a class, and that value as
+ * text. Used by the table, by filters and by batch mode. Pure functions of the model. */
+#ifndef CONSOLE_DRAW_CLASS_COLUMNS_H
+#define CONSOLE_DRAW_CLASS_COLUMNS_H
+#include "facts/model.h"
+
+enum class_column {
+    COLUMN_ID,
+    COLUMN_SIZE,
+    COLUMN_PAGES,
+    COLUMN_CHANGE,
+    COLUMN_USED,
+    COLUMN_FREE,
+    COLUMN_ITEMS,
+    COLUMN_AGE,
+    COLUMN_HITS,
+    COLUMN_SETS,
+    COLUMN_EVICTIONS,
+    COLUMN_USED_PCT,
+    COLUMN_UNREAD_PCT,
+    COLUMN_AGE_RATIO,
+    COLUMN_WASTE_PCT,
+    COLUMN_NO_MEMORY,
+    COLUMN_HOT_PCT,
+    COLUMN_WARM_PCT,
+    COLUMN_COLD_PCT,
+    COLUMN_EVICTED,
+    COLUMN_COUNT
+};
+
+enum { PAGE_CHANGE_WINDOW_MS = 60000, CELL_BYTES = 16 };
+
+struct class_column_row {
+    const char *head; /* as in the table */
+    const char *name; /* as in filters, JSON and the man page */
+    int width;
+    int rank; /* columns leave a narrow table from the highest rank down */
+    const char *meaning;
+};
+
+extern const struct class_column_row class_columns[COLUMN_COUNT];
+
+/* NAN when unknown. Rates as means over window_ms; 1000 and less: the newest sample's. */
+double class_column_value(const struct model *model, unsigned class_id, enum class_column column,
+                          uint64_t window_ms);
+/* The same in the unit that the table shows: shares in percent. For filters and JSON. */
+double class_column_shown_value(const struct model *model, unsigned class_id,
+                                enum class_column column, uint64_t window_ms);
+/* As text, at most the column's width. */
+const char *class_column_text(const struct model *model, unsigned class_id,
+                              enum class_column column, uint64_t window_ms, char out[CELL_BYTES]);
+
+/* Whether the sum over classes means anything. */
+bool class_column_has_total(enum class_column column);
+#endif

@@ -1,0 +1,357 @@
+#include "draw/class_table.h"
+
+#include "brain/brain.h"
+#include "draw/class_filter.h"
+#include "facts/format.h"
+#include "brain/health.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MARK_WIDTH = 2, TREND_LEAST = 8, STATE_WIDTH = 11, LAST_MAIN_RANK = 9, LAST_TREND_RANK = 14, LAST_RANK = 18 };
+enum { TWO_TRENDS = 2 * (2 * TREND_LEAST + 1), LONG_TRENDS = 2 * (19 + 1) };
+
+void class_table_init(struct class_table_ui *ui) {
+    *ui = (struct class_table_ui){.source = -1, .sort = COLUMN_EVICTIONS, .window_ms = 10000};
+    class_table_reset_columns(ui);
+}
+
+void class_table_reset_columns(struct class_table_ui *ui) {
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        ui->order[i] = (uint8_t)i;
+        ui->choice[i] = COLUMN_AUTO;
+    }
+}
+
+void class_table_step_sort(struct class_table_ui *ui, int step) {
+    int at = 0;
+    while (ui->order[at] != ui->sort) {
+        at++;
+    }
+    for (int tries = 0; tries < COLUMN_COUNT; tries++) {
+        at = (at + step + COLUMN_COUNT) % COLUMN_COUNT;
+        if (ui->choice[ui->order[at]] != COLUMN_NEVER) {
+            break;
+        }
+    }
+    ui->sort = (enum class_column)ui->order[at];
+    ui->is_ascending = ui->sort == COLUMN_ID || ui->sort == COLUMN_SIZE;
+}
+
+void class_table_type(struct class_table_ui *ui, uint32_t character) {
+    size_t length = strlen(ui->typed);
+    if (character >= ' ' && character <= '~' && length + 1 < sizeof ui->typed) {
+        ui->typed[length] = (char)character;
+        ui->typed[length + 1] = '\0';
+        ui->typed_why[0] = '\0';
+    }
+}
+
+void class_table_erase(struct class_table_ui *ui) {
+    size_t length = strlen(ui->typed);
+    ui->typed[length > 0 ? length - 1 : 0] = '\0';
+    ui->typed_why[0] = '\0';
+}
+
+void class_table_accept(struct class_table_ui *ui) {
+    if (class_filter_check(ui->typed, ui->typed_why, sizeof ui->typed_why)) {
+        memcpy(ui->filter, ui->typed, sizeof ui->filter);
+        ui->edits_filter = false;
+    }
+}
+
+static bool is_idle(const struct model *model, unsigned id, uint64_t window_ms) {
+    return !(class_column_value(model, id, COLUMN_HITS, window_ms) > 0) &&
+           !(class_column_value(model, id, COLUMN_SETS, window_ms) > 0) &&
+           !(class_column_value(model, id, COLUMN_EVICTIONS, window_ms) > 0);
+}
+
+struct sortable {
+    double key;
+    unsigned id;
+};
+
+/* Unknown values go last in either direction; equal ones by class id, so that rows do not dance. */
+static int compare_rows(const struct sortable *a, const struct sortable *b, bool is_ascending) {
+    if (isnan(a->key) || isnan(b->key)) {
+        if (isnan(a->key) != isnan(b->key)) {
+            return isnan(a->key) ? 1 : -1;
+        }
+    } else if (a->key != b->key) {
+        return (a->key > b->key) == is_ascending ? 1 : -1;
+    }
+    return a->id > b->id ? 1 : -1;
+}
+
+unsigned class_table_rows(const struct model *model, const struct class_table_ui *ui,
+                          unsigned ids[CLASS_LIMIT]) {
+    struct sortable rows[CLASS_LIMIT];
+    unsigned count = 0;
+    const struct snapshot *now = model_now(model);
+    for (unsigned id = 1; now != NULL && id < CLASS_LIMIT; id++) {
+        if (!now->classes[id].present || (ui->hides_idle && is_idle(model, id, ui->window_ms)) ||
+            !class_filter_passes(ui->filter, model, id, ui->window_ms)) {
+            continue;
+        }
+        struct sortable row = {class_column_value(model, id, ui->sort, ui->window_ms), id};
+        unsigned at = count++;
+        for (; at > 0 && compare_rows(&rows[at - 1], &row, ui->is_ascending) > 0; at--) {
+            rows[at] = rows[at - 1];
+        }
+        rows[at] = row;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        ids[i] = rows[i].id;
+    }
+    return count;
+}
+
+/* Which columns fit, where the rest goes. */
+struct layout {
+    bool shown[COLUMN_COUNT];
+    bool has_state;
+    int trends; /* 0, 1 (evictions) or 2 (pages too) */
+    int trend_width;
+};
+
+static int take_column(struct layout *layout, int left, enum class_column column) {
+    if (layout->shown[column] || left < class_columns[column].width + 1) {
+        return left;
+    }
+    layout->shown[column] = true;
+    return left - class_columns[column].width - 1;
+}
+
+/* Shows the columns whose rank is in first..last while they fit; returns the width that is left. */
+static int take_columns(struct layout *layout, const struct class_table_ui *ui, int left, int first,
+                        int last) {
+    for (int rank = first; rank <= last; rank++) {
+        for (int column = 0; column < COLUMN_COUNT; column++) {
+            if (class_columns[column].rank == rank && ui->choice[column] != COLUMN_NEVER) {
+                left = take_column(layout, left, (enum class_column)column);
+            }
+        }
+    }
+    return left;
+}
+
+/* The class id and what the operator chose come first, then the main columns, a short trend, the
+ * state in words and the rest; what is left makes the trends longer, and when there is much left
+ * there are two. */
+static struct layout lay_out(const struct class_table_ui *ui, int width) {
+    struct layout layout = {0};
+    int left = take_column(&layout, width - MARK_WIDTH, COLUMN_ID);
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        if (ui->choice[ui->order[i]] == COLUMN_ALWAYS) {
+            left = take_column(&layout, left, (enum class_column)ui->order[i]);
+        }
+    }
+    left = take_columns(&layout, ui, left, 0, LAST_MAIN_RANK);
+    int reserved = left >= TREND_LEAST + 1 ? TREND_LEAST + 1 : 0;
+    left -= reserved;
+    if (reserved > 0 && left >= STATE_WIDTH + 1) {
+        layout.has_state = true;
+        left -= STATE_WIDTH + 1;
+    }
+    left = take_columns(&layout, ui, left, LAST_MAIN_RANK + 1, LAST_TREND_RANK) + reserved;
+    if (left >= LONG_TRENDS) { /* columns of the last ranks come after both trends */
+        left = take_columns(&layout, ui, left - LONG_TRENDS, LAST_TREND_RANK + 1, LAST_RANK) +
+               LONG_TRENDS;
+    }
+    layout.trends = left >= TWO_TRENDS ? 2 : left >= TREND_LEAST + 1 ? 1 : 0;
+    layout.trend_width = layout.trends > 0 ? left / layout.trends - 1 : 0;
+    return layout;
+}
+
+static void draw_heads(const struct class_table_ui *ui, struct cells *cells, struct rect area,
+                       const struct layout *layout) {
+    cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
+    int x = area.x + MARK_WIDTH;
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        enum class_column column = (enum class_column)ui->order[i];
+        if (!layout->shown[column]) {
+            continue;
+        }
+        int end = x + class_columns[column].width;
+        bool is_sort = ui->sort == column;
+        cells_text_right(cells, area.y, end, is_sort ? STYLE_STRONG : STYLE_HEADER,
+                         class_columns[column].head);
+        cells_hot(cells, (struct rect){area.y, x, 1, class_columns[column].width + 1}, HOT_SORT,
+                  column);
+        if (is_sort) {
+            cells_text(cells, area.y, end, STYLE_STRONG, ui->is_ascending ? "▲" : "▼");
+        }
+        x = end + 1;
+    }
+    if (layout->has_state) {
+        cells_text(cells, area.y, x + 1, STYLE_HEADER, "STATE");
+        x += STATE_WIDTH + 1;
+    }
+    if (layout->trends == 2) {
+        cells_text_fit(cells, area.y, x + 1, layout->trend_width, STYLE_HEADER, "PAGES, history");
+        x += layout->trend_width + 1;
+    }
+    if (layout->trends >= 1) {
+        cells_text_fit(cells, area.y, x + 1, layout->trend_width, STYLE_HEADER,
+                       layout->trend_width >= 19 ? "EVICTIONS/s, history" : "EV trend");
+    }
+}
+
+static enum style state_style(enum class_state state) {
+    return state == CLASS_STARVING ? STYLE_BAD : state == CLASS_SPARE ? STYLE_GOOD : STYLE_PLAIN;
+}
+
+static const char *state_mark(enum class_state state) {
+    return state == CLASS_STARVING ? "!" : state == CLASS_SPARE ? "+" : " ";
+}
+
+static void draw_trend(const struct model *model, struct cells *cells, int y, int x, int width,
+                       unsigned id, enum class_metric metric) {
+    float values[1000];
+    int count = model_class_history(model, id, metric, values, width < 1000 ? width : 1000);
+    cells_graph(cells, (struct rect){y, x, 1, width}, STYLE_GRAPH, values, count, 0);
+}
+
+static void draw_row(const struct model *model, const struct class_table_ui *ui,
+                     struct cells *cells, struct rect row, const struct layout *layout,
+                     unsigned id) {
+    enum class_state state = brain_class(brain_of(model), id)->state;
+    cells_text(cells, row.y, row.x, STYLE_STRONG, (int)id == ui->source ? "◀" : " ");
+    cells_text(cells, row.y, row.x + 1, (uint8_t)state_style(state), state_mark(state));
+    int x = row.x + MARK_WIDTH;
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        enum class_column column = (enum class_column)ui->order[i];
+        if (!layout->shown[column]) {
+            continue;
+        }
+        char text[CELL_BYTES];
+        int end = x + class_columns[column].width;
+        bool is_alarm =
+            state == CLASS_STARVING && (column == COLUMN_EVICTIONS || column == COLUMN_ID);
+        cells_text_right(
+            cells, row.y, end, is_alarm ? STYLE_BAD : STYLE_PLAIN,
+            class_column_text(model, id, column, ui->window_ms, text));
+        x = end + 1;
+    }
+    if (layout->has_state) {
+        cells_text(cells, row.y, x + 1, (uint8_t)state_style(state), class_state_word(state));
+        x += STATE_WIDTH + 1;
+    }
+    if (layout->trends == 2) {
+        draw_trend(model, cells, row.y, x + 1, layout->trend_width, id, CLASS_METRIC_PAGES);
+        x += layout->trend_width + 1;
+    }
+    if (layout->trends >= 1) {
+        draw_trend(model, cells, row.y, x + 1, layout->trend_width, id, CLASS_METRIC_EVICTIONS);
+    }
+}
+
+/* Sums over the rows shown; chunks of different sizes are not added up. */
+static void draw_totals(const struct model *model, const struct class_table_ui *ui,
+                        struct cells *cells, struct rect row, const struct layout *layout,
+                        const unsigned *ids, unsigned count) {
+    cells_printf(cells, row.y, row.x, STYLE_STRONG, "Σ%u", count);
+    int x = row.x + MARK_WIDTH;
+    for (int i = 0; i < COLUMN_COUNT; i++) {
+        enum class_column column = (enum class_column)ui->order[i];
+        if (!layout->shown[column]) {
+            continue;
+        }
+        int end = x + class_columns[column].width;
+        x = end + 1;
+        if (!class_column_has_total(column)) {
+            continue;
+        }
+        double sum = NAN;
+        for (unsigned row_at = 0; row_at < count; row_at++) {
+            double value =
+                class_column_value(model, ids[row_at], column, ui->window_ms);
+            if (!isnan(value) && (value >= 0 || column == COLUMN_CHANGE)) {
+                sum = isnan(sum) ? value : sum + value;
+            }
+        }
+        char text[CELL_BYTES];
+        cells_text_right(cells, row.y, end, STYLE_STRONG,
+                         column == COLUMN_CHANGE ? format_delta(text, sum)
+                                                 : format_count(text, sum));
+    }
+}
+
+static unsigned row_of(const unsigned *ids, unsigned count, unsigned id) {
+    for (unsigned i = 0; i < count; i++) {
+        if (ids[i] == id) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+static void scroll_to(struct class_table_ui *ui, unsigned row, unsigned count, unsigned visible) {
+    if (row < ui->top) {
+        ui->top = row;
+    } else if (row >= ui->top + visible) {
+        ui->top = row - visible + 1;
+    }
+    if (ui->top + visible > count) {
+        ui->top = count > visible ? count - visible : 0;
+    }
+}
+
+void class_table_draw(const struct model *model, struct class_table_ui *ui, struct cells *cells,
+                      struct rect area, bool with_cursor) {
+    unsigned ids[CLASS_LIMIT];
+    unsigned count = class_table_rows(model, ui, ids);
+    struct layout layout = lay_out(ui, area.width);
+    draw_heads(ui, cells, area, &layout);
+    if (model_now(model) == NULL || area.height < 2) {
+        return;
+    }
+    unsigned room = (unsigned)area.height - 1;
+    bool totals = with_cursor && room >= 4;
+    unsigned visible = totals ? room - 1 : room;
+    unsigned cursor = row_of(ids, count, ui->cursor);
+    unsigned top = 0;
+    if (with_cursor) {
+        ui->cursor = count > 0 ? ids[cursor] : 0;
+        scroll_to(ui, cursor, count, visible);
+        top = ui->top;
+    }
+    for (unsigned i = 0; i < visible && top + i < count; i++) {
+        struct rect row = {area.y + 1 + (int)i, area.x, 1, area.width};
+        draw_row(model, ui, cells, row, &layout, ids[top + i]);
+        cells_hot(cells, row, HOT_ROW, ids[top + i]);
+        if (with_cursor && top + i == cursor) {
+            if ((int)ids[cursor] != ui->source) {
+                cells_text(cells, row.y, row.x, STYLE_STRONG, ">");
+            }
+            cells_select(cells, row.y, row.x, row.width);
+        }
+    }
+    if (count == 0) {
+        cells_text_fit(cells, area.y + 1, area.x + MARK_WIDTH, area.width - MARK_WIDTH, STYLE_DIM,
+                       ui->filter[0] != '\0' || ui->hides_idle ? "no class passes the filter"
+                                                               : "no class has pages yet");
+    }
+    if (totals) {
+        draw_totals(model, ui, cells,
+                    (struct rect){area.y + area.height - 1, area.x, 1, area.width}, &layout, ids,
+                    count);
+        if (top + visible < count) {
+            cells_text_right(cells, area.y + area.height - 1, area.x + area.width, STYLE_DIM,
+                             "more ↓");
+        }
+    }
+}
+
+void class_table_move_cursor(const struct model *model, struct class_table_ui *ui, int rows) {
+    unsigned ids[CLASS_LIMIT];
+    unsigned count = class_table_rows(model, ui, ids);
+    if (count == 0) {
+        return;
+    }
+    int row = (int)row_of(ids, count, ui->cursor) + rows;
+    row = row < 0 ? 0 : row >= (int)count ? (int)count - 1 : row;
+    ui->cursor = ids[row];
+}

@@ -1,0 +1,58 @@
+/* The table of slab classes: which rows and columns are shown and in what order, and its drawing.
+ * Used by the classes view, by the overview and by batch mode. Functions do no I/O. One thread. */
+#ifndef CONSOLE_DRAW_CLASS_TABLE_H
+#define CONSOLE_DRAW_CLASS_TABLE_H
+#include "draw/cells.h"
+#include "draw/class_columns.h"
+#include "draw/class_filter.h"
+
+/* What the operator wants of a column. */
+enum column_choice {
+    COLUMN_AUTO,   /* shown while there is room, by its rank */
+    COLUMN_ALWAYS, /* gets its room first */
+    COLUMN_NEVER
+};
+
+struct class_table_ui {
+    unsigned cursor; /* class id under the cursor; 0: the first row */
+    unsigned top;    /* first row shown */
+    int source;      /* class marked as the source of a move; -1: none */
+    enum class_column sort;
+    bool is_ascending;
+    bool hides_idle;
+    uint64_t window_ms; /* rates are means over this; 1000: the newest sample */
+    char filter[FILTER_BYTES];
+    bool edits_filter;
+    char typed[FILTER_BYTES]; /* the filter being edited */
+    char typed_why[120];      /* why it was not taken; empty: it was not tried as it stands */
+    uint8_t order[COLUMN_COUNT]; /* columns from left to right */
+    enum column_choice choice[COLUMN_COUNT];
+};
+
+void class_table_init(struct class_table_ui *ui);
+
+/* The class ids to show, sorted; returns how many. */
+unsigned class_table_rows(const struct model *model, const struct class_table_ui *ui,
+                          unsigned ids[CLASS_LIMIT]);
+
+/* Draws heads, rows and a line of totals; with_cursor marks the row under the cursor and scrolls to
+ * it. */
+void class_table_draw(const struct model *model, struct class_table_ui *ui, struct cells *cells,
+                      struct rect area, bool with_cursor);
+
+/* Moves the cursor by rows; keeps it on a row that exists. */
+void class_table_move_cursor(const struct model *model, struct class_table_ui *ui, int rows);
+
+/* Columns back to their order and choice at the start. */
+void class_table_reset_columns(struct class_table_ui *ui);
+
+/* Sorts by the next (1) or previous (-1) column that may be shown. */
+void class_table_step_sort(struct class_table_ui *ui, int step);
+
+/* A key while the filter is typed: characters are put in, and the last taken back. */
+void class_table_type(struct class_table_ui *ui, uint32_t character);
+void class_table_erase(struct class_table_ui *ui);
+/* Takes the filter as typed and ends the typing; when it is none, typing goes on and typed_why says
+ * what is wrong. */
+void class_table_accept(struct class_table_ui *ui);
+#endif

@@ -1,0 +1,28 @@
+/* What every figure and setting means: the entries of man/explain.txt, built into the program. The
+ * text is read once, at the first call. One thread. */
+#ifndef CONSOLE_DRAW_EXPLAIN_H
+#define CONSOLE_DRAW_EXPLAIN_H
+#include <stdbool.h>
+#include <stddef.h>
+
+struct explanation {
+    const char *term, *also, *unit, *meaning, *source, *formula, *what_to_do;
+    /* also and formula may be ""; the others are never */
+};
+
+/* The entry of a term; NULL when there is none. Other names are not looked at: views know terms. */
+const struct explanation *explain_term(const char *term);
+
+/* In the order of the text; NULL past the end. */
+const struct explanation *explain_at(unsigned index);
+
+/* The terms that a view shows, in reading order, and which of them is under the cursor. */
+enum { TERMS_MOST = 64, TERM_BYTES = 40 };
+struct terms {
+    unsigned count, current;
+    char name[TERMS_MOST][TERM_BYTES];
+};
+/* Adds "prefix" and "name" as one term; is_current makes it the one under the cursor. What does not
+ * fit is left out. */
+void terms_add(struct terms *terms, const char *prefix, const char *name, bool is_current);
+#endif

@@ -1,0 +1,334 @@
+#include "draw/fleet_table.h"
+
+#include "facts/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { HOST_LEAST = 12 };
+
+const struct fleet_column_row fleet_columns[FLEET_COLUMNS] = {
+    [FLEET_HOST] = {"SERVER", "server", 0, 0, "the address of the server"},
+    [FLEET_VERSION] = {"VERSION", "version", 9, 9, "version of memcached, or slated's own behind an s"},
+    [FLEET_UP] = {"UP", "up", 6, 10, "time since the server started"},
+    [FLEET_MEMORY] = {"MEM", "mem", 6, 8, "memory that items may take"},
+    [FLEET_FILL] = {"FILL%", "fill", 5, 5, "share of that memory that items take"},
+    [FLEET_GETS] = {"GET/s", "gets", 6, 3, "keys asked for a second, over 10 s"},
+    [FLEET_HIT] = {"HIT%", "hit", 5, 1, "share of them that were found"},
+    [FLEET_EVICTIONS] = {"EV/s", "ev", 6, 2, "live items thrown out for memory a second, over 10 s"},
+    [FLEET_AGE] = {"AGE", "age", 6, 4, "youngest LRU tail of the classes that evict, else of all"},
+    [FLEET_Z] = {"ODD", "odd",
+                 9, 6, "distance from the pool's median in robust deviations, and the column that it is about"},
+    [FLEET_CONNS] = {"CONN", "conn", 6, 11, "open connections"},
+    [FLEET_RTT] = {"MS", "ms", 5, 7, "time of one refresh in ms"},
+};
+
+static double youngest_tail(const struct model *model, const struct snapshot *now) {
+    double youngest = NAN, evicting = NAN;
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        double age = stat_number(class_tail_age(&now->classes[id]));
+        youngest = fmin(youngest, age);
+        if (model_class_mean(model, id, CLASS_METRIC_EVICTIONS, HEALTH_WINDOW_MS) > 0) {
+            evicting = fmin(evicting, age);
+        }
+    }
+    return isnan(evicting) ? youngest : evicting;
+}
+
+struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
+                              uint64_t retry_ms) {
+    struct fleet_row row = {.model = model, .retry_ms = retry_ms, .odd = FLEET_HOST};
+    const struct snapshot *now = model_now(model);
+    struct health_line lines[HEALTH_LIMIT];
+    health_assess(model, now_ms, interval_ms, lines);
+    row.severity = lines[0].severity;
+    snprintf(row.words, sizeof row.words, "%.*s", (int)sizeof row.words - 1, lines[0].text);
+    for (int i = 0; i < FLEET_COLUMNS; i++) {
+        row.value[i] = NAN;
+    }
+    row.is_up = now != NULL && !health_is_stale(model, now_ms, interval_ms);
+    if (now == NULL) {
+        return row;
+    }
+    double limit = stat_number(now->general[GENERAL_limit_maxbytes]);
+    row.value[FLEET_UP] = stat_number(now->general[GENERAL_uptime]);
+    row.value[FLEET_MEMORY] = limit;
+    row.value[FLEET_FILL] = stat_number(now->general[GENERAL_bytes]) / limit;
+    row.value[FLEET_GETS] = model_mean(model, METRIC_GETS, HEALTH_WINDOW_MS);
+    row.value[FLEET_HIT] = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
+    row.value[FLEET_EVICTIONS] = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
+    row.value[FLEET_AGE] = youngest_tail(model, now);
+    row.value[FLEET_CONNS] = model_metric(model, METRIC_CONNECTIONS);
+    row.value[FLEET_RTT] = model_metric(model, METRIC_REPLY_MS);
+    return row;
+}
+
+/* ---- outliers ---- */
+
+static int by_value(const void *a, const void *b) {
+    double left = *(const double *)a, right = *(const double *)b;
+    return (left > right) - (left < right);
+}
+
+static double median(double *values, unsigned count) {
+    qsort(values, count, sizeof *values, by_value);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+/* What is compared: larger is worse. */
+static double badness(const struct fleet_row *row, enum fleet_column column) {
+    double value = row->is_up ? row->value[column] : NAN;
+    return column == FLEET_HIT ? -value : column == FLEET_AGE ? -log1p(value) : log1p(value);
+}
+
+void fleet_compare(struct fleet_row *rows, unsigned count) {
+    static const struct {
+        enum fleet_column column;
+        double floor; /* the least that counts as one deviation */
+    } compared[] = {{FLEET_HIT, 0.005}, {FLEET_AGE, 0.1}, {FLEET_EVICTIONS, 0.2}};
+    for (unsigned i = 0; i < count; i++) {
+        rows[i].value[FLEET_Z] = NAN;
+    }
+    for (size_t c = 0; c < sizeof compared / sizeof *compared; c++) {
+        double values[SERVER_LIMIT], distances[SERVER_LIMIT];
+        unsigned known = 0;
+        for (unsigned i = 0; i < count; i++) {
+            double value = badness(&rows[i], compared[c].column);
+            if (!isnan(value)) {
+                values[known++] = value;
+            }
+        }
+        if (known < OUTLIER_LEAST) {
+            continue;
+        }
+        double middle = median(values, known);
+        for (unsigned i = 0; i < known; i++) {
+            distances[i] = fabs(values[i] - middle);
+        }
+        double deviation = fmax(1.4826 * median(distances, known), compared[c].floor);
+        for (unsigned i = 0; i < count; i++) {
+            double z = (badness(&rows[i], compared[c].column) - middle) / deviation;
+            if (!isnan(z) && !(z <= rows[i].value[FLEET_Z])) {
+                rows[i].value[FLEET_Z] = fmax(z, 0);
+                rows[i].odd = compared[c].column;
+            }
+        }
+    }
+}
+
+/* ---- order ---- */
+
+static const struct fleet_ui *order; /* qsort has no room for it */
+
+static int worse_first(const struct fleet_row *a, const struct fleet_row *b) {
+    bool a_is_odd = a->value[FLEET_Z] >= OUTLIER_Z, b_is_odd = b->value[FLEET_Z] >= OUTLIER_Z;
+    if (a->is_up != b->is_up) {
+        return a->is_up ? 1 : -1;
+    }
+    if ((a->severity == SEVERITY_BAD) != (b->severity == SEVERITY_BAD)) {
+        return a->severity == SEVERITY_BAD ? -1 : 1;
+    }
+    if (a_is_odd != b_is_odd) {
+        return a_is_odd ? -1 : 1;
+    }
+    if (a_is_odd) {
+        return a->value[FLEET_Z] > b->value[FLEET_Z] ? -1 : a->value[FLEET_Z] < b->value[FLEET_Z];
+    }
+    double left = a->value[FLEET_EVICTIONS] > 0 ? a->value[FLEET_EVICTIONS] : 0;
+    double right = b->value[FLEET_EVICTIONS] > 0 ? b->value[FLEET_EVICTIONS] : 0;
+    return left > right ? -1 : left < right;
+}
+
+static int by_column(const struct fleet_row *a, const struct fleet_row *b) {
+    if (order->sort == FLEET_HOST || order->sort == FLEET_VERSION) {
+        char left[40], right[40];
+        const char *x = order->sort == FLEET_HOST ? model_server(a->model)
+                                                  : fleet_text(a, FLEET_VERSION, left);
+        const char *y = order->sort == FLEET_HOST ? model_server(b->model)
+                                                  : fleet_text(b, FLEET_VERSION, right);
+        return order->is_ascending ? strcmp(x, y) : strcmp(y, x);
+    }
+    double left = a->value[order->sort], right = b->value[order->sort];
+    if (isnan(left) || isnan(right)) { /* unknown is last in either order */
+        return isnan(left) - isnan(right);
+    }
+    int sign = (left > right) - (left < right);
+    return order->is_ascending ? sign : -sign;
+}
+
+static int compare(const void *a, const void *b) {
+    const struct fleet_row *left = a, *right = b;
+    int sign = order->has_order ? by_column(left, right) : worse_first(left, right);
+    return sign != 0 ? sign : left->server < right->server ? -1 : left->server > right->server;
+}
+
+void fleet_sort(struct fleet_row *rows, unsigned count, const struct fleet_ui *ui) {
+    order = ui;
+    qsort(rows, count, sizeof *rows, compare);
+}
+
+/* ---- drawing ---- */
+
+const char *fleet_text(const struct fleet_row *row, enum fleet_column column, char out[40]) {
+    const struct snapshot *now = model_now(row->model);
+    double value = row->value[column];
+    switch (column) {
+    case FLEET_HOST:
+        snprintf(out, 40, "%.39s", model_server(row->model));
+        return out;
+    case FLEET_VERSION:
+        snprintf(out, 40, "%s%.8s", now != NULL && now->is_slated ? "s" : "",
+                 now != NULL ? snapshot_version(now) : "");
+        out[fleet_columns[column].width] = '\0';
+        return out;
+    case FLEET_UP:
+    case FLEET_AGE:
+        return format_age(out, value);
+    case FLEET_MEMORY:
+        return format_bytes(out, value);
+    case FLEET_FILL:
+    case FLEET_HIT:
+        return format_percent(out, value);
+    case FLEET_Z:
+        if (isnan(value) || value < 1) {
+            snprintf(out, 40, "%s", isnan(value) ? "-" : "·");
+        } else {
+            snprintf(out, 40, "%s%.0f %s", value >= OUTLIER_Z ? "!" : "", fmin(value, 999),
+                     row->odd == FLEET_EVICTIONS ? "evict"
+                     : row->odd == FLEET_HIT     ? "hit"
+                                                 : "age");
+        }
+        return out;
+    case FLEET_GETS:
+    case FLEET_EVICTIONS:
+    case FLEET_CONNS:
+    case FLEET_RTT:
+    case FLEET_COLUMNS:
+        break;
+    }
+    return format_count(out, value);
+}
+
+/* Which columns fit: the host takes what is left of the width. */
+static int choose_columns(int width, bool shown[FLEET_COLUMNS]) {
+    int used = 2;
+    for (int i = 0; i < FLEET_COLUMNS; i++) {
+        shown[i] = true;
+        used += fleet_columns[i].width + 1;
+    }
+    while (width - used < HOST_LEAST) {
+        int last = -1;
+        for (int i = 1; i < FLEET_COLUMNS; i++) {
+            if (shown[i] && (last < 0 || fleet_columns[i].rank > fleet_columns[last].rank)) {
+                last = i;
+            }
+        }
+        if (last < 0) {
+            break;
+        }
+        shown[last] = false;
+        used -= fleet_columns[last].width + 1;
+    }
+    return width - used < 34 ? width - used : 34;
+}
+
+/* The end of a long path tells more than its beginning. */
+static void draw_host(const char *name, struct cells *cells, int y, int x, int width) {
+    int excess = cells_width_of(name) - width;
+    if (name[0] == '/' && excess > 0 && excess + 1 < (int)strlen(name)) {
+        x = cells_text(cells, y, x, STYLE_STRONG, "…");
+        cells_text_fit(cells, y, x, width - 1, STYLE_STRONG, name + excess + 1);
+    } else {
+        cells_text_fit(cells, y, x, width, STYLE_STRONG, name);
+    }
+}
+
+static void draw_row(const struct fleet_row *row, const bool shown[FLEET_COLUMNS], int host_width,
+                     uint64_t now_ms, struct cells *cells, int y, struct rect area) {
+    static const char *const marks[] = {"!", "●", " "};
+    static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_PLAIN};
+    uint8_t style = (uint8_t)(row->is_up ? styles[row->severity] : STYLE_BAD);
+    cells_text(cells, y, area.x, style, row->is_up ? marks[row->severity] : "!");
+    int x = area.x + 2;
+    draw_host(model_server(row->model), cells, y, x, host_width);
+    x += host_width;
+    if (!row->is_up) {
+        char words[NOTE_BYTES + 40];
+        unsigned wait_s =
+            row->retry_ms > now_ms ? (unsigned)((row->retry_ms - now_ms + 999) / 1000) : 0;
+        bool is_down = model_link(row->model) == LINK_DOWN;
+        int n = snprintf(words, sizeof words, "%s%s", is_down ? "DOWN " : "", row->words);
+        if (is_down && wait_s > 0) {
+            snprintf(words + n, sizeof words - (size_t)n, ", next try in %u s", wait_s);
+        }
+        cells_text_fit(cells, y, x + 1, area.x + area.width - x - 1, STYLE_BAD, words);
+        return;
+    }
+    for (int i = 1; i < FLEET_COLUMNS; i++) {
+        char text[40];
+        if (shown[i]) {
+            x += fleet_columns[i].width + 1;
+            bool is_odd = i == (int)row->odd && row->value[FLEET_Z] >= OUTLIER_Z;
+            cells_text_right(cells, y, x,
+                             (uint8_t)(is_odd || (i == FLEET_Z && row->value[i] >= OUTLIER_Z)
+                                           ? STYLE_BAD
+                                           : STYLE_PLAIN),
+                             fleet_text(row, (enum fleet_column)i, text));
+        }
+    }
+    if (area.x + area.width - x > 30) {
+        cells_text_fit(cells, y, x + 2, area.x + area.width - x - 2,
+                       row->severity == SEVERITY_BAD ? STYLE_BAD : STYLE_DIM, row->words);
+    }
+}
+
+static void draw_heads(const struct fleet_ui *ui, const bool shown[FLEET_COLUMNS], int host_width,
+                       struct cells *cells, struct rect area) {
+    cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
+    int x = area.x + 2 + host_width;
+    for (int i = 0; i < FLEET_COLUMNS; i++) {
+        bool is_sorted = ui->has_order && (int)ui->sort == i;
+        uint8_t style = is_sorted ? STYLE_STRONG : STYLE_HEADER;
+        if (i == 0) {
+            cells_text(cells, area.y, area.x + 2, style, fleet_columns[i].head);
+            cells_hot(cells, (struct rect){area.y, area.x, 1, host_width + 2}, HOT_SORT, 0);
+        } else if (shown[i]) {
+            x += fleet_columns[i].width + 1;
+            cells_text_right(cells, area.y, x, style, fleet_columns[i].head);
+            int width = fleet_columns[i].width;
+            cells_hot(cells, (struct rect){area.y, x - width, 1, width}, HOT_SORT, (unsigned)i);
+        }
+    }
+}
+
+unsigned fleet_row_at(const struct fleet_row *rows, unsigned count, const struct fleet_ui *ui) {
+    for (unsigned i = 0; i < count; i++) {
+        if (rows[i].server + 1 == ui->cursor) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet_ui *ui,
+                      uint64_t now_ms, struct cells *cells, struct rect area) {
+    bool shown[FLEET_COLUMNS];
+    int host_width = choose_columns(area.width, shown);
+    draw_heads(ui, shown, host_width, cells, area);
+    unsigned height = (unsigned)(area.height > 1 ? area.height - 1 : 0);
+    unsigned at = fleet_row_at(rows, count, ui);
+    ui->top = at < ui->top ? at : at >= ui->top + height ? at - height + 1 : ui->top;
+    if (ui->top + height > count) {
+        ui->top = count > height ? count - height : 0;
+    }
+    for (unsigned i = 0; i < height && ui->top + i < count; i++) {
+        int y = area.y + 1 + (int)i;
+        draw_row(&rows[ui->top + i], shown, host_width, now_ms, cells, y, area);
+        cells_hot(cells, (struct rect){y, area.x, 1, area.width}, HOT_ROW, rows[ui->top + i].server);
+        if (ui->top + i == at) {
+            cells_select(cells, y, area.x, area.width);
+        }
+    }
+}

@@ -1,0 +1,76 @@
+/* The table of servers: a row each, how far each is from the rest of the pool, and their order. Pure
+ * functions of models. One thread.
+ *
+ * How far: the distance from the pool's median in robust standard deviations (1.4826 times the median
+ * distance from it, but no less than a floor, or a pool of twins would call every hair an outlier),
+ * in the direction that hurts: a low hit ratio, a young LRU tail, many evictions. Ages and evictions
+ * are compared as logarithms. Needs OUTLIER_LEAST servers that answer. */
+#ifndef CONSOLE_DRAW_FLEET_TABLE_H
+#define CONSOLE_DRAW_FLEET_TABLE_H
+#include "draw/cells.h"
+#include "brain/health.h"
+
+enum { SERVER_LIMIT = 128, OUTLIER_LEAST = 4 };
+#define OUTLIER_Z 3.0 /* from here on a row is marked */
+
+enum fleet_column {
+    FLEET_HOST,
+    FLEET_VERSION,
+    FLEET_UP,
+    FLEET_MEMORY,
+    FLEET_FILL,
+    FLEET_GETS,
+    FLEET_HIT,
+    FLEET_EVICTIONS,
+    FLEET_AGE,
+    FLEET_Z,
+    FLEET_CONNS,
+    FLEET_RTT,
+    FLEET_COLUMNS
+};
+
+struct fleet_column_row {
+    const char *head; /* as in the table */
+    const char *name; /* as in the man page */
+    int width;        /* 0: what is left */
+    int rank;         /* columns leave a narrow table from the highest rank down */
+    const char *meaning;
+};
+extern const struct fleet_column_row fleet_columns[FLEET_COLUMNS];
+
+struct fleet_row {
+    unsigned server; /* its place in the fleet */
+    const struct model *model;
+    bool is_up; /* has figures of now */
+    enum severity severity;
+    char words[NOTE_BYTES]; /* the worst that health has to say, or why it is down */
+    uint64_t retry_ms;
+    double value[FLEET_COLUMNS]; /* NAN where unknown, and for HOST and VERSION */
+    enum fleet_column odd;       /* the figure that FLEET_Z is about */
+};
+
+struct fleet_ui {
+    unsigned cursor; /* 1 + place in the fleet of the server under the cursor; 0: the first row */
+    unsigned top;
+    bool has_order; /* sorted by a column; else worst first */
+    enum fleet_column sort;
+    bool is_ascending;
+};
+
+struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
+                              uint64_t retry_ms);
+/* Fills in FLEET_Z and odd. Cost: O(n log n). */
+void fleet_compare(struct fleet_row *rows, unsigned count);
+/* Sorts: worst first is down, then outliers and bad health, then evictions; else by the column. */
+void fleet_sort(struct fleet_row *rows, unsigned count, const struct fleet_ui *ui);
+
+/* One figure as text, at most the column's width. */
+const char *fleet_text(const struct fleet_row *row, enum fleet_column column, char out[40]);
+
+/* The sorted row under the cursor; rows are not empty. */
+unsigned fleet_row_at(const struct fleet_row *rows, unsigned count, const struct fleet_ui *ui);
+
+/* Draws heads and sorted rows; the cursor's row is marked and scrolled to. */
+void fleet_table_draw(const struct fleet_row *rows, unsigned count, struct fleet_ui *ui,
+                      uint64_t now_ms, struct cells *cells, struct rect area);
+#endif

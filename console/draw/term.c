@@ -1,0 +1,431 @@
+#define _XOPEN_SOURCE_EXTENDED 1
+#define NCURSES_WIDECHAR 1
+#include "draw/term.h"
+
+#include <curses.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <langinfo.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <ncursesw/term.h> /* <term.h> would find our own */
+#include <termios.h>
+#include <unistd.h>
+#include <wchar.h>
+
+/* ncurses has KEY_ names of its own; those of keys.h are enum constants and stay distinct because
+ * they are not macros. */
+
+static struct {
+    bool is_open, is_ascii, has_colour, has_mouse;
+    int tty_fd;   /* the terminal, while standard output is caught */
+    int frame_fd; /* memory that a frame is gathered in; -1: none, and frames go out piecemeal */
+    char *frame;
+    size_t frame_bytes;
+    struct pointer pointer;
+    SCREEN *screen;
+    attr_t attributes[STYLE_COUNT];
+    short pairs[STYLE_COUNT];
+    int signal_pipe[2];
+} term = {.signal_pipe = {-1, -1}, .frame_fd = -1, .tty_fd = STDOUT_FILENO};
+
+/* Kept apart from ncurses for the handler of fatal signals, which may call only what is
+ * async-signal-safe. */
+static struct termios saved_line;
+static char restore_text[128];
+static size_t restore_bytes;
+
+static const int fatal_signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+static const int loop_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGWINCH};
+
+static void on_fatal(int number) {
+    ssize_t written = write(term.tty_fd, restore_text, restore_bytes);
+    (void)written;
+    tcsetattr(STDIN_FILENO, TCSANOW, &saved_line);
+    raise(number); /* SA_RESETHAND: this time the default action runs */
+}
+
+static void on_loop_signal(int number) {
+    unsigned char byte = (unsigned char)number;
+    ssize_t written = write(term.signal_pipe[1], &byte, 1);
+    (void)written; /* a full pipe means that the loop has enough to wake up for */
+}
+
+static void append_restore(const char *capability) {
+    const char *text = tigetstr(capability);
+    bool is_mouse = strcmp(capability, "kmous") == 0;
+    if (is_mouse && text != NULL && text != (const char *)-1) {
+        text = "\033[?1006l\033[?1000l";
+    }
+    if (text == NULL || text == (const char *)-1 ||
+        restore_bytes + strlen(text) > sizeof restore_text) {
+        return;
+    }
+    memcpy(restore_text + restore_bytes, text, strlen(text));
+    restore_bytes += strlen(text);
+}
+
+static void catch_signals(void) {
+    struct sigaction fatal = {.sa_handler = on_fatal, .sa_flags = (int)SA_RESETHAND | SA_NODEFER};
+    for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++) {
+        sigaction(fatal_signals[i], &fatal, NULL);
+    }
+    struct sigaction loop = {.sa_handler = on_loop_signal, .sa_flags = SA_RESTART};
+    for (size_t i = 0; i < sizeof loop_signals / sizeof *loop_signals; i++) {
+        sigaction(loop_signals[i], &loop, NULL);
+    }
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static void release_signals(void) {
+    for (size_t i = 0; i < sizeof fatal_signals / sizeof *fatal_signals; i++) {
+        signal(fatal_signals[i], SIG_DFL);
+    }
+    for (size_t i = 0; i < sizeof loop_signals / sizeof *loop_signals; i++) {
+        signal(loop_signals[i], SIG_DFL);
+    }
+}
+
+/* ---- themes ---- */
+
+const char *const theme_names[THEME_COUNT] = {"default", "light", "colour-blind", "high-contrast",
+                                              "mono"};
+
+/* A colour of the first eight, and the nicer one where there are 256; -1: the terminal's own. */
+struct ink {
+    short of_8, of_256;
+};
+struct dress {
+    attr_t attributes;
+    struct ink foreground, background;
+};
+#define OWN {-1, -1}
+#define PLAIN {A_NORMAL, OWN, OWN}
+/* colour-blind: blue, orange and vermillion of Okabe and Ito, which are told apart by all. */
+static const struct dress dresses[THEME_COUNT - 1][STYLE_COUNT] = {
+    {[STYLE_PLAIN] = PLAIN,
+     [STYLE_DIM] = {A_DIM, OWN, OWN},
+     [STYLE_STRONG] = {A_BOLD, OWN, OWN},
+     [STYLE_TITLE] = {A_NORMAL, {COLOR_WHITE, 255}, {COLOR_BLUE, 24}},
+     [STYLE_HEADER] = {A_NORMAL, {COLOR_CYAN, 44}, OWN},
+     [STYLE_KEYBAR] = {A_NORMAL, {COLOR_BLACK, 16}, {COLOR_CYAN, 44}},
+     [STYLE_GRAPH] = {A_NORMAL, {COLOR_CYAN, 38}, OWN},
+     [STYLE_GOOD] = {A_NORMAL, {COLOR_GREEN, 34}, OWN},
+     [STYLE_WARN] = {A_BOLD, {COLOR_YELLOW, 220}, OWN},
+     [STYLE_BAD] = {A_BOLD, {COLOR_RED, 203}, OWN},
+     [STYLE_DIALOG] = PLAIN},
+    {[STYLE_PLAIN] = PLAIN,
+     [STYLE_DIM] = {A_NORMAL, {COLOR_BLACK, 242}, OWN},
+     [STYLE_STRONG] = {A_BOLD, OWN, OWN},
+     [STYLE_TITLE] = {A_NORMAL, {COLOR_WHITE, 255}, {COLOR_BLUE, 25}},
+     [STYLE_HEADER] = {A_UNDERLINE, {COLOR_BLUE, 25}, OWN},
+     [STYLE_KEYBAR] = {A_NORMAL, {COLOR_WHITE, 255}, {COLOR_BLUE, 25}},
+     [STYLE_GRAPH] = {A_NORMAL, {COLOR_BLUE, 32}, OWN},
+     [STYLE_GOOD] = {A_NORMAL, {COLOR_GREEN, 28}, OWN},
+     [STYLE_WARN] = {A_BOLD, {COLOR_MAGENTA, 130}, OWN},
+     [STYLE_BAD] = {A_BOLD, {COLOR_RED, 160}, OWN},
+     [STYLE_DIALOG] = PLAIN},
+    {[STYLE_PLAIN] = PLAIN,
+     [STYLE_DIM] = {A_DIM, OWN, OWN},
+     [STYLE_STRONG] = {A_BOLD, OWN, OWN},
+     [STYLE_TITLE] = {A_NORMAL, {COLOR_WHITE, 255}, {COLOR_BLUE, 25}},
+     [STYLE_HEADER] = {A_NORMAL, {COLOR_CYAN, 74}, OWN},
+     [STYLE_KEYBAR] = {A_NORMAL, {COLOR_BLACK, 16}, {COLOR_CYAN, 74}},
+     [STYLE_GRAPH] = {A_NORMAL, {COLOR_CYAN, 74}, OWN},
+     [STYLE_GOOD] = {A_NORMAL, {COLOR_BLUE, 32}, OWN},
+     [STYLE_WARN] = {A_BOLD, {COLOR_YELLOW, 214}, OWN},
+     [STYLE_BAD] = {A_BOLD | A_UNDERLINE, {COLOR_MAGENTA, 166}, OWN},
+     [STYLE_DIALOG] = PLAIN},
+    {[STYLE_PLAIN] = {A_NORMAL, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}},
+     [STYLE_DIM] = {A_NORMAL, {COLOR_WHITE, 252}, {COLOR_BLACK, 16}},
+     [STYLE_STRONG] = {A_BOLD, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}},
+     [STYLE_TITLE] = {A_BOLD, {COLOR_BLACK, 16}, {COLOR_WHITE, 231}},
+     [STYLE_HEADER] = {A_BOLD | A_UNDERLINE, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}},
+     [STYLE_KEYBAR] = {A_BOLD, {COLOR_BLACK, 16}, {COLOR_WHITE, 231}},
+     [STYLE_GRAPH] = {A_NORMAL, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}},
+     [STYLE_GOOD] = {A_NORMAL, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}},
+     [STYLE_WARN] = {A_BOLD, {COLOR_BLACK, 16}, {COLOR_YELLOW, 226}},
+     [STYLE_BAD] = {A_BOLD, {COLOR_WHITE, 231}, {COLOR_RED, 160}},
+     [STYLE_DIALOG] = {A_NORMAL, {COLOR_WHITE, 231}, {COLOR_BLACK, 16}}},
+};
+
+/* Without colour, weight and reverse carry the same distinctions; words and marks carry them
+ * anyway. */
+static const attr_t mono_attributes[STYLE_COUNT] = {
+    [STYLE_DIM] = A_DIM,          [STYLE_STRONG] = A_BOLD,    [STYLE_TITLE] = A_REVERSE,
+    [STYLE_HEADER] = A_UNDERLINE, [STYLE_KEYBAR] = A_REVERSE, [STYLE_WARN] = A_BOLD,
+    [STYLE_BAD] = A_BOLD | A_REVERSE,
+};
+
+bool term_set_theme(unsigned theme) {
+    bool has_colour = term.has_colour && theme < THEME_COUNT - 1;
+    for (int style = 0; style < STYLE_COUNT; style++) {
+        term.pairs[style] = 0;
+        term.attributes[style] = mono_attributes[style];
+        if (has_colour) {
+            const struct dress *dress = &dresses[theme][style];
+            bool is_rich = COLORS >= 256;
+            short foreground = is_rich ? dress->foreground.of_256 : dress->foreground.of_8;
+            short background = is_rich ? dress->background.of_256 : dress->background.of_8;
+            term.attributes[style] = dress->attributes;
+            if (foreground >= 0 || background >= 0) {
+                init_pair((short)(style + 1), foreground, background);
+                term.pairs[style] = (short)(style + 1);
+            }
+        }
+    }
+    return term.has_colour;
+}
+
+void term_set_mouse(bool is_on) {
+    term.has_mouse = is_on;
+    mousemask(is_on ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
+    mouseinterval(0);
+}
+
+/* ---- opening and closing ---- */
+
+static bool open_signal_pipe(void) {
+    return pipe2(term.signal_pipe, O_CLOEXEC | O_NONBLOCK) == 0;
+}
+
+/* A terminal that only goes on to the next line, as TERM=dumb, would show the screen as rubbish. */
+static bool can_place_cursor(void) {
+    const char *place = tigetstr("cup");
+    return place != NULL && place != (const char *)-1; /* -1: ncurses knows no such ability */
+}
+
+bool term_open(const struct term_options *options, char *why, size_t why_bytes) {
+    if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+        snprintf(why, why_bytes, "no terminal: use -b for plain text");
+        return false;
+    }
+    if (!open_signal_pipe()) {
+        snprintf(why, why_bytes, "cannot open a pipe");
+        return false;
+    }
+    tcgetattr(STDIN_FILENO, &saved_line);
+    term.screen = newterm(NULL, stdout, stdin);
+    if (term.screen == NULL) {
+        const char *name = getenv("TERM");
+        snprintf(why, why_bytes, "the terminal type '%.40s' is not known: set TERM",
+                 name != NULL ? name : "");
+        return false;
+    }
+    set_term(term.screen);
+    if (!can_place_cursor()) {
+        snprintf(why, why_bytes,
+                 "the terminal type '%.40s' cannot place the cursor: set TERM, or use -b",
+                 getenv("TERM"));
+        endwin();
+        tcsetattr(STDIN_FILENO, TCSANOW, &saved_line);
+        return false;
+    }
+    term.is_open = true;
+    append_restore("sgr0");
+    append_restore("rmkx");
+    append_restore("cnorm");
+    append_restore("kmous"); /* a terminal that has a mouse: it is to forget ours */
+    append_restore("rmcup");
+    term.is_ascii = options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    const char *no_colour = getenv("NO_COLOR");
+    term.has_colour = !options->mono && (no_colour == NULL || no_colour[0] == '\0') && has_colors();
+    if (term.has_colour) {
+        start_color();
+        use_default_colors();
+    }
+    term_set_theme(options->theme);
+    raw();
+    noecho();
+    nonl();
+    keypad(stdscr, TRUE);
+    nodelay(stdscr, TRUE);
+    set_escdelay(25);
+    curs_set(0);
+    term_set_mouse(options->mouse);
+    term.tty_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    term.frame_fd = memfd_create("frame", MFD_CLOEXEC);
+    if (term.tty_fd < 0 || term.frame_fd < 0) {
+        term.tty_fd = term.tty_fd < 0 ? STDOUT_FILENO : term.tty_fd;
+        term.frame_fd = -1;
+    }
+    catch_signals();
+    return true;
+}
+
+void term_close(void) {
+    if (!term.is_open) {
+        return;
+    }
+    term_set_mouse(false);
+    endwin();
+    delscreen(term.screen);
+    free(term.frame);
+    term.frame = NULL;
+    term.frame_bytes = 0;
+    if (term.frame_fd >= 0) {
+        close(term.frame_fd);
+        close(term.tty_fd);
+        term.frame_fd = -1;
+        term.tty_fd = STDOUT_FILENO;
+    }
+    release_signals();
+    term.is_open = false;
+    close(term.signal_pipe[0]);
+    close(term.signal_pipe[1]);
+    term.signal_pipe[0] = term.signal_pipe[1] = -1;
+}
+
+bool term_is_ascii(void) {
+    return term.is_ascii;
+}
+
+void term_size(int *width, int *height) {
+    getmaxyx(stdscr, *height, *width);
+}
+
+/* The terminal's drawing of one cell. */
+static void to_curses(const struct cell *cell, cchar_t *out) {
+    wchar_t glyph[2] = {(wchar_t)cell->glyph, L'\0'};
+    unsigned style = cell->style & ~(unsigned)CELL_SELECTED;
+    attr_t attributes =
+        term.attributes[style] | (cell->style & CELL_SELECTED ? A_REVERSE : A_NORMAL);
+    setcchar(out, glyph, attributes, term.pairs[style], NULL);
+}
+
+/* ncurses writes a few bytes at a time, and a terminal that draws between them flickers. So its
+ * output is caught in memory, and goes out as one write. */
+static bool catch_output(void) {
+    return term.frame_fd >= 0 && dup2(term.frame_fd, STDOUT_FILENO) >= 0;
+}
+
+static void release_output(void) {
+    off_t bytes = lseek(term.frame_fd, 0, SEEK_END);
+    dup2(term.tty_fd, STDOUT_FILENO);
+    if (bytes > 0 && (size_t)bytes > term.frame_bytes) {
+        char *larger = realloc(term.frame, (size_t)bytes);
+        if (larger != NULL) {
+            term.frame = larger;
+            term.frame_bytes = (size_t)bytes;
+        }
+    }
+    lseek(term.frame_fd, 0, SEEK_SET);
+    /* All of it at once, or, when memory is out, as much at a time as there is room for. */
+    ssize_t got;
+    while (term.frame_bytes > 0 && (got = read(term.frame_fd, term.frame, term.frame_bytes)) > 0) {
+        for (ssize_t sent = 0; sent < got;) {
+            ssize_t n = write(STDOUT_FILENO, term.frame + sent, (size_t)(got - sent));
+            if (n < 0 && errno == EAGAIN) {
+                poll(&(struct pollfd){.fd = STDOUT_FILENO, .events = POLLOUT}, 1, 1000);
+            } else if (n < 0 && errno != EINTR) {
+                break; /* the terminal is gone: the loop will notice */
+            }
+            sent += n > 0 ? n : 0;
+        }
+    }
+    lseek(term.frame_fd, 0, SEEK_SET);
+    int cut = ftruncate(term.frame_fd, 0);
+    (void)cut; /* memory can be cut */
+}
+
+void term_show(const struct cells *cells) {
+    cchar_t row[1000];
+    for (int y = 0; y < cells->height; y++) {
+        for (int x = 0; x < cells->width; x++) {
+            to_curses(&cells->grid[y * cells->width + x], &row[x]);
+        }
+        mvadd_wchnstr(y, 0, row, cells->width);
+    }
+    bool is_caught = catch_output();
+    refresh();
+    if (is_caught) {
+        release_output();
+    }
+}
+
+void term_redraw(void) {
+    clearok(curscr, TRUE);
+}
+
+/* ncurses handles SIGTSTP: it puts the terminal back, stops the process, and draws everything again
+ * afterwards. */
+void term_suspend(void) {
+    raise(SIGTSTP);
+}
+
+void term_resize(void) {
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0) {
+        resizeterm(size.ws_row, size.ws_col);
+    }
+}
+
+static uint32_t take_pointer(void) {
+    MEVENT event;
+    if (getmouse(&event) != OK) {
+        return KEY_NONE + 0xffff;
+    }
+    term.pointer = (struct pointer){.act = event.bstate & BUTTON4_PRESSED   ? POINTER_WHEEL_UP
+                                           : event.bstate & BUTTON5_PRESSED ? POINTER_WHEEL_DOWN
+                                                                            : POINTER_CLICK,
+                                    .y = event.y,
+                                    .x = event.x};
+    return KEY_POINTER;
+}
+
+struct pointer term_pointer(void) {
+    return term.pointer;
+}
+
+static uint32_t from_curses(wint_t code) {
+    if (code == KEY_MOUSE) {
+        return take_pointer();
+    }
+    static const struct {
+        wint_t code;
+        uint32_t key;
+    } twins[] = {
+        {KEY_UP, KEY_ARROW_UP},       {KEY_DOWN, KEY_ARROW_DOWN}, {KEY_LEFT, KEY_ARROW_LEFT},
+        {KEY_RIGHT, KEY_ARROW_RIGHT}, {KEY_PPAGE, KEY_PAGE_UP},   {KEY_NPAGE, KEY_PAGE_DOWN},
+        {KEY_HOME, KEY_TO_HOME},      {KEY_END, KEY_TO_END},      {KEY_ENTER, KEY_RETURN},
+        {KEY_BACKSPACE, KEY_ERASE},   {KEY_DC, KEY_ERASE},        {KEY_BTAB, KEY_BACK_TAB},
+    };
+    for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
+        if (twins[i].code == code) {
+            return twins[i].key;
+        }
+    }
+    if (code >= (wint_t)KEY_F(1) && code <= (wint_t)KEY_F(12)) {
+        return (uint32_t)KEY_FUNCTION + (code - (wint_t)KEY_F(0));
+    }
+    return KEY_NONE + 0xffff; /* a key without meaning here */
+}
+
+uint32_t term_key(void) {
+    wint_t code;
+    int kind = get_wch(&code);
+    if (kind == ERR) {
+        return KEY_NONE;
+    }
+    if (kind == KEY_CODE_YES) {
+        return from_curses(code);
+    }
+    if (code == '\r' || code == '\n') {
+        return KEY_RETURN;
+    }
+    return code == 127 || code == 8 ? (uint32_t)KEY_ERASE : (uint32_t)code;
+}
+
+int term_signal_fd(void) {
+    return term.signal_pipe[0];
+}
+
+int term_signal(void) {
+    unsigned char byte;
+    return read(term.signal_pipe[0], &byte, 1) == 1 ? byte : 0;
+}

@@ -1,0 +1,102 @@
+#include "facts/detail_pages.h"
+
+#include "facts/stat_line.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void page_list_init(struct page_list *list) {
+    *list = (struct page_list){.limit = NAN, .out = NAN};
+}
+
+void page_list_fini(struct page_list *list) {
+    free(list->pages);
+    page_list_init(list);
+}
+
+/* Room for a page of this number; false: beyond what is kept, or out of memory. */
+static bool make_room(struct page_list *list, unsigned number) {
+    if (number >= PAGES_KEPT) {
+        return false;
+    }
+    if (number >= list->room) {
+        unsigned room = list->room > 0 ? list->room : 64;
+        while (room <= number) {
+            room *= 2;
+        }
+        struct page_info *larger = realloc(list->pages, room * sizeof *larger);
+        if (larger == NULL) {
+            return false;
+        }
+        memset(larger + list->room, 0, (room - list->room) * sizeof *larger);
+        list->pages = larger;
+        list->room = room;
+    }
+    list->count = number < list->count ? list->count : number + 1;
+    return true;
+}
+
+/* "5 owned 5400 5461 123 -"; false: it is something else. */
+static bool parse_page(const char *text, struct page_info *page) {
+    char state[16], unused[16];
+    unsigned class_id;
+    int end = 0;
+    struct page_info read = {.unused_s = UINT32_MAX};
+    if (sscanf(text, "%u %15s %u %u %u %15s%n", &class_id, state, &read.used, &read.chunks,
+               &read.age_s, unused, &end) != 6 ||
+        text[end] != '\0' || class_id == 0 || class_id > 255 || read.used > read.chunks) {
+        return false;
+    }
+    double unused_s = stat_line_number(unused);
+    read.unused_s = unused_s >= 0 && unused_s < UINT32_MAX ? (uint32_t)unused_s : UINT32_MAX;
+    read.class_id = (uint8_t)class_id;
+    read.state = strcmp(state, "draining") == 0 ? PAGE_STATE_DRAINING : PAGE_STATE_OWNED;
+    *page = read;
+    return true;
+}
+
+/* Pages that a part does not list have no class any more. */
+static void forget_range(struct page_list *list, unsigned first, unsigned end) {
+    for (unsigned i = first; i < end && i < list->count; i++) {
+        list->pages[i] = (struct page_info){0};
+    }
+}
+
+static double next_of(const char *text, size_t text_bytes) {
+    struct stat_line line;
+    for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
+        if (strcmp(line.name, "next") == 0) {
+            return stat_line_number(line.value);
+        }
+    }
+    return 0;
+}
+
+void page_list_parse(struct page_list *list, const char *text, size_t text_bytes) {
+    struct stat_line line;
+    unsigned first = list->next;
+    double next = next_of(text, text_bytes);
+    bool goes_on = next > first && next < PAGES_KEPT;
+    forget_range(list, first, goes_on ? (unsigned)next : list->count);
+    list->notes_use = list->notes_use && first > 0;
+    for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
+        double number;
+        struct page_info page;
+        if (strcmp(line.name, "pages_limit") == 0) {
+            list->limit = stat_line_number(line.value);
+        } else if (strcmp(line.name, "pages_out") == 0) {
+            list->out = stat_line_number(line.value);
+        } else if (strncmp(line.name, "page:", 5) == 0) {
+            number = stat_line_number(line.name + 5);
+            if (number >= first && number < PAGES_KEPT && parse_page(line.value, &page) &&
+                make_room(list, (unsigned)number)) {
+                list->pages[(unsigned)number] = page;
+                list->notes_use = list->notes_use || page.unused_s != UINT32_MAX;
+            }
+        }
+    }
+    list->is_whole = list->is_whole || !goes_on;
+    list->next = goes_on ? (unsigned)next : 0;
+}

@@ -1,0 +1,35 @@
+/* Every page of the server, from stats pages: what class has it, and how full and how old it is.
+ *
+ * A large cache answers in parts, so the map is put together over several refreshes; pages_next says
+ * which part to ask for. Memory: 20 bytes a page, at most PAGES_KEPT of them. One thread. */
+#ifndef CONSOLE_FACTS_DETAIL_PAGES_H
+#define CONSOLE_FACTS_DETAIL_PAGES_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PAGES_KEPT = 1 << 18, PAGES_A_PART = 4096 };
+
+enum page_state { PAGE_STATE_NONE, PAGE_STATE_OWNED, PAGE_STATE_DRAINING };
+
+struct page_info {
+    uint8_t state; /* enum page_state */
+    uint8_t class_id;
+    uint32_t used, chunks;    /* chunks */
+    uint32_t age_s, unused_s; /* since the class got it; since it was used, UINT32_MAX: not noted */
+};
+
+struct page_list {
+    struct page_info *pages; /* by number */
+    unsigned count, room;    /* one more than the highest number seen; allocated */
+    double limit, out;       /* pages there may be, and are in classes */
+    unsigned next;           /* first page of the part to ask for; 0 after the last part */
+    bool is_whole;           /* every part was seen once */
+    bool notes_use;          /* some page says when it was used */
+};
+
+void page_list_init(struct page_list *list);
+void page_list_fini(struct page_list *list);
+/* Takes in the part that begins with page list->next. */
+void page_list_parse(struct page_list *list, const char *text, size_t text_bytes);
+#endif

@@ -1,0 +1,255 @@
+#include "facts/detail_sample.h"
+
+#include "facts/stat_line.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is(const char *a, const char *b) {
+    return strcmp(a, b) == 0;
+}
+
+/* --- curves --- */
+
+static void curve_point(struct curve *curve, double bytes, double hit_ratio) {
+    bool ascends = curve->count == 0 || bytes > curve->points[curve->count - 1].bytes;
+    if (curve->count < CURVE_POINTS && ascends && bytes > 0 && hit_ratio >= 0 && hit_ratio <= 1) {
+        curve->points[curve->count].bytes = bytes;
+        curve->points[curve->count++].hit_ratio = hit_ratio;
+    }
+}
+
+void curve_parse(struct curve *curve, const char *text, size_t text_bytes) {
+    static const char *const sizes[CURVE_SIZES] = {"hit_ratio_x0.5", "hit_ratio_x1", "hit_ratio_x2",
+                                                   "hit_ratio_x4"};
+    struct stat_line line;
+    *curve = (struct curve){.bytes = NAN, .reads = NAN, .hit_ratio = NAN};
+    for (int i = 0; i < CURVE_SIZES; i++) {
+        curve->at_size[i] = NAN;
+    }
+    for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
+        double value = stat_line_number(line.value);
+        if (is(line.name, "bytes")) {
+            curve->bytes = value;
+        } else if (is(line.name, "reads")) {
+            curve->reads = value;
+        } else if (is(line.name, "lru_hit_ratio")) {
+            curve->hit_ratio = value;
+        } else if (strncmp(line.name, "point:", 6) == 0) {
+            curve_point(curve, stat_line_number(line.name + 6), value);
+        }
+        for (int i = 0; i < CURVE_SIZES; i++) {
+            curve->at_size[i] = is(line.name, sizes[i]) ? value : curve->at_size[i];
+        }
+    }
+}
+
+double curve_value_at(const struct curve *curve, double bytes) {
+    for (unsigned i = 1; i < curve->count; i++) {
+        double left = curve->points[i - 1].bytes, right = curve->points[i].bytes;
+        if (bytes >= left && bytes <= right) {
+            double share = (bytes - left) / (right - left);
+            return curve->points[i - 1].hit_ratio * (1 - share) +
+                   curve->points[i].hit_ratio * share;
+        }
+    }
+    return NAN;
+}
+
+/* --- what if --- */
+
+static void set_guess(struct policy_guess *guess, const char *field, double value) {
+    if (is(field, "hit_ratio")) {
+        guess->hit_ratio = value;
+    } else if (is(field, "difference")) {
+        guess->difference = value;
+    } else if (is(field, "doubt")) {
+        guess->doubt = value;
+    } else if (is(field, "reads")) {
+        guess->reads = value;
+    }
+}
+
+static struct policy_guess blank_guess(const char *name, size_t name_bytes) {
+    struct policy_guess guess = {
+        .hit_ratio = NAN, .difference = NAN, .doubt = NAN, .reads = NAN};
+    memcpy(guess.name, name, name_bytes < POLICY_NAME_BYTES ? name_bytes : POLICY_NAME_BYTES - 1);
+    return guess;
+}
+
+/* The policy of this name, made when it is new; NULL when there are too many. */
+static struct policy_guess *guess_named(struct whatif *whatif, const char *name, size_t n) {
+    struct policy_guess blank = blank_guess(name, n);
+    for (unsigned i = 0; i < whatif->count; i++) {
+        if (is(whatif->policies[i].name, blank.name)) {
+            return &whatif->policies[i];
+        }
+    }
+    if (whatif->count == POLICY_LIMIT) {
+        return NULL;
+    }
+    whatif->policies[whatif->count] = blank;
+    return &whatif->policies[whatif->count++];
+}
+
+/* A class's lines come policy by policy; of each class the policy that differs most for the better
+ * is kept. The fields of one policy come as the table of the server has them: its reads are last. */
+struct class_guess {
+    unsigned class_id;
+    struct policy_guess guess;
+};
+
+static void take_class_line(struct whatif *whatif, struct class_guess *under_way, unsigned class_id,
+                            const char *name, double value) {
+    const char *colon = strchr(name, ':');
+    if (colon == NULL) {
+        return;
+    }
+    struct policy_guess blank = blank_guess(name, (size_t)(colon - name));
+    if (under_way->class_id != class_id || !is(under_way->guess.name, blank.name)) {
+        *under_way = (struct class_guess){class_id, blank};
+    }
+    set_guess(&under_way->guess, colon + 1, value);
+    struct policy_guess *best = &whatif->best[class_id];
+    bool is_better = best->name[0] == '\0' || is(best->name, blank.name) ||
+                     under_way->guess.difference > best->difference;
+    if (is_better && !isnan(under_way->guess.difference)) {
+        *best = under_way->guess;
+    }
+}
+
+static void take_whatif_fact(struct whatif *whatif, const struct stat_line *line) {
+    const struct {
+        const char *name;
+        double *to;
+    } numbers[] = {
+        {"rate", &whatif->rate},
+        {"keys", &whatif->keys},
+        {"windows", &whatif->windows},
+        {"real_hit_ratio", &whatif->hit_ratio},
+        {"records", &whatif->records},
+        {"records_dropped", &whatif->dropped},
+        {"memory_bytes", &whatif->memory_bytes},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        if (is(line->name, numbers[i].name)) {
+            *numbers[i].to = stat_line_number(line->value);
+        }
+    }
+    if (is(line->name, "sampling")) {
+        whatif->is_sampling = is(line->value, "1");
+    } else if (is(line->name, "auto")) {
+        whatif->follows = is(line->value, "1");
+    } else if (is(line->name, "policy")) {
+        stat_line_copy(whatif->policy, sizeof whatif->policy, line->value);
+    } else if (is(line->name, "why")) {
+        stat_line_copy(whatif->why, sizeof whatif->why, line->value);
+    }
+}
+
+void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes) {
+    struct stat_line line;
+    struct class_guess under_way = {0};
+    memset(whatif, 0, sizeof *whatif);
+    whatif->rate = whatif->keys = whatif->windows = whatif->hit_ratio = NAN;
+    whatif->dropped = whatif->records = whatif->memory_bytes = NAN;
+    for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
+        unsigned class_id;
+        const char *rest, *colon = strchr(line.name, ':');
+        double value = stat_line_number(line.value);
+        if (colon == NULL) {
+            take_whatif_fact(whatif, &line);
+        } else if (strncmp(line.name, "class:", 6) == 0) {
+            if (stat_line_numbered(line.name + 6, 256, &class_id, &rest)) {
+                take_class_line(whatif, &under_way, class_id, rest, value);
+            }
+        } else {
+            struct policy_guess *guess =
+                guess_named(whatif, line.name, (size_t)(colon - line.name));
+            if (guess != NULL) {
+                set_guess(guess, colon + 1, value);
+            }
+        }
+    }
+}
+
+/* --- hot keys --- */
+
+void hot_keys_parse(struct hot_keys *hot, const char *text, size_t text_bytes) {
+    struct stat_line line;
+    memset(hot, 0, sizeof *hot);
+    hot->requests = NAN;
+    for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
+        unsigned number;
+        const char *field;
+        if (is(line.name, "requests")) {
+            hot->requests = stat_line_number(line.value);
+        }
+        if (!stat_line_numbered(line.name, HOT_KEYS_SHOWN + 1, &number, &field) || number == 0) {
+            continue;
+        }
+        struct hot_key *key = &hot->keys[number - 1];
+        if (number > hot->count + 1) {
+            continue; /* numbers come one after the other */
+        }
+        if (number == hot->count + 1) {
+            *key = (struct hot_key){.requests = NAN, .error = NAN};
+            hot->count = number;
+        }
+        if (is(field, "key")) {
+            stat_line_copy(key->key, sizeof key->key, line.value);
+        } else if (is(field, "requests")) {
+            key->requests = stat_line_number(line.value);
+        } else if (is(field, "error")) {
+            key->error = stat_line_number(line.value);
+        }
+    }
+}
+
+/* --- sizes --- */
+
+double size_bin_end(unsigned bin) {
+    double octave = ldexp(8, (int)(bin / 8));
+    return octave + octave / 8 * (bin % 8 + 1);
+}
+
+unsigned size_bin_of(double bytes) {
+    unsigned bin = 0;
+    while (bin + 1 < SIZE_BINS && size_bin_end(bin) < bytes) {
+        bin++;
+    }
+    return bin;
+}
+
+double size_bins_waste(const struct size_bins *sizes) {
+    return sizes->taken_bytes > 0 ? fmax(1 - sizes->item_bytes / sizes->taken_bytes, 0) : NAN;
+}
+
+void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_bytes) {
+    struct stat_line line;
+    memset(sizes, 0, sizeof *sizes);
+    sizes->items = sizes->item_bytes = sizes->taken_bytes = sizes->sampled_pages = NAN;
+    sizes->is_tracked = true;
+    double sum = 0;
+    for (const char *at = text; stat_line_next(&at, text + text_bytes, &line);) {
+        double value = stat_line_number(line.value), bytes = stat_line_number(line.name);
+        if (is(line.name, "sizes_status")) {
+            sizes->is_tracked = is(line.value, "enabled");
+        } else if (is(line.name, "items")) {
+            sizes->items = value;
+        } else if (is(line.name, "item_bytes")) {
+            sizes->item_bytes = value;
+        } else if (is(line.name, "taken_bytes")) {
+            sizes->taken_bytes = value;
+        } else if (is(line.name, "sampled_pages")) {
+            sizes->sampled_pages = value;
+        } else if (bytes > 0 && value > 0) {
+            sizes->bins[size_bin_of(bytes)] += value;
+            sum += value;
+        }
+    }
+    if (isnan(sizes->items) && sizes->is_tracked) {
+        sizes->items = sum;
+    }
+}

@@ -1,0 +1,70 @@
+/* What slated tells from sampled keys, and how large items are: stats curve, whatif, hotkeys and
+ * sizehist, and memcached's stats sizes.
+ *
+ * Plain data and its parsers; each parser begins anew. What was not said is NAN, or a count of 0.
+ * Pure functions. */
+#ifndef CONSOLE_FACTS_DETAIL_SAMPLE_H
+#define CONSOLE_FACTS_DETAIL_SAMPLE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { CURVE_POINTS = 24, CURVE_SIZES = 4, POLICY_LIMIT = 16, POLICY_NAME_BYTES = 16 };
+enum { HOT_KEYS_SHOWN = 64, HOT_KEY_BYTES = 256, SAMPLE_WHY_BYTES = 200 };
+enum { SIZE_BINS = 216 }; /* eight an octave, from 8 bytes to 1 GiB */
+
+/* The hit ratio that other amounts of memory would give under the LRU. */
+struct curve {
+    double bytes, reads; /* memory now; sampled reads the curve is made from */
+    double hit_ratio;    /* with the bytes of now */
+    unsigned count;
+    struct {
+        double bytes, hit_ratio;
+    } points[CURVE_POINTS];      /* ascending */
+    double at_size[CURVE_SIZES]; /* of the whole cache under its own policy, with 0.5, 1, 2 and 4
+                                    times the memory */
+};
+void curve_parse(struct curve *curve, const char *text, size_t text_bytes);
+/* Hit ratio at a number of bytes, between the points in a straight line; NAN outside of them. */
+double curve_value_at(const struct curve *curve, double bytes);
+
+struct policy_guess {
+    char name[POLICY_NAME_BYTES];
+    double hit_ratio, difference, doubt, reads; /* the difference is from today's policy */
+};
+/* What other eviction policies would do. */
+struct whatif {
+    bool is_sampling, follows;
+    char policy[POLICY_NAME_BYTES], why[SAMPLE_WHY_BYTES];
+    double rate, keys, windows, hit_ratio, dropped, records, memory_bytes;
+    unsigned count;
+    struct policy_guess policies[POLICY_LIMIT];
+    struct policy_guess best[256]; /* of each class; an empty name: too few reads */
+};
+void whatif_parse(struct whatif *whatif, const char *text, size_t text_bytes);
+
+struct hot_key {
+    char key[HOT_KEY_BYTES];
+    double requests, error; /* requests - error to requests of the sampled ones */
+};
+struct hot_keys {
+    double requests; /* of all keys */
+    unsigned count;
+    struct hot_key keys[HOT_KEYS_SHOWN];
+};
+void hot_keys_parse(struct hot_keys *hot, const char *text, size_t text_bytes);
+
+/* Items by size, header and key included. */
+struct size_bins {
+    bool is_tracked; /* memcached: "stats sizes" is on */
+    double items, item_bytes, taken_bytes, sampled_pages;
+    double bins[SIZE_BINS];
+};
+void size_bins_parse(struct size_bins *sizes, const char *text, size_t text_bytes);
+/* Share of the memory that the items take which they do not fill, as the server counts it, ends of pages included; NAN
+ * when it does not tell. */
+double size_bins_waste(const struct size_bins *sizes);
+/* The largest size of a bin, in bytes, and the bin of a size. */
+double size_bin_end(unsigned bin);
+unsigned size_bin_of(double bytes);
+#endif

@@ -1,0 +1,67 @@
+/* What moves pages and what it knows: stats moves, automove, policies, geometry and evictions.
+ *
+ * Plain data and its parsers; each parser begins anew. What was not said is NAN, "" or a count of 0.
+ * Pure functions. */
+#ifndef CONSOLE_FACTS_DETAIL_TUNE_H
+#define CONSOLE_FACTS_DETAIL_TUNE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MOVES_LIMIT = 128, MODE_BYTES = 32, REASON_BYTES = 160, TUNE_CLASSES = 256, AGE_STEPS = 12 };
+
+struct page_move {
+    unsigned number;
+    double time_s; /* unix time */
+    unsigned from, to;
+    double pages, rescued, lost, duration_us;
+    char mode[MODE_BYTES], outcome[48], reason[REASON_BYTES];
+};
+struct move_list {
+    char mode[MODE_BYTES], why[REASON_BYTES], failed[REASON_BYTES], state[REASON_BYTES];
+    char last_busy[REASON_BYTES];
+    double pages_moved, given_up, rescues, evicted;
+    unsigned count;
+    struct page_move moves[MOVES_LIMIT]; /* the oldest first, as they come */
+};
+void move_list_parse(struct move_list *list, const char *text, size_t text_bytes);
+/* An automove mode failed and was turned off. */
+bool move_list_has_failed(const struct move_list *list);
+
+/* Hits a page and 1000 requests. */
+struct page_worth {
+    double gain, gain_doubt, loss, loss_doubt, average;
+};
+struct worth_list {
+    char mode[MODE_BYTES];
+    bool is_weighed; /* the mode weighs pages, and its first window has ended */
+    struct page_worth classes[TUNE_CLASSES];
+};
+void worth_list_parse(struct worth_list *list, const char *text, size_t text_bytes);
+
+struct policy_list {
+    char active[16];
+    char of_class[TUNE_CLASSES][16]; /* "" where it is the active one */
+};
+void policy_list_parse(struct policy_list *list, const char *text, size_t text_bytes);
+
+struct geometry_class {
+    double chunk_bytes, pages;
+    bool is_retired;
+};
+struct geometry_state {
+    char state[MODE_BYTES], why[REASON_BYTES];
+    double classes, classes_wanted, waste_before_pct, waste_predicted_pct;
+    double pages_old, pages_new, seconds;
+    struct geometry_class of_class[TUNE_CLASSES]; /* chunk_bytes is NAN for ids not in use */
+};
+void geometry_state_parse(struct geometry_state *geometry, const char *text, size_t text_bytes);
+
+/* How long ago the evicted items of each class had been used. */
+struct eviction_ages {
+    char names[AGE_STEPS][24]; /* as the server has them: "under_1s" … "older" */
+    uint32_t of_class[TUNE_CLASSES][AGE_STEPS];
+    bool known[TUNE_CLASSES];
+};
+void eviction_ages_parse(struct eviction_ages *ages, const char *text, size_t text_bytes);
+#endif

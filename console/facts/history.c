@@ -1,0 +1,110 @@
+#include "facts/history.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static unsigned slot(const struct history *history, unsigned back) {
+    return (history->head + history->capacity - 1 - back) % history->capacity;
+}
+
+bool history_init(struct history *history, unsigned capacity, unsigned series_count) {
+    *history = (struct history){.capacity = capacity, .series_count = series_count};
+    history->at_ms = calloc(capacity, sizeof *history->at_ms);
+    history->series = calloc(series_count, sizeof *history->series);
+    if (history->at_ms == NULL || history->series == NULL) {
+        history_fini(history);
+        return false;
+    }
+    return true;
+}
+
+void history_fini(struct history *history) {
+    for (unsigned i = 0; history->series != NULL && i < history->series_count; i++) {
+        free(history->series[i]);
+    }
+    free(history->series);
+    free(history->at_ms);
+    *history = (struct history){0};
+}
+
+void history_begin(struct history *history, uint64_t at_ms) {
+    history->at_ms[history->head] = at_ms;
+    for (unsigned i = 0; i < history->series_count; i++) {
+        if (history->series[i] != NULL) {
+            history->series[i][history->head] = NAN;
+        }
+    }
+    history->head = (history->head + 1) % history->capacity;
+    history->used += history->used < history->capacity;
+    history->fresh += history->fresh < history->capacity;
+}
+
+void history_break(struct history *history) {
+    history->fresh = 0;
+}
+
+void history_set(struct history *history, unsigned series, double value) {
+    if (history->series[series] == NULL) {
+        float *fresh = malloc(history->capacity * sizeof *fresh);
+        if (fresh == NULL) {
+            return;
+        }
+        for (unsigned i = 0; i < history->capacity; i++) {
+            fresh[i] = NAN;
+        }
+        history->series[series] = fresh;
+    }
+    history->series[series][slot(history, 0)] = (float)value;
+}
+
+void history_clear(struct history *history, unsigned series) {
+    free(history->series[series]);
+    history->series[series] = NULL;
+}
+
+float history_value(const struct history *history, unsigned series, unsigned back) {
+    if (back >= history->used || history->series[series] == NULL) {
+        return NAN;
+    }
+    return history->series[series][slot(history, back)];
+}
+
+uint64_t history_time(const struct history *history, unsigned back) {
+    return back < history->used ? history->at_ms[slot(history, back)] : 0;
+}
+
+double history_mean(const struct history *history, unsigned series, uint64_t window_ms) {
+    double sum = 0, weight = 0;
+    for (unsigned back = 0; back + 1 < history->fresh; back++) {
+        if (history_time(history, 0) - history_time(history, back) >= window_ms) {
+            break;
+        }
+        float value = history_value(history, series, back);
+        double span = (double)(history_time(history, back) - history_time(history, back + 1));
+        if (!isnan(value) && span > 0) {
+            sum += (double)value * span;
+            weight += span;
+        }
+    }
+    return weight > 0 ? sum / weight : NAN;
+}
+
+double history_change(const struct history *history, unsigned series, uint64_t window_ms) {
+    float newest = history_value(history, series, 0), oldest = newest;
+    for (unsigned back = 1; back < history->fresh; back++) {
+        if (history_time(history, 0) - history_time(history, back) > window_ms) {
+            break;
+        }
+        float value = history_value(history, series, back);
+        oldest = isnan(value) ? oldest : value;
+    }
+    return (double)newest - (double)oldest;
+}
+
+int history_copy(const struct history *history, unsigned series, float *out, int limit) {
+    int count = (int)history->used < limit ? (int)history->used : limit;
+    for (int i = 0; i < count; i++) {
+        out[i] = history_value(history, series, (unsigned)(count - 1 - i));
+    }
+    return count;
+}

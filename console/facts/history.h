@@ -1,0 +1,45 @@
+/* Rings of samples: one column of times, any number of series beside it, each allocated when its
+ * first value comes. A sample that was not measured is NAN. Times never go backwards. One thread.
+ */
+#ifndef CONSOLE_FACTS_HISTORY_H
+#define CONSOLE_FACTS_HISTORY_H
+#include <stdbool.h>
+#include <stdint.h>
+
+struct history {
+    unsigned capacity, used, head; /* head: slot of the next sample */
+    unsigned fresh;                /* samples since the last history_break */
+    unsigned series_count;
+    uint64_t *at_ms;
+    float **series; /* NULL until the first value */
+};
+
+/* False when out of memory. */
+bool history_init(struct history *history, unsigned capacity, unsigned series_count);
+void history_fini(struct history *history);
+
+/* Starts a sample: every series is NAN in it until set. */
+void history_begin(struct history *history, uint64_t at_ms);
+/* Sets a value of the newest sample. A series that can't be allocated stays empty: history is a
+ * comfort, not a duty. */
+void history_set(struct history *history, unsigned series, double value);
+
+/* What came before is another life of the server: means and changes no longer look at it, graphs
+ * still do. */
+void history_break(struct history *history);
+
+/* Empties one series: what it measured is no more, and another thing goes by its number. */
+void history_clear(struct history *history, unsigned series);
+
+/* Value `back` samples before the newest (0 = newest); NAN when there is none. */
+float history_value(const struct history *history, unsigned series, unsigned back);
+uint64_t history_time(const struct history *history, unsigned back);
+
+/* Mean over the samples younger than window_ms before the newest, weighted by the time each stands
+ * for. */
+double history_mean(const struct history *history, unsigned series, uint64_t window_ms);
+/* Newest value minus the oldest measured one within the window. */
+double history_change(const struct history *history, unsigned series, uint64_t window_ms);
+/* The newest samples, oldest first. */
+int history_copy(const struct history *history, unsigned series, float *out, int limit);
+#endif

@@ -1,0 +1,87 @@
+#include "facts/inquiry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define INQUIRY_ROW(name, command, server, keeps) {command, server, keeps},
+const struct inquiry_row inquiry_rows[INQUIRY_COUNT] = {INQUIRIES(INQUIRY_ROW)};
+
+/* Why memcached shows nothing there, and what it does tell about the same. */
+static const char *stock_reason(enum inquiry inquiry) {
+    if (inquiry == INQUIRY_HOTKEYS) {
+        return "needs slated; memcached tells keys as they come: w in Events (8)";
+    }
+    if (inquiry == INQUIRY_CURVE) {
+        return "needs slated; on memcached compare AGE and UNRD% of the classes (2)";
+    }
+    return "needs slated: memcached does not tell";
+}
+
+bool inquiry_is_offered(enum inquiry inquiry, const struct snapshot *now, const char **why_not) {
+    enum inquiry_server server = inquiry_rows[inquiry].server;
+    *why_not = "";
+    if (now == NULL) {
+        *why_not = "nothing is known about the server yet";
+    } else if (server == OF_SLATED && !now->is_slated) {
+        *why_not = stock_reason(inquiry);
+    } else if (server == OF_TRACKED && now->is_slated) {
+        *why_not = "slated has stats sizehist instead";
+    } else if (server == OF_TRACKED && now->setting[SETTING_track_sizes] != 1) {
+        *why_not = "the server does not track sizes: start it with -o track_sizes";
+    }
+    return **why_not == '\0';
+}
+
+void answers_fini(struct answers *answers) {
+    for (int i = 0; i < INQUIRY_COUNT; i++) {
+        free(answers->of[i].text);
+        answers->of[i] = (struct answer){.state = ANSWER_NONE};
+    }
+}
+
+static void take_refusal(struct answer *answer, const char *text, size_t bytes) {
+    size_t n = 0;
+    for (; n < bytes && n + 1 < sizeof answer->refusal && text[n] >= ' '; n++) {
+        answer->refusal[n] = text[n] <= '~' ? text[n] : '?';
+    }
+    answer->refusal[n] = '\0';
+}
+
+void answers_take(struct answers *answers, enum inquiry inquiry, const char *text, size_t bytes,
+                  bool is_stats, uint64_t now_ms) {
+    struct answer *answer = &answers->of[inquiry];
+    free(answer->text);
+    answer->text = is_stats && inquiry_rows[inquiry].keeps_text ? malloc(bytes + 1) : NULL;
+    answer->state = is_stats ? ANSWER_KNOWN : ANSWER_REFUSED;
+    answer->at_ms = now_ms;
+    if (answer->text != NULL) {
+        memcpy(answer->text, text, bytes);
+        answer->text[bytes] = '\0';
+    }
+    if (!is_stats) {
+        take_refusal(answer, text, bytes);
+    }
+}
+
+const char *answer_text(const struct answers *answers, enum inquiry inquiry) {
+    return answers->of[inquiry].text;
+}
+
+bool stat_next(const char **at, struct stat_line *line) {
+    return *at != NULL && stat_line_next(at, *at + strlen(*at), line);
+}
+
+const char *stat_value(const char *text, const char *name, struct stat_line *line) {
+    for (const char *at = text; stat_next(&at, line);) {
+        if (strcmp(line->name, name) == 0) {
+            return line->value;
+        }
+    }
+    line->value[0] = '\0';
+    return line->value;
+}
+
+double stat_value_number(const char *text, const char *name) {
+    struct stat_line line;
+    return stat_line_number(stat_value(text, name, &line));
+}

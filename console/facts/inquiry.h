@@ -1,0 +1,82 @@
+/* What is asked of a server only while someone looks at it: answers beyond a refresh, most of them
+ * slated's alone. A view names what it wants (struct view); the poller asks for that along with every
+ * refresh, in the same round trip and before it, and at once when it was not wanted before.
+ *
+ * What became of each inquiry is kept here: unasked, known, or refused with the server's words. Those
+ * that settings are read from are kept as text, too; what has a shape of its own is parsed (details.h).
+ * To add one: a row in the table, and a case in details_take. Functions do no I/O. One thread. */
+#ifndef CONSOLE_FACTS_INQUIRY_H
+#define CONSOLE_FACTS_INQUIRY_H
+#include "facts/stat_line.h"
+#include "facts/stats.h"
+
+#include <stdint.h>
+
+enum inquiry_server { OF_ALL, OF_SLATED, OF_TRACKED /* memcached with -o track_sizes */ };
+
+/* clang-format off */
+/* X(name, command, servers that know it, its text is kept). "" for a command: it comes with replies of
+ * a refresh, or the poller makes the line. */
+#define INQUIRIES(X)                                            \
+    X(CLASS, "", OF_ALL, false)         /* every stat of one class */ \
+    X(SETTINGS, "", OF_ALL, true)       /* with every refresh, not now and then */ \
+    X(CONFIG, "stats config", OF_SLATED, true)                  \
+    X(POLICIES, "stats policies", OF_SLATED, true)              \
+    X(MOVES, "stats moves", OF_SLATED, false)                   \
+    X(AUTOMOVE, "stats automove", OF_SLATED, false)             \
+    X(EVICTIONS, "stats evictions", OF_SLATED, false)           \
+    X(PAGES, "", OF_SLATED, false)      /* in parts */          \
+    X(SIZEHIST, "stats sizehist", OF_SLATED, false)             \
+    X(STOCK_SIZES, "stats sizes", OF_TRACKED, false)            \
+    X(GEOMETRY, "stats geometry", OF_SLATED, true)              \
+    X(CURVE, "stats curve", OF_SLATED, false)                   \
+    X(CLASS_CURVES, "", OF_SLATED, false) /* some classes a refresh, in turn */ \
+    X(WHATIF, "stats whatif", OF_SLATED, true)                  \
+    X(HOTKEYS, "stats hotkeys 64", OF_SLATED, false)            \
+    X(OUTLOOKS, "", OF_SLATED, false)   /* of orders of chunk sizes, "slabs geometry ... dry" */
+/* clang-format on */
+
+#define INQUIRY_ENUM(name, command, server, keeps) INQUIRY_##name,
+enum inquiry { INQUIRIES(INQUIRY_ENUM) INQUIRY_COUNT };
+#define INQUIRY_BIT(name) (1u << INQUIRY_##name)
+
+struct inquiry_row {
+    const char *command;
+    enum inquiry_server server;
+    bool keeps_text;
+};
+extern const struct inquiry_row inquiry_rows[INQUIRY_COUNT];
+
+/* Whether this server can be asked at all; why not, as a few words, else. now may be NULL. */
+bool inquiry_is_offered(enum inquiry inquiry, const struct snapshot *now, const char **why_not);
+
+enum answer_state { ANSWER_NONE, ANSWER_KNOWN, ANSWER_REFUSED };
+
+/* What became of the inquiries to one server. All zero: nothing was asked. */
+struct answers {
+    struct answer {
+        enum answer_state state;
+        uint64_t at_ms;
+        char refusal[100]; /* the server's words */
+        char *text;        /* STAT lines with a NUL behind; owned. NULL: none, or not kept */
+    } of[INQUIRY_COUNT];
+};
+void answers_fini(struct answers *answers); /* as before the first */
+
+/* Notes a reply, and copies it where its text is kept; is_stats is false for a refusal, which forgets
+ * the answer of before. */
+void answers_take(struct answers *answers, enum inquiry inquiry, const char *text, size_t bytes,
+                  bool is_stats, uint64_t now_ms);
+
+/* NULL when there is none, or it is not kept; valid until the next answer. */
+const char *answer_text(const struct answers *answers, enum inquiry inquiry);
+
+/* Goes through the STAT lines of a text, NULL included: false at the end. Start with *at = the text. */
+bool stat_next(const char **at, struct stat_line *line);
+
+/* The value of one name, "" when it is not there. Cost: O(text). */
+const char *stat_value(const char *text, const char *name, struct stat_line *line);
+
+/* The same as a number; NAN when it is absent or none. */
+double stat_value_number(const char *text, const char *name);
+#endif

@@ -1,0 +1,475 @@
+#include "facts/model.h"
+
+#include "facts/format.h"
+#include "facts/history.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SOURCE_LIMIT = 10, LONGEST_WINDOW_MS = 100000 };
+#define SOURCE_END GENERAL_COUNT /* ends a list of sources */
+
+const struct metric_row metric_rows[METRIC_COUNT] = {
+    [METRIC_OPS] = {"ops/s", "ops", UNIT_PER_SECOND,
+                    "gets, sets, touches, deletes and counter changes a second"},
+    [METRIC_GETS] = {"gets/s", "gets", UNIT_PER_SECOND, "keys asked for a second"},
+    [METRIC_SETS] = {"sets/s", "sets", UNIT_PER_SECOND, "store commands a second"},
+    [METRIC_HITS] = {"hits/s", "hits", UNIT_PER_SECOND, "keys found a second"},
+    [METRIC_HIT_RATIO] = {"hit %", "hit_ratio", UNIT_RATIO,
+                          "share of the keys asked for that were found, in the interval"},
+    [METRIC_EVICTIONS] = {"evictions/s", "evictions", UNIT_PER_SECOND,
+                          "live items thrown out for memory a second"},
+    [METRIC_EVICTED_UNREAD] = {"evicted unread/s", "evicted_unread", UNIT_PER_SECOND,
+                               "evicted items that were never read"},
+    [METRIC_EXPIRED_UNREAD] = {"expired unread/s", "expired_unread", UNIT_PER_SECOND,
+                               "expired items that were never read"},
+    [METRIC_LOST_BY_MOVES] = {"lost by moves/s", "lost_by_moves", UNIT_PER_SECOND,
+                              "live items dropped by page moves, not counted as evictions"},
+    [METRIC_NO_MEMORY] = {"out of memory/s", "out_of_memory", UNIT_PER_SECOND,
+                          "sets refused for want of memory"},
+    [METRIC_REFUSED] = {"refused conns/s", "refused_connections", UNIT_PER_SECOND,
+                        "connections refused or made to wait at the limit"},
+    [METRIC_BYTES_IN] = {"received", "received_bytes", UNIT_BYTES_PER_SECOND,
+                         "bytes from clients a second"},
+    [METRIC_BYTES_OUT] = {"sent", "sent_bytes", UNIT_BYTES_PER_SECOND, "bytes to clients a second"},
+    [METRIC_CPU] = {"server cpu %", "server_cpu", UNIT_RATIO,
+                    "processor time of the server; 100 is one core"},
+    [METRIC_REPLY_MS] = {"stats reply ms", "reply_ms", UNIT_MS,
+                         "time of one refresh, from request to last reply"},
+    [METRIC_CONNECTIONS] = {"connections", "connections", UNIT_COUNT, "open connections"},
+    [METRIC_PAGES_MOVED] = {"page moves/s", "page_moves", UNIT_PER_SECOND,
+                            "pages that changed class a second"},
+};
+
+/* Counters whose increase a second makes a rate. Those a server does not have are left out of the
+ * sum. */
+static const enum general_stat rate_sources[METRIC_COUNT][SOURCE_LIMIT] = {
+    [METRIC_OPS] = {GENERAL_cmd_get, GENERAL_cmd_set, GENERAL_cmd_touch, GENERAL_delete_hits,
+                    GENERAL_delete_misses, GENERAL_incr_hits, GENERAL_incr_misses,
+                    GENERAL_decr_hits, GENERAL_decr_misses, SOURCE_END},
+    [METRIC_GETS] = {GENERAL_cmd_get, SOURCE_END},
+    [METRIC_SETS] = {GENERAL_cmd_set, SOURCE_END},
+    [METRIC_HITS] = {GENERAL_get_hits, SOURCE_END},
+    [METRIC_EVICTIONS] = {GENERAL_evictions, SOURCE_END},
+    [METRIC_EVICTED_UNREAD] = {GENERAL_evicted_unfetched, SOURCE_END},
+    [METRIC_EXPIRED_UNREAD] = {GENERAL_expired_unfetched, SOURCE_END},
+    [METRIC_LOST_BY_MOVES] = {GENERAL_slab_reassign_evictions_nomem,
+                              GENERAL_slab_reassign_busy_deletes, SOURCE_END},
+    [METRIC_NO_MEMORY] = {GENERAL_store_no_memory, SOURCE_END},
+    [METRIC_REFUSED] = {GENERAL_rejected_connections, GENERAL_listen_disabled_num, SOURCE_END},
+    [METRIC_BYTES_IN] = {GENERAL_bytes_read, SOURCE_END},
+    [METRIC_BYTES_OUT] = {GENERAL_bytes_written, SOURCE_END},
+    [METRIC_CPU] = {GENERAL_rusage_user, GENERAL_rusage_system, SOURCE_END},
+    [METRIC_PAGES_MOVED] = {GENERAL_slabs_moved, SOURCE_END},
+    [METRIC_HIT_RATIO] = {SOURCE_END},
+    [METRIC_REPLY_MS] = {SOURCE_END},
+    [METRIC_CONNECTIONS] = {SOURCE_END},
+};
+
+/* CLASS_COUNT: not a rate. */
+static const enum class_stat class_sources[CLASS_METRIC_COUNT] = {
+    [CLASS_METRIC_HITS] = CLASS_get_hits,         [CLASS_METRIC_SETS] = CLASS_cmd_set,
+    [CLASS_METRIC_EVICTIONS] = CLASS_evicted,     [CLASS_METRIC_UNREAD] = CLASS_evicted_unfetched,
+    [CLASS_METRIC_NO_MEMORY] = CLASS_outofmemory, [CLASS_METRIC_PAGES] = CLASS_COUNT,
+};
+
+struct model {
+    char server[NOTE_BYTES];
+    enum link_state link;
+    char link_note[NOTE_BYTES];
+    bool was_up;
+    bool has_now, has_before;
+    struct snapshot now, before;
+    double metric[METRIC_COUNT];
+    double class_metric[CLASS_LIMIT][CLASS_METRIC_COUNT];
+    uint64_t chunk_bytes[CLASS_LIMIT]; /* as last seen, also of classes that have gone; 0: never */
+    struct history history; /* METRIC_COUNT series, then CLASS_METRIC_COUNT for each class */
+    struct event events[EVENT_LIMIT]; /* oldest first */
+    unsigned events_kept, page_events_kept, events_total;
+    struct details *details;
+    const struct model *lent; /* whose details are shown; NULL: its own */
+    struct judge *judge;
+};
+
+static unsigned class_series(unsigned class_id, enum class_metric metric) {
+    return (unsigned)METRIC_COUNT + class_id * (unsigned)CLASS_METRIC_COUNT + (unsigned)metric;
+}
+
+/* Increase of a counter: NAN when either side is absent, FORMAT_RESET when it fell. */
+static double increase(uint64_t before, uint64_t now) {
+    if (before == STAT_ABSENT || now == STAT_ABSENT) {
+        return NAN;
+    }
+    return now >= before ? (double)(now - before) : FORMAT_RESET;
+}
+
+static double summed_increase(const struct snapshot *before, const struct snapshot *now,
+                              const enum general_stat *sources) {
+    double sum = NAN;
+    for (; *sources != SOURCE_END; sources++) {
+        double change = increase(before->general[*sources], now->general[*sources]);
+        if (change < 0) {
+            return FORMAT_RESET;
+        }
+        if (!isnan(change)) {
+            sum = isnan(sum) ? change : sum + change;
+        }
+    }
+    return sum;
+}
+
+static double per_second(double change, double dt_s) {
+    return change < 0 ? FORMAT_RESET : change / dt_s;
+}
+
+static void compute_rates(struct model *model, const struct snapshot *before,
+                          const struct snapshot *now, double dt_s) {
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        model->metric[i] = per_second(summed_increase(before, now, rate_sources[i]), dt_s);
+    }
+    double lookups = model->metric[METRIC_GETS], hits = model->metric[METRIC_HITS];
+    model->metric[METRIC_HIT_RATIO] = lookups > 0 && hits >= 0 ? fmin(hits / lookups, 1.0) : NAN;
+    if (model->metric[METRIC_CPU] > 0) {
+        model->metric[METRIC_CPU] /= 1e6;
+    }
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
+            enum class_stat source = class_sources[i];
+            if (source != CLASS_COUNT) {
+                double change =
+                    increase(before->classes[id].value[source], now->classes[id].value[source]);
+                model->class_metric[id][i] = per_second(change, dt_s);
+            }
+        }
+    }
+}
+
+static void forget_rates(struct model *model, double value) {
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        model->metric[i] = value;
+    }
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
+            model->class_metric[id][i] = value;
+        }
+    }
+}
+
+/* slated changes the chunk sizes of a live cache: an id may come to stand for another class, at once or
+ * after a while without any. The past of the one before is not its own. */
+static void forget_other_classes(struct model *model, const struct snapshot *now) {
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        uint64_t bytes = now->classes[id].value[CLASS_chunk_size], was = model->chunk_bytes[id];
+        if (bytes == STAT_ABSENT) {
+            continue;
+        }
+        model->chunk_bytes[id] = bytes;
+        if (was == 0 || was == bytes) {
+            continue;
+        }
+        for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
+            history_clear(&model->history, class_series(id, (enum class_metric)i));
+            model->class_metric[id][i] = NAN;
+        }
+        if (model->details != NULL) {
+            details_forget_class(model->details, id);
+        }
+    }
+}
+
+static void read_gauges(struct model *model, const struct snapshot *now) {
+    model->metric[METRIC_REPLY_MS] = now->reply_ms;
+    model->metric[METRIC_CONNECTIONS] = stat_number(now->general[GENERAL_curr_connections]);
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        model->class_metric[id][CLASS_METRIC_PAGES] =
+            stat_number(now->classes[id].value[CLASS_total_pages]);
+    }
+}
+
+static void record_value(struct history *history, unsigned series, double value) {
+    if (!isnan(value) && value >= 0) {
+        history_set(history, series, value);
+    }
+}
+
+static void record(struct model *model, uint64_t at_ms) {
+    history_begin(&model->history, at_ms);
+    for (int i = 0; i < METRIC_COUNT; i++) {
+        record_value(&model->history, (unsigned)i, model->metric[i]);
+    }
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        for (int i = 0; i < CLASS_METRIC_COUNT; i++) {
+            record_value(&model->history, class_series(id, (enum class_metric)i),
+                         model->class_metric[id][i]);
+        }
+    }
+}
+
+/* "4: 120 → 118, 12: 31 → 33" for the classes whose page count changed; empty when none did. */
+static void describe_page_changes(const struct snapshot *before, const struct snapshot *now,
+                                  char *out, size_t out_bytes) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (unsigned id = 0; id < CLASS_LIMIT; id++) {
+        uint64_t was = before->classes[id].value[CLASS_total_pages],
+                 is = now->classes[id].value[CLASS_total_pages];
+        was = was == STAT_ABSENT ? 0 : was;
+        is = is == STAT_ABSENT ? 0 : is;
+        if (was == is) {
+            continue;
+        }
+        int n = snprintf(out + used, out_bytes - used, "%sclass %u: %lu → %lu",
+                         used > 0 ? ", " : "", id, (unsigned long)was, (unsigned long)is);
+        if (n < 0 || (size_t)n >= out_bytes - used) {
+            snprintf(out + used, out_bytes - used, " …");
+            return;
+        }
+        used += (size_t)n;
+    }
+}
+
+static void note_changes(struct model *model, const struct snapshot *before,
+                         const struct snapshot *now, time_t wall) {
+    char changes[NOTE_BYTES - 20];
+    describe_page_changes(before, now, changes, sizeof changes);
+    if (changes[0] != '\0') {
+        model_note(model, EVENT_PAGES, wall, "%s", changes);
+    }
+    if (strcmp(before->automove, now->automove) != 0 && before->automove[0] != '\0') {
+        model_note(model, EVENT_SETTING, wall, "automove %s → %s", before->automove, now->automove);
+    }
+    uint64_t limit_was = before->general[GENERAL_limit_maxbytes],
+             limit = now->general[GENERAL_limit_maxbytes];
+    if (limit_was != limit && limit_was != STAT_ABSENT && limit != STAT_ABSENT) {
+        model_note(model, EVENT_SETTING, wall, "memory limit %lu → %lu MiB",
+                   (unsigned long)(limit_was >> 20), (unsigned long)(limit >> 20));
+    }
+}
+
+static bool is_restart(const struct snapshot *before, const struct snapshot *now) {
+    return before->general[GENERAL_pid] != now->general[GENERAL_pid] ||
+           increase(before->general[GENERAL_uptime], now->general[GENERAL_uptime]) < 0;
+}
+
+struct model *model_create(const char *server, struct judge *taken) {
+    struct model *model = calloc(1, sizeof *model);
+    if (model == NULL || !history_init(&model->history, HISTORY_SAMPLES, class_series(CLASS_LIMIT, 0))) {
+        taken->end(taken);
+        free(model);
+        return NULL;
+    }
+    model->judge = taken;
+    snprintf(model->server, sizeof model->server, "%s", server);
+    model->link = LINK_CONNECTING;
+    forget_rates(model, NAN);
+    return model;
+}
+
+void model_expect_samples(struct model *model, unsigned samples) {
+    struct history other;
+    if (history_init(&other, samples, class_series(CLASS_LIMIT, 0))) {
+        history_fini(&model->history);
+        model->history = other;
+    }
+}
+
+void model_expect_interval(struct model *model, uint64_t interval_ms) {
+    if (interval_ms * HISTORY_SAMPLES < LONGEST_WINDOW_MS + interval_ms) {
+        model_expect_samples(model, HISTORY_MOST);
+    }
+}
+
+void model_destroy(struct model **model) {
+    if (*model != NULL) {
+        history_fini(&(*model)->history);
+        details_destroy(&(*model)->details);
+        (*model)->judge->end((*model)->judge);
+        free(*model);
+        *model = NULL;
+    }
+}
+
+void model_add(struct model *model, const struct snapshot *snapshot, time_t wall) {
+    bool had = model->has_now;
+    model->before = model->now;
+    model->now = *snapshot;
+    model->has_now = true;
+    model->has_before = had;
+    const struct snapshot *before = &model->before, *now = &model->now;
+    double dt_s =
+        had && now->at_ms > before->at_ms ? (double)(now->at_ms - before->at_ms) / 1000.0 : 0;
+    if (!had || dt_s <= 0) {
+        forget_rates(model, NAN);
+    } else if (is_restart(before, now)) {
+        forget_rates(model, FORMAT_RESET);
+        history_break(&model->history);
+        model_note(model, EVENT_SERVER, wall,
+                   "the server restarted: counters and items start again");
+    } else {
+        compute_rates(model, before, now, dt_s);
+        if (model->metric[METRIC_OPS] < 0) {
+            model_note(model, EVENT_SERVER, wall,
+                       "the counters went back: someone sent \"stats reset\"");
+        }
+        note_changes(model, before, now, wall);
+    }
+    forget_other_classes(model, now);
+    read_gauges(model, now);
+    record(model, now->at_ms);
+    model->judge->look(model->judge, now);
+}
+
+const struct judge *model_judge(const struct model *model) {
+    return model->judge;
+}
+
+void model_set_link(struct model *model, enum link_state state, const char *note, time_t wall) {
+    if (state == LINK_DOWN && model->link == LINK_UP) {
+        model_note(model, EVENT_SERVER, wall, "connection lost: %.150s", note);
+    } else if (state == LINK_UP && model->link != LINK_UP && model->was_up) {
+        model_note(model, EVENT_SERVER, wall, "connected again");
+    }
+    model->was_up = model->was_up || state == LINK_UP;
+    model->link = state;
+    snprintf(model->link_note, sizeof model->link_note, "%s", note);
+}
+
+/* Automove can move a page a second, which would push out within minutes what the operator did and
+ * what came of it: so page moves have at most half of the room. */
+static void drop_event(struct model *model) {
+    unsigned at = 0;
+    while (model->page_events_kept > EVENT_LIMIT / 2 && model->events[at].kind != EVENT_PAGES) {
+        at++;
+    }
+    model->page_events_kept -= model->events[at].kind == EVENT_PAGES;
+    model->events_kept--;
+    memmove(&model->events[at], &model->events[at + 1],
+            (model->events_kept - at) * sizeof *model->events);
+}
+
+static struct event *add_event(struct model *model, enum event_kind kind) {
+    if (model->events_kept == EVENT_LIMIT) {
+        drop_event(model);
+    }
+    model->page_events_kept += kind == EVENT_PAGES;
+    model->events_total++;
+    return &model->events[model->events_kept++];
+}
+
+void model_note(struct model *model, enum event_kind kind, time_t wall, const char *format, ...) {
+    struct event *event = add_event(model, kind);
+    event->wall = wall;
+    event->kind = kind;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(event->text, sizeof event->text, format, ap);
+    va_end(ap);
+}
+
+const struct answers *model_answers(const struct model *model) {
+    static const struct answers none = {0};
+    const struct details *details = model_details(model);
+    return details != NULL ? &details->answers : &none;
+}
+
+void model_copy_events(struct model *model, const struct model *from, time_t until) {
+    model->events_kept = model->page_events_kept = model->events_total = 0;
+    for (unsigned i = 0; i < from->events_kept; i++) {
+        const struct event *event = &from->events[i];
+        if (event->wall <= until) {
+            *add_event(model, event->kind) = *event;
+        }
+    }
+}
+
+const char *model_server(const struct model *model) {
+    return model->server;
+}
+enum link_state model_link(const struct model *model) {
+    return model->link;
+}
+const char *model_link_note(const struct model *model) {
+    return model->link_note;
+}
+
+uint64_t model_age_ms(const struct model *model, uint64_t now_ms) {
+    if (!model->has_now) {
+        return UINT64_MAX;
+    }
+    return now_ms > model->now.at_ms ? now_ms - model->now.at_ms : 0;
+}
+
+const struct snapshot *model_now(const struct model *model) {
+    return model->has_now ? &model->now : NULL;
+}
+
+const struct snapshot *model_before(const struct model *model) {
+    return model->has_before ? &model->before : NULL;
+}
+
+double model_metric(const struct model *model, enum metric metric) {
+    return model->metric[metric];
+}
+
+double model_class_metric(const struct model *model, unsigned class_id, enum class_metric metric) {
+    return model->class_metric[class_id][metric];
+}
+
+double model_mean(const struct model *model, enum metric metric, uint64_t window_ms) {
+    if (metric ==
+        METRIC_HIT_RATIO) { /* a mean of ratios would weigh a quiet second like a busy one */
+        double gets = history_mean(&model->history, METRIC_GETS, window_ms);
+        double hits = history_mean(&model->history, METRIC_HITS, window_ms);
+        return gets > 0 ? fmin(hits / gets, 1.0) : NAN;
+    }
+    return history_mean(&model->history, metric, window_ms);
+}
+
+double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,
+                        uint64_t window_ms) {
+    return history_mean(&model->history, class_series(class_id, metric), window_ms);
+}
+
+double model_page_change(const struct model *model, unsigned class_id, uint64_t window_ms) {
+    return history_change(&model->history, class_series(class_id, CLASS_METRIC_PAGES), window_ms);
+}
+
+int model_history(const struct model *model, enum metric metric, float *out, int limit) {
+    return history_copy(&model->history, metric, out, limit);
+}
+
+int model_class_history(const struct model *model, unsigned class_id, enum class_metric metric,
+                        float *out, int limit) {
+    return history_copy(&model->history, class_series(class_id, metric), out, limit);
+}
+
+const struct details *model_details(const struct model *model) {
+    return model->lent != NULL ? model->lent->details : model->details;
+}
+
+void model_lend_details(struct model *model, const struct model *from) {
+    model->lent = from;
+}
+
+struct details *model_open_details(struct model *model) {
+    if (model->details == NULL) {
+        model->details = details_create();
+    }
+    return model->details;
+}
+
+const struct event *model_event(const struct model *model, unsigned index) {
+    return index < model->events_kept ? &model->events[model->events_kept - 1 - index] : NULL;
+}
+
+unsigned model_events_total(const struct model *model) {
+    return model->events_total;
+}
+
+const char *event_kind_name(enum event_kind kind) {
+    static const char *const names[] = {"server", "pages", "setting", "you", "alarm"};
+    return names[kind];
+}

@@ -1,0 +1,163 @@
+/* What the console knows about one server: the last two snapshots, rates between them, history,
+ * events, and the state of the link. Rates are computed here and nowhere else, from two snapshots
+ * and the monotonic time between them.
+ *
+ * The model knows no view and no socket. Times are monotonic milliseconds handed in by the caller,
+ * so tests need no waiting. Memory: about 0.4 MB, plus 0.5 MB per 40 classes of HISTORY_SAMPLES. One thread. */
+#ifndef CONSOLE_FACTS_MODEL_H
+#define CONSOLE_FACTS_MODEL_H
+#include "facts/details.h"
+#include "facts/stats.h"
+
+#include <time.h>
+
+enum {
+    HISTORY_SAMPLES = 416, /* as wide as a graph gets, and 100 s; the hour is on the tape */
+    HISTORY_MOST = 1024,   /* 100 s of the shortest interval */
+    EVENT_LIMIT = 256,
+    NOTE_BYTES = 200
+};
+
+/* Figures of the whole server. The table in model.c says how each comes from the stats; names and
+ * meaning too. */
+enum metric {
+    METRIC_OPS,
+    METRIC_GETS,
+    METRIC_SETS,
+    METRIC_HITS,
+    METRIC_HIT_RATIO,
+    METRIC_EVICTIONS,
+    METRIC_EVICTED_UNREAD,
+    METRIC_EXPIRED_UNREAD,
+    METRIC_LOST_BY_MOVES,
+    METRIC_NO_MEMORY,
+    METRIC_REFUSED,
+    METRIC_BYTES_IN,
+    METRIC_BYTES_OUT,
+    METRIC_CPU,
+    METRIC_REPLY_MS,
+    METRIC_CONNECTIONS,
+    METRIC_PAGES_MOVED,
+    METRIC_COUNT
+};
+
+/* Figures of one class. */
+enum class_metric {
+    CLASS_METRIC_HITS,
+    CLASS_METRIC_SETS,
+    CLASS_METRIC_EVICTIONS,
+    CLASS_METRIC_UNREAD,
+    CLASS_METRIC_NO_MEMORY,
+    CLASS_METRIC_PAGES,
+    CLASS_METRIC_COUNT
+};
+
+enum unit { UNIT_PER_SECOND, UNIT_BYTES_PER_SECOND, UNIT_RATIO, UNIT_MS, UNIT_COUNT };
+
+struct metric_row {
+    const char *name; /* short, for a table */
+    const char *key;  /* in JSON; rates are a second, ratios 0..1 */
+    enum unit unit;
+    const char *meaning; /* one sentence for the operator */
+};
+
+enum link_state { LINK_CONNECTING, LINK_UP, LINK_DOWN };
+
+enum event_kind { EVENT_SERVER, EVENT_PAGES, EVENT_SETTING, EVENT_YOU, EVENT_ALARM };
+
+struct event {
+    time_t wall; /* when, for people */
+    enum event_kind kind;
+    char text[NOTE_BYTES];
+};
+
+struct model;
+
+/* Who judges what the model takes in: shown every snapshot after the rates are known, and ended with the model. The
+ * judgement of slatetop is brain/brain.h, which stands above the facts and is not known to them. */
+struct judge {
+    void (*look)(struct judge *judge, const struct snapshot *now);
+    void (*end)(struct judge *judge);
+};
+
+/* server is the name to show; copied. taken is the model's from now on, also when it returns NULL: out of memory. */
+struct model *model_create(const char *server, struct judge *taken);
+void model_destroy(struct model **model);
+
+/* Makes room for so many samples in place of HISTORY_SAMPLES; before the first snapshot. Without memory for
+ * it, all stays as it was. */
+void model_expect_samples(struct model *model, unsigned samples);
+
+/* Makes room for 100 s of samples so far apart; before the first snapshot. Without memory for it, means
+ * over 100 s are over less. */
+void model_expect_interval(struct model *model, uint64_t interval_ms);
+
+/* Takes in a complete snapshot; its at_ms must not go backwards. A restart or a reset of the
+ * counters makes the rates of that one sample FORMAT_RESET and writes an event. A class whose chunks have
+ * another size than those its id had before is another one: it begins without a past. wall is the time
+ * of day for events. */
+void model_add(struct model *model, const struct snapshot *snapshot, time_t wall);
+
+/* What the link is doing; a note says why it is down. Writes an event when a working link breaks or
+ * comes back. */
+void model_set_link(struct model *model, enum link_state state, const char *note, time_t wall);
+
+void model_note(struct model *model, enum event_kind kind, time_t wall, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* Makes the events those of another model, up to a time of day. */
+void model_copy_events(struct model *model, const struct model *from, time_t until);
+
+const char *model_server(const struct model *model);
+enum link_state model_link(const struct model *model);
+const char *model_link_note(const struct model *model);
+/* Age of the newest snapshot in ms; UINT64_MAX before the first. */
+uint64_t model_age_ms(const struct model *model, uint64_t now_ms);
+
+/* What became of inquiries; never NULL. */
+const struct answers *model_answers(const struct model *model);
+
+/* The newest snapshot; NULL before the first. Valid until the next model_add. */
+const struct snapshot *model_now(const struct model *model);
+
+/* The one before it; NULL before the second. Valid as long. */
+const struct snapshot *model_before(const struct model *model);
+
+/* Newest rate or gauge: NAN when unknown (no second sample, stat missing), FORMAT_RESET when a
+ * counter went back. */
+double model_metric(const struct model *model, enum metric metric);
+double model_class_metric(const struct model *model, unsigned class_id, enum class_metric metric);
+
+/* Mean over the samples of the last window_ms; NAN when there are none. Cost: O(samples in the
+ * window). */
+double model_mean(const struct model *model, enum metric metric, uint64_t window_ms);
+double model_class_mean(const struct model *model, unsigned class_id, enum class_metric metric,
+                        uint64_t window_ms);
+
+/* Who was handed to model_create. */
+const struct judge *model_judge(const struct model *model);
+
+/* Change of a class's page count over the last window_ms, or since the first sample when that is
+ * younger. */
+double model_page_change(const struct model *model, unsigned class_id, uint64_t window_ms);
+
+/* The newest samples, oldest first, at most limit; returns how many were written. */
+int model_history(const struct model *model, enum metric metric, float *out, int limit);
+int model_class_history(const struct model *model, unsigned class_id, enum class_metric metric,
+                        float *out, int limit);
+
+/* What only some views want; NULL until model_open_details. Filled by whoever polls. */
+const struct details *model_details(const struct model *model);
+/* Shows the details of another model as its own: of the live one, which outlives it, at the moment at
+ * which that stood still. NULL: its own again. */
+void model_lend_details(struct model *model, const struct model *from);
+struct details *model_open_details(struct model *model); /* NULL when out of memory */
+
+/* Events, newest first: index 0 is the newest; NULL past the end. EVENT_LIMIT are kept, and no more than half
+ * of them are page moves when there are others. */
+const struct event *model_event(const struct model *model, unsigned index);
+unsigned model_events_total(const struct model *model);
+
+extern const struct metric_row metric_rows[METRIC_COUNT];
+const char *event_kind_name(enum event_kind kind);
+#endif

@@ -1,0 +1,62 @@
+#include "facts/stat_line.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void copy_printable(char *out, size_t out_bytes, const char *text, size_t n) {
+    n = n < out_bytes - 1 ? n : out_bytes - 1;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    }
+    out[n] = '\0';
+}
+
+bool stat_line_next(const char **at, const char *end, struct stat_line *line) {
+    while (*at < end) {
+        const char *begin = *at, *newline = memchr(begin, '\n', (size_t)(end - begin));
+        const char *stop = newline != NULL ? newline : end;
+        *at = newline != NULL ? newline + 1 : end;
+        if (stop > begin && stop[-1] == '\r') {
+            stop--;
+        }
+        if (stop - begin <= 5 || memcmp(begin, "STAT ", 5) != 0) {
+            continue;
+        }
+        const char *name = begin + 5, *space = memchr(name, ' ', (size_t)(stop - name));
+        const char *value = space != NULL ? space + 1 : stop;
+        copy_printable(line->name, sizeof line->name, name,
+                       (size_t)((space != NULL ? space : stop) - name));
+        copy_printable(line->value, sizeof line->value, value, (size_t)(stop - value));
+        return true;
+    }
+    return false;
+}
+
+double stat_line_number(const char *text) {
+    char *end;
+    bool is_decimal = isdigit((unsigned char)text[text[0] == '-' || text[0] == '+']) &&
+                      strspn(text, "+-.0123456789eE") == strlen(text);
+    double value = is_decimal ? strtod(text, &end) : NAN;
+    return is_decimal && *end == '\0' && isfinite(value) ? value : NAN;
+}
+
+bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, const char **rest) {
+    char *end;
+    if (!isdigit((unsigned char)name[0])) {
+        return false;
+    }
+    unsigned long value = strtoul(name, &end, 10);
+    if (*end != ':' || value >= limit) {
+        return false;
+    }
+    *number = (unsigned)value;
+    *rest = end + 1;
+    return true;
+}
+
+void stat_line_copy(char *out, size_t out_bytes, const char *text) {
+    snprintf(out, out_bytes, "%.*s", (int)out_bytes - 1, text);
+}

@@ -1,0 +1,26 @@
+/* STAT lines one by one, as text: for groups of stats whose names are not in the tables of stats.h.
+ *
+ * What a line says is copied: printable ASCII only, cut at the buffers' ends. Pure functions. */
+#ifndef CONSOLE_FACTS_STAT_LINE_H
+#define CONSOLE_FACTS_STAT_LINE_H
+#include <stdbool.h>
+#include <stddef.h>
+
+struct stat_line {
+    char name[64];
+    char value[256]; /* all that stands behind the name */
+};
+
+/* The next STAT line from *at on, which moves behind it; other lines are skipped. False at the end. */
+bool stat_line_next(const char **at, const char *end, struct stat_line *line);
+
+/* A whole decimal number, with a sign or not; NAN for anything else. */
+double stat_line_number(const char *text);
+
+/* "12:chunk_size" is 12 and "chunk_size"; false when the name does not begin with a number below
+ * limit and a colon. */
+bool stat_line_numbered(const char *name, unsigned limit, unsigned *number, const char **rest);
+
+/* Copies text that fits, and the beginning of text that does not. */
+void stat_line_copy(char *out, size_t out_bytes, const char *text);
+#endif

@@ -1,0 +1,259 @@
+#include "facts/stats.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define STAT_AS_NAME(name) #name,
+const char *const general_stat_names[GENERAL_COUNT] = {GENERAL_STATS(STAT_AS_NAME)};
+const char *const class_stat_names[CLASS_COUNT] = {CLASS_STATS(STAT_AS_NAME)};
+static const char *const setting_names[SETTING_COUNT] = {SETTING_STATS(STAT_AS_NAME)};
+
+struct span {
+    const char *at;
+    size_t bytes;
+};
+
+static bool span_is(struct span span, const char *name) {
+    return strlen(name) == span.bytes && memcmp(span.at, name, span.bytes) == 0;
+}
+
+static int name_index(const char *const names[], int count, struct span name) {
+    for (int i = 0; i < count; i++) {
+        if (span_is(name, names[i])) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* Digits only; anything else, and what does not fit 64 bits, is absent. Leaves *rest behind the
+ * digits, or at the first where they do not fit. */
+static uint64_t parse_digits(struct span text, struct span *rest) {
+    uint64_t value = 0;
+    size_t i = 0;
+    *rest = text;
+    for (; i < text.bytes && isdigit((unsigned char)text.at[i]); i++) {
+        uint64_t digit = (uint64_t)(text.at[i] - '0');
+        if (value > (STAT_ABSENT - 1 - digit) / 10) {
+            return STAT_ABSENT;
+        }
+        value = value * 10 + digit;
+    }
+    *rest = (struct span){text.at + i, text.bytes - i};
+    return i > 0 ? value : STAT_ABSENT;
+}
+
+static uint64_t parse_number(struct span text) {
+    struct span rest;
+    uint64_t value = parse_digits(text, &rest);
+    return rest.bytes == 0 ? value : STAT_ABSENT;
+}
+
+/* "12.345678" in units of 10^-places; a plain integer is fine too. */
+static uint64_t parse_fixed(struct span text, unsigned places) {
+    struct span rest;
+    uint64_t value = parse_digits(text, &rest);
+    if (value == STAT_ABSENT || value > UINT64_MAX / 10000000) {
+        return STAT_ABSENT;
+    }
+    size_t at = 1;
+    for (unsigned i = 0; i < places; i++, at++) {
+        bool has_digit =
+            rest.bytes > at && rest.at[0] == '.' && isdigit((unsigned char)rest.at[at]);
+        value = value * 10 + (has_digit ? (uint64_t)(rest.at[at] - '0') : 0);
+    }
+    return rest.bytes == 0 || rest.at[0] == '.' ? value : STAT_ABSENT;
+}
+
+static void copy_printable(char *out, size_t out_bytes, struct span text) {
+    size_t n = text.bytes < out_bytes - 1 ? text.bytes : out_bytes - 1;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = text.at[i] >= ' ' && text.at[i] <= '~' ? text.at[i] : '?';
+    }
+    out[n] = '\0';
+}
+
+static void parse_general(struct snapshot *snapshot, struct span name, struct span value) {
+    if (span_is(name, "version")) {
+        copy_printable(snapshot->version, sizeof snapshot->version, value);
+        return;
+    }
+    int i = name_index(general_stat_names, GENERAL_COUNT, name);
+    if (i < 0) {
+        return;
+    }
+    bool is_time = i == GENERAL_rusage_user || i == GENERAL_rusage_system;
+    snapshot->general[i] = is_time ? parse_fixed(value, 6) : parse_number(value);
+}
+
+/* name is "12:chunk_size", or "items:12:number" with the "items:" already taken off. */
+static void parse_class(struct snapshot *snapshot, struct span name, struct span value) {
+    struct span rest;
+    uint64_t id = parse_digits(name, &rest);
+    if (id >= CLASS_LIMIT || rest.bytes < 2 || rest.at[0] != ':') {
+        return;
+    }
+    int i = name_index(class_stat_names, CLASS_COUNT, (struct span){rest.at + 1, rest.bytes - 1});
+    snapshot->classes[id].present = true;
+    if (i >= 0) {
+        snapshot->classes[id].value[i] = parse_number(value);
+    }
+}
+
+const char *const automove_words[AUTOMOVE_MODES] = {"off", "ratio", "eviction", "random",
+                                                    "lra", "lrc",   "utility"};
+
+static uint64_t parse_automove(struct span value) {
+    for (unsigned mode = 0; mode < AUTOMOVE_MODES; mode++) {
+        if (span_is(value, automove_words[mode])) {
+            return mode;
+        }
+    }
+    return parse_number(value);
+}
+
+static void parse_setting(struct snapshot *snapshot, struct span name, struct span value) {
+    int i = name_index(setting_names, SETTING_COUNT, name);
+    if (i < 0) {
+        return;
+    }
+    if (i == SETTING_slab_automove) {
+        copy_printable(snapshot->automove, sizeof snapshot->automove, value);
+        snapshot->setting[i] = parse_automove(value);
+    } else if (i == SETTING_slab_automove_ratio || i == SETTING_growth_factor) {
+        snapshot->setting[i] = parse_fixed(value, 3);
+    } else if (span_is(value, "yes") || span_is(value, "on")) {
+        snapshot->setting[i] = 1;
+    } else if (span_is(value, "no") || span_is(value, "off")) {
+        snapshot->setting[i] = 0;
+    } else {
+        snapshot->setting[i] = parse_number(value);
+    }
+}
+
+static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct span name,
+                       struct span value) {
+    switch (group) {
+    case GROUP_GENERAL:
+        parse_general(snapshot, name, value);
+        break;
+    case GROUP_ITEMS:
+        if (name.bytes > 6 && memcmp(name.at, "items:", 6) == 0) {
+            parse_class(snapshot, (struct span){name.at + 6, name.bytes - 6}, value);
+        }
+        break;
+    case GROUP_SLABS:
+        if (span_is(name, "total_malloced")) {
+            snapshot->general[GENERAL_total_malloced] = parse_number(value);
+        }
+        parse_class(snapshot, name, value);
+        break;
+    case GROUP_SETTINGS:
+        parse_setting(snapshot, name, value);
+        break;
+    case GROUP_SLATED:
+        snapshot->is_slated = true;
+        if (span_is(name, "slated_version")) {
+            copy_printable(snapshot->own_version, sizeof snapshot->own_version, value);
+        } else if (span_is(name, "role")) {
+            copy_printable(snapshot->role, sizeof snapshot->role, value);
+        } else if (span_is(name, "store")) {
+            copy_printable(snapshot->store, sizeof snapshot->store, value);
+        }
+        break;
+    case GROUP_COUNT:
+        break;
+    }
+}
+
+void snapshot_init(struct snapshot *snapshot) {
+    memset(snapshot, 0, sizeof *snapshot);
+    snapshot->reply_ms = NAN;
+    for (int i = 0; i < GENERAL_COUNT; i++) {
+        snapshot->general[i] = STAT_ABSENT;
+    }
+    for (int i = 0; i < SETTING_COUNT; i++) {
+        snapshot->setting[i] = STAT_ABSENT;
+    }
+    for (int id = 0; id < CLASS_LIMIT; id++) {
+        for (int i = 0; i < CLASS_COUNT; i++) {
+            snapshot->classes[id].value[i] = STAT_ABSENT;
+        }
+    }
+}
+
+void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text,
+                    size_t text_bytes) {
+    const char *end = text + text_bytes;
+    for (const char *line = text; line < end;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const char *stop = newline != NULL ? newline : end;
+        const char *next = newline != NULL ? newline + 1 : end;
+        if (stop > line && stop[-1] == '\r') {
+            stop--;
+        }
+        if (stop - line > 5 && memcmp(line, "STAT ", 5) == 0) {
+            const char *name = line + 5;
+            const char *space = memchr(name, ' ', (size_t)(stop - name));
+            const char *value = space != NULL ? space + 1 : stop;
+            parse_stat(snapshot, group,
+                       (struct span){name, (size_t)((space != NULL ? space : stop) - name)},
+                       (struct span){value, (size_t)(stop - value)});
+        }
+        line = next;
+    }
+}
+
+void snapshot_inherit(struct snapshot *snapshot, const struct snapshot *older) {
+    memcpy(snapshot->setting, older->setting, sizeof snapshot->setting);
+    memcpy(snapshot->automove, older->automove, sizeof snapshot->automove);
+    memcpy(snapshot->own_version, older->own_version, sizeof snapshot->own_version);
+    memcpy(snapshot->store, older->store, sizeof snapshot->store);
+    memcpy(snapshot->role, older->role, sizeof snapshot->role);
+    snapshot->is_slated = older->is_slated;
+}
+
+uint64_t class_free_chunks(const struct class_stats *stats) {
+    uint64_t free_chunks = stats->value[CLASS_free_chunks];
+    uint64_t never_used = stats->value[CLASS_free_chunks_end];
+    if (free_chunks == STAT_ABSENT || never_used == STAT_ABSENT) {
+        return free_chunks;
+    }
+    return free_chunks + never_used;
+}
+
+double class_free_pages(const struct class_stats *stats) {
+    uint64_t free_chunks = class_free_chunks(stats);
+    uint64_t per_page = stats->value[CLASS_chunks_per_page];
+    if (free_chunks == STAT_ABSENT || per_page == STAT_ABSENT || per_page == 0) {
+        return NAN;
+    }
+    return (double)free_chunks / (double)per_page;
+}
+
+uint64_t class_tail_age(const struct class_stats *stats) {
+    /* An empty class reports age 0, which would look like the youngest tail of all. */
+    return stats->value[CLASS_number] == 0 ? STAT_ABSENT : stats->value[CLASS_age];
+}
+
+bool snapshot_may_change(const struct snapshot *snapshot) {
+    return snapshot->role[0] == '\0' || strcmp(snapshot->role, "admin") == 0;
+}
+
+const char *snapshot_software(const struct snapshot *snapshot) {
+    return snapshot->is_slated ? "slated" : "memcached";
+}
+
+const char *snapshot_version(const struct snapshot *snapshot) {
+    return snapshot->is_slated ? snapshot->own_version : snapshot->version;
+}
+
+bool snapshot_has_slabs(const struct snapshot *snapshot) {
+    return snapshot->store[0] == '\0' || strcmp(snapshot->store, "slab") == 0;
+}
+
+double stat_number(uint64_t value) {
+    return value == STAT_ABSENT ? NAN : (double)value;
+}

@@ -1,0 +1,125 @@
+/* What one refresh of one server said, as numbers: the tables of stats the console knows, and their
+ * parser.
+ *
+ * A snapshot is plain data: copy it with '='. A stat the server did not send, or sent as something
+ * that is not a number, is STAT_ABSENT; it is never zero. Names the console does not know are
+ * skipped, so servers from 1.4 to 1.6 and slated all fit. Adding a stat is one row in a table
+ * below. Functions here do no I/O and may be called from any thread. */
+#ifndef CONSOLE_FACTS_STATS_H
+#define CONSOLE_FACTS_STATS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STAT_ABSENT UINT64_MAX
+enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to 200 */
+
+/* clang-format off */
+/* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds; total_malloced comes
+ * with "stats slabs". */
+#define GENERAL_STATS(X)                                                                           \
+    X(pid) X(uptime) X(rusage_user) X(rusage_system) X(threads)                                    \
+    X(max_connections) X(curr_connections) X(rejected_connections) X(listen_disabled_num) X(accepting_conns) \
+    X(cmd_get) X(cmd_set) X(cmd_touch) X(get_hits)                                                 \
+    X(delete_hits) X(delete_misses) X(incr_hits) X(incr_misses) X(decr_hits) X(decr_misses)        \
+    X(bytes_read) X(bytes_written) X(bytes) X(limit_maxbytes) X(curr_items) X(hash_bytes)          \
+    X(evictions) X(evicted_unfetched) X(expired_unfetched) X(store_no_memory)                      \
+    X(slab_global_page_pool) X(slabs_moved)                                                        \
+    X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes) X(total_malloced)
+
+/* Stats of one class, from "stats slabs" (N:name) and "stats items" (items:N:name). mem_requested
+ * has lived in both. */
+#define CLASS_STATS(X)                                                                             \
+    X(chunk_size) X(chunks_per_page) X(total_pages)                                                \
+    X(total_chunks) X(used_chunks) X(free_chunks) X(free_chunks_end)                               \
+    X(mem_requested) X(get_hits) X(cmd_set)                                                        \
+    X(number) X(number_hot) X(number_warm) X(number_cold) X(number_temp) X(age)                    \
+    X(evicted) X(evicted_unfetched) X(outofmemory) X(expired_unfetched)
+
+/* Modes of automove: memcached has the first three and calls them by number; slated knows all by name. */
+enum { AUTOMOVE_STOCK_MODES = 3, AUTOMOVE_MODES = 7 };
+extern const char *const automove_words[AUTOMOVE_MODES];
+
+/* Settings that are numbers or switches: yes/on count as 1, no/off as 0; a mode of automove counts as its place in
+ * automove_words, and one that is not there as absent. */
+#define SETTING_STATS(X) X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(track_sizes) \
+    X(growth_factor) X(chunk_size) X(slab_chunk_max) X(item_size_max)
+/* clang-format on */
+
+#define STAT_AS_ENUM(prefix, name) prefix##name,
+#define GENERAL_ENUM(name) STAT_AS_ENUM(GENERAL_, name)
+#define CLASS_ENUM(name) STAT_AS_ENUM(CLASS_, name)
+#define SETTING_ENUM(name) STAT_AS_ENUM(SETTING_, name)
+enum general_stat { GENERAL_STATS(GENERAL_ENUM) GENERAL_COUNT };
+enum class_stat { CLASS_STATS(CLASS_ENUM) CLASS_COUNT };
+enum setting_stat { SETTING_STATS(SETTING_ENUM) SETTING_COUNT };
+
+/* The replies a snapshot is made of. */
+enum stats_group {
+    GROUP_GENERAL,
+    GROUP_ITEMS,
+    GROUP_SLABS,
+    GROUP_SETTINGS,
+    GROUP_SLATED,
+    GROUP_COUNT
+};
+
+extern const char *const general_stat_names[GENERAL_COUNT], *const class_stat_names[CLASS_COUNT]; /* as on the wire */
+
+struct class_stats {
+    bool present;                /* the server named this class in "stats slabs" or "stats items" */
+    uint64_t value[CLASS_COUNT]; /* units as on the wire: bytes, chunks, pages, seconds, counts */
+};
+
+struct snapshot {
+    uint64_t at_ms;       /* monotonic time of the general reply, set by the poller */
+    double reply_ms;      /* time from the write of the request to the last reply */
+    char version[32];     /* "" when absent; printable ASCII only; slated's is the memcached's it is
+                             compatible with */
+    char own_version[32]; /* slated's own; "" when absent; printable ASCII only */
+    char automove[24];    /* slab_automove as the server spells it: slated has modes with names */
+    bool is_slated;       /* "stats slated" answered with stats */
+    char role[8];         /* what slated lets us do; "" when absent: all, or the server tells later */
+    char store[12];       /* slated's --store; "" when absent: classes of chunk sizes then, as in memcached */
+    uint64_t general[GENERAL_COUNT];
+    uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio, the growth factor) in
+                                         thousandths */
+    struct class_stats classes[CLASS_LIMIT];
+};
+
+/* Everything absent. */
+void snapshot_init(struct snapshot *snapshot);
+
+/* Reads the STAT lines of one reply; anything else in it is skipped. Cost: O(bytes). */
+void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text,
+                    size_t text_bytes);
+
+/* Takes what the slow groups (settings, slated) said from an older snapshot. */
+void snapshot_inherit(struct snapshot *snapshot, const struct snapshot *older);
+
+/* Free chunks of a class, counting the never-used end of its last page that old servers list apart;
+ * STAT_ABSENT if unknown. */
+uint64_t class_free_chunks(const struct class_stats *stats);
+
+/* Pages that the free chunks of a class would fill, were they packed: what it could give away
+ * cheaply. NAN if unknown. */
+double class_free_pages(const struct class_stats *stats);
+
+/* Age in seconds of the oldest item that eviction could take; STAT_ABSENT for an empty or unknown
+ * class. */
+uint64_t class_tail_age(const struct class_stats *stats);
+
+/* Whether the server lets us change it: its role for us is admin, or it has none. */
+bool snapshot_may_change(const struct snapshot *);
+
+/* What the server calls itself: "slated" or "memcached", and the version of that program, "" when
+ * unknown. */
+const char *snapshot_software(const struct snapshot *snapshot);
+const char *snapshot_version(const struct snapshot *snapshot);
+
+/* Are there classes of chunk sizes, whose pages can move? Not in slated's heap and blocks. */
+bool snapshot_has_slabs(const struct snapshot *snapshot);
+
+/* STAT_ABSENT becomes NAN. */
+double stat_number(uint64_t value);
+#endif

@@ -1,0 +1,193 @@
+#include "link/poller.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+static const char *const commands[GROUP_COUNT] = {
+    [GROUP_GENERAL] = "stats",       [GROUP_ITEMS] = "stats items",
+    [GROUP_SLABS] = "stats slabs",   [GROUP_SETTINGS] = "stats settings",
+    [GROUP_SLATED] = "stats slated",
+};
+
+/* The cost of a refresh is often below a millisecond, finer than the loop's clock. */
+static double fine_clock_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
+}
+
+void poller_init(struct poller *poller, uint64_t interval_ms) {
+    memset(poller, 0, sizeof *poller);
+    poller->interval_ms = interval_ms;
+    snapshot_init(&poller->draft);
+    snapshot_init(&poller->latest);
+}
+
+/* Of classes with pages, the next ones in turn. */
+static void ask_curves(struct poller *poller, struct client *client, uint64_t now_ms) {
+    unsigned asked = 0, id = poller->curve_class;
+    for (unsigned looked = 0; looked < CLASS_LIMIT && asked < CURVES_A_REFRESH; looked++) {
+        char line[32];
+        id = (id + 1) % CLASS_LIMIT;
+        uint64_t pages = poller->latest.classes[id].value[CLASS_total_pages];
+        if (pages == STAT_ABSENT || pages == 0) {
+            continue;
+        }
+        snprintf(line, sizeof line, "stats curve %u", id);
+        client_send(client, line, REPLY_STATS, TAG_CLASS_CURVE + (int)id, now_ms);
+        asked++;
+    }
+    poller->curve_class = id;
+}
+
+/* Answers come as lines, so each has a ticket. */
+static void ask_outlooks(struct poller *poller, struct client *client, uint64_t now_ms) {
+    char line[OUTLOOK_ORDER_BYTES + 24];
+    const struct outlook *outlook;
+    while ((outlook = outlook_next(&poller->details->outlooks, now_ms, line)) != NULL) {
+        client_send(client, line, REPLY_LINE, TAG_OUTLOOK + (int)outlook->ticket, now_ms);
+    }
+}
+
+static void ask_inquiries(struct poller *poller, struct client *client, uint64_t now_ms) {
+    if (poller->refreshes == 0 || poller->details == NULL) {
+        return; /* what kind of server it is will be known after the first refresh */
+    }
+    for (int inquiry = 0; inquiry < INQUIRY_COUNT; inquiry++) {
+        const char *why_not, *command = inquiry_rows[inquiry].command;
+        char line[40];
+        if (!(poller->wanted & 1u << inquiry) ||
+            !inquiry_is_offered((enum inquiry)inquiry, &poller->latest, &why_not)) {
+            continue;
+        }
+        if (inquiry == INQUIRY_CLASS_CURVES) {
+            ask_curves(poller, client, now_ms);
+        } else if (inquiry == INQUIRY_OUTLOOKS) {
+            ask_outlooks(poller, client, now_ms);
+        } else if (inquiry == INQUIRY_PAGES) {
+            snprintf(line, sizeof line, "stats pages %u %d", poller->details->pages.next,
+                     PAGES_A_PART);
+            client_send(client, line, REPLY_STATS, TAG_INQUIRY + inquiry, now_ms);
+        } else if (command[0] != '\0') {
+            client_send(client, command, REPLY_STATS, TAG_INQUIRY + inquiry, now_ms);
+        }
+    }
+}
+
+static void ask(struct poller *poller, struct client *client, uint64_t now_ms) {
+    snapshot_init(&poller->draft);
+    if (poller->refreshes > 0) {
+        snapshot_inherit(&poller->draft, &poller->latest);
+    }
+    bool wanted[GROUP_COUNT] = {
+        [GROUP_GENERAL] = true,
+        [GROUP_ITEMS] = true,
+        [GROUP_SLABS] = true,
+        [GROUP_SETTINGS] = poller->refreshes == 0 || (poller->wanted & INQUIRY_BIT(SETTINGS)) ||
+                           (poller->refreshes >= QUICK_REFRESHES &&
+                            (poller->refreshes - QUICK_REFRESHES) % SETTINGS_EVERY == 0),
+        [GROUP_SLATED] = poller->refreshes == 0,
+    };
+    ask_inquiries(poller, client, now_ms);
+    for (int group = 0; group < GROUP_COUNT; group++) {
+        if (wanted[group] && client_send(client, commands[group], REPLY_STATS, group, now_ms)) {
+            poller->last = (enum stats_group)group;
+        }
+    }
+    client_flush(client, now_ms);
+    poller->is_waiting = true;
+    poller->asked_ms = fine_clock_ms();
+    poller->refreshes++;
+    bool is_quick = poller->refreshes <= QUICK_REFRESHES && poller->interval_ms > QUICK_MS;
+    poller->next_ms = now_ms + (is_quick ? QUICK_MS : poller->interval_ms);
+}
+
+bool poller_is_steady(const struct poller *poller) {
+    return poller->refreshes > QUICK_REFRESHES;
+}
+
+void poller_step(struct poller *poller, struct client *client, uint64_t now_ms) {
+    if (client_state(client) != CLIENT_UP) {
+        poller->is_waiting = false;
+        return;
+    }
+    if (poller->generation != client_generation(client)) {
+        poller->generation = client_generation(client);
+        poller->is_waiting = false;
+        poller->has_answered = false;
+        poller->refreshes = 0;
+        poller->next_ms = now_ms;
+        if (poller->details != NULL) {
+            details_forget(poller->details);
+        }
+    }
+    if (!poller->is_waiting && now_ms >= poller->next_ms) {
+        ask(poller, client, now_ms);
+    }
+}
+
+static void remember_refusal(struct poller *poller, const struct reply *reply) {
+    size_t n = reply->text_bytes < sizeof poller->refusal - 1 ? reply->text_bytes
+                                                              : sizeof poller->refusal - 1;
+    memcpy(poller->refusal, reply->text, n);
+    poller->refusal[n] = '\0';
+    poller->refusal[strcspn(poller->refusal, "\r\n")] = '\0';
+}
+
+void poller_want(struct poller *poller, unsigned wanted, struct details *details, uint64_t now_ms) {
+    if (wanted & ~poller->wanted) {
+        poller->next_ms = now_ms;
+    }
+    poller->wanted = wanted;
+    poller->details = details != NULL ? details : poller->details;
+}
+
+/* What was wanted of a refresh; settings also when they are not known yet: the first refresh has them,
+ * so that whoever opens their view need not wait. */
+static void take_details(struct poller *poller, enum stats_group group, const struct reply *reply,
+                         uint64_t now_ms) {
+    unsigned of_group = group == GROUP_SETTINGS ? INQUIRY_BIT(SETTINGS) : INQUIRY_BIT(CLASS);
+    bool is_first = group == GROUP_SETTINGS && !detail_is_known(poller->details, INQUIRY_SETTINGS);
+    if (poller->details != NULL && (is_first || (poller->wanted & of_group))) {
+        details_take_group(poller->details, group, reply->text, reply->text_bytes, now_ms);
+    }
+}
+
+bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms) {
+    enum stats_group group = (enum stats_group)reply->tag;
+    if (reply->is_stats) {
+        take_details(poller, group, reply, now_ms);
+        snapshot_parse(&poller->draft, group, reply->text, reply->text_bytes);
+    }
+    if (group == GROUP_GENERAL) {
+        poller->draft.at_ms = now_ms;
+        poller->refusal[0] = '\0';
+        if (!reply->is_stats) {
+            remember_refusal(poller, reply);
+        }
+    }
+    if (group != poller->last || !poller->is_waiting) {
+        return false;
+    }
+    poller->is_waiting = false;
+    if (poller->refusal[0] != '\0') {
+        return false;
+    }
+    poller->draft.reply_ms = fine_clock_ms() - poller->asked_ms;
+    poller->latest = poller->draft;
+    poller->has_answered = true;
+    return true;
+}
+
+void poller_hurry(struct poller *poller, uint64_t now_ms) {
+    poller->next_ms = now_ms;
+    if (poller->refreshes > 0) {
+        poller->refreshes =
+            QUICK_REFRESHES + SETTINGS_EVERY; /* not 0: what kind of server it is can't have changed */
+    }
+}
+
+uint64_t poller_due_ms(const struct poller *poller, const struct client *client) {
+    return client_state(client) == CLIENT_UP && !poller->is_waiting ? poller->next_ms : UINT64_MAX;
+}

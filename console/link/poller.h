@@ -1,0 +1,68 @@
+/* Asks one server for its stats at a steady pace and makes snapshots of the answers.
+ *
+ * A refresh is one write with every command pipelined, so it costs one round trip; "stats settings"
+ * goes along only every SETTINGS_EVERY refreshes, "stats slated" once a connection. What is wanted
+ * beyond that (inquiry.h) goes along with every refresh, before it: when the snapshot is complete, it
+ * is there; and what was not wanted before makes a refresh due at once. No new refresh starts while
+ * one is under way: a slow server is asked less often, never more. One thread; times are monotonic
+ * milliseconds. */
+#ifndef CONSOLE_LINK_POLLER_H
+#define CONSOLE_LINK_POLLER_H
+#include "link/client.h"
+#include "facts/details.h"
+#include "facts/stats.h"
+
+/* Tags of requests: a stats group's own number; then those of inquiries, of a class's curve, by class
+ * id, and of outlooks, by ticket. */
+enum {
+    SETTINGS_EVERY = 10,
+    /* The first refreshes of a connection come after one another so fast: a class is judged by the rates of three. */
+    QUICK_REFRESHES = 3,
+    QUICK_MS = 200,
+    CURVES_A_REFRESH = 8,
+    TAG_INQUIRY = GROUP_COUNT,
+    TAG_CLASS_CURVE = TAG_INQUIRY + INQUIRY_COUNT,
+    TAG_OUTLOOK = TAG_CLASS_CURVE + CLASS_LIMIT,
+    TAG_ACTING = TAG_OUTLOOK + OUTLOOK_TICKETS, /* replies to changes */
+    TAG_OTHER                                   /* tags from here on are not the session's */
+};
+
+struct poller {
+    uint64_t interval_ms;
+    uint64_t next_ms;      /* when the next refresh is due */
+    double asked_ms;       /* when the one under way was written */
+    unsigned generation;   /* of the connection that the draft belongs to */
+    unsigned refreshes;    /* on this connection */
+    enum stats_group last; /* the reply that completes the refresh under way */
+    bool is_waiting;
+    bool has_answered;      /* on this connection */
+    struct snapshot draft;  /* being filled */
+    struct snapshot latest; /* complete */
+    char refusal[120];      /* the server's words when it refused "stats"; empty otherwise */
+    unsigned wanted;        /* INQUIRY_BITs of what is on the screen */
+    struct details *details; /* of the model, where the answers to these go; NULL: nothing is wanted */
+    unsigned curve_class;   /* the last class whose curve was asked for */
+};
+
+void poller_init(struct poller *poller, uint64_t interval_ms);
+
+/* Starts a refresh when one is due and the connection is up. Call after client_step. */
+void poller_step(struct poller *poller, struct client *client, uint64_t now_ms);
+
+/* Takes one reply to a refresh, whose tag is below TAG_INQUIRY. True when it completed a snapshot, which is then
+ * poller->latest. */
+bool poller_take(struct poller *poller, const struct reply *reply, uint64_t now_ms);
+
+/* Whether as many samples have come, or are about to, as a class is judged by. */
+bool poller_is_steady(const struct poller *poller);
+
+/* From now on refreshes ask for these inquiries too, as far as the server knows them; what is new is
+ * asked for at once. details may be NULL when wanted is 0. */
+void poller_want(struct poller *poller, unsigned wanted, struct details *details, uint64_t now_ms);
+
+/* Makes the next refresh due at once, settings included: something was just changed. */
+void poller_hurry(struct poller *poller, uint64_t now_ms);
+
+/* When poller_step wants to be called next. */
+uint64_t poller_due_ms(const struct poller *poller, const struct client *client);
+#endif

@@ -1,0 +1,38 @@
+/* TLS on a connected, non-blocking socket, by OpenSSL, which is loaded when it is needed: a client's side of it, from TLS 1.2 on. The
+ * server's certificate is verified, and must be for the name that was dialled.
+ *
+ * A tls_context holds what all connections share; a tls belongs to one connection and does not own its
+ * socket. No call blocks: what can't go on says which way the socket must be ready. SIGPIPE must be
+ * ignored. One thread. */
+#ifndef CONSOLE_LINK_TLS_H
+#define CONSOLE_LINK_TLS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Paths; NULL: the system's certificates are trusted, and we have none of our own. */
+struct tls_files {
+    const char *ca, *cert, *key; /* key NULL: it is in cert */
+};
+struct tls_context;
+/* NULL with a sentence in why when a file can't be used. */
+struct tls_context *tls_context_create(const struct tls_files *files, char *why, size_t why_bytes);
+void tls_context_destroy(struct tls_context **context);
+
+enum tls_result { TLS_DONE, TLS_WANTS_READ, TLS_WANTS_WRITE, TLS_FAILED };
+struct tls;
+
+/* name: a host name, or an address as text. NULL when out of memory. */
+struct tls *tls_create(struct tls_context *context, int fd, const char *name);
+void tls_destroy(struct tls **tls);
+
+/* The handshake: call until it is done, as far as the socket lets it. */
+enum tls_result tls_shake(struct tls *tls);
+/* Why a call failed, as a few words. */
+const char *tls_note(const struct tls *tls);
+
+/* As recv and send: the bytes moved, 0 when the other side has ended, -1 with errno EAGAIN when it can't
+ * go on now, or EPROTO when the connection is broken. */
+ssize_t tls_read(struct tls *tls, void *to, size_t bytes);
+ssize_t tls_write(struct tls *tls, const void *from, size_t bytes);
+#endif
