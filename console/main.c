@@ -1,5 +1,6 @@
 /* slatetop: parses the command line and runs the console or batch mode. */
-#include "app/app.h"
+#include "app/batch.h"
+#include "app/loop.h"
 #include "app/output.h"
 
 #include <locale.h>

@@ -1,13 +1,13 @@
-/* Batch mode: the overview and the class table as plain text or JSON, without a terminal. */
-#include "app/app.h"
+#include "app/batch.h"
 
-#include "brain/brain.h"
-#include "draw/class_table.h"
+#include "app/clock.h"
 #include "app/fleet.h"
-#include "facts/format.h"
-#include "brain/health.h"
 #include "app/output.h"
 #include "app/timeline.h"
+#include "brain/brain.h"
+#include "brain/health.h"
+#include "draw/class_table.h"
+#include "facts/format.h"
 
 #include <math.h>
 #include <poll.h>

@@ -1,5 +1,6 @@
 #include "app/options.h"
 
+#include "app/settings_file.h"
 #include "draw/class_columns.h"
 #include "draw/keys.h"
 #include "draw/term.h"
@@ -287,8 +288,9 @@ static bool check_together(struct options *options, char *why, size_t why_bytes)
     return true;
 }
 
-bool options_set(struct options *options, const char *name, const char *value, char *why,
-                 size_t why_bytes) {
+/* A setting of the file, by the name of its long option; a switch takes yes or no. */
+static bool take_setting(void *taker, const char *name, const char *value, char *why, size_t why_bytes) {
+    struct options *options = taker;
     for (int i = 0; i < ROWS; i++) {
         if (!rows[i].in_file || strcmp(rows[i].name, name) != 0) {
             continue;
@@ -331,6 +333,11 @@ static bool usual_path(char *out, size_t out_bytes) {
         n = snprintf(out, out_bytes, "%s/.config/slate/slatetoprc", home);
     }
     return n > 0 && (size_t)n < out_bytes;
+}
+
+bool options_read_file(struct options *options, const char *path, bool must_exist, char *why,
+                       size_t why_bytes) {
+    return settings_file_read(path, must_exist, take_setting, options, why, why_bytes);
 }
 
 static bool read_config(struct options *options, const char *path, char *why, size_t why_bytes) {

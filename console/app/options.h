@@ -48,12 +48,7 @@ bool options_parse(struct options *options, int argc, char **argv, char *why, si
  * False with a sentence in why when that can't be used. */
 bool options_open(struct options *options, char *why, size_t why_bytes);
 void options_close(struct options *options);
-/* Takes one setting by the name of its long option; a switch takes yes or no. False with a sentence
- * in why when there is no such setting or its value is wrong. */
-bool options_set(struct options *options, const char *name, const char *value, char *why,
-                 size_t why_bytes);
-/* Reads a file of settings, "name = value" a line. A file that is not there is an error only when
- * must_exist. False with the line's number and a sentence in why. */
+/* Reads a file of settings; see settings_file_read. */
 bool options_read_file(struct options *options, const char *path, bool must_exist, char *why,
                        size_t why_bytes);
 void options_help(FILE *out);

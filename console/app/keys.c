@@ -1,7 +1,8 @@
-/* What a key means where the operator is: in a view, in one of the overlays, or in a line that is typed. */
-#include "app/app_state.h"
+#include "app/keys.h"
 
-#include "app/app.h"
+#include "app/changes.h"
+#include "app/past.h"
+#include "app/terminal.h"
 
 #include <stdio.h>
 

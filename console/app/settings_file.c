@@ -1,9 +1,10 @@
-/* The configuration file: "name = value" a line, "#" begins a comment. */
-#include "app/options.h"
+#include "app/settings_file.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@ static char *trim(char *text) {
 }
 
 /* False with a sentence in why when the line is neither empty nor a setting. */
-static bool take_line(struct options *options, char *line, char *why, size_t why_bytes) {
+static bool take_line(setting_taker *take, void *taker, char *line, char *why, size_t why_bytes) {
     line = trim(line);
     if (*line == '\0' || *line == '#') {
         return true;
@@ -33,7 +34,7 @@ static bool take_line(struct options *options, char *line, char *why, size_t why
         return false;
     }
     *equals = '\0';
-    return options_set(options, trim(line), trim(equals + 1), why, why_bytes);
+    return take(taker, trim(line), trim(equals + 1), why, why_bytes);
 }
 
 /* The whole file, ended by a zero; false with a sentence in why. */
@@ -66,8 +67,8 @@ static bool read_whole(const char *path, char text[FILE_LIMIT + 1], bool *exists
     return true;
 }
 
-bool options_read_file(struct options *options, const char *path, bool must_exist, char *why,
-                       size_t why_bytes) {
+bool settings_file_read(const char *path, bool must_exist, setting_taker *take, void *taker, char *why,
+                        size_t why_bytes) {
     static char text[FILE_LIMIT + 1];
     bool exists;
     if (!read_whole(path, text, &exists, why, why_bytes)) {
@@ -79,7 +80,7 @@ bool options_read_file(struct options *options, const char *path, bool must_exis
         if (next != NULL) {
             *next++ = '\0';
         }
-        if (!take_line(options, line, problem, sizeof problem)) {
+        if (!take_line(take, taker, line, problem, sizeof problem)) {
             snprintf(why, why_bytes, "%.100s:%u: %.120s", path, number, problem);
             return false;
         }

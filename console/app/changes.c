@@ -1,7 +1,6 @@
-/* Changes: from the review to the server, and back. */
-#include "app/app_state.h"
+#include "app/changes.h"
 
-#include "app/app.h"
+#include "app/clock.h"
 
 #include <poll.h>
 #include <stdio.h>

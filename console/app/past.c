@@ -1,5 +1,4 @@
-/* Pause, the cursor in the past, marks, and recording. */
-#include "app/app_state.h"
+#include "app/past.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,6 @@
-/* What the parts of the app share: app.c has the loop, app_keys.c what keys mean, app_acting.c changes,
- * app_time.c all that is about the past, app_mouse.c the mouse and colours. Private to them. */
-#ifndef CONSOLE_APP_APP_STATE_H
-#define CONSOLE_APP_APP_STATE_H
+/* What the parts of the running console share: what is watched, what is on the screen, what the operator chose. */
+#ifndef CONSOLE_APP_STATE_H
+#define CONSOLE_APP_STATE_H
 #include "app/fleet.h"
 #include "app/options.h"
 #include "draw/term.h"
@@ -47,26 +46,4 @@ const struct model *live_model(const struct app *app);
 const char *locked_by(const struct app *app);
 /* What a screen is drawn from, at the moment that is looked at. */
 struct frame make_frame(struct app *app, uint64_t now_ms);
-
-/* Changes: the review is sent, or says why not; the last one is reviewed to be undone. */
-void send_reviewed(struct app *app, uint64_t now_ms);
-void propose_undo(struct app *app, uint64_t now_ms);
-void propose_redo(struct app *app, uint64_t now_ms);
-void keep_trial(struct app *app, uint64_t now_ms);
-/* Shows what came of changes. */
-void show_outcomes(struct app *app, uint64_t now_ms);
-/* The console is left: trials go back first, which may take ACTING_LEAVE_MS; what can't is said on
- * stderr. Call it with the terminal closed. */
-void leave_servers(struct app *app);
-/* Does what a key means where the operator is. */
-void handle_key(struct app *app, uint32_t key, uint64_t now_ms);
-/* Does what the mouse just did, as a key would. */
-void handle_pointer(struct app *app, uint64_t now_ms);
-void toggle_mouse(struct app *app, uint64_t now_ms);
-void next_theme(struct app *app, uint64_t now_ms);
-
-/* True when the command was about time, and was obeyed. */
-bool time_command(struct app *app, enum command command, uint64_t now_ms);
-/* Goes to --at when all of the recording is there: before, the place in it can't be found. */
-void seek_once_loaded(struct app *app);
 #endif

@@ -1,0 +1,71 @@
+#include "app/state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void show_message(struct app *app, const char *text, uint64_t now_ms) {
+    snprintf(app->message, sizeof app->message, "%s", text);
+    app->message_until_ms = now_ms + MESSAGE_MS;
+    app->is_dirty = true;
+}
+
+static const char *fleet_note(const struct app *app) {
+    for (unsigned i = 0; i < app->fleet.list_count; i++) {
+        if (app->fleet.lists[i].note[0] != '\0') {
+            return app->fleet.lists[i].note;
+        }
+    }
+    return "";
+}
+
+const char *locked_by(const struct app *app) {
+    const struct model *live = live_model(app);
+    const struct snapshot *now = live != NULL ? model_now(live) : NULL;
+    if (app->options->read_only) {
+        return "READ-ONLY";
+    }
+    if (now == NULL || snapshot_may_change(now)) {
+        return NULL;
+    }
+    return strcmp(now->role, "write") == 0 ? "ROLE write" : "ROLE read";
+}
+
+const struct model *live_model(const struct app *app) {
+    return app->open != NULL ? app->open->model : app->nobody;
+}
+
+struct frame make_frame(struct app *app, uint64_t now_ms) {
+    const struct model *live = live_model(app), *shown = live;
+    int width, height;
+    term_size(&width, &height);
+    if (app->open != NULL) {
+        shown = timeline_model(&app->timeline, app->open->tape, live, width);
+    }
+    bool is_past = app->timeline.is_past;
+    const struct snapshot *now = model_now(shown);
+    time_t wall = time(NULL);
+    return (struct frame){
+        .model = shown,
+        .live = live,
+        .under_way = app->under_way,
+        .audit_path = app->audit_path,
+        .now_ms = is_past && now != NULL ? now->at_ms : now_ms,
+        .interval_ms = app->options->interval_ms,
+        .retry_ms = app->open != NULL ? session_retry_ms(app->open) : 0,
+        .wall = wall,
+        .moment = is_past ? (time_t)(app->timeline.wall_ms / 1000) : wall,
+        .locked = locked_by(app),
+        .is_past = is_past,
+        .is_replay = app->replay != NULL,
+        .plays = app->timeline.plays,
+        .is_recorded = app->open != NULL && app->open->record_fd >= 0,
+        .loaded_share = app->replay != NULL && app->replay->recording != NULL
+                            ? recording_progress(app->replay->recording)
+                            : 1,
+        .mark = &app->mark,
+        .servers = app->rows,
+        .server_count = app->row_count,
+        .fleet_note = fleet_note(app),
+        .watch = app->open != NULL ? app->open->watch.log : NULL,
+        .message = app->message};
+}

@@ -1,0 +1,19 @@
+#include "app/terminal.h"
+
+#include <stdio.h>
+
+void toggle_mouse(struct app *app, uint64_t now_ms) {
+    app->has_mouse = !app->has_mouse;
+    term_set_mouse(app->has_mouse);
+    show_message(app, app->has_mouse ? "the mouse is ours; Shift selects text, M gives it back"
+                                     : "the mouse is the terminal's",
+                 now_ms);
+}
+
+void next_theme(struct app *app, uint64_t now_ms) {
+    char text[NOTE_BYTES];
+    app->theme = (app->theme + 1) % THEME_COUNT;
+    snprintf(text, sizeof text, term_set_theme(app->theme) ? "theme: %s" : "no colours here, so no theme but mono%.0s",
+             theme_names[app->theme]);
+    show_message(app, text, now_ms);
+}
