@@ -7,11 +7,11 @@
 #ifndef CONSOLE_ACT_ACTING_H
 #define CONSOLE_ACT_ACTING_H
 #include "act/audit.h"
-#include "brain/brain.h"
-#include "link/client.h"
 #include "act/job.h"
 #include "act/trial.h"
 #include "act/undo.h"
+#include "brain/brain.h"
+#include "link/client.h"
 
 enum { ACTING_LEAVE_MS = 10000 };
 

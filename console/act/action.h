@@ -5,8 +5,8 @@
  * the server is known to crash on. Actions do not draw. Pure functions. One thread. */
 #ifndef CONSOLE_ACT_ACTION_H
 #define CONSOLE_ACT_ACTION_H
-#include "facts/model.h"
 #include "act/setting.h"
+#include "facts/model.h"
 
 enum action_kind { ACTION_MOVE_PAGES, ACTION_SET };
 

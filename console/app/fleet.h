@@ -4,8 +4,8 @@
  * thread. */
 #ifndef CONSOLE_APP_FLEET_H
 #define CONSOLE_APP_FLEET_H
-#include "draw/fleet_table.h"
 #include "app/session.h"
+#include "draw/fleet_table.h"
 
 #include <poll.h>
 

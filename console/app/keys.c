@@ -134,7 +134,7 @@ static void key_in_view(struct app *app, uint32_t key, uint64_t now_ms) {
         app->ui.why = (struct why_ui){.is_open = true};
         break;
     case COMMAND_EXPLAIN:
-        explain_open(&app->ui);
+        explain_open(&app->ui, view);
         break;
     case COMMAND_NEXT_VIEW:
         view_open(&app->ui, (app->ui.view + 1) % view_count());

@@ -2,8 +2,8 @@
  * list. */
 #ifndef CONSOLE_APP_OPTIONS_H
 #define CONSOLE_APP_OPTIONS_H
-#include "link/client.h"
 #include "draw/fleet_table.h"
+#include "link/client.h"
 
 #include <stdint.h>
 #include <stdio.h>

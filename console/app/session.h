@@ -5,9 +5,9 @@
 #define CONSOLE_APP_SESSION_H
 #include "act/acting.h"
 #include "facts/model.h"
-#include "link/poller.h"
 #include "facts/recording.h"
 #include "facts/tape.h"
+#include "link/poller.h"
 #include "link/watch.h"
 
 enum { ALARM_AFTER_MS = 5000, LOAD_MS = 5 /* of a recording in one step */ };

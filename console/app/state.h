@@ -3,9 +3,9 @@
 #define CONSOLE_APP_STATE_H
 #include "app/fleet.h"
 #include "app/options.h"
-#include "draw/term.h"
 #include "app/timeline.h"
-#include "views/view.h"
+#include "draw/term.h"
+#include "views/screen.h"
 
 enum {
     MESSAGE_MS = 8000,

@@ -1,7 +1,7 @@
 #include "brain/health.h"
 
-#include "facts/automove.h"
 #include "brain/brain.h"
+#include "facts/automove.h"
 #include "facts/format.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 #include "draw/class_table.h"
 
 #include "brain/brain.h"
+#include "brain/health.h"
 #include "draw/class_filter.h"
 #include "facts/format.h"
-#include "brain/health.h"
 
 #include <math.h>
 #include <stdio.h>

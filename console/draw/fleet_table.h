@@ -7,8 +7,8 @@
  * are compared as logarithms. Needs OUTLIER_LEAST servers that answer. */
 #ifndef CONSOLE_DRAW_FLEET_TABLE_H
 #define CONSOLE_DRAW_FLEET_TABLE_H
-#include "draw/cells.h"
 #include "brain/health.h"
+#include "draw/cells.h"
 
 enum { SERVER_LIMIT = 128, OUTLIER_LEAST = 4 };
 #define OUTLIER_Z 3.0 /* from here on a row is marked */

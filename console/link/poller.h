@@ -8,9 +8,9 @@
  * milliseconds. */
 #ifndef CONSOLE_LINK_POLLER_H
 #define CONSOLE_LINK_POLLER_H
-#include "link/client.h"
 #include "facts/details.h"
 #include "facts/stats.h"
+#include "link/client.h"
 
 /* Tags of requests: a stats group's own number; then those of inquiries, of a class's curve, by class
  * id, and of outlooks, by ticket. */

@@ -3,8 +3,8 @@
 #include "views/view.h"
 
 #include "brain/brain.h"
-#include "facts/format.h"
 #include "brain/health.h"
+#include "facts/format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
  * and what other eviction policies would do. All from sampled keys. */
 #include "views/view.h"
 
-#include "facts/format.h"
 #include "brain/worth.h"
+#include "facts/format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
 
 enum { BOX_WIDTH = 76, LABEL_WIDTH = 9, LINES_MOST = 200 };
 
-void explain_open(struct ui *ui) {
+void explain_open(struct ui *ui, const struct view *view) {
     ui->explain = (struct explain_ui){.is_open = true};
-    view_current(ui)->terms(ui, &ui->explain.terms);
+    view->terms(ui, &ui->explain.terms);
 }
 
 void explain_command(struct ui *ui, enum command command) {

@@ -2,8 +2,8 @@
  * hold more of them. */
 #include "views/view.h"
 
-#include "facts/format.h"
 #include "brain/size_plan.h"
+#include "facts/format.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,19 +1,19 @@
 /* What a view is: one const struct and one file. A view draws the model onto cells and turns
  * commands into intents; it does no I/O and changes nothing but its own part of struct ui.
  *
- * To add a view: a file here with its struct, a line in view_list (view.c), a COMMAND_VIEW_ and a
+ * To add a view: a file here with its struct, a line in view_list (screen.c), a COMMAND_VIEW_ and a
  * scope in keys. */
 #ifndef CONSOLE_VIEWS_VIEW_H
 #define CONSOLE_VIEWS_VIEW_H
 #include "act/action.h"
+#include "act/trial.h"
+#include "brain/size_plan.h"
 #include "draw/cells.h"
 #include "draw/class_table.h"
 #include "draw/explain.h"
 #include "draw/fleet_table.h"
 #include "draw/keys.h"
 #include "facts/model.h"
-#include "brain/size_plan.h"
-#include "act/trial.h"
 #include "link/watch.h"
 
 /* The moment that the diff compares with. */
@@ -163,29 +163,13 @@ extern const struct view overview_view, classes_view, pages_view, sizes_view, cu
 /* One class: opened from others, and closed again; it has no key of its own. */
 extern const struct view class_view;
 
-/* The views in the order of their keys; NULL ends. */
-extern const struct view *const view_list[];
-
-/* The view on the screen. */
-const struct view *view_current(const struct ui *ui);
-/* Goes to a view of view_list. */
-void view_open(struct ui *ui, unsigned view);
 /* Shows one class, above the view that it is opened from. */
 void class_open(struct ui *ui, unsigned class_id);
-
-/* Draws a whole screen: title, tabs, the current view, overlays, message line and key bar. */
-void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
-
-/* What is to be asked of the server for what is on the screen. */
-void screen_wants(const struct ui *ui, struct wants *wants);
-
-/* The smallest screen that is drawn; below it one line says so. */
-enum { SCREEN_LEAST_WIDTH = 40, SCREEN_LEAST_HEIGHT = 10 };
 
 /* Overlays, drawn above the view. */
 void help_draw(struct ui *ui, enum scope scope, struct cells *cells);
 void explain_draw(struct ui *ui, struct cells *cells);
-void explain_open(struct ui *ui);
+void explain_open(struct ui *ui, const struct view *view); /* of what the view shows */
 void explain_command(struct ui *ui, enum command command);
 void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
 void why_command(struct ui *ui, enum command command);

@@ -1,7 +1,7 @@
 /* A screen in memory: a model drawn by the program's own views, read as text. */
 #ifndef CONSOLE_TEST_SCREEN_H
 #define CONSOLE_TEST_SCREEN_H
-#include "views/view.h"
+#include "views/screen.h"
 #include "fixture.h"
 #include "brain/health.h"
 #include "tap.h"

@@ -59,7 +59,7 @@ static void test_the_overlay_shows_the_entry_and_goes_on_to_the_next(void) {
     struct model *model = fixture_model("memcached-1.4.25");
     struct frame frame = frame_of(model);
     reset_ui(1);
-    explain_open(&ui);
+    explain_open(&ui, view_current(&ui));
     draw(&frame, 80, 24, false);
     ok(shows("class.ev (11 of "), "it begins with the column that is sorted by");
     ok(shows("what     Live items thrown out of this class."), "what it is");
@@ -82,7 +82,7 @@ static void test_the_overlay_scrolls_on_the_smallest_screen(void) {
     struct model *model = fixture_model("memcached-1.4.25");
     struct frame frame = frame_of(model);
     reset_ui(0);
-    explain_open(&ui);
+    explain_open(&ui, view_current(&ui));
     draw(&frame, 40, 10, false);
     ok(shows("what     "), "the beginning first");
     ok(!shows("unit     %"), "not all of it fits");

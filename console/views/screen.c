@@ -1,0 +1,282 @@
+#include "views/screen.h"
+
+#include "act/forecast.h"
+#include "brain/health.h"
+#include "brain/why.h"
+#include "facts/format.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct view *const view_list[] = {&overview_view, &classes_view, &pages_view, &tune_view,
+                                        &sizes_view,    &curves_view,  &fleet_view, &events_view,
+                                        &hotkeys_view,  &diff_view,    NULL};
+
+const struct view *view_current(const struct ui *ui) {
+    return ui->class_is_open ? &class_view : view_list[ui->view];
+}
+
+void view_open(struct ui *ui, unsigned view) {
+    ui->view = view;
+    ui->class_is_open = false;
+}
+
+/* "PAUSED 13:58:40, 3m12s ago": where in time the screen is. */
+static int past_words(const struct frame *frame, char *out, size_t out_bytes) {
+    char clock_text[24], age[FORMAT_BYTES];
+    struct tm local;
+    localtime_r(&frame->moment, &local);
+    strftime(clock_text, sizeof clock_text, frame->is_replay ? "%m-%d %H:%M:%S" : "%H:%M:%S",
+             &local);
+    if (frame->is_replay) {
+        snprintf(out, out_bytes, "%s %s", frame->plays ? "PLAYING" : "STANDS AT", clock_text);
+        return frame->plays ? STYLE_TITLE : STYLE_WARN;
+    }
+    format_age(age, fmax(difftime(frame->wall, frame->moment), 0));
+    snprintf(out, out_bytes, "PAUSED %s, %s ago%s", clock_text, age,
+             model_link(frame->live) == LINK_DOWN ? ", now DOWN" : "");
+    return STYLE_WARN;
+}
+
+/* "live 1s", or how old the figures are and when the next try comes. */
+static int link_words(const struct frame *frame, char *out, size_t out_bytes) {
+    char age[FORMAT_BYTES];
+    if (frame->is_past) {
+        return past_words(frame, out, out_bytes);
+    }
+    uint64_t age_ms = model_age_ms(frame->model, frame->now_ms);
+    format_age(age, age_ms == UINT64_MAX ? NAN : (double)(age_ms / 1000));
+    if (model_link(frame->model) == LINK_DOWN) {
+        unsigned wait_s = frame->retry_ms > frame->now_ms
+                              ? (unsigned)((frame->retry_ms - frame->now_ms + 999) / 1000)
+                              : 0;
+        if (wait_s > 0) {
+            snprintf(out, out_bytes, "DOWN, next try in %us", wait_s);
+        } else {
+            snprintf(out, out_bytes, "DOWN, trying");
+        }
+        return STYLE_BAD;
+    }
+    if (health_is_stale(frame->model, frame->now_ms, frame->interval_ms)) {
+        snprintf(out, out_bytes, "STALE %s", age);
+        return STYLE_BAD;
+    }
+    if (age_ms == UINT64_MAX) {
+        snprintf(out, out_bytes, "connecting");
+        return STYLE_WARN;
+    }
+    snprintf(out, out_bytes, "live %.3gs", (double)frame->interval_ms / 1000);
+    return STYLE_TITLE;
+}
+
+static void draw_title(const struct frame *frame, bool shows_fleet, struct cells *cells) {
+    cells_fill(cells, (struct rect){0, 0, 1, cells->width}, ' ', STYLE_TITLE);
+    char right[80], words[80], clock_text[16];
+    struct tm local;
+    localtime_r(&frame->wall, &local);
+    strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
+    int words_style = link_words(frame, words, sizeof words);
+    if (frame->is_replay && frame->loaded_share < 1) {
+        snprintf(right, sizeof right, "  loading %.0f%% ", 100 * frame->loaded_share);
+    } else if (frame->is_replay) {
+        snprintf(right, sizeof right, "  REPLAY ");
+    } else {
+        snprintf(right, sizeof right, "%s  %s  %s ", frame->is_recorded ? "  rec" : "",
+                 frame->locked != NULL ? frame->locked : "rw", clock_text);
+    }
+    int right_width = cells_width_of(right), words_width = cells_width_of(words);
+    cells_text_right(cells, 0, cells->width, STYLE_TITLE, right);
+    int words_x = cells->width - right_width - words_width;
+    cells_text(cells, 0, words_x, (uint8_t)words_style, words);
+    const struct snapshot *now = model_now(frame->model);
+    char left[NOTE_BYTES + 120];
+    if (shows_fleet) {
+        snprintf(left, sizeof left, " slatetop  %u server%s", frame->server_count,
+                 frame->server_count == 1 ? "" : "s");
+    } else {
+        snprintf(left, sizeof left, " slatetop  %s  %s %s", model_server(frame->model),
+                 now == NULL ? "" : snapshot_software(now),
+                 now == NULL ? "" : snapshot_version(now));
+    }
+    cells_text_fit(cells, 0, 0, words_x - 2, STYLE_TITLE, left);
+}
+
+/* Views with a number have a tab; the others, and there is a letter for each, only while open. */
+static bool has_tab(const struct ui *ui, unsigned view) {
+    uint32_t key = key_of_command(view_list[view]->open);
+    return ui->view == view || (key >= '0' && key <= '9');
+}
+
+/* Names while they fit; on a narrow screen the name of the open view and the keys of the others. */
+static void draw_tabs(const struct ui *ui, struct cells *cells) {
+    int x = 0, width = 1; /* less the last blank, with two brackets */
+    for (unsigned i = 0; view_list[i] != NULL; i++) {
+        width += has_tab(ui, i) ? cells_width_of(view_list[i]->name) + 3 : 0;
+    }
+    for (unsigned i = 0; view_list[i] != NULL; i++) {
+        char key[KEY_NAME_BYTES];
+        if (!has_tab(ui, i)) {
+            continue;
+        }
+        key_label(key_of_command(view_list[i]->open), key);
+        int from = x;
+        if (ui->view == i) {
+            x = cells_printf(cells, 1, x, STYLE_STRONG, "[%s %s] ", key, view_list[i]->name);
+        } else {
+            x = cells_printf(cells, 1, x, STYLE_DIM, width > cells->width ? "%s " : "%s %s ", key,
+                             view_list[i]->name);
+        }
+        cells_hot(cells, (struct rect){1, from, 1, x - from}, HOT_VIEW, i);
+    }
+}
+
+static enum scope scope_of(const struct ui *ui) {
+    if (ui->help_is_open) {
+        return SCOPE_HELP;
+    }
+    if (ui->review.is_open) {
+        return SCOPE_REVIEW;
+    }
+    if (ui->classes.edits_filter) {
+        return SCOPE_FILTER;
+    }
+    if (ui->tune.edits) {
+        return SCOPE_VALUE;
+    }
+    if (ui->why.is_open) {
+        return SCOPE_WHY;
+    }
+    if (ui->columns.is_open) {
+        return SCOPE_COLUMNS;
+    }
+    if (ui->explain.is_open) {
+        return SCOPE_EXPLAIN;
+    }
+    return view_current(ui)->scope;
+}
+
+static int bar_width(const struct key_row *row, bool is_wide) {
+    char key[KEY_NAME_BYTES], names[40];
+    const char *shown = is_wide ? key_row_names(row, names, sizeof names)
+                                : key_label(key_row_bar_key(row), key);
+    return cells_width_of(shown) + cells_width_of(row->bar) + (is_wide ? 3 : 1);
+}
+
+/* Keys from the left while there is room; the last one, which leads out, has its room kept. */
+static void draw_key_bar(enum scope scope, struct cells *cells) {
+    int y = cells->height - 1, x = 0;
+    cells_fill(cells, (struct rect){y, 0, 1, cells->width}, ' ', STYLE_KEYBAR);
+    bool is_wide = cells->width >= 110;
+    const struct key_row *last = NULL;
+    for (unsigned i = 0; i < key_row_count; i++) {
+        bool is_in = (key_rows[i].scopes & (unsigned)scope) && key_rows[i].bar != NULL;
+        last = is_in ? &key_rows[i] : last;
+    }
+    int kept = last != NULL ? bar_width(last, is_wide) - 1 : 0;
+    for (unsigned i = 0; i < key_row_count; i++) {
+        const struct key_row *row = &key_rows[i];
+        char key[KEY_NAME_BYTES], names[40];
+        if (!(row->scopes & (unsigned)scope) || row->bar == NULL ||
+            (row != last && x + bar_width(row, is_wide) + kept > cells->width)) {
+            continue;
+        }
+        const char *shown = is_wide ? key_row_names(row, names, sizeof names)
+                                    : key_label(key_row_bar_key(row), key);
+        int from = x;
+        x = cells_text(cells, y, x, STYLE_STRONG, shown);
+        x = cells_printf(cells, y, x, STYLE_KEYBAR, is_wide ? " %s" : "%s", row->bar) +
+            (is_wide ? 2 : 1);
+        cells_hot(cells, (struct rect){y, from, 1, x - from - 1}, HOT_KEY, key_row_bar_key(row));
+    }
+}
+
+/* What came of a change must not be cut: a second line above takes what the first has no room for. */
+static void draw_wrapped(struct cells *cells, uint8_t style, const char *text) {
+    struct rect area = {0, 0, 3, cells->width};
+    int rows = cells_paragraph(NULL, area, 0, style, text);
+    area.y = cells->height - 1 - rows;
+    area.height = rows;
+    cells_fill(cells, area, ' ', STYLE_PLAIN);
+    cells_paragraph(cells, area, 0, style, text);
+}
+
+/* The operator's line: what is being typed, what just happened, or what is under way. */
+static void draw_message(const struct frame *frame, const struct ui *ui, struct cells *cells) {
+    int y = cells->height - 2;
+    if (ui->classes.edits_filter) {
+        cells_printf(cells, y, 0, STYLE_STRONG, "filter: %s_", ui->classes.typed);
+        if (ui->classes.typed_why[0] != '\0') {
+            cells_fill(cells, (struct rect){y - 1, 0, 1, cells->width}, ' ', STYLE_PLAIN);
+            cells_text_fit(cells, y - 1, 0, cells->width, STYLE_BAD, ui->classes.typed_why);
+        }
+    } else if (ui->tune.edits) {
+        cells_printf(cells, y, 0, STYLE_STRONG, "new value: %s_", ui->tune.typed);
+    } else if (frame->message[0] != '\0') {
+        draw_wrapped(cells, STYLE_STRONG, frame->message);
+    } else if (frame->under_way[0] != '\0') {
+        draw_wrapped(cells, STYLE_STRONG, frame->under_way);
+    } else if (model_link(frame->model) == LINK_DOWN) {
+        cells_text_fit(cells, y, 0, cells->width, STYLE_BAD, model_link_note(frame->model));
+    }
+}
+
+/* Old figures are shown dim, so that nobody takes them for now; the words are in the title. */
+static void dim(struct cells *cells, struct rect area) {
+    for (int y = area.y; y < area.y + area.height; y++) {
+        for (int x = area.x; x < area.x + area.width; x++) {
+            struct cell *cell = &cells->grid[y * cells->width + x];
+            cell->style = (uint8_t)(STYLE_DIM | (cell->style & CELL_SELECTED));
+        }
+    }
+}
+
+void screen_wants(const struct ui *ui, struct wants *wants) {
+    const struct view *view = view_current(ui);
+    *wants = (struct wants){.class_id = ui->focus};
+    if (ui->review.is_open) {
+        wants->inquiries |= INQUIRY_BIT(SETTINGS) | INQUIRY_BIT(CONFIG) | INQUIRY_BIT(POLICIES);
+        for (unsigned i = 0; i < ui->review.plan.count; i++) {
+            forecast_wants(&ui->review.plan.steps[i], wants);
+        }
+    }
+    if (view->wants != NULL) {
+        view->wants(ui, wants);
+    }
+    wants->inquiries |= ui->why.is_open ? WHY_WANTS : 0;
+}
+
+void screen_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
+    cells_clear(cells);
+    if (cells->width < SCREEN_LEAST_WIDTH || cells->height < SCREEN_LEAST_HEIGHT) {
+        cells_printf(cells, 0, 0, STYLE_STRONG, "need %dx%d", SCREEN_LEAST_WIDTH,
+                     SCREEN_LEAST_HEIGHT);
+        return;
+    }
+    draw_title(frame, view_current(ui) == &fleet_view, cells);
+    draw_tabs(ui, cells);
+    struct rect area = {2, 0, cells->height - 4, cells->width};
+    const struct view *view = view_current(ui);
+    view->draw(frame, ui, cells, area);
+    bool shows_age = view != &events_view && view != &fleet_view;
+    if (shows_age && health_is_stale(frame->model, frame->now_ms, frame->interval_ms)) {
+        dim(cells, area);
+    }
+    if (ui->explain.is_open) {
+        explain_draw(ui, cells);
+    }
+    if (ui->why.is_open) {
+        why_draw(frame, ui, cells);
+    }
+    if (ui->columns.is_open) {
+        columns_draw(ui, cells);
+    }
+    if (ui->review.is_open) {
+        review_draw(frame, ui, cells);
+    }
+    if (ui->help_is_open) {
+        help_draw(ui, ui->review.is_open ? SCOPE_REVIEW : view_current(ui)->scope, cells);
+    }
+    draw_message(frame, ui, cells);
+    draw_key_bar(scope_of(ui), cells);
+}
