@@ -1,25 +1,14 @@
 #include "brain/brain.h"
 
+#include "brain/inside.h"
 #include "brain/lua_facts.h"
 #include "brain/lua_state.h"
 
 #include <lauxlib.h>
-#include <lua.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { FAILURE_BYTES = 200 };
-
-struct brain {
-    struct judge judge; /* first: what the model knows of it */
-    lua_State *lua;
-    int observer; /* of slate.judge.observer, in Lua's registry */
-    struct class_verdict classes[CLASS_LIMIT];
-    struct held held;
-    char failure[FAILURE_BYTES]; /* "": all is well */
-};
 
 static const struct {
     const char *name; /* as in lua/slate/judge/view.lua */

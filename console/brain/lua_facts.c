@@ -56,7 +56,11 @@ static void push_classes(lua_State *L, const struct snapshot *snapshot) {
 
 /* memcached calls the first modes of automove by number. */
 static void push_settings(lua_State *L, const struct snapshot *snapshot) {
-    lua_createtable(L, 0, 1);
+    lua_createtable(L, 0, 2);
+    if (snapshot->setting[SETTING_slab_reassign] != STAT_ABSENT) {
+        lua_pushboolean(L, snapshot->setting[SETTING_slab_reassign] != 0);
+        lua_setfield(L, -2, "slab_reassign");
+    }
     if (snapshot->automove[0] != '\0') {
         if (lua_stringtonumber(L, snapshot->automove) == 0) {
             lua_pushstring(L, snapshot->automove);

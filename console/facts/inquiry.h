@@ -22,14 +22,14 @@ enum inquiry_server { OF_ALL, OF_SLATED, OF_TRACKED /* memcached with -o track_s
     X(SETTINGS, "", OF_ALL, true)       /* with every refresh, not now and then */ \
     X(CONFIG, "stats config", OF_SLATED, true)                  \
     X(POLICIES, "stats policies", OF_SLATED, true)              \
-    X(MOVES, "stats moves", OF_SLATED, false)                   \
-    X(AUTOMOVE, "stats automove", OF_SLATED, false)             \
+    X(MOVES, "stats moves", OF_SLATED, true)                    \
+    X(AUTOMOVE, "stats automove", OF_SLATED, true)              \
     X(EVICTIONS, "stats evictions", OF_SLATED, false)           \
     X(PAGES, "", OF_SLATED, false)      /* in parts */          \
     X(SIZEHIST, "stats sizehist", OF_SLATED, false)             \
     X(STOCK_SIZES, "stats sizes", OF_TRACKED, false)            \
     X(GEOMETRY, "stats geometry", OF_SLATED, true)              \
-    X(CURVE, "stats curve", OF_SLATED, false)                   \
+    X(CURVE, "stats curve", OF_SLATED, true)                    \
     X(CLASS_CURVES, "", OF_SLATED, false) /* some classes a refresh, in turn */ \
     X(WHATIF, "stats whatif", OF_SLATED, true)                  \
     X(HOTKEYS, "stats hotkeys 64", OF_SLATED, false)            \

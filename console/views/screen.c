@@ -2,7 +2,6 @@
 
 #include "act/forecast.h"
 #include "brain/health.h"
-#include "brain/why.h"
 #include "facts/format.h"
 
 #include <math.h>

@@ -171,6 +171,8 @@ void help_draw(struct ui *ui, enum scope scope, struct cells *cells);
 void explain_draw(struct ui *ui, struct cells *cells);
 void explain_open(struct ui *ui, const struct view *view); /* of what the view shows */
 void explain_command(struct ui *ui, enum command command);
+/* The inquiries that why_draw reads. */
+#define WHY_WANTS (INQUIRY_BIT(MOVES) | INQUIRY_BIT(AUTOMOVE) | INQUIRY_BIT(SETTINGS))
 void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells);
 void why_command(struct ui *ui, enum command command);
 /* The tune view's line that is being edited; and all values that are wanted, when they were sent or

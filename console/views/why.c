@@ -1,7 +1,7 @@
 /* Why automove moves pages, or does not: the reasons, over any view. */
 #include "views/view.h"
 
-#include "brain/why.h"
+#include "brain/ask.h"
 
 enum { BOX_WIDTH = 76, ROWS_MOST = 200 };
 
@@ -13,7 +13,7 @@ void why_command(struct ui *ui, enum command command) {
 }
 
 /* Draws all lines, the first `top` rows of them scrolled off; returns the rows of all. */
-static int draw_lines(struct cells *cells, struct rect inside, int top, const struct why_line *lines,
+static int draw_lines(struct cells *cells, struct rect inside, int top, const struct sentence *lines,
                       unsigned count) {
     static const uint8_t styles[] = {STYLE_DIALOG, STYLE_GOOD, STYLE_BAD};
     static const char *const marks[] = {" ", "○", "!"};
@@ -25,8 +25,8 @@ static int draw_lines(struct cells *cells, struct rect inside, int top, const st
         area.y += row - top + skip;
         area.height = inside.y + inside.height - area.y;
         if (cells != NULL && rows > skip && area.height > 0) {
-            cells_text(cells, area.y, inside.x, styles[lines[i].kind], skip == 0 ? marks[lines[i].kind] : " ");
-            cells_paragraph(cells, area, skip, i == 0 && lines[i].kind == WHY_PLAIN ? STYLE_STRONG : styles[lines[i].kind],
+            cells_text(cells, area.y, inside.x, styles[lines[i].tone], skip == 0 ? marks[lines[i].tone] : " ");
+            cells_paragraph(cells, area, skip, i == 0 && lines[i].tone == TONE_PLAIN ? STYLE_STRONG : styles[lines[i].tone],
                             lines[i].text);
         }
         row += rows;
@@ -35,8 +35,9 @@ static int draw_lines(struct cells *cells, struct rect inside, int top, const st
 }
 
 void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
-    struct why_line lines[WHY_LINES];
-    unsigned count = why_automove(frame->model, frame->is_past || frame->is_replay, lines);
+    struct sentence lines[SENTENCES_MOST];
+    struct question question = {"slate.judge.why", "automove", frame->is_past || frame->is_replay, NULL};
+    unsigned count = brain_ask(frame->model, &question, lines);
     int width = cells->width < BOX_WIDTH ? cells->width : BOX_WIDTH;
     struct rect inside = {0, 0, ROWS_MOST, width - 4};
     int rows = draw_lines(NULL, inside, 0, lines, count);

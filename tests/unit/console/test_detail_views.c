@@ -380,7 +380,7 @@ static void test_the_past_holds_what_was_recorded(void) {
     reset_ui(0);
     ui.why.is_open = true;
     draw(&frame, 80, 24, false);
-    ok(shows("not recorded why"), "and why automove did what it did");
+    ok(shows("The reasons of the past are not recorded"), "and why automove did what it did");
     struct model *live = slated_model();
     model_lend_details(model, live);
     reset_ui(index_of(&hotkeys_view));

@@ -24,8 +24,8 @@ static void test_values_are_found_by_name(void) {
     is(answer_text(&answers, INQUIRY_CONFIG) == NULL, true, "a refusal forgets the answer of before");
     is(answers.of[INQUIRY_CONFIG].state, ANSWER_REFUSED, "which is known to be one");
     is_str(answers.of[INQUIRY_CONFIG].refusal, "ERROR", "with its words");
-    answers_take(&answers, INQUIRY_CURVE, "STAT a 1\r\n", 10, true, 6);
-    ok(answers.of[INQUIRY_CURVE].state == ANSWER_KNOWN && answer_text(&answers, INQUIRY_CURVE) == NULL,
+    answers_take(&answers, INQUIRY_HOTKEYS, "STAT a 1\r\n", 10, true, 6);
+    ok(answers.of[INQUIRY_HOTKEYS].state == ANSWER_KNOWN && answer_text(&answers, INQUIRY_HOTKEYS) == NULL,
        "what is parsed elsewhere is known, and not kept twice");
     answers_fini(&answers);
     is(answers.of[INQUIRY_CURVE].state, ANSWER_NONE, "nothing is left");

@@ -113,6 +113,7 @@ static void test_a_policy_that_failed_is_shown(void) {
     ok(shows("! BAD   an automove mode failed and is off: lua:mine: line 3: nil") && shows(": press x"),
        "in the overview, with the key");
     ((struct snapshot *)model_now(model))->is_slated = true;
+    brain_look((struct brain *)brain_of(model), model_now(model));
     ui.why.is_open = true;
     draw(&frame, 80, 24, false);
     ok(shows("FAILED and turned off: lua:mine: line 3: nil"), "and in the reasons");

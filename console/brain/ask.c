@@ -1,0 +1,128 @@
+#include "brain/ask.h"
+
+#include "brain/inside.h"
+
+#include <lauxlib.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LONG_WINDOW_MS = 100000 };
+
+struct asking {
+    const struct model *model;
+    const struct question *question;
+    struct sentence *out;
+    unsigned count;
+};
+
+/* Replies that modules read as text, by the names they know. */
+static const struct {
+    const char *name;
+    enum inquiry inquiry;
+} replies[] = {{"settings", INQUIRY_SETTINGS},
+               {"moves", INQUIRY_MOVES},
+               {"automove", INQUIRY_AUTOMOVE},
+               {"whatif", INQUIRY_WHATIF},
+               {"curve", INQUIRY_CURVE}};
+
+static void set_text(lua_State *L, const char *name, const char *text) {
+    if (text != NULL) {
+        lua_pushstring(L, text);
+        lua_setfield(L, -2, name);
+    }
+}
+
+static void set_number(lua_State *L, const char *name, double value) {
+    if (!isnan(value)) {
+        lua_pushnumber(L, value);
+        lua_setfield(L, -2, name);
+    }
+}
+
+static void push_change(lua_State *L, const struct asked_change *change) {
+    lua_createtable(L, 0, 3);
+    if (change->pages > 0) {
+        lua_pushinteger(L, change->from);
+        lua_setfield(L, -2, "from");
+        lua_pushinteger(L, change->to);
+        lua_setfield(L, -2, "to");
+        lua_pushinteger(L, change->pages);
+        lua_setfield(L, -2, "pages");
+    } else {
+        set_text(L, "name", change->name);
+        set_text(L, "value", change->value);
+    }
+}
+
+static void push_asked(lua_State *L, const struct asking *asking) {
+    const struct answers *answers = model_answers(asking->model);
+    lua_createtable(L, 0, 8);
+    for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
+        set_text(L, replies[i].name, answer_text(answers, replies[i].inquiry));
+    }
+    set_number(L, "page_moves_per_s", model_mean(asking->model, METRIC_PAGES_MOVED, LONG_WINDOW_MS));
+    set_number(L, "gets_per_s", model_mean(asking->model, METRIC_GETS, LONG_WINDOW_MS));
+    lua_pushboolean(L, asking->question->is_past);
+    lua_setfield(L, -2, "is_past");
+    if (asking->question->change != NULL) {
+        push_change(L, asking->question->change);
+        lua_setfield(L, -2, "change");
+    }
+}
+
+static enum tone tone_of(lua_State *L) {
+    lua_getfield(L, -1, "tone");
+    const char *word = lua_tostring(L, -1);
+    enum tone tone = word == NULL ? TONE_PLAIN : strcmp(word, "good") == 0 ? TONE_GOOD : TONE_BAD;
+    lua_pop(L, 1);
+    return tone;
+}
+
+static void take_text(lua_State *L, char out[SENTENCE_BYTES]) {
+    lua_getfield(L, -1, "text");
+    const char *text = lua_tostring(L, -1);
+    snprintf(out, SENTENCE_BYTES, "%s", text != NULL ? text : "");
+    lua_pop(L, 1);
+}
+
+/* (asking) -> nothing */
+static int ask(lua_State *L) {
+    struct asking *asking = lua_touserdata(L, 1);
+    lua_getglobal(L, "require");
+    lua_pushstring(L, asking->question->module);
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, asking->question->function);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, brain_of(asking->model)->observer);
+    push_asked(L, asking);
+    lua_call(L, 2, 1);
+    luaL_checktype(L, -1, LUA_TTABLE);
+    lua_Integer count = luaL_len(L, -1);
+    for (lua_Integer i = 1; i <= count && asking->count < SENTENCES_MOST; i++) {
+        lua_geti(L, -1, i);
+        struct sentence *sentence = &asking->out[asking->count++];
+        sentence->tone = tone_of(L);
+        take_text(L, sentence->text);
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+unsigned brain_ask(const struct model *model, const struct question *question,
+                   struct sentence out[SENTENCES_MOST]) {
+    struct asking asking = {model, question, out, 0};
+    const struct brain *brain = brain_of(model);
+    const char *failure = brain_failure(brain);
+    if (failure == NULL) {
+        lua_pushcfunction(brain->lua, ask);
+        lua_pushlightuserdata(brain->lua, &asking);
+        if (lua_pcall(brain->lua, 1, 0, 0) == LUA_OK) {
+            return asking.count;
+        }
+        failure = lua_tostring(brain->lua, -1);
+    }
+    out[0].tone = TONE_BAD;
+    snprintf(out[0].text, sizeof out[0].text, "not judged: %s", failure != NULL ? failure : "an error without words");
+    lua_settop(brain->lua, 0);
+    return 1;
+}

@@ -1,0 +1,18 @@
+/* What the files of brain/ share. */
+#ifndef CONSOLE_BRAIN_INSIDE_H
+#define CONSOLE_BRAIN_INSIDE_H
+#include "brain/brain.h"
+
+#include <lua.h>
+
+enum { FAILURE_BYTES = 200 };
+
+struct brain {
+    struct judge judge; /* first: what the model knows of it */
+    lua_State *lua;
+    int observer; /* of slate.judge.observer, in Lua's registry */
+    struct class_verdict classes[CLASS_LIMIT];
+    struct held held;
+    char failure[FAILURE_BYTES]; /* "": all is well */
+};
+#endif
