@@ -1,7 +1,7 @@
 #include "app/session.h"
 
 #include "brain/brain.h"
-#include "brain/health.h"
+#include "facts/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -149,7 +149,7 @@ static bool alarm_turns(struct alarm *alarm, bool is_so, uint64_t now_ms) {
 /* Events for what begins and ends: what the overview says only while it lasts. */
 static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
     int worst = brain_worst_class(brain_of(session->model));
-    char held[NOTE_BYTES];
+    const struct held *held = brain_held(brain_of(session->model));
     if (alarm_turns(&session->starvation, worst >= 0, now_ms)) {
         if (worst >= 0) {
             model_note(session->model, EVENT_ALARM, wall,
@@ -158,9 +158,12 @@ static void note_alarms(struct session *session, uint64_t now_ms, time_t wall) {
             model_note(session->model, EVENT_ALARM, wall, "no class starves any more");
         }
     }
-    bool is_over = health_holds_too_much(session->model, held);
-    if (alarm_turns(&session->overrun, is_over, now_ms)) {
-        model_note(session->model, EVENT_ALARM, wall, "%s", is_over ? held : "memory is within its limit again");
+    if (alarm_turns(&session->overrun, held->is_much, now_ms)) {
+        char bytes[FORMAT_BYTES], limit[FORMAT_BYTES];
+        format_bytes(bytes, held->bytes);
+        format_bytes(limit, held->limit_bytes);
+        model_note(session->model, EVENT_ALARM, wall, held->is_much ? "%s of memory held, the limit is %s"
+                   : "memory is within its limit again: %s of %s", bytes, limit);
     }
 }
 

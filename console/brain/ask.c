@@ -66,24 +66,28 @@ static void push_asked(lua_State *L, const struct asking *asking) {
     lua_pushboolean(L, asking->question->is_past);
     lua_setfield(L, -2, "is_past");
     if (asking->question->change != NULL) {
+        set_text(L, "outlook", asking->question->change->outlook);
         push_change(L, asking->question->change);
         lua_setfield(L, -2, "change");
     }
 }
 
-static enum tone tone_of(lua_State *L) {
-    lua_getfield(L, -1, "tone");
-    const char *word = lua_tostring(L, -1);
-    enum tone tone = word == NULL ? TONE_PLAIN : strcmp(word, "good") == 0 ? TONE_GOOD : TONE_BAD;
+static void take_text(lua_State *L, const char *field, char *out, size_t out_bytes) {
+    lua_getfield(L, -1, field);
+    const char *text = lua_tostring(L, -1);
+    snprintf(out, out_bytes, "%s", text != NULL ? text : "");
     lua_pop(L, 1);
-    return tone;
 }
 
-static void take_text(lua_State *L, char out[SENTENCE_BYTES]) {
-    lua_getfield(L, -1, "text");
-    const char *text = lua_tostring(L, -1);
-    snprintf(out, SENTENCE_BYTES, "%s", text != NULL ? text : "");
-    lua_pop(L, 1);
+static enum tone tone_of(lua_State *L) {
+    static const char *const words[] = {"plain", "good", "note", "warn", "bad"};
+    char word[8];
+    take_text(L, "tone", word, sizeof word);
+    int tone = TONE_BAD;
+    while (tone > TONE_PLAIN && strcmp(words[tone], word) != 0) {
+        tone--;
+    }
+    return (enum tone)tone;
 }
 
 /* (asking) -> nothing */
@@ -102,7 +106,11 @@ static int ask(lua_State *L) {
         lua_geti(L, -1, i);
         struct sentence *sentence = &asking->out[asking->count++];
         sentence->tone = tone_of(L);
-        take_text(L, sentence->text);
+        char key[2];
+        take_text(L, "key", key, sizeof key);
+        sentence->key = key[0];
+        take_text(L, "label", sentence->label, sizeof sentence->label);
+        take_text(L, "text", sentence->text, sizeof sentence->text);
         lua_pop(L, 1);
     }
     return 0;
@@ -121,7 +129,7 @@ unsigned brain_ask(const struct model *model, const struct question *question,
         }
         failure = lua_tostring(brain->lua, -1);
     }
-    out[0].tone = TONE_BAD;
+    out[0] = (struct sentence){.tone = TONE_BAD};
     snprintf(out[0].text, sizeof out[0].text, "not judged: %s", failure != NULL ? failure : "an error without words");
     lua_settop(brain->lua, 0);
     return 1;

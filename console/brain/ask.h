@@ -6,10 +6,12 @@
 
 enum { SENTENCES_MOST = 14, SENTENCE_BYTES = 2 * NOTE_BYTES };
 
-enum tone { TONE_PLAIN, TONE_GOOD, TONE_BAD };
+enum tone { TONE_PLAIN, TONE_GOOD, TONE_NOTE, TONE_WARN, TONE_BAD };
 
 struct sentence {
     enum tone tone;
+    char key;       /* does something about it; '\0': none does */
+    char label[20]; /* what it is about, in a word; "" for none */
     char text[SENTENCE_BYTES];
 };
 
@@ -17,6 +19,7 @@ struct sentence {
 struct asked_change {
     unsigned from, to, pages; /* pages 0: it is a setting */
     const char *name, *value;
+    const char *outlook; /* what the server says that it would bring; NULL: it was not asked */
 };
 
 struct question {

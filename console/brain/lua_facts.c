@@ -5,13 +5,28 @@
 
 /* What the modules read, and no more: two snapshots of each server stay in Lua's memory. */
 static const enum general_stat general_read[] = {
-    GENERAL_pid,     GENERAL_uptime,  GENERAL_cmd_get,   GENERAL_cmd_set,
-    GENERAL_get_hits, GENERAL_evictions, GENERAL_limit_maxbytes,
-    GENERAL_slab_reassign_evictions_nomem, GENERAL_slab_reassign_busy_deletes,
+    GENERAL_pid,
+    GENERAL_uptime,
+    GENERAL_cmd_get,
+    GENERAL_cmd_set,
+    GENERAL_cmd_touch,
+    GENERAL_get_hits,
+    GENERAL_evictions,
+    GENERAL_limit_maxbytes,
+    GENERAL_curr_items,
+    GENERAL_max_connections,
+    GENERAL_curr_connections,
+    GENERAL_rejected_connections,
+    GENERAL_listen_disabled_num,
+    GENERAL_accepting_conns,
+    GENERAL_store_no_memory,
+    GENERAL_slab_reassign_evictions_nomem,
+    GENERAL_slab_reassign_busy_deletes,
 };
 static const enum class_stat class_read[] = {
-    CLASS_chunk_size, CLASS_chunks_per_page, CLASS_total_pages, CLASS_used_chunks,  CLASS_free_chunks,
-    CLASS_free_chunks_end, CLASS_number,     CLASS_age,         CLASS_evicted,      CLASS_outofmemory,
+    CLASS_chunk_size, CLASS_chunks_per_page, CLASS_total_pages, CLASS_used_chunks, CLASS_free_chunks,
+    CLASS_free_chunks_end, CLASS_mem_requested, CLASS_number,   CLASS_age,         CLASS_evicted,
+    CLASS_outofmemory,
 };
 enum {
     GENERAL_READ = sizeof general_read / sizeof *general_read,
@@ -32,10 +47,14 @@ static void set_stat(lua_State *L, const char *name, uint64_t value) {
 }
 
 static void push_general(lua_State *L, const struct snapshot *snapshot) {
-    lua_createtable(L, 0, GENERAL_READ);
+    const uint64_t *general = snapshot->general;
+    lua_createtable(L, 0, GENERAL_READ + 1);
     for (int i = 0; i < GENERAL_READ; i++) {
-        set_stat(L, general_stat_names[general_read[i]], snapshot->general[general_read[i]]);
+        set_stat(L, general_stat_names[general_read[i]], general[general_read[i]]);
     }
+    uint64_t gets = general[GENERAL_cmd_get], hits = general[GENERAL_get_hits];
+    bool is_known = gets != STAT_ABSENT && hits != STAT_ABSENT && gets >= hits;
+    set_stat(L, "get_misses", is_known ? gets - hits : STAT_ABSENT); /* by which snapshots need not keep them */
 }
 
 static void push_classes(lua_State *L, const struct snapshot *snapshot) {
@@ -56,7 +75,8 @@ static void push_classes(lua_State *L, const struct snapshot *snapshot) {
 
 /* memcached calls the first modes of automove by number. */
 static void push_settings(lua_State *L, const struct snapshot *snapshot) {
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 3);
+    set_stat(L, "maxconns", snapshot->setting[SETTING_maxconns]);
     if (snapshot->setting[SETTING_slab_reassign] != STAT_ABSENT) {
         lua_pushboolean(L, snapshot->setting[SETTING_slab_reassign] != 0);
         lua_setfield(L, -2, "slab_reassign");
@@ -71,7 +91,11 @@ static void push_settings(lua_State *L, const struct snapshot *snapshot) {
 
 void lua_facts_push(lua_State *L, const struct snapshot *snapshot) {
     luaL_checkstack(L, 4, NULL);
-    lua_createtable(L, 0, 6);
+    lua_createtable(L, 0, 7);
+    if (snapshot->version[0] != '\0') {
+        lua_pushstring(L, snapshot->version);
+        lua_setfield(L, -2, "version");
+    }
     lua_pushnumber(L, (lua_Number)snapshot->at_ms / 1000);
     lua_setfield(L, -2, "time_s");
     if (snapshot->is_slated) {

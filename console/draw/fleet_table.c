@@ -247,8 +247,8 @@ static void draw_host(const char *name, struct cells *cells, int y, int x, int w
 
 static void draw_row(const struct fleet_row *row, const bool shown[FLEET_COLUMNS], int host_width,
                      uint64_t now_ms, struct cells *cells, int y, struct rect area) {
-    static const char *const marks[] = {"!", "●", " "};
-    static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_PLAIN};
+    static const char *const marks[] = {"!", "●", " ", " "}; /* by severity */
+    static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_PLAIN, STYLE_PLAIN};
     uint8_t style = (uint8_t)(row->is_up ? styles[row->severity] : STYLE_BAD);
     cells_text(cells, y, area.x, style, row->is_up ? marks[row->severity] : "!");
     int x = area.x + 2;

@@ -29,7 +29,8 @@ enum {
     RATE_LINES = sizeof rate_lines / sizeof *rate_lines,
     RATE_LINES_COMPACT = 9,
     MEMORY_ROWS = 4,
-    KEY_WIDTH = 9 /* of ": press m" */
+    MARK_WIDTH = 8, /* of "! BAD   " */
+    HEALTH_ROWS_MOST = 2 * HEALTH_LIMIT
 };
 
 static const char *metric_text(enum metric metric, double value, char out[FORMAT_BYTES]) {
@@ -56,25 +57,36 @@ static float floor_of(enum metric metric, const float *values, int count) {
     return metric == METRIC_HIT_RATIO ? fmaxf(low - 0.02f, 0) : 0;
 }
 
-static void draw_health(const struct frame *frame, struct cells *cells, struct rect area) {
-    static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_GOOD};
-    static const char *const marks[] = {"!", "●", "○"};
-    struct health_line lines[HEALTH_LIMIT];
-    int count = health_assess(frame->model, frame->now_ms, frame->interval_ms, lines);
-    cells_rule(cells, area.y, area.x, area.width, "health");
-    for (int i = 0; i < count && i < area.height - 1; i++) {
-        uint8_t style = (uint8_t)styles[lines[i].severity];
-        int y = area.y + 1 + i;
-        cells_printf(cells, y, area.x, style, "%s %-5s", marks[lines[i].severity],
-                     severity_word(lines[i].severity));
-        uint8_t words = lines[i].severity == SEVERITY_BAD ? style : (uint8_t)STYLE_PLAIN;
-        int room = area.width - 8 - (lines[i].key != '\0' ? KEY_WIDTH : 0);
-        cells_text_fit(cells, y, area.x + 8, room, words, lines[i].text);
-        if (lines[i].key != '\0' && room > 0) {
-            int length = cells_width_of(lines[i].text);
-            cells_printf(cells, y, area.x + 8 + (length < room ? length : room), words, ": press %c", lines[i].key);
-        }
+static void line_words(const struct health_line *line, char out[NOTE_BYTES + 16]) {
+    if (line->key != '\0') {
+        snprintf(out, NOTE_BYTES + 16, "%s: press %c", line->text, line->key);
+    } else {
+        snprintf(out, NOTE_BYTES + 16, "%s", line->text);
     }
+}
+
+/* Draws lines of health below each other, each as long as it is; without cells it only counts the rows. */
+static int draw_lines(const struct health_line *lines, int count, struct cells *cells, struct rect area) {
+    static const enum style styles[] = {STYLE_BAD, STYLE_WARN, STYLE_PLAIN, STYLE_GOOD};
+    static const char *const marks[] = {"!", "●", "·", "○"};
+    int rows = 0;
+    for (int i = 0; i < count && rows < area.height; i++) {
+        char words[NOTE_BYTES + 16];
+        uint8_t style = (uint8_t)styles[lines[i].severity];
+        struct rect room = {area.y + rows, area.x + MARK_WIDTH, area.height - rows, area.width - MARK_WIDTH};
+        if (cells != NULL) {
+            cells_printf(cells, room.y, area.x, style, "%s %-5s", marks[lines[i].severity],
+                         severity_word(lines[i].severity));
+        }
+        line_words(&lines[i], words);
+        rows += cells_paragraph(cells, room, 0, lines[i].severity == SEVERITY_BAD ? style : (uint8_t)STYLE_PLAIN, words);
+    }
+    return rows;
+}
+
+static void draw_health(const struct health_line *lines, int count, struct cells *cells, struct rect area) {
+    cells_rule(cells, area.y, area.x, area.width, "health");
+    draw_lines(lines, count, cells, (struct rect){area.y + 1, area.x, area.height - 1, area.width});
 }
 
 /* How many columns of the graphs have a value: rates need two refreshes, and the past may be short. */
@@ -221,11 +233,12 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     struct health_line lines[HEALTH_LIMIT];
     int health_count = health_assess(frame->model, frame->now_ms, frame->interval_ms, lines);
     bool is_tall = area.height >= 30;
-    int health = at_most(health_count + 1, is_tall ? 9 : area.height >= 20 ? 7 : 3);
+    struct rect unbounded = {0, 0, HEALTH_ROWS_MOST, area.width};
+    int health = at_most(draw_lines(lines, health_count, NULL, unbounded) + 1, is_tall ? 9 : area.height >= 20 ? 7 : 3);
     int memory = area.height >= 16 ? MEMORY_ROWS : 0;
     int rates =
         at_most(left.height - health - memory, 1 + (is_tall ? RATE_LINES : RATE_LINES_COMPACT));
-    draw_health(frame, cells, (struct rect){take_rows(&left, health), 0, health, area.width});
+    draw_health(lines, health_count, cells, (struct rect){take_rows(&left, health), 0, health, area.width});
     draw_rates(frame, cells, (struct rect){take_rows(&left, rates), 0, rates, area.width});
     if (memory > 0) {
         draw_memory(frame, cells, (struct rect){take_rows(&left, memory), 0, memory, area.width});
@@ -260,7 +273,7 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
 
 static void terms(const struct ui *ui, struct terms *out) {
     static const char *const others[] = {
-        "starving",      "tail_spread",  "lost_by_moves", "slab_automove", "memory.items",
+        "starving",      "lost_by_moves", "slab_automove", "memory.items",
         "memory.limit",  "memory.held",  "memory.slack",  "memory.pages",  "memory.pool",
         "memory.free_chunks", "curr_items", "threads",    "memory.hash",   "uptime",
     };

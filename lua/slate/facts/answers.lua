@@ -41,4 +41,17 @@ function M.automove(text)
     return list
 end
 
+--- `stats curve`: of slate.facts.foresight.parse_curve.
+function M.curve(text)
+    return text and require("slate.facts.foresight").parse_curve(lines_of(text))
+end
+
+--- `stats whatif`: { totals, policies, classes }, of slate.facts.foresight.parse_whatif.
+function M.whatif(text)
+    if text then
+        local totals, policies, classes = require("slate.facts.foresight").parse_whatif(lines_of(text))
+        return { totals = totals, policies = policies, classes = classes }
+    end
+end
+
 return M

@@ -8,7 +8,8 @@ static void test_overview_says_what_is_wrong_and_what_to_press(void) {
     struct frame frame = frame_of(model);
     reset_ui(0);
     draw(&frame, 80, 24, false);
-    ok(shows("! BAD   class 12 starves: items live 7s; class 4 has 7 free pages: press m\n"),
+    ok(shows("! BAD   class 12 starves: it evicts 100 items a second, which live 7s, while\n") &&
+           shows("        class 4 has 7 free pages: press m\n"),
        "the starving class, in words, with the key, whole at 80 columns");
     ok(shows("evictions/s          100"), "evictions/s");
     ok(shows("hit %               75.0"), "hit ratio of the interval");
@@ -110,7 +111,7 @@ static void test_a_policy_that_failed_is_shown(void) {
     details_take(model_open_details(model), INQUIRY_MOVES, 0, moves, strlen(moves), true, 12000);
     reset_ui(0);
     draw(&frame, 80, 24, false);
-    ok(shows("! BAD   an automove mode failed and is off: lua:mine: line 3: nil") && shows(": press x"),
+    ok(shows("● WARN  automove failed: lua:mine: line 3: nil; now it is off: press x"),
        "in the overview, with the key");
     ((struct snapshot *)model_now(model))->is_slated = true;
     brain_look((struct brain *)brain_of(model), model_now(model));

@@ -1,0 +1,54 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What deserves the attention of who looks at a server in slatetop, and the key there that helps: the findings of
+--- slate.judge.doctor, as slatectl tells them, and whether automove could help. Pure.
+local answers = require "slate.facts.answers"
+local chronicle = require "slate.judge.chronicle"
+local doctor = require "slate.judge.doctor"
+local view = require "slate.judge.view"
+
+local M = {}
+
+local TONES <const> = { critical = "bad", warning = "warn", note = "note" }
+
+-- By the name of a check: the key, as slatetop binds it, of the view or the review that helps.
+local KEYS <const> = {
+    automove_failed = "x", out_of_memory = "m", starving = "m", idle_pages = "2", moves = "x", hits = "6", memory = "6",
+    policy = "6", waste = "5", geometry = "5",
+}
+
+-- What is held beyond the limit comes back with fewer classes, on slated; by a page moved to the pool, on memcached.
+local function key_of_held(one)
+    if one.over.is_by_classes then
+        return one.now.slated and "5" or nil
+    end
+    return not one.now.slated and one.now.settings.slab_reassign ~= false and "m" or nil
+end
+
+-- Whether the server could help itself.
+local function add_automove(list, one, starves)
+    if one.now.settings.slab_reassign == false then
+        list[#list + 1] = { text = "slab_reassign is off: pages stay where they are until a restart", tone = "warn" }
+    elseif starves and view.automove_mode(one.now) == "off" then
+        list[#list + 1] = { text = "automove is off: nobody moves pages but you", tone = "warn", key = "t" }
+    end
+end
+
+--- The worst first: a list of { text, tone = "bad" | "warn" | "note", key (absent where none helps), label = the name
+-- of the check }. one: of slate.judge.observer, which has seen two snapshots. asked: replies as texts (moves, whatif,
+-- curve); what is not there is not looked at.
+function M.findings(one, asked)
+    local known, list, starves = chronicle.known(one), {}, false
+    known.automove, known.moves = answers.moves(asked.moves)
+    known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
+    for _, finding in ipairs(doctor.findings(known)) do
+        starves = starves or finding.name == "starving"
+        -- A class that starves is the worst of what can be mended here.
+        list[#list + 1] = { text = finding.what, label = finding.name,
+            tone = finding.name == "starving" and "bad" or TONES[finding.severity],
+            key = finding.name == "held" and key_of_held(one) or KEYS[finding.name] }
+    end
+    add_automove(list, one, starves)
+    return list
+end
+
+return M

@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatetop's health lines are the findings of slatectl doctor: the same sentences, of the same snapshots.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local attention = require "slate.judge.attention"
+local chronicle = require "slate.judge.chronicle"
+local doctor = require "slate.judge.doctor"
+local observer = require "slate.judge.observer"
+local recordings = require "support.recordings"
+local snapshots = require "support.snapshots"
+
+-- What slatetop calls wrong at the end of these snapshots: severity and sentence, without the key.
+local function by_slatetop(list)
+    local found, text = {}, snapshots.in_slatetop(table.unpack(list))
+    for line in text:gmatch("[^\n]+") do
+        local severity, words = line:match("^(%u%u%u%u?) +(.*)$")
+        if not severity then
+            severity, words = line:match("^(note)  +(.*)$")
+        end
+        if severity then
+            found[#found + 1] = severity .. " " .. words:gsub(": press .$", "")
+        end
+    end
+    return found, text
+end
+
+local SEVERITIES <const> = { critical = "BAD", warning = "WARN", note = "note" }
+
+-- What slatectl doctor finds in them, and what slatetop adds of automove.
+local function by_doctor(list)
+    local one, found, starves = observer.new(), {}, false
+    for _, now in ipairs(list) do
+        one:look(now)
+    end
+    for _, finding in ipairs(doctor.findings(chronicle.known(one))) do
+        starves = starves or finding.name == "starving"
+        local severity = finding.name == "starving" and "BAD" or SEVERITIES[finding.severity]
+        found[#found + 1] = severity .. " " .. finding.what
+    end
+    if starves and one.now.settings.slab_automove == 0 then
+        found[#found + 1] = "WARN automove is off: nobody moves pages but you"
+    end
+    return found
+end
+
+describe("slatetop and slatectl doctor", function()
+    for _, case in ipairs(recordings.CASES) do
+        it("say the same of " .. case.name, function()
+            local list = recordings.load(case.name)
+            for _, last in ipairs({ 5, 30, #list }) do
+                local part = table.move(list, 1, last, 1, {})
+                local top, text = by_slatetop(part)
+                local expected = by_doctor(part)
+                table.sort(top)
+                table.sort(expected)
+                assert.are.same(expected, top, ("after %d snapshots: %s"):format(last, text))
+            end
+        end)
+    end
+
+    it("name the key that helps", function()
+        local one = observer.new()
+        for _, now in ipairs(table.move(recordings.load("calcified"), 1, 20, 1, {})) do
+            one:look(now)
+        end
+        local list = attention.findings(one, {})
+        assert.are.same({ "bad", "starving", "m" }, { list[1].tone, list[1].label, list[1].key })
+        assert.are.same({ "warn", "t" }, { list[#list].tone, list[#list].key })
+    end)
+end)
