@@ -39,8 +39,8 @@ CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -llua5.4 -lz -lm
 # What slatetop judges by, which slatectl runs too.
 BRAIN_LUA    := base/units facts/answers facts/chunks facts/foresight facts/geometry facts/moves facts/snapshot \
                 facts/stats facts/waste judge/attention judge/checks_memory judge/checks_server judge/chronicle \
-                judge/course judge/doctor judge/held judge/observer judge/starving judge/verdict judge/view \
-                judge/why
+                judge/course judge/doctor judge/held judge/observer judge/prospect judge/starving judge/verdict \
+                judge/view judge/why
 LOAD_LIBS    := -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has

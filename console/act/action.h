@@ -44,12 +44,4 @@ bool action_line(const struct action *action, const struct snapshot *now, unsign
 void action_title(const struct action *action, char *out, size_t out_bytes);
 /* The title of its only step, or "4 changes". */
 void plan_title(const struct plan *plan, char *out, size_t out_bytes);
-
-/* What undo gives back and what it does not. */
-void action_undo_note(const struct action *action, char *out, size_t out_bytes);
-
-/* What may come of it that the operator would not want, as a sentence: a source that starves itself,
- * a mode that is not for long. Empty when there is nothing to warn of. */
-void action_warning(const struct action *action, const struct model *model, char *out,
-                    size_t out_bytes);
 #endif

@@ -1,12 +1,16 @@
-/* What a change is likely to bring, by figures of the server itself: slated's miniature caches and
- * its curve. Nothing is guessed where the server has no figure. Pure functions. One thread. */
+/* What a change is likely to bring, what may come of it, and what undo gives back, in the sentences of
+ * lua/slate/judge/prospect.lua. One thread. */
 #ifndef CONSOLE_ACT_FORECAST_H
 #define CONSOLE_ACT_FORECAST_H
 #include "act/action.h"
+#include "brain/ask.h"
 
-/* A sentence with the figures and how sure they are; "" when the server has none for this change. */
-void forecast_words(const struct action *action, const struct model *model, char *out,
-                    size_t out_bytes);
+/* Sentences labelled "WARNING", "automove", "expects", "may lose" and "undo", as far as there is something to say; returns
+ * how many. */
+unsigned forecast_ask(const struct action *action, const struct model *model, struct sentence out[SENTENCES_MOST]);
+
+/* The one with a label; "" without. */
+const char *forecast_of(const struct sentence *sentences, unsigned count, const char *label);
 
 /* Adds what it reads for this action. */
 void forecast_wants(const struct action *action, struct wants *wants);

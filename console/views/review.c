@@ -236,28 +236,6 @@ static void class_note(const struct snapshot *now, unsigned id, char *out, size_
              format_age(age, stat_number(class_tail_age(stats))));
 }
 
-/* What the move may cost: items on pages beyond the free ones, if the server can't rescue them. */
-static void loss_note(const struct action *action, const struct snapshot *now, char *out,
-                      size_t out_bytes) {
-    const struct class_stats *stats = &now->classes[action->from];
-    double free_pages = class_free_pages(stats);
-    double chunks = stat_number(stats->value[CLASS_chunks_per_page]);
-    if (isnan(free_pages) || isnan(chunks)) {
-        snprintf(out, out_bytes, "unknown: this server does not list free chunks");
-        return;
-    }
-    double most = fmax((double)action->pages - floor(free_pages), 0) * chunks;
-    char text[FORMAT_BYTES];
-    if (most == 0) {
-        snprintf(out, out_bytes,
-                 "probably nothing: class %u has as many free chunks as the pages hold",
-                 action->from);
-    } else {
-        snprintf(out, out_bytes, "up to %s items of class %u, the oldest ones",
-                 format_count(text, most), action->from);
-    }
-}
-
 static void value_note(const struct action *action, const struct model *model, char *out, size_t out_bytes) {
     struct tunable row;
     const char *blank = strrchr(action->value, ' ');
@@ -354,19 +332,6 @@ static bool draw_commands(struct sheet *sheet, const struct review *review, cons
 
 /* ---- what may come of it ---- */
 
-static void draw_warnings(struct sheet *sheet, const struct review *review, const struct model *model) {
-    char text[2 * NOTE_BYTES];
-    for (unsigned i = 0; i < review->plan.count; i++) {
-        action_warning(&review->plan.steps[i], model, text, sizeof text);
-        draw_line(sheet, "WARNING", STYLE_BAD, text);
-    }
-    const struct action *first = &review->plan.steps[0];
-    uint64_t automove = model_now(model)->setting[SETTING_slab_automove];
-    if (first->kind == ACTION_MOVE_PAGES && automove != 0 && automove != STAT_ABSENT) {
-        draw_line(sheet, "automove", STYLE_WARN, "is on and may take the pages back (t changes it)");
-    }
-}
-
 static const struct explanation *meaning_of(const struct action *action, const struct model *model) {
     char now[SETTING_VALUE_BYTES];
     setting_read(action->name, action->value, answer_text(model_answers(model), INQUIRY_SETTINGS), now);
@@ -374,14 +339,14 @@ static const struct explanation *meaning_of(const struct action *action, const s
 }
 
 static void draw_effects(struct sheet *sheet, const struct review *review, const struct model *model) {
-    char text[2 * NOTE_BYTES];
+    static const enum style styles[] = {[TONE_PLAIN] = STYLE_DIALOG, [TONE_GOOD] = STYLE_GOOD, [TONE_NOTE] = STYLE_DIALOG,
+                                        [TONE_WARN] = STYLE_WARN,    [TONE_BAD] = STYLE_BAD};
+    struct sentence sentences[SENTENCES_MOST];
     for (unsigned i = 0; i < review->plan.count; i++) {
-        const struct action *action = &review->plan.steps[i];
-        forecast_words(action, model, text, sizeof text);
-        draw_line(sheet, "expects", STYLE_DIALOG, text);
-        if (action->kind == ACTION_MOVE_PAGES && action->from < CLASS_LIMIT) {
-            loss_note(action, model_now(model), text, sizeof text);
-            draw_line(sheet, "may lose", STYLE_DIALOG, text);
+        unsigned count = forecast_ask(&review->plan.steps[i], model, sentences);
+        for (unsigned n = 0; n < count; n++) {
+            bool is_way_back = strcmp(sentences[n].label, "undo") == 0; /* draw_way_back has it */
+            draw_line(sheet, sentences[n].label, styles[sentences[n].tone], is_way_back ? "" : sentences[n].text);
         }
     }
     bool is_one = review->plan.count == 1 && review->plan.steps[0].kind == ACTION_SET;
@@ -396,8 +361,9 @@ static void draw_effects(struct sheet *sheet, const struct review *review, const
 static void draw_way_back(struct sheet *sheet, const struct frame *frame, const struct review *review) {
     char text[2 * NOTE_BYTES];
     if (!review->is_undo) {
-        action_undo_note(&review->plan.steps[0], text, sizeof text);
-        draw_line(sheet, "undo", STYLE_DIALOG, review->plan.count == 1 ? text : "u sets all the old values again; items that are gone stay gone");
+        struct sentence sentences[SENTENCES_MOST];
+        unsigned count = forecast_ask(&review->plan.steps[0], frame->model, sentences);
+        draw_line(sheet, "undo", STYLE_DIALOG, review->plan.count == 1 ? forecast_of(sentences, count, "undo") : "u sets all the old values again; items that are gone stay gone");
     }
     if (review->terms.minutes > 0) {
         snprintf(text, sizeof text, "goes back after %u min, or at the bounds, or when slatetop is left; K keeps it", review->terms.minutes);
@@ -429,7 +395,6 @@ static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const str
         skip_line(sheet);
     }
     bool is_allowed = draw_commands(sheet, review, frame->live);
-    draw_warnings(sheet, review, frame->live);
     skip_line(sheet);
     draw_effects(sheet, review, frame->live);
     draw_fields(sheet, review, frame->live, true);

@@ -196,8 +196,9 @@ static void draw_panel(const struct frame *frame, const struct ui *ui, struct ce
     struct rect left = {area.y + 1, area.x, area.height - 2, area.width};
     if (changed) {
         struct action action = chosen(ui, row->name);
-        forecast_words(&action, frame->model, text, sizeof text);
-        put_text(cells, &left, STYLE_STRONG, text);
+        struct sentence sentences[SENTENCES_MOST];
+        unsigned count = forecast_ask(&action, frame->model, sentences);
+        put_text(cells, &left, STYLE_STRONG, forecast_of(sentences, count, "expects"));
     }
     put_whole_row(cells, &left, row, changed);
     const struct details *details = model_details(frame->model);

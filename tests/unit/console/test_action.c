@@ -315,20 +315,6 @@ static void test_a_refused_setting_leaves_no_way_back(void) {
            strchr(job.outcome, '\033') == NULL, "%s", job.outcome);
 }
 
-static void test_a_source_that_would_starve_is_warned_of(void) {
-    struct model *model = fixture_model("memcached-1.4.25");
-    char text[NOTE_BYTES];
-    struct action wrong = move(12, 4, 1), right = move(4, 12, 3);
-    action_warning(&wrong, model, text, sizeof text);
-    ok(strstr(text, "class 12") != NULL, "the class that starves gives: %s", text);
-    action_warning(&right, model, text, sizeof text);
-    is_str(text, "", "free pages of a calm class cost nothing");
-    struct action boost = action_set("slab_automove", "2");
-    action_warning(&boost, model, text, sizeof text);
-    ok(strstr(text, "trial") != NULL, "mode 2 is for minutes: %s", text);
-    model_destroy(&model);
-}
-
 int main(void) {
     test_only_sound_moves_are_allowed();
     test_class_ids_the_server_does_not_list_are_never_sent();
@@ -349,7 +335,6 @@ int main(void) {
     test_slated_takes_its_own_modes_by_name();
     test_what_could_not_be_undone_is_not_sent();
     test_a_refused_setting_leaves_no_way_back();
-    test_a_source_that_would_starve_is_warned_of();
     answers_fini(&answers);
     return tap_done();
 }

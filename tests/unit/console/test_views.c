@@ -63,7 +63,7 @@ static void test_the_review_shows_exactly_what_is_sent(void) {
     ok(shows("slabs reassign 4 12 × 3, one after the other"), "the command and how often");
     ok(shows("to cache7:11211"), "and to whom");
     ok(shows("capital S sends it"), "and how it is confirmed");
-    ok(shows("up to 16.4k items of class 4"), "and what it may cost");
+    ok(shows("up to 16383 items of class 4"), "and what it may cost");
     ok(shows("SSend") && !shows("F5Move"), "the key bar is the review's");
     review_type(&ui.review, '9');
     draw(&frame, 80, 24, false);

@@ -1,0 +1,164 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Before a change is sent: what it is likely to bring, what may come of it that nobody wants, and what undo gives
+--- back. Pure.
+--
+-- A change is { from, to, pages } (class ids; to 0: the pool) or { name, value }, as in the record of changes.
+local answers = require "slate.facts.answers"
+local foresight = require "slate.facts.foresight"
+local starving = require "slate.judge.starving"
+local units = require "slate.base.units"
+local view = require "slate.judge.view"
+
+local M = {}
+
+local MIB <const> = 1 << 20
+
+local function row_of(one, id)
+    for _, row in ipairs(one.rows or {}) do
+        if row.id == id then
+            return row
+        end
+    end
+end
+
+local function class_of(one, id)
+    for _, class in ipairs(one.now.classes) do
+        if class.id == id then
+            return class
+        end
+    end
+end
+
+-- moves of pages ------------------------------------------------------------------------------
+
+-- Why a class should not give so many pages; nil where nothing speaks against it.
+local function against_giving(from, to, pages)
+    local evicts, taker = from.mean_evicted_per_s or 0, to and to.mean_evicted_per_s or 0
+    local costs_items = (from.free_pages or 0) // 1 < pages
+    local own_s, its_s = starving.lived_s(from), to and starving.lived_s(to)
+    if costs_items and pages + 1 >= (from.pages or 0) then
+        return ("class %d is left with one page: it will evict nearly all it has"):format(from.id)
+    elseif evicts > 0 and evicts >= taker then
+        return ("class %d starves itself: it evicts %s items a second, %s"):format(from.id, units.rate(evicts),
+            to and "no less than the class that gets the pages" or "and the pool needs nothing")
+    elseif costs_items and own_s and its_s and own_s < its_s then
+        return ("class %d would starve: it keeps its items %s, class %d %s"):format(from.id, units.age(own_s), to.id,
+            units.age(its_s))
+    elseif costs_items and evicts > 0 then
+        return ("class %d evicts too, %s items a second: it will evict more"):format(from.id, units.rate(evicts))
+    end
+end
+
+-- Items on the pages beyond those that the class's free chunks make up for.
+local function losses(one, change)
+    local class, row = class_of(one, change.from), row_of(one, change.from)
+    if not (class and class.chunks_per_page and row and row.free_pages) then
+        return "unknown: this server does not list free chunks"
+    end
+    local most = math.max(change.pages - row.free_pages // 1, 0) * class.chunks_per_page
+    if most == 0 then
+        return ("probably nothing: class %d has as many free chunks as the pages hold"):format(change.from)
+    end
+    return ("up to %s items of class %d, the oldest ones"):format(units.count(most), change.from)
+end
+
+local function of_move(add, one, change)
+    local from = row_of(one, change.from)
+    add("WARNING", from and against_giving(from, row_of(one, change.to), change.pages), "bad")
+    local mode = view.automove_mode(one.now)
+    add("automove", mode and mode ~= "off" and "is on and may take the pages back (t changes it)", "warn")
+    add("may lose", losses(one, change))
+    add("undo", "u moves the pages back, but not the items that were lost")
+end
+
+-- settings ------------------------------------------------------------------------------------
+
+-- The hit ratio with another limit, by the curve of the whole cache.
+local function of_memory(one, asked, mib)
+    local curve = answers.curve(asked.curve)
+    local limit = one.now.general.limit_maxbytes
+    if curve and #curve.points >= 2 and limit and mib then
+        return ("hit ratio %s → %s under the LRU, by sampled keys"):format(
+            units.percent(foresight.between(curve.points, limit), 1),
+            units.percent(foresight.between(curve.points, mib * MIB), 1))
+    end
+end
+
+-- What another policy would hit, of the cache or of one class, by its miniature.
+local function of_policy(asked, name, class_id)
+    local whatif = answers.whatif(asked.whatif) or { classes = {} }
+    for _, guess in ipairs((class_id and whatif.classes[class_id] or not class_id and whatif.policies) or {}) do
+        if guess.policy == name and guess.hit_ratio and guess.difference then
+            local doubt = guess.doubt or 0
+            return ("hit ratio %s, %+.1f points ± %.1f from today's policy, by sampled keys%s"):format(
+                units.percent(guess.hit_ratio, 1), guess.difference * 100, doubt * 100,
+                math.abs(guess.difference) > doubt and "" or ": inconclusive")
+        end
+    end
+end
+
+local function split_policy(value)
+    local name, id = value:match("^(%S+) (%d+)$")
+    return name or value, math.tointeger(tonumber(id))
+end
+
+-- For each setting what to say, given add, one, asked and the value.
+local SETTINGS <const> = {}
+
+function SETTINGS.slab_automove(add, _, _, value)
+    if value == "2" or value == "eviction" then
+        add("WARNING", "mode 2 moves a page at every eviction: for minutes, so make it a trial", "bad")
+    elseif value == "0" or value == "off" then
+        add("WARNING", "with automove off, only you move pages", "bad")
+    end
+    add("undo", "u sets the old mode again; pages it has moved stay where they are")
+end
+
+function SETTINGS.maxbytes(add, one, asked, value)
+    local mib, was = tonumber(value), one.now.general.limit_maxbytes
+    if mib and was and mib * MIB < was then
+        add("WARNING", "a lower limit evicts" .. (one.now.slated and " until it is met"
+            or ", and gives no memory back at once"), "bad")
+    elseif was and was % MIB ~= 0 then
+        add("WARNING", "the limit is no whole number of MiB: undo sets it rounded down", "bad")
+    end
+    add("expects", one.now.slated and of_memory(one, asked, mib))
+    add("undo", "u sets the old limit again; items evicted for a lower one are gone")
+end
+
+function SETTINGS.policy(add, _, asked, value)
+    add("WARNING", value == "none" and "without eviction a full cache refuses stores", "bad")
+    add("expects", of_policy(asked, split_policy(value)))
+    add("undo", "u sets the old policy again; what was evicted meanwhile is gone")
+end
+SETTINGS.class_policy = SETTINGS.policy
+
+function SETTINGS.geometry(add, _, asked)
+    add("expects", asked.outlook)
+    add("undo", "u reverts to the sizes before; items evicted on the way are gone")
+end
+
+--- Sentences on a change: a list of { label = "WARNING" | "automove" | "expects" | "may lose" | "undo", text, tone =
+-- "bad" | "warn" | nil }, in this order. one: of slate.judge.observer; asked: replies as texts (curve, whatif), outlook
+-- (what the server says that other chunk sizes would bring) and the change.
+function M.change(one, asked)
+    local list = {}
+    local function add(label, text, tone)
+        if text then
+            list[#list + 1] = { label = label, text = text, tone = tone }
+        end
+    end
+    local change = asked.change
+    if not one.now then
+        return list
+    elseif change.pages then
+        of_move(add, one, change)
+    elseif SETTINGS[change.name] then
+        SETTINGS[change.name](add, one, asked, change.value)
+    else
+        add("undo", "u sets the old value again")
+    end
+    return list
+end
+
+return M

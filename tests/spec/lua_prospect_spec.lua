@@ -1,0 +1,118 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What slatetop's review says before a change is sent.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local observer = require "slate.judge.observer"
+local prospect = require "slate.judge.prospect"
+local snapshots = require "support.snapshots"
+
+local MIB <const> = 1 << 20
+
+-- A server that was looked at for five seconds: class 3 as given, class 5 evicts so many items a second.
+local function watched(giver, evicted_per_s, about)
+    about = about or {}
+    local one = observer.new()
+    for i = 0, 5 do
+        local fields = { evicted = (about.giver_evicts or 0) * i }
+        for name, value in pairs(giver) do
+            fields[name] = value
+        end
+        local now = snapshots.make(1000 + i, { [3] = snapshots.class(fields),
+            [5] = snapshots.class({ age = 10, evicted = evicted_per_s * i }) },
+            { limit_maxbytes = about.limit_bytes or 64 * MIB }, { slab_automove = about.mode or 0 })
+        now.slated = about.slated
+        one:look(now)
+    end
+    return one
+end
+
+-- The sentence with a label; nil without.
+local function told(one, change, label, asked)
+    asked = asked or {}
+    asked.change = change
+    for _, sentence in ipairs(prospect.change(one, asked)) do
+        if sentence.label == label then
+            return sentence.text
+        end
+    end
+end
+
+describe("the review of a move of pages", function()
+    it("has no warning where free pages of a calm class move", function()
+        local one = watched({ free_chunks = 3000, used_chunks = 1000, number = 1000 }, 400)
+        assert.is_nil(told(one, { from = 3, to = 5, pages = 2 }, "WARNING"))
+        assert.equal("probably nothing: class 3 has as many free chunks as the pages hold",
+            told(one, { from = 3, to = 5, pages = 2 }, "may lose"))
+        assert.equal("u moves the pages back, but not the items that were lost",
+            told(one, { from = 3, to = 5, pages = 2 }, "undo"))
+    end)
+
+    it("warns of a source that starves itself, by the mean that its row of the class table has", function()
+        local one = watched({ age = 600 }, 400, { giver_evicts = 500 })
+        assert.equal("class 3 starves itself: it evicts 500 items a second, no less than the class that gets the pages",
+            told(one, { from = 3, to = 5, pages = 1 }, "WARNING"))
+        assert.equal("class 3 evicts too, 100 items a second: it will evict more",
+            told(watched({ age = 600 }, 400, { giver_evicts = 100 }), { from = 3, to = 5, pages = 1 }, "WARNING"))
+        assert.equal("class 3 would starve: it keeps its items 5s, class 5 10s",
+            told(watched({ age = 5 }, 400), { from = 3, to = 5, pages = 1 }, "WARNING"))
+        assert.equal("class 3 is left with one page: it will evict nearly all it has",
+            told(watched({ age = 600 }, 400), { from = 3, to = 5, pages = 3 }, "WARNING"))
+    end)
+
+    it("tells the most items that may be lost, and that automove may undo it", function()
+        local one = watched({ age = 600 }, 400, { mode = 1 })
+        assert.equal("up to 2000 items of class 3, the oldest ones",
+            told(one, { from = 3, to = 5, pages = 2 }, "may lose"))
+        assert.truthy(told(one, { from = 3, to = 5, pages = 2 }, "automove"))
+        assert.is_nil(told(watched({}, 0), { from = 3, to = 5, pages = 2 }, "automove"))
+        assert.truthy(told(one, { from = 9, to = 5, pages = 1 }, "may lose"):find("^unknown"))
+    end)
+end)
+
+describe("the review of a setting", function()
+    local WHATIF <const> = "STAT policy slru\r\nSTAT sieve:hit_ratio 0.7\r\nSTAT sieve:difference 0.02\r\n"
+        .. "STAT sieve:doubt 0.005\r\nSTAT fifo:hit_ratio 0.68\r\nSTAT fifo:difference 0.001\r\n"
+        .. "STAT fifo:doubt 0.005\r\nSTAT class:5:sieve:hit_ratio 0.4\r\nSTAT class:5:sieve:difference -0.1\r\n"
+        .. "STAT class:5:sieve:doubt 0.01\r\nEND\r\n"
+
+    it("tells what another policy would hit, and whether that could be chance", function()
+        local one = watched({}, 0, { slated = "0.1.0" })
+        assert.equal("hit ratio 70.0%, +2.0 points ± 0.5 from today's policy, by sampled keys",
+            told(one, { name = "policy", value = "sieve" }, "expects", { whatif = WHATIF }))
+        assert.truthy(told(one, { name = "policy", value = "fifo" }, "expects", { whatif = WHATIF })
+            :find(": inconclusive$"))
+        assert.equal("hit ratio 40.0%, -10.0 points ± 1.0 from today's policy, by sampled keys",
+            told(one, { name = "class_policy", value = "sieve 5" }, "expects", { whatif = WHATIF }))
+        assert.is_nil(told(one, { name = "class_policy", value = "sieve 3" }, "expects", { whatif = WHATIF }))
+        assert.is_nil(told(one, { name = "policy", value = "sieve" }, "expects"))
+        assert.truthy(told(one, { name = "policy", value = "none" }, "WARNING"))
+    end)
+
+    it("reads the curve for another memory limit", function()
+        local asked = { curve = ("STAT bytes %d\r\nSTAT point:%d 0.5\r\nSTAT point:%d 0.7\r\nEND\r\n"):format(64 * MIB,
+            32 * MIB, 96 * MIB) }
+        local one = watched({}, 0, { slated = "0.1.0" })
+        assert.equal("hit ratio 60.0% → 70.0% under the LRU, by sampled keys",
+            told(one, { name = "maxbytes", value = "96" }, "expects", asked))
+        assert.is_nil(told(watched({}, 0), { name = "maxbytes", value = "96" }, "expects", asked), "needs slated")
+        assert.equal("a lower limit evicts until it is met", told(one, { name = "maxbytes", value = "32" }, "WARNING"))
+        assert.equal("a lower limit evicts, and gives no memory back at once",
+            told(watched({}, 0), { name = "maxbytes", value = "32" }, "WARNING"))
+        one = watched({}, 0, { limit_bytes = 64 * MIB + 1 })
+        assert.truthy(told(one, { name = "maxbytes", value = "96" }, "WARNING"):find("no whole number", 1, true))
+    end)
+
+    it("says which modes of automove are not for long", function()
+        local one = watched({}, 0)
+        assert.truthy(told(one, { name = "slab_automove", value = "2" }, "WARNING"):find("trial", 1, true))
+        assert.equal("with automove off, only you move pages",
+            told(one, { name = "slab_automove", value = "0" }, "WARNING"))
+        assert.is_nil(told(one, { name = "slab_automove", value = "1" }, "WARNING"))
+        assert.equal("u sets the old value again", told(one, { name = "lru_tune", value = "1" }, "undo"))
+        assert.same({}, prospect.change(observer.new(), { change = { name = "policy", value = "lru" } }))
+    end)
+
+    it("passes on what the server says of other chunk sizes", function()
+        assert.equal("no gain: 3 classes", told(watched({}, 0), { name = "geometry", value = "factor 2" }, "expects",
+            { outlook = "no gain: 3 classes" }))
+    end)
+end)
