@@ -136,6 +136,41 @@ static int find_giver(lua_State *L) {
     return 0;
 }
 
+/* (brain, from, to, pages) -> nothing */
+static int find_pages(lua_State *L) {
+    const struct brain *brain = lua_touserdata(L, 1);
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "slate.judge.prospect");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "pages");
+    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
+    lua_pushvalue(L, 2);
+    lua_pushvalue(L, 3);
+    lua_call(L, 3, 1);
+    *(unsigned *)lua_touserdata(L, 4) = (unsigned)luaL_checkinteger(L, -1);
+    return 0;
+}
+
+/* (brain, waste) -> nothing */
+static int find_waste(lua_State *L) {
+    const struct brain *brain = lua_touserdata(L, 1);
+    struct waste *waste = lua_touserdata(L, 2);
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "slate.facts.waste");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "total");
+    lua_getfield(L, -2, "classes");
+    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
+    lua_getfield(L, -1, "now");
+    lua_replace(L, -2);
+    lua_pushvalue(L, -1);
+    lua_insert(L, -3); /* total, now, classes, now */
+    lua_call(L, 1, 1);
+    lua_call(L, 2, 1);
+    *waste = (struct waste){number_of(L, "slack_bytes"), number_of(L, "waste_ratio")};
+    return 0;
+}
+
 static void read_side(lua_State *L, const char *side, double *hit_ratio, double *evictions_per_s) {
     lua_getfield(L, -1, side);
     *hit_ratio = number_of(L, "hit_ratio");
@@ -260,6 +295,36 @@ struct giver brain_giver(const struct brain *brain, unsigned class_id) {
         }
     }
     return giver;
+}
+
+unsigned brain_pages(const struct brain *brain, unsigned from, unsigned to) {
+    lua_State *L = brain->lua;
+    unsigned pages = 1;
+    if (brain->failure[0] == '\0') {
+        lua_pushcfunction(L, find_pages);
+        lua_pushlightuserdata(L, (void *)brain);
+        lua_pushinteger(L, from);
+        lua_pushinteger(L, to);
+        lua_pushlightuserdata(L, &pages);
+        if (lua_pcall(L, 4, 0, 0) != LUA_OK) {
+            lua_pop(L, 1); /* as in brain_giver */
+        }
+    }
+    return pages;
+}
+
+struct waste brain_waste(const struct brain *brain) {
+    lua_State *L = brain->lua;
+    struct waste waste = {NAN, NAN};
+    if (brain->failure[0] == '\0') {
+        lua_pushcfunction(L, find_waste);
+        lua_pushlightuserdata(L, (void *)brain);
+        lua_pushlightuserdata(L, &waste);
+        if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
+            lua_pop(L, 1); /* before the first look there is nothing to weigh */
+        }
+    }
+    return waste;
 }
 
 bool brain_outcome(const struct brain *brain, uint64_t began_ms, uint64_t ended_ms, struct outcome *out) {

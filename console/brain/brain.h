@@ -72,6 +72,16 @@ int brain_worst_class(const struct brain *brain);
 /* The best giver for a class, starving or not. */
 struct giver brain_giver(const struct brain *brain, unsigned class_id);
 
+/* How many pages to move from a class that somebody chose to another, or to the pool (0). */
+unsigned brain_pages(const struct brain *brain, unsigned from, unsigned to);
+
+/* Where memory goes that no item has asked for: see lua/slate/facts/waste.lua. NAN where it is unknown. */
+struct waste {
+    double slack_bytes; /* the ends of used chunks */
+    double waste_ratio; /* of all pages but free chunks: slack, and the ends of pages */
+};
+struct waste brain_waste(const struct brain *brain);
+
 const struct held *brain_held(const struct brain *brain);
 
 /* What came of a change that was made between two times of the snapshots' clock. False: too little is known yet. A change

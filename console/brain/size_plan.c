@@ -153,18 +153,3 @@ void size_bins_by_class(const struct snapshot *now, struct size_bins *sizes) {
         }
     }
 }
-
-double class_waste(const struct snapshot *now) {
-    double needed = 0, taken = 0;
-    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
-        const struct class_stats *stats = &now->classes[id];
-        double bytes = stat_number(stats->value[CLASS_used_chunks]) *
-                       stat_number(stats->value[CLASS_chunk_size]);
-        double requested = stat_number(stats->value[CLASS_mem_requested]);
-        if (bytes >= requested) { /* chunked items are booked in one class and stored in several */
-            needed += requested;
-            taken += bytes;
-        }
-    }
-    return taken > 0 ? (taken - needed) / taken : NAN;
-}

@@ -32,9 +32,6 @@ double size_plan_waste(const struct size_plan *plan, const struct size_bins *siz
  * least: what one more class costs. NAN without items or pages. */
 double size_plan_items(const struct size_plan *plan, const struct size_bins *sizes, double pages);
 
-/* The same by each class's own figures, whatever the sizes are; NAN when the server has none. */
-double class_waste(const struct snapshot *now);
-
 /* Items made up from each class's mean, for servers that do not tell sizes: a rough picture. */
 void size_bins_by_class(const struct snapshot *now, struct size_bins *sizes);
 #endif

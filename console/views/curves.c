@@ -2,6 +2,7 @@
  * and what other eviction policies would do. All from sampled keys. */
 #include "views/view.h"
 
+#include "brain/brain.h"
 #include "brain/worth.h"
 #include "facts/format.h"
 
@@ -108,7 +109,7 @@ static const char *verdict_of(const struct whatif *whatif, const struct policy_g
         return "today's";
     }
     if (!is_sure) {
-        return "no telling";
+        return "inconclusive";
     }
     *style = guess->difference > 0 ? STYLE_GOOD : STYLE_DIM;
     return guess->difference > 0 ? "+ better" : "- worse";
@@ -135,7 +136,7 @@ static unsigned sort_policies(const struct whatif *whatif, unsigned order[POLICY
 
 static void draw_policies(const struct frame *frame, struct cells *cells, struct rect area) {
     const struct details *details = model_details(frame->model);
-    cells_rule(cells, area.y, area.x, area.width, "policies lately: miniatures beside today's");
+    cells_rule(cells, area.y, area.x, area.width, "other policies: miniatures beside today's");
     struct rect rest = {area.y + 1, area.x, area.height - 1, area.width};
     if (rest.height < 1 || !detail_ready(frame, INQUIRY_WHATIF, cells, rest)) {
         return;
@@ -190,27 +191,18 @@ static void draw_worth_row(const struct frame *frame, struct cells *cells, struc
     }
 }
 
-/* One line: where a page does most good and where it is missed least. */
-static void draw_advice(const struct class_worth *worth, unsigned count, struct cells *cells, int y,
-                        int x, int width) {
-    char text[200], gain[FORMAT_BYTES], loss[FORMAT_BYTES];
-    unsigned giver = 0;
-    double least = INFINITY;
-    for (unsigned i = 1; i < count; i++) {
-        if (worth[i].loss < least && worth[i].pages >= 2) {
-            least = worth[i].loss;
-            giver = i;
-        }
-    }
-    if (count < 2 || giver == 0 || !(worth[0].gain > least)) {
-        cells_text_fit(cells, y, x, width, STYLE_DIM,
-                       giver == 0 ? "of no class that could give a page is it known what it costs"
-                                  : "no move of a page promises hits");
+/* One line: the move that every screen and slatectl advise, for the class that starves most. */
+static void draw_advice(const struct frame *frame, struct cells *cells, int y, int x, int width) {
+    const struct brain *brain = brain_of(frame->model);
+    int worst = brain_worst_class(brain);
+    char text[120];
+    if (worst < 0) {
+        cells_text_fit(cells, y, x, width, STYLE_DIM, "no class starves: no move is advised; m moves to the class chosen");
         return;
     }
-    snprintf(text, sizeof text, "a page from class %u to class %u: about +%s -%s hits/s; m reviews it",
-             worth[giver].class_id, worth[0].class_id, format_count(gain, worth[0].gain),
-             format_count(loss, fmax(least, 0)));
+    struct giver giver = brain_giver(brain, (unsigned)worst);
+    snprintf(text, sizeof text, "class %d starves: %u page%s from class %d, m reviews it", worst, giver.pages,
+             giver.pages == 1 ? "" : "s", giver.class_id);
     cells_text_fit(cells, y, x, width, STYLE_STRONG, text);
 }
 
@@ -252,7 +244,7 @@ static void draw_classes(const struct frame *frame, struct ui *ui, struct cells 
         cells_text_fit(cells, area.y + 1, area.x, area.width, STYLE_DIM,
                        "no class has sampled reads enough yet; automove utility (t) weighs pages too");
     } else if (rows >= 0) {
-        draw_advice(worth, count, cells, area.y + area.height - 1, area.x, area.width);
+        draw_advice(frame, cells, area.y + area.height - 1, area.x, area.width);
     }
 }
 
@@ -294,30 +286,6 @@ static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
     ui->curves.cursor = at == 0 ? 0 : worth[at - 1].class_id;
 }
 
-/* To the class under the cursor, or to the one that would gain most, from the one that would lose
- * least. */
-static struct intent move(const struct frame *frame, const struct ui *ui) {
-    struct class_worth worth[CLASS_LIMIT];
-    unsigned count = worth_of_classes(frame->model, worth);
-    if (count < 2) {
-        return say("too few classes have curves: choose in the class table (2)");
-    }
-    unsigned to = ui->curves.cursor > 0 ? ui->curves.cursor : worth[0].class_id;
-    int from = -1;
-    double least = INFINITY;
-    for (unsigned i = 0; i < count; i++) {
-        if (worth[i].class_id != to && worth[i].pages >= 2 && worth[i].loss < least) {
-            least = worth[i].loss;
-            from = (int)worth[i].class_id;
-        }
-    }
-    struct intent intent = propose_move(frame, (int)to, from);
-    if (intent.kind == INTENT_REVIEW) {
-        intent.plan.steps[0].pages = 1; /* a slope tells of the next page, not of many */
-    }
-    return intent;
-}
-
 static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
     struct intent none = {0};
     move_cursor(frame, ui, command_rows(given, SCREEN_STEP));
@@ -329,7 +297,8 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
         class_open(ui, ui->curves.cursor);
         return none;
     case COMMAND_MOVE_PAGES:
-        return move(frame, ui);
+        return propose_move(frame, ui->curves.cursor > 0 ? (int)ui->curves.cursor
+                                                         : brain_worst_class(brain_of(frame->model)), -1);
     default: /* the rest of the commands belong to other views and to the app */
         return none;
     }

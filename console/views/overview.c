@@ -137,7 +137,7 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
 }
 
 struct memory {
-    double limit, items, pages_bytes, free_chunk_bytes;
+    double limit, items, free_chunk_bytes;
     double pages;
     unsigned classes;
 };
@@ -152,7 +152,6 @@ static struct memory measure_memory(const struct snapshot *now) {
         double free_chunks = stat_number(class_free_chunks(stats));
         if (pages > 0) {
             memory.pages += pages;
-            memory.pages_bytes += pages * chunk * stat_number(stats->value[CLASS_chunks_per_page]);
             memory.free_chunk_bytes += isnan(free_chunks) ? 0 : free_chunks * chunk;
             memory.classes++;
         }
@@ -168,7 +167,7 @@ static void draw_memory(const struct frame *frame, struct cells *cells, struct r
     }
     struct memory memory = measure_memory(now);
     char a[FORMAT_BYTES], b[FORMAT_BYTES], c[FORMAT_BYTES], d[FORMAT_BYTES];
-    double slack = fmax(memory.pages_bytes - memory.items - memory.free_chunk_bytes, 0);
+    double slack = brain_waste(brain_of(frame->model)).slack_bytes;
     int x = cells_printf(cells, area.y + 1, area.x, STYLE_PLAIN, "items %6s ",
                          format_bytes(a, memory.items));
     int bar = area.width - 36;

@@ -3,10 +3,6 @@
 
 #include "brain/brain.h"
 
-#include <math.h>
-
-enum { PAGES_AT_COST = 8 };
-
 /* The class with the most pages, for want of a better giver; -1 when none has two. */
 static int largest_class(const struct snapshot *now, unsigned except) {
     int largest = -1;
@@ -40,14 +36,8 @@ struct intent propose_move(const struct frame *frame, int to, int from) {
     if (giver.class_id >= 0) {
         return review_of(action_move((unsigned)from, (unsigned)to, giver.pages));
     }
-    double free_pages = floor(class_free_pages(&now->classes[from]));
-    /* From a class that the operator chose: all its free pages, up to half of what it has; when none is free, an
-     * eighth of it, for pages cost items. */
-    double have = stat_number(now->classes[from].value[CLASS_total_pages]);
-    double pages =
-        free_pages >= 1 ? fmin(free_pages, floor(have / 2)) : fmin(floor(have / 8), PAGES_AT_COST);
-    return review_of(action_move((unsigned)from, to < 0 ? POOL_CLASS : (unsigned)to,
-                                 pages >= 1 ? (unsigned)pages : 1));
+    unsigned pages = brain_pages(brain_of(frame->model), (unsigned)from, to < 0 ? POOL_CLASS : (unsigned)to);
+    return review_of(action_move((unsigned)from, to < 0 ? POOL_CLASS : (unsigned)to, pages));
 }
 
 struct intent propose_automove(const struct frame *frame) {

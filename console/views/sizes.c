@@ -2,6 +2,7 @@
  * hold more of them. */
 #include "views/view.h"
 
+#include "brain/brain.h"
 #include "brain/size_plan.h"
 #include "facts/format.h"
 
@@ -126,8 +127,8 @@ static void draw_scale(const struct axis *axis, struct cells *cells, int y) {
 /* Where only each class's mean is known, other sizes cannot be judged. */
 static void draw_waste_now(const struct frame *frame, struct cells *cells, int y, int width) {
     char text[120], waste[FORMAT_BYTES];
-    snprintf(text, sizeof text, "waste in the chunks: %s %%",
-             format_percent(waste, class_waste(model_now(frame->model))));
+    snprintf(text, sizeof text, "waste in chunks and pages: %s %%",
+             format_percent(waste, brain_waste(brain_of(frame->model)).waste_ratio));
     cells_text_fit(cells, y, 0, width, STYLE_PLAIN, text);
     cells_text_fit(cells, y + 1, 0, width, STYLE_WARN,
                    "what other sizes would waste needs slated, or memcached -o track_sizes");

@@ -68,6 +68,18 @@ describe("the review of a move of pages", function()
     end)
 end)
 
+describe("the pages of a move that somebody chose", function()
+    it("are those that would be advised of these two classes", function()
+        local one = watched({ free_chunks = 3000, used_chunks = 1000, number = 1000 }, 400)
+        local id, _, _, pages = one:giver_for(5)
+        assert.equal(3, id)
+        assert.equal(pages, prospect.pages(one, 3, 5))
+        assert.equal(2, prospect.pages(one, 3, 0), "free pages, half of the class at most")
+        assert.equal(1, prospect.pages(watched({ age = 600 }, 400), 3, 0), "what costs items goes page by page")
+        assert.equal(1, prospect.pages(one, 9, 5), "of a class that is not there")
+    end)
+end)
+
 describe("the review of a setting", function()
     local WHATIF <const> = "STAT policy slru\r\nSTAT sieve:hit_ratio 0.7\r\nSTAT sieve:difference 0.02\r\n"
         .. "STAT sieve:doubt 0.005\r\nSTAT fifo:hit_ratio 0.68\r\nSTAT fifo:difference 0.001\r\n"

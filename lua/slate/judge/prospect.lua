@@ -71,6 +71,19 @@ local function of_move(add, one, change)
     add("undo", "u moves the pages back, but not the items that were lost")
 end
 
+--- How many pages to move between two classes that somebody chose, or to the pool (0): as many as slate.judge.starving
+-- would advise of these two; of a class that costs items the pool gets one.
+function M.pages(one, from_id, to_id)
+    local from, to = row_of(one, from_id), row_of(one, to_id)
+    if not from then
+        return 1
+    elseif not to then
+        return math.max(1, math.tointeger(math.min(from.free_pages or 0, (from.pages or 0) // 2) // 1))
+    end
+    local _, _, _, pages = starving.giver_for(to, { from, to })
+    return pages or 1
+end
+
 -- settings ------------------------------------------------------------------------------------
 
 -- The hit ratio with another limit, by the curve of the whole cache.
