@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const kind_words[] = {"change", "undo", "again", "trial over"};
+static const char *const kind_words[] = {"change", "undo", "redo", "trial reverted"};
 
 void acting_init(struct acting *acting) {
     memset(acting, 0, sizeof *acting);
@@ -91,12 +91,24 @@ static void end_verdict(struct acting *acting, struct model *model, time_t wall)
     acting->verdict.is_on = false;
 }
 
+/* What was done, in few words: the figures behind them are what counts. */
+static void done_words(const struct acting *acting, char *out, size_t out_bytes) {
+    const struct job *job = &acting->job;
+    if (acting->plan.count != 1) {
+        snprintf(out, out_bytes, "%s", acting->title);
+    } else if (job->action.kind == ACTION_MOVE_PAGES) {
+        snprintf(out, out_bytes, "moved %u page%s %u→%u", job->moved, job->moved == 1 ? "" : "s", job->action.from,
+                 job->action.to);
+    } else {
+        snprintf(out, out_bytes, "%s", job->outcome);
+    }
+}
+
 static void begin_verdict(struct acting *acting, uint64_t now_ms) {
     const struct undo_entry *done = &acting->done;
     acting->verdict = (struct verdict){.is_on = true, .began_ms = acting->began_ms, .ended_ms = now_ms};
     acting->verdict.record = done->record_count > 0 ? done->records[done->record_count - 1].id : 0;
-    snprintf(acting->verdict.title, sizeof acting->verdict.title, "%s",
-             acting->plan.count == 1 ? acting->job.outcome : acting->title);
+    done_words(acting, acting->verdict.title, sizeof acting->verdict.title);
 }
 
 static void follow_verdict(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
@@ -253,7 +265,7 @@ static void end_plan(struct acting *acting, struct model *model, uint64_t now_ms
         snprintf(why, sizeof why, "%s", acting->trial_why);
         undo_remove(&acting->undo, acting->trial_entry);
         acting->trial.is_on = false;
-        snprintf(text, sizeof text, "trial over, %.100s: %.280s", why, job->outcome);
+        snprintf(text, sizeof text, "trial reverted, %.100s: %.280s", why, job->outcome);
     } else if (is_whole) {
         unsigned id = acting->undone.id;
         acting->trial.is_on = acting->trial.is_on && id != acting->trial_entry;
@@ -372,7 +384,7 @@ bool acting_leave(struct acting *acting) {
         }
     }
     if (acting->trial.is_on && acting->trial_why[0] == '\0') {
-        snprintf(acting->trial_why, sizeof acting->trial_why, "slatetop was left");
+        snprintf(acting->trial_why, sizeof acting->trial_why, "slatetop exited");
     }
     return acting->is_running || acting->trial.is_on;
 }
@@ -388,6 +400,8 @@ void acting_words(const struct acting *acting, uint64_t now_ms, char *out, size_
     } else if (acting->trial.is_on) {
         trial_words(&acting->trial, now_ms, out, out_bytes);
     } else if (acting->verdict.is_on && acting->verdict.outcome.words[0] != '\0') {
-        snprintf(out, out_bytes, "%.70s: %s", acting->verdict.title, acting->verdict.outcome.words);
+        bool can_undo = undo_top(&acting->undo) != NULL;
+        snprintf(out, out_bytes, "%.70s: %s%s", acting->verdict.title, acting->verdict.outcome.words,
+                 can_undo ? "; u undoes" : "");
     }
 }

@@ -91,7 +91,7 @@ void show_outcomes(struct app *app, uint64_t now_ms) {
 /* What was left undone, for the shell: the operator must know it, and how to do it by hand. */
 static void tell_leftovers(struct acting *acting, const struct model *model) {
     if (acting->job.state == JOB_RUNNING) {
-        job_abandon(&acting->job, "slatetop was left before the rest was sent");
+        job_abandon(&acting->job, "slatetop exited before the rest was sent");
         fprintf(stderr, "slatetop: %s: %s\n", model_server(model), acting->job.outcome);
     }
     const struct undo_entry *entry = undo_top(&acting->undo);

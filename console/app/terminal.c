@@ -5,8 +5,8 @@
 void toggle_mouse(struct app *app, uint64_t now_ms) {
     app->has_mouse = !app->has_mouse;
     term_set_mouse(app->has_mouse);
-    show_message(app, app->has_mouse ? "the mouse is ours; Shift selects text, M gives it back"
-                                     : "the mouse is the terminal's",
+    show_message(app, app->has_mouse ? "mouse on: Shift selects text, M releases it"
+                                     : "mouse off: the terminal has it",
                  now_ms);
 }
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { AXIS_WIDTH = 7, SCREEN_STEP = 10, POLICY_WIDTH = 50, WORTH_WIDTH = 58, GRAPH_COLUMNS = 400 };
+enum { AXIS_WIDTH = 7, SCREEN_STEP = 10, POLICY_WIDTH = 52, WORTH_WIDTH = 58, GRAPH_COLUMNS = 400 };
 
 static const struct curve *shown_curve(const struct details *details, const struct ui *ui) {
     const struct curve *own = &details->class_curves[ui->curves.cursor % CLASS_LIMIT];

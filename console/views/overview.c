@@ -113,10 +113,17 @@ static void draw_rates(const struct frame *frame, struct cells *cells, struct re
         cells_text_right(cells, area.y, area.x + 41, STYLE_HEADER, " 100 s");
         cells_text_fit(cells, area.y, spark_x + 1, spark_width - 1, STYLE_HEADER, title);
     }
+    /* Before the second refresh no rate is known, for a fifth of a second: a column of dashes would look like a fault. */
+    bool is_measuring = model_before(frame->model) == NULL && model_link(frame->model) == LINK_UP;
     for (int i = 0; i < RATE_LINES && i < area.height - 1; i++) {
         enum metric metric = rate_lines[i];
         char text[FORMAT_BYTES];
         int y = area.y + 1 + i;
+        if (is_measuring && isnan(model_metric(frame->model, metric))) {
+            cells_text(cells, y, area.x, STYLE_DIM, metric_rows[metric].name);
+            cells_text_right(cells, y, area.x + 24, STYLE_DIM, i == 0 ? "measuring" : "");
+            continue;
+        }
         bool is_bad = (metric == METRIC_NO_MEMORY || metric == METRIC_REFUSED) &&
                       model_metric(frame->model, metric) > 0;
         cells_text(cells, y, area.x, is_bad ? STYLE_BAD : STYLE_PLAIN, metric_rows[metric].name);

@@ -389,7 +389,7 @@ static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const str
     skip_line(sheet);
     draw_fields(sheet, review, frame->live, false);
     if (review->is_undo) {
-        draw_line(sheet, review->is_redo ? "again" : "undoes", STYLE_DIALOG, review->title);
+        draw_line(sheet, review->is_redo ? "redoes" : "undoes", STYLE_DIALOG, review->title);
     }
     if (review->plan.count == 1 || review->is_undo) {
         skip_line(sheet);
@@ -405,7 +405,7 @@ static bool draw_sheet(struct sheet *sheet, const struct frame *frame, const str
 
 static const char *heading_of(const struct review *review) {
     const struct action *first = &review->plan.steps[0];
-    return review->is_redo                       ? "Again: review"
+    return review->is_redo                       ? "Redo: review"
            : review->is_undo                     ? "Undo: review"
            : review->plan.count > 1              ? "Changes: review"
            : first->kind == ACTION_MOVE_PAGES    ? "Move pages: review"

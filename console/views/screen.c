@@ -29,7 +29,7 @@ static int past_words(const struct frame *frame, char *out, size_t out_bytes) {
     strftime(clock_text, sizeof clock_text, frame->is_replay ? "%m-%d %H:%M:%S" : "%H:%M:%S",
              &local);
     if (frame->is_replay) {
-        snprintf(out, out_bytes, "%s %s", frame->plays ? "PLAYING" : "STANDS AT", clock_text);
+        snprintf(out, out_bytes, "%s %s", frame->plays ? "PLAYING" : "PAUSED AT", clock_text);
         return frame->plays ? STYLE_TITLE : STYLE_WARN;
     }
     format_age(age, fmax(difftime(frame->wall, frame->moment), 0));

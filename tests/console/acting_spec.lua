@@ -198,7 +198,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       choose("verbosity", "1")
       screen:press("t")
       send("verbosity is now 1")
-      has_read("verbosity is now 1, was 0: hits 100.0%%, as before")
+      has_read("verbosity is now 1, was 0: hits 100.0%%, as before; u undoes")
       screen:press("u") -- another change ends the watching of this one
       screen:wait("Undo: review")
       send("verbosity is now 0")
@@ -351,7 +351,7 @@ for _, program in ipairs { "build/bin/slated", "memcached" } do
       assert.equal(before, settings())
       assert.truthy(slatectl("undo"):find("not taken back", 1, true))
       screen:press("C-r")
-      screen:wait("Again: review")
+      screen:wait("Redo: review")
       send("lru tune is now 25 40")
       assert.equal("25", server:setting("hot_lru_pct"))
       assert.truthy(slatectl("undo"):find("hot_lru_pct: 25 -> 20", 1, true))

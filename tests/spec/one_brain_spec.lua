@@ -57,6 +57,17 @@ describe("slatetop and slatectl doctor", function()
         end)
     end
 
+    it("name the class first that starves most", function()
+        local one, worst = observer.new(), nil
+        for _, now in ipairs(table.move(recordings.load("demo"), 1, 38, 1, {})) do
+            one:look(now)
+        end
+        for _, row in ipairs(one.rows) do
+            worst = row.starves and not (worst and worst.mean_evicted_per_s > row.mean_evicted_per_s) and row or worst
+        end
+        assert.truthy(attention.findings(one, {})[1].text:find(("^class %d starves"):format(worst.id)))
+    end)
+
     it("name the key that helps", function()
         local one = observer.new()
         for _, now in ipairs(table.move(recordings.load("calcified"), 1, 20, 1, {})) do

@@ -33,6 +33,29 @@ local function add_automove(list, one, starves)
     end
 end
 
+-- How many items a second the class of a finding evicts: what starves more stands above what starves less.
+local function evictions_of(one, finding)
+    for _, row in ipairs(one.rows) do
+        if row.id == finding.class then
+            return row.mean_evicted_per_s or 0
+        end
+    end
+    return 0
+end
+
+local function sort_starving(one, findings)
+    local first, last
+    for i, finding in ipairs(findings) do
+        if finding.name == "starving" then
+            first, last = first or i, i
+        end
+    end
+    local part = first and table.move(findings, first, last, 1, {}) or {}
+    table.sort(part, function(a, b) return evictions_of(one, a) > evictions_of(one, b) end)
+    table.move(part, 1, #part, first or 1, findings)
+    return findings
+end
+
 --- The worst first: a list of { text, tone = "bad" | "warn" | "note", key (absent where none helps), label = the name
 -- of the check }. one: of slate.judge.observer, which has seen two snapshots. asked: replies as texts (moves, whatif,
 -- curve); what is not there is not looked at.
@@ -40,7 +63,7 @@ function M.findings(one, asked)
     local known, list, starves = chronicle.known(one), {}, false
     known.automove, known.moves = answers.moves(asked.moves)
     known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
-    for _, finding in ipairs(doctor.findings(known)) do
+    for _, finding in ipairs(sort_starving(one, doctor.findings(known))) do
         starves = starves or finding.name == "starving"
         -- A class that starves is the worst of what can be mended here.
         list[#list + 1] = { text = finding.what, label = finding.name,

@@ -261,7 +261,7 @@ static void test_the_past_is_named_and_a_dead_server_is_a_row(void) {
     model_set_link(model, LINK_DOWN, "gone", 1050);
     ok(strstr(draw(&frame, 80, 24, false), "now DOWN") != NULL, "and does not hide that the server is down");
     frame.is_replay = true;
-    ok(strstr(draw(&frame, 80, 24, false), "STANDS AT 01-01 00:16:42") != NULL, "a replay has its day");
+    ok(strstr(draw(&frame, 80, 24, false), "PAUSED AT 01-01 00:16:42") != NULL, "a replay has its day");
     frame = frame_of(model);
     frame.wall = frame.moment = 1062;
     for (unsigned view = 0; view_list[view] != NULL; view++) {
