@@ -5,6 +5,7 @@
 #include <lauxlib.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LONG_WINDOW_MS = 100000 };
@@ -133,4 +134,35 @@ unsigned brain_ask(const struct model *model, const struct question *question,
     snprintf(out[0].text, sizeof out[0].text, "not judged: %s", failure != NULL ? failure : "an error without words");
     lua_settop(brain->lua, 0);
     return 1;
+}
+
+/* The times of the replies that findings rest on, summed up: any that comes changes it. */
+static uint64_t replies_ms(const struct model *model) {
+    const struct answers *answers = model_answers(model);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
+        const struct answer *answer = &answers->of[replies[i].inquiry];
+        sum += answer->text != NULL ? answer->at_ms : 0;
+    }
+    return sum;
+}
+
+const struct sentence *brain_findings(const struct model *model, unsigned *count) {
+    struct brain *brain = (struct brain *)brain_of(model); /* what is kept here changes nothing that can be seen */
+    const struct snapshot *now = model_now(model);
+    struct findings *kept = brain->findings;
+    *count = 0;
+    if (now == NULL || (kept == NULL && (kept = calloc(1, sizeof *kept)) == NULL)) {
+        return NULL;
+    }
+    uint64_t came_ms = replies_ms(model);
+    if (brain->findings == NULL || kept->snapshot_ms != now->at_ms || kept->replies_ms != came_ms) {
+        struct question question = {.module = "slate.judge.attention", .function = "findings"};
+        kept->count = brain_ask(model, &question, kept->of);
+        kept->snapshot_ms = now->at_ms;
+        kept->replies_ms = came_ms;
+        brain->findings = kept;
+    }
+    *count = kept->count;
+    return kept->of;
 }

@@ -4,17 +4,6 @@
 #define CONSOLE_BRAIN_ASK_H
 #include "brain/brain.h"
 
-enum { SENTENCES_MOST = 14, SENTENCE_BYTES = 2 * NOTE_BYTES };
-
-enum tone { TONE_PLAIN, TONE_GOOD, TONE_NOTE, TONE_WARN, TONE_BAD };
-
-struct sentence {
-    enum tone tone;
-    char key;       /* does something about it; '\0': none does */
-    char label[20]; /* what it is about, in a word; "" for none */
-    char text[SENTENCE_BYTES];
-};
-
 /* A change that is asked about. */
 struct asked_change {
     unsigned from, to, pages; /* pages 0: it is a setting */
@@ -31,4 +20,8 @@ struct question {
 /* Fills at most SENTENCES_MOST; returns how many. Of a module that fails the reason is the only one. Cost: some 0.1 ms. */
 unsigned brain_ask(const struct model *model, const struct question *question,
                    struct sentence out[SENTENCES_MOST]);
+
+/* What deserves attention, the worst first: the findings of slate.judge.attention on the last snapshot and the replies at hand.
+ * Kept until either changes, so that drawing again costs nothing. Valid until then. */
+const struct sentence *brain_findings(const struct model *model, unsigned *count);
 #endif

@@ -228,6 +228,7 @@ void brain_destroy(struct brain **brain) {
     if (*brain != NULL) {
         luaL_unref((*brain)->lua, LUA_REGISTRYINDEX, (*brain)->observer);
         lua_state_give_back();
+        free((*brain)->findings);
         free(*brain);
         *brain = NULL;
     }

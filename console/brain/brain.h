@@ -48,6 +48,18 @@ struct outcome {
     char words[OUTCOME_WORDS_BYTES];
 };
 
+/* A sentence of a module: see ask.h. */
+enum { SENTENCES_MOST = 14, SENTENCE_BYTES = 2 * NOTE_BYTES };
+
+enum tone { TONE_PLAIN, TONE_GOOD, TONE_NOTE, TONE_WARN, TONE_BAD };
+
+struct sentence {
+    enum tone tone;
+    char key;       /* does something about it; '\0': none does */
+    char label[20]; /* what it is about, in a word; "" for none */
+    char text[SENTENCE_BYTES];
+};
+
 struct brain;
 
 /* NULL when out of memory. */

@@ -65,9 +65,8 @@ static void report_findings(struct report *report, const struct model *model) {
     static const enum severity severities[] = {[TONE_PLAIN] = SEVERITY_OK,   [TONE_GOOD] = SEVERITY_OK,
                                                [TONE_NOTE] = SEVERITY_NOTE,  [TONE_WARN] = SEVERITY_WARN,
                                                [TONE_BAD] = SEVERITY_BAD};
-    struct sentence sentences[SENTENCES_MOST];
-    struct question question = {.module = "slate.judge.attention", .function = "findings"};
-    unsigned count = brain_ask(model, &question, sentences);
+    unsigned count;
+    const struct sentence *sentences = brain_findings(model, &count);
     for (unsigned i = 0; i < count && report->count < HEALTH_LIMIT; i++) {
         say(report, severities[sentences[i].tone], "%s", sentences[i].text);
         report->lines[report->count - 1].key = sentences[i].key;

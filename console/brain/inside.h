@@ -7,12 +7,20 @@
 
 enum { FAILURE_BYTES = 200 };
 
+/* What was found when it was asked for last, and of which snapshot and replies. */
+struct findings {
+    uint64_t snapshot_ms, replies_ms;
+    unsigned count;
+    struct sentence of[SENTENCES_MOST];
+};
+
 struct brain {
     struct judge judge; /* first: what the model knows of it */
     lua_State *lua;
     int observer; /* of slate.judge.observer, in Lua's registry */
     struct class_verdict classes[CLASS_LIMIT];
     struct held held;
+    struct findings *findings; /* NULL: nobody asked yet */
     char failure[FAILURE_BYTES]; /* "": all is well */
 };
 #endif

@@ -1,5 +1,5 @@
 #include "brain/health.h"
-#include "brain/brain.h"
+#include "brain/ask.h"
 #include "fixture.h"
 #include "tap.h"
 
@@ -156,7 +156,25 @@ static void test_memory_beyond_the_limit_is_told_once_it_stays(void) {
     model_destroy(&model);
 }
 
+static void test_findings_are_kept_until_there_is_news(void) {
+    struct model *model = starving_model();
+    unsigned count, again;
+    const struct sentence *kept = brain_findings(model, &count);
+    ok(count > 0 && brain_findings(model, &again) == kept && again == count, "asked twice, found once");
+    is_str(kept[0].label, "starving", "each by the name of its check");
+    const char *moves = "STAT mode off\r\nSTAT failed lua:mine: line 3\r\nEND\r\n";
+    details_take(model_open_details(model), INQUIRY_MOVES, 0, moves, strlen(moves), true, 17000);
+    kept = brain_findings(model, &count);
+    bool is_found = false;
+    for (unsigned i = 0; i < count; i++) {
+        is_found = is_found || strcmp(kept[i].label, "automove_failed") == 0;
+    }
+    ok(is_found, "a reply is news, as a snapshot is");
+    model_destroy(&model);
+}
+
 int main(void) {
+    test_findings_are_kept_until_there_is_news();
     test_a_starving_class_is_named_first_with_the_key();
     test_evictions_alone_are_no_alarm();
     test_ages_do_not_count_where_hits_do();
