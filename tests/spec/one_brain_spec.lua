@@ -25,18 +25,36 @@ end
 
 local SEVERITIES <const> = { critical = "BAD", warning = "WARN", note = "note" }
 
--- What slatectl doctor finds in them, and what slatetop adds of automove.
+-- What slatectl doctor finds in them, what slatetop adds of automove, and how it names further classes that starve.
 local function by_doctor(list)
-    local one, found, starves = observer.new(), {}, false
+    local one, found, starving, evicted = observer.new(), {}, {}, {}
     for _, now in ipairs(list) do
         one:look(now)
     end
-    for _, finding in ipairs(doctor.findings(chronicle.known(one))) do
-        starves = starves or finding.name == "starving"
-        local severity = finding.name == "starving" and "BAD" or SEVERITIES[finding.severity]
-        found[#found + 1] = severity .. " " .. finding.what
+    for _, row in ipairs(one.rows) do
+        evicted[row.id] = row.mean_evicted_per_s
     end
-    if starves and one.now.settings.slab_automove == 0 then
+    for _, finding in ipairs(doctor.findings(chronicle.known(one))) do
+        if finding.name == "starving" then
+            starving[#starving + 1] = finding
+        else
+            found[#found + 1] = SEVERITIES[finding.severity] .. " " .. finding.what
+        end
+    end
+    table.sort(starving, function(a, b) return evicted[a.class] > evicted[b.class] end)
+    local others = {}
+    for i, finding in ipairs(starving) do
+        if i == 1 then
+            found[#found + 1] = "BAD " .. finding.what
+        else
+            others[#others + 1] = tostring(finding.class)
+        end
+    end
+    if #others > 0 then
+        found[#found + 1] = ("BAD class%s %s starve%s, too"):format(#others > 1 and "es" or "",
+            table.concat(others, ", "), #others > 1 and "" or "s")
+    end
+    if #starving > 0 and one.now.settings.slab_automove == 0 then
         found[#found + 1] = "WARN automove is off: nobody moves pages but you"
     end
     return found

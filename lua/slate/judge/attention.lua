@@ -43,17 +43,30 @@ local function evictions_of(one, finding)
     return 0
 end
 
-local function sort_starving(one, findings)
-    local first, last
-    for i, finding in ipairs(findings) do
+-- Of several classes that starve the one that evicts most is told in full; the others are named, for a screen has few
+-- lines.
+local function gather_starving(one, findings)
+    local list, starving = {}, {}
+    for _, finding in ipairs(findings) do
         if finding.name == "starving" then
-            first, last = first or i, i
+            starving[#starving + 1] = finding
         end
     end
-    local part = first and table.move(findings, first, last, 1, {}) or {}
-    table.sort(part, function(a, b) return evictions_of(one, a) > evictions_of(one, b) end)
-    table.move(part, 1, #part, first or 1, findings)
-    return findings
+    table.sort(starving, function(a, b) return evictions_of(one, a) > evictions_of(one, b) end)
+    local ids = {}
+    for i = 2, #starving do
+        ids[i - 1] = ("%d"):format(starving[i].class)
+    end
+    for _, finding in ipairs(findings) do
+        if finding.name ~= "starving" then
+            list[#list + 1] = finding
+        elseif starving[1] then
+            list[#list + 1], starving[1] = starving[1], nil
+            list[#list + 1] = #ids > 0 and { name = "starving", what = (#ids > 1 and "classes %s starve, too"
+                or "class %s starves, too"):format(table.concat(ids, ", ")) } or nil
+        end
+    end
+    return list
 end
 
 --- The worst first: a list of { text, tone = "bad" | "warn" | "note", key (absent where none helps), label = the name
@@ -63,7 +76,7 @@ function M.findings(one, asked)
     local known, list, starves = chronicle.known(one), {}, false
     known.automove, known.moves = answers.moves(asked.moves)
     known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
-    for _, finding in ipairs(sort_starving(one, doctor.findings(known))) do
+    for _, finding in ipairs(gather_starving(one, doctor.findings(known))) do
         starves = starves or finding.name == "starving"
         -- A class that starves is the worst of what can be mended here.
         list[#list + 1] = { text = finding.what, label = finding.name,
