@@ -95,6 +95,18 @@ describe("starving", function()
         assert.is_false(after(3, function(i) return { age = 600 }, { evicted = 400 * i, free_chunks = 1000 } end))
     end)
 
+    it("is none by what it evicted with pages that it gave away", function()
+        local function gives(at, evicted)
+            return after(4, function(i)
+                return { age = 60 }, { total_pages = i < at and 5 or 4, age = 100,
+                    evicted = 40 * i + (i >= at and evicted or 0) }
+            end)
+        end
+        assert.is_false(gives(2, 20000), "of 40 a second items live 100 s, of 20,000 in a second a fifth of one")
+        assert.is_false(gives(4, 20000))
+        assert.is_false(gives(9, 0))
+    end)
+
     it("is none beside a class that got pages within three samples alone", function()
         local function grows(at)
             return after(5, function(i) return { age = 600, total_pages = i < at and 4 or 5 }, {} end)

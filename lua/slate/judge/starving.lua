@@ -132,7 +132,9 @@ local function remember(judge, rows, interval_s)
             was = nil -- the id has gone to another class
         end
         local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0 }
-        one[1] = { evicted_per_s = row.evicted_per_s or 0, interval_s = interval_s,
+        -- What a class evicted while it gave pages away was in these pages: that sample tells of no need.
+        local gave = (row.pages_delta or 0) < 0
+        one[1] = { evicted_per_s = not gave and row.evicted_per_s or 0, interval_s = gave and 0 or interval_s,
             grew = (row.pages_delta or 0) > 0 }
         if was then
             table.move(was, 1, judge.samples - 1, 2, one)

@@ -20,8 +20,9 @@ M.CASES = {
     { name = "falls", finds = { name = "hits_fell", since_s = 45 } },
     { name = "stops", finds = { name = "traffic", since_s = 46 } },
     { name = "restarts", finds = { name = "restart", since_s = 43 } },
-    { name = "scan" }, { name = "etc-off" }, { name = "etc-utility" }, { name = "etc-stock16", also = { held = true } },
-    { name = "uniform" }, { name = "twitter-off" }, { name = "twoclass" }, { name = "usr-stock" },
+    { name = "scan" }, { name = "etc-gives" }, { name = "etc-off" }, { name = "etc-utility" },
+    { name = "etc-stock16", also = { held = true } }, { name = "uniform" }, { name = "twitter-off" },
+    { name = "twoclass" }, { name = "usr-stock" },
 }
 
 local function open(name)
