@@ -140,9 +140,12 @@ bool            cache_read_end(struct cache_thread *, const struct cache_reader 
 
 /* Prefetches, first the buckets of many keys, then their items, then the neighbours in the queue of
  * items that are to be removed; each is a hint only, and so is the reference from one to the next
- * (0: no item to be seen), and the spot from the first to those that find the key. */
+ * (0: no item to be seen), and the spot from the first to those that find the key. A key whose
+ * bucket shows no item at once is asked for again by cache_prefetch_item_behind, after the others:
+ * its bucket goes on in another line. */
 struct index_spot cache_prefetch_bucket(const struct cache *, const struct key *);
 uint32_t cache_prefetch_item(const struct cache *, const struct key *, struct index_spot);
+uint32_t cache_prefetch_item_behind(const struct cache *, const struct key *, struct index_spot);
 void     cache_prefetch_neighbours(const struct cache *, uint32_t ref);
 
 /* --- reading with the partition's lock: what has an effect, and large values --- */

@@ -1,6 +1,7 @@
 /* Reading without a lock. What has an effect, and large values, are for fetch.c. */
 #include "cache/read.h"
 
+#include "base/prefetch.h"
 #include "cache/measure.h"
 #include "cache/pinned.h"
 #include "cache/sample.h"
@@ -11,21 +12,29 @@ struct index_spot cache_prefetch_bucket(const struct cache *c, const struct key 
     return index_prefetch(&partition_of(c, key->hash)->index, key->hash);
 }
 
-uint32_t cache_prefetch_item(const struct cache *c, const struct key *key,
-                             struct index_spot spot) {
-    uint32_t ref = index_guess(&partition_of(c, key->hash)->index, key->hash, spot);
+static uint32_t prefetch_item_at(const struct cache *c, uint32_t ref) {
     if (ref != 0) {
         const char *it = node_at(&c->arena->space, ref);
-        __builtin_prefetch(it);
-        __builtin_prefetch(it + 64);
+        prefetch(it);
+        prefetch(it + 64);
     }
     return ref;
 }
 
+uint32_t cache_prefetch_item(const struct cache *c, const struct key *key,
+                             struct index_spot spot) {
+    return prefetch_item_at(c, index_guess(&partition_of(c, key->hash)->index, key->hash, spot));
+}
+
+uint32_t cache_prefetch_item_behind(const struct cache *c, const struct key *key,
+                                    struct index_spot spot) {
+    return prefetch_item_at(c, index_guess_behind(&partition_of(c, key->hash)->index, spot));
+}
+
 void cache_prefetch_neighbours(const struct cache *c, uint32_t ref) {
     const struct node *n = node_at(&c->arena->space, ref);
-    __builtin_prefetch(node_at(&c->arena->space, node_next(n)), 1);
-    __builtin_prefetch(node_at(&c->arena->space, node_prev(n)), 1);
+    prefetch_to_write(node_at(&c->arena->space, node_next(n)));
+    prefetch_to_write(node_at(&c->arena->space, node_prev(n)));
 }
 
 enum cache_read cache_read_begin(struct cache_thread *ct, const struct key *key,

@@ -11,7 +11,7 @@ uint8_t item_flags_for(const struct cache *c, uint32_t client_flags, bool binary
                      (binary_key ? ITEM_BINKEY : 0));
 }
 
-enum cache_status store_condition(const struct cache_store *s, const struct item *old) {
+enum cache_status store_condition_of(const struct cache_store *s, const struct item *old) {
     if (s->compare) {
         if (old == NULL) {
             return s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND ? CACHE_NOT_STORED

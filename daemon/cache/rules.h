@@ -5,7 +5,11 @@
 
 uint8_t item_flags_for(const struct cache *, uint32_t client_flags, bool binary_key);
 /* The condition of a store against the item that is there (or NULL). */
-enum cache_status store_condition(const struct cache_store *, const struct item *old);
+enum cache_status store_condition_of(const struct cache_store *, const struct item *old);
+static inline enum cache_status store_condition(const struct cache_store *s,
+                                                const struct item *old) {
+    return s->mode == CACHE_SET && !s->compare ? CACHE_OK : store_condition_of(s, old);
+}
 /* Meta I with a CAS lower than that of the item that it replaces: the value of a client that was
  * overtaken. */
 bool store_is_late(const struct cache_store *, const struct item *old);

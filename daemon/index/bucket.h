@@ -4,6 +4,7 @@
 #define SLATE_INDEX_BUCKET_H
 #include <assert.h>
 
+#include "base/prefetch.h"
 #include "index/look.h"
 #include "index/pool.h"
 #include "index/slots.h"
@@ -128,11 +129,21 @@ static inline uint32_t bucket_guess_in(const struct bucket *b, const struct node
     return ref >= space->first ? ref : 0;
 }
 
-/* What lies at a spot that the hash has left is no worse a guess than none. */
+/* The guess of a bucket's first line. When it has none, the next line is prefetched for
+ * bucket_guess_behind: to wait for it here would cost as much as all the rest of a get. What lies at
+ * a spot that the hash has left is no worse a guess than none. */
 static inline uint32_t bucket_guess(const struct index_buckets *t, const struct node_space *space,
                                     struct index_spot spot) {
     uint32_t ref = bucket_guess_in(spot.at, space, spot.tag);
-    const struct bucket *next = ref == 0 ? bucket_next(t, spot.at) : NULL;
-    return next != NULL ? bucket_guess_in(next, space, spot.tag) : ref;
+    if (ref == 0) {
+        prefetch(bucket_next(t, spot.at));
+    }
+    return ref;
+}
+static inline uint32_t bucket_guess_behind(const struct index_buckets *t,
+                                           const struct node_space *space,
+                                           struct index_spot spot) {
+    const struct bucket *next = bucket_next(t, spot.at);
+    return next != NULL ? bucket_guess_in(next, space, spot.tag) : 0;
 }
 #endif

@@ -23,6 +23,7 @@
 
 #include "base/key.h"
 #include "base/node.h"
+#include "base/prefetch.h"
 #include "index/bucket.h"
 #include "index/look.h"
 #include "index/pool.h"
@@ -109,19 +110,25 @@ static inline bool index_is_default(const struct index *ix) {
 static inline struct index_spot index_prefetch(const struct index *ix, uint64_t hash) {
     if (index_is_default(ix)) {
         struct index_spot spot = bucket_spot(&ix->buckets, hash);
-        __builtin_prefetch(spot.at);
+        prefetch(spot.at);
         return spot;
     }
     ix->kind->prefetch(ix, hash);
     return (struct index_spot){0};
 }
-/* The reference of an item that may be the key's, unchecked: for prefetching. 0: there is none. */
+/* The reference of an item that may be the key's, unchecked: for prefetching. 0: none is at hand;
+ * index_guess_behind may find one, when it is asked after some other keys' guesses. */
 static inline uint32_t index_guess(const struct index *ix, uint64_t hash, struct index_spot spot) {
     if (!index_is_default(ix)) {
         return ix->kind->guess(ix, hash);
     }
     return bucket_guess(&ix->buckets, ix->space,
                         spot.at != NULL ? spot : bucket_spot(&ix->buckets, hash));
+}
+static inline uint32_t index_guess_behind(const struct index *ix, struct index_spot spot) {
+    return index_is_default(ix) && spot.at != NULL
+               ? bucket_guess_behind(&ix->buckets, ix->space, spot)
+               : 0;
 }
 /* Finds the item of a key: its reference, 0 when there is none. Lock-free when `look` is asked
  * about afterwards; a caller that holds the partition's lock needs no look (NULL). A candidate's

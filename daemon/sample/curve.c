@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/prefetch.h"
 #include "sample/stream.h"
 
 enum {
@@ -194,10 +195,10 @@ static uint32_t *find(struct curve *c, uint64_t hash) {
 }
 
 void curve_prefetch_bucket(const struct curve *c, uint64_t hash) {
-    __builtin_prefetch(&c->buckets[sample_slot(hash, c->keys_max)]);
+    prefetch(&c->buckets[sample_slot(hash, c->keys_max)]);
 }
 void curve_prefetch_key(const struct curve *c, uint64_t hash) {
-    __builtin_prefetch(&c->entries[c->buckets[sample_slot(hash, c->keys_max)]], 1);
+    prefetch_to_write(&c->entries[c->buckets[sample_slot(hash, c->keys_max)]]);
 }
 
 static void forget(struct curve *c, uint32_t *link) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/prefetch.h"
 #include "evict/memory.h"
 #include "sample/stream.h"
 
@@ -170,10 +171,10 @@ void mini_delete(struct mini *m, uint64_t hash) {
 }
 
 void mini_prefetch_bucket(const struct mini *m, uint64_t hash) {
-    __builtin_prefetch(&m->buckets[sample_slot(hash, m->nodes_max)]);
+    prefetch(&m->buckets[sample_slot(hash, m->nodes_max)]);
 }
 void mini_prefetch_key(const struct mini *m, uint64_t hash) {
-    __builtin_prefetch(&m->entries[m->buckets[sample_slot(hash, m->nodes_max)]], 1);
+    prefetch_to_write(&m->entries[m->buckets[sample_slot(hash, m->nodes_max)]]);
 }
 
 void mini_switch(struct mini *m, const struct evict_policy *policy) {

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/prefetch.h"
+
 enum { CLASSES_SHARE = 8 /* of the memory, one in so many bytes */, SHADOW_CLASSES_MIN = 24 };
 enum { RECENT_FACTOR = 2, CURVE_FACTOR = 2, CURVE_KEYS_MAX = 8192 /* beyond, it gains little for its cost */, READS_A_WINDOW = 8, CURVE_FADE_WINDOWS = 4 };
 static const double curve_keeps = 0.8;
@@ -367,7 +369,7 @@ void shadow_prefetch_later(const struct shadow *s, uint64_t hash) {
         mini_prefetch_bucket(s->size[i].mini, hash);
     }
     curve_prefetch_bucket(s->curve, hash);
-    __builtin_prefetch(&s->recent[sample_slot(hash, s->nodes_max * RECENT_FACTOR)], 1);
+    prefetch_to_write(&s->recent[sample_slot(hash, s->nodes_max * RECENT_FACTOR)]);
 }
 
 void shadow_prefetch_next(const struct shadow *s, uint64_t hash) {

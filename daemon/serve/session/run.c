@@ -181,23 +181,40 @@ static void note_copying(struct batch *b) {
     }
 }
 
+/* The items of a group, and the neighbours in their queue of those that it deletes. */
+static void prefetch_group(const struct batch *b, unsigned n) {
+    uint32_t leaving[GROUP_ROOM];
+    uint8_t behind[GROUP_ROOM];
+    unsigned leaving_count = 0, behind_count = 0;
+    for (unsigned i = 0; i < n; i++) {
+        const struct request *r = &b->group[i];
+        if (verb_has_key(r->verb)) {
+            uint32_t ref = cache_prefetch_item(b->sv.cache, &r->key, b->spots[i]);
+            if (ref == 0) {
+                behind[behind_count++] = (uint8_t)i;
+            } else if (verb_deletes(r->verb)) {
+                leaving[leaving_count++] = ref;
+            }
+        }
+    }
+    for (unsigned i = 0; i < behind_count; i++) {
+        const struct request *r = &b->group[behind[i]];
+        uint32_t ref = cache_prefetch_item_behind(b->sv.cache, &r->key, b->spots[behind[i]]);
+        if (ref != 0 && verb_deletes(r->verb)) {
+            leaving[leaving_count++] = ref;
+        }
+    }
+    /* by now the items are here, and their neighbours known */
+    for (unsigned i = 0; i < leaving_count; i++) {
+        cache_prefetch_neighbours(b->sv.cache, leaving[i]);
+    }
+}
+_Static_assert(GROUP_ROOM <= UINT8_MAX + 1, "the number of a request fits a byte");
+
 void batch_run_group(struct batch *b) {
     unsigned n = b->grouped;
     if (n > 1) {
-        uint32_t leaving[GROUP_ROOM];
-        unsigned count = 0;
-        for (unsigned i = 0; i < n; i++) {
-            if (verb_has_key(b->group[i].verb)) {
-                uint32_t ref = cache_prefetch_item(b->sv.cache, &b->group[i].key, b->spots[i]);
-                if (ref != 0 && verb_deletes(b->group[i].verb)) {
-                    leaving[count++] = ref;
-                }
-            }
-        }
-        /* by now the items are here, and their neighbours in the queue known */
-        for (unsigned i = 0; i < count; i++) {
-            cache_prefetch_neighbours(b->sv.cache, leaving[i]);
-        }
+        prefetch_group(b, n);
     }
     b->sv.watched = event_watched(~0u);
     for (unsigned i = 0; i < n; i++) {

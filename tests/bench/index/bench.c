@@ -41,7 +41,7 @@ static uint64_t next_random(void) {
     return random_state;
 }
 
-static uint32_t ref_of(uint32_t n) { return node_ref(&arena->space, arena->pages + (size_t)n * CHUNK); }
+static uint32_t place_ref(uint32_t n) { return node_ref(&arena->space, arena->pages + (size_t)n * CHUNK); }
 
 static void name(uint32_t n, char *to) {
     char text[32];
@@ -53,7 +53,7 @@ static void make_items(uint32_t count) {
     for (uint32_t n = 0; n < count; n++) {
         char bytes[KEY_BYTES];
         name(n, bytes);
-        struct item *it = node_at(&arena->space, ref_of(n));
+        struct item *it = node_at(&arena->space, place_ref(n));
         item_set_flags(it, CHUNK_LINKED);
         atomic_store(&it->node.key_len, (uint8_t)KEY_BYTES);
         bytes_store((char *)it + item_key_offset(CHUNK_LINKED, 0), bytes, KEY_BYTES);
@@ -67,7 +67,7 @@ static void prepare(uint32_t first, uint32_t count, bool in_order) {
         uint32_t n = first + (in_order ? i % count : (uint32_t)(next_random() % count));
         name(n, o->bytes);
         o->key = key_make(o->bytes, KEY_BYTES);
-        o->ref = ref_of(n);
+        o->ref = place_ref(n);
     }
 }
 
@@ -86,16 +86,25 @@ static inline void find_each(void) {
 
 static inline void find_grouped(void) {
     for (uint32_t i = 0; i < operation_count; i += GROUP) {
-        for (uint32_t j = i; j < i + GROUP; j++) {
-            index_prefetch(&ix, operations[j].key.hash);
+        struct index_spot spots[GROUP];
+        uint32_t behind[GROUP], behind_count = 0;
+        for (uint32_t j = 0; j < GROUP; j++) {
+            spots[j] = index_prefetch(&ix, operations[i + j].key.hash);
         }
-        for (uint32_t j = i; j < i + GROUP; j++) {
-            __builtin_prefetch(node_at(&arena->space, index_guess(&ix, operations[j].key.hash, (struct index_spot){0})));
+        for (uint32_t j = 0; j < GROUP; j++) {
+            uint32_t ref = index_guess(&ix, operations[i + j].key.hash, spots[j]);
+            if (ref == 0) {
+                behind[behind_count++] = j;
+            }
+            prefetch(node_at(&arena->space, ref));
         }
-        for (uint32_t j = i; j < i + GROUP; j++) {
+        for (uint32_t j = 0; j < behind_count; j++) {
+            prefetch(node_at(&arena->space, index_guess_behind(&ix, spots[behind[j]])));
+        }
+        for (uint32_t j = 0; j < GROUP; j++) {
             struct index_look look;
             do {
-                found += index_find(&ix, &operations[j].key, &look) != 0;
+                found += index_find_from(&ix, &operations[i + j].key, spots[j], &look) != 0;
             } while (!index_unchanged(&look));
         }
     }
@@ -197,7 +206,7 @@ static void find_worst(const struct index_kind *kind, uint32_t items, float *lea
             name(n, bytes);
             struct key key = key_make(bytes, KEY_BYTES);
             double begun_ns = cpu_ns();
-            index_insert(&ix, key.hash, ref_of(n));
+            index_insert(&ix, key.hash, place_ref(n));
             float us = (float)((cpu_ns() - begun_ns) / 1e3);
             least_us[n] = run == 0 || us < least_us[n] ? us : least_us[n];
         }

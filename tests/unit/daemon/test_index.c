@@ -227,6 +227,7 @@ static void test_the_number_of_a_bucket_is_not_taken_for_an_item(void) {
     memcpy(at, node_at(&arena->space, refs[1]), CHUNK);
     is(index_find(&ix, &key, &look), 0, "the number of an overflow bucket behind the tag of a key leads a reader to no item");
     is(index_guess(&ix, key.hash, (struct index_spot){0}), 0, "nor to anything that it prefetches");
+    is(index_guess_behind(&ix, index_prefetch(&ix, key.hash)), 0, "nor behind it");
     memcpy(at, table, CHUNK);
     index_fini(&ix);
 }
@@ -285,6 +286,7 @@ static void *read_on(void *arg) {
         }
         do {
             index_guess(&shared, key.hash, *spot);
+            index_guess_behind(&shared, *spot);
             ref = index_find_from(&shared, &key, *spot, &look);
         } while (!index_unchanged(&look));
         if (r->looks++ == 0) {
