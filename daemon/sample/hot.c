@@ -5,35 +5,69 @@
 
 void hot_clear(struct hot *h) { memset(h, 0, sizeof *h); }
 
+static uint8_t tag_of(uint64_t hash) { return (uint8_t)(hash >> 56); }
+
+/* The counter of a hash; HOT_KEYS: it has none. */
 static unsigned counter_of(const struct hot *h, uint64_t hash) {
-    unsigned least = 0;
     for (unsigned i = 0; i < HOT_KEYS; i++) {
-        if (h->counters[i].hash == hash && h->counters[i].count != 0) {
+        const uint8_t *at = memchr(h->tags + i, tag_of(hash), HOT_KEYS - i);
+        if (at == NULL) {
+            break;
+        }
+        i = (unsigned)(at - h->tags);
+        if (h->hashes[i] == hash && h->counts[i] != 0) {
             return i;
         }
-        least = h->counters[i].count < h->counters[least].count ? i : least;
     }
-    return least;
+    return HOT_KEYS;
+}
+
+/* The first of those that count least. */
+static unsigned least_of(const struct hot *h) {
+    unsigned group = 0;
+    for (unsigned g = 1; g < HOT_GROUPS; g++) {
+        group = h->least[g] < h->least[group] ? g : group;
+    }
+    unsigned i = group * HOT_GROUP;
+    while (h->counts[i] != h->least[group]) {
+        i++;
+    }
+    return i;
+}
+
+static void note_least(struct hot *h, unsigned group) {
+    const uint64_t *counts = h->counts + (size_t)group * HOT_GROUP;
+    uint64_t least = counts[0];
+    for (unsigned i = 1; i < HOT_GROUP; i++) {
+        least = counts[i] < least ? counts[i] : least;
+    }
+    h->least[group] = least;
 }
 
 void hot_add(struct hot *h, uint64_t hash, const char *key, uint8_t key_bytes, uint32_t requests) {
     unsigned i = counter_of(h, hash);
     h->requests += requests;
-    if (h->counters[i].count == 0 || h->counters[i].hash != hash) {
-        h->counters[i].hash = hash;
-        h->texts[i].error = h->counters[i].count;
+    if (i == HOT_KEYS) {
+        i = least_of(h);
+        h->hashes[i] = hash;
+        h->tags[i] = tag_of(hash);
+        h->texts[i].error = h->counts[i];
         h->texts[i].key_bytes = key_bytes;
         memcpy(h->texts[i].key, key, key_bytes);
         h->texts[i].key[key_bytes] = '\0';
     }
-    h->counters[i].count += requests;
+    h->counts[i] += requests;
+    note_least(h, i / HOT_GROUP);
 }
 
 void hot_fade(struct hot *h) {
     h->requests /= 2;
     for (unsigned i = 0; i < HOT_KEYS; i++) {
-        uint64_t count = h->counters[i].count /= 2, error = (h->texts[i].error + 1) / 2;
+        uint64_t count = h->counts[i] /= 2, error = (h->texts[i].error + 1) / 2;
         h->texts[i].error = error < count ? error : count;
+    }
+    for (unsigned g = 0; g < HOT_GROUPS; g++) {
+        note_least(h, g);
     }
 }
 
@@ -47,9 +81,9 @@ unsigned hot_sorted(const struct hot *h, struct hot_key *to, unsigned max) {
     struct hot_key all[HOT_KEYS];
     unsigned n = 0;
     for (unsigned i = 0; i < HOT_KEYS; i++) {
-        if (h->counters[i].count != 0) {
-            all[n] = (struct hot_key){.hash = h->counters[i].hash,
-                                      .count = h->counters[i].count,
+        if (h->counts[i] != 0) {
+            all[n] = (struct hot_key){.hash = h->hashes[i],
+                                      .count = h->counts[i],
                                       .error = h->texts[i].error,
                                       .key_bytes = h->texts[i].key_bytes};
             memcpy(all[n++].key, h->texts[i].key, sizeof all[n].key);

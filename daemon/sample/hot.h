@@ -3,13 +3,15 @@
  * HOT_KEYS counters; a key that has none takes over the least counter, and its count then may be
  * too high by what it found there (`error`), never too low. So every key with more than 1/HOT_KEYS
  * of all requests has a counter. Source: Metwally and others, "Efficient Computation of Frequent
- * and Top-k Elements in Data Streams", ICDT 2005. Memory: 36 KiB. Cost: a look at all counters,
- * which lie in 2 KiB, and a key's text when one changes hands. Threading: one owner. */
+ * and Top-k Elements in Data Streams", ICDT 2005. Memory: 36 KiB. Cost: a look through 128
+ * tags, and at a few dozen counts for the least; and a key's text when a counter changes hands.
+ * Threading: one owner. */
 #ifndef SLATE_SAMPLE_HOT_H
 #define SLATE_SAMPLE_HOT_H
 #include <stdint.h>
 
 enum { HOT_KEYS = 128, HOT_KEY_BYTES_MAX = 250 };
+enum { HOT_GROUP = 16, HOT_GROUPS = HOT_KEYS / HOT_GROUP };
 
 struct hot_key {
     uint64_t hash, count, error; /* count - error to count requests */
@@ -18,9 +20,9 @@ struct hot_key {
 };
 struct hot {
     uint64_t requests; /* all that were counted, whatever their keys */
-    struct {
-        uint64_t hash, count;
-    } counters[HOT_KEYS]; /* no count: free */
+    uint8_t  tags[HOT_KEYS]; /* of the hashes: their top bytes */
+    uint64_t hashes[HOT_KEYS], counts[HOT_KEYS]; /* no count: free */
+    uint64_t least[HOT_GROUPS]; /* count of each group of counters */
     struct {
         uint64_t error;
         uint8_t  key_bytes;
