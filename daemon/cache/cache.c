@@ -125,7 +125,8 @@ struct cache *cache_create(const struct cache_config *cfg) {
     bool stored = c->slab != NULL && (c->heap != NULL) == (cfg->store == CACHE_STORE_HEAP) &&
                   (c->heap == NULL || limbos_create(c));
     c->partitions = stored ? aligned_alloc(64, n * sizeof *c->partitions) : NULL;
-    if (c->partitions == NULL) {
+    c->oldest_noted = calloc((size_t)SLAB_CLASSES_MAX * n, sizeof *c->oldest_noted);
+    if (c->partitions == NULL || c->oldest_noted == NULL) {
         goto fail;
     }
     memset(c->partitions, 0, n * sizeof *c->partitions);
@@ -163,6 +164,7 @@ void cache_destroy(struct cache **taken) {
         lock_fini(&p->lock);
     }
     free(c->partitions);
+    free(c->oldest_noted);
     slab_destroy(&c->slab);
     heap_destroy(&c->heap);
     limbos_destroy(c);

@@ -60,6 +60,9 @@ struct cache {
     struct index_pool   index_pool;
     struct partition   *partitions;
     unsigned            partition_count, partition_shift; /* hash >> 32 >> shift is the number */
+    /* of each class in each partition: what its oldest item was, to whoever chooses a victim
+     * (victim.c); 0: not known, or none */
+    _Atomic uint64_t   *oldest_noted;
     struct evict_tuning tuning;
     /* of the whole, and of classes that were never given one of their own */
     _Atomic(const struct evict_policy *) policy;

@@ -9,7 +9,8 @@
 enum {
     /* items in a queue before its own tail is evicted without looking at other partitions */
     EVICT_HERE_MIN = 128,
-    EVICT_LOOK_MOST = 16,  /* partitions looked at for the oldest */
+    EVICT_LOOK_MOST = 16,  /* partitions among which the oldest is chosen */
+    CHOOSE_TRIES = 4,      /* then one that is not the oldest any more will do */
     RESCUE_TRIES = 4,      /* others may be quicker to take what was freed */
 };
 
@@ -51,38 +52,82 @@ uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsign
     return stock_pop_locked(p, class_id);
 }
 
+/* --- the oldest of several partitions ---
+ *
+ * What a partition's oldest item of a class is was noted when somebody last looked under its lock,
+ * so that a choice among many takes the lock of few. Notes grow old: one that makes an item too old
+ * is found out when its partition is chosen, one that makes it too young when it is looked at in
+ * its turn, one partition an eviction. */
+
+/* The greater the longer ago; seconds are coarse, so then the longest queue. 0: there is none. */
+static uint64_t oldest_in(const struct shelf *s) {
+    const struct node *n = s != NULL ? evict_oldest(&s->queue) : NULL;
+    return n != NULL ? (uint64_t)(UINT32_MAX - node_used_s(n)) << 32 | evict_count(&s->queue) : 0;
+}
+
+static _Atomic uint64_t *note_of(const struct cache *c, unsigned partition, unsigned class_id) {
+    return &c->oldest_noted[(size_t)class_id * c->partition_count + partition];
+}
+
+static uint64_t look_locked(const struct cache *c, unsigned partition, unsigned class_id) {
+    uint64_t oldest = oldest_in(c->partitions[partition].shelves[class_id]);
+    atomic_store_explicit(note_of(c, partition, class_id), oldest, memory_order_relaxed);
+    return oldest;
+}
+
+static uint64_t look(struct cache *c, unsigned partition, unsigned class_id) {
+    struct partition *p = &c->partitions[partition];
+    lock_take(&p->lock);
+    uint64_t oldest = look_locked(c, partition, class_id);
+    lock_release(&p->lock);
+    return oldest;
+}
+
+/* The partition with the oldest item of the class, by the notes of some from `start` on; `next` is
+ * that of the one after it. False: none has an item. */
+static bool choose_oldest(struct cache *c, unsigned class_id, unsigned start, unsigned *chosen,
+                          uint64_t *next) {
+    uint64_t oldest = 0;
+    unsigned looked = 0;
+    *next = 0;
+    for (unsigned i = 0; i < c->partition_count && looked < EVICT_LOOK_MOST; i++) {
+        unsigned partition = (start + i) % c->partition_count;
+        uint64_t note = atomic_load_explicit(note_of(c, partition, class_id), memory_order_relaxed);
+        if (note == 0) {
+            note = look(c, partition, class_id);
+        }
+        looked += note != 0;
+        if (note > oldest) {
+            *next = oldest;
+            oldest = note;
+            *chosen = partition;
+        } else if (note > *next) {
+            *next = note;
+        }
+    }
+    return oldest != 0;
+}
+
 bool evict_somewhere(struct cache_thread *ct, unsigned class_id, uint32_t *ref, bool *leaving) {
     struct cache *c = ct->cache;
-    unsigned start = (unsigned)thread_random(ct), looked = 0;
-    struct partition *oldest = NULL;
-    uint32_t oldest_s = UINT32_MAX, longest = 0;
-    for (unsigned i = 0; i < c->partition_count && looked < EVICT_LOOK_MOST; i++) {
-        struct partition *p = &c->partitions[(start + i) % c->partition_count];
+    unsigned start = (unsigned)thread_random(ct) % c->partition_count, chosen = 0;
+    uint64_t next;
+    look(c, start, class_id);
+    for (unsigned tries = 1; choose_oldest(c, class_id, start, &chosen, &next); tries++) {
+        struct partition *p = &c->partitions[chosen];
         lock_take(&p->lock);
-        const struct shelf *s = p->shelves[class_id];
-        const struct node *n = s != NULL ? evict_oldest(&s->queue) : NULL;
-        if (n != NULL) {
-            looked++;
-            uint32_t used_s = node_used_s(n), count = evict_count(&s->queue);
-            /* seconds are coarse: then the longest queue */
-            if (used_s < oldest_s || (used_s == oldest_s && count > longest)) {
-                oldest = p;
-                oldest_s = used_s;
-                longest = count;
-            }
-        }
+        bool oldest = look_locked(c, chosen, class_id) >= next || tries == CHOOSE_TRIES;
+        struct shelf *s = p->shelves[class_id];
+        bool evicted = oldest && s != NULL && evict_one_locked(ct, p, s, class_id, leaving);
+        *ref = evicted ? stock_pop_locked(p, class_id) : 0;
+        look_locked(c, chosen, class_id);
         lock_release(&p->lock);
+        chunks_settle(ct);
+        if (oldest) {
+            return evicted;
+        }
     }
-    if (oldest == NULL) {
-        return false;
-    }
-    lock_take(&oldest->lock);
-    struct shelf *s = oldest->shelves[class_id];
-    bool evicted = evict_one_locked(ct, oldest, s, class_id, leaving);
-    *ref = evicted ? stock_pop_locked(oldest, class_id) : 0;
-    lock_release(&oldest->lock);
-    chunks_settle(ct);
-    return evicted;
+    return false;
 }
 
 bool evict_any(struct cache_thread *ct, struct partition *p, unsigned class_id) {
