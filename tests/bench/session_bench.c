@@ -2,8 +2,9 @@
  *
  * What parsing, the cache and formatting cost without sockets: sessions fed from memory, as a worker feeds them.
  *
- *     make && gcc -std=c11 -D_GNU_SOURCE -O2 -DNDEBUG -pthread -Idaemon -o build/session_bench \
- *         tests/bench/session_bench.c $(find build/daemon -mindepth 2 -name '*.o') -levent -levent_pthreads -llua5.4 -lz -lm
+ *     make && gcc -std=c11 -D_GNU_SOURCE -O2 -flto=auto -DNDEBUG -pthread -Idaemon -o build/session_bench \
+ *         tests/bench/session_bench.c $(find build/daemon -mindepth 2 -name '*.o') build/jemalloc.o -levent \
+ *         -levent_pthreads -lssl -lcrypto -lsasl2 -lseccomp -llua5.4 -lz -lm
  *     build/session_bench [KEYS [SECONDS [CASE [INDEX]]]]        1000000 keys, 2 seconds a case, all cases, bucket
  *
  * Prints the thread's CPU time an operation, in nanoseconds; the client's part, copying prepared requests into the buffer, is
