@@ -290,6 +290,16 @@ static int log_and_serve(void) {
     return status;
 }
 
+/* Options of memcached's that mean nothing here, each with the reason. */
+static void say_in_vain(void) {
+    for (size_t i = 0; i < SETTING_ROWS; i++) {
+        const struct setting *row = &setting_table[i];
+        if (settings.given_in_vain[i]) {
+            log_warn("%s%s is %s", row->flag == OPT_EXTENDED ? "-o " : "--", row->name, row->help);
+        }
+    }
+}
+
 static int run(void) {
     bool parent;
     clock_start();
@@ -302,6 +312,7 @@ static int run(void) {
         log_warn("%d worker threads are many: more than there are processors do not help",
                  settings.threads);
     }
+    say_in_vain();
     int status = process_limits(&settings);
     if (status == 0) {
         status = process_drop_root(&settings);

@@ -83,6 +83,10 @@ static void read_bundle(struct settings *s, const struct setting *row) {
     }
 }
 
+static void note_given(struct settings *s, const struct setting *row) {
+    s->given_in_vain[row - setting_table] = !setting_has_effect(row);
+}
+
 /* One sub-option of -o: name, name=value or no_name. */
 static bool read_extended(struct settings *s, char *word, char *why) {
     char  said[SETTING_WHY_BYTES], option[SETTING_WHY_BYTES / 2];
@@ -110,6 +114,7 @@ static bool read_extended(struct settings *s, char *word, char *why) {
         return fail(why, option, said);
     }
     read_bundle(s, row);
+    note_given(s, row);
     return true;
 }
 
@@ -137,7 +142,11 @@ static bool read_one(struct settings *s, const struct setting *row, const char *
     } else {
         snprintf(option, sizeof option, "--%s", row->name);
     }
-    return setting_set(s, row, value, false, said) || fail(why, option, said);
+    if (!setting_set(s, row, value, false, said)) {
+        return fail(why, option, said);
+    }
+    note_given(s, row);
+    return true;
 }
 
 /* Which action an option asks for; OPTIONS_RUN: none. */

@@ -76,15 +76,19 @@ enum { OPT_EXTENDED = 1 }; /* in place of a letter: a sub-option of -o */
 enum { SETTING_CHOICE_BYTES = 16 }; /* of a choice with its terminator */
 enum { SETTING_LIST_BYTES = 1024 }; /* of a list with its terminator: about forty addresses */
 
+#define SETTING_ONE(...) +1
+enum { SETTING_ROWS = 0 SETTINGS(SETTING_ONE) };
+
+#define SETTING_IN_VAIN "accepted without effect" /* how the help of such a row begins */
+
 /* Texts are borrowed from whoever gave them (argv) or from the table; they live as long as the
  * process. */
 struct settings {
     SETTINGS(SETTING_MEMBER)
     bool list_given; /* the one list holds what was given, and not its default */
+    /* by row: it was given, and means nothing here (setting_has_effect) */
+    bool given_in_vain[SETTING_ROWS];
 };
-
-#define SETTING_ONE(...) +1
-enum { SETTING_ROWS = 0 SETTINGS(SETTING_ONE) };
 
 struct setting {
     const char *field, *stat, *name, *unit, *help;
@@ -114,6 +118,8 @@ bool setting_is_live(const struct settings *, const struct setting *);
  * megabytes, and maxbytes goes from SETTINGS_LIVE_MEMORY_MIN to `memory_most`. */
 struct setting setting_live(const struct setting *, size_t memory_most);
 bool setting_takes_value(const struct setting *); /* the option needs an argument */
+/* False: memcached has it and it means nothing here; the help tells why. */
+bool setting_has_effect(const struct setting *);
 
 /* Rules that concern more than one value. False: `why` holds a whole sentence. */
 bool settings_check(const struct settings *, char *why);

@@ -95,6 +95,10 @@ const struct setting *setting_find(const char *name, size_t name_bytes) {
     return NULL;
 }
 
+bool setting_has_effect(const struct setting *row) {
+    return strncmp(row->help, SETTING_IN_VAIN, sizeof SETTING_IN_VAIN - 1) != 0;
+}
+
 bool setting_takes_value(const struct setting *row) {
     switch ((enum setting_type)row->type) {
     case SETTING_FLAG:
