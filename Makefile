@@ -169,8 +169,9 @@ units: $(TESTS) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units
 	@$(RUN) $(call longest_first,$(TESTS))
-test-clients: ## stock clients on slated and on memcached: libmemcached's, pymemcache, pylibmc, also by TLS and with logins
-	@scripts/bootstrap test
+test-clients: ## stock clients of C, Python, Ruby, PHP, JavaScript, Java and Go on slated and on memcached, also by TLS and with logins
+	@scripts/bootstrap clients
+	@tests/clients/fetch
 	@$(call build_all,all,the four programs)
 	@$(RUN) tests/spec/clients_spec.lua tests/spec/slated_sasl_spec.lua
 stress: ## the model client against every store and index (SECONDS a storm, STORE, INDEX, ROOM, SAN, SEED)

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- Stock clients of memcached work on slated unchanged: libmemcached's own check and tools, pymemcache, by TLS too,
--- and pylibmc. slated_sasl_spec has the clients that log in.
+-- pylibmc, and those of Ruby, PHP, JavaScript, Java and Go. slated_sasl_spec has the clients that log in.
 -- What they do on slated is compared with what they do on a memcached in the same run.
 
-package.path = "tests/bench/?.lua;" .. package.path
+package.path = "tests/bench/?.lua;tests/?.lua;" .. package.path
 local bench_server = require("server")
 
 local SLATED = os.getenv("SLATE_TEST_SERVER") or "build/bin/slated"
@@ -165,4 +165,29 @@ describe("slated under stock clients", function()
   it("serves pylibmc's operations in the binary protocol as memcached does", function()
     serves_python("pylibmc", "pylibmc_basic.py", OPTIONS, "", "port")
   end)
+
+  -- How many checks a client did on a server; each of them must hold.
+  local function checks(program, command)
+    local server = assert(bench_server.start(program, OPTIONS))
+    local ok, text = sh(command:gsub("PORT", server.port))
+    server:stop()
+    assert.is_true(ok, program .. ": " .. text)
+    return assert(tonumber(text:match("(%d+) checks")), text)
+  end
+
+  for _, client in ipairs(require("clients.list").PLAIN) do
+    it(("serves %s as memcached does"):format(client.name), function()
+      local lacking = client.lacks()
+      if lacking then
+        pending(lacking)
+        return
+      end
+      local ours = checks(SLATED, client.command("127.0.0.1", "PORT"))
+      assert.truthy(ours >= client.least, "only " .. ours .. " checks")
+      local program = peer_program()
+      if program then
+        assert.equal(checks(program, client.command("127.0.0.1", "PORT")), ours)
+      end
+    end)
+  end
 end)

@@ -3,7 +3,7 @@
 -- authority that takes its time. The authority is ours, in place of saslauthd. What concerns a client alone holds for a
 -- memcached that was built with SASL, too:
 --   SLATE_TEST_SERVER=path/to/memcached busted --lua=/usr/bin/lua5.4 tests/spec/slated_sasl_spec.lua
-package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+package.path = "lua/?.lua;tests/spec/?.lua;tests/?.lua;" .. package.path
 local socket = require "socket"
 local unix = require "socket.unix"
 local binary = require "support.binary"
@@ -318,6 +318,22 @@ describe("stock clients", function()
         assert.is_false(well)
         assert.truthy(said:find("AUTH", 1, true) or said:find("auth", 1, true), said)
     end)
+
+    for _, client in ipairs(require("clients.list").WITH_LOGIN) do
+        it(("of %s log in with a right password, and do all that they do"):format(client.name), function()
+            local lacking = client.lacks()
+            if lacking then
+                pending(lacking)
+                return
+            end
+            local host, port = one.address:match("^(.+):(%d+)$")
+            local said, well = run(client.command(host, port, "anna", "secret"))
+            assert.is_true(well, said)
+            assert.truthy(tonumber(said:match("(%d+) checks")) >= client.least, said)
+            said, well = run(client.command(host, port, "anna", "guess"))
+            assert.is_false(well, said)
+        end)
+    end
 end)
 
 if not IS_SLATED then

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// gomemcache's basic operations against a server: `go run . HOST:PORT`.
+// gomemcache's basic operations against a server: `go run . HOST PORT`.
 // Exit 0 when each does what its documentation says; else one line tells which did not.
 // Flushes the server.
 package main
@@ -9,13 +9,17 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"time"
 
 	"github.com/bradfitz/gomemcache/memcache"
 )
 
+var checks int
+
 func check(what string, err, want error) {
+	checks++
 	if !errors.Is(err, want) {
 		fmt.Fprintf(os.Stderr, "%s: got error %v, want %v\n", what, err, want)
 		os.Exit(1)
@@ -39,11 +43,11 @@ func checkNumber(what string, got uint64, err error, want uint64) {
 }
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: go run . HOST:PORT")
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: go run . HOST PORT")
 		os.Exit(2)
 	}
-	client := memcache.New(os.Args[1])
+	client := memcache.New(net.JoinHostPort(os.Args[1], os.Args[2]))
 	client.Timeout = 10 * time.Second
 
 	check("ping", client.Ping(), nil)
@@ -102,5 +106,5 @@ func main() {
 	check("delete all", client.DeleteAll(), nil)
 	_, err = client.Get("large")
 	check("get after delete all", err, memcache.ErrCacheMiss)
-	fmt.Println("gomemcache's basic operations work")
+	fmt.Println("gomemcache:", checks, "checks")
 }
