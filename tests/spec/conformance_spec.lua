@@ -1,13 +1,17 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The transcripts of tests/proto, which proto_spec.lua feeds to slated, fed to each memcached of this machine: they
--- say what memcached says. What older ones answer otherwise is listed (tests/proto/memcached.lua).
+-- say what memcached says. What older ones answer otherwise is listed (tests/proto/memcached.lua). Packets of the
+-- binary protocol likewise, which slated_binary_spec.lua sends to slated.
 package.path = "tests/spec/?.lua;tests/?.lua;" .. package.path
 local transcript = require "support.transcript"
 local proto_server = require "support.proto_server"
 local replay = require "support.replay"
+local binary = require "support.binary"
 local server = require "support.server"
 local known = require "proto.memcached"
 
+local PACKETS <const> = "tests/fixtures/binary-1.6.45.txt"
+local DEADLINE_S <const> = 60 -- only a hang takes that long
 local ENDING_SERVERS <const> = 12
 local TRIES <const> = 3
 
@@ -104,6 +108,51 @@ describe("memcached", function()
         if not server.memcached() then
             pending("no memcached is installed")
         end
+    end)
+
+    -- Sends a claim's packets; returns what came otherwise than the claim has it, and how many were sent.
+    local function ask(one, claim)
+        local connection, wrong, sent = assert(one:connect()), {}, 0
+        connection:settimeout(DEADLINE_S)
+        local client = binary.client(connection)
+        for _, step in ipairs(claim.steps) do
+            local want, said = table.concat(step.want, "\n"), table.concat(client:ask(step.sent), "\n")
+            wrong[#wrong + 1] = said ~= want and ("%s: %s instead of %s"):format(claim.claim, said, want) or nil
+            sent = sent + #step.sent
+        end
+        client:close()
+        return wrong, sent
+    end
+
+    local function holds_packets()
+        local wrong, sent = {}, 0
+        for _, claim in ipairs(binary.claims(PACKETS)) do
+            reap(ENDING_SERVERS)
+            local one = assert(proto_server.start({}))
+            local other, count = ask(one, claim)
+            one:terminate()
+            ending[#ending + 1] = one
+            table.move(other, 1, #other, #wrong + 1, wrong)
+            sent = sent + count
+        end
+        return table.concat(wrong, "\n"), sent
+    end
+
+    it("of the version that the packets are of answers them as slated does", function()
+        for _, peer in ipairs(server.all()) do
+            if not peer.is_slated and peer.name:find(known.NEWEST, 1, true) then
+                proto_server.use(peer.binary)
+                local wrong, sent = holds_packets()
+                assert.equal("", wrong)
+                proto_server.use(nil)
+                local ours, as_many = holds_packets()
+                assert.equal("", ours)
+                assert.equal(sent, as_many)
+                print(("# memcached %s: %d packets of the binary protocol"):format(known.NEWEST, sent))
+                return
+            end
+        end
+        pending("there is no memcached " .. known.NEWEST)
     end)
 
     for _, peer in ipairs(server.all()) do

@@ -14,30 +14,6 @@ local FIXTURE <const> = "tests/fixtures/binary-1.6.45.txt"
 local DEADLINE_S <const> = 60 -- only a hang takes that long
 local SLATED <const> = proto_server.is_slated()
 
--- { claim =, steps = { { sent =, want = } } }
-local function claims()
-    local list, claim, step = {}, nil, nil
-    for line in io.lines(FIXTURE) do
-        local what, words = line:match("^([#><=]) ?(.*)$")
-        if what == "#" then
-            claim = { claim = words, steps = {} }
-            list[#list + 1] = claim
-            step = nil
-        elseif what == "=" then
-            step = nil
-        elseif what then
-            if not step then
-                step = { sent = {}, want = {} }
-                claim.steps[#claim.steps + 1] = step
-            end
-            local part = what == ">" and step.sent or step.want
-            part[#part + 1] = words
-        end
-    end
-    table.remove(list, 1) -- the head of the file
-    return list
-end
-
 -- The first bytes one by one, the rest in pieces that end anywhere.
 local function cut(bytes)
     local pieces, at = {}, 1
@@ -102,7 +78,7 @@ after_each(function()
 end)
 
 describe("as memcached 1.6.45 does, the binary protocol answers", function()
-    for _, claim in ipairs(claims()) do
+    for _, claim in ipairs(binary.claims(FIXTURE)) do
         it(claim.claim, function()
             start()
             for _, feed in ipairs { false, cut } do

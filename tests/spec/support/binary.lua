@@ -54,6 +54,31 @@ local function packet(opcode, fields, opaque)
         extras .. key .. value
 end
 
+--- The claims of a file: { claim =, steps = { { sent =, want = } } }. `#` begins one, `>` is a packet that is sent, `<`
+-- one that comes back, `=` stands where all of them have come.
+function M.claims(path)
+    local list, claim, step = {}, nil, nil
+    for line in io.lines(path) do
+        local what, words = line:match("^([#><=]) ?(.*)$")
+        if what == "#" then
+            claim = { claim = words, steps = {} }
+            list[#list + 1] = claim
+            step = nil
+        elseif what == "=" then
+            step = nil
+        elseif what then
+            if not step then
+                step = { sent = {}, want = {} }
+                claim.steps[#claim.steps + 1] = step
+            end
+            local part = what == ">" and step.sent or step.want
+            part[#part + 1] = words
+        end
+    end
+    table.remove(list, 1) -- the head of the file
+    return list
+end
+
 --- The bytes of a packet that is told in words. `last_cas`: what cas=last is.
 function M.packet(words, last_cas)
     local fields = {}
