@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.concurrent.ExecutionException;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import net.spy.memcached.CASResponse;
@@ -20,6 +21,8 @@ import net.spy.memcached.auth.PlainCallbackHandler;
 
 public class SpymemcachedBasic {
     private static final int TIMEOUT_MS = 30000;
+    private static final int LOGIN_TRIES = 25;
+    private static final int LOGIN_PAUSE_MS = 20;
     private static int checks;
 
     private static void check(String what, Object got, Object want) {
@@ -52,8 +55,22 @@ public class SpymemcachedBasic {
         System.exit(0);
     }
 
+    /** What is asked before the client has logged in is cancelled. */
+    private static Boolean firstFlush(MemcachedClient client) throws Exception {
+        for (int tries = 1;; tries++) {
+            try {
+                return client.flush().get();
+            } catch (ExecutionException cancelled) {
+                if (tries == LOGIN_TRIES) {
+                    throw cancelled;
+                }
+                Thread.sleep(LOGIN_PAUSE_MS);
+            }
+        }
+    }
+
     private static void run(MemcachedClient client, boolean binary) throws Exception {
-        check("flush", client.flush().get(), true);
+        check("flush", firstFlush(client), true);
         check("get of nothing", client.get("absent"), null);
         check("set", client.set("key", 100, "value").get(), true);
         check("get", client.get("key"), "value");

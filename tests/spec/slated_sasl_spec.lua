@@ -340,6 +340,45 @@ if not IS_SLATED then
     return
 end
 
+describe("users of MEMCACHED_SASL_PWDB", function()
+    local users
+
+    setup(function()
+        local environment = prepare("")
+        support.write_file(folder .. "/memcached.conf", "mech_list: plain\nauxprop_plugin: none\n")
+        users = folder .. "/users"
+        support.write_file(users, ("x"):rep(300) .. "anna:toolong\nanna:secret:more\nberta:b\r\ncarl:c")
+        environment[#environment + 1] = "MEMCACHED_SASL_PWDB=" .. users
+        one = assert(proto_server.start({ "-S" }, false, environment))
+    end)
+    teardown(stop)
+
+    local function log_in(user, password)
+        local client = connect()
+        local said = client:ask(PLAIN .. "\\x00" .. user .. "\\x00" .. password)
+        client:close()
+        return said
+    end
+
+    it("log in with their passwords, and with no other", function()
+        for _, login in ipairs { { "anna", "secret" }, { "berta", "b" }, { "carl", "c" } } do
+            assert.equal(AUTHENTICATED, log_in(table.unpack(login)))
+        end
+        for _, login in ipairs { { "anna", "secre" }, { "anna", "more" }, { "anna", "toolong" }, { "ann", "a" },
+            { "berta", "secret" }, { "dora", "d" } } do
+            assert.equal(REFUSED, log_in(table.unpack(login)), login[1] .. " " .. login[2])
+        end
+    end)
+
+    it("are read at every login", function()
+        support.write_file(users, "dora:d\n")
+        assert.equal(AUTHENTICATED, log_in("dora", "d"))
+        assert.equal(REFUSED, log_in("anna", "secret"))
+        os.remove(users)
+        assert.equal(REFUSED, log_in("dora", "d"))
+    end)
+end)
+
 describe("logins whose authority does not answer", function()
     before_each(function() start("mech_list: plain\n", "-t", "1") end)
     after_each(stop)

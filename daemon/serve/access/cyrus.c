@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "serve/access/pwdb.h"
 
 #define APPLICATION "memcached"
 enum { HOST_BYTES = 1025 };
@@ -66,10 +67,24 @@ static int on_log(void *context, int priority, const char *message) {
     return SASL_OK;
 }
 
+/* memcached's own database of users, where the environment names one. Who is not in it may be in
+ * those that the library's settings name. */
+static const char *user_database;
+
+static int on_password(sasl_conn_t *conn, void *context, const char *user, const char *password,
+                       unsigned n, struct propctx *properties) {
+    (void)conn;
+    (void)context;
+    (void)properties;
+    bool right = user_database != NULL && pwdb_check(user_database, user, password, n);
+    return right ? SASL_OK : SASL_NOAUTHZ;
+}
+
 /* --- the library --- */
 
 static const sasl_callback_t callbacks[] = {
     {SASL_CB_LOG, (int (*)(void))(void (*)(void))on_log, NULL},
+    {SASL_CB_SERVER_USERDB_CHECKPASS, (int (*)(void))(void (*)(void))on_password, NULL},
     {SASL_CB_LIST_END, NULL, NULL},
 };
 
@@ -77,6 +92,7 @@ const char *cyrus_start(void) {
     if (gethostname(host, sizeof host - 1) != 0) {
         host[0] = '\0';
     }
+    user_database = getenv("MEMCACHED_SASL_PWDB");
     sasl_set_mutex(mutex_create, mutex_take, mutex_release, mutex_destroy);
     int status = sasl_server_init(callbacks, APPLICATION);
     return status == SASL_OK ? NULL : sasl_errstring(status, NULL, NULL);

@@ -31,6 +31,13 @@ end
 --- The option that slated and memcached want when they are started as root.
 M.USER = M.capture("id -u") == "0" and "-u root" or ""
 
+--- Writes a file anew.
+function M.write_file(path, text)
+    local file = assert(io.open(path, "w"))
+    assert(file:write(text))
+    assert(file:close())
+end
+
 local function sleep(seconds)
     require("slate.base.clock").sleep(seconds)
 end

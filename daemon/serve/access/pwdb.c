@@ -1,0 +1,46 @@
+#include "serve/access/pwdb.h"
+
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+
+/* Whether the text begins with the field, which ends there. How long the comparison takes does not
+ * tell how much of it is right. */
+static bool field_is(const char *text, const char *field, size_t field_bytes) {
+    return strlen(text) >= field_bytes && strchr(":\r\n", text[field_bytes]) != NULL &&
+           CRYPTO_memcmp(text, field, field_bytes) == 0;
+}
+
+/* The next line with its end. False: there is none. One without an end is the last, or too long. */
+static bool next_line(FILE *f, char line[PWDB_LINE_BYTES]) {
+    while (fgets(line, PWDB_LINE_BYTES, f) != NULL) {
+        if (strchr(line, '\n') != NULL || feof(f)) {
+            return true;
+        }
+        for (int c = 0; c != '\n' && c != EOF; c = fgetc(f)) {
+        }
+    }
+    return false;
+}
+
+bool pwdb_check(const char *path, const char *user, const char *password, size_t password_bytes) {
+    char   line[PWDB_LINE_BYTES];
+    bool   right = false;
+    size_t user_bytes = strlen(user);
+    FILE  *f = fopen(path, "re");
+    if (f == NULL) {
+        log_warn("cannot read %s, the users of SASL: %s", path, strerror(errno));
+        return false;
+    }
+    while (next_line(f, line)) {
+        if (field_is(line, user, user_bytes) && line[user_bytes] == ':') {
+            right |= field_is(line + user_bytes + 1, password, password_bytes);
+        }
+    }
+    fclose(f);
+    OPENSSL_cleanse(line, sizeof line);
+    return right;
+}
