@@ -254,10 +254,14 @@ int cache_draft_iov(const struct cache_thread *, const struct cache_draft *, siz
 enum cache_status cache_publish(struct cache_thread *, struct cache_draft *taken,
                                 const struct cache_store *, struct cache_view *);
 void cache_abandon(struct cache_thread *, struct cache_draft *taken);
-/* Abandons it because its bytes don't come, as if there were no memory: CACHE_NO_MEMORY, and an old
- * item of a plain set is gone. */
+/* Abandons it for lack of memory: CACHE_NO_MEMORY, which is counted, and an old item of a plain set is
+ * gone. */
 enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *,
                                      const struct cache_store *, struct cache_draft *taken);
+/* The same because its bytes don't come, or others hold what values that are still coming may take:
+ * memory is not what lacks, and the caller counts it. */
+void cache_draft_late(struct cache_thread *, const struct key *, const struct cache_store *,
+                      struct cache_draft *taken);
 /* Bytes of values over ITEM_COPY_MAX that this thread has copied, ever: an append or prepend copies
  * all that it joins. */
 uint64_t cache_thread_copied(const struct cache_thread *);

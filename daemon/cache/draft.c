@@ -264,3 +264,9 @@ enum cache_status cache_draft_refuse(struct cache_thread *ct, const struct key *
     cache_abandon(ct, taken);
     return store_refused(ct, key, s, CACHE_NO_MEMORY);
 }
+
+void cache_draft_late(struct cache_thread *ct, const struct key *key, const struct cache_store *s,
+                      struct cache_draft *taken) {
+    cache_abandon(ct, taken);
+    store_removes_old(ct, key, s);
+}

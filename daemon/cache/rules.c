@@ -91,13 +91,8 @@ bool item_over_limit(const struct cache *c, const struct key *key, uint64_t valu
            c->config.item_bytes_max;
 }
 
-enum cache_status store_refused(struct cache_thread *ct, const struct key *key,
-                                const struct cache_store *s, enum cache_status why) {
-    if (why == CACHE_TOO_LARGE) {
-        COUNT(ct, store_too_large);
-    } else {
-        COUNT(ct, store_no_memory);
-    }
+void store_removes_old(struct cache_thread *ct, const struct key *key,
+                       const struct cache_store *s) {
     if (s->mode == CACHE_SET) {
         struct partition *p = partition_of(ct->cache, key->hash);
         lock_take(&p->lock);
@@ -108,5 +103,15 @@ enum cache_status store_refused(struct cache_thread *ct, const struct key *key,
         lock_release(&p->lock);
         chunks_settle(ct);
     }
+}
+
+enum cache_status store_refused(struct cache_thread *ct, const struct key *key,
+                                const struct cache_store *s, enum cache_status why) {
+    if (why == CACHE_TOO_LARGE) {
+        COUNT(ct, store_too_large);
+    } else {
+        COUNT(ct, store_no_memory);
+    }
+    store_removes_old(ct, key, s);
     return why;
 }

@@ -16,8 +16,9 @@ bool store_is_late(const struct cache_store *, const struct item *old);
 /* The marks that a compared store leaves: one that is late makes the new item stale. */
 uint8_t store_marks(const struct cache_store *, const struct item *old);
 bool item_over_limit(const struct cache *, const struct key *, uint64_t value_bytes);
-/* Counts a refusal; a set that failed for its size or for memory must not leave the old value
- * behind. Returns `why`. */
+/* A set that failed must not leave the old value behind. */
+void store_removes_old(struct cache_thread *, const struct key *, const struct cache_store *);
+/* The same for a store that failed for its size or for memory, which is counted. Returns `why`. */
 enum cache_status store_refused(struct cache_thread *, const struct key *,
                                 const struct cache_store *, enum cache_status why);
 /* `class_id`: of the item that was stored, or of the old one that refused it. */

@@ -292,7 +292,7 @@ void session_value_late(struct session *s, struct batch *b) {
     struct intake *in = s->intake;
     if (in && !in->refused) {
         in->refused = true;
-        cache_draft_refuse(b->sv.ct, &in->request.key, &in->store, &in->draft);
+        cache_draft_late(b->sv.ct, &in->request.key, &in->store, &in->draft);
     }
 }
 
