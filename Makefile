@@ -183,7 +183,7 @@ linearize: ## histories of contended keys judged by porcupine, over stores and i
 # Fuzzers in a build folder of their own, with coverage of lines in another (COVERAGE=1).
 $F/daemon/%.o: daemon/%.c $B/gen/tune/policies/policy_core.inc
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) $(DAEMON_I) -c -o $@ $<
-$F/console/%.o: console/%.c $B/gen/console/draw/explain_text.inc
+$F/console/%.o: console/%.c $B/gen/console/draw/explain_text.inc $B/gen/console/brain/modules.inc
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
 $F/fuzz_console: tests/fuzz/fuzz_console.c $(CONSOLE_O:$B/%=$F/%)
 	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer -Iconsole -o $@ $^ $(CONSOLE_LIBS)
@@ -207,7 +207,7 @@ model: ## explore the lock-free protocols under weakly ordered memory, with and 
 	@scripts/bootstrap model && tests/model/run
 lint: ## layers, circles, luacheck, shellcheck and the man pages
 	@$(MAKE_J) all && scripts/lint $B
-analyze: $B/gen/tune/policies/policy_core.inc $B/gen/console/draw/explain_text.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
+analyze: $B/gen/tune/policies/policy_core.inc $B/gen/console/draw/explain_text.inc $B/gen/console/brain/modules.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
 	@scripts/bootstrap ci && scripts/analyze $B
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/floor && tests/bench/throughput $B/bin
