@@ -86,6 +86,15 @@ describe("slatetop and slatectl doctor", function()
         assert.truthy(attention.findings(one, {})[1].text:find(("^class %d starves"):format(worst.id)))
     end)
 
+    it("name the key of the table for further classes that starve", function()
+        local one = observer.new()
+        for _, now in ipairs(table.move(recordings.load("demo"), 1, 38, 1, {})) do
+            one:look(now)
+        end
+        local list = attention.findings(one, {})
+        assert.are.same({ "class 13 starves, too", "2" }, { list[2].text, list[2].key })
+    end)
+
     it("name the key that helps", function()
         local one = observer.new()
         for _, now in ipairs(table.move(recordings.load("calcified"), 1, 20, 1, {})) do

@@ -62,7 +62,7 @@ local function gather_starving(one, findings)
             list[#list + 1] = finding
         elseif starving[1] then
             list[#list + 1], starving[1] = starving[1], nil
-            list[#list + 1] = #ids > 0 and { name = "starving", what = (#ids > 1 and "classes %s starve, too"
+            list[#list + 1] = #ids > 0 and { name = "starving", key = "2", what = (#ids > 1 and "classes %s starve, too"
                 or "class %s starves, too"):format(table.concat(ids, ", ")) } or nil
         end
     end
@@ -81,7 +81,7 @@ function M.findings(one, asked)
         -- A class that starves is the worst of what can be mended here.
         list[#list + 1] = { text = finding.what, label = finding.name,
             tone = finding.name == "starving" and "bad" or TONES[finding.severity],
-            key = finding.name == "held" and key_of_held(one) or KEYS[finding.name] }
+            key = finding.key or finding.name == "held" and key_of_held(one) or KEYS[finding.name] }
     end
     add_automove(list, one, starves)
     return list
