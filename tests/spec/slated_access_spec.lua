@@ -164,8 +164,28 @@ describe("a server with users", function()
         { "slabs geometry dry", "admin" }, { "lru tune 20 40 0.2 2", "admin" }, { "evict policy s3fifo", "admin" },
         { "lru_crawler metadump all", "admin" }, { "lru_crawler crawl all", "admin" },
         { "config set verbosity 1", "admin" }, { "config undo", "admin" }, { "config", "admin" },
-        { "extstore free_memchunks 1 1", "admin" }, { "refresh_certs", "admin" }, { "refresh_auth", "admin" },
+        { "extstore free_memchunks 1 1", "admin" },
+        { "watch nonsense", "admin" }, { "refresh_certs", "admin" }, { "refresh_auth", "admin" },
     }
+    it("has a claim about the role of each command that there is", function()
+        local tried, count = {}, 0
+        for _, row in ipairs(commands) do
+            tried[row[1]:match("^[%l_]+")] = true
+        end
+        local source = server.read_file("daemon/serve/commands.c"):gsub("#ifdef SLATE_DEBUG.-#endif", "")
+        for name in source:gmatch('\n    {"([%l_]+)", %l+, ROLE_') do
+            assert.truthy(tried[name], "no role of " .. name .. " is tried")
+            count = count + 1
+        end
+        local no_command = { command = true, reply = true, close = true }
+        for verb in server.read_file("daemon/proto/request.h"):gmatch("\n    VERB_(%u+),") do
+            local name = verb:lower()
+            assert.truthy(tried[name] or no_command[name], "no role of " .. name .. " is tried")
+            count = count + 1
+        end
+        assert.truthy(count >= 28, "only " .. count .. " commands were found")
+    end)
+
     local rank = { read = 1, write = 2, admin = 3 }
     for role, login in pairs({ read = { "rita", "pass:word" }, write = { "walt", "w" }, admin = { "adam", "a" } }) do
         it("lets a user of the role " .. role .. " do what the role holds, and nothing more", function()

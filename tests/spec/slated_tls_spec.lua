@@ -13,16 +13,16 @@ local LINES <const> = 20000
 
 local has_ssl, ssl = pcall(require, "ssl")
 
--- In `folder`: NAME.key and NAME.pem, vouched for by ISSUER.pem, or by itself.
-local function make_certificate(folder, name, issuer)
+-- In `folder`: NAME.key and NAME.pem, vouched for by ISSUER.pem, or by itself, for so many days (2).
+local function make_certificate(folder, name, issuer, days)
     local subject = ("-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=%s"):format(name)
     local files = ("-keyout %s/%s.key -out %s/%s"):format(folder, name, folder, name)
     if not issuer then
         return assert(os.execute(("openssl req -x509 -days 2 %s %s.pem 2>/dev/null"):format(subject, files)))
     end
     assert(os.execute(("openssl req %s %s.csr 2>/dev/null"):format(subject, files)))
-    assert(os.execute(("openssl x509 -req -in %s/%s.csr -CA %s/%s.pem -CAkey %s/%s.key -CAcreateserial -days 2 "
-        .. "-out %s/%s.pem 2>/dev/null"):format(folder, name, folder, issuer, folder, issuer, folder, name)))
+    assert(os.execute(("openssl x509 -req -in %s/%s.csr -CA %s/%s.pem -CAkey %s/%s.key -CAcreateserial -days %d "
+        .. "-out %s/%s.pem 2>/dev/null"):format(folder, name, folder, issuer, folder, issuer, days or 2, folder, name)))
 end
 
 local function copy(from, to)
@@ -88,6 +88,7 @@ describe("slated with TLS", function()
         make_certificate(folder, "two", "ca")
         make_certificate(folder, "client", "ca")
         make_certificate(folder, "stranger", "other-ca")
+        make_certificate(folder, "expired", "ca", -1)
     end)
     teardown(function() server.remove_folder(folder) end)
 
@@ -202,12 +203,15 @@ describe("slated with TLS", function()
         end
         local known = { certificate = folder .. "/client.pem", key = folder .. "/client.key" }
         local stranger = { certificate = folder .. "/stranger.pem", key = folder .. "/stranger.key" }
+        local expired = { certificate = folder .. "/expired.pem", key = folder .. "/expired.key" }
         local plain = wire.connect("127.0.0.2:" .. ports[4])
         assert.truthy(wire.ask(plain, "version"):find("^VERSION "))
         plain:close()
         assert.is_true(is_served("127.0.0.3", ports[3], known))
         assert.is_false(is_served("127.0.0.3", ports[3], stranger))
+        assert.is_false(is_served("127.0.0.3", ports[3], expired))
         assert.is_false(is_served("127.0.0.3", ports[3]))
+        assert.equal(3, statistic(one, "ssl_handshake_errors"))
         assert.is_true(is_served("127.0.0.4", ports[2], stranger))
         assert.is_true(is_served("127.0.0.1", ports[1]))
         one = start("ssl_verify_mode=1")
