@@ -16,9 +16,7 @@
  * a bucket again to which a key went that it had not come to yet, so it meets what stays. Source:
  * Fan et al., "MemC3", NSDI 2013, whose four slots are twelve here and which does not grow; Litwin,
  * VLDB 1980. Memory: 64 bytes for 10.8 items at any size, 5.9 an item. */
-#include "index/index.h"
-#include "index/slots.h"
-#include "mem/item.h"
+#include "index/line.h"
 
 enum {
     SEGMENT_SHIFT = 6, /* buckets come by 64: 4 KiB; a key's buckets differ in the low six bits */
@@ -30,11 +28,9 @@ enum {
     SPLITS_MOST = 8,       /* for want of a path, at one insert */
     PATHS_MOST = 256,      /* buckets looked at for one */
     DEPTH_MOST = 8,
-    STRAYS_SHIFT = 24,
-    STRAYS_MOST = 255,     /* so many or more: they are not counted any more */
+    STRAYS_MOST = ABOVE_MOST, /* so many or more: they are not counted any more */
 };
 #define SEGMENT_BYTES (sizeof(struct bucket) * SEGMENT)
-#define VERSION_MASK ((UINT32_C(1) << STRAYS_SHIFT) - 1)
 
 /* --- where things are --- */
 
@@ -71,35 +67,22 @@ static uint32_t other_of(const struct index *ix, uint32_t i, unsigned slot, uint
     if (i < split || i >= round) {
         return other & (2 * round - 1);
     }
-    uint64_t hash = ix->space->hash_of(node_at(ix->space, ref_of(b, slot)));
+    uint64_t hash = hash_in(ix, b, slot);
     return first_of(hash, count) == i ? second_of(hash, count) : first_of(hash, count);
 }
 
 /* --- versions and strays --- */
 
-static uint32_t strays_of(const struct bucket *b) {
-    return atomic_load_explicit(&b->version, memory_order_relaxed) >> STRAYS_SHIFT;
-}
+static uint32_t strays_of(const struct bucket *b) { return above_of(b); }
 /* Within a change. */
 static void set_strays(struct bucket *b, uint32_t strays) {
-    uint32_t v = atomic_load_explicit(&b->version, memory_order_relaxed) & VERSION_MASK;
-    atomic_store_explicit(&b->version,
-                          v | (strays < STRAYS_MOST ? strays : STRAYS_MOST) << STRAYS_SHIFT,
-                          memory_order_relaxed);
+    set_above(b, strays < STRAYS_MOST ? strays : STRAYS_MOST);
 }
 static void add_strays(struct bucket *b, int more) {
     uint32_t strays = strays_of(b);
     if (strays < STRAYS_MOST) {
         set_strays(b, (uint32_t)((int)strays + more));
     }
-}
-/* The version, with room for a change: it does not run over into the strays. */
-static _Atomic uint32_t *version_of(struct bucket *b) {
-    uint32_t v = atomic_load_explicit(&b->version, memory_order_relaxed);
-    if ((v & VERSION_MASK) == (VERSION_MASK & ~1u)) {
-        atomic_store_explicit(&b->version, v & ~VERSION_MASK, memory_order_relaxed);
-    }
-    return &b->version;
 }
 static void change_begin(struct bucket *a, struct bucket *b) {
     index_version_begin(version_of(a));
@@ -139,17 +122,6 @@ static uint32_t cuckoo_guess(const struct index *ix, uint64_t hash) {
     return slots != 0 ? ref_of(b, (unsigned)__builtin_ctz(slots)) : 0;
 }
 
-static uint32_t find_in(const struct index *ix, const struct bucket *b, const struct key *k,
-                        uint8_t tag) {
-    for (unsigned slots = match_slots(b, tag); slots != 0; slots &= slots - 1) {
-        uint32_t ref = ref_of(b, (unsigned)__builtin_ctz(slots));
-        if (ref != 0 && item_key_is(node_at(ix->space, ref), k)) {
-            return ref;
-        }
-    }
-    return 0;
-}
-
 static uint32_t cuckoo_find(const struct index *ix, const struct key *k, struct index_look *look) {
     uint8_t tag = tag_for(k->hash);
     uint32_t count, now = count_of(ix);
@@ -165,7 +137,7 @@ static uint32_t cuckoo_find(const struct index *ix, const struct key *k, struct 
     if (look != NULL) {
         *look = at_first;
     }
-    if (ref != 0 || at_first.version >> STRAYS_SHIFT == 0) {
+    if (ref != 0 || at_first.version >> ABOVE_SHIFT == 0) {
         return ref;
     }
     const struct bucket *second = bucket_at(ix, second_of(k->hash, count));
@@ -210,7 +182,7 @@ static void move_key(struct index *ix, uint32_t from_i, unsigned slot, uint32_t 
                      uint32_t count) {
     struct bucket *from = bucket_at(ix, from_i), *to = bucket_at(ix, to_i);
     uint32_t ref = ref_of(from, slot);
-    bool leaves_home = first_of(ix->space->hash_of(node_at(ix->space, ref)), count) == from_i;
+    bool leaves_home = first_of(hash_in(ix, from, slot), count) == from_i;
     change_begin(from, to);
     set_slot(to, (unsigned)__builtin_ctz(match_slots(to, 0)), tag_of(from, slot), ref);
     set_slot(from, slot, 0, 0);
@@ -275,12 +247,6 @@ static bool make_room(struct index *ix, uint32_t first, uint32_t second, uint32_
 
 /* --- growing --- */
 
-static void prefetch_item(const struct index *ix, uint32_t ref) {
-    const char *it = node_at(ix->space, ref);
-    __builtin_prefetch(it);
-    __builtin_prefetch(it + 64);
-}
-
 struct stray {
     uint64_t hash;
     uint32_t bucket, ref;
@@ -294,12 +260,11 @@ enum { SUSPECTS_MOST = 2 * WAYS * SLOTS };
 static unsigned suspects_in(const struct index *ix, uint32_t bucket, unsigned way,
                             struct stray *to) {
     const struct bucket *b = bucket_at(ix, bucket);
-    unsigned n = 0;
-    for (unsigned left = match_slots_masked(b, (uint8_t)way, WAYS - 1) & ~match_slots(b, 0);
-         left != 0; left &= left - 1) {
-        unsigned slot = (unsigned)__builtin_ctz(left);
-        to[n] = (struct stray){.bucket = bucket, .slot = (uint8_t)slot, .ref = ref_of(b, slot)};
-        prefetch_item(ix, to[n++].ref);
+    unsigned n = 0, slots = match_slots_masked(b, (uint8_t)way, WAYS - 1) & full_slots(b);
+    prefetch_items(ix, b, slots);
+    for (; slots != 0; slots &= slots - 1) {
+        unsigned slot = (unsigned)__builtin_ctz(slots);
+        to[n++] = (struct stray){.bucket = bucket, .slot = (uint8_t)slot, .ref = ref_of(b, slot)};
     }
     return n;
 }
@@ -352,10 +317,8 @@ static bool split_one(struct index *ix) {
     }
     struct bucket *from = bucket_at(ix, from_i), *to = bucket_at(ix, n);
     uint64_t hashes[SLOTS];
-    unsigned full = ~match_slots(from, 0) & ((1u << SLOTS) - 1), go = 0;
-    for (unsigned left = full; left != 0; left &= left - 1) {
-        prefetch_item(ix, ref_of(from, (unsigned)__builtin_ctz(left)));
-    }
+    unsigned full = full_slots(from), go = 0;
+    prefetch_items(ix, from, full);
     struct stray strays[SUSPECTS_MOST];
     unsigned stray_count = strays_of(from) > 0 ? find_strays(ix, from_i, n, strays) : 0, gone = 0;
     for (unsigned i = 0; i < stray_count; i++) {
@@ -363,7 +326,7 @@ static bool split_one(struct index *ix) {
     }
     for (unsigned left = full; left != 0; left &= left - 1) {
         unsigned slot = (unsigned)__builtin_ctz(left);
-        uint64_t hash = hashes[slot] = ix->space->hash_of(node_at(ix->space, ref_of(from, slot)));
+        uint64_t hash = hashes[slot] = hash_in(ix, from, slot);
         if ((first_of(hash, n) == from_i ? first_of(hash, n + 1) : second_of(hash, n + 1)) == n) {
             set_slot(to, slot, tag_of(from, slot), ref_of(from, slot));
             go |= 1u << slot;
