@@ -3,7 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-const struct index_kind *const index_kinds[] = {&index_bucket, &index_chained, &index_cuckoo, NULL};
+const struct index_kind *const index_kinds[] = {&index_bucket, &index_chained, &index_cuckoo,
+                                                &index_hopscotch, NULL};
 
 const struct index_kind *index_kind_find(const char *name) {
     for (const struct index_kind *const *kind = index_kinds; *kind != NULL; kind++) {

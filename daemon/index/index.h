@@ -6,11 +6,11 @@
  * or of its item, changes the version that a look for this key noted. Every kind grows a little
  * with each insert, so none ever stalls. Memory is never unmapped while the index lives.
  *
- * Whatever keys are stored, a look is bounded: it reads at most 5 lines of the index in `bucket`, 2
- * in `cuckoo`, 32 entries in `chained`, and touches at most 56, 24 and 32 items, of which all but
- * its own have another key. A place that is full takes no more keys until one leaves it, and
- * index_rivals tells which could. Random hashes fill none: in `bucket` one place of 10^8 at its
- * fullest, just before it is split.
+ * Whatever keys are stored, a look is bounded: it reads at most 5 lines of the index in `bucket`
+ * and `hopscotch`, 2 in `cuckoo`, 32 entries in `chained`, and touches at most 56, 60, 24 and 32
+ * items, of which all but its own have another key. A place that is full takes no more until one
+ * leaves it, and index_rivals tells which could. Random hashes fill none: in `bucket` one place of
+ * 10^8 at its fullest, just before it is split.
  *
  * To add a kind: a file with its functions, a struct here for what it keeps, a line in index_kinds
  * and in the option `index` (serve/config/settings_rows.h). test_index and `make bench-index`
@@ -30,7 +30,7 @@
 
 struct index;
 
-enum { INDEX_CHAIN_MOST = 64 }; /* items that index_chain or index_rivals may tell of at once */
+enum { INDEX_CHAIN_MOST = 108 }; /* items that index_chain or index_rivals may tell of at once */
 
 /* Versions that are odd while an item changes where it lies; the second may be NULL. */
 struct index_change {
@@ -61,7 +61,7 @@ struct index_kind {
 
 /* The default first; NULL at the end. */
 extern const struct index_kind *const index_kinds[];
-extern const struct index_kind index_bucket, index_chained, index_cuckoo;
+extern const struct index_kind index_bucket, index_chained, index_cuckoo, index_hopscotch;
 const struct index_kind *index_kind_find(const char *name); /* NULL: none of this name */
 
 struct index_chains { /* chained.c */
@@ -82,6 +82,10 @@ struct index_cuckoo { /* cuckoo.c */
     index_array      table;
     struct index_walk walks[INDEX_WALKS];
 };
+struct index_hopscotch { /* hopscotch.c */
+    _Atomic uint32_t count; /* of lines */
+    index_array      table;
+};
 struct index {
     const struct index_kind *kind;
     const struct node_space *space;
@@ -89,6 +93,7 @@ struct index {
         struct index_buckets buckets;
         struct index_chains  chains;
         struct index_cuckoo  cuckoo;
+        struct index_hopscotch hopscotch;
     };
     struct index_pool *pool;
     uint32_t           item_count;

@@ -18,7 +18,7 @@ struct own {
 #define SLATED_STATS(X) \
     X(slated_version, text, version, TEXT, SLATE_VERSION, "this program's own version") \
     X(store, text, name, TEXT, o->store, "where items live: slab, heap, blocks") \
-    X(index, text, name, TEXT, o->index, "how keys find their items: bucket, chained, cuckoo") \
+    X(index, text, name, TEXT, o->index, "how keys find their items: bucket, chained, cuckoo, hopscotch") \
     X(policy, text, name, TEXT, o->policy, "who is evicted") \
     X(role, text, name, TEXT, o->role, "what this connection may do: read, write or admin") \
     X(role_refusals, counter, operations, U64, o->serve.role_refusals, "requests and commands that the role of a connection did not allow") \
