@@ -4,13 +4,15 @@
  *
  *     bench [ITEMS [KIND ...]]          1048576 items at the most, all kinds
  *
- * `grow` is an insert while it is filled, `insert` one that needs no growth; `worst` the longest insert of a fill, in microseconds. Three
- * fills are made in memory that was touched before, and an insert's shortest time counts, so that what else the machine does hardly does.
+ * `grow` is an insert while it is filled, `insert` one that needs no growth. `worst` is the longest insert of a fill, `look` the longest
+ * look of a second thread meanwhile, until it holds, both in microseconds. Three fills are made in memory that was touched before, and
+ * the shortest time counts of an insert, and of the longest look at a size, so that what else the machine does hardly does.
  * Sizes are a half, five eighths, … and all of ITEMS, since linear hashing has rounds of doubling, and 1/64 of it, which fits the
  * processor's cache. Times are this thread's, in nanoseconds; of five runs the shortest. Items are 64 bytes with keys of 16 in
  * random order. `x32` is how the server looks: places prefetched for 32 keys, then items, then compared.
  * Every measured loop is a function of its own, phase_*, so that callgrind can count its instructions (run). */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,7 @@
 #include "mem/arena.h"
 #include "mem/item.h"
 
-enum { CHUNK = 64, KEY_BYTES = 16, GROUP = 32, OPERATIONS_MAX = 1 << 16, RUNS = 5 };
+enum { CHUNK = 64, KEY_BYTES = 16, GROUP = 32, OPERATIONS_MAX = 1 << 16, RUNS = 5, PARTS = 64 };
 
 struct operation {
     struct key key;
@@ -195,12 +197,56 @@ static double fill(uint32_t from, uint32_t count) {
     return ns / (count - from);
 }
 
-static void find_worst(const struct index_kind *kind, uint32_t items, float *least_us) {
+/* --- the longest insert and the longest look of a fill --- */
+
+struct watcher {
+    uint32_t         items;
+    _Atomic uint32_t there; /* the first of them are in */
+    _Atomic bool     done;
+    float            longest_us[PARTS]; /* look, by the part of the items that was in */
+    uint32_t         misses;
+};
+
+static uint32_t part_of(uint32_t n, uint32_t items) { return (uint32_t)((uint64_t)n * PARTS / items); }
+
+/* Looks for what is in, one after the other, each again until it holds. */
+static void *watch(void *arg) {
+    struct watcher *w = arg;
+    uint64_t x = 88172645463325252u;
+    while (!atomic_load(&w->done)) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        uint32_t there = atomic_load(&w->there), ref;
+        if (there == 0) {
+            continue;
+        }
+        char bytes[KEY_BYTES];
+        name((uint32_t)(x % there), bytes);
+        struct key key = key_make(bytes, KEY_BYTES);
+        struct index_look look;
+        double begun_ns = cpu_ns();
+        do {
+            ref = index_find(&ix, &key, &look);
+        } while (!index_unchanged(&look));
+        float us = (float)((cpu_ns() - begun_ns) / 1e3), *longest = &w->longest_us[part_of(there - 1, w->items)];
+        *longest = us > *longest ? us : *longest;
+        w->misses += ref == 0;
+    }
+    return NULL;
+}
+
+static void find_worst(const struct index_kind *kind, uint32_t items, float *least_us, float *look_us) {
     for (int run = 0; run < 3; run++) {
         struct index_pool pool;
         open_index(kind, &pool, items);
         size_t used = atomic_load(&pool.used);
         memset(pool.base + used, 0, pool.bytes - used); /* what the system takes to give memory is not the index's */
+        static struct watcher watcher;
+        memset(&watcher, 0, sizeof watcher);
+        watcher.items = items;
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, watch, &watcher) != 0) {
+            exit(1);
+        }
         for (uint32_t n = 0; n < items; n++) {
             char bytes[KEY_BYTES];
             name(n, bytes);
@@ -209,6 +255,16 @@ static void find_worst(const struct index_kind *kind, uint32_t items, float *lea
             index_insert(&ix, key.hash, place_ref(n));
             float us = (float)((cpu_ns() - begun_ns) / 1e3);
             least_us[n] = run == 0 || us < least_us[n] ? us : least_us[n];
+            atomic_store(&watcher.there, n + 1);
+        }
+        atomic_store(&watcher.done, true);
+        pthread_join(thread, NULL);
+        for (unsigned i = 0; i < PARTS; i++) {
+            look_us[i] = run == 0 || watcher.longest_us[i] < look_us[i] ? watcher.longest_us[i] : look_us[i];
+        }
+        if (watcher.misses > 0) {
+            fprintf(stderr, "%s: %u looks missed what was there\n", kind->name, watcher.misses);
+            exit(1);
         }
         index_fini(&ix);
         index_pool_fini(&pool);
@@ -216,26 +272,28 @@ static void find_worst(const struct index_kind *kind, uint32_t items, float *lea
 }
 
 static void run_kind(const struct index_kind *kind, uint32_t items) {
-    static const unsigned parts[] = {1, 32, 40, 48, 56, 64}; /* of 64 */
-    float *insert_us = calloc(items, sizeof *insert_us);
+    static const unsigned parts[] = {1, 32, 40, 48, 56, PARTS}; /* of PARTS */
+    float *insert_us = calloc(items, sizeof *insert_us), look_us[PARTS];
     if (insert_us == NULL) {
         exit(1);
     }
-    find_worst(kind, items, insert_us);
+    find_worst(kind, items, insert_us, look_us);
     struct index_pool pool;
     open_index(kind, &pool, items);
     uint32_t filled = 0;
     for (unsigned i = 0; i < sizeof parts / sizeof *parts; i++) {
-        uint32_t count = (uint32_t)((uint64_t)items * parts[i] / 64);
+        uint32_t count = (uint32_t)((uint64_t)items * parts[i] / PARTS);
         double grow_ns = fill(filled, count), bytes = (double)index_bytes(&ix) / count;
-        float worst_us = 0;
+        float worst_us = 0, longest_us = 0;
         for (; filled < count; filled++) {
+            float part_us = look_us[part_of(filled, items)];
             worst_us = insert_us[filled] > worst_us ? insert_us[filled] : worst_us;
+            longest_us = part_us > longest_us ? part_us : longest_us;
         }
         struct costs c = {0};
         measure(&c, count);
-        printf("%-10s %9u %7.2f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f\n", kind->name, count, bytes, c.hit,
-               c.hit_grouped, c.miss, c.miss_grouped, c.insert, grow_ns, c.replace, c.remove, (double)worst_us);
+        printf("%-10s %9u %7.2f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f %7.1f\n", kind->name, count, bytes, c.hit,
+               c.hit_grouped, c.miss, c.miss_grouped, c.insert, grow_ns, c.replace, c.remove, (double)worst_us, (double)longest_us);
         fflush(stdout);
     }
     index_fini(&ix);
@@ -263,8 +321,8 @@ int main(int argc, char **argv) {
     }
     clock_start();
     make_items(items + operation_count);
-    printf("%-10s %9s %7s %7s %7s %7s %7s %7s %7s %7s %7s %7s\n", "kind", "items", "B/item", "hit", "x32", "miss", "x32",
-           "insert", "grow", "replace", "remove", "worst");
+    printf("%-10s %9s %7s %7s %7s %7s %7s %7s %7s %7s %7s %7s %7s\n", "kind", "items", "B/item", "hit", "x32", "miss", "x32",
+           "insert", "grow", "replace", "remove", "worst", "look");
     for (int i = 0; index_kinds[i] != NULL; i++) {
         if (wanted(index_kinds[i]->name, argc, argv)) {
             run_kind(index_kinds[i], items);
