@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl advise sizes|memory|automove|policy: what to change, from what the server does now.
+--- slatectl advise sizes|memory|flash|automove|policy: what to change, from what the server does now.
 local M = {}
 
-local SUBJECTS <const> = { "sizes", "memory", "automove", "policy" }
+local SUBJECTS <const> = { "sizes", "memory", "flash", "automove", "policy" }
 
 function M.declare(command)
     local units = require "slate.base.units"
-    command:argument("subject", "sizes: chunk sizes that waste least; memory: how much is worth its while; automove: "
-        .. "which mode; policy: which eviction policy."):choices(SUBJECTS):argname("SUBJECT")
+    command:argument("subject", "sizes: chunk sizes that waste least; memory: how much is worth its while; flash: "
+        .. "what a flash tier would bring; automove: which mode; policy: which eviction policy.")
+        :choices(SUBJECTS):argname("SUBJECT")
     command:option("--from", "Where the sizes come from: sizehist, sizes or metadump; see sizes.")
         :choices(require("slate.facts.sizehist").SOURCES):argname("SOURCE")
     command:option("--classes", "Use N classes, besides the one of the largest chunk."):argname("N")

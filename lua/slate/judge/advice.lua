@@ -267,6 +267,67 @@ function M.memory(context, client, options)
     return advice
 end
 
+-- flash ---------------------------------------------------------------------------------------
+
+local FLASH_TIMES <const> = { 2, 4, 8, 16, 24, 40 } -- of the memory
+
+-- What the curve promises at so many times the memory. nil: it does not reach there.
+local function flash_row(points, bytes, times)
+    if points[#points][1] < bytes * times then
+        return nil
+    end
+    local ratio, here = foresight.between(points, bytes * times), foresight.between(points, bytes)
+    return { times = times, bytes = bytes * times, hit_ratio = ratio, gain_ratio = ratio - here }
+end
+
+local function flash_text(rows, reach_times)
+    local last = rows[#rows]
+    if reach_times < 8 then
+        return ("the curve reaches %.1f times the memory, and a flash tier has 8 to 40 times: simulate a recorded "
+            .. "trace at those sizes before you buy one"):format(reach_times)
+    elseif last.gain_ratio < NO_GAIN then
+        return ("a flash tier brings nothing: %d times the memory would add %.2f points of hits"):format(last.times,
+            last.gain_ratio * 100)
+    end
+    return ("%d times the memory would add %.1f points of hits; extstore keeps values of ext_item_size and larger "
+        .. "only, and each hit of it waits for the device"):format(last.times, last.gain_ratio * 100)
+end
+
+--- What a flash tier (memcached's extstore) might bring: the miss-ratio curve far beyond the memory.
+function M.flash(_, client)
+    local curve, message, code = foresight.curve(client)
+    if not curve and code == "unsupported" then
+        return nil, "a flash tier is judged by the miss-ratio curve, which needs slated; simulate a recorded trace: "
+            .. "slatectl simulate TRACE --memory 512m,2g", code
+    elseif not curve then
+        return nil, message, code
+    elseif #curve.points < 2 then
+        return nil, foresight.too_few("for a curve"), "no"
+    end
+    local points, bytes = curve.points, curve.bytes
+    local rows, cells = {}, {}
+    for _, times in ipairs(FLASH_TIMES) do
+        local row = flash_row(points, bytes, times)
+        rows[#rows + 1] = row
+        cells[#cells + 1] = row and { ("%dx"):format(times), units.bytes(row.bytes), units.percent(row.hit_ratio, 2),
+            ("%+.2f points"):format(row.gain_ratio * 100) } or nil
+    end
+    local reach_times = points[#points][1] / bytes
+    return {
+        facts = {
+            { "memory", units.bytes(bytes) },
+            { "hits now", units.percent(foresight.between(points, bytes), 2) .. " under the LRU" },
+            { "the curve reaches", ("%.1f times the memory"):format(reach_times) },
+            { "sampled", units.plural(curve.reads or 0, "read") },
+        },
+        table = #cells > 0 and { columns = { { title = "SIZE", left = true }, { title = "BYTES" },
+            { title = "HITS" }, { title = "GAIN" } }, rows = cells } or nil,
+        text = flash_text(rows, reach_times), sizes = require("slate.base.json").array(rows), reach_times = reach_times,
+        commands = reach_times < 8 and { "slatectl simulate TRACE --memory " .. ("%dm,%dm"):format(
+            math.ceil(8 * bytes / MIB), math.ceil(40 * bytes / MIB)) } or {},
+    }
+end
+
 -- automove ------------------------------------------------------------------------------------
 
 local SPREAD_MOST <const> = 4 -- ages of evicting classes that differ more are worth a change
