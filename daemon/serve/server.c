@@ -210,20 +210,20 @@ int server_undo(struct server *server, struct cache_thread *ct, const char *who,
     return 1;
 }
 
-void server_automove_failed(void *arg, const char *mode, const char *why) {
+void server_automove_failed(void *arg, const char *mode, const char *now, const char *why) {
     struct server *server = arg;
     const struct setting *row = setting_find("slab_automove", strlen("slab_automove"));
-    struct settings was, off;
+    struct settings was, is;
     char said[SETTING_WHY_BYTES];
     lock_take(&server->lock);
-    was = off = *server->settings;
-    if (strcmp(was.slab_automove, mode) == 0 && setting_set(&off, row, "off", false, said)) {
-        setting_copy(server->settings, &off, row);
+    was = is = *server->settings;
+    if (strcmp(was.slab_automove, mode) == 0 && setting_set(&is, row, now, false, said)) {
+        setting_copy(server->settings, &is, row);
         server->settings_version++;
     }
     lock_release(&server->lock);
     snprintf(said, sizeof said, "tuner: %s failed: %s", mode, why);
-    note_changes(server, said, &was, &off);
+    note_changes(server, said, &was, &is);
 }
 
 static void wake_main(const struct server *server) {

@@ -175,8 +175,8 @@ static inline bool server_wants_login(const struct server *server) {
     return server->users.path != NULL || server->logins != NULL;
 }
 
-/* For tune_config.on_failure, with the server: the setting becomes off too. */
-void server_automove_failed(void *server, const char *mode, const char *why);
+/* For tune_config.on_failure, with the server: the setting becomes `now`, too. */
+void server_automove_failed(void *server, const char *mode, const char *now, const char *why);
 
 /* Asks main to end the server; SERVER_STOP_GRACEFUL lets clients have what they asked for. Any
  * thread. */

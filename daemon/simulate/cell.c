@@ -58,8 +58,9 @@ struct simulate_cell *simulate_cell_objects(const struct evict_policy *policy,
     return c;
 }
 
-static void note_failure(void *arg, const char *mode, const char *why) {
+static void note_failure(void *arg, const char *mode, const char *now, const char *why) {
     struct simulate_cell *c = arg;
+    (void)now;
     if (c->failed[0] == '\0') {
         snprintf(c->failed, sizeof c->failed, "%s: %s", mode, why);
     }

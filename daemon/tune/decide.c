@@ -44,22 +44,43 @@ static bool run(struct tuner *t, const struct automove_mode *mode, const char *a
     return started;
 }
 
-/* The mode could not go on: off takes its place, unless another was asked for meanwhile. */
+/* The mode before takes over, or off when there was none, or when that can't run either. */
+static void run_one_before(struct tuner *t, const struct automove_config *cfg) {
+    struct automove_name before = t->last;
+    char ignored[REASON_BYTES];
+    t->last = (struct automove_name){&automove_off, ""}; /* if that one fails, too */
+    if (before.mode == NULL || !run(t, before.mode, before.argument, cfg, ignored)) {
+        run(t, &automove_off, "", cfg, ignored);
+    }
+}
+
+/* The mode could not go on: another takes its place, unless one was asked for meanwhile. */
 static void fall_back(struct tuner *t, const struct automove_mode *mode, const char *argument,
                       const char *why) {
-    char name[2 * AUTOMOVE_NAME_BYTES], ignored[REASON_BYTES];
+    char name[2 * AUTOMOVE_NAME_BYTES], now[2 * AUTOMOVE_NAME_BYTES];
+    lock_take(&t->lock);
+    struct automove_config cfg = config_of(t, &t->wish);
+    lock_release(&t->lock);
     snprintf(name, sizeof name, "%s%s", mode->name, argument);
-    run(t, &automove_off, "", &(struct automove_config){.cache = t->cache}, ignored);
+    run_one_before(t, &cfg);
+    snprintf(now, sizeof now, "%s%s", t->active.mode->name, t->active.argument);
     lock_take(&t->lock);
     if (t->wish.version == t->adopted) {
-        t->wish.mode = &automove_off;
-        t->wish.argument[0] = '\0';
+        t->wish.mode = t->active.mode;
+        snprintf(t->wish.argument, sizeof t->wish.argument, "%s", t->active.argument);
     }
     snprintf(t->words.failed, sizeof t->words.failed, "%s: %s", name, why);
     lock_release(&t->lock);
-    log_warn("automove %s failed and is off: %s", name, why);
+    log_warn("automove %s failed, %s takes its place: %s", name, now, why);
     if (t->on_failure != NULL) {
-        t->on_failure(t->on_failure_arg, name, why);
+        t->on_failure(t->on_failure_arg, name, now, why);
+    }
+}
+
+static void remember(struct tuner *t) {
+    if (t->active.mode != NULL) {
+        t->last.mode = t->active.mode;
+        snprintf(t->last.argument, sizeof t->last.argument, "%s", t->active.argument);
     }
 }
 
@@ -79,6 +100,7 @@ void tuner_adopt(struct tuner *t) {
         }
         return;
     }
+    remember(t);
     bool started = run(t, wish.mode, wish.argument, &cfg, why);
     say_why(t, "nothing was decided yet");
     if (!started) {

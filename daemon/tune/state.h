@@ -34,6 +34,12 @@ struct automove_wish {
     unsigned since;   /* the version in which the mode changed last */
 };
 
+/* A mode with its argument. */
+struct automove_name {
+    const struct automove_mode *mode; /* NULL: none */
+    char argument[AUTOMOVE_NAME_BYTES];
+};
+
 struct tuner {
     struct cache        *cache;
     struct cache_thread *ct;
@@ -46,7 +52,7 @@ struct tuner {
     const char          *policy_dir;
     struct shown        *shown;    /* what policies in Lua see goes there; NULL: nowhere */
     uint64_t             epoch_us; /* of snapshots */
-    void               (*on_failure)(void *, const char *mode, const char *why);
+    void               (*on_failure)(void *, const char *mode, const char *now, const char *why);
     void                *on_failure_arg;
 
     _Atomic bool     crawler_on;
@@ -71,6 +77,7 @@ struct tuner {
     struct crawler     crawler;
     uint32_t           flushed; /* cache_flushed when the crawler last began because of a flush */
     struct active_mode active;
+    struct automove_name last; /* that ran before it, and runs again if it fails */
     /* version of the wish; others see by it whether the mode runs that they wished for */
     _Atomic unsigned   adopted;
     struct snapshot    before, now; /* of the window's start (no classes: none); of the last need */

@@ -17,9 +17,9 @@
 struct tune_config {
     const char *automove;    /* a mode's name or number (tune/policies/automove.h); NULL: off */
     const char *policy_dir;  /* of policies in Lua; NULL: none */
-    /* Called on the tuner's thread, no lock held, when a mode failed and off took its place; may be
-     * NULL. */
-    void      (*on_failure)(void *, const char *mode, const char *why);
+    /* Called on the tuner's thread, no lock held, when a mode failed and `now`, the one before or
+     * off, took its place; may be NULL. */
+    void      (*on_failure)(void *, const char *mode, const char *now, const char *why);
     void       *on_failure_arg;
     double   ratio;          /* slab_automove_ratio */
     unsigned window_s;       /* slab_automove_window */
@@ -56,8 +56,8 @@ enum tune_status tuner_reassign(struct tuner *, int from_class, int to_class, un
  * moved. */
 bool tuner_cancel(struct tuner *, unsigned *moved, unsigned *wanted);
 
-/* By name or number. False: there is no such mode. One that cannot start, or fails later, is turned
- * off, and on_failure is told: try it first. */
+/* By name or number. False: there is no such mode. When one cannot start, or fails later, the mode
+ * that ran before takes its place, or off, and on_failure is told: try it first. */
 bool tuner_set_automove(struct tuner *, const char *name);
 /* as automove_spell has it */
 void tuner_automove(struct tuner *, char to[AUTOMOVE_NAME_BYTES]);

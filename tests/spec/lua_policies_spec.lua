@@ -331,13 +331,28 @@ describe("slabs automove lua:NAME", function()
         assert.equal("none", value("moves", "failed"))
     end)
 
-    it("falls back to off when the policy breaks, and says so in stats moves and in the log", function()
+    it("falls back to the mode before when the policy breaks, and says so in stats moves, log and audit", function()
+        assert.equal("OK", client:command("slabs automove eviction"))
+        assert.is_true(eventually(function() return value("moves", "mode") == "eviction" end))
         assert.equal("OK", client:command("slabs automove lua:later"))
+        local logged = "warn: automove lua:later failed, eviction takes its place: "
+        assert.is_true(eventually(function() return one:log():find(logged, 1, true) ~= nil end), one:log())
+        assert.is_true(eventually(function() return value("settings", "slab_automove") == "2" end))
+        assert.equal("eviction", value("moves", "mode"))
+        assert.truthy(value("moves", "failed"):find("lua:later: no more", 1, true), value("moves", "failed"))
+        local audit = table.concat(assert(client:stats("audit")), "\n")
+        assert.truthy(audit:find("lua:later failed: no more", 1, true), audit)
+    end)
+
+    it("falls back to off when the mode before breaks as well", function()
+        assert.equal("OK", client:command("slabs automove lua:pin floors=5:4"))
+        assert.is_true(eventually(function() return value("moves", "mode") == "lua:pin floors=5:4" end))
+        os.remove(folder .. "/pin.lua")
+        assert.equal("OK", client:command("slabs automove lua:later"))
+        local logged = "warn: automove lua:later failed, off takes its place: "
+        assert.is_true(eventually(function() return one:log():find(logged, 1, true) ~= nil end), one:log())
         assert.is_true(eventually(function() return value("settings", "slab_automove") == "0" end))
         assert.equal("off", value("moves", "mode"))
-        assert.truthy(value("moves", "failed"):find("lua:later: no more", 1, true), value("moves", "failed"))
-        local logged = "warn: automove lua:later failed and is off"
-        assert.is_true(eventually(function() return one:log():find(logged, 1, true) ~= nil end), one:log())
         assert.equal("OK", client:command("slabs automove off"))
     end)
 

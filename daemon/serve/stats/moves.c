@@ -9,7 +9,7 @@
 #define MOVES_STATS(X) \
     X(mode, text, name, TEXT, words.mode, "what moves pages by itself") \
     X(why, text, reason, TEXT, words.why, "what was decided last, or why nothing moves") \
-    X(failed, text, reason, TEXT, words.failed[0] ? words.failed : "none", "the mode that failed and is off, and why") \
+    X(failed, text, reason, TEXT, words.failed[0] ? words.failed : "none", "the mode that failed last, and why; the one before serves again, or off") \
     X(state, text, reason, TEXT, words.state[0] ? words.state : "none", "what the mode says of itself") \
     X(running, gauge, flag, U64, t.moving, "1: a page is being moved, or was asked for") \
     X(pages_moved, counter, pages, U64, t.pages_moved - b.pages_moved, "pages moved between classes") \
