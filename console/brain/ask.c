@@ -150,18 +150,20 @@ static uint64_t replies_ms(const struct model *model) {
 const struct sentence *brain_findings(const struct model *model, unsigned *count) {
     struct brain *brain = (struct brain *)brain_of(model); /* what is kept here changes nothing that can be seen */
     const struct snapshot *now = model_now(model);
+    if (brain->findings == NULL) { /* of no snapshot, for none is of time 0 */
+        brain->findings = calloc(1, sizeof *brain->findings);
+    }
     struct findings *kept = brain->findings;
     *count = 0;
-    if (now == NULL || (kept == NULL && (kept = calloc(1, sizeof *kept)) == NULL)) {
+    if (now == NULL || kept == NULL) {
         return NULL;
     }
     uint64_t came_ms = replies_ms(model);
-    if (brain->findings == NULL || kept->snapshot_ms != now->at_ms || kept->replies_ms != came_ms) {
+    if (kept->snapshot_ms != now->at_ms || kept->replies_ms != came_ms) {
         struct question question = {.module = "slate.judge.attention", .function = "findings"};
         kept->count = brain_ask(model, &question, kept->of);
         kept->snapshot_ms = now->at_ms;
         kept->replies_ms = came_ms;
-        brain->findings = kept;
     }
     *count = kept->count;
     return kept->of;

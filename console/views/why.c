@@ -15,8 +15,11 @@ void why_command(struct ui *ui, enum command command) {
 /* Draws all lines, the first `top` rows of them scrolled off; returns the rows of all. */
 static int draw_lines(struct cells *cells, struct rect inside, int top, const struct sentence *lines,
                       unsigned count) {
-    static const uint8_t styles[] = {STYLE_DIALOG, STYLE_GOOD, STYLE_BAD};
-    static const char *const marks[] = {" ", "○", "!"};
+    static const uint8_t styles[] = {[TONE_PLAIN] = STYLE_DIALOG, [TONE_GOOD] = STYLE_GOOD,
+                                     [TONE_NOTE] = STYLE_DIALOG, [TONE_WARN] = STYLE_WARN,
+                                     [TONE_BAD] = STYLE_BAD};
+    static const char *const marks[] = {[TONE_PLAIN] = " ", [TONE_GOOD] = "○", [TONE_NOTE] = "·",
+                                        [TONE_WARN] = "!", [TONE_BAD] = "!"};
     int row = 0;
     for (unsigned i = 0; i < count; i++) {
         struct rect area = {inside.y, inside.x + 2, ROWS_MOST, inside.width - 2};

@@ -118,7 +118,7 @@ for _, program in ipairs(servers) do
     it("sends nothing that writes in read-only mode", function()
       open("--read-only")
       screen:wait("READ-ONLY")
-      screen:wait("automove 0")
+      screen:wait("live 1s")
       screen:press("t")
       screen:wait("nothing can be sent")
       screen:press("S")

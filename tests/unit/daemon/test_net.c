@@ -197,14 +197,23 @@ static void test_limits_what_connections_hold(void) {
     int two[2] = {connect_unix(h.path), connect_unix(h.path)}; /* more than half of it */
     say(two[0], "get half of ", 12);
     say(two[1], "get half of ", 12);
+    /* Turns in which the worker takes them over, and then their halves. */
+    bool held = settles(&h.rig.server.conns.current, 4);
+    for (int i = 0; i < 3; i++) {
+        held = answers(good, "mn\r\n", "MN\r\n") && held;
+    }
+    ok(held, "two others hold more than half of what may be held");
     /* one a turn: its reply is then one send */
     const struct serve_counters *counters = h.rig.server.workers[0];
-    while (!counted_yet(&h, offsetof(struct serve_counters, response_obj_oom))) {
+    bool goes_on = true;
+    while (goes_on && !counted_yet(&h, offsetof(struct serve_counters, response_obj_oom))) {
         uint64_t sent = counter_get(&counters->bytes_written);
         say(bad, question, sizeof question - 1);
-        while (counter_get(&counters->bytes_written) == sent &&
-               !counted_yet(&h, offsetof(struct serve_counters, response_obj_oom))) {
+        goes_on = false;
+        for (int i = 0; !goes_on && i < PATIENCE_MS * 100; i++) {
             usleep(10);
+            goes_on = counter_get(&counters->bytes_written) != sent ||
+                      counted_yet(&h, offsetof(struct serve_counters, response_obj_oom));
         }
     }
     ok(counted(&h, offsetof(struct serve_counters, response_obj_oom)), "one that takes no replies is refused");
