@@ -254,8 +254,8 @@ int cache_draft_iov(const struct cache_thread *, const struct cache_draft *, siz
 enum cache_status cache_publish(struct cache_thread *, struct cache_draft *taken,
                                 const struct cache_store *, struct cache_view *);
 void cache_abandon(struct cache_thread *, struct cache_draft *taken);
-/* Abandons it for lack of memory: CACHE_NO_MEMORY, which is counted, and an old item of a plain set is
- * gone. */
+/* Abandons it for lack of memory: CACHE_NO_MEMORY, which is counted, and an old item of a plain set
+ * is gone. */
 enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *,
                                      const struct cache_store *, struct cache_draft *taken);
 /* The same because its bytes don't come, or others hold what values that are still coming may take:

@@ -1,7 +1,7 @@
 /* Pages that change hands: who needs one, which one is to go, how it is emptied and handed over.
  *
- * Threading: as of cache.h. What empties a page is called within a turn of the thread; cache_quiesce
- * and what follows it, outside or within. */
+ * Threading: as of cache.h. What empties a page is called within a turn of the thread;
+ * cache_quiesce and what follows it, outside or within. */
 #ifndef SLATE_CACHE_PAGES_H
 #define SLATE_CACHE_PAGES_H
 #include <stdbool.h>

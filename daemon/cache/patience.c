@@ -4,8 +4,9 @@
 #include "base/clock.h"
 #include "cache/turn.h"
 
-/* Who waits keeps a worker from all its clients. So after one has waited in vain, others are refused
- * at once for so many times the patience: at most a fifth of a worker's time goes to waiting. */
+/* Who waits keeps a worker from all its clients. So after one has waited in vain, others are
+ * refused at once for so many times the patience: at most a fifth of a worker's time goes to
+ * waiting. */
 enum { REFUSED_AT_ONCE = 4 };
 
 bool rest_for_memory(struct cache_thread *ct, uint64_t *give_up_us) {

@@ -1,5 +1,5 @@
-/* Memory of values that were replaced, removed or evicted while they were being sent: it stays taken
- * until their readers are done, and a reader may be as slow as it likes.
+/* Memory of values that were replaced, removed or evicted while they were being sent: it stays
+ * taken until their readers are done, and a reader may be as slow as it likes.
  *
  * While that is more than an eighth of the pages, readers are what memory is short of, not pages.
  * Then no class takes a page of another for it, evictions tell nothing of what stores want, and
