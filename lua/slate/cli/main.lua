@@ -48,6 +48,8 @@ M.COMMANDS = {
     { name = "policy", summary = "list, show, write, test, simulate or run policies in Lua" },
     { name = "rules", summary = "list or test rules and columns of your own", no_rows = true },
     { name = "record", summary = "record snapshots into a file", no_rows = true },
+    { name = "save", summary = "write the items of a server into a file, while it serves", no_rows = true },
+    { name = "load", summary = "store the items of a file, to warm a server", no_rows = true },
     { name = "chart", summary = "draw recordings, or live servers: pages, moves, hits and more",
         many = true, no_rows = true },
     { name = "simulate", summary = "play a trace to caches of many policies and sizes, without a server" },

@@ -31,11 +31,6 @@ function M.declare(command)
     command:flag("--list", "Print the keys one by one, as they come, escaped as in a URI.")
 end
 
---- Turns %3A and its like into the bytes they stand for.
-local function unescaped(key)
-    return (key:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
-end
-
 local function escaped(text)
     return (text:gsub("[^%w._~-]", function(c) return ("%%%02X"):format(c:byte()) end))
 end
@@ -43,7 +38,7 @@ end
 -- A function that tells whether a key is wanted. now_s is the server's time.
 local function filter(parsed, now_s)
     return function(key)
-        return (not parsed.prefix or unescaped(key.key):sub(1, #parsed.prefix) == parsed.prefix)
+        return (not parsed.prefix or keydump.unescaped(key.key):sub(1, #parsed.prefix) == parsed.prefix)
             and (not parsed.unread or not key.fetched)
             and (not parsed.idle or key.last_access_s and now_s - key.last_access_s >= parsed.idle)
             and (not parsed.larger or key.size_bytes and key.size_bytes > parsed.larger)
@@ -51,7 +46,7 @@ local function filter(parsed, now_s)
 end
 
 local function add_to(prefixes, key, delimiter, now_s)
-    local name = unescaped(key.key)
+    local name = keydump.unescaped(key.key)
     local at = name:find(delimiter, 1, true)
     local prefix = at and name:sub(1, at + #delimiter - 1) or ""
     local row = prefixes[prefix]

@@ -109,6 +109,11 @@ function Client:send(bytes, timeout_s)
     return true
 end
 
+--- Starts the clock anew for what is still to come of an answer in several parts.
+function Client:extend()
+    self.deadline_s = clock.steady_s() + self.timeout_s
+end
+
 function Client:line()
     if self.broken then
         return nil, table.unpack(self.broken, 1, 2)
@@ -206,7 +211,7 @@ function Client:each_line(command, ends, on_line)
         if ends[line] or on_line(line) == false then
             return line
         end
-        self.deadline_s = clock.steady_s() + self.timeout_s
+        self:extend()
         line, message, code = self:line()
     end
     return nil, message, code

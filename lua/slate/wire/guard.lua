@@ -8,7 +8,7 @@ local READS <const> = {
 -- Groups of statistics that switch or forget something.
 local WRITING_GROUPS <const> = { reset = true, sizes_enable = true, sizes_disable = true }
 -- Flags of a meta get that only ask: the others store, touch or delete.
-local ASKING_FLAGS <const> = "^[bcfhklOqstvx]"
+local ASKING_FLAGS <const> = "^[bcfhklOqstuvx]"
 
 local SECOND_WORDS <const> = {
     stats = function(second, third)

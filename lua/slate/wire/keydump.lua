@@ -23,6 +23,11 @@ function M.parse(line)
     }
 end
 
+--- Turns %3A and its like, in a key of a dump, into the bytes they stand for.
+function M.unescaped(key)
+    return (key:gsub("%%(%x%x)", function(hex) return string.char(tonumber(hex, 16)) end))
+end
+
 --- Dumps keys and hands each to on_key. options: limit (most keys read), class (only this one).
 -- The client is closed: a dump that is not read to its end would stand before the next reply.
 -- Returns nil, or message, code; then how many keys were read.

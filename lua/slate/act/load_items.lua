@@ -1,0 +1,112 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Stores the items of a file (slate.wire.items_file) in a server, slated or memcached, while it serves.
+--
+-- What the server has already is newer than the file: it stays, unless told otherwise. What has expired since is left
+-- out. What the server refuses, such as a value that is too large for it, is counted, and the rest goes on.
+-- @module slate.act.load_items
+local clock = require "slate.base.clock"
+local items_file = require "slate.wire.items_file"
+local requests = require "slate.wire.request"
+
+local M = {}
+
+-- What is sent before its answers are read: enough to make the round trip nothing, little enough for any buffer.
+local BATCH_ITEMS <const>, BATCH_BYTES <const> = 128, 256 << 10
+-- Longer times to live are told as moments, in this protocol.
+local LONGEST_TTL_S <const> = 30 * 86400
+
+-- What goes behind T for an item that expires then: so that a server whose clock differs keeps it as long. Or nil and
+-- true when that is past.
+local function ttl_of(item, now_s)
+    if not item.expires_s then
+        return nil, false
+    end
+    local left_s = item.expires_s - math.floor(now_s)
+    if left_s <= 0 then
+        return nil, true
+    end
+    return left_s <= LONGEST_TTL_S and left_s or item.expires_s, false
+end
+
+-- The next items to store together: how many, and their requests as a text.
+local function next_batch(reader, tally, mode)
+    local parts, bytes, count = {}, 0, 0
+    while count < BATCH_ITEMS and bytes < BATCH_BYTES do
+        local item, message, code = reader:next()
+        if item == nil then
+            return nil, message, code
+        elseif not item then
+            break
+        end
+        local ttl_s, is_past = ttl_of(item, clock.time_s())
+        if is_past then
+            tally.expired = tally.expired + 1
+        else
+            count = count + 1
+            parts[#parts + 1] = ("%s\r\n%s\r\n"):format(items_file.line(item, ttl_s, mode), item.value)
+            bytes = bytes + #parts[#parts]
+        end
+    end
+    return count, table.concat(parts)
+end
+
+local function receive(client, count, tally)
+    for _ = 1, count do
+        client:extend()
+        local line, message, code = client:line()
+        if not line then
+            return nil, message, code
+        end
+        local status = line:match("^(%u%u)%f[%s\0]")
+        if status == "HD" then
+            tally.stored = tally.stored + 1
+        elseif status == "NS" then
+            tally.kept = tally.kept + 1
+        else
+            local refusal = requests.refusal(line)
+            if not refusal then
+                return client:lost("unexpected reply: " .. requests.printable(line:sub(1, 60)), "protocol")
+            end
+            tally.refused, tally.refusal = tally.refused + 1, tally.refusal or refusal
+        end
+    end
+    return true
+end
+
+--- Stores the items of a file.
+-- @tparam Client client
+-- @tparam Reader reader of slate.wire.items_file
+-- @tparam table tally `stored`, `kept`, `expired` and `refused` are counted up; `refusal` is the first one's words
+-- @tparam table options `overwrite`: what the server has already is replaced, too
+-- @tparam function between is called after each batch
+-- @treturn boolean true when the file was read to its end, or nil, message, code
+function M.store(client, reader, tally, options, between)
+    local mode = options.overwrite and "" or " ME"
+    local ok, message, code = client:permits("ms" .. mode)
+    -- A server without meta commands would take the values for commands.
+    if ok then
+        ok, message, code = client:meta("mn")
+    end
+    if not ok then
+        return nil, message, code
+    end
+    while true do
+        local count, text
+        count, text, code = next_batch(reader, tally, mode)
+        if not count then
+            return nil, text, code
+        elseif text == "" then
+            return true
+        end
+        ok, message, code = client:send(text)
+        if ok then
+            ok, message, code = receive(client, count, tally)
+        end
+        if not ok then
+            return nil, message, code
+        end
+        between()
+    end
+end
+
+return M

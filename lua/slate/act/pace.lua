@@ -1,0 +1,36 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Work in pieces that leaves a share of the time to others: a piece that took t is followed by a rest of
+-- t (1 - share) / share.
+-- @module slate.act.pace
+local clock = require "slate.base.clock"
+
+local M = {}
+
+local LEAST_REST_S <const> = 0.002 -- shorter ones are saved up: the system's timers are no finer than that
+
+--- The share of the time that `slatectl save` and `load` work, unless told otherwise.
+M.SHARE = 0.5
+
+local Pace = {}
+Pace.__index = Pace
+
+--- Begins.
+-- @tparam number share above 0, at most 1
+-- @treturn Pace
+function M.new(share)
+    return setmetatable({ share = share, since_s = clock.steady_s(), due_s = 0 }, Pace)
+end
+
+--- Rests, between two pieces of the work.
+function Pace:rest()
+    local worked_s = clock.steady_s() - self.since_s
+    self.due_s = self.due_s + worked_s * (1 - self.share) / self.share
+    if self.due_s >= LEAST_REST_S then
+        local before_s = clock.steady_s()
+        clock.sleep(self.due_s)
+        self.due_s = self.due_s - (clock.steady_s() - before_s)
+    end
+    self.since_s = clock.steady_s()
+end
+
+return M

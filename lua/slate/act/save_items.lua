@@ -1,0 +1,190 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Reads all items of a server, slated or memcached, while it serves.
+--
+-- The keys come first, from one walk of the crawler (`mgdump`; `metadump` of an older memcached), and wait in a
+-- temporary file: so the walk ends soon, and memory does not grow with the cache. Then the values are read in batches,
+-- by `mg` with `u`, which leaves an item's place in its queue and its marks as they were. Items come as the server's
+-- queues have them, the next victims first: stored again in this order they make the same queues.
+--
+-- What changes meanwhile is read as it is when its turn comes. An item that went is counted. A stale one is left out;
+-- when the read won the right to renew it, that is given back: the item is marked stale once more.
+-- @module slate.act.save_items
+local clock = require "slate.base.clock"
+local keydump = require "slate.wire.keydump"
+local mime = require "mime"
+local requests = require "slate.wire.request"
+
+local M = {}
+
+local BATCH <const> = 64 -- items asked for at once: enough to make the round trip nothing
+local READ_FLAGS <const> = { "u", "k", "f", "t", "c", "v" }
+local STALE_AGAIN <const> = "I"
+
+local ENDS <const> = { EN = true, END = true }
+
+-- A line of mgdump is the meta get of a key.
+local function of_mgdump(line)
+    return line:match("^mg (%S.*)$")
+end
+
+-- A line of metadump has the key escaped as in a URI. In base64 each key can be asked for.
+local function of_metadump(line)
+    local found = keydump.parse(line)
+    if not found then
+        return nil
+    end
+    local key = keydump.unescaped(found.key)
+    return key:find("[%s%c]") and mime.b64(key) .. " b" or key
+end
+
+-- Writes the keys of a dump to `spool`, a line each; how many, or nil, message, code.
+local function spool_keys(client, command, key_of, prefix, spool)
+    local count, problem = 0, nil
+    local ended, message, code = client:each_line(command, ENDS, function(line)
+        local key = key_of(line)
+        if key and (not prefix or key:sub(1, #prefix) == prefix and not key:find(" b$")) then
+            local ok
+            ok, problem = spool:write(key, "\n")
+            count = count + 1
+            return ok ~= nil
+        end
+        return true
+    end)
+    if problem then
+        return nil, "cannot keep the keys: " .. problem, "output"
+    end
+    return ended and count, message, code
+end
+
+--- Walks the keys of a server into a temporary file, a line each as `mgdump` has them: `KEY` or `BASE64 b`.
+-- @tparam Client client it is closed afterwards
+-- @tparam ?string prefix only keys that begin with this; those in base64 are left out then
+-- @treturn[1] file to read from its beginning
+-- @treturn[1] integer how many keys
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code
+function M.walk(client, prefix)
+    local spool <const> = io.tmpfile()
+    if not spool then
+        client:close()
+        return nil, "no temporary file can be made for the keys", "output"
+    end
+    local count, message, code = spool_keys(client, "lru_crawler mgdump all", of_mgdump, prefix, spool)
+    if not count and code == "unsupported" then
+        count, message, code = spool_keys(client, "lru_crawler metadump all", of_metadump, prefix, spool)
+    end
+    client:close()
+    if not count then
+        spool:close()
+        return nil, message, code
+    end
+    spool:seek("set")
+    return spool, count
+end
+
+local function next_batch(spool)
+    local batch, text = {}, {}
+    while #batch < BATCH do
+        local line = spool:read("l")
+        if not line then
+            break
+        end
+        local key, binary = line:match("^(%S+)( ?b?)$")
+        local flags = table.move(READ_FLAGS, 1, #READ_FLAGS, 1, {})
+        if binary == " b" then
+            flags[#flags + 1] = "b"
+        end
+        local made = key and requests.meta("mg", key, flags)
+        if made then
+            batch[#batch + 1] = { key = key, is_binary = binary == " b", request = made }
+            text[#text + 1] = requests.text(made)
+        end
+    end
+    return batch, table.concat(text)
+end
+
+-- A meta reply's flags by their letter.
+local function by_letter(reply)
+    local flags = {}
+    for _, word in ipairs(reply.flags) do
+        flags[word:sub(1, 1)] = word:sub(2)
+    end
+    return flags
+end
+
+local function item_of(asked, reply, flags)
+    local ttl_s = math.tointeger(tonumber(flags.t)) or -1
+    return {
+        key = asked.key, is_binary = asked.is_binary, flags = flags.f or "0", value = reply.value,
+        expires_s = ttl_s >= 0 and math.floor(clock.time_s()) + ttl_s or nil,
+    }
+end
+
+-- What a stale item's reader won, others shall win: the item is marked anew, unless it has changed since.
+local function give_back(client, won)
+    for _, one in ipairs(client.read_only and {} or won) do
+        local flags = { STALE_AGAIN, "C" .. one.cas }
+        if one.asked.is_binary then
+            flags[#flags + 1] = "b"
+        end
+        local reply, message, code = client:meta("md", one.asked.key, flags)
+        if not reply then
+            return nil, message, code
+        end
+    end
+    return true
+end
+
+-- Reads the answers of a batch. True, or nil, message, code.
+local function receive(client, batch, tally, on_item)
+    local won = {}
+    for _, asked in ipairs(batch) do
+        client:extend()
+        local reply, message, code = asked.request.read(client)
+        if not reply then
+            return nil, message, code
+        end
+        local flags = by_letter(reply)
+        if reply.status ~= "VA" then
+            tally.gone = tally.gone + 1
+        elseif flags.X then
+            tally.stale = tally.stale + 1
+            won[#won + 1] = flags.W and { asked = asked, cas = flags.c } or nil
+        else
+            local ok
+            ok, message, code = on_item(item_of(asked, reply, flags))
+            if not ok then
+                return nil, message, code
+            end
+        end
+    end
+    return give_back(client, won)
+end
+
+--- Reads the items of walked keys and hands each to `on_item`, which returns true, or nil, message, code.
+-- @tparam Client client
+-- @tparam file spool from `walk`
+-- @tparam table tally `gone` and `stale` are counted up, `read` tells how many keys were asked for
+-- @tparam function on_item gets { key, is_binary, flags, expires_s, value }, as slate.wire.items_file writes it
+-- @tparam function between is called after each batch
+-- @treturn boolean true, or nil, message, code
+function M.read(client, spool, tally, on_item, between)
+    while true do
+        local batch, text = next_batch(spool)
+        if #batch == 0 then
+            return true
+        end
+        local ok, message, code = client:send(text)
+        if ok then
+            ok, message, code = receive(client, batch, tally, on_item)
+        end
+        if not ok then
+            return nil, message, code
+        end
+        tally.read = tally.read + #batch
+        between()
+    end
+end
+
+return M

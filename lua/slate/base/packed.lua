@@ -1,0 +1,178 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Files that gzip or zstd pack, written and read as streams.
+--
+-- What a file is written with follows from its name (.gz, .zst); what it is read with, from its first bytes. A file is
+-- written beside its place, under its name with `.part` behind, and takes its name when it is whole: so no half-written
+-- file has it.
+-- @module slate.base.packed
+local shell = require "slate.base.shell"
+
+local M = {}
+
+local TOOLS <const> = {
+    { ends = "%.gz$", begins = "\x1f\x8b", program = "gzip" },
+    { ends = "%.zst$", begins = "\x28\xb5\x2f\xfd", program = "zstd" },
+}
+
+-- "cannot write x: No space left on device", without the name that Lua's own message may have.
+local function told(doing, path, problem)
+    return ("cannot %s %s: %s"):format(doing, path, (tostring(problem):gsub("^.*: ", "")))
+end
+
+local function packer_of(path)
+    for _, tool in ipairs(TOOLS) do
+        if path:find(tool.ends) then
+            return tool.program
+        end
+    end
+    return nil
+end
+
+local function unpacker_of(first_bytes)
+    for _, tool in ipairs(TOOLS) do
+        if first_bytes:sub(1, #tool.begins) == tool.begins then
+            return tool.program
+        end
+    end
+    return nil
+end
+
+local function exists(program)
+    return os.execute("command -v " .. program .. " >/dev/null 2>&1") == true
+end
+
+-- A device or a pipe is written to, never replaced.
+local function is_special(path)
+    local word = shell.word(path)
+    return os.execute(("test -e %s -a ! -f %s"):format(word, word)) == true
+end
+
+local function missing(program, path)
+    return nil, ("%s needs %s, which this machine has not"):format(path, program), "missing"
+end
+
+local Writer = {}
+Writer.__index = Writer
+Writer.__name = "slate.base.packed.writer"
+
+--- Opens a file to write. One that exists stays until the new one is whole.
+-- @tparam string path "-" is standard output
+-- @treturn[1] Writer
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code: "output", or "missing" when the packer is not on this machine
+function M.create(path)
+    if path == "-" then
+        return setmetatable({ handle = io.stdout, name = "standard output" }, Writer)
+    end
+    local program = packer_of(path)
+    local is_kept = is_special(path)
+    local part = is_kept and path or path .. ".part"
+    if program and not exists(program) then
+        return missing(program, path)
+    end
+    local handle, problem = io.open(part, "wb")
+    if handle and program then
+        handle:close()
+        handle, problem = io.popen(("exec %s -c >%s"):format(program, shell.word(part)), "w")
+    end
+    if not handle then
+        return nil, told("write", path, problem), "output"
+    end
+    return setmetatable({ handle = handle, name = path, part = part, is_kept = is_kept }, Writer)
+end
+
+--- Writes strings.
+-- @treturn boolean true, or nil, message, "output"
+function Writer:write(...)
+    local ok, problem = self.handle:write(...)
+    if not ok then
+        return nil, told("write", self.name, problem), "output"
+    end
+    return true
+end
+
+--- Ends the file, which now has its name.
+-- @treturn boolean true, or nil, message, "output": then there is no file
+function Writer:finish()
+    local ok, problem
+    if not self.part then
+        ok, problem = self.handle:flush()
+    else
+        local handle = self.handle
+        self.handle = nil
+        ok, problem = handle:close()
+        if not ok and problem == "exit" then
+            problem = "its packer failed"
+        elseif ok and not self.is_kept then
+            ok, problem = os.rename(self.part, self.name)
+        end
+    end
+    if not ok then
+        self:drop()
+        return nil, told("write", self.name, problem), "output"
+    end
+    self.part = nil
+    return true
+end
+
+--- Takes a file back that was not finished. Does nothing after `finish`.
+function Writer:drop()
+    if self.part then
+        if self.handle then
+            self.handle:close()
+            self.handle = nil
+        end
+        if not self.is_kept then
+            os.remove(self.part)
+        end
+        self.part = nil
+    end
+end
+
+Writer.__close = Writer.drop
+
+local function begins_with(path)
+    local file, problem = io.open(path, "rb")
+    if not file then
+        return nil, problem
+    end
+    local first, unreadable = file:read(4)
+    file:close()
+    if unreadable then -- a folder opens, and fails here
+        return nil, unreadable
+    end
+    return first or ""
+end
+
+--- Opens a file to read, packed or not.
+-- @tparam string path "-" is standard input, which must not be packed
+-- @treturn[1] file with `read` and `close`
+-- @treturn[2] nil
+-- @treturn[2] string message
+-- @treturn[2] string code: "input", or "missing" when the unpacker is not on this machine
+function M.open(path)
+    if path == "-" then
+        return io.stdin
+    end
+    local first, problem = begins_with(path)
+    if not first then
+        return nil, told("read", path, problem), "input"
+    end
+    local program = unpacker_of(first)
+    if program and not exists(program) then
+        return missing(program, path)
+    end
+    local handle
+    if program then
+        handle, problem = io.popen(("exec %s -dc <%s"):format(program, shell.word(path)), "r")
+    else
+        handle, problem = io.open(path, "rb")
+    end
+    if not handle then
+        return nil, told("read", path, problem), "input"
+    end
+    return handle
+end
+
+return M

@@ -1,0 +1,101 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl load FILE: the items of a file that save wrote, stored in a server.
+local items_file = require "slate.wire.items_file"
+local load_items = require "slate.act.load_items"
+local pace = require "slate.act.pace"
+local packed = require "slate.base.packed"
+local progress = require "slate.cli.progress"
+local units = require "slate.base.units"
+
+local M = {}
+
+function M.declare(command)
+    command:argument("file", "A file that save wrote, packed or not; -: standard input."):argname("FILE")
+    command:flag("--overwrite", "Replace what the server has already. Without it the server's own items stay.")
+    progress.declare_pace(command)
+end
+
+local function evictions(client)
+    local lines, message, code = client:stats("")
+    if not lines then
+        return nil, message, code
+    end
+    return require("slate.facts.stats").flat(lines).evictions or 0
+end
+
+local function summary(tally, value_bytes)
+    local words = { ("stored %s of %s of values"):format(units.plural(tally.stored, "item"), units.bytes(value_bytes)) }
+    local function add(count, text)
+        if count > 0 then
+            words[#words + 1] = units.count(count) .. " " .. text
+        end
+    end
+    add(tally.kept, "were there already and stay")
+    add(tally.expired, "have expired since")
+    add(tally.refused, "were refused")
+    add(tally.evicted, "evicted meanwhile: the server holds less than the file")
+    return table.concat(words, "; ")
+end
+
+local function store_all(context, parsed, client, reader, tally)
+    local before, message, code = evictions(client)
+    if not before then
+        return nil, message, code
+    end
+    local work = pace.new(parsed.pace or pace.SHARE)
+    local tell = progress.new(context, function()
+        return ("%s read"):format(units.plural(reader.items, "item"))
+    end)
+    local ok
+    ok, message, code = load_items.store(client, reader, tally, { overwrite = parsed.overwrite }, function()
+        tell()
+        work:rest()
+    end)
+    local after = ok and evictions(client)
+    tally.evicted = after and math.max(after - before, 0) or 0
+    return ok, message, code
+end
+
+local function report(context, parsed, reader, tally)
+    if context.json then
+        context:out_json("slate/load/1", {
+            server = context.server.name, file = parsed.file, items = reader.items, value_bytes = reader.value_bytes,
+            stored = tally.stored, kept = tally.kept, expired = tally.expired, refused = tally.refused,
+            evicted = tally.evicted,
+        })
+    else
+        context:say(summary(tally, reader.value_bytes))
+    end
+end
+
+function M.run(context, parsed)
+    local handle, problem, problem_code = packed.open(parsed.file)
+    if not handle then
+        return nil, problem, problem_code
+    end
+    local reader, message, code = items_file.reader(handle, parsed.file == "-" and "standard input" or parsed.file)
+    if not reader then
+        return nil, message, code
+    end
+    local client
+    client, message, code = context:open()
+    if not client then
+        return nil, message, code
+    end
+    local tally, ok = { stored = 0, kept = 0, expired = 0, refused = 0, evicted = 0 }, nil
+    ok, message, code = store_all(context, parsed, client, reader, tally)
+    client:close()
+    handle:close()
+    if ok or reader.items > 0 then
+        report(context, parsed, reader, tally)
+    end
+    if not ok then
+        return nil, message, code
+    elseif tally.refused > 0 then
+        return nil, ("%s refused; the first: %s"):format(units.plural(tally.refused, "item was", "items were"),
+            tally.refusal), "no"
+    end
+    return 0
+end
+
+return M

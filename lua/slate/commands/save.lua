@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- slatectl save FILE: the items of a server, with their times to live, in a file.
+local clock = require "slate.base.clock"
+local items_file = require "slate.wire.items_file"
+local pace = require "slate.act.pace"
+local packed = require "slate.base.packed"
+local progress = require "slate.cli.progress"
+local save_items = require "slate.act.save_items"
+local units = require "slate.base.units"
+
+local M = {}
+
+function M.declare(command)
+    command:argument("file", "The file to write; .gz and .zst are packed; -: standard output."):argname("FILE")
+    command:option("--prefix", "Only keys that begin with this."):argname("TEXT")
+    progress.declare_pace(command)
+end
+
+local function summary(writer, tally)
+    local left = {}
+    if tally.gone > 0 then
+        left[#left + 1] = units.count(tally.gone) .. " went meanwhile"
+    end
+    if tally.stale > 0 then
+        left[#left + 1] = units.count(tally.stale) .. " stale left out"
+    end
+    return ("%s, %s of values%s"):format(units.plural(writer.items, "item"), units.bytes(writer.value_bytes),
+        #left > 0 and "; " .. table.concat(left, ", ") or "")
+end
+
+-- The walk needs a connection of its own: a dump that is broken off would stand before the next reply.
+local function walk(context, parsed)
+    local client, message, code = context:connect()
+    if not client then
+        return nil, message, code
+    end
+    return save_items.walk(client, parsed.prefix)
+end
+
+local function write_all(context, parsed, client, out, tally)
+    local spool <close>, count, code = walk(context, parsed)
+    if not spool then
+        return nil, count, code
+    end
+    local writer, message
+    writer, message, code = items_file.writer(out, { server = context.server.name, time_s = math.floor(clock.time_s()) })
+    if not writer then
+        return nil, message, code
+    end
+    local work = pace.new(parsed.pace or pace.SHARE)
+    local tell = progress.new(context, function()
+        return ("%s of %s keys read"):format(units.count(tally.read), units.count(count))
+    end)
+    local ok
+    ok, message, code = save_items.read(client, spool, tally, function(item) return writer:append(item) end, function()
+        tell()
+        work:rest()
+    end)
+    if ok then
+        ok, message, code = writer:finish()
+    end
+    if ok then
+        ok, message, code = out:finish()
+    end
+    return ok and writer, message, code
+end
+
+function M.run(context, parsed)
+    if parsed.file == "-" and context.json then
+        return nil, "save - writes the items to standard output, where no JSON can stand beside them", "usage"
+    end
+    local client, message, code = context:open() -- before the file: no server, no file
+    if not client then
+        return nil, message, code
+    end
+    local out <close>, problem, out_code = packed.create(parsed.file)
+    if not out then
+        return nil, problem, out_code
+    end
+    local tally, writer = { gone = 0, stale = 0, read = 0 }, nil
+    writer, message, code = write_all(context, parsed, client, out, tally)
+    client:close()
+    if not writer then
+        return nil, message, code
+    end
+    if context.json then
+        context:out_json("slate/save/1", {
+            server = context.server.name, file = parsed.file, items = writer.items, value_bytes = writer.value_bytes,
+            gone = tally.gone, stale = tally.stale,
+        })
+    else
+        context:say(("saved %s"):format(summary(writer, tally)))
+    end
+    return 0
+end
+
+return M

@@ -1,0 +1,192 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Files of items: what a cache held, to warm another one with.
+--
+-- A file is text around the values' bytes, and each item is the meta set that stores it:
+--
+--     # slate-items 1 {"server":"127.0.0.1:11211","time_s":1795575824}
+--     ms greeting 5 F0 T1795575924
+--     hello
+--     ms Zm9v 3 b F7
+--     bar
+--     # end 2 items 8 bytes
+--
+-- T is the moment at which the item expires, in seconds since 1970; an item without lives as long as it is kept. `b`:
+-- the key is in base64. Lines end with CR LF. The last line tells that the file is whole.
+-- @module slate.wire.items_file
+local json = require "slate.base.json"
+
+local M = {}
+
+--- No key, and no line of a file, is longer.
+M.MAX_LINE_BYTES = 2048
+--- No value is longer: memcached's own limit for -I.
+M.MAX_VALUE_BYTES = 1 << 30
+
+local HEAD <const> = "# slate%-items (%d+) (%b{})$"
+local VERSION <const> = 1
+local BLOCK_BYTES <const> = 1 << 16
+local KEY_BYTES <const> = require("slate.wire.request").MAX_KEY_BYTES
+local BASE64_BYTES <const> = (KEY_BYTES + 2) // 3 * 4
+
+local Writer = {}
+Writer.__index = Writer
+Writer.__name = "slate.wire.items_file.writer"
+
+--- Begins a file.
+-- @tparam table out `write`, as of slate.base.packed
+-- @tparam table about what the first line tells: `server`, `time_s`
+-- @treturn Writer with `items` and `value_bytes` written so far; or nil, message, code
+function M.writer(out, about)
+    local ok, message, code = out:write(("# slate-items %d %s\r\n"):format(VERSION,
+        json.encode(about, { "server", "time_s" })))
+    if not ok then
+        return nil, message, code
+    end
+    return setmetatable({ out = out, items = 0, value_bytes = 0 }, Writer)
+end
+
+--- Writes an item.
+-- @tparam table item `key` (as on the wire), `is_binary` (the key is in base64), `flags` (a string of digits),
+-- `expires_s` (a moment, or nil), `value`
+-- @treturn boolean true, or nil, message, code
+function Writer:append(item)
+    self.items, self.value_bytes = self.items + 1, self.value_bytes + #item.value
+    return self.out:write(M.line(item, item.expires_s), "\r\n", item.value, "\r\n")
+end
+
+--- Writes the last line.
+-- @treturn boolean true, or nil, message, code
+function Writer:finish()
+    return self.out:write(("# end %d items %d bytes\r\n"):format(self.items, self.value_bytes))
+end
+
+--- The meta set of an item, without its value.
+-- @tparam table item
+-- @tparam ?integer ttl what goes behind T; nil: none
+-- @tparam ?string more further flags
+-- @treturn string
+function M.line(item, ttl, more)
+    return ("ms %s %d%s F%s%s%s"):format(item.key, #item.value, item.is_binary and " b" or "", item.flags,
+        ttl and " T" .. ttl or "", more or "")
+end
+
+local Reader = {}
+Reader.__index = Reader
+Reader.__name = "slate.wire.items_file.reader"
+
+function Reader:bad(problem)
+    return nil, ("%s, byte %d: %s"):format(self.name, self.passed + self.at, problem), "input"
+end
+
+-- Reads on. False at the end of the file.
+function Reader:fill()
+    local bytes = self.handle:read(BLOCK_BYTES)
+    if not bytes then
+        return false
+    end
+    self.passed = self.passed + self.at - 1
+    self.buffer, self.at = self.buffer:sub(self.at) .. bytes, 1
+    return true
+end
+
+function Reader:line()
+    while true do
+        local ends = self.buffer:find("\n", self.at, true)
+        if ends and ends - self.at <= M.MAX_LINE_BYTES then
+            local line = self.buffer:sub(self.at, ends - 1):gsub("\r$", "")
+            return line, ends + 1
+        elseif ends or #self.buffer - self.at >= M.MAX_LINE_BYTES then
+            return self:bad(("a line of more than %d bytes"):format(M.MAX_LINE_BYTES))
+        elseif not self:fill() then
+            return self:bad("the file ends before its last line: it is not whole")
+        end
+    end
+end
+
+-- So many bytes and a line's end. Memory is taken as they come, not as they are announced.
+function Reader:block(count)
+    local parts, missing = {}, count + 2
+    while missing > 0 do
+        local part = self.buffer:sub(self.at, self.at + missing - 1)
+        parts[#parts + 1] = part
+        missing, self.at = missing - #part, self.at + #part
+        if missing > 0 and not self:fill() then
+            return self:bad("the file ends within a value: it is not whole")
+        end
+    end
+    local data = table.concat(parts)
+    if data:sub(-2) ~= "\r\n" then
+        return self:bad("a value does not end where its line says")
+    end
+    return data:sub(1, -3)
+end
+
+--- Begins to read a file.
+-- @tparam file handle
+-- @tparam string name for messages
+-- @treturn Reader whose `about` is what the first line tells; or nil, message, "input"
+function M.reader(handle, name)
+    local self = setmetatable({ handle = handle, name = name, buffer = "", at = 1, passed = 0, items = 0,
+        value_bytes = 0 }, Reader)
+    local line, next_at = self:line()
+    local version, about = (line or ""):match(HEAD)
+    local decoded = json.decode(about or "")
+    if not version or type(decoded) ~= "table" then
+        return nil, name .. " is not a file of items, as 'slatectl save' writes them", "input"
+    elseif math.tointeger(tonumber(version)) ~= VERSION then
+        return nil, ("%s is a file of items of version %s; this slatectl reads version %d"):format(
+            name, version, VERSION), "input"
+    end
+    self.at, self.about = next_at, decoded
+    return self
+end
+
+local function parse(line)
+    local key, bytes, rest = line:match("^ms (%S+) (%d+)(.*)$")
+    local binary, flags, expires = (rest or ""):match("^( ?b?) F(%d+)(.*)$")
+    if not flags or #key > (binary == "" and KEY_BYTES or BASE64_BYTES) or key:find("%c") then
+        return nil
+    end
+    local expires_s = expires ~= "" and (expires or ""):match("^ T(%d+)$") or nil
+    if binary == " " or #flags > 20 or expires ~= "" and not expires_s or #(expires_s or "") > 12
+        or #bytes > 10 or tonumber(bytes) > M.MAX_VALUE_BYTES then
+        return nil
+    end
+    return { key = key, is_binary = binary ~= "", flags = flags, expires_s = math.tointeger(tonumber(expires_s)) },
+        math.tointeger(tonumber(bytes))
+end
+
+--- The next item.
+-- @treturn[1] table item as `append` takes it
+-- @treturn[2] boolean false at the end of a whole file
+-- @treturn[3] nil
+-- @treturn[3] string message
+-- @treturn[3] string "input"
+function Reader:next()
+    local line, next_at, code = self:line()
+    if not line then
+        return nil, next_at, code
+    end
+    local items, bytes = line:match("^# end (%d+) items (%d+) bytes$")
+    if items then
+        if tonumber(items) ~= self.items or tonumber(bytes) ~= self.value_bytes then
+            return self:bad(("the last line tells of %s items, %d were found"):format(items, self.items))
+        end
+        return false
+    end
+    local item, value_bytes = parse(line)
+    if not item then
+        return self:bad("not an item: " .. require("slate.wire.request").printable(line:sub(1, 60)))
+    end
+    self.at = next_at
+    local value, message
+    value, message, code = self:block(value_bytes)
+    if not value then
+        return nil, message, code
+    end
+    item.value = value
+    self.items, self.value_bytes = self.items + 1, self.value_bytes + value_bytes
+    return item
+end
+
+return M

@@ -1,0 +1,207 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl save and load: the items of a cache in a file, and into another cache, between slated and memcached.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local document = require "support.document"
+local server = require "support.server"
+
+local VALUE_OF_LINES <const> = "flush_all\r\n# end 1 items 1 bytes\r\nms x 1\r\n"
+local HEAD <const> = '# slate-items 1 {"server":"elsewhere","time_s":1}\r\n'
+local FAR_S <const> = 2100000000 -- a moment in 2036
+
+local function store_samples(client)
+    assert(client:set("plain", "value", { flags = 7 }))
+    assert(client:set("empty", ""))
+    assert(client:set("short", "soon gone", { ttl_s = 1000 }))
+    assert(client:set("far", "beyond thirty days", { ttl_s = FAR_S }))
+    assert(client:set("percent%25", "a name as it is"))
+    assert(client:set("lines", VALUE_OF_LINES, { flags = 4294967295 }))
+    assert(client:set("large", ("0123456789"):rep(90000)))
+    assert(client:meta("ms", "AAECAw==", { "b", "F3" }, "binary key"))
+    local many = client:quiet()
+    for i = 1, 2000 do
+        many:set("many-" .. i, tostring(i):rep(20))
+    end
+    assert(many:finish())
+end
+
+local function holds_samples(client)
+    local function is(key, value, flags, least_s, most_s)
+        local item = assert(client:meta("mg", key, { "v", "f", "t" }))
+        assert.equal("VA", item.status, key)
+        assert.equal(value, item.value)
+        assert.equal("f" .. flags, item.flags[1])
+        local ttl_s = tonumber(item.flags[2]:sub(2))
+        assert.is_true(ttl_s >= least_s and ttl_s <= most_s, key .. " lives " .. ttl_s)
+    end
+    is("plain", "value", 7, -1, -1)
+    is("empty", "", 0, -1, -1)
+    is("short", "soon gone", 0, 900, 1001)
+    is("far", "beyond thirty days", 0, FAR_S - os.time() - 100, FAR_S - os.time() + 2)
+    is("percent%25", "a name as it is", 0, -1, -1)
+    is("lines", VALUE_OF_LINES, 4294967295, -1, -1)
+    is("large", ("0123456789"):rep(90000), 0, -1, -1)
+    is("many-2000", ("2000"):rep(20), 0, -1, -1)
+    local binary = assert(client:meta("mg", "AAECAw==", { "b", "v", "f" }))
+    assert.equal("binary key", binary.value)
+    assert.equal("f3", binary.flags[1])
+end
+
+local function file_of(folder, name, text)
+    local file <close> = assert(io.open(folder .. "/" .. name, "wb"))
+    assert(file:write(text))
+end
+
+for _, kind in ipairs(server.all()) do
+    describe("slatectl save and load on " .. kind.name, function()
+        local from, to, client, target, ctl
+
+        setup(function()
+            from = server.start({ binary = kind.binary, args = { "-m", "32" } })
+            client = from:connect()
+            store_samples(client)
+            ctl = command.new({ server = from.address })
+        end)
+        teardown(function()
+            client:close()
+            ctl.remove()
+            from:stop()
+        end)
+        before_each(function()
+            to = server.start({ binary = kind.binary, args = { "-m", "32" } })
+            target = to:connect()
+        end)
+        after_each(function()
+            target:close()
+            to:stop()
+        end)
+
+        for _, name in ipairs({ "day.items", "day.items.gz", "day.items.zst" }) do
+            it("carries every item with its flags and time to live, through " .. name, function()
+                local program = name:match("%.gz$") and "gzip" or name:match("%.zst$") and "zstd"
+                if program and not os.execute("command -v " .. program .. " >/dev/null") then
+                    pending(program .. " is not on this machine")
+                    return
+                end
+                local saved = document((ctl.succeed("save " .. name .. " --json --pace 100%")))
+                assert.equal(2008, saved.items)
+                assert.equal(0, saved.gone)
+                local loaded = document((ctl.succeed("load " .. name .. " --json --server " .. to.address)))
+                assert.equal(2008, loaded.stored)
+                assert.equal(saved.value_bytes, loaded.value_bytes)
+                holds_samples(target)
+                local code = ctl.shell("test -e " .. name .. ".part")
+                assert.equal(1, code)
+            end)
+        end
+
+        it("goes from server to server through a pipe", function()
+            local code, _, err = ctl.shell("slatectl save - | slatectl --server " .. to.address .. " load -")
+            assert.equal(0, code, err)
+            assert.truthy(err:find("stored 2008 items", 1, true), err)
+            holds_samples(target)
+        end)
+
+        it("leaves what the server has already, and replaces it when told to", function()
+            assert(target:set("plain", "newer"))
+            ctl.succeed("save one.items")
+            local into = " --server " .. to.address
+            assert.equal(1, document((ctl.succeed("load one.items --json" .. into))).kept)
+            assert.equal("newer", target:get("plain").value)
+            assert.equal(0, document((ctl.succeed("load one.items --overwrite --json" .. into))).kept)
+            assert.equal("value", target:get("plain").value)
+        end)
+
+        it("saves the keys with a prefix alone", function()
+            assert.equal(2000, document((ctl.succeed("save many.items --prefix many- --json"))).items)
+        end)
+
+        it("leaves items' marks as they were, and a stale item's renewal to others", function()
+            assert(client:set("untouched", "1"))
+            assert(client:set("outdated", "1"))
+            assert(client:meta("md", "outdated", { "I", "T1000" }))
+            local saved = document((ctl.succeed("save stale.items --json")))
+            assert.equal(1, saved.stale)
+            local untouched = assert(client:meta("mg", "untouched", { "h", "u" }))
+            assert.equal("h0", untouched.flags[1])
+            local outdated = assert(client:meta("mg", "outdated", { "v" }))
+            assert.same({ "W", "X" }, (function()
+                table.sort(outdated.flags)
+                return outdated.flags
+            end)())
+            assert(client:delete("untouched"))
+            assert(client:delete("outdated"))
+        end)
+
+        it("leaves out what has expired since it was saved", function()
+            file_of(ctl.folder, "old.items", HEAD .. "ms old 1 F0 T1000\r\na\r\nms new 1 F0\r\nb\r\n# end 2 items 2 bytes\r\n")
+            local loaded = document((ctl.succeed("load old.items --json --server " .. to.address)))
+            assert.equal(1, loaded.expired)
+            assert.equal(1, loaded.stored)
+            assert.is_false(target:get("old"))
+        end)
+
+        it("stores the rest when the server refuses a value, and tells of it", function()
+            file_of(ctl.folder, "huge.items", HEAD .. "ms huge 3000000 F0\r\n" .. ("x"):rep(3000000)
+                .. "\r\nms small 1 F0\r\na\r\n# end 2 items 3000001 bytes\r\n")
+            local code, out, err = ctl.run("load huge.items --json --server " .. to.address)
+            assert.equal(1, code)
+            assert.truthy(err:find("1 item was refused; the first: .*too large"), err)
+            assert.equal(1, document(out).refused)
+            assert.equal("a", target:get("small").value)
+        end)
+
+        it("refuses what is not a whole file of items, with the place", function()
+            local whole = HEAD .. "ms a 1 F0\r\nb\r\n# end 1 items 1 bytes\r\n"
+            local long = ("k"):rep(251)
+            for text, complaint in pairs({
+                [""] = "is not a file of items",
+                ["hello\n"] = "is not a file of items",
+                [("x"):rep(5000)] = "is not a file of items",
+                [HEAD:gsub(" 1 ", " 2 ", 1)] = "of version 2; this slatectl reads version 1",
+                [HEAD] = "ends before its last line",
+                [whole:sub(1, -10)] = "ends before its last line",
+                [HEAD .. "ms a 5 F0\r\nbb"] = "ends within a value",
+                [HEAD .. "ms a 1 F0\r\nbbb\r\n"] = "does not end where its line says",
+                [HEAD .. "ms a 1\r\nb\r\n"] = "not an item: ms a 1",
+                [HEAD .. "ms a 1 F0 Tx\r\nb\r\n"] = "not an item",
+                [HEAD .. "ms a 9999999999 F0\r\nb\r\n"] = "not an item",
+                [HEAD .. "ms " .. long .. " 1 F0\r\nb\r\n"] = "not an item",
+                [HEAD .. "ms a\27[31m 1 F0\r\nb\r\n"] = "not an item: ms a?[31m 1 F0",
+                [HEAD .. "ms a 1 F0 q\r\nb\r\n"] = "not an item",
+                [HEAD .. "flush_all\r\n"] = "not an item: flush_all",
+                [HEAD .. ("y"):rep(5000)] = "a line of more than 2048 bytes",
+                [whole:gsub("1 items", "2 items")] = "tells of 2 items, 1 were found",
+            }) do
+                file_of(ctl.folder, "bad.items", text)
+                local code, _, err = ctl.run("load bad.items --server " .. to.address)
+                assert.equal(74, code, complaint .. ": " .. err)
+                assert.truthy(err:find(complaint, 1, true), complaint .. ": " .. err)
+            end
+        end)
+
+        it("leaves no file behind when it cannot save, and never replaces a device", function()
+            local code, _, err = ctl.run("save none.items --server 127.0.0.1:1")
+            assert.equal(69, code, err)
+            code, _, err = ctl.run("save no/such/folder.items")
+            assert.equal(74, code, err)
+            code, _, err = ctl.run("save /dev/full")
+            assert.equal(74, code, err)
+            assert.truthy(err:find("No space left on device", 1, true), err)
+            assert.equal(0, (ctl.shell("test ! -e none.items -a ! -e none.items.part -a -c /dev/full")))
+            code = ctl.shell("trap '' XFSZ; ulimit -f 100; slatectl save full.items")
+            assert.equal(74, code)
+            assert.equal(0, (ctl.shell("test ! -e full.items -a ! -e full.items.part")))
+        end)
+
+        it("refuses to store for a client that only reads, and a pace that is none", function()
+            file_of(ctl.folder, "one.items", HEAD .. "ms a 1 F0\r\nb\r\n# end 1 items 1 bytes\r\n")
+            assert.equal(77, (ctl.run("load one.items --read-only --server " .. to.address)))
+            assert.is_false(target:get("a"))
+            for _, pace in ipairs({ "0", "0%", "101%", "fast", "-1" }) do
+                assert.equal(64, (ctl.run("save x.items --pace=" .. pace)))
+            end
+            assert.equal(64, (ctl.run("save - --json")))
+        end)
+    end)
+end
