@@ -82,7 +82,8 @@ function M.run(context, parsed)
     if not client then
         return nil, message, code
     end
-    local tally, ok = { stored = 0, kept = 0, expired = 0, refused = 0, evicted = 0 }, nil
+    local tally = { stored = 0, kept = 0, expired = 0, refused = 0, evicted = 0 }
+    local ok
     ok, message, code = store_all(context, parsed, client, reader, tally)
     client:close()
     handle:close()
