@@ -126,6 +126,11 @@ $B/tests/bench/load/%.o: tests/bench/load/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -c -o $@ $<
 $B/bench/foresight $B/bench/flip: $B/bench/%: tests/bench/%.c $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
+POLICIES_C := $(wildcard tests/bench/policies/*.c)
+$B/bench/policies: $(POLICIES_C) $(wildcard tests/bench/policies/*.h) tests/bench/side.h $(DAEMON_O) $B/tests/bench/load/dist.o \
+    $B/tests/bench/load/popularity.o $B/jemalloc.o
+	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -Itests/bench/load -o $@ \
+	    $(filter-out %.h %/jemalloc.o,$^) $(SUITE_LIBS)
 $B/bench/index: tests/bench/index/bench.c $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 $B/bench/%: tests/bench/%.c
@@ -162,7 +167,7 @@ run: ## build all, start a server under load and open the console on it
 	@scripts/demo $B/bin
 test: ## build all and run every test; the last line counts them (AGAIN=1: what failed runs twice)
 	@scripts/bootstrap test
-	@$(call build_all,all units $B/stress/model $B/bench/abuse,the four programs and the test programs)
+	@$(call build_all,all units $B/stress/model $B/bench/abuse $B/bench/policies,the four programs and the test programs)
 	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation
 	@$(RUN) $(call longest_first,$(TESTS) $B/stress/model build-debug/isolation/test_isolation $(SPECS))
 units: $(TESTS) ## build the C unit tests only
@@ -215,6 +220,9 @@ bench-hit: ## hit ratio on traces against memcached (TRACES=folder)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/hit-ratio $B/bin
 bench-predictions: ## predicted hit ratios and the policy auto against real caches, on traces (TRACES=folder, SAMPLES)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/foresight $B/bench/flip && tests/bench/predictions $B
+bench-policies: ## what each mode of automove is worth under a dozen loads, in reckoned time (SEEDS, MODES=names, LOADS=names, TRACES=folder)
+	@scripts/bootstrap bench && $(MAKE_J) $B/bench/policies
+	@$B/bench/policies $(if $(SEEDS),--seeds $(SEEDS)) $(if $(MODES),--modes $(MODES)) $(LOADS)
 bench-moves: ## what predictions of page moves are worth, over moves under three loads (MOVES, WINDOW_S, LOADS=names)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/moves/run $B/bin
 bench-storm: ## a hundred changes of the eviction policy a second under load (SAN=address,undefined or SAN=thread)
@@ -266,5 +274,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The loads that modes of automove are measured by. A load is a row of phases, a phase a mix of
+ * streams of requests, or a trace. */
+#ifndef POLICIES_LOADS_H
+#define POLICIES_LOADS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { STREAMS_MAX = 8, PHASES_MAX = 9, LOAD_MEBIBYTES = 64 };
+
+enum figure {
+    FIGURE_HITS,   /* hits of a hundred gets, over the phases that count */
+    FIGURE_PAGES,  /* that the class of the moment has after a phase that counts: the least */
+    FIGURE_IN_USE, /* chunks in use of a hundred, at the end */
+};
+
+struct stream {
+    const char *name; /* the first letters of its keys; NULL: no stream */
+    const char *sizes, *popularity; /* as slate-load writes them; NULL: every key is new */
+    uint64_t    keys;
+    double      share; /* of the phase's requests */
+    bool        stores; /* sets; else gets, and a set after a miss */
+};
+
+struct phase {
+    uint64_t      requests; /* 0: no phase; of a trace: at most */
+    double        rate;     /* a second; 0: as fast as a worker serves them */
+    bool          counts;
+    const char   *trace;    /* a file of the traces' folder; */
+    const char   *values;   /* sizes where its lines have none, as of simulate/sizes.h, */
+    double        scale;    /* by which all are multiplied */
+    struct stream streams[STREAMS_MAX];
+};
+
+/* Of a cache of LOAD_MEBIBYTES. */
+struct load {
+    const char  *name, *what; /* a name of NULL ends the table */
+    enum figure  figure;
+    struct phase phases[PHASES_MAX];
+};
+
+extern const struct load loads[];
+#endif

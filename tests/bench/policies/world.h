@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A server's cache with its tuner, in time that is reckoned: a request takes what the load says, a
+ * page that moves what a page took where that was measured, and the tuner looks again when the
+ * mover would be done. So a run is the same on every machine, busy or not. One world at a time, on one
+ * thread: the cache's clock is the process's. */
+#ifndef POLICIES_WORLD_H
+#define POLICIES_WORLD_H
+#include "loads.h"
+#include "side.h"
+
+struct outcome {
+    double   figure;
+    uint64_t moves;      /* pages */
+    uint64_t to_and_fro; /* of those: in phases that count, and no change of pages explains them */
+    uint64_t lost;       /* live items that moves cost */
+    uint64_t stolen;     /* pages that a class with nothing took at once */
+    uint64_t refused;    /* sets */
+};
+
+/* Plays the load to a cache whose pages `mode` moves. Keys, their order and which of them are
+ * sampled follow from the seed. False: a trace cannot be read, and it was said. Ends the program
+ * when there is no memory. */
+bool world_play(const struct load *, const char *mode, uint64_t seed, struct outcome *);
+
+/* Whether all traces of the load are there. */
+bool world_has_traces(const struct load *);
+#endif

@@ -1,0 +1,57 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The modes of automove under the loads of tests/bench/policies, in reckoned time: what a change of a mode, the mover
+-- or the samples must not lose. The figures are the same on every machine.
+
+local GOAL_PAGES <const> = 60 -- of 64, for the class of the moment
+local GOAL_RACE_PCT <const> = 99
+local GOAL_SHIFT_PCT <const> = 65
+
+-- The exit status, the rows by load and mode, and all that was said.
+local function run(words)
+  local line = ("TRACES=tests/no-traces-here timeout 200 build/bench/policies %s 2>&1"):format(words)
+  local pipe = assert(io.popen(line, "r"))
+  local rows, said = {}, {}
+  for row in pipe:lines() do
+    said[#said + 1] = row
+    local load, mode, figure, _, _, _, _, _, _, refused =
+      row:match("^(%S+)%s+(%S+)" .. ("%s+([%d.]+)"):rep(8) .. "$")
+    if load then
+      rows[load .. " " .. mode] = { figure = tonumber(figure), refused = tonumber(refused) }
+    end
+  end
+  local _, _, status = pipe:close()
+  return status, rows, table.concat(said, "\n")
+end
+
+describe("tests/bench/policies", function()
+  it("gives the class of the moment nearly all pages, and a new working set its memory", function()
+    local status, rows, said = run("--seeds 1 --modes eviction,utility calcify race")
+    assert.equal(0, status, said)
+    for _, mode in ipairs({ "eviction", "utility" }) do
+      assert.is_true(rows["calcify " .. mode].figure >= GOAL_PAGES, said)
+      assert.is_true(rows["race " .. mode].figure >= GOAL_RACE_PCT, said)
+      assert.equal(0, rows["calcify " .. mode].refused, said)
+    end
+  end)
+
+  it("follows working sets whose sizes shift", function()
+    local status, rows, said = run("--seeds 1 --modes utility shift")
+    assert.equal(0, status, said)
+    assert.is_true(rows["shift utility"].figure >= GOAL_SHIFT_PCT, said)
+  end)
+
+  it("says the same each time", function()
+    local _, _, first = run("--seeds 2 --modes utility cliff")
+    local _, _, second = run("--seeds 2 --modes utility cliff")
+    assert.equal(first, second)
+  end)
+
+  it("says which trace is not there, and refuses a load or a mode that there is not", function()
+    local status, rows, said = run("--seeds 1 --modes off kvreg")
+    assert.equal(0, status)
+    assert.is_nil(next(rows))
+    assert.truthy(said:find("no trace for kvreg", 1, true))
+    assert.equal(64, (run("no-such-load")))
+    assert.equal(64, (run("--modes no-such-mode race")))
+  end)
+end)
