@@ -84,6 +84,40 @@ static inline void server_prepare(struct server *s) {
     atomic_store(&s->control->call, FAULT_NONE);
 }
 
+enum { CHOICES_MAX = 8, CHOICE_BYTES = 24, DESCRIBE_UNIT = 6 /* the column of --describe */ };
+
+/* The words that an option may have, as the server itself tells them. */
+static inline unsigned server_choices(const struct server *s, const char *option, char to[CHOICES_MAX][CHOICE_BYTES]) {
+    char command[PATH_BYTES_MAX + 20], line[2000];
+    unsigned n = 0;
+    snprintf(command, sizeof command, "'%s' --describe", s->program);
+    FILE *rows = popen(command, "r");
+    while (rows != NULL && fgets(line, sizeof line, rows) != NULL) {
+        char *rest = line, *field = NULL;
+        if (strcmp(strsep(&rest, "\t"), option) != 0) {
+            continue;
+        }
+        for (int column = 1; column <= DESCRIBE_UNIT; column++) {
+            field = strsep(&rest, "\t");
+        }
+        for (char *word; n < CHOICES_MAX && (word = strsep(&field, "|")) != NULL; n++) {
+            snprintf(to[n], CHOICE_BYTES, "%s", word);
+        }
+    }
+    if (rows == NULL || pclose(rows) != 0 || n == 0) {
+        give_up("%s does not tell what --%s may be", s->program, option);
+    }
+    return n;
+}
+
+/* A kind of index that the seed chooses, where one serves as well as another. */
+static inline void server_choose_index(const struct server *s, uint64_t seed, char to[CHOICE_BYTES]) {
+    char kinds[CHOICES_MAX][CHOICE_BYTES];
+    unsigned n = server_choices(s, "index", kinds);
+    strcpy(to, kinds[seed % n]);
+    printf("# the index is %s\n", to);
+}
+
 static inline void server_finish(struct server *s) {
     static const char *const files[] = {"control", "s", "stderr", "pid", "moves", "ports"};
     char path[80];

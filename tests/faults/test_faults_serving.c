@@ -211,9 +211,6 @@ static void filling(struct client *c) {
 }
 
 static const struct work works[] = {
-    {"small values", "", small_values, EVERY_CALL},
-    {"small values in the heap", "--store=heap --index=cuckoo", small_values, EVERY_CALL},
-    {"small values in blocks", "--store=blocks --index=chained", small_values, EVERY_CALL},
     {"large values", "", large_values, EVERY_CALL},
     {"large values in the heap", "--store=heap", large_values, EVERY_CALL},
     {"chained values", "", chained_values, EVERY_CALL},
@@ -228,11 +225,17 @@ static const struct work works[] = {
     {"changes of the policy", "", policies, EVERY_CALL},
     {"moves of pages", "", page_moves, EVERY_CALL},
     {"changes of the limit", "", limits, EVERY_CALL},
-    {"filling slabs", "", filling, FRESH},
-    {"filling a heap", "--store=heap --index=cuckoo", filling, FRESH},
-    {"filling blocks", "--store=blocks --index=chained", filling, FRESH},
 };
 enum { WORKS = sizeof works / sizeof *works };
+
+/* These with every kind of index there is, and in every store: the i-th kind in the i-th store, and so on in turn. */
+static const struct work index_works[] = {
+    {"small values", NULL, small_values, EVERY_CALL},
+    {"filling", NULL, filling, FRESH},
+};
+enum { INDEX_WORKS = sizeof index_works / sizeof *index_works };
+static const char *const stores[] = {"slab", "heap", "blocks"};
+enum { STORES = sizeof stores / sizeof *stores };
 
 /* --- the faults --- */
 
@@ -380,6 +383,27 @@ static void fail_work(struct run *r) {
     r->violations = 0;
 }
 
+static void fail_wanted_work(struct run *r, const struct work *work) {
+    const char *only = getenv("FAULTS_ONLY");
+    size_t name_bytes = strlen(work->name);
+    r->work = work;
+    if (only == NULL || strncmp(only, work->name, strlen(only) < name_bytes ? strlen(only) : name_bytes) == 0) {
+        fail_work(r);
+    }
+}
+
+static void fail_index_works(struct run *r) {
+    char kinds[CHOICES_MAX][CHOICE_BYTES], name[300], options[300];
+    unsigned kind_count = server_choices(&r->server, "index", kinds);
+    for (unsigned i = 0; i < kind_count; i++) {
+        snprintf(options, sizeof options, "--store=%s --index=%s", stores[i % STORES], kinds[i]);
+        for (unsigned j = 0; j < INDEX_WORKS; j++) {
+            snprintf(name, sizeof name, "%s, %s, %s", index_works[j].name, stores[i % STORES], kinds[i]);
+            fail_wanted_work(r, &(struct work){name, options, index_works[j].run, index_works[j].kind});
+        }
+    }
+}
+
 int main(void) {
     static struct run run;
     const char *how = getenv("FAULTS");
@@ -388,13 +412,9 @@ int main(void) {
     run.random = tap_seed();
     server_prepare(&run.server);
     client_init(&run.client, &run.server);
+    fail_index_works(&run);
     for (unsigned i = 0; i < WORKS; i++) {
-        run.work = &works[i];
-        const char *only = getenv("FAULTS_ONLY");
-        size_t name_bytes = strlen(works[i].name);
-        if (only == NULL || strncmp(only, works[i].name, strlen(only) < name_bytes ? strlen(only) : name_bytes) == 0) {
-            fail_work(&run);
-        }
+        fail_wanted_work(&run, &works[i]);
     }
     printf("# %u calls failed in all\n", run.failed_in_all);
     client_fini(&run.client);

@@ -14,7 +14,7 @@ struct shape {
 };
 static const struct shape shapes[] = {
     {"slabs, on a UNIX socket", "-m 64 -t 2 -P @/pid -o automove_record=@/moves", false},
-    {"a heap and a cuckoo index, on TCP", "-m 64 -t 2 -p -1 --store=heap --index=cuckoo", true},
+    {"a heap and the index that the seed chooses, on TCP", "-m 64 -t 2 -p -1 --store=heap --index=%", true},
     {"with a policy in Lua", "-m 64 -t 1 -o slab_automove=lua:ratio,policy_dir=lua/slate/policies", false},
 };
 /* The first mmap is jemalloc's, before main: when it fails, jemalloc 5.3 writes to the address that says so (pages_boot). */
@@ -27,6 +27,7 @@ struct run {
     const struct shape *shape;
     bool     all;
     uint64_t random;
+    char     index[CHOICE_BYTES];
     unsigned violations, refused, served, failed[FAULT_CALL_COUNT];
 };
 
@@ -35,12 +36,13 @@ static uint32_t pick(struct run *r, uint32_t below) {
     return (uint32_t)(r->random >> 33) % below;
 }
 
-/* With @ for the folder. */
+/* With @ for the folder and % for the kind of index. */
 static void spawn(struct run *r) {
     char options[300] = "";
     for (const char *p = r->shape->options; *p; p++) {
         size_t n = strlen(options);
-        snprintf(options + n, sizeof options - n, *p == '@' ? "%s" : "%.1s", *p == '@' ? r->server.folder : p);
+        snprintf(options + n, sizeof options - n, *p == '@' || *p == '%' ? "%s" : "%.1s",
+                 *p == '@' ? r->server.folder : *p == '%' ? r->index : p);
     }
     client_drop(&r->client);
     r->server.on_tcp = r->shape->on_tcp;
@@ -165,6 +167,7 @@ int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     run.random = tap_seed();
     server_prepare(&run.server);
+    server_choose_index(&run.server, run.random, run.index);
     client_init(&run.client, &run.server);
     for (unsigned i = 0; i < SHAPES; i++) {
         run.shape = &shapes[i];

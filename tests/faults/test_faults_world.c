@@ -335,7 +335,10 @@ int main(void) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     server_prepare(&server);
     test_short_transfers("-m 64 -t 2", "slabs");
-    test_short_transfers("-m 64 -t 1 --store=heap --index=cuckoo", "a heap");
+    char options[100], index[CHOICE_BYTES];
+    server_choose_index(&server, tap_seed(), index);
+    snprintf(options, sizeof options, "-m 64 -t 1 --store=heap --index=%s", index);
+    test_short_transfers(options, "a heap");
     test_descriptors_end();
     test_accept_fails_for_long();
     test_no_memory_at_all();

@@ -258,8 +258,18 @@ static void differ(const struct model *m, const struct client *c, size_t at) {
     abort();
 }
 
+/* The first byte of an input chooses a store and a kind of index. */
+static void choose(uint8_t byte, char *options, size_t room) {
+    static const char *const stores[] = {"slab", "heap", "blocks"};
+    enum { STORES = sizeof stores / sizeof *stores };
+    unsigned kinds = 0;
+    while (index_kinds[kinds] != NULL) {
+        kinds++;
+    }
+    snprintf(options, room, "-m 16 --store=%s --index=%s", stores[byte % STORES], index_kinds[byte / STORES % kinds]->name);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
-    static const char *const shapes[] = {"-m 16", "-m 16 --store=heap --index=cuckoo", "-m 16 --store=blocks --index=chained"};
     static struct rig rig;
     static struct model m;
     struct client client;
@@ -267,7 +277,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     if (n < 1 + COMMAND_BYTES) {
         return 0;
     }
-    strcpy(options, shapes[data[0] % 3]);
+    choose(data[0], options, sizeof options);
     memset(&m, 0, sizeof m);
     if (!rig_open(&rig, options)) {
         abort();

@@ -77,6 +77,9 @@ static bool read_header(struct spec *s, const char *words) {
         snprintf(s->options + used, sizeof s->options - used, "%s ", words + 7);
         return true;
     }
+    if (strcmp(words, "every index") == 0) {
+        return s->every_index = true;
+    }
     return sscanf(words, "preemptions %u", &s->preemptions) == 1 || sscanf(words, "partitions %u", &s->partitions) == 1;
 }
 

@@ -26,6 +26,7 @@ struct spec {
     char             claim[256], options[256];
     unsigned         preemptions;
     unsigned         partitions;
+    bool             every_index; /* the orders are played with each kind of index */
     struct spec_part setup, after, parts[ACTORS_MAX];
     unsigned         part_count;
     char            *outcomes[SPEC_OUTCOMES_MAX]; /* that are expected */

@@ -32,6 +32,7 @@ struct seen {
 
 struct stage {
     const struct spec *spec;
+    const struct index_kind *index;
     struct rig    rig; /* the server's; set-up and aftermath are its worker's */
     struct actor   roles[ACTORS_MAX];
     struct client aftermath;
@@ -44,9 +45,11 @@ struct stage {
 /* --- a run's world --- */
 
 static unsigned partitions;
+static const struct index_kind *index_kind;
 
 static void adjust(struct cache_config *cache, struct tune_config *tune) {
     cache->partitions = partitions;
+    cache->index = index_kind;
     cache->huge_pages = true; /* two page faults a run instead of hundreds */
     tune->by_hand = true;
     tune->geometry_rate_pct = 100;
@@ -103,6 +106,7 @@ static bool stage_open(void *arg) {
     char options[sizeof st->spec->options];
     memcpy(options, st->spec->options, sizeof options);
     partitions = st->spec->partitions;
+    index_kind = st->index;
     rig_adjust = adjust;
     bool good = rig_open(&st->rig, options);
     if (!good) {
@@ -368,28 +372,36 @@ static void judge(struct stage *st, const char *name, const char *path, const st
     }
 }
 
-static void play(const char *name) {
+static void play(const struct spec *spec, const struct index_kind *index, const char *name, const char *path) {
     static struct stage st;
-    static struct spec spec;
-    char path[512], why[700];
-    snprintf(path, sizeof path, "tests/isolation/specs/%s", name);
+    char title[300];
     memset(&st, 0, sizeof st);
-    st.spec = &spec;
-    if (!spec_read(&spec, path, why, sizeof why)) {
-        ok(false, "%s", why);
-        spec_free(&spec);
-        return;
-    }
-    struct scene scene = {.arg = &st, .actor_count = spec.part_count, .open = stage_open, .act = act, .close = stage_close};
-    for (unsigned i = 0; i < spec.part_count; i++) {
-        scene.names[i] = spec.parts[i].name;
+    st.spec = spec;
+    st.index = index;
+    struct scene scene = {.arg = &st, .actor_count = spec->part_count, .open = stage_open, .act = act, .close = stage_close};
+    for (unsigned i = 0; i < spec->part_count; i++) {
+        scene.names[i] = spec->parts[i].name;
     }
     const char *preemptions = getenv("PREEMPTIONS");
-    struct explored e = explore(&scene, preemptions ? (unsigned)atoi(preemptions) : spec.preemptions, RUNS_MOST);
-    judge(&st, name, path, &e);
+    struct explored e = explore(&scene, preemptions ? (unsigned)atoi(preemptions) : spec->preemptions, RUNS_MOST);
+    snprintf(title, sizeof title, "%s%s%s", name, spec->every_index ? ", " : "", spec->every_index ? index->name : "");
+    judge(&st, title, path, &e);
     for (unsigned i = 0; i < st.seen_count; i++) {
         free(st.seen[i].text);
         free(st.seen[i].path);
+    }
+}
+
+static void play_file(const char *name) {
+    static struct spec spec;
+    char path[512], why[700];
+    snprintf(path, sizeof path, "tests/isolation/specs/%s", name);
+    if (!spec_read(&spec, path, why, sizeof why)) {
+        ok(false, "%s", why);
+    } else {
+        for (unsigned i = 0; index_kinds[i] != NULL && (i == 0 || spec.every_index); i++) {
+            play(&spec, index_kinds[i], name, path);
+        }
     }
     spec_free(&spec);
 }
@@ -412,7 +424,7 @@ int main(void) {
     struct dirent **names;
     int count = scandir("tests/isolation/specs", &names, is_wanted, alphasort);
     for (int i = 0; i < count; i++) {
-        play(names[i]->d_name);
+        play_file(names[i]->d_name);
         free(names[i]);
     }
     free(count >= 0 ? names : NULL);

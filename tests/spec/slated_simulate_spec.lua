@@ -256,7 +256,9 @@ describe("slated --simulate with memory", function()
     it("has the same hits with every kind of index, which decides nothing", function()
         local trace = mixed_trace()
         local all = simulate(trace, "--memory 4m")
-        for _, kind in ipairs({ "bucket", "chained", "cuckoo", "hopscotch" }) do
+        local kinds = server.choices(slated, "index")
+        assert.is_true(#kinds > 1)
+        for _, kind in ipairs(kinds) do
             assert.equal(all[1].hits, simulate(trace, "--memory 4m --index " .. kind)[1].hits)
         end
     end)

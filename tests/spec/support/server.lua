@@ -56,6 +56,16 @@ function M.slated()
     return is_executable(os.getenv("SLATE_TEST_SERVER")) or is_executable("build/bin/slated")
 end
 
+--- The words that an option of slated may have, in its own order.
+function M.choices(slated, option)
+    local rows, list = "\n" .. M.capture(M.quoted(slated) .. " --describe"), {}
+    local words = rows:match("\n" .. option .. "\t[^\t]*\tchoice\t[^\t]*\t[^\t]*\t[^\t]*\t([^\t]*)")
+    for word in assert(words, option .. " is no choice"):gmatch("[^|]+") do
+        list[#list + 1] = word
+    end
+    return list
+end
+
 --- A stock memcached's path, the newest at hand; nil when there is none.
 function M.memcached()
     return is_executable("build/peer/memcached") or is_executable("/usr/bin/memcached")
