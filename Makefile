@@ -41,7 +41,7 @@ BRAIN_LUA    := base/units facts/answers facts/chunks facts/foresight facts/geom
                 facts/stats facts/waste judge/attention judge/checks_memory judge/checks_server judge/chronicle \
                 judge/course judge/doctor judge/held judge/observer judge/prospect judge/starving judge/verdict \
                 judge/view judge/why
-LOAD_LIBS    := -lz -lm
+LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has
 # not. A suite that this misses fails in every other build: there each of the rest claims that it never started a thread.

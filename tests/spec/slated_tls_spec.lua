@@ -2,6 +2,7 @@
 -- slated speaks TLS: what it carries, whom it refuses, and new certificates while it runs.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local client = require "slate.wire.client"
+local certificates = require "support.certificates"
 local patience = require "support.patience"
 local server = require "support.server"
 local socket = require "socket"
@@ -12,22 +13,6 @@ local UNREAD_GETS <const> = 20
 local LINES <const> = 20000
 
 local has_ssl, ssl = pcall(require, "ssl")
-
--- In `folder`: NAME.key and NAME.pem, vouched for by ISSUER.pem, or by itself, for so many days (2). Newer openssl
--- makes no certificate that has expired before it begins, so such a one gets two dates there.
-local function make_certificate(folder, name, issuer, days)
-    local subject = ("-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=%s"):format(name)
-    local files = ("-keyout %s/%s.key -out %s/%s"):format(folder, name, folder, name)
-    if not issuer then
-        return assert(os.execute(("openssl req -x509 -days 2 %s %s.pem 2>/dev/null"):format(subject, files)))
-    end
-    assert(os.execute(("openssl req %s %s.csr 2>/dev/null"):format(subject, files)))
-    local line = ("openssl x509 -req -in %s/%s.csr -CA %s/%s.pem -CAkey %s/%s.key -CAcreateserial -out %s/%s.pem")
-        :format(folder, name, folder, issuer, folder, issuer, folder, name)
-    local lasts = (" -days %d 2>/dev/null"):format(days or 2)
-    local past = " -not_before 20200101000000Z -not_after 20200102000000Z 2>/dev/null"
-    assert(os.execute(line .. lasts) or (days or 2) < 0 and os.execute(line .. past))
-end
 
 local function copy(from, to)
     assert(os.execute(("cp %s %s.new && mv %s.new %s"):format(from, to, to, to)))
@@ -86,13 +71,13 @@ describe("slated with TLS", function()
 
     setup(function()
         folder = server.folder()
-        make_certificate(folder, "ca")
-        make_certificate(folder, "other-ca")
-        make_certificate(folder, "one", "ca")
-        make_certificate(folder, "two", "ca")
-        make_certificate(folder, "client", "ca")
-        make_certificate(folder, "stranger", "other-ca")
-        make_certificate(folder, "expired", "ca", -1)
+        certificates.make(folder, "ca")
+        certificates.make(folder, "other-ca")
+        certificates.make(folder, "one", "ca")
+        certificates.make(folder, "two", "ca")
+        certificates.make(folder, "client", "ca")
+        certificates.make(folder, "stranger", "other-ca")
+        certificates.make(folder, "expired", "ca", -1)
     end)
     teardown(function() server.remove_folder(folder) end)
 

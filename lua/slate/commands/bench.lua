@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- slatectl bench ...: hands everything after the word to slate-load, which is installed beside us.
+local access = require "slate.wire.access"
 local shell = require "slate.base.shell"
 
 local M = {}
@@ -33,6 +34,12 @@ local function with_ours(words, server, parsed)
     local function add(option, ...)
         if not has(words, option) then
             table.move({ option, ... }, 1, 1 + select("#", ...), #all + 1, all)
+        end
+    end
+    if server.tls and not has(words, "--server") then
+        add("--tls-verify")
+        for name, path in pairs(access.tls_files(os.getenv)) do
+            add("--tls-" .. name:gsub("_file", ""), path)
         end
     end
     add("--server", server.name)

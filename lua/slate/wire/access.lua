@@ -24,14 +24,22 @@ local function read_password(path)
     return user, password
 end
 
+--- The files of certificates and keys.
+-- @tparam function environment such as os.getenv
+-- @treturn table with `ca_file`, `cert_file` and `key_file`, each nil when it is not set
+function M.tls_files(environment)
+    local function file(name)
+        local path = environment(name)
+        return path ~= "" and path or nil
+    end
+    return { ca_file = file("SLATE_TLS_CA"), cert_file = file("SLATE_TLS_CERT"), key_file = file("SLATE_TLS_KEY") }
+end
+
 --- The options that `slate.wire.client.connect` needs.
 -- @tparam function environment such as os.getenv
 -- @treturn table with `tls`, `user` and `password`, or nil, message, "input"
 function M.options(environment)
-    local options = {
-        tls = { ca_file = environment("SLATE_TLS_CA"), cert_file = environment("SLATE_TLS_CERT"),
-            key_file = environment("SLATE_TLS_KEY") },
-    }
+    local options = { tls = M.tls_files(environment) }
     local path = environment("SLATE_AUTH_FILE")
     if path and path ~= "" then
         local user, password, code = read_password(path)

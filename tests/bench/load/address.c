@@ -1,6 +1,7 @@
 #include "address.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -10,6 +11,8 @@
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "tls.h"
 
 #define ASK_REPLY_MAX (4u * 1024 * 1024)
 
@@ -78,6 +81,7 @@ bool address_parse(const char *text, struct address *out, char *why, size_t why_
         snprintf(why, why_bytes, "cannot find host %s: %s", host, gai_strerror(code));
         return false;
     }
+    memcpy(out->host, host, sizeof(host));
     memcpy(&out->socket, found->ai_addr, found->ai_addrlen);
     out->bytes = found->ai_addrlen;
     freeaddrinfo(found);
@@ -110,6 +114,9 @@ int address_connect(const struct address *a, bool blocking, int linger_s) {
         errno = saved;
         return -1;
     }
+    if (!blocking && !tcp) {
+        fcntl(fd, F_SETFL, O_NONBLOCK); /* OpenSSL has no MSG_DONTWAIT */
+    }
     return fd;
 }
 
@@ -126,8 +133,9 @@ static bool reply_is_whole(const char *reply, size_t n, bool until_end) {
     return ended || refused;
 }
 
-/* Reads until the reply is whole; false with errno set (0: the server closed). */
-static bool read_reply(int fd, bool until_end, char **reply) {
+/* Reads until the reply is whole; false with errno set (0: the server closed). `ssl` is NULL where
+ * bytes go as they are. */
+static bool read_reply(int fd, struct ssl_st *ssl, bool until_end, char **reply) {
     size_t n = 0, room = 0;
     for (;;) {
         if (room - n < 4096) {
@@ -139,7 +147,8 @@ static bool read_reply(int fd, bool until_end, char **reply) {
             }
             *reply = grown;
         }
-        ssize_t got = recv(fd, *reply + n, room - n - 1, 0);
+        size_t most = room - n - 1;
+        ssize_t got = ssl ? tls_recv(ssl, *reply + n, most) : recv(fd, *reply + n, most, 0);
         if (got <= 0) {
             if (got < 0 && errno == EINTR) {
                 continue;
@@ -155,6 +164,36 @@ static bool read_reply(int fd, bool until_end, char **reply) {
     }
 }
 
+/* False with errno set; the socket blocks, so what must be waited for did not come in time. */
+static bool agree(struct ssl_st *ssl) {
+    enum tls_shaken how = tls_shake(ssl);
+    if (how == TLS_WANTS_READ || how == TLS_WANTS_WRITE) {
+        errno = EAGAIN;
+    }
+    return how == TLS_DONE;
+}
+
+static const char *why_not(int error) {
+    return error == EAGAIN ? "nothing came in time" : tls_why(error);
+}
+
+/* The session of a blocking socket, or NULL with one sentence in `why`. */
+static struct ssl_st *ask_tls(const struct address *a, int fd, char *why, size_t why_bytes) {
+    struct ssl_st *ssl = tls_open(a->tls, fd, a->host, NULL);
+    if (ssl == NULL) {
+        snprintf(why, why_bytes, "out of memory");
+    } else if (!agree(ssl)) {
+        snprintf(why, why_bytes, "cannot agree on TLS with %s: %s", a->text, why_not(errno));
+        tls_close(&ssl, NULL);
+    }
+    return ssl;
+}
+
+static bool send_line(int fd, struct ssl_st *ssl, const char *line, int n) {
+    ssize_t sent = ssl ? tls_send(ssl, line, (size_t)n) : send(fd, line, (size_t)n, MSG_NOSIGNAL);
+    return sent == n;
+}
+
 char *address_ask(const struct address *a, const char *command, bool until_end, double timeout_s,
                   char *why, size_t why_bytes) {
     char line[128], *reply = NULL;
@@ -168,14 +207,17 @@ char *address_ask(const struct address *a, const char *command, bool until_end, 
     }
     limit.tv_usec = (suseconds_t)((timeout_s - (double)limit.tv_sec) * 1e6);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    if (send(fd, line, (size_t)n, MSG_NOSIGNAL) != n || !read_reply(fd, until_end, &reply)) {
-        snprintf(why, why_bytes, "no reply to '%s' from %s: %s", command, a->text,
-                 errno == 0        ? "the server closed the connection"
-                 : errno == EAGAIN ? "nothing came in time"
-                                   : strerror(errno));
+    struct ssl_st *ssl = a->tls != NULL ? ask_tls(a, fd, why, why_bytes) : NULL;
+    if (a->tls != NULL && ssl == NULL) {
+        close(fd);
+        return NULL;
+    }
+    if (!send_line(fd, ssl, line, n) || !read_reply(fd, ssl, until_end, &reply)) {
+        snprintf(why, why_bytes, "no reply to '%s' from %s: %s", command, a->text, why_not(errno));
         free(reply);
         reply = NULL;
     }
+    tls_close(&ssl, NULL);
     close(fd);
     return reply;
 }

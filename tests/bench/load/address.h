@@ -1,4 +1,4 @@
-/* Where the server is, and plain blocking conversations with it (version, stats).
+/* Where the server is, and blocking conversations with it (version, stats).
  * Forms: host, host:port, [ipv6]:port, unix:/path, /path. The port defaults to 11211. */
 #ifndef LOAD_ADDRESS_H
 #define LOAD_ADDRESS_H
@@ -6,16 +6,21 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
+struct tls;
+
 struct address {
     struct sockaddr_storage socket;
     socklen_t bytes;
     char text[256]; /* as given, for messages */
+    char host[256]; /* of text; "" of a UNIX socket */
+    const struct tls *tls; /* borrowed; NULL: it is spoken to plainly */
 };
 
 /* False with one sentence in `why`. Looks names up, so it may take a while. */
 bool address_parse(const char *text, struct address *out, char *why, size_t why_bytes);
 
-/* A connected socket, blocking or (for TCP) still connecting, Nagle off; -1 with errno set. */
+/* A connected socket, Nagle off, blocking, or not and (for TCP) still connecting; -1 with errno
+ * set. */
 int address_connect(const struct address *a, bool blocking, int linger_s);
 
 /* Sends one command line (without its end) and returns the reply, NUL-terminated, to be freed:

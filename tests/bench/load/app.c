@@ -1,5 +1,6 @@
 #include "app.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -8,6 +9,7 @@
 #include "calcify.h"
 #include "preset.h"
 #include "report.h"
+#include "tls.h"
 #include "value.h"
 
 /* Every connection is a file descriptor; the usual soft limit is 1024. */
@@ -149,10 +151,31 @@ static bool print_and_leave(const struct options *o, FILE *out) {
     return true;
 }
 
+/* What the options ask for, from a server that is there. */
+static int run_load(const struct options *o, const struct address *address, FILE *out, FILE *err) {
+    char why[512] = "", version[64];
+
+    if (!ask_version(address, o->timeout_s, version, sizeof(version), why, sizeof(why))) {
+        fprintf(err, "slate-load: %s\n", why);
+        return LOAD_NO_CONNECTION;
+    }
+    value_init();
+    if (o->calcify) {
+        struct failure failure = {0};
+        int code = calcify_run(o, address, version, out, err, &failure);
+        if (failure.exit_code != 0) {
+            fprintf(err, "slate-load: %s\n", failure.text);
+        }
+        return code;
+    }
+    return run_phases(o, address, version, out, err);
+}
+
 int app_run(int argc, char **argv, FILE *out, FILE *err) {
     struct options o;
     struct address address;
-    char why[512] = "", version[64];
+    struct tls *tls = NULL;
+    char why[512] = "";
 
     if (!options_parse(argc, argv, &o, why, sizeof(why))) {
         fprintf(err, "slate-load: %s\n", why);
@@ -165,23 +188,14 @@ int app_run(int argc, char **argv, FILE *out, FILE *err) {
         o.seed = (uint64_t)time(NULL);
     }
     if (!raise_file_limit(o.conns, why, sizeof(why)) ||
-        !address_parse(o.server, &address, why, sizeof(why))) {
+        !address_parse(o.server, &address, why, sizeof(why)) ||
+        (o.tls && (tls = tls_create(&o, why, sizeof(why))) == NULL)) {
         fprintf(err, "slate-load: %s\n", why);
         return LOAD_USAGE;
     }
-    if (!ask_version(&address, o.timeout_s, version, sizeof(version), why, sizeof(why))) {
-        fprintf(err, "slate-load: %s\n", why);
-        return LOAD_NO_CONNECTION;
-    }
-    value_init();
-    if (o.calcify) {
-        struct failure failure = {0};
-        int code = calcify_run(&o, &address, version, out, err, &failure);
-        if (failure.exit_code != 0) {
-            fprintf(err, "slate-load: %s\n", failure.text);
-        }
-        return code;
-    }
-    int code = run_phases(&o, &address, version, out, err);
+    address.tls = tls;
+    signal(SIGPIPE, SIG_IGN); /* OpenSSL writes without MSG_NOSIGNAL */
+    int code = run_load(&o, &address, out, err);
+    tls_destroy(&tls);
     return ferror(out) && code == LOAD_OK ? LOAD_IO : code;
 }

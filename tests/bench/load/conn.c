@@ -6,6 +6,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "tls.h"
+
 #define CARRY_KEEP_BYTES 65536 /* a larger buffer is given back once it is empty */
 
 void worker_fail(struct worker *w, int exit_code, const char *what, const char *why) {
@@ -34,7 +36,8 @@ static void expect_answer(struct worker *w) {
 
 void conn_close(struct worker *w, struct conn *c) {
     w->busy -= c->state == CONN_BUSY;
-    w->connecting -= c->state == CONN_CONNECTING;
+    w->connecting -= c->state == CONN_CONNECTING || c->state == CONN_SHAKING;
+    tls_close(&c->tls, &c->resume);
     close(c->fd); /* leaves the epoll set with it */
     c->state = CONN_CLOSED;
     w->live--;
@@ -64,6 +67,48 @@ static void make_idle(struct worker *w, struct conn *c) {
     w->idle_last = c;
 }
 
+/* Ready for its first batch. */
+static void established(struct worker *w, struct conn *c) {
+    w->connecting--;
+    w->last_heard_ns = clock_ns();
+    make_idle(w, c);
+    if (c->waits_to_write) {
+        watch(w, c, EPOLL_CTL_MOD, false);
+    }
+}
+
+static void shake_hands(struct worker *w, struct conn *c) {
+    enum tls_shaken how = tls_shake(c->tls);
+    if (how == TLS_FAILED) {
+        char what[320];
+        const char *why = tls_why(errno);
+        snprintf(what, sizeof(what), "cannot agree on TLS with %s", w->config->address->text);
+        worker_fail(w, LOAD_NO_CONNECTION, what, why);
+    } else if (how == TLS_DONE) {
+        w->tally->handshakes++;
+        w->tally->resumed += tls_is_resumed(c->tls);
+        histogram_record(&w->tally->handshake_latency, clock_ns() - c->shaking_ns, 1);
+        established(w, c);
+    } else if ((how == TLS_WANTS_WRITE) != c->waits_to_write) {
+        watch(w, c, EPOLL_CTL_MOD, how == TLS_WANTS_WRITE);
+    }
+}
+
+static void connected(struct worker *w, struct conn *c) {
+    if (w->config->address->tls == NULL) {
+        established(w, c);
+        return;
+    }
+    c->state = CONN_SHAKING;
+    c->shaking_ns = clock_ns();
+    c->tls = tls_open(w->config->address->tls, c->fd, w->config->address->host, &c->resume);
+    if (c->tls == NULL) {
+        worker_fail(w, LOAD_IO, "out of memory", "");
+        return;
+    }
+    shake_hands(w, c);
+}
+
 bool conn_open(struct worker *w, struct conn *c) {
     const struct options *o = w->options;
     int linger_s = o->linger_s == OPTION_AUTO ? -1 : (int)o->linger_s;
@@ -87,10 +132,9 @@ bool conn_open(struct worker *w, struct conn *c) {
         return false;
     }
     if (!tcp) {
-        w->connecting--;
-        make_idle(w, c);
+        connected(w, c);
     }
-    return true;
+    return w->failure->exit_code == 0;
 }
 
 static void finish_connecting(struct worker *w, struct conn *c) {
@@ -103,10 +147,12 @@ static void finish_connecting(struct worker *w, struct conn *c) {
         worker_fail(w, LOAD_NO_CONNECTION, what, strerror(error));
         return;
     }
-    w->connecting--;
-    w->last_heard_ns = clock_ns();
-    make_idle(w, c);
-    watch(w, c, EPOLL_CTL_MOD, false);
+    connected(w, c);
+}
+
+/* Why its last call failed, in words. */
+static const char *why_failed(const struct conn *c) {
+    return c->tls != NULL ? tls_why(errno) : strerror(errno);
 }
 
 /* The server hung up. An error says why when it was the last there; one that was followed by answers does not. */
@@ -125,14 +171,15 @@ static void send_batch(struct worker *w, struct conn *c) {
     struct buffer *out = &c->batch.out;
     size_t turn_bytes = w->options->send_bytes > 0 ? w->options->send_bytes : SIZE_MAX;
     while (c->sent < out->n && turn_bytes > 0) {
-        size_t rest = out->n - c->sent;
-        ssize_t n = send(c->fd, out->bytes + c->sent, rest < turn_bytes ? rest : turn_bytes,
-                         MSG_NOSIGNAL | MSG_DONTWAIT);
+        const char *bytes = out->bytes + c->sent;
+        size_t rest = out->n - c->sent, most = rest < turn_bytes ? rest : turn_bytes;
+        ssize_t n = c->tls != NULL ? tls_send(c->tls, bytes, most)
+                                   : send(c->fd, bytes, most, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) {
             continue;
         }
         if (n < 0 && errno != EAGAIN) {
-            hung_up(w, c, strerror(errno));
+            hung_up(w, c, why_failed(c));
             return;
         }
         if (n < 0) {
@@ -238,25 +285,27 @@ static bool keep_rest(struct worker *w, struct conn *c, const char *rest, size_t
     return true;
 }
 
-static void receive(struct worker *w, struct conn *c) {
+/* Whether something came. */
+static bool receive(struct worker *w, struct conn *c) {
     char *into = w->received;
     size_t room = RECEIVE_BYTES;
     if (c->carry.n > 0) {
         size_t missing = c->carry_needed > c->carry.n ? c->carry_needed - c->carry.n : 1;
         if (!buffer_reserve(&c->carry, missing > 16384 ? missing : 16384)) {
             worker_fail(w, LOAD_IO, "out of memory", "");
-            return;
+            return false;
         }
         into = c->carry.bytes + c->carry.n;
         room = c->carry.room - c->carry.n;
     }
-    ssize_t got = recv(c->fd, into, room, MSG_DONTWAIT);
+    ssize_t got = c->tls != NULL ? tls_recv(c->tls, into, room)
+                                 : recv(c->fd, into, room, MSG_DONTWAIT);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-        return;
+        return false;
     }
     if (got <= 0) {
-        hung_up(w, c, got < 0 ? strerror(errno) : "");
-        return;
+        hung_up(w, c, got < 0 ? why_failed(c) : "");
+        return false;
     }
     uint64_t now_ns = clock_ns();
     w->last_heard_ns = now_ns;
@@ -266,22 +315,28 @@ static void receive(struct worker *w, struct conn *c) {
     size_t n = c->carry.n + (size_t)got, needed;
     if (c->carry.n > 0 && n < c->carry_needed) {
         c->carry.n = n;
-        return;
+        return true;
     }
     size_t used = batch_feed(&c->batch, &w->batcher, bytes, n, now_ns, &needed);
     if (w->batcher.failure[0] != '\0') {
         worker_fail(w, LOAD_IO, w->batcher.failure, "");
-        return;
+        return false;
     }
     if (used < n) {
-        keep_rest(w, c, bytes + used, n - used, needed);
-        return;
+        return keep_rest(w, c, bytes + used, n - used, needed);
     }
     c->carry.n = 0;
     if (c->carry.room > CARRY_KEEP_BYTES) {
         buffer_fini(&c->carry);
     }
     end_batch_if_done(w, c, now_ns);
+    return true;
+}
+
+/* What its TLS holds already, no event will tell of. */
+static bool has_more(const struct worker *w, const struct conn *c) {
+    bool open = c->state == CONN_IDLE || c->state == CONN_BUSY;
+    return open && w->failure->exit_code == 0 && c->tls != NULL && tls_has_more(c->tls);
 }
 
 void conn_handle_event(struct worker *w, struct conn *c, uint32_t events) {
@@ -290,6 +345,9 @@ void conn_handle_event(struct worker *w, struct conn *c, uint32_t events) {
         return;
     case CONN_CONNECTING:
         finish_connecting(w, c);
+        return;
+    case CONN_SHAKING:
+        shake_hands(w, c);
         return;
     case CONN_BUSY:
         if (c->waits_to_write && (events & EPOLLOUT)) {
@@ -301,6 +359,7 @@ void conn_handle_event(struct worker *w, struct conn *c, uint32_t events) {
         break;
     }
     if (c->state != CONN_CLOSED && (events & (EPOLLIN | EPOLLHUP | EPOLLERR))) {
-        receive(w, c);
+        while (receive(w, c) && has_more(w, c)) {
+        }
     }
 }

@@ -9,11 +9,14 @@
 
 #define RECEIVE_BYTES 262144 /* one receive takes all that a usual batch of replies can be */
 
-enum conn_state { CONN_CLOSED, CONN_CONNECTING, CONN_IDLE, CONN_BUSY };
+enum conn_state { CONN_CLOSED, CONN_CONNECTING, CONN_SHAKING, CONN_IDLE, CONN_BUSY };
 
 struct conn {
     int fd;
     enum conn_state state;
+    struct ssl_st *tls;            /* NULL: bytes go as they are */
+    struct ssl_session_st *resume; /* of its last session (--tls-resume) */
+    uint64_t shaking_ns;           /* when the handshake began */
     bool waits_to_write; /* EPOLLOUT is asked for */
     size_t sent;         /* of batch.out */
     uint64_t calls_left;
@@ -33,7 +36,7 @@ struct worker {
     struct conn *conns;
     unsigned conn_count;
     unsigned opened, live;     /* conns[0..opened) have been opened once; live ones are open */
-    unsigned busy, connecting; /* of the live ones */
+    unsigned busy, connecting; /* of the live ones; connecting, or on the handshake */
     struct conn *idle_first, *idle_last; /* longest idle first */
     uint64_t budget;                     /* requests that may still be made */
     uint64_t deadline_ns;                /* 0: none */

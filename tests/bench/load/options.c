@@ -36,6 +36,16 @@ static const struct row rows[] = {
           "text (get, set) or meta (mg, ms)"),
     TIME("timeout", "10", 0.1, 3600, timeout_s,
          "give up when the server has sent nothing for this long while replies are due"),
+    SWITCH("tls", tls, "speak TLS; tls:// before the address means the same"),
+    SWITCH("tls-verify", tls_verify,
+           "refuse a server whose certificate is not trusted or not for the host that --server "
+           "names; without it no certificate is looked at"),
+    TEXT("tls-ca", "FILE", NULL, tls_ca,
+         "certificates to trust in place of the system's; means --tls-verify"),
+    TEXT("tls-cert", "FILE", NULL, tls_cert, "our own certificate, for a server that wants one"),
+    TEXT("tls-key", "FILE", NULL, tls_key, "its private key, where --tls-cert does not hold it"),
+    SWITCH("tls-resume", tls_resume,
+           "with --reconnect: a connection takes up the session of the one that it replaces"),
 
     GROUP("Connections"),
     COUNT("conns", "N", "auto", 1, 100000, conns,
@@ -242,6 +252,11 @@ static bool settle(struct options *o, char *why, size_t why_bytes) {
     bool writes_cannot_be_read = o->method == VERB_APPEND || o->method == VERB_PREPEND ||
                                  o->method == VERB_INCR || o->method == VERB_DECR;
 
+    if (strncmp(o->server, "tls://", 6) == 0) {
+        o->server += 6;
+        o->tls = true;
+    }
+    o->tls_verify = o->tls_verify || o->tls_ca != NULL;
     if (o->conns == OPTION_AUTO) {
         o->conns = o->replay ? 1 : o->calcify ? 100 : 50;
     }
@@ -268,6 +283,12 @@ static bool settle(struct options *o, char *why, size_t why_bytes) {
                               o->insert || o->noreply)) {
         problem = "calcify has a load of its own: it takes no --insert, --noreply, --preset, "
                   "--replay, --shift or --workload";
+    } else if (!o->tls && (o->tls_verify || o->tls_resume || o->tls_cert || o->tls_key)) {
+        problem = "--tls-verify, --tls-ca, --tls-cert, --tls-key and --tls-resume need --tls";
+    } else if (o->tls_key != NULL && o->tls_cert == NULL) {
+        problem = "--tls-key needs --tls-cert";
+    } else if (o->tls_resume && !o->reconnect) {
+        problem = "--tls-resume needs --reconnect";
     } else if (o->reconnect && o->calls == 0) {
         problem = "--reconnect needs --calls";
     } else if (o->rate > 0 && o->call_rate > 0) {

@@ -47,6 +47,8 @@ struct options {
     const char *server;
     bool meta;
     double timeout_s;
+    bool tls, tls_verify, tls_resume;
+    const char *tls_ca, *tls_cert, *tls_key;
     /* connections */
     uint64_t conns, calls, threads, linger_s, send_bytes;
     double conn_rate, call_rate;

@@ -88,6 +88,11 @@ static void print_phase(FILE *out, const struct options *o, const struct phase_r
     fprintf(out, "%-12s sent %.1f MB, received %.1f MB, %" PRIu64 " connections, %.2f s of CPU\n",
             "traffic", (double)t->sent_bytes / 1e6, (double)t->received_bytes / 1e6, t->connections,
             p->cpu_seconds);
+    if (t->handshakes > 0) {
+        fprintf(out, "%-12s %" PRIu64 ": %.0f/s, %" PRIu64 " took up an earlier session\n",
+                "handshakes", t->handshakes, per_second(t->handshakes, p->seconds), t->resumed);
+    }
+    print_latency(out, "shaking", &t->handshake_latency);
     print_latency(out, "reads", &t->read_latency);
     print_latency(out, "writes", &t->write_latency);
     fprintf(out, "%-12s %" PRIu64 " values\n", "verified", t->verified);
@@ -203,6 +208,8 @@ static void json_phase(FILE *out, const struct options *o, const struct phase_re
                   {"verified", t->verified},
                   {"sent_bytes", t->sent_bytes},
                   {"connections", t->connections},
+                  {"handshakes", t->handshakes},
+                  {"resumed", t->resumed},
                   {"received_bytes", t->received_bytes}};
     fputs("{\"name\":", out);
     report_json_string(out, p->name);
@@ -219,6 +226,7 @@ static void json_phase(FILE *out, const struct options *o, const struct phase_re
     json_samples(out, "errors", &t->errors);
     json_latency(out, "read_latency_ns", &t->read_latency);
     json_latency(out, "write_latency_ns", &t->write_latency);
+    json_latency(out, "handshake_latency_ns", &t->handshake_latency);
     if (o->shift.count > 0) {
         json_shift(out, o, t);
     }

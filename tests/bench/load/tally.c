@@ -56,6 +56,8 @@ void tally_merge(struct tally *into, const struct tally *from) {
     into->received_bytes += from->received_bytes;
     into->sent_bytes += from->sent_bytes;
     into->connections += from->connections;
+    into->handshakes += from->handshakes;
+    into->resumed += from->resumed;
     samples_merge(&into->errors, &from->errors);
     samples_merge(&into->wrong, &from->wrong);
     for (unsigned i = 0; i < SHIFT_MAX; i++) {
@@ -66,4 +68,5 @@ void tally_merge(struct tally *into, const struct tally *from) {
     }
     histogram_merge(&into->read_latency, &from->read_latency);
     histogram_merge(&into->write_latency, &from->write_latency);
+    histogram_merge(&into->handshake_latency, &from->handshake_latency);
 }

@@ -37,10 +37,11 @@ struct tally {
     uint64_t verified;
     uint64_t received_bytes, sent_bytes;
     uint64_t connections;
+    uint64_t handshakes, resumed; /* of TLS; resumed: those that took up an earlier session */
     struct samples errors; /* error replies */
     struct samples wrong;  /* values that are not what was stored */
     struct phase_tally phases[SHIFT_MAX];
-    struct histogram read_latency, write_latency;
+    struct histogram read_latency, write_latency, handshake_latency;
 };
 
 /* `text` need not be NUL-terminated; control bytes are shown as dots, long texts are cut. */

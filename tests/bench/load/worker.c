@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "tls.h"
 
 #define EVENTS_PER_TURN 256
 #define TURN_NS UINT64_C(100000000)   /* look at `stop` and the clock at least this often */
@@ -184,6 +185,7 @@ static void tear_down(struct worker *w) {
         if (w->conns[i].state != CONN_CLOSED) {
             conn_close(w, &w->conns[i]);
         }
+        tls_forget(&w->conns[i].resume);
         batch_fini(&w->conns[i].batch);
         buffer_fini(&w->conns[i].carry);
     }

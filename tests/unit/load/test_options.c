@@ -58,6 +58,11 @@ static void taken(void) {
     ok(parse("--key-bytes 250") && parse("--key-bytes u10,250") && parse("--key-bytes n250,20"),
        "keys of 250 bytes are fine, and tails of a distribution are cut");
     ok(parse("--verify sample:10") && o.verify_every == 10, "a sample");
+    ok(parse("--server tls://a:1") && o.tls && strcmp(o.server, "a:1") == 0 && !o.tls_verify,
+       "tls:// before the address is --tls; no certificate is looked at");
+    ok(parse("--tls --tls-ca f --tls-cert c --calls 1 --reconnect --tls-resume") && o.tls &&
+           o.tls_verify && o.tls_resume && strcmp(o.server, "127.0.0.1:11211") == 0,
+       "whom to trust means to look");
     ok(parse("--sizes 5 --preset etc") && o.sizes.kind == DIST_FIXED && o.fill_on_miss &&
            o.key_bytes.kind == DIST_GEV,
        "the user's options win over a preset's, wherever they stand");
@@ -119,6 +124,11 @@ static void refused(void) {
         {"calcify --replay x", "load of its own"},
         {"calcify --insert", "load of its own"},
         {"--reconnect", "--calls"},
+        {"--tls-verify", "need --tls"},
+        {"--tls-ca f", "need --tls"},
+        {"--tls-key f", "need --tls"},
+        {"--tls --tls-key f", "--tls-key needs --tls-cert"},
+        {"--tls --tls-resume", "--tls-resume needs --reconnect"},
         {"--rate 1 --call-rate 1", "exclude each other"},
         {"--method append --reads 50", "--verify none"},
         {"--insert --shift 1,2", "exclude each other"},
