@@ -37,8 +37,8 @@ JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a 2>/dev/null)
 JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
 CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -llua5.4 -lz -lm
 # What slatetop judges by, which slatectl runs too.
-BRAIN_LUA    := base/units facts/answers facts/chunks facts/foresight facts/geometry facts/moves facts/snapshot \
-                facts/stats facts/waste judge/attention judge/checks_memory judge/checks_server judge/chronicle \
+BRAIN_LUA    := base/units facts/answers facts/chunks facts/foresight facts/geometry facts/moves facts/settings \
+                facts/settings_shown facts/snapshot facts/stats facts/waste judge/attention judge/checks_memory judge/checks_server judge/chronicle \
                 judge/course judge/doctor judge/held judge/observer judge/prospect judge/starving judge/verdict \
                 judge/view judge/why
 LOAD_LIBS    := -lssl -lcrypto -lz -lm

@@ -87,28 +87,13 @@ static unsigned class_of_policy(const struct action *action) {
 
 static bool check_set(const struct action *action, const struct snapshot *now,
                       const struct answers *answers, char *why, size_t why_bytes) {
-    struct tunable row = {.form = FORM_TEXT};
-    snprintf(row.name, sizeof row.name, "%s", action->name);
-    bool is_lru_tune = strcmp(action->name, "lru_tune") == 0;
     bool is_class_policy = strcmp(action->name, "class_policy") == 0;
     unsigned class_id = is_class_policy ? class_of_policy(action) : 0;
-    if (!settings_find(now, answers, is_lru_tune ? "hot_lru_pct" : action->name, class_id, &row)) {
-        return refuse(why, why_bytes, "there is no setting %s", action->name);
-    }
-    if (is_lru_tune && row.refusal[0] == '\0') {
-        snprintf(row.name, sizeof row.name, "%s", action->name);
-    }
-    if (!setting_check(&row, action->value, why, why_bytes)) {
+    if (!setting_check(now, answers, action->name, action->value, why, why_bytes)) {
         return false;
     }
     if (is_class_policy && (class_id == 0 || class_id >= CLASS_LIMIT || !now->classes[class_id].present)) {
         return refuse(why, why_bytes, "this server has no class %u", class_id);
-    }
-    const char *shown = answer_text(answers, INQUIRY_SETTINGS);
-    bool has_answer = strcmp(setting_probe(now->is_slated, action->name), "stats settings") == 0;
-    if (has_answer && setting_shows(action->name, action->value, "", shown)) {
-        return refuse(why, why_bytes, "%s is %s already: choose another value", setting_label(action->name),
-                      action->value);
     }
     return true;
 }
@@ -131,7 +116,7 @@ bool action_line(const struct action *action, const struct snapshot *now, unsign
                  char line[SETTING_LINE_BYTES], unsigned *times) {
     *times = 1;
     if (action->kind == ACTION_SET) {
-        return setting_line(action->name, action->value, index, line);
+        return setting_line(now->is_slated, action->name, action->value, index, line);
     }
     if (now->is_slated && action->pages > 1) {
         snprintf(line, SETTING_LINE_BYTES, "slabs reassign %u %u %u", action->from, action->to,

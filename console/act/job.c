@@ -86,7 +86,7 @@ const char *job_next_line(struct job *job, bool *is_stats, uint64_t now_ms) {
         return is_move(job) ? "stats slabs" : setting_probe(job->is_slated, job->action.name);
     }
     if (!is_move(job)) {
-        setting_line(job->action.name, job->action.value, job->line, job->command);
+        setting_line(job->is_slated, job->action.name, job->action.value, job->line, job->command);
         job->line++;
     }
     return job->command;
@@ -106,7 +106,7 @@ static void take_ok(struct job *job, uint64_t now_ms) {
     if (!is_move(job)) {
         /* From here on something may have changed, whatever comes. */
         job->has_inverse = true;
-        if (setting_line(job->action.name, job->action.value, job->line, line)) {
+        if (setting_line(job->is_slated, job->action.name, job->action.value, job->line, line)) {
             pause_then(job, false, 0, now_ms);
             return;
         }

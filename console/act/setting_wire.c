@@ -5,29 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How a value is set: the words before it. lru_tune stands for the four that memcached sets at once. */
-static const struct {
-    const char *name, *words;
-} lines[] = {
-    {"slab_automove", "slabs automove"},
-    {"slab_automove_ratio", "slabs automove ratio"},
-    {"slab_automove_window", "slabs automove window"},
-    {"slab_automove_freeratio", "slabs automove freeratio"},
-    {"class_policy", "evict policy"},
-    {"geometry", "slabs geometry"},
-    {"slab_geometry_rate", "config set slab_geometry_rate"},
-    {"lru_tune", "lru tune"},
-    {"lru_segmented", "lru mode"},
-    {"temporary_ttl", "lru temp_ttl"},
-    {"maxbytes", "cache_memlimit"},
-    {"lru_crawler", "lru_crawler"},
-    {"lru_crawler_sleep", "lru_crawler sleep"},
-    {"lru_crawler_tocrawl", "lru_crawler tocrawl"},
-    {"sample_rate", "config set sample_rate"},
-    {"verbosity", "verbosity"},
-    {"detail_enabled", "stats detail"},
-};
-
 static const char *const lru_names[] = {"hot_lru_pct", "warm_lru_pct", "hot_max_factor",
                                         "warm_max_factor"};
 enum { LRU_NAMES = 4 };
@@ -242,54 +219,4 @@ void setting_inverse(const char *name, const char *value, const char *before,
              : strcmp(value, "pause") == 0  ? "resume"
              : strcmp(value, "resume") == 0 ? "pause"
                                             : "revert");
-}
-
-/* ---- sending ---- */
-
-/* "s3fifo 5=sieve,7=lru": the whole first, then each class. */
-static bool policy_line(const char *value, unsigned index, char line[SETTING_LINE_BYTES]) {
-    const char *at = strchr(value, ' ');
-    if (index == 0) {
-        snprintf(line, SETTING_LINE_BYTES, "evict policy %.*s", (int)strcspn(value, " "), value);
-        return true;
-    }
-    for (unsigned i = 1; at != NULL && i < index; i++) {
-        at = strchr(at + 1, ',');
-    }
-    unsigned id;
-    char name[24];
-    if (at == NULL || sscanf(at + 1, "%u=%23[a-z0-9]", &id, name) != 2) {
-        return false;
-    }
-    snprintf(line, SETTING_LINE_BYTES, "evict policy %s %u", name, id);
-    return true;
-}
-
-bool setting_line(const char *name, const char *value, unsigned index,
-                  char line[SETTING_LINE_BYTES]) {
-    if (is_one_of(name, "policy")) {
-        return policy_line(value, index, line);
-    }
-    /* "off 61": the seconds first, since turning it off keeps them. */
-    bool is_ttl = is_one_of(name, "temporary_ttl");
-    bool keeps_ttl = is_ttl && strncmp(value, "off ", 4) == 0;
-    if (index > (keeps_ttl ? 1U : 0U)) {
-        return false;
-    }
-    if (keeps_ttl && index == 0) {
-        value += 4;
-    } else if (is_ttl && strncmp(value, "off", 3) == 0) {
-        value = "-1";
-    } else if (is_one_of(name, "lru_crawler")) {
-        value = strcmp(value, "yes") == 0 ? "enable" : "disable";
-    } else if (is_one_of(name, "detail_enabled")) {
-        value = strcmp(value, "yes") == 0 ? "on" : "off";
-    }
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        if (is_one_of(lines[i].name, name)) {
-            snprintf(line, SETTING_LINE_BYTES, "%s %s", lines[i].words, value);
-            return true;
-        }
-    }
-    return false;
 }

@@ -11,11 +11,6 @@ enum { SETTING_NAME_BYTES = 40, SETTING_VALUE_BYTES = 160, SETTING_LINE_BYTES = 
  * the name itself. */
 const char *setting_part(const char *name, const char *before, const char *after);
 
-/* The command lines that set a value, one by one; false past the last. For lru_tune the value is all
- * four: "20 40 0.20 2.00". */
-bool setting_line(const char *name, const char *value, unsigned index,
-                  char line[SETTING_LINE_BYTES]);
-
 /* The command whose answer shows the setting. */
 const char *setting_probe(bool is_slated, const char *name);
 

@@ -337,14 +337,12 @@ void tune_edit(struct ui *ui, const struct frame *frame, enum command given, uin
 }
 
 static void terms(const struct ui *ui, struct terms *out) {
-    static const char *const shown[] = {
-        "slab_automove", "slab_automove_ratio", "slab_automove_window", "slab_automove_freeratio", "policy", "policy",
-        "growth_factor", "slab_geometry_rate", "hot_lru_pct", "warm_lru_pct", "hot_max_factor", "warm_max_factor",
-        "lru_segmented", "temp_lru", "memory.limit", "lru_crawler", "lru_crawler_sleep", "lru_crawler_tocrawl",
-        "sample_rate", "verbosity", "detail_enabled", "whatif.hit_ratio", "whatif.difference", "moves.failed",
-    };
-    for (unsigned i = 0; i < sizeof shown / sizeof *shown; i++) {
-        terms_add(out, "", shown[i], i == ui->tune.cursor);
+    static const char *const others[] = {"whatif.hit_ratio", "whatif.difference", "moves.failed"};
+    for (unsigned i = 0; setting_name_at(i) != NULL; i++) {
+        terms_add(out, "", setting_term(setting_name_at(i)), i == ui->tune.cursor);
+    }
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
+        terms_add(out, "", others[i], false);
     }
 }
 

@@ -4,6 +4,7 @@
 -- A step is { kind = "set", name, value }, { kind = "move", src, dst, pages, reason } or { kind = "geometry", line }.
 local move = require "slate.act.move"
 local runtime = require "slate.facts.runtime"
+local settings = require "slate.facts.settings"
 
 local M = {}
 
@@ -25,11 +26,11 @@ end
 --- Checks a step against the server as it is. Returns the change or plan to carry out, or nil, message, code.
 function M.prepare(context, client, step)
     if step.kind == "set" then
-        local settings, message, code = runtime.read(client)
-        if not settings then
-            return nil, message, code
+        local values, told, code = runtime.read(client)
+        if not values then
+            return nil, told, code
         end
-        return runtime.plan(settings, step.name, step.value, context.who.slated)
+        return settings.plan(values, told, step.name, step.value, context.who)
     end
     if step.kind == "geometry" then
         return step
@@ -46,7 +47,7 @@ function M.carry_out(context, client, step, undoes)
     end
     local audit = require "slate.facts.audit"
     if step.kind == "set" then
-        if runtime.same(prepared.name, prepared.is, prepared.was) then
+        if settings.same(prepared.name, prepared.is, prepared.was) then
             return ("%s is %s already"):format(prepared.name, prepared.was)
         end
         local ok

@@ -14,13 +14,13 @@ end
 
 -- A setting must still have the value that the change gave it.
 local function is_untouched(client, entry)
-    local runtime = require "slate.facts.runtime"
-    local settings, message, code = runtime.read(client)
-    if not settings then
+    local settings = require "slate.facts.settings"
+    local values, message, code = require("slate.facts.runtime").read(client)
+    if not values then
         return nil, message, code
     end
-    local now = runtime.value(settings, entry.name, tostring(entry.is))
-    if not runtime.same(entry.name, tostring(entry.is), now or "") then
+    local now = settings.value(values, entry.name, tostring(entry.is))
+    if not settings.same(entry.name, tostring(entry.is), now or "") then
         return nil, ("%s is %s, not %s as change %d left it: somebody changed it since; --force goes back to %s all "
             .. "the same"):format(entry.name, now, entry.is, entry.id, entry.was), "no"
     end

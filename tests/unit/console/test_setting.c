@@ -74,11 +74,11 @@ static void test_lines_are_memcacheds_own(void) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char line[SETTING_LINE_BYTES];
-        ok(setting_line(cases[i].name, cases[i].value, 0, line) && strcmp(line, cases[i].line) == 0, "%s", line);
-        bool has_second = setting_line(cases[i].name, cases[i].value, 1, line);
+        ok(setting_line(true, cases[i].name, cases[i].value, 0, line) && strcmp(line, cases[i].line) == 0, "%s", line);
+        bool has_second = setting_line(true, cases[i].name, cases[i].value, 1, line);
         ok(has_second == (cases[i].second != NULL) && (!has_second || strcmp(line, cases[i].second) == 0), "and %s",
            has_second ? line : "no other");
-        ok(!setting_line(cases[i].name, cases[i].value, 2, line), "no third");
+        ok(!setting_line(true, cases[i].name, cases[i].value, 2, line), "no third");
     }
 }
 

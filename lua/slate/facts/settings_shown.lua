@@ -1,0 +1,122 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Settings as slatetop shows them: the rows of its Tune view, steps between values, and whether one may be sent. Pure.
+-- The table of settings is in slate.facts.settings.
+local settings = require "slate.facts.settings"
+
+local M = {}
+
+--- What does not depend on a server: a list of { name, label, term }.
+function M.all()
+    local list = {}
+    for i, row in ipairs(settings.ROWS) do
+        list[i] = { name = row.name, label = row.label, term = row.term or row.name }
+    end
+    list[#list + 1] = settings.row("lru_tune")
+    return list
+end
+
+-- Of these the answer to `stats settings` does not show all.
+local SHOWN_ELSEWHERE <const> = { policy = true, class_policy = true, geometry = true, slab_geometry_rate = true,
+    sample_rate = true }
+
+--- Why a value, as it is shown, may not be sent; nil when it may. replies: as for `list`.
+function M.check_shown(who, replies, name, shown)
+    local row = settings.row(name)
+    if not row then
+        return ("there is no setting %s"):format(name)
+    end
+    local values, told = settings.values(replies)
+    local is, why = settings.check(row, settings.text(row, shown), who, values, told, row.label)
+    if not is then
+        return why
+    elseif not SHOWN_ELSEWHERE[name] and settings.same(name, is, settings.value(values, name, is)) then
+        return ("%s is %s already: choose another value"):format(row.label, shown)
+    end
+end
+
+--- The commands that set a value, as it is shown; nil when there are none.
+function M.shown_lines(name, shown, slated)
+    local row = settings.row(name)
+    return row and settings.lines(row, settings.text(row, shown), { slated = slated }, {})
+end
+
+local function geometry_now(replies, values)
+    local geometry = {}
+    settings.each_stat(replies.geometry, function(name, text) geometry[name] = text end)
+    if not tonumber(geometry.classes) then
+        return values.growth_factor
+    end
+    return ("%s sizes%s"):format(geometry.classes, geometry.state == "steady" and "" or ", " .. (geometry.state or ""))
+end
+
+-- What a row has now, as it is shown; nil when the server does not say.
+local function now_of(row, replies, values, class_id)
+    local name = row.name
+    if name == "geometry" then
+        return geometry_now(replies, values)
+    elseif name == "class_policy" then
+        return (settings.value(values, name, "- " .. class_id) or ""):match("^%S+")
+    elseif name == "policy" then
+        return (values.policy or ""):match("^%S+")
+    end
+    return values[name] and settings.shown(row, values[name])
+end
+
+local function shown_limits(row, told)
+    local least, most, choices = settings.limits(row, told)
+    local unit = row.unit or 1
+    choices = settings.shown_choices(row, choices)
+    return least and least / unit, most and most / unit, row.step and row.step / unit, choices
+end
+
+--- The rows of the Tune view: { name, label, form = "number" | "choice" | "text", now, source, choices, least, most,
+-- step, refusal }, values as they are shown; what is not known is absent. replies: settings, config, policies and
+-- geometry; class_id: whose policy class_policy means, 0 for none.
+function M.list(who, replies, class_id)
+    local values, told = settings.values(replies)
+    local list = {}
+    for i, row in ipairs(settings.ROWS) do
+        local now = now_of(row, replies, values, class_id)
+        local least, most, step, choices = shown_limits(row, told)
+        local of_class = row.name == "class_policy"
+        list[i] = {
+            name = row.name, now = now, source = who.slated and told[row.name .. ":source"] or nil, choices = choices,
+            label = of_class and class_id > 0 and ("policy of class %d"):format(class_id) or row.label,
+            form = row.step and "number" or row.name == "geometry" and "text" or "choice",
+            least = least, most = most, step = step,
+            refusal = settings.refusal(row, who, values, now)
+                or of_class and class_id == 0 and "choose it in Classes" or nil,
+        }
+    end
+    return list
+end
+
+local ORDERS <const> = "auto|factor 1.08|factor 1.15|factor 1.25|pause|resume|revert"
+
+local function next_choice(choices, is_automove, shown, by)
+    local list, at = {}, nil
+    for choice in choices:gmatch("[^|]+") do
+        if not choice:find("NAME", 1, true) then -- lua:NAME is typed
+            list[#list + 1] = choice
+            at = choice == shown and #list or at
+        end
+    end
+    if not at and is_automove and shown:find("^[012]$") then
+        at = tonumber(shown) + 1 -- slated lists its modes by name and shows these by number
+    end
+    if #list == 0 then
+        return shown
+    end
+    return list[at and (at - 1 + by) % #list + 1 or by > 0 and 1 or #list]
+end
+
+--- The shown value one step up or down, within the limits, or the next or previous choice. one: of `list`.
+function M.step(one, shown, by)
+    if one.form ~= "number" then
+        return next_choice(one.form == "text" and ORDERS or one.choices, one.name == "slab_automove", shown, by)
+    end
+    local next_one = math.min(math.max((tonumber(shown) or one.least) + by * one.step, one.least), one.most)
+    return (one.step >= 1 and "%.0f" or one.step >= 0.01 and "%.2f" or "%.3f"):format(next_one)
+end
+
+return M

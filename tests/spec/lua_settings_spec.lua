@@ -1,0 +1,179 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The table of settings: what may be sent to which server, how, how it is read back, and how slatetop shows it.
+package.path = "lua/?.lua;" .. package.path
+local settings = require "slate.facts.settings"
+local shown = require "slate.facts.settings_shown"
+
+local STOCK <const> = [[
+STAT maxbytes 67108864
+STAT verbosity 0
+STAT slab_reassign yes
+STAT slab_automove 0
+STAT slab_automove_ratio 0.80
+STAT slab_automove_window 30
+STAT slab_automove_freeratio 0.010
+STAT lru_crawler yes
+STAT lru_crawler_sleep 100
+STAT lru_crawler_tocrawl 0
+STAT lru_maintainer_thread yes
+STAT lru_segmented yes
+STAT hot_lru_pct 20
+STAT warm_lru_pct 40
+STAT hot_max_factor 0.20
+STAT warm_max_factor 2.00
+STAT temp_lru no
+STAT temporary_ttl 61
+STAT detail_enabled no
+STAT growth_factor 1.25
+]]
+local WHO <const> = { version = "1.6.45" }
+local SLATED <const> = { version = "1.6.45", slated = "0.1.0" }
+local CONFIG <const> = [[
+STAT maxbytes:value 67108864
+STAT maxbytes:min 8388608
+STAT maxbytes:max 268435456
+STAT maxbytes:source runtime
+STAT slab_automove:value off
+STAT slab_automove:choices off|ratio|eviction|lra|lua:NAME
+STAT sample_rate:value 0.01
+STAT policy:value s3fifo
+STAT policy:choices lru|slru|s3fifo|sieve|auto
+]]
+local POLICIES <const> = "STAT s3fifo:active yes\r\nSTAT sieve:active no\r\nSTAT class:5:policy lru\r\n"
+
+local function why_not(name, value, who, replies)
+    return shown.check_shown(who or WHO, replies or { settings = STOCK }, name, value)
+end
+
+-- The row of a setting in the Tune view.
+local function row(name, who, replies, class_id)
+    for _, one in ipairs(shown.list(who or WHO, replies or { settings = STOCK }, class_id or 0)) do
+        if one.name == name then
+            return one
+        end
+    end
+end
+
+describe("a setting", function()
+    -- 1.6.34 to 1.6.44 crash on a window of 0 or a huge one; older ones answer an error.
+    it("gets no value on which some version crashes", function()
+        for version, knows_it in pairs({ ["1.4.25"] = false, ["1.5.22"] = false, ["1.6.18"] = false,
+            ["1.6.33"] = false, ["1.6.34"] = true, ["1.6.41"] = true, ["1.6.44"] = true, ["1.6.45"] = true,
+            ["2.0.0"] = true, x = false }) do
+            local who = { version = version }
+            for _, wrong in ipairs({ "0", "2", "-1", "1801", "4294967295", "99999999999999999999", "nan", "inf", "1e3",
+                "", "10 ", "10\r\nflush_all", "0x20", "10.5" }) do
+                assert.is_string(why_not("slab_automove_window", wrong, who), version .. " " .. wrong)
+                assert.is_nil((settings.plan(settings.values({ settings = STOCK }), {}, "slab_automove_window", wrong,
+                    who)))
+            end
+            assert.equal(knows_it, why_not("slab_automove_window", "7", who) == nil, version)
+        end
+    end)
+
+    it("has limits, and rules between it and others", function()
+        local right = { slab_automove = { "2" }, slab_automove_ratio = { "0.5" }, lru_tune = { "10 30 0.2 2" },
+            maxbytes = { "8", "1000000000" }, temporary_ttl = { "30" }, lru_segmented = { "flat" }, verbosity = { "1" },
+            hot_lru_pct = { "40" } }
+        local wrong = { slab_automove = { "3", "utility", "lua:x" }, slab_automove_ratio = { "1.5", "0", "." },
+            lru_tune = { "50 31 0.2 2", "10 30 0 2", "10 30", "10 30 0.2 2 1" },
+            maxbytes = { "7", "1000000001", "x", "99999999999999999999" }, temporary_ttl = { "off", "x" },
+            lru_segmented = { "round" }, verbosity = { "9" }, policy = { "sieve" }, geometry = { "auto" },
+            class_policy = { "sieve 4" }, no_such_setting = { "1" }, hot_lru_pct = { "41", "0" },
+            warm_lru_pct = { "61" } }
+        for name, values in pairs(right) do
+            for _, value in ipairs(values) do
+                assert.is_nil(why_not(name, value), name .. " " .. value)
+            end
+        end
+        for name, values in pairs(wrong) do
+            for _, value in ipairs(values) do
+                assert.is_string(why_not(name, value), name .. " " .. value)
+            end
+        end
+    end)
+
+    it("has limits and choices of its own on slated, and none of its store's lack", function()
+        local replies = { settings = STOCK, config = CONFIG, policies = POLICIES }
+        local memory = row("maxbytes", SLATED, replies)
+        assert.same({ 8, 256, "runtime", "64" }, { memory.least, memory.most, memory.source, memory.now })
+        assert.is_string(why_not("maxbytes", "257", SLATED, replies))
+        assert.is_nil(why_not("maxbytes", "256", SLATED, replies))
+        for _, mode in ipairs({ "lra", "2", "lua:mine" }) do
+            assert.is_nil(why_not("slab_automove", mode, SLATED, replies), mode)
+        end
+        assert.is_string(why_not("slab_automove", "lua:", SLATED, replies))
+        assert.is_nil(why_not("policy", "sieve", SLATED, replies))
+        assert.is_nil(why_not("geometry", "factor 1.08", SLATED, replies))
+        assert.is_string(why_not("geometry", "factor", SLATED, replies))
+        assert.equal("lru|slru|s3fifo|sieve", row("class_policy", SLATED, replies, 5).choices)
+        assert.equal("follows the policy", row("lru_segmented", SLATED, replies).refusal)
+        local heap = { version = "1.6.45", slated = "0.1.0", store = "heap" }
+        for _, name in ipairs({ "slab_automove", "slab_geometry_rate", "geometry" }) do
+            assert.equal("needs --store=slab; this server has heap", row(name, heap, replies).refusal)
+        end
+    end)
+
+    it("that cannot change says why", function()
+        for _, name in ipairs({ "policy", "geometry", "sample_rate" }) do
+            assert.truthy(row(name).refusal:find("needs slated", 1, true), name)
+        end
+        assert.equal("needs memcached 1.6.34 or later", row("slab_automove_window", { version = "1.6.18" }).refusal)
+        assert.equal("not reported here", row("verbosity", WHO, { settings = "STAT maxbytes 67108864" }).refusal)
+        local fixed = STOCK:gsub("reassign yes", "reassign no"):gsub("maintainer_thread yes", "maintainer_thread no")
+        assert.equal("needs a start with -o slab_reassign", row("slab_automove", WHO, { settings = fixed }).refusal)
+        assert.equal("needs a start with -o lru_maintainer", row("warm_lru_pct", WHO, { settings = fixed }).refusal)
+        assert.equal("verbosity is 0 already: choose another value", why_not("verbosity", "0"))
+    end)
+
+    it("is set by memcached's own words on either server", function()
+        local values = settings.values({ settings = STOCK })
+        for _, case in ipairs({
+            { "slab_automove_ratio", "0.6", "slabs automove ratio 0.6" },
+            { "hot_lru_pct", "10", "lru tune 10 40 0.20 2.00" },
+            { "lru_tune", "10 30 0.2 2.0", "lru tune 10 30 0.2 2.0" }, { "temporary_ttl", "30", "lru temp_ttl 30" },
+            { "temporary_ttl", "off", "lru temp_ttl -1" },
+            { "temporary_ttl", "-1 61", "lru temp_ttl 61; lru temp_ttl -1" },
+            { "maxbytes", "80m", "cache_memlimit 80" }, { "memory", "83886080", "cache_memlimit 80" },
+            { "lru_crawler", "no", "lru_crawler disable" }, { "detail_enabled", "on", "stats detail on" },
+            { "lru_segmented", "no", "lru mode flat" }, { "automove", "1", "slabs automove 1" },
+        }) do
+            local change, message = settings.plan(values, {}, case[1], case[2], WHO)
+            assert.equal(case[3], table.concat(assert(change, message).lines, "; "))
+        end
+        assert.same({ "evict policy s3fifo", "evict policy sieve 5" },
+            shown.shown_lines("policy", "s3fifo 5=sieve", true))
+        assert.same({ "config set sample_rate 0.5" }, shown.shown_lines("sample_rate", "0.5", true))
+        assert.same({ "slabs geometry factor 1.08" }, shown.shown_lines("geometry", "factor 1.08", true))
+    end)
+
+    it("is read to the digits that the server shows", function()
+        assert.is_true(settings.same("slab_automove_ratio", "0.555", "0.56"))
+        assert.is_false(settings.same("slab_automove_ratio", "0.54", "0.56"))
+        assert.is_true(settings.same("slab_automove", "ratio", "1"))
+        assert.is_true(settings.same("lru_tune", "20 40 0.2 2", "20 40 0.20 2.00"))
+        assert.is_false(settings.same("lru_tune", "20 41 0.2 2", "20 40 0.20 2.00"))
+        assert.is_false(settings.same("maxbytes", "67108864", "67108865"))
+        local values = settings.values({ settings = STOCK, policies = POLICIES })
+        assert.same({ "-1", "20 40 0.20 2.00", "lru 5", "s3fifo 6" }, { values.temporary_ttl,
+            settings.value(values, "lru_tune", ""), settings.value(values, "class_policy", "sieve 5"),
+            settings.value(values, "class_policy", "sieve 6") })
+        assert.is_nil(settings.value(settings.values({ settings = "STAT hot_lru_pct 20\r\n" }), "lru_tune", ""))
+        assert.same(values.maxbytes, settings.values({ settings = { "STAT maxbytes 67108864" } }).maxbytes)
+    end)
+
+    it("is stepped within its limits, and through its choices", function()
+        local function step(name, from, by, who, replies)
+            return shown.step(row(name, who, replies), from, by)
+        end
+        assert.equal("0", step("slab_automove", "2", 1))
+        assert.equal("1.00", step("slab_automove_ratio", "1", 1))
+        assert.equal("0.01", step("slab_automove_ratio", "0.02", -1))
+        assert.equal("80", step("maxbytes", "64", 1))
+        assert.equal("flat", step("lru_segmented", "segmented", 1))
+        assert.equal("factor 1.08", step("geometry", "auto", 1))
+        assert.equal("lra", step("slab_automove", "2", 1, SLATED, { settings = STOCK, config = CONFIG }))
+        assert.equal("off", step("slab_automove", "lra", 1, SLATED, { settings = STOCK, config = CONFIG }))
+        assert.equal("auto", step("geometry", "51 sizes", 1))
+    end)
+end)
