@@ -134,7 +134,8 @@ for _, kind in ipairs(server.all()) do
         end)
 
         it("leaves out what has expired since it was saved", function()
-            file_of(ctl.folder, "old.items", HEAD .. "ms old 1 F0 T1000\r\na\r\nms new 1 F0\r\nb\r\n# end 2 items 2 bytes\r\n")
+            file_of(ctl.folder, "old.items", HEAD .. "ms old 1 F0 T1000\r\na\r\nms new 1 F0\r\nb\r\n"
+                .. "# end 2 items 2 bytes\r\n")
             local loaded = document((ctl.succeed("load old.items --json --server " .. to.address)))
             assert.equal(1, loaded.expired)
             assert.equal(1, loaded.stored)

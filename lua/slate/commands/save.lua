@@ -43,7 +43,8 @@ local function write_all(context, parsed, client, out, tally)
         return nil, count, code
     end
     local writer, message
-    writer, message, code = items_file.writer(out, { server = context.server.name, time_s = math.floor(clock.time_s()) })
+    local about = { server = context.server.name, time_s = math.floor(clock.time_s()) }
+    writer, message, code = items_file.writer(out, about)
     if not writer then
         return nil, message, code
     end
@@ -77,7 +78,8 @@ function M.run(context, parsed)
     if not out then
         return nil, problem, out_code
     end
-    local tally, writer = { gone = 0, stale = 0, read = 0 }, nil
+    local tally = { gone = 0, stale = 0, read = 0 }
+    local writer
     writer, message, code = write_all(context, parsed, client, out, tally)
     client:close()
     if not writer then
