@@ -255,6 +255,12 @@ static int build_and_serve(void) {
                   settings.automove_record ? settings.automove_record : "", strerror(errno));
         goto done;
     }
+    char memory_why[SETTING_WHY_BYTES];
+    if (!server_memory_begin(&server, memory_why)) {
+        log_error("%s", memory_why);
+        status = EX_USAGE;
+        goto done;
+    }
     net = make_net(&settings); /* says itself what it could not have */
     if (net) {
         take_signals(&held);

@@ -35,7 +35,7 @@ struct net {
     struct event     *accept_events; /* one a listener */
     unsigned          listener_count;
     struct event_base *base;
-    struct event      wake_event, retry_timer;
+    struct event      wake_event, retry_timer, memory_timer;
     int               wake_fd;
     bool              stopped, disabled; /* disabled: not accepting for now */
     /* when, and with how many connections */
@@ -216,6 +216,13 @@ static void on_wake(evutil_socket_t fd, short what, void *arg) {
     }
 }
 
+static void on_memory(evutil_socket_t fd, short what, void *arg) {
+    struct net *net = arg;
+    (void)fd;
+    (void)what;
+    server_memory_look(net->server);
+}
+
 /* --- starting --- */
 
 /* Clients of the listener prove who they are, or it was said that they need not. */
@@ -323,7 +330,9 @@ static int prepare_events(struct net *net) {
     }
     event_assign(&net->retry_timer, net->base, -1, EV_PERSIST, on_retry, net);
     event_assign(&net->wake_event, net->base, net->wake_fd, EV_READ | EV_PERSIST, on_wake, net);
-    return event_add(&net->wake_event, NULL);
+    event_assign(&net->memory_timer, net->base, -1, EV_PERSIST, on_memory, net);
+    const struct timeval every = {.tv_usec = MEMORY_LOOK_US};
+    return event_add(&net->wake_event, NULL) == 0 ? event_add(&net->memory_timer, &every) : -1;
 }
 
 static bool start_tls(struct net *net) {

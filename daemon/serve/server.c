@@ -1,10 +1,12 @@
 #include "serve/server.h"
 
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "serve/descriptors.h"
 #include "serve/prefix.h"
@@ -45,6 +47,7 @@ bool server_init(struct server *server, struct settings *settings) {
 
 void server_fini(struct server *server) {
     watch_fini();
+    memory_end(&server->memory);
     prefix_stats_destroy(&server->prefixes);
     audit_fini(&server->audit);
     undo_fini(&server->undo);
@@ -119,6 +122,56 @@ static void note_changes(struct server *server, const char *who, const struct se
     }
 }
 
+/* --- memory of the process --- */
+
+static struct memory_wishes wishes_of(const struct settings *s) {
+    return (struct memory_wishes){
+        .limit = s->process_memory,
+        .asked = s->maxbytes,
+        .held_most = s->read_buf_mem_limit,
+        .conns_most = (uint64_t)s->maxconns,
+        .conn_bytes = s->ssl_enabled ? MEMORY_CONNECTION_TLS : MEMORY_CONNECTION,
+    };
+}
+
+bool server_memory_begin(struct server *server, char *why) {
+    struct settings now;
+    server_settings(server, &now);
+    const struct memory_wishes wishes = wishes_of(&now);
+    uint64_t left_bytes;
+    bool begun = memory_begin(&server->memory,
+                              &(struct memory_sources){
+                                  .cache = server->cache,
+                                  .whatif = tuner_whatif(server->tuner),
+                                  .buffer_bytes = &server->conns.buffer_bytes,
+                                  .reply_bytes = &server->conns.reply_bytes,
+                                  .connections = &server->conns.structures,
+                              },
+                              &wishes, &left_bytes);
+    if (!begun) {
+        snprintf(why, SETTING_WHY_BYTES,
+                 "process_memory of %" PRIu64 " MiB leaves %" PRIu64 " MiB for items, less than %d: "
+                 "connections may take %" PRIu64 " MiB of it (read_buf_mem_limit, -c)",
+                 wishes.limit >> 20, left_bytes >> 20, MEMORY_LEAST_ITEMS >> 20,
+                 (wishes.held_most + wishes.conns_most * wishes.conn_bytes) >> 20);
+    }
+    return begun;
+}
+
+void server_memory_look(struct server *server) {
+    struct settings now;
+    server_settings(server, &now);
+    const struct memory_wishes wishes = wishes_of(&now);
+    memory_look(&server->memory, &wishes, clock_mono_us());
+}
+
+void server_memory_facts(struct server *server, struct memory_facts *facts) {
+    struct settings now;
+    server_settings(server, &now);
+    const struct memory_wishes wishes = wishes_of(&now);
+    memory_facts(&server->memory, &wishes, facts);
+}
+
 /* `step`, filled in with the settings before and after; NULL: nobody wants to know. */
 static bool change(struct server *server, struct cache_thread *ct, const char *who,
                    const struct settings *from, const struct settings *to, struct undo_step *step,
@@ -127,7 +180,9 @@ static bool change(struct server *server, struct cache_thread *ct, const char *w
     if (to->maxconns != from->maxconns && !descriptors_allow(to, why)) {
         return false;
     }
-    if (to->maxbytes != from->maxbytes && !cache_set_limit(server->cache, to->maxbytes)) {
+    const struct memory_wishes wishes = wishes_of(to);
+    if (to->maxbytes != from->maxbytes &&
+        !cache_set_limit(server->cache, memory_allows(&server->memory, &wishes))) {
         snprintf(why, SETTING_WHY_BYTES, "that much memory was not reserved at the start, or more "
                                          "is in use and may not be given back");
         return false;

@@ -13,6 +13,7 @@
 #include "serve/config/audit.h"
 #include "serve/config/settings.h"
 #include "serve/config/undo.h"
+#include "serve/memory.h"
 #include "serve/shared.h"
 #include "tune/tune.h"
 #include "watch/watcher.h"
@@ -143,6 +144,7 @@ struct server {
     struct audit           audit; /* has a lock of its own */
     struct undo            undo;  /* likewise */
     struct users           users; /* likewise */
+    struct memory          memory; /* the limit of the process; main's thread tends it */
     struct logins         *logins; /* by SASL; NULL: not there. Set before the first session */
     struct shared_answer   shared[SERVER_SHARED]; /* likewise */
 };
@@ -169,6 +171,14 @@ int server_undo(struct server *, struct cache_thread *, const char *who,
                 char said[UNDO_SAID_BYTES]);
 /* Puts into a copy of the settings what the next undo would make of them. */
 void server_undo_settings(struct server *, struct settings *to);
+
+/* One limit for the memory of the process (serve/memory.h). Once, before the first session; false:
+ * it leaves too little for items, and `why` (SETTING_WHY_BYTES) tells. */
+bool server_memory_begin(struct server *, char *why);
+/* every MEMORY_LOOK_US, main's thread */
+void server_memory_look(struct server *);
+/* any thread */
+void server_memory_facts(struct server *, struct memory_facts *);
 
 /* Whether clients have to say who they are. */
 static inline bool server_wants_login(const struct server *server) {

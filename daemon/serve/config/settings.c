@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/resident.h"
 #include "mem/arena.h"
 #include "serve/config/listen_list.h"
 #include "serve/config/slab_sizes.h"
@@ -157,6 +158,12 @@ static bool set_bytes(struct settings *s, const struct setting *row, const char 
     return true;
 }
 
+/* What the control group allows; no limit where it has none. */
+static bool set_by_group(struct settings *s) {
+    s->process_memory = resident_group_limit();
+    return true;
+}
+
 static bool set_ratio(struct settings *s, const struct setting *row, const char *text, char *why) {
     char  *end;
     double n = strtod(text, &end);
@@ -256,7 +263,10 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
     case SETTING_BYTES:
     case SETTING_KILOBYTES:
     case SETTING_MEGABYTES:
-        return set_bytes(s, row, cleared ? "0" : text, why);
+        return row->offset == offsetof(struct settings, process_memory) && text != NULL &&
+                       strcmp(text, "auto") == 0
+                   ? set_by_group(s)
+                   : set_bytes(s, row, cleared ? "0" : text, why);
     case SETTING_RATIO:
     case SETTING_RATIO3:
         return set_ratio(s, row, cleared ? "0" : text, why);
@@ -302,6 +312,8 @@ bool setting_set(struct settings *s, const struct setting *row, const char *text
     const void *at = place(s, row);
     if (at == &s->temporary_ttl) {
         s->temp_lru = s->temporary_ttl >= 0;
+    } else if (at == &s->maxbytes) {
+        s->maxbytes_given = true;
     } else if (at == &s->prefix_delimiter) {
         s->detail_enabled = true;
     } else if (at == s->policy) {
@@ -376,7 +388,22 @@ static bool settle_protocol(struct settings *s, char *why) {
     return true;
 }
 
+/* A limit for the process: items may have all that the rest leaves, and connections a share. */
+static void settle_process_memory(struct settings *s) {
+    enum { BUFFERS_SHARE = 8 };
+    if (s->process_memory == 0) {
+        return;
+    }
+    if (!s->maxbytes_given) {
+        s->maxbytes = s->process_memory / SETTINGS_MIB * SETTINGS_MIB;
+    }
+    if (s->read_buf_mem_limit == 0) {
+        s->read_buf_mem_limit = s->process_memory / BUFFERS_SHARE;
+    }
+}
+
 bool settings_settle(struct settings *s, char *why) {
+    settle_process_memory(s);
     if (s->no_chunked_items) {
         s->slab_chunk_max = PAGE_BYTES;
     }
@@ -408,6 +435,10 @@ static bool moves_pages(const struct settings *s) {
 bool settings_check(const struct settings *s, char *why) {
     if (strlen(s->prefix_delimiter) != 1) {
         return refuse(why, "-D wants a single character, not \"%s\"", s->prefix_delimiter);
+    }
+    if (s->process_memory > 0 && s->process_memory < SETTINGS_PROCESS_MEMORY_MIN) {
+        return refuse(why, "process_memory wants at least %d megabytes, or 0 for no limit",
+                      (int)(SETTINGS_PROCESS_MEMORY_MIN / SETTINGS_MIB));
     }
     if (s->item_size_max > s->maxbytes / 2) {
         return refuse(why, "-I (%" PRIu64 " bytes) must be at most half of -m (%" PRIu64 " bytes)",

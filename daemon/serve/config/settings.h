@@ -86,6 +86,7 @@ enum { SETTING_ROWS = 0 SETTINGS(SETTING_ONE) };
 struct settings {
     SETTINGS(SETTING_MEMBER)
     bool list_given; /* the one list holds what was given, and not its default */
+    bool maxbytes_given;
     /* by row: it was given, and means nothing here (setting_has_effect) */
     bool given_in_vain[SETTING_ROWS];
 };

@@ -19,6 +19,7 @@
 
 #define SETTINGS_MIB ((uint64_t)1 << 20)
 #define SETTINGS_GIB ((uint64_t)1 << 30)
+#define SETTINGS_PROCESS_MEMORY_MIN (24 * SETTINGS_MIB) /* the program alone takes about ten */
 #define SETTINGS_LIVE_MEMORY_MIN (8 * SETTINGS_MIB) /* of a server that runs, as in memcached; one may start with less */
 
 /* clang-format off */
@@ -136,6 +137,7 @@
     X(FLAG, public, NULL, 0, "public", false, 0, 0, "flag", STARTUP, ACCESS, "listen where other machines reach it although clients need no password and no certificate: that is meant") \
     X(INT, udp_reply_factor, NULL, OPT_EXTENDED, "udp_reply_factor", 1, 0, 65536, "times", STARTUP, NETWORK, "by UDP, clients of other machines get replies at most so many times as long as their request, since its sender may be forged; 0: without a bound") \
     X(CHOICE, index, NULL, 0, "index", "bucket", 0, 0, "bucket|chained|cuckoo|hopscotch", STARTUP, MEMORY, "how keys find their items: bucket, cache lines of twelve; chained, linked lists as in memcached; cuckoo, lines of twelve, two for each key; hopscotch, lines of twelve, five for each key") \
+    X(MEGABYTES, process_memory, NULL, OPT_EXTENDED, "process_memory", 0, 0, 4096 * SETTINGS_GIB, "bytes", RUNTIME, MEMORY, "memory for the whole process, in which items get what the rest leaves, at most -m, or all of it without -m; auto: as much as the control group allows; 0: no limit") \
     X(INT, partitions, NULL, 0, "partitions", 0, 0, 65536, "partitions", STARTUP, MEMORY, "parts of the cache with a lock each, a power of two; 0: by the memory, 16 at 64 MB") \
     X(FLAG, slab_geometry_auto, NULL, OPT_EXTENDED, "slab_geometry_auto", false, 0, 0, "flag", RUNTIME, TUNING, "fit the chunk sizes to the items again whenever that holds 2 % more of them, and a page more; it looks each minute") \
     X(RATIO, slab_geometry_rate, NULL, OPT_EXTENDED, "slab_geometry_rate", 2, 2, 100, "percent", RUNTIME, TUNING, "share of all pages that a change of the chunk sizes empties each second") \

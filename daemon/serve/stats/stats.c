@@ -93,6 +93,7 @@ static const struct {
     {"geometry", stats_geometry_info}, {"whatif", stats_whatif_info},
     {"curve", stats_curve_info},       {"evictions", stats_evictions_info},
     {"sizehist", stats_sizehist_info}, {"pages", stats_pages_info},
+    {"memory", stats_memory_info},
 };
 
 /* Where in the tables a piece goes on. */
@@ -157,6 +158,7 @@ static void part_slabs(struct command_context *ctx, const struct words *w) {
         text_out_str(ctx->out, end);                                               \
     }
 STATS_OWN_PART(slated, "END\r\n")
+STATS_OWN_PART(memory, "END\r\n")
 STATS_OWN_PART(policies, "END\r\n")
 STATS_OWN_PART(automove, "END\r\n")
 STATS_OWN_PART(config, "END\r\n")
@@ -187,6 +189,7 @@ static const struct {
     {"whatif", false, part_whatif},       {"hotkeys", false, stats_hotkeys},
     {"sizehist", false, part_sizehist},   {"evictions", false, part_evictions},
     {"pages", false, stats_pages},        {"config", false, part_config},
+    {"memory", false, part_memory},
 };
 
 void stats_command(struct command_context *ctx, const struct words *w) {

@@ -21,6 +21,7 @@ void stats_describe_counters(FILE *);
 /* The parts of it that are short: each writes STAT lines without END. */
 void stats_general(struct command_context *); /* general.c */
 void stats_slated(struct command_context *);   /* own.c */
+void stats_memory(struct command_context *);   /* memory.c */
 void stats_policies(struct command_context *);
 void stats_automove(struct command_context *); /* automove.c */
 void stats_config(struct command_context *);  /* config.c */
@@ -43,7 +44,7 @@ void stats_pages(struct command_context *, const struct words *); /* pages.c */
 
 /* Their rows, for `stats describe`; tables end with a NULL name. */
 extern const struct counter_info stats_general_info[], stats_items_info[], stats_slabs_info[],
-    stats_slated_info[], stats_moves_info[], stats_automove_info[], stats_geometry_info[],
+    stats_slated_info[], stats_memory_info[], stats_moves_info[], stats_automove_info[], stats_geometry_info[],
     stats_whatif_info[], stats_curve_info[], stats_evictions_info[], stats_sizehist_info[],
     stats_pages_info[];
 

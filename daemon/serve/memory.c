@@ -1,0 +1,175 @@
+#include "serve/memory.h"
+
+#include <malloc.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "mem/arena.h"
+
+enum {
+    RAISE_AFTER_US = 5 * 1000 * 1000, /* more memory for items must have been there for so long */
+    /* The allocator looks at all it holds: seldom when it only seems to hold much that is free. */
+    TRIM_EVERY_US = 1000 * 1000,
+    TRIM_CALM_US = 10 * 1000 * 1000,
+};
+
+static uint64_t slack_of(uint64_t limit) {
+    uint64_t share = limit / MEMORY_SLACK_SHARE;
+    return share > MEMORY_SLACK_LEAST ? share : MEMORY_SLACK_LEAST;
+}
+
+static uint64_t beyond(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+uint64_t memory_items_limit(const struct memory_parts *p) {
+    if (p->limit == 0) {
+        return p->asked;
+    }
+    uint64_t seen = beyond(p->resident, p->items),
+             others = (seen > p->counted ? seen : p->counted) + p->reserved + slack_of(p->limit),
+             left = beyond(p->limit, others) & ~(uint64_t)(PAGE_BYTES - 1);
+    return left < p->asked ? left : p->asked;
+}
+
+static uint64_t load(const _Atomic uint64_t *value) {
+    return atomic_load_explicit(value, memory_order_relaxed);
+}
+
+static void add(_Atomic uint64_t *value, uint64_t n) {
+    atomic_store_explicit(value, load(value) + n, memory_order_relaxed); /* one writer */
+}
+
+void memory_facts(const struct memory *m, const struct memory_wishes *w, struct memory_facts *f) {
+    struct cache_facts cache;
+    struct whatif_facts whatif;
+    struct resident_now now;
+    cache_facts(m->from.cache, &cache);
+    whatif_facts(m->from.whatif, &whatif);
+    resident_look(&m->resident, &now);
+    uint64_t connections = load(m->from.connections),
+             held = load(m->from.buffer_bytes) + load(m->from.reply_bytes);
+    *f = (struct memory_facts){
+        .limit_bytes = w->limit,
+        .resident_bytes = now.bytes,
+        .resident_most_bytes = load(&m->resident_most),
+        .group_limit_bytes = m->resident.group_limit_bytes,
+        .group_bytes = now.group_bytes,
+        .asked_bytes = w->asked,
+        .items_limit_bytes = cache.limit_bytes,
+        .items_bytes = (uint64_t)cache.pages_out << PAGE_SHIFT,
+        .index_bytes = cache.index_bytes,
+        .sample_bytes = whatif.memory_bytes,
+        .buffer_bytes = held,
+        .connection_bytes = connections * w->conn_bytes,
+        .start_bytes = m->start_bytes,
+        .reserved_bytes = beyond(w->held_most, held) +
+                          beyond(w->conns_most, connections) * w->conn_bytes,
+        .lowered = load(&m->lowered),
+        .raised = load(&m->raised),
+        .trims = load(&m->trims),
+        .pressure_pct = now.pressure_pct,
+    };
+    uint64_t counted = f->items_bytes + f->index_bytes + f->sample_bytes + f->buffer_bytes +
+                       f->connection_bytes;
+    f->other_bytes = beyond(f->resident_bytes, counted);
+}
+
+static struct memory_parts parts_of(const struct memory *m, const struct memory_facts *f) {
+    /* A group holds what the kernel has for us, too: sockets' buffers, page tables. */
+    bool in_group = f->group_limit_bytes > 0 && f->group_bytes > f->resident_bytes;
+    return (struct memory_parts){
+        .limit = f->limit_bytes,
+        .asked = f->asked_bytes,
+        .resident = in_group ? f->group_bytes : f->resident_bytes,
+        .items = f->items_bytes,
+        .counted = m->start_bytes + f->index_bytes + f->buffer_bytes + f->connection_bytes +
+                   beyond(f->sample_bytes, m->start_sample),
+        .reserved = f->reserved_bytes,
+    };
+}
+
+bool memory_begin(struct memory *m, const struct memory_sources *from,
+                  const struct memory_wishes *w, uint64_t *left_bytes) {
+    struct memory_facts f;
+    memset(m, 0, sizeof *m);
+    m->from = *from;
+    resident_open(&m->resident, NULL, NULL);
+    memory_facts(m, w, &f);
+    m->start_bytes = beyond(f.resident_bytes, f.items_bytes);
+    m->start_sample = f.sample_bytes;
+    struct memory_parts parts = parts_of(m, &f);
+    *left_bytes = memory_items_limit(&parts);
+    if (w->limit > 0 && *left_bytes < MEMORY_LEAST_ITEMS) {
+        return false;
+    }
+    if (*left_bytes < w->asked) {
+        cache_set_limit(from->cache, *left_bytes);
+        atomic_store_explicit(&m->items_limit, *left_bytes, memory_order_relaxed);
+    }
+    return true;
+}
+
+void memory_end(struct memory *m) {
+    if (m->from.cache != NULL) {
+        resident_close(&m->resident);
+    }
+}
+
+static void tell(struct memory *m, uint64_t was, uint64_t limit, const struct memory_parts *p) {
+    bool lower = limit < was;
+    add(lower ? &m->lowered : &m->raised, 1);
+    log_info("items may take %llu MiB, %s than %llu before: others have %llu MiB of %llu and may "
+             "take %llu more",
+             (unsigned long long)(limit >> 20), lower ? "less" : "more",
+             (unsigned long long)(was >> 20),
+             (unsigned long long)(beyond(p->resident, p->items) >> 20),
+             (unsigned long long)(p->limit >> 20), (unsigned long long)(p->reserved >> 20));
+}
+
+/* Lower at once. Higher when that has lasted: what others gave back they may want again, and pages
+ * that come and go cost items. */
+static bool is_time(struct memory *m, uint64_t was, uint64_t limit, uint64_t now_us) {
+    if (limit <= was) {
+        m->raise_us = 0;
+        return limit < was;
+    }
+    m->raise_us = m->raise_us != 0 ? m->raise_us : now_us;
+    return now_us - m->raise_us >= RAISE_AFTER_US;
+}
+
+/* Near the limit; and when items have less than was asked for while others have more than they say,
+ * which mostly is memory that the allocator keeps. */
+static void trim(struct memory *m, const struct memory_parts *p, uint64_t now_us) {
+    uint64_t slack = slack_of(p->limit);
+    bool near = p->resident + slack / 2 > p->limit,
+         kept = memory_items_limit(p) < p->asked &&
+                beyond(p->resident, p->items) > p->counted + slack;
+    if ((near || kept) && now_us >= m->trim_us) {
+        m->trim_us = now_us + (near ? TRIM_EVERY_US : TRIM_CALM_US);
+        add(&m->trims, malloc_trim(0) != 0 ? 1 : 0);
+    }
+}
+
+void memory_look(struct memory *m, const struct memory_wishes *w, uint64_t now_us) {
+    struct memory_facts f;
+    memory_facts(m, w, &f);
+    struct memory_parts p = parts_of(m, &f);
+    if (p.resident > load(&m->resident_most)) {
+        atomic_store_explicit(&m->resident_most, p.resident, memory_order_relaxed);
+    }
+    if (p.limit > 0) {
+        trim(m, &p, now_us);
+    }
+    uint64_t limit = memory_items_limit(&p), was = f.items_limit_bytes;
+    limit = limit > MEMORY_LEAST_ITEMS || limit == p.asked ? limit : MEMORY_LEAST_ITEMS;
+    if ((p.limit > 0 || load(&m->items_limit) > 0) && is_time(m, was, limit, now_us) &&
+        cache_set_limit(m->from.cache, limit)) {
+        m->raise_us = 0;
+        atomic_store_explicit(&m->items_limit, limit < p.asked ? limit : 0, memory_order_relaxed);
+        tell(m, was, limit, &p);
+    }
+}
+
+uint64_t memory_allows(const struct memory *m, const struct memory_wishes *w) {
+    uint64_t limit = w->limit > 0 ? load(&m->items_limit) : 0;
+    return limit > 0 && limit < w->asked ? limit : w->asked;
+}

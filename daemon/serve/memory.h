@@ -1,0 +1,95 @@
+/* One limit for the memory of the whole process: items get what the other parts leave.
+ *
+ *   limit = items + what others have + what others may still take + slack
+ *
+ * What others have is what is resident beyond the items' pages, or the sum of their own counts,
+ * whichever is more. What they may still take is known: read buffers and unread replies have a
+ * limit (read_buf_mem_limit), connections have one (maxconns). The index and the allocator have
+ * none, but grow slowly, and the slack covers what they take between two looks. So nothing is ever
+ * beyond the limit for others to take: when another part grows, its reserve shrinks, or the items'
+ * limit does, as by `cache_memlimit`.
+ *
+ * Threading: main's thread looks, at most every MEMORY_LOOK_US; facts may be read by any. */
+#ifndef SLATE_SERVE_MEMORY_H
+#define SLATE_SERVE_MEMORY_H
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/resident.h"
+#include "cache/cache.h"
+#include "tune/whatif/whatif.h"
+
+enum {
+    MEMORY_LOOK_US = 100 * 1000,
+    MEMORY_LEAST_ITEMS = 8 << 20, /* the least that items keep: memcached's for cache_memlimit */
+    /* An idle connection takes 838 bytes of ours; with TLS 14.7 KiB, OpenSSL's share included
+     * (daemon/net/README.md). */
+    MEMORY_CONNECTION = 1 << 10,
+    MEMORY_CONNECTION_TLS = 16 << 10,
+    /* Reads of the allocator and the index between two looks: a slack of 1/32, at least 4 MiB. */
+    MEMORY_SLACK_SHARE = 32,
+    MEMORY_SLACK_LEAST = 4 << 20,
+    /* With a limit for the process and none for what connections hold, they get this share. */
+    MEMORY_BUFFERS_SHARE = 8,
+};
+
+/* What the arithmetic goes by, in bytes. */
+struct memory_parts {
+    uint64_t limit;    /* of the process; 0: none */
+    uint64_t asked;    /* for items, by -m or cache_memlimit */
+    uint64_t resident; /* of the process, or of its control group if that has more */
+    uint64_t items;    /* the pages they have */
+    uint64_t counted;  /* what others say they have */
+    uint64_t reserved; /* what others may still take */
+};
+/* Pure: the limit of items. */
+uint64_t memory_items_limit(const struct memory_parts *);
+
+/* What is wanted, from the settings; zero where there is no limit. */
+struct memory_wishes {
+    uint64_t limit;      /* of the process */
+    uint64_t asked;      /* for items */
+    uint64_t held_most;  /* what connections may hold in buffers and replies */
+    uint64_t conns_most; /* connections that may be open */
+    uint64_t conn_bytes; /* what each takes */
+};
+
+struct memory_facts {
+    uint64_t limit_bytes, resident_bytes, resident_most_bytes, group_limit_bytes, group_bytes;
+    uint64_t asked_bytes, items_limit_bytes, items_bytes, index_bytes, sample_bytes, buffer_bytes,
+        connection_bytes, start_bytes, other_bytes, reserved_bytes;
+    uint64_t lowered, raised, trims;
+    double   pressure_pct;
+};
+
+/* Whom it asks; all outlive it. The counters are written by others with relaxed atomics. */
+struct memory_sources {
+    struct cache           *cache;
+    struct whatif          *whatif;
+    const _Atomic uint64_t *buffer_bytes, *reply_bytes, *connections;
+};
+
+struct memory {
+    struct memory_sources from;
+    struct resident  resident;
+    uint64_t         start_bytes;  /* resident before there was an item */
+    uint64_t         start_sample; /* of these, for sampled keys */
+    uint64_t         raise_us;     /* when more was first there for items; 0: it is not */
+    uint64_t         trim_us;      /* when the allocator may be asked again to give back */
+    _Atomic uint64_t items_limit;  /* that the cache was told last; 0: what is asked */
+    _Atomic uint64_t resident_most, lowered, raised, trims;
+};
+
+/* Once, when all is built and before anyone is served: the items' limit holds from then on. False:
+ * the process's limit leaves items less than MEMORY_LEAST_ITEMS; *left_bytes tells how much. */
+bool memory_begin(struct memory *, const struct memory_sources *, const struct memory_wishes *,
+                  uint64_t *left_bytes);
+void memory_end(struct memory *); /* also of one that never began */
+/* Main's thread: looks, and gives items a new limit where that has changed. */
+void memory_look(struct memory *, const struct memory_wishes *, uint64_t now_us);
+/* What the cache is to be told when so much is asked for items. Any thread. */
+uint64_t memory_allows(const struct memory *, const struct memory_wishes *);
+/* any thread */
+void memory_facts(const struct memory *, const struct memory_wishes *, struct memory_facts *);
+#endif

@@ -1,0 +1,127 @@
+/* One limit for the memory of a process: its arithmetic, and what the system says. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/resident.h"
+#include "serve/memory.h"
+#include "tap.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static uint64_t items(uint64_t limit, uint64_t asked, uint64_t resident, uint64_t held,
+                      uint64_t counted, uint64_t reserved) {
+    return memory_items_limit(&(struct memory_parts){limit * MIB, asked * MIB, resident * MIB,
+                                                     held * MIB, counted * MIB,
+                                                     reserved * MIB}) /
+           MIB;
+}
+
+static void test_arithmetic(void) {
+    ok(items(0, 64, 500, 64, 10, 100) == 64, "without a limit items may take what was asked for");
+    ok(items(1024, 1024, 10, 0, 10, 128) == 1024 - 10 - 128 - 32,
+       "items get what others have not, will not take, and a thirty-second");
+    ok(items(64, 64, 10, 0, 10, 8) == 64 - 10 - 8 - 4, "of a small limit the slack is 4 MiB");
+    ok(items(1024, 512, 10, 0, 10, 128) == 512, "items get no more than was asked for");
+    ok(items(1024, 1024, 600, 500, 10, 100) == 1024 - 100 - 100 - 32,
+       "what is resident beyond the items' pages counts, if it is more than others say");
+    ok(items(1024, 1024, 520, 500, 60, 100) == 1024 - 60 - 100 - 32,
+       "what others say counts, if that is more: items' pages may not all be touched yet");
+    ok(items(1024, 1024, 200, 500, 60, 100) == 1024 - 60 - 100 - 32,
+       "pages that nobody touched yet make no others' memory negative");
+    ok(items(100, 100, 300, 10, 60, 100) == 0, "where others have it all, nothing is left");
+    uint64_t before = items(1024, 1024, 110, 100, 10, 100), after = items(1024, 1024, 160, 100, 60, 50);
+    ok(before == after, "what others take of their reserve costs items nothing");
+}
+
+static char folder[] = "/tmp/slate-memory-XXXXXX";
+
+static void put(const char *name, const char *text) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    if (file == NULL || fputs(text, file) == EOF || fclose(file) != 0) {
+        printf("Bail out! cannot write %s\n", path);
+        exit(1);
+    }
+}
+
+static void make(const char *name) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    if (mkdir(path, 0700) != 0) {
+        printf("Bail out! cannot make %s\n", path);
+        exit(1);
+    }
+}
+
+static void test_group(void) {
+    struct resident r;
+    struct resident_now now;
+    char groups[256];
+    snprintf(groups, sizeof groups, "%s/groups", folder);
+    make("groups");
+    make("groups/a");
+    make("groups/a/b");
+    put("statm", "1000 300 100 5 0 50 0\n");
+    put("cgroup", "1:name=x:/elsewhere\n0::/a/b\n");
+    put("groups/memory.max", "9000000\n");
+    put("groups/a/memory.max", "5000000\n");
+    put("groups/a/b/memory.max", "max\n");
+    put("groups/a/b/memory.current", "4000000\n");
+    put("groups/a/b/memory.stat", "anon 1\nfile 9\ninactive_file 500000\nactive_file 7\n");
+    put("groups/a/b/memory.pressure",
+        "some avg10=1.50 avg60=0.00 avg300=0.00 total=5\nfull avg10=0.25 avg60=0 avg300=0 total=1\n");
+    resident_open(&r, folder, groups);
+    ok(r.group_limit_bytes == 5000000, "the least limit of all groups above counts");
+    resident_look(&r, &now);
+    ok(now.bytes == 300 * (uint64_t)sysconf(_SC_PAGESIZE), "the process's resident pages are read");
+    ok(now.group_bytes == 3500000, "files that can be dropped are not the group's memory");
+    ok(now.pressure_pct == 1.5, "the pressure is that of somebody, of ten seconds");
+    resident_close(&r);
+
+    put("cgroup", "3:memory:/old\n");
+    resident_open(&r, folder, groups);
+    resident_look(&r, &now);
+    ok(r.group_limit_bytes == 0 && now.group_bytes == 0 && now.bytes > 0,
+       "groups of the first version are none");
+    resident_close(&r);
+
+    put("cgroup", "0::/gone\n");
+    put("statm", "");
+    resident_open(&r, folder, groups);
+    resident_look(&r, &now);
+    ok(r.group_limit_bytes == 9000000 && now.group_bytes == 0 && now.bytes == 0,
+       "what is not there reads as zero");
+    resident_close(&r);
+
+    resident_open(&r, NULL, NULL);
+    resident_look(&r, &now);
+    ok(now.bytes > 0 && now.bytes < (uint64_t)1 << 40, "this process has memory");
+    resident_close(&r);
+}
+
+static void remove_all(void) {
+    static const char *const names[] = {
+        "groups/a/b/memory.max", "groups/a/b/memory.current", "groups/a/b/memory.stat",
+        "groups/a/b/memory.pressure", "groups/a/memory.max", "groups/memory.max", "statm",
+        "cgroup", "groups/a/b", "groups/a", "groups", ""};
+    char path[256];
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        remove(path);
+    }
+}
+
+int main(void) {
+    if (mkdtemp(folder) == NULL) {
+        printf("Bail out! no temporary folder\n");
+        return 1;
+    }
+    test_arithmetic();
+    test_group();
+    remove_all();
+    return tap_done();
+}
