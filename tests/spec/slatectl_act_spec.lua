@@ -4,8 +4,8 @@ package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local dkjson = require "dkjson"
 local fill = require "support.fill"
+local guard = require "slate.judge.guard"
 local server = require "support.server"
-local trial = require "slate.commands.trial"
 
 for _, kind in ipairs(server.all()) do
     describe("slatectl acts on " .. kind.name, function()
@@ -322,13 +322,13 @@ end)
 describe("a guard", function()
     it("is crossed by a change for the worse alone", function()
         local function crossed(text, before, now)
-            return trial.crossed(assert(trial.parse_guard(text)), before, now) ~= nil
+            return guard.crossed(assert(guard.parse(text)), before, now) ~= nil
         end
         local calm, busy = { evictions_per_s = 100, hit_ratio = 0.9 }, { evictions_per_s = 130, hit_ratio = 0.87 }
         assert.is_true(crossed("ev+20%", calm, busy))
         assert.is_false(crossed("ev+50%", calm, busy))
         assert.is_true(crossed("ev+29", calm, busy))
-        assert.equal("ev went from 100 to 34501, beyond ev+50%", trial.crossed(assert(trial.parse_guard("ev+50%")),
+        assert.equal("ev went from 100 to 34501, beyond ev+50%", guard.crossed(assert(guard.parse("ev+50%")),
             calm, { evictions_per_s = 34501 }))
         assert.is_false(crossed("ev+20%", busy, calm))
         assert.is_true(crossed("hit-2", calm, busy))
@@ -336,7 +336,7 @@ describe("a guard", function()
         assert.is_false(crossed("hit-2", busy, calm))
         assert.is_false(crossed("oom+0", calm, busy)) -- not known
         for _, text in ipairs({ "ev", "ev-20%", "hit+2", "nonsense+1", "ev+" }) do
-            assert.is_nil((trial.parse_guard(text)))
+            assert.is_nil((guard.parse(text)))
         end
     end)
 end)

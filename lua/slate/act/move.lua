@@ -5,6 +5,7 @@
 -- from page counts and from slabs_moved before and after. What the server would refuse, and what
 -- would crash some versions of memcached, is refused here before anything is sent.
 local clock = require "slate.base.clock"
+local requests = require "slate.wire.request"
 local snapshot = require "slate.facts.snapshot"
 local plural = require("slate.base.units").plural
 
@@ -132,6 +133,17 @@ local function items_at_risk(now, request)
     return math.max(0, request.pages * class.chunks_per_page - class.free_chunks)
 end
 
+--- The commands that move pages, one after the other: slated takes a count, memcached moves one page a command.
+function M.commands(request)
+    local line = ("slabs reassign %d %d"):format(request.src, request.dst)
+    local one_command = request.slated and request.pages > 1
+    local commands = {}
+    for i = 1, one_command and 1 or request.pages do
+        commands[i] = one_command and line .. " " .. request.pages or line
+    end
+    return commands
+end
+
 --- Checks a request against a snapshot (taken with settings). Pure; nothing is sent.
 -- request: src (-1 any, 0 pool, or a class), dst (0 pool, or a class), pages, slated (version or nil), and of slated
 -- class_states, the states of its classes by id (of slate.facts.geometry).
@@ -151,17 +163,13 @@ function M.plan(now, request)
     end
     local settings = now.settings or {}
     if settings.slab_reassign == false then
-        return nil, "this server was started with slab reassignment off: its pages cannot be moved", "refused"
+        return nil, "this server runs with slab reassignment off: start it with -o slab_reassign to move pages",
+            "refused"
     end
-    local line = ("slabs reassign %d %d"):format(request.src, request.dst)
-    local one_command = request.slated and request.pages > 1
-    local commands = {}
-    for i = 1, one_command and 1 or request.pages do
-        commands[i] = one_command and line .. " " .. request.pages or line
-    end
+    local commands = M.commands(request)
     return {
         src = request.src, dst = request.dst, pages = request.pages, slated = request.slated, commands = commands,
-        pages_per_command = one_command and request.pages or 1,
+        pages_per_command = request.pages // #commands,
         sources = request.src == M.ANY and sources_of(now, request) or nil,
         src_pages = request.src ~= M.ANY and pages_of(now, request.src) or nil,
         dst_pages = pages_of(now, request.dst) or 0,
@@ -328,6 +336,7 @@ local function await(client, plan, target, result, options)
         if not moved then
             return nil, "this server does not count page moves (slabs_moved): the outcome cannot be seen", "unsupported"
         end
+        result.pages_seen = math.max(result.pages_seen or 0, math.min(moved, plan.pages))
         local running = now.general.slab_reassign_running == 1
         if moved >= target and not running then
             return true
@@ -377,10 +386,10 @@ local function send(client, command, result, until_s)
             clock.sleep(pause_s)
             pause_s = math.min(pause_s * 2, BUSY_MOST_S)
         elseif REPLIES[word] then
-            return nil, ("%s (%s)"):format(REPLIES[word][2], line), REPLIES[word][1]
+            return nil, ("%s (%s)"):format(REPLIES[word][2], requests.printable(line)), REPLIES[word][1]
         else
-            local refused, refusal_code = require("slate.wire.client").refusal(line)
-            return nil, refused or "unexpected reply: " .. line, refusal_code or "protocol"
+            local refused, refusal_code = requests.refusal(line)
+            return nil, refused or "unexpected reply: " .. requests.printable(line), refusal_code or "protocol"
         end
     end
 end

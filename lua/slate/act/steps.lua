@@ -1,7 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Steps that change a server: settings and page moves, planned, carried out, verified and put on record.
+--- Steps that change a server: settings and page moves, planned, carried out, verified, put on record and taken back.
 --
 -- A step is { kind = "set", name, value }, { kind = "move", src, dst, pages, reason } or { kind = "geometry", line }.
+-- All is asked of a client: a blocking one (slate.wire.client) or that of a talk (slate.act.talk). A context has who
+-- (of Client:identify), server.name, say and snapshot, as slate.cli.context, and perhaps a record, of
+-- slate.facts.audit.
+local audit = require "slate.facts.audit"
 local move = require "slate.act.move"
 local runtime = require "slate.facts.runtime"
 local settings = require "slate.facts.settings"
@@ -26,7 +30,7 @@ end
 --- Checks a step against the server as it is. Returns the change or plan to carry out, or nil, message, code.
 function M.prepare(context, client, step)
     if step.kind == "set" then
-        local values, told, code = runtime.read(client)
+        local values, told, code = runtime.read(client, context.who)
         if not values then
             return nil, told, code
         end
@@ -38,64 +42,131 @@ function M.prepare(context, client, step)
     return move.prepare(context, client, { src = step.src, dst = step.dst, pages = step.pages })
 end
 
+local function set(context, client, change, undoes)
+    if settings.same(change.name, change.is, change.was) then
+        return ("%s is %s already"):format(change.name, change.was)
+    end
+    local ok, message, code = runtime.apply(client, change, context.who)
+    if not ok then
+        return nil, message, code
+    end
+    local entry = { what = "set", name = change.name, was = change.was, is = change.is, back = change.back,
+        undoes = undoes }
+    local id = audit.note(context, entry)
+    return ("%s: %s -> %s"):format(change.name, change.was, change.is), id, entry
+end
+
+local function order(context, client, step, undoes)
+    local ok, id, entry = require("slate.facts.geometry").change(context, client, step.line, undoes)
+    if not ok then
+        return nil, id, entry
+    end
+    return M.words(step), id, entry
+end
+
+-- Pages that moved are on record, also when others did not, or when the connection broke.
+local function move_pages(context, client, plan, undoes, progress)
+    local seen = {}
+    local result, message, code = move.run(client, plan, { wait = true, limit_s = MOVE_LIMIT_S, result = seen,
+        progress = progress })
+    local pages = result and result.pages_moved or seen.pages_seen or 0
+    local entry = pages > 0 and { what = "move", src = plan.src, dst = plan.dst, pages = pages, undoes = undoes } or nil
+    local id = entry and audit.note(context, entry)
+    if not result then
+        return nil, message, code, entry
+    elseif result.state ~= "moved" then
+        return nil, move.words(plan, result), "no", entry
+    end
+    return move.words(plan, result), id, entry
+end
+
 --- Prepares a step, carries it out, verifies it and puts it on record. undoes: the id of a change taken back by it.
--- Returns a sentence on the outcome and the id on record (nil when nothing had to change); or nil, message, code.
-function M.carry_out(context, client, step, undoes)
+-- progress: a function of pages moved and wanted, while they move. Returns a sentence on the outcome, the id on record
+-- and its entry (nil when nothing had to change); or nil, message, code, and the entry of what was changed even so.
+function M.carry_out(context, client, step, undoes, progress)
     local prepared, message, code = M.prepare(context, client, step)
     if not prepared then
         return nil, message, code
+    elseif step.kind == "set" then
+        return set(context, client, prepared, undoes)
+    elseif step.kind == "geometry" then
+        return order(context, client, step, undoes)
     end
-    local audit = require "slate.facts.audit"
-    if step.kind == "set" then
-        if settings.same(prepared.name, prepared.is, prepared.was) then
-            return ("%s is %s already"):format(prepared.name, prepared.was)
-        end
-        local ok
-        ok, message, code = runtime.apply(client, prepared)
-        if not ok then
-            return nil, message, code
-        end
-        local id = audit.note(context, { what = "set", name = prepared.name, was = prepared.was, is = prepared.is,
-            undoes = undoes })
-        return ("%s: %s -> %s"):format(prepared.name, prepared.was, prepared.is), id
-    end
-    if step.kind == "geometry" then
-        local ok, id
-        ok, id, code = require("slate.facts.geometry").change(context, client, step.line, undoes)
-        if not ok then
-            return nil, id, code
-        end
-        return M.words(step), id
-    end
-    local result
-    result, message, code = move.run(client, prepared, { wait = true, limit_s = MOVE_LIMIT_S })
-    if not result then
-        return nil, message, code
-    end
-    local id
-    if result.pages_moved > 0 then
-        id = audit.note(context, { what = "move", src = step.src, dst = step.dst, pages = result.pages_moved,
-            undoes = undoes })
-    end
-    local words = move.words(prepared, result)
-    if result.state ~= "moved" then
-        return nil, words, "no"
-    end
-    return words, id
+    return move_pages(context, client, prepared, undoes, progress)
 end
+
+-- taking back ---------------------------------------------------------------------------------
+
+local OPPOSITE <const> = { ["slabs geometry pause"] = "slabs geometry resume",
+    ["slabs geometry resume"] = "slabs geometry pause" }
 
 --- The step that takes an entry of the record back; nil and a message when none can.
 function M.reverse(entry)
-    if entry.what == "set" and entry.name == "geometry" then -- slatetop's, with the verb that goes back
+    if entry.what == "set" and entry.name == "geometry" then -- by a slatetop of before, with the verb that goes back
         return { kind = "geometry", line = "slabs geometry " .. tostring(entry.was) }
     elseif entry.what == "set" then
-        return { kind = "set", name = entry.name, value = tostring(entry.was), was = tostring(entry.is) }
+        return { kind = "set", name = entry.name, value = tostring(entry.back or entry.was), was = tostring(entry.is) }
     elseif entry.what == "geometry" then
-        return { kind = "geometry", line = "slabs geometry revert" }
-    elseif entry.what == "move" and entry.src >= 0 then
+        return { kind = "geometry", line = OPPOSITE[entry.is] or "slabs geometry revert" }
+    elseif entry.what == "move" and entry.src >= 0 and entry.dst ~= 0 then
         return { kind = "move", src = entry.dst, dst = entry.src, pages = entry.pages }
     end
-    return nil, ("change %d cannot be taken back: the server chose the source itself"):format(entry.id)
+    return nil, ("change %s cannot be taken back: %s"):format(entry.id or "made here", entry.dst == 0
+        and "it moved pages to the pool" or "the server chose the source itself")
+end
+
+-- A setting must still have the value that the change gave it.
+local function is_untouched(context, client, entry)
+    local values, message, code = runtime.read(client, context.who)
+    if not values then
+        return nil, message, code
+    end
+    local now = settings.value(values, entry.name, tostring(entry.is))
+    if not settings.same(entry.name, tostring(entry.is), now or "") then
+        return nil, ("%s is %s, not %s as change %s left it: somebody changed it since, and nothing was sent"):format(
+            entry.name, now, entry.is, entry.id or "made here"), "no"
+    end
+    return true
+end
+
+-- A server goes back by one change of its chunk sizes: to undo an earlier one would take back another.
+local function is_last_geometry(client, entry)
+    local change, message, code = require("slate.facts.geometry").read(client)
+    if not change then
+        return nil, message, code
+    elseif entry.generation and change.generation ~= entry.generation then
+        return nil, ("the chunk sizes were changed since change %s: only the last change of them can be taken back")
+            :format(entry.id or "made here"), "no"
+    end
+    return true
+end
+
+--- May an entry be taken back now? force: also when somebody changed the setting since. Returns the step, or nil,
+-- message, code.
+function M.check_back(context, client, entry, force)
+    local step, message = M.reverse(entry)
+    if not step then
+        return nil, message, "no"
+    end
+    local ok, code = true, nil
+    if step.kind == "geometry" then
+        ok, message, code = is_last_geometry(client, entry)
+    elseif step.kind == "set" and not force then
+        ok, message, code = is_untouched(context, client, entry)
+    end
+    if not ok then
+        return nil, message, code
+    end
+    return step
+end
+
+--- Takes an entry of the record back: as carry_out.
+function M.take_back(context, client, entry, force, progress)
+    local step, message, code = M.check_back(context, client, entry, force)
+    if not step then
+        return nil, message, code
+    end
+    return M.carry_out(context, client, step, entry.id, progress)
 end
 
 return M

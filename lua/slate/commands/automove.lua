@@ -122,7 +122,7 @@ function M.run(context, parsed)
     end
     local wanted, was, message
     if parsed.mode then
-        was, message, code = require("slate.facts.runtime").read(client)
+        was, message, code = require("slate.facts.runtime").read(client, who)
         if not was then
             return nil, message, code
         end

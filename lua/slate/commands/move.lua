@@ -50,7 +50,8 @@ local function out_result(context, plan, result, outcome)
         for key, value in pairs(result) do
             fields[key] = value
         end
-        fields.code, fields.outcome = nil, outcome and require("slate.facts.audit").outcome_fields(outcome)
+        fields.pages_seen, fields.code = nil, nil
+        fields.outcome = outcome and require("slate.facts.audit").outcome_fields(outcome)
         if result.state ~= "accepted" and fields.items_lost == nil then
             fields.items_lost = require("slate.base.json").null -- unknown, which is not none
         end

@@ -12,43 +12,6 @@ function M.declare(command)
     command:flag("--dry-run", "Show what would be done; do nothing.")
 end
 
--- A setting must still have the value that the change gave it.
-local function is_untouched(client, entry)
-    local settings = require "slate.facts.settings"
-    local values, message, code = require("slate.facts.runtime").read(client)
-    if not values then
-        return nil, message, code
-    end
-    local now = settings.value(values, entry.name, tostring(entry.is))
-    if not settings.same(entry.name, tostring(entry.is), now or "") then
-        return nil, ("%s is %s, not %s as change %d left it: somebody changed it since; --force goes back to %s all "
-            .. "the same"):format(entry.name, now, entry.is, entry.id, entry.was), "no"
-    end
-    return true
-end
-
--- A server goes back by one change of its chunk sizes: to undo an earlier one would take back another.
-local function is_last_geometry(client, entry)
-    local change, message, code = require("slate.facts.geometry").read(client)
-    if not change then
-        return nil, message, code
-    elseif entry.generation and change.generation ~= entry.generation then
-        return nil, ("the chunk sizes were changed since change %d: only the last change of them can be taken back")
-            :format(entry.id), "no"
-    end
-    return true
-end
-
--- May the change be taken back by this step? True; or nil, message, code.
-local function check(client, entry, step, force)
-    if step.kind == "geometry" then
-        return is_last_geometry(client, entry)
-    elseif step.kind == "set" and not force then
-        return is_untouched(client, entry)
-    end
-    return true
-end
-
 -- Codes that say of the change that it cannot be taken back, rather than that the server was not reached.
 local AT_FAULT <const> = { no = true, usage = true, unsupported = true, refused = true, input = true }
 
@@ -64,34 +27,40 @@ local function way_past(entries, stuck)
     return ""
 end
 
+local function dry_run(context, client, entry, force)
+    local step, message, code = steps.check_back(context, client, entry, force)
+    if not step then
+        return nil, message, code
+    end
+    context:out(("would undo change %d: %s\nnothing was sent\n"):format(entry.id, steps.words(step)))
+    return 0
+end
+
 -- Takes one entry back. Returns an exit code; or nil, message, code.
 local function take_back(context, entry, parsed)
-    local step, problem = steps.reverse(entry)
-    if not step then
+    local can, problem = steps.reverse(entry)
+    if not can then
         return nil, problem, "no"
     end
     local client, message, code = context:open()
     if not client then
         return nil, message, code
     end
-    local ok
-    ok, message, code = check(client, entry, step, parsed.force)
-    if not ok then
-        return nil, message, code
-    end
     if parsed.dry_run then
-        context:out(("would undo change %d: %s\nnothing was sent\n"):format(entry.id, steps.words(step)))
-        return 0
+        return dry_run(context, client, entry, parsed.force)
     end
-    local words, id, why = steps.carry_out(context, client, step, entry.id)
+    local words, id, why = steps.take_back(context, client, entry, parsed.force)
     if not words then
+        if id:find("somebody changed it since", 1, true) then
+            id = ("%s; --force goes back to %s all the same"):format(id, entry.was)
+        end
         return nil, ("change %d cannot be taken back: %s"):format(entry.id, id), why
     end
     if context.json then
         context:out_json("slate/undo/1", { server = context.server.name, id = id, undoes = entry.id, words = words })
     else
         context:out(("change %d is taken back: %s\n"):format(entry.id, words))
-        if step.kind == "move" then
+        if entry.what == "move" then
             context:out("the pages are back; items that the move lost are not\n")
         end
     end

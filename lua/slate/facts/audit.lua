@@ -1,13 +1,12 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- The record of what slatectl changed: one line of JSON for each change, only ever appended to.
+--- The record of changes, by slatectl and by slatetop: one line of JSON for each, only ever appended to.
 --
 -- It is the file SLATE_AUDIT, else slate/audit.log under XDG_STATE_HOME, else under ~/.local/state. An entry is
 -- { schema, id, time_s, who, server, what = "set" | "move" | "geometry", and for a set name, was, is; for a move src,
 -- dst, pages; for a geometry is, the order as it was sent, and generation, the server's number of the
--- change; undoes = the id of an entry that this one took back }. A line with what = "outcome" has no id: it tells in
+-- change; undoes = the id of an entry that this one took back }. Of a set, back is the value that goes back to the
+-- letter, where was does not. A line with what = "outcome" has no id: it tells in
 -- words and figures what came of the change whose id is `of`.
-local shell = require "slate.base.shell"
-
 local M = {}
 
 M.SCHEMA = "slate/audit/1"
@@ -19,12 +18,12 @@ function M.path(environment)
     return environment("SLATE_AUDIT") or state and state .. "/slate/audit.log"
 end
 
---- All entries, the oldest first; lines that are none are skipped. What came of a change stands in its entry: outcome,
--- the words; and of the hit ratio, as far as it is known, predicted_change, predicted_band and measured_change.
-function M.read(path)
+--- All entries of a text, the oldest first; lines that are none are skipped. What came of a change stands in its
+-- entry: outcome, the words; and of the hit ratio, as far as it is known, predicted_change, predicted_band and
+-- measured_change.
+function M.entries(text)
     local list, by_id = {}, {}
-    local file = path and io.open(path, "r")
-    for line in file and file:lines() or function() end do
+    for line in text:gmatch("[^\n]+") do
         local entry = require("slate.base.json").decode(line)
         if type(entry) ~= "table" or entry.schema ~= M.SCHEMA then
             entry = {}
@@ -39,10 +38,17 @@ function M.read(path)
                 and entry.hit_ratio_after - entry.hit_ratio_before
         end
     end
+    return list
+end
+
+--- The entries of the file at a path; none when it is not there.
+function M.read(path)
+    local file = path and io.open(path, "r")
+    local text = file and file:read("a") or ""
     if file then
         file:close()
     end
-    return list
+    return M.entries(text)
 end
 
 --- How good predictions were, by the entries that have one and its outcome: { predictions, median, p90 (how far off, of
@@ -63,37 +69,54 @@ function M.accuracy(entries)
     return { predictions = #off, median = quantile(0.5), p90 = quantile(0.9), within = #off > 0 and within or nil }
 end
 
--- Appends one line. Returns true, or nil and a message.
-local function append_line(path, entry)
-    local file, problem = io.open(path, "a")
-    if not file then
-        os.execute("mkdir -p " .. shell.word(path:match("^(.*)/") or "."))
-        file, problem = io.open(path, "a")
-    end
-    if not file then
-        return nil, "cannot write " .. problem
-    end
-    local ok
-    ok, problem = file:write(require("slate.base.json").encode(entry, { "schema", "id", "time_s", "who", "server",
-        "what" }), "\n")
-    if ok then
-        ok, problem = file:flush()
-    end
-    file:close()
-    return ok and true or nil, not ok and "cannot write " .. problem or nil
+local KEY_ORDER <const> = { "schema", "id", "time_s", "who", "server", "what", "of" }
+
+--- The line of an entry, with its newline.
+function M.line(entry)
+    return require("slate.base.json").encode(entry, KEY_ORDER) .. "\n"
 end
 
---- Appends an entry, and gives it an id, the time and who did it. Returns the id, or nil and a message.
-function M.append(entry)
-    local path = M.path()
-    if not path then
-        return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
-    end
-    local entries = M.read(path)
+--- Gives an entry the id behind the last one of a text, the time and who did it; its line.
+function M.number(entry, text, who)
+    local entries = M.entries(text)
     entry.schema, entry.id = M.SCHEMA, (entries[#entries] and entries[#entries].id or 0) + 1
-    entry.time_s, entry.who = require("slate.base.clock").time_s(), os.getenv("USER") or os.getenv("LOGNAME")
-    local ok, problem = append_line(path, entry)
-    return ok and entry.id, problem
+    entry.time_s, entry.who = require("slate.base.clock").time_s(), who
+    return M.line(entry)
+end
+
+local function open_to_append(path)
+    local file, problem = io.open(path, "a+")
+    if not file then
+        os.execute("mkdir -p " .. require("slate.base.shell").word(path:match("^(.*)/") or "."))
+        file, problem = io.open(path, "a+")
+    end
+    return file, problem
+end
+
+--- The record at a path: who, and append, a function that hands another one the text of the record and appends the
+-- line that this returns; append returns true, or nil and a message.
+function M.file(path)
+    local function append(compose)
+        if not path then
+            return nil, "there is no place for a record of changes: set HOME or SLATE_AUDIT"
+        end
+        local file, problem = open_to_append(path)
+        if not file then
+            return nil, "cannot write " .. problem
+        end
+        local ok
+        ok, problem = file:write(compose(file:read("a") or ""))
+        if ok then
+            ok, problem = file:flush()
+        end
+        file:close()
+        return ok and true or nil, not ok and "cannot write " .. problem or nil
+    end
+    return { append = append, who = os.getenv("USER") or os.getenv("LOGNAME") }
+end
+
+local function record_of(context)
+    return context.record or M.file(M.path())
 end
 
 --- An outcome (of slate.act.witness) as fields of JSON.
@@ -109,7 +132,7 @@ function M.outcome_fields(outcome)
 end
 
 --- Puts on record what came of the change with this id (nil: the change is not on record, nor is this). outcome: of
--- slate.judge.verdict, with its words.
+-- slate.judge.verdict, with its words. context: server, say, and record, of `file`; without it it is the usual one.
 function M.note_outcome(context, id, outcome)
     if not id then
         return
@@ -117,20 +140,23 @@ function M.note_outcome(context, id, outcome)
     local entry = M.outcome_fields(outcome)
     entry.schema, entry.what, entry.of, entry.for_s = M.SCHEMA, "outcome", id, nil
     entry.server, entry.time_s = context.server.name, require("slate.base.clock").time_s()
-    local ok, problem = append_line(M.path(), entry)
+    local ok, problem = record_of(context).append(function() return M.line(entry) end)
     if not ok then
         context:say("what came of the change is not on record: " .. problem)
     end
 end
 
---- Notes a change that was made; when that fails it is said, for the change stands.
+--- Notes a change that was made, and gives its entry an id; when that fails it is said, for the change stands. Returns
+-- the id. context: as for note_outcome.
 function M.note(context, entry)
+    local record = record_of(context)
     entry.server = context.server.name
-    local id, problem = M.append(entry)
-    if not id then
+    local ok, problem = record.append(function(text) return M.number(entry, text, record.who) end)
+    if not ok then
+        entry.id = nil
         context:say("the change is made, but not on record: " .. problem)
     end
-    return id
+    return entry.id
 end
 
 --- The last entry for a server that can be taken back and was not; or the one with that id. nil and a message.

@@ -106,15 +106,15 @@ function M.split_prediction(text)
 end
 
 --- Sends an order that changes the sizes, and puts it on record with the number the server gives to the change.
--- undoes: the id of a change taken back by it. Returns true and the id on record; or nil, message, code.
+-- undoes: the id of a change taken back by it. Returns true, the id on record and the entry; or nil, message, code.
 function M.change(context, client, command, undoes)
     local ok, message, code = M.order(client, command)
     if not ok then
         return nil, message, code
     end
     local change = M.read(client)
-    return true, require("slate.facts.audit").note(context, { what = "geometry", is = command, undoes = undoes,
-        generation = change and change.generation })
+    local entry = { what = "geometry", is = command, undoes = undoes, generation = change and change.generation }
+    return true, require("slate.facts.audit").note(context, entry), entry
 end
 
 return M

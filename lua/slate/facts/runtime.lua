@@ -5,9 +5,12 @@ local settings = require "slate.facts.settings"
 local M = {}
 
 --- The settings as the server writes them, those of slated alone and its eviction policies among them: values and what
--- slated tells besides, of slate.facts.settings.values; or nil, message, code.
-function M.read(client)
-    local groups, refused, code = client:stats_groups({ "settings", "config", "policies" })
+-- slated tells besides, of slate.facts.settings.values; or nil, message, code. who: of Client:identify; a memcached is
+-- not asked what it does not know.
+function M.read(client, who)
+    local is_stock = who and not who.slated
+    local groups, refused, code = client:stats_groups({ "settings", not is_stock and "config" or nil,
+        not is_stock and "policies" or nil })
     if not groups then
         return nil, refused, code
     elseif not groups.settings then
@@ -34,22 +37,48 @@ function M.blame(answer)
 end
 
 --- Says what is wrong with an order that the server knows by its answer: a message, and a code of `blame` or of
--- slate.wire.client.
+-- slate.wire.request.
 function M.refusal(line)
+    local request = require "slate.wire.request"
     local limit_problem = line:match("^MEMLIMIT_[%u_]+ (.+)$") -- memcached's words for cache_memlimit
     if limit_problem then
-        return "the server takes no such limit: " .. limit_problem, "usage"
+        return "the server takes no such limit: " .. request.printable(limit_problem), "usage"
     end
-    local message, code = require("slate.wire.client").refusal(line)
+    local message, code = request.refusal(line)
     if code == "refused" or code == "unsupported" then
         code = M.blame(line)
     end
-    return message or "unexpected reply: " .. line, code or "protocol"
+    return message or "unexpected reply: " .. request.printable(line), code or "protocol"
+end
+
+-- Some servers show a new value a moment after their OK.
+local SHOWN_WITHIN_S <const>, PAUSE_S <const> = 1, 0.02
+
+-- Reads the setting back until it is what was wanted: true; or nil, message, code.
+local function await(client, change, who)
+    local clock = require "slate.base.clock"
+    local until_s = clock.steady_s() + SHOWN_WITHIN_S
+    while true do
+        local values, message, code = M.read(client, who)
+        if not values then
+            return nil, message, code
+        end
+        local now = settings.value(values, change.name, change.is)
+        -- With auto, classes keep their own.
+        local has_whole = change.name == "policy" and (now or ""):match("^%S+") == change.is
+        if has_whole or settings.same(change.name, change.is, now or "") then
+            change.is = now
+            return true
+        elseif clock.steady_s() > until_s then
+            return nil, ("the server answered OK, but %s is %s"):format(change.name, now), "no"
+        end
+        clock.sleep(PAUSE_S)
+    end
 end
 
 --- Sends a change (of slate.facts.settings.plan) and reads the setting back: true; or nil, message, code when the
 -- server refused it or does not have the value afterwards. change.is becomes what the server says.
-function M.apply(client, change)
+function M.apply(client, change, who)
     for _, line in ipairs(change.lines) do
         local reply, message, code = client:command(line)
         if not reply then
@@ -59,18 +88,7 @@ function M.apply(client, change)
             return nil, ("%s stays %s: %s"):format(change.name, change.was, message), code
         end
     end
-    local values, message, code = M.read(client)
-    if not values then
-        return nil, message, code
-    end
-    local now = settings.value(values, change.name, change.is)
-    -- With auto, classes keep their own.
-    local has_whole = change.name == "policy" and (now or ""):match("^%S+") == change.is
-    if not has_whole and not settings.same(change.name, change.is, now or "") then
-        return nil, ("the server answered OK, but %s is %s"):format(change.name, now), "no"
-    end
-    change.is = now
-    return true
+    return await(client, change, who)
 end
 
 return M

@@ -18,7 +18,7 @@ local HOT_AND_WARM_MOST_PCT <const> = 80
 --     label     on the screen; term: its entry in man/explain.txt, when that is not the name
 --     words     the command that sets it on memcached and on slated; without it `config set` does, of slated alone
 --     least, most, step
---               of a number, a whole one when the step is; slated tells limits of its own
+--               of a number, a whole one when the step is, but for one that is_broken; slated tells limits of its own
 --     choices   "a|b" of others; slated tells choices of its own
 --     shown     what the server's text is called on the screen; sent: what it is called in the command
 --     unit      of a number of bytes: what the screen counts in
@@ -40,7 +40,8 @@ M.ROWS = {
         stock = NEEDS_SLATED },
     { name = "geometry", label = "chunk sizes", term = "growth_factor", words = "slabs geometry",
         stock = NEEDS_SLATED .. "; or a restart with -f, -n, -o slab_sizes" },
-    { name = "slab_geometry_rate", label = "geometry rate %/s", least = 2, most = 100, step = 2, stock = NEEDS_SLATED },
+    { name = "slab_geometry_rate", label = "geometry rate %/s", least = 2, most = 100, step = 2, is_broken = true,
+        stock = NEEDS_SLATED },
     { name = "hot_lru_pct", label = "lru hot %", least = 1, most = 80, step = 5 },
     { name = "warm_lru_pct", label = "lru warm %", least = 1, most = 80, step = 5 },
     { name = "hot_max_factor", label = "lru hot age factor", least = 0.01, most = 1000, step = 0.1 },
@@ -86,6 +87,7 @@ end
 --- Hands each name and text of a reply to a function: one of lines, or of one text; nil is one without any.
 function M.each_stat(reply, take)
     if type(reply) == "string" then
+        reply = reply:gsub("[^\r\n\x20-\x7e]", "?") -- it is shown
         for name, text in reply:gmatch("STAT (%S+) ?([^\r\n]*)") do
             take(name, text)
         end
@@ -114,13 +116,13 @@ local function read_policies(values, reply)
 end
 
 --- What the server has, as it writes it. replies: settings, config and policies, each as lines or as one text, as far
--- as they are there. Returns values, a table from name to text, and what slated says besides: from "NAME:min",
--- "NAME:max", "NAME:choices" and "NAME:source" to text.
+-- as they are there. Returns values, a table from name to text, and what else is told: from "NAME:min", "NAME:max",
+-- "NAME:choices" and "NAME:source", of slated, and from "temporary_ttl:kept" to text.
 function M.values(replies)
     local values, told = {}, {}
     M.each_stat(replies.settings, function(name, text) values[name] = text end)
-    if values.temp_lru == "no" then -- off is a value, too; the seconds that it keeps go with it
-        values.temporary_ttl = "-1"
+    if values.temp_lru == "no" then -- off is a value, too, which keeps the seconds
+        told["temporary_ttl:kept"], values.temporary_ttl = values.temporary_ttl, "-1"
     end
     M.each_stat(replies.config, function(name, text)
         local setting = name:match("^(.+):value$")
@@ -272,7 +274,7 @@ local function check_bytes(text, least, most)
 end
 
 local function check_number(row, text, least, most)
-    local is_whole = row.step >= 1
+    local is_whole = row.step >= 1 and not row.is_broken
     local number = text:find(is_whole and "^%-?%d+$" or "^%-?%d*%.?%d*$") and tonumber(text)
     if number and number >= least and number <= most then
         return text
@@ -435,7 +437,18 @@ end
 
 local CHECKED_BY_SLATED <const> = { policy = true, class_policy = true, lru_segmented = true }
 
---- Plans a change. Returns { name, was, is (texts of the server), lines }, or nil, message, code; nothing is sent.
+-- What sets a text again to the letter, where the text itself does not.
+local function back_of(row, was, told)
+    local kept = told["temporary_ttl:kept"]
+    if row.name == "temporary_ttl" and was == "-1" and kept and kept ~= "-1" then
+        return "-1 " .. kept
+    elseif row.unit and tonumber(was) and tonumber(was) % row.unit ~= 0 then -- memcached takes whole ones only
+        return M.text(row, M.shown(row, was))
+    end
+end
+
+--- Plans a change. Returns { name, was, is (texts of the server), back (as in the record of changes), lines }, or nil,
+-- message, code; nothing is sent.
 function M.plan(values, told, name, value, who)
     name = ALIASES[name] or name
     local row, was = by_name[name], M.value(values, name, value)
@@ -463,7 +476,8 @@ function M.plan(values, told, name, value, who)
         return nil, ("policy wants a name, classes may follow, such as 's3fifo 5=sieve', not '%s'"):format(value),
             "usage"
     end
-    return { name = name, was = was, is = name == "temporary_ttl" and is:match("^%S+") or is, lines = lines }
+    return { name = name, was = was, is = name == "temporary_ttl" and is:match("^%S+") or is, lines = lines,
+        back = back_of(row, was, told) }
 end
 
 return M

@@ -1,0 +1,69 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Guards of a trial: what change from before is too much. Pure. slatetop and slatectl go by the same.
+local units = require "slate.base.units"
+
+local M = {}
+
+--- What is judged, before and during a trial: figures of the last seconds, at most.
+M.WINDOW_S = 10
+
+local SETTLE_S <const> = 5 -- behind the change, when everything moves; of a short trial a quarter
+local EVICTIONS_LEAST_PER_S <const> = 10 -- fewer cross no share of what was
+
+local FIGURES <const> = {
+    hit = { get = function(overview) return overview.hit_ratio and overview.hit_ratio * 100 end, is_low_bad = true,
+        write = function(points) return ("%.1f%%"):format(points) end },
+    ev = { get = function(overview) return overview.evictions_per_s end, write = units.rate,
+        share_from = EVICTIONS_LEAST_PER_S },
+    loss = { get = function(overview) return overview.item_loss_per_s end, write = units.rate },
+    oom = { get = function(overview) return overview.out_of_memory_per_s end, write = units.rate },
+}
+
+--- Reads a guard: "ev+20%", "ev+100", "hit-2" (points). Returns { name, sign, amount, is_share, text }, or nil and a
+-- message.
+function M.parse(text)
+    local name, sign, amount, percent = text:match("^(%l+)([+-])([%d.]+)(%%?)$")
+    if not (name and FIGURES[name] and tonumber(amount)) then
+        return nil, ("'%s' is not a guard: write ev+20%%, ev+100, loss+20%%, oom+0 or hit-2 (points)"):format(text)
+    elseif (sign == "-") ~= (FIGURES[name].is_low_bad == true) then
+        return nil, ("'%s' guards the good direction: write %s%s%s"):format(text, name,
+            sign == "-" and "+" or "-", amount)
+    end
+    return { name = name, amount = tonumber(amount), is_share = percent == "%", text = text }
+end
+
+--- From when on figures are judged now; nil: it is too early. begun_s, for_s: when the trial began, and how long it is.
+function M.judged_from_s(begun_s, for_s, now_s)
+    if now_s - begun_s < math.min(SETTLE_S, for_s / 4) then
+        return nil
+    end
+    return math.max(begun_s, now_s - M.WINDOW_S)
+end
+
+--- Is a guard crossed? before, now: { hit_ratio, evictions_per_s, item_loss_per_s, out_of_memory_per_s }, as far as
+-- they are known. A sentence when it is, else nil.
+function M.crossed(guard, before, now)
+    local figure = FIGURES[guard.name]
+    local was, is = figure.get(before), figure.get(now)
+    if not (was and is) then
+        return nil
+    end
+    local room = guard.is_share and was * guard.amount / 100 or guard.amount
+    local worse = figure.is_low_bad and was - is or is - was
+    if worse > room and not (guard.is_share and is <= (figure.share_from or 0)) then
+        return ("%s went from %s to %s, beyond %s"):format(guard.name, figure.write(was), figure.write(is), guard.text)
+    end
+    return nil
+end
+
+--- The first of several that is crossed: its sentence, or nil.
+function M.first_crossed(guards, before, now)
+    for _, guard in ipairs(guards) do
+        local sentence = M.crossed(guard, before, now)
+        if sentence then
+            return sentence
+        end
+    end
+end
+
+return M
