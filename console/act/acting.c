@@ -1,407 +1,377 @@
 #include "act/acting.h"
 
+#include "act/lua_act.h"
+#include "brain/lua_given.h"
+#include "brain/lua_state.h"
+#include "brain/observer.h"
+
+#include <errno.h>
+#include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-static const char *const kind_words[] = {"change", "undo", "redo", "trial reverted"};
+/* One call of a method. What it takes and gives is told by push and take, which may raise errors of Lua. */
+struct call {
+    struct acting *acting;
+    struct model *model;
+    const char *method;
+    int (*push)(lua_State *L, const struct call *call); /* returns how many; NULL: none */
+    void (*take)(lua_State *L, struct call *call);      /* of two results at -2 and -1; NULL: nothing */
+    time_t wall;
+
+    enum acting_kind kind;
+    const struct plan *plan;
+    const struct trial_terms *terms;
+    const char *text;
+    size_t text_bytes;
+    struct proposal *proposal;
+    char *out; /* a message, or a line to send */
+    size_t out_bytes;
+    bool is_up, is_stats, is_so;
+};
 
 void acting_init(struct acting *acting) {
-    memset(acting, 0, sizeof *acting);
-    acting->audit_path = "";
+    *acting = (struct acting){.audit_path = "", .object = LUA_NOREF, .due_ms = UINT64_MAX};
 }
 
 void acting_fini(struct acting *acting) {
-    undo_list_fini(&acting->undo);
-    undo_list_fini(&acting->redo);
-}
-
-/* ---- what can be taken back ---- */
-
-static bool is_among(const struct undo_entry *entry, long id) {
-    bool is_in = false;
-    for (unsigned i = 0; i < entry->record_count; i++) {
-        is_in = is_in || entry->records[i].id == id;
+    if (acting->is_open) {
+        lua_State *L = lua_state_take();
+        luaL_unref(L, LUA_REGISTRYINDEX, acting->object);
+        lua_state_give_back();
+        lua_state_give_back(); /* what opening took */
     }
-    return is_in;
+    acting_init(acting);
 }
 
-/* A change from here whose records others have taken back is one no more. */
-bool acting_last_change(struct acting *acting, const struct model *model, struct undo_entry *out, char *why,
-                        size_t why_bytes) {
-    struct audit_entry last = {0};
-    bool is_on_record = audit_last_undone(acting->audit_path, model_server(model), &last);
-    const struct undo_entry *top;
-    while ((top = undo_top(&acting->undo)) != NULL) {
-        long newest = top->record_count > 0 ? top->records[top->record_count - 1].id : 0;
-        if (newest == 0 || (is_on_record && is_among(top, last.id))) {
-            *out = *top;
-            return true;
+/* ---- the record of changes; upvalue 1 of both: acting ---- */
+
+/* () -> the text of its end */
+static int read_record(lua_State *L) {
+    const struct acting *acting = lua_touserdata(L, lua_upvalueindex(1));
+    size_t bytes = 0;
+    int fd = audit_open(acting->audit_path);
+    char *text = audit_tail(fd, &bytes);
+    if (fd >= 0) {
+        close(fd);
+    }
+    lua_pushlstring(L, text != NULL ? text : "", bytes);
+    free(text);
+    return 1;
+}
+
+/* (function from the text of its end to a line) -> true, or nil and a message */
+static int append_record(lua_State *L) {
+    const struct acting *acting = lua_touserdata(L, lua_upvalueindex(1));
+    if (acting->audit_path[0] == '\0') {
+        lua_pushnil(L);
+        lua_pushliteral(L, "no record of changes: set HOME or SLATE_AUDIT, or name a file with --audit-log");
+        return 2;
+    }
+    size_t bytes = 0;
+    int fd = audit_open_locked(acting->audit_path);
+    bool is_written = false;
+    if (fd >= 0) {
+        char *text = audit_tail(fd, &bytes);
+        lua_pushvalue(L, 1);
+        lua_pushlstring(L, text != NULL ? text : "", bytes);
+        free(text);
+        errno = EINVAL;
+        if (lua_pcall(L, 1, 1, 0) == LUA_OK) {
+            const char *line = lua_tolstring(L, -1, &bytes);
+            is_written = line != NULL && audit_write(fd, line, bytes);
         }
-        if (is_on_record && last.id > newest) {
-            break;
-        }
-        undo_remove(&acting->undo, top->id);
     }
-    if (!is_on_record) {
-        snprintf(why, why_bytes, "nothing to undo: no change to this server is on record that was not taken back");
-        return false;
+    int error = errno;
+    if (fd >= 0) {
+        close(fd);
     }
-    return undo_of_record(&last, model, out, why, why_bytes);
+    if (is_written) {
+        lua_pushboolean(L, true);
+        return 1;
+    }
+    lua_pushnil(L);
+    lua_pushfstring(L, "the record of changes %s was not written: %s", acting->audit_path, strerror(error));
+    return 2;
 }
 
-/* What was done, last first, goes to the list of those that can be taken back, or done again. */
-static unsigned remember(struct undo_list *list, const struct undo_entry *done, const char *title) {
-    static struct undo_entry entry; /* 10 kB: too large for a stack frame */
-    if (done->back.count == 0) {
-        return 0;
-    }
-    entry = *done;
-    snprintf(entry.title, sizeof entry.title, "%s", title);
-    for (unsigned i = 0; i < done->back.count; i++) {
-        entry.back.steps[i] = done->back.steps[done->back.count - 1 - i];
-    }
-    return undo_push(list, &entry);
+static void set_function(lua_State *L, const char *name, lua_CFunction function, struct acting *acting) {
+    lua_pushlightuserdata(L, acting);
+    lua_pushcclosure(L, function, 1);
+    lua_setfield(L, -2, name);
 }
 
-/* ---- what came of it ---- */
+/* Pushes the object, made when it is asked for first. */
+static void push_object(lua_State *L, const struct call *call) {
+    struct acting *acting = call->acting;
+    if (!acting->is_open) {
+        act_push_function(L, "slate.act.acting", "new");
+        lua_createtable(L, 0, 3);
+        act_set_text(L, "server", model_server(call->model));
+        brain_push_observer(L, brain_of(call->model));
+        lua_setfield(L, -2, "observer");
+        lua_createtable(L, 0, 3);
+        act_set_text(L, "who", audit_who());
+        set_function(L, "read", read_record, acting);
+        set_function(L, "append", append_record, acting);
+        lua_setfield(L, -2, "record");
+        lua_call(L, 1, 1);
+        acting->object = luaL_ref(L, LUA_REGISTRYINDEX);
+        acting->is_open = true;
+        lua_state_take();
+    }
+    lua_rawgeti(L, LUA_REGISTRYINDEX, acting->object);
+}
 
-static void put_verdict_on_record(struct acting *acting, struct model *model, time_t wall) {
-    const struct verdict *verdict = &acting->verdict;
-    const struct outcome *outcome = &verdict->outcome;
-    struct audit_outcome entry = {.of = verdict->record, .time_s = (double)wall, .words = outcome->words,
-                                  .hit_ratio_before = outcome->hit_ratio_before,
-                                  .hit_ratio_after = outcome->hit_ratio_after,
-                                  .evictions_before_per_s = outcome->evictions_before_per_s,
-                                  .evictions_after_per_s = outcome->evictions_after_per_s,
-                                  .items_lost = outcome->items_lost};
+/* ---- what it tells after every call ---- */
+
+static bool has_field(lua_State *L, const char *field) {
+    bool is_there = lua_getfield(L, -1, field) != LUA_TNIL && lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return is_there;
+}
+
+static void clear_field(lua_State *L, const char *field) {
+    lua_pushnil(L);
+    lua_setfield(L, -2, field);
+}
+
+static void take_notes(lua_State *L, const struct call *call) {
+    lua_getfield(L, -1, "notes");
+    lua_Integer count = luaL_len(L, -1);
+    for (lua_Integer i = 1; i <= count; i++) {
+        char kind[8], text[2 * NOTE_BYTES];
+        lua_geti(L, -1, i);
+        act_take_text(L, "kind", kind, sizeof kind);
+        act_take_text(L, "text", text, sizeof text);
+        model_note(call->model, kind[0] == 'a' ? EVENT_ALARM : EVENT_YOU, call->wall, "%s", text);
+        lua_pop(L, 1);
+        lua_pushnil(L);
+        lua_seti(L, -2, i);
+    }
+    lua_pop(L, 1);
+}
+
+/* The object is on top. */
+static void take_state(lua_State *L, struct call *call) {
+    struct acting *acting = call->acting;
+    take_notes(L, call);
+    acting->is_running = has_field(L, "run");
+    acting->has_trial = has_field(L, "trial");
+    acting->is_followed = has_field(L, "outcome");
+    if (has_field(L, "news")) {
+        act_take_text(L, "news", acting->news, sizeof acting->news);
+        clear_field(L, "news");
+    }
+    lua_getfield(L, -1, "due_s");
+    lua_pushvalue(L, -2);
+    lua_call(L, 1, 1);
+    acting->due_ms = lua_isnumber(L, -1) ? (uint64_t)(lua_tonumber(L, -1) * 1000 + 0.5) : UINT64_MAX;
+    lua_pop(L, 1);
+}
+
+/* (call) -> nothing */
+static int run(lua_State *L) {
+    struct call *call = lua_touserdata(L, 1);
+    push_object(L, call);
+    lua_getfield(L, -1, call->method);
+    lua_pushvalue(L, -2);
+    int count = call->push != NULL ? call->push(L, call) : 0;
+    lua_call(L, count + 1, 2);
+    if (call->take != NULL) {
+        call->take(L, call);
+    }
+    lua_pop(L, 2);
+    take_state(L, call);
+    return 0;
+}
+
+/* False when Lua failed; then nothing goes on any more, and news says why. now_ms 0: the time of the last call. */
+static bool tell(struct call *call, const char *method, uint64_t now_ms) {
     char why[NOTE_BYTES];
-    snprintf(entry.server, sizeof entry.server, "%s", model_server(model));
-    model_note(model, EVENT_YOU, wall, "%.110s: %s", verdict->title, outcome->words);
-    if (verdict->record != 0 && !audit_append_outcome(acting->audit_path, &entry, why, sizeof why)) {
-        model_note(model, EVENT_ALARM, wall, "what came of the change is not on record: %.150s", why);
+    call->method = method;
+    if (now_ms != 0) {
+        lua_given_set_time(now_ms);
     }
-}
-
-/* Another change, or the end of the minute: what is known by now stays. */
-static void end_verdict(struct acting *acting, struct model *model, time_t wall) {
-    if (acting->verdict.is_on && acting->verdict.outcome.words[0] != '\0') {
-        put_verdict_on_record(acting, model, wall);
-    }
-    acting->verdict.is_on = false;
-}
-
-/* What was done, in few words: the figures behind them are what counts. */
-static void done_words(const struct acting *acting, char *out, size_t out_bytes) {
-    const struct job *job = &acting->job;
-    if (acting->plan.count != 1) {
-        snprintf(out, out_bytes, "%s", acting->title);
-    } else if (job->action.kind == ACTION_MOVE_PAGES) {
-        snprintf(out, out_bytes, "moved %u page%s %u→%u", job->moved, job->moved == 1 ? "" : "s", job->action.from,
-                 job->action.to);
-    } else {
-        snprintf(out, out_bytes, "%s", job->outcome);
-    }
-}
-
-static void begin_verdict(struct acting *acting, uint64_t now_ms) {
-    const struct undo_entry *done = &acting->done;
-    acting->verdict = (struct verdict){.is_on = true, .began_ms = acting->began_ms, .ended_ms = now_ms};
-    acting->verdict.record = done->record_count > 0 ? done->records[done->record_count - 1].id : 0;
-    done_words(acting, acting->verdict.title, sizeof acting->verdict.title);
-}
-
-static void follow_verdict(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
-    struct verdict *verdict = &acting->verdict;
-    const struct snapshot *now = model_now(model);
-    if (!verdict->is_on || now == NULL) {
-        return;
-    }
-    if (now->at_ms != verdict->seen_ms) {
-        verdict->seen_ms = now->at_ms;
-        struct outcome outcome;
-        if (brain_outcome(brain_of(model), verdict->began_ms, verdict->ended_ms, &outcome)) {
-            verdict->outcome = outcome;
-        }
-    }
-    if (now_ms - verdict->ended_ms >= OUTCOME_LASTS_MS) {
-        end_verdict(acting, model, wall);
-    }
-}
-
-/* ---- beginning ---- */
-
-static bool refuse(char *why, size_t why_bytes, const char *text) {
-    snprintf(why, why_bytes, "%s", text);
-    return false;
-}
-
-/* Going back to what was read here before, what is as it should be already is no mistake. */
-static bool check_plan(const struct plan *plan, const struct model *model, bool is_back, char *why,
-                       size_t why_bytes) {
-    for (unsigned i = 0; i < plan->count; i++) {
-        bool is_set = plan->steps[i].kind == ACTION_SET;
-        if (!(is_back && is_set) &&
-            !action_check(&plan->steps[i], model_now(model), model_answers(model), why, why_bytes)) {
-            return false;
-        }
-    }
-    return plan->count > 0 || refuse(why, why_bytes, "nothing to send");
-}
-
-bool acting_begin(struct acting *acting, enum acting_kind kind, const struct plan *plan,
-                  const struct undo_entry *taken, const struct trial_terms *terms, struct model *model,
-                  uint64_t now_ms, time_t wall, char *why, size_t why_bytes) {
-    if (acting->is_running) {
-        return refuse(why, why_bytes, "one change at a time: the last one is still under way");
-    }
-    if (model_link(model) != LINK_UP) {
-        return refuse(why, why_bytes, "no connection: nothing was sent");
-    }
-    if (terms->minutes > 0 && acting->trial.is_on) {
-        return refuse(why, why_bytes, "one trial at a time: keep (K) or undo (u) the one that runs");
-    }
-    bool was_read_here = taken != NULL && taken->id != 0; /* else it was typed, or stands in a file */
-    if (!check_plan(plan, model, was_read_here, why, why_bytes)) {
-        return false;
-    }
-    end_verdict(acting, model, wall);
-    acting->is_running = acting->is_fresh = true;
-    acting->began_ms = now_ms;
-    acting->kind = kind;
-    acting->plan = *plan;
-    acting->at = 0;
-    acting->done = (struct undo_entry){0};
-    acting->undone = taken != NULL ? *taken : (struct undo_entry){0};
-    plan_title(plan, acting->title, sizeof acting->title);
-    trial_prepare(&acting->wanted_trial, terms, model, acting->title);
-    model_note(model, EVENT_YOU, wall, "%s%s%s", kind == ACTING_CHANGE ? "" : kind_words[kind],
-               kind == ACTING_CHANGE ? "" : ": ", acting->title);
-    job_start(&acting->job, &plan->steps[0], model_now(model), model_answers(model), now_ms);
-    if (acting->undone.must_be[0] != '\0') {
-        job_expect(&acting->job, acting->undone.records[0].name, acting->undone.must_be);
-    }
-    return true;
-}
-
-/* ---- going on ---- */
-
-void acting_take_reply(struct acting *acting, const char *text, size_t text_bytes, uint64_t now_ms) {
-    job_take_reply(&acting->job, text, text_bytes, now_ms);
-}
-
-static void write_entry(struct acting *acting, struct model *model, time_t wall, struct audit_entry *entry) {
-    char why[NOTE_BYTES];
-    struct undo_entry *done = &acting->done;
-    bool takes_back = acting->kind == ACTING_UNDO || acting->kind == ACTING_TRIAL_END;
-    entry->time_s = (double)wall;
-    entry->undoes = takes_back ? undo_record_of(&acting->undone, entry) : 0;
-    snprintf(entry->server, sizeof entry->server, "%s", model_server(model));
-    if (!audit_append(acting->audit_path, entry, why, sizeof why)) {
-        model_note(model, EVENT_ALARM, wall, "the change is made, but not on record: %s", why);
-    } else if (done->record_count < RECORDS_MOST) {
-        struct recorded *recorded = &done->records[done->record_count++];
-        *recorded = (struct recorded){.id = entry->id, .from = entry->from, .to = entry->to};
-        snprintf(recorded->name, sizeof recorded->name, "%s", entry->name);
-    }
-}
-
-/* What was changed, in the words of the record: nothing, when the server is as it was. */
-static void write_audit(struct acting *acting, struct model *model, time_t wall) {
-    const struct job *job = &acting->job;
-    if (job->action.kind == ACTION_MOVE_PAGES && job->moved > 0) {
-        struct audit_entry entry = {.what = AUDIT_MOVE, .from = (int)job->action.from, .to = (int)job->action.to,
-                                    .pages = job->moved};
-        write_entry(acting, model, wall, &entry);
-    }
-    for (unsigned i = 0; job->has_inverse && i < job->change_count; i++) {
-        const struct job_change *change = &job->changes[i];
-        struct audit_entry entry = {.what = AUDIT_SET};
-        if (strcmp(change->was, change->is) != 0) {
-            snprintf(entry.name, sizeof entry.name, "%s", change->name);
-            snprintf(entry.was, sizeof entry.was, "%s", change->was);
-            snprintf(entry.is, sizeof entry.is, "%s", change->is);
-            write_entry(acting, model, wall, &entry);
-        }
-    }
-}
-
-static void say(struct acting *acting, struct model *model, bool is_good, time_t wall, const char *text) {
-    snprintf(acting->news, sizeof acting->news, "%.*s", NOTE_BYTES - 1, text);
-    if (acting->plan.count > 1 || acting->kind == ACTING_TRIAL_END) {
-        model_note(model, is_good ? EVENT_YOU : EVENT_ALARM, wall, "%s", text);
-    }
-}
-
-static void end_plan(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
-    const struct job *job = &acting->job;
-    char text[2 * NOTE_BYTES];
-    bool is_whole = job->succeeded && acting->at + 1 == acting->plan.count;
-    acting->is_running = false;
-    if (acting->plan.count == 1) {
-        snprintf(text, sizeof text, "%s", job->outcome);
-    } else if (is_whole) {
-        snprintf(text, sizeof text, "all %u changes made; the last: %s", acting->plan.count, job->outcome);
-    } else {
-        snprintf(text, sizeof text, "stopped at change %u of %u: %s", acting->at + 1, acting->plan.count,
-                 job->outcome);
-    }
-    bool is_change = acting->kind == ACTING_CHANGE || acting->kind == ACTING_REDO;
-    if (is_change) {
-        unsigned id = remember(&acting->undo, &acting->done, acting->title);
-        if (acting->kind == ACTING_REDO) {
-            undo_remove(&acting->redo, is_whole ? acting->undone.id : 0);
-        } else {
-            undo_list_fini(&acting->redo); /* what would be done again came before this */
-        }
-        if (is_whole && acting->wanted_trial.terms.minutes > 0 && id != 0) {
-            acting->trial = acting->wanted_trial;
-            acting->trial_entry = id;
-            acting->trial_why[0] = '\0';
-            trial_begin(&acting->trial, now_ms);
-        }
-    } else if (is_whole && acting->kind == ACTING_TRIAL_END) {
-        char why[NOTE_BYTES];
-        snprintf(why, sizeof why, "%s", acting->trial_why);
-        undo_remove(&acting->undo, acting->trial_entry);
-        acting->trial.is_on = false;
-        snprintf(text, sizeof text, "trial reverted, %.100s: %.280s", why, job->outcome);
-    } else if (is_whole) {
-        unsigned id = acting->undone.id;
-        acting->trial.is_on = acting->trial.is_on && id != acting->trial_entry;
-        undo_remove(&acting->undo, id);
-        remember(&acting->redo, &acting->done, acting->undone.title);
-    }
-    if (acting->done.back.count > 0) { /* something was changed */
-        begin_verdict(acting, now_ms);
-    }
-    say(acting, model, is_whole, wall, text);
-}
-
-/* Ends the step under way; begins the next, or ends the plan. */
-static void end_step(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
-    struct job *job = &acting->job;
-    char why[NOTE_BYTES];
-    model_note(model, job->succeeded ? EVENT_YOU : EVENT_ALARM, wall, "%s", job->outcome);
-    write_audit(acting, model, wall);
-    if (job->has_inverse) {
-        acting->done.back.steps[acting->done.back.count++] = job->inverse;
-    }
-    job->state = JOB_NONE;
-    bool goes_on = job->succeeded && acting->at + 1 < acting->plan.count;
-    if (goes_on) {
-        const struct action *next = &acting->plan.steps[acting->at + 1];
-        bool is_back = acting->kind == ACTING_UNDO || acting->kind == ACTING_TRIAL_END;
-        if (is_back || action_check(next, model_now(model), model_answers(model), why, sizeof why)) {
-            acting->at++;
-            job_start(job, next, model_now(model), model_answers(model), now_ms);
-            return;
-        }
-        job->succeeded = false;
-        snprintf(job->outcome, sizeof job->outcome, "%s", why);
-    }
-    end_plan(acting, model, now_ms, wall);
-}
-
-/* A trial that is over begins its way back; when that can't be sent now, it is tried again. */
-static void watch_trial(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
-    char why[NOTE_BYTES];
-    const struct trial_terms none = {0};
-    if (!acting->trial.is_on || acting->is_running) {
-        return;
-    }
-    if (acting->trial_why[0] == '\0' &&
-        !trial_is_over(&acting->trial, model, now_ms, acting->trial_why, sizeof acting->trial_why)) {
-        return;
-    }
-    const struct undo_entry *entry = undo_find(&acting->undo, acting->trial_entry);
-    if (entry == NULL) {
-        acting->trial.is_on = false; /* undone by hand */
-        return;
-    }
-    struct plan back = entry->back;
-    if (model_link(model) == LINK_UP &&
-        !acting_begin(acting, ACTING_TRIAL_END, &back, entry, &none, model, now_ms, wall, why, sizeof why)) {
-        acting->trial.is_on = false; /* refused: the operator must see to it */
-        snprintf(acting->news, sizeof acting->news, "the trial cannot go back: %.150s", why);
-        model_note(model, EVENT_ALARM, wall, "%s", acting->news);
-    }
-}
-
-bool acting_step(struct acting *acting, struct client *client, int tag, struct model *model,
-                 uint64_t now_ms, time_t wall) {
-    watch_trial(acting, model, now_ms, wall);
-    follow_verdict(acting, model, now_ms, wall);
-    if (!acting->is_running) {
-        return false;
-    }
-    if (acting->is_fresh) {
-        acting->generation = client_generation(client);
-        acting->is_fresh = false;
-    }
-    bool is_same = client_state(client) == CLIENT_UP && acting->generation == client_generation(client);
-    if (!is_same) {
-        job_abandon(&acting->job, "the connection broke, so the rest is unknown");
-    }
-    bool is_stats;
-    const char *line = job_next_line(&acting->job, &is_stats, now_ms);
-    if (line != NULL) {
-        if (!client_send(client, line, is_stats ? REPLY_STATS : REPLY_LINE, tag, now_ms)) {
-            job_abandon(&acting->job, "the connection is gone");
-        }
-        client_flush(client, now_ms);
-    }
-    bool is_done = acting->job.state == JOB_DONE;
-    if (is_done) {
-        end_step(acting, model, now_ms, wall);
+    bool is_done = act_call(run, call, why, sizeof why);
+    if (!is_done) {
+        struct acting *acting = call->acting;
+        acting->is_running = acting->has_trial = acting->is_followed = false;
+        acting->due_ms = UINT64_MAX;
+        snprintf(acting->news, sizeof acting->news, "given up: %.180s", why);
+        model_note(call->model, EVENT_ALARM, call->wall, "%s", acting->news);
     }
     return is_done;
 }
 
-uint64_t acting_due_ms(const struct acting *acting) {
-    if (acting->is_running) {
-        return job_due_ms(&acting->job);
-    }
-    /* One that waits for the server goes back as soon as that answers: nothing else is due. */
-    return acting->trial_why[0] != '\0' ? UINT64_MAX : trial_due_ms(&acting->trial);
+/* ---- methods ---- */
+
+static void take_message(lua_State *L, struct call *call) {
+    call->is_so = lua_toboolean(L, -2);
+    const char *message = lua_tostring(L, -1);
+    snprintf(call->out, call->out_bytes, "%s", !call->is_so && message != NULL ? message : "");
 }
 
-bool acting_keep(struct acting *acting, struct model *model, time_t wall) {
-    bool was_on = acting->trial.is_on && acting->trial_why[0] == '\0';
-    if (was_on) {
-        acting->trial.is_on = false;
-        model_note(model, EVENT_YOU, wall, "trial kept: %s", acting->trial.title);
-        snprintf(acting->news, sizeof acting->news, "kept: %.180s", acting->trial.title);
-    }
-    return was_on;
+static void take_so(lua_State *L, struct call *call) {
+    call->is_so = lua_toboolean(L, -2);
 }
 
-bool acting_leave(struct acting *acting) {
-    if (acting->is_running && (acting->kind == ACTING_CHANGE || acting->kind == ACTING_REDO)) {
-        acting->plan.count = acting->at + 1; /* no further step */
-        if (acting->wanted_trial.terms.minutes == 0) {
-            return false; /* what is sent is sent; the rest is not */
+static void set_integer(lua_State *L, const char *field, unsigned value) {
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, field);
+}
+
+static int push_begin(lua_State *L, const struct call *call) {
+    static const char *const kinds[] = {[ACTING_CHANGE] = "change", [ACTING_UNDO] = "undo", [ACTING_REDO] = "redo"};
+    lua_pushstring(L, kinds[call->kind]);
+    lua_createtable(L, (int)call->plan->count, 0);
+    for (unsigned i = 0; i < call->plan->count; i++) {
+        act_push_change(L, &call->plan->steps[i]);
+        lua_seti(L, -2, (lua_Integer)i + 1);
+    }
+    act_push_who(L, model_now(call->model));
+    lua_pushboolean(L, call->is_up);
+    lua_createtable(L, 0, 3);
+    set_integer(L, "minutes", call->terms->minutes);
+    set_integer(L, "evictions_pct", call->terms->evictions_pct);
+    set_integer(L, "hit_points", call->terms->hit_points);
+    return 5;
+}
+
+bool acting_begin(struct acting *acting, enum acting_kind kind, const struct plan *plan, const struct trial_terms *terms,
+                  struct model *model, uint64_t now_ms, time_t wall, char *why, size_t why_bytes) {
+    struct call call = {.acting = acting, .model = model, .push = push_begin, .take = take_message, .wall = wall,
+                        .kind = kind, .plan = plan, .terms = terms, .out = why, .out_bytes = why_bytes};
+    call.is_up = model_link(model) == LINK_UP && model_now(model) != NULL;
+    for (unsigned i = 0; call.is_up && kind == ACTING_CHANGE && i < plan->count; i++) {
+        if (!action_check(&plan->steps[i], model, why, why_bytes)) {
+            return false;
         }
     }
-    if (acting->trial.is_on && acting->trial_why[0] == '\0') {
-        snprintf(acting->trial_why, sizeof acting->trial_why, "slatetop exited");
+    if (!call.is_up) {
+        snprintf(why, why_bytes, "no connection: nothing was sent");
+        return false;
     }
-    return acting->is_running || acting->trial.is_on;
+    bool has_begun = tell(&call, "begin", now_ms) && call.is_so;
+    acting->is_fresh = has_begun;
+    return has_begun;
 }
 
-void acting_words(const struct acting *acting, uint64_t now_ms, char *out, size_t out_bytes) {
+static int push_text(lua_State *L, const struct call *call) {
+    lua_pushlstring(L, call->text, call->text_bytes);
+    return 1;
+}
+
+void acting_take_reply(struct acting *acting, struct model *model, const char *text, size_t text_bytes, uint64_t now_ms,
+                       time_t wall) {
+    struct call call = {.acting = acting, .model = model, .push = push_text, .wall = wall, .text = text,
+                        .text_bytes = text_bytes};
+    if (acting->is_running) {
+        tell(&call, "reply", now_ms);
+    }
+}
+
+static int push_up(lua_State *L, const struct call *call) {
+    lua_pushboolean(L, call->is_up);
+    return 1;
+}
+
+static void take_line(lua_State *L, struct call *call) {
+    const char *line = lua_tostring(L, -2);
+    snprintf(call->out, call->out_bytes, "%s", line != NULL ? line : "");
+    call->is_stats = lua_toboolean(L, -1);
+}
+
+/* Is the connection up, and the one that the change under way began on? */
+static bool is_same_connection(struct acting *acting, const struct client *client, const struct model *model) {
+    if (acting->is_fresh || !acting->is_running) {
+        acting->generation = client_generation(client);
+        acting->is_fresh = false;
+    }
+    bool is_up = client_state(client) == CLIENT_UP && acting->generation == client_generation(client);
+    return is_up && (acting->is_running || model_link(model) == LINK_UP);
+}
+
+bool acting_step(struct acting *acting, struct client *client, int tag, struct model *model,
+                 uint64_t now_ms, time_t wall) {
+    char line[ACTION_LINE_BYTES] = "";
+    bool was_running = acting->is_running;
+    struct call call = {.acting = acting, .model = model, .push = push_up, .take = take_line, .wall = wall, .out = line,
+                        .out_bytes = sizeof line};
+    if (!acting->is_running && !acting->has_trial && !acting->is_followed) {
+        return false;
+    }
+    call.is_up = is_same_connection(acting, client, model);
+    tell(&call, "step", now_ms);
+    if (line[0] != '\0') {
+        if (client_send(client, line, call.is_stats ? REPLY_STATS : REPLY_LINE, tag, now_ms)) {
+            client_flush(client, now_ms);
+        } else {
+            call.is_up = false;
+            tell(&call, "step", now_ms);
+        }
+    }
+    return was_running && !acting->is_running;
+}
+
+uint64_t acting_due_ms(const struct acting *acting) {
+    return acting->due_ms;
+}
+
+static void take_proposal(lua_State *L, struct call *call) {
+    take_message(L, call);
+    if (!call->is_so) {
+        return;
+    }
+    lua_pushvalue(L, -2);
+    act_take_text(L, "title", call->proposal->title, sizeof call->proposal->title);
+    lua_getfield(L, -1, "changes");
+    lua_Integer count = luaL_len(L, -1);
+    call->proposal->plan.count = 0;
+    for (lua_Integer i = 1; i <= count && call->proposal->plan.count < PLAN_LIMIT; i++) {
+        lua_geti(L, -1, i);
+        act_take_change(L, &call->proposal->plan.steps[call->proposal->plan.count++]);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 2);
+}
+
+bool acting_propose(struct acting *acting, enum acting_kind kind, struct model *model, struct proposal *out, char *why,
+                    size_t why_bytes) {
+    struct call call = {.acting = acting, .model = model, .take = take_proposal, .proposal = out, .out = why,
+                        .out_bytes = why_bytes};
+    return tell(&call, kind == ACTING_REDO ? "propose_redo" : "propose_undo", 0) && call.is_so;
+}
+
+bool acting_keep(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
+    struct call call = {.acting = acting, .model = model, .take = take_so, .wall = wall};
+    return acting->has_trial && tell(&call, "keep", now_ms) && call.is_so;
+}
+
+bool acting_leave(struct acting *acting, struct model *model, uint64_t now_ms, time_t wall) {
+    struct call call = {.acting = acting, .model = model, .take = take_so, .wall = wall};
+    return (acting->is_running || acting->has_trial) && tell(&call, "leave", now_ms) && call.is_so;
+}
+
+static void take_words(lua_State *L, struct call *call) {
+    const char *words = lua_tostring(L, -2);
+    snprintf(call->out, call->out_bytes, "%s", words != NULL ? words : "");
+}
+
+void acting_leftovers(struct acting *acting, struct model *model, char *out, size_t out_bytes) {
+    struct call call = {.acting = acting, .model = model, .take = take_words, .out = out, .out_bytes = out_bytes};
     out[0] = '\0';
-    if (acting->is_running && acting->plan.count > 1) {
-        snprintf(out, out_bytes, "change %u of %u: %s", acting->at + 1, acting->plan.count, acting->job.outcome);
-    } else if (acting->is_running) {
-        snprintf(out, out_bytes, "%s", acting->job.outcome);
-    } else if (acting->trial.is_on && acting->trial_why[0] != '\0') {
-        snprintf(out, out_bytes, "trial over, %.100s: waiting for the server to go back", acting->trial_why);
-    } else if (acting->trial.is_on) {
-        trial_words(&acting->trial, now_ms, out, out_bytes);
-    } else if (acting->verdict.is_on && acting->verdict.outcome.words[0] != '\0') {
-        bool can_undo = undo_top(&acting->undo) != NULL;
-        snprintf(out, out_bytes, "%.70s: %s%s", acting->verdict.title, acting->verdict.outcome.words,
-                 can_undo ? "; u undoes" : "");
+    if (acting->is_running || acting->has_trial) {
+        tell(&call, "leftovers", 0);
+    }
+}
+
+void acting_words(struct acting *acting, struct model *model, uint64_t now_ms, char *out, size_t out_bytes) {
+    struct call call = {.acting = acting, .model = model, .take = take_words, .out = out, .out_bytes = out_bytes};
+    out[0] = '\0';
+    if (acting->is_running || acting->has_trial || acting->is_followed) {
+        tell(&call, "words", now_ms);
     }
 }

@@ -1,8 +1,9 @@
 /* Changes to a server: what the operator wants, whether it may be sent, and what exactly would be
- * sent. An action is plain data; a plan is several, carried out one after the other.
+ * sent. An action is plain data; a plan is several, carried out one after the other. The rules are those of
+ * lua/slate/act/shown.lua.
  *
  * action_check is the one gate: nothing is sent that it refuses, and it refuses what this version of
- * the server is known to crash on. Actions do not draw. Pure functions. One thread. */
+ * the server is known to crash on. Functions of the model. One thread. */
 #ifndef CONSOLE_ACT_ACTION_H
 #define CONSOLE_ACT_ACTION_H
 #include "act/setting.h"
@@ -10,13 +11,13 @@
 
 enum action_kind { ACTION_MOVE_PAGES, ACTION_SET };
 
-enum { MOVE_PAGES_LIMIT = 1000000, POOL_CLASS = 0, PLAN_LIMIT = 20 };
+enum { MOVE_PAGES_LIMIT = 1000000, POOL_CLASS = 0, PLAN_LIMIT = 20, ACTION_LINE_BYTES = 200 };
 
 struct action {
     enum action_kind kind;
     unsigned from, to, pages; /* ACTION_MOVE_PAGES: class ids; to may be POOL_CLASS */
-    /* ACTION_SET: a name and a value of setting.h; class_policy's value is "POLICY CLASS", lru_tune's
-     * all four */
+    /* ACTION_SET: a name and a value of setting.h; class_policy's value is "POLICY CLASS", and lru_tune, which has no row,
+     * sets four */
     char name[SETTING_NAME_BYTES];
     char value[SETTING_VALUE_BYTES];
 };
@@ -31,17 +32,11 @@ struct action action_set(const char *name, const char *value);
 struct plan plan_of(struct action action);
 
 /* True when the action may be sent to this server now; else why says in a sentence what is wrong
- * and what would do. now may be NULL: nothing is known yet. */
-bool action_check(const struct action *action, const struct snapshot *now,
-                  const struct answers *answers, char *why, size_t why_bytes);
+ * and what would do. */
+bool action_check(const struct action *action, const struct model *model, char *why, size_t why_bytes);
 
 /* The command lines, one by one; false past the last. *times is how often the line is sent: slated
  * takes a page count, memcached moves one page a command. */
-bool action_line(const struct action *action, const struct snapshot *now, unsigned index,
-                 char line[SETTING_LINE_BYTES], unsigned *times);
-
-/* "move 3 pages from class 4 to class 12", "set automove ratio to 0.60". */
-void action_title(const struct action *action, char *out, size_t out_bytes);
-/* The title of its only step, or "4 changes". */
-void plan_title(const struct plan *plan, char *out, size_t out_bytes);
+bool action_line(const struct action *action, const struct model *model, unsigned index,
+                 char line[ACTION_LINE_BYTES], unsigned *times);
 #endif

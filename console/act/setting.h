@@ -1,18 +1,17 @@
 /* The settings that a server can change while it runs: what each is now and what it may be, by the table of
- * lua/slate/facts/settings.lua, which slatectl goes by, too. Functions of the answers given. Cost of a call: some 0.3 ms.
- * One thread. */
+ * lua/slate/facts/settings.lua, which slatectl goes by, too. Values are text as an operator writes it: "0.80", "segmented",
+ * "64" (MiB), "off". Functions of the answers given. Cost of a call: some 0.3 ms. One thread. */
 #ifndef CONSOLE_ACT_SETTING_H
 #define CONSOLE_ACT_SETTING_H
-#include "act/setting_wire.h"
+#include "facts/inquiry.h"
 #include "facts/stats.h"
 
-enum { SETTINGS_MOST = 40, SETTING_LABEL_BYTES = 32 };
+enum { SETTINGS_MOST = 40, SETTING_LABEL_BYTES = 32, SETTING_NAME_BYTES = 40, SETTING_VALUE_BYTES = 160 };
 
 enum setting_form { FORM_NUMBER, FORM_CHOICE, FORM_TEXT };
 
 struct tunable {
-    char name[SETTING_NAME_BYTES]; /* as in `stats settings`, or our own: policy, class_policy, geometry;
-                                      also its term in man/explain.txt */
+    char name[SETTING_NAME_BYTES]; /* as in `stats settings`, or our own: policy, class_policy, geometry */
     char label[SETTING_LABEL_BYTES];
     enum setting_form form;
     char now[SETTING_VALUE_BYTES]; /* "" when unknown */
@@ -37,15 +36,6 @@ bool settings_find(const struct snapshot *now, const struct answers *answers, co
 /* The value one step up or down, or the next or previous choice, within its limits. */
 void setting_step(const struct tunable *row, const char *value, int step,
                   char out[SETTING_VALUE_BYTES]);
-
-/* Whether a value may be sent: form, limits, the rules between values, and what this version is
- * known to crash on. False: why is a sentence. */
-bool setting_check(const struct snapshot *now, const struct answers *answers, const char *name, const char *value,
-                   char *why, size_t why_bytes);
-
-/* The command lines that set a value, one by one; false past the last. For lru_tune the value is all
- * four: "20 40 0.20 2.00". */
-bool setting_line(bool is_slated, const char *name, const char *value, unsigned index, char line[SETTING_LINE_BYTES]);
 
 /* "automove mode", "chunk sizes": the label of a row; the name itself when there is none. */
 const char *setting_label(const char *name);

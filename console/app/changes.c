@@ -19,8 +19,8 @@ void send_reviewed(struct app *app, uint64_t now_ms) {
         show_message(app, why, now_ms);
     } else if (app->open == NULL || app->replay != NULL) {
         show_message(app, "a recording can't be changed: nothing was sent", now_ms);
-    } else if (!acting_begin(&app->open->acting, kind, &review->plan, review->is_undo ? &app->taken : NULL,
-                             &review->terms, app->open->model, now_ms, time(NULL), why, sizeof why)) {
+    } else if (!acting_begin(&app->open->acting, kind, &review->plan, &review->terms,
+                              app->open->model, now_ms, time(NULL), why, sizeof why)) {
         show_message(app, why, now_ms);
     } else {
         review->is_open = false;
@@ -34,7 +34,7 @@ static void review_taken(struct app *app, bool is_redo, uint64_t now_ms) {
         show_message(app, "this is the past: . goes to now, then change it", now_ms);
         return;
     }
-    review_open(&app->ui.review, &app->taken.back, app->taken.title);
+    review_open(&app->ui.review, &app->taken.plan, app->taken.title);
     app->ui.review.is_redo = is_redo;
 }
 
@@ -42,7 +42,7 @@ void propose_undo(struct app *app, uint64_t now_ms) {
     char why[NOTE_BYTES];
     if (app->open == NULL || app->replay != NULL) {
         show_message(app, "a recording can't be changed", now_ms);
-    } else if (!acting_last_change(&app->open->acting, app->open->model, &app->taken, why, sizeof why)) {
+    } else if (!acting_propose(&app->open->acting, ACTING_UNDO, app->open->model, &app->taken, why, sizeof why)) {
         show_message(app, why, now_ms);
     } else {
         review_taken(app, false, now_ms);
@@ -50,17 +50,16 @@ void propose_undo(struct app *app, uint64_t now_ms) {
 }
 
 void propose_redo(struct app *app, uint64_t now_ms) {
-    const struct undo_entry *entry = app->open != NULL ? undo_top(&app->open->acting.redo) : NULL;
-    if (entry == NULL) {
-        show_message(app, "nothing was undone from here that could be done again", now_ms);
+    char why[NOTE_BYTES] = "nothing was undone from here that could be done again";
+    if (app->open == NULL || !acting_propose(&app->open->acting, ACTING_REDO, app->open->model, &app->taken, why, sizeof why)) {
+        show_message(app, why, now_ms);
     } else {
-        app->taken = *entry;
         review_taken(app, true, now_ms);
     }
 }
 
 void keep_trial(struct app *app, uint64_t now_ms) {
-    if (app->open == NULL || !acting_keep(&app->open->acting, app->open->model, time(NULL))) {
+    if (app->open == NULL || !acting_keep(&app->open->acting, app->open->model, now_ms, time(NULL))) {
         show_message(app, "no trial is under way", now_ms);
     }
 }
@@ -80,7 +79,7 @@ void show_outcomes(struct app *app, uint64_t now_ms) {
     }
     char words[NOTE_BYTES] = "";
     if (app->open != NULL) {
-        acting_words(&app->open->acting, now_ms, words, sizeof words);
+        acting_words(&app->open->acting, app->open->model, now_ms, words, sizeof words);
     }
     if (strcmp(words, app->under_way) != 0) {
         snprintf(app->under_way, sizeof app->under_way, "%s", words);
@@ -89,20 +88,11 @@ void show_outcomes(struct app *app, uint64_t now_ms) {
 }
 
 /* What was left undone, for the shell: the operator must know it, and how to do it by hand. */
-static void tell_leftovers(struct acting *acting, const struct model *model) {
-    if (acting->job.state == JOB_RUNNING) {
-        job_abandon(&acting->job, "slatetop exited before the rest was sent");
-        fprintf(stderr, "slatetop: %s: %s\n", model_server(model), acting->job.outcome);
-    }
-    const struct undo_entry *entry = undo_top(&acting->undo);
-    for (unsigned i = 0; acting->trial.is_on && entry != NULL && i < entry->back.count; i++) {
-        char line[SETTING_LINE_BYTES];
-        unsigned times;
-        const struct snapshot *now = model_now(model);
-        if (now != NULL && action_line(&entry->back.steps[i], now, 0, line, &times)) {
-            fprintf(stderr, "slatetop: %s did not answer, so the trial is still on; to end it: %s\n",
-                    model_server(model), line);
-        }
+static void tell_leftovers(struct acting *acting, struct model *model) {
+    char lines[4 * NOTE_BYTES], *rest = lines;
+    acting_leftovers(acting, model, lines, sizeof lines);
+    for (char *line; (line = strsep(&rest, "\n")) != NULL && line[0] != '\0';) {
+        fprintf(stderr, "slatetop: %s: %s\n", model_server(model), line);
     }
 }
 
@@ -110,12 +100,12 @@ void leave_servers(struct app *app) {
     uint64_t now_ms = clock_ms(), until_ms = now_ms + ACTING_LEAVE_MS;
     for (unsigned i = 0; i < app->fleet.count; i++) {
         struct session *session = app->fleet.list[i];
-        bool had_trial = session->acting.trial.is_on;
+        bool had_trial = session->acting.has_trial;
         struct reply reply;
         if (had_trial) {
             fprintf(stderr, "slatetop: %s: a trial is on and goes back now\n", model_server(session->model));
         }
-        while (acting_leave(&session->acting) && now_ms < until_ms) {
+        while (acting_leave(&session->acting, session->model, now_ms, time(NULL)) && now_ms < until_ms) {
             struct pollfd polled = {.fd = client_fd(session->client), .events = client_events(session->client)};
             poll(&polled, 1, LEAVE_STEP_MS);
             now_ms = clock_ms();
@@ -127,7 +117,7 @@ void leave_servers(struct app *app) {
             session_end(session, now_ms, wall_ms);
         }
         tell_leftovers(&session->acting, session->model);
-        if (had_trial && !session->acting.trial.is_on) {
+        if (had_trial && !session->acting.has_trial) {
             fprintf(stderr, "slatetop: %s: %s\n", model_server(session->model), session->acting.news);
         }
     }

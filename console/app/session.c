@@ -268,7 +268,8 @@ bool session_take(struct session *session, struct reply *reply, uint64_t now_ms,
             return true;
         }
         if (reply->tag == TAG_ACTING) {
-            acting_take_reply(&session->acting, reply->text, reply->text_bytes, now_ms);
+            acting_take_reply(&session->acting, session->model, reply->text, reply->text_bytes, now_ms,
+                              (time_t)(wall_ms / 1000));
             session->has_news = true;
             continue;
         }

@@ -26,7 +26,7 @@ struct app {
     uint64_t draw_ms;                    /* news are drawn then; UINT64_MAX: there are none */
     char audit_path[AUDIT_PATH_BYTES];
     char under_way[NOTE_BYTES]; /* a change or a trial of the open server, in words */
-    struct undo_entry taken;    /* what the review takes back, or does again */
+    struct proposal taken;      /* what the review takes back, or does again */
     struct ui ui;
     struct cells *cells;
     char message[NOTE_BYTES];

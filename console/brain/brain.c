@@ -1,6 +1,7 @@
 #include "brain/brain.h"
 
 #include "brain/inside.h"
+#include "brain/observer.h"
 #include "brain/lua_facts.h"
 #include "brain/lua_state.h"
 
@@ -171,36 +172,6 @@ static int find_waste(lua_State *L) {
     return 0;
 }
 
-static void read_side(lua_State *L, const char *side, double *hit_ratio, double *evictions_per_s) {
-    lua_getfield(L, -1, side);
-    *hit_ratio = number_of(L, "hit_ratio");
-    *evictions_per_s = number_of(L, "evictions_per_s");
-    lua_pop(L, 1);
-}
-
-/* (brain, outcome, begin and end in seconds) -> whether there is one */
-static int find_outcome(lua_State *L) {
-    const struct brain *brain = lua_touserdata(L, 1);
-    struct outcome *outcome = lua_touserdata(L, 2);
-    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
-    lua_getfield(L, -1, "outcome");
-    lua_insert(L, -2);
-    lua_pushvalue(L, 3);
-    lua_pushvalue(L, 4);
-    lua_call(L, 3, 2);
-    if (!lua_istable(L, -2)) {
-        lua_pushboolean(L, false);
-        return 1;
-    }
-    snprintf(outcome->words, sizeof outcome->words, "%s", lua_tostring(L, -1));
-    lua_pop(L, 1);
-    read_side(L, "before", &outcome->hit_ratio_before, &outcome->evictions_before_per_s);
-    read_side(L, "after", &outcome->hit_ratio_after, &outcome->evictions_after_per_s);
-    outcome->items_lost = number_of(L, "items_lost");
-    lua_pushboolean(L, true);
-    return 1;
-}
-
 /* ---- for C ---- */
 
 struct brain *brain_create(void) {
@@ -328,19 +299,8 @@ struct waste brain_waste(const struct brain *brain) {
     return waste;
 }
 
-bool brain_outcome(const struct brain *brain, uint64_t began_ms, uint64_t ended_ms, struct outcome *out) {
-    lua_State *L = brain->lua;
-    if (brain->failure[0] != '\0') {
-        return false;
-    }
-    lua_pushcfunction(L, find_outcome);
-    lua_pushlightuserdata(L, (void *)brain);
-    lua_pushlightuserdata(L, out);
-    lua_pushnumber(L, (lua_Number)began_ms / 1000);
-    lua_pushnumber(L, (lua_Number)ended_ms / 1000);
-    bool is_known = lua_pcall(L, 4, 1, 0) == LUA_OK && lua_toboolean(L, -1);
-    lua_pop(L, 1);
-    return is_known;
+void brain_push_observer(lua_State *L, const struct brain *brain) {
+    lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
 }
 
 const struct held *brain_held(const struct brain *brain) {

@@ -16,7 +16,7 @@ enum class_state {
     CLASS_EVICTING, /* evicts, as a full cache does */
     CLASS_STARVING  /* see lua/slate/judge/starving.lua */
 };
-enum { CLASS_STATES = CLASS_STARVING + 1, OUTCOME_LASTS_MS = 60000, OUTCOME_WORDS_BYTES = 120 };
+enum { CLASS_STATES = CLASS_STARVING + 1 };
 
 struct class_verdict {
     enum class_state state;
@@ -38,14 +38,6 @@ struct giver {
     double free_pages; /* whole pages that it could give for nothing */
     double keeps_s;    /* how long it would keep its items without a page of others */
     unsigned pages;    /* how many to move */
-};
-
-/* What came of a change: see lua/slate/judge/verdict.lua. Figures are NAN where they are unknown. */
-struct outcome {
-    double hit_ratio_before, hit_ratio_after;
-    double evictions_before_per_s, evictions_after_per_s;
-    double items_lost; /* by page moves, since the change */
-    char words[OUTCOME_WORDS_BYTES];
 };
 
 /* A sentence of a module: see ask.h. */
@@ -95,10 +87,6 @@ struct waste {
 struct waste brain_waste(const struct brain *brain);
 
 const struct held *brain_held(const struct brain *brain);
-
-/* What came of a change that was made between two times of the snapshots' clock. False: too little is known yet. A change
- * is told of for OUTCOME_LASTS_MS. */
-bool brain_outcome(const struct brain *brain, uint64_t began_ms, uint64_t ended_ms, struct outcome *out);
 
 /* Why nothing is judged any more, in a sentence; NULL as long as all is well. */
 const char *brain_failure(const struct brain *brain);

@@ -22,6 +22,7 @@ static const enum general_stat general_read[] = {
     GENERAL_store_no_memory,
     GENERAL_slab_reassign_evictions_nomem,
     GENERAL_slab_reassign_busy_deletes,
+    GENERAL_slab_global_page_pool,
 };
 static const enum class_stat class_read[] = {
     CLASS_chunk_size, CLASS_chunks_per_page, CLASS_total_pages, CLASS_used_chunks, CLASS_free_chunks,

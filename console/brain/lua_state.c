@@ -1,5 +1,7 @@
 #include "brain/lua_state.h"
 
+#include "brain/lua_given.h"
+
 #include <lauxlib.h>
 #include <lualib.h>
 #include <stddef.h>
@@ -24,15 +26,22 @@ static const luaL_Reg libraries[] = {
     {LUA_TABLIBNAME, luaopen_table},
     {LUA_STRLIBNAME, luaopen_string},
     {LUA_MATHLIBNAME, luaopen_math},
+    {LUA_UTF8LIBNAME, luaopen_utf8},
+    {LUA_COLIBNAME, luaopen_coroutine},
 };
 
 /* Of the base library, what reads files or code, or writes to the terminal that the console draws on. */
 static const char *const withheld[] = {"dofile", "loadfile", "load", "print", "collectgarbage"};
 
-/* require(name): the modules above and no others. upvalue 1: those that are loaded, by name. */
+/* require(name): the modules above, those given in C, and no others. upvalue 1: those that are loaded, by name. */
 static int require(lua_State *L) {
     const char *name = luaL_checkstring(L, 1);
     if (lua_getfield(L, lua_upvalueindex(1), name) != LUA_TNIL) {
+        return 1;
+    }
+    if (lua_given_push(L, name)) {
+        lua_pushvalue(L, -1);
+        lua_setfield(L, lua_upvalueindex(1), name);
         return 1;
     }
     for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {

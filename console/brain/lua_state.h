@@ -1,4 +1,4 @@
-/* One Lua 5.4 state with the modules of lua/slate that judge, and nothing that reaches the machine: no files, no
+/* One Lua 5.4 state with the modules of lua/slate that judge and change, and nothing that reaches the machine: no files, no
  * processes, no loading of other code. One thread. */
 #ifndef CONSOLE_BRAIN_LUA_STATE_H
 #define CONSOLE_BRAIN_LUA_STATE_H

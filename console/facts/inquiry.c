@@ -66,22 +66,3 @@ void answers_take(struct answers *answers, enum inquiry inquiry, const char *tex
 const char *answer_text(const struct answers *answers, enum inquiry inquiry) {
     return answers->of[inquiry].text;
 }
-
-bool stat_next(const char **at, struct stat_line *line) {
-    return *at != NULL && stat_line_next(at, *at + strlen(*at), line);
-}
-
-const char *stat_value(const char *text, const char *name, struct stat_line *line) {
-    for (const char *at = text; stat_next(&at, line);) {
-        if (strcmp(line->name, name) == 0) {
-            return line->value;
-        }
-    }
-    line->value[0] = '\0';
-    return line->value;
-}
-
-double stat_value_number(const char *text, const char *name) {
-    struct stat_line line;
-    return stat_line_number(stat_value(text, name, &line));
-}

@@ -70,13 +70,4 @@ void answers_take(struct answers *answers, enum inquiry inquiry, const char *tex
 
 /* NULL when there is none, or it is not kept; valid until the next answer. */
 const char *answer_text(const struct answers *answers, enum inquiry inquiry);
-
-/* Goes through the STAT lines of a text, NULL included: false at the end. Start with *at = the text. */
-bool stat_next(const char **at, struct stat_line *line);
-
-/* The value of one name, "" when it is not there. Cost: O(text). */
-const char *stat_value(const char *text, const char *name, struct stat_line *line);
-
-/* The same as a number; NAN when it is absent or none. */
-double stat_value_number(const char *text, const char *name);
 #endif

@@ -245,10 +245,6 @@ static void value_note(const struct action *action, const struct model *model, c
     }
     unsigned mode = strcmp(action->name, "slab_automove") == 0 ? automove_mode_of(action->value) : AUTOMOVE_MODES;
     bool is_known = settings_find(model_now(model), model_answers(model), action->name, class_id, &row);
-    if (!is_known) { /* lru_tune: four in one */
-        setting_read(action->name, "", answer_text(model_answers(model), INQUIRY_SETTINGS), row.now);
-        is_known = true;
-    }
     snprintf(out, out_bytes, "%s%snow %.60s", mode < AUTOMOVE_MODES ? automove_mode_name(mode) : "",
              mode < AUTOMOVE_MODES ? "; " : "", is_known && row.now[0] != '\0' ? row.now : "-");
 }
@@ -294,11 +290,11 @@ static void draw_fields(struct sheet *sheet, const struct review *review, const 
 /* ---- what is sent ---- */
 
 /* The lines of one step. A line may be long: it is shown whole. */
-static void draw_step(struct sheet *sheet, const struct action *action, const struct snapshot *now,
+static void draw_step(struct sheet *sheet, const struct action *action, const struct model *model,
                       unsigned *shown) {
-    char line[SETTING_LINE_BYTES], text[SETTING_LINE_BYTES + 40];
+    char line[ACTION_LINE_BYTES], text[ACTION_LINE_BYTES + 40];
     unsigned times;
-    for (unsigned i = 0; action_line(action, now, i, line, &times) && *shown < LINES_SHOWN; i++, (*shown)++) {
+    for (unsigned i = 0; action_line(action, model, i, line, &times) && *shown < LINES_SHOWN; i++, (*shown)++) {
         snprintf(text, sizeof text, times == 1 ? "%s" : "%s × %u, one after the other", line, times);
         draw_line(sheet, *shown == 0 ? "will send" : "", STYLE_STRONG, text);
     }
@@ -306,18 +302,17 @@ static void draw_step(struct sheet *sheet, const struct action *action, const st
 
 /* What is sent and to whom, or why nothing is; true when it may be sent. */
 static bool draw_commands(struct sheet *sheet, const struct review *review, const struct model *model) {
-    const struct snapshot *now = model_now(model);
     char text[2 * NOTE_BYTES];
     unsigned shown = 0;
     for (unsigned i = 0; i < review->plan.count; i++) {
         bool may_repeat = review->is_undo && review->plan.steps[i].kind == ACTION_SET;
-        if (!may_repeat && !action_check(&review->plan.steps[i], now, model_answers(model), text, sizeof text)) {
+        if (!may_repeat && !action_check(&review->plan.steps[i], model, text, sizeof text)) {
             draw_line(sheet, "refused", STYLE_BAD, text);
             return false;
         }
     }
     for (unsigned i = 0; i < review->plan.count; i++) {
-        draw_step(sheet, &review->plan.steps[i], now, &shown);
+        draw_step(sheet, &review->plan.steps[i], model, &shown);
     }
     if (review->plan.count > LINES_SHOWN) {
         snprintf(text, sizeof text, "… %u changes in all; it stops at the first that fails", review->plan.count);
@@ -332,12 +327,6 @@ static bool draw_commands(struct sheet *sheet, const struct review *review, cons
 
 /* ---- what may come of it ---- */
 
-static const struct explanation *meaning_of(const struct action *action, const struct model *model) {
-    char now[SETTING_VALUE_BYTES];
-    setting_read(action->name, action->value, answer_text(model_answers(model), INQUIRY_SETTINGS), now);
-    return explain_term(setting_term(setting_part(action->name, now, action->value)));
-}
-
 static void draw_effects(struct sheet *sheet, const struct review *review, const struct model *model) {
     static const enum style styles[] = {[TONE_PLAIN] = STYLE_DIALOG, [TONE_GOOD] = STYLE_GOOD, [TONE_NOTE] = STYLE_DIALOG,
                                         [TONE_WARN] = STYLE_WARN,    [TONE_BAD] = STYLE_BAD};
@@ -351,7 +340,7 @@ static void draw_effects(struct sheet *sheet, const struct review *review, const
     }
     bool is_one = review->plan.count == 1 && review->plan.steps[0].kind == ACTION_SET;
     const struct explanation *entry = is_one && !sheet->is_compact && !review->is_undo
-                                          ? meaning_of(&review->plan.steps[0], model)
+                                          ? explain_term(setting_term(review->plan.steps[0].name))
                                           : NULL;
     if (entry != NULL) {
         draw_line(sheet, "what", STYLE_DIALOG, entry->meaning);

@@ -32,7 +32,7 @@ static bool is_lru(const char *name) {
            strcmp(name, "hot_max_factor") == 0 || strcmp(name, "warm_max_factor") == 0;
 }
 
-/* One command sets the four of lru tune: their new values, or those of now. */
+/* One command sets the four of lru tune: where more than one changes, at once, so that none is in the way of another. */
 static struct action lru_action(const struct tune_ui *tune, const struct tunable *rows, unsigned count) {
     char value[SETTING_VALUE_BYTES] = "";
     for (unsigned i = 0; i < count; i++) {
@@ -47,17 +47,16 @@ static struct action lru_action(const struct tune_ui *tune, const struct tunable
 
 static struct plan make_plan(const struct ui *ui, const struct tunable *rows, unsigned count) {
     struct plan plan = {.count = 0};
-    bool has_lru = false;
+    unsigned of_lru = 0;
+    for (unsigned i = 0; i < count; i++) {
+        of_lru += is_lru(rows[i].name) && is_changed(&ui->tune, rows, i);
+    }
+    if (of_lru > 1) {
+        plan.steps[plan.count++] = lru_action(&ui->tune, rows, count);
+    }
     for (unsigned i = 0; i < count && plan.count < PLAN_LIMIT; i++) {
         char value[SETTING_VALUE_BYTES];
-        if (!is_changed(&ui->tune, rows, i)) {
-            continue;
-        }
-        if (is_lru(rows[i].name)) {
-            if (!has_lru) {
-                plan.steps[plan.count++] = lru_action(&ui->tune, rows, count);
-            }
-            has_lru = true;
+        if (!is_changed(&ui->tune, rows, i) || (of_lru > 1 && is_lru(rows[i].name))) {
             continue;
         }
         snprintf(value, sizeof value, strcmp(rows[i].name, "class_policy") == 0 ? "%.100s %u" : "%.150s",

@@ -5,8 +5,7 @@
  * scope in keys. */
 #ifndef CONSOLE_VIEWS_VIEW_H
 #define CONSOLE_VIEWS_VIEW_H
-#include "act/action.h"
-#include "act/trial.h"
+#include "act/acting.h"
 #include "brain/size_plan.h"
 #include "draw/cells.h"
 #include "draw/class_table.h"

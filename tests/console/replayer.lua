@@ -67,6 +67,7 @@ if not from("1.4.25") then
   drop("stats", "^slab_global_page_pool$")
 elseif not from("1.5.0") then
   value_of("stats settings", "slab_reassign", "yes")
+  table.insert(groups["stats"], { "slabs_moved", "0" }) -- which is told where pages can move
 end
 
 -- ---- what it does ----
@@ -88,6 +89,7 @@ local function reassign(words)
   if tonumber(here) < 2 then return "NOSPARE" end
   value_of("stats slabs", src .. ":total_pages", tostring(tonumber(here) - 1))
   value_of("stats slabs", dst .. ":total_pages", tostring(tonumber(there) + 1))
+  value_of("stats", "slabs_moved", tostring((tonumber(value_of("stats", "slabs_moved")) or 0) + 1))
   return "OK"
 end
 

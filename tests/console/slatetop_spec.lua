@@ -84,7 +84,7 @@ for _, program in ipairs(servers) do
       screen:wait("Move pages: review")
       assert.same(before, server:pages())
       screen:press("S")
-      screen:wait("3 of 3 pages moved")
+      screen:wait("moved 3 of 3 pages from class")
       local after = server:pages()
       -- Where the pool has pages, rescued items take new ones, so the source may end with more.
       assert.is_true(after[rich] >= before[rich] - 3 and after[rich] <= before[rich])

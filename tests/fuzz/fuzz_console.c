@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #include "link/address.h"
-#include "act/audit.h"
+#include "act/acting.h"
+#include "brain/brain.h"
 #include "facts/details.h"
 #include "facts/inquiry.h"
 #include "app/options.h"
@@ -134,10 +135,15 @@ static void read_files(unsigned kind, const char *text, size_t n) {
     char path[64], why[WHY_BYTES] = "";
     int fd = file_of(text, n, path);
     if (kind % 2 == 0) {
-        struct audit_entry entry;
-        if (audit_last_undone(path, "a:1", &entry)) {
-            must(strcmp(entry.server, "a:1") == 0, "an entry is of the server that was asked for");
-        }
+        struct model *model = brain_model("a:1");
+        struct acting acting;
+        struct proposal proposal = {0};
+        acting_init(&acting);
+        acting.audit_path = path;
+        must(acting_propose(&acting, ACTING_UNDO, model, &proposal, why, sizeof why) ? proposal.plan.count == 1 : why[0] != '\0',
+             "a change on record makes a plan of one step, or has a reason");
+        acting_fini(&acting);
+        model_destroy(&model);
     } else {
         static struct options options;
         memset(&options, 0, sizeof options);

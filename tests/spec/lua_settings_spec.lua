@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 -- The table of settings: what may be sent to which server, how, how it is read back, and how slatetop shows it.
 package.path = "lua/?.lua;" .. package.path
+local act_shown = require "slate.act.shown"
 local settings = require "slate.facts.settings"
 local shown = require "slate.facts.settings_shown"
 
@@ -105,6 +106,8 @@ describe("a setting", function()
         assert.is_string(why_not("slab_automove", "lua:", SLATED, replies))
         assert.is_nil(why_not("policy", "sieve", SLATED, replies))
         assert.is_nil(why_not("geometry", "factor 1.08", SLATED, replies))
+        local rate = { settings = STOCK, config = "STAT slab_geometry_rate:value 50.00" }
+        assert.is_nil(why_not("slab_geometry_rate", "2.00", SLATED, rate), "as slated writes it")
         assert.is_string(why_not("geometry", "factor", SLATED, replies))
         assert.equal("lru|slru|s3fifo|sieve", row("class_policy", SLATED, replies, 5).choices)
         assert.equal("follows the policy", row("lru_segmented", SLATED, replies).refusal)
@@ -141,10 +144,18 @@ describe("a setting", function()
             local change, message = settings.plan(values, {}, case[1], case[2], WHO)
             assert.equal(case[3], table.concat(assert(change, message).lines, "; "))
         end
-        assert.same({ "evict policy s3fifo", "evict policy sieve 5" },
-            shown.shown_lines("policy", "s3fifo 5=sieve", true))
-        assert.same({ "config set sample_rate 0.5" }, shown.shown_lines("sample_rate", "0.5", true))
-        assert.same({ "slabs geometry factor 1.08" }, shown.shown_lines("geometry", "factor 1.08", true))
+        local function lines(name, value)
+            local list = {}
+            for i, each in ipairs(act_shown.lines(SLATED, { settings = STOCK }, { name = name, value = value })) do
+                list[i] = each.line
+            end
+            return table.concat(list, "; ")
+        end
+        assert.equal("evict policy s3fifo; evict policy sieve 5", lines("policy", "s3fifo 5=sieve"))
+        assert.equal("config set sample_rate 0.5", lines("sample_rate", "0.5"))
+        assert.equal("slabs geometry factor 1.08", lines("geometry", "factor 1.08"))
+        assert.equal("lru tune 20 30 0.20 2.00", lines("warm_lru_pct", "30"))
+        assert.equal("cache_memlimit 80", lines("maxbytes", "80"))
     end)
 
     it("is read to the digits that the server shows", function()
@@ -160,6 +171,10 @@ describe("a setting", function()
             settings.value(values, "class_policy", "sieve 6") })
         assert.is_nil(settings.value(settings.values({ settings = "STAT hot_lru_pct 20\r\n" }), "lru_tune", ""))
         assert.same(values.maxbytes, settings.values({ settings = { "STAT maxbytes 67108864" } }).maxbytes)
+    end)
+
+    it("has no value that a terminal would obey", function()
+        assert.equal("?[2Jx?", row("verbosity", WHO, { settings = "STAT verbosity \27[2Jx\xff\r\nEND\r\n" }).now)
     end)
 
     it("is stepped within its limits, and through its choices", function()

@@ -34,12 +34,6 @@ function M.check_shown(who, replies, name, shown)
     end
 end
 
---- The commands that set a value, as it is shown; nil when there are none.
-function M.shown_lines(name, shown, slated)
-    local row = settings.row(name)
-    return row and settings.lines(row, settings.text(row, shown), { slated = slated }, {})
-end
-
 local function geometry_now(replies, values)
     local geometry = {}
     settings.each_stat(replies.geometry, function(name, text) geometry[name] = text end)

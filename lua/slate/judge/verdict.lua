@@ -85,6 +85,12 @@ function Past:outcome(began_s, ended_s)
     }
 end
 
+--- What happened from a time on, as far as it was seen: { hit_ratio, evictions_per_s }, absent when unknown.
+function Past:since(time_s)
+    local start, last = first_from(self, time_s), self[#self]
+    return start and start ~= last and between(start, last) or {}
+end
+
 local function hits_in_words(before, after)
     if not (before.hit_ratio and after.hit_ratio) then
         return nil

@@ -8,18 +8,12 @@ static void take(struct answers *answers, const char *text, bool is_stats) {
     answers_take(answers, INQUIRY_CONFIG, text, strlen(text), is_stats, 5);
 }
 
-static void test_values_are_found_by_name(void) {
+static void test_texts_are_kept(void) {
     struct answers answers = {0};
-    struct stat_line line;
     is(answer_text(&answers, INQUIRY_CONFIG) == NULL, true, "none before the first answer");
-    is_str(stat_value(NULL, "why", &line), "", "and no value in none");
     take(&answers, "STAT mode ratio\r\nSTAT why the pool has 64 pages\r\nSTAT n 12.5\r\nEND\r\n", true);
-    const char *text = answer_text(&answers, INQUIRY_CONFIG);
-    is_str(stat_value(text, "why", &line), "the pool has 64 pages", "a value may hold blanks");
-    is_str(stat_value(text, "mod", &line), "", "a name is a whole name");
-    ok(stat_value_number(text, "n") == 12.5, "a number");
-    ok(isnan(stat_value_number(text, "mode")), "a word is no number");
-    ok(isnan(stat_value_number(text, "nothing")), "nor is what is not there");
+    is_str(answer_text(&answers, INQUIRY_CONFIG), "STAT mode ratio\r\nSTAT why the pool has 64 pages\r\nSTAT n 12.5\r\nEND\r\n",
+           "the text that came");
     take(&answers, "ERROR\r\n", false);
     is(answer_text(&answers, INQUIRY_CONFIG) == NULL, true, "a refusal forgets the answer of before");
     is(answers.of[INQUIRY_CONFIG].state, ANSWER_REFUSED, "which is known to be one");
@@ -57,17 +51,17 @@ static void test_garbage_is_skipped_or_made_harmless(void) {
     size_t used = strlen(text);
     memset(text + used, 'x', 400);
     memcpy(text + used + 400, "\nSTAT last 1", 13);
-    const char *at = text;
-    ok(stat_next(&at, &line) && strcmp(line.name, "bare") == 0 && line.value[0] == '\0',
+    const char *at = text, *end = text + strlen(text);
+    ok(stat_line_next(&at, end, &line) && strcmp(line.name, "bare") == 0 && line.value[0] == '\0',
        "a line without a value has an empty one; one without a name is none");
-    ok(stat_next(&at, &line) && strcmp(line.value, "?[2J") == 0, "no escape comes through");
-    ok(stat_next(&at, &line) && strlen(line.value) == sizeof line.value - 1, "a long value is cut");
-    ok(stat_next(&at, &line) && strcmp(line.name, "last") == 0, "a last line needs no end");
-    ok(!stat_next(&at, &line), "and then there is no more");
+    ok(stat_line_next(&at, end, &line) && strcmp(line.value, "?[2J") == 0, "no escape comes through");
+    ok(stat_line_next(&at, end, &line) && strlen(line.value) == sizeof line.value - 1, "a long value is cut");
+    ok(stat_line_next(&at, end, &line) && strcmp(line.name, "last") == 0, "a last line needs no end");
+    ok(!stat_line_next(&at, end, &line), "and then there is no more");
 }
 
 int main(void) {
-    test_values_are_found_by_name();
+    test_texts_are_kept();
     test_what_is_not_offered_says_why();
     test_garbage_is_skipped_or_made_harmless();
     return tap_done();

@@ -70,7 +70,7 @@ static void test_the_review_shows_exactly_what_is_sent(void) {
     ok(shows("[  39]"), "digits add up");
     review_type(&ui.review, '9');
     draw(&frame, 80, 24, false);
-    ok(shows("refused") && shows("class 4 can give 1 to 63 pages"),
+    ok(shows("refused") && shows("class 4 has 64 pages, keeps its last one"),
        "too many is refused in the dialog");
     ok(!shows("slabs reassign"), "and nothing is offered to be sent");
     review_command(&ui.review, model, COMMAND_PREVIOUS_FIELD);

@@ -1,0 +1,101 @@
+#include "act/lua_act.h"
+
+#include "brain/lua_state.h"
+
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+void act_set_text(lua_State *L, const char *field, const char *text) {
+    if (text != NULL && text[0] != '\0') {
+        lua_pushstring(L, text);
+        lua_setfield(L, -2, field);
+    }
+}
+
+void act_push_who(lua_State *L, const struct snapshot *now) {
+    lua_createtable(L, 0, 3);
+    act_set_text(L, "version", now->version);
+    act_set_text(L, "store", now->store);
+    if (now->is_slated) {
+        act_set_text(L, "slated", now->own_version[0] != '\0' ? now->own_version : "?");
+    }
+}
+
+void act_push_replies(lua_State *L, const struct answers *answers) {
+    lua_createtable(L, 0, 4);
+    act_set_text(L, "settings", answer_text(answers, INQUIRY_SETTINGS));
+    act_set_text(L, "config", answer_text(answers, INQUIRY_CONFIG));
+    act_set_text(L, "policies", answer_text(answers, INQUIRY_POLICIES));
+    act_set_text(L, "geometry", answer_text(answers, INQUIRY_GEOMETRY));
+}
+
+static void set_number(lua_State *L, const char *field, unsigned value) {
+    lua_pushinteger(L, value);
+    lua_setfield(L, -2, field);
+}
+
+void act_push_change(lua_State *L, const struct action *action) {
+    lua_createtable(L, 0, 3);
+    if (action->kind == ACTION_MOVE_PAGES) {
+        set_number(L, "from", action->from);
+        set_number(L, "to", action->to);
+        set_number(L, "pages", action->pages);
+    } else {
+        act_set_text(L, "name", action->name);
+        lua_pushstring(L, action->value);
+        lua_setfield(L, -2, "value");
+    }
+}
+
+void act_take_change(lua_State *L, struct action *action) {
+    double pages = act_take_number(L, "pages");
+    *action = (struct action){.kind = pages > 0 ? ACTION_MOVE_PAGES : ACTION_SET};
+    if (pages > 0) {
+        action->pages = (unsigned)pages;
+        action->from = (unsigned)act_take_number(L, "from");
+        action->to = (unsigned)act_take_number(L, "to");
+    } else {
+        act_take_text(L, "name", action->name, sizeof action->name);
+        act_take_text(L, "value", action->value, sizeof action->value);
+    }
+}
+
+void act_take_text(lua_State *L, const char *field, char *out, size_t out_bytes) {
+    lua_getfield(L, -1, field);
+    const char *text = lua_tostring(L, -1);
+    snprintf(out, out_bytes, "%s", text != NULL ? text : "");
+    lua_pop(L, 1);
+}
+
+double act_take_number(lua_State *L, const char *field) {
+    lua_getfield(L, -1, field);
+    double number = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : 0;
+    lua_pop(L, 1);
+    return number;
+}
+
+void act_push_function(lua_State *L, const char *module, const char *function) {
+    lua_getglobal(L, "require");
+    lua_pushstring(L, module);
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, function);
+    lua_remove(L, -2);
+}
+
+bool act_call(lua_CFunction function, void *data, char *why, size_t why_bytes) {
+    lua_State *L = lua_state_take();
+    if (L == NULL) {
+        snprintf(why, why_bytes, "out of memory");
+        return false;
+    }
+    lua_pushcfunction(L, function);
+    lua_pushlightuserdata(L, data);
+    bool is_done = lua_pcall(L, 1, 0, 0) == LUA_OK;
+    if (!is_done) {
+        snprintf(why, why_bytes, "%s", lua_isstring(L, -1) ? lua_tostring(L, -1) : "an error without words");
+        lua_pop(L, 1);
+    }
+    lua_state_give_back();
+    return is_done;
+}

@@ -1,0 +1,10 @@
+/* What a brain knows, for parts of slatetop that ask Lua by themselves. */
+#ifndef CONSOLE_BRAIN_OBSERVER_H
+#define CONSOLE_BRAIN_OBSERVER_H
+#include "brain/brain.h"
+
+#include <lua.h>
+
+/* Pushes its observer, of slate.judge.observer; nil when it has none. L: the state of lua_state.h. */
+void brain_push_observer(lua_State *L, const struct brain *brain);
+#endif

@@ -1,0 +1,428 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- The changes that slatetop makes to one server: checked, sent and verified by the steps that slatectl takes, on
+--- record, taken back and done again, on trial, and followed by what came of them.
+--
+-- It does no I/O: its owner hands it replies and times (by slate.base.clock), and sends what `step` returns. A plan is
+-- carried out step by step and stops at the first that fails; what was done is one entry of the list of undo.
+local audit = require "slate.facts.audit"
+local clock = require "slate.base.clock"
+local guard = require "slate.judge.guard"
+local shown = require "slate.act.shown"
+local snapshot = require "slate.facts.snapshot"
+local steps = require "slate.act.steps"
+local talk = require "slate.act.talk"
+local verdict = require "slate.judge.verdict"
+
+local M = {}
+
+local UNDO_MOST <const> = 16
+local PREFIXES <const> = { change = "", undo = "undo: ", redo = "redo: ", trial = "trial reverted: " }
+
+local Acting = {}
+Acting.__index = Acting
+Acting.__name = "slate.act.acting"
+
+--- about: server (its name), observer (of slate.judge.observer, which the owner shows each snapshot) and record (of
+-- slate.facts.audit.file, and read, a function that returns the end of its text). Fields for the owner: notes, a list
+-- of { kind = "you" | "alarm", text } to tell and clear; news, the last outcome; run (a change is under way), trial
+-- and outcome (what came of the last change is told), nil when there is none.
+function M.new(about)
+    return setmetatable({ server = about.server, observer = about.observer, record = about.record, undo = {}, redo = {},
+        notes = {} }, Acting)
+end
+
+function Acting:note(kind, text)
+    self.notes[#self.notes + 1] = { kind = kind, text = text }
+end
+
+-- What slate.act.steps work with.
+function Acting:context()
+    local server, who = self.server, self.who
+    return {
+        who = who, server = { name = server }, record = self.record,
+        say = function(_, text) self:note("alarm", text) end,
+        snapshot = function(_, client)
+            return snapshot.take(client, { server = server, slated = who.slated, settings = true })
+        end,
+    }
+end
+
+-- what came of it -----------------------------------------------------------------------------
+
+-- Another change, or the end of the minute: what is known by now stays.
+function Acting:end_outcome()
+    local one = self.outcome
+    self.outcome = nil
+    if one and one.found then
+        self:note("you", ("%s: %s"):format(one.title, one.found.words))
+        audit.note_outcome(self:context(), one.id, one.found)
+    end
+end
+
+function Acting:follow_outcome()
+    local one, now = self.outcome, self.observer.now
+    if not one or not now then
+        return
+    end
+    if now.time_s ~= one.seen_s then
+        one.seen_s = now.time_s
+        local found, words = self.observer:outcome(one.began_s, one.ended_s)
+        if found then
+            found.words, one.found = words, found
+        end
+    end
+    if clock.steady_s() - one.ended_s >= verdict.LASTS_S then
+        self:end_outcome()
+    end
+end
+
+-- a plan --------------------------------------------------------------------------------------
+
+-- What was done goes to the list of what can be taken back, or done again.
+local function remember(list, entries, title)
+    if #entries == 0 then
+        return nil
+    end
+    local one = { title = title, entries = entries }
+    list[#list + 1] = one
+    if #list > UNDO_MOST then
+        table.remove(list, 1)
+    end
+    return one
+end
+
+local function forget(list, one)
+    for i = #list, 1, -1 do
+        if list[i] == one then
+            table.remove(list, i)
+        end
+    end
+end
+
+-- The steps that take a list of entries back, the last first; nil and a message when one cannot be.
+local function way_back(entries)
+    local list = {}
+    for i = #entries, 1, -1 do
+        local step, message = steps.reverse(entries[i])
+        if not step then
+            return nil, message
+        end
+        list[#list + 1] = step
+    end
+    return list
+end
+
+-- One step of the run: a sentence and whether it is done. Entries of what was changed are kept.
+function Acting:do_step(client, run, i)
+    local context, step = self:context(), run.steps[i]
+    run.at, run.progress = i, shown.progress(step)
+    local function progress(moved, wanted)
+        run.progress = shown.progress(step, moved, wanted)
+    end
+    local words, id, code, entry
+    if run.kind == "undo" or run.kind == "trial" then
+        local entries = run.taken.entries
+        words, id, code, entry = steps.take_back(context, client, entries[#entries - i + 1], run.taken.is_own, progress)
+    else
+        words, id, code, entry = steps.carry_out(context, client, step, nil, progress)
+    end
+    entry = words and code or entry
+    run.done[#run.done + 1] = entry
+    local text = words and shown.done(step, entry, words) or id
+    self:note(words and "you" or "alarm", text)
+    return text, words ~= nil
+end
+
+-- The body of the talk: does the steps; returns a sentence and whether all are done.
+function Acting:carry_out(client, run)
+    local text, is_done
+    for i = 1, #run.steps do
+        if run.stops then
+            return ("stopped after change %d of %d: %s"):format(i - 1, #run.steps, text), false
+        end
+        text, is_done = self:do_step(client, run, i)
+        if not is_done then
+            return #run.steps == 1 and text
+                or ("stopped at change %d of %d: %s"):format(i, #run.steps, text), false
+        end
+    end
+    return #run.steps == 1 and text or ("all %d changes made; the last: %s"):format(#run.steps, text), true
+end
+
+function Acting:end_change(run, is_whole, kept)
+    if run.kind == "redo" then
+        forget(self.redo, is_whole and run.taken or nil)
+    else
+        self.redo = {} -- what would be done again came before this
+    end
+    if is_whole and run.guards and kept then
+        self.trial = { title = run.title, guards = run.guards, minutes = run.minutes, kept = kept,
+            before = run.before, begun_s = clock.steady_s() }
+    end
+end
+
+function Acting:end_run()
+    local run = self.run
+    local results = run.talk.results or { "given up: " .. run.talk.failure, false }
+    local text, is_whole = results[1], results[2]
+    self.run = nil
+    if run.kind == "change" or run.kind == "redo" then
+        self:end_change(run, is_whole, remember(self.undo, run.done, run.title))
+    elseif is_whole then
+        forget(self.undo, run.taken)
+        if run.kind == "trial" then
+            text = ("trial reverted, %s: %s"):format(self.trial.why, text)
+        else
+            remember(self.redo, run.done, run.taken.title)
+        end
+        self.trial = self.trial and self.trial.kept ~= run.taken and self.trial or nil
+    end
+    if #run.done > 0 then
+        self.outcome = { title = shown.short(run.steps, run.done, run.title, text), began_s = run.began_s,
+            ended_s = clock.steady_s(), id = run.done[#run.done].id }
+    end
+    self.news = text
+    if #run.steps > 1 or run.kind == "trial" then
+        self:note(is_whole and "you" or "alarm", text)
+    end
+    self.is_changed = true
+end
+
+-- Begins a run. taken: what it takes back, or does again.
+function Acting:start(kind, list, taken, title)
+    self:end_outcome()
+    local run = { kind = kind, steps = list, taken = taken, title = title, done = {}, at = 1, progress = title,
+        began_s = clock.steady_s() }
+    self.run = run
+    self:note("you", PREFIXES[kind] .. title)
+    run.talk = talk.new(function(client) return self:carry_out(client, run) end)
+    return run
+end
+
+-- The guards that the terms of a trial ask for.
+local function guards_of(terms)
+    local guards = {}
+    if terms.evictions_pct > 0 then
+        guards[1] = guard.parse(("ev+%d%%"):format(terms.evictions_pct))
+    end
+    if terms.hit_points > 0 then
+        guards[#guards + 1] = guard.parse(("hit-%d"):format(terms.hit_points))
+    end
+    return guards
+end
+
+--- Begins a plan, changes (of slate.act.shown) that were found sound, or takes back or does again what was proposed
+-- last. kind: "change", "undo" or "redo". who: of the server; is_up: whether there is a connection. terms: minutes,
+-- evictions_pct and hit_points of a trial, minutes 0 for none. True; or nil and a message, and nothing is sent.
+function Acting:begin(kind, changes, who, is_up, terms)
+    if self.run then
+        return nil, "one change at a time: the last one is still under way"
+    elseif not is_up then
+        return nil, "no connection: nothing was sent"
+    elseif terms.minutes > 0 and self.trial then
+        return nil, "one trial at a time: keep (K) or undo (u) the one that runs"
+    end
+    self.who = who
+    local taken = kind ~= "change" and self.proposed or nil
+    local list = taken and taken.steps or {}
+    for i, change in ipairs(taken and {} or changes) do
+        list[i] = shown.step(change)
+    end
+    if #list == 0 then
+        return nil, "nothing to send"
+    end
+    local before = self.observer.past:since(clock.steady_s() - guard.WINDOW_S)
+    local run = self:start(kind, list, taken and taken.of, shown.title(list))
+    if terms.minutes > 0 then
+        run.guards, run.minutes, run.before = guards_of(terms), terms.minutes, before
+    end
+    return true
+end
+
+-- taking back ---------------------------------------------------------------------------------
+
+-- The last entry on record for this server that was not taken back; nil without.
+function Acting:last_on_record()
+    local text = self.record and self.record.read() or ""
+    return (audit.last_undone(audit.entries(text), self.server))
+end
+
+-- A change from here, unless others have taken its entries back meanwhile.
+function Acting:own_change(last)
+    while #self.undo > 0 do
+        local top = self.undo[#self.undo]
+        local newest = top.entries[#top.entries].id
+        for _, entry in ipairs(top.entries) do
+            if not newest or last and entry.id == last.id then
+                return top
+            end
+        end
+        if last and last.id > newest then
+            return nil
+        end
+        forget(self.undo, top)
+    end
+end
+
+function Acting:propose(of, title)
+    local list, message = way_back(of.entries)
+    if not list then
+        return nil, message
+    end
+    self.proposed = { of = of, steps = list, title = title, changes = {} }
+    for i, step in ipairs(list) do
+        self.proposed.changes[i] = shown.change(step)
+    end
+    return self.proposed
+end
+
+--- The last change to the server that was not taken back, made here or by another program: { title, changes }; or nil
+-- and a message. `begin` of kind undo takes it back.
+function Acting:propose_undo()
+    local last = self:last_on_record()
+    local own = self:own_change(last)
+    if own then
+        own.is_own = true
+        return self:propose(own, own.title)
+    elseif not last then
+        return nil, "nothing to undo: no change to this server is on record that was not taken back"
+    end
+    local title = shown.entry(last)
+    return self:propose({ title = title, entries = { last } }, title)
+end
+
+--- What was undone last from here: as propose_undo; `begin` of kind redo does it again.
+function Acting:propose_redo()
+    local top = self.redo[#self.redo]
+    if not top then
+        return nil, "nothing was undone from here that could be done again"
+    end
+    return self:propose(top, top.title)
+end
+
+-- trials --------------------------------------------------------------------------------------
+
+-- Why a trial has to end, in a sentence; nil while it goes on.
+function Acting:why_over(trial)
+    local now_s, for_s = clock.steady_s(), trial.minutes * 60
+    if now_s - trial.begun_s >= for_s then
+        return ("%d min are over"):format(trial.minutes)
+    end
+    local from_s = guard.judged_from_s(trial.begun_s, for_s, now_s)
+    return from_s and guard.first_crossed(trial.guards, trial.before, self.observer.past:since(from_s))
+end
+
+-- A trial that is over begins its way back; while that can't be sent, it waits.
+function Acting:watch_trial(is_up)
+    local trial = self.trial
+    if not trial or self.run then
+        return
+    end
+    trial.why = trial.why or self:why_over(trial)
+    if trial.why and is_up then
+        local list, message = way_back(trial.kept.entries)
+        trial.kept.is_own = true
+        if list then
+            self:start("trial", list, trial.kept, shown.title(list))
+        else -- the operator must see to it
+            self.trial, self.news = nil, "the trial cannot go back: " .. message
+            self:note("alarm", self.news)
+        end
+    end
+end
+
+--- Ends the trial, the change stays. False when there is none.
+function Acting:keep()
+    local trial = self.trial
+    if not trial or trial.why then
+        return false
+    end
+    self.trial, self.news = nil, "kept: " .. trial.title
+    self:note("you", "trial kept: " .. trial.title)
+    return true
+end
+
+-- the world -----------------------------------------------------------------------------------
+
+--- Goes on with what is due. is_up: there is a connection, the one on which the change under way began. Returns the
+-- line to send, if any, and whether statistics answer it. is_changed is set when the server was changed.
+function Acting:step(is_up)
+    self:watch_trial(is_up)
+    self:follow_outcome()
+    local run = self.run
+    if not run then
+        return nil
+    elseif not is_up then
+        run.talk:break_off("the connection broke, so the rest is unknown")
+    end
+    run.talk:step()
+    if run.talk.is_over then
+        self:end_run()
+        return nil
+    end
+    return run.talk:take_line()
+end
+
+--- The reply to what `step` returned.
+function Acting:reply(text)
+    if self.run then
+        self.run.talk:take(text)
+    end
+end
+
+--- When something is due, by slate.base.clock; nil for nothing.
+function Acting:due_s()
+    local run, trial = self.run, self.trial
+    if run then
+        return not run.talk.is_asking and (run.talk.due_s or 0) or run.talk.line and 0 or nil
+    end
+    return trial and not trial.why and trial.begun_s + trial.minutes * 60 or nil
+end
+
+--- slatetop is left: a trial has to go back now, a plan stops behind the step under way. True while something is still
+-- to be done.
+function Acting:leave()
+    local run = self.run
+    if run and (run.kind == "change" or run.kind == "redo") then
+        run.stops = true
+        if not run.guards then
+            return false -- what is sent is sent; the rest is not
+        end
+    end
+    if self.trial then
+        self.trial.why = self.trial.why or "slatetop exited"
+    end
+    return (self.run or self.trial) ~= nil
+end
+
+--- What is left undone when slatetop ends, in lines for the shell; "" when nothing is.
+function Acting:leftovers()
+    local list = {}
+    if self.run then
+        self.run.talk:break_off("slatetop exited before the rest was sent")
+        self:end_run()
+        list[1] = self.news
+    end
+    for _, step in ipairs(self.trial and way_back(self.trial.kept.entries) or {}) do
+        list[#list + 1] = "the server did not answer, so the trial is still on; to end it: " .. shown.title({ step })
+    end
+    return table.concat(list, "\n")
+end
+
+--- What is under way, for the message line; "" for nothing.
+function Acting:words()
+    local run, trial, outcome = self.run, self.trial, self.outcome
+    if run then
+        return #run.steps > 1 and ("change %d of %d: %s"):format(run.at, #run.steps, run.progress) or run.progress
+    elseif trial and trial.why then
+        return ("trial over, %s: waiting for the server to go back"):format(trial.why)
+    elseif trial then
+        local left_s = math.max(0, math.ceil(trial.begun_s + trial.minutes * 60 - clock.steady_s()))
+        return ("trial, back in %d:%02d unless kept (K): %s"):format(left_s // 60, left_s % 60, trial.title)
+    elseif outcome and outcome.found then
+        return ("%s: %s%s"):format(outcome.title, outcome.found.words, #self.undo > 0 and "; u undoes" or "")
+    end
+    return ""
+end
+
+return M

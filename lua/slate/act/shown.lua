@@ -1,0 +1,154 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Changes as slatetop shows them: may they be sent, what exactly is, and what is said of them. Pure.
+--
+-- Its review has changes { from, to, pages } (class ids; to 0: the pool) and { name, value }, values as the screen has
+-- them. A step is of slate.act.steps.
+local move = require "slate.act.move"
+local settings = require "slate.facts.settings"
+local settings_shown = require "slate.facts.settings_shown"
+local steps = require "slate.act.steps"
+local units = require "slate.base.units"
+
+local M = {}
+
+local GEOMETRY <const> = "slabs geometry "
+
+--- The step of a change, and the change of a step.
+function M.step(change)
+    if change.pages then
+        return { kind = "move", src = change.from, dst = change.to, pages = change.pages }
+    elseif change.name == "geometry" then
+        return { kind = "geometry", line = GEOMETRY .. change.value }
+    end
+    local row = settings.row(change.name)
+    return { kind = "set", name = change.name, value = row and settings.text(row, change.value) or change.value }
+end
+
+function M.change(step)
+    if step.kind == "move" then
+        return { from = step.src, to = step.dst, pages = step.pages }
+    elseif step.kind == "geometry" then
+        return { name = "geometry", value = step.line:sub(#GEOMETRY + 1) }
+    end
+    local row = settings.row(step.name)
+    return { name = step.name, value = row and settings.shown(row, step.value) or step.value }
+end
+
+local function why_not_moved(one, who, change)
+    local ok, message = require("slate.facts.store").needs_slab(who, "pages that move")
+    if ok and change.from == move.POOL then
+        ok, message = nil, "choose a class to take pages from"
+    elseif ok then
+        ok, message = move.plan(one.now, { src = change.from, dst = change.to, pages = change.pages,
+            slated = who.slated })
+    end
+    return not ok and message:gsub("; nothing was sent", "") or nil
+end
+
+--- Why a change may not be sent to a server; nil when it may. one: of slate.judge.observer; replies: as for
+-- slate.facts.settings_shown.list.
+function M.why_not(one, who, replies, change)
+    if not one.now then
+        return "nothing is known about the server yet"
+    elseif change.pages then
+        return why_not_moved(one, who, change)
+    end
+    local id = change.name == "class_policy" and tonumber(change.value:match(" (%d+)$") or 0)
+    if id then
+        local is_there = false
+        for _, class in ipairs(one.now.classes) do
+            is_there = is_there or class.id == id
+        end
+        if not is_there then
+            return ("this server has no class %d"):format(id)
+        end
+    end
+    return settings_shown.check_shown(who, replies, change.name, change.value)
+end
+
+--- What is sent for a change: a list of { line, times }.
+function M.lines(who, replies, change)
+    if change.pages then
+        local commands = move.commands({ src = change.from, dst = change.to, pages = change.pages,
+            slated = who.slated })
+        return { { line = commands[1], times = #commands } }
+    end
+    local row, lines = settings.row(change.name), {}
+    local text = row and settings.text(row, change.value) or change.value
+    local each = row and settings.lines(row, text, who, (settings.values(replies)))
+        or { ("config set %s %s"):format(change.name, text) }
+    for i, line in ipairs(each or {}) do
+        lines[i] = { line = line, times = 1 }
+    end
+    return lines
+end
+
+-- in words ------------------------------------------------------------------------------------
+
+local function label(step)
+    local row = settings.row(step.kind == "geometry" and "geometry" or step.name)
+    local id = step.name == "class_policy" and step.value:match(" (%d+)$")
+    return id and "policy of class " .. id or row and row.label or step.name
+end
+
+-- A server's text as the screen has it; of a class's policy without the class.
+local function value(step, text)
+    local row = settings.row(step.name)
+    text = step.name == "class_policy" and text:match("^%S+") or text
+    return row and settings.shown(row, text) or text
+end
+
+--- "move 3 pages from class 4 to class 12", "set automove ratio to 0.60", "4 changes".
+function M.title(list)
+    local step = list[1]
+    if #list > 1 then
+        return #list .. " changes"
+    elseif step.kind == "move" then
+        return steps.words(step)
+    elseif step.kind == "geometry" then
+        return ("set %s to %s"):format(label(step), M.change(step).value)
+    end
+    return ("set %s to %s"):format(label(step), value(step, step.value))
+end
+
+--- A step that is under way: pages moved and wanted, nil for a setting.
+function M.progress(step, moved, wanted)
+    if step.kind == "move" then
+        return ("moved %d of %s, class %d to %s"):format(moved or 0, units.plural(wanted or step.pages, "page"),
+            step.src, step.dst == move.POOL and "the pool" or "class " .. step.dst)
+    end
+    return "setting " .. label(step)
+end
+
+--- A step that is done. entry: of the record; nil when there was nothing to change; words: of slate.act.steps.
+function M.done(step, entry, words)
+    if step.kind == "move" then
+        return words
+    elseif step.kind == "geometry" then
+        return ("%s: %s has begun; the tune view shows how far it is"):format(label(step), M.change(step).value)
+    elseif not entry then
+        return ("%s is %s already"):format(label(step), value(step, step.value))
+    end
+    return ("%s is now %s, was %s"):format(label(step), value(step, entry.is), value(step, entry.was))
+end
+
+--- What was done, in few words: the figures behind them are what counts. entries: of the record; text: of the end.
+function M.short(list, entries, title, text)
+    local entry = entries[1]
+    if #list > 1 then
+        return title
+    elseif entry.what == "move" then
+        return ("moved %s %d→%d"):format(units.plural(entry.pages, "page"), entry.src, entry.dst)
+    end
+    return text
+end
+
+--- A change on record that another program made.
+function M.entry(entry)
+    local what = entry.what == "set" and ("%s %s → %s"):format(entry.name, entry.was, entry.is)
+        or entry.what == "geometry" and entry.is
+        or steps.words({ kind = "move", src = entry.src, dst = entry.dst, pages = entry.pages })
+    return ("%s, change %d on record"):format(what, entry.id)
+end
+
+return M

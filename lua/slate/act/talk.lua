@@ -1,0 +1,120 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Conversations with a server for a program that must not wait: what slatectl does over a blocking client, as a
+--- coroutine that hands out lines to send and takes replies in.
+--
+-- The body of a talk is a function of a client with the methods that changes need: command, stats and stats_groups. It
+-- may call slate.base.clock.sleep, which in such a program yields the seconds. The owner sends `line` when there is one
+-- and hands the reply to `take`; without one it calls `go_on` at `due_s`.
+local clock = require "slate.base.clock"
+local request = require "slate.wire.request"
+
+local M = {}
+
+local Client = {}
+Client.__index = Client
+Client.__name = "slate.act.talk.client"
+
+local Talk = {}
+Talk.__index = Talk
+Talk.__name = "slate.act.talk"
+
+-- A reply as one text; or nil, message, code.
+local function ask(client, line, is_stats)
+    if client.broken then
+        return nil, client.broken, "closed"
+    end
+    return coroutine.yield(line, is_stats)
+end
+
+--- As slate.wire.client's: the line that answers, or nil, message, code.
+function Client:command(line)
+    local reply, message, code = ask(self, line, false)
+    return reply and reply:match("^[^\r\n]*"), message, code
+end
+
+--- The lines of a group of statistics, or nil, message, code.
+function Client:stats(group)
+    local reply, message, code = ask(self, group == "" and "stats" or "stats " .. group, true)
+    if not reply then
+        return nil, message, code
+    end
+    local lines = {}
+    for line in reply:gmatch("[^\r\n]+") do
+        if line == "END" then
+            break
+        end
+        lines[#lines + 1] = request.printable(line)
+    end
+    message, code = request.refusal(lines[1] or "")
+    if message then
+        return nil, message, code
+    end
+    return lines
+end
+
+--- Several groups: from each to its lines, and from each that was refused to { message, code }; or nil, message, code.
+function Client:stats_groups(groups)
+    local found, refused = {}, {}
+    for _, group in ipairs(groups) do
+        local lines, message, code = self:stats(group)
+        if not lines and self.broken then
+            return nil, message, code
+        end
+        found[group], refused[group] = lines, not lines and { message, code } or nil
+    end
+    return found, refused
+end
+
+--- A talk that has begun: its body has run up to the first line or pause. Fields: line and is_stats (what to send, and
+-- whether statistics answer it), due_s (when to go on without a reply), results (packed, when it is over) or failure.
+function M.new(body)
+    local one = setmetatable({ client = setmetatable({}, Client), thread = coroutine.create(body) }, Talk)
+    one:go_on(one.client)
+    return one
+end
+
+--- Goes on with what the body waits for.
+function Talk:go_on(...)
+    local results = table.pack(coroutine.resume(self.thread, ...))
+    self.line, self.due_s, self.is_asking = nil, nil, nil
+    if not results[1] then
+        self.is_over, self.failure = true, tostring(results[2])
+    elseif coroutine.status(self.thread) == "dead" then
+        self.is_over, self.results = true, table.pack(table.unpack(results, 2, results.n))
+    elseif type(results[2]) == "number" then
+        self.due_s = clock.steady_s() + results[2]
+    else
+        self.line, self.is_stats, self.is_asking = results[2], results[3], true
+    end
+end
+
+--- Goes on behind a pause that is over.
+function Talk:step()
+    if self.due_s and clock.steady_s() >= self.due_s then
+        self:go_on()
+    end
+end
+
+--- The line, which the owner sends now; nil when there is none.
+function Talk:take_line()
+    local line, is_stats = self.line, self.is_stats
+    self.line = nil
+    return line, is_stats
+end
+
+--- The reply to the line that was sent.
+function Talk:take(reply)
+    if self.is_asking then
+        self:go_on(reply)
+    end
+end
+
+--- The connection is gone: whatever is asked from now on is not answered, and why is said.
+function Talk:break_off(why)
+    self.client.broken = why
+    while not self.is_over do
+        self:go_on(nil, why, "closed")
+    end
+end
+
+return M

@@ -1,0 +1,431 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- The changes that slatetop makes: conversations that are handed replies and times, so that nothing here waits.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local now_s = 1000
+package.loaded["slate.base.clock"] = {
+    steady_s = function() return now_s end, time_s = function() return now_s end, sleep = coroutine.yield,
+}
+local acting = require "slate.act.acting"
+local audit = require "slate.facts.audit"
+local dkjson = require "dkjson"
+local observer = require "slate.judge.observer"
+local snapshots = require "support.snapshots"
+
+local NO_TRIAL <const> = { minutes = 0, evictions_pct = 20, hit_points = 1 }
+local STOCK <const>, SLATED <const> = { version = "1.6.45" }, { version = "1.6.45", slated = "0.1.0" }
+
+-- A server that keeps what it is told, by its commands.
+local Server = {}
+Server.__index = Server
+
+local function new_server(settings)
+    local all = { slab_automove = "0", slab_reassign = "yes", hot_lru_pct = "20", warm_lru_pct = "40",
+        hot_max_factor = "0.20", warm_max_factor = "2.00", verbosity = "0", maxbytes = "67108864", temp_lru = "no",
+        temporary_ttl = "61", lru_crawler_sleep = "100" }
+    for name, value in pairs(settings or {}) do
+        all[name] = value
+    end
+    return setmetatable({ settings = all, pages = { [4] = 64, [12] = 1 }, slabs_moved = 0, log = {} }, Server)
+end
+
+local function stats_of(values, prefix)
+    local lines = {}
+    for name, value in pairs(values) do
+        lines[#lines + 1] = ("STAT %s%s%s\r\n"):format(name, prefix or "", " " .. value)
+    end
+    return table.concat(lines) .. "END\r\n"
+end
+
+function Server:move(src, dst, count)
+    self.pages[src], self.pages[dst] = self.pages[src] - count, self.pages[dst] + count
+    self.slabs_moved = self.slabs_moved + count
+end
+
+function Server:answer(line)
+    self.log[#self.log + 1] = line
+    local change = line:match("^slabs reassign (.*)$") or line:match("^lru tune (.*)$")
+    if self.says and (change or not line:find("^stats")) then
+        return self.says
+    elseif line == "stats" then
+        return stats_of({ pid = 1, slabs_moved = self.slabs_moved, slab_reassign_running = 0,
+            limit_maxbytes = self.settings.maxbytes, total_items = 1 })
+    elseif line == "stats slabs" then
+        return stats_of(self.pages, ":total_pages")
+    elseif line == "stats settings" then
+        return stats_of(self.settings)
+    elseif line:find("^slabs reassign") then
+        local src, dst, count = line:match("(%d+) (%d+) ?(%d*)$")
+        self:move(tonumber(src), tonumber(dst), tonumber(count) or 1)
+        return "OK\r\n"
+    elseif line:find("^lru tune") then
+        local s = self.settings
+        s.hot_lru_pct, s.warm_lru_pct, s.hot_max_factor, s.warm_max_factor = change:match(
+            "(%S+) (%S+) (%S+) (%S+)")
+        return "OK\r\n"
+    elseif line:find("^slabs automove") then
+        self.settings.slab_automove = self.keeps and self.settings.slab_automove or line:match("%S+$")
+        return "OK\r\n"
+    elseif line:find("^lru temp_ttl") then
+        local seconds = line:match("%S+$")
+        self.settings.temp_lru = seconds == "-1" and "no" or "yes"
+        self.settings.temporary_ttl = seconds == "-1" and self.settings.temporary_ttl or seconds
+        return "OK\r\n"
+    end
+    return line:find("^stats items") and "END\r\n" or "ERROR\r\n"
+end
+
+function Server:sent()
+    local list = {}
+    for _, line in ipairs(self.log) do
+        list[#list + 1] = not line:find("^stats") and line or nil
+    end
+    return table.concat(list, "; ")
+end
+
+-- A console with that server, and a record in a text.
+local function new_console(server, who)
+    local one = observer.new()
+    local console = { server = server, observer = one, text = "", is_up = true, who = who or STOCK, gets = 0, hits = 0,
+        evictions = 0 }
+    console.acting = acting.new({ server = "here", observer = one, record = { who = "me",
+        read = function() return console.text end,
+        append = function(compose)
+            console.text = console.text .. compose(console.text)
+            return true
+        end } })
+    -- A second passes, with so many gets, hits and evictions.
+    function console.second(gets, hits, evictions)
+        now_s = now_s + 1
+        console.gets, console.hits = console.gets + (gets or 1000), console.hits + (hits or 900)
+        console.evictions = console.evictions + (evictions or 100)
+        one:look(snapshots.make(now_s, { [4] = snapshots.class({ total_pages = 64 }),
+            [12] = snapshots.class({ total_pages = 1 }) }, { cmd_get = console.gets, get_hits = console.hits,
+            evictions = console.evictions, get_misses = console.gets - console.hits }, { slab_reassign = true }))
+        console.run()
+    end
+    -- Goes on until nothing is due for a while; returns what was told last.
+    function console.run(limit_s)
+        local until_s = now_s + (limit_s or 0)
+        for _ = 1, 100000 do
+            local line = console.acting:step(console.is_up)
+            local due_s = console.acting:due_s()
+            if line then
+                console.acting:reply(server:answer(line))
+            elseif due_s and due_s > now_s and due_s <= until_s then
+                now_s = due_s
+            elseif not due_s or due_s > now_s then
+                break
+            end
+        end
+        return console.acting.news
+    end
+    function console.begin(changes, terms, kind)
+        local ok, why = console.acting:begin(kind or "change", changes, console.who, console.is_up, terms or NO_TRIAL)
+        return ok and console.run(20) or why
+    end
+    function console.undo()
+        local proposed, why = console.acting:propose_undo()
+        return proposed and console.begin({}, nil, "undo") or why, proposed
+    end
+    console.second()
+    return console
+end
+
+local function entries(console)
+    local list = {}
+    for line in console.text:gmatch("[^\n]+") do
+        list[#list + 1] = dkjson.decode(line)
+    end
+    return list
+end
+
+describe("a change from slatetop", function()
+    it("is done when the server shows it, on record, and taken back", function()
+        local server = new_server()
+        local console = new_console(server)
+        assert.equal("automove mode is now 2, was 0", console.begin({ { name = "slab_automove", value = "2" } }))
+        local entry = entries(console)[1]
+        assert.same({ 1, "set", "here", "me", "slab_automove", "0", "2" },
+            { entry.id, entry.what, entry.server, entry.who, entry.name, entry.was, entry.is })
+        local said, proposed = console.undo()
+        assert.equal("automove mode is now 0, was 2", said)
+        assert.same({ { name = "slab_automove", value = "0" } }, proposed.changes)
+        assert.equal(1, entries(console)[2].undoes)
+        assert.equal("slabs automove 2; slabs automove 0", server:sent())
+        assert.truthy(console.undo():find("nothing to undo", 1, true))
+        assert.truthy(console.acting:propose_redo())
+        assert.equal("automove mode is now 2, was 0", console.begin({}, nil, "redo"))
+        assert.is_nil(entries(console)[3].undoes)
+    end)
+
+    it("goes back to the letter, also where a value hides another", function()
+        local server = new_server()
+        local console = new_console(server)
+        console.begin({ { name = "temporary_ttl", value = "30" } })
+        assert.same({ "yes", "30" }, { server.settings.temp_lru, server.settings.temporary_ttl })
+        console.undo()
+        assert.same({ "no", "61" }, { server.settings.temp_lru, server.settings.temporary_ttl })
+        assert.same({ "-1", "-1 61" }, { entries(console)[1].was, entries(console)[1].back })
+    end)
+
+    it("of several settings is one plan and one undo, and stops at the first that fails", function()
+        local server = new_server()
+        local console = new_console(server)
+        local plan = { { name = "slab_automove", value = "1" }, { name = "lru_tune", value = "50 30 0.20 2.00" } }
+        assert.equal("all 2 changes made; the last: lru tune is now 50 30 0.20 2.00, was 20 40 0.20 2.00",
+            console.begin(plan))
+        assert.truthy(console.undo():find("all 2 changes made", 1, true))
+        assert.equal("slabs automove 1; lru tune 50 30 0.20 2.00; lru tune 20 40 0.20 2.00; slabs automove 0",
+            server:sent())
+        local said = console.begin({ { name = "slab_automove", value = "1" }, { name = "verbosity", value = "1" },
+            { name = "lru_tune", value = "50 30 0.20 2.00" } })
+        assert.truthy(said:find("^stopped at change 2 of 3: verbosity stays 0: the server answered: ERROR"), said)
+        assert.equal("1", server.settings.slab_automove)
+        console.undo()
+        assert.equal("0", server.settings.slab_automove)
+    end)
+
+    it("is not believed as long as the server shows the old value", function()
+        local server = new_server()
+        server.keeps = true
+        local console = new_console(server)
+        assert.equal("the server answered OK, but slab_automove is 0",
+            console.begin({ { name = "slab_automove", value = "1" } }))
+        assert.equal("", console.text)
+        assert.truthy(#server.log < 300, "patient looks, not a storm of them")
+    end)
+
+    it("is not sent when it is so already, or when its value is not shown", function()
+        local server = new_server()
+        local console = new_console(server)
+        assert.equal("verbosity is 0 already", console.begin({ { name = "verbosity", value = "0" } }))
+        server.settings.verbosity = nil
+        assert.equal("this server has no setting verbosity", console.begin({ { name = "verbosity", value = "1" } }))
+        assert.equal("", server:sent())
+        assert.equal("", console.text)
+    end)
+
+    it("that is refused is told in words that no terminal obeys", function()
+        for reply, part in pairs({ ["CLIENT_ERROR \27[2J no\r\n"] = "CLIENT_ERROR ?[2J no", ["ERROR\r\n"] = "ERROR",
+            ["\27[2J\r\n"] = "unexpected reply", [""] = "unexpected reply" }) do
+            local server = new_server()
+            server.says = reply
+            local console = new_console(server)
+            local said = console.begin({ { name = "slab_automove", value = "1" } })
+            assert.truthy(said:find("slab_automove stays 0", 1, true) and said:find(part, 1, true), said)
+            assert.is_nil(said:find("%c"), said)
+            assert.equal("", console.text)
+        end
+    end)
+
+    it("waits while there is no connection, and is one at a time", function()
+        local server = new_server()
+        local console = new_console(server)
+        console.is_up = false
+        assert.equal("no connection: nothing was sent", console.begin({ { name = "verbosity", value = "1" } }))
+        console.is_up = true
+        assert.is_true(console.acting:begin("change", { { name = "slab_automove", value = "1" } }, STOCK, true,
+            NO_TRIAL))
+        assert.truthy(console.begin({ { name = "verbosity", value = "1" } }):find("one change at a time", 1, true))
+        assert.equal("setting automove mode", console.acting:words())
+        console.is_up = false
+        assert.equal("the connection broke, so the rest is unknown", console.run())
+        assert.is_nil(console.acting.run)
+    end)
+end)
+
+describe("a move from slatetop", function()
+    local function move(pages) return { { from = 4, to = 12, pages = pages } } end
+
+    it("is done when the pages have moved, one command a page on memcached", function()
+        local server = new_server()
+        local console = new_console(server)
+        local said = console.begin(move(2))
+        assert.truthy(said:find("moved 2 of 2 pages from class 4 to class 12", 1, true), said)
+        assert.equal("slabs reassign 4 12; slabs reassign 4 12", server:sent())
+        assert.same({ "move", 4, 12, 2 }, { entries(console)[1].what, entries(console)[1].src, entries(console)[1].dst,
+            entries(console)[1].pages })
+        local back, proposed = console.undo()
+        assert.same({ { from = 12, to = 4, pages = 2 } }, proposed.changes)
+        assert.truthy(back:find("moved 2 of 2 pages from class 12 to class 4", 1, true), back)
+    end)
+
+    it("is asked again for a while by a server that is busy, and then given up", function()
+        local server = new_server()
+        server.says = "BUSY currently processing reassign request\r\n"
+        local console = new_console(server)
+        assert.is_true(console.acting:begin("change", move(1), STOCK, true, NO_TRIAL))
+        console.run(70)
+        assert.truthy(console.acting.news:find("busy", 1, true), console.acting.news)
+        assert.truthy(#server.log < 500)
+        assert.equal("", console.text)
+    end)
+
+    it("without an effect is none, whatever the OK says", function()
+        local server = new_server()
+        server.says = "OK\r\n"
+        local console = new_console(server)
+        local said = console.begin(move(1))
+        assert.truthy(said:find("moved 0 of 1 page", 1, true), said)
+        assert.equal("", console.text)
+    end)
+
+    it("that ends with the connection is on record as far as it was seen", function()
+        local server = new_server()
+        local console = new_console(server)
+        assert.is_true(console.acting:begin("change", move(3), STOCK, true, NO_TRIAL))
+        while #server.log < 6 do -- up to the look behind the first page
+            local line = console.acting:step(true)
+            if line then
+                console.acting:reply(server:answer(line))
+            else
+                now_s = console.acting:due_s()
+            end
+        end
+        console.is_up = false
+        console.run()
+        assert.equal(1, entries(console)[1].pages)
+        console.is_up = true
+        local _, proposed = console.undo()
+        assert.same({ { from = 12, to = 4, pages = 1 } }, proposed.changes)
+    end)
+
+    it("from a class that has shrunk meanwhile is left alone", function()
+        local server = new_server()
+        server.pages = { [4] = 1, [12] = 64 }
+        local console = new_console(server)
+        local said = console.begin(move(1))
+        assert.truthy(said:find("keeps its last one", 1, true), said)
+        assert.equal("", server:sent())
+    end)
+
+    it("is one command on slated", function()
+        local server = new_server()
+        local console = new_console(server, SLATED)
+        console.begin(move(3))
+        assert.equal("slabs reassign 4 12 3", server:sent())
+    end)
+end)
+
+describe("undo in slatetop", function()
+    local function record(rest)
+        return ('{"schema":"slate/audit/1","time_s":1,"server":"here",%s}\n'):format(rest)
+    end
+
+    it("takes back what another program did, unless somebody changed it since", function()
+        local server = new_server({ hot_lru_pct = "25" })
+        local console = new_console(server)
+        console.text = record('"id":5,"what":"set","name":"hot_lru_pct","was":"20","is":"25"')
+        local said, proposed = console.undo()
+        assert.equal("hot_lru_pct 20 → 25, change 5 on record", proposed.title)
+        assert.equal("lru hot % is now 20, was 25", said)
+        assert.same({ 6, 5 }, { entries(console)[2].id, entries(console)[2].undoes })
+        console.text = record('"id":5,"what":"set","name":"hot_lru_pct","was":"20","is":"30"')
+        assert.truthy(console.undo():find("hot_lru_pct is 20, not 30 as change 5 left it", 1, true))
+    end)
+
+    it("does not take back from here what others have taken back", function()
+        local server = new_server()
+        local console = new_console(server)
+        console.begin({ { name = "slab_automove", value = "1" } })
+        console.text = console.text
+            .. record('"id":2,"what":"set","name":"slab_automove","was":"1","is":"0","undoes":1')
+        assert.truthy(console.undo():find("nothing to undo", 1, true))
+    end)
+
+    it("names the ids that the record has", function()
+        assert.equal(9, #audit.entries(record('"id":9'):rep(9)))
+    end)
+end)
+
+describe("a trial in slatetop", function()
+    local function begin(terms)
+        local server = new_server()
+        local console = new_console(server)
+        for _ = 1, 15 do console.second() end
+        console.begin({ { name = "slab_automove", value = "1" } }, terms)
+        assert.equal("1", server.settings.slab_automove)
+        return console, function() return server.settings.slab_automove == "1" end
+    end
+    local function pass(console, seconds, ...)
+        for _ = 1, seconds do console.second(...) end
+    end
+
+    it("goes back when its time is over", function()
+        local console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
+        pass(console, 59)
+        assert.is_true(is_on())
+        assert.equal("trial, back in 0:01 unless kept (K): set automove mode to 1", console.acting:words())
+        pass(console, 1)
+        assert.is_false(is_on())
+        assert.equal("trial reverted, 1 min are over: automove mode is now 0, was 1", console.acting.news)
+        assert.is_nil(console.acting.trial)
+    end)
+
+    it("goes back when evictions cross the bound, but not in its first seconds", function()
+        local console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 1 })
+        pass(console, 4, 1000, 900, 500)
+        assert.is_true(is_on())
+        pass(console, 10, 1000, 900, 500)
+        assert.is_false(is_on())
+        assert.truthy(console.acting.news:find("trial reverted, ev went from 100 to", 1, true), console.acting.news)
+        console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 1 })
+        pass(console, 60, 1000, 900, 115)
+        assert.is_true(is_on())
+        console, is_on = begin({ minutes = 10, evictions_pct = 0, hit_points = 1 })
+        pass(console, 60, 1000, 900, 5000)
+        assert.is_true(is_on(), "a bound of 0 is none")
+    end)
+
+    it("goes back when hits fall under the bound", function()
+        local console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 2 })
+        pass(console, 60, 1000, 885)
+        assert.is_true(is_on())
+        pass(console, 30, 1000, 850)
+        assert.is_false(is_on())
+        assert.truthy(console.acting.news:find("hit went from 90.0% to", 1, true), console.acting.news)
+        console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 2 })
+        pass(console, 60, 0, 0)
+        assert.is_true(is_on(), "no gets are no fall")
+    end)
+
+    it("stays when it is kept, and waits for a server that is gone", function()
+        local console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
+        assert.is_true(console.acting:keep())
+        pass(console, 70)
+        assert.is_true(is_on())
+        console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
+        console.is_up = false
+        pass(console, 70)
+        assert.is_true(is_on())
+        assert.equal("trial over, 1 min are over: waiting for the server to go back", console.acting:words())
+        console.is_up = true
+        pass(console, 1)
+        assert.is_false(is_on())
+    end)
+
+    it("goes back when slatetop is left, and says how when it could not", function()
+        local console, is_on = begin({ minutes = 1, evictions_pct = 20, hit_points = 1 })
+        assert.is_true(console.acting:leave())
+        assert.truthy(console.acting:leftovers():find("so the trial is still on", 1, true))
+        console.run()
+        assert.is_false(is_on())
+        assert.is_false(console.acting:leave())
+    end)
+end)
+
+describe("what came of a change from slatetop", function()
+    it("is told for a minute, and then on record", function()
+        local console = new_console(new_server())
+        for _ = 1, 15 do console.second() end
+        console.begin({ { name = "slab_automove", value = "1" } })
+        for _ = 1, 10 do console.second(1000, 950) end
+        assert.equal("automove mode is now 1, was 0: hits 90.0% -> 95.0%, evictions as before; u undoes",
+            console.acting:words())
+        for _ = 1, 55 do console.second(1000, 950) end
+        assert.equal("", console.acting:words())
+        local last = entries(console)[2]
+        assert.same({ "outcome", 1, "here" }, { last.what, last.of, last.server })
+        assert.equal("hits 90.0% -> 95.0%, evictions as before", last.words)
+    end)
+end)
