@@ -71,10 +71,16 @@ static ssize_t failed(struct conn *c, int result) {
 
 /* --- bytes --- */
 
-/* Fills as much as has come. */
+/* Whether the socket is worth asking again, after a record of n bytes. It tells by an event when
+ * there is more, but behind a full record there mostly is. */
+static bool goes_on(const struct conn *c, size_t n) {
+    return SSL_has_pending(c->tls->ssl) == 1 || n == SSL3_RT_MAX_PLAIN_LENGTH;
+}
+
+/* Fills as much as has come, or most of it. */
 static ssize_t read_some(struct conn *c, char *to, size_t n) {
     size_t got = 0, more = 0;
-    while (got < n) {
+    do {
         ERR_clear_error();
         errno = 0;
         int result = SSL_read_ex(c->tls->ssl, to + got, n - got, &more);
@@ -85,7 +91,7 @@ static ssize_t read_some(struct conn *c, char *to, size_t n) {
             return got > 0 ? (ssize_t)got : what;
         }
         got += more;
-    }
+    } while (got < n && goes_on(c, more));
     c->at_hand = SSL_has_pending(c->tls->ssl) == 1;
     return (ssize_t)got;
 }
