@@ -238,7 +238,7 @@ bench-stalls: ## how long a get waits at most while the server does something la
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/abuse && tests/bench/stalls/run $B/bin $B/bench/abuse
 $B/bench/abuse: tests/bench/abuse/abuse.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
-bench-tls: ## server CPU time a request and a handshake with TLS, against memcached (RUNS)
+bench-tls: ## server CPU time a request and a handshake with TLS, against memcached (RUNS, SECONDS, CONNECTIONS)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/tls $B/bin
 bench-udp: ## server CPU time of a get by UDP, against memcached and a server that looks nothing up (RUNS, SECONDS)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/udp_side && tests/bench/udp $B/bin
