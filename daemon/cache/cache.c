@@ -6,9 +6,9 @@
 
 #include "cache/facts.h"
 #include "cache/geometry.h"
-#include "cache/limbo.h"
 #include "cache/sample.h"
 #include "cache/stock.h"
+#include "cache/stores.h"
 
 enum { PARTITIONS_MIN = 16, PARTITIONS_MAX = 1024, RESERVE_FACTOR = 4, INDEX_BYTES_MIN = 64 << 10 };
 enum { ITEM_BYTES_LEAST = 48 }; /* the smallest chunk */
@@ -22,46 +22,11 @@ static unsigned default_partitions(size_t limit_bytes) {
     return n;
 }
 
-static uint32_t round_up(uint32_t n, uint32_t unit) { return (n + unit - 1) / unit * unit; }
-
-/* The slabs of a slab store; or the one class of blocks of a block store, and a second one for
- * heads that no block holds; or the one class that all items of a heap are said to be of, which
- * never has a page. */
-static struct slab *make_slab(struct cache *c, const struct cache_config *cfg) {
-    if (cfg->store == CACHE_STORE_SLAB) {
-        c->slab_bytes_most = SIZE_MAX;
-        return slab_create(c->arena, &cfg->slab);
-    }
-    if (cfg->store == CACHE_STORE_HEAP) {
-        uint32_t none = 0;
-        return slab_create(c->arena, &(struct slab_config){.chunk_bytes_min = SLAB_HEADER_ROOM,
-                                                           .growth_factor = 2,
-                                                           .sizes = &none,
-                                                           .chunk_bytes_max = PAGE_BYTES});
-    }
-    if (cfg->block_bytes < CACHE_BLOCK_LEAST || cfg->block_bytes > CACHE_BLOCK_MOST) {
-        errno = EINVAL;
-        return NULL;
-    }
-    uint32_t unit = 1u << c->arena->space.shift;
-    c->block_bytes = round_up(cfg->block_bytes, unit);
-    c->slab_bytes_most = c->block_bytes;
-    uint32_t head_bytes = round_up(SLAB_CHUNK_MAX_LEAST, unit);
-    bool any_head = c->block_bytes >= head_bytes;
-    return slab_create(
-        c->arena, &(struct slab_config){.chunk_bytes_min = c->block_bytes,
-                                        /* not asked: the sizes are given */
-                                        .growth_factor = 2,
-                                        .sizes = &c->block_bytes,
-                                        .size_count = any_head ? 0 : 1,
-                                        .chunk_bytes_max = any_head ? c->block_bytes : head_bytes});
-}
-
 /* Address space: also for a page of every class beyond the largest limit, for the first page of a
  * class may go over it. */
 static size_t reserve_of(const struct cache_config *cfg, size_t limit_bytes_most) {
     return limit_bytes_most +
-           (cfg->store == CACHE_STORE_SLAB ? (size_t)SLAB_CLASSES_MAX * PAGE_BYTES : 0);
+           (!store_ops_of(cfg->store)->one_class ? (size_t)SLAB_CLASSES_MAX * PAGE_BYTES : 0);
 }
 
 /* Takes addresses for a cache whose limit can be raised to `most_bytes`. False: nothing taken. */
@@ -75,8 +40,7 @@ static bool reserve(struct cache *c, const struct index_kind *kind, unsigned par
         return false;
     }
     c->arena = arena_create(cfg->limit_bytes, reserve_bytes,
-                            /* a heap gives back small pages */
-                            cfg->huge_pages && cfg->store != CACHE_STORE_HEAP);
+                            cfg->huge_pages && c->store->whole_pages);
     if (c->arena == NULL) {
         int saved = errno;
         index_pool_fini(&c->index_pool);
@@ -94,7 +58,7 @@ static bool reserve(struct cache *c, const struct index_kind *kind, unsigned par
 static bool reserve_room(struct cache *c, const struct index_kind *kind, unsigned partitions) {
     const struct cache_config *cfg = &c->config;
     size_t usual_bytes = cfg->limit_bytes * RESERVE_FACTOR;
-    bool   more = cfg->limit_bytes_most > usual_bytes && cfg->store != CACHE_STORE_HEAP;
+    bool   more = cfg->limit_bytes_most > usual_bytes && c->store->whole_pages;
     return (more && reserve(c, kind, partitions, cfg->limit_bytes_most)) ||
            reserve(c, kind, partitions, usual_bytes);
 }
@@ -106,6 +70,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
     }
     memset(c, 0, sizeof *c);
     c->config = *cfg;
+    c->store = store_ops_of(cfg->store);
     lock_init(&c->threads_lock);
     atomic_init(&c->policy, cfg->policy);
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
@@ -120,11 +85,7 @@ struct cache *cache_create(const struct cache_config *cfg) {
     if (!reserve_room(c, kind, n)) {
         goto fail;
     }
-    c->slab = make_slab(c, cfg);
-    c->heap = c->slab != NULL && cfg->store == CACHE_STORE_HEAP ? heap_create(c->arena) : NULL;
-    bool stored = c->slab != NULL && (c->heap != NULL) == (cfg->store == CACHE_STORE_HEAP) &&
-                  (c->heap == NULL || limbos_create(c));
-    c->partitions = stored ? aligned_alloc(64, n * sizeof *c->partitions) : NULL;
+    c->partitions = c->store->make(c) ? aligned_alloc(64, n * sizeof *c->partitions) : NULL;
     c->oldest_noted = calloc((size_t)SLAB_CLASSES_MAX * n, sizeof *c->oldest_noted);
     if (c->partitions == NULL || c->oldest_noted == NULL) {
         goto fail;
@@ -165,9 +126,7 @@ void cache_destroy(struct cache **taken) {
     }
     free(c->partitions);
     free(c->oldest_noted);
-    slab_destroy(&c->slab);
-    heap_destroy(&c->heap);
-    limbos_destroy(c);
+    c->store->unmake(c);
     arena_destroy(&c->arena);
     index_pool_fini(&c->index_pool);
     lock_fini(&c->threads_lock);
@@ -197,7 +156,6 @@ struct cache_thread *cache_thread_create(struct cache *c) {
         }
         ct->turn->used = true;
         unsigned number = (unsigned)(ct->turn - c->turns);
-        ct->limbos = c->limbos != NULL ? &c->limbos[number] : NULL;
         if (number >= atomic_load_explicit(&c->turns_used, memory_order_relaxed)) {
             atomic_store_explicit(&c->turns_used, number + 1, memory_order_relaxed);
         }
@@ -216,7 +174,7 @@ void cache_thread_destroy(struct cache_thread **taken) {
         return;
     }
     struct cache *c = ct->cache;
-    heap_reclaim(ct); /* what cannot be given back now others give back */
+    c->store->thread_end(ct);
     lock_take(&c->threads_lock);
     for (unsigned i = 0; i < c->thread_count; i++) {
         if (c->threads[i] == ct) {

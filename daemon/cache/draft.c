@@ -8,7 +8,6 @@
 
 #include "cache/admit.h"
 #include "cache/link.h"
-#include "cache/obtain.h"
 #include "cache/rules.h"
 #include "cache/stock.h"
 #include "cache/value.h"
@@ -27,23 +26,19 @@ struct item *draft_take(struct cache_thread *ct, struct cache_draft *taken) {
 struct shape {
     uint8_t  flags;
     unsigned class_id; /* of the head */
-    size_t   head_bytes;
+    size_t   head_bytes; /* in all */
 };
 
 static struct shape shape_of(const struct cache *c, uint8_t flags, uint8_t key_len,
                              uint32_t value_bytes) {
-    unsigned class_id = whole_item_class(c, flags, key_len, value_bytes);
+    size_t total_bytes = item_total_bytes(flags, key_len, value_bytes);
+    unsigned class_id = whole_item_class(c, total_bytes, value_bytes);
     if (class_id == SLAB_CLASS_NONE) {
         flags |= ITEM_CHAINED;
-        class_id = slab_class_of(c->slab, item_total_bytes(flags, key_len, value_bytes));
+        total_bytes = item_total_bytes(flags, key_len, value_bytes);
+        class_id = slab_class_of(c->slab, total_bytes);
     }
-    return (struct shape){flags, class_id, item_total_bytes(flags, key_len, value_bytes)};
-}
-
-/* What a head of that shape takes of memory. */
-static size_t head_takes(const struct cache *c, const struct shape *shape) {
-    return c->heap != NULL ? heap_bytes_for(c->heap, shape->head_bytes)
-                           : slab_chunk_bytes(c->slab, shape->class_id);
+    return (struct shape){flags, class_id, total_bytes};
 }
 
 /* An item without a tail. NULL: no memory. */
@@ -51,11 +46,8 @@ static struct item *make_head(struct cache_thread *ct, const struct key *key,
                               const struct shape *shape, uint32_t value_bytes,
                               uint32_t client_flags, uint32_t exptime_s) {
     struct cache *c = ct->cache;
-    uint32_t ref = 0;
-    if (c->heap != NULL || slab_take(c->slab, shape->class_id, &ref, 1) == 0) {
-        ref = chunk_obtain(ct, partition_of(c, key->hash), shape->class_id, shape->head_bytes,
-                           true);
-    }
+    uint32_t ref = c->store->obtain(ct, partition_of(c, key->hash), shape->class_id,
+                                    shape->head_bytes, true);
     if (ref == 0) {
         return NULL;
     }
@@ -71,9 +63,8 @@ static struct item *make_head(struct cache_thread *ct, const struct key *key,
 
 /* The right class for a tail of as much as is left. */
 static unsigned tail_class(const struct cache *c, uint32_t left) {
-    size_t want = (size_t)left + TAIL_HEADER,
-           most = c->block_bytes != 0 ? c->block_bytes : c->slab->chunk_bytes_max;
-    return slab_class_of(c->slab, want < most ? want : most);
+    size_t want = (size_t)left + TAIL_HEADER;
+    return slab_class_of(c->slab, want < c->tail_bytes_most ? want : c->tail_bytes_most);
 }
 
 static uint32_t tail_room(const struct cache *c, unsigned class_id) {
@@ -96,7 +87,7 @@ static unsigned take_tails(struct cache_thread *ct, struct partition *p, unsigne
     unsigned got = slab_take(c->slab, class_id, refs, want);
     for (; got == 0 && class_id != SLAB_CLASS_NONE; class_id = slab_next_class(c->slab, class_id)) {
         /* a right-sized class may have nothing: a larger chunk serves */
-        refs[0] = chunk_obtain(ct, p, class_id, 0, true);
+        refs[0] = c->store->obtain(ct, p, class_id, 0, true);
         got = refs[0] != 0;
     }
     return got;
@@ -180,7 +171,7 @@ enum cache_status cache_draft_begin(struct cache_thread *ct, const struct key *k
     }
     struct shape shape = shape_of_store(c, key, s);
     d->large = draft_is_large(c, s->value_bytes);
-    d->need_bytes = head_takes(c, &shape) +
+    d->need_bytes = c->store->takes(c, shape.class_id, shape.head_bytes) +
                     (shape.flags & ITEM_CHAINED ? chain_takes(c, s->value_bytes) : 0);
     return CACHE_OK;
 }
@@ -237,7 +228,7 @@ int cache_draft_iov(const struct cache_thread *ct, const struct cache_draft *d, 
  * are free as a whole. */
 static void note_left(struct cache *c, unsigned class_id) {
     uint32_t page;
-    if (c->config.store == CACHE_STORE_SLAB && slab_whole_pages(c->slab, class_id, &page, 1) > 0 &&
+    if (!c->store->one_class && slab_whole_pages(c->slab, class_id, &page, 1) > 0 &&
         class_set_shared_add(&c->left_whole, class_id) && c->wake != NULL) {
         c->wake(c->wake_arg);
     }

@@ -1,7 +1,6 @@
 /* Summing up what is counted: by threads, by classes, by partitions. */
 #include "cache/facts.h"
 
-#include "cache/heap.h"
 #include "cache/pinned.h"
 
 /* looked at in one hold of a partition's lock: four cache misses each */
@@ -76,12 +75,7 @@ void cache_facts(struct cache *c, struct cache_facts *f) {
         lock_release(&p->lock);
     }
     f->pages_limit = atomic_load_explicit(&c->arena->page_limit, memory_order_relaxed);
-    f->pages_out = atomic_load_explicit(&c->arena->pages_out, memory_order_relaxed);
-    if (c->heap != NULL) {
-        struct slab_class_facts heap;
-        heap_class_facts(c, &heap);
-        f->pages_out = heap.pages;
-    }
+    f->pages_out = c->store->pages_out(c);
     f->pages_free = f->pages_out < f->pages_limit ? f->pages_limit - f->pages_out : 0;
     uint32_t withdrawn = atomic_load_explicit(&c->slab->withdrawn, memory_order_relaxed);
     uint32_t ever_out = arena_page_end(c->arena);
@@ -135,13 +129,6 @@ static void add_shelves(struct cache *c, const struct class_set *ids, unsigned f
     }
 }
 
-static void chunk_facts(const struct cache *c, unsigned class_id, struct slab_class_facts *f) {
-    slab_facts(c->slab, class_id, f);
-    if (c->heap != NULL && class_id == HEAP_CLASS) {
-        heap_class_facts(c, f);
-    }
-}
-
 void cache_classes_facts(struct cache *c, const struct class_set *ids,
                          struct cache_class_facts *by_id) {
     struct cache_values total;
@@ -157,7 +144,7 @@ void cache_classes_facts(struct cache *c, const struct class_set *ids,
             by_id[id] = (struct cache_class_facts){.counters = counters[id]};
             by_id[id].evicted_age_s =
                 atomic_load_explicit(&c->evicted_age_s[id], memory_order_relaxed);
-            chunk_facts(c, id, &by_id[id].slab);
+            c->store->class_facts(c, id, &by_id[id].slab);
         }
     }
     for (unsigned first = 0; first < SLAB_CLASSES_MAX && first <= c->slab->class_count;
@@ -201,7 +188,7 @@ void cache_class_ages(struct cache *c, unsigned class_id, struct cache_age_value
 void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_facts *f) {
     uint32_t now_s = clock_now_s();
     *f = (struct cache_class_facts){.evicted_age_s = atomic_load_explicit(&c->evicted_age_s[class_id], memory_order_relaxed)};
-    chunk_facts(c, class_id, &f->slab);
+    c->store->class_facts(c, class_id, &f->slab);
     lock_take(&c->threads_lock);
     cache_sum_class_locked(c, class_id, &f->counters);
     subtract((uint64_t *)&f->counters, (uint64_t *)&c->class_baseline[class_id], CLASS_COUNTERS);

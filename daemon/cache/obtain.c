@@ -1,9 +1,8 @@
-/* A chunk for a store by any means: of the class's free lists or the pool, by eviction, and as the
- * last resort by a page of another class. Memory is taken before a partition is locked and given
- * back after, so one lock is held at a time. */
+/* A chunk for slabs and blocks by any means: of the class's free lists or the pool, by eviction,
+ * and as the last resort by a page of another class. Memory is taken before a partition is locked
+ * and given back after, so one lock is held at a time. */
 #include "cache/obtain.h"
 
-#include "cache/heap.h"
 #include "cache/patience.h"
 #include "cache/pinned.h"
 #include "cache/steal.h"
@@ -12,11 +11,13 @@
 
 enum { EVICT_TRIES = 64 }; /* evicted items may still be on their way to slow clients */
 
-/* Takes a chunk and, while the class lock is warm, fills the partition's stock. */
-static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned class_id) {
+/* Takes a chunk and, while the class lock is warm, fills the partition's stock, which is for small
+ * values. */
+static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned class_id,
+                          bool large) {
     struct cache *c = ct->cache;
     uint32_t refs[1 + STOCK_MAX];
-    unsigned got = slab_take(c->slab, class_id, refs, 1u + c->stock_most[class_id]);
+    unsigned got = slab_take(c->slab, class_id, refs, large ? 1u : 1u + c->stock_most[class_id]);
     if (got == 0) {
         return 0;
     }
@@ -52,16 +53,14 @@ static unsigned still_serving(const struct cache *c, unsigned class_id, uint32_t
 }
 
 uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned class_id,
-                      size_t bytes, bool large) {
+                      size_t total_bytes, bool large) {
     struct cache *c = ct->cache;
-    if (c->heap != NULL) {
-        return heap_obtain(ct, p, bytes, large);
-    }
+    (void)total_bytes;
     uint64_t give_up_us = 0;
     uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
     for (int tries = 0; tries < EVICT_TRIES; tries++) {
         class_id = still_serving(c, class_id, chunk_bytes);
-        uint32_t ref = take_free(ct, p, class_id);
+        uint32_t ref = take_free(ct, p, class_id, large);
         if (ref != 0) {
             return ref;
         }
@@ -71,7 +70,7 @@ uint32_t chunk_obtain(struct cache_thread *ct, struct partition *p, unsigned cla
             }
             break;
         }
-        if (large && c->block_bytes != 0 && pinned_are_much(c)) {
+        if (large && c->store->one_class && pinned_are_much(c)) {
             break;
         }
         bool leaving;

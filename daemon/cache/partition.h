@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "cache/epoch.h"
 #include "cache/pages.h"
+#include "cache/store_ops.h"
 #include "index/index.h"
 #include "mem/heap.h"
 #include "sample/ghost.h"
@@ -51,12 +52,13 @@ struct item_clock {
 
 struct cache {
     struct cache_config config;
+    const struct store_ops *store; /* where items live */
     size_t              limit_bytes_most; /* address space was reserved for it */
     struct arena       *arena;
     struct slab        *slab;
     /* of the heap store, whose slab has a single class and no page; else NULL */
     struct heap        *heap;
-    struct limbos      *limbos; /* THREADS_MAX of them; of the heap store, else NULL */
+    struct limbos      *limbos; /* THREADS_MAX of them, by turn; of the heap store, else NULL */
     struct index_pool   index_pool;
     struct partition   *partitions;
     unsigned            partition_count, partition_shift; /* hash >> 32 >> shift is the number */
@@ -75,8 +77,9 @@ struct cache {
     _Atomic uint8_t     stock_most[SLAB_CLASSES_MAX];
     uint8_t             cas_flag; /* ITEM_CAS or 0 */
     uint32_t            block_bytes; /* of the block store; 0: another store */
-    /* up to so many, sizes alone decide an item's class: always in the slab store, never in a
-     * heap */
+    uint32_t            tail_bytes_most; /* of a chunk for a tail */
+    /* up to so many, sizes alone decide an item's class, and that the memory it takes: always in the
+     * slab store, never in a heap */
     size_t              slab_bytes_most;
 
     struct lock          threads_lock; /* over the list; a thread's counters are its own */
@@ -137,7 +140,6 @@ struct cache_thread {
     uint32_t         give;
     /* unlinked large items whose chunks go back then, linked through node.next */
     struct item     *doomed;
-    struct limbos   *limbos;         /* of this thread's turn; NULL: not a heap store */
     /* by a shrink under way: what is retired goes there; else NULL */
     struct limbo_kept *kept;
     struct cache_counters       counters;

@@ -48,7 +48,8 @@ uint8_t store_marks(const struct cache_store *s, const struct item *old) {
 static void count_refused(struct cache_thread *ct, const struct key *key,
                           const struct cache_store *s) {
     uint8_t  flags = item_flags_for(ct->cache, s->client_flags, s->binary_key);
-    unsigned class_id = whole_item_class(ct->cache, flags, key->len, s->value_bytes);
+    size_t   total_bytes = item_total_bytes(flags, key->len, s->value_bytes);
+    unsigned class_id = whole_item_class(ct->cache, total_bytes, s->value_bytes);
     if (class_id == SLAB_CLASS_NONE) {
         COUNT(ct, cmd_set);
     } else {

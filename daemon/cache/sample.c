@@ -2,24 +2,7 @@
  * takes it from all of them. */
 #include "cache/sample.h"
 
-#include "mem/fit.h"
 #include "watch/ring.h"
-
-/* Memory that a value of the class takes, with what is left at its chunk's and its page's end; one
- * that is chained by how much of such chunks it fills. */
-static uint32_t memory_bytes(const struct cache *c, unsigned class_id, uint32_t value_bytes) {
-    enum { AROUND_VALUE_BYTES = 64 }; /* in a heap: header, key, and what the heap itself takes */
-    uint32_t chunk_bytes = slab_chunk_bytes(c->slab, class_id);
-    if (c->heap != NULL) {
-        return value_bytes + AROUND_VALUE_BYTES;
-    }
-    double chunk_cost = fit_chunk_cost(chunk_bytes);
-    if (value_bytes < chunk_bytes) {
-        return (uint32_t)chunk_cost;
-    }
-    double bytes = chunk_cost * value_bytes / (chunk_bytes - TAIL_HEADER);
-    return bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
-}
 
 /* What another thread made for it. */
 static struct ring *own_ring(const struct cache_thread *ct) {
@@ -31,8 +14,9 @@ void sample_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash, 
     struct ring *ring = own_ring(ct);
     struct sample_record *r = ring != NULL ? ring_reserve(ring, sizeof *r) : NULL;
     if (r != NULL) {
+        const struct cache *c = ct->cache;
         uint32_t bytes =
-            class_id != SLAB_CLASS_NONE ? memory_bytes(ct->cache, class_id, value_bytes) : 0;
+            class_id != SLAB_CLASS_NONE ? c->store->value_takes(c, class_id, value_bytes) : 0;
         *r = (struct sample_record){.hash = hash, .bytes = bytes, .class_id = (uint8_t)class_id, .verb = (uint8_t)verb};
         ring_publish(ring);
     }

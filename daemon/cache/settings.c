@@ -1,5 +1,5 @@
 /* Settings of a cache that runs, and what it tells those who tune it. */
-#include "cache/heap.h"
+#include "cache/partition.h"
 #include "cache/partition.h"
 
 void cache_set_tuning(struct cache *c, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct,
@@ -59,14 +59,7 @@ const struct evict_policy *cache_policy(const struct cache *c) {
 size_t cache_limit_most(const struct cache *c) { return c->limit_bytes_most; }
 
 bool cache_set_limit(struct cache *c, size_t limit_bytes) {
-    if (c->heap != NULL && !c->config.evict && !heap_within(c, limit_bytes)) {
-        return false;
-    }
-    bool set = limit_bytes <= cache_limit_most(c) &&
-               arena_set_limit(c->arena, limit_bytes, c->config.steal_pages && c->config.evict);
-    if (set && c->heap != NULL) {
-        heap_lowered(c);
-    }
+    bool set = limit_bytes <= cache_limit_most(c) && c->store->set_limit(c, limit_bytes);
     if (set && c->wake != NULL) {
         c->wake(c->wake_arg);
     }
@@ -103,17 +96,5 @@ uint32_t     cache_item_bytes_max(const struct cache *c) { return c->config.item
 bool         cache_has_cas(const struct cache *c) { return c->config.cas; }
 bool         cache_evicts(const struct cache *c) { return c->config.evict; }
 
-static const char *const store_names[] = {
-    [CACHE_STORE_SLAB] = "slab", [CACHE_STORE_HEAP] = "heap", [CACHE_STORE_BLOCKS] = "blocks"};
-
-const char *cache_store_name(enum cache_store_kind kind) { return store_names[kind]; }
 enum cache_store_kind cache_store_kind(const struct cache *c) { return c->config.store; }
 const char *cache_index_name(const struct cache *c) { return c->partitions[0].index.kind->name; }
-
-enum cache_store_kind cache_store_find(const char *name) {
-    enum cache_store_kind kind = CACHE_STORE_SLAB;
-    for (enum cache_store_kind i = 0; i < CACHE_STORE_KINDS; i++) {
-        kind = strcmp(store_names[i], name) == 0 ? i : kind;
-    }
-    return kind;
-}

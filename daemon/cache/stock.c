@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "cache/limbo.h"
 #include "cache/measure.h"
 
 struct shelf *shelf_of_locked(struct cache *c, struct partition *p, unsigned class_id) {
@@ -80,19 +79,15 @@ void item_release(struct cache_thread *ct, struct item *it) {
     uint32_t refs[GIVE_MAX], next = item_chained(it) ? item_load32(item_chain(it)) : 0;
     unsigned n = 0;
     refs[n++] = ref_of_item(c, it);
-    if (c->heap != NULL) {
-        heap_retire(ct, refs, n);
-        return;
-    }
     while (next != 0) {
         if (n == GIVE_MAX) {
-            slab_give_all(c->slab, refs, n);
+            c->store->give(ct, refs, n);
             n = 0;
         }
         refs[n++] = next;
         next = tail_next(node_at(&c->arena->space, next));
     }
-    slab_give_all(c->slab, refs, n);
+    c->store->give(ct, refs, n);
 }
 
 void chunks_give_back(struct cache_thread *ct) {
@@ -104,11 +99,7 @@ void chunks_give_back(struct cache_thread *ct) {
             refs[--from] = ct->give;
             ct->give = node_next(&item_at(c, ct->give)->node);
         }
-        if (c->heap == NULL) {
-            slab_give_all(c->slab, refs + from, GIVE_MAX - from);
-        } else {
-            heap_retire(ct, refs + from, GIVE_MAX - from);
-        }
+        c->store->give(ct, refs + from, GIVE_MAX - from);
     }
     while (ct->doomed != NULL) {
         struct item *it = ct->doomed;

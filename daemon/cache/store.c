@@ -3,7 +3,6 @@
 
 #include "cache/large.h"
 #include "cache/link.h"
-#include "cache/obtain.h"
 #include "cache/rules.h"
 #include "cache/sample.h"
 #include "cache/stock.h"
@@ -16,11 +15,14 @@ struct plan {
     uint8_t  flags;
     uint32_t value_bytes, client_flags, exptime_s;
     unsigned class_id;     /* SLAB_CLASS_NONE: larger than any chunk */
+    uint32_t total_bytes;
 };
 
 static void plan_store(const struct cache *c, const struct cache_store *s, const struct key *key,
                        const struct item *old, struct plan *plan) {
-    *plan = (struct plan){.value_bytes = s->value_bytes, .client_flags = s->client_flags, .exptime_s = s->exptime_s};
+    *plan = (struct plan){.value_bytes = s->value_bytes,
+                          .client_flags = s->client_flags,
+                          .exptime_s = s->exptime_s};
     plan->joins = old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
     bool binary = s->binary_key;
     if (store_is_late(s, old)) {
@@ -33,7 +35,8 @@ static void plan_store(const struct cache *c, const struct cache_store *s, const
         binary = item_flags(old) & ITEM_BINKEY;
     }
     plan->flags = item_flags_for(c, plan->client_flags, binary);
-    plan->class_id = whole_item_class(c, plan->flags, key->len, plan->value_bytes);
+    plan->total_bytes = (uint32_t)item_total_bytes(plan->flags, key->len, plan->value_bytes);
+    plan->class_id = whole_item_class(c, plan->total_bytes, plan->value_bytes);
 }
 
 /* The value of an append or prepend. */
@@ -63,10 +66,6 @@ struct storing {
 /* What is to be done next, and outside the lock unless it is STEP_AGAIN. */
 enum step { STEP_DONE, STEP_AGAIN, STEP_LARGE, STEP_NEEDS_CHUNK };
 
-static size_t plan_bytes(const struct storing *st) {
-    return item_total_bytes(st->plan.flags, st->key->len, st->plan.value_bytes);
-}
-
 /* Small values are only copied out, under the index's version, so an item may be written over where
  * it lies. */
 static void overwrite_locked(const struct storing *st, struct item *it) {
@@ -82,7 +81,7 @@ static void overwrite_locked(const struct storing *st, struct item *it) {
     item_set_state(it, CHUNK_LINKED);
     page_accessed(ct, it);
     index_change_end(change);
-    renewed_locked(ct, st->p, it, plan->class_id, plan_bytes(st) - was_bytes);
+    renewed_locked(ct, st->p, it, plan->class_id, plan->total_bytes - was_bytes);
 }
 
 /* Whether the chunk is one for the plan as it is by now. Its page tells its class: while it was
@@ -90,8 +89,9 @@ static void overwrite_locked(const struct storing *st, struct item *it) {
  * a heap, chunks of one class are of all sizes. */
 static bool holds_plan(const struct storing *st) {
     const struct cache *c = st->ct->cache;
-    return c->heap != NULL ? heap_bytes_of(c->heap, st->ref) >= plan_bytes(st)
-                           : slab_ref_class(c->slab, st->ref) == st->plan.class_id;
+    return slab_ref_class(c->slab, st->ref) == st->plan.class_id &&
+           (class_tells_size(c, st->plan.total_bytes) ||
+            c->store->chunk_takes(c, st->ref) >= st->plan.total_bytes);
 }
 
 /* Whether a new item has the place of the old one: of the same class, and of a heap as many
@@ -100,8 +100,9 @@ static bool takes_place_of(const struct storing *st, const struct item *old) {
     const struct cache *c = st->ct->cache;
     return !st->plan.joins && !item_large(old) && !item_chained(old) &&
            cache_item_class(c, old) == st->plan.class_id &&
-           (c->heap == NULL ||
-            heap_bytes_of(c->heap, ref_of_item(c, old)) == heap_bytes_for(c->heap, plan_bytes(st)));
+           (class_tells_size(c, st->plan.total_bytes) ||
+            c->store->chunk_takes(c, ref_of_item(c, old)) ==
+                c->store->takes(c, st->plan.class_id, st->plan.total_bytes));
 }
 
 /* The chunk a new item goes into: of the partition's stock, or by evicting from it. */
@@ -117,7 +118,8 @@ static enum step choose_chunk_locked(struct storing *st) {
     }
     if (st->ref == 0) {
         st->ref = chunk_evict_locked(st->ct, st->p, class_id);
-        return st->ref != 0 ? STEP_AGAIN /* the victim may have been the old item */ : STEP_NEEDS_CHUNK;
+        /* the victim may have been the old item */
+        return st->ref != 0 ? STEP_AGAIN : STEP_NEEDS_CHUNK;
     }
     return STEP_DONE;
 }
@@ -179,6 +181,7 @@ static enum step store_locked(struct storing *st, enum cache_status *status) {
 
 static enum cache_status store_small(struct storing *st) {
     struct cache_thread *ct = st->ct;
+    const struct cache *c = ct->cache;
     enum cache_status status = CACHE_OK;
     enum step step;
     do {
@@ -192,7 +195,7 @@ static enum cache_status store_small(struct storing *st) {
         lock_release(&st->p->lock);
         chunks_settle(ct);
         if (step == STEP_NEEDS_CHUNK) {
-            st->ref = chunk_obtain(ct, st->p, st->plan.class_id, plan_bytes(st), false);
+            st->ref = c->store->obtain(ct, st->p, st->plan.class_id, st->plan.total_bytes, false);
             if (st->ref == 0) {
                 return store_refused(ct, st->key, st->s, CACHE_NO_MEMORY);
             }

@@ -1,35 +1,20 @@
 /* What an item is: its class, its bytes, what is shown of it, and where its value lies. */
 #include "cache/value.h"
 
-static uint32_t first_tail(const struct item *it) {
-    return item_load32(item_chain((struct item *)(uintptr_t)it));
-}
-
 unsigned chained_item_class(const struct cache *c, const struct item *it) {
-    return slab_ref_class(c->slab, first_tail(it));
+    return slab_ref_class(c->slab, item_first_tail(it));
 }
 
-/* Blocks are of one size, so how many a value takes follows from it; chunks for the tails of others
- * are large, and few. */
-static uint64_t tail_count(const struct cache *c, const struct item *it) {
-    if (c->block_bytes != 0) {
-        uint32_t room = c->block_bytes - TAIL_HEADER;
-        return (item_value_bytes(it) - value_bytes_in_head(c, it) + room - 1) / room;
-    }
-    uint64_t tails = 0;
-    for (uint32_t ref = first_tail(it); ref != 0; ref = tail_next(node_at(&c->arena->space, ref))) {
-        tails++;
-    }
-    return tails;
+/* Apart, so that the others keep no registers for its call. */
+__attribute__((noinline)) static uint64_t with_tails(const struct cache *c, const struct item *it,
+                                                     uint64_t head_bytes) {
+    return head_bytes + item_value_bytes(it) + c->store->tail_count(c, it) * TAIL_HEADER;
 }
 
 uint64_t cache_item_requested_bytes(const struct cache *c, const struct item *it) {
-    uint8_t flags = item_flags(it);
+    uint8_t  flags = item_flags(it);
     uint64_t bytes = item_total_bytes(flags, item_key_len(it), item_value_bytes(it));
-    if (flags & ITEM_CHAINED) {
-        bytes += item_value_bytes(it) + tail_count(c, it) * TAIL_HEADER;
-    }
-    return bytes;
+    return flags & ITEM_CHAINED ? with_tails(c, it, bytes) : bytes;
 }
 
 void cache_view_item(const struct cache *c, const struct item *it, struct cache_view *v) {
@@ -69,7 +54,7 @@ void value_copy_locked(const struct cache *c, const struct item *it, char *to) {
         return;
     }
     to += own.iov_len;
-    for (uint32_t ref = item_load32(item_chain((struct item *)(uintptr_t)it)); ref != 0;) {
+    for (uint32_t ref = item_first_tail(it); ref != 0;) {
         const struct tail *t = (const void *)item_at(c, ref);
         uint32_t used_bytes = item_load32(&t->used_bytes);
         bytes_load(to, tail_data(t), used_bytes);
@@ -91,7 +76,7 @@ int cache_value_iov(const struct cache_thread *ct, const struct item *it, size_t
     if (!item_chained(it)) {
         return n;
     }
-    at.tail = item_load32(item_chain((struct item *)(uintptr_t)it));
+    at.tail = item_first_tail(it);
     if (place != NULL && place->tail != 0 && place->before <= skip) {
         at = *place;
     }

@@ -10,19 +10,20 @@ static inline unsigned cache_item_class(const struct cache *c, const struct item
     return item_chained(it) ? chained_item_class(c, it)
                             : slab_page_class(c->slab, arena_page_of(c->arena, it));
 }
-/* The class for an unchained item; SLAB_CLASS_NONE: it must be chained. The block store chains what
- * does not fit a block, unless not even the key does: that takes one of the larger chunks made for
- * such heads. */
-static inline unsigned whole_item_class(const struct cache *c, uint8_t flags, uint8_t key_len,
+/* Whether items of so many bytes have their class by that alone, and take what all of it take. */
+static inline bool class_tells_size(const struct cache *c, size_t total_bytes) {
+    return total_bytes <= c->slab_bytes_most;
+}
+/* The class for an unchained item, `value_bytes` of it its value; SLAB_CLASS_NONE: it must be
+ * chained. */
+static inline unsigned whole_item_class(const struct cache *c, size_t total_bytes,
                                         uint32_t value_bytes) {
-    size_t total = item_total_bytes(flags, key_len, value_bytes);
-    if (total <= c->slab_bytes_most) {
-        return slab_class_of(c->slab, total);
-    }
-    if (c->heap != NULL) {
-        return HEAP_CLASS;
-    }
-    return total - value_bytes <= c->block_bytes ? SLAB_CLASS_NONE : slab_class_of(c->slab, total);
+    return class_tells_size(c, total_bytes)
+               ? slab_class_of(c->slab, total_bytes)
+               : c->store->class_of(c, total_bytes, total_bytes - value_bytes);
+}
+static inline uint32_t item_first_tail(const struct item *chained) {
+    return item_load32(item_chain((struct item *)(uintptr_t)chained));
 }
 /* How much of a chained item's value lies in its head. It follows from the layout alone. */
 static inline uint32_t value_bytes_in_head(const struct cache *c, const struct item *it) {

@@ -14,7 +14,7 @@
  *
  * Every page of the arena's table is said to be of class 1, so that whoever asks for an item's
  * class need not know the store. Ownership: heap_take hands out memory that the taker makes an
- * item; heap_give wants it back when no thread can hold a reference any more (cache/heap.c).
+ * item; heap_give wants it back when no thread can hold a reference any more (cache/heap/limbo.h).
  * Threading: any, no lock held. Cost: a lock of jemalloc's and some 100 ns. */
 #ifndef SLATE_MEM_HEAP_H
 #define SLATE_MEM_HEAP_H

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cache/limbo.h"
+#include "cache/heap/limbo.h"
 #include "cache_fixture.h"
 
 enum { VALUE_MAX = 1 << 20 };

@@ -1,4 +1,4 @@
-#include "cache/limbo.h"
+#include "cache/heap/limbo.h"
 
 #include <stdlib.h>
 
@@ -67,6 +67,9 @@ static void note_any_locked(struct limbos *l) {
 static unsigned turn_number(const struct cache_thread *ct) {
     return (unsigned)(ct->turn - ct->cache->turns);
 }
+static struct limbos *own_limbos(const struct cache_thread *ct) {
+    return &ct->cache->limbos[turn_number(ct)];
+}
 
 /* The sealing thread holds nothing that is in there: it retired that itself, or holds nothing at
  * all. */
@@ -125,7 +128,7 @@ static struct limbos *next_left(const struct cache_thread *ct, unsigned *i) {
 }
 
 bool limbo_give(struct cache_thread *ct) {
-    bool any = limbo_turn(ct, ct->limbos);
+    bool any = limbo_turn(ct, own_limbos(ct));
     struct limbos *l;
     for (unsigned i = 0; !any && (l = next_left(ct, &i)) != NULL;) {
         any = limbo_turn(ct, l);
@@ -134,7 +137,7 @@ bool limbo_give(struct cache_thread *ct) {
 }
 
 size_t limbo_bytes(const struct cache_thread *ct) {
-    struct limbos *l = ct->limbos;
+    struct limbos *l = own_limbos(ct);
     lock_take(&l->lock);
     size_t bytes = l->open.bytes + l->sealed.bytes;
     lock_release(&l->lock);
@@ -151,12 +154,9 @@ static void take_all(struct cache *c, struct limbos *l, struct limbo *to) {
 
 bool heap_reclaim(struct cache_thread *ct) {
     struct cache *c = ct->cache;
-    if (c->heap == NULL) {
-        return false;
-    }
     struct limbo all = {0};
-    struct limbos *l;
-    take_all(c, ct->limbos, &all);
+    struct limbos *own = own_limbos(ct), *l;
+    take_all(c, own, &all);
     for (unsigned i = 0; (l = next_left(ct, &i)) != NULL;) {
         take_all(c, l, &all);
     }
@@ -167,10 +167,10 @@ bool heap_reclaim(struct cache_thread *ct) {
     if (quiet) {
         limbo_free(c, &all);
     } else {
-        lock_take(&ct->limbos->lock);
-        append(c, &ct->limbos->open, &all);
-        note_any_locked(ct->limbos);
-        lock_release(&ct->limbos->lock);
+        lock_take(&own->lock);
+        append(c, &own->open, &all);
+        note_any_locked(own);
+        lock_release(&own->lock);
     }
     return quiet;
 }
@@ -178,7 +178,7 @@ bool heap_reclaim(struct cache_thread *ct) {
 /* --- retiring --- */
 
 void limbo_add(struct cache_thread *ct, uint32_t ref, size_t bytes) {
-    struct limbos *l = ct->limbos;
+    struct limbos *l = own_limbos(ct);
     lock_take(&l->lock);
     push(ct->cache, &l->open, ref, bytes);
     bool full = l->open.bytes >= LIMBO_BYTES || l->open.items >= LIMBO_ITEMS;

@@ -13,7 +13,7 @@
  * nothing else. */
 #include <stdlib.h>
 
-#include "cache/limbo.h"
+#include "cache/heap/limbo.h"
 #include "cache/link.h"
 #include "cache/stock.h"
 
@@ -83,7 +83,7 @@ struct cache_shrink *cache_shrink_begin(struct cache_thread *ct, enum cache_shri
     struct cache *c = ct->cache;
     struct heap_facts h;
     *state = CACHE_SHRINK_DONE;
-    if (c->heap == NULL || !c->config.evict) {
+    if (c->store->whole_pages || !c->config.evict) {
         return NULL;
     }
     heap_reclaim(ct); /* what could not be given the last time */
