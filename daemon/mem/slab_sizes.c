@@ -1,0 +1,115 @@
+/* The geometry of a slab store: which sizes there are, and which id the class of each has. */
+#include "mem/slab.h"
+
+void slab_rules(const struct slab *s, struct size_rules *rules) {
+    *rules = (struct size_rules){
+        .least_bytes = sizeof(struct item) + 8,
+        .first_bytes = s->chunk_bytes_first,
+        .most_bytes = s->chunk_bytes_max,
+        .unit_bytes = 1u << s->arena->space.shift,
+        .count_most = GEOMETRY_SIZES_MAX,
+    };
+}
+
+unsigned slab_next_class(const struct slab *s, unsigned class_id) {
+    return slab_class_of(s, (size_t)slab_chunk_bytes(s, class_id) + 1);
+}
+
+/* The living class of a size; SLAB_CLASS_NONE. */
+static unsigned class_of_size(const struct slab *s, uint32_t chunk_bytes) {
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        if (slab_class_state(s, i) != SLAB_CLASS_UNUSED && slab_chunk_bytes(s, i) == chunk_bytes) {
+            return i;
+        }
+    }
+    return SLAB_CLASS_NONE;
+}
+
+static unsigned unused_id(const struct slab *s) {
+    unsigned i = 1;
+    while (i < SLAB_CLASSES_MAX && slab_class_state(s, i) != SLAB_CLASS_UNUSED) {
+        i++;
+    }
+    return i < SLAB_CLASSES_MAX ? i : SLAB_CLASS_NONE;
+}
+
+unsigned slab_ids_wanting(const struct slab *s, const struct size_list *sizes) {
+    unsigned unused = 0, wanted = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        unused += slab_class_state(s, i) == SLAB_CLASS_UNUSED;
+    }
+    for (unsigned i = 0; i < sizes->count; i++) {
+        wanted += class_of_size(s, sizes->bytes[i]) == SLAB_CLASS_NONE;
+    }
+    return wanted > unused ? wanted - unused : 0;
+}
+
+static void class_set_state(struct slab *s, unsigned class_id, enum slab_class_state state) {
+    struct slab_class *c = &s->classes[class_id];
+    lock_take(&c->lock);
+    atomic_store_explicit(&c->state, state, memory_order_relaxed);
+    lock_release(&c->lock);
+}
+
+/* The class of a size, made active: a living one, or one with an id that nobody uses. */
+static unsigned class_for_size(struct slab *s, uint32_t chunk_bytes) {
+    unsigned class_id = class_of_size(s, chunk_bytes);
+    if (class_id == SLAB_CLASS_NONE) {
+        class_id = unused_id(s);
+        atomic_store_explicit(&s->classes[class_id].chunk_bytes, chunk_bytes, memory_order_relaxed);
+        atomic_store_explicit(&s->classes[class_id].chunks_per_page, PAGE_BYTES / chunk_bytes,
+                              memory_order_relaxed);
+    }
+    class_set_state(s, class_id, SLAB_CLASS_ACTIVE);
+    return class_id;
+}
+
+static void count_classes(struct slab *s) {
+    unsigned last = SLAB_CLASSES_MAX - 1;
+    while (last > 0 && slab_class_state(s, last) == SLAB_CLASS_UNUSED) {
+        last--;
+    }
+    atomic_store_explicit(&s->class_count, last, memory_order_relaxed);
+}
+
+bool slab_set_sizes(struct slab *s, const struct size_list *sizes) {
+    if (slab_ids_wanting(s, sizes) > 0) {
+        return false;
+    }
+    struct class_set current = {{0}};
+    struct geometry *next = slab_geometry(s) == &s->tables[0] ? &s->tables[1] : &s->tables[0];
+    next->sizes = *sizes;
+    for (unsigned i = 0; i < sizes->count; i++) {
+        next->ids[i] = (uint8_t)class_for_size(s, sizes->bytes[i]);
+        class_set_add(&current, next->ids[i]);
+    }
+    geometry_index(next);
+    count_classes(s);
+    /* pairs with the acquire of slab_geometry */
+    atomic_store_explicit(&s->geometry, next, memory_order_release);
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        if (slab_class_state(s, i) == SLAB_CLASS_ACTIVE && !class_set_has(&current, i)) {
+            class_set_state(s, i, SLAB_CLASS_RETIRED);
+        }
+    }
+    return true;
+}
+
+unsigned slab_reap(struct slab *s) {
+    unsigned reaped = 0;
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        struct slab_class *c = &s->classes[i];
+        /* the caller's thread alone changes states */
+        if (slab_class_state(s, i) != SLAB_CLASS_RETIRED) {
+            continue;
+        }
+        lock_take(&c->lock);
+        if (atomic_load_explicit(&c->page_count, memory_order_relaxed) == 0) {
+            atomic_store_explicit(&c->state, SLAB_CLASS_UNUSED, memory_order_relaxed);
+            reaped++;
+        }
+        lock_release(&c->lock);
+    }
+    count_classes(s);
+    return reaped;
+}
