@@ -1,13 +1,20 @@
 #include "sample/shadow.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/prefetch.h"
+#include "sample/tally.h"
 
-enum { CLASSES_SHARE = 8 /* of the memory, one in so many bytes */, SHADOW_CLASSES_MIN = 24 };
-enum { RECENT_FACTOR = 2, CURVE_FACTOR = 2, CURVE_KEYS_MAX = 8192 /* beyond, it gains little for its cost */, READS_A_WINDOW = 8, CURVE_FADE_WINDOWS = 4 };
+enum {
+    CLASSES_SHARE = 8, /* of the memory, one in so many bytes */
+    SHADOW_CLASSES_MIN = 24,
+    RECENT_FACTOR = 2,
+    CURVE_FACTOR = 2,
+    CURVE_KEYS_MAX = 8192, /* beyond, it gains little for its cost */
+    READS_A_WINDOW = 8,
+    CURVE_FADE_WINDOWS = 4,
+};
 static const double curve_keeps = 0.8;
 
 const double shadow_factor[SHADOW_SIZES] = {0.5, 2, 4};
@@ -17,32 +24,20 @@ static const unsigned factor_shift[SHADOW_SIZES] = {0, 0, 1};
 static const double factor_nodes[SHADOW_SIZES] = {0.7, 2, 2};
 
 /* What is known of a key: a miss does not tell its size. */
-enum recent_state { RECENT_HELD, RECENT_FILLING /* it missed */, RECENT_WAITING /* it missed, its size is not known */ };
+enum recent_state {
+    RECENT_HELD,
+    RECENT_FILLING, /* it missed */
+    RECENT_WAITING, /* it missed, and its size is not known */
+};
 struct recent {
     uint32_t tag, bytes;
     uint8_t  class_id, state;
 };
 
-/* The keys are in so many groups by their hash. How much these differ tells how far to trust their
- * sum: a key that is asked for often makes many of the reads at which two policies differ, and is
- * in the sample or not. */
-enum { GROUPS = 16 };
-struct tally {
-    double reads, own_misses, better, worse;
-    double lead[GROUPS]; /* better less worse */
-};
 struct mirror {
     struct mini *mini; /* NULL: not used */
     struct tally now, past;
     struct tally rising; /* of a policy: as past, and begun anew whenever it is not ahead of own */
-};
-
-struct class_tally {
-    unsigned class_id;
-    float reads, own_misses;
-    struct {
-        float better, worse;
-    } policy[SHADOW_POLICIES_MAX];
 };
 
 struct shadow {
@@ -183,39 +178,20 @@ static void set_mini(struct mini *m, uint64_t bytes_max, uint32_t below, bool lo
     }
 }
 
-static void scale_tally(struct tally *t, double by) {
-    t->reads *= by;
-    t->own_misses *= by;
-    t->better *= by;
-    t->worse *= by;
-    for (unsigned g = 0; g < GROUPS; g++) {
-        t->lead[g] *= by;
-    }
-}
-
-static void scale_class(struct class_tally *k, double by) {
-    k->reads *= (float)by;
-    k->own_misses *= (float)by;
-    for (unsigned i = 0; i < SHADOW_POLICIES_MAX; i++) {
-        k->policy[i].better *= (float)by;
-        k->policy[i].worse *= (float)by;
-    }
-}
-
 /* As if this rate had been from the start: else a window of a higher rate would count for more, and
  * the first ones have the highest. */
 static void scale_tallies(struct shadow *s, double by) {
     for (unsigned i = 0; i < s->policies; i++) {
-        scale_tally(&s->policy[i].now, by);
-        scale_tally(&s->policy[i].past, by);
-        scale_tally(&s->policy[i].rising, by);
+        tally_scale(&s->policy[i].now, by);
+        tally_scale(&s->policy[i].past, by);
+        tally_scale(&s->policy[i].rising, by);
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
-        scale_tally(&s->size[i].now, by);
-        scale_tally(&s->size[i].past, by);
+        tally_scale(&s->size[i].now, by);
+        tally_scale(&s->size[i].past, by);
     }
     for (unsigned i = 0; i < s->classes_max; i++) {
-        scale_class(&s->classes[i], by);
+        class_tally_scale(&s->classes[i], by);
     }
 }
 
@@ -283,14 +259,6 @@ static bool ask(struct mini *m, uint64_t hash, uint32_t bytes, uint32_t now_s) {
     return bytes != 0 ? mini_request(m, hash, bytes, now_s) : mini_read(m, hash, now_s);
 }
 
-static void count(struct tally *t, uint64_t hash, bool own, bool other) {
-    t->reads += 1;
-    t->own_misses += !own;
-    t->better += other && !own;
-    t->worse += own && !other;
-    t->lead[sample_slot(hash, GROUPS)] += (other && !own) - (own && !other);
-}
-
 /* Where the class stands apart every miniature has what the cache had. */
 static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_t bytes,
                      uint32_t now_s, bool hit) {
@@ -308,14 +276,14 @@ static void read_key(struct shadow *s, uint64_t hash, unsigned class_id, uint32_
     }
     for (unsigned i = 0; i < s->policies; i++) {
         bool other = apart || i == s->own ? own : ask(s->policy[i].mini, hash, bytes, now_s);
-        count(&s->policy[i].now, hash, own, other);
+        tally_count(&s->policy[i].now, hash, own, other);
         if (k != NULL && other != own) {
             *(own ? &k->policy[i].worse : &k->policy[i].better) += 1;
         }
     }
     for (unsigned i = 0; i < SHADOW_SIZES; i++) {
         if (sample_takes(hash, s->below >> factor_shift[i])) {
-            count(&s->size[i].now, hash, own,
+            tally_count(&s->size[i].now, hash, own,
                   apart ? own : ask(s->size[i].mini, hash, bytes, now_s));
         }
     }
@@ -439,24 +407,13 @@ bool shadow_window_due(const struct shadow *s) {
            s->reads >= (uint64_t)READS_A_WINDOW * s->nodes_max;
 }
 
-static void add(struct tally *past, const struct tally *now, double keep) {
-    scale_tally(past, keep);
-    past->reads += now->reads;
-    past->own_misses += now->own_misses;
-    past->better += now->better;
-    past->worse += now->worse;
-    for (unsigned g = 0; g < GROUPS; g++) {
-        past->lead[g] += now->lead[g];
-    }
-}
-
 static void settle(struct mirror *m, double keep) {
-    add(&m->past, &m->now, keep);
+    tally_add(&m->past, &m->now, keep);
     m->now = (struct tally){0};
 }
 
 static void rise(struct mirror *m, double keep) {
-    add(&m->rising, &m->now, keep);
+    tally_add(&m->rising, &m->now, keep);
     if (m->rising.better <= m->rising.worse) {
         m->rising = (struct tally){0};
     }
@@ -474,7 +431,7 @@ void shadow_window_end(struct shadow *s, double reads) {
     s->windows++;
     s->reads = s->fills = 0;
     for (unsigned i = 0; i < s->classes_max; i++) {
-        scale_class(&s->classes[i], SHADOW_KEEPS);
+        class_tally_scale(&s->classes[i], SHADOW_KEEPS);
     }
     if (s->windows % CURVE_FADE_WINDOWS == 0) {
         curve_fade(s->curve, curve_keeps);
@@ -485,38 +442,14 @@ uint64_t shadow_windows(const struct shadow *s) { return s->windows; }
 
 /* --- what it says --- */
 
-double shadow_hit_ratio(const struct shadow_tally *t, double real_hit_ratio) {
-    double real = 1 - real_hit_ratio, misses = t->own_misses - t->better + t->worse;
-    if (t->reads <= 0 || !(t->worse > t->better || t->worse < t->better)) {
-        return real_hit_ratio; /* exactly: one minus what is one minus it need not be */
-    }
-    double miss_ratio =
-        t->own_misses > 0 ? real * misses / t->own_misses : real + t->worse / t->reads;
-    return miss_ratio < 1 ? 1 - miss_ratio : 0;
-}
-
-/* The variance of a sum of so many independent parts, from how they differ; never less than if each
- * read were a part. */
-static double variance(const struct tally *t) {
-    double mean = (t->better - t->worse) / GROUPS, sum = 0;
-    for (unsigned g = 0; g < GROUPS; g++) {
-        sum += (t->lead[g] - mean) * (t->lead[g] - mean);
-    }
-    sum *= (double)GROUPS / (GROUPS - 1);
-    return sum > t->better + t->worse ? sum : t->better + t->worse;
-}
-
-static struct shadow_tally tally_of(const struct tally *t) {
-    return (struct shadow_tally){t->reads, t->own_misses, t->better, t->worse, sqrt(variance(t))};
-}
 struct shadow_tally shadow_policy(const struct shadow *s, unsigned policy) {
-    return tally_of(&s->policy[policy].past);
+    return tally_told(&s->policy[policy].past);
 }
 struct shadow_tally shadow_rising(const struct shadow *s, unsigned policy) {
-    return tally_of(&s->policy[policy].rising);
+    return tally_told(&s->policy[policy].rising);
 }
 struct shadow_tally shadow_size(const struct shadow *s, unsigned size) {
-    return tally_of(&s->size[size].past);
+    return tally_told(&s->size[size].past);
 }
 
 struct shadow_tally shadow_class_policy(const struct shadow *s, unsigned class_id,
@@ -526,12 +459,7 @@ struct shadow_tally shadow_class_policy(const struct shadow *s, unsigned class_i
     if (k == NULL || k->class_id != class_id) {
         return (struct shadow_tally){0};
     }
-    struct shadow_tally t = {.reads = (double)k->reads,
-                             .own_misses = (double)k->own_misses,
-                             .better = (double)k->policy[policy].better,
-                             .worse = (double)k->policy[policy].worse};
-    t.deviation = sqrt(t.better + t.worse); /* nobody keeps the groups of a class */
-    return t;
+    return class_tally_told(k, policy);
 }
 
 const struct curve *shadow_curve(const struct shadow *s) { return s->curve; }

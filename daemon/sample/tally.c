@@ -1,0 +1,68 @@
+/* Adding up what is counted of miniatures, and how far to trust it. */
+#include "sample/tally.h"
+
+#include <math.h>
+
+void tally_scale(struct tally *t, double by) {
+    t->reads *= by;
+    t->own_misses *= by;
+    t->better *= by;
+    t->worse *= by;
+    for (unsigned g = 0; g < TALLY_GROUPS; g++) {
+        t->lead[g] *= by;
+    }
+}
+
+void class_tally_scale(struct class_tally *k, double by) {
+    k->reads *= (float)by;
+    k->own_misses *= (float)by;
+    for (unsigned i = 0; i < SHADOW_POLICIES_MAX; i++) {
+        k->policy[i].better *= (float)by;
+        k->policy[i].worse *= (float)by;
+    }
+}
+
+void tally_add(struct tally *past, const struct tally *now, double keep) {
+    tally_scale(past, keep);
+    past->reads += now->reads;
+    past->own_misses += now->own_misses;
+    past->better += now->better;
+    past->worse += now->worse;
+    for (unsigned g = 0; g < TALLY_GROUPS; g++) {
+        past->lead[g] += now->lead[g];
+    }
+}
+
+double shadow_hit_ratio(const struct shadow_tally *t, double real_hit_ratio) {
+    double real = 1 - real_hit_ratio, misses = t->own_misses - t->better + t->worse;
+    if (t->reads <= 0 || !(t->worse > t->better || t->worse < t->better)) {
+        return real_hit_ratio; /* exactly: one minus what is one minus it need not be */
+    }
+    double miss_ratio =
+        t->own_misses > 0 ? real * misses / t->own_misses : real + t->worse / t->reads;
+    return miss_ratio < 1 ? 1 - miss_ratio : 0;
+}
+
+/* The variance of a sum of so many independent parts, from how they differ; never less than if each
+ * read were a part. */
+static double variance(const struct tally *t) {
+    double mean = (t->better - t->worse) / TALLY_GROUPS, sum = 0;
+    for (unsigned g = 0; g < TALLY_GROUPS; g++) {
+        sum += (t->lead[g] - mean) * (t->lead[g] - mean);
+    }
+    sum *= (double)TALLY_GROUPS / (TALLY_GROUPS - 1);
+    return sum > t->better + t->worse ? sum : t->better + t->worse;
+}
+
+struct shadow_tally tally_told(const struct tally *t) {
+    return (struct shadow_tally){t->reads, t->own_misses, t->better, t->worse, sqrt(variance(t))};
+}
+
+struct shadow_tally class_tally_told(const struct class_tally *k, unsigned policy) {
+    struct shadow_tally t = {.reads = (double)k->reads,
+                             .own_misses = (double)k->own_misses,
+                             .better = (double)k->policy[policy].better,
+                             .worse = (double)k->policy[policy].worse};
+    t.deviation = sqrt(t.better + t.worse); /* nobody keeps the groups of a class */
+    return t;
+}
