@@ -23,7 +23,6 @@
 #include "index/index.h"
 #include "mem/fit.h"
 #include "mem/slab.h"
-#include "sample/stream.h"
 
 struct cache;
 struct cache_thread;
@@ -397,6 +396,9 @@ void cache_class_ages(struct cache *, unsigned class_id, struct cache_age_values
 /* Counters of all classes together. */
 void cache_classes_counters(struct cache *, struct cache_class_values *sum);
 void cache_reset_counters(struct cache *);
+/* Keys that reads found, and did not find, since the start. Some microseconds, no partition's
+ * lock. */
+void cache_reads(struct cache *, uint64_t *hits, uint64_t *misses);
 struct slab *cache_slab(struct cache *);
 enum cache_store_kind cache_store_kind(const struct cache *);
 const char *cache_store_name(enum cache_store_kind);         /* slab, heap, blocks */
@@ -405,71 +407,8 @@ const char *cache_index_name(const struct cache *);
 enum cache_store_kind cache_store_find(const char *name);
 uint32_t cache_item_bytes_max(const struct cache *);
 bool cache_has_cas(const struct cache *);
-bool cache_evicts(const struct cache *); /* false: -M, nothing live is ever dropped */
-
-/* --- what a page is worth: how many hits a class would lose with one less, or gain with more
- * (tune/policies/utility.h) --- */
-enum { CACHE_TAILS = EVICT_TAILS, CACHE_GHOST_DEPTHS = 7 };
-struct cache_signal {
-    uint64_t hits;                              /* all, since the start */
-    /* on items in the last page, in the last two pages; since the start */
-    uint64_t tail_hits[CACHE_TAILS];
-    /* sampled, of items evicted within 1 << d pages, the steps before not counted */
-    uint64_t ghost_hits[CACHE_GHOST_DEPTHS];
-    uint32_t ghost_weight;                      /* misses that one sampled one stands for */
-    /* what the tails hold now: about one and two pages' worth, or all there is */
-    uint64_t tail_items[CACHE_TAILS];
-};
-struct cache_signals {
-    uint64_t requests; /* hits, misses and stores since the start */
-    struct cache_signal classes[SLAB_CLASSES_MAX];
-};
-/* Starts measuring, or follows a change of classes; or stops. False: out of memory. From one
- * thread. Cost: of starting and stopping, two pages' worth of nodes in every class; then that of
- * sample/ghost.h and a step in the queue an eviction. */
-bool cache_measure(struct cache *, bool on);
-bool cache_measured(const struct cache *);
-/* Reads them all but the tails' items: some microseconds, no partition's lock. */
-void cache_signals(struct cache *, struct cache_signals *);
-/* Fills in the tails' items: a lock of every partition. */
-void cache_signal_tails(struct cache *, struct cache_signals *);
-
-/* --- the stream of sampled keys: reads, stores and ends of keys whose hash is in the sample
- * (sample/stream.h) ---
- *
- * Each thread has a ring of its own and never waits: what does not fit is dropped and counted.
- * Nothing is noted, at the cost of a branch, until cache_set_sample says so; the rings stay once
- * they are made. */
-/* A ring of so many bytes for each thread, also for those to come, but for rings_max at a time; the
- * keys of threads beyond are not sampled. False: out of memory, for some. */
-bool cache_sample_start(struct cache *, size_t ring_bytes, unsigned rings_max);
-/* Keys below are in the sample; 0: none. And every how many requests a key is to be noted
- * (cache_sample_key); 0: never. */
-void     cache_set_sample(struct cache *, uint32_t below, uint32_t key_every);
-uint32_t cache_sample_key_every(const struct cache *);
-/* This key was asked for, and stands for so many requests. */
-void cache_sample_key(struct cache_thread *, const struct key *, uint32_t requests);
-
-struct cache_samples {
-    size_t used;
-    char   bytes[4096] __attribute__((aligned(8)));
-};
-/* Takes what a thread has noted, as far as there is room; threads are numbered from 0. False: there
- * is no such thread. From one thread. Then the records one by one: NULL before the first and after
- * the last. */
-bool cache_take_samples(struct cache *, unsigned thread, struct cache_samples *);
-const struct sample_record *cache_sample_next(const struct cache_samples *,
-                                              const struct sample_record *);
-
-struct cache_sample_facts {
-    uint64_t written, dropped; /* records ever; for lack of room */
-    uint64_t ring_bytes;       /* all that the rings take of memory */
-};
-void cache_sample_facts(struct cache *, struct cache_sample_facts *);
-/* Keys that reads found, and did not find, since the start. Some microseconds, no partition's
- * lock. */
-void cache_reads(struct cache *, uint64_t *hits, uint64_t *misses);
 const struct evict_tuning *cache_tuning(const struct cache *); /* lives as long as the cache */
+bool cache_evicts(const struct cache *); /* false: -M, nothing live is ever dropped */
 
 /* --- walking: items one by one, for the crawler and dumps --- */
 struct cache_walk {

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "cache/epoch.h"
 #include "cache/pages.h"
+#include "cache/signals.h"
 #include "cache/store_ops.h"
 #include "index/index.h"
 #include "mem/heap.h"

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "cache/cache.h"
+#include "cache/signals.h"
 
 struct snapshot_class {
     uint32_t chunk_bytes, chunks_per_page;

@@ -1,6 +1,7 @@
 /* Running the requests of a group, and commands. */
 #include "base/clock.h"
 #include "base/number.h"
+#include "cache/signals.h"
 #include "proto/binary.h"
 #include "serve/commands.h"
 #include "serve/session/batch.h"

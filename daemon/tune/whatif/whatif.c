@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cache/signals.h"
 #include "watch/ring.h"
 
 enum {

@@ -2,6 +2,7 @@
 #include "tap.h"
 
 #include "cache_fixture.h"
+#include "cache/signals.h"
 #include "mem/slab.h"
 
 enum { MIB = 1 << 20, VALUE_BYTES = 400 };

@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include "session_fixture.h"
+#include "cache/signals.h"
 
 /* --- random streams --- */
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "cache_fixture.h"
+#include "cache/signals.h"
 #include "tune/whatif/whatif.h"
 
 enum { MIB = 1 << 20, VALUE_BYTES = 1000, VALUE_BYTES_MAX = 2048, PAGES = 8, THREADS = 4 };
