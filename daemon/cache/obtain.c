@@ -39,9 +39,7 @@ static uint32_t take_free(struct cache_thread *ct, struct partition *p, unsigned
 
 /* What a class frees in pages that are leaving it is not its own any more. */
 static bool all_draining(const struct cache *c, unsigned class_id) {
-    struct slab_class_facts f;
-    slab_facts(c->slab, class_id, &f);
-    return f.draining >= f.pages;
+    return slab_pages_beyond(c->slab, class_id, 0) == 0;
 }
 
 /* The class to take a chunk of: while we rested outside the turn the geometry may have changed, and

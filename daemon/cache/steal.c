@@ -19,9 +19,7 @@ static unsigned richest_class(const struct cache *c, const struct class_set *ref
     unsigned best = SLAB_CLASS_NONE;
     uint32_t most = 0;
     for (unsigned i = 1; i <= c->slab->class_count; i++) {
-        struct slab_class_facts f;
-        slab_facts(c->slab, i, &f);
-        uint32_t pages = f.pages > f.draining ? f.pages - f.draining : 0;
+        uint32_t pages = slab_pages_beyond(c->slab, i, 0);
         if (!class_set_has(refused, i) && pages >= least_pages && pages > most) {
             best = i;
             most = pages;

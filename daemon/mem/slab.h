@@ -150,6 +150,13 @@ static inline bool slab_page_draining(const struct slab *s, uint32_t page) {
 static inline bool slab_has_free_chunk(const struct slab *s, unsigned class_id) {
     return atomic_load_explicit(&s->classes[class_id].free_count, memory_order_relaxed) > 0;
 }
+/* How many pages a class could lose: those that are not on the move yet, but for `kept` of them. */
+static inline uint32_t slab_pages_beyond(const struct slab *s, unsigned class_id, uint32_t kept) {
+    const struct slab_class *c = &s->classes[class_id];
+    uint32_t pages = atomic_load_explicit(&c->page_count, memory_order_relaxed);
+    kept += atomic_load_explicit(&c->moving, memory_order_relaxed);
+    return pages > kept ? pages - kept : 0;
+}
 /* Whether taking a chunk needs no eviction, seen without the lock. */
 static inline bool slab_has_free(const struct slab *s, unsigned class_id) {
     return slab_has_free_chunk(s, class_id) || arena_pages_free(s->arena) > 0;

@@ -12,9 +12,7 @@
 static unsigned begin(struct tuner *t, unsigned class_id, struct page_take *taken) {
     struct slab *slab = cache_slab(t->cache);
     uint32_t pages[MOVER_PAGES_MAX];
-    struct slab_class_facts f;
-    slab_facts(slab, class_id, &f);
-    uint32_t spare = f.pages > f.draining + 1 ? f.pages - f.draining - 1 : 0;
+    uint32_t spare = slab_pages_beyond(slab, class_id, 1);
     unsigned found = slab_whole_pages(slab, class_id, pages,
                                       spare < MOVER_PAGES_MAX ? spare : MOVER_PAGES_MAX),
              n = 0;

@@ -48,9 +48,7 @@ static bool cancelled(const struct mover *m) {
 }
 
 static bool can_spare(const struct slab *slab, const struct page_move *move) {
-    struct slab_class_facts f;
-    slab_facts(slab, move->from, &f);
-    return f.pages >= f.draining + (move->last_too ? 1 : 2);
+    return slab_pages_beyond(slab, move->from, move->last_too ? 0 : 1) > 0;
 }
 
 /* A page on its way, and whether it was in use when that began. */

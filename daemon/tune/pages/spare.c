@@ -24,17 +24,16 @@ struct comparing {
 };
 
 /* Pages that a class may lose. */
-static uint32_t most_of(const struct comparing *c, unsigned class_id, struct slab_class_facts *f) {
-    slab_facts(cache_slab(c->cache), class_id, f);
-    uint32_t kept = f->draining + (c->last_too ? 0 : 1);
-    return !class_set_has(c->except, class_id) && f->pages > kept ? f->pages - kept : 0;
+static uint32_t most_of(const struct comparing *c, unsigned class_id) {
+    return class_set_has(c->except, class_id)
+               ? 0
+               : slab_pages_beyond(cache_slab(c->cache), class_id, c->last_too ? 0 : 1);
 }
 
 static unsigned givers(const struct comparing *c) {
-    struct slab_class_facts f;
     unsigned n = 0;
     for (unsigned i = 1; i <= cache_slab(c->cache)->class_count; i++) {
-        n += most_of(c, i, &f) > 0;
+        n += most_of(c, i) > 0;
     }
     return n;
 }
@@ -47,7 +46,8 @@ static unsigned roomiest(const struct comparing *c, uint32_t *pages) {
     *pages = 0;
     for (unsigned i = 1; i <= cache_slab(c->cache)->class_count; i++) {
         struct slab_class_facts f;
-        uint32_t most = most_of(c, i, &f), room = most > 0 ? f.free_chunks / f.chunks_per_page : 0;
+        slab_facts(cache_slab(c->cache), i, &f);
+        uint32_t most = most_of(c, i), room = most > 0 ? f.free_chunks / f.chunks_per_page : 0;
         room = room < most ? room : most;
         if (room > *pages && !class_set_has(&c->held, i)) {
             best = i;
@@ -114,7 +114,8 @@ static bool compare_next(void *arg) {
     struct comparing *c = arg;
     struct slab_class_facts f;
     unsigned class_id = c->at++;
-    if (most_of(c, class_id, &f) > 0) {
+    if (most_of(c, class_id) > 0) {
+        slab_facts(cache_slab(c->cache), class_id, &f);
         compare(c, class_id, f.pages);
     }
     return c->at <= cache_slab(c->cache)->class_count;

@@ -154,11 +154,12 @@ static uint64_t cache_bytes(const struct whatif *w) {
 }
 
 static void classes_bytes(const struct whatif *w, struct share_classes *to) {
+    const struct slab *slab = cache_slab(w->cache);
     struct slab_class_facts f;
     *to = (struct share_classes){.page_bytes = PAGE_BYTES};
-    for (unsigned i = 1; i <= cache_slab(w->cache)->class_count; i++) {
-        slab_facts(cache_slab(w->cache), i, &f);
-        to->bytes[i] = (double)(f.pages - f.draining) * PAGE_BYTES;
+    for (unsigned i = 1; i <= slab->class_count; i++) {
+        slab_facts(slab, i, &f);
+        to->bytes[i] = (double)slab_pages_beyond(slab, i, 0) * PAGE_BYTES;
         to->chunk_bytes[i] = f.chunk_bytes;
         to->idle[i] = fmin((double)f.free_chunks * f.chunk_bytes, to->bytes[i]);
     }
