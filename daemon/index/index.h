@@ -67,8 +67,7 @@ const struct index_kind *index_kind_find(const char *name); /* NULL: none of thi
 struct index_chains { /* chained.c */
     _Atomic uint32_t  count; /* of heads */
     uint32_t          entry_count; /* ever made */
-    index_array       heads, entries;
-    _Atomic uint32_t *versions;
+    index_array       lines, entries;
     uint32_t          entry_free; /* first free entry, linked through next; 0: none */
 };
 enum { INDEX_WALKS = 4, INDEX_AGAIN = 4 };

@@ -377,6 +377,30 @@ static void test_a_look_tells_what_happened_since(void) {
     index_fini(&ix);
 }
 
+/* A writer that loses its processor within a change keeps those who look for these keys waiting. */
+static void test_a_change_of_a_key_holds_up_few_others(void) {
+    enum { HELD_UP_MOST = 64 };
+    static struct index ix;
+    char name[40];
+    uint32_t held_up = 0;
+    index_init(&ix, kind, &pool, &arena->space);
+    for (uint32_t n = 0; n < ITEMS; n++) {
+        insert(&ix, n, refs[n]);
+    }
+    struct key key = key_of(7, name);
+    struct index_change change =
+        index_change_begin(&ix, key.hash, (struct index_spot){0}, node_at(&arena->space, refs[7]));
+    for (uint32_t n = 0; n < ITEMS; n++) {
+        struct index_look look;
+        key = key_of(n, name);
+        index_find(&ix, &key, &look);
+        held_up += !index_unchanged(&look);
+    }
+    index_change_end(change);
+    ok(held_up > 0 && held_up <= HELD_UP_MOST, "%s: while one key of %d changes, looks for %u wait", kind->name, ITEMS, held_up);
+    index_fini(&ix);
+}
+
 static void test_a_spot_serves_however_much_changes(void) {
     static struct index ix;
     static struct index_spot spots[ITEMS];
@@ -441,6 +465,7 @@ int main(void) {
     for (int i = 0; (kind = index_kinds[i]) != NULL; i++) {
         index_pool_init(&pool, POOL_BYTES);
         test_a_look_tells_what_happened_since();
+        test_a_change_of_a_key_holds_up_few_others();
         test_a_spot_serves_however_much_changes();
         test_random_changes_match_a_plain_array(seed);
         test_what_stays_is_met_by_a_walk_while_others_come_and_go(seed);
