@@ -118,6 +118,30 @@ describe("the doctor on policies", function()
     end)
 end)
 
+describe("the doctor on the memory of the process", function()
+    local function of(process)
+        return found("process", doctor.findings(evicting(nil, { process = process })))
+    end
+
+    it("says when a limit of the process leaves items less than was asked for", function()
+        local finding = of({ process_limit = 200 << 20, items_limit = 120 << 20, items_asked = 200 << 20,
+            items = 120 << 20 })
+        assert.equal("note", finding.severity)
+        assert.equal("items may take 120M of the 200M that were asked for: the process may have 200M, and the rest of "
+            .. "it takes or may take the others", finding.what)
+        assert.is_nil(of({ process_limit = 0, items_limit = 120 << 20, items_asked = 200 << 20, items = 120 << 20 }))
+        assert.is_nil(of({ process_limit = 200 << 20, items_limit = 120 << 20, items_asked = 200 << 20, items = 0 }))
+        assert.is_nil(of({ process_limit = 200 << 20, items_limit = 190 << 20, items_asked = 200 << 20,
+            items = 190 << 20 }))
+    end)
+
+    it("warns of a control group that waits for memory", function()
+        assert.equal("its control group waits for memory 25% of the time", of({ group_pressure = 25.3 }).what)
+        assert.is_nil(of({ group_pressure = 9.9 }))
+        assert.is_nil(of(nil))
+    end)
+end)
+
 describe("the course of a server", function()
     -- A server up for an hour with 100 requests a second of which 80 find their item, seen for so many seconds; each
     -- gives counters of a second in place of these.

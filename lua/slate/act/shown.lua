@@ -24,6 +24,7 @@ function M.step(change)
     return { kind = "set", name = change.name, value = row and settings.text(row, change.value) or change.value }
 end
 
+--- The change that a step is: the other way round.
 function M.change(step)
     if step.kind == "move" then
         return { from = step.src, to = step.dst, pages = step.pages }

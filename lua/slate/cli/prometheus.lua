@@ -128,8 +128,17 @@ local function add_automove(families, now, automove)
     end
 end
 
---- The text for a snapshot. options: automove (totals of slate.facts.moves, of a slated), descriptions (of
--- `descriptions`), classes (how many at most, those with most pages; nil: all).
+-- Where the memory of the process is (where a slated tells).
+local function add_process(families, process, descriptions)
+    for _, name in ipairs(sorted(process or {})) do
+        local known = about(name, { "memory" }, descriptions)
+        add(families, metric_of("slate_memory_", name, known), known.kind == "counter" and "counter" or "gauge",
+            known.help, "", process[name])
+    end
+end
+
+--- The text for a snapshot. options: automove (totals of slate.facts.moves, of a slated), process (slate.facts.memory,
+-- likewise), descriptions (of `descriptions`), classes (how many at most, those with most pages; nil: all).
 function M.text(now, options)
     local families, descriptions = {}, options.descriptions or {}
     add(families, "slate_up", "gauge", "1: the server answered", "", 1)
@@ -144,6 +153,7 @@ function M.text(now, options)
                 factor == 1 and now.general[name] or now.general[name] * factor)
         end
     end
+    add_process(families, options.process, descriptions)
     for _, class in ipairs(chosen_classes(now, options.classes)) do
         for _, name in ipairs(sorted(class)) do
             if not CLASS_LEFT_OUT[name] then

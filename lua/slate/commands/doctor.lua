@@ -41,6 +41,7 @@ local function ask(client, connect, known)
         local policies
         totals, policies = foresight.whatif(client)
         known.whatif = totals and { totals = totals, policies = policies }
+        known.process = require("slate.facts.memory").read(client)
     end
     known.expired_items = require("slate.facts.expired").count(connect, known.now)
 end

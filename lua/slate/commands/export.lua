@@ -42,6 +42,7 @@ local function scrape(context, parsed)
     end
     local lines = context.who.slated and client:stats("describe")
     local automove = context.who.slated and require("slate.facts.moves").read(client) or nil
+    local process = context.who.slated and require("slate.facts.memory").read(client) or nil
     client:close()
     local most = parsed.classes
     if most == "none" then
@@ -50,7 +51,7 @@ local function scrape(context, parsed)
         most = nil
     end
     return prometheus.text(now, { descriptions = prometheus.descriptions(lines or nil), automove = automove,
-        classes = most })
+        process = process, classes = most })
 end
 
 function M.run(context, parsed)

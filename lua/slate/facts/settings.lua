@@ -197,6 +197,7 @@ function M.shown(row, text)
     return row.shown and row.shown[text] or text
 end
 
+--- What the server is to be told for what a screen shows.
 function M.text(row, shown)
     if row.unit and shown:find("^%d+$") then
         return ("%.0f"):format(tonumber(shown) * row.unit)

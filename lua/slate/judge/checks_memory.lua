@@ -16,6 +16,8 @@ local WINDOW_LONG_S <const>, WINDOW_MOST_S <const> = 60, 1800
 local GAIN_LEAST_RATIO <const> = 0.01 -- a point of hits is worth more memory, or another policy
 local ERRORS_APART <const> = 2 -- a gain is that many times its standard error, so that chance does not count
 local MORE_TIMES <const> = { 1.25, 1.5, 2 } -- so many times the memory is asked for
+local PROCESS_SHARE_RATIO <const> = 0.1 -- of what was asked for: a limit of the process always takes a little
+local PRESSURE_LEAST_PERCENT <const> = 10
 local EXPIRED_LEAST <const>, EXPIRED_LEAST_RATIO <const> = 1000, 0.25
 
 local CHECKS <const> = {}
@@ -68,6 +70,27 @@ function CHECKS.held(about, add)
         units.percent(over.over_ratio), units.bytes(over.limit_bytes),
         over.is_by_classes and (": each of %d classes keeps a page"):format(over.classes)
             or over.is_falling and ", and gives it back" or ""), against_held(about, over), "memory.held")
+end
+
+-- A limit of the process that leaves items less than was asked for, and a control group that waits for memory.
+function CHECKS.process(about, add)
+    local process = about.process
+    if not process then
+        return
+    end
+    local limit, asked = process.items_limit or 0, process.items_asked or 0
+    local is_less = (process.process_limit or 0) > 0 and limit < asked * (1 - PROCESS_SHARE_RATIO)
+    if is_less and process.items >= limit then
+        add("note", ("items may take %s of the %s that were asked for: the process may have %s, and the rest of it "
+            .. "takes or may take the others"):format(units.bytes(limit), units.bytes(asked),
+            units.bytes(process.process_limit)),
+            "raise process_memory, or lower what connections may take (-c, read_buf_mem_limit): "
+            .. "slatectl stats memory")
+    end
+    if (process.group_pressure or 0) >= PRESSURE_LEAST_PERCENT then
+        add("warning", ("its control group waits for memory %.0f%% of the time"):format(process.group_pressure),
+            "give the group more memory, or slated less: slatectl set process_memory=SIZE")
+    end
 end
 
 function CHECKS.starving(about, add)
@@ -206,8 +229,8 @@ end
 --- The checks by their names (slate.judge.doctor has their order).
 return {
     { name = "out_of_memory", check = CHECKS.out_of_memory }, { name = "held", check = CHECKS.held },
-    { name = "starving", check = CHECKS.starving }, { name = "idle_pages", check = CHECKS.idle_pages },
-    { name = "moves", check = CHECKS.moves },
+    { name = "process", check = CHECKS.process }, { name = "starving", check = CHECKS.starving },
+    { name = "idle_pages", check = CHECKS.idle_pages }, { name = "moves", check = CHECKS.moves },
     { name = "expired", check = CHECKS.expired }, { name = "memory", check = CHECKS.memory },
     { name = "policy", check = CHECKS.policy }, { name = "waste", check = CHECKS.waste },
     { name = "geometry", check = CHECKS.geometry },

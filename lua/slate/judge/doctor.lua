@@ -12,8 +12,8 @@ local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
 
 -- In this order findings of one severity are told: first what keeps items out, then what is lost, then what could be
 -- better.
-local ORDER <const> = { "automove_failed", "restart", "traffic", "hits_fell", "out_of_memory", "held", "connections",
-    "starving", "idle_pages", "moves", "expired", "hits", "memory", "policy", "waste", "geometry", "young",
+local ORDER <const> = { "automove_failed", "restart", "traffic", "hits_fell", "out_of_memory", "held", "process",
+    "connections", "starving", "idle_pages", "moves", "expired", "hits", "memory", "policy", "waste", "geometry", "young",
     "log", "version" }
 
 local CHECKS <const> = {}
@@ -28,7 +28,8 @@ end
 -- before: an earlier snapshot; judge: of slate.judge.starving, that has seen those between; rows: of
 -- slate.judge.view.classes; course: of slate.judge.course; moves: the last moves of slated, oldest first, and
 -- automove: its totals (slate.facts.moves); geometry: its change of the chunk sizes (slate.facts.geometry); curve and
--- whatif = { totals, policies } (slate.facts.foresight); expired_items (slate.facts.expired).
+-- whatif = { totals, policies } (slate.facts.foresight); process (slate.facts.memory); expired_items
+-- (slate.facts.expired).
 --
 -- Adds rates, per_s (of the server as a whole), general, settings, rows and starves (does any class?).
 function M.about(known)
