@@ -22,6 +22,7 @@ enum {
     BUFFER_REGION_BYTES = 512 * 1024,
     BUFFER_SLICE_BYTES = BUFFER_KEPT_BYTES + BUFFER_RECEIVE_BYTES + BUFFER_SLACK,
     BUFFER_POOL_MAX = 64,
+    BUFFER_LAST_SHARE = 8, /* this part of what may be held is kept for last words */
 };
 
 struct kept {
@@ -60,8 +61,13 @@ char *buffers_slice(struct buffers *);
 void  buffers_trim(struct buffers *, size_t n);
 void  buffers_turn_end(struct buffers *); /* every slice is given back */
 
-/* Whether connections may hold so many bytes more. */
+/* Whether connections may hold so many bytes more … */
 static inline bool buffers_may_hold(const struct buffers *b, size_t bytes) {
+    return b->held_most == 0 ||
+           b->held_bytes + bytes <= b->held_most - b->held_most / BUFFER_LAST_SHARE;
+}
+/* … and for what one is told last, of whom no more will be heard. */
+static inline bool buffers_may_hold_last(const struct buffers *b, size_t bytes) {
     return b->held_most == 0 || b->held_bytes + bytes <= b->held_most;
 }
 /* A connection's unsent replies, as one object of so many bytes; they are its own memory. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <limits.h>
 #include <linux/sockios.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +74,9 @@ void conn_close(struct conn *c) {
         }
     }
     c->transport->close(c);
+    if (c->no_memory) { /* requests that nobody received would have the kernel forget the last words */
+        recv(c->record.fd, NULL, INT_MAX, MSG_TRUNC | MSG_DONTWAIT);
+    }
     conn_registry_remove(&w->server->registry, &c->record);
     if (event_watched(EVENT_CONNEVENTS)) {
         event_conn_close(c->record.addr, (enum event_reason)c->reason, c->record.fd);
@@ -336,24 +340,26 @@ static void keep_rest(struct conn *c) {
 }
 
 /* There is no memory for replies that the client does not take, or connections hold what they may:
- * it is told so, but not in the middle of a reply, and hung up on. */
-static void refuse_replies(struct conn *c, struct output *out, bool begun) {
+ * it is told so behind what has begun, if at least the end of that may be held, and hung up on. */
+static void refuse_replies(struct conn *c, struct output *out) {
     counter_add(&c->worker->counters->response_obj_oom, 1);
-    if (!begun) {
-        c->pending = output_keep_text(out, no_memory_text);
+    if (output_cut(out) && buffers_may_hold_last(&c->worker->buffers,
+                                                 output_keep_bytes(out) + sizeof no_memory_text)) {
+        c->pending = output_keep(out, no_memory_text);
     }
     c->no_memory = true;
     c->gone = c->pending == NULL;
+    c->n = 0; /* what it asks beyond that is not run */
 }
 
 /* Keeps for later what the socket did not take. */
-static void keep_replies(struct conn *c, struct output *out, bool begun) {
+static void keep_replies(struct conn *c, struct output *out) {
     struct buffers *b = &c->worker->buffers;
     if (buffers_may_hold(b, output_keep_bytes(out))) {
-        c->pending = output_keep(out);
+        c->pending = output_keep(out, "");
     }
     if (c->pending == NULL) {
-        refuse_replies(c, out, begun);
+        refuse_replies(c, out);
     }
     if (c->pending != NULL) {
         buffers_hold_replies(b, output_keep_bytes(c->pending));
@@ -364,7 +370,7 @@ static void send_replies(struct conn *c) {
     struct output *out = batch_output(c->worker->batch, c->session);
     size_t before = c->worker->sent_bytes;
     if (out != NULL && !send_output(c, out) && !c->gone) {
-        keep_replies(c, out, c->worker->sent_bytes > before);
+        keep_replies(c, out);
     }
     c->sent_much |= c->worker->sent_bytes - before >= SENT_MUCH_BYTES;
 }

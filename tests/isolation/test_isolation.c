@@ -142,7 +142,7 @@ static void send_and_hold(struct actor *r, const struct spec_step *step) {
     batch_add(r->rig.batch, c->session, bytes, step->n);
     batch_run(r->rig.batch);
     struct output *out = batch_output(r->rig.batch, c->session);
-    c->kept = out ? output_keep(out) : NULL;
+    c->kept = out ? output_keep(out, "") : NULL;
     cache_turn_end(r->rig.ct);
     free(bytes);
 }

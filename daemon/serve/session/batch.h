@@ -52,6 +52,8 @@ struct output {
     const char                *bytes;
     const struct output_value *values;
     size_t   at, end;               /* the next byte to send, and where they end */
+    size_t   first;                 /* where they began in this turn … */
+    uint32_t value_first;           /* … and the values */
     uint32_t value_next, value_end; /* the next value to send */
     uint32_t value_sent;            /* bytes of it that are sent */
     struct cache_place place;       /* and where they end in its chain */

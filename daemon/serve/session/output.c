@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "proto/binary.h"
 #include "serve/session/batch.h"
 
@@ -87,8 +88,70 @@ size_t output_keep_bytes(const struct output *out) {
                                      (out->value_end - out->value_next) * sizeof *out->values;
 }
 
-struct output *output_keep(struct output *out) {
-    size_t bytes = out->end - out->at, room = output_keep_bytes(out);
+/* Whether a line of a reply announces a value, and how many bytes of it: VALUE key flags bytes, or
+ * VA bytes. */
+static bool announces(const char *line, const char *end, size_t *bytes) {
+    size_t n = (size_t)(end - line);
+    unsigned words = n > 6 && memcmp(line, "VALUE ", 6) == 0 ? 3
+                     : n > 3 && memcmp(line, "VA ", 3) == 0  ? 1
+                                                             : 0;
+    const char *word = line;
+    for (unsigned i = 0; i < words && word != NULL; i++) {
+        const char *space = memchr(word, ' ', (size_t)(end - word));
+        word = space != NULL ? space + 1 : NULL;
+    }
+    if (words == 0 || word == NULL) {
+        return false;
+    }
+    uint64_t number;
+    for (n = 0; word + n < end && word[n] >= '0' && word[n] <= '9'; n++) {
+    }
+    if (!number_u64(word, n, &number)) {
+        return false;
+    }
+    *bytes = (size_t)number;
+    return true;
+}
+
+/* Where the line ends that begins at `at`, and with it the value that it announces. `*value`, the
+ * next that is borrowed, is moved behind that. */
+static size_t line_end(const struct output *out, size_t at, uint32_t *value) {
+    const char *line = out->bytes + at;
+    const char *end = memchr(line, '\n', out->end - at);
+    size_t bytes;
+    if (end == NULL) {
+        return out->end;
+    }
+    size_t next = at + (size_t)(end - line) + 1;
+    if (!announces(line, end, &bytes)) {
+        return next;
+    }
+    bool borrowed = *value < out->value_end && out->values[*value].at == next;
+    *value += borrowed;
+    next += (borrowed ? 0 : bytes) + 2;
+    return next < out->end ? next : out->end;
+}
+
+bool output_cut(struct output *out) {
+    size_t   end = out->first;
+    uint32_t value = out->value_first;
+    if ((unsigned char)out->bytes[out->first] == BINARY_REPLY) {
+        return false;
+    }
+    while (end < out->at) {
+        end = line_end(out, end, &value);
+    }
+    for (uint32_t i = value; i < out->value_end; i++) {
+        cache_return(out->ct, out->values[i].item);
+    }
+    out->end = end;
+    out->value_end = value;
+    return true;
+}
+
+struct output *output_keep(struct output *out, const char *text) {
+    size_t bytes = out->end - out->at, text_bytes = strlen(text),
+           room = output_keep_bytes(out) + text_bytes;
     uint32_t values = out->value_end - out->value_next;
     struct output *kept = malloc(room);
     if (!kept) {
@@ -97,6 +160,7 @@ struct output *output_keep(struct output *out) {
     struct output_value *kept_values = (void *)(kept + 1);
     char *kept_bytes = (char *)(kept_values + values);
     memcpy(kept_bytes, out->bytes + out->at, bytes);
+    memcpy(kept_bytes + bytes, text, text_bytes);
     for (uint32_t i = 0; i < values; i++) {
         kept_values[i] = out->values[out->value_next + i];
         kept_values[i].at -= out->at;
@@ -105,7 +169,7 @@ struct output *output_keep(struct output *out) {
         .ct = out->ct,
         .bytes = kept_bytes,
         .values = kept_values,
-        .end = bytes,
+        .end = bytes + text_bytes,
         .value_end = values,
         .value_sent = out->value_sent,
         .place = out->place,
@@ -122,20 +186,6 @@ static void return_values(struct output *out) {
     for (; out->value_next < out->value_end; out->value_next++) {
         cache_return(out->ct, out->values[out->value_next].item);
     }
-}
-
-struct output *output_keep_text(struct output *out, const char *text) {
-    bool           packet = (unsigned char)out->bytes[out->at] == BINARY_REPLY;
-    struct output *kept = packet ? NULL : malloc(sizeof *kept);
-    if (!kept) {
-        return NULL;
-    }
-    return_values(out);
-    out->at = out->end;
-    out->value_sent = 0;
-    *kept = (struct output){
-        .ct = out->ct, .bytes = text, .end = strlen(text), .kept_bytes = sizeof *kept};
-    return kept;
 }
 
 void output_destroy(struct output **taken) {

@@ -64,8 +64,8 @@ char *batch_reply_begin(struct batch *b, unsigned slot) {
         batch_settle_slot(b);
         b->slot_current = slot;
         struct output *out = &b->slots[slot].output;
-        out->at = out->end = b->sv.used;
-        out->value_next = out->value_end = (uint32_t)b->sv.value_count;
+        out->first = out->at = out->end = b->sv.used;
+        out->value_first = out->value_next = out->value_end = (uint32_t)b->sv.value_count;
         b->sv.value_bytes = 0;
     }
     if (b->sv.room - b->sv.used < VERB_REPLY_BYTES && !serving_grow(&b->sv, VERB_REPLY_BYTES)) {

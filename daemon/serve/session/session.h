@@ -143,14 +143,15 @@ size_t output_bytes(const struct output *);                    /* left to send *
 int    output_iov(struct output *, struct iovec *, int max);
 /* returns borrowed values that are fully sent */
 void   output_sent(struct output *, size_t n);
-/* What is left, moved to memory of its own so that it survives the turn; NULL: out of memory (then
- * drop the connection). output_keep_bytes tells beforehand how much that takes, and of a kept one
- * how much it took. */
-struct output *output_keep(struct output *);
+/* What is left, and `text` behind it, moved to memory of its own so that it survives the turn; NULL: out of
+ * memory (then drop the connection). output_keep_bytes tells beforehand how much that takes without
+ * the text, and of a kept one how much it took. */
+struct output *output_keep(struct output *, const char *text);
 size_t         output_keep_bytes(const struct output *);
-/* Instead of what is left, only this text is kept, a constant string; NULL: out of memory, or a
- * packet of the binary protocol is left. */
-struct output *output_keep_text(struct output *, const char *text);
+/* Drops what is left but for the end of the line, or value, that has begun to be sent: there a line
+ * that says why may follow, in the middle of a multi-get, too. False: packets are left, and nothing
+ * has changed. Not of a kept one. */
+bool output_cut(struct output *);
 /* of output_keep; returns what is still borrowed */
 void   output_destroy(struct output **);
 #endif

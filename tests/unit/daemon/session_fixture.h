@@ -143,7 +143,7 @@ static inline void client_take_output(struct rig *rig, struct client *c) {
     }
     if (rig->awkward && rig_random(rig, 4) == 0) {
         client_receive(rig, c, out, rig_random(rig, 100));
-        c->kept = output_bytes(out) ? output_keep(out) : NULL;
+        c->kept = output_bytes(out) ? output_keep(out, "") : NULL;
         return;
     }
     client_receive(rig, c, out, SIZE_MAX);

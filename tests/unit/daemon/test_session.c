@@ -422,7 +422,7 @@ static void test_a_value_stays_whole_while_it_is_sent(void) {
     struct output *out = batch_output(rig.batch, reader.session);
     is(output_bytes(out), BYTES + sizeof "VALUE k 0 700000\r\n\r\nEND\r\n" - 1, "its reply is borrowed, not copied");
     client_receive(&rig, &reader, out, 1000);
-    struct output *kept = output_keep(out);
+    struct output *kept = output_keep(out, "");
     cache_turn_end(rig.ct);
 
     client_send(&rig, &writer, "set k 0 0 1\r\nx\r\ndelete k\r\n", 27);
@@ -443,6 +443,99 @@ static void test_a_value_stays_whole_while_it_is_sent(void) {
     client_close(&rig, &reader);
     rig_close(&rig);
     free(value);
+}
+
+/* What a reply of `get a l missing` and others is made of: after each of these a line may follow. */
+#define VALUE_A "END\r\nVALUE b\r"
+enum { LARGE = 3000 }; /* borrowed */
+static const char *const cut_pieces[] = {
+    "VALUE a 0 13\r\n" VALUE_A "\r\n", "VALUE l 7 3000\r\n", "END\r\n", "VA 13 ka\r\n" VALUE_A "\r\n", "HD\r\n",
+    "VA 3000 f7\r\n", "MN\r\n", "VALUE l 7 3000 ", "VALUE a 0 13 ", "END\r\n", "NOT_FOUND\r\n",
+};
+static const char cut_requests[] =
+    "get a l missing\r\nmg a v k\r\nmg a\r\nmg l v f\r\nmn\r\ngets l a\r\ntouch missing 0\r\n";
+
+/* The whole reply, and where its pieces end. */
+static size_t cut_expect(const struct client *whole, size_t ends[sizeof cut_pieces / sizeof *cut_pieces]) {
+    size_t at = 0, count = sizeof cut_pieces / sizeof *cut_pieces;
+    for (size_t i = 0; i < count; i++) {
+        const char *piece = cut_pieces[i];
+        size_t n = strlen(piece);
+        if (at + n > whole->out_bytes || memcmp(whole->out + at, piece, n) != 0) {
+            return 0;
+        }
+        at += n;
+        bool gets = piece[n - 1] == ' '; /* a cas value follows */
+        at += gets ? (size_t)((char *)memchr(whole->out + at, '\n', whole->out_bytes - at) + 1 - (whole->out + at)) : 0;
+        at += strstr(piece, "3000") ? LARGE + 2 : gets ? sizeof VALUE_A - 1 + 2 : 0;
+        ends[i] = at;
+    }
+    return at == whole->out_bytes ? count : 0;
+}
+
+/* A turn of which a client takes n bytes; then what is left is cut, and "NO\r\n" put behind it. */
+static bool cut_after(struct rig *rig, const struct client *whole, const size_t *ends, size_t n) {
+    struct client c;
+    char request[sizeof cut_requests + PARSE_SLACK] = "";
+    memcpy(request, cut_requests, sizeof cut_requests - 1);
+    client_open(&c);
+    cache_turn_begin(rig->ct);
+    batch_begin(rig->batch);
+    batch_add(rig->batch, c.session, request, sizeof cut_requests - 1);
+    batch_run(rig->batch);
+    struct output *out = batch_output(rig->batch, c.session);
+    client_receive(rig, &c, out, n);
+    bool is_cut = output_cut(out);
+    struct output *kept = output_keep(out, "NO\r\n");
+    cache_turn_end(rig->ct);
+    cache_turn_begin(rig->ct);
+    client_receive(rig, &c, kept, SIZE_MAX);
+    output_destroy(&kept);
+    cache_turn_end(rig->ct);
+    size_t end = 0;
+    for (size_t i = 0; end < n; i++) {
+        end = ends[i];
+    }
+    bool good = is_cut && c.out_bytes == end + 4 && memcmp(c.out, whole->out, end) == 0 &&
+                memcmp(c.out + end, "NO\r\n", 4) == 0;
+    client_close(rig, &c);
+    return good;
+}
+
+static void test_replies_are_cut_where_a_line_may_follow(void) {
+    static struct rig rig;
+    struct client whole;
+    char set[LARGE + 64];
+    size_t ends[sizeof cut_pieces / sizeof *cut_pieces];
+    rig_open(&rig, NULL);
+    client_open(&whole);
+    int n = snprintf(set, sizeof set, "set l 7 0 %d noreply\r\n%0*d\r\n", LARGE, LARGE, 0);
+    client_send(&rig, &whole, set, (size_t)n);
+    n = snprintf(set, sizeof set, "set a 0 0 %zu noreply\r\n%s\r\n", sizeof VALUE_A - 1, VALUE_A);
+    client_send(&rig, &whole, set, (size_t)n);
+    client_send(&rig, &whole, cut_requests, sizeof cut_requests - 1);
+    if (!ok(cut_expect(&whole, ends) > 0, "replies of which it is known where they may be cut")) {
+        printf("# %.*s\n", (int)whole.out_bytes, whole.out);
+    }
+    size_t wrong = 0;
+    for (size_t i = 0; i <= whole.out_bytes; i++) {
+        wrong += !cut_after(&rig, &whole, ends, i);
+    }
+    is(wrong, 0, "wherever a client stops to take them (%zu places), it gets the piece that has begun, and then the reason",
+       whole.out_bytes + 1);
+    struct client packets;
+    client_open(&packets);
+    char noop[24 + PARSE_SLACK] = {(char)0x80, 0x0a};
+    cache_turn_begin(rig.ct);
+    batch_begin(rig.batch);
+    batch_add(rig.batch, packets.session, noop, 24);
+    batch_run(rig.batch);
+    struct output *out = batch_output(rig.batch, packets.session);
+    ok(!output_cut(out) && output_bytes(out) == 24, "packets are not cut");
+    cache_turn_end(rig.ct);
+    client_close(&rig, &packets);
+    client_close(&rig, &whole);
+    rig_close(&rig);
 }
 
 static void test_a_client_gone_in_the_middle_leaves_no_memory_behind(void) {
@@ -587,6 +680,7 @@ int main(void) {
     test_after_closing_nothing_is_taken();
     test_a_first_byte_chooses_the_protocol();
     test_a_value_stays_whole_while_it_is_sent();
+    test_replies_are_cut_where_a_line_may_follow();
     test_a_client_gone_in_the_middle_leaves_no_memory_behind();
     test_empty_turns_and_unsent_replies();
     test_noted_keys_stand_for_all_requests(1);

@@ -1,0 +1,171 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- read_buf_mem_limit where it is reached, tried on slated and on memcached 1.6.45: who is refused, in which words, and
+-- what is counted. They differ in one thing (slated(8)): memcached takes memory for each key of a get before it sends
+-- anything, slated for what a client does not take. So a long get is refused there and answered here, and clients that
+-- do not read shut others out there.
+package.path = "tests/spec/?.lua;tests/?.lua;" .. package.path
+local known = require "proto.memcached"
+local patience = require "support.patience"
+local proto_server = require "support.proto_server"
+local server = require "support.server"
+
+local SENTENCE <const> = "SERVER_ERROR out of memory writing get response"
+local LIMIT <const> = { "-t", "1", "-o", "read_buf_mem_limit=1" }
+local VALUE_BYTES <const> = 2000
+local LONG_GET <const> = 2000   -- keys: 4 MB of replies, and more than the 832 that memcached has memory for
+local DEAF <const>, GETS <const>, GET_KEYS <const> = 20, 10, 180
+local ANSWERS <const> = 12 -- of 45 KB: more than a UNIX socket holds
+local HALVES <const>, NEARLY_ALL <const> = 300, 200 -- of 4,480 bytes here, of 16 KiB there
+
+describe("a server whose connections may hold 1 MiB", function()
+    local opened, one = {}, nil
+
+    local function connect()
+        local connection = assert(one:connect())
+        connection:settimeout(patience.DEADLINE_S)
+        opened[#opened + 1] = connection
+        return connection
+    end
+
+    local function hang_up()
+        for _, connection in ipairs(opened) do
+            connection:close()
+        end
+        opened = {}
+    end
+
+    local function ask(connection, line)
+        connection:send(line .. "\r\n")
+        return connection:receive("*l")
+    end
+
+    -- A number from the statistics; nil when there is no memory to be told.
+    local function stat(name)
+        local connection, value = connect(), nil
+        local line = ask(connection, "stats")
+        while line and line ~= "END" do
+            value = line:match("^STAT " .. name .. " (%d+)") or value
+            line = connection:receive("*l")
+        end
+        table.remove(opened):close()
+        return tonumber(value)
+    end
+
+    local function start()
+        one = assert(proto_server.start(LIMIT))
+        assert.equal("STORED", ask(connect(), ("set k 0 0 %d\r\n%s"):format(VALUE_BYTES, ("v"):rep(VALUE_BYTES))))
+    end
+
+    -- Behind its sentence memcached 1.6.45 sends what happens to lie on its stack.
+    local function is_sentence(line)
+        return line ~= nil and line:sub(1, #SENTENCE) == SENTENCE
+    end
+
+    -- Reads the reply to a get of k; "END", the sentence, or nil when the connection ends. Values must be whole.
+    local function reply(connection)
+        local line, count = connection:receive("*l"), 0
+        while line == ("VALUE k 0 %d"):format(VALUE_BYTES) do
+            local value = connection:receive(VALUE_BYTES + 2)
+            if not value then
+                return nil, count
+            end
+            assert.equal(("v"):rep(VALUE_BYTES) .. "\r\n", value)
+            line, count = connection:receive("*l"), count + 1
+        end
+        return line, count
+    end
+
+    local function get(connection)
+        connection:send("get k\r\n")
+        return (reply(connection))
+    end
+
+    after_each(function()
+        hang_up()
+        if one then
+            one:stop()
+            one = nil
+        end
+        proto_server.use(nil)
+    end)
+
+    for _, peer in ipairs(server.all()) do
+        local stock = not peer.is_slated
+        if peer.is_slated or peer.name:find(known.NEWEST, 1, true) then
+            local function start_peer()
+                proto_server.use(stock and peer.binary or nil)
+                start()
+            end
+
+            it(("refuses a long get in the middle, or answers it (%s)"):format(peer.name), function()
+                start_peer()
+                local connection = connect()
+                connection:send("get" .. (" k"):rep(LONG_GET) .. "\r\n")
+                local last, count = reply(connection)
+                assert.is_true(stock and is_sentence(last) or last == "END", last)
+                assert.equal(stock and 0 or LONG_GET, count)
+                connection:send("mn\r\n")
+                repeat
+                    last = connection:receive("*l")
+                until not stock or last == "MN" or last == nil
+                assert.equal("MN", last)
+                assert.equal(stock and 1 or 0, stat("response_obj_oom"))
+            end)
+
+            -- memcached's deaf clients send many gets, slated's one long answer after the other, while nearly all
+            -- that may be held is: so each meets the bound that it has.
+            it(("tells clients that do not read so, and counts them (%s)"):format(peer.name), function()
+                start_peer()
+                local gets = ("get" .. (" k"):rep(GET_KEYS) .. "\r\n"):rep(GETS)
+                for _ = 1, stock and 0 or NEARLY_ALL do
+                    connect():send("get half of ")
+                end
+                local deaf, told = {}, 0
+                for i = 1, DEAF do
+                    deaf[i] = connect()
+                    for _ = 1, stock and 1 or ANSWERS do
+                        deaf[i]:send(stock and gets or "stats describe\r\n")
+                        assert(stock or stat("response_obj_oom"))
+                    end
+                end
+                for i = 1, DEAF do
+                    deaf[i]:send("mn\r\n")
+                    local last, before
+                    repeat
+                        last, before = deaf[i]:receive("*l"), last
+                    until is_sentence(last) or last == nil or last == "MN"
+                    if is_sentence(last) then
+                        told = told + 1
+                        assert.truthy(stock or not before or before:find("^STAT %S+ ") or before == "END", before)
+                        assert.is_true(stock or select(2, deaf[i]:receive("*l")) == "closed")
+                    end
+                end
+                assert.is_true(told > 0)
+                assert.is_true(told <= stat("response_obj_oom"))
+                hang_up()
+                assert.equal("END", get(connect()))
+            end)
+
+            it(("hangs up on who would hold too much of a request, and counts it (%s)"):format(peer.name), function()
+                start_peer()
+                for _ = 1, HALVES do
+                    connect():send("get half of ")
+                end
+                patience.wait_for("one to be hung up on", function()
+                    for i, connection in ipairs(opened) do
+                        connection:settimeout(0)
+                        local line, why = connection:receive("*l")
+                        connection:settimeout(patience.DEADLINE_S)
+                        if i > 1 and why == "closed" then
+                            assert.is_nil(line)
+                            return true
+                        end
+                    end
+                end)
+                hang_up()
+                patience.wait_for("it to be counted", function() return (stat("read_buf_oom") or 0) > 0 end)
+                assert.equal("END", get(connect()))
+            end)
+        end
+    end
+end)
