@@ -429,3 +429,37 @@ describe("what came of a change from slatetop", function()
         assert.equal("hits 90.0% -> 95.0%, evictions as before", last.words)
     end)
 end)
+
+describe("whatever a server says", function()
+    local WORDS <const> = { "OK\r\n", "BUSY x\r\n", "END\r\n", "ERROR\r\n", "STAT slab_automove 1\r\nEND\r\n", "",
+        "\r\n", "STAT 4:total_pages 64\r\nSTAT 12:total_pages 1\r\nEND\r\n", "STAT slabs_moved 9\r\nEND\r\n",
+        "STAT \r\nSTAT a\r\n",
+        "STAT slabs_moved x\r\nSTAT limit_maxbytes 1\r\nSTAT slab_global_page_pool 2\r\nEND\r\n", "NOSPARE\r\n",
+        "STAT state steady\r\nSTAT generation 1\r\nSTAT 1:chunk_size x\r\nEND\r\n" }
+    local PLANS <const> = { { { from = 4, to = 12, pages = 2 } }, { { name = "geometry", value = "auto" } },
+        { { name = "slab_automove", value = "1" }, { name = "temporary_ttl", value = "30" } },
+        { { name = "policy", value = "sieve" } }, { { name = "class_policy", value = "lru 4" } },
+        { { name = "lru_tune", value = "50 30 0.20 2.00" } }, { { name = "no_row", value = "1" } } }
+
+    it("a change ends, in words", function()
+        local seed = math.tointeger(tonumber(os.getenv("SEED"))) or os.time()
+        print("# SEED=" .. seed)
+        math.randomseed(seed)
+        local sane = new_server()
+        for round = 1, 500 do
+            local console = new_console({ log = {}, answer = function(_, line)
+                return math.random(3) == 1 and sane:answer(line) or WORDS[math.random(#WORDS)]
+            end }, math.random(2) == 1 and SLATED or STOCK)
+            console.begin(PLANS[round % #PLANS + 1])
+            console.run(200)
+            assert.is_nil(console.acting.run, "round " .. round)
+            assert.is_nil(console.acting.news:find("given up: ", 1, true), console.acting.news)
+            if console.acting:propose_undo() then
+                console.begin({}, nil, "undo")
+                console.run(200)
+                assert.is_nil(console.acting.run, "undo of round " .. round)
+                assert.is_nil(console.acting.news:find("given up: ", 1, true), console.acting.news)
+            end
+        end
+    end)
+end)

@@ -25,7 +25,8 @@ end
 -- Pages of a class or of the pool; nil when the server does not say.
 local function pages_of(now, id)
     if id == M.POOL then
-        return now.general.slab_global_page_pool
+        local pages = now.general.slab_global_page_pool
+        return math.type(pages) and pages or nil
     end
     local class = snapshot.by_id(now)[id]
     return class and class.total_pages
@@ -239,18 +240,16 @@ function M.describe(plan)
 end
 
 local function growth(before, after, name)
-    if before.general[name] and after.general[name] then
-        return after.general[name] - before.general[name]
-    end
-    return nil
+    local was, is = before.general[name], after.general[name]
+    return math.type(was) and math.type(is) and is - was or nil
 end
 
 -- slated counts what its moves evict; nil when it did not say, or when counters began anew.
 local function evicted_by_moves(lines_before, lines_after)
     local stats = require "slate.facts.stats"
-    local before = lines_before and stats.flat(lines_before).evicted
-    local after = lines_after and stats.flat(lines_after).evicted
-    return before and after and after >= before and after - before or nil
+    local before, after = { general = stats.flat(lines_before or {}) }, { general = stats.flat(lines_after or {}) }
+    local evicted = growth(before, after, "evicted")
+    return evicted and evicted >= 0 and evicted or nil
 end
 
 -- memcached evicts from the source to make room for rescued items, and counts that with the evictions

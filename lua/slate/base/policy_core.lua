@@ -374,15 +374,15 @@ end
 --- Pages that the server may have, and those that no class has; both nil when it does not say.
 function M.pages(snapshot)
     local general = snapshot.general
-    if not (general.limit_maxbytes and general.slab_global_page_pool) then
+    local limit, free = general.limit_maxbytes, general.slab_global_page_pool
+    if not (integer_or_float(limit) and integer_or_float(free)) then
         return snapshot.pages_limit, snapshot.pages_free
     end
-    local free = general.slab_global_page_pool
     local malloced = snapshot.totals and snapshot.totals.total_malloced
-    if not snapshot.slated and malloced then -- memcached counts the pool as allocated, slated does not
-        free = free + max(0, (general.limit_maxbytes - malloced) // PAGE_BYTES)
+    if not snapshot.slated and integer_or_float(malloced) then -- memcached counts the pool as allocated, slated not
+        free = free + max(0, (limit - malloced) // PAGE_BYTES)
     end
-    return snapshot.pages_limit or general.limit_maxbytes // PAGE_BYTES, snapshot.pages_free or free
+    return snapshot.pages_limit or limit // PAGE_BYTES, snapshot.pages_free or free
 end
 
 -- A copy, which the policy may do with as it likes.

@@ -29,7 +29,7 @@ function M.parse(lines)
             change[name] = TEXT[name] and text or stats.typed(name, text)
         end
     end
-    table.sort(classes, function(a, b) return a.chunk_size < b.chunk_size end)
+    table.sort(classes, function(a, b) return (tonumber(a.chunk_size) or 0) < (tonumber(b.chunk_size) or 0) end)
     return change, classes
 end
 

@@ -74,7 +74,8 @@ local function add_class_value(classes, id, name, text)
         class = { id = id }
         classes[id] = class
     end
-    class[name] = M.typed(name, text)
+    local value = M.typed(name, text)
+    class[name] = math.type(value) and value or nil -- all that is told of classes are numbers
 end
 
 --- Merges `stats slabs` and `stats items` into one record for each class.
