@@ -2,6 +2,7 @@
 #include "app/batch.h"
 #include "app/loop.h"
 #include "app/output.h"
+#include "brain/own_rules.h"
 
 #include <locale.h>
 #include <malloc.h>
@@ -46,7 +47,9 @@ int main(int argc, char **argv) {
         fprintf(stderr, "slatetop: %s\n", why);
         return EXIT_USAGE;
     }
+    own_rules_open();
     int exit_code = options.batch ? batch_run(&options) : app_run(&options);
+    own_rules_close();
     options_close(&options);
     return exit_code;
 }

@@ -4,8 +4,10 @@
 #include "app/fleet.h"
 #include "app/output.h"
 #include "app/timeline.h"
+#include "brain/ask.h"
 #include "brain/brain.h"
 #include "brain/health.h"
+#include "brain/own_rules.h"
 #include "draw/class_table.h"
 #include "facts/format.h"
 
@@ -76,12 +78,18 @@ static void print_classes(const struct model *model) {
     for (int column = 0; column < COLUMN_COUNT; column++) {
         print_right(class_columns[column].head, class_columns[column].width);
     }
+    for (unsigned i = 0; i < own_rules_columns(); i++) {
+        print_right(own_rules_title(i), OWN_CELL_BYTES - 1);
+    }
     printf("  STATE\n");
     for (unsigned i = 0; i < count; i++) {
         for (int column = 0; column < COLUMN_COUNT; column++) {
             char text[CELL_BYTES];
             class_column_text(model, ids[i], (enum class_column)column, BATCH_WINDOW_MS, text);
             print_right(text, class_columns[column].width);
+        }
+        for (unsigned column = 0; column < own_rules_columns(); column++) {
+            print_right(brain_own_value(model, column, ids[i]), OWN_CELL_BYTES - 1);
         }
         printf("  %s\n", class_state_word(brain_class(brain_of(model), ids[i])->state));
     }

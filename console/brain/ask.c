@@ -1,6 +1,7 @@
 #include "brain/ask.h"
 
 #include "brain/inside.h"
+#include "brain/own_rules.h"
 
 #include <lauxlib.h>
 #include <math.h>
@@ -9,6 +10,11 @@
 #include <string.h>
 
 enum { LONG_WINDOW_MS = 100000 };
+
+struct own_values {
+    uint64_t snapshot_ms;
+    char text[OWN_COLUMNS_MOST][CLASS_LIMIT][OWN_CELL_BYTES];
+};
 
 struct asking {
     const struct model *model;
@@ -58,7 +64,7 @@ static void push_change(lua_State *L, const struct asked_change *change) {
 
 static void push_asked(lua_State *L, const struct asking *asking) {
     const struct answers *answers = model_answers(asking->model);
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, 9);
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
         set_text(L, replies[i].name, answer_text(answers, replies[i].inquiry));
     }
@@ -66,6 +72,8 @@ static void push_asked(lua_State *L, const struct asking *asking) {
     set_number(L, "gets_per_s", model_mean(asking->model, METRIC_GETS, LONG_WINDOW_MS));
     lua_pushboolean(L, asking->question->is_past);
     lua_setfield(L, -2, "is_past");
+    own_rules_push(L);
+    lua_setfield(L, -2, "rules");
     if (asking->question->change != NULL) {
         set_text(L, "outlook", asking->question->change->outlook);
         push_change(L, asking->question->change);
@@ -167,4 +175,48 @@ const struct sentence *brain_findings(const struct model *model, unsigned *count
     }
     *count = kept->count;
     return kept->of;
+}
+
+/* ---- columns of an operator's own ---- */
+
+/* (observer, values) -> nothing; values as light userdata */
+static int find_values(lua_State *L) {
+    struct own_values *values = lua_touserdata(L, 2);
+    own_rules_push(L);
+    lua_getfield(L, -1, "cells");
+    lua_insert(L, -2);
+    lua_pushvalue(L, 1);
+    lua_call(L, 2, 1);
+    for (lua_pushnil(L); lua_next(L, -2) != 0; lua_pop(L, 1)) {
+        lua_Integer id = lua_tointeger(L, -2);
+        for (unsigned i = 0; i < own_rules_columns() && id >= 0 && id < CLASS_LIMIT; i++) {
+            lua_geti(L, -1, i + 1);
+            const char *text = lua_tostring(L, -1);
+            snprintf(values->text[i][id], OWN_CELL_BYTES, "%s", text != NULL ? text : "-");
+            lua_pop(L, 1);
+        }
+    }
+    return 0;
+}
+
+const char *brain_own_value(const struct model *model, unsigned column, unsigned class_id) {
+    struct brain *brain = (struct brain *)brain_of(model); /* what is kept here changes nothing that can be seen */
+    const struct snapshot *now = model_now(model);
+    if (brain->own == NULL) {
+        brain->own = calloc(1, sizeof *brain->own);
+    }
+    if (brain->own == NULL || now == NULL || brain_failure(brain) != NULL) {
+        return "-";
+    }
+    if (brain->own->snapshot_ms != now->at_ms) {
+        memset(brain->own, 0, sizeof *brain->own);
+        brain->own->snapshot_ms = now->at_ms;
+        lua_pushcfunction(brain->lua, find_values);
+        lua_rawgeti(brain->lua, LUA_REGISTRYINDEX, brain->observer);
+        lua_pushlightuserdata(brain->lua, brain->own);
+        lua_pcall(brain->lua, 2, 0, 0);
+        lua_settop(brain->lua, 0);
+    }
+    const char *text = brain->own->text[column][class_id < CLASS_LIMIT ? class_id : 0];
+    return text[0] != '\0' ? text : "-";
 }

@@ -24,4 +24,7 @@ unsigned brain_ask(const struct model *model, const struct question *question,
 /* What deserves attention, the worst first: the findings of slate.judge.attention on the last snapshot and the replies at hand.
  * Kept until either changes, so that drawing again costs nothing. Valid until then. */
 const struct sentence *brain_findings(const struct model *model, unsigned *count);
+
+/* The value of one of the operator's own columns (own_rules.h) for a class, as text; "-" when there is none. Kept likewise. */
+const char *brain_own_value(const struct model *model, unsigned column, unsigned class_id);
 #endif

@@ -4,6 +4,7 @@
 #include "brain/observer.h"
 #include "brain/lua_facts.h"
 #include "brain/lua_state.h"
+#include "brain/own_rules.h"
 
 #include <lauxlib.h>
 #include <math.h>
@@ -113,7 +114,7 @@ static int look(lua_State *L) {
     lua_rawgeti(L, LUA_REGISTRYINDEX, brain->observer);
     lua_getfield(L, -1, "look");
     lua_pushvalue(L, -2);
-    lua_facts_push(L, lua_touserdata(L, 2));
+    lua_facts_push(L, lua_touserdata(L, 2), own_rules_are_open());
     lua_call(L, 2, 0);
     forget(brain);
     read_rows(brain);
@@ -200,6 +201,7 @@ void brain_destroy(struct brain **brain) {
         luaL_unref((*brain)->lua, LUA_REGISTRYINDEX, (*brain)->observer);
         lua_state_give_back();
         free((*brain)->findings);
+        free((*brain)->own);
         free(*brain);
         *brain = NULL;
     }

@@ -14,6 +14,8 @@ struct findings {
     struct sentence of[SENTENCES_MOST];
 };
 
+struct own_values; /* ask.c */
+
 struct brain {
     struct judge judge; /* first: what the model knows of it */
     lua_State *lua;
@@ -21,6 +23,10 @@ struct brain {
     struct class_verdict classes[CLASS_LIMIT];
     struct held held;
     struct findings *findings; /* NULL: nobody asked yet */
+    struct own_values *own;    /* likewise */
     char failure[FAILURE_BYTES]; /* "": all is well */
 };
+
+/* Pushes the operator's own rules, nil where there are none. */
+void own_rules_push(lua_State *L);
 #endif

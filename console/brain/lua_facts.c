@@ -47,28 +47,32 @@ static void set_stat(lua_State *L, const char *name, uint64_t value) {
     lua_setfield(L, -2, name);
 }
 
-static void push_general(lua_State *L, const struct snapshot *snapshot) {
+static void push_general(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
     const uint64_t *general = snapshot->general;
-    lua_createtable(L, 0, GENERAL_READ + 1);
-    for (int i = 0; i < GENERAL_READ; i++) {
-        set_stat(L, general_stat_names[general_read[i]], general[general_read[i]]);
+    int count = is_whole ? (int)GENERAL_COUNT : (int)GENERAL_READ;
+    lua_createtable(L, 0, count + 1);
+    for (int i = 0; i < count; i++) {
+        int stat = is_whole ? i : (int)general_read[i];
+        set_stat(L, general_stat_names[stat], general[stat]);
     }
     uint64_t gets = general[GENERAL_cmd_get], hits = general[GENERAL_get_hits];
     bool is_known = gets != STAT_ABSENT && hits != STAT_ABSENT && gets >= hits;
     set_stat(L, "get_misses", is_known ? gets - hits : STAT_ABSENT); /* by which snapshots need not keep them */
 }
 
-static void push_classes(lua_State *L, const struct snapshot *snapshot) {
+static void push_classes(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
+    int stats = is_whole ? (int)CLASS_COUNT : (int)CLASS_READ;
     lua_newtable(L);
     lua_Integer count = 0;
     for (unsigned id = 0; id < CLASS_LIMIT; id++) {
         if (!snapshot->classes[id].present) {
             continue;
         }
-        lua_createtable(L, 0, CLASS_READ + 1);
+        lua_createtable(L, 0, stats + 1);
         set_stat(L, "id", id);
-        for (int i = 0; i < CLASS_READ; i++) {
-            set_stat(L, class_stat_names[class_read[i]], snapshot->classes[id].value[class_read[i]]);
+        for (int i = 0; i < stats; i++) {
+            int stat = is_whole ? i : (int)class_read[i];
+            set_stat(L, class_stat_names[stat], snapshot->classes[id].value[stat]);
         }
         lua_seti(L, -2, ++count);
     }
@@ -90,7 +94,7 @@ static void push_settings(lua_State *L, const struct snapshot *snapshot) {
     }
 }
 
-void lua_facts_push(lua_State *L, const struct snapshot *snapshot) {
+void lua_facts_push(lua_State *L, const struct snapshot *snapshot, bool is_whole) {
     luaL_checkstack(L, 4, NULL);
     lua_createtable(L, 0, 7);
     if (snapshot->version[0] != '\0') {
@@ -103,11 +107,11 @@ void lua_facts_push(lua_State *L, const struct snapshot *snapshot) {
         lua_pushstring(L, snapshot->own_version);
         lua_setfield(L, -2, "slated");
     }
-    push_general(L, snapshot);
+    push_general(L, snapshot, is_whole);
     lua_setfield(L, -2, "general");
     push_settings(L, snapshot);
     lua_setfield(L, -2, "settings");
-    push_classes(L, snapshot);
+    push_classes(L, snapshot, is_whole);
     lua_setfield(L, -2, "classes");
     lua_createtable(L, 0, 1);
     set_stat(L, "total_malloced", snapshot->general[GENERAL_total_malloced]);

@@ -26,12 +26,19 @@ static const luaL_Reg libraries[] = {
     {LUA_TABLIBNAME, luaopen_table},
     {LUA_STRLIBNAME, luaopen_string},
     {LUA_MATHLIBNAME, luaopen_math},
-    {LUA_UTF8LIBNAME, luaopen_utf8},
     {LUA_COLIBNAME, luaopen_coroutine},
+    {LUA_UTF8LIBNAME, luaopen_utf8},
+    {LUA_DBLIBNAME, luaopen_debug},
+    {LUA_OSLIBNAME, luaopen_os},
 };
 
-/* Of the base library, what reads files or code, or writes to the terminal that the console draws on. */
-static const char *const withheld[] = {"dofile", "loadfile", "load", "print", "collectgarbage"};
+/* Of the base library, what reads files, or writes to the terminal that the console draws on. */
+static const char *const withheld[] = {"dofile", "loadfile", "print"};
+
+/* Of other libraries, all that is kept. */
+static const struct {
+    const char *library, *functions[2];
+} kept[] = {{LUA_DBLIBNAME, {"sethook", "getmetatable"}}, {LUA_OSLIBNAME, {"clock"}}};
 
 /* require(name): the modules above, those given in C, and no others. upvalue 1: those that are loaded, by name. */
 static int require(lua_State *L) {
@@ -58,6 +65,22 @@ static int require(lua_State *L) {
     return luaL_error(L, "slatetop has no module %s", name);
 }
 
+/* The library becomes a table of some of its functions. */
+static void keep(lua_State *L, const char *library, const char *const functions[2]) {
+    lua_getglobal(L, library);
+    lua_createtable(L, 0, 2);
+    for (int i = 0; i < 2 && functions[i] != NULL; i++) {
+        lua_getfield(L, -2, functions[i]);
+        lua_setfield(L, -2, functions[i]);
+    }
+    lua_setglobal(L, library);
+    lua_pop(L, 1);
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    lua_pushnil(L);
+    lua_setfield(L, -2, library);
+    lua_pop(L, 1);
+}
+
 static int open_all(lua_State *L) {
     for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
         luaL_requiref(L, libraries[i].name, libraries[i].func, 1);
@@ -66,6 +89,9 @@ static int open_all(lua_State *L) {
     for (size_t i = 0; i < sizeof withheld / sizeof *withheld; i++) {
         lua_pushnil(L);
         lua_setglobal(L, withheld[i]);
+    }
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        keep(L, kept[i].library, kept[i].functions);
     }
     lua_newtable(L);
     lua_pushcclosure(L, require, 1);

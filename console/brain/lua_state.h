@@ -1,5 +1,6 @@
-/* One Lua 5.4 state with the modules of lua/slate that judge and change, and nothing that reaches the machine: no files, no
- * processes, no loading of other code. One thread. */
+/* One Lua 5.4 state with the modules of lua/slate that judge and change, and nothing that reaches the machine: no files and
+ * no processes. What the sandbox of rules needs (slate.base.sandbox) is there for modules, not for what runs in the sandbox.
+ * One thread. */
 #ifndef CONSOLE_BRAIN_LUA_STATE_H
 #define CONSOLE_BRAIN_LUA_STATE_H
 #include <lua.h>

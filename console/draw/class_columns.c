@@ -24,7 +24,7 @@ const struct class_column_row class_columns[COLUMN_COUNT] = {
     [COLUMN_UNREAD_PCT] = {"UNRD%", "unread", 5, 12,
                            "share of the evicted items that were never read"},
     [COLUMN_AGE_RATIO] = {"xMED", "agex", 5, 10,
-                          "AGE over the median AGE of all classes; under 0.5 starves"},
+                          "AGE over the median AGE of all classes"},
     [COLUMN_WASTE_PCT] = {"WST%", "waste", 5, 13,
                           "share of the used chunks' bytes that items do not fill"},
     [COLUMN_NO_MEMORY] = {"OOM/s", "oom", 5, 14, "sets refused for want of memory a second"},

@@ -1,7 +1,9 @@
 #include "draw/class_table.h"
 
+#include "brain/ask.h"
 #include "brain/brain.h"
 #include "brain/health.h"
+#include "brain/own_rules.h"
 #include "draw/class_filter.h"
 #include "facts/format.h"
 
@@ -10,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARK_WIDTH = 2, TREND_LEAST = 8, STATE_WIDTH = 11, LAST_MAIN_RANK = 9, LAST_TREND_RANK = 14, LAST_RANK = 18 };
+enum { OWN_AFTER_RANK = 4 /* columns of an operator's own come before those that say the same in other units */ };
+enum { MARK_WIDTH = 2, TREND_LEAST = 8, STATE_WIDTH = 11, OWN_WIDTH_LEAST = 7, LAST_MAIN_RANK = 9, LAST_TREND_RANK = 14, LAST_RANK = 18 };
 enum { TWO_TRENDS = 2 * (2 * TREND_LEAST + 1), LONG_TRENDS = 2 * (19 + 1) };
 
 void class_table_init(struct class_table_ui *ui) {
@@ -111,6 +114,7 @@ unsigned class_table_rows(const struct model *model, const struct class_table_ui
 /* Which columns fit, where the rest goes. */
 struct layout {
     bool shown[COLUMN_COUNT];
+    unsigned own; /* of the operator's own columns the first so many */
     bool has_state;
     int trends; /* 0, 1 (evictions) or 2 (pages too) */
     int trend_width;
@@ -137,6 +141,18 @@ static int take_columns(struct layout *layout, const struct class_table_ui *ui, 
     return left;
 }
 
+static int own_width(unsigned column) {
+    int width = (int)strlen(own_rules_title(column));
+    return width > OWN_WIDTH_LEAST ? width : OWN_WIDTH_LEAST;
+}
+
+static int take_own(struct layout *layout, int left) {
+    while (layout->own < own_rules_columns() && left >= own_width(layout->own) + 1) {
+        left -= own_width(layout->own++) + 1;
+    }
+    return left;
+}
+
 /* The class id and what the operator chose come first, then the main columns, a short trend, the
  * state in words and the rest; what is left makes the trends longer, and when there is much left
  * there are two. */
@@ -148,7 +164,8 @@ static struct layout lay_out(const struct class_table_ui *ui, int width) {
             left = take_column(&layout, left, (enum class_column)ui->order[i]);
         }
     }
-    left = take_columns(&layout, ui, left, 0, LAST_MAIN_RANK);
+    left = take_own(&layout, take_columns(&layout, ui, left, 0, OWN_AFTER_RANK));
+    left = take_columns(&layout, ui, left, OWN_AFTER_RANK + 1, LAST_MAIN_RANK);
     int reserved = left >= TREND_LEAST + 1 ? TREND_LEAST + 1 : 0;
     left -= reserved;
     if (reserved > 0 && left >= STATE_WIDTH + 1) {
@@ -184,6 +201,10 @@ static void draw_heads(const struct class_table_ui *ui, struct cells *cells, str
             cells_text(cells, area.y, end, STYLE_STRONG, ui->is_ascending ? "▲" : "▼");
         }
         x = end + 1;
+    }
+    for (unsigned i = 0; i < layout->own; i++) {
+        x += own_width(i) + 1;
+        cells_text_right(cells, area.y, x - 1, STYLE_HEADER, own_rules_title(i));
     }
     if (layout->has_state) {
         cells_text(cells, area.y, x + 1, STYLE_HEADER, "STATE");
@@ -234,6 +255,12 @@ static void draw_row(const struct model *model, const struct class_table_ui *ui,
             cells, row.y, end, is_alarm ? STYLE_BAD : STYLE_PLAIN,
             class_column_text(model, id, column, ui->window_ms, text));
         x = end + 1;
+    }
+    for (unsigned i = 0; i < layout->own; i++) {
+        char text[OWN_CELL_BYTES];
+        snprintf(text, sizeof text, "%.*s", own_width(i), brain_own_value(model, i, id));
+        x += own_width(i) + 1;
+        cells_text_right(cells, row.y, x - 1, STYLE_PLAIN, text);
     }
     if (layout->has_state) {
         cells_text(cells, row.y, x + 1, (uint8_t)state_style(state), class_state_word(state));

@@ -35,8 +35,8 @@ for _, program in ipairs(servers) do
       tui.remove_folder(folder)
     end)
 
-    local function open(width, height)
-      screen = tui.open(folder, ("%s -d 0.2 %s"):format(tui.slatetop, server.socket), width, height)
+    local function open(width, height, environment)
+      screen = tui.open(folder, ("%s -d 0.2 %s"):format(tui.slatetop, server.socket), width, height, environment)
       screen:wait("live 0.2s")
       screen:wait("ops/s")
     end
@@ -161,6 +161,24 @@ for _, program in ipairs(servers) do
       screen:press("BSpace", "0", "Enter")
       screen:wait("filter: ev>0")
       screen:wait_gone("not understood")
+    end)
+
+    it("shows the findings and columns of the operator's own rules, and goes on when one loops for ever", function()
+      local file = assert(io.open(folder .. "/rules.lua", "w"))
+      file:write([[return {
+        rules = { { name = "loops", check = function() while true do pcall(error) end end },
+          { name = "items", check = function(about, add)
+            add("warning", ("%d items here"):format(about.general.curr_items), "look") end } },
+        columns = { { title = "ITEMS/PAGE", value = function(class)
+          return ("=%d"):format(class.items // class.pages) end } } }]])
+      file:close()
+      open(132, 40, "SLATE_RULES=" .. folder .. "/rules.lua")
+      screen:wait("rule loops is switched off: took more than")
+      assert.truthy(screen:wait("items: "):find("items: %d+ items here; look"))
+      screen:press("2")
+      assert.truthy(screen:wait("ITEMS/PAGE"):find("=%d%d+ "))
+      screen:press("1")
+      screen:wait("rule loops is switched off")
     end)
 
     it("shows the columns that were chosen", function()

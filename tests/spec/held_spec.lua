@@ -30,7 +30,7 @@ local function samples(limit, first, second, about)
 end
 
 local function by_slatetop(before, after)
-    local text = snapshots.in_slatetop(before, after)
+    local text = snapshots.in_slatetop({ before, after })
     return text:match("(%u%u%u+ +it holds [^\n]+)") or text:match("(note +it holds [^\n]+)")
 end
 

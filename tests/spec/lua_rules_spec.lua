@@ -109,6 +109,66 @@ describe("columns", function()
     end)
 end)
 
+describe("rules in slatetop", function()
+    local function for_screen(text, problem)
+        local own = rules.for_screen("/etc/own.lua", text, problem)
+        return own, own:findings(known())
+    end
+
+    it("find nothing when their file is broken, and say why", function()
+        for _, case in ipairs({ { "return {", "own.lua:1: " }, { nil, "cannot read it" },
+            { ("-"):rep((256 << 10) + 1), "/etc/own.lua is longer than 256 KiB" } }) do
+            local own, findings = for_screen(case[1], case[1] == nil and case[2] or nil)
+            assert.same({}, findings)
+            assert.equal(1, #own:troubles())
+            assert.truthy(own:troubles()[1]:find("the rules are switched off: " .. case[2], 1, true),
+                own:troubles()[1])
+        end
+    end)
+
+    it("take a million instructions at most, and the others go on", function()
+        local own, findings = for_screen([[return { rules = {
+            { name = "loops", check = function() while true do pcall(error) end end },
+            { name = "well", check = function(_, add) add("note", "well") end } } }]])
+        assert.equal("well", findings[1].what)
+        assert.truthy(own:troubles()[1]:find("rule loops is switched off: took more than", 1, true))
+    end)
+
+    it("that take too long together lose the one that takes most", function()
+        local own = rules.for_screen("own.lua", [[return { rules = {
+            { name = "quick", check = function(_, add) add("note", "quick") end },
+            { name = "slow", check = function() for i = 1, 20000 do end end } } }]])
+        own.budget_s = 0
+        own:findings(known())
+        own.budget_s = 600
+        assert.is_true(#own:findings(known()) <= 1)
+        assert.truthy(own:troubles()[1]:find("all together took more than 0 ms", 1, true))
+        assert.equal(1, #own:troubles())
+    end)
+
+    it("are among slatetop's health lines and columns; what fails is a line there", function()
+        local path = os.tmpname()
+        local file = assert(io.open(path, "w"))
+        file:write([[return {
+            rules = { { name = "gets", check = function(about, add)
+                add("critical", ("%d gets/s, %d bytes, %d evictions"):format(about.per_s.cmd_get, about.general.bytes,
+                    about.now.general.evictions - about.before.general.evictions), "look") end },
+                { name = "reads", check = function() io.open("/etc/passwd") end },
+                { name = "loads", check = function() load("return os")() end },
+                { name = "runs", check = function() debug.sethook() end } },
+            columns = { { title = "HITS/PAGE", value = function(class, about)
+                return about.by_id[class.id].get_hits_per_s / class.pages end } } }]])
+        file:close()
+        local text = snapshots.in_slatetop(recordings.load("calcified"), "SLATE_RULES=" .. path)
+        os.remove(path)
+        assert.truthy(text:find("BAD    gets: %d+ gets/s, %d+ bytes, %d+ evictions; look\n"), text)
+        for name, global in pairs({ reads = "io", loads = "load", runs = "debug" }) do
+            assert.truthy(text:find(("WARN   rule %s is switched off: [^\n]*'%s'"):format(name, global)), text)
+        end
+        assert.truthy(text:find(" HITS/PAGE  STATE\n", 1, true) and text:find(" 987.00  STARVING\n", 1, true), text)
+    end)
+end)
+
 describe("the path of rules", function()
     it("is SLATE_RULES, else in the folder of configurations, else in the home", function()
         local function path(environment)

@@ -10,7 +10,7 @@ local snapshots = require "support.snapshots"
 
 -- What slatetop calls wrong at the end of these snapshots: severity and sentence, without the key.
 local function by_slatetop(list)
-    local found, text = {}, snapshots.in_slatetop(table.unpack(list))
+    local found, text = {}, snapshots.in_slatetop(list)
     for line in text:gmatch("[^\n]+") do
         local severity, words = line:match("^(%u%u%u%u?) +(.*)$")
         if not severity then

@@ -224,7 +224,7 @@ describe("starving in a recording", function()
 
     -- The ids that slatetop calls starving at the end of these snapshots.
     local function by_slatetop(list)
-        local text, ids = snapshots.in_slatetop(table.unpack(list)), {}
+        local text, ids = snapshots.in_slatetop(list), {}
         assert(text:find("STATE\n", 1, true), text)
         for id in text:gsub("^.*STATE\n", ""):gmatch("(%d+)[^\n]*STARVING\n") do
             ids[#ids + 1] = math.tointeger(tonumber(id))

@@ -57,10 +57,6 @@ function M.sort(rows, key)
     end)
 end
 
-local function own_text(value)
-    return math.type(value) == "float" and ("%.2f"):format(value) or value == nil and "-" or tostring(value)
-end
-
 --- The rows as a table for people. own: titles of further columns, whose values are in the rows' own; may be nil.
 function M.text(rows, own)
     if #rows == 0 then
@@ -80,7 +76,7 @@ function M.text(rows, own)
             cells[r][c] = column.show(row[column.field])
         end
         for i, title in ipairs(own or {}) do
-            cells[r][#COLUMNS + i] = own_text(row.own[title])
+            cells[r][#COLUMNS + i] = require("slate.judge.rules").text(row.own[title])
         end
         cells[r][#columns] = view.note(row)
     end

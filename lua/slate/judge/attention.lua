@@ -16,6 +16,9 @@ local KEYS <const> = {
     policy = "6", waste = "5", geometry = "5",
 }
 
+local OWN <const> = "rules" -- the label of what an operator's own rules find
+local MOST_SENTENCES <const> = 14 -- console/brain/brain.h takes as many
+
 -- What is held beyond the limit comes back with fewer classes, on slated; by a page moved to the pool, on memcached.
 local function key_of_held(one)
     if one.over.is_by_classes then
@@ -69,14 +72,36 @@ local function gather_starving(one, findings)
     return list
 end
 
+-- What an operator's own rules find, among the doctor's findings by how bad it is. Their remedy is in words: no key of
+-- slatetop is known for them.
+local function with_own(findings, rules, known)
+    for _, finding in ipairs(rules and rules:findings(known) or {}) do
+        findings[#findings + 1] = { name = OWN, severity = finding.severity, what = ("%s: %s%s"):format(finding.name,
+            finding.what, finding.todo and "; " .. finding.todo or "") }
+    end
+    return doctor.sort(findings)
+end
+
+-- A screen has few lines: so many, the last of which says how many are not there.
+local function cut(list)
+    if #list > MOST_SENTENCES then
+        local more = #list - MOST_SENTENCES + 1
+        for i = #list, MOST_SENTENCES, -1 do
+            list[i] = nil
+        end
+        list[MOST_SENTENCES] = { text = ("%d more: slatectl doctor tells them"):format(more), tone = "note" }
+    end
+    return list
+end
+
 --- The worst first: a list of { text, tone = "bad" | "warn" | "note", key (absent where none helps), label = the name
 -- of the check }. one: of slate.judge.observer, which has seen two snapshots. asked: replies as texts (moves, whatif,
--- curve); what is not there is not looked at.
+-- curve); what is not there is not looked at; and rules, an operator's own (slate.judge.rules), or nil.
 function M.findings(one, asked)
     local known, list, starves = chronicle.known(one), {}, false
     known.automove, known.moves = answers.moves(asked.moves)
     known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
-    for _, finding in ipairs(gather_starving(one, doctor.findings(known))) do
+    for _, finding in ipairs(gather_starving(one, with_own(doctor.findings(known), asked.rules, known))) do
         starves = starves or finding.name == "starving"
         -- A class that starves is the worst of what can be mended here.
         list[#list + 1] = { text = finding.what, label = finding.name,
@@ -84,7 +109,10 @@ function M.findings(one, asked)
             key = finding.key or finding.name == "held" and key_of_held(one) or KEYS[finding.name] }
     end
     add_automove(list, one, starves)
-    return list
+    for _, sentence in ipairs(asked.rules and asked.rules:troubles() or {}) do
+        list[#list + 1] = { text = sentence, tone = "warn", label = OWN }
+    end
+    return cut(list)
 end
 
 return M

@@ -4,6 +4,7 @@
 --
 -- The file runs in the sandbox of policies (slate.base.sandbox), under their limits. It is given copies. A file that
 -- does not load, and a rule that fails, is one message, and is not asked again.
+local chronicle = require "slate.judge.chronicle"
 local core = require "slate.base.policy_core"
 local doctor = require "slate.judge.doctor"
 local sandbox = require "slate.base.sandbox"
@@ -14,6 +15,10 @@ local NAME <const>, NAME_BYTES <const> = "^[%w_-]+$", 48
 local MOST_RULES <const>, MOST_COLUMNS <const>, MOST_FINDINGS <const> = 64, 8, 16
 local TITLE_BYTES <const> = 12
 local SEVERITIES <const> = { critical = true, warning = true, note = true }
+
+-- For a host between whose keys and screen rules run: for one call, and for all of one look together.
+local HASTY <const> = { instructions = 1000000, cpu_s = 0.02, memory_bytes = 4 << 20 }
+local BUDGET_S <const> = 0.05
 
 --- The path of the file: SLATE_RULES, else slate/rules.lua under XDG_CONFIG_HOME or ~/.config; nil without a home.
 function M.path(environment)
@@ -105,6 +110,30 @@ function M.load(text, name, options)
     return setmetatable({ box = box, rules = rules, columns = columns, off = {} }, Rules)
 end
 
+local function name_of(path)
+    return (path:gsub("^.*/", ""))
+end
+
+local function too_long(path)
+    return ("%s is longer than %d KiB"):format(path, core.LIMITS.source_bytes >> 10)
+end
+
+--- Rules for slatetop, which reads the file itself: its text, or nil and why there is none. They run under limits of
+-- their own, and a file that is broken gives rules that find nothing and say so (Rules:troubles).
+function M.for_screen(path, text, problem)
+    if text and #text > core.LIMITS.source_bytes then
+        text, problem = nil, too_long(path)
+    end
+    local rules
+    if text then
+        rules, problem = M.load(text, name_of(path), { limits = { instructions = HASTY.instructions,
+            cpu_s = HASTY.cpu_s, memory_bytes = HASTY.memory_bytes } })
+    end
+    rules = rules or setmetatable({ rules = {}, columns = {}, off = {}, broken = core.printable(problem) }, Rules)
+    rules.budget_s = BUDGET_S
+    return rules
+end
+
 --- Reads and loads a file. Returns the rules; or nil, message, code.
 function M.open(path, options)
     local file, problem = io.open(path, "rb")
@@ -114,10 +143,9 @@ function M.open(path, options)
     local text, unreadable = file:read(core.LIMITS.source_bytes + 1)
     file:close()
     if unreadable or text and #text > core.LIMITS.source_bytes then
-        return nil, unreadable and ("cannot read %s: %s"):format(path, unreadable)
-            or ("%s is longer than %d KiB"):format(path, core.LIMITS.source_bytes >> 10), "input"
+        return nil, unreadable and ("cannot read %s: %s"):format(path, unreadable) or too_long(path), "input"
     end
-    local rules, broken = M.load(text or "", path:gsub("^.*/", ""), options)
+    local rules, broken = M.load(text or "", name_of(path), options)
     if not rules then
         return nil, broken, "no"
     end
@@ -161,24 +189,62 @@ function Rules:switch_off(name, problem)
     end
 end
 
+--- What is switched off, a sentence each: the file, or rules and columns of it.
+function Rules:troubles()
+    local list = { self.broken and "the rules are switched off: " .. self.broken or nil }
+    for name, problem in pairs(self.off) do
+        list[#list + 1] = ("rule %s is switched off: %s"):format(name, problem)
+    end
+    table.sort(list)
+    return list
+end
+
+-- A look at all rules, or all columns: what they have spent of the budget, and which of them most.
+local function begin_look(self)
+    self.look = { spent_s = 0, most_s = -1 }
+end
+
+-- Calls a function of the file under the limits, with a copy of what is known; one that fails is switched off, and so
+-- is what takes most of a look that outlasts the budget. False: it failed, was off, or the look is over.
+local function call(self, name, about, f, ...)
+    local look = self.look
+    if self.off[name] or look.is_over then
+        return false
+    end
+    local began_s = os.clock()
+    local ok, problem = self.box:call(f, copy_of(about), ...)
+    local took_s = os.clock() - began_s
+    look.spent_s = look.spent_s + took_s
+    if took_s > look.most_s then
+        look.most_s, look.most = took_s, name
+    end
+    if not ok then
+        self:switch_off(name, problem)
+    elseif self.budget_s and look.spent_s > self.budget_s then
+        look.is_over = true
+        self:switch_off(look.most, ("all together took more than %g ms of processor time, and it %.0f of them"):format(
+            self.budget_s * 1000, look.most_s * 1000))
+    end
+    return ok
+end
+
 --- What the rules find, the worst first. known: as for slate.judge.doctor. A rule that fails is switched off: in the
 -- field off by its name stands why.
 function Rules:findings(known)
+    if #self.rules == 0 then
+        return {}
+    end
     local about, list = doctor.about(known), {}
+    begin_look(self)
     for _, rule in ipairs(self.rules) do
         local found = {}
-        local ok, problem = true, nil
-        if not self.off[rule.name] then
-            ok, problem = self.box:call(rule.check, copy_of(about), function(...)
-                if #found == MOST_FINDINGS then
-                    error(("more than %d findings"):format(MOST_FINDINGS), 0)
-                end
-                found[#found + 1] = checked(rule, ...)
-            end)
-        end
-        if not ok then
-            self:switch_off(rule.name, problem)
-        else
+        local ok = call(self, rule.name, about, rule.check, function(...)
+            if #found == MOST_FINDINGS then
+                error(("more than %d findings"):format(MOST_FINDINGS), 0)
+            end
+            found[#found + 1] = checked(rule, ...)
+        end)
+        if ok then
             table.move(found, 1, #found, #list + 1, list)
         end
     end
@@ -192,9 +258,9 @@ function Rules:values(known)
     for _, row in ipairs(about.rows) do
         values[row.id] = {}
     end
+    begin_look(self)
     for _, column in ipairs(self.columns) do
-        local ok, problem = self.box:call(function()
-            local copy = copy_of(about)
+        call(self, column.title, about, function(copy)
             for _, row in ipairs(copy.rows) do
                 local value = column.value(row, copy)
                 if value ~= nil and type(value) ~= "number" and type(value) ~= "string" then
@@ -203,11 +269,26 @@ function Rules:values(known)
                 values[row.id][column.title] = type(value) == "string" and core.printable(value) or value
             end
         end)
-        if not ok then
-            self:switch_off(column.title, problem)
-        end
     end
     return values
+end
+
+--- A value of a column as it is shown.
+function M.text(value)
+    return math.type(value) == "float" and ("%.2f"):format(value) or value == nil and "-" or tostring(value)
+end
+
+--- What slatetop shows in the columns of each class: { [id] = texts, in the order of the columns }. one: of
+-- slate.judge.observer.
+function Rules:cells(one)
+    local cells = {}
+    for id, values in pairs(self:values(chronicle.known(one))) do
+        cells[id] = {}
+        for i, column in ipairs(self.columns) do
+            cells[id][i] = M.text(values[column.title])
+        end
+    end
+    return cells
 end
 
 return M

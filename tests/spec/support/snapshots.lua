@@ -39,15 +39,15 @@ function M.class(fields)
     return all
 end
 
---- What slatetop prints at the end of a recording of these snapshots.
-function M.in_slatetop(...)
+--- What slatetop prints at the end of a recording of these snapshots. environment: of the command, "" unless told.
+function M.in_slatetop(list, environment)
     local path = os.tmpname()
     local file = assert(io.open(path, "w"))
-    for _, one in ipairs({ ... }) do
+    for _, one in ipairs(list) do
         file:write(snapshot.encode(one), "\n")
     end
     file:close()
-    local pipe = assert(io.popen(("%s -b --replay %s 2>&1"):format(SLATETOP, path)))
+    local pipe = assert(io.popen(("%s %s -b --replay %s 2>&1"):format(environment or "", SLATETOP, path)))
     local text = pipe:read("a")
     pipe:close()
     os.remove(path)

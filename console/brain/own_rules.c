@@ -1,0 +1,162 @@
+#include "brain/own_rules.h"
+
+#include "brain/inside.h"
+#include "brain/lua_state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SOURCE_BYTES_MOST = (256 << 10) + 1 /* one more than rules.lua takes, so that it can refuse it */ };
+
+static struct {
+    lua_State *lua; /* NULL: there are no rules */
+    int rules;      /* of slate.judge.rules, in Lua's registry */
+    unsigned columns;
+    char titles[OWN_COLUMNS_MOST][OWN_CELL_BYTES];
+} own;
+
+/* ---- the file ---- */
+
+/* (name of a variable) -> its value or nil */
+static int environment(lua_State *L) {
+    const char *value = getenv(luaL_checkstring(L, 1));
+    if (value != NULL) {
+        lua_pushstring(L, value);
+    } else {
+        lua_pushnil(L);
+    }
+    return 1;
+}
+
+/* A regular file, for which nobody has to wait. -1 and errno. */
+static int open_regular(const char *path) {
+    struct stat facts;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && (fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode))) {
+        close(fd);
+        errno = EINVAL;
+        fd = -1;
+    }
+    return fd;
+}
+
+/* Pushes the text of the file; or nil and why it cannot be read. */
+static void push_source(lua_State *L, const char *path) {
+    luaL_Buffer buffer;
+    int fd = open_regular(path);
+    size_t bytes = 0;
+    ssize_t got = fd >= 0 ? 1 : -1;
+    char *to = luaL_buffinitsize(L, &buffer, SOURCE_BYTES_MOST);
+    while (got > 0 && bytes < SOURCE_BYTES_MOST) {
+        got = read(fd, to + bytes, SOURCE_BYTES_MOST - bytes);
+        bytes += got > 0 ? (size_t)got : 0;
+    }
+    int problem = errno;
+    if (fd >= 0) {
+        close(fd);
+    }
+    luaL_pushresultsize(&buffer, bytes);
+    if (got >= 0) {
+        lua_pushnil(L);
+    } else {
+        lua_pop(L, 1);
+        lua_pushnil(L);
+        lua_pushfstring(L, "cannot read %s: %s", path, problem == EINVAL ? "it is no regular file" : strerror(problem));
+    }
+}
+
+/* (name) -> that function of slate.judge.rules */
+static void push_function(lua_State *L, const char *name) {
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "slate.judge.rules");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, name);
+    lua_remove(L, -2);
+}
+
+/* The rules on top of the stack. */
+static void take_titles(lua_State *L) {
+    lua_getfield(L, -1, "columns");
+    for (own.columns = 0; own.columns < OWN_COLUMNS_MOST; own.columns++) {
+        if (lua_geti(L, -1, own.columns + 1) != LUA_TTABLE) {
+            lua_pop(L, 1);
+            break;
+        }
+        lua_getfield(L, -1, "title");
+        snprintf(own.titles[own.columns], OWN_CELL_BYTES, "%s", lua_tostring(L, -1));
+        lua_pop(L, 2);
+    }
+    lua_pop(L, 1);
+}
+
+/* () -> whether there is a file */
+static int load(lua_State *L) {
+    push_function(L, "path");
+    lua_pushcfunction(L, environment);
+    lua_call(L, 1, 1);
+    const char *path = lua_tostring(L, -1);
+    if (path == NULL || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR))) {
+        lua_pushboolean(L, false);
+        return 1;
+    }
+    push_function(L, "for_screen");
+    lua_pushvalue(L, -2);
+    push_source(L, path);
+    lua_call(L, 3, 1);
+    take_titles(L);
+    own.rules = luaL_ref(L, LUA_REGISTRYINDEX);
+    lua_pushboolean(L, true);
+    return 1;
+}
+
+void own_rules_open(void) {
+    lua_State *L = lua_state_take();
+    if (L == NULL) {
+        return;
+    }
+    lua_pushcfunction(L, load);
+    bool is_there = lua_pcall(L, 0, 1, 0) == LUA_OK && lua_toboolean(L, -1);
+    lua_settop(L, 0);
+    if (is_there) {
+        own.lua = L;
+    } else {
+        lua_state_give_back();
+    }
+}
+
+void own_rules_close(void) {
+    if (own.lua != NULL) {
+        luaL_unref(own.lua, LUA_REGISTRYINDEX, own.rules);
+        own.lua = NULL;
+        own.columns = 0;
+        lua_state_give_back();
+    }
+}
+
+bool own_rules_are_open(void) {
+    return own.lua != NULL;
+}
+
+void own_rules_push(lua_State *L) {
+    if (own.lua != NULL) {
+        lua_rawgeti(L, LUA_REGISTRYINDEX, own.rules);
+    } else {
+        lua_pushnil(L);
+    }
+}
+
+/* ---- columns ---- */
+
+unsigned own_rules_columns(void) {
+    return own.columns;
+}
+
+const char *own_rules_title(unsigned column) {
+    return own.titles[column];
+}
