@@ -337,6 +337,7 @@ void session_want(struct session *session, const struct wants *wants, uint64_t n
     if (to != NULL) {
         details_focus(to, wants->class_id);
         outlook_want(&to->outlooks, wants->orders, wants->order_count);
+        memcpy(to->curves_first, wants->curves_first, sizeof to->curves_first);
     }
     poller_want(&session->poller, to != NULL ? wants->inquiries : 0, to, now_ms);
 }

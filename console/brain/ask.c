@@ -62,9 +62,31 @@ static void push_change(lua_State *L, const struct asked_change *change) {
     }
 }
 
+/* A class's sampled curve as far as the server was asked for it: points of bytes and hit ratio, none where it has seen too
+ * few reads. */
+static void push_curves(lua_State *L, const struct details *details) {
+    lua_newtable(L);
+    for (unsigned id = 1; id < CLASS_LIMIT; id++) {
+        const struct curve *curve = &details->class_curves[id];
+        if (!curve_is_known(curve)) {
+            continue;
+        }
+        lua_createtable(L, (int)curve->count, 0);
+        for (unsigned i = 0; i < curve->count; i++) {
+            lua_createtable(L, 2, 0);
+            lua_pushnumber(L, curve->points[i].bytes);
+            lua_seti(L, -2, 1);
+            lua_pushnumber(L, curve->points[i].hit_ratio);
+            lua_seti(L, -2, 2);
+            lua_seti(L, -2, i + 1);
+        }
+        lua_seti(L, -2, id);
+    }
+}
+
 static void push_asked(lua_State *L, const struct asking *asking) {
     const struct answers *answers = model_answers(asking->model);
-    lua_createtable(L, 0, 9);
+    lua_createtable(L, 0, 10);
     for (size_t i = 0; i < sizeof replies / sizeof *replies; i++) {
         set_text(L, replies[i].name, answer_text(answers, replies[i].inquiry));
     }
@@ -78,6 +100,11 @@ static void push_asked(lua_State *L, const struct asking *asking) {
         set_text(L, "outlook", asking->question->change->outlook);
         push_change(L, asking->question->change);
         lua_setfield(L, -2, "change");
+        const struct details *details = model_details(asking->model);
+        if (details != NULL && answers->of[INQUIRY_CLASS_CURVES].state != ANSWER_REFUSED) {
+            push_curves(L, details);
+            lua_setfield(L, -2, "curves");
+        }
     }
 }
 

@@ -27,7 +27,7 @@ static const enum general_stat general_read[] = {
 static const enum class_stat class_read[] = {
     CLASS_chunk_size, CLASS_chunks_per_page, CLASS_total_pages, CLASS_used_chunks, CLASS_free_chunks,
     CLASS_free_chunks_end, CLASS_mem_requested, CLASS_number,   CLASS_age,         CLASS_evicted,
-    CLASS_outofmemory,
+    CLASS_outofmemory, CLASS_get_hits, CLASS_cmd_set,
 };
 enum {
     GENERAL_READ = sizeof general_read / sizeof *general_read,

@@ -45,6 +45,10 @@ void curve_parse(struct curve *curve, const char *text, size_t text_bytes) {
     }
 }
 
+bool curve_is_known(const struct curve *curve) {
+    return curve->bytes != 0; /* which is NAN where the server did not tell */
+}
+
 double curve_value_at(const struct curve *curve, double bytes) {
     for (unsigned i = 1; i < curve->count; i++) {
         double left = curve->points[i - 1].bytes, right = curve->points[i].bytes;

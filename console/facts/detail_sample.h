@@ -25,6 +25,8 @@ struct curve {
                                     times the memory */
 };
 void curve_parse(struct curve *curve, const char *text, size_t text_bytes);
+/* False for one that was never parsed. One of too few reads is known, and has no points. */
+bool curve_is_known(const struct curve *curve);
 /* Hit ratio at a number of bytes, between the points in a straight line; NAN outside of them. */
 double curve_value_at(const struct curve *curve, double bytes);
 

@@ -36,7 +36,8 @@ struct details {
     struct size_bins sizes;
     struct geometry_state geometry;
     struct curve curve;
-    struct curve class_curves[CLASS_LIMIT]; /* count 0: not known */
+    struct curve class_curves[CLASS_LIMIT]; /* count 0: too few reads, or not known */
+    unsigned curves_first[2];               /* classes to ask for with each refresh; 0: none */
     struct whatif whatif;
     struct hot_keys hot, hot_before; /* the newest answer, and the one before it */
     uint64_t hot_before_ms;
@@ -47,6 +48,7 @@ struct details {
 struct wants {
     unsigned inquiries; /* INQUIRY_BITs */
     unsigned class_id;  /* whose every stat is shown; 0: none */
+    unsigned curves_first[2]; /* classes whose curves do not wait for their turn; 0: none */
     unsigned order_count;
     char orders[OUTLOOK_LIMIT][OUTLOOK_ORDER_BYTES]; /* of chunk sizes, whose outlook is shown */
 };

@@ -24,18 +24,28 @@ void poller_init(struct poller *poller, uint64_t interval_ms) {
     snapshot_init(&poller->latest);
 }
 
-/* Of classes with pages, the next ones in turn. */
+static void ask_curve(struct client *client, unsigned id, uint64_t now_ms) {
+    char line[32];
+    snprintf(line, sizeof line, "stats curve %u", id);
+    client_send(client, line, REPLY_STATS, TAG_CLASS_CURVE + (int)id, now_ms);
+}
+
+/* Those that do not wait, then of classes with pages the next ones in turn. */
 static void ask_curves(struct poller *poller, struct client *client, uint64_t now_ms) {
     unsigned asked = 0, id = poller->curve_class;
+    const unsigned *first = poller->details->curves_first;
+    for (int i = 0; i < 2; i++) {
+        if (first[i] > 0 && first[i] < CLASS_LIMIT) {
+            ask_curve(client, first[i], now_ms);
+        }
+    }
     for (unsigned looked = 0; looked < CLASS_LIMIT && asked < CURVES_A_REFRESH; looked++) {
-        char line[32];
         id = (id + 1) % CLASS_LIMIT;
         uint64_t pages = poller->latest.classes[id].value[CLASS_total_pages];
         if (pages == STAT_ABSENT || pages == 0) {
             continue;
         }
-        snprintf(line, sizeof line, "stats curve %u", id);
-        client_send(client, line, REPLY_STATS, TAG_CLASS_CURVE + (int)id, now_ms);
+        ask_curve(client, id, now_ms);
         asked++;
     }
     poller->curve_class = id;

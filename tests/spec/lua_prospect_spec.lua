@@ -2,6 +2,7 @@
 -- What slatetop's review says before a change is sent.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local observer = require "slate.judge.observer"
+local predict = require "slate.judge.predict"
 local prospect = require "slate.judge.prospect"
 local snapshots = require "support.snapshots"
 
@@ -65,6 +66,45 @@ describe("the review of a move of pages", function()
         assert.truthy(told(one, { from = 3, to = 5, pages = 2 }, "automove"))
         assert.is_nil(told(watched({}, 0), { from = 3, to = 5, pages = 2 }, "automove"))
         assert.truthy(told(one, { from = 9, to = 5, pages = 1 }, "may lose"):find("^unknown"))
+    end)
+
+    -- A server with 1,000 reads a second of which class 5 misses 400; seen for so many seconds.
+    local function read(seconds, slated)
+        local one = observer.new()
+        for i = 0, seconds do
+            local now = snapshots.make(1000 + i, { [3] = snapshots.class({ age = 600, get_hits = 300 * i }),
+                [5] = snapshots.class({ age = 10, evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i }) },
+                { cmd_get = 1000 * i, get_misses = 400 * i, get_hits = 600 * i }, { slab_automove = 0 })
+            now.slated = slated
+            one:look(now)
+        end
+        return one
+    end
+
+    it("predicts the hits that it brings, in the figure and the words of slatectl move", function()
+        local one, change = read(12), { from = 3, to = 5, pages = 1 }
+        local made = assert(predict.move(one.earlier, one.now, 3, 5, 1))
+        assert.is_true(made.hit_ratio_change ~= 0)
+        assert.equal(predict.words(made), told(one, change, "expects"))
+        assert.equal("fewer than 1000 reads were seen: too few for a prediction",
+            told(read(0), change, "expects") or told(watched({}, 400), change, "expects"))
+        assert.is_true(predict.move(one.earlier, one.now, 3, 0, 1).hit_ratio_change <= 0, "the pool reads nothing")
+    end)
+
+    it("waits for the curves that a slated is being asked for, and goes by them", function()
+        local one, change = read(12, "0.1.0"), { from = 3, to = 5, pages = 1 }
+        local curves = { [3] = { { 3 << 20, 0.99 }, { 4 << 20, 1 } } }
+        assert.equal("asking the server for the curves of the classes",
+            told(one, change, "expects", { curves = curves }))
+        curves[5] = { { 4 << 20, 0.4 }, { 5 << 20, 0.6 } }
+        assert.truthy(told(one, change, "expects", { curves = curves }):find("^%+13.7 points of hits"))
+        assert.truthy(told(one, change, "expects"):find("points of hits"), "nobody asks for curves")
+    end)
+
+    it("predicts from the last ten to twenty seconds", function()
+        for seconds, from_s in pairs({ [3] = 0, [10] = 0, [19] = 0, [20] = 10, [29] = 10, [55] = 40 }) do
+            assert.equal(1000 + from_s, read(seconds).earlier.time_s, seconds)
+        end
     end)
 end)
 

@@ -30,18 +30,16 @@ function M.asked(parsed)
 end
 
 --- Predicts what moving pages will bring (slate.judge.predict), from what a witness saw before. Returns the prediction
--- and its words; nil where too little was seen. client: asked for the curves of the classes, of a slated.
+-- and its words; nil and why where too little was seen. client: asked for the curves of the classes, of a slated.
 function M.predict(client, witness, src, dst, pages)
-    for _, class in ipairs(witness.last.slated and witness.last.classes or {}) do
-        if class.id == src or class.id == dst then
-            local curve = require("slate.facts.foresight").curve(client, class.id)
-            class.curve = curve and curve.points
-        end
+    local predict, curves = require "slate.judge.predict", {}
+    for _, id in ipairs(witness.last.slated and { src, dst } or {}) do
+        local curve = id > 0 and require("slate.facts.foresight").curve(client, id)
+        curves[id] = curve and curve.points or nil
     end
-    local made = require("slate.judge.predict").move(witness.first, witness.last, src, dst, pages)
+    local made, why = predict.move(witness.first, witness.last, src, dst, pages, curves)
     witness.predicted = made
-    return made, made and ("expected: %+.1f points of hits, +-%.1f"):format(made.hit_ratio_change * 100,
-        made.band * 100)
+    return made, made and "expected: " .. predict.words(made) or why
 end
 
 -- Lets an observer see the server for for_s seconds. True; or nil, message, code.
@@ -59,6 +57,21 @@ local function watch(context, client, one, for_s)
         end
         clock.sleep(math.min(EVERY_S, left_s))
     end
+end
+
+--- Looks at the server twice, for_s apart. Returns a witness for `predict`; or nil, message, code.
+function M.glance(context, client, for_s)
+    local one, first = observer.new(), nil
+    local ok, message, code = watch(context, client, one, 0)
+    if ok then
+        first = one.now
+        clock.sleep(for_s)
+        ok, message, code = watch(context, client, one, 0)
+    end
+    if not ok then
+        return nil, message, code
+    end
+    return { observer = one, first = first, last = one.now }
 end
 
 --- Watches before the change. Returns a witness for `after`; or nil, message, code.

@@ -2,12 +2,23 @@
 --- slatectl advise sizes|memory|flash|automove|policy: what to change, from what the server does now.
 local M = {}
 
-local SUBJECTS <const> = { "sizes", "memory", "flash", "automove", "policy" }
+local SUBJECTS <const> = {}
+local ABOUT <const> = {
+    { "sizes", "chunk sizes that waste least" }, { "memory", "how much is worth its while" },
+    { "flash", "what a flash tier would bring" }, { "automove", "which mode, or policy, should move pages" },
+    { "policy", "which eviction policy would hit most" },
+}
+for i, about in ipairs(ABOUT) do
+    SUBJECTS[i] = about[1]
+end
 
 function M.declare(command)
     local units = require "slate.base.units"
-    command:argument("subject", "sizes: chunk sizes that waste least; memory: how much is worth its while; flash: "
-        .. "what a flash tier would bring; automove: which mode; policy: which eviction policy.")
+    local words = {}
+    for i, about in ipairs(ABOUT) do
+        words[i] = table.concat(about, ": ")
+    end
+    command:argument("subject", table.concat(words, "; ") .. ". Without one: this list."):args("?")
         :choices(SUBJECTS):argname("SUBJECT")
     command:option("--from", "Where the sizes come from: sizehist, sizes or metadump; see sizes.")
         :choices(require("slate.facts.sizehist").SOURCES):argname("SOURCE")
@@ -25,7 +36,19 @@ function M.declare(command)
         :convert(units.parse_duration)
 end
 
+local function list_subjects(context)
+    if context.json then
+        context:out_json("slate/advice/1", { subjects = require("slate.base.json").array(SUBJECTS) })
+        return 0
+    end
+    context:out("slatectl advise SUBJECT:\n", require("slate.base.table").pairs(ABOUT, true))
+    return 0
+end
+
 function M.run(context, parsed)
+    if not parsed.subject then
+        return list_subjects(context)
+    end
     local client, message, code = context:open()
     if not client then
         return nil, message, code

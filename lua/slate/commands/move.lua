@@ -24,22 +24,45 @@ function M.declare(command)
     command:argument("pages", "How many pages. Default: 1"):args("?"):argname("PAGES"):convert(function(text)
         return units.parse_whole(text, 1)
     end)
-    command:flag("--dry-run", "Check and explain the move; send nothing.")
+    command:flag("--dry-run", "Check and explain the move, and tell what it will bring; send nothing.")
+    command:option("--interval", "With --dry-run: time between the two samples for that. Default: 1s"):argname("TIME")
+        :convert(units.parse_duration)
     command:flag("--wait", "Wait until the pages have moved, and verify it by the page counts.")
     witness.declare(command)
     command:option("--limit", "Give up after this long. Default: 60s"):argname("TIME"):convert(units.parse_duration)
 end
 
-local function out_plan(context, plan)
+-- What speaks against the move; nil where nothing does. one: of slate.judge.observer.
+local function caution_of(one, plan)
+    return require("slate.judge.prospect").caution(one, { from = plan.src, to = plan.dst, pages = plan.pages })
+end
+
+-- What it would do, what speaks against it, and what it will bring. 0; or nil, message, code.
+local function rehearse(context, client, plan, interval_s)
+    local seen, message, code = witness.glance(context, client, interval_s)
+    if not seen then
+        return nil, message, code
+    end
+    local caution = caution_of(seen.observer, plan)
+    local predicted, expected
+    if plan.src ~= move.ANY then
+        predicted, expected = witness.predict(client, seen, plan.src, plan.dst, plan.pages)
+    end
     if context.json then
         context:out_json("slate/move/1", {
             server = context.server.name, dry_run = true, src = plan.src, dst = plan.dst, pages_wanted = plan.pages,
             commands = plan.commands, sources = plan.sources, src_pages_before = plan.src_pages,
             dst_pages_before = plan.dst_pages, items_at_risk = plan.items_at_risk, automove = plan.automove,
+            caution = caution, predicted_change = predicted and predicted.hit_ratio_change,
+            predicted_band = predicted and predicted.band,
         })
-        return
+        return 0
     end
-    context:out(table.concat(move.describe(plan), "\n"), "\nnothing was sent\n")
+    local lines = move.describe(plan)
+    lines[#lines + 1] = caution and "caution: " .. caution or nil
+    lines[#lines + 1] = expected
+    context:out(table.concat(lines, "\n"), "\nnothing was sent\n")
+    return 0
 end
 
 -- outcome: of slate.act.witness; nil without --verdict.
@@ -94,8 +117,7 @@ function M.run(context, parsed)
         return nil, message, code
     end
     if parsed.dry_run then
-        out_plan(context, plan)
-        return 0
+        return rehearse(context, client, plan, math.max(parsed.interval or 1, 0.01))
     end
     local sofar = { pages_wanted = plan.pages, pages_accepted = 0, busy_retries = 0 }
     context.summary = function()
@@ -108,11 +130,19 @@ function M.run(context, parsed)
         if not seen then
             return nil, message, code
         end
-        local _, expected = witness.predict(client, seen, plan.src, plan.dst, plan.pages)
-        if expected and not context.json then
+        local made, expected = witness.predict(client, seen, plan.src, plan.dst, plan.pages)
+        if made and not context.json then
             context:out(expected, "\n")
             context:flush()
         end
+    end
+    local one = seen and seen.observer or require("slate.judge.observer").new()
+    if not seen then
+        one:look(plan.before)
+    end
+    local caution = caution_of(one, plan)
+    if caution then
+        context:say("caution: " .. caution)
     end
     local progress, wipe = progress_line(context)
     local result

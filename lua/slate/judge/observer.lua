@@ -10,16 +10,27 @@ local view = require "slate.judge.view"
 
 local M = {}
 
+local EARLIER_S <const> = 10 -- predictions are made from what happened in so long, or up to twice that
+
 local Observer = {}
 Observer.__index = Observer
 Observer.__name = "slate.judge.observer"
 
 --- An observer that has seen nothing yet. Its fields after a look: now, before and rates (nil at first), rows (of
 -- slate.judge.view.classes), over (of slate.judge.held.over; may be nil), judge (of slate.judge.starving), past (of
--- slate.judge.verdict) and course (of slate.judge.course).
+-- slate.judge.verdict), course (of slate.judge.course) and earlier (a snapshot of ten to twenty seconds ago, or the
+-- first).
 function M.new()
     return setmetatable({ judge = starving.judge(), past = verdict.past(),
         course = course.new() }, Observer)
+end
+
+local function keep_earlier(self, now, is_reset)
+    if is_reset or not self.earlier then
+        self.earlier, self.next_earlier = now, now
+    elseif now.time_s - self.next_earlier.time_s >= EARLIER_S then
+        self.earlier, self.next_earlier = self.next_earlier, now
+    end
 end
 
 --- Takes the next snapshot of the server in. A restart or a reset of the counters ends what is remembered.
@@ -31,6 +42,7 @@ function Observer:look(now)
     end
     self.past:add(now)
     self.course:add(now)
+    keep_earlier(self, now, rates and rates.reset)
     self.now, self.before, self.rates = now, before, rates
     self.rows = view.classes(now, before, rates, self.judge)
     self.over = held.over(now, before)

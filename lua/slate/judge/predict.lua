@@ -13,32 +13,57 @@ local BAND_RATIO <const> = 0.75 -- of what is won and lost
 local BAND_LEAST_RATIO <const> = 0.008 -- of the reads
 local READS_LEAST <const> = 1000 -- between the snapshots; what fewer tell is chance
 
--- Hits a second that the giver loses: whole free pages cost nothing.
-local function cost(giver, pages)
-    local free = giver.free_chunks // math.max(giver.chunks_per_page, 1)
-    return -core.page_gain(giver, -math.max(0, pages - free))
+--- The hits a second that a class wins by pages more. class: of M.seen.
+function M.gain(class, pages)
+    return core.page_gain(class, pages)
 end
 
---- What moving pages from class src (0: the pool) to class dst would bring, by two snapshots some seconds apart.
--- Returns { hit_ratio_change, band (both of the hit ratio), hits_per_s, lost_per_s }; or nil and why it cannot be
--- told.
-function M.move(before, after, src, dst, pages)
+--- The hits a second that a class loses by pages less: whole free pages cost nothing.
+function M.cost(class, pages)
+    local free = class.free_chunks // math.max(class.chunks_per_page, 1)
+    return -core.page_gain(class, -math.max(0, pages - free))
+end
+
+--- What the classes did between two snapshots: the later one as slate.base.policy_core has it, and the reads a second
+-- of the server; or nil and why nothing can be told. curves: sampled ones by class id, as lists of
+-- { bytes, hit_ratio }; may be nil.
+function M.seen(before, after, curves)
     local seconds = after.time_s - before.time_s
     local was, now = before.general.cmd_get, after.general.cmd_get
     if not (was and now and seconds > 0) or now - was < READS_LEAST then
-        return nil, "too few reads were seen for a prediction"
+        return nil, ("fewer than %d reads were seen: too few for a prediction"):format(READS_LEAST)
     end
     local _, seen = core.pair(before, after)
+    for id, curve in pairs(curves or {}) do
+        if seen.by_id[id] then
+            seen.by_id[id].curve = curve
+        end
+    end
+    return seen, (now - was) / seconds
+end
+
+--- What moving pages from class src to class dst (0: the pool) would bring, by two snapshots some seconds apart.
+-- curves: as for M.seen. Returns { hit_ratio_change, band (both of the hit ratio), hits_per_s, lost_per_s }; or nil and
+-- why it cannot be told.
+function M.move(before, after, src, dst, pages, curves)
+    local seen, reads_per_s = M.seen(before, after, curves)
+    if not seen then
+        return nil, reads_per_s
+    end
     local giver, getter = seen.by_id[src], seen.by_id[dst]
-    if not getter or src ~= 0 and not giver then
+    if not getter and dst ~= 0 or not giver and src ~= 0 then
         return nil, "nothing is known of one of the classes"
     end
-    local won, lost = core.page_gain(getter, pages), giver and cost(giver, pages) or 0
-    local reads_per_s = (now - was) / seconds
+    local won, lost = getter and M.gain(getter, pages) or 0, giver and M.cost(giver, pages) or 0
     return {
         hit_ratio_change = (won - lost) / reads_per_s, hits_per_s = won - lost, lost_per_s = lost,
         band = math.max(BAND_LEAST_RATIO, BAND_RATIO * (won + lost) / reads_per_s),
     }
+end
+
+--- A prediction in words.
+function M.words(made)
+    return ("%+.1f points of hits, +-%.1f"):format(made.hit_ratio_change * 100, made.band * 100)
 end
 
 return M

@@ -5,6 +5,7 @@
 -- A change is { from, to, pages } (class ids; to 0: the pool) or { name, value }, as in the record of changes.
 local answers = require "slate.facts.answers"
 local foresight = require "slate.facts.foresight"
+local predict = require "slate.judge.predict"
 local starving = require "slate.judge.starving"
 local units = require "slate.base.units"
 local view = require "slate.judge.view"
@@ -62,11 +63,28 @@ local function losses(one, change)
     return ("up to %s items of class %d, the oldest ones"):format(units.count(most), change.from)
 end
 
-local function of_move(add, one, change)
+--- Why pages should not move so; a sentence, nil where nothing speaks against it. one: of slate.judge.observer.
+function M.caution(one, change)
     local from = row_of(one, change.from)
-    add("WARNING", from and against_giving(from, row_of(one, change.to), change.pages), "bad")
+    return from and against_giving(from, row_of(one, change.to), change.pages)
+end
+
+-- asked.curves: sampled curves by class id; a slated that is being asked has not told one that is absent.
+local function expected(one, asked, change)
+    for _, id in ipairs(one.now.slated and asked.curves and { change.from, change.to } or {}) do
+        if id > 0 and not asked.curves[id] then
+            return "asking the server for the curves of the classes"
+        end
+    end
+    local made, why = predict.move(one.earlier, one.now, change.from, change.to, change.pages, asked.curves)
+    return made and predict.words(made) or why
+end
+
+local function of_move(add, one, asked, change)
+    add("WARNING", M.caution(one, change), "bad")
     local mode = view.automove_mode(one.now)
     add("automove", mode and mode ~= "off" and "is on and may take the pages back (t changes it)", "warn")
+    add("expects", expected(one, asked, change))
     add("may lose", losses(one, change))
     add("undo", "u moves the pages back, but not the items that were lost")
 end
@@ -153,7 +171,8 @@ end
 
 --- Sentences on a change: a list of { label = "WARNING" | "automove" | "expects" | "may lose" | "undo", text, tone =
 -- "bad" | "warn" | nil }, in this order. one: of slate.judge.observer; asked: replies as texts (curve, whatif), outlook
--- (what the server says that other chunk sizes would bring) and the change.
+-- (what the server says that other chunk sizes would bring), curves (of the classes of a move by id, as lists of
+-- { bytes, hit_ratio }; nil: nobody asks for them) and the change.
 function M.change(one, asked)
     local list = {}
     local function add(label, text, tone)
@@ -165,7 +184,7 @@ function M.change(one, asked)
     if not one.now then
         return list
     elseif change.pages then
-        of_move(add, one, change)
+        of_move(add, one, asked, change)
     elseif SETTINGS[change.name] then
         SETTINGS[change.name](add, one, asked, change.value)
     else
