@@ -222,6 +222,39 @@ describe("starving in a recording", function()
         end)
     end
 
+    it("is never told of a class whose items live longer than the giver keeps its own", function()
+        local told_at = 0
+        for _, case in ipairs(recordings.CASES) do
+            local one = observer.new()
+            for _, now in ipairs(recordings.load(case.name)) do
+                one:look(now)
+                local worst = starving.worst(one.rows)
+                local giver, free, keeps_s = starving.giver_for(worst or { id = 0 }, one.rows)
+                if worst and not starving.has_spare(free) then
+                    told_at = told_at + 1
+                    assert.is_true(keeps_s >= worst.life_s, ("%s at %.0f: class %d lives %.0f s, class %d keeps %.0f s")
+                        :format(case.name, now.time_s, worst.id, worst.life_s, giver.id, keeps_s))
+                end
+            end
+        end
+        assert.is_true(told_at > 100, told_at)
+    end)
+
+    it("leaves no class calm that evicted within ten seconds, as the table shows its rates", function()
+        for _, case in ipairs(recordings.CASES) do
+            local one, last_s = observer.new(), {}
+            for _, now in ipairs(recordings.load(case.name)) do
+                one:look(now)
+                for _, row in ipairs(one.rates and one.rows or {}) do
+                    last_s[row.id] = (row.evicted_per_s or 0) > 0 and now.time_s or last_s[row.id]
+                    local lately = last_s[row.id] and last_s[row.id] > now.time_s - 10
+                    assert.is_true(not lately or row.state ~= "calm" and row.state ~= "spare" or one.rates.reset,
+                        ("%s at %.0f: class %d is %s"):format(case.name, now.time_s, row.id, row.state))
+                end
+            end
+        end
+    end)
+
     -- The ids that slatetop calls starving at the end of these snapshots.
     local function by_slatetop(list)
         local text, ids = snapshots.in_slatetop(list), {}

@@ -14,7 +14,9 @@ M.SAMPLES = 3
 
 local SPARE_PAGES <const> = 2 -- a page of free chunks is what a class keeps that is well
 local BEGINS_AT_RATIO <const>, APART_S <const> = 4, 1 -- another keeps its own so many times as long, and so much longer
-local ENDS_BELOW_RATIO <const>, ENDS_AFTER_S <const> = 2, 10 -- apart from BEGINS_AT_RATIO, so that a finding stays
+-- Apart from BEGINS_AT_RATIO, so that a finding stays; but at once where no other keeps its own as long.
+local ENDS_BELOW_RATIO <const>, ENDS_AFTER_S <const>, ENDS_AT_ONCE_RATIO <const> = 2, 10, 1
+local LATELY_S <const> = 10 -- as the table of classes shows rates
 local EVICTIONS_LEAST_RATIO <const> = 0.05 -- of all evictions: what evicts less is not what the server suffers from
 
 local Judge = {}
@@ -124,14 +126,15 @@ function M.giver_for(to, rows)
 end
 
 -- Takes a sample in: for each class the last few, newest first.
-local function remember(judge, rows, interval_s)
-    local classes = {}
+local function remember(judge, rows, about)
+    local classes, interval_s = {}, about.interval_s
     for _, row in ipairs(rows) do
         local was = judge.classes[row.id]
         if was and was.chunk_bytes ~= row.chunk_bytes then
             was = nil -- the id has gone to another class
         end
-        local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0 }
+        local one = { chunk_bytes = row.chunk_bytes, starves = was and was.starves, well_s = was and was.well_s or 0,
+            evicted_at_s = (row.evicted_per_s or 0) > 0 and about.time_s or was and was.evicted_at_s }
         -- What a class evicted while it gave pages away was in these pages: that sample tells of no need.
         local gave = (row.pages_delta or 0) < 0
         one[1] = { evicted_per_s = not gave and row.evicted_per_s or 0, interval_s = gave and 0 or interval_s,
@@ -174,19 +177,20 @@ local function judge_class(kept, row, givers, about, all_per_s)
     if kept.starves then
         local is_well = not is_better_off(row, giver, free, kept_s, ENDS_BELOW_RATIO, 0)
         kept.well_s = is_well and kept.well_s + about.interval_s or 0
-        kept.starves = kept.well_s < ENDS_AFTER_S
+        kept.starves = kept.well_s < ENDS_AFTER_S and is_better_off(row, giver, free, kept_s, ENDS_AT_ONCE_RATIO, 0)
     elseif kept.is_steady and row.mean_evicted_per_s >= EVICTIONS_LEAST_RATIO * all_per_s then
         kept.starves, kept.well_s = is_better_off(row, giver, free, kept_s, BEGINS_AT_RATIO, APART_S), 0
     end
 end
 
-local FIELDS <const> = { "life_s", "mean_evicted_per_s", "is_growing", "starves" }
+local FIELDS <const> = { "life_s", "mean_evicted_per_s", "evicts_lately", "is_growing", "starves" }
 
 --- Takes the next sample of a server in, and writes into its rows what the judge makes of them: mean_evicted_per_s over
--- the judge's samples, life_s (how long what the class evicts has lived; nil where it evicts nothing), is_growing, and
--- starves (true or false). about: time_s of the sample and its interval_s; by_hits: pages go to where they bring most
--- hits (automove utility), where lives are not meant to be alike and only free pages count. Rows of a sample that the
--- judge has seen get the same again. Cost: O(classes).
+-- the judge's samples, life_s (how long what the class evicts has lived; nil where it evicts nothing), evicts_lately
+-- (anything within ten seconds, also while it gave pages away), is_growing, and starves (true or false). about: time_s
+-- of the sample and its interval_s; by_hits: pages go to where they bring most hits (automove utility), where lives are
+-- not meant to be alike and only free pages count. Rows of a sample that the judge has seen get the same again. Cost:
+-- O(classes).
 function Judge:look(rows, about)
     if self.time_s == about.time_s then
         for _, row in ipairs(rows) do
@@ -196,7 +200,7 @@ function Judge:look(rows, about)
         end
         return
     end
-    remember(self, rows, about.interval_s)
+    remember(self, rows, about)
     self.time_s = about.time_s
     local all_per_s = 0
     for _, row in ipairs(rows) do
@@ -205,6 +209,7 @@ function Judge:look(rows, about)
         per_s, kept.is_steady, row.is_growing = mean_of(self, kept)
         row.life_s = per_s > 0 and (row.items or 0) / per_s or nil
         row.mean_evicted_per_s, all_per_s = per_s, all_per_s + per_s
+        row.evicts_lately = kept.evicted_at_s ~= nil and kept.evicted_at_s > about.time_s - LATELY_S
     end
     local givers = best_givers(rows)
     for _, row in ipairs(rows) do

@@ -102,7 +102,7 @@ local function state_of(row)
         return "unknown"
     elseif row.starves then
         return "starving"
-    elseif row.mean_evicted_per_s > 0 then
+    elseif row.evicts_lately then
         return "evicting"
     end
     return starving.has_spare(row.free_pages or 0) and "spare" or "calm"
