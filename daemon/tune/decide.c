@@ -1,5 +1,7 @@
 /* Asks the mode of automove what to do, and does it. */
+#include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -224,6 +226,35 @@ static void keep_worth(struct tuner *t, const struct snapshot *s) {
     lock_release(&t->lock);
 }
 
+static void take_curve(struct whatif *whatif, unsigned class_id, struct class_curve *to) {
+    static_assert((int)CLASS_CURVE_POINTS == (int)WHATIF_POINTS, "a curve has all its points");
+    struct whatif_curve curve;
+    to->count = whatif_curve(whatif, class_id, &curve) ? CLASS_CURVE_POINTS : 0;
+    for (unsigned i = 0; i < to->count; i++) {
+        to->points[i].bytes = curve.points[i].bytes;
+        to->points[i].hit_ratio = curve.points[i].hit_ratio;
+    }
+}
+
+/* The curves of the classes, for a mode that is about to decide by them. */
+static void add_curves(struct tuner *t, struct snapshot *after) {
+    const struct automove_mode *mode = t->active.mode;
+    if (mode->wants_curves == NULL || t->before.class_count == 0 ||
+        !mode->wants_curves(t->active.state, &t->before, after)) {
+        return;
+    }
+    if (t->curves == NULL) {
+        t->curves = calloc(SLAB_CLASSES_MAX, sizeof *t->curves);
+    }
+    for (unsigned i = 1; t->curves != NULL && i <= after->class_count; i++) {
+        t->curves[i].count = 0;
+        if (snapshot_class_listed(&after->classes[i])) {
+            take_curve(t->whatif, i, &t->curves[i]);
+        }
+    }
+    after->curves = t->curves;
+}
+
 void tuner_decide_window(struct tuner *t) {
     uint32_t window_us = t->active.mode->window_us;
     t->window_us = tuner_now_us(t) + (window_us > 0 ? window_us : WINDOW_US);
@@ -240,6 +271,7 @@ void tuner_decide_window(struct tuner *t) {
     if (t->active.mode->wants_pages) {
         snapshot_pages(t->cache, &after);
     }
+    add_curves(t, &after);
     if (t->shown != NULL && t->active.mode == &automove_lua) {
         shown_add(t->shown, &after);
     }
@@ -251,5 +283,6 @@ void tuner_decide_window(struct tuner *t) {
     if (!d.extend) {
         keep_worth(t, &after);
         t->before = after;
+        t->before.curves = NULL;
     }
 }

@@ -43,6 +43,15 @@ static void print_figure(void *to, const char *name, uint64_t value) {
     fprintf(to, "%s\"%s\":%" PRIu64, strcmp(name, "id") == 0 ? "" : ",", name, value);
 }
 
+static void print_curve(FILE *to, const struct class_curve *curve) {
+    fputs(",\"curve\":[", to);
+    for (unsigned i = 0; i < curve->count; i++) {
+        fprintf(to, "%s[%" PRIu64 ",%.17g]", i > 0 ? "," : "", curve->points[i].bytes,
+                curve->points[i].hit_ratio);
+    }
+    putc(']', to);
+}
+
 static void print(FILE *to, const struct snapshot *s) {
     uint64_t us = s->epoch_us + s->time_us;
     fprintf(to,
@@ -55,6 +64,9 @@ static void print(FILE *to, const struct snapshot *s) {
         if (snapshot_class_listed(&s->classes[i])) {
             fputs(before, to);
             snapshot_class_each(&s->classes[i], i, print_figure, to);
+            if (s->curves != NULL && s->curves[i].count > 0) {
+                print_curve(to, &s->curves[i]);
+            }
             putc('}', to);
             before = ",{";
         }

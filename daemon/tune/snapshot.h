@@ -26,6 +26,16 @@ struct snapshot_class {
     uint32_t page_idle_s, idle_page_birth;  /* of the page that was longest not read or written */
 };
 
+/* Which share of a class's reads would hit at other sizes, by sampled keys, ascending. */
+enum { CLASS_CURVE_POINTS = 17 };
+struct class_curve {
+    unsigned count; /* 0: too few reads */
+    struct {
+        uint64_t bytes;
+        double   hit_ratio;
+    } points[CLASS_CURVE_POINTS];
+};
+
 struct snapshot {
     uint64_t time_us;      /* clock_mono_us */
     /* with which time_us is the system's time, as of the start; 0: a time that only differences
@@ -37,6 +47,8 @@ struct snapshot {
     uint64_t requests;
     unsigned class_count;  /* classes 1 to class_count */
     struct snapshot_class classes[SLAB_CLASSES_MAX];
+    /* by class id, for as long as a decision takes; NULL: the mode wants none */
+    const struct class_curve *curves;
 };
 
 /* What stores evicted since the start. What moves of pages, changes of the chunk sizes and slow

@@ -81,6 +81,7 @@ struct tuner {
     /* version of the wish; others see by it whether the mode runs that they wished for */
     _Atomic unsigned   adopted;
     struct snapshot    before, now; /* of the window's start (no classes: none); of the last need */
+    struct class_curve *curves;     /* by class id, of a mode that wants them; NULL before */
     uint32_t           limit_seen;    /* pages, when the limit was last looked at */
     bool               limit_lowered; /* it was above once, and pages are still over it */
     struct class_set   limit_emptied; /* classes that gave their last page since it was lowered */

@@ -260,6 +260,7 @@ void tuner_destroy(struct tuner **taken) {
     cache_on_steal(t->cache, NULL, NULL);
     active_end(&t->active);
     shown_close(&t->shown);
+    free(t->curves);
     crawler_fini(&t->crawler);
     geometry_destroy(&t->geometry);
     whatif_destroy(&t->whatif);

@@ -57,6 +57,9 @@ struct automove_mode {
     /* True: the decision has moves. `before` is the snapshot of the window's start. */
     bool (*each_window)(void *state, const struct snapshot *before, const struct snapshot *after,
                         struct decision *);
+    /* whether each_window decides by the curves of `after` this time; NULL: never */
+    bool (*wants_curves)(const void *state, const struct snapshot *before,
+                         const struct snapshot *after);
     /* A class needs memory: those that are hungry in the snapshot. Asked again as long as its moves
      * succeed. */
     bool (*at_need)(void *state, const struct snapshot *, struct decision *);

@@ -129,7 +129,9 @@ static int load(lua_State *L) {
     lua_call(L, 2, 1);
     lua_getfield(L, -1, "window_s");
     l->policy->window_s = lua_tonumber(L, -1);
-    lua_pop(L, 1);
+    lua_getfield(L, -2, "wants_curves");
+    l->policy->wants_curves = lua_toboolean(L, -1);
+    lua_pop(L, 2);
     lua_rawsetp(L, LUA_REGISTRYINDEX, l->policy); /* what decide takes */
     return 0;
 }
@@ -169,6 +171,19 @@ static void set_figure(void *arg, const char *name, uint64_t value) {
     set_integer(arg, name, value);
 }
 
+static void set_curve(lua_State *L, const struct class_curve *curve) {
+    lua_createtable(L, (int)curve->count, 0);
+    for (unsigned i = 0; i < curve->count; i++) {
+        lua_createtable(L, 2, 0);
+        lua_pushinteger(L, (lua_Integer)curve->points[i].bytes);
+        lua_rawseti(L, -2, 1);
+        lua_pushnumber(L, curve->points[i].hit_ratio);
+        lua_rawseti(L, -2, 2);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "curve");
+}
+
 void lua_policy_push_snapshot(lua_State *L, const struct snapshot *s) {
     luaL_checkstack(L, 8, NULL);
     lua_createtable(L, 0, 8);
@@ -184,6 +199,9 @@ void lua_policy_push_snapshot(lua_State *L, const struct snapshot *s) {
         if (snapshot_class_listed(&s->classes[i])) {
             lua_createtable(L, 0, 16);
             snapshot_class_each(&s->classes[i], i, set_figure, L);
+            if (s->curves != NULL && s->curves[i].count > 0) {
+                set_curve(L, &s->curves[i]);
+            }
             lua_rawseti(L, -2, ++listed);
         }
     }
@@ -246,14 +264,18 @@ static int decide(lua_State *L) {
 /* A snapshot that comes so much early still ends a window, as in policy_core.lua. */
 static const double EARLY_S = 0.1;
 
+static bool is_due(const struct lua_policy *p, const struct snapshot *before,
+                   const struct snapshot *after) {
+    return (double)(after->time_us - before->time_us) / 1e6 + EARLY_S >= p->window_s;
+}
+
 bool lua_policy_decide(struct lua_policy *p, const struct snapshot *before,
                        const struct snapshot *after, struct decision *decision) {
     char why[REASON_BYTES];
-    double passed_s = (double)(after->time_us - before->time_us) / 1e6;
-    if (passed_s + EARLY_S < p->window_s) {
+    if (!is_due(p, before, after)) {
         decision->extend = true;
         return decision_none(decision, "%s: %.0f s of its window of %g s have passed", p->name,
-                             passed_s, p->window_s);
+                             (double)(after->time_us - before->time_us) / 1e6, p->window_s);
     }
     struct deciding d = {.policy = p, .before = before, .after = after, .decision = decision};
     if (!lua_box_call(&p->box, decide, &d, why)) {
@@ -285,6 +307,12 @@ static bool each_window(void *state, const struct snapshot *before, const struct
     return lua_policy_decide(state, before, after, d);
 }
 
+static bool wants_curves(const void *state, const struct snapshot *before,
+                         const struct snapshot *after) {
+    const struct lua_policy *p = state;
+    return p->wants_curves && is_due(p, before, after);
+}
+
 static void describe(const void *state, char *to, size_t room) {
     const struct lua_policy *p = state;
     snprintf(to, room, "policy %s decides every %g s and uses %zu of %zu KiB", p->name,
@@ -301,5 +329,6 @@ const struct automove_mode automove_lua = {
     .init = init,
     .fini = fini,
     .each_window = each_window,
+    .wants_curves = wants_curves,
     .describe = describe,
 };

@@ -21,6 +21,7 @@ struct lua_policy {
     struct lua_box box;
     char   name[LUA_POLICY_NAME_BYTES];
     double window_s; /* between two decisions */
+    bool   wants_curves;
 };
 
 /* Loads the policy and runs its init. argument: "NAME" or "NAME name=value ...". False: `why`

@@ -546,7 +546,7 @@ local function check_moves(answer, left)
 end
 
 --- Makes a policy ready. value: what its file returned; words: its settings, "name=value".
--- Returns what `decide` takes: { settings =, window_s =, ... }.
+-- Returns what `decide` takes: { settings =, window_s =, wants_curves =, ... }.
 function M.start(value, words)
     if type(value) ~= "table" then
         error(format("the file returns a %s, not a table with a function decide", type(value)), 0)
@@ -558,7 +558,7 @@ function M.start(value, words)
     local settings = M.read_settings(value.settings, words)
     randomseed(0) -- so that it decides the same each time
     local policy = { decide_function = value.decide, settings = settings, window_s = settings.window_s or 1,
-        history = {}, asked = {}, told = {} }
+        wants_curves = value.curves == true, history = {}, asked = {}, told = {} }
     policy.state = settings
     if value.init then
         policy.state = value.init(shallow_copy(settings))

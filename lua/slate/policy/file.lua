@@ -119,7 +119,7 @@ function Policy:start(words)
         return nil, ready
     end
     local running = { box = self.box, ready = ready, settings = ready.settings, window_s = ready.window_s,
-        wants_curves = self.value.curves == true }
+        wants_curves = ready.wants_curves }
     return setmetatable(running, Running)
 end
 

@@ -282,6 +282,33 @@ static void test_window(void) {
     forget("window");
 }
 
+/* Class 1 has 100 hits and 1 eviction a second; its curve promises a tenth of them for a page more. */
+static void test_curves(void) {
+    static const char source[] =
+        "return { curves = true, settings = { window_s = { default = 2, min = 0 } }, decide = function(_, a)"
+        " return nil, ('%d points, none of 2: %s, +%.1f'):format(#a.by_id[1].curve, a.by_id[2].curve,"
+        " page_gain(a.by_id[1], 1)) end }";
+    static struct class_curve curves[SLAB_CLASSES_MAX];
+    curves[1] = (struct class_curve){.count = 2, .points = {{10 << 20, 0.5}, {11 << 20, 0.6}}};
+    struct lua_policy p;
+    struct decision d = {.count = 0};
+    char why[REASON_BYTES];
+    struct snapshot before = made_up(100), early = made_up(101), after = made_up(102);
+    put("curves", source, sizeof source - 1);
+    ok(lua_policy_open(&p, dir, "curves", &patient, why), "a policy that wants curves: %s", why);
+    ok(!automove_lua.wants_curves(&p, &before, &early), "gets none in a window that goes on");
+    ok(automove_lua.wants_curves(&p, &before, &after), "but when it decides");
+    after.curves = curves;
+    lua_policy_decide(&p, &before, &after, &d);
+    is_str(d.why, "2 points, none of 2: nil, +10.0", "and page_gain goes by them");
+    lua_policy_close(&p);
+    put("curves", "return { decide = function() end }", 34);
+    ok(lua_policy_open(&p, dir, "curves", &patient, why) && !automove_lua.wants_curves(&p, &before, &after),
+       "one that does not ask has none");
+    lua_policy_close(&p);
+    forget("curves");
+}
+
 static uint64_t next_random(uint64_t *state) {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return *state >> 33;
@@ -416,6 +443,7 @@ int main(int argc, char **argv) {
     test_sandbox();
     test_settings();
     test_window();
+    test_curves();
     test_ratio_is_mode_1(seed);
     rmdir(dir);
     return tap_done();
