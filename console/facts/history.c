@@ -20,7 +20,7 @@ bool history_init(struct history *history, unsigned capacity, unsigned series_co
 
 void history_fini(struct history *history) {
     for (unsigned i = 0; history->series != NULL && i < history->series_count; i++) {
-        free(history->series[i]);
+        free(history->series[i].values);
     }
     free(history->series);
     free(history->at_ms);
@@ -30,11 +30,12 @@ void history_fini(struct history *history) {
 void history_begin(struct history *history, uint64_t at_ms) {
     history->at_ms[history->head] = at_ms;
     for (unsigned i = 0; i < history->series_count; i++) {
-        if (history->series[i] != NULL) {
-            history->series[i][history->head] = NAN;
+        if (history->series[i].values != NULL) {
+            history->series[i].values[history->head] = NAN;
         }
     }
     history->head = (history->head + 1) % history->capacity;
+    history->samples++;
     history->used += history->used < history->capacity;
     history->fresh += history->fresh < history->capacity;
 }
@@ -43,30 +44,51 @@ void history_break(struct history *history) {
     history->fresh = 0;
 }
 
-void history_set(struct history *history, unsigned series, double value) {
-    if (history->series[series] == NULL) {
-        float *fresh = malloc(history->capacity * sizeof *fresh);
-        if (fresh == NULL) {
-            return;
-        }
-        for (unsigned i = 0; i < history->capacity; i++) {
-            fresh[i] = NAN;
-        }
-        history->series[series] = fresh;
+/* Whether the newest sample's value goes on with what a series without room was. */
+static bool stays_flat(const struct history *history, struct series *series, float value) {
+    if (series->last == 0 || series->first == history->samples) {
+        series->first = history->samples;
+        series->flat = value;
+    } else if (series->last + 1 < history->samples || value != series->flat) {
+        return false;
     }
-    history->series[series][slot(history, 0)] = (float)value;
+    series->last = history->samples;
+    return true;
+}
+
+static float flat_value(const struct history *history, const struct series *series, unsigned back) {
+    uint64_t number = history->samples - back;
+    return series->last > 0 && number >= series->first && number <= series->last ? series->flat : NAN;
+}
+
+static bool make_room(const struct history *history, struct series *series) {
+    float *values = malloc(history->capacity * sizeof *values);
+    for (unsigned back = 0; values != NULL && back < history->capacity; back++) {
+        values[slot(history, back)] = back < history->used ? flat_value(history, series, back) : NAN;
+    }
+    series->values = values;
+    return values != NULL;
+}
+
+void history_set(struct history *history, unsigned series, double value) {
+    struct series *to = &history->series[series];
+    if (to->values == NULL && (stays_flat(history, to, (float)value) || !make_room(history, to))) {
+        return;
+    }
+    to->values[slot(history, 0)] = (float)value;
 }
 
 void history_clear(struct history *history, unsigned series) {
-    free(history->series[series]);
-    history->series[series] = NULL;
+    free(history->series[series].values);
+    history->series[series] = (struct series){0};
 }
 
 float history_value(const struct history *history, unsigned series, unsigned back) {
-    if (back >= history->used || history->series[series] == NULL) {
+    if (back >= history->used) {
         return NAN;
     }
-    return history->series[series][slot(history, back)];
+    const struct series *from = &history->series[series];
+    return from->values != NULL ? from->values[slot(history, back)] : flat_value(history, from, back);
 }
 
 uint64_t history_time(const struct history *history, unsigned back) {

@@ -1,17 +1,24 @@
-/* Rings of samples: one column of times, any number of series beside it, each allocated when its
- * first value comes. A sample that was not measured is NAN. Times never go backwards. One thread.
- */
+/* Rings of samples: one column of times, any number of series beside it. A series takes room when a second value comes, or a
+ * gap: pages that stay and counters that rest are most of what an idle class has. A sample that was not measured is NAN.
+ * Times never go backwards. One thread. */
 #ifndef CONSOLE_FACTS_HISTORY_H
 #define CONSOLE_FACTS_HISTORY_H
 #include <stdbool.h>
 #include <stdint.h>
 
+struct series {
+    float *values; /* NULL: it was `flat` from sample `first` to `last`, 0: never measured */
+    float flat;
+    uint64_t first, last;
+};
+
 struct history {
     unsigned capacity, used, head; /* head: slot of the next sample */
     unsigned fresh;                /* samples since the last history_break */
     unsigned series_count;
+    uint64_t samples; /* begun so far: the number of the newest */
     uint64_t *at_ms;
-    float **series; /* NULL until the first value */
+    struct series *series;
 };
 
 /* False when out of memory. */

@@ -11,6 +11,7 @@ M.NEW_S = 300
 
 local LATELY_S <const>, BEFORE_S <const> = 4, 20
 local KEPT_S <const> = 600
+local APART_S <const> = 5 -- of samples before LATELY_S, of which only the oldest in reach counts
 local EXPECTED_LEAST <const> = 30 -- requests: when so many are due, none comes by chance once in e^30
 local READS_LEAST <const> = 100 -- for a hit ratio
 local RATIO_LEAST <const> = 0.1 -- a hit ratio below this was none to lose
@@ -62,6 +63,14 @@ function Course:add(now)
     self[#self + 1] = sample
     while self[2] and self[2].time_s < sample.time_s - KEPT_S do
         table.remove(self, 1)
+    end
+    -- Of those just gone out of what is lately the ones between two that lie close together go.
+    local i = #self
+    while i > 0 and self[i].time_s >= sample.time_s - LATELY_S do
+        i = i - 1
+    end
+    if i >= 3 and self[i].time_s - self[i - 2].time_s < APART_S then
+        table.remove(self, i - 1)
     end
 end
 

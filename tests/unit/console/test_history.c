@@ -54,7 +54,35 @@ static void test_changes_and_means_stop_at_a_break(void) {
     history_fini(&history);
 }
 
+static void test_a_series_that_stays_takes_no_room(void) {
+    struct history history;
+    history_init(&history, 4, 2);
+    for (int i = 0; i < 6; i++) {
+        history_begin(&history, (uint64_t)i * 1000);
+        history_set(&history, 0, 7);
+        if (i != 4) {
+            history_set(&history, 1, 3);
+        }
+    }
+    float values[4];
+    ok(history.series[0].values == NULL && history.series[1].values != NULL, "one value takes none, a gap does");
+    is(history_copy(&history, 0, values, 4), 4, "it has all samples");
+    ok(values[0] == 7 && values[3] == 7, "of one value");
+    history_copy(&history, 1, values, 4);
+    ok(values[1] == 3 && isnan(values[2]) && values[3] == 3, "and a gap where it was not measured");
+    history_begin(&history, 6000);
+    history_set(&history, 0, 8);
+    history_copy(&history, 0, values, 4);
+    ok(values[0] == 7 && values[2] == 7 && values[3] == 8, "another value takes what was before along");
+    history_begin(&history, 7000);
+    ok(isnan(history_value(&history, 0, 0)) && history_value(&history, 0, 1) == 8, "the newest is unknown until it is set");
+    history_clear(&history, 0);
+    ok(isnan(history_value(&history, 0, 1)), "a series that was emptied has none");
+    history_fini(&history);
+}
+
 int main(void) {
+    test_a_series_that_stays_takes_no_room();
     test_the_ring_keeps_the_newest();
     test_means_weigh_by_time_and_skip_gaps();
     test_changes_and_means_stop_at_a_break();
