@@ -410,6 +410,9 @@ for _, kind in ipairs(server.all()) do
             code, out = ctl.run("advise sizes --json")
             assert.equal(0, code, out)
             advice = assert(dkjson.decode(out))
+            local told = ctl.succeed("geometry auto --dry-run"):gsub("%s+", " ")
+            assert.truthy(told:find(("waste %.1f %% of their memory instead of %.1f %%"):format(
+                advice.sizes_waste_ratio * 100, advice.waste_ratio * 100), 1, true), out .. told)
             assert.equal("OK", client:command("config set slab_geometry_rate 100"))
             local shell_code, _, err = ctl.shell(advice.commands[1] .. " --force")
             assert.equal(0, shell_code, err)

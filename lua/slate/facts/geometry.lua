@@ -105,6 +105,13 @@ function M.split_prediction(text)
     return sentence, sizes
 end
 
+--- The shares of their memory that items will waste by a prediction, and waste now, as ratios; nil where it does not
+-- tell.
+function M.predicted_waste(text)
+    local after, now = text:match("waste ([%d.]+) %% of their memory instead of ([%d.]+) %%")
+    return after and tonumber(after) / 100, now and tonumber(now) / 100
+end
+
 --- Sends an order that changes the sizes, and puts it on record with the number the server gives to the change.
 -- undoes: the id of a change taken back by it. Returns true, the id on record and the entry; or nil, message, code.
 function M.change(context, client, command, undoes)

@@ -39,16 +39,35 @@ local function size_commands(now, sizes, order)
     return { ("slatectl geometry %s --wait"):format(order), "slated " .. list .. more }
 end
 
--- The sizes that slated itself would make, with the order for them; nil where it cannot tell.
+-- The sizes that slated itself would make, with the order for them, and its prediction; nil where it cannot tell.
 local function slated_sizes(client, classes, current)
     local geometry = require "slate.facts.geometry"
     local order = "auto" .. (classes and " " .. classes + 1 or "")
     local prediction, _, code = geometry.order(client, ("slabs geometry %s dry"):format(order))
     if prediction then
         local _, sizes = geometry.split_prediction(prediction)
-        return sizes, order
+        return sizes, order, prediction
     end
     return code == "no" and current or nil, order -- they are these already
+end
+
+-- Takes the server's own figure in place of what the steps of a histogram let one reckon, in which the place of an item
+-- within its step is not known: what `slatectl geometry` tells of the same sizes.
+local function take_told(judged, histogram, waste_ratio)
+    if waste_ratio and waste_ratio < 1 and histogram.item_bytes then
+        judged.waste_ratio = waste_ratio
+        judged.taken_bytes = math.floor(histogram.item_bytes / (1 - waste_ratio))
+    end
+end
+
+-- What a slated says that the sizes of now, those of its own prediction and those of a factor waste.
+local function ask_waste(client, histogram, prediction, now, best, by_factor, factor)
+    local geometry = require "slate.facts.geometry"
+    local after, before = geometry.predicted_waste(prediction)
+    take_told(now, histogram, before)
+    take_told(best, histogram, after)
+    local of_factor = geometry.order(client, ("slabs geometry factor %.2f dry"):format(factor))
+    take_told(by_factor, histogram, of_factor and geometry.predicted_waste(of_factor))
 end
 
 -- A histogram with what its items need as exactly as the server tells it.
@@ -88,13 +107,13 @@ local function over_limit_text(now, over)
         units.bytes(over.limit_bytes), now.slated and "; a slated changes while it serves:" or ":")
 end
 
--- The best sizes without the largest chunk, and the order by which slated makes them: its own, or for stock memcached
+-- The best sizes without the largest chunk, the order by which slated makes them, and what it predicts of them: its own, or for stock memcached
 -- and for a histogram that was asked for, those of slate.judge.fit. Nil when no item fits a chunk.
 local function best_sizes_of(client, now, histogram, current, options)
     local advise, settings = require "slate.judge.advise", now.settings
-    local sizes, order
+    local sizes, order, prediction
     if now.slated and not options["from"] then
-        sizes, order = slated_sizes(client, options.classes, current)
+        sizes, order, prediction = slated_sizes(client, options.classes, current)
     end
     if sizes then
         sizes = table.move(sizes, 1, #sizes - 1, 1, {})
@@ -103,7 +122,7 @@ local function best_sizes_of(client, now, histogram, current, options)
             room_bytes = settings.chunk_size, memory_bytes = now.general.limit_maxbytes or histogram.bytes })
         order = sizes and "sizes " .. sizes_text(sizes, ",")
     end
-    return sizes, order
+    return sizes, order, prediction
 end
 
 --- Chunk sizes by dynamic programming over a histogram of the items.
@@ -128,13 +147,16 @@ function M.sizes(context, client, options)
     if not histogram then
         return nil, message, code
     end
-    local best_sizes, order = best_sizes_of(client, now, histogram, sizes, options)
+    local best_sizes, order, prediction = best_sizes_of(client, now, histogram, sizes, options)
     if not best_sizes then
         return nil, "every item is larger than the largest chunk: sizes cannot help", "no"
     end
     local judged, best = advise.judge(histogram, sizes, chunk_max), advise.judge(histogram, best_sizes, chunk_max)
     local factor, by_factor = advise.factor(histogram, room, chunk_max, math.max(judged.classes,
         1 + (options.classes or advise.classes_for(now.general.limit_maxbytes or histogram.bytes))))
+    if prediction then
+        ask_waste(client, histogram, prediction, judged, best, by_factor, factor)
+    end
     local over = require("slate.judge.held").over(now)
     local text = over and over.is_much and over.is_by_classes and over_limit_text(now, over)
         or sizes_text_of(now, histogram, judged, best, factor, by_factor)
