@@ -42,7 +42,7 @@ BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/
                 facts/settings facts/settings_shown facts/snapshot facts/stats facts/store facts/waste \
                 judge/attention judge/checks_memory judge/checks_server judge/chronicle judge/course judge/doctor \
                 judge/guard judge/held judge/observer judge/predict judge/prospect judge/rules judge/starving \
-                judge/verdict judge/view judge/why wire/request
+                judge/verdict judge/view judge/why judge/worth wire/request
 LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has

@@ -16,6 +16,12 @@ struct own_values {
     char text[OWN_COLUMNS_MOST][CLASS_LIMIT][OWN_CELL_BYTES];
 };
 
+struct worths {
+    uint64_t snapshot_ms, replies_ms;
+    unsigned count;
+    struct class_worth of[CLASS_LIMIT];
+};
+
 struct asking {
     const struct model *model;
     const struct question *question;
@@ -64,14 +70,15 @@ static void push_change(lua_State *L, const struct asked_change *change) {
 
 /* A class's sampled curve as far as the server was asked for it: points of bytes and hit ratio, none where it has seen too
  * few reads. */
-static void push_curves(lua_State *L, const struct details *details) {
+static void set_curves(lua_State *L, const struct details *details) {
     lua_newtable(L);
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
         const struct curve *curve = &details->class_curves[id];
         if (!curve_is_known(curve)) {
             continue;
         }
-        lua_createtable(L, (int)curve->count, 0);
+        lua_createtable(L, (int)curve->count, 1);
+        set_number(L, "reads", curve->reads);
         for (unsigned i = 0; i < curve->count; i++) {
             lua_createtable(L, 2, 0);
             lua_pushnumber(L, curve->points[i].bytes);
@@ -81,6 +88,15 @@ static void push_curves(lua_State *L, const struct details *details) {
             lua_seti(L, -2, i + 1);
         }
         lua_seti(L, -2, id);
+    }
+    lua_setfield(L, -2, "curves");
+}
+
+/* Into the table on top, unless nobody asks for them. */
+static void push_curves(lua_State *L, const struct model *model) {
+    const struct details *details = model_details(model);
+    if (details != NULL && model_answers(model)->of[INQUIRY_CLASS_CURVES].state != ANSWER_REFUSED) {
+        set_curves(L, details);
     }
 }
 
@@ -96,15 +112,15 @@ static void push_asked(lua_State *L, const struct asking *asking) {
     lua_setfield(L, -2, "is_past");
     own_rules_push(L);
     lua_setfield(L, -2, "rules");
+    if (asking->question->class_id > 0) {
+        lua_pushinteger(L, asking->question->class_id);
+        lua_setfield(L, -2, "class_id");
+    }
     if (asking->question->change != NULL) {
         set_text(L, "outlook", asking->question->change->outlook);
         push_change(L, asking->question->change);
         lua_setfield(L, -2, "change");
-        const struct details *details = model_details(asking->model);
-        if (details != NULL && answers->of[INQUIRY_CLASS_CURVES].state != ANSWER_REFUSED) {
-            push_curves(L, details);
-            lua_setfield(L, -2, "curves");
-        }
+        push_curves(L, asking->model);
     }
 }
 
@@ -202,6 +218,64 @@ const struct sentence *brain_findings(const struct model *model, unsigned *count
     }
     *count = kept->count;
     return kept->of;
+}
+
+/* ---- what a page is worth ---- */
+
+static double field_of(lua_State *L, const char *name) {
+    lua_getfield(L, -1, name);
+    double value = lua_isnumber(L, -1) ? lua_tonumber(L, -1) : NAN;
+    lua_pop(L, 1);
+    return value;
+}
+
+/* (model, worths), both as light userdata -> nothing */
+static int find_worths(lua_State *L) {
+    const struct model *model = lua_touserdata(L, 1);
+    struct worths *worths = lua_touserdata(L, 2);
+    lua_getglobal(L, "require");
+    lua_pushstring(L, "slate.judge.worth");
+    lua_call(L, 1, 1);
+    lua_getfield(L, -1, "classes");
+    lua_rawgeti(L, LUA_REGISTRYINDEX, brain_of(model)->observer);
+    lua_createtable(L, 0, 2);
+    set_text(L, "automove", answer_text(model_answers(model), INQUIRY_AUTOMOVE));
+    push_curves(L, model);
+    lua_call(L, 2, 1);
+    lua_Integer count = luaL_len(L, -1);
+    for (worths->count = 0; worths->count < CLASS_LIMIT && worths->count < count; worths->count++) {
+        lua_geti(L, -1, worths->count + 1);
+        worths->of[worths->count] = (struct class_worth){(unsigned)field_of(L, "id"), field_of(L, "pages"),
+                                                         field_of(L, "hit_ratio"), field_of(L, "read_share"),
+                                                         field_of(L, "gain"), field_of(L, "loss")};
+        lua_pop(L, 1);
+    }
+    return 0;
+}
+
+unsigned brain_worth(const struct model *model, const struct class_worth **worth) {
+    struct brain *brain = (struct brain *)brain_of(model); /* as in brain_findings */
+    const struct snapshot *now = model_now(model);
+    if (brain->worths == NULL) {
+        brain->worths = calloc(1, sizeof *brain->worths);
+    }
+    struct worths *kept = brain->worths;
+    if (kept == NULL || now == NULL || brain_failure(brain) != NULL) {
+        return 0;
+    }
+    uint64_t came_ms = replies_ms(model) + model_answers(model)->of[INQUIRY_CLASS_CURVES].at_ms;
+    if (kept->snapshot_ms != now->at_ms || kept->replies_ms != came_ms) {
+        kept->count = 0;
+        kept->snapshot_ms = now->at_ms;
+        kept->replies_ms = came_ms;
+        lua_pushcfunction(brain->lua, find_worths);
+        lua_pushlightuserdata(brain->lua, (void *)model);
+        lua_pushlightuserdata(brain->lua, kept);
+        lua_pcall(brain->lua, 2, 0, 0);
+        lua_settop(brain->lua, 0);
+    }
+    *worth = kept->of;
+    return kept->count;
 }
 
 /* ---- columns of an operator's own ---- */

@@ -13,6 +13,7 @@ struct asked_change {
 
 struct question {
     const char *module, *function; /* "slate.judge.why", "automove": (observer, asked) -> a list of { text, tone } */
+    unsigned class_id;             /* that is asked about; 0: none */
     bool is_past;                  /* an answer that is not there will not come */
     const struct asked_change *change; /* NULL: about none */
 };
@@ -24,6 +25,16 @@ unsigned brain_ask(const struct model *model, const struct question *question,
 /* What deserves attention, the worst first: the findings of slate.judge.attention on the last snapshot and the replies at hand.
  * Kept until either changes, so that drawing again costs nothing. Valid until then. */
 const struct sentence *brain_findings(const struct model *model, unsigned *count);
+
+/* What a page more or less is worth to a class: see lua/slate/judge/worth.lua. NAN where it is unknown. */
+struct class_worth {
+    unsigned class_id;
+    double pages, hit_ratio, read_share; /* by its curve; its share of all sampled reads */
+    double gain, loss;                   /* hits a second by a page more, and lost by a page less */
+};
+
+/* The classes of which something is known, those first that would gain most; returns how many. Kept likewise. */
+unsigned brain_worth(const struct model *model, const struct class_worth **worth);
 
 /* The value of one of the operator's own columns (own_rules.h) for a class, as text; "-" when there is none. Kept likewise. */
 const char *brain_own_value(const struct model *model, unsigned column, unsigned class_id);

@@ -202,6 +202,7 @@ void brain_destroy(struct brain **brain) {
         lua_state_give_back();
         free((*brain)->findings);
         free((*brain)->own);
+        free((*brain)->worths);
         free(*brain);
         *brain = NULL;
     }

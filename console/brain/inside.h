@@ -15,6 +15,7 @@ struct findings {
 };
 
 struct own_values; /* ask.c */
+struct worths;     /* likewise */
 
 struct brain {
     struct judge judge; /* first: what the model knows of it */
@@ -24,6 +25,7 @@ struct brain {
     struct held held;
     struct findings *findings; /* NULL: nobody asked yet */
     struct own_values *own;    /* likewise */
+    struct worths *worths;     /* likewise */
     char failure[FAILURE_BYTES]; /* "": all is well */
 };
 

@@ -2,7 +2,7 @@
  * screens show the class under the cursor in detail below. */
 #include "views/view.h"
 
-#include "brain/brain.h"
+#include "brain/ask.h"
 #include "brain/health.h"
 #include "facts/format.h"
 
@@ -36,36 +36,11 @@ static void draw_status(const struct frame *frame, const struct ui *ui, struct c
 }
 
 int class_hint(const struct frame *frame, unsigned id, char *out, size_t out_bytes) {
-    char rate[FORMAT_BYTES];
-    double free_pages = class_free_pages(&model_now(frame->model)->classes[id]);
-    const struct class_verdict *verdict = brain_class(brain_of(frame->model), id);
-    struct giver giver;
-    switch (verdict->state) {
-    case CLASS_STARVING:
-        giver = brain_giver(brain_of(frame->model), id);
-        snprintf(out, out_bytes, "! class %u starves, %s evictions/s; class %d can give pages (%.0f free): press m",
-                 id, number(verdict->evicted_per_s, rate), giver.class_id, giver.free_pages);
-        return STYLE_BAD;
-    case CLASS_SPARE:
-        snprintf(out, out_bytes,
-                 "+ press f to give: class %u has %.0f whole free pages and evicts nothing", id,
-                 floor(free_pages));
-        break;
-    case CLASS_EVICTING:
-        snprintf(out, out_bytes,
-                 "class %u evicts, as a full cache does; no class is much better off", id);
-        break;
-    case CLASS_EMPTY:
-        snprintf(out, out_bytes, "class %u has no pages", id);
-        break;
-    case CLASS_CALM:
-        snprintf(out, out_bytes, "class %u is calm: it evicts nothing", id);
-        break;
-    case CLASS_UNKNOWN:
-        snprintf(out, out_bytes, "class %u: rates need a second sample", id);
-        break;
-    }
-    return STYLE_PLAIN;
+    struct question question = {.module = "slate.judge.attention", .function = "hint", .class_id = id};
+    struct sentence said[SENTENCES_MOST];
+    unsigned count = brain_ask(frame->model, &question, said);
+    snprintf(out, out_bytes, "%s", count > 0 ? said[0].text : "");
+    return count > 0 && said[0].tone == TONE_BAD ? STYLE_BAD : STYLE_PLAIN;
 }
 
 /* What the row under the cursor means, in a sentence. */

@@ -2,8 +2,7 @@
  * and what other eviction policies would do. All from sampled keys. */
 #include "views/view.h"
 
-#include "brain/brain.h"
-#include "brain/worth.h"
+#include "brain/ask.h"
 #include "facts/format.h"
 
 #include <math.h>
@@ -213,8 +212,8 @@ static bool is_weighed(const struct frame *frame) {
 
 static void draw_classes(const struct frame *frame, struct ui *ui, struct cells *cells,
                          struct rect area) {
-    struct class_worth worth[CLASS_LIMIT];
-    unsigned count = worth_of_classes(frame->model, worth);
+    const struct class_worth *worth;
+    unsigned count = brain_worth(frame->model, &worth);
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     cells_text_fit(cells, area.y, area.x, area.width, STYLE_HEADER,
                    is_weighed(frame) ? "  CL PAGES READS%   HIT%  +1 page  -1 page hits/s, MEASURED"
@@ -275,8 +274,8 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
 }
 
 static void move_cursor(const struct frame *frame, struct ui *ui, int rows) {
-    struct class_worth worth[CLASS_LIMIT];
-    unsigned count = worth_of_classes(frame->model, worth);
+    const struct class_worth *worth;
+    unsigned count = brain_worth(frame->model, &worth);
     int at = 0; /* the whole cache; class i of the list is at i + 1 */
     for (unsigned i = 0; i < count; i++) {
         at = worth[i].class_id == ui->curves.cursor ? (int)i + 1 : at;

@@ -39,7 +39,8 @@ static int draw_lines(struct cells *cells, struct rect inside, int top, const st
 
 void why_draw(const struct frame *frame, struct ui *ui, struct cells *cells) {
     struct sentence lines[SENTENCES_MOST];
-    struct question question = {"slate.judge.why", "automove", frame->is_past || frame->is_replay, NULL};
+    struct question question = {.module = "slate.judge.why", .function = "automove",
+                                .is_past = frame->is_past || frame->is_replay};
     unsigned count = brain_ask(frame->model, &question, lines);
     int width = cells->width < BOX_WIDTH ? cells->width : BOX_WIDTH;
     struct rect inside = {0, 0, ROWS_MOST, width - 4};

@@ -107,8 +107,8 @@ local function over_limit_text(now, over)
         units.bytes(over.limit_bytes), now.slated and "; a slated changes while it serves:" or ":")
 end
 
--- The best sizes without the largest chunk, the order by which slated makes them, and what it predicts of them: its own, or for stock memcached
--- and for a histogram that was asked for, those of slate.judge.fit. Nil when no item fits a chunk.
+-- The best sizes without the largest chunk, the order by which slated makes them, and its prediction: its own sizes, or
+-- for stock memcached and for a histogram that was asked for, those of slate.judge.fit. Nil when no item fits a chunk.
 local function best_sizes_of(client, now, histogram, current, options)
     local advise, settings = require "slate.judge.advise", now.settings
     local sizes, order, prediction

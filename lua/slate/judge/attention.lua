@@ -4,6 +4,7 @@
 local answers = require "slate.facts.answers"
 local chronicle = require "slate.judge.chronicle"
 local doctor = require "slate.judge.doctor"
+local units = require "slate.base.units"
 local view = require "slate.judge.view"
 
 local M = {}
@@ -70,6 +71,37 @@ local function gather_starving(one, findings)
         end
     end
     return list
+end
+
+-- By the state of a class (of slate.judge.view): what its row means, and the tone, given the row and the observer.
+local HINTS <const> = {
+    empty = function(row) return ("class %d has no pages"):format(row.id) end,
+    unknown = function(row) return ("class %d: rates need a second sample"):format(row.id) end,
+    calm = function(row) return ("class %d is calm: it evicts nothing"):format(row.id) end,
+    spare = function(row)
+        return ("+ press f to give: class %d has %d whole free pages and evicts nothing"):format(row.id,
+            row.free_pages // 1)
+    end,
+    evicting = function(row)
+        return ("class %d evicts, as a full cache does; no class is much better off"):format(row.id)
+    end,
+    starving = function(row, one)
+        local giver, free_pages = one:giver_for(row.id)
+        return ("! class %d starves, %s evictions/s; class %d can give pages (%d free): press m"):format(row.id,
+            units.rate(row.mean_evicted_per_s), giver, free_pages // 1), "bad"
+    end,
+}
+
+--- What the row of a class means, and the key that helps, in a sentence: a list of one { text, tone }, empty without
+-- such a class. asked: class_id.
+function M.hint(one, asked)
+    for _, row in ipairs(one.rows or {}) do
+        if row.id == asked.class_id then
+            local text, tone = HINTS[row.state](row, one)
+            return { { text = text, tone = tone } }
+        end
+    end
+    return {}
 end
 
 -- What an operator's own rules find, among the doctor's findings by how bad it is. Their remedy is in words: no key of

@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What a page more is worth to each class, and a page less, in hits a second. Pure.
+--
+-- As an automove that weighs pages has measured it (slated's utility), else by the sampled curves of the classes, in
+-- the figures of slate.judge.predict: a page here brings what a move of one page is predicted to bring.
+local answers = require "slate.facts.answers"
+local foresight = require "slate.facts.foresight"
+local predict = require "slate.judge.predict"
+
+local M = {}
+
+local PAGE_BYTES <const> = 1 << 20
+
+local function reads_of(curves)
+    local sum = 0
+    for _, curve in pairs(curves) do
+        sum = sum + (#curve > 0 and curve.reads or 0)
+    end
+    return sum
+end
+
+-- One class; nil where nothing is known of it. measured: of slate.facts.answers.automove, or nil.
+local function worth_of(class, measured, curve, reads)
+    local worth = { id = class.id, pages = class.total_pages }
+    if curve and #curve > 0 and reads.sampled > 0 then
+        worth.hit_ratio = foresight.between(curve, class.total_pages * PAGE_BYTES)
+        worth.read_share = (curve.reads or 0) / reads.sampled
+        worth.gain, worth.loss = predict.gain(class, 1), predict.cost(class, 1)
+    end
+    if measured and measured.gain then
+        worth.gain, worth.loss = measured.gain * reads.per_s / 1000, (measured.loss or 0) * reads.per_s / 1000
+    end
+    return worth.gain and worth or nil
+end
+
+--- The classes of which something is known, those first that would gain most: a list of { id, pages, hit_ratio and
+-- read_share (by its curve, where it has one), gain, loss }. one: of slate.judge.observer. asked: automove (a reply, as
+-- text) and curves (by class id, each a list of { bytes, hit_ratio } with its sampled reads), as far as they are known.
+function M.classes(one, asked)
+    local curves, list = asked.curves or {}, {}
+    local seen, reads_per_s = predict.seen(one.earlier, one.now, curves)
+    if not seen then
+        return list
+    end
+    local automove = answers.automove(asked.automove)
+    local measured = automove and automove.is_weighed and automove.classes or {}
+    local reads = { sampled = reads_of(curves), per_s = reads_per_s }
+    for _, class in ipairs(seen.classes) do
+        if class.total_pages > 0 then
+            list[#list + 1] = worth_of(class, measured[class.id], curves[class.id], reads)
+        end
+    end
+    table.sort(list, function(a, b)
+        if a.gain ~= b.gain then
+            return a.gain > b.gain
+        end
+        return a.id < b.id
+    end)
+    return list
+end
+
+return M

@@ -1,0 +1,85 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- What a page is worth to each class, and what a class's row means: what slatetop shows of both.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local attention = require "slate.judge.attention"
+local observer = require "slate.judge.observer"
+local predict = require "slate.judge.predict"
+local recordings = require "support.recordings"
+local snapshots = require "support.snapshots"
+local worth = require "slate.judge.worth"
+
+local MIB <const> = 1 << 20
+
+-- A server seen for four seconds with 1,000 reads in each: class 3 is calm, class 5 evicts.
+local function watched()
+    local one = observer.new()
+    for i = 0, 4 do
+        one:look(snapshots.make(1000 + i, { [3] = snapshots.class({ age = 20, get_hits = 300 * i, free_chunks = 1500 }),
+            [5] = snapshots.class({ evicted = 400 * i, get_hits = 300 * i, cmd_set = 400 * i }) },
+            { cmd_get = 1000 * i, get_misses = 400 * i, evictions = 400 * i }))
+    end
+    return one
+end
+
+local CURVES <const> = { [3] = { { 3 * MIB, 0.9 }, { 4 * MIB, 1 }, { 5 * MIB, 1 }, reads = 100 },
+    [5] = { { 3 * MIB, 0.3 }, { 4 * MIB, 0.5 }, { 5 * MIB, 0.6 }, reads = 300 } }
+
+describe("what a page is worth", function()
+    it("is by the classes' curves what a move of one page is predicted to bring", function()
+        local one = watched()
+        local list = worth.classes(one, { curves = CURVES })
+        assert.same({ 5, 3 }, { list[1].id, list[2].id })
+        assert.near(0.1 * 700, list[1].gain, 1e-9)
+        assert.near(0.2 * 700, list[1].loss, 1e-9)
+        assert.same({ 0.75, 0.5 }, { list[1].read_share, list[1].hit_ratio })
+        assert.same({ 0, 0 }, { math.floor(list[2].gain), math.floor(list[2].loss) }, "its free page costs nothing")
+        local move = assert(predict.move(one.earlier, one.now, 3, 5, 1, CURVES))
+        assert.near(list[1].gain - list[2].loss, move.hits_per_s, 1e-9)
+    end)
+
+    it("is what an automove that weighs pages has measured, where there is one", function()
+        local automove = "STAT mode utility\r\nSTAT weighed 1\r\nSTAT 3:gain 2.5\r\nSTAT 3:loss 4\r\nEND\r\n"
+        local list = worth.classes(watched(), { automove = automove, curves = { [5] = CURVES[5] } })
+        assert.same({ 5, 3 }, { list[1].id, list[2].id })
+        assert.same({ 2.5, 4.0 }, { list[2].gain, list[2].loss }) -- of 1,000 reads a second
+        assert.is_nil(list[2].hit_ratio)
+        assert.equal(1, #worth.classes(watched(), { automove = automove:gsub("weighed 1", "weighed 0"),
+            curves = { [5] = CURVES[5] } }))
+    end)
+
+    it("is unknown of classes without either, and before enough was read", function()
+        assert.same({}, worth.classes(watched(), {}))
+        local one = observer.new()
+        one:look(snapshots.make(1000, { [3] = snapshots.class({}) }, { cmd_get = 0 }))
+        assert.same({}, worth.classes(one, { curves = CURVES }))
+    end)
+end)
+
+describe("the row of a class in words", function()
+    local function hint(one, id)
+        local said = attention.hint(one, { class_id = id })[1]
+        return said and said.text, said and said.tone
+    end
+
+    it("tells its state", function()
+        local one = watched()
+        assert.equal("class 3 is calm: it evicts nothing", hint(one, 3))
+        assert.equal("class 5 evicts, as a full cache does; no class is much better off", hint(one, 5))
+        assert.is_nil(hint(one, 9))
+        one = observer.new()
+        one:look(snapshots.make(1000, { [3] = snapshots.class({}), [4] = snapshots.class({ total_pages = 0 }) }, {}))
+        assert.equal("class 3: rates need a second sample", hint(one, 3))
+        assert.equal("class 4 has no pages", hint(one, 4))
+    end)
+
+    it("names who can give, and the key", function()
+        local one = observer.new()
+        for i = 1, 20 do
+            one:look(recordings.load("calcified")[i])
+        end
+        local text, tone = hint(one, 14)
+        assert.equal("bad", tone)
+        assert.truthy(text:find("^! class 14 starves, %d+ evictions/s; class %d+ can give pages %(0 free%): press m$"),
+            text)
+    end)
+end)
