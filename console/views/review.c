@@ -267,7 +267,7 @@ static void draw_one_field(struct sheet *sheet, const struct review *review, con
     } else {
         snprintf(note, sizeof note, "%s",
                  field == FIELD_PAGES       ? "type a number, or + and -"
-                 : field == FIELD_EVICTIONS ? "goes back when evictions rise by more; 0: never"
+                 : field == FIELD_EVICTIONS ? "back when items evicted or lost rise by more; 0: never"
                  : field == FIELD_HITS      ? "goes back when the hit ratio falls by more; 0: never"
                  : *number == 0             ? "min; 0: it stays. 10 tries it for 10 minutes"
                                             : "min, then it goes back unless kept with K");

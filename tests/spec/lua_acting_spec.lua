@@ -86,21 +86,24 @@ end
 local function new_console(server, who)
     local one = observer.new()
     local console = { server = server, observer = one, text = "", is_up = true, who = who or STOCK, gets = 0, hits = 0,
-        evictions = 0 }
+        evictions = 0, dropped = 0, refused = 0 }
     console.acting = acting.new({ server = "here", observer = one, record = { who = "me",
         read = function() return console.text end,
         append = function(compose)
             console.text = console.text .. compose(console.text)
             return true
         end } })
-    -- A second passes, with so many gets, hits and evictions.
-    function console.second(gets, hits, evictions)
+    -- A second passes, with so many gets, hits, evictions, items that moves drop, and stores refused.
+    function console.second(gets, hits, evictions, dropped, refused)
         now_s = now_s + 1
         console.gets, console.hits = console.gets + (gets or 1000), console.hits + (hits or 900)
         console.evictions = console.evictions + (evictions or 100)
+        console.dropped, console.refused = console.dropped + (dropped or 0), console.refused + (refused or 0)
         one:look(snapshots.make(now_s, { [4] = snapshots.class({ total_pages = 64 }),
             [12] = snapshots.class({ total_pages = 1 }) }, { cmd_get = console.gets, get_hits = console.hits,
-            evictions = console.evictions, get_misses = console.gets - console.hits }, { slab_reassign = true }))
+            evictions = console.evictions, get_misses = console.gets - console.hits,
+            slab_reassign_busy_deletes = console.dropped, store_no_memory = console.refused },
+            { slab_reassign = true }))
         console.run()
     end
     -- Goes on until nothing is due for a while; returns what was told last.
@@ -375,6 +378,18 @@ describe("a trial in slatetop", function()
         console, is_on = begin({ minutes = 10, evictions_pct = 0, hit_points = 1 })
         pass(console, 60, 1000, 900, 5000)
         assert.is_true(is_on(), "a bound of 0 is none")
+    end)
+
+    it("goes back when page moves drop items, or a store is refused, by the same bound as evictions", function()
+        for _, case in ipairs({ { 9790, 0, "loss went from 100 to" }, { 0, 1, "oom went from 0 to 1.0" } }) do
+            local console, is_on = begin({ minutes = 10, evictions_pct = 20, hit_points = 1 })
+            pass(console, 10, 1000, 900, 100, case[1], case[2])
+            assert.is_false(is_on())
+            assert.truthy(console.acting.news:find("trial reverted, " .. case[3], 1, true), console.acting.news)
+            console, is_on = begin({ minutes = 10, evictions_pct = 0, hit_points = 1 })
+            pass(console, 10, 1000, 900, 100, case[1], case[2])
+            assert.is_true(is_on(), "a bound of 0 is none")
+        end
     end)
 
     it("goes back when hits fall under the bound", function()

@@ -199,18 +199,6 @@ function Acting:start(kind, list, taken, title)
     return run
 end
 
--- The guards that the terms of a trial ask for.
-local function guards_of(terms)
-    local guards = {}
-    if terms.evictions_pct > 0 then
-        guards[1] = guard.parse(("ev+%d%%"):format(terms.evictions_pct))
-    end
-    if terms.hit_points > 0 then
-        guards[#guards + 1] = guard.parse(("hit-%d"):format(terms.hit_points))
-    end
-    return guards
-end
-
 --- Begins a plan, changes (of slate.act.shown) that were found sound, or takes back or does again what was proposed
 -- last. kind: "change", "undo" or "redo". who: of the server; is_up: whether there is a connection. terms: minutes,
 -- evictions_pct and hit_points of a trial, minutes 0 for none. True; or nil and a message, and nothing is sent.
@@ -234,7 +222,8 @@ function Acting:begin(kind, changes, who, is_up, terms)
     local before = self.observer.past:since(clock.steady_s() - guard.WINDOW_S)
     local run = self:start(kind, list, taken and taken.of, shown.title(list))
     if terms.minutes > 0 then
-        run.guards, run.minutes, run.before = guards_of(terms), terms.minutes, before
+        run.guards, run.minutes = guard.of_terms(terms.evictions_pct, terms.hit_points), terms.minutes
+        run.before = before
     end
     return true
 end

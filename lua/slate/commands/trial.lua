@@ -19,10 +19,6 @@ function M.declare(command)
     command:flag("--keep", "Keep the settings when the time is over and no guard was crossed.")
 end
 
-local function default_guards()
-    return { guard.parse("ev+50%"), guard.parse("loss+50%"), guard.parse("hit-5"), guard.parse("oom+0") }
-end
-
 local function overview_between(before, now)
     return require("slate.judge.view").overview(now, require("slate.facts.snapshot").rates(before, now))
 end
@@ -41,7 +37,7 @@ end
 -- Watches until time is over. Returns the overview since the change and the sentence of a crossed guard; or nil,
 -- message, code.
 local function watch(context, client, parsed, base)
-    local guards = #parsed.guard > 0 and parsed.guard or default_guards()
+    local guards = #parsed.guard > 0 and parsed.guard or guard.defaults()
     local for_s = parsed.for_s or DEFAULT_FOR_S
     local first, message, code = context:snapshot(client)
     if not first then

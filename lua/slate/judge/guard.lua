@@ -15,7 +15,8 @@ local FIGURES <const> = {
         write = function(points) return ("%.1f%%"):format(points) end },
     ev = { get = function(overview) return overview.evictions_per_s end, write = units.rate,
         share_from = EVICTIONS_LEAST_PER_S },
-    loss = { get = function(overview) return overview.item_loss_per_s end, write = units.rate },
+    loss = { get = function(overview) return overview.item_loss_per_s end, write = units.rate,
+        share_from = EVICTIONS_LEAST_PER_S }, -- evictions, and what page moves drop
     oom = { get = function(overview) return overview.out_of_memory_per_s end, write = units.rate },
 }
 
@@ -30,6 +31,29 @@ function M.parse(text)
             sign == "-" and "+" or "-", amount)
     end
     return { name = name, amount = tonumber(amount), is_share = percent == "%", text = text }
+end
+
+local function all(...)
+    local guards = {}
+    for i, text in ipairs({ ... }) do
+        guards[i] = M.parse(text)
+    end
+    return guards
+end
+
+--- The guards of who names none.
+function M.defaults()
+    return all("ev+50%", "loss+50%", "hit-5", "oom+0")
+end
+
+--- The guards of the terms that slatetop's review asks for. evictions_pct: items that are evicted, or dropped by page
+-- moves, more by this share are too many, and so is any store that is refused; hit_points: the hit ratio less by so
+-- many is too little. 0: that is not guarded.
+function M.of_terms(evictions_pct, hit_points)
+    local guards = evictions_pct > 0 and all(("ev+%d%%"):format(evictions_pct), ("loss+%d%%"):format(evictions_pct),
+        "oom+0") or {}
+    guards[#guards + 1] = hit_points > 0 and M.parse(("hit-%d"):format(hit_points)) or nil
+    return guards
 end
 
 --- From when on figures are judged now; nil: it is too early. begun_s, for_s: when the trial began, and how long it is.

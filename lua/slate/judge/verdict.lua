@@ -30,6 +30,7 @@ function Past:add(now)
     self[#self + 1] = {
         time_s = now.time_s, gets = general.cmd_get, hits = general.get_hits, evictions = general.evictions,
         lost = lost and (general.slab_reassign_evictions_nomem or 0) + (general.slab_reassign_busy_deletes or 0),
+        refused = general.store_no_memory,
     }
     while self[2] and self[2].time_s < now.time_s - KEPT_S do
         table.remove(self, 1)
@@ -40,14 +41,18 @@ local function increase(from, to, name)
     return from[name] and to[name] and to[name] >= from[name] and to[name] - from[name] or nil
 end
 
--- What happened between two samples: hit_ratio and how sure it is (its standard error), evictions_per_s.
+-- What happened between two samples: hit_ratio and how sure it is (its standard error), evictions_per_s,
+-- item_loss_per_s (these, and what page moves dropped) and out_of_memory_per_s (stores refused).
 local function between(from, to)
     local gets, hits = increase(from, to, "gets"), increase(from, to, "hits")
-    local evictions = increase(from, to, "evictions")
+    local evictions, refused = increase(from, to, "evictions"), increase(from, to, "refused")
+    local lost, seconds = increase(from, to, "lost"), to.time_s - from.time_s
     local ratio = gets and hits and gets > 0 and math.min(hits / gets, 1) or nil
     return {
         hit_ratio = ratio, error = ratio and math.sqrt(ratio * (1 - ratio) / gets),
-        evictions_per_s = evictions and evictions / (to.time_s - from.time_s),
+        evictions_per_s = evictions and evictions / seconds,
+        item_loss_per_s = evictions and (evictions + (lost or 0)) / seconds,
+        out_of_memory_per_s = refused and refused / seconds,
     }
 end
 
@@ -85,7 +90,8 @@ function Past:outcome(began_s, ended_s)
     }
 end
 
---- What happened from a time on, as far as it was seen: { hit_ratio, evictions_per_s }, absent when unknown.
+--- What happened from a time on, as far as it was seen: { hit_ratio, evictions_per_s, item_loss_per_s,
+-- out_of_memory_per_s }, absent when unknown.
 function Past:since(time_s)
     local start, last = first_from(self, time_s), self[#self]
     return start and start ~= last and between(start, last) or {}
