@@ -135,6 +135,9 @@ $B/bench/policies: $(POLICIES_C) $(wildcard tests/bench/policies/*.h) tests/benc
 	    $(filter-out %.h %/jemalloc.o,$^) $(SUITE_LIBS)
 $B/bench/index: tests/bench/index/bench.c $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
+# This links the suites' fixtures.
+$B/bench/sampled: $B/bench/%: tests/bench/%/bench.c $(DAEMON_O) $B/jemalloc.o
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 $B/bench/%: tests/bench/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
@@ -231,8 +234,8 @@ bench-storm: ## a hundred changes of the eviction policy a second under load (SA
 	@scripts/bootstrap bench && $(MAKE_J) $B/bin/slated && $(MAKE) -s SAN= build/bin/slate-load
 	@ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=1 $(if $(findstring thread,$(SAN)),setarch -R) \
 	    tests/bench/policy-storm $B/bin/slated build/bin/slate-load
-bench-sampling: ## what the default rate of sampling costs the server (PAIRS, SETTLE_MS, WINDOW_MS)
-	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/sampling $B/bin
+bench-sampling: ## what the default rate of sampling costs the server, in instructions and in time (KOPS, PAIRS, SETTLE_MS, WINDOW_MS)
+	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/sampled && tests/bench/sampled/run $B/bench/sampled && tests/bench/sampling $B/bin
 bench-abuse: ## what greedy and dumb clients cost the server and others, against memcached (ONLY=word)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/abuse && tests/bench/abuse/run $B/bin $B/bench/abuse
 bench-stalls: ## how long a get waits at most while the server does something large, against memcached (RUNS, ONLY=word)

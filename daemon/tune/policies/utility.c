@@ -452,8 +452,7 @@ bool automove_utility_decide(void *state, const struct snapshot *before,
     struct automove_utility *u = state;
     bool ends = window_ends(before, after);
     look(u, after);
-    if (after->pages_free > 0) {
-        d->again_us = pace(u, after, false);
+    if (after->pages_free > 0) { /* who needs a page takes one: it is enough to look seldom */
         return decision_none(d, "the pool has %u pages", after->pages_free);
     }
     d->extend = !ends;

@@ -23,8 +23,8 @@
  * (cache_config.steal_pages), which is why no pages are held in reserve.
  *
  * Source: marginal hits from shadow queues, Cidon et al., "Cliffhanger", NSDI 2016; the hull over
- * depths stands in for its second pair of queues. Cost: a snapshot a look, 20 a second, and
- * O(classes) a move. */
+ * depths stands in for its second pair of queues. Cost: a snapshot a look, 20 a second, 4
+ * while the pool has pages, and O(classes) a move. */
 #ifndef SLATE_TUNE_POLICIES_UTILITY_H
 #define SLATE_TUNE_POLICIES_UTILITY_H
 #include "tune/policies/automove.h"
@@ -33,7 +33,8 @@ enum {
     UTILITY_WINDOW_REQUESTS = 4096,
     UTILITY_WINDOW_US = 1000 * 1000,
     UTILITY_LOOK_US = 50 * 1000,
-    UTILITY_IDLE_LOOK_US = 250 * 1000, /* while nobody asks for anything */
+    /* while nobody asks for anything, or the pool has pages */
+    UTILITY_IDLE_LOOK_US = 250 * 1000,
     UTILITY_PAIRS = 64,  /* pairs of classes whose moves are remembered */
     UTILITY_EPOCH = 1000,
 };

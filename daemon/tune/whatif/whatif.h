@@ -4,9 +4,9 @@
  *
  * The rate: at most what is set; lowered by a sixth while a miniature has no room for its share of
  * the keys, halved when there are more than WHATIF_RECORDS_A_S records in a second; doubled when
- * there is room for twice as many. So its work is bounded, to some 1 % of one processor, and so is
- * its memory, with what malloc adds to it: 1/200 of the cache's memory limit at the start, but at
- * least WHATIF_BYTES_MIN, and with more than 60 threads and less than 64 MiB what their rings take
+ * there is room for twice as many. So its work is bounded, to some 0.5 % of one processor, and so
+ * is its memory, with what malloc adds to it: 1/200 of the cache's memory limit at the start, but
+ * at least WHATIF_BYTES_MIN, and with more than 60 threads and less than 64 MiB what their rings take
  * in addition; taken when the rate first becomes more than 0. Threading: whatif_tend from one
  * thread, the tuner's; the others from any, no lock held. */
 #ifndef SLATE_TUNE_WHATIF_WHATIF_H
@@ -17,7 +17,7 @@
 #include "tune/whatif/auto.h"
 
 enum {
-    WHATIF_RECORDS_A_S = 4000,
+    WHATIF_RECORDS_A_S = 2000, /* at 1800 instructions each; bench-sampling holds the sum to 1 % */
     WHATIF_BYTES_MIN = 256 << 10,
     WHATIF_POINTS = 17,
     WHATIF_CLASS_READS_MIN = 256

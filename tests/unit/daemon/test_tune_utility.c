@@ -108,6 +108,13 @@ static void test_what_does_not_move(void) {
         w->now.classes[i].pages = 1;
     }
     ok(!window(w, &d), "no class gives its last page");
+
+    w = fresh();
+    w->a_window[2].ghosts[0] = 100;
+    w->now.pages_free = 5;
+    ok(!window(w, &d), "nothing moves while the pool has pages");
+    is_str(d.why, "the pool has 5 pages", "and it says so");
+    is(d.again_us, 0, "nor does the mode look more often than its row says");
 }
 
 static void test_windows(void) {
