@@ -11,7 +11,9 @@
  * may only use after another has done with it is such a place: the claim fails when it does not know.
  *
  * A model defines PLACES and THREADS before it includes this, has `Regs;` in each proctype, and numbers its threads from 0. */
+#ifndef VALUES
 #define VALUES 6 /* that a place may get */
+#endif
 
 byte value[PLACES * VALUES];
 byte lent[PLACES * VALUES * PLACES]; /* the view that a value carries */
