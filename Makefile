@@ -135,9 +135,10 @@ $B/bench/policies: $(POLICIES_C) $(wildcard tests/bench/policies/*.h) tests/benc
 	    $(filter-out %.h %/jemalloc.o,$^) $(SUITE_LIBS)
 $B/bench/index: tests/bench/index/bench.c $(DAEMON_O) $B/jemalloc.o
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
-# This links the suites' fixtures.
-$B/bench/sampled: $B/bench/%: tests/bench/%/bench.c $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
+# These link the suites' fixtures.
+$B/bench/sampled $B/bench/scaling: $B/bench/%: tests/bench/%/bench.c $(DAEMON_O) $B/tests/bench/load/popularity.o $B/jemalloc.o
+	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon -Itests/bench/load $(LDFLAGS) -o $@ $< \
+	    $B/tests/bench/load/popularity.o $(DAEMON_O) $(SUITE_LIBS)
 $B/bench/%: tests/bench/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
@@ -219,7 +220,7 @@ lint: ## layers, circles, luacheck, shellcheck and the man pages
 	@$(MAKE_J) all && scripts/lint $B
 analyze: $B/gen/tune/policies/policy_core.inc $B/gen/console/draw/explain_text.inc $B/gen/console/brain/modules.inc ## gcc -fanalyzer, cppcheck, and clang's warnings
 	@scripts/bootstrap ci && scripts/analyze $B
-bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS_A_RUN)
+bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS, KEYS; LATENCY=1: waits at 70 % load)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/floor && tests/bench/throughput $B/bin
 bench-hit: ## hit ratio on traces against memcached (TRACES=folder)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/hit-ratio $B/bin
@@ -236,6 +237,8 @@ bench-storm: ## a hundred changes of the eviction policy a second under load (SA
 	    tests/bench/policy-storm $B/bin/slated build/bin/slate-load
 bench-sampling: ## what the default rate of sampling costs the server, in instructions and in time (KOPS, PAIRS, SETTLE_MS, WINDOW_MS)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/sampled && tests/bench/sampled/run $B/bench/sampled && tests/bench/sampling $B/bin
+bench-scaling: ## how the cache scales with threads, by index, policy, partitions and load (KEYS, MS, INDEXES, POLICIES, PARTITIONS, THREADS, LOADS)
+	@scripts/bootstrap bench && $(MAKE_J) $B/bench/scaling && tests/bench/scaling/run $B/bench/scaling
 bench-abuse: ## what greedy and dumb clients cost the server and others, against memcached (ONLY=word)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/abuse && tests/bench/abuse/run $B/bin $B/bench/abuse
 bench-stalls: ## how long a get waits at most while the server does something large, against memcached (RUNS, ONLY=word)
@@ -279,5 +282,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index doc install uninstall dist clean help
+.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

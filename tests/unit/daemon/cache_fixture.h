@@ -69,13 +69,11 @@ static inline void fixture_read_borrowed(struct cache_thread *ct, const struct i
 }
 
 /* Reads by whichever way the cache asks for. Returns the value's length, -1 on a miss. `to` holds the largest value + 8. */
-static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
-    char name[64];
-    struct key key = fixture_key(name, n);
+static inline long fixture_read(struct cache_thread *ct, const struct key *key, char *to) {
     struct cache_reader r;
     enum cache_read how;
     do {
-        how = cache_read_begin(ct, &key, (struct index_spot){0}, &r);
+        how = cache_read_begin(ct, key, (struct index_spot){0}, &r);
         if (how == CACHE_READ_COPY) {
             cache_read_copy(&r, to);
         }
@@ -88,7 +86,7 @@ static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
     }
     struct cache_fetch f = {.want_value = true};
     struct cache_view v;
-    if (cache_fetch(ct, &key, &f, to, &v) != CACHE_OK) {
+    if (cache_fetch(ct, key, &f, to, &v) != CACHE_OK) {
         return -1;
     }
     if (v.borrowed != NULL) {
@@ -96,6 +94,12 @@ static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
         cache_return(ct, v.borrowed);
     }
     return (long)v.value_bytes;
+}
+
+static inline long fixture_get(struct cache_thread *ct, uint64_t n, char *to) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    return fixture_read(ct, &key, to);
 }
 
 /* Gives back what a heap store holds beyond its limit, as far as one walk does. Returns whether there is more to be done. */
