@@ -68,7 +68,8 @@ static void take_signals(const sigset_t *held) {
 
 /* --- what each room is told --- */
 
-static struct cache *make_cache(const struct settings *s) {
+static struct cache *make_cache_in(const struct settings *s, const char *memory_file,
+                                   char *refused) {
     struct slab_sizes sizes = {.count = 0};
     char why[SETTING_WHY_BYTES];
     /* Values that are copied are never chained, however small the chunks asked for. */
@@ -101,7 +102,25 @@ static struct cache *make_cache(const struct settings *s) {
         .hot_factor_pct = (uint32_t)(s->hot_max_factor * 100 + 0.5),
         .warm_factor_pct = (uint32_t)(s->warm_max_factor * 100 + 0.5),
         .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
+        .memory_file = memory_file,
+        .why = refused,
     });
+}
+
+/* For a simulation, which leaves no items. */
+static struct cache *make_cache(const struct settings *s) { return make_cache_in(s, NULL, NULL); }
+
+/* The server's, and says why not. */
+static struct cache *open_cache(const struct settings *s) {
+    char refused[CACHE_WHY_BYTES] = "";
+    struct cache *cache = make_cache_in(s, s->memory_file, refused);
+    if (cache == NULL && refused[0] != '\0') {
+        log_error("%s", refused);
+    } else if (cache == NULL) {
+        log_error("cannot have a cache of %llu bytes: %s", (unsigned long long)s->maxbytes,
+                  strerror(errno));
+    }
+    return cache;
 }
 
 static const char *policy_dir(const struct settings *s) {
@@ -239,10 +258,8 @@ static int build_and_serve(void) {
         status = EXIT_FAILURE;
         goto done;
     }
-    server.cache = make_cache(&settings);
+    server.cache = open_cache(&settings);
     if (!server.cache) {
-        log_error("cannot have a cache of %llu bytes: %s", (unsigned long long)settings.maxbytes,
-                  strerror(errno));
         goto done;
     }
     if (cache_store_kind(server.cache) == CACHE_STORE_SLAB) {

@@ -7,6 +7,7 @@ enum { SECOND_NS = 1000 * 1000 * 1000 };
 
 static int64_t start_mono_s;
 static int64_t start_unix_s;
+static int64_t carried_s; /* cache time that had passed when the process started */
 static long    ahead_ns; /* of the monotonic second, the system's time at the start */
 static _Atomic int64_t shift_s;
 /* monotonic second at which the clock stands; -1: it runs */
@@ -38,9 +39,20 @@ void clock_start(void) {
     start_unix_s = real.tv_sec;
 }
 
+void clock_continue(int64_t unix_at_0, uint32_t last_s) {
+    int64_t own_s = elapsed_s() + CLOCK_EPOCH_S - carried_s, now_s = time(NULL) - unix_at_0;
+    int64_t more_s = (now_s > last_s ? now_s : last_s) - own_s - carried_s;
+    carried_s += more_s;
+    start_mono_s -= more_s;
+    start_unix_s -= more_s;
+}
+
 uint32_t clock_now_s(void) { return (uint32_t)(elapsed_s() + CLOCK_EPOCH_S); }
 
-uint32_t clock_uptime_s(void) { return (uint32_t)elapsed_s(); }
+uint32_t clock_uptime_s(void) {
+    int64_t elapsed = elapsed_s();
+    return elapsed > carried_s ? (uint32_t)(elapsed - carried_s) : 0;
+}
 
 uint64_t clock_mono_us(void) {
     struct timespec ts;

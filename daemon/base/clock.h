@@ -14,6 +14,10 @@ enum { CLOCK_EPOCH_S = 2 };
 
 /* before any other call and any thread; marks the start of the process. Once is enough */
 void     clock_start(void);
+/* Goes on with the cache time of a process that has ended: it was 0 at `unix_at_0`, and has been
+ * `last_s`, before which it does not fall should the system's time have been set back. Before
+ * anybody else asks for cache time. The process's own uptime stays what it is. */
+void     clock_continue(int64_t unix_at_0, uint32_t last_s);
 uint32_t clock_now_s(void);           /* cache time */
 uint64_t clock_mono_us(void);         /* monotonic microseconds, for durations; never shifted */
 uint64_t clock_thread_us(void);       /* what the calling thread had of a processor */

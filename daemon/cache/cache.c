@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "cache/adopt.h"
 #include "cache/facts.h"
 #include "cache/geometry.h"
+#include "cache/keep.h"
 #include "cache/sample.h"
 #include "cache/stock.h"
 #include "cache/stores.h"
@@ -39,8 +41,13 @@ static bool reserve(struct cache *c, const struct index_kind *kind, unsigned par
                          items_most * kind->item_bytes_most + (size_t)partitions * INDEX_BYTES_MIN)) {
         return false;
     }
-    c->arena = arena_create(cfg->limit_bytes, reserve_bytes,
-                            cfg->huge_pages && c->store->whole_pages);
+    if (cfg->memory_file == NULL) {
+        c->arena = arena_create(cfg->limit_bytes, reserve_bytes,
+                                cfg->huge_pages && c->store->whole_pages);
+    } else if (!keep_open(c, reserve_bytes, partitions)) {
+        arena_destroy(&c->arena);
+        errno = EINVAL;
+    }
     if (c->arena == NULL) {
         int saved = errno;
         index_pool_fini(&c->index_pool);
@@ -58,7 +65,9 @@ static bool reserve(struct cache *c, const struct index_kind *kind, unsigned par
 static bool reserve_room(struct cache *c, const struct index_kind *kind, unsigned partitions) {
     const struct cache_config *cfg = &c->config;
     size_t usual_bytes = cfg->limit_bytes * RESERVE_FACTOR;
-    bool   more = cfg->limit_bytes_most > usual_bytes && c->store->whole_pages;
+    /* a file is made as large, and looks it */
+    bool more = cfg->limit_bytes_most > usual_bytes && c->store->whole_pages &&
+                cfg->memory_file == NULL;
     return (more && reserve(c, kind, partitions, cfg->limit_bytes_most)) ||
            reserve(c, kind, partitions, usual_bytes);
 }
@@ -85,12 +94,12 @@ struct cache *cache_create(const struct cache_config *cfg) {
     if (!reserve_room(c, kind, n)) {
         goto fail;
     }
-    c->partitions = c->store->make(c) ? aligned_alloc(64, n * sizeof *c->partitions) : NULL;
+    bool made = c->store->make(c) && (!keep_is_old(c) || keep_recall_classes(c));
+    c->partitions = made ? keep_partitions(c, n) : NULL;
     c->oldest_noted = calloc((size_t)SLAB_CLASSES_MAX * n, sizeof *c->oldest_noted);
     if (c->partitions == NULL || c->oldest_noted == NULL) {
         goto fail;
     }
-    memset(c->partitions, 0, n * sizeof *c->partitions);
     for (; c->partition_count < n; c->partition_count++) {
         struct partition *p = &c->partitions[c->partition_count];
         if (!index_init(&p->index, kind, &c->index_pool, &c->arena->space)) {
@@ -98,11 +107,15 @@ struct cache *cache_create(const struct cache_config *cfg) {
             goto fail;
         }
         lock_init(&p->lock);
-        p->cas = c->partition_count;
-        p->cas_step = n;
     }
+    keep_count_cas(c);
     geometry_note_classes(c);
     geometry_set_stocks(c);
+    if (keep_is_old(c) && !adopt_items(c)) {
+        errno = ENOMEM;
+        goto fail;
+    }
+    keep_serve(c);
     return c;
 fail:;
     int saved = errno;
@@ -116,6 +129,7 @@ void cache_destroy(struct cache **taken) {
     if (c == NULL) {
         return;
     }
+    keep_stop(c);
     for (unsigned i = 0; i < c->partition_count; i++) {
         struct partition *p = &c->partitions[i];
         for (unsigned j = 0; j < SLAB_CLASSES_MAX; j++) {
@@ -124,7 +138,7 @@ void cache_destroy(struct cache **taken) {
         index_fini(&p->index);
         lock_fini(&p->lock);
     }
-    free(c->partitions);
+    keep_free_partitions(c);
     free(c->oldest_noted);
     c->store->unmake(c);
     arena_destroy(&c->arena);

@@ -70,13 +70,31 @@ struct cache_config {
     uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
     /* items living at most this long go to the temporary queue; < 0: off */
     int64_t  temporary_ttl_s;
+    /* a file in which items outlive the process (mem/memory_file.h); NULL: none. CACHE_STORE_SLAB.
+     * If cache_create fails with EINVAL because of it, `why`, of CACHE_WHY_BYTES, has a sentence */
+    const char *memory_file;
+    char       *why;
 };
+enum { CACHE_WHY_BYTES = 512 };
 
 enum { CACHE_PATIENCE_US = 500 * 1000 };
 enum { CACHE_BLOCK_LEAST = 64, CACHE_BLOCK_DEFAULT = 200, CACHE_BLOCK_MOST = 65536 };
 
-struct cache *cache_create(const struct cache_config *); /* NULL and errno */
+/* NULL and errno. From a memory file the items in it are adopted, which takes its time: a second for
+ * some millions. */
+struct cache *cache_create(const struct cache_config *);
 void          cache_destroy(struct cache **);             /* after every cache_thread */
+/* Notes in the memory file what time it is. Once in a second or so, so that times to live go on as
+ * the clock on the wall does, should the system's be set while the cache serves. */
+void          cache_keep_time(struct cache *);
+struct cache_adopted { /* what a memory file held at the start */
+    uint64_t items, expired; /* adopted; and had expired or been flushed by then */
+    uint64_t torn;           /* were being written when the process ended, or were not whole */
+    uint64_t left_out;       /* whole, but there was no room for them in the index */
+    uint32_t pages, torn_pages;
+    uint64_t us;             /* how long it took */
+};
+const struct cache_adopted *cache_adopted(const struct cache *);
 struct cache_thread *cache_thread_create(struct cache *); /* NULL: out of memory */
 void                 cache_thread_destroy(struct cache_thread **);
 

@@ -48,15 +48,24 @@ static uint32_t target_locked(struct partition *p, unsigned class_id, uint32_t *
     return ref;
 }
 
-/* Copies a chunk's bytes into one that holds as many; the copy is not reachable yet. */
+static void copy_word(char *to, const char *from) {
+    atomic_store_explicit((_Atomic uint64_t *)(void *)to, bytes_word(from), memory_order_relaxed);
+}
+
+/* Copies a chunk's bytes into one that holds as many; the copy is not reachable yet. The word with
+ * its state comes last, so that it is none before it is whole. */
 static void copy_chunk(struct item *to, const struct item *from, size_t bytes) {
+    enum { STATE_AT = 8 };
+    _Static_assert(offsetof(struct node, flags) / 8 * 8 == STATE_AT, "the second word");
     atomic_thread_fence(memory_order_release); /* as in item_init */
     const char *src = (const char *)from;
     char *dst = (char *)to;
-    for (size_t i = sizeof(uint64_t); i < bytes; i += 8) { /* links come with evict_moved */
-        atomic_store_explicit((_Atomic uint64_t *)(void *)(dst + i), bytes_word(src + i),
-                              memory_order_relaxed);
+    for (size_t i = STATE_AT + 8; i < bytes; i += 8) { /* links come with evict_moved */
+        copy_word(dst + i, src + i);
     }
+    kept_order();
+    copy_word(dst + STATE_AT, src + STATE_AT);
+    kept_order();
 }
 
 static size_t bytes_in_use(const struct cache *c, const struct item *it) {
@@ -106,7 +115,7 @@ static void relocate_locked(struct cache_thread *ct, struct partition *p, const 
         /* the tails are the new one's */
         item_set_flags(it, item_flags(it) & (unsigned)~ITEM_CHAINED);
     }
-    item_set_state(it, CHUNK_LOOSE);
+    item_set_loose(it);
     if (!item_large(to)) {
         stock_push_locked(ct, p, ref_of_item(c, it));
     } else if (atomic_fetch_sub_explicit(item_refs(it), 1, memory_order_acq_rel) == 1) {
@@ -217,7 +226,9 @@ static struct tail *relocate_tail_locked(const struct cache *c, struct tail *t,
     copy_chunk((struct item *)(void *)to, (const struct item *)(const void *)t, tail_bytes(t));
     item_store32(&to->next, tail_next(t));
     item_store32(&to->head, item_load32(&t->head));
+    kept_order();
     item_store32(link, to_ref);
+    kept_order();
     atomic_store_explicit(&t->flags, CHUNK_LOOSE, memory_order_relaxed);
     return to;
 }

@@ -1,6 +1,8 @@
 /* Flushing: setting the items' clock forward past all that is stored. See struct item_clock. */
 #include "cache/flush.h"
 
+#include "cache/keep.h"
+
 /* Nothing is left with a time up to the end of second `at_s`; with `all`, nor with any later time
  * that a store got so far. Threads may meet here: each flush is a second of the items' clock. */
 static void flush_until(struct cache *c, uint32_t at_s, uint32_t now_s, bool all) {
@@ -28,6 +30,7 @@ void flush_if_due(struct cache *c, uint32_t now_s) {
         flush_until(c, at_s, now_s, false);
         atomic_compare_exchange_strong_explicit(&c->flush_at_s, &at_s, 0, memory_order_relaxed,
                                                 memory_order_relaxed);
+        keep_flush(c);
     }
 }
 
@@ -38,6 +41,7 @@ void cache_flush(struct cache *c, uint32_t at_s) {
     if (!to_come) {
         flush_until(c, at_s, now_s, false);
     }
+    keep_flush(c);
 }
 
 void cache_flush_now(struct cache *c) {
@@ -46,6 +50,7 @@ void cache_flush_now(struct cache *c) {
     do {
         now_s = clock_now_s();
         flush_until(c, now_s, now_s, true);
+        keep_flush(c);
     } while (clock_now_s() != now_s); /* else somebody may have stored in a second that we knew nothing of */
 }
 

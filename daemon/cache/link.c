@@ -17,6 +17,7 @@ char *item_init(struct cache_thread *ct, struct item *it, uint8_t flags, const s
     node_set_time_s(&it->node, cache_stamp_s(ct));
     atomic_store_explicit(&it->node.key_len, key->len, memory_order_relaxed);
     item_set_flags(it, (uint8_t)(flags | CHUNK_DRAFT));
+    kept_order(); /* one that is written over where it lies is none meanwhile */
     item_store32(&it->exptime_s, exptime_s);
     item_store32(&it->value_bytes, value_bytes);
     if (value_bytes > ITEM_COPY_MAX) {
@@ -41,7 +42,7 @@ static void count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned
     }
 }
 
-/* Leaves the index to the caller's next step; the item becomes LOOSE and loses the link's count. */
+/* An item that is LOOSE and not in the index any more leaves its queue and loses the link's count. */
 static void detach_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
     struct cache *c = ct->cache;
     struct shelf *shelf = p->shelves[cache_item_class(c, it)];
@@ -49,7 +50,6 @@ static void detach_locked(struct cache_thread *ct, struct partition *p, struct i
     evict_remove(&shelf->queue, &it->node);
     shelf->requested_bytes -= bytes;
     p->bytes -= bytes;
-    item_set_state(it, CHUNK_LOOSE);
     if (!item_large(it) && !item_chained(it)) {
         stock_push_locked(ct, p, ref_of_item(c, it));
     } else if (!item_large(it) ||
@@ -80,6 +80,7 @@ void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *i
 
 void unlink_locked(struct cache_thread *ct, struct partition *p, uint64_t hash, struct item *it) {
     assert(lock_held(&p->lock));
+    item_set_loose(it);
     index_remove(&p->index, hash, ref_of_item(ct->cache, it));
     detach_locked(ct, p, it);
 }
@@ -178,8 +179,9 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
         return false;
     }
     item_set_cas(it, next_cas_locked(p, cas));
-    item_set_state(it, CHUNK_LINKED);
+    item_set_linked(it);
     if (old != NULL) {
+        item_set_loose(old); /* before anybody sees the new one */
         index_replace(&p->index, key->hash, ref_of_item(c, old), ref_of_item(c, it));
         detach_locked(ct, p, old);
     } else if (!index_insert(&p->index, key->hash, ref_of_item(c, it)) &&

@@ -55,6 +55,8 @@ struct cache {
     struct cache_config config;
     const struct store_ops *store; /* where items live */
     size_t              limit_bytes_most; /* address space was reserved for it */
+    bool                kept; /* its memory file holds all there is (cache/keep.h) */
+    struct cache_adopted adopted;
     struct arena       *arena;
     struct slab        *slab;
     /* of the heap store, whose slab has a single class and no page; else NULL */

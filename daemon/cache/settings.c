@@ -1,5 +1,5 @@
 /* Settings of a cache that runs, and what it tells those who tune it. */
-#include "cache/partition.h"
+#include "cache/keep.h"
 #include "cache/partition.h"
 
 void cache_set_tuning(struct cache *c, uint32_t hot_pct, uint32_t warm_pct, uint32_t hot_factor_pct,
@@ -43,7 +43,9 @@ void cache_set_policy(struct cache *c, const struct evict_policy *policy, unsign
     }
     for (unsigned i = first; i <= last; i++) {
         changed = give_class(c, i, policy) || changed;
+        keep_policy(c, i);
     }
+    keep_policy(c, 0);
     if (changed) {
         switch_queues(c, first, last);
     }
@@ -55,6 +57,8 @@ const struct evict_policy *cache_class_policy(const struct cache *c, unsigned cl
 const struct evict_policy *cache_policy(const struct cache *c) {
     return atomic_load_explicit(&c->policy, memory_order_relaxed);
 }
+
+const struct cache_adopted *cache_adopted(const struct cache *c) { return &c->adopted; }
 
 size_t cache_limit_most(const struct cache *c) { return c->limit_bytes_most; }
 

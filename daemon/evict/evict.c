@@ -56,6 +56,17 @@ void evict_adopt(struct evict_queue *q, struct node *n, const struct evict_polic
     evict_list_push(q, list, n);
 }
 
+void evict_restore(struct evict_queue *q, struct node *n, const struct evict_policy *from,
+                   uint32_t now_s) {
+    unsigned where = node_where(n);
+    if (q->policy != from) {
+        q->policy->insert(q, n, false, now_s);
+        return;
+    }
+    evict_list_push(q, where & EVICT_WHERE_LIST, n);
+    node_set_where(n, where & ~(unsigned)EVICT_TAIL_BOTH & ~(unsigned)EVICT_TAIL_FIRST);
+}
+
 struct node *evict_oldest(const struct evict_queue *q) {
     struct node *oldest = NULL;
     for (unsigned i = 0; i < EVICT_LISTS; i++) {

@@ -113,6 +113,11 @@ void evict_moved(struct evict_queue *, const struct node *from, struct node *to)
  * `from`; of another policy it counts as inserted now. */
 void evict_adopt(struct evict_queue *, struct node *, const struct evict_policy *from,
                  uint32_t now_s);
+/* Takes in a node that a queue had before its process ended, under a policy `from`, or NULL: to the
+ * newest end of the list it was in there; of another policy it counts as inserted now. To be called
+ * with the oldest first. */
+void evict_restore(struct evict_queue *, struct node *, const struct evict_policy *from,
+                   uint32_t now_s);
 /* Changes the policy. No node moves now: what lies in lists that the new policy does not use is
  * taken from there, by age, before its own. So the order survives as far as the new policy can
  * express it. O(1). */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/log.h"
 #include "mem/item.h"
 
 #define HUGE_BYTES ((size_t)2 << 20)
@@ -12,15 +13,6 @@
 #define GIVE_BYTES ((size_t)128 << 10)
 
 static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
-
-/* The smallest unit (8 bytes or more) in which 32 bits reach the end of the arena. */
-static unsigned unit_shift(size_t map_bytes) {
-    unsigned shift = 3;
-    while ((map_bytes >> shift) > UINT32_MAX) {
-        shift++;
-    }
-    return shift;
-}
 
 static size_t head_bytes_of(size_t reserve_bytes) {
     return round_up((reserve_bytes >> PAGE_SHIFT) * sizeof(struct page), HUGE_BYTES);
@@ -34,13 +26,70 @@ static size_t map_bytes_of(size_t reserve_bytes) {
 
 /* Room to grow must not cost coarser references than the limit itself needs. */
 static size_t affordable_reserve(size_t limit_bytes, size_t reserve_bytes) {
-    size_t most = (size_t)UINT32_MAX << unit_shift(map_bytes_of(limit_bytes));
+    size_t most = (size_t)UINT32_MAX << arena_unit_shift(map_bytes_of(limit_bytes));
     while (reserve_bytes > limit_bytes && map_bytes_of(reserve_bytes) > most) {
         reserve_bytes -= reserve_bytes - limit_bytes < PAGE_BYTES * 1024u
                              ? reserve_bytes - limit_bytes
                              : PAGE_BYTES * 1024u;
     }
     return reserve_bytes > limit_bytes ? reserve_bytes : limit_bytes;
+}
+
+/* Takes addresses that begin at a multiple of `align_bytes`: map_bytes of them. NULL: errno. */
+static char *map_aligned(size_t map_bytes, size_t align_bytes) {
+    char *map = mmap(NULL, map_bytes + align_bytes, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) {
+        return NULL;
+    }
+    char *base = (char *)round_up((size_t)map, align_bytes);
+    if (base != map) {
+        munmap(map, (size_t)(base - map));
+    }
+    size_t tail = align_bytes - (size_t)(base - map);
+    if (tail != 0) {
+        munmap(base + map_bytes, tail);
+    }
+    return base;
+}
+
+/* head_bytes, map_bytes, page_max and the table's place in the head are known. */
+static bool arena_map(struct arena *a, size_t table_at, size_t limit_bytes, size_t align_bytes,
+                      bool huge_pages) {
+    a->pool = calloc(a->page_max ? a->page_max : 1, sizeof *a->pool);
+    char *base = a->pool != NULL ? map_aligned(a->map_bytes, align_bytes) : NULL;
+    if (base == NULL) {
+        return false;
+    }
+    unsigned shift = arena_unit_shift(a->map_bytes);
+    uint32_t first = a->head_bytes > 0 ? (uint32_t)(a->head_bytes >> shift) : 1;
+    a->space =
+        (struct node_space){.base = base, .shift = shift, .first = first, .hash_of = item_hash};
+    a->table = (struct page *)(void *)(base + table_at);
+    a->pages = base + a->head_bytes;
+    if (a->file != NULL && !memory_file_map(a->file, base)) {
+        return false;
+    }
+    if (huge_pages) { /* a wish: a system that refuses it serves small pages */
+        madvise(a->pages, (size_t)a->page_max << PAGE_SHIFT, MADV_HUGEPAGE);
+    }
+    for (uint32_t i = 0; i < a->page_max; i++) {
+        a->pool[i] = a->page_max - 1 - i; /* page 0 is taken first */
+    }
+    a->pool_count = a->page_max;
+    atomic_init(&a->page_limit, (uint32_t)(limit_bytes >> PAGE_SHIFT));
+    return true;
+}
+
+static struct arena *arena_made(struct arena *a, size_t table_at, size_t limit_bytes,
+                                size_t align_bytes, bool huge_pages) {
+    lock_init(&a->lock);
+    if (!arena_map(a, table_at, limit_bytes, align_bytes, huge_pages)) {
+        int saved = a->pool == NULL ? ENOMEM : errno;
+        arena_destroy(&a);
+        errno = saved;
+    }
+    return a;
 }
 
 struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages) {
@@ -51,46 +100,22 @@ struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_p
     size_t reserve = affordable_reserve(limit_bytes, reserve_bytes) & ~(size_t)(PAGE_BYTES - 1);
     a->page_max = (uint32_t)(reserve >> PAGE_SHIFT);
     a->head_bytes = head_bytes_of(reserve);
-    a->map_bytes = map_bytes_of(reserve);
-    a->pool = calloc(a->page_max ? a->page_max : 1, sizeof *a->pool);
-    char *map = mmap(NULL, a->map_bytes, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (a->pool == NULL || map == MAP_FAILED) {
-        int saved = a->pool == NULL ? ENOMEM : errno;
-        if (map != MAP_FAILED) {
-            munmap(map, a->map_bytes);
-        }
-        free(a->pool);
-        free(a);
-        errno = saved;
+    a->map_bytes = map_bytes_of(reserve) - HUGE_BYTES;
+    return arena_made(a, 0, limit_bytes, HUGE_BYTES, huge_pages);
+}
+
+struct arena *arena_create_in(struct memory_file *taken, size_t limit_bytes, bool huge_pages) {
+    struct arena *a = calloc(1, sizeof *a);
+    if (a == NULL) {
+        memory_file_close(&taken);
         return NULL;
     }
-    /* Trim the mapping to a huge page boundary, so that pages and huge pages line up. */
-    char *base = (char *)round_up((size_t)map, HUGE_BYTES);
-    if (base != map) {
-        munmap(map, (size_t)(base - map));
-    }
-    size_t tail = HUGE_BYTES - (size_t)(base - map);
-    a->map_bytes -= HUGE_BYTES;
-    if (tail != 0) {
-        munmap(base + a->map_bytes, tail);
-    }
-    a->table = (struct page *)(void *)base;
-    a->pages = base + a->head_bytes;
-    unsigned shift = unit_shift(a->map_bytes);
-    uint32_t first = a->head_bytes > 0 ? (uint32_t)(a->head_bytes >> shift) : 1;
-    a->space =
-        (struct node_space){.base = base, .shift = shift, .first = first, .hash_of = item_hash};
-    if (huge_pages) { /* a wish: a system that refuses it serves small pages */
-        madvise(a->pages, (size_t)a->page_max << PAGE_SHIFT, MADV_HUGEPAGE);
-    }
-    lock_init(&a->lock);
-    for (uint32_t i = 0; i < a->page_max; i++) {
-        a->pool[i] = a->page_max - 1 - i; /* page 0 is taken first */
-    }
-    a->pool_count = a->page_max;
-    atomic_init(&a->page_limit, (uint32_t)(limit_bytes >> PAGE_SHIFT));
-    return a;
+    const struct memory_shape *shape = &taken->shape;
+    a->file = taken;
+    a->page_max = shape->page_max;
+    a->head_bytes = shape->head_bytes;
+    a->map_bytes = shape->file_bytes + HUGE_BYTES; /* a guard */
+    return arena_made(a, shape->table_at, limit_bytes, taken->map_align_bytes, huge_pages);
 }
 
 void arena_destroy(struct arena **taken) {
@@ -98,7 +123,10 @@ void arena_destroy(struct arena **taken) {
     if (a == NULL) {
         return;
     }
-    munmap(a->space.base, a->map_bytes);
+    if (a->space.base != NULL) {
+        munmap(a->space.base, a->map_bytes);
+    }
+    memory_file_close(&a->file);
     lock_fini(&a->lock);
     free(a->pool);
     free(a);
@@ -118,7 +146,7 @@ bool arena_set_limit(struct arena *a, size_t limit_bytes, bool below_use) {
     return possible;
 }
 
-uint32_t arena_take_page(struct arena *a, bool over_limit) {
+static uint32_t pool_take(struct arena *a, bool over_limit) {
     uint32_t page = PAGE_NONE;
     lock_take(&a->lock);
     if ((over_limit || arena_pages_free(a) > 0) && a->pool_count > 0) {
@@ -132,12 +160,44 @@ uint32_t arena_take_page(struct arena *a, bool over_limit) {
     return page;
 }
 
-void arena_give_page(struct arena *a, uint32_t page) {
-    for (size_t at = 0; at < PAGE_BYTES; at += GIVE_BYTES) {
-        madvise(arena_page_start(a, page) + at, GIVE_BYTES, MADV_DONTNEED);
-    }
+static void pool_give(struct arena *a, uint32_t page) {
     lock_take(&a->lock);
     a->pool[a->pool_count++] = page;
     atomic_fetch_sub_explicit(&a->pages_out, 1, memory_order_relaxed);
     lock_release(&a->lock);
+}
+
+static size_t place_in_file(const struct arena *a, uint32_t page) {
+    return a->head_bytes + ((size_t)page << PAGE_SHIFT);
+}
+
+/* There is no memory for another page of the file: what is out is all there may be, until the limit
+ * is set anew. */
+static void stop_growing(struct arena *a) {
+    uint32_t out = atomic_load_explicit(&a->pages_out, memory_order_relaxed);
+    if (atomic_exchange_explicit(&a->page_limit, out, memory_order_relaxed) != out) {
+        log_warn("the memory file can have no more memory where it is: %u MB it stays", out);
+    }
+}
+
+uint32_t arena_take_page(struct arena *a, bool over_limit) {
+    uint32_t page = pool_take(a, over_limit);
+    if (page != PAGE_NONE && a->file != NULL &&
+        !memory_file_back(a->file, place_in_file(a, page), PAGE_BYTES)) {
+        pool_give(a, page);
+        stop_growing(a);
+        page = PAGE_NONE;
+    }
+    return page;
+}
+
+void arena_give_page(struct arena *a, uint32_t page) {
+    for (size_t at = 0; at < PAGE_BYTES; at += GIVE_BYTES) {
+        if (a->file != NULL) {
+            memory_file_unback(a->file, place_in_file(a, page) + at, GIVE_BYTES);
+        } else {
+            madvise(arena_page_start(a, page) + at, GIVE_BYTES, MADV_DONTNEED);
+        }
+    }
+    pool_give(a, page);
 }

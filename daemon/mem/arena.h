@@ -16,6 +16,7 @@
 
 #include "base/lock.h"
 #include "base/node.h"
+#include "mem/memory_file.h"
 
 #define PAGE_BYTES (1u << 20)
 #define PAGE_SHIFT 20
@@ -49,7 +50,8 @@ struct page {
 struct arena {
     struct node_space space; /* base and unit of every reference */
     char             *pages; /* page 0 */
-    struct page      *table; /* page_max entries, at base */
+    struct page      *table; /* page_max entries, at base or behind a file's head and front */
+    struct memory_file *file; /* its own; NULL: anonymous memory */
     size_t            head_bytes, map_bytes;
     uint32_t          page_max;
     struct lock       lock;       /* over what follows */
@@ -61,6 +63,9 @@ struct arena {
 };
 
 struct arena *arena_create(size_t limit_bytes, size_t reserve_bytes, bool huge_pages);
+/* In a file, whose shape says how large it is; the file is the arena's from now on, also when this
+ * fails. No page is out yet, whatever the file's table says: see mem/recall.h. */
+struct arena *arena_create_in(struct memory_file *taken, size_t limit_bytes, bool huge_pages);
 void          arena_destroy(struct arena **);
 
 /* How many bytes of pages may be out at once. False: more than was reserved, or fewer than are out;
@@ -70,6 +75,14 @@ bool     arena_set_limit(struct arena *, size_t limit_bytes, bool below_use);
 uint32_t arena_take_page(struct arena *, bool over_limit);
 void     arena_give_page(struct arena *, uint32_t page);  /* its memory goes back to the system */
 
+/* The smallest unit (8 bytes or more) in which 32 bits reach the end of so much, as a shift. */
+static inline unsigned arena_unit_shift(size_t map_bytes) {
+    unsigned shift = 3;
+    while ((map_bytes >> shift) > UINT32_MAX) {
+        shift++;
+    }
+    return shift;
+}
 static inline char *arena_page_start(const struct arena *a, uint32_t page) {
     return a->pages + ((size_t)page << PAGE_SHIFT);
 }

@@ -60,6 +60,14 @@ bool size_list_same(const struct size_list *a, const struct size_list *b) {
     return a->count == b->count && memcmp(a->bytes, b->bytes, a->count * sizeof *a->bytes) == 0;
 }
 
+uint32_t size_list_hash(const struct size_list *l) { /* FNV-1a of the sizes */
+    uint32_t hash = 2166136261u;
+    for (unsigned i = 0; i < l->count; i++) {
+        hash = (hash ^ l->bytes[i]) * 16777619u;
+    }
+    return hash;
+}
+
 uint32_t size_list_fit(const struct size_list *l, uint32_t bytes) {
     return l->bytes[place_of(l, bytes)];
 }

@@ -38,6 +38,7 @@ bool size_list_of(struct size_list *, const uint32_t *bytes, unsigned count,
                   const struct size_rules *);
 bool size_list_has(const struct size_list *, uint32_t bytes);
 bool size_list_same(const struct size_list *, const struct size_list *);
+uint32_t size_list_hash(const struct size_list *);
 /* The smallest size that holds `bytes`, which is at most the largest. */
 uint32_t size_list_fit(const struct size_list *, uint32_t bytes);
 

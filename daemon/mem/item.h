@@ -26,6 +26,7 @@
 #include "base/key.h"
 #include "base/node.h"
 #include "mem/bytes.h"
+#include "mem/kept.h"
 
 /* Values up to this are copied into the reply and whole in the read buffer; larger ones are
  * borrowed and streamed. */
@@ -76,6 +77,21 @@ static inline enum chunk_state item_state(const struct item *it) {
 }
 static inline void item_set_state(struct item *it, enum chunk_state s) {
     item_set_flags(it, (uint8_t)((item_flags(it) & (unsigned)~ITEM_STATE) | s));
+}
+/* The last step of a publishing and the first of an end: what is stored before is found before, also
+ * in a memory file after the process has ended. */
+static inline void item_set_linked(struct item *it) {
+    kept_order();
+    item_set_state(it, CHUNK_LINKED);
+}
+/* the same of one whose flags are known, but for its state */
+static inline void item_link_with(struct item *it, uint8_t flags) {
+    kept_order();
+    item_set_flags(it, (uint8_t)(flags | CHUNK_LINKED));
+}
+static inline void item_set_loose(struct item *it) {
+    item_set_state(it, CHUNK_LOOSE);
+    kept_order();
 }
 static inline uint8_t item_key_len(const struct item *it) {
     return atomic_load_explicit(&it->node.key_len, memory_order_relaxed);

@@ -51,7 +51,10 @@ struct slab *slab_create(struct arena *arena, const struct slab_config *cfg) {
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
         class_init(&s->classes[i]);
     }
-    slab_set_sizes(s, &sizes);
+    s->asked = size_list_hash(&sizes);
+    if (arena->file == NULL || arena->file->is_new) {
+        slab_set_sizes(s, &sizes);
+    }
     return s;
 }
 
@@ -289,6 +292,7 @@ void slab_page_withdraw(struct slab *s, uint32_t page) {
     assert(p->free_count == p->chunk_count);
     owned_unlink_locked(s, c, page);
     atomic_store_explicit(&p->state, PAGE_FREE, memory_order_relaxed);
+    kept_order();
     atomic_store_explicit(&p->class_id, SLAB_CLASS_NONE, memory_order_relaxed);
     p->free_head = 0;
     p->free_count = 0;

@@ -74,6 +74,7 @@ struct slab {
     struct arena     *arena;
     /* of the configuration, as class_most is */
     uint32_t          chunk_bytes_first, chunk_bytes_max;
+    uint32_t          asked; /* a hash of the sizes that the configuration makes */
     unsigned          class_most;
     _Atomic unsigned  class_count; /* highest id */
     _Atomic uint32_t  births;      /* pages that classes ever got */
@@ -83,7 +84,8 @@ struct slab {
     struct slab_class classes[SLAB_CLASSES_MAX];
 };
 
-/* NULL, errno EINVAL: sizes make no classes */
+/* NULL, errno EINVAL: sizes make no classes. In a memory file that is not new there are no classes
+ * before they are recalled (mem/recall.h). */
 struct slab *slab_create(struct arena *, const struct slab_config *);
 void         slab_destroy(struct slab **);
 

@@ -44,9 +44,18 @@ unsigned slab_ids_wanting(const struct slab *s, const struct size_list *sizes) {
     return wanted > unused ? wanted - unused : 0;
 }
 
+/* In the memory file, before the class gets a page and after it has lost the last. */
+static void note_in_file(struct slab *s, unsigned class_id, enum slab_class_state state) {
+    if (s->arena->file != NULL) {
+        uint32_t word = MEMORY_CLASS(slab_chunk_bytes(s, class_id), state);
+        kept_set(&s->arena->file->head->classes[class_id], state != SLAB_CLASS_UNUSED ? word : 0);
+    }
+}
+
 static void class_set_state(struct slab *s, unsigned class_id, enum slab_class_state state) {
     struct slab_class *c = &s->classes[class_id];
     lock_take(&c->lock);
+    note_in_file(s, class_id, state);
     atomic_store_explicit(&c->state, state, memory_order_relaxed);
     lock_release(&c->lock);
 }
@@ -106,6 +115,7 @@ unsigned slab_reap(struct slab *s) {
         lock_take(&c->lock);
         if (atomic_load_explicit(&c->page_count, memory_order_relaxed) == 0) {
             atomic_store_explicit(&c->state, SLAB_CLASS_UNUSED, memory_order_relaxed);
+            note_in_file(s, i, SLAB_CLASS_UNUSED);
             reaped++;
         }
         lock_release(&c->lock);

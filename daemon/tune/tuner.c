@@ -123,6 +123,7 @@ static void *tuner_main(void *arg) {
         log_warn("tuner: no memory to tell its events to those who watch");
     }
     while (!atomic_load_explicit(&t->stop, memory_order_acquire)) {
+        cache_keep_time(t->cache);
         tuner_serve_trial(t);
         adopt(t);
         tuner_serve_request(t);

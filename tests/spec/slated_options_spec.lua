@@ -96,7 +96,7 @@ describe("slated's command line", function()
 
     it("says what is missing when an option needs what is not there", function()
         for words, missing in pairs({ ["-Z"] = "certificate", ["-S -U 11211"] = "login",
-            ["-e /dev/shm/x"] = "memory file", ["-o ext_path=/x:1g"] = "flash",
+            ["-e /dev/shm/x --store=heap"] = "--store=slab", ["-o ext_path=/x:1g"] = "flash",
             ["-o proxy_config=x"] = "proxy" }) do
             assert_refused(words, missing)
         end

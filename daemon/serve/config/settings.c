@@ -491,6 +491,10 @@ bool settings_check(const struct settings *s, char *why) {
     if (s->like_memcached && strcmp(s->store, "slab") != 0) {
         return refuse(why, "like_memcached needs --store=slab, not %s", s->store);
     }
+    if (s->memory_file && strcmp(s->store, "slab") != 0) {
+        return refuse(why, "-e needs --store=slab: items of --store=%s cannot be kept in a file",
+                      s->store);
+    }
     if (s->slab_sizes && strcmp(s->store, "slab") != 0) {
         return refuse(why, "slab_sizes needs --store=slab, not %s", s->store);
     }

@@ -103,7 +103,7 @@
     X(ABSENT, proxy_config, "proxy_enabled", OPT_EXTENDED, "proxy_config", "no", 0, 0, "path", STARTUP, NETWORK, "there is no proxy") \
     X(ABSENT, proxy_uring, "proxy_uring_enabled", OPT_EXTENDED, "proxy_uring", "no", 0, 0, "flag", STARTUP, NETWORK, "there is no proxy") \
     X(ABSENT, napi_ids, "num_napi_ids", 'N', "napi-ids", "0", 0, 0, "ids", STARTUP, NETWORK, "threads by NAPI id are not built") \
-    X(ABSENT, memory_file, "memory_file", 'e', "memory-file", "(null)", 0, 0, "path", STARTUP, MEMORY, "restart from a memory file is not built yet") \
+    X(TEXT, memory_file, "memory_file", 'e', "memory-file", NULL, 0, 0, "path", STARTUP, MEMORY, "keep items in this file, of a file system in memory, so that the next start goes on with them, also after a crash; of --store=slab") \
     X(ACCEPTED, client_flags_size, "client_flags_size", 0, NULL, "4", 0, 0, "bytes", STARTUP, MEMORY, "width of client flags") \
     X(FLAG, daemonize, NULL, 'd', "daemon", false, 0, 0, "flag", STARTUP, PROCESS, "run in the background") \
     X(FLAG, coredumps, NULL, 'r', "enable-coredumps", false, 0, 0, "flag", STARTUP, PROCESS, "lift the limit of core files") \

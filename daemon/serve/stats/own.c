@@ -6,6 +6,7 @@
 
 struct own {
     struct cache_facts  cache;
+    struct cache_adopted adopted;
     struct serve_values serve;
     uint64_t            log_lost;
     unsigned            values_waiting;
@@ -34,6 +35,12 @@ struct own {
     X(index_bytes_per_item, gauge, bytes, RATIO, o->cache.items ? (double)o->cache.index_bytes / (double)o->cache.items : 0, "the same by the items there are") \
     X(pages_limit, gauge, pages, U64, o->cache.pages_limit, "pages of 1 MiB there may be") \
     X(pages_out, gauge, pages, U64, o->cache.pages_out, "of these, pages that classes have") \
+    X(adopted_items, gauge, items, U64, o->adopted.items, "items of the memory file with which the server began") \
+    X(adopted_expired, gauge, items, U64, o->adopted.expired, "items in it that had expired or been flushed by then") \
+    X(adopted_torn, gauge, items, U64, o->adopted.torn, "items in it that were not whole, or being written when its server ended: their chunks were freed") \
+    X(adopted_torn_pages, gauge, pages, U64, o->adopted.torn_pages, "pages in it of no class: they went to the pool") \
+    X(adopted_left_out, gauge, items, U64, o->adopted.left_out, "items in it for which the index had no room") \
+    X(adopted_us, gauge, microseconds, U64, o->adopted.us, "how long that took") \
     X(page_steals, counter, pages, U64, o->cache.counters.page_steals, "pages a class with nothing left took at once from another") \
     X(index_evictions, counter, items, U64, o->cache.counters.index_evictions, "items evicted, or dead and freed, because more keys than the index holds there had hashes alike") \
     X(draft_bytes, gauge, bytes, U64, o->cache.draft_bytes, "memory that values take or may take which are still coming") \
@@ -55,6 +62,7 @@ void stats_slated(struct command_context *ctx) {
     struct text_out *out = ctx->out;
     struct own here, *const o = &here;
     cache_facts(ctx->server->cache, &o->cache);
+    o->adopted = *cache_adopted(ctx->server->cache);
     server_values(ctx->server, &o->serve);
     o->drafts_most = cache_drafts_most(ctx->server->cache);
     o->values_waiting = cache_drafts_waiting(ctx->server->cache);

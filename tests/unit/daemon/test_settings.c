@@ -61,7 +61,7 @@ static void test_defaults_are_memcacheds(void) {
         {"warm_lru_pct", "40"}, {"hot_max_factor", "0.20"}, {"warm_max_factor", "2.00"}, {"temp_lru", "no"},
         {"temporary_ttl", "61"}, {"idle_timeout", "0"}, {"watcher_logbuf_size", "262144"},
         {"worker_logbuf_size", "65536"}, {"read_buf_mem_limit", "0"}, {"track_sizes", "no"},
-        {"slab_automove_freeratio", "0.010"}, {"ssl_min_version", "tlsv1.2"}, {"memory_file", "(null)"},
+        {"slab_automove_freeratio", "0.010"}, {"ssl_min_version", "tlsv1.2"}, {"memory_file", "NULL"},
         {"client_flags_size", "4"},
     };
     parse_words("");
@@ -192,7 +192,8 @@ static void test_options_of_absent_features_say_so(void) {
     refuses("-o ext_path=/k:1g", "-o ext_path cannot be used: storage on flash is not built");
     refuses("-o ext_path=/x:1G", "-o ext_path cannot be used: storage on flash is not built");
     refuses("-o proxy_config=x.lua", "-o proxy_config cannot be used: there is no proxy");
-    refuses("-e /dev/shm/x", "-e cannot be used: restart from a memory file is not built yet");
+    shows("-e /dev/shm/x", "memory_file", "/dev/shm/x");
+    refuses("-e /dev/shm/x --store=heap", "-e needs --store=slab: items of --store=heap cannot be kept in a file");
     refuses("-N 3", "-N cannot be used: threads by NAPI id are not built");
     refuses("-Y f -B binary", "-B binary cannot be used with -Y, whose users log in by a line of text");
     shows("-o drop_privileges", "drop_privileges", "yes");

@@ -1,0 +1,249 @@
+#include "cache/keep.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "mem/recall.h"
+
+/* A cache with more memory has more partitions; a file has room for as many as any has unless
+ * asked. */
+enum { FRONT_PARTITIONS_LEAST = 1024 };
+
+#define ANEW "; remove it to start with an empty cache"
+
+static struct memory_head *head_of(const struct cache *c) { return c->arena->file->head; }
+
+__attribute__((format(printf, 2, 3))) static bool refuse(const struct cache *c, const char *format,
+                                                         ...) {
+    va_list ap;
+    int len = snprintf(c->config.why, CACHE_WHY_BYTES, "%s: ", c->config.memory_file);
+    va_start(ap, format);
+    vsnprintf(c->config.why + len, (size_t)(CACHE_WHY_BYTES - len), format, ap);
+    va_end(ap);
+    errno = EINVAL;
+    return false;
+}
+
+/* --- CAS --- */
+
+static char *front_of(const struct cache *c) { return (char *)head_of(c) + MEMORY_FRONT_AT; }
+
+/* The highest CAS that was given. False: what counts them is not whole. */
+static bool cas_most(const struct cache *c, uint64_t *most) {
+    const struct memory_head *h = head_of(c);
+    uint32_t at, step, count, valid;
+    if (!kept_get_number(&h->cas_most, most) || !kept_get(&h->cas_at, &at) ||
+        !kept_get(&h->cas_step, &step) || !kept_get(&h->cas_count, &count) ||
+        !kept_get(&h->cas_valid, &valid)) {
+        return false;
+    }
+    if (!valid) {
+        return true;
+    }
+    if (count == 0 || at % sizeof(uint64_t) != 0 || step % sizeof(uint64_t) != 0 ||
+        at < MEMORY_FRONT_AT || at + (uint64_t)step * count > c->arena->file->shape.table_at) {
+        return false;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t cas;
+        memcpy(&cas, (const char *)h + at + (size_t)i * step, sizeof cas);
+        if (cas % count != i) { /* it counts in steps of their count from its own number */
+            return false;
+        }
+        *most = cas > *most ? cas : *most;
+    }
+    return true;
+}
+
+void keep_count_cas(struct cache *c) {
+    uint64_t most = 0;
+    unsigned n = c->partition_count;
+    if (c->arena->file != NULL) {
+        cas_most(c, &most); /* which keep_open found whole */
+        most = (most + n - 1) / n * n;
+        kept_set_number(&head_of(c)->cas_most, most);
+        kept_set(&head_of(c)->cas_valid, false);
+    }
+    for (unsigned i = 0; i < n; i++) {
+        c->partitions[i].cas = most + i;
+        c->partitions[i].cas_step = n;
+    }
+    if (c->arena->file != NULL) {
+        struct memory_head *h = head_of(c);
+        kept_set(&h->cas_at, (uint32_t)((char *)&c->partitions[0].cas - (char *)h));
+        kept_set(&h->cas_step, sizeof(struct partition));
+        kept_set(&h->cas_count, n);
+        kept_order();
+        kept_set(&h->cas_valid, true);
+    }
+}
+
+/* --- time --- */
+
+void cache_keep_time(struct cache *c) {
+    if (c->arena->file != NULL) {
+        uint32_t now_s = clock_now_s();
+        kept_set(&head_of(c)->unix_at_0, (uint32_t)(time(NULL) - (time_t)now_s));
+        kept_advance(&head_of(c)->last_s, now_s);
+    }
+}
+
+void keep_flush(struct cache *c) {
+    if (c->arena->file != NULL) {
+        struct memory_head *h = head_of(c);
+        struct item_clock clock = cache_item_clock(c);
+        kept_advance(&h->ahead_s, clock.ahead_s); /* which only grows; it comes first */
+        kept_order();
+        kept_advance(&h->flushed, clock.flushed);
+        kept_set(&h->flush_at_s, atomic_load_explicit(&c->flush_at_s, memory_order_relaxed));
+    }
+}
+
+static bool go_on(struct cache *c) {
+    struct memory_head *h = head_of(c);
+    uint32_t unix_at_0, last_s, flushed, ahead_s, flush_at_s;
+    bool whole = kept_get(&h->unix_at_0, &unix_at_0) && kept_get(&h->last_s, &last_s) &&
+                 kept_get(&h->flushed, &flushed) && kept_get(&h->ahead_s, &ahead_s) &&
+                 kept_get(&h->flush_at_s, &flush_at_s);
+    if (whole) {
+        clock_continue(unix_at_0, last_s);
+        atomic_init(&c->item_clock, (uint64_t)ahead_s << 32 | flushed);
+        atomic_init(&c->flush_at_s, flush_at_s);
+    }
+    return whole;
+}
+
+/* --- policies --- */
+
+static uint32_t name_hash(const char *name) { /* FNV-1a */
+    uint32_t hash = 2166136261u;
+    for (; *name != '\0'; name++) {
+        hash = (hash ^ (unsigned char)*name) * 16777619u;
+    }
+    return hash;
+}
+
+const struct evict_policy *keep_policy_of(const struct cache *c, unsigned class_id) {
+    uint32_t hash;
+    if (!kept_get(&head_of(c)->policies[class_id], &hash)) {
+        return NULL;
+    }
+    const struct evict_policy *const *p = evict_policies;
+    while (*p != NULL && name_hash((*p)->name) != hash) {
+        p++;
+    }
+    return *p;
+}
+
+void keep_policy(struct cache *c, unsigned class_id) {
+    if (c->arena->file != NULL) {
+        const struct evict_policy *policy =
+            class_id == 0 ? atomic_load_explicit(&c->policy, memory_order_relaxed)
+                          : policy_of(c, class_id);
+        kept_set(&head_of(c)->policies[class_id], name_hash(policy->name));
+    }
+}
+
+void keep_policies(struct cache *c) {
+    for (unsigned i = 0; c->arena->file != NULL && i < SLAB_CLASSES_MAX; i++) {
+        keep_policy(c, i);
+    }
+}
+
+/* --- the file --- */
+
+bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
+    const struct cache_config *cfg = &c->config;
+    unsigned front = partitions > FRONT_PARTITIONS_LEAST ? partitions : FRONT_PARTITIONS_LEAST;
+    struct memory_wish wish = {
+        .limit_bytes = cfg->limit_bytes,
+        .reserve_bytes = reserve_bytes,
+        .front_bytes = front * sizeof(struct partition),
+        .store = cfg->store,
+        .store_name = "slab",
+        .chunk_bytes_max = cfg->slab.chunk_bytes_max,
+    };
+    if (cfg->store != CACHE_STORE_SLAB) {
+        return refuse(c, "only items of --store=slab can be kept in a memory file");
+    }
+    struct memory_file *f = memory_file_open(cfg->memory_file, &wish, cfg->why);
+    if (f == NULL) {
+        errno = EINVAL;
+        return false;
+    }
+    bool old = !f->is_new;
+    c->arena = arena_create_in(f, cfg->limit_bytes, cfg->huge_pages);
+    if (c->arena == NULL) {
+        return refuse(c, "cannot map it: %s", strerror(errno));
+    }
+    uint64_t most;
+    if (old && !(cas_most(c, &most) && go_on(c))) {
+        return refuse(c, "its head is damaged (counts)" ANEW);
+    }
+    if (old) { /* from here on it is changed */
+        kept_set(&head_of(c)->boot, memory_boot());
+        kept_set(&head_of(c)->state, MEMORY_SERVING);
+    }
+    return true;
+}
+
+bool keep_recall_classes(struct cache *c) {
+    uint32_t asked;
+    if (!kept_get(&head_of(c)->asked, &asked) || asked != c->slab->asked) {
+        return refuse(c, "its chunk sizes came of other options (-f, -n, -o slab_sizes, "
+                         "--slab-classes)" ANEW);
+    }
+    return recall_classes(c->slab) || refuse(c, "its head is damaged (classes)" ANEW);
+}
+
+struct partition *keep_partitions(struct cache *c, unsigned count) {
+    size_t bytes = count * sizeof(struct partition);
+    if (c->arena->file == NULL) {
+        struct partition *made = aligned_alloc(64, bytes);
+        return made != NULL ? memset(made, 0, bytes) : NULL;
+    }
+    struct partition *there = (struct partition *)(void *)front_of(c);
+    uint64_t most;
+    cas_most(c, &most);
+    kept_set_number(&head_of(c)->cas_most, most);
+    kept_set(&head_of(c)->cas_valid, false); /* until keep_count_cas */
+    return memset(there, 0, bytes);
+}
+
+void keep_free_partitions(struct cache *c) {
+    if (c->arena == NULL || c->arena->file == NULL) {
+        free(c->partitions);
+    }
+}
+
+void keep_serve(struct cache *c) {
+    if (c->arena->file == NULL) {
+        return;
+    }
+    struct memory_head *h = head_of(c);
+    kept_set(&h->asked, c->slab->asked);
+    keep_flush(c);
+    keep_policies(c);
+    cache_keep_time(c);
+    kept_set(&h->boot, memory_boot());
+    kept_set(&h->state, MEMORY_SERVING);
+    memory_file_made(c->arena->file);
+    c->kept = true;
+}
+
+void keep_stop(struct cache *c) {
+    if (!c->kept) {
+        return;
+    }
+    uint64_t most;
+    if (cas_most(c, &most)) {
+        kept_set_number(&head_of(c)->cas_most, most);
+    }
+    cache_keep_time(c);
+    memory_file_sync(c->arena->file);
+    kept_set(&head_of(c)->state, MEMORY_STOPPED);
+    memory_file_sync(c->arena->file);
+}

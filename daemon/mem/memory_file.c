@@ -1,0 +1,326 @@
+#include "mem/memory_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/log.h"
+#include "mem/arena.h"
+#include "mem/item.h"
+
+/* ASCII, in the byte order of the machine; before the head is whole, and after. */
+#define MAGIC_NEW UINT64_C(0x77656e6c6174616c)
+#define MAGIC UINT64_C(0x6d656d736c617465)
+#define BYTE_ORDER_MARK 0x01020304u
+#define HUGE_BYTES ((size_t)2 << 20)
+#define ANEW "; remove it to start with an empty cache"
+
+static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+__attribute__((format(printf, 3, 4))) static bool refuse(char *why, const char *path,
+                                                         const char *format, ...) {
+    int len = snprintf(why, MEMORY_WHY_BYTES, "%s: ", path);
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(why + len, (size_t)(MEMORY_WHY_BYTES - len), format, ap);
+    va_end(ap);
+    return false;
+}
+
+static uint64_t shape_hash(const struct memory_shape *shape) {
+    return XXH3_64bits_withSeed(shape, sizeof *shape, MAGIC);
+}
+
+void memory_head_seal(struct memory_head *h) { h->shape_check = shape_hash(&h->shape); }
+
+uint32_t memory_boot(void) {
+    char id[64];
+    int  fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, id, sizeof id) : 0;
+    if (fd >= 0) {
+        close(fd);
+    }
+    return (uint32_t)XXH3_64bits(id, got > 0 ? (size_t)got : 0);
+}
+
+/* --- shapes --- */
+
+/* What this program makes and reads. */
+static struct memory_shape own_shape(const struct memory_wish *w) {
+    return (struct memory_shape){
+        .version = MEMORY_VERSION,
+        .byte_order = BYTE_ORDER_MARK,
+        .item_bytes = sizeof(struct item),
+        .tail_bytes = TAIL_HEADER,
+        .copy_bytes_max = ITEM_COPY_MAX,
+        .page_bytes = PAGE_BYTES,
+        .page_entry_bytes = sizeof(struct page),
+        .store = w->store,
+        .block_bytes = w->block_bytes,
+        .chunk_bytes_max = w->chunk_bytes_max,
+    };
+}
+
+static struct memory_shape new_shape(const struct memory_wish *w, size_t align_bytes) {
+    struct memory_shape s = own_shape(w);
+    s.page_max = (uint32_t)(w->reserve_bytes >> PAGE_SHIFT);
+    s.front_bytes = round_up(w->front_bytes, sizeof(struct page));
+    s.table_at = MEMORY_FRONT_AT + s.front_bytes;
+    s.head_bytes = round_up(s.table_at + s.page_max * sizeof(struct page), HUGE_BYTES);
+    s.file_bytes = round_up(s.head_bytes + ((size_t)s.page_max << PAGE_SHIFT), align_bytes);
+    s.unit_shift = arena_unit_shift(s.file_bytes + HUGE_BYTES);
+    return s;
+}
+
+/* Whether the file is laid out as this program would: its places follow from its numbers. */
+static bool shape_adds_up(const struct memory_shape *s, size_t align_bytes) {
+    struct memory_wish like = {.reserve_bytes = (size_t)s->page_max << PAGE_SHIFT,
+                               .front_bytes = s->front_bytes,
+                               .store = s->store,
+                               .block_bytes = s->block_bytes,
+                               .chunk_bytes_max = s->chunk_bytes_max};
+    struct memory_shape made = new_shape(&like, align_bytes);
+    return memcmp(&made, s, sizeof made) == 0;
+}
+
+static bool shape_fits(const char *path, const struct memory_shape *s, const struct memory_wish *w,
+                       size_t align_bytes, char *why) {
+    struct memory_shape own = own_shape(w);
+    if (s->byte_order != own.byte_order) {
+        return refuse(why, path, "it was made by a machine of another byte order" ANEW);
+    }
+    if (s->version != own.version) {
+        return refuse(why, path,
+                      "it was made by a slated that lays memory out otherwise (version %u; this "
+                      "one reads %u)" ANEW,
+                      s->version, own.version);
+    }
+    if (s->item_bytes != own.item_bytes || s->tail_bytes != own.tail_bytes ||
+        s->copy_bytes_max != own.copy_bytes_max || s->page_bytes != own.page_bytes ||
+        s->page_entry_bytes != own.page_entry_bytes) {
+        return refuse(why, path, "it was made by a slated that lays items out otherwise" ANEW);
+    }
+    if (s->store != own.store || s->block_bytes != own.block_bytes) {
+        return refuse(why, path, "it holds the items of another store than --store=%s" ANEW,
+                      w->store_name);
+    }
+    if (s->chunk_bytes_max != own.chunk_bytes_max) {
+        return refuse(why, path,
+                      "its largest chunk is %u bytes, and -o slab_chunk_max asks for %u" ANEW,
+                      s->chunk_bytes_max, own.chunk_bytes_max);
+    }
+    if (!shape_adds_up(s, align_bytes)) {
+        return refuse(why, path, "its head is damaged (places)" ANEW);
+    }
+    if (((size_t)s->page_max << PAGE_SHIFT) < w->limit_bytes || s->front_bytes < w->front_bytes) {
+        return refuse(why, path, "it has room for %u MB, and -m and --partitions ask for more" ANEW,
+                      s->page_max);
+    }
+    return true;
+}
+
+/* --- the head --- */
+
+static bool word_is_whole(const kept_word *w) {
+    uint32_t v;
+    return kept_get(w, &v);
+}
+
+bool memory_head_whole(const struct memory_head *h, char why[MEMORY_WHY_BYTES]) {
+    const struct {
+        const char      *name;
+        const kept_word *word;
+    } words[] = {{"state", &h->state},         {"boot", &h->boot},
+                 {"unix_at_0", &h->unix_at_0}, {"last_s", &h->last_s},
+                 {"flushed", &h->flushed},     {"ahead_s", &h->ahead_s},
+                 {"flush_at_s", &h->flush_at_s}, {"asked", &h->asked},
+                 {"cas_at", &h->cas_at},       {"cas_step", &h->cas_step},
+                 {"cas_count", &h->cas_count}, {"cas_valid", &h->cas_valid}};
+    uint64_t cas;
+    const char *bad = kept_get_number(&h->cas_most, &cas) ? NULL : "cas_most";
+    for (unsigned i = 0; i < sizeof words / sizeof *words; i++) {
+        bad = word_is_whole(words[i].word) ? bad : words[i].name;
+    }
+    for (unsigned i = 0; i < MEMORY_CLASSES; i++) {
+        bad = word_is_whole(&h->classes[i]) ? bad : "classes";
+        bad = word_is_whole(&h->policies[i]) ? bad : "policies";
+    }
+    if (bad != NULL) {
+        snprintf(why, MEMORY_WHY_BYTES, "its head is damaged (%s)" ANEW, bad);
+    }
+    return bad == NULL;
+}
+
+static bool write_all(int fd, const void *from, size_t bytes) {
+    ssize_t n = pwrite(fd, from, bytes, 0);
+    errno = n >= 0 && (size_t)n < bytes ? ENOSPC : errno;
+    return n == (ssize_t)bytes;
+}
+
+/* A new file gets its shape; the owner sets the words, then memory_file_made. */
+static bool make(struct memory_file *f, const char *path, const struct memory_wish *w, char *why) {
+    uint64_t magic = MAGIC_NEW;
+    f->shape = new_shape(w, f->map_align_bytes);
+    f->is_new = true;
+    if (ftruncate(f->fd, 0) != 0 || ftruncate(f->fd, (off_t)f->shape.file_bytes) != 0 ||
+        !write_all(f->fd, &magic, sizeof magic)) {
+        return refuse(why, path, "cannot make a memory file: %s", strerror(errno));
+    }
+    return true;
+}
+
+static bool recognise(struct memory_file *f, const char *path, const struct memory_wish *w,
+                      size_t file_bytes, char *why) {
+    struct memory_head *h = malloc(sizeof *h);
+    char word[MEMORY_WHY_BYTES] = "";
+    bool ok = false;
+    if (h == NULL || file_bytes < sizeof *h ||
+        pread(f->fd, h, sizeof *h, 0) != (ssize_t)sizeof *h) {
+        ok = refuse(why, path, "it is no memory file of slated" ANEW);
+    } else if (h->magic == MAGIC_NEW) { /* nothing was ever stored in it */
+        ok = make(f, path, w, why);
+    } else if (h->magic != MAGIC) {
+        ok = refuse(why, path, "it is no memory file of slated" ANEW);
+    } else if (h->shape_check != shape_hash(&h->shape)) {
+        ok = refuse(why, path, "its head is damaged (shape)" ANEW);
+    } else if (shape_fits(path, &h->shape, w, f->map_align_bytes, why)) {
+        uint32_t state, boot;
+        f->shape = h->shape;
+        ok = file_bytes == h->shape.file_bytes
+                 ? memory_head_whole(h, word) || refuse(why, path, "%s", word)
+                 : refuse(why, path, "it has %zu bytes and should have %llu" ANEW, file_bytes,
+                          (unsigned long long)h->shape.file_bytes);
+        kept_get(&h->state, &state);
+        kept_get(&h->boot, &boot);
+        if (ok && state != MEMORY_STOPPED && boot != memory_boot()) {
+            log_warn("%s: the machine went down while it was in use, and not all of it may have "
+                     "been written: it starts empty",
+                     path);
+            ok = make(f, path, w, why);
+        }
+    }
+    free(h);
+    return ok;
+}
+
+/* --- the file --- */
+
+/* The page size of hugetlbfs; and says so where the file is on something slow. */
+static size_t align_of(int fd, const char *path) {
+    struct statfs fs;
+    if (fstatfs(fd, &fs) != 0) {
+        return HUGE_BYTES;
+    }
+    if (fs.f_type == HUGETLBFS_MAGIC) {
+        return (size_t)fs.f_bsize > HUGE_BYTES ? (size_t)fs.f_bsize : HUGE_BYTES;
+    }
+    if (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC) {
+        log_warn("%s is on a disk, unless that is mapped directly (DAX): the system will write the "
+                 "cache to it",
+                 path);
+    }
+    return HUGE_BYTES;
+}
+
+struct memory_file *memory_file_open(const char *path, const struct memory_wish *w,
+                                     char why[MEMORY_WHY_BYTES]) {
+    struct stat st;
+    struct memory_file *f = calloc(1, sizeof *f);
+    int fd = f != NULL ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (fd < 0) {
+        refuse(why, path, "cannot open it: %s", strerror(errno));
+        free(f);
+        return NULL;
+    }
+    f->fd = fd;
+    bool ok;
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        ok = refuse(why, path, "it is no file");
+    } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        ok = refuse(why, path, errno == EWOULDBLOCK ? "another process has it" : "cannot lock it");
+    } else {
+        f->map_align_bytes = align_of(fd, path);
+        ok = st.st_size == 0 ? make(f, path, w, why)
+                             : recognise(f, path, w, (size_t)st.st_size, why);
+    }
+    if (!ok) {
+        memory_file_close(&f);
+    }
+    return f;
+}
+
+/* A new head: words that are whole, and say that there is nothing. */
+static void init_head(struct memory_file *f) {
+    struct memory_head *h = f->head;
+    kept_word *const zeroes[] = {&h->state,   &h->unix_at_0,  &h->last_s,   &h->flushed,
+                                 &h->ahead_s, &h->flush_at_s, &h->asked,    &h->cas_at,
+                                 &h->cas_step, &h->cas_count, &h->cas_valid, &h->boot};
+    for (unsigned i = 0; i < sizeof zeroes / sizeof *zeroes; i++) {
+        kept_set(zeroes[i], 0);
+    }
+    for (unsigned i = 0; i < MEMORY_CLASSES; i++) {
+        kept_set(&h->classes[i], 0);
+        kept_set(&h->policies[i], 0);
+    }
+    kept_set(&h->flushed, UINT32_MAX);
+    kept_set_number(&h->cas_most, 0);
+    h->shape = f->shape;
+    memory_head_seal(h);
+}
+
+bool memory_file_map(struct memory_file *f, char *at) {
+    if (!memory_file_back(f, 0, f->shape.table_at + f->shape.page_max * sizeof(struct page))) {
+        return false;
+    }
+    void *map = mmap(at, f->shape.file_bytes, PROT_READ | PROT_WRITE,
+                     MAP_SHARED | MAP_FIXED | MAP_NORESERVE, f->fd, 0);
+    if (map == MAP_FAILED) {
+        return false;
+    }
+    f->head = (struct memory_head *)map;
+    if (f->is_new) {
+        init_head(f);
+    }
+    return true;
+}
+
+void memory_file_made(struct memory_file *f) {
+    atomic_store_explicit(&f->head->magic, MAGIC, memory_order_release);
+}
+
+bool memory_file_back(const struct memory_file *f, size_t at, size_t bytes) {
+    int done;
+    do {
+        done = fallocate(f->fd, 0, (off_t)at, (off_t)bytes);
+    } while (done != 0 && errno == EINTR);
+    return done == 0 || errno == EOPNOTSUPP;
+}
+
+void memory_file_unback(const struct memory_file *f, size_t at, size_t bytes) {
+    fallocate(f->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)at, (off_t)bytes);
+}
+
+void memory_file_sync(const struct memory_file *f) {
+    msync(f->head, f->shape.file_bytes, MS_SYNC); /* of tmpfs and hugetlbfs: nothing */
+}
+
+void memory_file_close(struct memory_file **taken) {
+    struct memory_file *f = *taken;
+    *taken = NULL;
+    if (f != NULL) {
+        close(f->fd);
+        free(f);
+    }
+}

@@ -1,0 +1,172 @@
+#include "mem/recall.h"
+
+#include <stdlib.h>
+
+/* --- classes --- */
+
+static bool is_class_size(const struct slab *s, uint32_t chunk_bytes) {
+    struct size_rules rules;
+    slab_rules(s, &rules);
+    return chunk_bytes >= rules.least_bytes && chunk_bytes <= rules.most_bytes &&
+           chunk_bytes % rules.unit_bytes == 0;
+}
+
+static bool recall_class(struct slab *s, unsigned class_id, uint32_t word) {
+    struct slab_class *c = &s->classes[class_id];
+    uint32_t chunk_bytes = memory_class_bytes(word);
+    unsigned state = memory_class_state(word);
+    if (word == 0) {
+        return true;
+    }
+    if (class_id == SLAB_CLASS_NONE || !is_class_size(s, chunk_bytes) ||
+        (state != SLAB_CLASS_ACTIVE && state != SLAB_CLASS_RETIRED)) {
+        return false;
+    }
+    for (unsigned i = 1; i < class_id; i++) {
+        if (s->classes[i].state != SLAB_CLASS_UNUSED && s->classes[i].chunk_bytes == chunk_bytes) {
+            return false;
+        }
+    }
+    c->state = (uint8_t)state;
+    c->chunk_bytes = chunk_bytes;
+    c->chunks_per_page = PAGE_BYTES / chunk_bytes;
+    s->class_count = class_id;
+    return true;
+}
+
+/* Puts an active class where its size belongs among those before. */
+static void geometry_add(struct geometry *g, uint32_t chunk_bytes, unsigned class_id) {
+    unsigned at = g->sizes.count++;
+    for (; at > 0 && g->sizes.bytes[at - 1] > chunk_bytes; at--) {
+        g->sizes.bytes[at] = g->sizes.bytes[at - 1];
+        g->ids[at] = g->ids[at - 1];
+    }
+    g->sizes.bytes[at] = chunk_bytes;
+    g->ids[at] = (uint8_t)class_id;
+}
+
+bool recall_classes(struct slab *s) {
+    const struct memory_head *head = s->arena->file->head;
+    struct geometry *g = &s->tables[0];
+    g->sizes.count = 0;
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        uint32_t word;
+        if (!kept_get(&head->classes[i], &word) || !recall_class(s, i, word)) {
+            return false;
+        }
+        if (s->classes[i].state == SLAB_CLASS_ACTIVE) {
+            geometry_add(g, s->classes[i].chunk_bytes, i);
+        }
+    }
+    if (g->sizes.count == 0 || g->sizes.bytes[g->sizes.count - 1] != s->chunk_bytes_max) {
+        return false;
+    }
+    geometry_index(g);
+    atomic_store_explicit(&s->geometry, g, memory_order_release);
+    return true;
+}
+
+/* --- pages --- */
+
+static bool is_owned(const struct page *p) {
+    return p->class_id != SLAB_CLASS_NONE && (p->state == PAGE_OWNED || p->state == PAGE_DRAINING);
+}
+
+static bool is_whole(const struct slab *s, const struct page *p) {
+    return slab_class_state(s, p->class_id) != SLAB_CLASS_UNUSED &&
+           slab_chunk_bytes(s, p->class_id) == p->chunk_bytes;
+}
+
+static const struct page *sorted_table; /* for qsort, which knows no context; one recall at a time */
+
+static int by_birth(const void *a, const void *b) {
+    uint32_t births[2] = {sorted_table[*(const uint32_t *)a].birth,
+                          sorted_table[*(const uint32_t *)b].birth};
+    return births[0] < births[1] ? -1 : births[0] > births[1];
+}
+
+static void own_page(struct slab *s, uint32_t page) {
+    struct page *p = slab_page(s, page);
+    struct slab_class *c = &s->classes[p->class_id];
+    p->chunk_count = PAGE_BYTES / p->chunk_bytes;
+    p->free_head = 0;
+    p->free_count = 0;
+    p->owned_prev = c->owned_last;
+    p->owned_next = PAGE_NONE;
+    if (c->owned_last != PAGE_NONE) {
+        slab_page(s, c->owned_last)->owned_next = page;
+    } else {
+        c->owned = page;
+    }
+    c->owned_last = page;
+    c->page_count++;
+    p->birth = s->births++;
+    p->state = PAGE_OWNED;
+}
+
+/* The pool is what no class has. Its memory goes back, where a crash left some. */
+static void refill_pool(struct arena *a, uint32_t page_end) {
+    uint32_t out = 0, n = 0;
+    for (uint32_t page = a->page_max; page-- > 0;) {
+        if (page < page_end && a->table[page].class_id != SLAB_CLASS_NONE) {
+            out++;
+        } else {
+            a->pool[n++] = page;
+        }
+    }
+    for (uint32_t page = 0; page < page_end; page++) {
+        if (a->table[page].class_id == SLAB_CLASS_NONE) {
+            memory_file_unback(a->file, a->head_bytes + ((size_t)page << PAGE_SHIFT), PAGE_BYTES);
+        }
+    }
+    a->pool_count = n;
+    a->pages_out = out;
+    a->page_end = page_end;
+}
+
+bool recall_pages(struct slab *s, struct recall *r) {
+    struct arena *a = s->arena;
+    uint32_t page_end = 0;
+    *r = (struct recall){.list = calloc(a->page_max ? a->page_max : 1, sizeof *r->list)};
+    if (r->list == NULL) {
+        return false;
+    }
+    for (uint32_t page = 0; page < a->page_max; page++) {
+        struct page *p = slab_page(s, page);
+        bool owned = is_owned(p), whole = owned && is_whole(s, p);
+        if (whole) {
+            r->list[r->pages++] = page;
+        } else {
+            r->torn_pages += owned;
+            p->state = PAGE_FREE;
+            p->class_id = SLAB_CLASS_NONE;
+        }
+        page_end = owned ? page + 1 : page_end;
+    }
+    sorted_table = a->table;
+    qsort(r->list, r->pages, sizeof *r->list, by_birth);
+    for (uint32_t i = 0; i < r->pages; i++) {
+        own_page(s, r->list[i]);
+    }
+    refill_pool(a, page_end);
+    return true;
+}
+
+void recall_free_chunks(struct slab *s, uint32_t page, uint32_t free_head, uint32_t free_count) {
+    struct page *p = slab_page(s, page);
+    struct slab_class *c = &s->classes[p->class_id];
+    if (free_count == 0) {
+        return;
+    }
+    lock_take(&c->lock);
+    p->free_head = free_head;
+    p->free_count = free_count;
+    p->prev = PAGE_NONE;
+    p->next = c->partial;
+    if (c->partial != PAGE_NONE) {
+        slab_page(s, c->partial)->prev = page;
+    }
+    c->partial = page;
+    c->free_count += free_count;
+    lock_release(&c->lock);
+}

@@ -1,0 +1,151 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- A memory file (-e): what the next start goes on with after a stop and after kill -9, and what it refuses.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local patience = require "support.patience"
+local server = require "support.server"
+local unix = require "socket.unix"
+local wire = require "support.wire"
+
+local EX_OSERR <const>, EX_USAGE <const> = 71, 64
+
+local function answers(path)
+    local connection = unix.stream()
+    local is_there = connection:connect(path)
+    connection:close()
+    return is_there
+end
+
+describe("slated -e", function()
+    local folder, pid, shell
+
+    local function start(words)
+        folder = folder or server.folder()
+        local command = ("exec 2>%s/log; %s -v %s -e %s/memory -s %s/s %s </dev/null >&2 & echo $!; wait $!; "
+            .. "echo $?"):format(folder, server.quoted(server.slated()), words or "", folder, folder, server.USER)
+        shell = assert(io.popen(command, "r"))
+        pid = assert(math.tointeger(tonumber(shell:read("l"))))
+        patience.wait_for("slated to serve", function()
+            return answers(folder .. "/s") or not server.is_running(pid)
+        end)
+    end
+
+    local function status()
+        local code = tonumber(shell:read("l"))
+        shell:close()
+        shell, pid = nil, nil
+        return code
+    end
+
+    -- Ends it and starts it anew; a killed one leaves its socket.
+    local function restart(signal, words)
+        assert(os.execute(("kill -%s %d"):format(signal, pid)))
+        status()
+        os.remove(folder .. "/s")
+        start(words)
+        return wire.connect(folder .. "/s")
+    end
+
+    local function log()
+        return server.read_file(folder .. "/log")
+    end
+
+    after_each(function()
+        if pid and server.is_running(pid) then
+            os.execute("kill -9 " .. pid)
+        end
+        if shell then
+            shell:close()
+        end
+        if folder then
+            server.remove_folder(folder)
+        end
+        folder, pid, shell = nil, nil, nil
+    end)
+
+    for _, signal in ipairs { "TERM", "USR1", "KILL" } do
+        it("goes on with what was stored after SIG" .. signal, function()
+            start("-m 64")
+            local client = wire.connect(folder .. "/s")
+            local large = ("0123456789abcdef"):rep(50000)
+            assert.equal("STORED", wire.ask(client, "set flags 77 0 5\r\nhello"))
+            assert.equal("STORED", wire.ask(client, ("set large 0 1000 %d\r\n%s"):format(#large, large)))
+            assert.equal("STORED", wire.ask(client, "set gone 0 0 4\r\ngone"))
+            assert.equal("STORED", wire.ask(client, "set number 0 0 2\r\n41"))
+            assert.equal("42", wire.ask(client, "incr number 1"))
+            assert.equal("DELETED", wire.ask(client, "delete gone"))
+            local cas = tonumber(wire.ask(client, "mg number c"):match("c(%d+)"))
+            client:close()
+
+            client = restart(signal, "-m 64")
+            assert.equal("HD f77 t-1 s5", wire.ask(client, "mg flags f t s"))
+            assert.equal("VA 2", wire.ask(client, "mg number v"))
+            assert.equal("42", client:receive("*l"))
+            assert.equal("EN", wire.ask(client, "mg gone v"))
+            local left = tonumber(wire.ask(client, "mg large t"):match("t(%d+)"))
+            assert.is_true(left > 0 and left <= 1000)
+            assert.equal(("VA %d"):format(#large), wire.ask(client, "mg large v"))
+            assert.equal(large, client:receive(#large + 2):sub(1, -3))
+            assert.equal("43", wire.ask(client, "incr number 1"))
+            assert.is_true(tonumber(wire.ask(client, "mg number c"):match("c(%d+)")) > cas)
+            client:close()
+            assert.matches("3 items in %d+ pages adopted in %d+%.%d%d s; 0 were torn", log())
+        end)
+    end
+
+    it("tells what it adopted, in its statistics too, and where", function()
+        start("-m 64")
+        local client = wire.connect(folder .. "/s")
+        assert.equal("STORED", wire.ask(client, "set a 0 0 1\r\na"))
+        client = restart("KILL", "-m 64")
+        local _, stats = wire.stats(client, "slated")
+        local _, settings = wire.stats(client, "settings")
+        assert.equal("1", stats.adopted_items)
+        assert.equal("0", stats.adopted_torn)
+        assert.equal(folder .. "/memory", settings.memory_file)
+    end)
+
+    it("keeps a flush that was answered", function()
+        start("-m 64")
+        local client = wire.connect(folder .. "/s")
+        assert.equal("STORED", wire.ask(client, "set before 0 0 1\r\na"))
+        assert.equal("OK", wire.ask(client, "flush_all"))
+        assert.equal("STORED", wire.ask(client, "set after 0 0 1\r\na"))
+        client = restart("KILL", "-m 64")
+        assert.equal("EN", wire.ask(client, "mg before"))
+        assert.equal("HD", wire.ask(client, "mg after"))
+    end)
+
+    it("refuses a file that another server has, and one that it cannot go on with, with a sentence", function()
+        start("-m 64")
+        local function refused(words)
+            local said = server.capture(("%s %s -s %s/other %s 2>&1; echo $?"):format(
+                server.quoted(server.slated()), words, folder, server.USER))
+            return said:match("^(.*)\n(%d+)$")
+        end
+        local said, code = refused(("-m 64 -e %s/memory"):format(folder))
+        assert.equal(("slated: error: %s/memory: another process has it"):format(folder), said)
+        assert.equal(EX_OSERR, tonumber(code))
+        assert(os.execute("kill -TERM " .. pid))
+        status()
+        said = refused(("-m 1024 -e %s/memory"):format(folder))
+        assert.matches("it has room for %d+ MB, and %-m and %-%-partitions ask for more; remove it", said)
+        server.write_file(folder .. "/letter", "Dear cache,\n")
+        said = refused(("-e %s/letter"):format(folder))
+        assert.matches("it is no memory file of slated; remove it to start with an empty cache", said)
+        assert.equal("Dear cache,\n", server.read_file(folder .. "/letter"))
+        said, code = refused(("--store=blocks -e %s/memory"):format(folder))
+        assert.matches("%-e needs %-%-store=slab", said)
+        assert.equal(EX_USAGE, tonumber(code))
+    end)
+
+    it("works with no more system calls than serving takes", function()
+        start("-m 64 -o drop_privileges")
+        local client = wire.connect(folder .. "/s")
+        local large = ("x"):rep(1000000)
+        for i = 1, 100 do -- pages that are backed and given back
+            assert.equal("STORED", wire.ask(client, ("set large%d 0 0 %d\r\n%s"):format(i, #large, large)))
+        end
+        client = restart("KILL", "-m 64 -o drop_privileges")
+        assert.equal("HD s1000000", wire.ask(client, "mg large100 s"))
+    end)
+end)

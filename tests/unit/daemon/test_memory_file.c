@@ -1,0 +1,677 @@
+/* A cache in a memory file: what comes back after a stop and after a crash, and what is refused. A crash is a child that
+ * ends without a word, at a point that the test chooses; what it leaves half done, it does to its own memory. */
+#include "tap.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cache_fixture.h"
+#include "cache/keep.h"
+#include "cache/value.h"
+
+enum { ITEMS = 3000, LIMIT_MB = 24, VALUE_MOST = 900 * 1000 };
+
+static char path[256];
+static char why[CACHE_WHY_BYTES];
+static char value[VALUE_MOST + 8], got[VALUE_MOST + 8];
+static const struct evict_policy *policy = &evict_lru;
+
+static struct cache_config file_config(void) {
+    struct cache_config config = fixture_config((size_t)LIMIT_MB << 20);
+    config.memory_file = path;
+    config.why = why;
+    config.policy = policy;
+    return config;
+}
+
+static struct cache *open_cache(void) {
+    struct cache_config config = file_config();
+    why[0] = '\0';
+    return cache_create(&config);
+}
+
+/* The sentence with which a cache of this configuration is refused; "" when it is not. */
+static const char *refusal_of(const struct cache_config *config) {
+    why[0] = '\0';
+    struct cache *c = cache_create(config);
+    if (c != NULL) {
+        cache_destroy(&c);
+        return "";
+    }
+    return why;
+}
+static const char *refusal(void) {
+    struct cache_config config = file_config();
+    return refusal_of(&config);
+}
+
+static size_t bytes_of(uint64_t n) { return n % 100 == 7 ? 3000 : n % 500 == 11 ? VALUE_MOST : 10 + n % 700; }
+
+static bool store(struct cache_thread *ct, uint64_t n, uint64_t version) {
+    fixture_value(value, bytes_of(n), n, version);
+    return fixture_set(ct, n, value, bytes_of(n)) == CACHE_OK;
+}
+
+static void fill(struct cache_thread *ct) {
+    cache_turn_begin(ct);
+    for (uint64_t n = 0; n < ITEMS; n++) {
+        store(ct, n, 1);
+    }
+    cache_turn_end(ct);
+}
+
+/* What is wrong with a key's value: 0 nothing, 1 it is not there, 2 it is another. */
+static int wrong(struct cache_thread *ct, uint64_t n, uint64_t version) {
+    long bytes = fixture_get(ct, n, got);
+    fixture_value(value, bytes_of(n), n, version);
+    return bytes < 0 ? 1 : bytes == (long)bytes_of(n) && memcmp(got, value, (size_t)bytes) == 0 ? 0 : 2;
+}
+
+static void count_wrong(struct cache_thread *ct, unsigned counts[3]) {
+    memset(counts, 0, 3 * sizeof *counts);
+    cache_turn_begin(ct);
+    for (uint64_t n = 0; n < ITEMS; n++) {
+        counts[wrong(ct, n, 1)]++;
+    }
+    cache_turn_end(ct);
+}
+
+static uint64_t cas_of(struct cache_thread *ct, uint64_t n) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    struct cache_view v = {0};
+    return cache_peek(ct, &key, &v) == CACHE_OK ? v.cas : 0;
+}
+
+static struct item *item_of(struct cache_thread *ct, uint64_t n) {
+    char name[64];
+    struct key key = fixture_key(name, n);
+    struct cache *c = ct->cache;
+    uint32_t ref = index_find(&partition_of(c, key.hash)->index, &key, NULL);
+    return ref != 0 ? item_at(c, ref) : NULL;
+}
+
+/* Runs `life` on a cache in a child that is gone then, as if it had been killed. */
+static void crash(void (*life)(struct cache_thread *)) {
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        struct cache *c = open_cache();
+        struct cache_thread *ct = c != NULL ? cache_thread_create(c) : NULL;
+        if (ct == NULL) {
+            printf("# the child has no cache: %s\n", why);
+            fflush(stdout);
+            _exit(1);
+        }
+        life(ct);
+        _exit(0);
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    ok(status == 0, "a process that crashes");
+}
+
+static void afresh(void) { unlink(path); }
+
+struct life {
+    struct cache        *c;
+    struct cache_thread *ct;
+};
+
+static struct life begin(void) {
+    struct life l = {.c = open_cache()};
+    l.ct = l.c != NULL ? cache_thread_create(l.c) : NULL;
+    if (l.ct == NULL) {
+        ok(false, "a cache in the file: %s", why);
+        exit(1);
+    }
+    return l;
+}
+static void end(struct life *l) {
+    cache_thread_destroy(&l->ct);
+    cache_destroy(&l->c);
+}
+
+/* Chunks are free, or hold an item or a piece: sums of classes say the same as a walk. */
+static void accounts(struct life *l, const char *when) {
+    uint64_t free_chunks = 0, seen_free = 0, items = 0, bytes = 0, live = 0;
+    struct slab *slab = l->c->slab;
+    for (uint32_t page = 0; page < arena_page_end(l->c->arena); page++) {
+        const struct item *it;
+        for (uint32_t i = 0; slab_page_class(slab, page) != 0 && (it = slab_page_chunk(slab, page, i)) != NULL; i++) {
+            seen_free += item_state(it) == CHUNK_FREE;
+            live += item_state(it) == CHUNK_LINKED && item_key_len(it) != 0;
+        }
+    }
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        free_chunks += slab->classes[i].free_count;
+    }
+    for (unsigned i = 0; i < l->c->partition_count; i++) {
+        for (unsigned k = 0; k < SLAB_CLASSES_MAX; k++) {
+            const struct shelf *s = l->c->partitions[i].shelves[k];
+            items += s != NULL ? evict_count(&s->queue) : 0;
+            bytes += s != NULL ? s->requested_bytes : 0;
+            free_chunks += s != NULL ? s->stock_count : 0;
+        }
+    }
+    struct cache_facts f;
+    cache_facts(l->c, &f);
+    is(free_chunks, seen_free, "%s: every free chunk is on a list", when);
+    is(items, f.items, "%s: each item is in a queue", when);
+    is(live, f.items, "%s: … and in a chunk", when);
+    is(bytes, f.bytes, "%s: the sums of bytes agree", when);
+}
+
+static void comes_back(const char *after) {
+    unsigned counts[3];
+    struct life l = begin();
+    is(cache_adopted(l.c)->torn + cache_adopted(l.c)->torn_pages, 0, "%s: nothing is torn", after);
+    accounts(&l, after);
+    count_wrong(l.ct, counts);
+    is(counts[0], ITEMS, "%s: all items come back, of every size", after);
+    fill(l.ct);
+    accounts(&l, "when all were stored again");
+    end(&l);
+}
+
+static void test_items_come_back(void) {
+    afresh();
+    struct life l = begin();
+    fill(l.ct);
+    end(&l);
+    comes_back("after a stop");
+    afresh();
+    crash(fill);
+    comes_back("after a crash");
+    crash(fill);
+    comes_back("after another");
+}
+
+/* --- what was answered stays so --- */
+
+static void delete_and_overwrite(struct cache_thread *ct) {
+    cache_turn_begin(ct);
+    for (uint64_t n = 0; n < ITEMS; n++) {
+        char name[64];
+        struct key key = fixture_key(name, n);
+        if (n % 3 == 0) {
+            cache_delete(ct, &key, &(struct cache_delete){0});
+        } else if (n % 3 == 1) {
+            store(ct, n, 2);
+        }
+    }
+    cache_turn_end(ct);
+}
+
+static void test_deletes_and_overwrites_stay(void) {
+    afresh();
+    crash(fill);
+    crash(delete_and_overwrite);
+    struct life l = begin();
+    unsigned bad = 0;
+    cache_turn_begin(l.ct);
+    for (uint64_t n = 0; n < ITEMS; n++) {
+        bad += n % 3 == 0 ? wrong(l.ct, n, 1) != 1 : wrong(l.ct, n, n % 3 == 1 ? 2 : 1) != 0;
+    }
+    cache_turn_end(l.ct);
+    is(bad, 0, "deleted keys stay deleted, overwritten ones have the new value");
+    end(&l);
+}
+
+static void fill_and_flush(struct cache_thread *ct) {
+    fill(ct);
+    cache_flush_now(ct->cache);
+    cache_turn_begin(ct);
+    store(ct, 1, 2);
+    cache_turn_end(ct);
+}
+static void flush_later(struct cache_thread *ct) { cache_flush(ct->cache, clock_now_s() + 1000); }
+
+static void test_flushes_stay(void) {
+    afresh();
+    crash(fill_and_flush);
+    struct life l = begin();
+    struct cache_facts f;
+    cache_facts(l.c, &f);
+    is(f.items, 1, "what was flushed is gone");
+    cache_turn_begin(l.ct);
+    is(wrong(l.ct, 1, 2), 0, "… and what was stored in the same second after it is there");
+    cache_turn_end(l.ct);
+    end(&l);
+    crash(flush_later);
+    l = begin();
+    cache_turn_begin(l.ct);
+    is(wrong(l.ct, 1, 2), 0, "a flush that is to come has not come");
+    cache_turn_end(l.ct);
+    clock_shift(1001);
+    cache_turn_begin(l.ct);
+    is(wrong(l.ct, 1, 2), 1, "… and comes when it was to");
+    cache_turn_end(l.ct);
+    end(&l);
+    clock_shift(-1001);
+}
+
+static uint64_t *shared; /* by the processes */
+
+static void note_highest_cas(struct cache_thread *ct) {
+    cache_turn_begin(ct);
+    for (uint64_t n = 0; n < ITEMS; n++) {
+        store(ct, n, 1);
+        uint64_t cas = cas_of(ct, n);
+        *shared = cas > *shared ? cas : *shared;
+    }
+    for (uint64_t n = 0; n < ITEMS; n++) { /* what had them is gone */
+        char name[64];
+        struct key key = fixture_key(name, n);
+        cache_delete(ct, &key, &(struct cache_delete){0});
+    }
+    cache_turn_end(ct);
+}
+
+static void check_cas(struct life *l, const char *after) {
+    uint64_t least = UINT64_MAX;
+    cache_turn_begin(l->ct);
+    for (uint64_t n = 0; n < 200; n++) {
+        store(l->ct, n, 1);
+        uint64_t cas = cas_of(l->ct, n);
+        least = cas < least ? cas : least;
+    }
+    cache_turn_end(l->ct);
+    ok(least > *shared && least < *shared + 10000, "%s CAS values go on behind all that were given (%" PRIu64 ", %" PRIu64 ")", after,
+       *shared, least);
+}
+
+static void test_cas_never_repeats(void) {
+    afresh();
+    *shared = 0;
+    crash(note_highest_cas);
+    struct life l = begin();
+    check_cas(&l, "after a crash");
+    note_highest_cas(l.ct);
+    end(&l);
+    struct cache_config more = file_config();
+    more.partitions = 64;
+    l.c = cache_create(&more);
+    l.ct = cache_thread_create(l.c);
+    check_cas(&l, "after a stop and with more partitions");
+    end(&l);
+}
+
+/* --- time --- */
+
+static void set_word(size_t at, uint32_t v) {
+    uint64_t word = kept_made(v);
+    int fd = open(path, O_RDWR);
+    ok(pwrite(fd, &word, sizeof word, (off_t)at) == sizeof word, "a word of the head is changed");
+    close(fd);
+}
+static uint32_t word_at(size_t at) {
+    uint64_t word = 0;
+    int fd = open(path, O_RDWR);
+    ok(pread(fd, &word, sizeof word, (off_t)at) == sizeof word && kept_is_whole(word), "a word of the head is read");
+    close(fd);
+    return (uint32_t)word;
+}
+
+static void store_for_100_s(struct cache_thread *ct) {
+    char name[64];
+    struct key key = fixture_key(name, 5);
+    struct cache_store s = {.mode = CACHE_SET, .value = "five", .value_bytes = 4, .exptime_s = clock_now_s() + 100};
+    cache_turn_begin(ct);
+    cache_store(ct, &key, &s, NULL);
+    store(ct, 6, 1);
+    cache_turn_end(ct);
+}
+
+static void test_times_go_on_by_the_wall(void) {
+    size_t at = offsetof(struct memory_head, unix_at_0);
+    afresh();
+    crash(store_for_100_s);
+    struct life l = begin();
+    cache_turn_begin(l.ct);
+    ok(fixture_get(l.ct, 5, got) == 4, "an item that has 100 s to live is there at once");
+    cache_turn_end(l.ct);
+    end(&l);
+    set_word(at, word_at(at) - 50);
+    l = begin();
+    cache_turn_begin(l.ct);
+    ok(fixture_get(l.ct, 5, got) == 4, "… and when 50 s have gone by without a process");
+    cache_turn_end(l.ct);
+    end(&l);
+    set_word(at, word_at(at) - 51);
+    l = begin();
+    is(cache_adopted(l.c)->expired, 1, "… and after 101 s it is not adopted");
+    cache_turn_begin(l.ct);
+    ok(fixture_get(l.ct, 5, got) < 0 && wrong(l.ct, 6, 1) == 0, "… while one that lives for ever is");
+    cache_turn_end(l.ct);
+    uint32_t now_s = clock_now_s();
+    end(&l);
+    set_word(at, word_at(at) + 1000);
+    l = begin();
+    ok(clock_now_s() >= now_s, "a system's clock that was set back does not set back cache time");
+    end(&l);
+}
+
+/* --- what a crash leaves half done --- */
+
+enum { TORN_ITEMS = 6 };
+
+static struct tail *tail_of(struct cache_thread *ct, uint64_t n) {
+    return (void *)item_at(ct->cache, item_load32(item_chain(item_of(ct, n))));
+}
+
+static void tear_items(struct cache_thread *ct) {
+    fill(ct);
+    item_set_state(item_of(ct, 1), CHUNK_DRAFT);                /* it was being overwritten */
+    item_store32(&item_of(ct, 2)->value_bytes, 5000000);        /* longer than its chunk */
+    item_set_flags(item_of(ct, 3), item_flags(item_of(ct, 3)) | ITEM_CHAINED); /* of chunks that are none */
+    item_store32(&tail_of(ct, 511)->head, ref_of_item(ct->cache, item_of(ct, 4)));
+    item_store32(&tail_of(ct, 1011)->used_bytes, 17);
+    struct tail *round = tail_of(ct, 1511);
+    item_store32(&((struct tail *)(void *)item_at(ct->cache, tail_next(round)))->next, ref_of_item(ct->cache, round));
+    item_store32(&((struct tail *)(void *)item_at(ct->cache, tail_next(round)))->used_bytes, 1000);
+}
+
+static void test_torn_items_are_emptied(void) {
+    unsigned counts[3];
+    afresh();
+    crash(tear_items);
+    struct life l = begin();
+    is(cache_adopted(l.c)->torn, TORN_ITEMS, "torn items are counted: a draft, one too long, chains that lead nowhere, that are too short, that go round");
+    count_wrong(l.ct, counts);
+    is(counts[1], TORN_ITEMS, "… and not there");
+    is(counts[2], 0, "… and no other value is served");
+    accounts(&l, "with torn items");
+    end(&l);
+}
+
+static void make_twins(struct cache_thread *ct) {
+    fill(ct);
+    cache_turn_begin(ct);
+    for (uint64_t n = 0; n < ITEMS; n += 3) { /* a new value was published, and the old one not yet taken away */
+        struct item *old = item_of(ct, n);
+        char name[64], other[KEY_BYTES_MAX];
+        if (item_large(old)) {
+            continue;
+        }
+        struct key key = fixture_key(name, n);
+        memset(other, 'x', key.len);
+        struct key as_long = key_make(other, key.len);
+        fixture_value(value, bytes_of(n), n, 2);
+        struct cache_store s = {.mode = CACHE_SET, .value = value, .value_bytes = (uint32_t)bytes_of(n)};
+        cache_store(ct, &as_long, &s, NULL);
+        uint32_t ref = index_find(&partition_of(ct->cache, as_long.hash)->index, &as_long, NULL);
+        struct item *it = item_at(ct->cache, ref);
+        bytes_store((char *)it + item_key_offset(item_flags(it), item_value_bytes(it)), name, key.len);
+        item_set_cas(it, item_cas(old) + (n % 2 ? 1 : -1));
+        index_remove(&partition_of(ct->cache, as_long.hash)->index, as_long.hash, ref);
+    }
+    cache_turn_end(ct);
+}
+
+static void test_of_twins_the_later_stays(void) {
+    afresh();
+    crash(make_twins);
+    struct life l = begin();
+    unsigned bad = 0;
+    cache_turn_begin(l.ct);
+    for (uint64_t n = 0; n < ITEMS; n++) {
+        bool large = bytes_of(n) > ITEM_COPY_MAX;
+        bad += wrong(l.ct, n, !large && n % 3 == 0 && n % 2 ? 2 : 1) != 0;
+    }
+    cache_turn_end(l.ct);
+    is(bad, 0, "of two items of one key the one with the higher CAS stays");
+    struct cache_facts f;
+    cache_facts(l.c, &f);
+    is(f.items, ITEMS, "… and one only");
+    accounts(&l, "with twins");
+    end(&l);
+}
+
+
+static void tear_pages(struct cache_thread *ct) {
+    fill(ct);
+    struct page *table = ct->cache->arena->table;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < arena_page_end(ct->cache->arena) && n < 4; i++) {
+        if (table[i].class_id == slab_page_class(ct->cache->slab, arena_page_of(ct->cache->arena, item_of(ct, 20)))) {
+            continue;
+        }
+        switch (n++) {
+        case 0: table[i].chunk_bytes += 8; break;      /* another class's size */
+        case 1: table[i].class_id = 250; break;        /* a class that is none */
+        case 2: table[i].state = PAGE_FREE; break;     /* on its way from one class to another */
+        case 3: table[i].state = PAGE_DRAINING; break; /* being emptied: it stays what it was */
+        }
+    }
+}
+
+static void test_torn_pages_are_emptied(void) {
+    unsigned counts[3];
+    afresh();
+    crash(tear_pages);
+    struct life l = begin();
+    is(cache_adopted(l.c)->torn_pages, 2, "pages of no class, or with another's chunks, are counted");
+    count_wrong(l.ct, counts);
+    is(counts[2], 0, "no value is another's");
+    ok(counts[0] > 0 && counts[0] < ITEMS && wrong(l.ct, 20, 1) == 0, "what lies in other pages is there (%u of %u)", counts[0], ITEMS);
+    accounts(&l, "with torn pages");
+    fill(l.ct);
+    accounts(&l, "when all were stored again");
+    end(&l);
+}
+
+/* --- pages of sizes that are going --- */
+
+static void change_sizes(struct cache_thread *ct) {
+    fill(ct);
+    static const uint32_t bytes[] = {160, 512, 2048, 65536};
+    struct size_list sizes;
+    struct size_rules rules;
+    slab_rules(ct->cache->slab, &rules);
+    if (!size_list_of(&sizes, bytes, 4, &rules) || !cache_set_sizes(ct->cache, &sizes)) {
+        _exit(1);
+    }
+    cache_turn_begin(ct);
+    for (uint64_t n = 0; n < ITEMS; n += 2) {
+        store(ct, n, 1);
+    }
+    cache_turn_end(ct);
+}
+
+static void test_classes_that_go_come_back(void) {
+    unsigned counts[3];
+    afresh();
+    crash(change_sizes);
+    struct life l = begin();
+    is(slab_geometry(l.c->slab)->sizes.count, 5, "the chunk sizes are those that the process had when it crashed");
+    count_wrong(l.ct, counts);
+    is(counts[0], ITEMS, "all items are there, of classes old and new");
+    accounts(&l, "amid a change of sizes");
+    end(&l);
+}
+
+/* --- order --- */
+
+static void read_some(struct cache_thread *ct) {
+    fill(ct);
+    clock_shift(10);
+    cache_turn_begin(ct);
+    for (uint64_t n = 0; n < 300; n++) {
+        fixture_get(ct, n, got);
+    }
+    cache_turn_end(ct);
+}
+
+static void test_the_order_of_eviction_comes_back(void) {
+    afresh();
+    crash(read_some);
+    struct life l = begin();
+    unsigned lost_read = 0, lost = 0;
+    cache_turn_begin(l.ct);
+    for (uint64_t n = ITEMS; lost < ITEMS / 3; n++) {
+        store(l.ct, n, 1);
+        if (n % 500 == 0) {
+            lost = 0;
+            for (uint64_t k = 300; k < ITEMS; k++) {
+                lost += item_of(l.ct, k) == NULL;
+            }
+        }
+    }
+    for (uint64_t k = 0; k < 300; k++) {
+        lost_read += item_of(l.ct, k) == NULL;
+    }
+    cache_turn_end(l.ct);
+    ok(lost_read * 10 < lost, "what was read lately is evicted late (%u of 300, and %u of %u others)", lost_read, lost, ITEMS - 300);
+    end(&l);
+}
+
+/* --- what is refused --- */
+
+static void test_other_ways_are_refused(void) {
+    afresh();
+    crash(fill);
+    struct cache_config config = file_config();
+    config.limit_bytes *= 20;
+    ok(strstr(refusal_of(&config), "it has room for") != NULL, "more memory than it has room for: %s", why);
+    config = file_config();
+    config.slab.growth_factor = 1.5;
+    ok(strstr(refusal_of(&config), "its chunk sizes came of other options") != NULL, "other classes: %s", why);
+    config = file_config();
+    config.slab.chunk_bytes_max = 256 << 10;
+    ok(strstr(refusal_of(&config), "its largest chunk is 524288 bytes") != NULL, "another largest chunk: %s", why);
+    config = file_config();
+    config.store = CACHE_STORE_BLOCKS;
+    ok(strstr(refusal_of(&config), "only items of --store=slab") != NULL, "another store: %s", why);
+    config = file_config();
+    config.memory_file = "/nowhere/at/all";
+    is_str(refusal_of(&config), "/nowhere/at/all: cannot open it: No such file or directory", "no such folder");
+    int fd = open(path, O_RDWR);
+    flock(fd, LOCK_EX);
+    ok(strstr(refusal(), "another process has it") != NULL, "one that is in use: %s", why);
+    close(fd);
+    config = file_config();
+    config.cas = false;
+    is_str(refusal_of(&config), "", "without CAS it is taken");
+    config = file_config();
+    config.limit_bytes /= 2;
+    is_str(refusal_of(&config), "", "and with less memory");
+    is(truncate(path, (off_t)1 << 20), 0, "the file is cut off");
+    ok(strstr(refusal(), "bytes and should have") != NULL, "… and refused: %s", why);
+    fd = open(path, O_RDWR | O_TRUNC);
+    ok(write(fd, "something else\n", 15) == 15, "a file of something else");
+    close(fd);
+    ok(strstr(refusal(), "it is no memory file of slated; remove it") != NULL, "… is refused: %s", why);
+    afresh();
+    crash(fill);
+    comes_back("after all that");
+}
+
+/* A field of the shape that says otherwise, with a checksum that agrees. */
+static void test_shapes_of_others_are_refused(void) {
+    static const struct {
+        const char *what, *says;
+        size_t      at;
+    } fields[] = {
+#define FIELD(name, words) {#name, words, offsetof(struct memory_shape, name)}
+        FIELD(version, "lays memory out otherwise"),     FIELD(byte_order, "another byte order"),
+        FIELD(item_bytes, "lays items out otherwise"),   FIELD(tail_bytes, "lays items out otherwise"),
+        FIELD(copy_bytes_max, "lays items out otherwise"), FIELD(page_bytes, "lays items out otherwise"),
+        FIELD(page_entry_bytes, "lays items out otherwise"), FIELD(store, "the items of another store"),
+        FIELD(block_bytes, "the items of another store"), FIELD(chunk_bytes_max, "its largest chunk"),
+        FIELD(unit_shift, "damaged (places)"),           FIELD(page_max, "damaged (places)"),
+        FIELD(front_bytes, "damaged (places)"),          FIELD(table_at, "damaged (places)"),
+        FIELD(head_bytes, "damaged (places)"),           FIELD(file_bytes, "damaged (places)"),
+    };
+    afresh();
+    crash(fill);
+    int fd = open(path, O_RDWR);
+    struct memory_head head, other;
+    ok(pread(fd, &head, sizeof head, 0) == sizeof head, "the head is read");
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        other = head;
+        ((char *)&other.shape)[fields[i].at] ^= 2;
+        memory_head_seal(&other);
+        bool written = pwrite(fd, &other, sizeof other, 0) == sizeof other;
+        ok(written && strstr(refusal(), fields[i].says) != NULL, "another %s: %s", fields[i].what, why);
+    }
+    ok(pwrite(fd, &head, sizeof head, 0) == sizeof head, "the head is as it was");
+    close(fd);
+    comes_back("after all that");
+}
+
+/* Each byte of the head, one after the other. */
+static void test_every_byte_of_the_head_is_checked(void) {
+    afresh();
+    crash(fill);
+    int fd = open(path, O_RDWR);
+    static unsigned char head[sizeof(struct memory_head)];
+    ok(pread(fd, head, sizeof head, 0) == (ssize_t)sizeof head, "the head is read");
+    unsigned taken = 0, silent = 0;
+    /* the slot of the number that does not count is nobody's */
+    size_t number = offsetof(struct memory_head, cas_most);
+    const struct kept_number *cas = (const void *)(head + number);
+    size_t unused = number + ((uint32_t)cas->which & 1 ? 0 : 8);
+    for (size_t at = 0; at < sizeof head; at++) {
+        unsigned char was = head[at], now = (unsigned char)(was ^ (1u << at % 8));
+        bool skip = at >= unused && at < unused + 8;
+        if (skip || pwrite(fd, &now, 1, (off_t)at) != 1) {
+            continue;
+        }
+        const char *says = refusal();
+        taken += says[0] == '\0';
+        silent += says[0] != '\0' && strstr(says, path) != says;
+        if (says[0] == '\0') {
+            printf("# byte %zu is not looked at\n", at);
+        }
+        if (pwrite(fd, &was, 1, (off_t)at) != 1) {
+            ok(false, "the byte is put back");
+        }
+    }
+    close(fd);
+    is(taken, 0, "with any byte of its %zu changed the file is refused", sizeof head);
+    is(silent, 0, "… with a sentence that names it");
+    comes_back("with the head as it was");
+}
+
+static void test_counts_of_cas_are_checked(void) {
+    afresh();
+    crash(fill);
+    size_t at = word_at(offsetof(struct memory_head, cas_at));
+    int fd = open(path, O_RDWR);
+    uint64_t cas, other;
+    ok(pread(fd, &cas, sizeof cas, (off_t)at) == sizeof cas, "a partition's count is read");
+    other = cas + 1;
+    ok(pwrite(fd, &other, sizeof other, (off_t)at) == sizeof other && strstr(refusal(), "damaged (counts)") != NULL,
+       "a count of CAS values that is not its partition's: %s", why);
+    ok(pwrite(fd, &cas, sizeof cas, (off_t)at) == sizeof cas, "it is put back");
+    close(fd);
+    comes_back("with the count as it was");
+}
+
+int main(void) {
+    const char *folder = getenv("TMPDIR");
+    snprintf(path, sizeof path, "%s/slate-test-%ld", folder != NULL ? folder : "/dev/shm", (long)getpid());
+    clock_start();
+    shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    test_items_come_back();
+    test_deletes_and_overwrites_stay();
+    test_flushes_stay();
+    test_cas_never_repeats();
+    test_times_go_on_by_the_wall();
+    test_torn_items_are_emptied();
+    test_of_twins_the_later_stays();
+    test_torn_pages_are_emptied();
+    test_classes_that_go_come_back();
+    test_the_order_of_eviction_comes_back();
+    test_other_ways_are_refused();
+    test_shapes_of_others_are_refused();
+    test_every_byte_of_the_head_is_checked();
+    test_counts_of_cas_are_checked();
+    unlink(path);
+    return tap_done();
+}
