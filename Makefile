@@ -157,6 +157,8 @@ $B/isolation/test_isolation: $(ISOLATION_C) $(wildcard tests/isolation/*.h) $(DA
 # The model client talks to a server in a process of its own, so it is never built with a sanitizer.
 $B/stress/model: $(wildcard tests/stress/model/*.[ch]) tests/unit/tap.h
 	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/model -o $@ $(filter %.c,$^)
+$B/stress/crash: $(wildcard tests/stress/crash/*.[ch]) tests/unit/tap.h
+	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/crash -o $@ $(filter %.c,$^)
 # These test a server in a process of its own, with a shim between it and the C library that makes calls fail.
 $B/faults/shim.so: tests/faults/shim.c tests/faults/control.h
 	@mkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize% -MMD -MP,$(FLAGS)) $(CFLAGS) -shared -fPIC -o $@ $<
@@ -173,9 +175,9 @@ run: ## build all, start a server under load and open the console on it
 	@scripts/demo $B/bin
 test: ## build all and run every test; the last line counts them (AGAIN=1: what failed runs twice)
 	@scripts/bootstrap test
-	@$(call build_all,all units $B/stress/model $B/bench/abuse $B/bench/policies,the four programs and the test programs)
-	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation
-	@$(RUN) $(call longest_first,$(TESTS) $B/stress/model build-debug/isolation/test_isolation $(SPECS))
+	@$(call build_all,all units $B/stress/model $B/stress/crash $B/bench/abuse $B/bench/policies,the four programs and the test programs)
+	@$(MAKE_J) DEBUG=1 build-debug/bin/slated build-debug/isolation/test_isolation build-debug/stress/crash
+	@$(RUN) $(call longest_first,$(TESTS) $B/stress/model $B/stress/crash build-debug/stress/crash build-debug/isolation/test_isolation $(SPECS))
 units: $(TESTS) ## build the C unit tests only
 check: ## run the C tests only (SAN=address,undefined or SAN=thread: with asserts and a sanitizer)
 	@$(MAKE_J) units
@@ -188,6 +190,9 @@ test-clients: ## stock clients of C, Python, Ruby, PHP, JavaScript, Java and Go 
 stress: ## the model client against every store and index (SECONDS a storm, STORE, INDEX, ROOM, SAN, SEED)
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated && $(MAKE_J) SAN= build/stress/model
 	@STRESS_SECONDS=$(SECONDS) tests/stress/matrix build/stress/model $B/bin/slated
+stress-crash: ## a server with a memory file is killed again and again, and what comes back is checked (CRASHES, SAN, SEED)
+	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated && $(MAKE_J) SAN= build/stress/crash
+	@CRASHES=$(or $(CRASHES),200) build/stress/crash $B/bin/slated
 linearize: ## histories of contended keys judged by porcupine, over stores and indexes (OPS, SAN, SEED); needs Go
 	@scripts/bootstrap run && $(MAKE_J) $B/bin/slated
 	@tests/stress/linearize/run $B/bin/slated

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <sys/sysinfo.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "cache/keep.h"
 #include "cache/stock.h"
@@ -114,8 +115,22 @@ static void unclaim_item(struct adoption *a, struct item *it) {
 
 /* --- look --- */
 
-/* A piece of this head's chain that may hold so much of what is left; 0: it is none. */
-static uint32_t piece_bytes(const struct adoption *a, uint32_t ref, uint32_t head_ref,
+/* Whether a head is the same item in another chunk: it was being moved, and its pieces told so one
+ * by one. */
+static bool is_copy_of(const struct cache *c, uint32_t head_ref, struct item *it) {
+    char key[KEY_BYTES_MAX + 14];
+    struct item *other = item_at(c, head_ref);
+    if (!chunk_is_at(c, head_ref) || item_state(other) != CHUNK_LINKED || !item_chained(other) ||
+        item_key_len(other) == 0) {
+        return false;
+    }
+    struct key of = {.ptr = key, .len = item_copy_key(it, key)};
+    return item_key_is(other, &of) &&
+           item_load32(item_chain(other)) == item_load32(item_chain(it));
+}
+
+/* A piece of this item's chain that may hold so much of what is left; 0: it is none. */
+static uint32_t piece_bytes(const struct adoption *a, uint32_t ref, struct item *it,
                             uint64_t left) {
     const struct cache *c = a->c;
     if (!chunk_is_at(c, ref) || slab_ref_class(c->slab, ref) == SLAB_CLASS_NONE) {
@@ -125,20 +140,23 @@ static uint32_t piece_bytes(const struct adoption *a, uint32_t ref, uint32_t hea
     uint32_t used_bytes = item_load32(&t->used_bytes),
              room = slab_chunk_bytes(c->slab, slab_ref_class(c->slab, ref)) - TAIL_HEADER;
     bool is = item_key_len((const void *)t) == 0 && item_state((const void *)t) == CHUNK_LINKED &&
-              item_load32(&t->head) == head_ref && used_bytes <= room && used_bytes <= left;
+              used_bytes <= room && used_bytes <= left &&
+              (item_load32(&t->head) == ref_of_item(c, it) ||
+               is_copy_of(c, item_load32(&t->head), it));
     return is ? used_bytes : 0;
 }
 
 /* Claims an item's pieces if they are its value, whole. */
 static bool claim_chain(struct adoption *a, struct item *it) {
     const struct cache *c = a->c;
-    uint32_t head_ref = ref_of_item(c, it), ref = item_load32(item_chain(it));
+    uint32_t ref = item_load32(item_chain(it));
     uint64_t left = item_value_bytes(it) - value_bytes_in_head(c, it), claimed = 0;
     while (left > 0) {
-        uint32_t used_bytes = piece_bytes(a, ref, head_ref, left);
+        uint32_t used_bytes = piece_bytes(a, ref, it, left);
         if (used_bytes == 0 || !claim(a, item_at(c, ref))) {
             break;
         }
+        item_store32(&((struct tail *)(void *)item_at(c, ref))->head, ref_of_item(c, it));
         claimed++;
         left -= used_bytes;
         ref = tail_next((const void *)item_at(c, ref));
@@ -226,6 +244,7 @@ static void look_pass(struct adopter *t) {
     while (!atomic_load_explicit(&a->no_memory, memory_order_relaxed) &&
            next_of(&a->next_look, a->recall.pages, &i)) {
         look_at_page(t, a->recall.list[i]);
+        crash_point("page_looked_at");
         say_progress(t, "looking at page", i, a->recall.pages);
     }
 }
@@ -334,6 +353,7 @@ static void link_item(struct adopter *t, struct partition *p, const struct found
     shelf->queue.flushed_s = a->clock.flushed;
     evict_restore(&shelf->queue, &it->node, a->policies[class_id], a->now_s + a->clock.ahead_s);
     t->n.items++;
+    crash_point("item_adopted");
 }
 
 static void link_partition(struct adopter *t, unsigned number) {
@@ -393,6 +413,7 @@ static void free_pass(struct adopter *t) {
             node_set_next(&it->node, free_head);
             free_head = ref_of_item(c, it);
             free_count++;
+            crash_point("chunk_freed");
         }
         recall_free_chunks(c->slab, page, free_head, free_count);
     }

@@ -1,5 +1,6 @@
 /* Emptying a page, chunk by chunk, while everybody goes on reading and writing: into other chunks
  * of its class, or of the class that a content belongs to by the geometry. */
+#include "base/crash.h"
 #include "cache/link.h"
 #include "cache/partition.h"
 #include "cache/pinned.h"
@@ -64,8 +65,10 @@ static void copy_chunk(struct item *to, const struct item *from, size_t bytes) {
         copy_word(dst + i, src + i);
     }
     kept_order();
+    crash_point("half_copied");
     copy_word(dst + STATE_AT, src + STATE_AT);
     kept_order();
+    crash_point("copied");
 }
 
 static size_t bytes_in_use(const struct cache *c, const struct item *it) {
@@ -77,6 +80,7 @@ static void adopt_tails(const struct cache *c, struct item *it) {
     for (uint32_t ref = item_load32(item_chain(it)); ref != 0;) {
         struct tail *t = (void *)item_at(c, ref);
         item_store32(&t->head, ref_of_item(c, it));
+        crash_point("piece_adopted");
         ref = tail_next(t);
     }
 }
@@ -229,6 +233,7 @@ static struct tail *relocate_tail_locked(const struct cache *c, struct tail *t,
     kept_order();
     item_store32(link, to_ref);
     kept_order();
+    crash_point("piece_moved");
     atomic_store_explicit(&t->flags, CHUNK_LOOSE, memory_order_relaxed);
     return to;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/crash.h"
 #include "mem/recall.h"
 
 /* A cache with more memory has more partitions; a file has room for as many as any has unless
@@ -66,6 +67,7 @@ void keep_count_cas(struct cache *c) {
         most = (most + n - 1) / n * n;
         kept_set_number(&head_of(c)->cas_most, most);
         kept_set(&head_of(c)->cas_valid, false);
+        crash_point("cas_noted");
     }
     for (unsigned i = 0; i < n; i++) {
         c->partitions[i].cas = most + i;
@@ -77,6 +79,7 @@ void keep_count_cas(struct cache *c) {
         kept_set(&h->cas_step, sizeof(struct partition));
         kept_set(&h->cas_count, n);
         kept_order();
+        crash_point("cas_half_counted");
         kept_set(&h->cas_valid, true);
     }
 }
@@ -97,6 +100,7 @@ void keep_flush(struct cache *c) {
         struct item_clock clock = cache_item_clock(c);
         kept_advance(&h->ahead_s, clock.ahead_s); /* which only grows; it comes first */
         kept_order();
+        crash_point("flush_half_noted");
         kept_advance(&h->flushed, clock.flushed);
         kept_set(&h->flush_at_s, atomic_load_explicit(&c->flush_at_s, memory_order_relaxed));
     }
@@ -186,6 +190,7 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
     if (old) { /* from here on it is changed */
         kept_set(&head_of(c)->boot, memory_boot());
         kept_set(&head_of(c)->state, MEMORY_SERVING);
+        crash_point("file_opened");
     }
     return true;
 }
@@ -230,6 +235,7 @@ void keep_serve(struct cache *c) {
     cache_keep_time(c);
     kept_set(&h->boot, memory_boot());
     kept_set(&h->state, MEMORY_SERVING);
+    crash_point("about_to_serve");
     memory_file_made(c->arena->file);
     c->kept = true;
 }
@@ -239,11 +245,14 @@ void keep_stop(struct cache *c) {
         return;
     }
     uint64_t most;
+    crash_point("stopping");
     if (cas_most(c, &most)) {
         kept_set_number(&head_of(c)->cas_most, most);
     }
     cache_keep_time(c);
     memory_file_sync(c->arena->file);
+    crash_point("about_to_be_stopped");
     kept_set(&head_of(c)->state, MEMORY_STOPPED);
+    crash_point("stopped");
     memory_file_sync(c->arena->file);
 }

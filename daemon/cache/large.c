@@ -2,6 +2,7 @@
  * filled outside the lock. */
 #include "cache/large.h"
 
+#include "base/crash.h"
 #include "cache/draft.h"
 #include "cache/link.h"
 #include "cache/rules.h"
@@ -151,6 +152,7 @@ static bool try_publish(struct cache_thread *ct, const struct key *key, struct i
         /* it is stored now, not when its first byte came */
         node_set_time_s(&whole->node, cache_stamp_s(ct));
         set_tails_state(c, whole, CHUNK_LINKED);
+        crash_point("pieces_linked");
         if (link_locked(ct, p, key, whole, old, s->cas)) {
             *class_id = cache_item_class(c, whole);
             if (view != NULL) {

@@ -2,6 +2,7 @@
  * here. */
 #include "cache/link.h"
 
+#include "base/crash.h"
 #include "cache/pinned.h"
 #include "cache/sample.h"
 #include "cache/stock.h"
@@ -81,6 +82,7 @@ void renewed_locked(struct cache_thread *ct, struct partition *p, struct item *i
 void unlink_locked(struct cache_thread *ct, struct partition *p, uint64_t hash, struct item *it) {
     assert(lock_held(&p->lock));
     item_set_loose(it);
+    crash_point("item_loose");
     index_remove(&p->index, hash, ref_of_item(ct->cache, it));
     detach_locked(ct, p, it);
 }
@@ -181,7 +183,9 @@ bool link_locked(struct cache_thread *ct, struct partition *p, const struct key 
     item_set_cas(it, next_cas_locked(p, cas));
     item_set_linked(it);
     if (old != NULL) {
+        crash_point("twins");
         item_set_loose(old); /* before anybody sees the new one */
+        crash_point("old_loose");
         index_replace(&p->index, key->hash, ref_of_item(c, old), ref_of_item(c, it));
         detach_locked(ct, p, old);
     } else if (!index_insert(&p->index, key->hash, ref_of_item(c, it)) &&

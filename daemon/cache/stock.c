@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/crash.h"
 #include "cache/measure.h"
 
 struct shelf *shelf_of_locked(struct cache *c, struct partition *p, unsigned class_id) {
@@ -102,6 +103,7 @@ void chunks_give_back(struct cache_thread *ct) {
         c->store->give(ct, refs + from, GIVE_MAX - from);
     }
     while (ct->doomed != NULL) {
+        crash_point("pieces_to_free");
         struct item *it = ct->doomed;
         ct->doomed = node_next(&it->node) != 0 ? item_at(ct->cache, node_next(&it->node)) : NULL;
         item_release(ct, it);

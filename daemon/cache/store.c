@@ -1,6 +1,7 @@
 /* Storing small values, whole and in one hold of the lock; large and chained ones go to large.c. */
 #include "cache/store.h"
 
+#include "base/crash.h"
 #include "cache/large.h"
 #include "cache/link.h"
 #include "cache/rules.h"
@@ -76,6 +77,7 @@ static void overwrite_locked(const struct storing *st, struct item *it) {
     struct index_change change = index_change_begin(&st->p->index, st->key->hash, st->s->spot, it);
     char *to = item_init(ct, it, plan->flags, st->key, plan->value_bytes, plan->client_flags,
                          plan->exptime_s);
+    crash_point("half_overwritten");
     bytes_store(to, st->s->value, st->s->value_bytes);
     item_set_cas(it, next_cas_locked(st->p, st->s->cas));
     item_link_with(it, plan->flags);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "mem/item.h"
 
@@ -188,6 +189,7 @@ uint32_t arena_take_page(struct arena *a, bool over_limit) {
         stop_growing(a);
         page = PAGE_NONE;
     }
+    crash_point("page_taken");
     return page;
 }
 
@@ -199,5 +201,6 @@ void arena_give_page(struct arena *a, uint32_t page) {
             madvise(arena_page_start(a, page) + at, GIVE_BYTES, MADV_DONTNEED);
         }
     }
+    crash_point("page_given");
     pool_give(a, page);
 }

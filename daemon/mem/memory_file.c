@@ -16,6 +16,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/crash.h"
 #include "base/log.h"
 #include "mem/arena.h"
 #include "mem/item.h"
@@ -178,6 +179,7 @@ static bool make(struct memory_file *f, const char *path, const struct memory_wi
         !write_all(f->fd, &magic, sizeof magic)) {
         return refuse(why, path, "cannot make a memory file: %s", strerror(errno));
     }
+    crash_point("file_sized");
     return true;
 }
 
@@ -292,6 +294,7 @@ bool memory_file_map(struct memory_file *f, char *at) {
     f->head = (struct memory_head *)map;
     if (f->is_new) {
         init_head(f);
+        crash_point("head_made");
     }
     return true;
 }

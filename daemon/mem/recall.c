@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/crash.h"
+
 /* --- classes --- */
 
 static bool is_class_size(const struct slab *s, uint32_t chunk_bytes) {
@@ -101,6 +103,7 @@ static void own_page(struct slab *s, uint32_t page) {
     c->owned_last = page;
     c->page_count++;
     p->birth = s->births++;
+    crash_point("page_recalled");
     p->state = PAGE_OWNED;
 }
 
@@ -119,6 +122,7 @@ static void refill_pool(struct arena *a, uint32_t page_end) {
             memory_file_unback(a->file, a->head_bytes + ((size_t)page << PAGE_SHIFT), PAGE_BYTES);
         }
     }
+    crash_point("pool_filled");
     a->pool_count = n;
     a->pages_out = out;
     a->page_end = page_end;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 
 enum { WHOLE_LOOK_MOST = 64 }; /* pages, in one hold of a class's lock */
 
@@ -144,6 +145,7 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
         item_set_flags(it, CHUNK_FREE);
         next = node_ref(&s->arena->space, it);
     }
+    crash_point("page_carved");
     lock_take(&c->lock);
     bool active = slab_class_state(s, class_id) == SLAB_CLASS_ACTIVE;
     if (active) {
@@ -157,7 +159,9 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
         atomic_store_explicit(&p->used_s, now_s, memory_order_relaxed);
         atomic_store_explicit(&p->chunk_bytes, chunk_bytes, memory_order_relaxed);
         atomic_store_explicit(&p->class_id, (uint8_t)class_id, memory_order_relaxed);
+        crash_point("page_half_owned");
         atomic_store_explicit(&p->state, PAGE_OWNED, memory_order_release);
+        crash_point("page_owned");
         partial_link_locked(s, c, page);
         owned_link_locked(s, c, page);
         add32(&c->page_count, 1);
@@ -269,6 +273,7 @@ bool slab_drain_begin(struct slab *s, uint32_t page, unsigned class_id) {
             add32(&c->free_count, (uint32_t)-(int32_t)p->free_count);
         }
         atomic_store_explicit(&p->state, PAGE_DRAINING, memory_order_relaxed);
+        crash_point("page_draining");
         add32(&c->moving, 1);
         begun = true;
     }
@@ -293,7 +298,9 @@ void slab_page_withdraw(struct slab *s, uint32_t page) {
     owned_unlink_locked(s, c, page);
     atomic_store_explicit(&p->state, PAGE_FREE, memory_order_relaxed);
     kept_order();
+    crash_point("page_half_withdrawn");
     atomic_store_explicit(&p->class_id, SLAB_CLASS_NONE, memory_order_relaxed);
+    crash_point("page_withdrawn");
     p->free_head = 0;
     p->free_count = 0;
     add32(&s->withdrawn, 1);

@@ -1,4 +1,5 @@
 /* The geometry of a slab store: which sizes there are, and which id the class of each has. */
+#include "base/crash.h"
 #include "mem/slab.h"
 
 void slab_rules(const struct slab *s, struct size_rules *rules) {
@@ -56,6 +57,7 @@ static void class_set_state(struct slab *s, unsigned class_id, enum slab_class_s
     struct slab_class *c = &s->classes[class_id];
     lock_take(&c->lock);
     note_in_file(s, class_id, state);
+    crash_point("class_noted");
     atomic_store_explicit(&c->state, state, memory_order_relaxed);
     lock_release(&c->lock);
 }

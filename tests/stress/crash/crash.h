@@ -1,0 +1,81 @@
+/* A client that has its server killed, and holds what comes back against what was answered: see tests/stress/README.md.
+ *
+ * Owners have keys that nobody else writes, and a model of each: what was answered last, and, of a request whose answer did
+ * not come, what it would have made. After each kill and restart every key is read. */
+#ifndef CRASH_H
+#define CRASH_H
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+enum { OWNERS = 4, KEYS = 2000, VALUE_MOST = 120 * 1000 };
+
+/* --- the server --- */
+
+struct place { /* where it runs, and how */
+    const char *program;
+    char        file[256], socket[100], log[256];
+    bool        roomy; /* nothing need be evicted, so nothing may be missing */
+    const char *crash_at; /* of a debug build: where it is to end by itself; NULL: nowhere */
+    pid_t       pid;
+};
+void place_make(struct place *, const char *program, bool roomy);
+void place_clear(struct place *);
+bool place_start(struct place *); /* false: it did not come up */
+void place_kill(struct place *, int signal);
+/* Whether it has ended as a killed process does, waiting for so long. */
+bool place_has_crashed(struct place *, unsigned wait_ms);
+
+/* --- a connection, which blocks --- */
+struct wire {
+    int    fd;
+    size_t at, end;
+    char   bytes[65536];
+};
+bool wire_open(struct wire *, const struct place *);
+void wire_close(struct wire *);
+bool wire_send(struct wire *, const char *bytes, size_t n);
+/* A line without its end; false: the connection has ended. */
+bool wire_line(struct wire *, char *line, size_t room);
+bool wire_bytes(struct wire *, char *to, size_t n);
+/* Sends a command and takes one line. */
+bool wire_ask(struct wire *, const char *command, char *answer, size_t room);
+
+/* --- what is counted --- */
+#define TALLIES(X) \
+    X(kills) X(answered) X(read) X(stored) X(lost) X(lost_in_flight) X(corrupt) X(resurrected) X(old_value) X(cas_repeated) \
+    X(cas_changed) X(wrong_time) X(unknown_items) X(moves) X(geometries) X(policies) X(flushes) X(torn)
+struct tally {
+#define TALLY(name) _Atomic uint64_t name;
+    TALLIES(TALLY)
+#undef TALLY
+};
+extern struct tally tally;
+#define COUNT(name) atomic_fetch_add(&tally.name, 1)
+
+/* Whether this CAS was never given before. */
+bool cas_is_new(uint64_t cas);
+
+/* --- owners --- */
+struct owner;
+struct owner *owner_create(unsigned number, uint64_t seed);
+/* Sends requests until the connection ends or *stop. */
+void owner_work(struct owner *, const struct place *, _Atomic bool *stop);
+/* Reads every key; what is there then is what is known. */
+void owner_verify(struct owner *, const struct place *);
+/* All that is stored was flushed, and that was answered. */
+void owner_flushed(struct owner *);
+void owner_forget(struct owner *); /* the server begins with nothing */
+uint64_t owner_present(const struct owner *); /* keys that are known to be there */
+
+/* Moves pages, changes chunk sizes, policies and modes. */
+void operator_work(const struct place *, uint64_t seed, _Atomic bool *stop);
+
+static inline uint64_t next_random(uint64_t *x) {
+    *x ^= *x << 13, *x ^= *x >> 7, *x ^= *x << 17;
+    return *x;
+}
+#endif

@@ -1,0 +1,351 @@
+#include "crash.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tap.h"
+
+enum { KILLS = 10, LOAD_LEAST_MS = 20, LOAD_MOST_MS = 400, CAS_SLOTS = 1 << 23 };
+
+#ifdef SLATE_DEBUG
+#define PROGRAM "build-debug/bin/slated"
+#else
+#define PROGRAM "build/bin/slated"
+#endif
+
+struct tally tally;
+static struct place place;
+
+/* --- CAS values that were ever given --- */
+
+static uint64_t      *cas_seen;
+static uint64_t       cas_count;
+static pthread_mutex_t cas_lock = PTHREAD_MUTEX_INITIALIZER;
+
+bool cas_is_new(uint64_t cas) {
+    bool is_new = true;
+    pthread_mutex_lock(&cas_lock);
+    if (cas_count < CAS_SLOTS / 4 * 3) {
+        uint64_t i = cas * 0x9e3779b97f4a7c15u >> 41;
+        while (cas_seen[i] != 0 && cas_seen[i] != cas) {
+            i = (i + 1) % CAS_SLOTS;
+        }
+        is_new = cas_seen[i] == 0;
+        cas_count += is_new;
+        cas_seen[i] = cas;
+    }
+    pthread_mutex_unlock(&cas_lock);
+    return is_new;
+}
+
+/* A new file gives CAS values from the first on. */
+static void forget_cas(void) {
+    memset(cas_seen, 0, CAS_SLOTS * sizeof *cas_seen);
+    cas_count = 0;
+}
+
+/* --- the operator --- */
+
+static void rest_ms(unsigned ms) { nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}, NULL); }
+
+void operator_work(const struct place *p, uint64_t seed, _Atomic bool *stop) {
+    static const char *const policies[] = {"slru", "lru", "s3fifo", "sieve", "clock", "fifo", "tinylfu", "bag"};
+    static const char *const modes[] = {"off", "ratio", "eviction", "random", "lra", "lrc", "utility"};
+    struct wire *w = malloc(sizeof *w);
+    char command[128], answer[1024];
+    uint64_t random = seed | 1;
+    bool goes_on = wire_open(w, p);
+    while (goes_on && !atomic_load(stop)) {
+        unsigned n = (unsigned)(next_random(&random) >> 20);
+        switch (next_random(&random) % 8) {
+        case 0: snprintf(command, sizeof command, "evict policy %s\r\n", policies[n % 8]); COUNT(policies); break;
+        case 1: snprintf(command, sizeof command, "slabs automove %s\r\n", modes[n % 7]); COUNT(policies); break;
+        case 2: snprintf(command, sizeof command, "slabs geometry factor %u.%02u force\r\n", 1, 10 + n % 60); COUNT(geometries); break;
+        case 3: snprintf(command, sizeof command, "slabs geometry revert\r\n"); COUNT(geometries); break;
+        default: snprintf(command, sizeof command, "slabs reassign %d %u\r\n", n % 3 == 0 ? (int)(n / 3 % 20) + 1 : -1, 1 + n / 64 % 20); COUNT(moves); break;
+        }
+        goes_on = wire_ask(w, command, answer, sizeof answer);
+        rest_ms(1 + n % 8);
+    }
+    if (w->fd >= 0) {
+        wire_close(w);
+    }
+    free(w);
+}
+
+/* --- lives --- */
+
+struct worker {
+    struct owner  *owner;
+    void         (*work)(struct worker *);
+    _Atomic bool  *stop;
+    uint64_t       seed;
+    pthread_t      thread;
+};
+
+static void work(struct worker *w) { owner_work(w->owner, &place, w->stop); }
+static void verify(struct worker *w) { owner_verify(w->owner, &place); }
+static void operate(struct worker *w) { operator_work(&place, w->seed, w->stop); }
+
+static void *worker_main(void *arg) {
+    struct worker *w = arg;
+    w->work(w);
+    return NULL;
+}
+
+static void begin_all(struct worker *workers, void (*what)(struct worker *)) {
+    for (unsigned i = 0; i < OWNERS; i++) {
+        workers[i].work = what;
+        pthread_create(&workers[i].thread, NULL, worker_main, &workers[i]);
+    }
+}
+static void join_all(struct worker *workers) {
+    for (unsigned i = 0; i < OWNERS; i++) {
+        pthread_join(workers[i].thread, NULL);
+    }
+}
+
+static uint64_t statistic(const char *group, const char *name) {
+    struct wire *w = malloc(sizeof *w);
+    char command[64], line[512];
+    uint64_t value = UINT64_MAX;
+    snprintf(command, sizeof command, "stats%s\r\n", group);
+    bool goes_on = wire_open(w, &place) && wire_send(w, command, strlen(command));
+    while (goes_on && wire_line(w, line, sizeof line) && strcmp(line, "END") != 0) {
+        if (strncmp(line, "STAT ", 5) == 0 && strncmp(line + 5, name, strlen(name)) == 0 && line[5 + strlen(name)] == ' ') {
+            value = strtoull(line + 6 + strlen(name), NULL, 10);
+        }
+    }
+    wire_close(w);
+    free(w);
+    return value;
+}
+
+/* All owners are quiet. */
+static void flush(struct worker *workers) {
+    struct wire *w = malloc(sizeof *w);
+    char answer[64] = "";
+    if (wire_open(w, &place) && wire_ask(w, "flush_all\r\n", answer, sizeof answer) && strcmp(answer, "OK") == 0) {
+        COUNT(flushes);
+        for (unsigned i = 0; i < OWNERS; i++) {
+            owner_flushed(workers[i].owner);
+        }
+    }
+    wire_close(w);
+    free(w);
+}
+
+static void check_count(struct worker *workers) {
+    uint64_t present = 0, items = statistic("", "curr_items");
+    for (unsigned i = 0; i < OWNERS; i++) {
+        present += owner_present(workers[i].owner);
+    }
+    if (items != present) {
+        atomic_fetch_add(&tally.unknown_items, 1);
+        printf("# %" PRIu64 " items, of which %" PRIu64 " are known\n", items, present);
+    }
+    atomic_fetch_add(&tally.torn, statistic(" slated", "adopted_torn"));
+}
+
+#ifndef SLATE_DEBUG
+static bool life(struct worker *workers, unsigned number, uint64_t *random) {
+    _Atomic bool stop = false;
+    struct worker operator= {.work = operate, .stop = &stop, .seed = next_random(random)};
+    if (!place_start(&place)) {
+        return false;
+    }
+    begin_all(workers, verify);
+    join_all(workers);
+    check_count(workers);
+    if (number % 7 == 3) {
+        flush(workers);
+    }
+    for (unsigned i = 0; i < OWNERS; i++) {
+        workers[i].stop = &stop;
+    }
+    begin_all(workers, work);
+    pthread_create(&operator.thread, NULL, worker_main, &operator);
+    rest_ms(LOAD_LEAST_MS + (unsigned)(next_random(random) % (LOAD_MOST_MS - LOAD_LEAST_MS)));
+    if (number % 7 == 5) { /* a flush, and death as soon as it is answered */
+        atomic_store(&stop, true);
+        join_all(workers);
+        flush(workers);
+        place_kill(&place, SIGKILL);
+    } else {
+        place_kill(&place, SIGKILL);
+        join_all(workers);
+    }
+    atomic_store(&stop, true);
+    pthread_join(operator.thread, NULL);
+    COUNT(kills);
+    return true;
+}
+
+static void lives(const char *program, bool roomy, unsigned kills, uint64_t seed) {
+    struct worker workers[OWNERS] = {{0}};
+    uint64_t random = seed * 2862933555777941757u | 1;
+    bool up = true;
+    place_make(&place, program, roomy);
+    for (unsigned i = 0; i < OWNERS; i++) {
+        workers[i].owner = owner_create(i, seed);
+    }
+    forget_cas();
+    for (unsigned i = 0; i < kills && up; i++) {
+        up = life(workers, i, &random);
+    }
+    if (up && place_start(&place)) {
+        begin_all(workers, verify);
+        join_all(workers);
+        check_count(workers);
+        place_kill(&place, SIGTERM);
+    } else {
+        up = false;
+    }
+    ok(up, "a %s server comes up after each kill", roomy ? "roomy" : "tight");
+    if (!up) {
+        char line[512];
+        FILE *log = fopen(place.log, "r");
+        while (log != NULL && fgets(line, sizeof line, log) != NULL) {
+            printf("# %s", line);
+        }
+        if (log != NULL) {
+            fclose(log);
+        }
+    }
+    for (unsigned i = 0; i < OWNERS; i++) {
+        free(workers[i].owner);
+    }
+    place_clear(&place);
+}
+
+#endif
+
+static void clear(void) {
+    place_kill(&place, SIGKILL);
+    place_clear(&place);
+}
+
+#ifdef SLATE_DEBUG
+/* --- each point at which a crash could fall: a debug build ends there by itself --- */
+
+enum where { MADE, BEGUN, SERVED, FLUSHED, ENDED }; /* when the point is come to */
+static const struct {
+    const char *at;
+    enum where  where;
+} points[] = {
+    {"file_sized", MADE},       {"head_made", MADE},           {"about_to_serve", MADE},     {"file_opened", BEGUN},
+    {"cas_noted", BEGUN},       {"cas_half_counted", BEGUN},   {"page_recalled:5", BEGUN},   {"pool_filled", BEGUN},
+    {"page_looked_at:3", BEGUN}, {"item_adopted:1000", BEGUN}, {"chunk_freed:2000", BEGUN},  {"about_to_serve", BEGUN},
+    {"page_taken", SERVED},     {"page_carved", SERVED},       {"page_half_owned", SERVED},  {"page_owned", SERVED},
+    {"page_draining", SERVED},  {"page_half_withdrawn", SERVED}, {"page_withdrawn", SERVED}, {"page_given", SERVED},
+    {"class_noted:3", SERVED},  {"half_overwritten:50", SERVED}, {"twins:50", SERVED},       {"old_loose:50", SERVED},
+    {"item_loose:50", SERVED},  {"half_copied:9", SERVED},     {"copied:9", SERVED},         {"piece_adopted", SERVED},
+    {"piece_moved", SERVED},    {"pieces_linked", SERVED},     {"pieces_to_free", SERVED},   {"flush_half_noted:2", FLUSHED},
+    {"stopping", ENDED},        {"about_to_be_stopped", ENDED}, {"stopped", ENDED},
+};
+enum { POINTS = sizeof points / sizeof *points, LOAD_MS = 200, POINT_MS = 20 * 1000 };
+
+static void load(struct worker *workers, unsigned ms, uint64_t *random, bool until_it_crashes) {
+    _Atomic bool stop = false;
+    struct worker operator= {.work = operate, .stop = &stop, .seed = next_random(random)};
+    for (unsigned i = 0; i < OWNERS; i++) {
+        workers[i].stop = &stop;
+    }
+    begin_all(workers, work);
+    pthread_create(&operator.thread, NULL, worker_main, &operator);
+    if (until_it_crashes) {
+        place_has_crashed(&place, ms);
+    } else {
+        rest_ms(ms);
+    }
+    atomic_store(&stop, true);
+    join_all(workers);
+    pthread_join(operator.thread, NULL);
+}
+
+static void crash_at(struct worker *workers, const char *at, enum where where, uint64_t *random) {
+    if (where == MADE) {
+        place_clear(&place);
+        forget_cas();
+        for (unsigned i = 0; i < OWNERS; i++) {
+            owner_forget(workers[i].owner);
+        }
+    }
+    place.crash_at = at;
+    if (place_start(&place)) {
+        begin_all(workers, verify);
+        join_all(workers);
+        if (where == FLUSHED) {
+            flush(workers);
+        }
+        load(workers, where == SERVED ? POINT_MS : LOAD_MS, random, where == SERVED);
+        if (where == ENDED) {
+            kill(place.pid, SIGTERM);
+        }
+    }
+    ok(place_has_crashed(&place, POINT_MS), "it comes to %s, and ends there", at);
+    place_kill(&place, SIGKILL);
+    place.crash_at = NULL;
+    if (place_start(&place)) {
+        begin_all(workers, verify);
+        join_all(workers);
+        check_count(workers);
+        load(workers, LOAD_MS, random, false);
+        place_kill(&place, SIGKILL);
+        COUNT(kills);
+    } else {
+        ok(false, "after %s it comes up", at);
+    }
+}
+
+static void storm(unsigned kills, uint64_t seed) {
+    struct worker workers[OWNERS] = {{0}};
+    uint64_t random = seed * 2862933555777941757u | 1;
+    (void)kills;
+    place_make(&place, place.program, true);
+    for (unsigned i = 0; i < OWNERS; i++) {
+        workers[i].owner = owner_create(i, seed);
+    }
+    for (unsigned i = 0; i < POINTS; i++) {
+        crash_at(workers, points[i].at, points[i].where, &random);
+    }
+    for (unsigned i = 0; i < OWNERS; i++) {
+        free(workers[i].owner);
+    }
+    place_clear(&place);
+}
+#else
+static void storm(unsigned kills, uint64_t seed) {
+    lives(place.program, true, kills - kills / 4, seed);
+    lives(place.program, false, kills / 4, seed + 1);
+}
+#endif
+
+int main(int argc, char **argv) {
+    const char *given = getenv("CRASHES"), *program = argc > 1 ? argv[1] : PROGRAM;
+    unsigned kills = given != NULL ? (unsigned)strtoul(given, NULL, 10) : KILLS;
+    uint64_t seed = tap_seed();
+    cas_seen = calloc(CAS_SLOTS, sizeof *cas_seen);
+    atexit(clear);
+    place.program = program;
+    storm(kills, seed);
+    printf("#");
+#define TELL(name) printf(" " #name "=%" PRIu64, (uint64_t)tally.name);
+    TALLIES(TELL)
+    printf("\n");
+    is(tally.corrupt, 0, "no value is corrupt");
+    is(tally.resurrected, 0, "nothing that was deleted or flushed is back");
+    is(tally.old_value, 0, "no key has a value from before the one that was answered");
+    is(tally.cas_repeated, 0, "no CAS is given twice");
+    is(tally.cas_changed, 0, "what came back has its CAS");
+    is(tally.wrong_time, 0, "… and its time to live");
+    is(tally.unknown_items, 0, "there is no item but the known");
+    is(tally.lost, 0, "what was stored, and not being written, is there");
+    ok((tally.lost + tally.lost_in_flight) * 1000 <= tally.stored, "of what was stored at least 99.9 %% come back (%.4f %%)",
+       tally.stored > 0 ? 100.0 - 100.0 * (double)(tally.lost + tally.lost_in_flight) / (double)tally.stored : 0);
+    free(cas_seen);
+    return tap_done();
+}

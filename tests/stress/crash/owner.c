@@ -1,0 +1,321 @@
+#include "crash.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BATCH = 16, RECORD = 8, RECORDS_MOST = 500, TIME_SLACK_S = 4 };
+
+enum kind { VALUE, NUMBER, RECORDS, KINDS }; /* by the key's number */
+
+/* What a key holds: nothing, or a version of a value, a number, so many records. */
+struct state {
+    bool     there;
+    uint64_t version;
+    uint32_t bytes;
+    int64_t  ends_unix_s; /* 0: never */
+};
+struct entry {
+    struct state now, then; /* answered; and if the request under way was done */
+    bool         under_way, cas_known;
+    uint64_t     cas;
+};
+enum action { SET, SWAP, DELETE, TOUCH, COUNT_UP, APPEND };
+struct request {
+    unsigned    key;
+    enum action action;
+};
+struct owner {
+    unsigned     number;
+    uint64_t     random, version;
+    struct entry keys[KEYS];
+    struct wire  wire;
+    char         line[512], value[VALUE_MOST + 16], other[VALUE_MOST + 16], batch[BATCH * (VALUE_MOST + 512)];
+};
+
+struct owner *owner_create(unsigned number, uint64_t seed) {
+    struct owner *o = calloc(1, sizeof *o);
+    if (o != NULL) {
+        o->number = number;
+        o->random = seed * 0x9e3779b97f4a7c15u + number + 1;
+    }
+    return o;
+}
+
+void owner_forget(struct owner *o) { memset(o->keys, 0, sizeof o->keys); }
+
+uint64_t owner_present(const struct owner *o) {
+    uint64_t n = 0;
+    for (unsigned i = 0; i < KEYS; i++) {
+        n += o->keys[i].now.there;
+    }
+    return n;
+}
+
+void owner_flushed(struct owner *o) { owner_forget(o); }
+
+static enum kind kind_of(unsigned key) { return key % 50 == 0 ? NUMBER : key % 50 == 1 ? RECORDS : VALUE; }
+
+/* Tells its owner, key and version, and ends in a sum of all that. */
+static void make_value(char *to, const struct owner *o, unsigned key, uint64_t version, uint32_t bytes) {
+    uint64_t x = (o->number + 1) * 0x9e3779b97f4a7c15u ^ key * 0xd1b54a32d192ed03u ^ version * 0xff51afd7ed558ccdu, sum = bytes;
+    int head = snprintf(to, 64, "%u:%u:%" PRIu64 ":", o->number, key, version);
+    for (uint32_t i = (uint32_t)head; i < bytes - 16; i++) {
+        if (i % 8 == 0) {
+            x ^= x >> 33, x *= 0xff51afd7ed558ccdu, x ^= x >> 29;
+        }
+        to[i] = (char)('a' + (x >> 8 * (i % 8)) % 26);
+    }
+    for (uint32_t i = 0; i < bytes - 16; i++) {
+        sum = (sum ^ (unsigned char)to[i]) * 0x100000001b3u;
+    }
+    char end[17];
+    snprintf(end, sizeof end, "%016" PRIx64, sum);
+    memcpy(to + bytes - 16, end, 16);
+}
+
+static uint32_t some_bytes(struct owner *o) {
+    uint64_t x = next_random(&o->random);
+    unsigned of = (unsigned)(x % 100), spread = (unsigned)(x >> 32);
+    return of < 80 ? 80 + spread % 900 : of < 93 ? 1000 + spread % 3000 : of < 97 ? 4000 + spread % 12000 : 17000 + spread % (VALUE_MOST - 17000);
+}
+
+/* --- requests --- */
+
+static enum action choose(struct owner *o, unsigned key) {
+    const struct entry *e = &o->keys[key];
+    unsigned of = (unsigned)(next_random(&o->random) % 100);
+    if (of < 8 && e->now.there) {
+        return DELETE;
+    }
+    switch (kind_of(key)) {
+    case NUMBER: return e->now.there ? COUNT_UP : SET;
+    case RECORDS: return e->now.there && e->now.version < RECORDS_MOST ? APPEND : SET;
+    case VALUE:
+    case KINDS: break;
+    }
+    return of < 20 && e->now.there ? TOUCH : of < 35 && e->now.there && e->cas_known ? SWAP : SET;
+}
+
+/* Writes the request at p and notes what it will make. */
+static char *write_request(struct owner *o, const struct request *r, char *p) {
+    struct entry *e = &o->keys[r->key];
+    unsigned ttl_s = next_random(&o->random) % 4 == 0 ? 1000 + (unsigned)(next_random(&o->random) % 1000) : 0;
+    e->under_way = true;
+    e->then = e->now;
+    e->then.there = true;
+    int64_t ends = ttl_s != 0 ? (int64_t)time(NULL) + ttl_s : 0;
+    switch (r->action) {
+    case SET:
+    case SWAP:
+        e->then.ends_unix_s = ends;
+        if (kind_of(r->key) == NUMBER) {
+            e->then.version = 0;
+            e->then.bytes = 1;
+            memcpy(o->value, "0", 1);
+        } else if (kind_of(r->key) == RECORDS) {
+            e->then.version = 1;
+            e->then.bytes = RECORD;
+            memcpy(o->value, "00000001", RECORD);
+        } else {
+            /* as often as not one that takes the place of the old one where it lies */
+            bool as_long = e->now.there && next_random(&o->random) % 2 == 0;
+            e->then.version = ++o->version;
+            e->then.bytes = as_long ? e->now.bytes : some_bytes(o);
+            make_value(o->value, o, r->key, e->then.version, e->then.bytes);
+        }
+        p += sprintf(p, "ms o%u-%u %u c T%u", o->number, r->key, e->then.bytes, ttl_s);
+        p += r->action == SWAP ? sprintf(p, " C%" PRIu64, e->cas) : 0;
+        p += sprintf(p, "\r\n");
+        memcpy(p, o->value, e->then.bytes);
+        p += e->then.bytes;
+        return p + sprintf(p, "\r\n");
+    case DELETE: e->then.there = false; return p + sprintf(p, "md o%u-%u\r\n", o->number, r->key);
+    case TOUCH: e->then.ends_unix_s = ends; return p + sprintf(p, "mg o%u-%u T%u\r\n", o->number, r->key, ttl_s);
+    case COUNT_UP: e->then.version++; return p + sprintf(p, "ma o%u-%u c\r\n", o->number, r->key);
+    case APPEND:
+        e->then.version++;
+        e->then.bytes += RECORD;
+        return p + sprintf(p, "ms o%u-%u %d c MA\r\n%08" PRIu64 "\r\n", o->number, r->key, RECORD, e->then.version);
+    }
+    return p;
+}
+
+/* Takes an answer. In a tight server what there was may have been evicted: then the key is as new. */
+static bool take_answer(struct owner *o, const struct place *place, const struct request *r) {
+    struct entry *e = &o->keys[r->key];
+    if (!wire_line(&o->wire, o->line, sizeof o->line)) {
+        return false;
+    }
+    COUNT(answered);
+    e->under_way = false;
+    if (strncmp(o->line, "HD", 2) == 0) {
+        e->now = e->then;
+        const char *cas = strstr(o->line, " c");
+        if (cas != NULL && r->action != TOUCH) {
+            e->cas = strtoull(cas + 2, NULL, 10);
+            e->cas_known = true;
+            if (!cas_is_new(e->cas)) {
+                COUNT(cas_repeated);
+            }
+        }
+        return true;
+    }
+    if (place->roomy && strncmp(o->line, "SERVER_ERROR", 12) != 0) {
+        COUNT(lost);
+        printf("# o%u-%u: what was stored is gone while the server runs: %s\n", o->number, r->key, o->line);
+    }
+    e->now.there = false; /* refused for want of memory, or evicted */
+    return true;
+}
+
+void owner_work(struct owner *o, const struct place *place, _Atomic bool *stop) {
+    struct request batch[BATCH];
+    if (!wire_open(&o->wire, place)) {
+        return;
+    }
+    bool goes_on = true;
+    while (goes_on && !atomic_load(stop)) {
+        unsigned count = 1 + (unsigned)(next_random(&o->random) % BATCH);
+        char *p = o->batch;
+        unsigned first = (unsigned)(next_random(&o->random) % KEYS);
+        for (unsigned i = 0; i < count; i++) { /* each key once a batch */
+            unsigned key = (first + i * 37) % KEYS;
+            batch[i] = (struct request){.key = key, .action = choose(o, key)};
+            p = write_request(o, &batch[i], p);
+        }
+        goes_on = wire_send(&o->wire, o->batch, (size_t)(p - o->batch));
+        for (unsigned i = 0; goes_on && i < count; i++) {
+            goes_on = take_answer(o, place, &batch[i]);
+        }
+    }
+    wire_close(&o->wire);
+}
+
+/* --- what came back --- */
+
+struct found {
+    bool     there;
+    uint32_t bytes;
+    uint64_t cas;
+    int64_t  ttl_s;
+};
+
+static bool read_key(struct owner *o, unsigned key, struct found *f) {
+    char ask[64];
+    snprintf(ask, sizeof ask, "mg o%u-%u v c t\r\n", o->number, key);
+    if (!wire_ask(&o->wire, ask, o->line, sizeof o->line)) {
+        return false;
+    }
+    *f = (struct found){.there = strncmp(o->line, "VA ", 3) == 0};
+    if (!f->there) {
+        return strcmp(o->line, "EN") == 0;
+    }
+    f->bytes = (uint32_t)strtoul(o->line + 3, NULL, 10);
+    const char *cas = strstr(o->line, " c"), *ttl = strstr(o->line, " t");
+    f->cas = cas != NULL ? strtoull(cas + 2, NULL, 10) : 0;
+    f->ttl_s = ttl != NULL ? strtoll(ttl + 2, NULL, 10) : 0;
+    return f->bytes <= VALUE_MOST && wire_bytes(&o->wire, o->value, f->bytes + 2);
+}
+
+/* Whether what was read is this state's value. */
+static bool is_value_of(struct owner *o, unsigned key, const struct found *f, const struct state *s) {
+    if (!s->there || !f->there) {
+        return s->there == f->there;
+    }
+    switch (kind_of(key)) {
+    case NUMBER: return strtoull(o->value, NULL, 10) == s->version;
+    case RECORDS:
+        for (uint64_t i = 0; i < s->version && f->bytes == s->version * RECORD; i++) {
+            char record[24];
+            snprintf(record, sizeof record, "%08" PRIu64, i + 1);
+            if (memcmp(o->value + i * RECORD, record, RECORD) != 0) {
+                return false;
+            }
+        }
+        return f->bytes == s->version * RECORD;
+    case VALUE:
+    case KINDS: break;
+    }
+    make_value(o->other, o, key, s->version, s->bytes);
+    return f->bytes == s->bytes && memcmp(o->value, o->other, s->bytes) == 0;
+}
+
+/* Whether it is whole, and some value that this key had once. */
+static bool is_some_value(struct owner *o, unsigned key, const struct found *f) {
+    uint64_t version;
+    unsigned number, of;
+    if (kind_of(key) != VALUE || sscanf(o->value, "%u:%u:%" SCNu64 ":", &number, &of, &version) != 3) {
+        return kind_of(key) != VALUE;
+    }
+    make_value(o->other, o, key, version, f->bytes);
+    return memcmp(o->value, o->other, f->bytes) == 0;
+}
+
+static void complain(struct owner *o, unsigned key, const char *what) {
+    const struct entry *e = &o->keys[key];
+    printf("# o%u-%u %s: answered: there %d version %" PRIu64 " bytes %u cas %" PRIu64 "; under way %d: there %d version %" PRIu64 "; read: %.100s\n",
+           o->number, key, what, e->now.there, e->now.version, e->now.bytes, e->cas, e->under_way, e->then.there, e->then.version,
+           o->line);
+}
+
+static void judge(struct owner *o, const struct place *place, unsigned key, const struct found *f) {
+    struct entry *e = &o->keys[key];
+    bool as_answered = is_value_of(o, key, f, &e->now);
+    bool as_asked = e->under_way && is_value_of(o, key, f, &e->then);
+    COUNT(read);
+    if (e->now.there) {
+        COUNT(stored);
+    }
+    if (!as_answered && !as_asked) {
+        if (!f->there) { /* it was stored; what was being written over may be gone */
+            if (e->under_way) {
+                COUNT(lost_in_flight);
+            } else if (place->roomy) {
+                COUNT(lost);
+                complain(o, key, "is gone");
+            }
+        } else if (!is_some_value(o, key, f)) {
+            COUNT(corrupt);
+            complain(o, key, "is corrupt");
+        } else if (!e->now.there) {
+            COUNT(resurrected);
+            complain(o, key, "was deleted and is back");
+        } else {
+            COUNT(old_value);
+            complain(o, key, "has a value that was replaced");
+        }
+    } else if (f->there && !e->under_way) {
+        int64_t left_s = e->now.ends_unix_s != 0 ? e->now.ends_unix_s - (int64_t)time(NULL) : -1;
+        if (e->cas_known && f->cas != e->cas) {
+            COUNT(cas_changed);
+            complain(o, key, "has another CAS");
+        }
+        if (llabs(left_s - f->ttl_s) > TIME_SLACK_S) {
+            COUNT(wrong_time);
+            complain(o, key, "ends at another time");
+        }
+    }
+    /* from here on what is there is what is known */
+    struct state is = as_asked ? e->then : e->now;
+    is.there = f->there;
+    is.ends_unix_s = f->ttl_s > 0 ? (int64_t)time(NULL) + f->ttl_s : 0;
+    *e = (struct entry){.now = is, .cas = f->cas, .cas_known = f->there};
+}
+
+void owner_verify(struct owner *o, const struct place *place) {
+    struct found f;
+    if (!wire_open(&o->wire, place)) {
+        return;
+    }
+    for (unsigned key = 0; key < KEYS; key++) {
+        if (!read_key(o, key, &f)) {
+            COUNT(corrupt);
+            complain(o, key, "cannot be read");
+            break;
+        }
+        judge(o, place, key, &f);
+    }
+    wire_close(&o->wire);
+}
