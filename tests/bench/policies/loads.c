@@ -33,8 +33,9 @@
     PLAY(525000, a_second, SMALL), PLAY(525000, a_second, MIDDLE), PLAY(525000, a_second, GREAT), \
     PLAY(525000, a_second, SMALL, MIDDLE, GREAT)
 #define RACE(count) WARM(count, 100000, GET("l", "d10000", 4000, "uniform", 1))
-#define DAY   PLAY(100000, 20000, GET("d", "l130,0.3", 500000, "zipf:0.9", 1))
-#define NIGHT PLAY(100000, 20000, GET("n", "l1400,0.3", 60000, "zipf:0.9", 1))
+#define IN_TURN(count)                                                                            \
+    PLAY(count, 20000, GET("d", "l130,0.3", 500000, "zipf:0.9", 1)),                              \
+    PLAY(count, 20000, GET("n", "l1400,0.3", 60000, "zipf:0.9", 1))
 #define ETC   GET("e", "etc", 800000, "zipf:0.99", 1)
 #define ALIKE                                                                                   \
     GET("1", "l110,0.1", 150000, "zipf:0.8", 1), GET("2", "l200,0.1", 90000, "zipf:0.8", 1),    \
@@ -69,7 +70,12 @@ const struct load loads[] = {
     {.name = "shift-slow", .what = "the same at 20,000 a second", .phases = {SHIFT(20000)}},
     {.name = "day-night",
      .what = "two working sets of 70 and 90 MB in turn, 5 s each",
-     .phases = {DAY, NIGHT, DAY, NIGHT, DAY, NIGHT, DAY, NIGHT}},
+     .rounds = 4,
+     .phases = {IN_TURN(100000)}},
+    {.name = "flicker",
+     .what = "the same, 0.8 s each: four windows of utility",
+     .rounds = 25,
+     .phases = {IN_TURN(16384)}},
     {.name = "mix",
      .what = "sizes of the ETC pool, a fifth of them at a time: the second half",
      .phases = {WARM(500000, FULL_SPEED, ETC), PLAY(500000, FULL_SPEED, ETC)}},

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STREAMS_MAX = 8, PHASES_MAX = 9, LOAD_MEBIBYTES = 64 };
+enum { STREAMS_MAX = 8, PHASES_MAX = 4, LOAD_MEBIBYTES = 64 };
 
 enum figure {
     FIGURE_HITS,   /* hits of a hundred gets, over the phases that count */
@@ -37,6 +37,7 @@ struct phase {
 struct load {
     const char  *name, *what; /* a name of NULL ends the table */
     enum figure  figure;
+    unsigned     rounds; /* so often the phases are played, in turn; 0: once */
     struct phase phases[PHASES_MAX];
 };
 

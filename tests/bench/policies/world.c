@@ -295,8 +295,10 @@ bool world_play(const struct load *load, const char *mode, uint64_t seed, struct
     tuner_set_automove(w->side.tuner, mode);
     *out = (struct outcome){0};
     bool played = true;
-    for (unsigned i = 0; played && i < PHASES_MAX && load->phases[i].requests > 0; i++) {
-        played = play_phase(w, &load->phases[i], out);
+    for (unsigned round = 0; round == 0 || round < load->rounds; round++) {
+        for (unsigned i = 0; played && i < PHASES_MAX && load->phases[i].requests > 0; i++) {
+            played = play_phase(w, &load->phases[i], out);
+        }
     }
     struct cache_facts facts;
     struct tune_facts tuned;

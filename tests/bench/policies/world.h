@@ -2,8 +2,8 @@
  *
  * A server's cache with its tuner, in time that is reckoned: a request takes what the load says, a
  * page that moves what a page took where that was measured, and the tuner looks again when the
- * mover would be done. So a run is the same on every machine, busy or not. One world at a time, on one
- * thread: the cache's clock is the process's. */
+ * mover would be done. So a run is the same on every machine, busy or not. One world at a time, on
+ * one thread: the cache's clock is the process's. */
 #ifndef POLICIES_WORLD_H
 #define POLICIES_WORLD_H
 #include "loads.h"
