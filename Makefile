@@ -39,10 +39,10 @@ CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -llua5.4 -lz -lm
 # What slatetop judges and acts by, which slatectl runs too.
 BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/policy_core base/sandbox base/units \
                 facts/answers facts/audit facts/chunks facts/foresight facts/geometry facts/moves facts/runtime \
-                facts/settings facts/settings_shown facts/snapshot facts/stats facts/store facts/waste \
-                judge/attention judge/checks_memory judge/checks_server judge/chronicle judge/course judge/doctor \
-                judge/guard judge/held judge/observer judge/predict judge/prospect judge/rules judge/starving \
-                judge/verdict judge/view judge/why judge/worth wire/request
+                facts/settings facts/settings_shown facts/snapshot facts/stats facts/storage facts/store facts/waste \
+                judge/attention judge/checks_memory judge/checks_server judge/checks_storage judge/chronicle \
+                judge/course judge/doctor judge/guard judge/held judge/observer judge/predict judge/prospect \
+                judge/rules judge/starving judge/verdict judge/view judge/why judge/worth wire/request
 LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has

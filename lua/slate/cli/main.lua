@@ -39,6 +39,7 @@ M.COMMANDS = {
     { name = "moves", summary = "what moved pages lately, why, and what it cost", each = true },
     { name = "set", summary = "change settings of a running server, verified and on record", no_rows = true },
     { name = "lru", summary = "change the segmented LRU's settings", no_rows = true },
+    { name = "extstore", summary = "memcached's storage on flash: what it holds and does, and its settings" },
     { name = "plan", summary = "write page moves and settings to change into a file", no_rows = true },
     { name = "apply", summary = "carry out a plan, step by step, each verified", no_rows = true },
     { name = "trial", summary = "change settings for a while, and go back when a bound is crossed", no_rows = true },

@@ -62,6 +62,8 @@ local TABLES <const> = {
         .. "free_pool_pages"), head = { "server" } },
     ["slate/geometry/1"] = { list = "classes", columns = columns("id chunk_size class_state total_pages"),
         head = { "server" } },
+    ["slate/extstore/1"] = { list = "buckets", columns = columns("name pages pages_free used_bytes fill_ratio "
+        .. "sparse_pages") },
     ["slate/moves/1"] = { list = "moves", columns = columns("number time_s mode from to pages wanted rescued lost "
         .. "expired duration_us outcome reason"), head = { "server" } },
     ["slate/policy-simulation/1"] = { list = "rows", columns = columns("name memory_bytes held_bytes decisions moves "

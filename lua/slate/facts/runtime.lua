@@ -5,17 +5,20 @@ local settings = require "slate.facts.settings"
 local M = {}
 
 --- The settings as the server writes them, those of slated alone and its eviction policies among them: values and what
--- slated tells besides, of slate.facts.settings.values; or nil, message, code. who: of Client:identify; a memcached is
--- not asked what it does not know.
+-- else is told, of slate.facts.settings.values; or nil, message, code. who: of Client:identify; neither program
+-- is asked what only the other one tells.
 function M.read(client, who)
-    local is_stock = who and not who.slated
-    local groups, refused, code = client:stats_groups({ "settings", not is_stock and "config" or nil,
-        not is_stock and "policies" or nil })
+    local wanted = { "settings", "", "config", "policies" }
+    if who then
+        wanted = who.slated and { "settings", "config", "policies" } or { "settings", "" }
+    end
+    local groups, refused, code = client:stats_groups(wanted)
     if not groups then
         return nil, refused, code
     elseif not groups.settings then
         return nil, table.unpack(refused.settings, 1, 2)
     end
+    groups.general = groups[""]
     return settings.values(groups)
 end
 

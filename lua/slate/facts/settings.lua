@@ -10,6 +10,8 @@ local M = {}
 
 local MIB <const> = 1 << 20
 local NEEDS_SLATED <const> = "needs slated"
+local NO_FLASH <const> = "slated has no storage on flash"
+local U32_MOST <const> = 4294967295
 local HOT_AND_WARM_MOST_PCT <const> = 80
 
 --- The rows, in the order of slatetop's Tune view:
@@ -63,6 +65,25 @@ M.ROWS = {
     { name = "verbosity", label = "verbosity", words = "verbosity", least = 0, most = 2, step = 1 },
     { name = "detail_enabled", label = "stats by prefix", words = "stats detail", choices = "no|yes",
         sent = { no = "off", yes = "on" } },
+    -- Those of storage on flash are the last: slatetop shows them in a view of their own.
+    { name = "ext_item_size", label = "flash item size", words = "extstore item_size", least = 1, most = MIB,
+        step = 128, slated = NO_FLASH },
+    { name = "ext_item_age", label = "flash item age s", words = "extstore item_age", least = 0, most = U32_MOST,
+        step = 60, slated = NO_FLASH },
+    { name = "ext_low_ttl", label = "flash low ttl s", words = "extstore low_ttl", least = 0, most = U32_MOST,
+        step = 60, slated = NO_FLASH },
+    { name = "ext_recache_rate", label = "flash recache rate", words = "extstore recache_rate", least = 0,
+        most = U32_MOST, step = 100, slated = NO_FLASH },
+    { name = "ext_max_frag", label = "flash max frag", words = "extstore max_frag", least = 0, most = 1, step = 0.05,
+        slated = NO_FLASH },
+    { name = "ext_drop_unread", label = "flash drop unread", words = "extstore drop_unread", choices = "no|yes",
+        sent = { no = "0", yes = "1" }, slated = NO_FLASH },
+    { name = "ext_compact_under", label = "flash compact under", words = "extstore compact_under", least = 0,
+        most = U32_MOST, step = 1, slated = NO_FLASH },
+    { name = "ext_drop_under", label = "flash drop under", words = "extstore drop_under", least = 0, most = U32_MOST,
+        step = 1, slated = NO_FLASH },
+    { name = "ext_max_sleep", label = "flash max sleep us", words = "extstore max_sleep", least = 1, most = U32_MOST,
+        step = 10000, slated = NO_FLASH }, -- at 0 its threads never sleep
 }
 
 -- "lru tune" takes these four at once, whether one changes or, as the setting lru_tune, all.
@@ -115,9 +136,17 @@ local function read_policies(values, reply)
     end
 end
 
---- What the server has, as it writes it. replies: settings, config and policies, each as lines or as one text, as far
--- as they are there. Returns values, a table from name to text, and what else is told: from "NAME:min", "NAME:max",
--- "NAME:choices" and "NAME:source", of slated, and from "temporary_ttl:kept" to text.
+-- Beyond -I memcached takes the item size for 0, and writes all items there are to flash.
+local function read_storage(values, told, reply)
+    M.each_stat(reply, function(name, text)
+        values.extstore_limit_maxbytes = name == "extstore_limit_maxbytes" and text or values.extstore_limit_maxbytes
+    end)
+    told["ext_item_size:max"] = values.item_size_max
+end
+
+--- What the server has, as it writes it. replies: settings, config, policies and general, each as lines or as one text,
+-- as far as they are there. Returns values, a table from name to text, and what else is told: from "NAME:min",
+-- "NAME:max", "NAME:choices" and "NAME:source", of slated, and from "temporary_ttl:kept" to text.
 function M.values(replies)
     local values, told = {}, {}
     M.each_stat(replies.settings, function(name, text) values[name] = text end)
@@ -133,6 +162,7 @@ function M.values(replies)
         end
     end)
     read_policies(values, replies.policies)
+    read_storage(values, told, replies.general)
     return values, told
 end
 
@@ -230,6 +260,11 @@ local function is_of_lru(row)
     return row.label:find("^lru ") ~= nil
 end
 
+-- memcached shows the settings of storage on flash where it has none, too.
+local function lacks_storage(row, values)
+    return row.name:find("^ext_") and not values.extstore_limit_maxbytes
+end
+
 --- Why a setting cannot change on this server, in a few words, and a code; nil when it can.
 function M.refusal(row, who, values, has_value)
     local own = who.slated
@@ -239,6 +274,8 @@ function M.refusal(row, who, values, has_value)
         return ("needs memcached 1.6.%d or later"):format(row.from), "unsupported"
     elseif who.store and who.store ~= "slab" and (row.name:find("^slab_") or row.name == "geometry") then
         return ("needs --store=slab; this server has %s"):format(who.store), "unsupported"
+    elseif lacks_storage(row, values) then
+        return "needs a start with -o ext_path", "unsupported"
     elseif not has_value then
         return "not reported here", "unsupported"
     elseif is_of_lru(row) and values.lru_maintainer_thread == "no" then
@@ -419,7 +456,7 @@ end
 local function names_of(values, slated)
     local names = {}
     for _, row in ipairs(M.ROWS) do
-        names[#names + 1] = not row.stock and values[row.name] and row.name or nil
+        names[#names + 1] = not row.stock and values[row.name] and not lacks_storage(row, values) and row.name or nil
     end
     table.sort(names)
     return table.concat(names, ", ") .. (slated and ", policy, class_policy and what config get calls runtime" or "")

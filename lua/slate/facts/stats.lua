@@ -27,6 +27,13 @@ for name in ([[
     total_items expired_unfetched evicted_unfetched evicted_active evictions reclaimed crawler_reclaimed
     crawler_items_checked lrutail_reflocked moves_to_cold moves_to_warm moves_within_lru direct_reclaims
     lru_bumps_dropped round_robin_fallback unexpected_napi_ids rusage_user rusage_system
+    get_extstore get_aborted_extstore get_oom_extstore recache_from_extstore miss_from_extstore badcrc_from_extstore
+    extstore_compact_lost extstore_compact_rescues extstore_compact_resc_cold extstore_compact_resc_old
+    extstore_compact_skipped extstore_page_allocs extstore_page_evictions extstore_page_reclaims
+    extstore_objects_evicted extstore_objects_read extstore_objects_written extstore_bytes_evicted
+    extstore_bytes_written extstore_bytes_read
+    proxy_conn_requests proxy_conn_errors proxy_conn_oom proxy_config_reload_fails proxy_backend_failed
+    proxy_backend_marked_bad proxy_request_failed_depth
     evicted evicted_nonzero outofmemory tailrepairs hits_to_hot hits_to_warm hits_to_cold hits_to_temp
 ]]):gmatch("%S+") do
     M.COUNTERS[name] = true

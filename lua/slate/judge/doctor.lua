@@ -13,11 +13,13 @@ local SEVERITIES <const> = { critical = 1, warning = 2, note = 3 }
 -- In this order findings of one severity are told: first what keeps items out, then what is lost, then what could be
 -- better.
 local ORDER <const> = { "automove_failed", "restart", "traffic", "hits_fell", "out_of_memory", "held", "process",
-    "connections", "starving", "idle_pages", "moves", "expired", "hits", "memory", "policy", "waste", "geometry", "young",
-    "log", "version" }
+    "connections", "storage_reads", "storage_queue", "starving", "idle_pages", "storage_pages", "storage_idle", "moves",
+    "expired", "hits", "memory", "policy", "waste", "geometry", "storage_holes", "storage_unread", "young", "log",
+    "version" }
 
 local CHECKS <const> = {}
-for _, checks in ipairs({ require "slate.judge.checks_server", require "slate.judge.checks_memory" }) do
+for _, checks in ipairs({ require "slate.judge.checks_server", require "slate.judge.checks_memory",
+    require "slate.judge.checks_storage" }) do
     for _, one in ipairs(checks) do
         CHECKS[one.name] = one.check
     end
