@@ -37,7 +37,7 @@ struct plan plan_of(struct action action) {
 /* Who the server is, its replies and the action. */
 static void push_asking(lua_State *L, const struct asking *asking) {
     act_push_who(L, model_now(asking->model));
-    act_push_replies(L, model_answers(asking->model));
+    act_push_replies(L, model_now(asking->model), model_answers(asking->model));
     act_push_change(L, asking->action);
 }
 

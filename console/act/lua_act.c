@@ -22,8 +22,14 @@ void act_push_who(lua_State *L, const struct snapshot *now) {
     }
 }
 
-void act_push_replies(lua_State *L, const struct answers *answers) {
-    lua_createtable(L, 0, 4);
+void act_push_replies(lua_State *L, const struct snapshot *now, const struct answers *answers) {
+    char general[64];
+    lua_createtable(L, 0, 5);
+    if (snapshot_has_extstore(now)) { /* all that is wanted of the general stats */
+        snprintf(general, sizeof general, "STAT extstore_limit_maxbytes %llu\r\n",
+                 (unsigned long long)now->general[GENERAL_extstore_limit_maxbytes]);
+        act_set_text(L, "general", general);
+    }
     act_set_text(L, "settings", answer_text(answers, INQUIRY_SETTINGS));
     act_set_text(L, "config", answer_text(answers, INQUIRY_CONFIG));
     act_set_text(L, "policies", answer_text(answers, INQUIRY_POLICIES));

@@ -12,7 +12,7 @@ void act_set_text(lua_State *L, const char *field, const char *text);
 void act_push_who(lua_State *L, const struct snapshot *now);
 
 /* The replies that settings are read from, as texts by their names. */
-void act_push_replies(lua_State *L, const struct answers *answers);
+void act_push_replies(lua_State *L, const struct snapshot *now, const struct answers *answers);
 
 /* A change of slate.act.shown; and the one on top, taken. */
 void act_push_change(lua_State *L, const struct action *action);

@@ -75,6 +75,18 @@ const char *setting_name_at(unsigned row) {
 
 /* ---- the list ---- */
 
+struct setting_range settings_range(enum setting_part part) {
+    unsigned own = 0, all;
+    while (setting_name_at(own) != NULL && strncmp(setting_name_at(own), "ext_", 4) != 0) {
+        own++;
+    }
+    for (all = own; setting_name_at(all) != NULL; all++) {
+        /* they are the last */
+    }
+    return part == SETTINGS_OF_EXTSTORE ? (struct setting_range){own, all}
+                                        : (struct setting_range){0, own};
+}
+
 static void take_row(lua_State *L, struct tunable *row) {
     char form[8];
     act_take_text(L, "name", row->name, sizeof row->name);
@@ -95,7 +107,7 @@ static int list(lua_State *L) {
     struct listing *listing = lua_touserdata(L, 1);
     act_push_function(L, MODULE, "list");
     act_push_who(L, listing->now);
-    act_push_replies(L, listing->answers);
+    act_push_replies(L, listing->now, listing->answers);
     lua_pushinteger(L, listing->class_id);
     lua_call(L, 3, 1);
     lua_Integer count = luaL_len(L, -1);

@@ -29,7 +29,10 @@ static const enum class_stat class_read[] = {
     CLASS_free_chunks_end, CLASS_mem_requested, CLASS_number,   CLASS_age,         CLASS_evicted,
     CLASS_outofmemory, CLASS_get_hits, CLASS_cmd_set,
 };
+#define EXTSTORE_READ(name) GENERAL_##name,
+static const enum general_stat extstore_read[] = {EXTSTORE_STATS(EXTSTORE_READ)};
 enum {
+    EXTSTORE_COUNT = sizeof extstore_read / sizeof *extstore_read,
     GENERAL_READ = sizeof general_read / sizeof *general_read,
     CLASS_READ = sizeof class_read / sizeof *class_read
 };
@@ -54,6 +57,14 @@ static void push_general(lua_State *L, const struct snapshot *snapshot, bool is_
     for (int i = 0; i < count; i++) {
         int stat = is_whole ? i : (int)general_read[i];
         set_stat(L, general_stat_names[stat], general[stat]);
+    }
+    for (int i = 0; snapshot_has_extstore(snapshot) && i < EXTSTORE_COUNT; i++) {
+        set_stat(L, general_stat_names[extstore_read[i]], general[extstore_read[i]]);
+    }
+    uint64_t pressure = general[GENERAL_extstore_memory_pressure];
+    if (pressure != STAT_ABSENT) {
+        lua_pushnumber(L, (lua_Number)pressure / 100);
+        lua_setfield(L, -2, "extstore_memory_pressure");
     }
     uint64_t gets = general[GENERAL_cmd_get], hits = general[GENERAL_get_hits];
     bool is_known = gets != STAT_ABSENT && hits != STAT_ABSENT && gets >= hits;
@@ -85,6 +96,16 @@ static void push_settings(lua_State *L, const struct snapshot *snapshot) {
     if (snapshot->setting[SETTING_slab_reassign] != STAT_ABSENT) {
         lua_pushboolean(L, snapshot->setting[SETTING_slab_reassign] != 0);
         lua_setfield(L, -2, "slab_reassign");
+    }
+    set_stat(L, "ext_item_size", snapshot->setting[SETTING_ext_item_size]);
+    set_stat(L, "ext_compact_under", snapshot->setting[SETTING_ext_compact_under]);
+    if (snapshot->setting[SETTING_ext_max_frag] != STAT_ABSENT) {
+        lua_pushnumber(L, (lua_Number)snapshot->setting[SETTING_ext_max_frag] / 1000);
+        lua_setfield(L, -2, "ext_max_frag");
+    }
+    if (snapshot->setting[SETTING_ext_drop_unread] != STAT_ABSENT) {
+        lua_pushboolean(L, snapshot->setting[SETTING_ext_drop_unread] != 0);
+        lua_setfield(L, -2, "ext_drop_unread");
     }
     if (snapshot->automove[0] != '\0') {
         if (lua_stringtonumber(L, snapshot->automove) == 0) {

@@ -12,7 +12,12 @@
 
 #include <stdint.h>
 
-enum inquiry_server { OF_ALL, OF_SLATED, OF_TRACKED /* memcached with -o track_sizes */ };
+enum inquiry_server {
+    OF_ALL,
+    OF_SLATED,
+    OF_TRACKED, /* memcached with -o track_sizes */
+    OF_EXTSTORE /* memcached with storage on flash, of EXTSTORE_PAGES_MOST pages */
+};
 
 /* clang-format off */
 /* X(name, command, servers that know it, its text is kept). "" for a command: it comes with replies of
@@ -33,6 +38,7 @@ enum inquiry_server { OF_ALL, OF_SLATED, OF_TRACKED /* memcached with -o track_s
     X(CLASS_CURVES, "", OF_SLATED, false) /* some classes a refresh, in turn */ \
     X(WHATIF, "stats whatif", OF_SLATED, true)                  \
     X(HOTKEYS, "stats hotkeys 64", OF_SLATED, false)            \
+    X(EXTSTORE, "stats extstore", OF_EXTSTORE, false)           \
     X(OUTLOOKS, "", OF_SLATED, false)   /* of orders of chunk sizes, "slabs geometry ... dry" */
 /* clang-format on */
 

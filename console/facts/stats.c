@@ -85,7 +85,9 @@ static void parse_general(struct snapshot *snapshot, struct span name, struct sp
         return;
     }
     bool is_time = i == GENERAL_rusage_user || i == GENERAL_rusage_system;
-    snapshot->general[i] = is_time ? parse_fixed(value, 6) : parse_number(value);
+    snapshot->general[i] = is_time                                 ? parse_fixed(value, 6)
+                           : i == GENERAL_extstore_memory_pressure ? parse_fixed(value, 2)
+                                                                   : parse_number(value);
 }
 
 /* name is "12:chunk_size", or "items:12:number" with the "items:" already taken off. */
@@ -122,7 +124,8 @@ static void parse_setting(struct snapshot *snapshot, struct span name, struct sp
     if (i == SETTING_slab_automove) {
         copy_printable(snapshot->automove, sizeof snapshot->automove, value);
         snapshot->setting[i] = parse_automove(value);
-    } else if (i == SETTING_slab_automove_ratio || i == SETTING_growth_factor) {
+    } else if (i == SETTING_slab_automove_ratio || i == SETTING_growth_factor ||
+               i == SETTING_ext_max_frag) {
         snapshot->setting[i] = parse_fixed(value, 3);
     } else if (span_is(value, "yes") || span_is(value, "on")) {
         snapshot->setting[i] = 1;
@@ -252,6 +255,10 @@ const char *snapshot_version(const struct snapshot *snapshot) {
 
 bool snapshot_has_slabs(const struct snapshot *snapshot) {
     return snapshot->store[0] == '\0' || strcmp(snapshot->store, "slab") == 0;
+}
+
+bool snapshot_has_extstore(const struct snapshot *snapshot) {
+    return snapshot->general[GENERAL_extstore_limit_maxbytes] != STAT_ABSENT;
 }
 
 double stat_number(uint64_t value) {

@@ -15,6 +15,18 @@
 enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to 200 */
 
 /* clang-format off */
+/* memcached's storage on flash; the memory pressure is kept in hundredths of a per cent. */
+#define EXTSTORE_STATS(X)                                                                          \
+    X(extstore_limit_maxbytes) X(extstore_pages_free) X(extstore_pages_used)                       \
+    X(extstore_objects_used) X(extstore_bytes_used) X(extstore_bytes_fragmented)                   \
+    X(extstore_io_queue) X(extstore_memory_pressure)                                               \
+    X(extstore_page_allocs) X(extstore_page_evictions) X(extstore_page_reclaims)                   \
+    X(extstore_objects_written) X(extstore_objects_read) X(extstore_objects_evicted)               \
+    X(extstore_bytes_written) X(extstore_bytes_read) X(extstore_bytes_evicted)                     \
+    X(extstore_compact_rescues) X(extstore_compact_lost) X(extstore_compact_skipped)               \
+    X(get_extstore) X(get_aborted_extstore) X(get_oom_extstore) X(recache_from_extstore)           \
+    X(miss_from_extstore) X(badcrc_from_extstore)
+
 /* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds; total_malloced comes
  * with "stats slabs". */
 #define GENERAL_STATS(X)                                                                           \
@@ -25,7 +37,7 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(bytes_read) X(bytes_written) X(bytes) X(limit_maxbytes) X(curr_items) X(hash_bytes)          \
     X(evictions) X(evicted_unfetched) X(expired_unfetched) X(store_no_memory)                      \
     X(slab_global_page_pool) X(slabs_moved)                                                        \
-    X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes) X(total_malloced)
+    X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes) X(total_malloced) EXTSTORE_STATS(X)
 
 /* Stats of one class, from "stats slabs" (N:name) and "stats items" (items:N:name). mem_requested
  * has lived in both. */
@@ -43,7 +55,8 @@ extern const char *const automove_words[AUTOMOVE_MODES];
 /* Settings that are numbers or switches: yes/on count as 1, no/off as 0; a mode of automove counts as its place in
  * automove_words, and one that is not there as absent. */
 #define SETTING_STATS(X) X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(track_sizes) \
-    X(growth_factor) X(chunk_size) X(slab_chunk_max) X(item_size_max)
+    X(growth_factor) X(chunk_size) X(slab_chunk_max) X(item_size_max) \
+    X(ext_item_size) X(ext_max_frag) X(ext_drop_unread) X(ext_compact_under)
 /* clang-format on */
 
 #define STAT_AS_ENUM(prefix, name) prefix##name,
@@ -82,8 +95,8 @@ struct snapshot {
     char role[8];         /* what slated lets us do; "" when absent: all, or the server tells later */
     char store[12];       /* slated's --store; "" when absent: classes of chunk sizes then, as in memcached */
     uint64_t general[GENERAL_COUNT];
-    uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio, the growth factor) in
-                                         thousandths */
+    uint64_t setting[SETTING_COUNT]; /* fractions (the automove ratio, the growth factor,
+                                         ext_max_frag) in thousandths */
     struct class_stats classes[CLASS_LIMIT];
 };
 
@@ -119,6 +132,9 @@ const char *snapshot_version(const struct snapshot *snapshot);
 
 /* Are there classes of chunk sizes, whose pages can move? Not in slated's heap and blocks. */
 bool snapshot_has_slabs(const struct snapshot *snapshot);
+
+/* Does memcached write to flash here? Its settings for that are shown where it does not, too. */
+bool snapshot_has_extstore(const struct snapshot *snapshot);
 
 /* STAT_ABSENT becomes NAN. */
 double stat_number(uint64_t value);

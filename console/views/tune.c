@@ -45,6 +45,15 @@ static struct action lru_action(const struct tune_ui *tune, const struct tunable
     return action_set("lru_tune", value);
 }
 
+/* The cursor stands in the part that is shown. A part has no rows only where Lua has failed. */
+static struct setting_range range_shown(struct tune_ui *tune, enum setting_part part) {
+    struct setting_range range = settings_range(part);
+    unsigned last = range.end > range.first ? range.end - 1 : range.first;
+    tune->cursor = tune->cursor < range.first ? range.first : tune->cursor;
+    tune->cursor = tune->cursor > last ? last : tune->cursor;
+    return range;
+}
+
 static struct plan make_plan(const struct ui *ui, const struct tunable *rows, unsigned count) {
     struct plan plan = {.count = 0};
     unsigned of_lru = 0;
@@ -221,9 +230,12 @@ static void draw_panel(const struct frame *frame, const struct ui *ui, struct ce
                                            "them, and sends nothing");
 }
 
-static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+void tune_draw_part(const struct frame *frame, struct ui *ui, enum setting_part part,
+                    struct cells *cells, struct rect area) {
     struct tunable rows[SETTINGS_MOST];
-    unsigned count = rows_of(frame, ui, rows);
+    unsigned known = rows_of(frame, ui, rows);
+    struct setting_range range = range_shown(&ui->tune, part);
+    unsigned count = range.end - range.first;
     cells_fill(cells, (struct rect){area.y, area.x, 1, area.width}, ' ', STYLE_HEADER);
     cells_text(cells, area.y, area.x + LABEL_X, STYLE_HEADER, "SETTING");
     cells_text(cells, area.y, area.x + NOW_X, STYLE_HEADER, "NOW");
@@ -232,17 +244,18 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
         cells_text(cells, area.y, area.x + SOURCE_X, STYLE_HEADER, "SOURCE");
         cells_text(cells, area.y, area.x + NOTE_X, STYLE_HEADER, "RANGE, UNDO, NEEDS");
     }
-    if (count == 0) {
+    if (known == 0) {
         detail_ready(frame, INQUIRY_SETTINGS, cells, (struct rect){area.y + 1, area.x, area.height - 1, area.width});
         return;
     }
     struct tune_ui *tune = &ui->tune;
     int panel = area.height >= 14 ? PANEL_ROWS + (area.height > (int)count + 12 ? 4 : 0) : 0;
     unsigned shown = area.height > 1 + panel ? (unsigned)(area.height - 1 - panel) : 1;
-    tune->cursor = tune->cursor < count ? tune->cursor : count - 1;
+    tune->top = tune->top < range.first ? range.first : tune->top;
+    tune->top = tune->top >= range.end ? range.first : tune->top;
     tune->top = tune->cursor < tune->top ? tune->cursor : tune->top;
     tune->top = tune->cursor >= tune->top + shown ? tune->cursor - shown + 1 : tune->top;
-    for (unsigned i = tune->top; i < count && i < tune->top + shown; i++) {
+    for (unsigned i = tune->top; i < range.end && i < tune->top + shown; i++) {
         int y = area.y + 1 + (int)(i - tune->top);
         draw_row(ui, cells, area, y, rows, i);
         cells_hot(cells, (struct rect){y, area.x, 1, area.width}, HOT_ROW, i);
@@ -257,6 +270,10 @@ static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, 
     }
 }
 
+static void draw(const struct frame *frame, struct ui *ui, struct cells *cells, struct rect area) {
+    tune_draw_part(frame, ui, SETTINGS_OF_MEMORY, cells, area);
+}
+
 /* ---- keys ---- */
 
 static void step(struct ui *ui, const struct tunable *rows, int by) {
@@ -266,9 +283,9 @@ static void step(struct ui *ui, const struct tunable *rows, int by) {
     setting_step(row, from, by, wanted);
 }
 
-static void move(struct tune_ui *tune, unsigned count, int by) {
-    int to = (int)tune->cursor + by;
-    tune->cursor = to < 0 ? 0 : to >= (int)count ? count - 1 : (unsigned)to;
+static void move(struct tune_ui *tune, struct setting_range range, int by) {
+    unsigned at = tune->cursor - range.first, last = range.end - range.first - 1;
+    tune->cursor = range.first + list_step(at, by, last);
 }
 
 static struct intent review_all(const struct ui *ui, const struct tunable *rows, unsigned count) {
@@ -293,14 +310,15 @@ static struct intent change(const struct frame *frame, struct ui *ui, const stru
     return (struct intent){0};
 }
 
-static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+struct intent tune_command_part(const struct frame *frame, struct ui *ui, enum setting_part part,
+                                enum command given) {
     struct tunable rows[SETTINGS_MOST];
     unsigned count = rows_of(frame, ui, rows);
     struct intent none = {0};
     if (count == 0) {
         return none;
     }
-    move(&ui->tune, count, command_rows(given, SCREEN_STEP));
+    move(&ui->tune, range_shown(&ui->tune, part), command_rows(given, SCREEN_STEP));
     switch (given) {
     case COMMAND_LESS:
     case COMMAND_MORE:
@@ -314,6 +332,10 @@ static struct intent command(const struct frame *frame, struct ui *ui, enum comm
     default: /* the rest of the commands belong to other views and to the app */
         return none;
     }
+}
+
+static struct intent command(const struct frame *frame, struct ui *ui, enum command given) {
+    return tune_command_part(frame, ui, SETTINGS_OF_MEMORY, given);
 }
 
 void tune_edit(struct ui *ui, const struct frame *frame, enum command given, uint32_t key) {
@@ -337,7 +359,8 @@ void tune_edit(struct ui *ui, const struct frame *frame, enum command given, uin
 
 static void terms(const struct ui *ui, struct terms *out) {
     static const char *const others[] = {"whatif.hit_ratio", "whatif.difference", "moves.failed"};
-    for (unsigned i = 0; setting_name_at(i) != NULL; i++) {
+    struct setting_range range = settings_range(SETTINGS_OF_MEMORY);
+    for (unsigned i = range.first; i < range.end; i++) {
         terms_add(out, "", setting_term(setting_name_at(i)), i == ui->tune.cursor);
     }
     for (unsigned i = 0; i < sizeof others / sizeof *others; i++) {
@@ -345,7 +368,7 @@ static void terms(const struct ui *ui, struct terms *out) {
     }
 }
 
-static void wants(const struct ui *ui, struct wants *out) {
+void tune_wants(const struct ui *ui, struct wants *out) {
     out->inquiries |= INQUIRY_BIT(SETTINGS) | INQUIRY_BIT(CONFIG) | INQUIRY_BIT(POLICIES) |
                       INQUIRY_BIT(MOVES) | INQUIRY_BIT(WHATIF) | INQUIRY_BIT(GEOMETRY);
     if (ui->tune.wanted[ui->tune.cursor][0] != '\0') {
@@ -354,7 +377,7 @@ static void wants(const struct ui *ui, struct wants *out) {
     }
 }
 
-static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
+void tune_click(struct ui *ui, enum hot_kind kind, unsigned value) {
     if (kind == HOT_ROW) {
         ui->tune.cursor = value;
     }
@@ -367,5 +390,5 @@ const struct view tune_view = {
     .draw = draw,
     .command = command,
     .terms = terms,
-    .click = click,
-    .wants = wants};
+    .click = tune_click,
+    .wants = tune_wants};

@@ -158,7 +158,7 @@ struct view {
 };
 
 extern const struct view overview_view, classes_view, pages_view, sizes_view, curves_view,
-    tune_view, fleet_view, events_view, hotkeys_view, diff_view;
+    tune_view, extstore_view, fleet_view, events_view, hotkeys_view, diff_view;
 /* One class: opened from others, and closed again; it has no key of its own. */
 extern const struct view class_view;
 
@@ -178,6 +178,13 @@ void why_command(struct ui *ui, enum command command);
  * another server is opened. */
 void tune_edit(struct ui *ui, const struct frame *frame, enum command command, uint32_t key);
 void tune_forget(struct ui *ui);
+/* The table of settings, of which the tune view shows one part and the extstore view the other. */
+void tune_draw_part(const struct frame *frame, struct ui *ui, enum setting_part part,
+                    struct cells *cells, struct rect area);
+struct intent tune_command_part(const struct frame *frame, struct ui *ui, enum setting_part part,
+                                enum command given);
+void tune_click(struct ui *ui, enum hot_kind kind, unsigned value);
+void tune_wants(const struct ui *ui, struct wants *out);
 void columns_draw(const struct ui *ui, struct cells *cells);
 void columns_command(struct ui *ui, enum command command);
 void review_draw(const struct frame *frame, const struct ui *ui, struct cells *cells);

@@ -161,6 +161,22 @@ describe("the pages on flash", function()
     end)
 end)
 
+describe("slatetop on a recording with storage on flash", function()
+    it("has the doctor's words for what is wrong", function()
+        local general = { extstore_limit_maxbytes = 64 << 20, extstore_pages_used = 32, extstore_pages_free = 0,
+            extstore_objects_used = 3200, extstore_bytes_fragmented = 32 << 20, extstore_memory_pressure = 12.5,
+            cmd_get = 0, get_hits = 0, cmd_set = 0 }
+        local settings = { ext_max_frag = 0.8, ext_compact_under = 1, ext_item_size = 512, ext_drop_unread = false }
+        local before = snapshots.make(1000, {}, general, settings)
+        local now = snapshots.make(1001, {}, general, settings)
+        local text = snapshots.in_slatetop(before, now)
+        for _, finding in ipairs(doctor.findings({ now = now, before = before })) do
+            assert.truthy(text:find(finding.what, 1, true), finding.what .. "\n" .. text)
+        end
+        assert.truthy(text:find("no page of the storage on flash is free", 1, true), text)
+    end)
+end)
+
 describe("the doctor on storage on flash", function()
     local STEADY <const> = { extstore_limit_maxbytes = 100 << 20, extstore_pages_used = 40, extstore_pages_free = 60,
         extstore_objects_used = 4000, extstore_objects_read = 1000, extstore_bytes_fragmented = 0,

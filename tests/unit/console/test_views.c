@@ -214,10 +214,10 @@ static void test_ascii_keeps_the_meaning(void) {
 
 static void test_every_size_and_server_is_drawn(void) {
     static const char *const servers[] = {"memcached-1.4.25", "memcached-1.6.18",
-                                          "memcached-1.6.45"};
+                                          "memcached-1.6.45", "memcached-1.6.45-extstore"};
     static const int sizes[][2] = {{1, 1},    {39, 9},   {40, 10},  {80, 24},  {100, 30},
                                    {132, 43}, {160, 50}, {238, 61}, {400, 100}};
-    for (int s = 0; s < 3; s++) {
+    for (size_t s = 0; s < sizeof servers / sizeof *servers; s++) {
         struct model *model = fixture_model(servers[s]);
         struct frame frame = frame_of(model);
         int drawn = 0, views = 0;
