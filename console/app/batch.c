@@ -57,7 +57,7 @@ static void print_overview(const struct model *model) {
     }
     char bytes[FORMAT_BYTES], limit[FORMAT_BYTES], items[FORMAT_BYTES], pool[FORMAT_BYTES];
     printf("memory             %7s of %s, %s items, %s pages in the pool\n",
-           format_bytes(bytes, stat_number(now->general[GENERAL_bytes])),
+           format_bytes(bytes, snapshot_item_bytes(now)),
            format_bytes(limit, stat_number(now->general[GENERAL_limit_maxbytes])),
            format_count(items, stat_number(now->general[GENERAL_curr_items])),
            format_count(pool, stat_number(now->general[GENERAL_slab_global_page_pool])));

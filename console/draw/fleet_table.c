@@ -11,7 +11,7 @@ enum { HOST_LEAST = 12 };
 
 const struct fleet_column_row fleet_columns[FLEET_COLUMNS] = {
     [FLEET_HOST] = {"SERVER", "server", 0, 0, "the address of the server"},
-    [FLEET_VERSION] = {"VERSION", "version", 9, 9, "version of memcached, or slated's own behind an s"},
+    [FLEET_VERSION] = {"VERSION", "version", 9, 9, "version of memcached, behind a p as a proxy, or slated's own behind an s"},
     [FLEET_UP] = {"UP", "up", 6, 10, "time since the server started"},
     [FLEET_MEMORY] = {"MEM", "mem", 6, 8, "memory that items may take"},
     [FLEET_FILL] = {"FILL%", "fill", 5, 5, "share of that memory that items take"},
@@ -37,6 +37,12 @@ static double youngest_tail(const struct model *model, const struct snapshot *no
     return isnan(evicting) ? youngest : evicting;
 }
 
+/* Keys asked for a second; of a proxy, which counts them apart, since the refresh before. */
+static double gets_of(const struct model *model, const struct snapshot *now) {
+    return snapshot_is_proxy(now) ? model_rate(model, GENERAL_proxy_gets)
+                                  : model_mean(model, METRIC_GETS, HEALTH_WINDOW_MS);
+}
+
 struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64_t interval_ms,
                               uint64_t retry_ms) {
     struct fleet_row row = {.model = model, .retry_ms = retry_ms, .odd = FLEET_HOST};
@@ -52,14 +58,16 @@ struct fleet_row fleet_row_of(const struct model *model, uint64_t now_ms, uint64
     if (now == NULL) {
         return row;
     }
-    double limit = stat_number(now->general[GENERAL_limit_maxbytes]);
     row.value[FLEET_UP] = stat_number(now->general[GENERAL_uptime]);
-    row.value[FLEET_MEMORY] = limit;
-    row.value[FLEET_FILL] = stat_number(now->general[GENERAL_bytes]) / limit;
-    row.value[FLEET_GETS] = model_mean(model, METRIC_GETS, HEALTH_WINDOW_MS);
-    row.value[FLEET_HIT] = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
-    row.value[FLEET_EVICTIONS] = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
-    row.value[FLEET_AGE] = youngest_tail(model, now);
+    row.value[FLEET_GETS] = gets_of(model, now);
+    if (snapshot_has_cache(now)) {
+        double limit = stat_number(now->general[GENERAL_limit_maxbytes]);
+        row.value[FLEET_MEMORY] = limit;
+        row.value[FLEET_FILL] = snapshot_item_bytes(now) / limit;
+        row.value[FLEET_HIT] = model_mean(model, METRIC_HIT_RATIO, HEALTH_WINDOW_MS);
+        row.value[FLEET_EVICTIONS] = model_mean(model, METRIC_EVICTIONS, HEALTH_WINDOW_MS);
+        row.value[FLEET_AGE] = youngest_tail(model, now);
+    }
     row.value[FLEET_CONNS] = model_metric(model, METRIC_CONNECTIONS);
     row.value[FLEET_RTT] = model_metric(model, METRIC_REPLY_MS);
     return row;
@@ -179,7 +187,11 @@ const char *fleet_text(const struct fleet_row *row, enum fleet_column column, ch
         snprintf(out, 40, "%.39s", model_server(row->model));
         return out;
     case FLEET_VERSION:
-        snprintf(out, 40, "%s%.8s", now != NULL && now->is_slated ? "s" : "",
+        snprintf(out, 40, "%s%.8s",
+                 now == NULL              ? ""
+                 : now->is_slated         ? "s"
+                 : snapshot_is_proxy(now) ? "p"
+                                          : "",
                  now != NULL ? snapshot_version(now) : "");
         out[fleet_columns[column].width] = '\0';
         return out;

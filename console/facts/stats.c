@@ -136,6 +136,28 @@ static void parse_setting(struct snapshot *snapshot, struct span name, struct sp
     }
 }
 
+/* A count of `stats proxy` goes to one of the two sums. */
+static void parse_proxy(struct snapshot *snapshot, struct span name, struct span value) {
+    static const struct {
+        const char *name;
+        enum general_stat sum;
+    } sums[] = {
+        {"cmd_get", GENERAL_proxy_gets},     {"cmd_gets", GENERAL_proxy_gets},
+        {"cmd_gat", GENERAL_proxy_gets},     {"cmd_gats", GENERAL_proxy_gets},
+        {"cmd_mg", GENERAL_proxy_gets},      {"cmd_set", GENERAL_proxy_sets},
+        {"cmd_add", GENERAL_proxy_sets},     {"cmd_cas", GENERAL_proxy_sets},
+        {"cmd_append", GENERAL_proxy_sets},  {"cmd_prepend", GENERAL_proxy_sets},
+        {"cmd_replace", GENERAL_proxy_sets}, {"cmd_ms", GENERAL_proxy_sets},
+    };
+    uint64_t count = parse_number(value);
+    for (size_t i = 0; count != STAT_ABSENT && i < sizeof sums / sizeof *sums; i++) {
+        if (span_is(name, sums[i].name)) {
+            uint64_t *sum = &snapshot->general[sums[i].sum];
+            *sum = *sum == STAT_ABSENT ? count : *sum + count;
+        }
+    }
+}
+
 static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct span name,
                        struct span value) {
     switch (group) {
@@ -166,6 +188,14 @@ static void parse_stat(struct snapshot *snapshot, enum stats_group group, struct
             copy_printable(snapshot->store, sizeof snapshot->store, value);
         }
         break;
+    case GROUP_PROXY:
+        parse_proxy(snapshot, name, value);
+        break;
+    case GROUP_PROXY_BACKENDS:
+        if (name.bytes > 4 && memcmp(name.at, "bad_", 4) == 0 && parse_number(value) != STAT_ABSENT) {
+            snapshot->general[GENERAL_proxy_links_bad] += parse_number(value);
+        }
+        break;
     case GROUP_COUNT:
         break;
     }
@@ -190,6 +220,9 @@ void snapshot_init(struct snapshot *snapshot) {
 void snapshot_parse(struct snapshot *snapshot, enum stats_group group, const char *text,
                     size_t text_bytes) {
     const char *end = text + text_bytes;
+    if (group == GROUP_PROXY_BACKENDS) { /* only bad ones are told */
+        snapshot->general[GENERAL_proxy_links_bad] = 0;
+    }
     for (const char *line = text; line < end;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         const char *stop = newline != NULL ? newline : end;
@@ -259,6 +292,21 @@ bool snapshot_has_slabs(const struct snapshot *snapshot) {
 
 bool snapshot_has_extstore(const struct snapshot *snapshot) {
     return snapshot->general[GENERAL_extstore_limit_maxbytes] != STAT_ABSENT;
+}
+
+bool snapshot_is_proxy(const struct snapshot *snapshot) {
+    return snapshot->setting[SETTING_proxy_enabled] == 1;
+}
+
+bool snapshot_has_cache(const struct snapshot *snapshot) {
+    uint64_t items = snapshot->general[GENERAL_curr_items];
+    return !snapshot_is_proxy(snapshot) || (items != STAT_ABSENT && items > 0);
+}
+
+double snapshot_item_bytes(const struct snapshot *snapshot) {
+    double bytes = stat_number(snapshot->general[GENERAL_bytes]);
+    double flash = stat_number(snapshot->general[GENERAL_extstore_bytes_used]);
+    return isnan(flash) ? bytes : fmax(bytes - flash, 0);
 }
 
 double stat_number(uint64_t value) {

@@ -27,6 +27,12 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(get_extstore) X(get_aborted_extstore) X(get_oom_extstore) X(recache_from_extstore)           \
     X(miss_from_extstore) X(badcrc_from_extstore)
 
+/* memcached as a proxy. The last three are of other replies: what was asked for, and how many links
+ * to backends are bad. */
+#define PROXY_STATS(X)                                                                             \
+    X(proxy_conn_requests) X(proxy_conn_errors) X(proxy_backend_total) X(proxy_backend_failed)     \
+    X(proxy_gets) X(proxy_sets) X(proxy_links_bad)
+
 /* General stats: X(name on the wire). rusage_* arrive as seconds and are kept in microseconds; total_malloced comes
  * with "stats slabs". */
 #define GENERAL_STATS(X)                                                                           \
@@ -37,7 +43,7 @@ enum { CLASS_LIMIT = 256 }; /* class ids 0..255; servers before 1.4.23 had up to
     X(bytes_read) X(bytes_written) X(bytes) X(limit_maxbytes) X(curr_items) X(hash_bytes)          \
     X(evictions) X(evicted_unfetched) X(expired_unfetched) X(store_no_memory)                      \
     X(slab_global_page_pool) X(slabs_moved)                                                        \
-    X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes) X(total_malloced) EXTSTORE_STATS(X)
+    X(slab_reassign_evictions_nomem) X(slab_reassign_busy_deletes) X(total_malloced) EXTSTORE_STATS(X) PROXY_STATS(X)
 
 /* Stats of one class, from "stats slabs" (N:name) and "stats items" (items:N:name). mem_requested
  * has lived in both. */
@@ -56,7 +62,7 @@ extern const char *const automove_words[AUTOMOVE_MODES];
  * automove_words, and one that is not there as absent. */
 #define SETTING_STATS(X) X(maxconns) X(slab_reassign) X(slab_automove) X(slab_automove_ratio) X(track_sizes) \
     X(growth_factor) X(chunk_size) X(slab_chunk_max) X(item_size_max) \
-    X(ext_item_size) X(ext_max_frag) X(ext_drop_unread) X(ext_compact_under)
+    X(ext_item_size) X(ext_max_frag) X(ext_drop_unread) X(ext_compact_under) X(proxy_enabled)
 /* clang-format on */
 
 #define STAT_AS_ENUM(prefix, name) prefix##name,
@@ -74,6 +80,8 @@ enum stats_group {
     GROUP_SLABS,
     GROUP_SETTINGS,
     GROUP_SLATED,
+    GROUP_PROXY, /* this and the next of a proxy alone */
+    GROUP_PROXY_BACKENDS,
     GROUP_COUNT
 };
 
@@ -135,6 +143,13 @@ bool snapshot_has_slabs(const struct snapshot *snapshot);
 
 /* Does memcached write to flash here? Its settings for that are shown where it does not, too. */
 bool snapshot_has_extstore(const struct snapshot *snapshot);
+
+/* Is it a proxy? Such a one may have a cache, too: only then its figures of one say anything. */
+bool snapshot_is_proxy(const struct snapshot *snapshot);
+bool snapshot_has_cache(const struct snapshot *snapshot);
+
+/* What items take in memory: memcached counts values on flash among the bytes, too. NAN if unknown. */
+double snapshot_item_bytes(const struct snapshot *snapshot);
 
 /* STAT_ABSENT becomes NAN. */
 double stat_number(uint64_t value);

@@ -23,18 +23,8 @@ static double gauge(const struct frame *frame, enum general_stat stat) {
     return stat_number(model_now(frame->model)->general[stat]);
 }
 
-/* Increase a second since the refresh before; FORMAT_RESET when the counter went back. */
 static double rate(const struct frame *frame, enum general_stat stat) {
-    const struct snapshot *now = model_now(frame->model), *before = model_before(frame->model);
-    if (before == NULL || before->at_ms >= now->at_ms || now->general[stat] == STAT_ABSENT ||
-        before->general[stat] == STAT_ABSENT) {
-        return NAN;
-    }
-    if (now->general[stat] < before->general[stat]) {
-        return FORMAT_RESET;
-    }
-    return (double)(now->general[stat] - before->general[stat]) * 1000 /
-           (double)(now->at_ms - before->at_ms);
+    return model_rate(frame->model, stat);
 }
 
 static double pages_of(const struct frame *frame) {

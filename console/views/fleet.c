@@ -20,10 +20,15 @@ static unsigned sorted_rows(const struct frame *frame, const struct ui *ui,
     return frame->server_count;
 }
 
+/* What a proxy is asked for it asks its backends for, which may be of the fleet, too. */
+static bool is_counted(const struct fleet_row *row) {
+    return row->is_up && snapshot_has_cache(model_now(row->model));
+}
+
 static double sum(const struct fleet_row *rows, unsigned count, enum fleet_column column) {
     double total = NAN;
     for (unsigned i = 0; i < count; i++) {
-        if (rows[i].is_up && rows[i].value[column] >= 0) {
+        if (is_counted(&rows[i]) && rows[i].value[column] >= 0) {
             total = isnan(total) ? rows[i].value[column] : total + rows[i].value[column];
         }
     }
@@ -148,7 +153,7 @@ static void click(struct ui *ui, enum hot_kind kind, unsigned value) {
 static void terms(const struct ui *ui, struct terms *out) {
     static const char *const shown[] = {
         "fleet.odd", "uptime", "memory.limit", "fleet.fill", "gets", "hit_ratio", "evictions",
-        "fleet.age", "connections", "reply_ms"};
+        "fleet.age", "connections", "reply_ms", "fleet.proxy"};
     (void)ui;
     for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
         terms_add(out, "", shown[i], i == 0);

@@ -151,7 +151,7 @@ struct memory {
 
 static struct memory measure_memory(const struct snapshot *now) {
     struct memory memory = {.limit = stat_number(now->general[GENERAL_limit_maxbytes]),
-                            .items = stat_number(now->general[GENERAL_bytes])};
+                            .items = snapshot_item_bytes(now)};
     for (unsigned id = 1; id < CLASS_LIMIT; id++) {
         const struct class_stats *stats = &now->classes[id];
         double pages = stat_number(stats->value[CLASS_total_pages]);

@@ -5,7 +5,7 @@
 -- It answers on a UNIX socket, keeps the settings and pages that it is told to change, and appends every command to
 -- LOG: as it came, behind "UNKNOWN" when that version does not know it, behind "CRASH" (and it dies) when that version
 -- would.
--- KIND: what is wrong with its answers; see `hostile`.
+-- KIND: what is wrong with its answers; see `hostile`. proxy: nothing is, but it is a proxy.
 local socket = require "socket"
 local unix = require "socket.unix"
 
@@ -19,7 +19,8 @@ end
 
 -- ---- what it says: a transcript in the shape of that version ----
 
-local fixture = from("1.6.34") and "1.6.45" or from("1.5.0") and "1.6.18" or "1.4.25"
+local fixture = kind == "proxy" and "1.6.45-proxy" or from("1.6.34") and "1.6.45"
+  or from("1.5.0") and "1.6.18" or "1.4.25"
 local groups = {}
 do
   local name
@@ -108,6 +109,7 @@ local function tune(words)
 end
 
 local COMMANDS = {
+  { "^version$", function() return "VERSION " .. version end },
   { "^slabs reassign (.*)$", reassign },
   { "^slabs automove ([012])$", set("slab_automove") },
   { "^slabs automove ratio (%S+)$", from("1.5.0") and set("slab_automove_ratio") or nil },
@@ -146,6 +148,7 @@ end
 local turn = 0
 local hostile = {
   plain = function(text) return text end,
+  proxy = function(text) return text end,
   fragments = function(text) return text, 1 end,
   missing = function(text)
     return each_stat(text, function() turn = turn + 1 return turn % 3 == 0 and "" or nil end)

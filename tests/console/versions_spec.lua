@@ -180,6 +180,18 @@ describe("slatetop with other servers", function()
     end)
   end
 
+  it("asks a proxy how its links to backends are, and shows it as one", function()
+    start("1.6.45", "proxy")
+    open()
+    screen:press("7")
+    screen:wait("p1.6.45")
+    screen:wait("2 of 4 links to backends bad")
+    local told = commands()
+    assert.truthy(told:find("stats proxybe\n", 1, true), told)
+    assert.is_nil(told:find("UNKNOWN stats proxy", 1, true), told)
+    leave()
+  end)
+
   it("sends a read-only server nothing but questions, whatever keys are pressed", function()
     local seed = tonumber(os.getenv("SEED")) or os.time()
     print("# SEED=" .. seed)

@@ -161,6 +161,17 @@ describe("the pages on flash", function()
     end)
 end)
 
+describe("the overview of a server with storage on flash", function()
+    it("tells what items take in memory, without the values on flash that memcached counts", function()
+        local view = require "slate.judge.view"
+        local general = { bytes = 40 << 20, limit_maxbytes = 16 << 20, extstore_bytes_used = 32 << 20 }
+        local overview = view.overview(snapshots.make(1000, {}, general))
+        assert.same({ 8 << 20, 0.5 }, { overview.used_bytes, overview.used_ratio })
+        general.extstore_bytes_used = nil
+        assert.equal(40 << 20, view.overview(snapshots.make(1000, {}, general)).used_bytes)
+    end)
+end)
+
 describe("slatetop on a recording with storage on flash", function()
     it("has the doctor's words for what is wrong", function()
         local general = { extstore_limit_maxbytes = 64 << 20, extstore_pages_used = 32, extstore_pages_free = 0,

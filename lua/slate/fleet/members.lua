@@ -3,6 +3,7 @@
 local clock = require "slate.base.clock"
 local together = require "slate.wire.together"
 local held = require "slate.judge.held"
+local proxy = require "slate.facts.proxy"
 local observer = require "slate.judge.observer"
 local snapshot = require "slate.facts.snapshot"
 local starving = require "slate.judge.starving"
@@ -12,6 +13,7 @@ local M = {}
 
 -- How much worse a server is for each of these. Only the order matters.
 local DOWN <const>, OUT_OF_MEMORY <const>, OVER_LIMIT <const>, STARVING <const>, OUTLIER <const> = 1000, 100, 50, 10, 5
+local BAD_LINKS <const> = 80 -- of a proxy, whose requests to a backend fail
 local HITS_BELOW_RATIO <const> = 0.05 -- a hit ratio so far under the middle one is an outlier
 
 local function open(context, server)
@@ -34,8 +36,12 @@ local function sample(one)
     local now, message, code = snapshot.take(one.client, {
         server = one.server.name, slated = one.who.slated, settings = true,
     })
+    local ok = now
+    if now and proxy.is_one(now) then
+        ok, message, code = proxy.ask(one.client, now)
+    end
     one.now = now
-    if not now then
+    if not ok then
         one.client, one.message, one.code = nil, message, code
         return
     end
@@ -83,6 +89,22 @@ function M.sample(context, servers, interval_s)
     return members
 end
 
+-- The figures of a cache, which a proxy without one has as zeros.
+local CACHE_FIGURES <const> = { "items", "used_bytes", "limit_bytes", "used_ratio", "free_pool_pages", "hit_ratio",
+    "hit_ratio_total", "evictions_per_s", "item_loss_per_s", "out_of_memory_per_s", "pages_moved", "pages_moved_per_s",
+    "automove", "age_spread" }
+
+-- Makes the row of a cache that of a proxy.
+local function as_proxy(row, one)
+    row.proxy = proxy.of(one.now, one.before, one.rates)
+    row.get_per_s, row.set_per_s = row.proxy.get_per_s, row.proxy.set_per_s
+    for _, name in ipairs(proxy.has_cache(one.now) and {} or CACHE_FIGURES) do
+        row[name] = nil
+    end
+    table.insert(row.notes, 1, proxy.words(row.proxy))
+    row.badness = row.badness + ((row.proxy.links_bad or 0) > 0 and BAD_LINKS or 0)
+end
+
 local function row_of(one)
     if not one.client then
         return { server = one.server.name, why = one.message, notes = { "down" }, badness = DOWN }
@@ -108,6 +130,9 @@ local function row_of(one)
             require("slate.base.units").bytes(over.limit_bytes))
         row.badness = row.badness + OVER_LIMIT
     end
+    if proxy.is_one(one.now) then
+        as_proxy(row, one)
+    end
     if row.reset then
         row.notes[#row.notes + 1] = "counters were reset"
     end
@@ -123,7 +148,8 @@ end
 
 --- One row for each member, the worst first. Pure.
 -- A row has the fields of view.overview, age_spread, notes (a list of words) and badness (only their order means
--- something); that of a server that is down has server, why, notes and badness.
+-- something); that of a proxy has proxy (of slate.facts.proxy.of), too, and no figures of a cache unless it has one;
+-- that of a server that is down has server, why, notes and badness.
 function M.rows(members)
     local rows, hits = {}, {}
     for i, one in ipairs(members) do

@@ -32,18 +32,25 @@ local function hit_ratio(counts)
     return ratio(counts.get_hits, counts.get_hits + counts.get_misses)
 end
 
+-- What items take in memory: memcached counts values on flash among the bytes, too.
+local function in_memory(general)
+    local bytes, flash = general.bytes, general.extstore_bytes_used
+    return bytes and flash and math.max(0, bytes - flash) or bytes
+end
+
 --- The overview of a server. `rates` (from snapshot.rates) may be nil.
 function M.overview(now, rates)
     local general, settings = now.general, now.settings or {}
     local per_s = rates and rates.general or {}
+    local used_bytes = in_memory(general)
     local item_loss_per_s = sum(per_s.evictions, per_s.slab_reassign_evictions_nomem,
         per_s.slab_reassign_busy_deletes)
     return {
         server = now.server, version = now.version, slated = now.slated, time_s = now.time_s,
         interval_s = rates and rates.interval_s, reset = rates and rates.reset,
         uptime_s = general.uptime, connections = general.curr_connections, items = general.curr_items,
-        used_bytes = general.bytes, limit_bytes = general.limit_maxbytes,
-        used_ratio = ratio(general.bytes, general.limit_maxbytes),
+        used_bytes = used_bytes, limit_bytes = general.limit_maxbytes,
+        used_ratio = ratio(used_bytes, general.limit_maxbytes),
         free_pool_pages = general.slab_global_page_pool,
         get_per_s = per_s.cmd_get, set_per_s = per_s.cmd_set,
         hit_ratio = hit_ratio(per_s), hit_ratio_total = hit_ratio(general),

@@ -1,0 +1,102 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- memcached as a proxy (-o proxy_config): what it was asked for, and how its backends are.
+--
+-- Its general statistics are those of a cache, which it has only where its routes use one; `stats proxy` counts what
+-- it was asked for, `stats proxybe` names the backends that it takes for bad. Each worker thread has a link of its own
+-- to each backend; links are what memcached counts. It tells no latency of them.
+local stats = require "slate.facts.stats"
+
+local M = {}
+
+local GETS <const> = { "cmd_get", "cmd_gets", "cmd_gat", "cmd_gats", "cmd_mg" }
+local SETS <const> = { "cmd_set", "cmd_add", "cmd_cas", "cmd_append", "cmd_prepend", "cmd_replace", "cmd_ms" }
+
+--- Is the server of a snapshot with settings a proxy?
+function M.is_one(now)
+    return (now.settings or {}).proxy_enabled == true
+end
+
+--- Has it a cache of its own with something in it? Figures of a cache mean nothing without.
+function M.has_cache(now)
+    return (now.general.curr_items or 0) > 0
+end
+
+--- Parses the lines of `stats proxy` and `stats proxybe`; either may be nil. Returns { gets, sets, bad = a list of
+-- { name, links }, by name }; what is not told is absent. Pure.
+function M.parse(lines, backend_lines)
+    local asked, counts = {}, lines and stats.flat(lines) or {}
+    for field, names in pairs({ gets = GETS, sets = SETS }) do
+        for _, name in ipairs(names) do
+            asked[field] = math.type(counts[name]) and (asked[field] or 0) + counts[name] or asked[field]
+        end
+    end
+    asked.bad = backend_lines and {}
+    for _, line in ipairs(backend_lines or {}) do
+        local name, links = line:match("^STAT bad_(.+) (%d+)$")
+        if name then
+            asked.bad[#asked.bad + 1] = { name = name, links = math.tointeger(tonumber(links)) }
+        end
+    end
+    table.sort(asked.bad or {}, function(a, b) return a.name < b.name end)
+    return asked
+end
+
+--- Asks a proxy, and keeps the answers in the snapshot as `proxy`. Returns true; or nil, message, code.
+function M.ask(client, now)
+    local groups, refused, code = client:stats_groups({ "proxy", "proxybe" })
+    if not groups then
+        return nil, refused, code
+    end
+    now.proxy = M.parse(groups.proxy, groups.proxybe)
+    return true
+end
+
+local function increase_per_s(before, now, field, interval_s)
+    local was, is = before and before.proxy and before.proxy[field], now.proxy and now.proxy[field]
+    return was and is and is >= was and interval_s > 0 and (is - was) / interval_s or nil
+end
+
+--- What there is to see of a proxy: { requests_per_s, get_per_s, set_per_s, errors_per_s, failed_per_s (links that
+-- broke), active (requests under way), links, links_bad, bad }; what is not told is absent. before and rates may be
+-- nil.
+function M.of(now, before, rates)
+    local general, per_s = now.general, rates and rates.general or {}
+    local interval_s = rates and not rates.reset and rates.interval_s or 0
+    local bad, links_bad = now.proxy and now.proxy.bad, nil
+    for _, backend in ipairs(bad or {}) do
+        links_bad = (links_bad or 0) + backend.links
+    end
+    return {
+        requests_per_s = per_s.proxy_conn_requests, errors_per_s = per_s.proxy_conn_errors,
+        failed_per_s = per_s.proxy_backend_failed, active = general.proxy_req_active,
+        links = general.proxy_backend_total, links_bad = links_bad or bad and 0 or nil, bad = bad,
+        get_per_s = increase_per_s(before, now, "gets", interval_s),
+        set_per_s = increase_per_s(before, now, "sets", interval_s),
+    }
+end
+
+--- What it says of its backends, in words: "proxy, 2 of 8 links to backends bad: b1, b2".
+function M.words(seen)
+    local units = require "slate.base.units"
+    local words = { "proxy" }
+    if seen.links then
+        words[1] = ("proxy, %s to backends"):format(units.plural(seen.links, "link"))
+    end
+    if (seen.links_bad or 0) > 0 then
+        local names = {}
+        for i, backend in ipairs(seen.bad) do
+            names[i] = backend.name
+        end
+        words[1] = ("proxy, %d of %s to backends bad: %s"):format(seen.links_bad, units.plural(seen.links or
+            seen.links_bad, "link"), table.concat(names, ", "))
+    end
+    if (seen.failed_per_s or 0) > 0 then
+        words[#words + 1] = units.rate(seen.failed_per_s) .. " break a second"
+    end
+    if (seen.errors_per_s or 0) > 0 then
+        words[#words + 1] = units.rate(seen.errors_per_s) .. " errors a second"
+    end
+    return table.concat(words, "; ")
+end
+
+return M

@@ -1,0 +1,126 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- memcached as a proxy in slatectl fleet: from made-up members, from the transcript of one, and from one that was built
+-- with --enable-proxy where there is such a one.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local dkjson = require "dkjson"
+local members = require "slate.fleet.members"
+local proxy = require "slate.facts.proxy"
+local server = require "support.server"
+local snapshots = require "support.snapshots"
+
+describe("what a proxy tells", function()
+    it("is summed up: what it was asked for, and which backends are bad", function()
+        assert.same({ gets = 12, sets = 7, bad = { { name = "a b", links = 1 }, { name = "b2", links = 2 } } },
+            proxy.parse({ "STAT cmd_mg 5", "STAT cmd_get 4", "STAT cmd_gats 3", "STAT cmd_ms 6", "STAT cmd_add 1",
+                "STAT cmd_touch 9", "STAT vm_gc_runs 2", "nonsense" },
+                { "STAT bad_b2 2", "STAT bad_a b 1", "STAT bad_x -1", "STAT other 3" }))
+        assert.same({}, proxy.parse(nil, nil))
+        assert.same({ bad = {} }, proxy.parse({ "STAT cmd_get many" }, {}))
+    end)
+end)
+
+describe("a proxy in a fleet", function()
+    -- Two looks at a proxy, a second apart; general: further counters after that second.
+    local function member(general, bad, settings)
+        local function at(time_s, counts, gets)
+            local one = snapshots.make(time_s, {}, counts, settings or { proxy_enabled = true })
+            one.proxy = { gets = gets, sets = 10, bad = bad }
+            return one
+        end
+        local before = at(1000, { proxy_conn_requests = 1000, proxy_backend_failed = 0, proxy_conn_errors = 0,
+            proxy_backend_total = 4, cmd_get = 0, get_hits = 0, get_misses = 0, evictions = 0, curr_items = 0,
+            bytes = 0, limit_maxbytes = 64 << 20 }, 100)
+        local after = {}
+        for name, value in pairs(before.general) do
+            after[name] = value
+        end
+        after.uptime, after.proxy_conn_requests = 1001, 1500
+        for name, value in pairs(general or {}) do
+            after[name] = value
+        end
+        local now = at(1001, after, 350)
+        return { server = { name = "p" }, client = true, who = {}, before = before, now = now,
+            rates = require("slate.facts.snapshot").rates(before, now) }
+    end
+
+    it("has what it was asked for, and no figure of a cache", function()
+        local row = members.rows({ member(nil, {}) })[1]
+        assert.equal("proxy, 4 links to backends", table.concat(row.notes, "|"))
+        assert.same({ 250, 0, 500, 0, 4 }, { row.get_per_s, row.set_per_s, row.proxy.requests_per_s,
+            row.proxy.links_bad, row.proxy.links })
+        for _, name in ipairs({ "hit_ratio", "hit_ratio_total", "used_ratio", "evictions_per_s", "items" }) do
+            assert.is_nil(row[name], name)
+        end
+    end)
+
+    it("stands above what is well when links are bad, and names the backends", function()
+        local rows = members.rows({ member(nil, {}, { proxy_enabled = false }),
+            member({ proxy_backend_failed = 3, proxy_conn_errors = 2 }, { { name = "b1", links = 1 },
+                { name = "b2", links = 2 } }) })
+        assert.equal("proxy, 3 of 4 links to backends bad: b1, b2; 3.0 break a second; 2.0 errors a second",
+            rows[1].notes[1])
+        assert.same({}, rows[2].notes)
+        assert.is_nil(rows[2].proxy)
+        assert.equal(64 << 20, rows[2].limit_bytes)
+    end)
+
+    it("keeps the figures of a cache of its own", function()
+        local row = members.rows({ member({ curr_items = 5, bytes = 1 << 20 }, {}) })[1]
+        assert.equal(1 / 64, row.used_ratio)
+        assert.equal(0, row.evictions_per_s)
+    end)
+end)
+
+describe("slatectl fleet on a proxy", function()
+    local ctl
+
+    before_each(function() ctl = command.new() end)
+    after_each(function() ctl.remove() end)
+
+    it("reads the transcript of one", function()
+        local pid = server.capture(("lua5.4 tests/console/replayer.lua %s/socket %s/log 1.6.45 proxy </dev/null "
+            .. ">/dev/null 2>&1 & echo $!"):format(ctl.folder, ctl.folder))
+        finally(function() os.execute("kill -KILL " .. pid) end)
+        for _ = 1, 1000 do
+            if os.execute("test -S " .. ctl.folder .. "/socket") then
+                break
+            end
+            require("slate.base.clock").sleep(0.01)
+        end
+        local text = ctl.succeed("fleet --interval 100ms ./socket")
+        assert.truthy(text:find("proxy, 2 of 4 links to backends bad: 127.0.0.1:21918", 1, true), text)
+        local row = dkjson.decode((ctl.succeed("--json fleet --interval 100ms ./socket"))).servers[1]
+        assert.same({ { name = "127.0.0.1:21918", links = 2 } }, row.proxy.bad)
+        assert.is_nil(row.used_ratio)
+    end)
+
+    it("reads one that serves", function()
+        local kind
+        for _, one in ipairs(server.all()) do
+            kind = kind or not one.is_slated and server.capture(one.binary .. " -h"):find("proxy_config", 1, true)
+                and one
+        end
+        if not kind then
+            pending("no memcached here is built with --enable-proxy")
+            return
+        end
+        local backend = server.start({ binary = kind.binary, transport = "tcp", args = { "-m", "16" } })
+        finally(function() backend:stop() end)
+        server.write_file(ctl.folder .. "/routes.lua", ('pools{ main = { backends = { "%s" } } }\n'
+            .. 'routes{ default = route_direct{ child = "main" } }\n'):format(backend.address))
+        local one = server.start({ binary = kind.binary, args = { "-t", "2", "-o",
+            "proxy_config=routelib,proxy_arg=" .. ctl.folder .. "/routes.lua" } })
+        finally(function()
+            one:stop()
+            backend:stop()
+        end)
+        local client = one:connect()
+        assert(client:set("key", "value"))
+        assert(client:get("key"))
+        client:close()
+        local text = ctl.succeed("fleet --interval 100ms " .. one.address .. " " .. backend.address)
+        assert.truthy(text:find("proxy, %d+ links? to backends\n"), text)
+        assert.equal(1, select(2, text:gsub("proxy, ", "")))
+    end)
+end)
