@@ -252,6 +252,8 @@ $B/bench/abuse: tests/bench/abuse/abuse.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 bench-tls: ## server CPU time a request and a handshake with TLS, against memcached (RUNS, SECONDS, CONNECTIONS)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/tls $B/bin
+bench-resident: ## what each part of a million small items takes of memory, against memcached (ITEMS)
+	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/resident $B/bin
 bench-udp: ## server CPU time of a get by UDP, against memcached and a server that looks nothing up (RUNS, SECONDS)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/udp_side && tests/bench/udp $B/bin
 bench-calcify: ## the 2012 rebalancing experiment against memcached
@@ -287,5 +289,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
+.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)
