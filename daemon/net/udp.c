@@ -4,6 +4,7 @@
 #include <event2/event.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/udp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ static const char too_long[] = "SERVER_ERROR reply too long for UDP\r\n",
 
 /* A datagram, its session while it lasts, and its reply so far. */
 struct exchange {
-    struct sockaddr_storage from;
+    const struct sockaddr *from;
     socklen_t       from_bytes;
     uint16_t        id;
     size_t          n;    /* bytes of the datagram */
@@ -45,10 +46,16 @@ struct exchange {
 struct udp_batch {
     struct udp_socket *owner; /* whose datagrams have not all been answered yet, or NULL */
     unsigned        count, turns; /* how many there are, and how often they had a turn */
+    /* received ones, some of them perhaps datagrams that the kernel has joined; those before
+     * `next`, and `taken` bytes of that, have become exchanges */
+    unsigned        received, next;
+    size_t          taken;
     struct udp_out  out;
     struct exchange exchange[UDP_BATCH];
     struct mmsghdr  message[UDP_BATCH];
     struct iovec    iov[UDP_BATCH];
+    struct sockaddr_storage name[UDP_BATCH];
+    _Alignas(struct cmsghdr) char control[UDP_BATCH][CMSG_SPACE(sizeof(int))];
     char            bytes[UDP_BATCH][UDP_RECEIVE_BYTES + BUFFER_SLACK];
 };
 
@@ -73,6 +80,7 @@ static struct udp_socket *open_one(const struct sockaddr_storage *at, socklen_t 
         getsockname(fd, (struct sockaddr *)&bound, &bound_bytes) != 0) {
         goto fail;
     }
+    setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on); /* else the kernel joins none */
     s->record.fd = fd;
     s->cuts = udp_out_cuts(fd);
     s->is_v6 = bound.ss_family == AF_INET6;
@@ -262,7 +270,7 @@ static void give_up(struct worker *w, struct exchange *e, unsigned n) {
 
 /* Whether the reply, or the sentence in its place, may be sent. */
 static bool may_answer(struct worker *w, const struct udp_socket *s, struct exchange *e) {
-    uint32_t factor = address_is_local((struct sockaddr *)&e->from) ? 0 : s->factor;
+    uint32_t factor = address_is_local(e->from) ? 0 : s->factor;
     if (udp_may_reply(e->reply.used, e->n, factor)) {
         return true;
     }
@@ -292,7 +300,7 @@ static void answer_all(struct worker *w, const struct udp_socket *s, struct exch
             if (udp_out_full(o)) {
                 flush(w, s);
             }
-            udp_frame_write(udp_out_put(o, (struct sockaddr *)&e[i].from, e[i].from_bytes,
+            udp_frame_write(udp_out_put(o, e[i].from, e[i].from_bytes,
                                         e[i].reply.bytes + first,
                                         left < UDP_PART_BYTES ? left : UDP_PART_BYTES, s->cuts),
                             e[i].id, (uint16_t)at, (uint16_t)all);
@@ -304,27 +312,66 @@ static void answer_all(struct worker *w, const struct udp_socket *s, struct exch
 static unsigned receive(struct udp_batch *b, int fd) {
     for (unsigned i = 0; i < UDP_BATCH; i++) {
         b->iov[i] = (struct iovec){b->bytes[i], UDP_RECEIVE_BYTES};
-        b->message[i].msg_hdr = (struct msghdr){.msg_name = &b->exchange[i].from,
-                                                .msg_namelen = sizeof b->exchange[i].from,
+        b->message[i].msg_hdr = (struct msghdr){.msg_name = &b->name[i],
+                                                .msg_namelen = sizeof b->name[i],
                                                 .msg_iov = &b->iov[i],
-                                                .msg_iovlen = 1};
+                                                .msg_iovlen = 1,
+                                                .msg_control = b->control[i],
+                                                .msg_controllen = sizeof b->control[i]};
     }
     int n = recvmmsg(fd, b->message, UDP_BATCH, MSG_DONTWAIT, NULL);
     return n > 0 ? (unsigned)n : 0;
 }
 
+/* How long each datagram of a message is, but the last, which may be shorter. */
+static size_t datagram_bytes(struct mmsghdr *m) {
+    struct cmsghdr *c = CMSG_FIRSTHDR(&m->msg_hdr);
+    int each = 0;
+    if (c != NULL && c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
+        memcpy(&each, CMSG_DATA(c), sizeof each);
+    }
+    return each > 0 ? (size_t)each : UDP_RECEIVE_BYTES;
+}
+
+/* Makes exchanges of a message's datagrams, as far as there is room. */
+static void take_message(struct udp_socket *s, struct udp_batch *b) {
+    struct mmsghdr *m = &b->message[b->next];
+    size_t each = datagram_bytes(m);
+    do { /* an empty one, too, counts */
+        struct exchange *e = &b->exchange[b->count++];
+        size_t left = m->msg_len - b->taken, n = left < each ? left : each;
+        e->from = (struct sockaddr *)&b->name[b->next];
+        e->from_bytes = m->msg_hdr.msg_namelen;
+        begin_exchange(s, e, b->bytes[b->next] + b->taken, n);
+        b->taken += n;
+    } while (b->taken < m->msg_len && b->count < UDP_BATCH);
+    if (b->taken == m->msg_len) {
+        b->taken = 0;
+        b->next++;
+    }
+}
+
+/* The next batch, of what has been received already. */
 static void begin_batch(struct udp_socket *s, struct udp_batch *b) {
-    b->count = receive(b, s->record.fd);
-    b->turns = 0;
-    for (unsigned i = 0; i < b->count; i++) {
-        struct exchange *e = &b->exchange[i];
-        e->from_bytes = b->message[i].msg_hdr.msg_namelen;
-        begin_exchange(s, e, b->bytes[i], b->message[i].msg_len);
-        counter_add(&s->worker->counters->bytes_read, b->message[i].msg_len);
+    b->count = b->turns = 0;
+    while (b->next < b->received && b->count < UDP_BATCH) {
+        take_message(s, b);
     }
     counter_add(&s->worker->counters->udp_datagrams, b->count);
-    atomic_store_explicit(&s->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
     b->owner = b->count > 0 ? s : NULL;
+}
+
+static void receive_batch(struct udp_socket *s, struct udp_batch *b) {
+    size_t bytes = 0;
+    b->received = receive(b, s->record.fd);
+    b->next = 0;
+    b->taken = 0;
+    for (unsigned i = 0; i < b->received; i++) {
+        bytes += b->message[i].msg_len;
+    }
+    counter_add(&s->worker->counters->bytes_read, bytes);
+    atomic_store_explicit(&s->record.last_cmd_s, clock_now_s(), memory_order_relaxed);
+    begin_batch(s, b);
 }
 
 static void end_batch(struct udp_batch *b) {
@@ -350,7 +397,9 @@ void udp_go_on(struct worker *w) {
         give_up(w, b->exchange, b->count);
     }
     answer_all(w, b->owner, b->exchange, b->count);
+    struct udp_socket *s = b->owner;
     end_batch(b);
+    begin_batch(s, b);
 }
 
 void udp_forget(struct worker *w) {
@@ -371,7 +420,7 @@ static void on_datagrams(evutil_socket_t fd, short what, void *arg) {
     if (w->udp->owner != NULL) {
         return; /* the kernel keeps them, and the event comes again */
     }
-    begin_batch(s, w->udp);
+    receive_batch(s, w->udp);
     if (w->udp->owner != NULL) {
         udp_go_on(w);
     }

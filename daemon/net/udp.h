@@ -7,8 +7,9 @@
  * behind the last line. What waits for another thread, and `watch`, is refused.
  *
  * A worker has a socket of its own for each address (SO_REUSEPORT: the kernel spreads clients over
- * them); it receives up to UDP_BATCH datagrams a call, their requests share a turn, and their
- * replies leave together (net/udp_out.h).
+ * them); it receives up to UDP_BATCH messages a call. One of these may be many datagrams of one
+ * client, which the kernel has joined (UDP_GRO). Requests of UDP_BATCH datagrams share a turn, and
+ * their replies leave together (net/udp_out.h).
  *
  * The sender's address may be forged, so that a reply hits whoever has it. To an address of another
  * machine a reply is therefore no larger than `factor` times its request, headers of IP and UDP

@@ -1,6 +1,8 @@
 /* The two ends of `make bench-udp` beside the servers: a client that asks by the batch, and the least a server can do.
  *
  *   udp_side ask PORT SECONDS     gets of 32 bytes, WINDOW datagrams a call; prints how many were answered and how many lost
+ *   udp_side joined PORT SECONDS  the same, but the datagrams of a call are one message, which the kernel cuts (UDP_SEGMENT),
+ *                                 and replies may come joined (UDP_GRO)
  *   udp_side floor                prints its port and answers every datagram with one as long as a hit's, until it is ended
  */
 #include <arpa/inet.h>
@@ -15,7 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WINDOW = 32, FRAME_BYTES = 8, DATAGRAM_MAX = 1500, KEYS = 1000, REPLY_BYTES = FRAME_BYTES + 58, WAIT_MS = 200 };
+enum { WINDOW = 32, FRAME_BYTES = 8, DATAGRAM_MAX = 4096, KEYS = 1000, REQUEST_BYTES = FRAME_BYTES + 12,
+       REPLY_BYTES = FRAME_BYTES + 58, WAIT_MS = 200 };
 
 static double now_s(void) {
     struct timespec t;
@@ -33,7 +36,10 @@ static struct iovec pieces[WINDOW];
 static struct sockaddr_in names[WINDOW];
 static char bytes[WINDOW][DATAGRAM_MAX];
 
-static void prepare(int with_names) {
+static char controls[WINDOW][CMSG_SPACE(sizeof(int))] __attribute__((aligned(8)));
+
+/* Messages may come joined, with names where they come from anybody. */
+static void prepare_to_receive(int with_names) {
     for (int i = 0; i < WINDOW; i++) {
         pieces[i] = (struct iovec){bytes[i], DATAGRAM_MAX};
         messages[i].msg_hdr = (struct msghdr){.msg_iov = &pieces[i], .msg_iovlen = 1};
@@ -41,7 +47,23 @@ static void prepare(int with_names) {
             messages[i].msg_hdr.msg_name = &names[i];
             messages[i].msg_hdr.msg_namelen = sizeof names[i];
         }
+        messages[i].msg_hdr.msg_control = controls[i];
+        messages[i].msg_hdr.msg_controllen = sizeof controls[i];
     }
+}
+
+static void prepare_to_send(unsigned n, size_t each) {
+    for (unsigned i = 0; i < n; i++) {
+        messages[i].msg_hdr.msg_control = NULL;
+        messages[i].msg_hdr.msg_controllen = 0;
+        pieces[i].iov_len = each;
+    }
+}
+
+/* Has the kernel hand over datagrams joined, where it has them so. */
+static void take_joined(int fd) {
+    int on = 1;
+    setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on);
 }
 
 static int open_socket(int port, int is_server) {
@@ -57,33 +79,61 @@ static int open_socket(int port, int is_server) {
     return fd;
 }
 
-static void ask(int port, double seconds) {
+/* Sends the first n of `messages` as one, of datagrams of one size. */
+static int send_joined(int fd, unsigned n, void *name, socklen_t name_bytes) {
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(uint16_t))] = {0};
+    struct msghdr all = {.msg_name = name, .msg_namelen = name_bytes, .msg_iov = pieces, .msg_iovlen = n,
+                         .msg_control = control, .msg_controllen = sizeof control};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&all);
+    uint16_t each = (uint16_t)pieces[0].iov_len;
+    c->cmsg_level = IPPROTO_UDP;
+    c->cmsg_type = UDP_SEGMENT;
+    c->cmsg_len = CMSG_LEN(sizeof each);
+    memcpy(CMSG_DATA(c), &each, sizeof each);
+    return sendmsg(fd, &all, 0) < 0 ? -1 : (int)n;
+}
+
+/* Datagrams in what was received as message i: more than one, where the kernel has joined them. */
+static unsigned datagrams(int i) {
+    struct cmsghdr *c = CMSG_FIRSTHDR(&messages[i].msg_hdr);
+    int each = 0;
+    if (c && c->cmsg_level == IPPROTO_UDP && c->cmsg_type == UDP_GRO) {
+        memcpy(&each, CMSG_DATA(c), sizeof each);
+    }
+    return each > 0 ? (messages[i].msg_len + (unsigned)each - 1) / (unsigned)each : 1;
+}
+
+static void ask(int port, double seconds, int joined) {
     int fd = open_socket(port, 0);
+    if (joined) {
+        take_joined(fd);
+    }
     unsigned long answered = 0, lost = 0, key = 0;
     for (double end_s = now_s() + seconds; now_s() < end_s;) {
-        prepare(0);
+        prepare_to_receive(0);
         for (int i = 0; i < WINDOW; i++) {
             memcpy(bytes[i], "\0\1\0\0\0\1\0\0", FRAME_BYTES);
-            pieces[i].iov_len = FRAME_BYTES + (size_t)sprintf(bytes[i] + FRAME_BYTES, "get key%03lu\r\n", key++ % KEYS);
+            sprintf(bytes[i] + FRAME_BYTES, "get key%03lu\r\n", key++ % KEYS);
         }
-        if (sendmmsg(fd, messages, WINDOW, 0) != WINDOW) {
+        prepare_to_send(WINDOW, REQUEST_BYTES);
+        if ((joined ? send_joined(fd, WINDOW, NULL, 0) : sendmmsg(fd, messages, WINDOW, 0)) != WINDOW) {
             fail("cannot send");
         }
-        prepare(0);
-        for (int got = 0; got < WINDOW;) {
-            int n = recvmmsg(fd, messages, (unsigned)(WINDOW - got), MSG_WAITFORONE, NULL);
+        prepare_to_receive(0);
+        for (unsigned got = 0; got < WINDOW;) {
+            int n = recvmmsg(fd, messages, WINDOW - got, MSG_WAITFORONE, NULL);
             if (n <= 0) {
-                lost += (unsigned long)(WINDOW - got);
+                lost += WINDOW - got;
                 break;
             }
             for (int i = 0; i < n; i++) {
-                if (messages[i].msg_len != REPLY_BYTES) {
+                if (messages[i].msg_len != datagrams(i) * REPLY_BYTES) {
                     fprintf(stderr, "udp_side: a reply of %u bytes\n", messages[i].msg_len);
                     exit(1);
                 }
+                got += datagrams(i);
+                answered += datagrams(i);
             }
-            got += n;
-            answered += (unsigned long)n;
         }
     }
     printf("%lu %lu\n", answered, lost);
@@ -91,51 +141,46 @@ static void ask(int port, double seconds) {
 
 /* One client asks, so that all are one message, which the kernel cuts; or, where it does not, as many as there are. */
 static void answer(int fd, unsigned n) {
-    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(uint16_t))] = {0};
-    struct msghdr all = {.msg_name = &names[0], .msg_namelen = sizeof names[0], .msg_iov = pieces, .msg_iovlen = n,
-                         .msg_control = control, .msg_controllen = sizeof control};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&all);
-    uint16_t each = REPLY_BYTES;
-    int none = 0;
-    c->cmsg_level = IPPROTO_UDP;
-    c->cmsg_type = UDP_SEGMENT;
-    c->cmsg_len = CMSG_LEN(sizeof each);
-    memcpy(CMSG_DATA(c), &each, sizeof each);
     static int cuts = -1;
+    int none = 0;
     if (cuts < 0) {
         cuts = setsockopt(fd, IPPROTO_UDP, UDP_SEGMENT, &none, sizeof none) == 0;
     }
-    if (!cuts || sendmsg(fd, &all, 0) < 0) {
+    if (!cuts || send_joined(fd, n, &names[0], sizeof names[0]) < 0) {
         sendmmsg(fd, messages, n, 0);
     }
 }
 
 static void serve(void) {
     int fd = open_socket(0, 1);
+    take_joined(fd);
     struct sockaddr_in at;
     socklen_t at_bytes = sizeof at;
     getsockname(fd, (struct sockaddr *)&at, &at_bytes);
     printf("%d\n", ntohs(at.sin_port));
     fflush(stdout);
     for (;;) {
-        prepare(1);
+        prepare_to_receive(1);
         int n = recvmmsg(fd, messages, WINDOW, MSG_WAITFORONE, NULL);
+        unsigned count = 0;
         for (int i = 0; i < n; i++) {
-            pieces[i].iov_len = REPLY_BYTES;
+            count += datagrams(i);
         }
-        if (n > 0) {
-            answer(fd, (unsigned)n);
+        count = count < WINDOW ? count : WINDOW;
+        prepare_to_send(count, REPLY_BYTES);
+        if (count > 0) {
+            answer(fd, count);
         }
     }
 }
 
 int main(int argc, char **argv) {
-    if (argc == 4 && strcmp(argv[1], "ask") == 0) {
-        ask(atoi(argv[2]), atof(argv[3]));
+    if (argc == 4 && (strcmp(argv[1], "ask") == 0 || strcmp(argv[1], "joined") == 0)) {
+        ask(atoi(argv[2]), atof(argv[3]), argv[1][0] == 'j');
     } else if (argc == 2 && strcmp(argv[1], "floor") == 0) {
         serve();
     } else {
-        fprintf(stderr, "usage: udp_side ask PORT SECONDS | udp_side floor\n");
+        fprintf(stderr, "usage: udp_side ask|joined PORT SECONDS | udp_side floor\n");
         return 64;
     }
     return 0;
