@@ -172,6 +172,9 @@ static void take_state(lua_State *L, struct call *call) {
     lua_pop(L, 1);
 }
 
+static void take_message(lua_State *L, struct call *call);
+static void take_proposal(lua_State *L, struct call *call);
+
 /* (call) -> nothing */
 static int run(lua_State *L) {
     struct call *call = lua_touserdata(L, 1);
@@ -188,7 +191,8 @@ static int run(lua_State *L) {
     return 0;
 }
 
-/* False when Lua failed; then nothing goes on any more, and news says why. now_ms 0: the time of the last call. */
+/* False when Lua failed; then nothing goes on any more, and news says why, as does a message that was asked for. now_ms 0:
+ * the time of the last call. */
 static bool tell(struct call *call, const char *method, uint64_t now_ms) {
     char why[NOTE_BYTES];
     call->method = method;
@@ -202,6 +206,9 @@ static bool tell(struct call *call, const char *method, uint64_t now_ms) {
         acting->due_ms = UINT64_MAX;
         snprintf(acting->news, sizeof acting->news, "given up: %.180s", why);
         model_note(call->model, EVENT_ALARM, call->wall, "%s", acting->news);
+        if (call->take == take_message || call->take == take_proposal) {
+            snprintf(call->out, call->out_bytes, "%s", acting->news);
+        }
     }
     return is_done;
 }

@@ -233,7 +233,7 @@ end
 -- The last entry on record for this server that was not taken back; nil without.
 function Acting:last_on_record()
     local text = self.record and self.record.read() or ""
-    return (audit.last_undone(audit.entries(text), self.server))
+    return (audit.last_undone(text, self.server))
 end
 
 -- A change from here, unless others have taken its entries back meanwhile.

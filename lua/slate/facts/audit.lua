@@ -18,17 +18,40 @@ function M.path(environment)
     return environment("SLATE_AUDIT") or state and state .. "/slate/audit.log"
 end
 
+local function is_text(value)
+    return type(value) == "string" or type(value) == "number"
+end
+
+local WHOLE <const> = {
+    set = function(entry) return type(entry.name) == "string" and is_text(entry.was) and is_text(entry.is) end,
+    move = function(entry)
+        return math.type(entry.src) == "integer" and math.type(entry.dst) == "integer"
+            and math.type(entry.pages) == "integer"
+    end,
+    geometry = function(entry) return type(entry.is) == "string" end,
+}
+
+-- Has an entry all that taking it back needs? A damaged record, or one of a later version, may have others.
+local function is_whole(entry)
+    return math.type(entry.id) == "integer" and WHOLE[entry.what] ~= nil and WHOLE[entry.what](entry)
+        and type(entry.server) == "string" and (entry.undoes == nil or math.type(entry.undoes) == "integer")
+        and (entry.back == nil or is_text(entry.back))
+end
+
+-- The entry of a line; an empty one when it is none.
+local function entry_of(line)
+    local entry = require("slate.base.json").decode(line)
+    return type(entry) == "table" and entry.schema == M.SCHEMA and entry or {}
+end
+
 --- All entries of a text, the oldest first; lines that are none are skipped. What came of a change stands in its
 -- entry: outcome, the words; and of the hit ratio, as far as it is known, predicted_change, predicted_band and
 -- measured_change.
 function M.entries(text)
     local list, by_id = {}, {}
     for line in text:gmatch("[^\n]+") do
-        local entry = require("slate.base.json").decode(line)
-        if type(entry) ~= "table" or entry.schema ~= M.SCHEMA then
-            entry = {}
-        end
-        if math.type(entry.id) == "integer" then
+        local entry = entry_of(line)
+        if is_whole(entry) then
             list[#list + 1], by_id[entry.id] = entry, entry
         elseif entry.what == "outcome" and by_id[entry.of] and type(entry.words) == "string" then
             local of = by_id[entry.of]
@@ -39,6 +62,27 @@ function M.entries(text)
         end
     end
     return list
+end
+
+--- An iterator over the entries of a list or of a text, the last first; of a text no more are read than are asked for.
+function M.backwards(from)
+    local list, is_of_text = from, type(from) == "string"
+    if is_of_text then
+        list = {}
+        for line in from:gmatch("[^\n]+") do
+            list[#list + 1] = line
+        end
+    end
+    local i = #list + 1
+    return function()
+        while i > 1 do
+            i = i - 1
+            local entry = is_of_text and entry_of(list[i]) or list[i]
+            if is_whole(entry) then
+                return entry
+            end
+        end
+    end
 end
 
 --- The entries of the file at a path; none when it is not there.
@@ -78,8 +122,8 @@ end
 
 --- Gives an entry the id behind the last one of a text, the time and who did it; its line.
 function M.number(entry, text, who)
-    local entries = M.entries(text)
-    entry.schema, entry.id = M.SCHEMA, (entries[#entries] and entries[#entries].id or 0) + 1
+    local last = M.backwards(text)()
+    entry.schema, entry.id = M.SCHEMA, (last and last.id or 0) + 1
     entry.time_s, entry.who = require("slate.base.clock").time_s(), who
     return M.line(entry)
 end
@@ -159,11 +203,11 @@ function M.note(context, entry)
     return entry.id
 end
 
---- The last entry for a server that can be taken back and was not; or the one with that id. nil and a message.
-function M.last_undone(entries, server, id)
+--- The last entry for a server that can be taken back and was not; or the one with that id. nil and a message. from: a
+-- list of entries, or the text of the record.
+function M.last_undone(from, server, id)
     local undone = {}
-    for i = #entries, 1, -1 do
-        local entry = entries[i]
+    for entry in M.backwards(from) do
         if entry.undoes then
             undone[entry.undoes] = true
         elseif id and entry.id == id and entry.server ~= server then
