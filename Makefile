@@ -262,6 +262,10 @@ bench-memory: ## moves, strategies and geometry against memcached (ONLY=names, M
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/memory/run $B/bin $(ONLY)
 doc: ## the reference of the Lua library as HTML in build/doc
 	@scripts/bootstrap doc && scripts/make-doc $(CURDIR)/build/doc && echo build/doc/html/index.html
+bench-restart: ## how long a restart with a memory file takes, against memcached's (ITEMS, BYTES, RUNS, FOLDER)
+	@scripts/bootstrap bench && $(MAKE_J) $B/bin/slated $B/bench/restart/fill
+	@tests/bench/peer || true
+	@tests/bench/restart/run $B/bin $B/bench/restart/fill
 bench-clients: ## the Lua library's cluster beside libmemcached, by its benchmark names (KEYS, RUNS, SERVERS)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/libmemcached-peer
 	@tests/bench/libmemcached/run $B/bin $B/bench/libmemcached-peer
