@@ -180,7 +180,7 @@ describe("slatetop on a recording with storage on flash", function()
         local settings = { ext_max_frag = 0.8, ext_compact_under = 1, ext_item_size = 512, ext_drop_unread = false }
         local before = snapshots.make(1000, {}, general, settings)
         local now = snapshots.make(1001, {}, general, settings)
-        local text = snapshots.in_slatetop(before, now)
+        local text = snapshots.in_slatetop({ before, now })
         for _, finding in ipairs(doctor.findings({ now = now, before = before })) do
             assert.truthy(text:find(finding.what, 1, true), finding.what .. "\n" .. text)
         end
