@@ -1,5 +1,8 @@
 #include "base/number.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 const char number_pairs[200] = "00010203040506070809"
                                "10111213141516171819"
                                "20212223242526272829"
@@ -106,5 +109,15 @@ bool number_stored(const char *s, size_t n, uint64_t *out) {
         return false;
     }
     *out = v;
+    return true;
+}
+
+bool number_real(const char *text, double *out) {
+    char  *end;
+    double n = strtod(text, &end);
+    if (end == text || *end != '\0' || !isfinite(n)) {
+        return false;
+    }
+    *out = n;
     return true;
 }

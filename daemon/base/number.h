@@ -1,4 +1,4 @@
-/* Decimal numbers, in and out, without locale, errno or allocation. */
+/* Decimal numbers, in and out, without locale, errno or allocation; but for number_real. */
 #ifndef SLATE_BASE_NUMBER_H
 #define SLATE_BASE_NUMBER_H
 #include <stdbool.h>
@@ -19,6 +19,8 @@ bool number_client_flags(const char *s, size_t n, uint32_t *out);
 bool number_exptime(const char *s, size_t n, int32_t *out);
 /* Loose, for what incr and decr find stored: as above, of 64 bits and without a minus. */
 bool number_stored(const char *s, size_t n, uint64_t *out);
+/* A real number as strtod reads it, finite, and nothing behind it; for what is no hot path. */
+bool number_real(const char *text, double *out);
 
 enum { NUMBER_BYTES = 20 }; /* the longest that number_put writes */
 extern const char number_pairs[200]; /* "00", "01", … "99" */

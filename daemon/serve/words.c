@@ -1,9 +1,8 @@
 #include "serve/words.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "mem/slab.h"
 
 void words_split(const char *line, size_t bytes, struct words *w) {
@@ -76,12 +75,8 @@ bool word_text(const struct word *w, char *to, size_t room) {
 }
 
 bool word_double(const struct word *w, double *to) {
-    char text[64], *end;
-    if (w->len == 0 || !word_text(w, text, sizeof text)) {
-        return false;
-    }
-    *to = strtod(text, &end);
-    return *end == '\0' && isfinite(*to);
+    char text[64];
+    return word_text(w, text, sizeof text) && number_real(text, to);
 }
 
 bool word_classes(const struct word *w, unsigned last, struct class_set *classes) {

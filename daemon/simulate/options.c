@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "serve/config/options.h"
 #include "serve/process.h"
 
@@ -110,12 +111,9 @@ static char *next_word(char **list) {
     return word;
 }
 
-/* *to is set in any case; false: it is not what the option takes. */
 static bool read_number(const char *option, const char *text, double least, double most, double *to,
                         char *why) {
-    char *end;
-    *to = strtod(text, &end);
-    if (end == text || *end != '\0' || !(*to >= least && *to <= most)) {
+    if (!number_real(text, to) || *to < least || *to > most) {
         return refuse(why, "--%s wants a number from %.10g to %.10g, not \"%.40s\"", option, least,
                       most, text);
     }

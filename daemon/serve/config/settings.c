@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/resident.h"
 #include "mem/arena.h"
 #include "serve/config/listen_list.h"
@@ -165,9 +166,8 @@ static bool set_by_group(struct settings *s) {
 }
 
 static bool set_ratio(struct settings *s, const struct setting *row, const char *text, char *why) {
-    char  *end;
-    double n = strtod(text, &end);
-    if (end == text || *end || !isfinite(n) || n < row->min || n > row->max) {
+    double n;
+    if (!number_real(text, &n) || n < row->min || n > row->max) {
         return refuse(why, "wants a number from %g to %g, not \"%s\"", row->min, row->max, text);
     }
     put_number(s, row, n);

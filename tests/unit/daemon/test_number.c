@@ -67,6 +67,16 @@ static void test_stored_numbers(void) {
        "and is no more than these, not negative, and no other text");
 }
 
+static void test_real_numbers(void) {
+    double d = 7;
+    ok(number_real("1.25", &d) && d == 1.25, "a fraction is a real number");
+    ok(number_real("-3e2", &d) && d == -300, "so is one with a sign and a power of ten");
+    ok(!number_real("", &d) && !number_real("x", &d) && !number_real("1x", &d) && !number_real("1 ", &d),
+       "no digits, or anything behind them, is none");
+    ok(!number_real("inf", &d) && !number_real("nan", &d) && !number_real("1e999", &d), "nor is what has no end");
+    ok(d == -300, "and what is none changes nothing");
+}
+
 static void test_put(uint64_t seed) {
     uint64_t state = seed | 1;
     int wrong = 0;
@@ -87,6 +97,7 @@ int main(void) {
     test_strict_numbers();
     test_loose_numbers();
     test_stored_numbers();
+    test_real_numbers();
     test_put(seed);
     return tap_done();
 }
