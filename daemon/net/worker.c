@@ -133,12 +133,12 @@ static void gather(struct conn *c) {
 
 /* Those whose commands waited, as long as there is time for commands. They leave half of the turn's
  * room to the others. */
-static unsigned gather_commands(struct worker *w, struct conn **turn) {
+static unsigned gather_commands(struct worker *w, struct conn **conns) {
     unsigned n = 0;
     while (w->commands.first != NULL && n < WORKER_TURN_CONNS / 2 &&
            buffers_half_free(&w->buffers) && batch_has_time(w->batch)) {
-        turn[n] = conn_queue_take(&w->commands);
-        gather(turn[n++]);
+        conns[n] = conn_queue_take(&w->commands);
+        gather(conns[n++]);
     }
     if (w->commands.first != NULL) {
         batch_defer_commands(w->batch);
@@ -147,23 +147,23 @@ static unsigned gather_commands(struct worker *w, struct conn **turn) {
 }
 
 static void worker_turn(struct worker *w) {
-    struct conn *turn[WORKER_TURN_CONNS];
+    struct conn *conns[WORKER_TURN_CONNS];
     cache_turn_begin(w->cache_thread);
     batch_begin(w->batch);
-    unsigned n = gather_commands(w, turn);
+    unsigned n = gather_commands(w, conns);
     while (w->ready.first != NULL && n < WORKER_TURN_CONNS && buffers_have_slice(&w->buffers) &&
            !batch_full(w->batch)) {
-        turn[n] = conn_queue_take(&w->ready);
-        gather(turn[n++]);
+        conns[n] = conn_queue_take(&w->ready);
+        gather(conns[n++]);
     }
     batch_run(w->batch);
     for (unsigned i = 0; i < n; i++) {
-        conn_answer(turn[i]);
+        conn_answer(conns[i]);
         if (w->finishing) {
-            finish_conn(w, turn[i]);
+            finish_conn(w, conns[i]);
         }
-        if (turn[i]->gone && !turn[i]->ready) {
-            conn_close(turn[i]);
+        if (conns[i]->gone && !conns[i]->ready) {
+            conn_close(conns[i]);
         }
     }
     buffers_turn_end(&w->buffers);

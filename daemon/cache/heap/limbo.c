@@ -92,7 +92,7 @@ static bool ripe_locked(const struct cache *c, const struct limbos *l) {
 }
 
 /* Gives back what may be given back without waiting. Returns whether there was any. */
-static bool limbo_turn(struct cache_thread *ct, struct limbos *l) {
+static bool limbo_tend(struct cache_thread *ct, struct limbos *l) {
     const struct cache *c = ct->cache;
     struct limbo given = {0};
     lock_take(&l->lock);
@@ -128,10 +128,10 @@ static struct limbos *next_left(const struct cache_thread *ct, unsigned *i) {
 }
 
 bool limbo_give(struct cache_thread *ct) {
-    bool any = limbo_turn(ct, own_limbos(ct));
+    bool any = limbo_tend(ct, own_limbos(ct));
     struct limbos *l;
     for (unsigned i = 0; !any && (l = next_left(ct, &i)) != NULL;) {
-        any = limbo_turn(ct, l);
+        any = limbo_tend(ct, l);
     }
     return any;
 }
@@ -185,7 +185,7 @@ void limbo_add(struct cache_thread *ct, uint32_t ref, size_t bytes) {
     note_any_locked(l);
     lock_release(&l->lock);
     if (full) {
-        limbo_turn(ct, l); /* else later: whoever needs the memory waits for it */
+        limbo_tend(ct, l); /* else later: whoever needs the memory waits for it */
     }
 }
 
