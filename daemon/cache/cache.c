@@ -38,7 +38,8 @@ static bool reserve(struct cache *c, const struct index_kind *kind, unsigned par
     size_t reserve_bytes = reserve_of(cfg, most_bytes),
            items_most = reserve_bytes / ITEM_BYTES_LEAST;
     if (!index_pool_init(&c->index_pool,
-                         items_most * kind->item_bytes_most + (size_t)partitions * INDEX_BYTES_MIN)) {
+                         items_most * kind->item_bytes_most +
+                             (size_t)partitions * INDEX_BYTES_MIN)) {
         return false;
     }
     if (cfg->memory_file == NULL) {
@@ -54,7 +55,8 @@ static bool reserve(struct cache *c, const struct index_kind *kind, unsigned par
         errno = saved;
         return false;
     }
-    size_t got_bytes = (size_t)c->arena->page_max << PAGE_SHIFT, over_bytes = reserve_bytes - most_bytes;
+    size_t got_bytes = (size_t)c->arena->page_max << PAGE_SHIFT,
+           over_bytes = reserve_bytes - most_bytes;
     c->limit_bytes_most = got_bytes >= reserve_bytes                 ? most_bytes
                           : got_bytes > cfg->limit_bytes + over_bytes ? got_bytes - over_bytes
                                                                       : cfg->limit_bytes;

@@ -128,9 +128,9 @@ struct cache_view {
  *
  *     enum cache_read how;
  *     do {
- *         how = cache_read_begin(ct, &key, spot, &r);        // r's fields are bounded but not yet known to be true
+ *         how = cache_read_begin(ct, &key, spot, &r); // r's fields are bounded, not yet true
  *         if (how == CACHE_READ_COPY) { format r; cache_read_copy(&r, to); }
- *     } while (!cache_read_end(ct, &r));               // true: they are; counts the hit or miss and marks the item
+ *     } while (!cache_read_end(ct, &r)); // true: they are; counts the hit or miss, marks the item
  *
  * CACHE_READ_SLOW: large, chained, expired, flushed or invalidated: call cache_fetch instead
  * (cache_read_end is then not called). `to` needs room for value_bytes + 8. */
@@ -351,7 +351,8 @@ bool cache_set_limit(struct cache *, size_t limit_bytes);
  * the arena's pages. As with a page on the move, what was evicted is memory again when all turns
  * have ended:
  *
- *     cache_shrink_begin -> cache_shrink_evict, in steps -> cache_quiesce -> cache_shrink_give, in steps -> cache_shrink_end
+ *     cache_shrink_begin -> cache_shrink_evict, in steps -> cache_quiesce
+ *         -> cache_shrink_give, in steps -> cache_shrink_end
  *
  * One thread at a time; its cache_thread may be used by another between two calls. */
 struct cache_shrink;

@@ -142,7 +142,8 @@ static enum cache_status read_number(struct cache_thread *ct, const struct key *
         if (!number_stored(text, bytes, number)) {
             status = CACHE_NOT_A_NUMBER;
         } else {
-            *number = a->decrement ? (*number > a->delta ? *number - a->delta : 0) : *number + a->delta;
+            uint64_t less = *number > a->delta ? *number - a->delta : 0;
+            *number = a->decrement ? less : *number + a->delta;
             uint32_t len = (uint32_t)(number_put(text, *number) - text);
             /* a number that fits where the old one was keeps its marks */
             uint8_t marks = len <= bytes ? item_flags(it) : 0;

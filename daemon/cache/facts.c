@@ -187,7 +187,8 @@ void cache_class_ages(struct cache *c, unsigned class_id, struct cache_age_value
 
 void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_facts *f) {
     uint32_t now_s = clock_now_s();
-    *f = (struct cache_class_facts){.evicted_age_s = atomic_load_explicit(&c->evicted_age_s[class_id], memory_order_relaxed)};
+    *f = (struct cache_class_facts){0};
+    f->evicted_age_s = atomic_load_explicit(&c->evicted_age_s[class_id], memory_order_relaxed);
     c->store->class_facts(c, class_id, &f->slab);
     lock_take(&c->threads_lock);
     cache_sum_class_locked(c, class_id, &f->counters);

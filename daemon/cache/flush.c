@@ -51,7 +51,8 @@ void cache_flush_now(struct cache *c) {
         now_s = clock_now_s();
         flush_until(c, now_s, now_s, true);
         keep_flush(c);
-    } while (clock_now_s() != now_s); /* else somebody may have stored in a second that we knew nothing of */
+        /* else somebody may have stored in a second that we knew nothing of */
+    } while (clock_now_s() != now_s);
 }
 
 uint32_t cache_flushed(const struct cache *c) { return cache_item_clock(c).flushed; }

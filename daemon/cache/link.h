@@ -25,8 +25,8 @@ void mark_wanted_locked(struct cache_thread *, struct partition *, struct item *
 /* Unlinks an item of a class because others need its room. */
 void evict_item_locked(struct cache_thread *, struct partition *, struct item *, unsigned class_id);
 void count_eviction(struct cache_thread *, const struct item *, unsigned class_id, uint64_t hash);
-/* Header of a new item in a chunk that is the caller's. Returns where an unchained one's value goes,
- * which is not written. */
+/* Header of a new item in a chunk that is the caller's. Returns where an unchained one's value
+ * goes, which is not written. */
 char *item_init(struct cache_thread *, struct item *, uint8_t flags, const struct key *,
                 uint32_t value_bytes, uint32_t client_flags, uint32_t exptime_s);
 static inline uint64_t next_cas_locked(struct partition *p, uint64_t wanted) {

@@ -81,8 +81,8 @@ struct cache {
     uint8_t             cas_flag; /* ITEM_CAS or 0 */
     uint32_t            block_bytes; /* of the block store; 0: another store */
     uint32_t            tail_bytes_most; /* of a chunk for a tail */
-    /* up to so many, sizes alone decide an item's class, and that the memory it takes: always in the
-     * slab store, never in a heap */
+    /* up to so many, sizes alone decide an item's class, and that the memory it takes: always in
+     * the slab store, never in a heap */
     size_t              slab_bytes_most;
 
     struct lock          threads_lock; /* over the list; a thread's counters are its own */

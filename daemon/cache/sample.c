@@ -17,7 +17,10 @@ void sample_note(struct cache_thread *ct, enum sample_verb verb, uint64_t hash, 
         const struct cache *c = ct->cache;
         uint32_t bytes =
             class_id != SLAB_CLASS_NONE ? c->store->value_takes(c, class_id, value_bytes) : 0;
-        *r = (struct sample_record){.hash = hash, .bytes = bytes, .class_id = (uint8_t)class_id, .verb = (uint8_t)verb};
+        *r = (struct sample_record){.hash = hash,
+                                    .bytes = bytes,
+                                    .class_id = (uint8_t)class_id,
+                                    .verb = (uint8_t)verb};
         ring_publish(ring);
     }
 }
@@ -26,7 +29,10 @@ void cache_sample_key(struct cache_thread *ct, const struct key *key, uint32_t r
     struct ring *ring = own_ring(ct);
     struct sample_record *r = ring != NULL ? ring_reserve(ring, sizeof *r + key->len) : NULL;
     if (r != NULL) {
-        *r = (struct sample_record){.hash = key->hash, .bytes = requests, .verb = SAMPLE_KEY, .key_bytes = key->len};
+        *r = (struct sample_record){.hash = key->hash,
+                                    .bytes = requests,
+                                    .verb = SAMPLE_KEY,
+                                    .key_bytes = key->len};
         memcpy(r->key, key->ptr, key->len);
         ring_publish(ring);
     }

@@ -29,8 +29,8 @@ struct store_ops {
     /* The class for an unchained item of more than slab_bytes_most, `head_bytes` of them without
      * its value; SLAB_CLASS_NONE: it must be chained. Of slabs NULL: all are of less. */
     unsigned (*class_of)(const struct cache *, size_t total_bytes, size_t head_bytes);
-    /* Bytes of memory: that an item of a class and of so many bytes takes; that a chunk has which is
-     * in use; that a value takes with what is lost around it, as samples tell it. */
+    /* Bytes of memory: that an item of a class and of so many bytes takes; that a chunk in use has;
+     * that a value takes with what is lost around it, as samples tell it. */
     size_t   (*takes)(const struct cache *, unsigned class_id, size_t total_bytes);
     size_t   (*chunk_takes)(const struct cache *, uint32_t ref);
     uint32_t (*value_takes)(const struct cache *, unsigned class_id, uint32_t value_bytes);

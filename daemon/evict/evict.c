@@ -22,7 +22,10 @@ const struct evict_policy *evict_find(const char *name) {
 
 void evict_init(struct evict_queue *q, const struct evict_policy *policy,
                 const struct evict_tuning *tuning, const struct node_space *space) {
-    *q = (struct evict_queue){.policy = policy, .tuning = tuning, .space = space, .flushed_s = UINT32_MAX}; /* one before the first */
+    *q = (struct evict_queue){.policy = policy,
+                              .tuning = tuning,
+                              .space = space,
+                              .flushed_s = UINT32_MAX}; /* one before the first */
 }
 
 void evict_fini(struct evict_queue *q) { evict_memory_free(&q->memory); }

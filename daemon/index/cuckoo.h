@@ -65,8 +65,8 @@ static inline void change_end(struct bucket *a, struct bucket *b) {
 /* --- cuckoo_grow.c, under the partition's lock --- */
 
 /* Looks for the shortest path from one of a hash's two full buckets to one with an empty slot, and
- * moves the keys on it, the last first. False: there is none. `escape`: even from a walk that cannot
- * visit more buckets again. */
+ * moves the keys on it, the last first. False: there is none. `escape`: even from a walk that
+ * cannot visit more buckets again. */
 bool cuckoo_make_room(struct index *, uint64_t hash, uint32_t count, bool escape);
 /* Splits the next bucket of the round; false: out of memory, nothing changed. */
 bool cuckoo_split_one(struct index *);

@@ -152,7 +152,8 @@ void fit_unseen(const struct size_histogram *h, const struct size_list *sizes,
         wasted += span * (1 - (above + bytes) / 2.0 / cost);
         most = fmax(most, 1 - (above + 1) / cost);
     }
-    *unseen = (struct fit_unseen){.mean_pct = octaves > 0 ? wasted / octaves * 100 : 0, .most_pct = most * 100};
+    *unseen = (struct fit_unseen){.mean_pct = octaves > 0 ? wasted / octaves * 100 : 0,
+                                  .most_pct = most * 100};
 }
 
 /* --- the best sizes --- */

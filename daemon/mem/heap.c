@@ -142,7 +142,10 @@ struct heap *heap_create(struct arena *arena) {
     if (h == NULL) {
         return NULL;
     }
-    *h = (struct heap){.hooks = {.alloc = hook_alloc, .purge_forced = hook_purge, .split = hook_split, .merge = hook_merge},
+    *h = (struct heap){.hooks = {.alloc = hook_alloc,
+                                 .purge_forced = hook_purge,
+                                 .split = hook_split,
+                                 .merge = hook_merge},
                        .arena = arena};
     extent_hooks_t *hooks = &h->hooks;
     size_t size = sizeof h->index, most = grow_bytes_most;

@@ -32,7 +32,8 @@ enum {
     SHADOW_NODES_MAX = 16384,
 };
 #define SHADOW_KEEPS 0.7
-#define SHADOW_SIZES_KEEP 0.95 /* likewise, for sizes, of which nobody wants to know at once: some five turnovers */
+/* likewise, for sizes, of which nobody wants to know at once: some five turnovers */
+#define SHADOW_SIZES_KEEP 0.95
 extern const double shadow_factor[SHADOW_SIZES];
 
 /* What was counted of one miniature against own, of reads that both saw, those of long ago counting

@@ -1,6 +1,9 @@
 #include "sample/share.h"
 
-enum { HALVINGS = 12 /* of an interval, to find a factor */, READS_MIN = 64 /* sampled, before the curves are asked */ };
+enum {
+    HALVINGS = 12,  /* of an interval, to find a factor */
+    READS_MIN = 64, /* sampled, before the curves are asked */
+};
 enum { ITEMS_MIN = 2 };
 
 static double larger(double a, double b) { return a > b ? a : b; }

@@ -52,7 +52,9 @@ static struct cache_shrink *shrink_make(struct cache_thread *ct, const struct he
     if (s == NULL) {
         return NULL;
     }
-    *s = (struct cache_shrink){.ct = ct, .limit_bytes = h->limit_bytes, .kept.cap_bytes = h->used_bytes};
+    *s = (struct cache_shrink){.ct = ct,
+                               .limit_bytes = h->limit_bytes,
+                               .kept.cap_bytes = h->used_bytes};
     s->units = (size_t)page_max << (PAGE_SHIFT - LIMBO_UNIT_SHIFT);
     uint64_t held = h->held_bytes - h->retired_bytes,
              aim = h->limit_bytes - h->limit_bytes / SPARE_SHARE;
