@@ -165,7 +165,7 @@ $B/faults/shim.so: tests/faults/shim.c tests/faults/control.h
 $B/faults/test_%: tests/faults/test_%.c | $B/faults/shim.so $B/bin/slated
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/unit $(LDFLAGS) -o $@ $<
 $B/unit/console/%: tests/unit/console/%.c $(CONSOLE_O)
-	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
+	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(LUA_FLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
 $B/unit/load/%: tests/unit/load/%.c $(LOAD_O)
 	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/bench/load -Itests/unit $(LDFLAGS) -o $@ $< $(LOAD_O) $(LOAD_LIBS)
 

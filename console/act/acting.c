@@ -36,14 +36,19 @@ void acting_init(struct acting *acting) {
     *acting = (struct acting){.audit_path = "", .object = LUA_NOREF, .due_ms = UINT64_MAX};
 }
 
-void acting_fini(struct acting *acting) {
-    if (acting->is_open) {
-        lua_State *L = lua_state_take();
+static void close_object(struct acting *acting) {
+    lua_State *L = acting->is_open ? lua_state_take() : NULL;
+    if (L != NULL) {
         luaL_unref(L, LUA_REGISTRYINDEX, acting->object);
         lua_state_give_back();
         lua_state_give_back(); /* what opening took */
     }
-    acting_init(acting);
+    acting->is_open = acting->is_running = acting->has_trial = acting->is_followed = false;
+    acting->due_ms = UINT64_MAX;
+}
+
+void acting_fini(struct acting *acting) {
+    close_object(acting);
 }
 
 /* ---- the record of changes; upvalue 1 of both: acting ---- */
@@ -202,8 +207,7 @@ static bool tell(struct call *call, const char *method, uint64_t now_ms) {
     bool is_done = act_call(run, call, why, sizeof why);
     if (!is_done) {
         struct acting *acting = call->acting;
-        acting->is_running = acting->has_trial = acting->is_followed = false;
-        acting->due_ms = UINT64_MAX;
+        close_object(acting); /* the next change begins with a new one */
         snprintf(acting->news, sizeof acting->news, "given up: %.180s", why);
         model_note(call->model, EVENT_ALARM, call->wall, "%s", acting->news);
         if (call->take == take_message || call->take == take_proposal) {

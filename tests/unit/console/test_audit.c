@@ -1,8 +1,10 @@
 /* The record of changes, as its file: found, locked, read from its end; and what is proposed of it to be undone. */
 #include "act/acting.h"
+#include "brain/lua_state.h"
 #include "fixture.h"
 #include "tap.h"
 
+#include <lua.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,6 +71,17 @@ static void test_a_long_record_is_read_from_its_end(void) {
     ok(audit_tail(-1, &bytes) == NULL, "without a file there is none");
 }
 
+static void test_a_failure_of_lua_ends_what_is_under_way_and_no_more(void) {
+    lua_State *L = lua_state_take();
+    lua_rawgeti(L, LUA_REGISTRYINDEX, acting.object);
+    lua_pushboolean(L, true);
+    lua_setfield(L, -2, "undo"); /* where a list should be */
+    lua_pop(L, 1);
+    lua_state_give_back();
+    ok(!can_undo() && strstr(why, "given up: ") != NULL, "it is told: %s", why);
+    ok(!can_undo() && strstr(why, "nothing to undo") != NULL, "and the next is asked as if nothing had been: %s", why);
+}
+
 int main(void) {
     if (mkdtemp(folder) == NULL) {
         printf("Bail out! no folder for a record\n");
@@ -81,6 +94,7 @@ int main(void) {
     test_a_record_is_made_for_its_owner();
     test_what_others_put_there_can_be_taken_back();
     test_a_long_record_is_read_from_its_end();
+    test_a_failure_of_lua_ends_what_is_under_way_and_no_more();
     acting_fini(&acting);
     model_destroy(&model);
     unlink(path);
