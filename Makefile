@@ -36,13 +36,18 @@ SUITE_LIBS   := $(if $(LTO),-fno-lto) $(DAEMON_LIBS)
 JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a 2>/dev/null)
 JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
 CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -llua5.4 -lz -lm
+# The rules for policies, each behind those that it requires; and modules as rows of C: name and text.
+POLICY_LUA   := base/policy_curve base/policy_box base/policy_core
+lua_texts     = for name in $1; do echo "{\"slate.$$name\"," | tr / . && \
+                sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' lua/slate/$$name.lua && echo '},'; done
 # What slatetop judges and acts by, which slatectl runs too.
-BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/policy_core base/sandbox base/units \
-                facts/answers facts/audit facts/chunks facts/foresight facts/geometry facts/moves facts/runtime \
-                facts/settings facts/settings_shown facts/snapshot facts/stats facts/storage facts/store facts/waste \
-                judge/attention judge/checks_memory judge/checks_server judge/checks_storage judge/chronicle \
-                judge/course judge/doctor judge/guard judge/held judge/observer judge/predict judge/prospect \
-                judge/rules judge/starving judge/verdict judge/view judge/why judge/worth wire/request
+BRAIN_LUA    := act/acting act/move act/shown act/steps act/talk base/json base/policy_box base/policy_core \
+                base/policy_curve base/sandbox base/units facts/answers facts/audit facts/chunks facts/foresight \
+                facts/geometry facts/moves facts/runtime facts/settings facts/settings_shown facts/snapshot \
+                facts/stats facts/storage facts/store facts/waste judge/attention judge/checks_memory \
+                judge/checks_server judge/checks_storage judge/chronicle judge/course judge/doctor judge/guard \
+                judge/held judge/observer judge/predict judge/prospect judge/rules judge/starving judge/verdict \
+                judge/view judge/why judge/worth wire/request
 LOAD_LIBS    := -lssl -lcrypto -lz -lm
 # Of the C suites those that start threads, by themselves or by what these headers and functions start. Under the thread
 # sanitizer only these are built and run: where there is one thread it has nothing to find that the address sanitizer has
@@ -107,9 +112,9 @@ $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O)
 $B/bin/slatectl: scripts/slatectl
 	@mkdir -p $(@D) && $(call slatectl,$(CURDIR)/lua,$(CURDIR)/$B/bin) >$@ && chmod +x $@
 
-# slated has the rules for policies in it, as a string of C.
-$B/gen/tune/policies/policy_core.inc: lua/slate/base/policy_core.lua
-	@mkdir -p $(@D) && sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
+# slated has the rules for policies in it, as strings of C.
+$B/gen/tune/policies/policy_core.inc: $(POLICY_LUA:%=lua/slate/%.lua) Makefile
+	@mkdir -p $(@D) && $(call lua_texts,$(POLICY_LUA)) >$@
 $B/daemon/tune/policies/lua_box.o: $B/gen/tune/policies/policy_core.inc
 $B/daemon/%.o: daemon/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) -c -o $@ $<
@@ -119,8 +124,7 @@ $B/gen/console/draw/explain_text.inc: man/explain.txt
 $B/console/draw/explain.o: $B/gen/console/draw/explain_text.inc
 # And the modules that judge.
 $B/gen/console/brain/modules.inc: $(BRAIN_LUA:%=lua/slate/%.lua) Makefile
-	@mkdir -p $(@D) && for name in $(BRAIN_LUA); do echo "{\"slate.$$name\"," | tr / . && \
-	    sed 's/[\\"]/\\&/g;s/.*/"&\\n"/' lua/slate/$$name.lua && echo '},'; done >$@
+	@mkdir -p $(@D) && $(call lua_texts,$(BRAIN_LUA)) >$@
 $B/console/brain/lua_state.o: $B/gen/console/brain/modules.inc
 $B/console/%.o: console/%.c
 	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<

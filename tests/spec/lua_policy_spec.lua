@@ -1,6 +1,8 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local core = require "slate.base.policy_core"
+local policy_box = require "slate.base.policy_box"
+local policy_curve = require "slate.base.policy_curve"
 local json = require "slate.base.json"
 local make = require("support.snapshots").make
 local policy = require "slate.policy.file"
@@ -81,13 +83,13 @@ describe("what a policy is shown of an interval", function()
 
     it("is what pages more bring and pages less cost, by a sampled curve where there is one", function()
         local seven, three = shown({ missed = 300 })
-        local more, less = core.page_gain(seven, 1), core.page_gain(seven, -1)
+        local more, less = policy_curve.page_gain(seven, 1), policy_curve.page_gain(seven, -1)
         assert.is_true(more > 0 and less < 0 and more < -less, ("%s %s"):format(more, less))
-        assert.equal(0, core.page_gain(three, 1), "it fills no page that it has")
-        assert.near(-seven.hits_per_s, core.page_gain(seven, -10), 1e-6)
+        assert.equal(0, policy_curve.page_gain(three, 1), "it fills no page that it has")
+        assert.near(-seven.hits_per_s, policy_curve.page_gain(seven, -10), 1e-6)
         seven.curve = { { 5 << 20, 0.5 }, { 10 << 20, 0.8 }, { 20 << 20, 0.9 } }
-        assert.near(575 * 0.01, core.page_gain(seven, 1), 1e-6)
-        assert.near(-575 * 0.3, core.page_gain(seven, -5), 1e-6)
+        assert.near(575 * 0.01, policy_curve.page_gain(seven, 1), 1e-6)
+        assert.near(-575 * 0.3, policy_curve.page_gain(seven, -5), 1e-6)
     end)
 end)
 
@@ -181,7 +183,7 @@ describe("a policy outside the daemon", function()
         local lines = {}
         local one = assert(policy.load("for i = 1, 30 do print('line', i, '\\27') end return { decide = print }",
             "p.lua", { log = function(text) lines[#lines + 1] = text end }))
-        assert.equal(core.LIMITS.lines, #lines)
+        assert.equal(policy_box.LIMITS.lines, #lines)
         assert.equal("line 1 ?", lines[1])
         assert.equal("p", one.name)
     end)
@@ -474,7 +476,7 @@ end)
 describe("a curve of misses", function()
     it("goes through what is known, and falls", function()
         for _, age in ipairs({ 0, 1, 2.5, 10, 1e9 }) do
-            local misses = core.miss_curve(1000, 400, 500, age)
+            local misses = policy_curve.miss_curve(1000, 400, 500, age)
             assert.near(1000, misses(0), 1e-6)
             assert.near(400, misses(500), 0.5)
             local last = 1000
@@ -487,14 +489,14 @@ describe("a curve of misses", function()
 
     it("is a straight line for keys that are asked for alike, and ends where all of them fit", function()
         -- 1,000 keys at random, 600 held: filling them took -1000 ln(0.4) requests.
-        local misses = core.miss_curve(1, 0.4, 600, -1000 * math.log(0.4))
+        local misses = policy_curve.miss_curve(1, 0.4, 600, -1000 * math.log(0.4))
         assert.near(0.7, misses(300), 0.001)
         assert.near(0.1, misses(900), 0.001)
         assert.near(0, misses(1001), 0.001)
     end)
 
     it("expects nothing of a class that never hits, and half of what hits always", function()
-        assert.equal(100, core.miss_curve(100, 100, 10, 5)(1000))
-        assert.equal(50, core.miss_curve(100, 0, 10, 5)(5))
+        assert.equal(100, policy_curve.miss_curve(100, 100, 10, 5)(1000))
+        assert.equal(50, policy_curve.miss_curve(100, 0, 10, 5)(5))
     end)
 end)

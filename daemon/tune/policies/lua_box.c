@@ -10,9 +10,12 @@
 #include "base/log.h"
 #include "tune/decision.h"
 
-static const char core_source[] =
+/* Generated from lua/slate/base: a module's name and its text. */
+static const struct {
+    const char *name, *text;
+} modules[] = {
 #include "tune/policies/policy_core.inc"
-    ;
+};
 
 enum {
     /* instructions; one can take milliseconds, when it copies texts of megabytes */
@@ -218,21 +221,47 @@ static void close_texts(lua_State *L, int environment) {
     lua_pop(L, 2);
 }
 
+/* (name) -> the module, of those that are loaded: the upvalue, by name */
+static int require(lua_State *L) {
+    lua_settop(L, 1);
+    lua_rawget(L, lua_upvalueindex(1));
+    return 1;
+}
+
+/* Pushes the modules by name. They find each other by a require that nobody has afterwards. */
+static void load_modules(lua_State *L) {
+    lua_newtable(L);
+    lua_pushvalue(L, -1);
+    lua_pushcclosure(L, require, 1);
+    lua_setglobal(L, "require");
+    for (size_t i = 0; i < sizeof modules / sizeof *modules; i++) {
+        const char *text = modules[i].text;
+        const char *name = lua_pushfstring(L, "=%s", modules[i].name);
+        if (luaL_loadbufferx(L, text, strlen(text), name, "t") != LUA_OK) {
+            lua_error(L);
+        }
+        lua_call(L, 0, 1);
+        lua_setfield(L, -3, modules[i].name);
+        lua_pop(L, 1);
+    }
+    lua_pushnil(L);
+    lua_setglobal(L, "require");
+}
+
 /* Returns the core, the environment and the host. */
 static int set_up(lua_State *L) {
     static const luaL_Reg host[] = {{"charge", host_charge}, {"log", host_log}, {NULL, NULL}};
     open_libraries(L);
-    if (luaL_loadbufferx(L, core_source, sizeof core_source - 1, "=policy_core.lua", "t") !=
-        LUA_OK) {
-        return lua_error(L);
-    }
-    lua_call(L, 0, 1);
+    load_modules(L);
+    lua_getfield(L, 1, "slate.base.policy_core");
+    lua_getfield(L, 1, "slate.base.policy_box");
+    lua_remove(L, 1);
     luaL_newlib(L, host);
-    lua_getfield(L, 1, "environment");
+    lua_getfield(L, 2, "environment");
     lua_pushglobaltable(L);
-    lua_pushvalue(L, 2);
+    lua_pushvalue(L, 3);
     lua_call(L, 2, 1);
-    lua_insert(L, 2);
+    lua_replace(L, 2); /* the core, the environment, the host */
     close_texts(L, LUA_BOX_ENVIRONMENT);
     lua_pushvalue(L, LUA_BOX_ENVIRONMENT);
     lua_rawseti(L, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);

@@ -2,7 +2,8 @@
  * limits.
  *
  * A box has a Lua state of its own. What its functions may use is written down in
- * lua/slate/base/policy_core.lua, which is built into the program and runs in every box first. Limits
+ * lua/slate/base/policy_box.lua, which is built into the program with policy_core.lua and runs in every
+ * box first. Limits
  * hold for one call: instructions and processor time are counted by a hook, library functions that
  * can work for long are charged beforehand, memory is counted by the allocator for the box's life.
  * Once a limit is reached every further instruction of the call fails, so no pcall outlives it. A
@@ -22,7 +23,7 @@ struct lua_box_limits {
     size_t   memory_bytes;
     uint64_t cpu_us;
 };
-extern const struct lua_box_limits lua_box_limits; /* the usual ones, those of policy_core.lua */
+extern const struct lua_box_limits lua_box_limits; /* the usual ones, those of policy_box.lua */
 
 struct lua_box {
     lua_State *L;

@@ -1,274 +1,26 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- What a policy may use, how its settings are read, what it is shown and what it may answer.
+--- How a policy's settings are read, what it is shown and what it may answer.
 --
--- These rules are the same everywhere because they are these lines: slate.policy.file runs them outside
--- the daemon, and slated is built with this file in it (daemon/tune/policies/lua_policy.c). So nothing here
--- but Lua's own base, string, table, math and utf8 is used, and nothing of these is looked up after
--- this file has run: a policy cannot change what it is checked with. Mistakes of a policy are raised
--- as errors with a text; the host runs every function under its limits and a protected call.
-local error, getmetatable, ipairs, next, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type =
-    error, getmetatable, ipairs, next, pairs, pcall, rawget, select, setmetatable, tonumber, tostring, type
-local byte, find, format, gsub, match, rep, sub = string.byte, string.find, string.format, string.gsub, string.match,
-    string.rep, string.sub
-local concat, pack, remove, sort, unpack = table.concat, table.pack, table.remove, table.sort, table.unpack
-local abs, exp, huge, log, max, min, randomseed, tointeger = math.abs, math.exp, math.huge, math.log, math.max,
-    math.min, math.randomseed, math.tointeger
+-- These rules are the same everywhere because they are these lines, with those of slate.base.policy_box (what a policy
+-- may use) and slate.base.policy_curve: slate.policy.file runs them outside the daemon, and slated is built with the
+-- three files in it (daemon/tune/policies/lua_policy.c). So nothing here but Lua's own base, string, table, math and
+-- utf8 is used, and nothing of these is looked up after this file has run: a policy cannot change what it is checked
+-- with. Mistakes of a policy are raised as errors with a text; the host runs every function under its limits and a
+-- protected call.
+local box = require "slate.base.policy_box"
+
+local error, ipairs, next, pairs, tonumber, tostring, type = error, ipairs, next, pairs, tonumber, tostring, type
+local byte, find, format, match = string.byte, string.find, string.format, string.match
+local concat, remove, sort = table.concat, table.remove, table.sort
+local huge, max, min, randomseed, tointeger = math.huge, math.max, math.min, math.randomseed, math.tointeger
 local integer_or_float = math.type
+local LIMITS <const>, printable <const>, copy_names <const> = box.LIMITS, box.printable, box.copy_names
 
 local M = {}
-
---- The limits that every host keeps. For one call of a policy: loading it, its init, or a decision.
-M.LIMITS = {
-    instructions = 10000000,  -- of Lua's machine; library functions are charged by the work they can do
-    memory_bytes = 16 << 20,  -- of the policy with all it keeps
-    cpu_s = 1,                -- of processor time
-    source_bytes = 256 << 10, -- of the file
-    history = 12,             -- decisions that it can look back on
-    moves = 8,                -- in one decision
-    pages = 8,                -- in one move
-    reason_bytes = 159,       -- of a reason, an explanation or an error; the rest is cut off
-    lines = 20,               -- printed in one call; further ones are dropped
-}
 
 local PAGE_BYTES <const> = 1 << 20
 -- A snapshot that comes so much early still ends a window: clocks and servers are never on time.
 local EARLY_S <const> = 0.1
-
---- A text as it may be shown on a line: what is not printable ASCII becomes '?', and it is cut.
-function M.printable(text)
-    return (gsub(sub(text, 1, M.LIMITS.reason_bytes), "[^\32-\126]", "?"))
-end
-
--- The sandbox -----------------------------------------------------------------------------------
-
-local BASE <const> = { "assert", "error", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal", "rawget",
-    "rawlen", "rawset", "select", "tonumber", "tostring", "type", "_VERSION" }
-local LIBRARIES <const> = {
-    string = { "byte", "char", "format", "len", "lower", "pack", "packsize", "reverse", "sub", "unpack", "upper" },
-    table = { "pack" },
-    math = { "abs", "acos", "asin", "atan", "ceil", "cos", "deg", "exp", "floor", "fmod", "huge", "log", "max",
-        "maxinteger", "min", "mininteger", "modf", "pi", "rad", "random", "randomseed", "sin", "sqrt", "tan",
-        "tointeger", "type", "ult" },
-    utf8 = { "char", "charpattern", "codepoint", "codes", "len", "offset" },
-}
-
--- The most steps a pattern can take on a text: each unbounded repetition may try every length at every place.
-local function pattern_steps(text_bytes, pattern)
-    local steps, at = (text_bytes + 1.0) * (#pattern + 1), 1
-    while at <= #pattern do
-        local c = sub(pattern, at, at)
-        if c == "[" then -- a set: one step, whatever is in it
-            at = (find(pattern, "]", at + (sub(pattern, at + 1, at + 1) == "^" and 3 or 2), true)) or #pattern
-        elseif c == "%" then
-            at = at + 1
-            if find(sub(pattern, at, at), "[b%d]") then
-                steps = steps * (text_bytes + 1)
-            end
-        elseif c == "*" or c == "+" or c == "-" then
-            steps = steps * (text_bytes + 1)
-        elseif c == "?" then
-            steps = steps * 2
-        end
-        at = at + 1
-    end
-    return steps
-end
-
--- Length without metamethods, which could answer differently the next time.
-local function plain_length(list)
-    if type(list) ~= "table" or getmetatable(list) ~= nil then
-        error("table functions take tables without a metatable here", 3)
-    end
-    return #list
-end
-
--- Functions that can work for long within one instruction are charged for what they may do first.
-local function charged_string(charge, real)
-    local function on_pattern(name)
-        return function(text, pattern, ...)
-            if type(text) == "string" and type(pattern) == "string" then
-                charge(pattern_steps(#text, pattern))
-            end
-            return real[name](text, pattern, ...)
-        end
-    end
-    return {
-        find = on_pattern("find"), match = on_pattern("match"),
-        gmatch = on_pattern("gmatch"), gsub = on_pattern("gsub"),
-        rep = function(text, count, separator)
-            local n = tonumber(count) or 0
-            charge(max(0, n))
-            if n * (#tostring(text) + #tostring(separator or "")) > M.LIMITS.memory_bytes then
-                error("a text of more than 16 MiB", 2)
-            end
-            return rep(text, count, separator)
-        end,
-    }
-end
-
-local function charged_table(charge, real)
-    return {
-        concat = function(list, separator, first, last)
-            local length = plain_length(list)
-            charge(max(0, (tonumber(last) or length) - (tonumber(first) or 1)))
-            return real.concat(list, separator, first, last)
-        end,
-        insert = function(list, ...)
-            local length = plain_length(list)
-            charge(select("#", ...) > 1 and max(0, length - (tonumber((...)) or 0)) or 0)
-            return real.insert(list, ...)
-        end,
-        move = function(from, first, last, at, to)
-            plain_length(from)
-            plain_length(to or from)
-            charge(max(0, (tonumber(last) or 0) - (tonumber(first) or 0)))
-            return real.move(from, first, last, at, to or from)
-        end,
-        remove = function(list, ...)
-            charge(max(0, plain_length(list) - (tonumber((...)) or huge)))
-            return real.remove(list, ...)
-        end,
-        sort = function(list, less)
-            charge(plain_length(list) * 20)
-            local sorted, problem = pcall(real.sort, list, less)
-            if not sorted then -- what sort itself says has no line yet, and it is not this one's fault
-                local own = type(problem) == "string" and (find(problem, "^invalid order function") or
-                    find(problem, "^attempt to compare"))
-                error(problem, own and 2 or 0)
-            end
-        end,
-        unpack = function(list, first, last)
-            local length = plain_length(list)
-            charge(max(0, (tonumber(last) or length) - (tonumber(first) or 1)))
-            return real.unpack(list, first, last)
-        end,
-    }
-end
-
--- Curves ----------------------------------------------------------------------------------------
-
--- (e^z - 1) / z
-local function growth(z)
-    return abs(z) < 1e-9 and 1 or (exp(z) - 1) / z
-end
-
---- The misses of a class over the items that it could hold, fitted to what it did with those it has.
--- requests, misses: in some time; items: held; age: of the item evicted next, in the same time.
--- By the footprint theory of Xiang et al. (ASPLOS 2013) the items held are what was asked for in the last `age`, and
--- the misses the rate at which that grows. So the curve goes through (0, requests) and (items, misses), and filling
--- it to `items` takes `age`; of the curves requests * (1 + n/a)^-b, from linear to hyperbolic, one fits.
--- Returns a function of items. Cost: some 40 steps to fit.
-function M.miss_curve(requests, misses, items, age)
-    if misses >= requests then
-        return function() return requests end
-    elseif misses <= 0 or items <= 0 then -- all that is asked for is there: who knows how little would do
-        return function(n) return max(0, requests * (1 - n / max(items, 1))) end
-    end
-    local fall = log(requests / misses)
-    local wanted, low, high = age * requests / items, -fall, 14
-    for _ = 1, 40 do
-        local middle = (low + high) / 2
-        if growth(middle + fall) / growth(middle) < wanted then
-            low = middle
-        else
-            high = middle
-        end
-    end
-    local bend = (low + high) / 2
-    return function(n)
-        if abs(bend) < 1e-6 then
-            return requests * exp(-fall * n / items)
-        end
-        local base = 1 + (exp(bend) - 1) * n / items
-        return base > 0 and requests * base ^ (-fall / bend) or 0
-    end
-end
-
--- The hit ratio at so many bytes, along straight lines between the points of a curve, which goes through 0.
-local function ratio_at(curve, bytes)
-    local last_bytes, last_ratio = 0, 0
-    for _, point in ipairs(curve) do
-        if point[1] >= bytes then
-            return last_ratio + (point[2] - last_ratio) * (bytes - last_bytes) / max(point[1] - last_bytes, 1)
-        end
-        last_bytes, last_ratio = point[1], point[2]
-    end
-    return last_ratio
-end
-
---- How many hits a second a class of `after` would have more with so many pages more; a negative number of pages costs
--- hits. By the class's sampled curve where the host gave one, else by miss_curve, from what the class did between the
--- two snapshots.
-function M.page_gain(class, pages)
-    local held, requests = class.total_pages, class.hits_per_s + class.misses_per_s
-    pages = max(pages, -held)
-    if class.evicted_per_s == 0 and pages > 0 or requests == 0 then
-        return 0 -- it does not fill the pages it has
-    elseif class.curve and #class.curve > 0 then
-        return requests * (ratio_at(class.curve, (held + pages) * PAGE_BYTES)
-            - ratio_at(class.curve, held * PAGE_BYTES))
-    end
-    local items = class.number * (held + pages) / max(held, 1)
-    local misses = M.miss_curve(requests, class.misses_per_s, class.number, class.victim_age_s)
-    return misses(class.number) - misses(items)
-end
-
-local function copy_names(from, names, to)
-    for _, name in ipairs(names) do
-        to[name] = from[name]
-    end
-    return to
-end
-
--- A finalizer would run outside every limit.
-local function safe_setmetatable(object, metatable)
-    if type(metatable) == "table" and rawget(metatable, "__gc") ~= nil then
-        error("a policy may not have finalizers (__gc)", 2)
-    end
-    return setmetatable(object, metatable)
-end
-
--- A real xpcall calls its handler where the error is raised: for a limit that is within the hook, where no
--- hook would stop it. This one calls it when the call is over.
-local function safe_xpcall(f, handler, ...)
-    local results = pack(pcall(f, ...))
-    if results[1] then
-        return unpack(results, 1, results.n)
-    end
-    return false, handler(results[2])
-end
-
---- The globals of a policy. libraries: _G. host: charge(n), which counts n steps and raises an error
--- when the limit is reached; log(text), for print.
-function M.environment(libraries, host)
-    local environment = copy_names(libraries, BASE, {
-        setmetatable = safe_setmetatable, xpcall = safe_xpcall,
-    })
-    for name, names in pairs(LIBRARIES) do
-        environment[name] = copy_names(libraries[name], names, {})
-    end
-    for _, library in ipairs({ "string", "table" }) do
-        local charged = (library == "string" and charged_string or charged_table)(host.charge,
-            copy_names(libraries[library], { "find", "match", "gmatch", "gsub", "concat", "insert", "move", "remove",
-                "sort", "unpack" }, {}))
-        for name, f in pairs(charged) do
-            environment[library][name] = f
-        end
-    end
-    function environment.print(...)
-        local words = {}
-        for i = 1, select("#", ...) do
-            words[i] = tostring((select(i, ...)))
-        end
-        if host.lines_left > 0 then
-            host.lines_left = host.lines_left - 1
-            host.log(M.printable(concat(words, " ")))
-        end
-    end
-    environment.miss_curve, environment.page_gain = M.miss_curve, M.page_gain
-    environment._G = environment
-    return environment
-end
 
 -- Settings --------------------------------------------------------------------------------------
 
@@ -496,7 +248,7 @@ local function whole(move, i, name, least, most, otherwise)
     local n = tointeger(value)
     if not n or type(value) ~= "number" or n < least or n > most then
         error(format("move %d: %s is a whole number from %d to %d, not %s", i, name, least, most,
-            M.printable(tostring(value))), 0)
+            printable(tostring(value))), 0)
     end
     return n
 end
@@ -507,7 +259,7 @@ local function check_move(i, move, left)
         error(format("move %d is not a table", i), 0)
     end
     local from, to = whole(move, i, "from", 0, 255), whole(move, i, "to", 0, 255)
-    local pages = whole(move, i, "pages", 1, M.LIMITS.pages, 1)
+    local pages = whole(move, i, "pages", 1, LIMITS.pages, 1)
     for _, id in ipairs({ from, to }) do
         if not left[id] then
             error(format("move %d: there is no class %d", i, id), 0)
@@ -524,7 +276,7 @@ local function check_move(i, move, left)
             keeps > 0 and ", keeps one" or "", pages), 0)
     end
     left[from], left[to] = left[from] - pages, left[to] + pages
-    return { from = from, to = to, pages = pages, reason = M.printable(move.reason) }
+    return { from = from, to = to, pages = pages, reason = printable(move.reason) }
 end
 
 local function check_moves(answer, left)
@@ -537,8 +289,8 @@ local function check_moves(answer, left)
     end
     local moves = {}
     for i = 1, #answer do
-        if i > M.LIMITS.moves then
-            error(format("decide returns more than %d moves", M.LIMITS.moves), 0)
+        if i > LIMITS.moves then
+            error(format("decide returns more than %d moves", LIMITS.moves), 0)
         end
         moves[i] = check_move(i, answer[i], left)
     end
@@ -580,7 +332,7 @@ local function remember(policy, after)
     for _, class in ipairs(after.classes) do
         history[#history].by_id[class.id] = copy_names(class, SEEN, {})
     end
-    while #history > M.LIMITS.history do
+    while #history > LIMITS.history do
         remove(history, 1)
     end
 end
@@ -630,7 +382,7 @@ function M.decide(policy, before, after)
     local answer, why = policy.decide_function(before, after, policy.state)
     local moves = check_moves(answer, left)
     note_asked(policy, moves, pages)
-    return moves, type(why) == "string" and byte(why) and M.printable(why) or nil
+    return moves, type(why) == "string" and byte(why) and printable(why) or nil
 end
 
 return M

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Runs functions that came from a file under the limits of slate.base.policy_core.
+--- Runs functions that came from a file under the limits of slate.base.policy_box.
 --
 -- A function runs in a coroutine of its own, whose hook counts instructions, memory and processor
 -- time: once a limit is reached every further instruction fails, so that no pcall of the function
 -- outlives it. slated keeps the same limits with its own allocator, which also stops a single huge
 -- allocation; here memory is looked at every few instructions.
-local core = require "slate.base.policy_core"
+local rules = require "slate.base.policy_box"
 
 local M = {}
 
@@ -19,14 +19,14 @@ local Box = {}
 Box.__index = Box
 Box.__name = "slate.base.sandbox"
 
---- A sandbox. log(text): what becomes of print; nil: nothing. limits: some of core.LIMITS, to have smaller ones.
+--- A sandbox. log(text): what becomes of print; nil: nothing. limits: some of rules.LIMITS, to have smaller ones.
 function M.new(log, limits)
-    local self = setmetatable({ limits = setmetatable(limits or {}, { __index = core.LIMITS }) }, Box)
+    local self = setmetatable({ limits = setmetatable(limits or {}, { __index = rules.LIMITS }) }, Box)
     self.host = {
         log = log or function() end,
         charge = function(n) self:spend(n) end,
     }
-    self.environment = core.environment(_G, self.host)
+    self.environment = rules.environment(_G, self.host)
     return self
 end
 
@@ -64,7 +64,7 @@ end
 
 local function message_of(raised)
     if type(raised) == "string" then
-        return core.printable(raised)
+        return rules.printable(raised)
     end
     return format("raised a %s instead of a message", type(raised))
 end
@@ -92,7 +92,7 @@ end
 function Box:load(text, name)
     local f, problem = load(text, "=" .. name, "t", self.environment)
     if not f then
-        return nil, core.printable(problem)
+        return nil, rules.printable(problem)
     end
     return f
 end

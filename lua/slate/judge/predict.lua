@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: BSD-3-Clause
 --- What a page move will bring: hits of the class that gets pages, but for those of the class that gives them. Pure.
 --
--- Each class's misses over its pages are those of slate.base.policy_core's page_gain: of its sampled curve where the
+-- Each class's misses over its pages are those of slate.base.policy_curve's page_gain: of its sampled curve where the
 -- class has one, else fitted to what it did between two snapshots. `make bench-moves` holds predictions against what
 -- came.
 local core = require "slate.base.policy_core"
+local policy_curve = require "slate.base.policy_curve"
 
 local M = {}
 
@@ -15,13 +16,13 @@ local READS_LEAST <const> = 1000 -- between the snapshots; what fewer tell is ch
 
 --- The hits a second that a class wins by pages more. class: of M.seen.
 function M.gain(class, pages)
-    return core.page_gain(class, pages)
+    return policy_curve.page_gain(class, pages)
 end
 
 --- The hits a second that a class loses by pages less: whole free pages cost nothing.
 function M.cost(class, pages)
     local free = class.free_chunks // math.max(class.chunks_per_page, 1)
-    return -core.page_gain(class, -math.max(0, pages - free))
+    return -policy_curve.page_gain(class, -math.max(0, pages - free))
 end
 
 --- What the classes did between two snapshots: the later one as slate.base.policy_core has it, and the reads a second

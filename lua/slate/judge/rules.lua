@@ -5,7 +5,7 @@
 -- The file runs in the sandbox of policies (slate.base.sandbox), under their limits. It is given copies. A file that
 -- does not load, and a rule that fails, is one message, and is not asked again.
 local chronicle = require "slate.judge.chronicle"
-local core = require "slate.base.policy_core"
+local policy_box = require "slate.base.policy_box"
 local doctor = require "slate.judge.doctor"
 local sandbox = require "slate.base.sandbox"
 
@@ -115,13 +115,13 @@ local function name_of(path)
 end
 
 local function too_long(path)
-    return ("%s is longer than %d KiB"):format(path, core.LIMITS.source_bytes >> 10)
+    return ("%s is longer than %d KiB"):format(path, policy_box.LIMITS.source_bytes >> 10)
 end
 
 --- Rules for slatetop, which reads the file itself: its text, or nil and why there is none. They run under limits of
 -- their own, and a file that is broken gives rules that find nothing and say so (Rules:troubles).
 function M.for_screen(path, text, problem)
-    if text and #text > core.LIMITS.source_bytes then
+    if text and #text > policy_box.LIMITS.source_bytes then
         text, problem = nil, too_long(path)
     end
     local rules
@@ -129,7 +129,7 @@ function M.for_screen(path, text, problem)
         rules, problem = M.load(text, name_of(path), { limits = { instructions = HASTY.instructions,
             cpu_s = HASTY.cpu_s, memory_bytes = HASTY.memory_bytes } })
     end
-    rules = rules or setmetatable({ rules = {}, columns = {}, off = {}, broken = core.printable(problem) }, Rules)
+    rules = rules or setmetatable({ rules = {}, columns = {}, off = {}, broken = policy_box.printable(problem) }, Rules)
     rules.budget_s = BUDGET_S
     return rules
 end
@@ -140,9 +140,9 @@ function M.open(path, options)
     if not file then
         return nil, "cannot read " .. problem, "input"
     end
-    local text, unreadable = file:read(core.LIMITS.source_bytes + 1)
+    local text, unreadable = file:read(policy_box.LIMITS.source_bytes + 1)
     file:close()
-    if unreadable or text and #text > core.LIMITS.source_bytes then
+    if unreadable or text and #text > policy_box.LIMITS.source_bytes then
         return nil, unreadable and ("cannot read %s: %s"):format(path, unreadable) or too_long(path), "input"
     end
     local rules, broken = M.load(text or "", name_of(path), options)
@@ -178,8 +178,8 @@ local function checked(rule, severity, what, todo, class)
     elseif class ~= nil and math.type(class) ~= "integer" then
         error("a finding's class is an id", 0)
     end
-    return { name = rule.name, severity = severity, what = core.printable(what), class = class,
-        todo = core.printable(todo or "a rule of your own") }
+    return { name = rule.name, severity = severity, what = policy_box.printable(what), class = class,
+        todo = policy_box.printable(todo or "a rule of your own") }
 end
 
 function Rules:switch_off(name, problem)
@@ -266,7 +266,7 @@ function Rules:values(known)
                 if value ~= nil and type(value) ~= "number" and type(value) ~= "string" then
                     error(("the column is a %s, not a number or a text"):format(type(value)), 0)
                 end
-                values[row.id][column.title] = type(value) == "string" and core.printable(value) or value
+                values[row.id][column.title] = type(value) == "string" and policy_box.printable(value) or value
             end
         end)
     end

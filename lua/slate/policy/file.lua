@@ -9,6 +9,7 @@
 -- A policy runs in a sandbox, under limits, by the rules of slate.base.policy_core: the same that slated
 -- keeps for `slabs automove lua:NAME`, so that it decides the same everywhere.
 local core = require "slate.base.policy_core"
+local policy_box = require "slate.base.policy_box"
 local sandbox = require "slate.base.sandbox"
 local shell = require "slate.base.shell"
 
@@ -52,12 +53,12 @@ local function read_source(path)
     if not file then
         return nil, "cannot read " .. problem
     end
-    local text, unreadable = file:read(core.LIMITS.source_bytes + 1)
+    local text, unreadable = file:read(policy_box.LIMITS.source_bytes + 1)
     file:close()
     if not text then
         return nil, ("cannot read %s: %s"):format(path, unreadable or "it is empty")
-    elseif #text > core.LIMITS.source_bytes then
-        return nil, ("%s is longer than %d KiB"):format(path, core.LIMITS.source_bytes >> 10)
+    elseif #text > policy_box.LIMITS.source_bytes then
+        return nil, ("%s is longer than %d KiB"):format(path, policy_box.LIMITS.source_bytes >> 10)
     end
     return text
 end
@@ -87,7 +88,7 @@ function M.load(text, name, options)
     end
     return setmetatable({
         box = box, value = value, text = text, name = name:gsub("^.*/", ""):gsub("%.lua$", ""),
-        summary = type(value.summary) == "string" and core.printable(value.summary) or nil,
+        summary = type(value.summary) == "string" and policy_box.printable(value.summary) or nil,
         settings = type(value.settings) == "table" and value.settings or {},
     }, Policy)
 end

@@ -2,12 +2,13 @@
 --- What policies would have made of a recording: moves, and the hits that those should have led to.
 --
 -- A recording shows what happened with the pages that classes had. With others each class would have missed as its
--- curve says, which is fitted anew for every interval (slate.base.policy_core's miss_curve). Servers count misses as
+-- curve says, which is fitted anew for every interval (slate.base.policy_curve's miss_curve). Servers count misses as
 -- a whole only: they are shared out among the classes as stores are, so that hits and misses without moves are those
 -- that were recorded. The policy is shown the server as it would have been then: pages, hits, stores, evictions,
 -- items and ages. It is an estimate: keys do not change classes, cliffs are not seen, and a page that comes is full
 -- at once.
 local core = require "slate.base.policy_core"
+local policy_curve = require "slate.base.policy_curve"
 
 local M = {}
 
@@ -33,7 +34,8 @@ local function outcome(was, class, pages, seconds, each)
     local is_full = evicted > 0
     local items = is_full and number * pages / math.max(held, 1) or math.min(number, room)
     local misses = items >= number and not is_full and missed
-        or math.min(hits + missed, core.miss_curve(hits + missed, missed, number, (class.age or 0) / seconds)(items))
+        or math.min(hits + missed,
+            policy_curve.miss_curve(hits + missed, missed, number, (class.age or 0) / seconds)(items))
     local grew = items >= number and not is_full
     local stored = missed > 0 and stores * misses / missed or stores + misses
     return {

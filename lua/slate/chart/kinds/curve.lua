@@ -2,9 +2,10 @@
 --- How many would miss with other amounts of memory: an estimate for any server, from what it counts.
 --
 -- Misses are counted for the server as a whole, and shared out among the classes as their stores are.
--- Each class's curve is fitted as slate.base.policy_core's miss_curve does; that of the whole supposes that all classes
--- grow and shrink alike. `slatectl curve -o` draws what slated has measured instead.
+-- Each class's curve is fitted as slate.base.policy_curve does (miss_curve); of the whole it is supposed that all
+-- classes grow and shrink alike. `slatectl curve -o` draws what slated has measured instead.
 local core = require "slate.base.policy_core"
+local policy_curve = require "slate.base.policy_curve"
 local time = require "slate.chart.kinds.time"
 
 local M = {}
@@ -30,7 +31,7 @@ local function classes_of(list)
             local age = math.max(class.age or 0, class.age_hot or 0, class.age_warm or 0) / seconds
             classes[#classes + 1] = {
                 label = time.class_name(class.id, class.chunk_size), requests = hits + missed, stores = stores,
-                items = class.number, misses = core.miss_curve(hits + missed, missed, class.number, age),
+                items = class.number, misses = policy_curve.miss_curve(hits + missed, missed, class.number, age),
             }
         end
     end
