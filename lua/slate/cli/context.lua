@@ -121,8 +121,8 @@ function Context:look()
 end
 
 --- Takes two snapshots `interval_s` apart, so that there are rates; only one when it is 0. Those between them are for
--- the judge of which classes starve. Returns the later one, the earlier one, the rates, the judge and the course of
--- slate.judge.course (these four nil for a single one); or nil, message, code.
+-- the judge of which classes starve. Returns the later one, the earlier one, the rates, the judge, the course of
+-- slate.judge.course and the observer that saw them all (these five nil for a single one); or nil, message, code.
 function Context:pair(client, interval_s)
     local before, message, code = self:snapshot(client)
     if not before or interval_s == 0 then
@@ -138,7 +138,8 @@ function Context:pair(client, interval_s)
         end
         observer:look(after)
     end
-    return after, before, require("slate.facts.snapshot").rates(before, after), observer.judge, observer.course
+    return after, before, require("slate.facts.snapshot").rates(before, after), observer.judge, observer.course,
+        observer
 end
 
 --- Is one of our standard streams (1 or 2) a terminal?

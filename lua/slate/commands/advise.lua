@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- slatectl advise sizes|memory|flash|automove|policy: what to change, from what the server does now.
+--- slatectl advise pages|sizes|memory|flash|automove|policy: what to change, from what the server does now.
 local M = {}
 
 local SUBJECTS <const> = {}
 local ABOUT <const> = {
+    { "pages", "which class should get pages, from which, and what that brings" },
     { "sizes", "chunk sizes that waste least" }, { "memory", "how much is worth its while" },
     { "flash", "what a flash tier would bring" }, { "automove", "which mode, or policy, should move pages" },
     { "policy", "which eviction policy would hit most" },

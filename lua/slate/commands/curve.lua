@@ -4,6 +4,8 @@ local units = require "slate.base.units"
 
 local M = {}
 
+local POINTS_STEP <const> = 2 -- of slated's 17 points, so that both tables fit a screen; JSON and charts have all
+
 -- Three hit ratios of one server that need not agree: below the tables it is said why.
 local NOTE <const> = [[
 Hits lately are the server's own, counted. x1 is what %s had over some five turnovers of the cache; the other
@@ -41,8 +43,9 @@ local function out_text(context, curve)
             { title = "HITS, " .. curve.policy:upper() } }, rows))
     end
     rows = {}
-    for i, point in ipairs(curve.points) do
-        rows[i] = { units.bytes(point[1]), share(point[2]) }
+    for i = 1, #curve.points, POINTS_STEP do
+        local point = curve.points[i]
+        rows[#rows + 1] = { units.bytes(point[1]), share(point[2]) }
     end
     context:out("\n", tables.render({ { title = "MEMORY" }, { title = "HITS, LRU MODEL" } }, rows))
     if #curve.sizes > 0 then

@@ -125,6 +125,8 @@ local function best_sizes_of(client, now, histogram, current, options)
     return sizes, order, prediction
 end
 
+M.pages = require("slate.judge.advice_pages").advise
+
 --- Chunk sizes by dynamic programming over a histogram of the items.
 function M.sizes(context, client, options)
     local ok, now, message, code

@@ -98,7 +98,12 @@ function CHECKS.starving(about, add)
     for _, sentence in ipairs(view.advice(about.rows)) do
         advice[sentence:match("^class (%d+)")] = sentence:match(": (.*)$")
     end
-    for _, row in ipairs(about.rows) do
+    local rows = table.move(about.rows, 1, #about.rows, 1, {})
+    table.sort(rows, function(a, b) -- who suffers most first: its is the move that every screen advises
+        local x, y = a.mean_evicted_per_s or 0, b.mean_evicted_per_s or 0
+        return x > y or x == y and a.id < b.id
+    end)
+    for _, row in ipairs(rows) do
         if table.concat(row.flags, " "):find("starving", 1, true) then
             local giver, free, kept_s = starving.giver_for(row, about.rows)
             add("warning", ("class %d starves: it evicts %s items a second, which live %s, while class %d %s"):format(

@@ -1,0 +1,84 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- Which class should get pages: the move that slatectl doctor and slatetop name, with what it is predicted to bring,
+--- and what a page is worth to each class.
+local foresight = require "slate.facts.foresight"
+local predict = require "slate.judge.predict"
+local starving = require "slate.judge.starving"
+local units = require "slate.base.units"
+local worth = require "slate.judge.worth"
+
+local M = {}
+
+local WORTH_SHOWN <const> = 8
+
+-- The curves of all classes, of a slated; nil of others.
+local function all_curves(client, now)
+    local curves = now.slated and {} or nil
+    for _, class in ipairs(now.slated and now.classes or {}) do
+        local curve = foresight.curve(client, class.id)
+        curves[class.id] = curve and curve.points or nil
+        if curves[class.id] then
+            curves[class.id].reads = curve.reads
+        end
+    end
+    return curves
+end
+
+-- The classes of which it is known what a page is worth to them, as a table for people.
+local function worth_table(list)
+    local cells = {}
+    for i, one in ipairs(list) do
+        cells[i] = { one.id, one.pages, "+" .. units.rate(one.gain), "-" .. units.rate(one.loss) }
+    end
+    return { columns = { { title = "CLASS" }, { title = "PAGES" }, { title = "PAGE MORE" }, { title = "PAGE LESS" } },
+        rows = cells }
+end
+
+-- What to do for the class that starves most: the same move that doctor and slatetop name.
+local function help_starving(advice, one, worst, curves)
+    local giver, free_pages, keeps_s, pages = one:giver_for(worst.id)
+    local made, why = predict.move(one.earlier, one.now, giver, worst.id, pages, curves)
+    local move = ("slatectl move %d %d %d"):format(giver, worst.id, pages)
+    advice.src, advice.dst, advice.pages = giver, worst.id, pages
+    advice.predicted_change, advice.predicted_band = made and made.hit_ratio_change, made and made.band
+    advice.text = ("class %d starves: it evicts %s items a second, which live %s, while class %d %s. %s from there "
+        .. "should bring %s:"):format(worst.id, units.rate(worst.mean_evicted_per_s), units.age(worst.life_s), giver,
+        starving.has_spare(free_pages) and "has " .. units.plural(free_pages // 1, "free page")
+            or "keeps its own " .. units.age(keeps_s), units.plural(pages, "page"),
+        made and predict.words(made) or "hits, but " .. why)
+    advice.commands = { move .. " --dry-run", move .. " --verdict" }
+end
+
+--- What `slatectl advise pages` says: which class should get pages, from which, and what that brings. Arguments and
+-- results are those of the functions of slate.judge.advice.
+function M.advise(context, client, options)
+    local ok, message, code = require("slate.facts.store").needs_slab(context.who, "pages that move")
+    if not ok then
+        return nil, message, code
+    end
+    local now, before, rates, _, _, one = context:pair(client, options.interval or 1)
+    if not now then
+        return nil, before, rates
+    end
+    local curves = all_curves(client, now)
+    local worst = starving.worst(one.rows)
+    local automove = curves and client:stats("automove")
+    local list = worth.classes(one, { curves = curves,
+        automove = automove and table.concat(automove, "\n") })
+    local shown = table.move(list, 1, math.min(#list, WORTH_SHOWN), 1, {})
+    local advice = { facts = {}, table = #shown > 0 and worth_table(shown) or nil, commands = {},
+        classes = require("slate.base.json").array(list) }
+    if #shown > 0 then
+        advice.facts[1] = { "worth of a page", "hits a second, by the class's curve or as automove has measured it" }
+    end
+    if worst then
+        help_starving(advice, one, worst, curves)
+    else
+        advice.text = "no class starves: no move is advised" .. (curves and "; utility moves pages to where they bring "
+            .. "most hits" or "")
+        advice.commands[1] = curves and "slatectl automove utility" or nil
+    end
+    return advice
+end
+
+return M

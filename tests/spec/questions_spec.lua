@@ -1,0 +1,78 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- Questions of operators, each with the one command that answers it on one screen; the server is one that is short of
+-- nothing but pages where they are needed: filled with small values, then asked for larger ones.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local patience = require "support.patience"
+local recordings = require "support.recordings"
+local server = require "support.server"
+
+local LINES <const> = 24
+local LOAD <const> = (os.getenv("SLATE_BUILD") or "build") .. "/bin/slate-load"
+
+-- The question; the words of slatectl; a pattern of the answer.
+local QUESTIONS <const> = {
+    { "Is anything wrong with this server?", "doctor", "class %d+ starves: it evicts %d+ items a second" },
+    { "Which class should get memory, and what will it bring?", "advise pages",
+        "%d+ pages? from there should bring %+%d+%.%d points of hits, %+%-%d" },
+    { "What would this move do, and what speaks against it?", "move GIVER TAKER PAGES --dry-run",
+        "caution: class %d+ is left with one page.*expected: [+-]%d+%.%d points of hits" },
+    { "Did my change help?", "move GIVER TAKER 1 --verdict 3s", "hits %d+%.%d%%" },
+    { "What did I change, and what came of it?", "audit", "class %d+ to class %d+" },
+    { "How good have the predictions been?", "audit --accuracy", "1 prediction; half were off by %d+%.%d points" },
+    { "How do I take it back?", "undo --dry-run", "would undo change 1: move 1 page from class %d+ to class %d+" },
+    { "Is this server short of memory?", "advise memory", "starves: it lacks pages that other classes have" },
+    { "What would other amounts of memory hit?", "curve", "HITS, LRU MODEL" },
+    { "Which eviction policy would hit more?", "advise policy", "keep it\n" },
+    { "Who moves pages, and is that right?", "advise automove", "utility moves\npages to where they bring most hits" },
+    { "Which pages moved last, and why?", "moves", "FROM +TO +PAGES +WHY" },
+    { "What happens now, in one look?", "top", "hits %d+%.%d+%%.*starves: items live" },
+    { "Which class evicts most, and how long do its items live?", "classes --sort ev --top 5",
+        "starves: items live" },
+    { "Where does the memory go?", "waste", "wasted: %d+%.%d%% of the memory in use" },
+    { "Would other chunk sizes save memory?", "advise sizes", "best sizes +%d+ +%d+%.%d%%" },
+    { "Which keys are hot?", "hotkeys 10", "AT LEAST +AT MOST +SHARE +KEY" },
+    { "Who is connected?", "conns", "ID +IDLE +STATE" },
+    { "Is it a case for an alarm?", "check", "^WARNING %- .*starving=%d" },
+    { "What went wrong last night?", "doctor --recording calcified.jsonl", "class 14 starves: it evicts" },
+    { "What does this figure mean, and what to do about it?", "explain starving", "what to do:" },
+}
+
+describe("a question of an operator", function()
+    local one, ctl, pid, words
+
+    setup(function()
+        one = server.start({ args = { "-m", "24", "-o", "slab_automove=0", "-o", "sample_rate=0.1" } })
+        ctl = command.new({ server = one.address })
+        recordings.copy("calcified", ctl.folder .. "/calcified.jsonl")
+        local load = ("%s --server %s --conns 2 --seed 3 --verify none "):format(LOAD, one.address)
+        assert(os.execute(load .. "--insert --requests 0 --sizes u40,200 --keys 200000 --key-prefix old- "
+            .. ">/dev/null 2>&1"))
+        local pipe = io.popen(load .. "--sizes u1000,1800 --keys 20000 --dist zipf:0.9 --rate 4000 --fill-on-miss "
+            .. "--duration 300 >/dev/null 2>&1 & echo $!")
+        pid = pipe:read("l")
+        pipe:close()
+        local advised
+        patience.wait_for("a class that starves, and curves", function()
+            advised = ctl.succeed("advise pages")
+            return advised:find("should bring", 1, true) and advised:find("PAGE MORE", 1, true)
+                and ctl.run("advise policy") == 0 and ctl.run("curve") == 0
+        end)
+        local giver, taker = advised:match("slatectl move (%d+) (%d+)")
+        local pages = assert(ctl.succeed("classes " .. giver):match("\n +%d+ +%S+ +(%d+) "))
+        words = { GIVER = giver, TAKER = taker, PAGES = ("%d"):format(pages - 1) }
+    end)
+    teardown(function()
+        os.execute("kill " .. pid)
+        ctl.remove()
+        one:stop()
+    end)
+
+    for _, case in ipairs(QUESTIONS) do
+        it(("is answered by one command: %s"):format(case[1]), function()
+            local _, out, err = ctl.run((case[2]:gsub("%u%u+", words)))
+            assert.truthy(out:find(case[3]), out .. err)
+            assert.is_true(select(2, out:gsub("\n", "")) <= LINES, out)
+        end)
+    end
+end)
