@@ -449,6 +449,11 @@ int cache_walk_next(struct cache_thread *, struct cache_walk *, struct cache_wal
 /* As slab_set_sizes(), with what the cache keeps by class. From one thread; cache_quiesce between
  * two calls. */
 bool cache_set_sizes(struct cache *, const struct size_list *);
+/* Whether a memory file came with chunk sizes of other options than this cache's, whose sizes these
+ * are. Once they have been set, or others have, cache_sizes_settled says that the file's are what
+ * was wanted; until then each start wants them again. From the same thread. */
+bool cache_sizes_wanted(const struct cache *, struct size_list *);
+void cache_sizes_settled(struct cache *);
 /* Sizes of all live items and pieces of chained values, seen without a lock; of large caches a
  * sample of the pages, one in so many that at most pages_most are looked at. Some 3 ns a chunk; by
  * steps of a microsecond or two for those who must not take so long in one go. */

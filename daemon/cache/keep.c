@@ -197,11 +197,23 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
 
 bool keep_recall_classes(struct cache *c) {
     uint32_t asked;
-    if (!kept_get(&head_of(c)->asked, &asked) || asked != c->slab->asked) {
-        return refuse(c, "its chunk sizes came of other options (-f, -n, -o slab_sizes, "
-                         "--slab-classes)" ANEW);
-    }
+    c->sizes_wanted = !kept_get(&head_of(c)->asked, &asked) ||
+                      asked != size_list_hash(&c->slab->asked);
     return recall_classes(c->slab) || refuse(c, "its head is damaged (classes)" ANEW);
+}
+
+bool cache_sizes_wanted(const struct cache *c, struct size_list *sizes) {
+    if (c->sizes_wanted) {
+        *sizes = c->slab->asked;
+    }
+    return c->sizes_wanted;
+}
+
+void cache_sizes_settled(struct cache *c) {
+    c->sizes_wanted = false;
+    if (c->arena->file != NULL) {
+        kept_set(&head_of(c)->asked, size_list_hash(&c->slab->asked));
+    }
 }
 
 struct partition *keep_partitions(struct cache *c, unsigned count) {
@@ -229,7 +241,9 @@ void keep_serve(struct cache *c) {
         return;
     }
     struct memory_head *h = head_of(c);
-    kept_set(&h->asked, c->slab->asked);
+    if (!c->sizes_wanted) {
+        cache_sizes_settled(c);
+    }
     keep_flush(c);
     keep_policies(c);
     cache_keep_time(c);

@@ -57,6 +57,7 @@ struct cache {
     size_t              limit_bytes_most; /* address space was reserved for it */
     bool                kept; /* its memory file holds all there is (cache/keep.h) */
     struct cache_adopted adopted;
+    bool                sizes_wanted; /* cache_sizes_wanted */
     struct arena       *arena;
     struct slab        *slab;
     /* of the heap store, whose slab has a single class and no page; else NULL */

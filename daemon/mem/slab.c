@@ -52,7 +52,7 @@ struct slab *slab_create(struct arena *arena, const struct slab_config *cfg) {
     for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
         class_init(&s->classes[i]);
     }
-    s->asked = size_list_hash(&sizes);
+    s->asked = sizes;
     if (arena->file == NULL || arena->file->is_new) {
         slab_set_sizes(s, &sizes);
     }

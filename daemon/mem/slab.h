@@ -74,7 +74,7 @@ struct slab {
     struct arena     *arena;
     /* of the configuration, as class_most is */
     uint32_t          chunk_bytes_first, chunk_bytes_max;
-    uint32_t          asked; /* a hash of the sizes that the configuration makes */
+    struct size_list  asked; /* the sizes that the configuration makes */
     unsigned          class_most;
     _Atomic unsigned  class_count; /* highest id */
     _Atomic uint32_t  births;      /* pages that classes ever got */

@@ -104,6 +104,23 @@ describe("slated -e", function()
         assert.equal(folder .. "/memory", settings.memory_file)
     end)
 
+    it("goes on with other chunk sizes, if these are asked for, without losing an item", function()
+        start("-m 64 -f 1.25")
+        local client = wire.connect(folder .. "/s")
+        for i = 1, 3000 do
+            assert(client:send(("ms key%d %d q\r\n%s\r\n"):format(i, 100 + i, ("v"):rep(100 + i))))
+        end
+        assert.equal("MN", wire.ask(client, "mn"))
+        client = restart("KILL", "-m 64 -f 2 -o slab_geometry_rate=100")
+        patience.wait_for("the chunk sizes of -f 2 alone", function()
+            local _, geometry = wire.stats(client, "geometry")
+            return geometry.state == "steady" and geometry.generation == "1"
+        end)
+        for i = 1, 3000 do
+            assert.equal(("HD s%d"):format(100 + i), wire.ask(client, ("mg key%d s"):format(i)))
+        end
+    end)
+
     it("keeps a flush that was answered", function()
         start("-m 64")
         local client = wire.connect(folder .. "/s")

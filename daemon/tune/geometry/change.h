@@ -7,6 +7,7 @@ struct geometry_change {
     struct cache        *cache;
     struct cache_thread *ct;
     bool                 may_move;
+    bool                 began; /* whether the first look at what there is was taken */
     _Atomic double       rate_pct;
     _Atomic bool         follow;    /* slab_geometry_auto */
     _Atomic bool         look_soon; /* it was switched */

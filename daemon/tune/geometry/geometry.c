@@ -106,6 +106,7 @@ static void finish(struct geometry_change *g) {
     geometry_tell(g);
     geometry_facts(g, &f);
     geometry_say(g, "the change is complete");
+    cache_sizes_settled(g->cache);
     log_info("geometry: done in %.1f s: %llu pages, %llu items copied, %llu dropped, waste %.1f %%",
              f.seconds, (unsigned long long)f.pages_drained, (unsigned long long)f.items_copied,
              (unsigned long long)f.items_dropped, f.waste_now_pct);
@@ -313,7 +314,33 @@ static uint64_t tend_fit(struct geometry_change *g) {
     return g->fit_look_us;
 }
 
+/* At the start: a memory file may have come with chunk sizes of other options, or from amid a change
+ * of them, which is taken up again. */
+static void carry_on(struct geometry_change *g) {
+    struct size_list from, to;
+    struct geometry_outlook outlook;
+    current_sizes(g, &from);
+    to = from;
+    bool wanted = cache_sizes_wanted(g->cache, &to);
+    if (!g->may_move || !(wanted || old_pages_left(g))) {
+        return;
+    }
+    if (!geometry_has_ids(g, &from, &to)) {
+        log_warn("geometry: the memory file's chunk sizes stay: with those that were asked for they "
+                 "would be more classes than there can be");
+        return;
+    }
+    geometry_measure(g);
+    geometry_look_ahead(g, &from, &to, &outlook);
+    g->was = from;
+    geometry_begin(g, &from, &to, &outlook);
+}
+
 uint64_t geometry_tend(struct geometry_change *g) {
+    if (!g->began) {
+        g->began = true;
+        carry_on(g);
+    }
     geometry_serve(g);
     uint64_t fit_us = tend_fit(g);
     if (g->state != GEOMETRY_DRAINING) {

@@ -507,6 +507,34 @@ static void read_some(struct cache_thread *ct) {
     cache_turn_end(ct);
 }
 
+static void test_other_classes_are_wanted(void) {
+    unsigned counts[3];
+    afresh();
+    crash(fill);
+    struct cache_config config = file_config();
+    config.slab.growth_factor = 1.5;
+    struct size_list sizes;
+    for (unsigned start = 0; start < 2; start++) { /* the second time too, as nobody has set them */
+        struct life l = {.c = cache_create(&config)};
+        l.ct = cache_thread_create(l.c);
+        ok(cache_sizes_wanted(l.c, &sizes) && !size_list_same(&sizes, &slab_geometry(l.c->slab)->sizes), "a start with another factor wants its chunk sizes");
+        count_wrong(l.ct, counts);
+        is(counts[0], ITEMS, "… and has all items, in the classes of before");
+        if (start == 1) {
+            ok(cache_set_sizes(l.c, &sizes), "they are set");
+            cache_sizes_settled(l.c);
+        }
+        end(&l);
+    }
+    struct life l = {.c = cache_create(&config)};
+    l.ct = cache_thread_create(l.c);
+    ok(!cache_sizes_wanted(l.c, &sizes), "… and wanted no more");
+    count_wrong(l.ct, counts);
+    is(counts[0], ITEMS, "… with all items");
+    accounts(&l, "with other sizes");
+    end(&l);
+}
+
 static void test_the_order_of_eviction_comes_back(void) {
     afresh();
     crash(read_some);
@@ -540,7 +568,7 @@ static void test_other_ways_are_refused(void) {
     ok(strstr(refusal_of(&config), "it has room for") != NULL, "more memory than it has room for: %s", why);
     config = file_config();
     config.slab.growth_factor = 1.5;
-    ok(strstr(refusal_of(&config), "its chunk sizes came of other options") != NULL, "other classes: %s", why);
+    is_str(refusal_of(&config), "", "with other classes it is taken");
     config = file_config();
     config.slab.chunk_bytes_max = 256 << 10;
     ok(strstr(refusal_of(&config), "its largest chunk is 524288 bytes") != NULL, "another largest chunk: %s", why);
@@ -667,6 +695,7 @@ int main(void) {
     test_of_twins_the_later_stays();
     test_torn_pages_are_emptied();
     test_classes_that_go_come_back();
+    test_other_classes_are_wanted();
     test_the_order_of_eviction_comes_back();
     test_other_ways_are_refused();
     test_shapes_of_others_are_refused();
