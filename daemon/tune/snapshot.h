@@ -57,6 +57,11 @@ static inline uint64_t snapshot_demand(const struct snapshot_class *c) {
     return c->evicted - c->evicted_unwanted;
 }
 
+/* Free chunks, in pages' worth. */
+static inline uint64_t snapshot_free_pages(const struct snapshot_class *c) {
+    return c->chunks_per_page > 0 ? c->free_chunks / c->chunks_per_page : 0;
+}
+
 /* The names and figures of a class that policies in Lua and recordings have: those of stats items
  * and stats slabs. */
 void snapshot_class_each(const struct snapshot_class *, unsigned class_id,

@@ -53,7 +53,7 @@ static bool donor_of(const struct automove_eviction *a, const struct snapshot *s
     uint64_t unstored_us = stored_us == 0 ? UINT64_MAX : s->time_us - stored_us;
     *d = (struct donor){
         .class_id = class_id,
-        .spare = unstored_us > FILLING_US && c->free_chunks >= c->chunks_per_page,
+        .spare = unstored_us > FILLING_US && snapshot_free_pages(c) > 0,
         .quiet = unstored_us > LATELY_US,
         .age_s = c->age_s,
         .pages = c->pages,
