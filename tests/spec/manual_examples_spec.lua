@@ -2,6 +2,7 @@
 -- The examples of the manual pages run: what stands behind .Dl or in literal displays, of whatever section. Those of
 -- slate-fleets(7) that start a fleet are in lua_fleet_spec, since they need nutcracker.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local certificates = require "support.certificates"
 local command = require "support.command"
 local fill = require "support.fill"
 local server = require "support.server"
@@ -66,10 +67,16 @@ local function examples_of(path, from)
 end
 
 describe("the manual's examples run:", function()
-    local one, client, ctl
+    local one, secure, client, ctl
 
     setup(function()
         ctl = command.new()
+        if certificates.available() and pcall(require, "ssl") then
+            certificates.make(ctl.folder, "ca")
+            certificates.make(ctl.folder, "localhost", "ca")
+            secure = server.start({ transport = "tcp", tls = { verify = false }, args = { "-Z", "-o",
+                ("ssl_chain_cert=%s/localhost.pem,ssl_key=%s/localhost.key"):format(ctl.folder, ctl.folder) } })
+        end
         ctl.shell("mkdir policies; seq 2000 | gzip >trace.gz; seq 2000 | sed 's/.*/get key&/' | gzip >replay.gz")
         one = server.start({ binary = server.slated(), transport = "tcp", args = { "-m", "32", "-o", "slab_automove=0",
             "--policy-dir=" .. ctl.folder .. "/policies" } })
@@ -79,8 +86,11 @@ describe("the manual's examples run:", function()
     end)
     teardown(function()
         client:close()
-        ctl.remove()
         one:stop()
+        if secure then
+            secure:stop()
+        end
+        ctl.remove()
     end)
 
     local function shell(script)
@@ -110,7 +120,12 @@ describe("the manual's examples run:", function()
             line = line:gsub(pair[1], pair[2])
         end
         line = line:gsub("127%.0%.0%.1:11211", address)
-        if line:find("slate%-load") then
+        if line:find("slate%-load") and line:find("--tls", 1, true) then
+            if not secure then
+                return 0, "", "" -- neither LuaSec nor openssl is here: load_tls_spec says so
+            end
+            line = line .. " --server " .. secure.address
+        elseif line:find("slate%-load") then
             line = line .. " --server " .. address
         elseif line:find("^slatetop") and not line:find(address, 1, true)
             and not line:find("--replay", 1, true) then
