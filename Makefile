@@ -231,6 +231,8 @@ analyze: $B/gen/tune/policies/policy_core.inc $B/gen/console/draw/explain_text.i
 	@scripts/bootstrap ci && scripts/analyze $B
 bench: ## CPU time per operation and throughput against memcached (RUNS, SECONDS, KEYS; LATENCY=1: waits at 70 % load)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/floor && tests/bench/throughput $B/bin
+bench-large: ## CPU time of gets of large values against memcached (RUNS, SECONDS)
+	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/large $B/bin
 bench-hit: ## hit ratio on traces against memcached (TRACES=folder)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/hit-ratio $B/bin
 bench-predictions: ## predicted hit ratios and the policy auto against real caches, on traces (TRACES=folder, SAMPLES)
@@ -297,5 +299,5 @@ clean: ## remove every build folder
 help: ## this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-14s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
+.PHONY: bench-large all run test test-clients units check stress linearize fuzz fuzz-coverage model lint analyze bench bench-hit bench-predictions bench-policies bench-moves bench-stalls bench-storm bench-sampling bench-tls bench-resident bench-udp bench-calcify bench-console bench-memory bench-clients bench-index bench-scaling doc install uninstall dist clean help
 -include $(shell find $B -name '*.d' 2>/dev/null)

@@ -74,7 +74,8 @@ void conn_close(struct conn *c) {
         }
     }
     c->transport->close(c);
-    if (c->no_memory) { /* requests that nobody received would have the kernel forget the last words */
+    if (c->no_memory) {
+        /* requests that nobody received would have the kernel forget the last words */
         recv(c->record.fd, NULL, INT_MAX, MSG_TRUNC | MSG_DONTWAIT);
     }
     conn_registry_remove(&w->server->registry, &c->record);

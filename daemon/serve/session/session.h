@@ -143,9 +143,9 @@ size_t output_bytes(const struct output *);                    /* left to send *
 int    output_iov(struct output *, struct iovec *, int max);
 /* returns borrowed values that are fully sent */
 void   output_sent(struct output *, size_t n);
-/* What is left, and `text` behind it, moved to memory of its own so that it survives the turn; NULL: out of
- * memory (then drop the connection). output_keep_bytes tells beforehand how much that takes without
- * the text, and of a kept one how much it took. */
+/* What is left, and `text` behind it, moved to memory of its own so that it survives the turn;
+ * NULL: out of memory (then drop the connection). output_keep_bytes tells beforehand how much that
+ * takes without the text, and of a kept one how much it took. */
 struct output *output_keep(struct output *, const char *text);
 size_t         output_keep_bytes(const struct output *);
 /* Drops what is left but for the end of the line, or value, that has begun to be sent: there a line
