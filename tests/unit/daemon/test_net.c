@@ -233,46 +233,6 @@ static void test_limits_what_connections_hold(void) {
     host_close(&h);
 }
 
-/* Over TCP a send may be taken in part, so that a reply has begun. */
-static void test_tells_the_reason_behind_what_has_begun(void) {
-    static const char last[] = "SERVER_ERROR out of memory writing get response\r\n";
-    static char all[64 << 20];
-    struct host h;
-    host_prepare(&h, NULL);
-    struct net_config cfg = host_config(&h);
-    cfg.worker_count = 1;
-    cfg.held_bytes_most = 1;
-    host_start(&h, &cfg);
-    int half[3], bad = connect_tcp(h.port);
-    for (int i = 0; i < 3; i++) { /* what is left is more than a line, and less than a reply */
-        half[i] = connect_tcp(h.port);
-        say(half[i], "get half of ", 12);
-        answers(bad, "mn\r\n", "MN\r\n");
-    }
-    size_t asked = 0;
-    while (asked < 1u << 20 && !counted_yet(&h, offsetof(struct serve_counters, response_obj_oom))) {
-        asked += send(bad, "stats describe\r\n", 16, MSG_NOSIGNAL | MSG_DONTWAIT) == 16 ? 16 : 0;
-        usleep(100);
-    }
-    ok(counted(&h, offsetof(struct serve_counters, response_obj_oom)), "one that does not take a long reply is refused");
-    size_t got = hear(bad, all, sizeof all);
-    ok(got > sizeof last && memcmp(all + got - (sizeof last - 1), last, sizeof last - 1) == 0,
-       "and told so, though a reply had begun");
-    const char *before = all + got - (sizeof last - 1), *line = before - 2;
-    while (line > all && line[-1] != '\n') {
-        line--;
-    }
-    ok(got > sizeof last && memcmp(before - 2, "\r\n", 2) == 0 && (memcmp(line, "STAT ", 5) == 0 || memcmp(line, "END", 3) == 0),
-       "behind a whole line: %.*s", (int)(before - 2 - line), line);
-    ok(settles(&h.rig.server.conns.reply_count, 0), "and nothing of it is held any longer");
-    close(bad);
-    for (int i = 0; i < 3; i++) {
-        close(half[i]);
-    }
-    host_stop(&h, false);
-    host_close(&h);
-}
-
 static void test_limits_connections(void) {
     struct host h;
     host_prepare(&h, NULL);
@@ -469,7 +429,6 @@ int main(void) {
     test_large_values();
     test_client_that_never_reads();
     test_limits_what_connections_hold();
-    test_tells_the_reason_behind_what_has_begun();
     test_limits_connections();
     test_runs_out_of_descriptors();
     test_idle_timeout();
