@@ -27,11 +27,9 @@ enum {
      * (daemon/net/README.md). */
     MEMORY_CONNECTION = 1 << 10,
     MEMORY_CONNECTION_TLS = 16 << 10,
-    /* Reads of the allocator and the index between two looks: a slack of 1/32, at least 4 MiB. */
+    /* For what the allocator and the index take between two looks: 1/32, at least 4 MiB. */
     MEMORY_SLACK_SHARE = 32,
     MEMORY_SLACK_LEAST = 4 << 20,
-    /* With a limit for the process and none for what connections hold, they get this share. */
-    MEMORY_BUFFERS_SHARE = 8,
 };
 
 /* What the arithmetic goes by, in bytes. */

@@ -10,8 +10,7 @@
 #include "base/number.h"
 #include "base/resident.h"
 #include "mem/arena.h"
-#include "serve/config/listen_list.h"
-#include "serve/config/slab_sizes.h"
+#include "serve/config/settings_inner.h"
 
 static void *place(struct settings *s, const struct setting *row) {
     return (char *)s + row->offset;
@@ -98,9 +97,7 @@ void settings_init(struct settings *s) {
 
 /* --- reading values --- */
 
-enum { ITEM_HEADER_MAX = 48 }; /* of an item's bytes before its key, at most */
-
-__attribute__((format(printf, 2, 3))) static bool refuse(char *why, const char *format, ...) {
+bool setting_refuse(char *why, const char *format, ...) {
     va_list ap;
     va_start(ap, format);
     vsnprintf(why, SETTING_WHY_BYTES, format, ap);
@@ -114,7 +111,7 @@ static bool set_whole(struct settings *s, const struct setting *row, const char 
     errno = 0;
     long long n = strtoll(text, &end, octal ? 8 : 10);
     if (end == text || *end || errno || (double)n < row->min || (double)n > row->max) {
-        return refuse(why, octal ? "wants an octal number from %lo to %lo, not \"%s\""
+        return setting_refuse(why, octal ? "wants an octal number from %lo to %lo, not \"%s\""
                                  : "wants a whole number from %ld to %ld, not \"%s\"",
                       (long)row->min, (long)row->max, text);
     }
@@ -148,7 +145,7 @@ static bool set_bytes(struct settings *s, const struct setting *row, const char 
         char least[32], most[32];
         setting_say_bytes(least, row->min);
         setting_say_bytes(most, row->max);
-        return refuse(
+        return setting_refuse(
             why, "wants a number of %sbytes, or one with k, m, g or t, from %s to %s, not \"%s\"",
             mega   ? "mega"
             : kilo ? "kilo"
@@ -168,7 +165,8 @@ static bool set_by_group(struct settings *s) {
 static bool set_ratio(struct settings *s, const struct setting *row, const char *text, char *why) {
     double n;
     if (!number_real(text, &n) || n < row->min || n > row->max) {
-        return refuse(why, "wants a number from %g to %g, not \"%s\"", row->min, row->max, text);
+        return setting_refuse(why, "wants a number from %g to %g, not \"%s\"",
+                              row->min, row->max, text);
     }
     put_number(s, row, n);
     return true;
@@ -200,18 +198,18 @@ static bool set_flag(struct settings *s, const struct setting *row, const char *
             return true;
         }
     }
-    return refuse(why, "wants yes or no, not \"%s\"", text);
+    return setting_refuse(why, "wants yes or no, not \"%s\"", text);
 }
 
 /* A first address takes the default's place, further ones are added. */
 static bool set_list(struct settings *s, const struct setting *row, const char *text, char *why) {
     char *list = place(s, row);
     if (*text == '\0') {
-        return refuse(why, "wants %s, not nothing", row->unit);
+        return setting_refuse(why, "wants %s, not nothing", row->unit);
     }
     size_t used = s->list_given ? strlen(list) : 0;
     if (used + strlen(text) + 2 > SETTING_LIST_BYTES) {
-        return refuse(why, "holds at most %d bytes in all", SETTING_LIST_BYTES - 2);
+        return setting_refuse(why, "holds at most %d bytes in all", SETTING_LIST_BYTES - 2);
     }
     snprintf(list + used, SETTING_LIST_BYTES - used, "%s%s", used ? "," : "", text);
     s->list_given = true;
@@ -224,14 +222,14 @@ static bool set_mode(struct settings *s, const struct setting *row, const char *
     char list[SETTING_WHY_BYTES / 2], *at = place(s, row);
     if (!mode) {
         automove_list(list, sizeof list);
-        return refuse(why, "wants 0, 1, 2 or one of %s, not \"%.80s\"", list, text);
+        return setting_refuse(why, "wants 0, 1, 2 or one of %s, not \"%.80s\"", list, text);
     }
     memset(at, 0, size_of(row)); /* settings are compared as bytes */
     automove_spell(mode, argument, at);
     return true;
 }
 
-static void put_choice(char *at, const char *text) {
+void setting_put_choice(char *at, const char *text) {
     /* zeroes to its end, because settings are compared as bytes */
     strncpy(at, text, SETTING_CHOICE_BYTES);
     at[SETTING_CHOICE_BYTES - 1] = '\0';
@@ -240,10 +238,10 @@ static void put_choice(char *at, const char *text) {
 static bool set(struct settings *s, const struct setting *row, const char *text, bool cleared,
                 char *why) {
     if (!text && !cleared && setting_takes_value(row)) {
-        return refuse(why, "needs a value");
+        return setting_refuse(why, "needs a value");
     }
     if (cleared && setting_takes_value(row) && row->min > 0) {
-        return refuse(why, "cannot be turned off");
+        return setting_refuse(why, "cannot be turned off");
     }
     switch ((enum setting_type)row->type) {
     case SETTING_FLAG:
@@ -272,31 +270,31 @@ static bool set(struct settings *s, const struct setting *row, const char *text,
         return set_ratio(s, row, cleared ? "0" : text, why);
     case SETTING_TEXT:
         if (cleared || *text == '\0') {
-            return refuse(why, "wants a %s", row->unit);
+            return setting_refuse(why, "wants a %s", row->unit);
         }
         *(const char **)place(s, row) = text;
         return true;
     case SETTING_CHOICE:
         if (cleared || !choice_find(row->unit, text)) {
-            return refuse(why, "wants one of %s, not \"%.40s\" (%s)", row->unit,
+            return setting_refuse(why, "wants one of %s, not \"%.40s\" (%s)", row->unit,
                           cleared ? "" : text, row->help);
         }
-        put_choice(place(s, row), text);
+        setting_put_choice(place(s, row), text);
         return true;
     case SETTING_MODE:
         return set_mode(s, row, cleared ? "off" : text, why);
     case SETTING_LIST:
-        return !cleared ? set_list(s, row, text, why) : refuse(why, "cannot be turned off");
+        return !cleared ? set_list(s, row, text, why) : setting_refuse(why, "cannot be turned off");
     case SETTING_ACCEPTED:
         if (text && strchr(row->unit, '|') && !choice_find(row->unit, text)) {
-            return refuse(why, "wants one of %s, not \"%s\"", row->unit, text);
+            return setting_refuse(why, "wants one of %s, not \"%s\"", row->unit, text);
         }
         return true;
     case SETTING_ABSENT:
         if (cleared || (text && row->default_text && strcmp(text, row->default_text) == 0)) {
             return true;
         }
-        return refuse(why, "cannot be used: %s", row->help);
+        return setting_refuse(why, "cannot be used: %s", row->help);
     case SETTING_ACTION:
         return true;
     }
@@ -357,151 +355,6 @@ bool settings_same_live(const struct settings *a, const struct settings *b) {
         if (row->when == SETTING_RUNTIME && !setting_same(a, b, row)) {
             return false;
         }
-    }
-    return true;
-}
-
-/* --- rules between values --- */
-
-/* memcached gives it as a number. */
-static void settle_min_version(struct settings *s) {
-    char *version = s->ssl_min_version, number = version[0];
-    if (version[1] == '\0') {
-        put_choice(version, "tlsv1.0");
-        version[strlen(version) - 1] = number;
-    }
-}
-
-/* Users of a file log in by a line of text, those of SASL by packets. */
-static bool settle_protocol(struct settings *s, char *why) {
-    bool users = settings_auth_file(s) != NULL;
-    if (strncmp(s->protocol, "auto", 4) == 0) {
-        put_choice(s->protocol, users == s->sasl ? "auto-negotiate" : users ? "ascii" : "binary");
-    }
-    if (users && strcmp(s->protocol, "binary") == 0) {
-        return refuse(why,
-                      "-B binary cannot be used with -Y, whose users log in by a line of text");
-    }
-    if (s->sasl && strcmp(s->protocol, "ascii") == 0) {
-        return refuse(why, "-B ascii cannot be used with -S, whose users log in by packets");
-    }
-    return true;
-}
-
-/* A limit for the process: items may have all that the rest leaves, and connections a share. */
-static void settle_process_memory(struct settings *s) {
-    enum { BUFFERS_SHARE = 8 };
-    if (s->process_memory == 0) {
-        return;
-    }
-    if (!s->maxbytes_given) {
-        s->maxbytes = s->process_memory / SETTINGS_MIB * SETTINGS_MIB;
-    }
-    if (s->read_buf_mem_limit == 0) {
-        s->read_buf_mem_limit = s->process_memory / BUFFERS_SHARE;
-    }
-}
-
-bool settings_settle(struct settings *s, char *why) {
-    settle_process_memory(s);
-    if (s->no_chunked_items) {
-        s->slab_chunk_max = PAGE_BYTES;
-    }
-    if (!s->lru_maintainer) {
-        put_choice(s->policy, "lru");
-    }
-    if (strcmp(s->store, "slab") != 0) { /* there are no size classes that could want each other's pages */
-        set_mode(s, setting_find("slab_automove", strlen("slab_automove")), "off", why);
-    }
-    if (!s->like_memcached) { /* then it is what keys are hashed by */
-        put_choice(s->hash_algorithm, "xxh3");
-    }
-    s->num_threads_per_udp = s->threads;
-    s->lru_segmented = strcmp(s->policy, "lru") != 0;
-    settle_min_version(s);
-    return settle_protocol(s, why) && listen_list_check(s->inter, s->ssl_enabled, why) &&
-           settings_check(s, why);
-}
-
-const char *settings_auth_file(const struct settings *s) {
-    return strcmp(s->auth_file, "no") != 0 ? s->auth_file : NULL;
-}
-
-static bool moves_pages(const struct settings *s) {
-    const char *argument;
-    return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);
-}
-
-bool settings_check(const struct settings *s, char *why) {
-    if (strlen(s->prefix_delimiter) != 1) {
-        return refuse(why, "-D wants a single character, not \"%s\"", s->prefix_delimiter);
-    }
-    if (s->process_memory > 0 && s->process_memory < SETTINGS_PROCESS_MEMORY_MIN) {
-        return refuse(why, "process_memory wants at least %d megabytes, or 0 for no limit",
-                      (int)(SETTINGS_PROCESS_MEMORY_MIN / SETTINGS_MIB));
-    }
-    if (s->item_size_max > s->maxbytes / 2) {
-        return refuse(why, "-I (%" PRIu64 " bytes) must be at most half of -m (%" PRIu64 " bytes)",
-                      s->item_size_max, s->maxbytes);
-    }
-    if (!s->no_chunked_items && s->slab_chunk_max > s->item_size_max) {
-        return refuse(why,
-                      "slab_chunk_max (%" PRIu64 " bytes) must not be larger than -I (%" PRIu64
-                      " bytes)",
-                      s->slab_chunk_max, s->item_size_max);
-    }
-    if (s->item_size_max > s->slab_chunk_max && s->item_size_max % s->slab_chunk_max != 0) {
-        return refuse(
-            why, "-I (%" PRIu64 " bytes) must be a multiple of slab_chunk_max (%" PRIu64 " bytes)",
-            s->item_size_max, s->slab_chunk_max);
-    }
-    if (PAGE_BYTES % s->slab_chunk_max != 0) {
-        return refuse(why, "slab_chunk_max (%" PRIu64 " bytes) must divide a page of %u bytes",
-                      s->slab_chunk_max, PAGE_BYTES);
-    }
-    if (s->hot_lru_pct + s->warm_lru_pct > 80) {
-        return refuse(why, "hot_lru_pct (%d) and warm_lru_pct (%d) must not exceed 80 together",
-                      s->hot_lru_pct, s->warm_lru_pct);
-    }
-    if (s->partitions & (s->partitions - 1)) {
-        return refuse(why, "--partitions (%d) must be a power of two", s->partitions);
-    }
-    if ((uint64_t)s->chunk_size + ITEM_HEADER_MAX > s->slab_chunk_max) {
-        return refuse(why, "-n (%d bytes) must be smaller than slab_chunk_max (%" PRIu64 " bytes)",
-                      s->chunk_size, s->slab_chunk_max);
-    }
-    if (moves_pages(s) && strcmp(s->store, "slab") != 0) {
-        return refuse(why, "slab_automove needs --store=slab, this server has %s", s->store);
-    }
-    if (s->ssl_enabled && (s->socketpath || s->port == 0)) {
-        return refuse(why, "-Z wants a TCP port: there is no TLS over a UNIX socket");
-    }
-    if (s->udpport != 0 &&
-        (s->ssl_enabled || settings_auth_file(s) || s->sasl || s->socketpath)) {
-        return refuse(why, "-U does not go with %s: datagrams carry no login and no TLS",
-                      s->ssl_enabled  ? "-Z"
-                      : s->socketpath ? "-s"
-                      : s->sasl       ? "-S"
-                                      : "-Y");
-    }
-    if (s->ssl_enabled && !s->ssl_chain_cert) {
-        return refuse(why, "-Z wants a certificate: -o ssl_chain_cert=FILE, and ssl_key=FILE where "
-                           "that does not hold its key");
-    }
-    if (s->like_memcached && strcmp(s->store, "slab") != 0) {
-        return refuse(why, "like_memcached needs --store=slab, not %s", s->store);
-    }
-    if (s->memory_file && strcmp(s->store, "slab") != 0) {
-        return refuse(why, "-e needs --store=slab: items of --store=%s cannot be kept in a file",
-                      s->store);
-    }
-    if (s->slab_sizes && strcmp(s->store, "slab") != 0) {
-        return refuse(why, "slab_sizes needs --store=slab, not %s", s->store);
-    }
-    if (s->slab_sizes) {
-        struct slab_sizes sizes;
-        return slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max,
-                                (unsigned)s->slab_classes, &sizes, why);
     }
     return true;
 }

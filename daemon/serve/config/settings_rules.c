@@ -1,0 +1,169 @@
+/* Rules between the values of settings. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "mem/arena.h"
+#include "serve/config/listen_list.h"
+#include "serve/config/settings_inner.h"
+#include "serve/config/slab_sizes.h"
+
+enum { ITEM_HEADER_MAX = 48 }; /* of an item's bytes before its key, at most */
+
+/* memcached gives it as a number. */
+static void settle_min_version(struct settings *s) {
+    char *version = s->ssl_min_version, number = version[0];
+    if (version[1] == '\0') {
+        setting_put_choice(version, "tlsv1.0");
+        version[strlen(version) - 1] = number;
+    }
+}
+
+/* Users of a file log in by a line of text, those of SASL by packets. */
+static bool settle_protocol(struct settings *s, char *why) {
+    bool users = settings_auth_file(s) != NULL;
+    if (strncmp(s->protocol, "auto", 4) == 0) {
+        setting_put_choice(s->protocol, users == s->sasl ? "auto-negotiate"
+                                        : users          ? "ascii"
+                                                         : "binary");
+    }
+    if (users && strcmp(s->protocol, "binary") == 0) {
+        return setting_refuse(why,
+                      "-B binary cannot be used with -Y, whose users log in by a line of text");
+    }
+    if (s->sasl && strcmp(s->protocol, "ascii") == 0) {
+        return setting_refuse(
+            why, "-B ascii cannot be used with -S, whose users log in by packets");
+    }
+    return true;
+}
+
+/* A limit for the process: items may have all that the rest leaves, and connections a share. */
+static void settle_process_memory(struct settings *s) {
+    enum { BUFFERS_SHARE = 8 };
+    if (s->process_memory == 0) {
+        return;
+    }
+    if (!s->maxbytes_given) {
+        s->maxbytes = s->process_memory / SETTINGS_MIB * SETTINGS_MIB;
+    }
+    if (s->read_buf_mem_limit == 0) {
+        s->read_buf_mem_limit = s->process_memory / BUFFERS_SHARE;
+    }
+}
+
+bool settings_settle(struct settings *s, char *why) {
+    settle_process_memory(s);
+    if (s->no_chunked_items) {
+        s->slab_chunk_max = PAGE_BYTES;
+    }
+    if (!s->lru_maintainer) {
+        setting_put_choice(s->policy, "lru");
+    }
+    /* There are no size classes that could want each other's pages. */
+    if (strcmp(s->store, "slab") != 0) {
+        setting_set(s, setting_find("slab_automove", strlen("slab_automove")), "off", false, why);
+    }
+    if (!s->like_memcached) { /* then it is what keys are hashed by */
+        setting_put_choice(s->hash_algorithm, "xxh3");
+    }
+    s->num_threads_per_udp = s->threads;
+    s->lru_segmented = strcmp(s->policy, "lru") != 0;
+    settle_min_version(s);
+    return settle_protocol(s, why) && listen_list_check(s->inter, s->ssl_enabled, why) &&
+           settings_check(s, why);
+}
+
+const char *settings_auth_file(const struct settings *s) {
+    return strcmp(s->auth_file, "no") != 0 ? s->auth_file : NULL;
+}
+
+static bool moves_pages(const struct settings *s) {
+    const char *argument;
+    return automove_find(s->slab_automove, &argument) != automove_find("off", &argument);
+}
+
+bool settings_check(const struct settings *s, char *why) {
+    if (strlen(s->prefix_delimiter) != 1) {
+        return setting_refuse(why, "-D wants a single character, not \"%s\"", s->prefix_delimiter);
+    }
+    if (s->process_memory > 0 && s->process_memory < SETTINGS_PROCESS_MEMORY_MIN) {
+        return setting_refuse(why, "process_memory wants at least %d megabytes, or 0 for no limit",
+                      (int)(SETTINGS_PROCESS_MEMORY_MIN / SETTINGS_MIB));
+    }
+    if (s->item_size_max > s->maxbytes / 2) {
+        return setting_refuse(
+            why, "-I (%" PRIu64 " bytes) must be at most half of -m (%" PRIu64 " bytes)",
+            
+                      s->item_size_max, s->maxbytes);
+    }
+    if (!s->no_chunked_items && s->slab_chunk_max > s->item_size_max) {
+        return setting_refuse(why,
+                      "slab_chunk_max (%" PRIu64 " bytes) must not be larger than -I (%" PRIu64
+                      " bytes)",
+                      s->slab_chunk_max, s->item_size_max);
+    }
+    if (s->item_size_max > s->slab_chunk_max && s->item_size_max % s->slab_chunk_max != 0) {
+        return setting_refuse(
+            why, "-I (%" PRIu64 " bytes) must be a multiple of slab_chunk_max (%" PRIu64 " bytes)",
+            s->item_size_max, s->slab_chunk_max);
+    }
+    if (PAGE_BYTES % s->slab_chunk_max != 0) {
+        return setting_refuse(
+            why, "slab_chunk_max (%" PRIu64 " bytes) must divide a page of %u bytes",
+            
+                      s->slab_chunk_max, PAGE_BYTES);
+    }
+    if (s->hot_lru_pct + s->warm_lru_pct > 80) {
+        return setting_refuse(
+            why, "hot_lru_pct (%d) and warm_lru_pct (%d) must not exceed 80 together",
+            
+                      s->hot_lru_pct, s->warm_lru_pct);
+    }
+    if (s->partitions & (s->partitions - 1)) {
+        return setting_refuse(why, "--partitions (%d) must be a power of two", s->partitions);
+    }
+    if ((uint64_t)s->chunk_size + ITEM_HEADER_MAX > s->slab_chunk_max) {
+        return setting_refuse(
+            why, "-n (%d bytes) must be smaller than slab_chunk_max (%" PRIu64 " bytes)",
+            
+                      s->chunk_size, s->slab_chunk_max);
+    }
+    if (moves_pages(s) && strcmp(s->store, "slab") != 0) {
+        return setting_refuse(why, "slab_automove needs --store=slab, this server has %s",
+                              s->store);
+    }
+    if (s->ssl_enabled && (s->socketpath || s->port == 0)) {
+        return setting_refuse(why, "-Z wants a TCP port: there is no TLS over a UNIX socket");
+    }
+    if (s->udpport != 0 &&
+        (s->ssl_enabled || settings_auth_file(s) || s->sasl || s->socketpath)) {
+        return setting_refuse(why, "-U does not go with %s: datagrams carry no login and no TLS",
+                      s->ssl_enabled  ? "-Z"
+                      : s->socketpath ? "-s"
+                      : s->sasl       ? "-S"
+                                      : "-Y");
+    }
+    if (s->ssl_enabled && !s->ssl_chain_cert) {
+        return setting_refuse(
+            why, "-Z wants a certificate: -o ssl_chain_cert=FILE, and ssl_key=FILE where "
+                           "that does not hold its key");
+    }
+    if (s->like_memcached && strcmp(s->store, "slab") != 0) {
+        return setting_refuse(why, "like_memcached needs --store=slab, not %s", s->store);
+    }
+    if (s->memory_file && strcmp(s->store, "slab") != 0) {
+        return setting_refuse(
+            why, "-e needs --store=slab: items of --store=%s cannot be kept in a file",
+            
+                      s->store);
+    }
+    if (s->slab_sizes && strcmp(s->store, "slab") != 0) {
+        return setting_refuse(why, "slab_sizes needs --store=slab, not %s", s->store);
+    }
+    if (s->slab_sizes) {
+        struct slab_sizes sizes;
+        return slab_sizes_parse(s->slab_sizes, (uint32_t)s->slab_chunk_max,
+                                (unsigned)s->slab_classes, &sizes, why);
+    }
+    return true;
+}
