@@ -37,6 +37,7 @@ static const struct {
                {"moves", INQUIRY_MOVES},
                {"automove", INQUIRY_AUTOMOVE},
                {"whatif", INQUIRY_WHATIF},
+               {"memory", INQUIRY_MEMORY},
                {"curve", INQUIRY_CURVE}};
 
 static void set_text(lua_State *L, const char *name, const char *text) {

@@ -99,6 +99,7 @@ static void parse(struct details *details, enum inquiry inquiry, unsigned class_
         break;
     case INQUIRY_CLASS: /* by details_take_group */
     case INQUIRY_SETTINGS:
+    case INQUIRY_MEMORY: /* a text, for the judgement */
     case INQUIRY_CONFIG:
     case INQUIRY_OUTLOOKS: /* a line, taken by outlook_take */
     case INQUIRY_COUNT:

@@ -37,6 +37,7 @@ enum inquiry_server {
     X(CURVE, "stats curve", OF_SLATED, true)                    \
     X(CLASS_CURVES, "", OF_SLATED, false) /* some classes a refresh, in turn */ \
     X(WHATIF, "stats whatif", OF_SLATED, true)                  \
+    X(MEMORY, "stats memory", OF_SLATED, true)                  \
     X(HOTKEYS, "stats hotkeys 64", OF_SLATED, false)            \
     X(EXTSTORE, "stats extstore", OF_EXTSTORE, false)           \
     X(OUTLOOKS, "", OF_SLATED, false)   /* of orders of chunk sizes, "slabs geometry ... dry" */

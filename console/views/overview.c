@@ -294,7 +294,7 @@ static void terms(const struct ui *ui, struct terms *out) {
 
 static void wants(const struct ui *ui, struct wants *out) {
     (void)ui;
-    out->inquiries |= INQUIRY_BIT(MOVES);
+    out->inquiries |= INQUIRY_BIT(MOVES) | INQUIRY_BIT(MEMORY);
 }
 
 const struct view overview_view = {.name = "Overview",

@@ -104,4 +104,18 @@ describe("slatetop and slatectl doctor", function()
         assert.are.same({ "bad", "starving", "m" }, { list[1].tone, list[1].label, list[1].key })
         assert.are.same({ "warn", "t" }, { list[#list].tone, list[#list].key })
     end)
+
+    it("tell what a limit of the process leaves items", function()
+        local one = observer.new()
+        for _, now in ipairs(table.move(recordings.load("demo"), 1, 5, 1, {})) do
+            one:look(now)
+        end
+        local text = "STAT process_limit 209715200\r\nSTAT items_asked 209715200\r\nSTAT items_limit 125829120\r\n"
+            .. "STAT items 125829120\r\n"
+        local said = {}
+        for _, finding in ipairs(attention.findings(one, { memory = text })) do
+            said[finding.label or ""] = finding.text
+        end
+        assert.truthy(said.process:find("^items may take 120M of the 200M that were asked for"))
+    end)
 end)

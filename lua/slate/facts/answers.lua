@@ -41,6 +41,11 @@ function M.automove(text)
     return list
 end
 
+--- `stats memory`: bytes by their names, as of slate.facts.memory.
+function M.memory(text)
+    return text and require("slate.facts.stats").flat(lines_of(text))
+end
+
 --- `stats curve`: of slate.facts.foresight.parse_curve.
 function M.curve(text)
     return text and require("slate.facts.foresight").parse_curve(lines_of(text))

@@ -129,11 +129,12 @@ end
 
 --- The worst first: a list of { text, tone = "bad" | "warn" | "note", key (absent where none helps), label = the name
 -- of the check }. one: of slate.judge.observer, which has seen two snapshots. asked: replies as texts (moves, whatif,
--- curve); what is not there is not looked at; and rules, an operator's own (slate.judge.rules), or nil.
+-- curve, memory); what is not there is not looked at; and rules, an operator's own (slate.judge.rules), or nil.
 function M.findings(one, asked)
     local known, list, starves = chronicle.known(one), {}, false
     known.automove, known.moves = answers.moves(asked.moves)
     known.curve, known.whatif = answers.curve(asked.curve), answers.whatif(asked.whatif)
+    known.process = answers.memory(asked.memory)
     for _, finding in ipairs(gather_starving(one, with_own(doctor.findings(known), asked.rules, known))) do
         starves = starves or finding.name == "starving"
         -- A class that starves is the worst of what can be mended here.
