@@ -63,6 +63,7 @@ struct adoption {
     _Atomic bool       no_memory;
     unsigned           thread_count;
     struct adopter    *threads;
+    struct bin        *bins; /* of all threads and partitions */
     const struct evict_policy *policies[SLAB_CLASSES_MAX]; /* whose lists the items' marks tell of */
     uint64_t           start_us, said_us;
 };
@@ -456,30 +457,26 @@ static bool adoption_begin(struct adoption *a) {
         bits += slab_page(c->slab, a->recall.list[i])->chunk_count;
     }
     a->claimed = calloc(bits / 64 + 1, sizeof *a->claimed);
-    for (unsigned i = 0; a->threads != NULL && i < a->thread_count; i++) {
-        a->threads[i] = (struct adopter){.a = a, .number = i};
-        a->threads[i].bins = calloc(c->partition_count, sizeof *a->threads[i].bins);
-        if (a->threads[i].bins == NULL) {
-            return false;
-        }
+    a->bins = calloc((size_t)a->thread_count * c->partition_count, sizeof *a->bins);
+    for (unsigned i = 0; a->threads != NULL && a->bins != NULL && i < a->thread_count; i++) {
+        a->threads[i] = (struct adopter){
+            .a = a, .number = i, .bins = a->bins + (size_t)i * c->partition_count};
     }
     for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
         a->policies[i] = keep_policy_of(c, i);
     }
-    return a->threads != NULL && a->bit_at != NULL && a->claimed != NULL;
+    return a->threads != NULL && a->bins != NULL && a->bit_at != NULL && a->claimed != NULL;
 }
 
 static void adoption_end(struct adoption *a) {
-    for (unsigned i = 0; a->threads != NULL && i < a->thread_count; i++) {
-        struct bin *bins = a->threads[i].bins;
-        for (unsigned p = 0; bins != NULL && p < a->c->partition_count; p++) {
-            for (struct bin_block *b = bins[p].first, *next; b != NULL; b = next) {
-                next = b->next;
-                free(b);
-            }
+    size_t bins = a->bins != NULL ? (size_t)a->thread_count * a->c->partition_count : 0;
+    for (size_t i = 0; i < bins; i++) {
+        for (struct bin_block *b = a->bins[i].first, *next; b != NULL; b = next) {
+            next = b->next;
+            free(b);
         }
-        free(bins);
     }
+    free(a->bins);
     free(a->threads);
     free(a->bit_at);
     free((void *)a->claimed);
