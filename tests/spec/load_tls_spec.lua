@@ -98,7 +98,9 @@ describe("slate-load by TLS", function()
         finally(function() strict:stop() end)
         local code, _, err = load("--requests 10 --server " .. strict.address)
         assert.equal(69, code)
-        assert.matches("certificate required", err, 1, true)
+        -- By TLS 1.3 the server's alert follows our first words, and the end of its connection may overtake it.
+        assert.is_true(err:find("certificate required", 1, true) ~= nil
+            or err:find("^slate%-load: no reply to 'version' from [^\n]*: Connection reset by peer\n$") ~= nil, err)
         code, _, err = load(("--requests 10 --server %s --tls-cert %s/client.pem --tls-key %s/client.key"):format(
             strict.address, folder, folder))
         assert.equal(0, code, err)
