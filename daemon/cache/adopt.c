@@ -162,7 +162,7 @@ static bool claim_chain(struct adoption *a, struct item *it) {
         left -= used_bytes;
         ref = tail_next((const void *)item_at(c, ref));
     }
-    if (left > 0 || ref != 0) {
+    if (left > 0 || ref != 0 || claimed == 0) { /* its class is its first piece's */
         unclaim_pieces(a, it, claimed);
         return false;
     }

@@ -358,7 +358,7 @@ static void test_times_go_on_by_the_wall(void) {
 
 /* --- what a crash leaves half done --- */
 
-enum { TORN_ITEMS = 6 };
+enum { TORN_ITEMS = 7 };
 
 static struct tail *tail_of(struct cache_thread *ct, uint64_t n) {
     return (void *)item_at(ct->cache, item_load32(item_chain(item_of(ct, n))));
@@ -369,6 +369,10 @@ static void tear_items(struct cache_thread *ct) {
     item_set_state(item_of(ct, 1), CHUNK_DRAFT);                /* it was being overwritten */
     item_store32(&item_of(ct, 2)->value_bytes, 5000000);        /* longer than its chunk */
     item_set_flags(item_of(ct, 3), item_flags(item_of(ct, 3)) | ITEM_CHAINED); /* of chunks that are none */
+    struct item *none = item_of(ct, 6); /* a chain that is empty, of an empty value */
+    item_set_flags(none, item_flags(none) | ITEM_CHAINED);
+    item_store32(&none->value_bytes, 0);
+    item_store32(item_chain(none), 0);
     item_store32(&tail_of(ct, 511)->head, ref_of_item(ct->cache, item_of(ct, 4)));
     item_store32(&tail_of(ct, 1011)->used_bytes, 17);
     struct tail *round = tail_of(ct, 1511);
