@@ -36,6 +36,16 @@ describe("stats", function()
         assert.equal("float", math.type(stats.typed("bytes_read", "18446744073709551615")))
     end)
 
+    it("takes numbers that no server can mean for absent", function()
+        assert.is_nil(stats.typed("bytes", ("9"):rep(400)))
+        assert.is_nil(stats.typed("bytes", "-" .. ("9"):rep(400)))
+    end)
+
+    it("keeps of figures what is a number or a known text", function()
+        assert.same({ version = "1.6", get_hits = 3 }, stats.figures({
+            version = "1.6", get_hits = 3, get_misses = "nan", cmd_get = "inf", bytes = true, uptime = "" }))
+    end)
+
     it("reads lines with an empty value and skips what is no STAT line", function()
         assert.same({ a = "", b = 2 }, stats.flat({ "STAT a ", "STAT b 2", "PREFIX c", "garbage", "" }))
     end)
@@ -78,5 +88,15 @@ describe("stats", function()
     it("sorts classes by number, not by text", function()
         local classes = stats.classes(lines("STAT 10:a 1\nSTAT 9:a 1\nSTAT 2:a 1"))
         assert.same({ 2, 9, 10 }, { classes[1].id, classes[2].id, classes[3].id })
+    end)
+end)
+
+describe("words of a server", function()
+    it("hold no controls of a terminal", function()
+        local printable = require("slate.wire.request").printable
+        assert.equal("a?[31mb?c", printable("a\27[31mb\7c"))
+        assert.equal("caf\xc3\xa9", printable("caf\xc3\xa9"))
+        assert.equal("?31m ?x ?y", printable("\xc2\x9b31m \xe2\x80\xaex \xe2\x81\xa6y"))
+        assert.equal("??m", printable("\x9b\xffm"))
     end)
 end)

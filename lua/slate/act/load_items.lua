@@ -41,6 +41,10 @@ local function next_batch(reader, tally, mode)
         local ttl_s, is_past = ttl_of(item, clock.time_s())
         if is_past then
             tally.expired = tally.expired + 1
+        elseif not item.value then
+            tally.refused = tally.refused + 1
+            tally.refusal = tally.refusal or ("a value of %d bytes is too large for the server (item_size_max)"):format(
+                item.passed_bytes)
         else
             count = count + 1
             parts[#parts + 1] = ("%s\r\n%s\r\n"):format(items_file.line(item, ttl_s, mode), item.value)

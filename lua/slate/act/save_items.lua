@@ -19,30 +19,37 @@ local M = {}
 local BATCH <const> = 64 -- items asked for at once: enough to make the round trip nothing
 local READ_FLAGS <const> = { "u", "k", "f", "t", "c", "v" }
 local STALE_AGAIN <const> = "I"
+-- A cache may fill while it is walked.
+local MOST_TIMES <const>, MOST_BESIDE <const> = 4, 1000000
 
 local ENDS <const> = { EN = true, END = true }
 
--- A line of mgdump is the meta get of a key.
-local function of_mgdump(line)
-    return line:match("^mg (%S.*)$")
+-- In base64 a key can be asked for whatever its bytes are.
+local function asked_by(key)
+    return key:find("[%s%c]") and (mime.b64(key)) .. " b" or key
 end
 
--- A line of metadump has the key escaped as in a URI. In base64 each key can be asked for.
+-- A line of mgdump is the meta get of a key, which may have control characters in it.
+local function of_mgdump(line)
+    local key, binary = line:match("^mg ([^ ]+)( ?b?)$")
+    return key and (binary == " b" and key .. " b" or asked_by(key))
+end
+
+-- A line of metadump has the key escaped as in a URI.
 local function of_metadump(line)
     local found = keydump.parse(line)
-    if not found then
-        return nil
-    end
-    local key = keydump.unescaped(found.key)
-    return key:find("[%s%c]") and mime.b64(key) .. " b" or key
+    return found and asked_by(keydump.unescaped(found.key))
 end
 
 -- Writes the keys of a dump to `spool`, a line each; how many, or nil, message, code.
-local function spool_keys(client, command, key_of, prefix, spool)
-    local count, problem = 0, nil
+local function spool_keys(client, command, key_of, prefix, spool, most)
+    local count, seen, problem = 0, 0, nil
     local ended, message, code = client:each_line(command, ENDS, function(line)
         local key = key_of(line)
-        if key and (not prefix or key:sub(1, #prefix) == prefix and not key:find(" b$")) then
+        seen = seen + 1
+        if seen > most then
+            return false
+        elseif key and (not prefix or key:sub(1, #prefix) == prefix and not key:find(" b$")) then
             local ok
             ok, problem = spool:write(key, "\n")
             count = count + 1
@@ -50,8 +57,10 @@ local function spool_keys(client, command, key_of, prefix, spool)
         end
         return true
     end)
-    if problem then
-        return nil, "cannot keep the keys: " .. problem, "output"
+    if seen > most then
+        return nil, ("the walk goes on after %d keys, many times what the server holds"):format(most), "protocol"
+    elseif problem then
+        return nil, "cannot keep the keys: " .. problem, "file"
     end
     return ended and count, message, code
 end
@@ -59,20 +68,22 @@ end
 --- Walks the keys of a server into a temporary file, a line each as `mgdump` has them: `KEY` or `BASE64 b`.
 -- @tparam Client client it is closed afterwards
 -- @tparam ?string prefix only keys that begin with this; those in base64 are left out then
+-- @tparam integer items how many the server says it holds: a walk far beyond that is broken off
 -- @treturn[1] file to read from its beginning
 -- @treturn[1] integer how many keys
 -- @treturn[2] nil
 -- @treturn[2] string message
 -- @treturn[2] string code
-function M.walk(client, prefix)
+function M.walk(client, prefix, items)
     local spool <const> = io.tmpfile()
     if not spool then
         client:close()
-        return nil, "no temporary file can be made for the keys", "output"
+        return nil, "no temporary file can be made for the keys", "file"
     end
-    local count, message, code = spool_keys(client, "lru_crawler mgdump all", of_mgdump, prefix, spool)
+    local most = items * MOST_TIMES + MOST_BESIDE
+    local count, message, code = spool_keys(client, "lru_crawler mgdump all", of_mgdump, prefix, spool, most)
     if not count and code == "unsupported" then
-        count, message, code = spool_keys(client, "lru_crawler metadump all", of_metadump, prefix, spool)
+        count, message, code = spool_keys(client, "lru_crawler metadump all", of_metadump, prefix, spool, most)
     end
     client:close()
     if not count then

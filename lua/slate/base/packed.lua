@@ -2,8 +2,8 @@
 --- Files that gzip or zstd pack, written and read as streams.
 --
 -- What a file is written with follows from its name (.gz, .zst); what it is read with, from its first bytes. A file is
--- written beside its place, under its name with `.part` behind, and takes its name when it is whole: so no half-written
--- file has it.
+-- written beside its place, under a name of its own that ends with `.part`, and takes its name when it is whole: so no
+-- half-written file has it, and two writers do not meet.
 -- @module slate.base.packed
 local shell = require "slate.base.shell"
 
@@ -60,14 +60,14 @@ Writer.__name = "slate.base.packed.writer"
 -- @treturn[1] Writer
 -- @treturn[2] nil
 -- @treturn[2] string message
--- @treturn[2] string code: "output", or "missing" when the packer is not on this machine
+-- @treturn[2] string code: "file", or "missing" when the packer is not on this machine
 function M.create(path)
     if path == "-" then
         return setmetatable({ handle = io.stdout, name = "standard output" }, Writer)
     end
     local program = packer_of(path)
     local is_kept = is_special(path)
-    local part = is_kept and path or path .. ".part"
+    local part = is_kept and path or ("%s.%08x.part"):format(path, math.random(0, 0xFFFFFFFF))
     if program and not exists(program) then
         return missing(program, path)
     end
@@ -77,23 +77,23 @@ function M.create(path)
         handle, problem = io.popen(("exec %s -c >%s"):format(program, shell.word(part)), "w")
     end
     if not handle then
-        return nil, told("write", path, problem), "output"
+        return nil, told("write", path, problem), "file"
     end
     return setmetatable({ handle = handle, name = path, part = part, is_kept = is_kept }, Writer)
 end
 
 --- Writes strings.
--- @treturn boolean true, or nil, message, "output"
+-- @treturn boolean true, or nil, message, "file"
 function Writer:write(...)
     local ok, problem = self.handle:write(...)
     if not ok then
-        return nil, told("write", self.name, problem), "output"
+        return nil, told("write", self.name, problem), "file"
     end
     return true
 end
 
 --- Ends the file, which now has its name.
--- @treturn boolean true, or nil, message, "output": then there is no file
+-- @treturn boolean true, or nil, message, "file": then there is no file
 function Writer:finish()
     local ok, problem
     if not self.part then
@@ -110,7 +110,7 @@ function Writer:finish()
     end
     if not ok then
         self:drop()
-        return nil, told("write", self.name, problem), "output"
+        return nil, told("write", self.name, problem), "file"
     end
     self.part = nil
     return true

@@ -29,7 +29,7 @@ end
 
 --- A whole number with its noun: plural(1, "page") is "1 page", plural(2, "class", "classes") "2 classes".
 function M.plural(n, one, many)
-    return ("%d %s"):format(n, n == 1 and one or many or one .. "s")
+    return ("%.0f %s"):format(n, n == 1 and one or many or one .. "s")
 end
 
 --- A count, whole up to 99999, then in thousands: 1234567 -> "1235K".

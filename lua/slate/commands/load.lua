@@ -68,18 +68,26 @@ local function report(context, parsed, reader, tally)
     end
 end
 
+-- What the server takes of a value at most; nil where it does not say.
+local function most_bytes_of(client)
+    local lines = client:stats("settings")
+    local most = lines and require("slate.facts.stats").flat(lines).item_size_max
+    return math.type(most) == "integer" and most or nil
+end
+
 function M.run(context, parsed)
     local handle, problem, problem_code = packed.open(parsed.file)
     if not handle then
         return nil, problem, problem_code
     end
-    local reader, message, code = items_file.reader(handle, parsed.file == "-" and "standard input" or parsed.file)
-    if not reader then
+    local client, message, code = context:open()
+    if not client then
         return nil, message, code
     end
-    local client
-    client, message, code = context:open()
-    if not client then
+    local reader
+    reader, message, code = items_file.reader(handle, parsed.file == "-" and "standard input" or parsed.file,
+        most_bytes_of(client))
+    if not reader then
         return nil, message, code
     end
     local tally = { stored = 0, kept = 0, expired = 0, refused = 0, evicted = 0 }

@@ -34,7 +34,13 @@ local function walk(context, parsed)
     if not client then
         return nil, message, code
     end
-    return save_items.walk(client, parsed.prefix)
+    local lines
+    lines, message, code = client:stats("")
+    if not lines then
+        return nil, message, code
+    end
+    local items = require("slate.facts.stats").flat(lines).curr_items
+    return save_items.walk(client, parsed.prefix, math.type(items) == "integer" and items or 0)
 end
 
 local function write_all(context, parsed, client, out, tally)

@@ -33,7 +33,7 @@ local KEY_ORDER <const> = {
 -- about: time_s, server, slated. Pure.
 function M.build(groups, about)
     local classes, totals = stats.classes(groups.slabs, groups.items)
-    local general = stats.flat(groups[""] or {})
+    local general = stats.figures(stats.flat(groups[""] or {}))
     local one = {
         schema = M.SCHEMA,
         time_s = about.time_s,

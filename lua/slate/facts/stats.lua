@@ -39,8 +39,11 @@ for name in ([[
     M.COUNTERS[name] = true
 end
 
+-- No server counts that far; arithmetic and formats do not hold it.
+local BEYOND <const> = 1e24
+
 --- One value with its type: integer, float, boolean (yes/no), string; nil for the server's "NULL".
--- Numbers above 2^63 become floats.
+-- Numbers above 2^63 become floats, those that no server can mean are nil.
 function M.typed(name, text)
     if NOTHING[text] then
         return nil
@@ -49,7 +52,8 @@ function M.typed(name, text)
     elseif WORDS[text] ~= nil then
         return WORDS[text]
     elseif text:find("^-?%d+$") or text:find("^-?%d+%.%d+$") then
-        return tonumber(text)
+        local number = tonumber(text)
+        return number > -BEYOND and number < BEYOND and number or nil
     end
     return text
 end
@@ -69,6 +73,16 @@ function M.flat(lines)
         end
     end
     return values
+end
+
+--- Of a plain group whose values are numbers, or texts of known names: what is neither is absent, as if the server had
+-- not told it. A new table.
+function M.figures(values)
+    local kept = {}
+    for name, value in pairs(values) do
+        kept[name] = (math.type(value) or TEXT[name] and type(value) == "string") and value or nil
+    end
+    return kept
 end
 
 local function add_class_value(classes, id, name, text)
@@ -97,7 +111,8 @@ function M.classes(slab_lines, item_lines)
         if id then
             add_class_value(classes, id, field, text)
         elseif name then
-            totals[name] = M.typed(name, text)
+            local value = M.typed(name, text)
+            totals[name] = math.type(value) and value or nil
         end
     end
     for _, line in ipairs(item_lines or {}) do

@@ -56,14 +56,15 @@ end
 
 function CHECKS.connections(about, add)
     local general = about.general
-    local limit = general.max_connections or about.settings.maxconns
+    local open, limit = math.tointeger(general.curr_connections),
+        math.tointeger(general.max_connections) or math.tointeger(about.settings.maxconns)
     if (about.per_s.listen_disabled_num or 0) > 0 or general.accepting_conns == 0
         or (about.per_s.rejected_connections or 0) > 0 then
-        add("critical", ("it turns connections away: %s of %s are open"):format(general.curr_connections or "-",
+        add("critical", ("it turns connections away: %s of %s are open"):format(open or "-",
             limit or "-"), "start it with a larger -c, or find who keeps connections: slatectl conns",
             "refused_connections")
-    elseif limit and (general.curr_connections or 0) > limit * CONNECTIONS_MOST_RATIO then
-        add("warning", ("%d of %d connections are open"):format(general.curr_connections, limit),
+    elseif limit and (open or 0) > limit * CONNECTIONS_MOST_RATIO then
+        add("warning", ("%d of %d connections are open"):format(open, limit),
             "start it with a larger -c before they run out", "connections")
     end
 end

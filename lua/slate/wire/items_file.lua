@@ -103,6 +103,19 @@ function Reader:line()
     end
 end
 
+-- Passes over a value without keeping it. True, or nil, message, "input".
+function Reader:skip(count)
+    local missing = count + 2
+    while missing > 0 do
+        local step = math.min(missing, #self.buffer - self.at + 1)
+        missing, self.at = missing - step, self.at + step
+        if missing > 0 and not self:fill() then
+            return self:bad("the file ends within a value: it is not whole")
+        end
+    end
+    return true
+end
+
 -- So many bytes and a line's end. Memory is taken as they come, not as they are announced.
 function Reader:block(count)
     local parts, missing = {}, count + 2
@@ -124,10 +137,11 @@ end
 --- Begins to read a file.
 -- @tparam file handle
 -- @tparam string name for messages
+-- @tparam[opt] integer most_bytes values larger than this are passed over, and memory is not taken for them
 -- @treturn Reader whose `about` is what the first line tells; or nil, message, "input"
-function M.reader(handle, name)
+function M.reader(handle, name, most_bytes)
     local self = setmetatable({ handle = handle, name = name, buffer = "", at = 1, passed = 0, items = 0,
-        value_bytes = 0 }, Reader)
+        value_bytes = 0, most_bytes = most_bytes or M.MAX_VALUE_BYTES }, Reader)
     local line, next_at = self:line()
     local version, about = (line or ""):match(HEAD)
     local decoded = json.decode(about or "")
@@ -157,7 +171,7 @@ local function parse(line)
 end
 
 --- The next item.
--- @treturn[1] table item as `append` takes it
+-- @treturn[1] table item as `append` takes it; of a value that was passed over `value` is nil, `passed_bytes` its size
 -- @treturn[2] boolean false at the end of a whole file
 -- @treturn[3] nil
 -- @treturn[3] string message
@@ -180,11 +194,16 @@ function Reader:next()
     end
     self.at = next_at
     local value, message
-    value, message, code = self:block(value_bytes)
+    if value_bytes > self.most_bytes then
+        item.passed_bytes = value_bytes
+        value, message, code = self:skip(value_bytes)
+    else
+        value, message, code = self:block(value_bytes)
+        item.value = value
+    end
     if not value then
         return nil, message, code
     end
-    item.value = value
     self.items, self.value_bytes = self.items + 1, self.value_bytes + value_bytes
     return item
 end

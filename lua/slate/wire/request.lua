@@ -21,7 +21,13 @@ local REFUSALS <const> = {
 -- @tparam string text
 -- @treturn string
 function M.printable(text)
-    return (text:gsub("%c", "?"))
+    local plain = text:gsub("%c", "?")
+    if not utf8.len(plain) then
+        return (plain:gsub("[\x80-\xff]", "?"))
+    end
+    -- Controls beyond ASCII, and marks that turn the direction of writing round.
+    return (plain:gsub("\xc2[\x80-\x9f]", "?"):gsub("\xe2\x80[\x8e\x8f\xaa-\xae]", "?")
+        :gsub("\xe2\x81[\xa6-\xa9]", "?"))
 end
 
 --- Says whether a reply line is an error.
