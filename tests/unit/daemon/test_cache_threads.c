@@ -15,6 +15,7 @@ struct job {
 };
 
 static _Atomic bool done;
+static _Atomic bool moved_once; /* a page, or a limit */
 
 /* A value says its key and length in its first bytes and follows from them, so any reader can check any value. */
 static void make_value(char *to, uint32_t bytes, uint32_t key) {
@@ -43,7 +44,8 @@ static void *work(void *arg) {
     struct cache_thread *ct = cache_thread_create(job->cache);
     char *value = malloc(VALUE_MAX + 16), *scratch = malloc(VALUE_MAX + 16);
     uint64_t x = job->seed;
-    for (int i = 0; i < OPERATIONS; i++) {
+    /* On, if the machine has not let the mover run yet. */
+    for (int i = 0; i < OPERATIONS || (!atomic_load(&moved_once) && i < 100 * OPERATIONS); i++) {
         uint32_t n = (uint32_t)(fixture_random(&x) % KEYS);
         char name[64];
         struct key key = fixture_key(name, n);
@@ -119,6 +121,7 @@ static uint64_t move_pages(struct cache *c, uint64_t seed) {
         if (cache_page_emptied(&take) && cache_quiesce(ct, 1000000)) {
             cache_page_hand_over(&take, fixture_random(&x) % 3 ? to : SLAB_CLASS_NONE);
             moved++;
+            atomic_store(&moved_once, true);
         } else {
             cache_page_put_back(&take);
         }
@@ -143,6 +146,7 @@ static uint64_t lower_limits(struct cache *c) {
         }
         cache_turn_end(ct);
         lowered++;
+        atomic_store(&moved_once, true);
         cache_set_limit(c, f.limit_bytes);
         usleep(1000);
     }
@@ -170,6 +174,7 @@ static void test_threads_and_moving_pages(uint64_t seed, size_t limit_bytes, con
     pthread_t threads[WORKERS], mover_thread;
     struct mover mover = {.cache = c, .seed = seed * 31 + 7};
     atomic_store(&done, false);
+    atomic_store(&moved_once, false);
     const char *moves = cfg.store != CACHE_STORE_HEAP ? "pages moved" : "times the limit was lowered";
     pthread_create(&mover_thread, NULL, mover_main, &mover);
     for (int i = 0; i < WORKERS; i++) {
