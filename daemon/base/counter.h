@@ -41,9 +41,15 @@ struct counter_info {
 /* The members of a struct that has a table's counters, or their values, by name and as the array
  * `each`, for those of which one is chosen by number. COUNTER_AT: the place of a name in it. */
 #define COUNTERS_OF(table) \
-    union { struct { table(COUNTER_MEMBER) }; struct counter each[sizeof(struct { table(COUNTER_MEMBER) }) / sizeof(struct counter)]; };
+    union { \
+        struct { table(COUNTER_MEMBER) }; \
+        struct counter each[sizeof(struct { table(COUNTER_MEMBER) }) / sizeof(struct counter)]; \
+    };
 #define COUNTER_VALUES_OF(table) \
-    union { struct { table(COUNTER_VALUE) }; uint64_t each[sizeof(struct { table(COUNTER_VALUE) }) / sizeof(uint64_t)]; };
+    union { \
+        struct { table(COUNTER_VALUE) }; \
+        uint64_t each[sizeof(struct { table(COUNTER_VALUE) }) / sizeof(uint64_t)]; \
+    };
 #define COUNTER_AT(type, name) (offsetof(struct type, name) / sizeof(struct counter))
 _Static_assert(sizeof(struct counter) == sizeof(uint64_t), "COUNTER_AT serves both");
 #endif

@@ -11,7 +11,8 @@ void crash_point(const char *name) {
     static _Atomic unsigned long times;
     const char *wanted = getenv("SLATED_CRASH_AT");
     size_t len = strlen(name);
-    if (wanted == NULL || strncmp(wanted, name, len) != 0 || (wanted[len] != '\0' && wanted[len] != ':')) {
+    if (wanted == NULL || strncmp(wanted, name, len) != 0 ||
+        (wanted[len] != '\0' && wanted[len] != ':')) {
         return;
     }
     unsigned long which = wanted[len] == ':' ? strtoul(wanted + len + 1, NULL, 10) : 1;

@@ -21,7 +21,7 @@ void resident_close(struct resident *);
 struct resident_now {
     uint64_t bytes;       /* of the process */
     uint64_t group_bytes; /* of its control group, without files that can be dropped; 0: none */
-    double   pressure_pct; /* time in which somebody of the group waited for memory, of ten seconds */
+    double   pressure_pct; /* of the last ten seconds: some process waited for memory */
 };
 void resident_look(const struct resident *, struct resident_now *);
 

@@ -80,8 +80,8 @@ enum { CACHE_WHY_BYTES = 512 };
 enum { CACHE_PATIENCE_US = 500 * 1000 };
 enum { CACHE_BLOCK_LEAST = 64, CACHE_BLOCK_DEFAULT = 200, CACHE_BLOCK_MOST = 65536 };
 
-/* NULL and errno. From a memory file the items in it are adopted, which takes its time: a second for
- * some millions. */
+/* NULL and errno. From a memory file the items in it are adopted, which takes its time: a second
+ * for some millions. */
 struct cache *cache_create(const struct cache_config *);
 void          cache_destroy(struct cache **);             /* after every cache_thread */
 /* Notes in the memory file what time it is. Once in a second or so, so that times to live go on as

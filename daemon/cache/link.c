@@ -43,7 +43,7 @@ static void count_moves(struct cache_thread *ct, struct evict_queue *q, unsigned
     }
 }
 
-/* An item that is LOOSE and not in the index any more leaves its queue and loses the link's count. */
+/* An item that is LOOSE and no longer in the index leaves its queue and loses the link's count. */
 static void detach_locked(struct cache_thread *ct, struct partition *p, struct item *it) {
     struct cache *c = ct->cache;
     struct shelf *shelf = p->shelves[cache_item_class(c, it)];

@@ -1,7 +1,9 @@
 /* The default index: one table of 64-byte buckets, read without a lock.
  *
  *   0         4                 16                           64
- *   | version | 12 one-byte tags | 12 references of items     |   tag 0: empty; the 12th may instead link an overflow bucket
+ *   | version | 12 one-byte tags | 12 references of items     |
+ *
+ * Tag 0: empty. The 12th reference may instead link an overflow bucket.
  *
  * A change makes the version of the chain's first bucket odd. The table grows by linear hashing,
  * one bucket split for every LOAD_X10 / 10 items, so its load stays where 64 bytes serve about nine

@@ -130,8 +130,8 @@ static inline uint32_t bucket_guess_in(const struct bucket *b, const struct node
 }
 
 /* The guess of a bucket's first line. When it has none, the next line is prefetched for
- * bucket_guess_behind: to wait for it here would cost as much as all the rest of a get. What lies at
- * a spot that the hash has left is no worse a guess than none. */
+ * bucket_guess_behind: to wait for it here would cost as much as all the rest of a get. What lies
+ * at a spot that the hash has left is no worse a guess than none. */
 static inline uint32_t bucket_guess(const struct index_buckets *t, const struct node_space *space,
                                     struct index_spot spot) {
     uint32_t ref = bucket_guess_in(spot.at, space, spot.tag);

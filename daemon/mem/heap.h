@@ -1,6 +1,6 @@
 /* The heap store: one allocation an item, by jemalloc, within the arena's mapping.
  *
- *   | head | jemalloc's own extents: metadata, runs of equal small allocations, large allocations |  never used yet ... |
+ *   | head | jemalloc's extents: metadata, runs of small allocations, large ones | not used yet |
  *
  * jemalloc gets an allocation arena of its own whose memory comes from our mapping by extent hooks.
  * Extents are never given back, so a stale reference reads stale bytes and never faults; pages that

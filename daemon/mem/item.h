@@ -1,8 +1,8 @@
 /* The layout of an item and of the chunks of a chained one: the only place that knows it.
  *
- *   0          16        20            24    [+8]   [+4]    [+4]           [+4]  [+key_len]
- *   | node     | exptime | value_bytes | cas | refs  | chain | client_flags | key | value (no CR LF) |
- *                                        CAS   large   CHAINED  CFLAGS
+ *   0      16        20            24    [+8]   [+4]    [+4]           [+4]  [+key_len]
+ *   | node | exptime | value_bytes | cas | refs  | chain | client_flags | key | value (no CR LF) |
+ *                                    CAS   large   CHAINED  CFLAGS
  *
  * The header is 24 bytes, 32 with CAS. `refs` is there for values over ITEM_COPY_MAX, which are
  * sent from item memory and so counted; smaller values are copied. A chained item keeps its value
@@ -78,8 +78,8 @@ static inline enum chunk_state item_state(const struct item *it) {
 static inline void item_set_state(struct item *it, enum chunk_state s) {
     item_set_flags(it, (uint8_t)((item_flags(it) & (unsigned)~ITEM_STATE) | s));
 }
-/* The last step of a publishing and the first of an end: what is stored before is found before, also
- * in a memory file after the process has ended. */
+/* The last step of a publishing and the first of an end: what is stored before is found before,
+ * also in a memory file after the process has ended. */
 static inline void item_set_linked(struct item *it) {
     kept_order();
     item_set_state(it, CHUNK_LINKED);

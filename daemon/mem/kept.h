@@ -1,10 +1,11 @@
-/* Words of a memory file (mem/memory_file.h) that tell by themselves whether they are whole: half of
- * each is the other half's complement, so no byte of it can change unseen, and zeroes are none. A
- * word is written by one store, so whoever finds it after a crash finds what it was before or after.
+/* Words of a memory file (mem/memory_file.h) that tell by themselves whether they are whole: half
+ * of each is the other half's complement, so no byte of it can change unseen, and zeroes are none.
+ * A word is written by one store, so whoever finds it after a crash finds what it was before or
+ * after.
  *
  * What is found after a crash: the process is gone, but what its processors had stored is there, in
- * the order in which each of them stored it. So between two stores that must be found in their order
- * only the compiler has to be kept from changing it: kept_order, which costs no instruction. */
+ * the order in which each of them stored it. So between two stores that must be found in their
+ * order only the compiler has to be kept from changing it: kept_order, which costs no instruction. */
 #ifndef SLATE_MEM_KEPT_H
 #define SLATE_MEM_KEPT_H
 #include <stdatomic.h>
@@ -37,7 +38,7 @@ static inline void kept_advance(kept_word *w, uint32_t v) {
     }
 }
 
-/* A number of 64 bits: written beside the one before, then named by a word with some of its hash. */
+/* A 64-bit number: written beside the one before, then named by a word with some of its hash. */
 struct kept_number {
     _Atomic uint64_t slots[2];
     kept_word        which;

@@ -1,5 +1,5 @@
-/* A memory file: the arena as a file that can be mapped (tmpfs, hugetlbfs, DAX), so that it outlives
- * the process that fills it.
+/* A memory file: the arena as a file that can be mapped (tmpfs, hugetlbfs, DAX), so that it
+ * outlives the process that fills it.
  *
  *   0           MEMORY_FRONT_AT      shape.table_at  shape.head_bytes
  *   | head      | the cache's front  | page table    | page 0 | page 1 | ...
@@ -9,8 +9,8 @@
  * program would read otherwise than it was written, is refused with a sentence. What lies in pages
  * is looked at when it is adopted (cache/adopt.c).
  *
- * One process has it at a time, by a lock that ends with the process. Threading: opening and closing
- * are the owner's; the words' rules are in kept.h. Errors: a sentence. */
+ * One process has it at a time, by a lock that ends with the process. Threading: opening and
+ * closing are the owner's; the words' rules are in kept.h. Errors: a sentence. */
 #ifndef SLATE_MEM_MEMORY_FILE_H
 #define SLATE_MEM_MEMORY_FILE_H
 #include <stdbool.h>
@@ -64,7 +64,7 @@ struct memory_head {
     kept_word           cas_at, cas_step, cas_count, cas_valid;
     struct kept_number  cas_most;    /* no CAS up to it may be given again */
     kept_word           classes[MEMORY_CLASSES];  /* MEMORY_CLASS of each id; chunk_bytes 0: none */
-    kept_word           policies[MEMORY_CLASSES]; /* a hash of the policy's name; [0]: the whole's */
+    kept_word           policies[MEMORY_CLASSES]; /* hashes of policies' names; [0]: the whole's */
 };
 _Static_assert(sizeof(struct memory_head) <= MEMORY_FRONT_AT, "the head has its place");
 

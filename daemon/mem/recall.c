@@ -79,7 +79,7 @@ static bool is_whole(const struct slab *s, const struct page *p) {
            slab_chunk_bytes(s, p->class_id) == p->chunk_bytes;
 }
 
-static const struct page *sorted_table; /* for qsort, which knows no context; one recall at a time */
+static const struct page *sorted_table; /* for qsort, which passes no context: one recall at once */
 
 static int by_birth(const void *a, const void *b) {
     uint32_t births[2] = {sorted_table[*(const uint32_t *)a].birth,

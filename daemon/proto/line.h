@@ -12,7 +12,8 @@ enum { TOKENS_MAX = 23 }; /* further ones are not looked at */
 static const char bad_line[] = "CLIENT_ERROR bad command line format\r\n";
 
 static inline void reply(struct request *r, const char *text, size_t bytes, bool noreply) {
-    *r = (struct request){.verb = VERB_REPLY, .text = text, .text_bytes = noreply ? 0 : (uint32_t)bytes};
+    *r = (struct request){
+        .verb = VERB_REPLY, .text = text, .text_bytes = noreply ? 0 : (uint32_t)bytes};
 }
 #define REPLY(r, text) reply((r), (text), sizeof(text) - 1, false)
 #define REPLY_UNLESS(noreply, r, text) reply((r), (text), sizeof(text) - 1, (noreply))

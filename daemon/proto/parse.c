@@ -233,7 +233,8 @@ static enum parsed parse_gat(struct parser *ps, uint8_t verb, const struct token
 /* Anything that is no hot command: the table of commands looks at the line itself. */
 static void parse_command(const char *line, const char *stop, const struct token *t, unsigned n,
                           struct request *r) {
-    *r = (struct request){.verb = VERB_COMMAND, .text = line, .text_bytes = (uint32_t)(stop - line)};
+    *r = (struct request){
+        .verb = VERB_COMMAND, .text = line, .text_bytes = (uint32_t)(stop - line)};
     if (n > 1 && t[n - 1].bytes >= 5 && STARTS_WITH(t[n - 1].ptr, "HTTP/")) {
         r->flags |= REQUEST_HTTP;
     }

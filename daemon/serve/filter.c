@@ -24,11 +24,12 @@ static const char *const allowed[] = {
     "time", "timerfd_create", "timerfd_settime", "timerfd_settime64",
     /* files */
     "_llseek", "access", "chdir", "chmod", "close", "close_range", "creat", "dup", "dup2", "dup3",
-    "faccessat", "faccessat2", "fadvise64", "fallocate", "fchmod", "fcntl", "fcntl64", "fdatasync", "fstat",
-    "fstat64", "fstatat64", "fstatfs", "fsync", "ftruncate", "ftruncate64", "getcwd", "getdents",
-    "getdents64", "ioctl", "lseek", "lstat", "lstat64", "newfstatat", "open", "openat", "pread64",
-    "pwrite64", "read", "readlink", "readlinkat", "readv", "rename", "renameat", "renameat2",
-    "stat", "stat64", "statfs", "statx", "umask", "unlink", "unlinkat", "write", "writev",
+    "faccessat", "faccessat2", "fadvise64", "fallocate", "fchmod", "fcntl", "fcntl64", "fdatasync",
+    "fstat", "fstat64", "fstatat64", "fstatfs", "fsync", "ftruncate", "ftruncate64", "getcwd",
+    "getdents", "getdents64", "ioctl", "lseek", "lstat", "lstat64", "newfstatat", "open", "openat",
+    "pread64", "pwrite64", "read", "readlink", "readlinkat", "readv", "rename", "renameat",
+    "renameat2", "stat", "stat64", "statfs", "statx", "umask", "unlink", "unlinkat", "write",
+    "writev",
     /* memory; mmap and mprotect have rules below */
     "brk", "madvise", "membarrier", "mincore", "mlock", "mlock2", "mlockall", "mremap", "munlock",
     "msync", "munlockall", "munmap",

@@ -150,8 +150,9 @@ bool server_memory_begin(struct server *server, char *why) {
                               &wishes, &left_bytes);
     if (!begun) {
         snprintf(why, SETTING_WHY_BYTES,
-                 "process_memory of %" PRIu64 " MiB leaves %" PRIu64 " MiB for items, less than %d: "
-                 "connections may take %" PRIu64 " MiB of it (read_buf_mem_limit, -c)",
+                 "process_memory of %" PRIu64 " MiB leaves %" PRIu64
+                 " MiB for items, less than %d: connections may take %" PRIu64
+                 " MiB of it (read_buf_mem_limit, -c)",
                  wishes.limit >> 20, left_bytes >> 20, MEMORY_LEAST_ITEMS >> 20,
                  (wishes.held_most + wishes.conns_most * wishes.conn_bytes) >> 20);
     }
@@ -389,7 +390,10 @@ void conn_registry_remove(struct conn_registry *registry, struct conn_record *re
 
 void conn_cursor_begin(struct conn_registry *registry, struct conn_cursor *cursor) {
     lock_take(&registry->lock);
-    *cursor = (struct conn_cursor){.at = registry->first, .end = registry->number, .next = registry->cursors, .link = &registry->cursors};
+    *cursor = (struct conn_cursor){.at = registry->first,
+                                   .end = registry->number,
+                                   .next = registry->cursors,
+                                   .link = &registry->cursors};
     if (cursor->next) {
         cursor->next->link = &cursor->next;
     }

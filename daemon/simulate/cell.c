@@ -49,7 +49,9 @@ struct simulate_cell *simulate_cell_objects(const struct evict_policy *policy,
                                             uint32_t requests_per_s) {
     struct simulate_cell *c = calloc(1, sizeof *c);
     if (c != NULL) {
-        *c = (struct simulate_cell){.mini = mini_create(policy, tuning, objects, 0), .policy = policy, .objects = objects,
+        *c = (struct simulate_cell){.mini = mini_create(policy, tuning, objects, 0),
+                                    .policy = policy,
+                                    .objects = objects,
                                     .requests_per_s = requests_per_s};
         if (c->mini == NULL) {
             simulate_cell_destroy(&c);
@@ -167,8 +169,11 @@ void simulate_cell_play(struct simulate_cell *c, const struct simulate_request *
 
 void simulate_cell_result(struct simulate_cell *c, struct simulate_result *to) {
     uint64_t misses = c->requests - c->hits;
-    *to = (struct simulate_result){.policy = c->policy->name, .objects = c->objects, .requests = c->requests,
-                                   .hits = c->hits, .play_us = c->play_us};
+    *to = (struct simulate_result){.policy = c->policy->name,
+                                   .objects = c->objects,
+                                   .requests = c->requests,
+                                   .hits = c->hits,
+                                   .play_us = c->play_us};
     if (c->mini != NULL) { /* every miss was stored, unless the policy gives nothing away */
         uint64_t gone = misses - mini_nodes(c->mini);
         to->items = mini_nodes(c->mini);

@@ -10,7 +10,7 @@
 #include "serve/process.h"
 
 #define OBJECTS_MAX ((UINT32_C(1) << 31) - 1) /* what a miniature cache can hold */
-#define SHARE_MAX 100.0                       /* of the keys: more than all is allowed, nothing is gained by it */
+#define SHARE_MAX 100.0                       /* of the keys; more than all has no effect */
 
 enum own {
     OWN_TRACE,
@@ -52,7 +52,8 @@ const struct evict_policy simulate_auto = {.name = "auto"};
 
 void simulate_options_help(FILE *to) {
     fprintf(to, "Usage: slated --simulate TRACE [option ...]\n\n"
-                "Replays a trace without a network, and prints how often each cache had what was asked for.\n\n");
+                "Replays a trace without a network, and prints how often each cache had what was "
+                "asked for.\n\n");
     for (unsigned i = 0; i < OWN_COUNT; i++) {
         char left[64];
         snprintf(left, sizeof left, "--%s%s%s", rows[i].name, rows[i].argument ? "=" : "",
@@ -426,8 +427,9 @@ static enum simulate_read read_server(struct simulate_options *o, int argc, char
 
 enum simulate_read simulate_options_read(int argc, char **argv, struct simulate_options *o,
                                          char *why) {
-    *o = (struct simulate_options){.values = {.drawn = true, .median_bytes = 300, .sigma = 1, .scale = 1, .seed = 1},
-                                   .requests_per_s = 10000};
+    *o = (struct simulate_options){
+        .values = {.drawn = true, .median_bytes = 300, .sigma = 1, .scale = 1, .seed = 1},
+        .requests_per_s = 10000};
     for (int i = 1; i < argc; i++) { /* also where a value is missing */
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             return SIMULATE_HELP;

@@ -27,7 +27,7 @@ struct decision {
     struct page_move moves[DECISION_MOVES_MAX]; /* carried out in this order */
     bool             extend; /* the window goes on: the next decision gets the same `before` */
     uint32_t         again_us; /* each_window is asked again so soon; 0: as the mode's row says */
-    bool             failed; /* the mode cannot go on: the mode before takes its place, and `why` is shown */
+    bool             failed; /* it cannot go on: the mode before takes its place, `why` is shown */
     char             why[REASON_BYTES]; /* why nothing moves, or what failed */
 };
 

@@ -19,7 +19,8 @@ static uint32_t tail_age_s(const struct evict_policy *policy, const struct cache
 /* A retired class has pages, but no say in where they go. */
 static void refresh_class(struct snapshot_class *c, const struct slab_class_facts *f, bool hungry) {
     if (f->retired) {
-        *c = (struct snapshot_class){.chunk_bytes = f->chunk_bytes, .chunks_per_page = f->chunks_per_page};
+        *c = (struct snapshot_class){.chunk_bytes = f->chunk_bytes,
+                                     .chunks_per_page = f->chunks_per_page};
         return;
     }
     c->chunk_bytes = f->chunk_bytes;

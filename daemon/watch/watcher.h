@@ -1,8 +1,8 @@
 /* Who watches what, and the thread that writes to them.
  *
- *     watch command     watcher_open     it is somebody who watches from now on; lines begin to wait for him
- *     `OK` is sent      watcher_attach   the socket is the logger's to write to; the worker goes on reading it
- *     he hangs up       watcher_close
+ *     watch command           watcher_open     lines begin to wait for the new watcher
+ *     `OK` is sent            watcher_attach   the logger writes to the socket, the worker reads it
+ *     the client hangs up     watcher_close
  *
  * The logger thread runs while anybody watches. It writes without waiting: a watcher who does not
  * read loses lines, and finds `skipped=N` in their place. Threading: all calls from any thread, no

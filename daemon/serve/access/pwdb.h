@@ -1,6 +1,6 @@
 /* memcached's own database of users for SASL, which MEMCACHED_SASL_PWDB names: a file with a line
- * user:password each; of a password with a colon the part before it will do, as there. It is read at every login, so that a
- * change counts at once.
+ * user:password each; of a password with a colon the part before it will do, as there. It is read
+ * at every login, so that a change counts at once.
  *
  * Threading: any. Cost: reads the file; never called on a worker. */
 #ifndef SLATE_SERVE_ACCESS_PWDB_H

@@ -110,7 +110,8 @@ void admin_cache_memlimit(struct command_context *ctx, const struct words *w) {
     if (w->count < 2 || !word_u32(&w->word[1], &megabytes)) {
         text_out_str(ctx->out, ANSWER_ERROR);
     } else if (megabytes < LEAST_MEGABYTES) {
-        text_out_str(ctx->out, "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n"); /* memcached's words */
+        /* memcached's words */
+        text_out_str(ctx->out, "MEMLIMIT_TOO_SMALL cannot set maxbytes to less than 8m\r\n");
     } else if (megabytes > MOST_MEGABYTES) {
         text_out_str(ctx->out, "MEMLIMIT_ADJUST_FAILED input value is megabytes not bytes\r\n");
     } else if (!set_limit(ctx, megabytes)) {

@@ -6,7 +6,8 @@
 
 static const char *switch_crawler(struct settings *to, bool on) {
     if (on && to->lru_crawler) {
-        return "ERROR failed to start lru crawler thread\r\n"; /* there is one: memcached's answer */
+        /* It runs already. The answer is memcached's. */
+        return "ERROR failed to start lru crawler thread\r\n";
     }
     to->lru_crawler = on;
     return NULL;

@@ -57,9 +57,8 @@ static const char *skip_word(const char *at, const char *end, struct listen_entr
         return skip_tag(at, end, "tag_", "_:", why);
     }
     if (begins(at, end, "proto[")) {
-        return refuse(
-            why,
-            "-l: a listener speaks proto[ascii], proto[binary] or proto[negotiating]; there is no proxy");
+        return refuse(why, "-l: a listener speaks proto[ascii], proto[binary] or "
+                           "proto[negotiating]; there is no proxy");
     }
     return at;
 }

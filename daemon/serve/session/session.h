@@ -5,9 +5,10 @@
  * and sends each session's output:
  *
  *     cache_turn_begin(ct); batch_begin(batch);
- *     for each ready connection: used = batch_add(batch, session, bytes, n);   // bytes stay as they are until batch_run
- *     batch_run(batch);
- *     for each: out = batch_output(batch, session); send it by output_iov and output_sent; output_keep() what is left
+ *     for each ready connection: used = batch_add(batch, session, bytes, n);
+ *     batch_run(batch);                                // until here the bytes stay as they are
+ *     for each: out = batch_output(batch, session); output_iov, send, output_sent;
+ *               output_keep                            // keeps what is left to be sent
  *     cache_turn_end(ct);
  *
  * batch_add parses, and runs a group of requests whenever one is full; batch_run runs the last. A
@@ -99,9 +100,9 @@ void session_set_client(struct session *, int fd, const char *addr);
 /* Lets the logger write what is watched to `fd`, until session_destroy. False: no descriptor; hang
  * up. */
 bool session_watch(struct session *, int fd);
-/* What its listener says: what it speaks, and that the session has `role`; or, when it has to log in, none until then, and
- * the user's role after it, or `role` where the user has none, but no more than `most`. Before its
- * first bytes; else it may do all. */
+/* What its listener says: what it speaks, and that the session has `role`; or, when it has to log
+ * in, none until then, and the user's role after it, or `role` where the user has none, but no more
+ * than `most`. Before its first bytes; else it may do all. */
 struct session_access {
     enum role role, most;
     bool      must_log_in;

@@ -6,22 +6,28 @@
 /* clang-format off */
 #define AUTOMOVE_STATS(X) \
     X(mode, text, name, TEXT, words.mode, "what moves pages by itself") \
-    X(weighed, gauge, flag, U64, w.known, "1: it weighs pages, and its first window has ended; the classes follow") \
-    X(requests, counter, operations, U64, w.requests, "hits, misses and stores at the end of its last window")
+    X(weighed, gauge, flag, U64, w.known, \
+      "1: it weighs pages, and its first window has ended; the classes follow") \
+    X(requests, counter, operations, U64, w.requests, \
+      "hits, misses and stores at the end of its last window")
 
 /* Of each class that has pages, as CLASS:field; hits are a page and 1000 requests. */
 #define WORTH_FIELDS(X) \
     X(pages, gauge, pages, "%u", w->pages[i], "pages the class has") \
-    X(gain, gauge, hits, "%.3f", c->gain, "hits that a page more would bring, as misses of evicted keys tell") \
+    X(gain, gauge, hits, "%.3f", c->gain, \
+      "hits that a page more would bring, as misses of evicted keys tell") \
     X(gain_doubt, gauge, hits, "%.3f", c->gain_doubt, "how far that may be wrong") \
-    X(gain_pages, gauge, pages, "%u", c->gain_pages, "how many pages more that is the mean of; 0: none would bring any") \
-    X(loss, gauge, hits, "%.3f", c->loss, "hits that a page less would cost, as hits on its next victims tell") \
+    X(gain_pages, gauge, pages, "%u", c->gain_pages, \
+      "how many pages more that is the mean of; 0: none would bring any") \
+    X(loss, gauge, hits, "%.3f", c->loss, \
+      "hits that a page less would cost, as hits on its next victims tell") \
     X(loss_doubt, gauge, hits, "%.3f", c->loss_doubt, "how far that may be wrong") \
     X(average, gauge, hits, "%.3f", c->average, "hits of the mean page")
 /* clang-format on */
 
 #define WORTH_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},
-#define WORTH_PUT(field, kind, unit, format, value, help) text_out_printf(out, "STAT %u:" #field " " format "\r\n", i, value);
+#define WORTH_PUT(field, kind, unit, format, value, help) \
+    text_out_printf(out, "STAT %u:" #field " " format "\r\n", i, value);
 
 const struct counter_info stats_automove_info[] = {
     AUTOMOVE_STATS(STATS_INFO) WORTH_FIELDS(WORTH_INFO){NULL, NULL, NULL, NULL}};

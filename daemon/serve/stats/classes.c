@@ -37,47 +37,78 @@ static uint64_t tail_age_s(const struct class_stats *c) {
     SEGMENTED(number_hot, gauge, items, U64, list_items(c, HOT), "of these, in the hot queue") \
     SEGMENTED(number_warm, gauge, items, U64, list_items(c, WARM), "of these, in the warm queue") \
     SEGMENTED(number_cold, gauge, items, U64, list_items(c, COLD), "of these, in the cold queue") \
-    IF_TEMP(number_temp, gauge, items, U64, list_items(c, TEMP), "of these, in the temporary queue; shown when that is on") \
-    SEGMENTED(age_hot, gauge, seconds, U64, list_age_s(c, HOT), "time since the hot queue's oldest item was used") \
+    IF_TEMP(number_temp, gauge, items, U64, list_items(c, TEMP), \
+            "of these, in the temporary queue; shown when that is on") \
+    SEGMENTED(age_hot, gauge, seconds, U64, list_age_s(c, HOT), \
+              "time since the hot queue's oldest item was used") \
     SEGMENTED(age_warm, gauge, seconds, U64, list_age_s(c, WARM), "the same of the warm queue") \
     ALWAYS(age, gauge, seconds, U64, tail_age_s(c), "the same of the queue that evicts") \
-    ALWAYS(mem_requested, gauge, bytes, U64, c->facts->requested_bytes, "bytes its items asked for") \
-    ALWAYS(evicted, counter, items, U64, c->facts->counters.evicted, "live items dropped to make room") \
-    ALWAYS(evicted_nonzero, counter, items, U64, c->facts->counters.evicted_nonzero, "of these, items with an expiry time") \
-    ALWAYS(evicted_time, gauge, seconds, U64, c->facts->evicted_age_s, "time since its last use, of the item evicted last") \
-    ALWAYS(outofmemory, counter, operations, U64, c->facts->counters.outofmemory, "stores refused for lack of memory") \
+    ALWAYS(mem_requested, gauge, bytes, U64, c->facts->requested_bytes, \
+           "bytes its items asked for") \
+    ALWAYS(evicted, counter, items, U64, c->facts->counters.evicted, \
+           "live items dropped to make room") \
+    ALWAYS(evicted_nonzero, counter, items, U64, c->facts->counters.evicted_nonzero, \
+           "of these, items with an expiry time") \
+    ALWAYS(evicted_time, gauge, seconds, U64, c->facts->evicted_age_s, \
+           "time since its last use, of the item evicted last") \
+    ALWAYS(outofmemory, counter, operations, U64, c->facts->counters.outofmemory, \
+           "stores refused for lack of memory") \
     ALWAYS(tailrepairs, counter, items, U64, 0, "always 0: items cannot leak references") \
-    ALWAYS(reclaimed, counter, items, U64, c->facts->counters.reclaimed, "expired and flushed items whose memory was used at once") \
-    ALWAYS(expired_unfetched, counter, items, U64, c->facts->counters.expired_unfetched, "expired items never read, found at a queue's end or by the crawler") \
-    ALWAYS(evicted_unfetched, counter, items, U64, c->facts->counters.evicted_unfetched, "evicted items never read") \
-    SEGMENTED(evicted_active, counter, items, U64, c->facts->counters.evicted_active, "evicted items read lately") \
-    ALWAYS(crawler_reclaimed, counter, items, U64, c->facts->counters.crawler_reclaimed, "expired and flushed items freed by the crawler") \
-    ALWAYS(crawler_items_checked, counter, items, U64, c->facts->counters.crawler_items_checked, "items the crawler looked at") \
-    ALWAYS(lrutail_reflocked, counter, items, U64, 0, "always 0: an item being sent is passed over") \
-    SEGMENTED(moves_to_cold, counter, items, U64, c->facts->counters.moves_to_cold, "items moved to the cold queue") \
-    SEGMENTED(moves_to_warm, counter, items, U64, c->facts->counters.moves_to_warm, "items moved to the warm queue") \
-    SEGMENTED(moves_within_lru, counter, items, U64, c->facts->counters.moves_within_lru, "items given another round in their queue") \
-    SEGMENTED(direct_reclaims, counter, items, U64, c->facts->counters.direct_reclaims, "evictions made by the store that needed the memory") \
-    SEGMENTED(hits_to_hot, counter, operations, U64, c->facts->counters.hits_to_hot, "hits on items in the hot queue") \
-    SEGMENTED(hits_to_warm, counter, operations, U64, c->facts->counters.hits_to_warm, "hits on items in the warm queue") \
-    SEGMENTED(hits_to_cold, counter, operations, U64, c->facts->counters.hits_to_cold, "hits on items in the cold queue") \
-    SEGMENTED(hits_to_temp, counter, operations, U64, c->facts->counters.hits_to_temp, "hits on items in the temporary queue")
+    ALWAYS(reclaimed, counter, items, U64, c->facts->counters.reclaimed, \
+           "expired and flushed items whose memory was used at once") \
+    ALWAYS(expired_unfetched, counter, items, U64, c->facts->counters.expired_unfetched, \
+           "expired items never read, found at a queue's end or by the crawler") \
+    ALWAYS(evicted_unfetched, counter, items, U64, c->facts->counters.evicted_unfetched, \
+           "evicted items never read") \
+    SEGMENTED(evicted_active, counter, items, U64, c->facts->counters.evicted_active, \
+              "evicted items read lately") \
+    ALWAYS(crawler_reclaimed, counter, items, U64, c->facts->counters.crawler_reclaimed, \
+           "expired and flushed items freed by the crawler") \
+    ALWAYS(crawler_items_checked, counter, items, U64, c->facts->counters.crawler_items_checked, \
+           "items the crawler looked at") \
+    ALWAYS(lrutail_reflocked, counter, items, U64, 0, \
+           "always 0: an item being sent is passed over") \
+    SEGMENTED(moves_to_cold, counter, items, U64, c->facts->counters.moves_to_cold, \
+              "items moved to the cold queue") \
+    SEGMENTED(moves_to_warm, counter, items, U64, c->facts->counters.moves_to_warm, \
+              "items moved to the warm queue") \
+    SEGMENTED(moves_within_lru, counter, items, U64, c->facts->counters.moves_within_lru, \
+              "items given another round in their queue") \
+    SEGMENTED(direct_reclaims, counter, items, U64, c->facts->counters.direct_reclaims, \
+              "evictions made by the store that needed the memory") \
+    SEGMENTED(hits_to_hot, counter, operations, U64, c->facts->counters.hits_to_hot, \
+              "hits on items in the hot queue") \
+    SEGMENTED(hits_to_warm, counter, operations, U64, c->facts->counters.hits_to_warm, \
+              "hits on items in the warm queue") \
+    SEGMENTED(hits_to_cold, counter, operations, U64, c->facts->counters.hits_to_cold, \
+              "hits on items in the cold queue") \
+    SEGMENTED(hits_to_temp, counter, operations, U64, c->facts->counters.hits_to_temp, \
+              "hits on items in the temporary queue")
 
 #define SLABS_STATS(X) \
     X(chunk_size, gauge, bytes, U64, c->facts->slab.chunk_bytes, "bytes of a chunk") \
-    X(chunks_per_page, gauge, chunks, U64, c->facts->slab.chunks_per_page, "chunks in a page of 1 MiB") \
+    X(chunks_per_page, gauge, chunks, U64, c->facts->slab.chunks_per_page, \
+      "chunks in a page of 1 MiB") \
     X(total_pages, gauge, pages, U64, c->facts->slab.pages, "pages of the class") \
     X(total_chunks, gauge, chunks, U64, total_chunks(c), "chunks of these pages") \
-    X(used_chunks, gauge, chunks, U64, total_chunks(c) - free_chunks(c), "chunks that hold items or parts of them") \
+    X(used_chunks, gauge, chunks, U64, total_chunks(c) - free_chunks(c), \
+      "chunks that hold items or parts of them") \
     X(free_chunks, gauge, chunks, U64, free_chunks(c), "chunks that are free") \
     X(free_chunks_end, gauge, chunks, U64, 0, "always 0") \
     X(get_hits, counter, operations, U64, c->facts->counters.get_hits, "keys found in the class") \
-    X(cmd_set, counter, operations, U64, c->facts->counters.cmd_set + c->facts->counters.cmd_set_refused, "values stored in the class, or refused after their data came") \
-    X(delete_hits, counter, operations, U64, c->facts->counters.delete_hits, "deletes in the class") \
-    X(incr_hits, counter, operations, U64, c->facts->counters.incr_hits, "increments in the class") \
-    X(decr_hits, counter, operations, U64, c->facts->counters.decr_hits, "decrements in the class") \
-    X(cas_hits, counter, operations, U64, c->facts->counters.cas_hits, "matching compare-and-swap stores in the class") \
-    X(cas_badval, counter, operations, U64, c->facts->counters.cas_badval, "mismatching compare-and-swap stores in the class") \
+    X(cmd_set, counter, operations, U64, \
+      c->facts->counters.cmd_set + c->facts->counters.cmd_set_refused, \
+      "values stored in the class, or refused after their data came") \
+    X(delete_hits, counter, operations, U64, c->facts->counters.delete_hits, \
+      "deletes in the class") \
+    X(incr_hits, counter, operations, U64, c->facts->counters.incr_hits, \
+      "increments in the class") \
+    X(decr_hits, counter, operations, U64, c->facts->counters.decr_hits, \
+      "decrements in the class") \
+    X(cas_hits, counter, operations, U64, c->facts->counters.cas_hits, \
+      "matching compare-and-swap stores in the class") \
+    X(cas_badval, counter, operations, U64, c->facts->counters.cas_badval, \
+      "mismatching compare-and-swap stores in the class") \
     X(touch_hits, counter, operations, U64, c->facts->counters.touch_hits, "touches in the class")
 
 #define SLABS_TOTALS(X) \
@@ -115,7 +146,8 @@ static unsigned facts_from(struct cache *cache, uint32_t first, struct cache_cla
 
 #define PUT_CLASS(prefix, name, kind, unit, type, value, help) \
     text_out_printf(out, "STAT " prefix "%u:" #name " %" PRIu64 "\r\n", c->id, (uint64_t)(value));
-#define PUT_ITEMS(name, kind, unit, type, value, help) PUT_CLASS("items:", name, kind, unit, type, value, help)
+#define PUT_ITEMS(name, kind, unit, type, value, help) \
+    PUT_CLASS("items:", name, kind, unit, type, value, help)
 #define PUT_ITEMS_SEGMENTED(name, kind, unit, type, value, help)            \
     if (segmented) {                                                        \
         PUT_CLASS("items:", name, kind, unit, type, value, help)            \
@@ -124,7 +156,8 @@ static unsigned facts_from(struct cache *cache, uint32_t first, struct cache_cla
     if (segmented && temp_lru) {                                            \
         PUT_CLASS("items:", name, kind, unit, type, value, help)            \
     }
-#define PUT_SLABS(name, kind, unit, type, value, help) PUT_CLASS("", name, kind, unit, type, value, help)
+#define PUT_SLABS(name, kind, unit, type, value, help) \
+    PUT_CLASS("", name, kind, unit, type, value, help)
 
 static void put_items(struct text_out *out, const struct class_stats *c, bool segmented,
                       bool temp_lru) {

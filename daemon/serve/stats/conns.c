@@ -79,7 +79,8 @@ void stats_conns(struct command_context *ctx, const struct words *w) {
         ctx->out->failed = true;
         return;
     }
-    *all = (struct conns){.more = {.run = conns_run, .destroy = conns_destroy}, .registry = &ctx->server->registry};
+    *all = (struct conns){.more = {.run = conns_run, .destroy = conns_destroy},
+                          .registry = &ctx->server->registry};
     conn_cursor_begin(all->registry, &all->cursor);
     if (conns_run(&all->more, ctx)) {
         ctx->more = &all->more;

@@ -17,37 +17,56 @@ struct geometry_stats {
     X(generation, counter, changes, U64, s->facts.generation, "changes begun since the start") \
     X(classes, gauge, classes, U64, s->classes_new, "classes that take new items") \
     X(classes_retired, gauge, classes, U64, s->classes_old, "classes that are being emptied") \
-    X(classes_wanted, gauge, classes, U64, s->facts.to.count, "classes there will be when the change is complete") \
-    X(ranges, gauge, ranges, U64, s->facts.ranges, "ranges of sizes that the change converts, one after the other") \
-    X(ranges_done, gauge, ranges, U64, s->facts.ranges_done, "of these, ranges that are converted or under way") \
+    X(classes_wanted, gauge, classes, U64, s->facts.to.count, \
+      "classes there will be when the change is complete") \
+    X(ranges, gauge, ranges, U64, s->facts.ranges, \
+      "ranges of sizes that the change converts, one after the other") \
+    X(ranges_done, gauge, ranges, U64, s->facts.ranges_done, \
+      "of these, ranges that are converted or under way") \
     X(pages_old, gauge, pages, U64, s->pages_old, "pages of retired classes") \
     X(pages_new, gauge, pages, U64, s->pages_new, "pages of the others") \
-    X(pages_held, gauge, pages, U64, s->facts.pages_held, "pages of no class, kept for one that runs out; the pool counts them") \
-    X(pages_drained, gauge, pages, U64, s->facts.pages_drained, "pages that this change has emptied") \
-    X(pages_in_use, gauge, pages, U64, s->facts.pages_in_use, "times that a page was passed over or put back because something in it was in use") \
+    X(pages_held, gauge, pages, U64, s->facts.pages_held, \
+      "pages of no class, kept for one that runs out; the pool counts them") \
+    X(pages_drained, gauge, pages, U64, s->facts.pages_drained, \
+      "pages that this change has emptied") \
+    X(pages_in_use, gauge, pages, U64, s->facts.pages_in_use, \
+      "times that a page was passed over or put back because something in it was in use") \
     X(items_copied, gauge, items, U64, s->facts.items_copied, "items that this change has copied") \
-    X(chunks_copied, gauge, chunks, U64, s->facts.chunks_copied, "pieces of large values that it has copied") \
-    X(items_dropped, gauge, items, U64, s->facts.items_dropped, "live items that it has evicted to make room") \
+    X(chunks_copied, gauge, chunks, U64, s->facts.chunks_copied, \
+      "pieces of large values that it has copied") \
+    X(items_dropped, gauge, items, U64, s->facts.items_dropped, \
+      "live items that it has evicted to make room") \
     X(items_expired, gauge, items, U64, s->facts.items_expired, "expired items that it has freed") \
-    X(waste_before, gauge, percent, RATIO, s->facts.waste_before_pct, "memory of items that their chunks and pages' ends waste, before the change") \
-    X(waste_predicted, gauge, percent, RATIO, s->facts.waste_predicted_pct, "what it was predicted to be for the same items") \
-    X(waste_now, gauge, percent, RATIO, s->facts.waste_now_pct, "what it was when last measured: at the latest step, at the end, or in the last minute") \
-    X(items_before, gauge, items, U64, s->facts.items_before, "items of the kind there was that the old sizes hold in all pages") \
-    X(items_predicted, gauge, items, U64, s->facts.items_predicted, "items of that kind that the wanted sizes are predicted to hold") \
-    X(auto, text, state, TEXT, s->follows, "yes: slab_geometry_auto fits the sizes again when the items have become others; or no") \
-    X(auto_gain, gauge, percent, RATIO, s->facts.auto_gain_pct, "more items that sizes fitted anew would hold, looked at each minute while no change is under way") \
-    X(seconds, gauge, seconds, RATIO, s->facts.seconds, "time that the change took so far, without pauses")
+    X(waste_before, gauge, percent, RATIO, s->facts.waste_before_pct, \
+      "memory of items that their chunks and pages' ends waste, before the change") \
+    X(waste_predicted, gauge, percent, RATIO, s->facts.waste_predicted_pct, \
+      "what it was predicted to be for the same items") \
+    X(waste_now, gauge, percent, RATIO, s->facts.waste_now_pct, \
+      "what it was when last measured: at the latest step, at the end, or in the last minute") \
+    X(items_before, gauge, items, U64, s->facts.items_before, \
+      "items of the kind there was that the old sizes hold in all pages") \
+    X(items_predicted, gauge, items, U64, s->facts.items_predicted, \
+      "items of that kind that the wanted sizes are predicted to hold") \
+    X(auto, text, state, TEXT, s->follows, \
+      "yes: slab_geometry_auto fits the sizes again when the items have become others; or no") \
+    X(auto_gain, gauge, percent, RATIO, s->facts.auto_gain_pct, \
+      "more items that sizes fitted anew would hold, looked at each minute while no change is " \
+      "under way") \
+    X(seconds, gauge, seconds, RATIO, s->facts.seconds, \
+      "time that the change took so far, without pauses")
 
 #define GEOMETRY_CLASS_STATS(X) \
     X(chunk_size, gauge, bytes, "%u", f->chunk_bytes, "bytes of a chunk of the class") \
-    X(class_state, text, name, "%s", f->retired ? "retired" : "active", "active, or retired: its size is not wanted any more") \
+    X(class_state, text, name, "%s", f->retired ? "retired" : "active", \
+      "active, or retired: its size is not wanted any more") \
     X(total_pages, gauge, pages, "%u", f->pages, "pages of the class")
 /* clang-format on */
 
 const struct counter_info stats_geometry_info[] = {
     GEOMETRY_STATS(STATS_INFO) GEOMETRY_CLASS_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};
 
-#define PUT_CLASS(name, kind, unit, format, value, help) text_out_printf(out, "STAT %u:" #name " " format "\r\n", id, value);
+#define PUT_CLASS(name, kind, unit, format, value, help) \
+    text_out_printf(out, "STAT %u:" #name " " format "\r\n", id, value);
 
 static void put_class(struct text_out *out, unsigned id, const struct slab_class_facts *f) {
     GEOMETRY_CLASS_STATS(PUT_CLASS)

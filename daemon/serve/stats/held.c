@@ -10,10 +10,14 @@
 
 /* clang-format off */
 #define SIZEHIST_STATS(X) \
-    X(items, gauge, items, U64, h->items * h->every, "live items, pieces of chained values being items too") \
+    X(items, gauge, items, U64, h->items * h->every, \
+      "live items, pieces of chained values being items too") \
     X(item_bytes, gauge, bytes, U64, h->item_bytes * h->every, "what they need") \
-    X(taken_bytes, gauge, bytes, U64, h->taken_bytes * h->every, "what they take, with the ends of chunks and pages") \
-    X(sampled_pages, gauge, pages, U64, h->every, "one page of so many was looked at; BYTES lines give the items of up to so many bytes, and more than the line before")
+    X(taken_bytes, gauge, bytes, U64, h->taken_bytes * h->every, \
+      "what they take, with the ends of chunks and pages") \
+    X(sampled_pages, gauge, pages, U64, h->every, \
+      "one page of so many was looked at; BYTES lines give the items of up to so many bytes, and " \
+      "more than the line before")
 /* clang-format on */
 const struct counter_info stats_sizehist_info[] = {
     SIZEHIST_STATS(STATS_INFO){NULL, NULL, NULL, NULL}};

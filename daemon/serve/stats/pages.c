@@ -21,7 +21,8 @@ struct pages {
 
 const struct counter_info stats_pages_info[] = {
     PAGES_STATS(STATS_INFO){"page:NUMBER", "text", "page",
-                            "class, owned or draining, chunks in use, chunks, seconds in its class, seconds unused or -"},
+                            "class, owned or draining, chunks in use, chunks, "
+                            "seconds in its class, seconds unused or -"},
     {NULL, NULL, NULL, NULL}};
 
 static void put_page(struct text_out *out, uint32_t number, const struct slab_page_facts *f,

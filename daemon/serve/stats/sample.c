@@ -13,43 +13,53 @@ enum { HOT_SHOWN = 20 };
 /* clang-format off */
 #define WHATIF_STATS(X) \
     X(sampling, gauge, flag, U64, f.on, "1: keys are sampled") \
-    X(policy, text, name, TEXT, f.running ? f.running->name : "none", "today's policy, to which the others are compared") \
+    X(policy, text, name, TEXT, f.running ? f.running->name : "none", \
+      "today's policy, to which the others are compared") \
     X(auto, gauge, flag, U64, f.follows, "1: the policy is auto, and follows them") \
     X(rate, gauge, ratio, RATE, f.rate, "share of the keys that are in the sample now") \
     X(keys, gauge, keys, U64, f.keys, "keys in the miniature cache of today's policy") \
-    X(windows, counter, windows, U64, f.windows, "quarters of a turnover of the cache that were compared") \
+    X(windows, counter, windows, U64, f.windows, \
+      "quarters of a turnover of the cache that were compared") \
     X(real_hit_ratio, gauge, ratio, RATIO4, f.hit_ratio, "the cache's own, of lately") \
     X(records, counter, records, U64, f.records, "events of sampled keys") \
-    X(records_dropped, counter, records, U64, f.dropped, "of these, lost because they came faster than they were taken") \
+    X(records_dropped, counter, records, U64, f.dropped, \
+      "of these, lost because they came faster than they were taken") \
     X(memory_bytes, gauge, bytes, U64, f.memory_bytes, "what sampling takes of memory") \
     X(memory_bytes_max, gauge, bytes, U64, f.memory_most_bytes, "what it may take") \
     X(why, text, reason, TEXT, f.why, "what the comparison came to last") \
     X(changes, counter, changes, U64, f.changes, "changes of the policy by auto") \
-    X(changed, text, reason, TEXT, f.changed[0] ? f.changed : "never", "why auto changed the policy last")
+    X(changed, text, reason, TEXT, f.changed[0] ? f.changed : "never", \
+      "why auto changed the policy last")
 
 /* Of each policy, as NAME:field; of classes with reads enough as class:ID:NAME:field. */
 #define POLICY_FIELDS(X) \
     X(hit_ratio, gauge, ratio, "%.4f", p->hit_ratio, "to expect under this policy") \
     X(difference, gauge, ratio, "%+.4f", p->difference, "from today's") \
     X(doubt, gauge, ratio, "%.4f", p->doubt, "by how much chance may make that wrong") \
-    X(reads, gauge, reads, "%.0f", p->tally.reads, "sampled ones it is made from, those of long ago counting less")
+    X(reads, gauge, reads, "%.0f", p->tally.reads, \
+      "sampled ones it is made from, those of long ago counting less")
 
 #define CURVE_STATS(X) \
     X(bytes, gauge, bytes, U64, c.bytes, "of the class's pages, or of those of all classes") \
-    X(reads, gauge, reads, U64, c.reads, "sampled ones the curve is made from, those of long ago counting less") \
-    X(lru_hit_ratio, gauge, ratio, RATIO4, c.now, "under the LRU in these bytes; point:BYTES lines give it for other sizes")
+    X(reads, gauge, reads, U64, c.reads, \
+      "sampled ones the curve is made from, those of long ago counting less") \
+    X(lru_hit_ratio, gauge, ratio, RATIO4, c.now, \
+      "under the LRU in these bytes; point:BYTES lines give it for other sizes")
 
 /* Of the whole cache, under its own policy, from miniature caches of these sizes. */
 #define SIZES_STATS(X) \
     X(hit_ratio_x0.5, gauge, ratio, RATIO4, f.at_size[0], "to expect with half the memory") \
-    X(hit_ratio_x1, gauge, ratio, RATIO4, f.hit_ratio_longer, "of today's, over some five turnovers of the cache, as the others") \
+    X(hit_ratio_x1, gauge, ratio, RATIO4, f.hit_ratio_longer, \
+      "of today's, over some five turnovers of the cache, as the others") \
     X(hit_ratio_x2, gauge, ratio, RATIO4, f.at_size[1], "to expect with twice the memory") \
     X(hit_ratio_x4, gauge, ratio, RATIO4, f.at_size[2], "to expect with four times the memory")
 /* clang-format on */
 #define STATS_PUT_RATE(name, value) text_out_printf(out, "STAT %s %.6f\r\n", name, (double)(value));
-#define STATS_PUT_RATIO4(name, value) text_out_printf(out, "STAT %s %.4f\r\n", name, (double)(value));
+#define STATS_PUT_RATIO4(name, value) \
+    text_out_printf(out, "STAT %s %.4f\r\n", name, (double)(value));
 #define POLICY_INFO(field, kind, unit, format, value, help) {#field, #kind, #unit, help},
-#define POLICY_PUT(field, kind, unit, format, value, help) text_out_printf(out, "STAT %s%s:" #field " " format "\r\n", prefix, p->policy->name, value);
+#define POLICY_PUT(field, kind, unit, format, value, help) \
+    text_out_printf(out, "STAT %s%s:" #field " " format "\r\n", prefix, p->policy->name, value);
 
 const struct counter_info stats_whatif_info[] = {
     WHATIF_STATS(STATS_INFO) POLICY_FIELDS(POLICY_INFO){NULL, NULL, NULL, NULL}};

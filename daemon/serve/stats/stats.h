@@ -44,17 +44,20 @@ void stats_pages(struct command_context *, const struct words *); /* pages.c */
 
 /* Their rows, for `stats describe`; tables end with a NULL name. */
 extern const struct counter_info stats_general_info[], stats_items_info[], stats_slabs_info[],
-    stats_slated_info[], stats_memory_info[], stats_moves_info[], stats_automove_info[], stats_geometry_info[],
-    stats_whatif_info[], stats_curve_info[], stats_evictions_info[], stats_sizehist_info[],
-    stats_pages_info[];
+    stats_slated_info[], stats_memory_info[], stats_moves_info[], stats_automove_info[],
+    stats_geometry_info[], stats_whatif_info[], stats_curve_info[], stats_evictions_info[],
+    stats_sizehist_info[], stats_pages_info[];
 
 /* Rows X(name, kind, unit, type, value, "help") of the tables: kind is counter, gauge or text; type
  * is U64, TEXT, SECONDS (of a struct timeval) or RATIO (a double with two digits). */
 #define STATS_INFO(name, kind, unit, type, value, help) {#name, #kind, #unit, help},
 #define STATS_PUT(name, kind, unit, type, value, help) STATS_PUT_##type(#name, value)
-#define STATS_PUT_U64(name, value) text_out_printf(out, "STAT %s %" PRIu64 "\r\n", name, (uint64_t)(value));
+#define STATS_PUT_U64(name, value) \
+    text_out_printf(out, "STAT %s %" PRIu64 "\r\n", name, (uint64_t)(value));
 #define STATS_PUT_TEXT(name, value) text_out_printf(out, "STAT %s %s\r\n", name, (value));
 #define STATS_PUT_SECONDS(name, value) \
-    text_out_printf(out, "STAT %s %ld.%06ld\r\n", name, (long)(value).tv_sec, (long)(value).tv_usec);
-#define STATS_PUT_RATIO(name, value) text_out_printf(out, "STAT %s %.2f\r\n", name, (double)(value));
+    text_out_printf(out, "STAT %s %ld.%06ld\r\n", name, (long)(value).tv_sec, \
+                    (long)(value).tv_usec);
+#define STATS_PUT_RATIO(name, value) \
+    text_out_printf(out, "STAT %s %.2f\r\n", name, (double)(value));
 #endif

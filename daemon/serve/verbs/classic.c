@@ -74,7 +74,8 @@ static char *get(struct serving *sv, const struct request *r, char *p) {
 
 /* --- storing --- */
 
-void classic_store_of(const struct serving *sv, const struct request *r, struct cache_store *store) {
+void classic_store_of(const struct serving *sv, const struct request *r,
+                      struct cache_store *store) {
     static const enum cache_mode modes[] = {
         [VERB_SET] = CACHE_SET,         [VERB_ADD] = CACHE_ADD,
         [VERB_REPLACE] = CACHE_REPLACE, [VERB_APPEND] = CACHE_APPEND,

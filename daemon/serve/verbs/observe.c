@@ -78,10 +78,12 @@ static uint32_t ttl_s(const struct serving *sv, uint32_t exptime_s) {
 }
 
 /* The class a value that was refused would have gone to. */
-static unsigned class_for(const struct serving *sv, const struct request *r, uint32_t client_flags) {
-    uint8_t flags =
-        (uint8_t)((cache_has_cas(sv->cache) ? ITEM_CAS : 0) | (client_flags != 0 ? ITEM_CFLAGS : 0));
-    return slab_class_of(cache_slab(sv->cache), item_total_bytes(flags, r->key.len, r->value_bytes));
+static unsigned class_for(const struct serving *sv, const struct request *r,
+                          uint32_t client_flags) {
+    uint8_t flags = (uint8_t)((cache_has_cas(sv->cache) ? ITEM_CAS : 0) |
+                              (client_flags != 0 ? ITEM_CFLAGS : 0));
+    return slab_class_of(cache_slab(sv->cache),
+                         item_total_bytes(flags, r->key.len, r->value_bytes));
 }
 
 void observe_store(struct serving *sv, const struct request *r, const struct meta_flags *m,

@@ -314,8 +314,8 @@ static uint64_t tend_fit(struct geometry_change *g) {
     return g->fit_look_us;
 }
 
-/* At the start: a memory file may have come with chunk sizes of other options, or from amid a change
- * of them, which is taken up again. */
+/* At the start: a memory file may have come with chunk sizes of other options, or from amid a
+ * change of them, which is taken up again. */
 static void carry_on(struct geometry_change *g) {
     struct size_list from, to;
     struct geometry_outlook outlook;
@@ -326,8 +326,8 @@ static void carry_on(struct geometry_change *g) {
         return;
     }
     if (!geometry_has_ids(g, &from, &to)) {
-        log_warn("geometry: the memory file's chunk sizes stay: with those that were asked for they "
-                 "would be more classes than there can be");
+        log_warn("geometry: the memory file's chunk sizes stay: with those that were asked for "
+                 "they would be more classes than there can be");
         return;
     }
     geometry_measure(g);

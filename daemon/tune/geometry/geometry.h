@@ -1,8 +1,9 @@
 /* Changes the chunk sizes of a live cache: predicts, converts a class at a time, drains what is
  * left of the old classes.
  *
- *     order -> prediction from the sizes of all live items -> for each range of sizes, those that save most first:
- *     the table changes, new classes get a page, pages of the retired class are emptied one by one -> its id is free
+ *     order -> prediction from the sizes of all live items
+ *     -> for each range of sizes, those that save most first: the table changes, new classes get a
+ *        page, pages of the retired class are emptied one by one -> its id is free
  *
  * Without an order it looks each minute whether sizes fitted to the items of now would hold more;
  * it tells that, and with slab_geometry_auto does it.
@@ -29,7 +30,8 @@ enum {
     GEOMETRY_WHY_BYTES = 128,
 };
 #define GEOMETRY_NEVER UINT64_MAX
-#define GEOMETRY_LOOK_US ((uint64_t)60 * 1000 * 1000) /* how often it is looked whether other sizes would fit better */
+/* Time between two looks whether other sizes would fit better. */
+#define GEOMETRY_LOOK_US ((uint64_t)60 * 1000 * 1000)
 
 enum geometry_verb {
     GEOMETRY_FACTOR,

@@ -102,8 +102,9 @@ static void add_sizes(const struct geometry_change *g, struct geometry_order *o,
     size_t len = strlen(o->answer);
     fit_unseen(&g->sizes, to, &unseen);
     len += (size_t)snprintf(o->answer + len, sizeof o->answer - len,
-                            "; sizes that no item has yet would waste %.1f %% on average and %.1f %% at most; the sizes: ", unseen.mean_pct,
-                            unseen.most_pct);
+                            "; sizes that no item has yet would waste %.1f %% on average and "
+                            "%.1f %% at most; the sizes: ",
+                            unseen.mean_pct, unseen.most_pct);
     for (unsigned i = 0; i < to->count && len < sizeof o->answer; i++) {
         len += (size_t)snprintf(o->answer + len, sizeof o->answer - len, "%s%u", i > 0 ? "," : "",
                                 to->bytes[i]);

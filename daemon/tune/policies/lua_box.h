@@ -2,14 +2,13 @@
  * limits.
  *
  * A box has a Lua state of its own. What its functions may use is written down in
- * lua/slate/base/policy_box.lua, which is built into the program with policy_core.lua and runs in every
- * box first. Limits
- * hold for one call: instructions and processor time are counted by a hook, library functions that
- * can work for long are charged beforehand, memory is counted by the allocator for the box's life.
- * Once a limit is reached every further instruction of the call fails, so no pcall outlives it. A
- * finalizer, the one function that no hook sees, cannot be made. Nothing in a box can end the
- * program: every use of the state is protected. Threading: a box belongs to one thread. Cost of a
- * box: some 60 KiB. */
+ * lua/slate/base/policy_box.lua, which is built into the program with policy_core.lua and runs in
+ * every box first. Limits hold for one call: instructions and processor time are counted by a hook,
+ * library functions that can work for long are charged beforehand, memory is counted by the
+ * allocator for the box's life. Once a limit is reached every further instruction of the call
+ * fails, so no pcall outlives it. A finalizer, the one function that no hook sees, cannot be made.
+ * Nothing in a box can end the program: every use of the state is protected. Threading: a box
+ * belongs to one thread. Cost of a box: some 60 KiB. */
 #ifndef SLATE_TUNE_POLICIES_LUA_BOX_H
 #define SLATE_TUNE_POLICIES_LUA_BOX_H
 #include <lauxlib.h>

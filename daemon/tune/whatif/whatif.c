@@ -356,7 +356,9 @@ static double hit_ratio(const struct reads *r) {
 void whatif_facts(struct whatif *w, struct whatif_facts *f) {
     struct cache_sample_facts samples;
     cache_sample_facts(w->cache, &samples);
-    *f = (struct whatif_facts){.records = samples.written, .dropped = samples.dropped, .memory_most_bytes = memory_most(w),
+    *f = (struct whatif_facts){.records = samples.written,
+                               .dropped = samples.dropped,
+                               .memory_most_bytes = memory_most(w),
                                .limit_bytes = cache_bytes(w)};
     lock_take(&w->lock);
     f->on = w->rate > 0 && w->shadow != NULL;
