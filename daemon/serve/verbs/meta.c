@@ -1,54 +1,7 @@
-/* The meta commands: one request against the cache, one reply whose flags come back in the order
- * they were asked. */
+/* The meta commands but ms (meta_set.c): one request against the cache, one reply. */
 #include "base/clock.h"
-#include "proto/base64.h"
-#include "base/number.h"
+#include "serve/verbs/meta_reply.h"
 #include "serve/verbs/observe.h"
-
-static const char opaque_too_long[] = "CLIENT_ERROR opaque token too long\r\n";
-
-/* --- parts of replies --- */
-
-static char *put_flag(char *p, char c) {
-    *p++ = ' ';
-    *p++ = c;
-    return p;
-}
-
-static char *put_flag_number(char *p, char c, uint64_t n) { return number_put(put_flag(p, c), n); }
-
-/* A key as the client wrote it: encoded again, and said to be, when it is binary. */
-static char *put_flag_key(char *p, const struct key *key, bool binary) {
-    p = put_flag(p, 'k');
-    if (!binary) {
-        return put_key(p, key);
-    }
-    return put_flag(base64_encode(p, key->ptr, key->len), 'b');
-}
-
-static char *put_opaque(char *p, const struct token *t) {
-    *p++ = ' ';
-    return put_bytes(p, t->ptr, t->bytes);
-}
-
-/* Seconds left to live as memcached shows them: -1 for ever, and a wrapped number for what is
- * over. */
-static char *put_ttl(char *p, uint32_t exptime_s, uint32_t now_s) {
-    p = put_flag(p, 't');
-    return exptime_s == 0 ? PUT(p, "-1") : number_put(p, (uint32_t)(exptime_s - now_s));
-}
-
-/* What comes back when there is no item: the opaque and the key. */
-static char *put_echo(char *p, const struct request *r, const struct meta_flags *m) {
-    for (unsigned i = 0; i < m->token_count; i++) {
-        if (m->tokens[i].ptr[0] == 'O') {
-            p = put_opaque(p, &m->tokens[i]);
-        } else if (m->tokens[i].ptr[0] == 'k') {
-            p = put_flag_key(p, &r->key, (r->flags & REQUEST_BINARY_KEY) != 0);
-        }
-    }
-    return PUT(p, "\r\n");
-}
 
 /* Whether flag a stands before flag b; both are given. */
 static bool stands_before(const struct meta_flags *m, char a, char b) {
@@ -193,7 +146,7 @@ static char *get(struct serving *sv, const struct request *r, char *p) {
     struct meta_flags m;
     const char *error = meta_flags_parse(r, &m);
     if (error || m.opaque_too_long) {
-        return put_text(p, error ? error : opaque_too_long);
+        return put_text(p, error ? error : reply_opaque_too_long);
     }
     if (m.given & (META_BIT('T') | META_BIT('N') | META_BIT('R'))) {
         return get_locked(sv, r, &m, p);
@@ -223,139 +176,13 @@ static char *get(struct serving *sv, const struct request *r, char *p) {
     return end;
 }
 
-/* --- ms --- */
-
-void meta_drop(struct serving *sv, const struct key *key) {
-    static const struct cache_delete plainly;
-    cache_delete(sv->ct, key, &plainly);
-}
-
-const char *meta_store_of(const struct serving *sv, const struct request *r, struct meta_flags *m,
-                          struct cache_store *store) {
-    const char *error = meta_flags_parse(r, m);
-    if (error) {
-        return error;
-    }
-    error = m->opaque_too_long ? opaque_too_long : NULL;
-    uint32_t now_s = cache_now_s(sv->ct);
-    *store = (struct cache_store){
-        .value = r->value,
-        .value_bytes = r->value_bytes,
-        .client_flags = m->client_flags,
-        .exptime_s = clock_expiry_s(m->touch_exptime, now_s),
-        .compare = meta_has(m, 'C'),
-        .compare_cas = m->compare_cas,
-        .compare_low = meta_has(m, 'I'),
-        .cas = m->cas,
-        .binary_key = (r->flags & REQUEST_BINARY_KEY) != 0,
-    };
-    switch (m->mode) {
-    case 0:
-    case 'S':
-        store->mode = CACHE_SET;
-        store->counts_cas = store->compare;
-        return error;
-    case 'E':
-        store->mode = CACHE_ADD;
-        store->compare = false;
-        return error;
-    case 'R':
-        store->mode = CACHE_REPLACE;
-        store->counts_cas = store->compare;
-        return error;
-    case 'A':
-    case 'P':
-        store->mode = m->mode == 'A' ? CACHE_APPEND : CACHE_PREPEND;
-        /* unlike above, 0 is no comparison; and without CAS values there is nothing to compare */
-        store->compare = m->compare_cas != 0 && cache_has_cas(sv->cache);
-        store->compare_low = false;
-        store->vivify = meta_has(m, 'N');
-        if (store->vivify) {
-            store->exptime_s = clock_expiry_s(m->vivify_exptime, now_s);
-        }
-        return error;
-    default:
-        return "CLIENT_ERROR invalid mode for ms M token\r\n";
-    }
-}
-
-char *meta_stored(struct serving *sv, const struct request *r, const struct meta_flags *m,
-                  enum cache_status status, const struct cache_view *view, char *p) {
-    char *start = p;
-    bool stored = status == CACHE_OK;
-    if (observed(sv, EVENT_MUTATIONS)) {
-        observe_store(sv, r, m, status, view);
-    }
-    bool joined = m->mode == 'A' || m->mode == 'P';
-    if (status == CACHE_TOO_LARGE && joined && value_fits_alone(sv, r)) {
-        status = CACHE_NOT_STORED;
-    }
-    switch (status) {
-    case CACHE_OK:
-        p = PUT(p, "HD");
-        break;
-    case CACHE_EXISTS:
-        p = PUT(p, "EX");
-        break;
-    case CACHE_MISS:
-        p = joined ? PUT(p, "NS") : PUT(p, "NF");
-        break;
-    case CACHE_NOT_STORED:
-    case CACHE_NOT_A_NUMBER:
-        p = PUT(p, "NS");
-        break;
-    case CACHE_TOO_LARGE:
-    case CACHE_NO_MEMORY:
-        if (m->mode != 0 && m->mode != 'S') {
-            meta_drop(sv, &r->key);
-        }
-        return status == CACHE_TOO_LARGE ? PUT(p, reply_too_large) : PUT(p, reply_no_memory);
-    }
-    for (unsigned i = 0; i < m->token_count; i++) {
-        switch (m->tokens[i].ptr[0]) {
-        case 'O':
-            p = put_opaque(p, &m->tokens[i]);
-            break;
-        case 'k':
-            p = put_flag_key(p, &r->key, (r->flags & REQUEST_BINARY_KEY) != 0);
-            break;
-        case 'c':
-            p = put_flag_number(p, 'c', stored ? view->cas : 0);
-            break;
-        case 's':
-            p = put_flag_number(p, 's', stored && joined ? view->value_bytes : r->value_bytes);
-            break;
-        default:
-            break;
-        }
-    }
-    return stored && meta_has(m, 'q') ? start : PUT(p, "\r\n");
-}
-
-static char *set(struct serving *sv, const struct request *r, char *p) {
-    struct meta_flags m;
-    struct cache_store store;
-    const char *error = meta_store_of(sv, r, &m, &store);
-    if (error) {
-        return put_text(p, error);
-    }
-    if (r->flags & REQUEST_BAD_DATA) {
-        cache_store_spoilt(sv->ct, &r->key, &store);
-        return put_text(p, reply_bad_data);
-    }
-    struct cache_view view = {0};
-    store.spot = *sv->spot;
-    enum cache_status status = cache_store(sv->ct, &r->key, &store, &view);
-    return meta_stored(sv, r, &m, status, &view, p);
-}
-
 /* --- md --- */
 
 static char *delete(struct serving *sv, const struct request *r, char *p) {
     struct meta_flags m;
     const char *error = meta_flags_parse(r, &m);
     if (error || m.opaque_too_long) {
-        return put_text(p, error ? error : opaque_too_long);
+        return put_text(p, error ? error : reply_opaque_too_long);
     }
     bool drop_value = meta_has(&m, 'x');
     struct cache_delete what = {
@@ -429,7 +256,7 @@ static char *arith(struct serving *sv, const struct request *r, char *p) {
         return PUT(p, "CLIENT_ERROR invalid mode for ma M token\r\n");
     }
     if (m.opaque_too_long) {
-        return PUT(p, opaque_too_long);
+        return PUT(p, reply_opaque_too_long);
     }
     uint32_t now_s = cache_now_s(sv->ct);
     struct cache_arith what = {
@@ -499,7 +326,7 @@ char *meta_run(struct serving *sv, const struct request *r, char *p) {
     case VERB_META_GET:
         return get(sv, r, p);
     case VERB_META_SET:
-        return set(sv, r, p);
+        return meta_set(sv, r, p);
     case VERB_META_DELETE:
         return delete(sv, r, p);
     case VERB_META_ARITH:

@@ -60,6 +60,7 @@ bool serving_grow(struct serving *, size_t n);
 /* --- classic.c, meta.c, binary.c: run a request, write its reply at p, return the end --- */
 char *classic_run(struct serving *, const struct request *, char *p);
 char *meta_run(struct serving *, const struct request *, char *p);
+char *meta_set(struct serving *, const struct request *, char *p); /* meta_set.c */
 char *binary_run(struct serving *, const struct request *, char *p);
 /* of VERB_BINARY_ANSWER */
 char *binary_answer(const struct request *, char *p);
