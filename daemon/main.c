@@ -14,6 +14,7 @@
 #include "net/net.h"
 #include "net/probe.h"
 #include "serve/access/logins.h"
+#include "serve/check.h"
 #include "serve/config/environment.h"
 #include "serve/config/options.h"
 #include "serve/filter.h"
@@ -359,7 +360,7 @@ static void help(void) {
 }
 
 int main(int argc, char **argv) {
-    char why[SETTING_WHY_BYTES];
+    char why[OPTIONS_WHY_BYTES];
     if (process_stdio() != 0) {
         return EX_OSERR;
     }
@@ -390,6 +391,13 @@ int main(int argc, char **argv) {
         return EXIT_SUCCESS;
     case OPTIONS_DESCRIBE_COUNTERS:
         stats_describe_counters(stdout);
+        return EXIT_SUCCESS;
+    case OPTIONS_CHECK:
+        if (!check_settings(&settings, why)) {
+            fprintf(stderr, "slated: %s\n", why);
+            return EX_USAGE;
+        }
+        printf("slated: these options are good\n");
         return EXIT_SUCCESS;
     case OPTIONS_BAD:
         fprintf(stderr, "slated: %s\n", why);

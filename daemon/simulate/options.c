@@ -402,6 +402,9 @@ static enum simulate_read read_server(struct simulate_options *o, int argc, char
             break;
         case OPTIONS_BAD:
             return SIMULATE_BAD;
+        case OPTIONS_CHECK:
+            refuse(why, "--check-config is for a server, and --simulate starts none");
+            return SIMULATE_BAD;
         case OPTIONS_HELP:
         case OPTIONS_LICENSE:
         case OPTIONS_VERSION:
@@ -451,5 +454,7 @@ void simulate_options_free(struct simulate_options *o) {
     for (unsigned i = 0; i < SIMULATE_GRID_MAX; i++) {
         free_words(o->sizes[i].words);
         o->sizes[i].words = NULL;
+        free(o->sizes[i].settings.config_text);
+        o->sizes[i].settings.config_text = NULL;
     }
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "evict/evict.h"
-#include "serve/config/settings.h"
+#include "serve/config/options.h"
 #include "simulate/sizes.h"
 #include "tune/policies/automove.h"
 
@@ -16,7 +16,7 @@ enum {
     SIMULATE_POLICIES_MAX = 16,
     SIMULATE_AUTOMOVES_MAX = 16,
     SIMULATE_GRID_MAX = 64,
-    SIMULATE_WHY_BYTES = 512
+    SIMULATE_WHY_BYTES = OPTIONS_WHY_BYTES
 };
 
 struct simulate_size { /* of a cell */

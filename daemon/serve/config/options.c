@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "serve/config/config_file.h"
+
 enum { LONG_BASE = 1000 }; /* a long option returns LONG_BASE + its row */
 
 /* ":", each letter with or without ":", "o:" */
@@ -47,10 +49,15 @@ static const struct setting *row_of_letter(int letter) {
     return NULL;
 }
 
+/* --config itself, which is looked for before all others and so has one form alone. */
+static bool names_file(const struct setting *row) {
+    return row->offset == offsetof(struct settings, config) && row->type == SETTING_TEXT;
+}
+
 /* Options that have no letter are sub-options of -o too, and may be written with _ for - there. */
 static const struct setting *row_of_extended(const char *name) {
     for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
-        bool ours = !row->flag && row->name && row->type != SETTING_ACTION;
+        bool ours = !row->flag && row->name && row->type != SETTING_ACTION && !names_file(row);
         if ((row->flag == OPT_EXTENDED && strcmp(row->name, name) == 0) ||
             (ours && (strcmp(row->name, name) == 0 || strcmp(row->field, name) == 0))) {
             return row;
@@ -87,6 +94,20 @@ static void note_given(struct settings *s, const struct setting *row) {
     s->given_in_vain[row - setting_table] = !setting_has_effect(row);
 }
 
+/* A value for an option; false: `said` holds the clause of setting_set. */
+static bool take(struct settings *s, const struct setting *row, const char *value, bool cleared,
+                 char *said) {
+    if (!cleared && !value && strcmp(row->field, "slab_automove") == 0) {
+        value = "1"; /* memcached's short form */
+    }
+    if (!setting_set(s, row, value, cleared, said)) {
+        return false;
+    }
+    read_bundle(s, row);
+    note_given(s, row);
+    return true;
+}
+
 /* One sub-option of -o: name, name=value or no_name. */
 static bool read_extended(struct settings *s, char *word, char *why) {
     char  said[SETTING_WHY_BYTES], option[SETTING_WHY_BYTES / 2];
@@ -107,15 +128,7 @@ static bool read_extended(struct settings *s, char *word, char *why) {
     if (cleared && value) {
         return fail(why, option, "takes no value");
     }
-    if (!cleared && !value && strcmp(row->field, "slab_automove") == 0) {
-        value = "1"; /* memcached's short form */
-    }
-    if (!setting_set(s, row, value, cleared, said)) {
-        return fail(why, option, said);
-    }
-    read_bundle(s, row);
-    note_given(s, row);
-    return true;
+    return take(s, row, value, cleared, said) ? true : fail(why, option, said);
 }
 
 static bool read_extended_list(struct settings *s, char *list, char *why) {
@@ -154,9 +167,10 @@ static enum options_action action_of(const struct setting *row) {
     static const char *const names[] = {
         [OPTIONS_HELP] = "help", [OPTIONS_LICENSE] = "license", [OPTIONS_VERSION] = "version",
         [OPTIONS_DESCRIBE] = "describe", [OPTIONS_DESCRIBE_COUNTERS] = "describe_counters",
+        [OPTIONS_CHECK] = "check_config",
     };
-    for (enum options_action a = OPTIONS_HELP;
-         row->type == SETTING_ACTION && a <= OPTIONS_DESCRIBE_COUNTERS; a++) {
+    for (enum options_action a = OPTIONS_HELP; row->type == SETTING_ACTION && a <= OPTIONS_CHECK;
+         a++) {
         if (strcmp(row->field, names[a]) == 0) {
             return a;
         }
@@ -164,11 +178,103 @@ static enum options_action action_of(const struct setting *row) {
     return OPTIONS_RUN;
 }
 
+/* --- the file of options --- */
+
+/* "-vv", "-m64" or "-m 64", without the dash. */
+static bool read_letters(struct settings *s, const struct config_line *line, char *why) {
+    char *name = line->name;
+    for (const char *at = name; *at; at++) {
+        const struct setting *row = row_of_letter(*at);
+        char  letter[3] = {'-', *at, '\0'};
+        bool  takes_value = *at == 'o' || (row && setting_takes_value(row));
+        char *value = at[1] != '\0' ? name + (at - name) + 1 : line->value;
+        if (*at != 'o' && (!row || row->type == SETTING_ACTION)) {
+            return fail(why, letter, "is no option of a file");
+        }
+        if (takes_value && (!value || (at[1] != '\0' && line->value))) {
+            return fail(why, letter, value ? "takes one value" : "needs a value");
+        }
+        if (takes_value) {
+            return *at == 'o' ? read_extended_list(s, value, why) : read_one(s, row, value, why);
+        }
+        if (!read_one(s, row, NULL, why)) {
+            return false;
+        }
+    }
+    return *name && !line->value ? true
+                                 : fail(why, "-", "wants letters, and no value behind them");
+}
+
+static const struct setting *row_of_long(const char *name) {
+    for (const struct setting *row = setting_table; row < setting_table + SETTING_ROWS; row++) {
+        if (row->flag != OPT_EXTENDED && row->name && strcmp(row->name, name) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+/* "NAME", "NAME VALUE" or "NAME = VALUE": a long option or a sub-option of -o. */
+static bool read_named(struct settings *s, const struct config_line *line, char *why) {
+    char said[SETTING_WHY_BYTES];
+    const struct setting *row = row_of_long(line->name);
+    bool cleared = false;
+    if (!row && (row = row_of_extended(line->name)) == NULL && strncmp(line->name, "no_", 3) == 0) {
+        row = row_of_extended(line->name + 3);
+        cleared = true;
+    }
+    if (!row || row->type == SETTING_ACTION || names_file(row)) {
+        return fail(why, line->name, "is no option of a file");
+    }
+    /* "disable-cas = yes" would set what is called cas. */
+    bool negated = row->type == SETTING_NEGATED || row->type == SETTING_NEGSWITCH;
+    if (line->value && (cleared || negated)) {
+        return fail(why, line->name, "takes no value");
+    }
+    return take(s, row, line->value, cleared, said) ? true : fail(why, line->name, said);
+}
+
+static bool read_file(struct settings *s, const char *path, char *why) {
+    char said[SETTING_WHY_BYTES];
+    s->config_text = config_file_read(path, said);
+    if (!s->config_text) {
+        snprintf(why, OPTIONS_WHY_BYTES, "--config %.400s %.240s", path, said);
+        return false;
+    }
+    char *at = s->config_text;
+    struct config_line line = {.number = 0};
+    while (config_file_next(&at, &line)) {
+        if (!(line.letters ? read_letters(s, &line, said) : read_named(s, &line, said))) {
+            snprintf(why, OPTIONS_WHY_BYTES, "%.400s:%u: %.255s", path, line.number, said);
+            return false;
+        }
+    }
+    s->list_given = false; /* addresses of the command line take the place of the file's */
+    return true;
+}
+
+/* The file that the last --config names; NULL: none. What else is wrong is told later. */
+static const char *find_file(int argc, char **argv) {
+    const char *path = NULL;
+    optind = 0; /* start over, also for a second call */
+    opterr = 0;
+    for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
+        if (got >= LONG_BASE && names_file(&setting_table[got - LONG_BASE])) {
+            path = optarg;
+        }
+    }
+    return path;
+}
+
 enum options_action options_parse(int argc, char **argv, struct settings *s, char *why) {
     build_tables();
     settings_init(s);
-    optind = 0; /* start over, also for a second call */
-    opterr = 0;
+    bool check = false;
+    const char *path = find_file(argc, argv);
+    if (path && !read_file(s, path, why)) {
+        return OPTIONS_BAD;
+    }
+    optind = 0;
     for (int got; (got = getopt_long(argc, argv, letters, long_options, NULL)) != -1;) {
         if (got == 'o') {
             if (!read_extended_list(s, optarg, why)) {
@@ -188,6 +294,10 @@ enum options_action options_parse(int argc, char **argv, struct settings *s, cha
         const struct setting *row =
             got >= LONG_BASE ? &setting_table[got - LONG_BASE] : row_of_letter(got);
         enum options_action action = action_of(row);
+        if (action == OPTIONS_CHECK) {
+            check = true;
+            continue;
+        }
         if (action != OPTIONS_RUN) {
             return action;
         }
@@ -199,5 +309,5 @@ enum options_action options_parse(int argc, char **argv, struct settings *s, cha
         fail(why, argv[optind], "is not an option");
         return OPTIONS_BAD;
     }
-    return settings_settle(s, why) ? OPTIONS_RUN : OPTIONS_BAD;
+    return !settings_settle(s, why) ? OPTIONS_BAD : check ? OPTIONS_CHECK : OPTIONS_RUN;
 }

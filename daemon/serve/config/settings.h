@@ -89,6 +89,7 @@ struct settings {
     bool maxbytes_given;
     /* by row: it was given, and means nothing here (setting_has_effect) */
     bool given_in_vain[SETTING_ROWS];
+    char *config_text; /* of the file of --config, to be freed; NULL: none */
 };
 
 struct setting {

@@ -314,6 +314,12 @@
     X(ACTION, help, NULL, 'h', "help", NULL, 0, 0, "-", STARTUP, PROCESS, "this list") \
     X(ACTION, license, NULL, 'i', "license", NULL, 0, 0, "-", STARTUP, PROCESS, "the licence") \
     X(ACTION, version, NULL, 'V', "version", NULL, 0, 0, "-", STARTUP, PROCESS, "the version") \
+    X(TEXT, config, NULL, 0, "config", NULL, 0, 0, "file", STARTUP, PROCESS, \
+      "take options from this file too, one a line; those of the command line and of " \
+      "SLATED_OPTIONS outdo them") \
+    X(ACTION, check_config, NULL, 0, "check-config", NULL, 0, 0, "-", STARTUP, PROCESS, \
+      "say whether the server would take these options, of --config and of the command line, " \
+      "and end") \
     X(ACTION, describe, NULL, 0, "describe", NULL, 0, 0, "-", STARTUP, PROCESS, \
       "every option as a line of tab-separated fields") \
     X(ACTION, describe_counters, NULL, 0, "describe-counters", NULL, 0, 0, "-", STARTUP, PROCESS, \

@@ -33,7 +33,7 @@ static void (*rig_adjust)(struct cache_config *, struct tune_config *);
 
 /* `options` as on the command line, cut apart in place; NULL: none. False: they, or memory, cannot be had. */
 static inline bool rig_open(struct rig *rig, char *options) {
-    char why[SETTING_WHY_BYTES], name[] = "slated";
+    char why[OPTIONS_WHY_BYTES], name[] = "slated";
     char *argv[32] = {name};
     int argc = 1;
     for (char *word = options ? strtok(options, " ") : NULL; word && argc < 31; word = strtok(NULL, " ")) {

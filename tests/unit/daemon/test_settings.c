@@ -9,7 +9,7 @@
 #include "tap.h"
 
 static struct settings s;
-static char why[SETTING_WHY_BYTES];
+static char why[OPTIONS_WHY_BYTES];
 
 /* Parses a command line given as one text; words are cut at spaces, "\1" stands for a space within one. */
 static enum options_action parse_words(const char *line) {
