@@ -3,6 +3,7 @@
 package.path = "lua/?.lua;" .. package.path
 local act_shown = require "slate.act.shown"
 local settings = require "slate.facts.settings"
+local settings_change = require "slate.facts.settings_change"
 local shown = require "slate.facts.settings_shown"
 
 local STOCK <const> = [[
@@ -65,8 +66,8 @@ describe("a setting", function()
             for _, wrong in ipairs({ "0", "2", "-1", "1801", "4294967295", "99999999999999999999", "nan", "inf", "1e3",
                 "", "10 ", "10\r\nflush_all", "0x20", "10.5" }) do
                 assert.is_string(why_not("slab_automove_window", wrong, who), version .. " " .. wrong)
-                assert.is_nil((settings.plan(settings.values({ settings = STOCK }), {}, "slab_automove_window", wrong,
-                    who)))
+                assert.is_nil((settings_change.plan(settings.values({ settings = STOCK }), {},
+                    "slab_automove_window", wrong, who)))
             end
             assert.equal(knows_it, why_not("slab_automove_window", "7", who) == nil, version)
         end
@@ -141,7 +142,7 @@ describe("a setting", function()
             { "lru_crawler", "no", "lru_crawler disable" }, { "detail_enabled", "on", "stats detail on" },
             { "lru_segmented", "no", "lru mode flat" }, { "automove", "1", "slabs automove 1" },
         }) do
-            local change, message = settings.plan(values, {}, case[1], case[2], WHO)
+            local change, message = settings_change.plan(values, {}, case[1], case[2], WHO)
             assert.equal(case[3], table.concat(assert(change, message).lines, "; "))
         end
         local function lines(name, value)

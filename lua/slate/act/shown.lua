@@ -5,6 +5,7 @@
 -- them. A step is of slate.act.steps.
 local move = require "slate.act.move"
 local settings = require "slate.facts.settings"
+local settings_change = require "slate.facts.settings_change"
 local settings_shown = require "slate.facts.settings_shown"
 local steps = require "slate.act.steps"
 local units = require "slate.base.units"
@@ -76,7 +77,7 @@ function M.lines(who, replies, change)
     end
     local row, lines = settings.row(change.name), {}
     local text = row and settings.text(row, change.value) or change.value
-    local each = row and settings.lines(row, text, who, (settings.values(replies)))
+    local each = row and settings_change.lines(row, text, who, (settings.values(replies)))
         or { ("config set %s %s"):format(change.name, text) }
     for i, line in ipairs(each or {}) do
         lines[i] = { line = line, times = 1 }

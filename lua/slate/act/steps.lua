@@ -9,6 +9,7 @@ local audit = require "slate.facts.audit"
 local move = require "slate.act.move"
 local runtime = require "slate.facts.runtime"
 local settings = require "slate.facts.settings"
+local settings_change = require "slate.facts.settings_change"
 
 local M = {}
 
@@ -34,7 +35,7 @@ function M.prepare(context, client, step)
         if not values then
             return nil, told, code
         end
-        return settings.plan(values, told, step.name, step.value, context.who)
+        return settings_change.plan(values, told, step.name, step.value, context.who)
     end
     if step.kind == "geometry" then
         return step

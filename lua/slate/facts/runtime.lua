@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Settings of a running server: read, changed and verified. What each of them takes is in slate.facts.settings.
+--- Settings of a running server: read, changed and verified. What each of them takes is in slate.facts.settings_change.
 local settings = require "slate.facts.settings"
 
 local M = {}
@@ -79,8 +79,8 @@ local function await(client, change, who)
     end
 end
 
---- Sends a change (of slate.facts.settings.plan) and reads the setting back: true; or nil, message, code when the
--- server refused it or does not have the value afterwards. change.is becomes what the server says.
+--- Sends a change (of slate.facts.settings_change.plan) and reads the setting back: true; or nil, message, code when
+-- the server refused it or does not have the value afterwards. change.is becomes what the server says.
 function M.apply(client, change, who)
     for _, line in ipairs(change.lines) do
         local reply, message, code = client:command(line)

@@ -2,6 +2,7 @@
 --- Settings as slatetop shows them: the rows of its Tune view, steps between values, and whether one may be sent. Pure.
 -- The table of settings is in slate.facts.settings.
 local settings = require "slate.facts.settings"
+local settings_change = require "slate.facts.settings_change"
 
 local M = {}
 
@@ -26,7 +27,7 @@ function M.check_shown(who, replies, name, shown)
         return ("there is no setting %s"):format(name)
     end
     local values, told = settings.values(replies)
-    local is, why = settings.check(row, settings.text(row, shown), who, values, told, row.label)
+    local is, why = settings_change.check(row, settings.text(row, shown), who, values, told, row.label)
     if not is then
         return why
     elseif not SHOWN_ELSEWHERE[name] and settings.same(name, is, settings.value(values, name, is)) then
@@ -57,7 +58,7 @@ local function now_of(row, replies, values, class_id)
 end
 
 local function shown_limits(row, told)
-    local least, most, choices = settings.limits(row, told)
+    local least, most, choices = settings_change.limits(row, told)
     local unit = row.unit or 1
     choices = settings.shown_choices(row, choices)
     return least and least / unit, most and most / unit, row.step and row.step / unit, choices
@@ -78,7 +79,7 @@ function M.list(who, replies, class_id)
             label = of_class and class_id > 0 and ("policy of class %d"):format(class_id) or row.label,
             form = row.step and "number" or row.name == "geometry" and "text" or "choice",
             least = least, most = most, step = step,
-            refusal = settings.refusal(row, who, values, now)
+            refusal = settings_change.refusal(row, who, values, now)
                 or of_class and class_id == 0 and "choose it in Classes" or nil,
         }
     end
