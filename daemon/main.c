@@ -16,6 +16,7 @@
 #include "serve/access/logins.h"
 #include "serve/check.h"
 #include "serve/config/environment.h"
+#include "serve/config/kept.h"
 #include "serve/config/options.h"
 #include "serve/filter.h"
 #include "serve/notify.h"
@@ -69,7 +70,7 @@ static void take_signals(const sigset_t *held) {
 
 /* --- what each room is told --- */
 
-static struct cache *make_cache_in(const struct settings *s, const char *memory_file,
+static struct cache *make_cache_in(const struct settings *s, struct memory_file *taken,
                                    char *refused) {
     struct slab_sizes sizes = {.count = 0};
     char why[SETTING_WHY_BYTES];
@@ -103,18 +104,42 @@ static struct cache *make_cache_in(const struct settings *s, const char *memory_
         .hot_factor_pct = (uint32_t)(s->hot_max_factor * 100 + 0.5),
         .warm_factor_pct = (uint32_t)(s->warm_max_factor * 100 + 0.5),
         .temporary_ttl_s = s->temp_lru ? s->temporary_ttl : -1,
-        .memory_file = memory_file,
+        .memory_file = taken,
         .why = refused,
+        .policy_of_file = !evict_find(s->policy), /* auto goes on from where it was */
+        .process_bytes = s->process_memory,
     });
 }
 
 /* For a simulation, which leaves no items. */
 static struct cache *make_cache(const struct settings *s) { return make_cache_in(s, NULL, NULL); }
 
+static const char *policy_dir(const struct settings *s) {
+    static char dir[1100]; /* the tuner keeps it */
+    return process_policy_dir(s, dir, sizeof dir);
+}
+
+/* The memory file, and with it the settings that were changed while an earlier process ran. False:
+ * says why not. */
+static bool open_memory_file(struct memory_file **file) {
+    char refused[MEMORY_WHY_BYTES];
+    if (settings.memory_file == NULL) {
+        return true;
+    }
+    *file = memory_file_open(settings.memory_file, refused);
+    if (*file == NULL) {
+        log_error("%s", refused);
+    } else {
+        server_recall(&server, *file,
+                      &(struct automove_config){.policy_dir = policy_dir(&settings)});
+    }
+    return *file != NULL;
+}
+
 /* The server's, and says why not. */
-static struct cache *open_cache(const struct settings *s) {
+static struct cache *open_cache(const struct settings *s, struct memory_file *taken) {
     char refused[CACHE_WHY_BYTES] = "";
-    struct cache *cache = make_cache_in(s, s->memory_file, refused);
+    struct cache *cache = make_cache_in(s, taken, refused);
     if (cache == NULL && refused[0] != '\0') {
         log_error("%s", refused);
     } else if (cache == NULL) {
@@ -122,11 +147,6 @@ static struct cache *open_cache(const struct settings *s) {
                   strerror(errno));
     }
     return cache;
-}
-
-static const char *policy_dir(const struct settings *s) {
-    static char dir[1100]; /* the tuner keeps it */
-    return process_policy_dir(s, dir, sizeof dir);
 }
 
 static struct tuner *make_tuner(const struct settings *s, struct cache *cache) {
@@ -259,10 +279,11 @@ static int build_and_serve(void) {
         status = EXIT_FAILURE;
         goto done;
     }
-    server.cache = open_cache(&settings);
-    if (!server.cache) {
+    struct memory_file *file = NULL;
+    if (!open_memory_file(&file) || !(server.cache = open_cache(&settings, file))) {
         goto done;
     }
+    kept_settings_write(server.cache, &server.at_start, &settings);
     if (cache_store_kind(server.cache) == CACHE_STORE_SLAB) {
         say_classes(server.cache);
     }

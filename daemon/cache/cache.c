@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cache/adopt.h"
+#include "cache/adopt/adopt.h"
 #include "cache/facts.h"
 #include "cache/geometry.h"
 #include "cache/keep.h"
@@ -77,6 +77,8 @@ static bool reserve_room(struct cache *c, const struct index_kind *kind, unsigne
 struct cache *cache_create(const struct cache_config *cfg) {
     struct cache *c = aligned_alloc(64, sizeof *c);
     if (c == NULL) {
+        struct memory_file *taken = cfg->memory_file;
+        memory_file_close(&taken);
         return NULL;
     }
     memset(c, 0, sizeof *c);
@@ -144,6 +146,7 @@ void cache_destroy(struct cache **taken) {
     free(c->oldest_noted);
     c->store->unmake(c);
     arena_destroy(&c->arena);
+    memory_file_close(&c->config.memory_file); /* where no arena came to have it */
     index_pool_fini(&c->index_pool);
     lock_fini(&c->threads_lock);
     ghost_destroy(&c->ghost_kept);

@@ -70,10 +70,16 @@ struct cache_config {
     uint32_t hot_pct, warm_pct, hot_factor_pct, warm_factor_pct;
     /* items living at most this long go to the temporary queue; < 0: off */
     int64_t  temporary_ttl_s;
-    /* a file in which items outlive the process (mem/memory_file.h); NULL: none. CACHE_STORE_SLAB.
-     * If cache_create fails with EINVAL because of it, `why`, of CACHE_WHY_BYTES, has a sentence */
-    const char *memory_file;
+    /* a file in which items outlive the process, the cache's from now on, also if it cannot be made;
+     * NULL: none. CACHE_STORE_SLAB. If cache_create fails with EINVAL because of it, `why`, of
+     * CACHE_WHY_BYTES, has a sentence */
+    struct memory_file *memory_file;
     char       *why;
+    /* the policy is that of the file, if it is known there; in any case classes that had another
+     * than the whole have it again */
+    bool        policy_of_file;
+    /* what the process may have of memory, so that adopting what is in the file keeps within; 0: any */
+    uint64_t    process_bytes;
 };
 enum { CACHE_WHY_BYTES = 512 };
 
@@ -87,11 +93,15 @@ void          cache_destroy(struct cache **);             /* after every cache_t
 /* Notes in the memory file what time it is. Once in a second or so, so that times to live go on as
  * the clock on the wall does, should the system's be set while the cache serves. */
 void          cache_keep_time(struct cache *);
+/* Keeps a text in the memory file for the next start (mem/memory_note.h); without a file, nothing.
+ * False: it is too long. One caller at a time. */
+bool          cache_keep_note(struct cache *, const char *text, size_t bytes);
 struct cache_adopted { /* what a memory file held at the start */
     uint64_t items, expired; /* adopted; and had expired or been flushed by then */
     uint64_t torn;           /* were being written when the process ended, or were not whole */
     uint64_t left_out;       /* whole, but there was no room for them in the index */
     uint32_t pages, torn_pages;
+    uint32_t rounds;         /* 1, or more for want of memory */
     uint64_t us;             /* how long it took */
 };
 const struct cache_adopted *cache_adopted(const struct cache *);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/crash.h"
+#include "mem/memory_note.h"
 #include "mem/recall.h"
 
 /* A cache with more memory has more partitions; a file has room for as many as any has unless
@@ -20,7 +21,8 @@ static struct memory_head *head_of(const struct cache *c) { return c->arena->fil
 __attribute__((format(printf, 2, 3))) static bool refuse(const struct cache *c, const char *format,
                                                          ...) {
     va_list ap;
-    int len = snprintf(c->config.why, CACHE_WHY_BYTES, "%s: ", c->config.memory_file);
+    const char *path = c->arena != NULL ? c->arena->file->path : c->config.memory_file->path;
+    int len = snprintf(c->config.why, CACHE_WHY_BYTES, "%s: ", path);
     va_start(ap, format);
     vsnprintf(c->config.why + len, (size_t)(CACHE_WHY_BYTES - len), format, ap);
     va_end(ap);
@@ -92,6 +94,10 @@ void cache_keep_time(struct cache *c) {
         kept_set(&head_of(c)->unix_at_0, (uint32_t)(time(NULL) - (time_t)now_s));
         kept_advance(&head_of(c)->last_s, now_s);
     }
+}
+
+bool cache_keep_note(struct cache *c, const char *text, size_t bytes) {
+    return c->arena->file == NULL || memory_note_write(c->arena->file, text, bytes);
 }
 
 void keep_flush(struct cache *c) {
@@ -170,18 +176,21 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
         .store_name = "slab",
         .chunk_bytes_max = cfg->slab.chunk_bytes_max,
     };
+    struct memory_file *f = cfg->memory_file;
     if (cfg->store != CACHE_STORE_SLAB) {
         return refuse(c, "only items of --store=slab can be kept in a memory file");
     }
-    struct memory_file *f = memory_file_open(cfg->memory_file, &wish, cfg->why);
-    if (f == NULL) {
-        errno = EINVAL;
+    if (!memory_file_begin(f, &wish, cfg->why)) {
         return false;
     }
     bool old = !f->is_new;
+    c->config.memory_file = NULL; /* the arena's */
+    char path[MEMORY_WHY_BYTES / 2];
+    snprintf(path, sizeof path, "%s", f->path);
     c->arena = arena_create_in(f, cfg->limit_bytes, cfg->huge_pages);
     if (c->arena == NULL) {
-        return refuse(c, "cannot map it: %s", strerror(errno));
+        snprintf(cfg->why, CACHE_WHY_BYTES, "%s: cannot map it: %s", path, strerror(errno));
+        return false;
     }
     uint64_t most;
     if (old && !(cas_most(c, &most) && go_on(c))) {
@@ -195,8 +204,20 @@ bool keep_open(struct cache *c, size_t reserve_bytes, unsigned partitions) {
     return true;
 }
 
+/* What the whole had; and what single classes had been given beside it. */
+static void recall_policies(struct cache *c) {
+    const struct evict_policy *had = keep_policy_of(c, SLAB_CLASS_NONE), *whole = c->config.policy;
+    whole = c->config.policy_of_file && had != NULL ? had : whole;
+    atomic_init(&c->policy, whole);
+    for (unsigned i = 0; i < SLAB_CLASSES_MAX; i++) {
+        const struct evict_policy *own = keep_policy_of(c, i);
+        atomic_init(&c->class_policy[i], own != NULL && own != had ? own : whole);
+    }
+}
+
 bool keep_recall_classes(struct cache *c) {
     uint32_t asked;
+    recall_policies(c);
     c->sizes_wanted = !kept_get(&head_of(c)->asked, &asked) ||
                       asked != size_list_hash(&c->slab->asked);
     return recall_classes(c->slab) || refuse(c, "its head is damaged (classes)" ANEW);

@@ -236,31 +236,60 @@ static size_t align_of(int fd, const char *path) {
     return HUGE_BYTES;
 }
 
-struct memory_file *memory_file_open(const char *path, const struct memory_wish *w,
-                                     char why[MEMORY_WHY_BYTES]) {
+/* A file of another user is not taken: he could read what is in it and change it, and root would
+ * not notice. */
+static bool take(struct memory_file *f, char *why) {
     struct stat st;
+    if (fstat(f->fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        return refuse(why, f->path, "it is no file");
+    }
+    if (st.st_uid != geteuid()) {
+        return refuse(why, f->path, "it belongs to another user (%u, and this process to %u)",
+                      (unsigned)st.st_uid, (unsigned)geteuid());
+    }
+    if (flock(f->fd, LOCK_EX | LOCK_NB) != 0) {
+        return refuse(why, f->path,
+                      errno == EWOULDBLOCK ? "another process has it" : "cannot lock it");
+    }
+    f->map_align_bytes = align_of(f->fd, f->path);
+    return true;
+}
+
+struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]) {
     struct memory_file *f = calloc(1, sizeof *f);
-    int fd = f != NULL ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
-    if (fd < 0) {
-        refuse(why, path, "cannot open it: %s", strerror(errno));
+    char *copy = strdup(path);
+    if (f == NULL || copy == NULL) {
+        refuse(why, path, "cannot open it: %s", strerror(ENOMEM));
+        close(taken_fd);
+        free(copy);
         free(f);
         return NULL;
     }
-    f->fd = fd;
-    bool ok;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        ok = refuse(why, path, "it is no file");
-    } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        ok = refuse(why, path, errno == EWOULDBLOCK ? "another process has it" : "cannot lock it");
-    } else {
-        f->map_align_bytes = align_of(fd, path);
-        ok = st.st_size == 0 ? make(f, path, w, why)
-                             : recognise(f, path, w, (size_t)st.st_size, why);
-    }
-    if (!ok) {
+    f->path = copy;
+    f->fd = taken_fd;
+    if (!take(f, why)) {
         memory_file_close(&f);
     }
     return f;
+}
+
+struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES]) {
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        refuse(why, path, "cannot open it: %s", strerror(errno));
+        return NULL;
+    }
+    return memory_file_of(fd, path, why);
+}
+
+bool memory_file_begin(struct memory_file *f, const struct memory_wish *w,
+                       char why[MEMORY_WHY_BYTES]) {
+    struct stat st;
+    if (fstat(f->fd, &st) != 0) {
+        return refuse(why, f->path, "cannot look at it: %s", strerror(errno));
+    }
+    return st.st_size == 0 ? make(f, f->path, w, why)
+                           : recognise(f, f->path, w, (size_t)st.st_size, why);
 }
 
 /* A new head: words that are whole, and say that there is nothing. */
@@ -324,6 +353,7 @@ void memory_file_close(struct memory_file **taken) {
     *taken = NULL;
     if (f != NULL) {
         close(f->fd);
+        free(f->path);
         free(f);
     }
 }

@@ -1,13 +1,13 @@
 /* A memory file: the arena as a file that can be mapped (tmpfs, hugetlbfs, DAX), so that it
  * outlives the process that fills it.
  *
- *   0           MEMORY_FRONT_AT      shape.table_at  shape.head_bytes
- *   | head      | the cache's front  | page table    | page 0 | page 1 | ...
+ *   0      MEMORY_NOTES_AT  MEMORY_FRONT_AT      shape.table_at  shape.head_bytes
+ *   | head | notes          | the cache's front  | page table    | page 0 | page 1 | ...
  *
  * The head says what is in it: a shape, which never changes once the file is made and is sealed by
  * a checksum, and words that do change (mem/kept.h). A file whose head is not whole, or that this
  * program would read otherwise than it was written, is refused with a sentence. What lies in pages
- * is looked at when it is adopted (cache/adopt.c).
+ * is looked at when it is adopted (cache/adopt/).
  *
  * One process has it at a time, by a lock that ends with the process. Threading: opening and
  * closing are the owner's; the words' rules are in kept.h. Errors: a sentence. */
@@ -22,7 +22,7 @@
 
 /* Of the head, of struct page, of items and tails: to be raised with each change of them. */
 enum { MEMORY_VERSION = 1 };
-enum { MEMORY_WHY_BYTES = 512, MEMORY_FRONT_AT = 64 << 10 };
+enum { MEMORY_WHY_BYTES = 512, MEMORY_NOTES_AT = 32 << 10, MEMORY_FRONT_AT = 64 << 10 };
 
 struct memory_shape { /* fields that are not the program's but the file's come last */
     uint32_t version;        /* MEMORY_VERSION */
@@ -66,7 +66,7 @@ struct memory_head {
     kept_word           classes[MEMORY_CLASSES];  /* MEMORY_CLASS of each id; chunk_bytes 0: none */
     kept_word           policies[MEMORY_CLASSES]; /* hashes of policies' names; [0]: the whole's */
 };
-_Static_assert(sizeof(struct memory_head) <= MEMORY_FRONT_AT, "the head has its place");
+_Static_assert(sizeof(struct memory_head) <= MEMORY_NOTES_AT, "the head has its place");
 
 #define MEMORY_CLASS(chunk_bytes, state) ((uint32_t)(state) << 24 | (uint32_t)(chunk_bytes))
 static inline uint32_t memory_class_bytes(uint32_t word) { return word & 0xffffff; }
@@ -82,6 +82,7 @@ struct memory_wish {
 };
 
 struct memory_file {
+    char               *path;       /* for sentences; its own */
     int                 fd;
     bool                is_new;     /* nothing is in it */
     size_t              map_align_bytes;
@@ -89,9 +90,14 @@ struct memory_file {
     struct memory_head *head;       /* mapped by the arena; NULL before */
 };
 
-/* Opens and locks a file, or makes it. NULL: `why` says why not, beginning with the path. */
-struct memory_file *memory_file_open(const char *path, const struct memory_wish *,
-                                     char why[MEMORY_WHY_BYTES]);
+/* Opens a file, or makes one, and locks it: from now on no other process has it. NULL: `why` says
+ * why not, beginning with the path. */
+struct memory_file *memory_file_open(const char *path, char why[MEMORY_WHY_BYTES]);
+/* The same of a file that is open, as another process left it to this one with its lock. */
+struct memory_file *memory_file_of(int taken_fd, const char *path, char why[MEMORY_WHY_BYTES]);
+/* Looks at what is in it, or lays it out anew. False: `why`, as above. */
+bool memory_file_begin(struct memory_file *, const struct memory_wish *,
+                       char why[MEMORY_WHY_BYTES]);
 /* Maps it at an address that is a multiple of map_align_bytes, within what is the caller's. False:
  * errno. */
 bool memory_file_map(struct memory_file *, char *at);

@@ -1,5 +1,5 @@
 /* Bringing a memory file's classes and pages back to a slab store, before anybody stores or reads.
- * What lies in the pages is for the cache to look at (cache/adopt.c).
+ * What lies in the pages is for the cache to look at (cache/adopt/).
  *
  * A page is the class's that its entry in the file's table names, if the entry tells the size of
  * that class's chunks: it is made so with the last store of a page's coming, and unmade with the

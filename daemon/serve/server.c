@@ -8,6 +8,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "mem/memory_note.h"
+#include "serve/config/kept.h"
 #include "serve/descriptors.h"
 #include "serve/prefix.h"
 #include "tune/whatif/auto.h"
@@ -122,6 +124,38 @@ static void note_changes(struct server *server, const char *who, const struct se
     }
 }
 
+/* Whether settings of before are good with today's options; what is not is the options' again. */
+static bool can_recall(const struct settings *start, const struct automove_config *modes,
+                       struct settings *to) {
+    const struct setting *automove = setting_find("slab_automove", strlen("slab_automove"));
+    char why[SETTING_WHY_BYTES], reason[REASON_BYTES];
+    if (!automove_check(modes, to->slab_automove, reason)) {
+        log_warn("the memory file's slab_automove=%s is left out: %s", to->slab_automove, reason);
+        setting_copy(to, start, automove);
+    }
+    bool can = settings_check(to, why) && descriptors_allow(to, why);
+    if (!can) {
+        log_warn("the memory file's settings are left out: %s", why);
+    }
+    return can;
+}
+
+void server_recall(struct server *server, const struct memory_file *file,
+                   const struct automove_config *modes) {
+    struct settings *now = server->settings, to = *now;
+    char *text = malloc(MEMORY_NOTE_BYTES + 1);
+    if (text != NULL && memory_note_read(file, text) > 0) {
+        kept_settings_read(text, &to);
+        if (!settings_same_live(&to, now) && can_recall(now, modes, &to)) {
+            note_changes(server, "memory file", now, &to);
+            *now = to;
+            log_set_verbosity(now->verbosity);
+            push_conns(&server->conns, now);
+        }
+    }
+    free(text);
+}
+
 /* --- memory of the process --- */
 
 static struct memory_wishes wishes_of(const struct settings *s) {
@@ -197,6 +231,7 @@ static bool change(struct server *server, struct cache_thread *ct, const char *w
     }
     now = *server->settings;
     server->settings_version++;
+    kept_settings_write(server->cache, &server->at_start, &now);
     lock_release(&server->lock);
     note_changes(server, who, &was, &now);
     if (step) {
@@ -276,6 +311,7 @@ void server_automove_failed(void *arg, const char *mode, const char *now, const 
     if (strcmp(was.slab_automove, mode) == 0 && setting_set(&is, row, now, false, said)) {
         setting_copy(server->settings, &is, row);
         server->settings_version++;
+        kept_settings_write(server->cache, &server->at_start, server->settings);
     }
     lock_release(&server->lock);
     snprintf(said, sizeof said, "tuner: %s failed: %s", mode, why);

@@ -159,6 +159,11 @@ struct server {
 bool server_init(struct server *, struct settings *);
 void server_fini(struct server *);
 
+/* Takes up the settings that a memory file's note tells (serve/config/kept.h), before anything is
+ * built from the settings; `modes` says which modes of automove there are. */
+void server_recall(struct server *, const struct memory_file *,
+                   const struct automove_config *modes);
+
 /* A consistent copy of all settings, RUNTIME ones as they are now. Any thread, no project lock
  * held. */
 void server_settings(struct server *, struct settings *copy);

@@ -15,6 +15,16 @@ local function answers(path)
     return is_there
 end
 
+-- Each setting's value by its name.
+local function config_of(client)
+    local config = {}
+    for _, line in ipairs(wire.lines(client, "config get")) do
+        local name, value = line:match("^CONFIG (%S+) (%S+)")
+        config[name or line] = value
+    end
+    return config
+end
+
 describe("slated -e", function()
     local folder, pid, shell
 
@@ -119,6 +129,48 @@ describe("slated -e", function()
         for i = 1, 3000 do
             assert.equal(("HD s%d"):format(100 + i), wire.ask(client, ("mg key%d s"):format(i)))
         end
+    end)
+
+    for _, signal in ipairs { "TERM", "KILL" } do
+        it("keeps settings that were changed while it ran after SIG" .. signal .. ", but for what options say", function()
+            local words <const> = "-m 64 -c 500 -o lru_crawler_sleep=7"
+            local changed <const> = { slab_automove = "lra", slab_automove_window = "33", hot_max_factor = "0.5",
+                maxconns_fast = "no", maxbytes = tostring(96 << 20), policy = "sieve", sample_rate = "0.125" }
+            start(words)
+            local client = wire.connect(folder .. "/s")
+            for name, value in pairs(changed) do
+                assert.equal("OK", wire.ask(client, ("config set %s %s"):format(name, value)), name)
+            end
+            assert.equal("OK", wire.ask(client, "config set maxconns 400"))
+            changed.maxbytes = nil -- which is -m, and that was given
+            for _ = 1, 2 do -- again, without anything changed in between
+                client = restart(signal, words)
+                local config = config_of(client)
+                for name, value in pairs(changed) do
+                    assert.equal(tonumber(value) or value, tonumber(config[name]) or config[name], name)
+                end
+                assert.equal(tostring(64 << 20), config.maxbytes)
+                assert.equal("500", config.maxconns)
+                assert.equal("7", config.lru_crawler_sleep)
+            end
+            local _, audit = wire.stats(client, "audit")
+            assert.is_truthy(next(audit))
+            assert.equal("OK", wire.ask(client, "config set slab_automove utility"))
+            client = restart(signal, words .. " --policy=lru")
+            local config = config_of(client)
+            assert.equal("lru", config.policy)
+            assert.equal("utility", config.slab_automove)
+        end)
+    end
+
+    it("leaves out a kept setting that today's options do not go with, and says so", function()
+        start("-m 64")
+        local client = wire.connect(folder .. "/s")
+        assert.equal("OK", wire.ask(client, "config set hot_lru_pct 35"))
+        client = restart("KILL", "-m 64 -o warm_lru_pct=60")
+        local config = config_of(client)
+        assert.equal("20", config.hot_lru_pct)
+        assert.matches("the memory file's settings are left out: ", log(), 1, true)
     end)
 
     it("keeps a flush that was answered", function()

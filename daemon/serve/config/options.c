@@ -73,7 +73,9 @@ static bool fail(char *why, const char *option, const char *said) {
 
 static void give(struct settings *s, const char *field, const char *text) {
     char why[SETTING_WHY_BYTES];
-    setting_set(s, setting_find(field, strlen(field)), text, false, why);
+    const struct setting *row = setting_find(field, strlen(field));
+    setting_set(s, row, text, false, why);
+    s->given[row - setting_table] = true;
 }
 
 /* What an option that stands for several makes of them; those behind it may change them again. */
@@ -91,6 +93,7 @@ static void read_bundle(struct settings *s, const struct setting *row) {
 }
 
 static void note_given(struct settings *s, const struct setting *row) {
+    s->given[row - setting_table] = true;
     s->given_in_vain[row - setting_table] = !setting_has_effect(row);
 }
 

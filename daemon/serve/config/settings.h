@@ -87,8 +87,8 @@ struct settings {
     SETTINGS(SETTING_MEMBER)
     bool list_given; /* the one list holds what was given, and not its default */
     bool maxbytes_given;
-    /* by row: it was given, and means nothing here (setting_has_effect) */
-    bool given_in_vain[SETTING_ROWS];
+    /* by row: it was given as an option; and means nothing here (setting_has_effect) */
+    bool given[SETTING_ROWS], given_in_vain[SETTING_ROWS];
     char *config_text; /* of the file of --config, to be freed; NULL: none */
 };
 

@@ -3,6 +3,7 @@
 #include "tap.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -10,8 +11,10 @@
 #include <unistd.h>
 
 #include "cache_fixture.h"
+#include "cache/adopt/bins.h"
 #include "cache/keep.h"
 #include "cache/value.h"
+#include "mem/memory_note.h"
 
 enum { ITEMS = 3000, LIMIT_MB = 24, VALUE_MOST = 900 * 1000 };
 
@@ -22,22 +25,21 @@ static const struct evict_policy *policy = &evict_lru;
 
 static struct cache_config file_config(void) {
     struct cache_config config = fixture_config((size_t)LIMIT_MB << 20);
-    config.memory_file = path;
     config.why = why;
     config.policy = policy;
     return config;
 }
 
-static struct cache *open_cache(void) {
-    struct cache_config config = file_config();
+static struct cache *open_cache_of(struct cache_config config) {
     why[0] = '\0';
-    return cache_create(&config);
+    config.memory_file = memory_file_open(path, why);
+    return config.memory_file != NULL ? cache_create(&config) : NULL;
 }
+static struct cache *open_cache(void) { return open_cache_of(file_config()); }
 
 /* The sentence with which a cache of this configuration is refused; "" when it is not. */
 static const char *refusal_of(const struct cache_config *config) {
-    why[0] = '\0';
-    struct cache *c = cache_create(config);
+    struct cache *c = open_cache_of(*config);
     if (c != NULL) {
         cache_destroy(&c);
         return "";
@@ -295,7 +297,7 @@ static void test_cas_never_repeats(void) {
     end(&l);
     struct cache_config more = file_config();
     more.partitions = 64;
-    l.c = cache_create(&more);
+    l.c = open_cache_of(more);
     l.ct = cache_thread_create(l.c);
     check_cas(&l, "after a stop and with more partitions");
     end(&l);
@@ -519,7 +521,7 @@ static void test_other_classes_are_wanted(void) {
     config.slab.growth_factor = 1.5;
     struct size_list sizes;
     for (unsigned start = 0; start < 2; start++) { /* the second time too, as nobody has set them */
-        struct life l = {.c = cache_create(&config)};
+        struct life l = {.c = open_cache_of(config)};
         l.ct = cache_thread_create(l.c);
         ok(cache_sizes_wanted(l.c, &sizes) && !size_list_same(&sizes, &slab_geometry(l.c->slab)->sizes), "a start with another factor wants its chunk sizes");
         count_wrong(l.ct, counts);
@@ -530,7 +532,7 @@ static void test_other_classes_are_wanted(void) {
         }
         end(&l);
     }
-    struct life l = {.c = cache_create(&config)};
+    struct life l = {.c = open_cache_of(config)};
     l.ct = cache_thread_create(l.c);
     ok(!cache_sizes_wanted(l.c, &sizes), "… and wanted no more");
     count_wrong(l.ct, counts);
@@ -562,7 +564,171 @@ static void test_the_order_of_eviction_comes_back(void) {
     end(&l);
 }
 
+/* --- whose policy is whose --- */
+
+static unsigned class_of_key(struct cache_thread *ct, unsigned n) { return cache_item_class(ct->cache, item_of(ct, n)); }
+
+static void give_policies(struct cache_thread *ct) {
+    fill(ct);
+    cache_set_policy(ct->cache, &evict_sieve, SLAB_CLASS_NONE);
+    cache_set_policy(ct->cache, &evict_clock, class_of_key(ct, 5));
+}
+
+static void test_policies_come_back(void) {
+    afresh();
+    crash(give_policies);
+    struct life l = begin();
+    unsigned five = class_of_key(l.ct, 5), other = class_of_key(l.ct, 300);
+    ok(five != other, "two keys of two classes");
+    is_str(cache_class_policy(l.c, five)->name, "clock", "a class that was given a policy of its own has it again");
+    is_str(cache_class_policy(l.c, other)->name, policy->name, "… others have what the start says");
+    end(&l);
+    crash(give_policies);
+    struct cache_config config = file_config();
+    config.policy_of_file = true;
+    l = (struct life){.c = open_cache_of(config)};
+    l.ct = cache_thread_create(l.c);
+    is_str(cache_policy(l.c)->name, "sieve", "the whole has the file's where the start leaves it to the file");
+    is_str(cache_class_policy(l.c, other)->name, "sieve", "… and so have the classes");
+    is_str(cache_class_policy(l.c, five)->name, "clock", "… but for the one with its own");
+    accounts(&l, "with policies of the file");
+    end(&l);
+}
+
+/* --- memory to adopt with --- */
+
+static void test_adoption_takes_rounds_for_want_of_memory(void) {
+    unsigned counts[3];
+    afresh();
+    crash(tear_items);
+    struct cache_config config = file_config();
+    config.process_bytes = 1;
+    struct life l = {.c = open_cache_of(config)};
+    l.ct = cache_thread_create(l.c);
+    is(cache_adopted(l.c)->rounds, l.c->partition_count, "without any memory to spare it adopts a partition at a time");
+    is(cache_adopted(l.c)->torn, TORN_ITEMS, "… counts what is torn once");
+    count_wrong(l.ct, counts);
+    is(counts[0], ITEMS - TORN_ITEMS, "… and brings all the others back");
+    is(counts[2], 0, "… none with another's value");
+    accounts(&l, "after many rounds");
+    end(&l);
+}
+
+/* As 16 threads fill bins, in all orders of partitions, and gather at once. */
+static void test_bins_take_no_more_than_they_say(void) {
+    enum { THREADS = 16, PARTITIONS = 64, MANY = 200 * 1000 };
+    struct bins bins;
+    size_t before = mallinfo2().uordblks + mallinfo2().hblkhd, most = 0;
+    bool all = bins_init(&bins, THREADS, PARTITIONS);
+    for (uint64_t i = 0; all && i < MANY; i++) {
+        uint64_t hash = (i + 1) * UINT64_C(0x9e3779b97f4a7c15);
+        struct found f = {.hash = hash, .ref = (uint32_t)i, .age = (uint32_t)(hash >> 20 & 0xffff)};
+        all = bins_put(&bins, (unsigned)(hash >> 40) % THREADS, (unsigned)(hash >> 50) % PARTITIONS, &f);
+    }
+    ok(all, "all are put");
+    struct found *memory[THREADS] = {NULL};
+    uint32_t gathered = 0, unsorted = 0;
+    for (unsigned p = 0; p < PARTITIONS; p++) {
+        uint32_t count;
+        free(memory[p % THREADS]);
+        const struct found *f = bins_gather(&bins, p, &count, &memory[p % THREADS]);
+        gathered += count;
+        for (uint32_t i = 1; i < count; i++) {
+            unsorted += f[i].age < f[i - 1].age;
+        }
+        size_t now = mallinfo2().uordblks + mallinfo2().hblkhd;
+        most = now > most ? now : most;
+    }
+    for (unsigned t = 0; t < THREADS; t++) {
+        free(memory[t]);
+    }
+    bins_fini(&bins);
+    is(gathered, MANY, "all are gathered");
+    is(unsorted, 0, "… the oldest first");
+    size_t told = bins_bytes(THREADS, PARTITIONS, MANY);
+    ok(most <= before + told + told / 20, "of 16 threads they take %zu KiB of the %zu they say, and the allocator's own", (most - before) / 1024, told / 1024);
+}
+
+/* --- notes --- */
+
+static char note[MEMORY_NOTE_BYTES + 1];
+
+static const char *note_now(void) {
+    char refused[MEMORY_WHY_BYTES];
+    struct memory_file *f = memory_file_open(path, refused);
+    if (f == NULL) {
+        return refused[0] != '\0' ? "refused" : "";
+    }
+    memory_note_read(f, note);
+    memory_file_close(&f);
+    return note;
+}
+static void keep_note(struct cache_thread *ct, const char *text) { ok(cache_keep_note(ct->cache, text, strlen(text)), "a note is kept"); }
+static void keep_one(struct cache_thread *ct) { keep_note(ct, "first\n"); }
+static void keep_two(struct cache_thread *ct) {
+    keep_note(ct, "second\n");
+    keep_note(ct, "a third, which is longer\n");
+}
+/* Dies while the fourth is written: half of it is there. */
+static void half_keep(struct cache_thread *ct) {
+    char *place = (char *)ct->cache->arena->file->head + MEMORY_NOTES_AT;
+    size_t half = (MEMORY_FRONT_AT - MEMORY_NOTES_AT) / 2;
+    static char third[64], all[2][64];
+    memcpy(third, "a third", 7);
+    for (int i = 0; i < 2; i++) {
+        memcpy(all[i], place + i * half, sizeof all[i]);
+    }
+    place += memmem(all[0], sizeof all[0], third, 7) != NULL ? half : 0;
+    memcpy(place + 24, "fourth\n", 7);
+}
+
+static void test_notes_come_back(void) {
+    afresh();
+    is_str(note_now(), "", "a new file has no note");
+    crash(keep_one);
+    is_str(note_now(), "first\n", "a note comes back after a crash");
+    crash(keep_two);
+    is_str(note_now(), "a third, which is longer\n", "… and of several the last");
+    crash(half_keep);
+    is_str(note_now(), "a third, which is longer\n", "one that was half written leaves the one before");
+    struct life l = begin();
+    char *longest = malloc(MEMORY_NOTE_BYTES + 1);
+    memset(longest, 'n', MEMORY_NOTE_BYTES + 1);
+    ok(!cache_keep_note(l.c, longest, MEMORY_NOTE_BYTES + 1), "one that is too long is not kept");
+    ok(cache_keep_note(l.c, longest, MEMORY_NOTE_BYTES), "the longest is");
+    end(&l);
+    is(strlen(note_now()), MEMORY_NOTE_BYTES, "… and comes back");
+    free(longest);
+    int fd = open(path, O_RDWR);
+    unsigned misread = 0;
+    for (size_t at = MEMORY_NOTES_AT; at < MEMORY_FRONT_AT; at += 1 + at / 7 % 31) {
+        unsigned char was, now;
+        bool read = pread(fd, &was, 1, (off_t)at) == 1;
+        now = (unsigned char)(was ^ 1u << at % 8);
+        read = read && pwrite(fd, &now, 1, (off_t)at) == 1;
+        const char *text = note_now();
+        bool longest_one = strlen(text) == MEMORY_NOTE_BYTES && strspn(text, "n") == MEMORY_NOTE_BYTES;
+        misread += !read || !(longest_one || strcmp(text, "a third, which is longer\n") == 0);
+        misread += pwrite(fd, &was, 1, (off_t)at) != 1;
+    }
+    close(fd);
+    is(misread, 0, "with any byte of the notes changed the last or the one before is read, and nothing else");
+}
+
 /* --- what is refused --- */
+
+static void test_files_of_others_are_refused(void) {
+    afresh();
+    crash(fill);
+    if (geteuid() != 0) {
+        ok(true, "# SKIP only root can give a file to another user");
+        return;
+    }
+    is(chown(path, 12345, 12345), 0, "the file is given to another user");
+    ok(strstr(refusal(), "it belongs to another user (12345") != NULL, "… and refused: %s", why);
+    is(chown(path, 0, 0), 0, "it is given back");
+    comes_back("with its owner as it was");
+}
 
 static void test_other_ways_are_refused(void) {
     afresh();
@@ -579,9 +745,8 @@ static void test_other_ways_are_refused(void) {
     config = file_config();
     config.store = CACHE_STORE_BLOCKS;
     ok(strstr(refusal_of(&config), "only items of --store=slab") != NULL, "another store: %s", why);
-    config = file_config();
-    config.memory_file = "/nowhere/at/all";
-    is_str(refusal_of(&config), "/nowhere/at/all: cannot open it: No such file or directory", "no such folder");
+    is(memory_file_open("/nowhere/at/all", why) == NULL, 1, "no such folder");
+    is_str(why, "/nowhere/at/all: cannot open it: No such file or directory", "… is said");
     int fd = open(path, O_RDWR);
     flock(fd, LOCK_EX);
     ok(strstr(refusal(), "another process has it") != NULL, "one that is in use: %s", why);
@@ -701,6 +866,11 @@ int main(void) {
     test_classes_that_go_come_back();
     test_other_classes_are_wanted();
     test_the_order_of_eviction_comes_back();
+    test_policies_come_back();
+    test_adoption_takes_rounds_for_want_of_memory();
+    test_bins_take_no_more_than_they_say();
+    test_notes_come_back();
+    test_files_of_others_are_refused();
     test_other_ways_are_refused();
     test_shapes_of_others_are_refused();
     test_every_byte_of_the_head_is_checked();

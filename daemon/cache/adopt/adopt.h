@@ -5,7 +5,7 @@
 #include "cache/partition.h"
 
 /* Before anybody stores or reads; the partitions are empty. With a thread for each processor, and a
- * line in the log for each second. False: out of memory; the file is as good as before. Takes 16
- * bytes an item while it lasts. */
+ * line in the log for each second. False: out of memory; the file is as good as before. Takes 20
+ * bytes an item while it lasts, or what config.process_bytes leaves, and more time then. */
 bool adopt_items(struct cache *);
 #endif

@@ -1,0 +1,169 @@
+/* Adopting a memory file's items, in passes of all processors:
+ *
+ *   look   page by page: which chunks hold items that are whole, and by their hash into whose bin
+ *          they go
+ *   link   partition by partition, the items of its bin by their times: into index and queues
+ *   free   page by page: chunks that nobody claimed
+ *
+ * What was found takes memory until it is linked. Where the process may not have so much, look and
+ * link come in rounds, each for some of the partitions, and where that is not enough by fewer
+ * threads.
+ *
+ * What makes an item whole is the order in which stores write (mem/kept.h): a chunk is LINKED from
+ * the last store of its publishing to the first of its end, and of an overwriting where it lies it
+ * is a draft meanwhile. A piece of a chained value counts only where a whole chain leads to it. One
+ * key may have two items: a new one had been published, or a copy for a page that moves, and the old
+ * one not yet been freed; nobody had heard of the new one. Then the one with the higher CAS stays.
+ *
+ * A crash on the way changes nothing but that less is left to be freed. */
+#include "cache/adopt/adopt.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/sysinfo.h>
+
+#include "base/log.h"
+#include "base/resident.h"
+#include "cache/adopt/adoption.h"
+#include "cache/keep.h"
+
+enum { THREADS_MOST = 16, PROGRESS_US = 1000 * 1000 };
+
+void adoption_say_progress(struct adopter *t, const char *what, uint32_t done, uint32_t all) {
+    struct adoption *a = t->a;
+    uint64_t now_us = clock_mono_us();
+    if (t->number == 0 && now_us - a->said_us >= PROGRESS_US) {
+        a->said_us = now_us;
+        log_info("%s: %s %u of %u, %llu items so far", a->c->arena->file->path, what, done, all,
+                 (unsigned long long)atomic_load_explicit(&a->linked, memory_order_relaxed));
+    }
+}
+
+static void *adopter_main(void *arg) {
+    struct adopter *t = arg;
+    t->pass(t);
+    return NULL;
+}
+
+/* The calling thread is the first of them; with it alone it works, too. */
+static void run_pass(struct adoption *a, void (*pass)(struct adopter *)) {
+    for (unsigned i = a->thread_count; i-- > 0;) {
+        struct adopter *t = &a->threads[i];
+        t->pass = pass;
+        t->started = i > 0 && pthread_create(&t->thread, NULL, adopter_main, t) == 0;
+    }
+    pass(&a->threads[0]);
+    for (unsigned i = 1; i < a->thread_count; i++) {
+        if (a->threads[i].started) {
+            pthread_join(a->threads[i].thread, NULL);
+        }
+    }
+}
+
+/* --- as much memory as there is --- */
+
+/* What the process may have beyond what it has, the file's pages and an index for what is in them;
+ * UINT64_MAX: any. */
+static uint64_t room_bytes(const struct adoption *a) {
+    const struct cache *c = a->c;
+    struct resident r;
+    struct resident_now now;
+    if (c->config.process_bytes == 0) {
+        return UINT64_MAX;
+    }
+    resident_open(&r, NULL, NULL);
+    resident_look(&r, &now);
+    resident_close(&r);
+    uint64_t needed = now.bytes + ((uint64_t)a->recall.pages << PAGE_SHIFT) +
+                      claims_bytes(c, a->claims.count) +
+                      a->claims.count * (uint64_t)c->partitions[0].index.kind->item_bytes_most;
+    return c->config.process_bytes > needed ? c->config.process_bytes - needed : 0;
+}
+
+/* How many partitions at a time, and by how many threads. */
+static void choose_rounds(struct adoption *a) {
+    int processors = get_nprocs();
+    unsigned partitions = a->c->partition_count;
+    uint64_t room = room_bytes(a), items = a->claims.count;
+    a->thread_count = processors < 1              ? 1
+                      : processors > THREADS_MOST ? THREADS_MOST
+                                                  : (unsigned)processors;
+    a->count = partitions;
+    while (a->count > 1 &&
+           bins_bytes(a->thread_count, a->count, items / partitions * a->count) > room) {
+        a->count /= 2;
+    }
+    while (a->thread_count > 1 &&
+           bins_bytes(a->thread_count, a->count, items / partitions * a->count) > room) {
+        a->thread_count /= 2;
+    }
+}
+
+/* --- all of it --- */
+
+static bool adoption_begin(struct adoption *a) {
+    struct cache *c = a->c;
+    if (!claims_init(&a->claims, c, &a->recall)) {
+        return false;
+    }
+    choose_rounds(a);
+    a->threads = calloc(a->thread_count, sizeof *a->threads);
+    for (unsigned i = 0; a->threads != NULL && i < a->thread_count; i++) {
+        a->threads[i] = (struct adopter){.a = a, .number = i};
+    }
+    for (unsigned i = 1; i < SLAB_CLASSES_MAX; i++) {
+        a->policies[i] = keep_policy_of(c, i);
+    }
+    return a->threads != NULL && bins_init(&a->bins, a->thread_count, a->count);
+}
+
+static void adoption_end(struct adoption *a) {
+    bins_fini(&a->bins);
+    claims_fini(&a->claims);
+    free(a->threads);
+    free(a->recall.list);
+}
+
+/* The counts of partitions are powers of two: rounds come out even. */
+static bool run_rounds(struct adoption *a) {
+    for (; !adoption_fails(a) && a->first < a->c->partition_count; a->first += a->count) {
+        a->next_look = a->next_link = 0;
+        run_pass(a, adopt_look);
+        run_pass(a, adopt_link);
+    }
+    return !adoption_fails(a);
+}
+
+static void note(struct adoption *a) {
+    struct cache_adopted *n = &a->c->adopted;
+    for (unsigned i = 0; i < a->thread_count; i++) {
+        const struct tally *t = &a->threads[i].n;
+        n->items += t->items;
+        n->expired += t->dead;
+        n->torn += t->torn + t->drafts;
+        n->left_out += t->left_out;
+    }
+    n->pages = a->recall.pages;
+    n->torn_pages = a->recall.torn_pages;
+    n->rounds = a->c->partition_count / a->count;
+    n->us = clock_mono_us() - a->start_us;
+    log_info("%s: %llu items in %u pages adopted in %.2f s; %llu were torn, %llu had ended, %u "
+             "pages were torn",
+             a->c->arena->file->path, (unsigned long long)n->items, n->pages, (double)n->us / 1e6,
+             (unsigned long long)n->torn, (unsigned long long)n->expired, n->torn_pages);
+}
+
+bool adopt_items(struct cache *c) {
+    struct adoption a = {.c = c,
+                         .clock = cache_item_clock(c),
+                         .now_s = clock_now_s(),
+                         .start_us = clock_mono_us()};
+    a.said_us = a.start_us;
+    bool ok = recall_pages(c->slab, &a.recall) && adoption_begin(&a) && run_rounds(&a);
+    if (ok) {
+        run_pass(&a, adopt_free);
+        note(&a);
+    }
+    adoption_end(&a);
+    return ok;
+}
