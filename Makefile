@@ -11,8 +11,17 @@ VERSION := 0.1.0
 ROOMS   := $(shell cut -d' ' -f1 daemon/LAYERS)
 
 CFLAGS  ?= -O2 -g
-LUA_FLAGS := $(or $(shell pkg-config --cflags lua5.4 2>/dev/null),-I/usr/include/lua5.4)
-FLAGS   := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+PKG_CONFIG ?= pkg-config
+Q       := $(if $(V),,@)
+# The flags of packages as pkg-config has them; else the words behind the comma.
+cflags_of = $(or $(strip $(shell $(PKG_CONFIG) --cflags $1 2>/dev/null)),$2)
+libs_of   = $(or $(strip $(shell $(PKG_CONFIG) --libs $1 2>/dev/null)),$2)
+# Systems call it by different names.
+LUA_PACKAGE := $(or $(firstword $(foreach n,lua5.4 lua-5.4 lua54,$(shell $(PKG_CONFIG) --exists $n 2>/dev/null && echo $n))),lua5.4)
+LUA_PROGRAM ?= $(or $(firstword $(shell command -v lua5.4 lua54)),/usr/bin/lua5.4)
+LUA_FLAGS := $(call cflags_of,$(LUA_PACKAGE),-I/usr/include/lua5.4)
+LUA_LIBS  := $(call libs_of,$(LUA_PACKAGE),-llua5.4)
+FLAGS   := $(CPPFLAGS) -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
            -DSLATE_VERSION='"$(VERSION)"' -fno-strict-aliasing -pthread -MMD -MP \
            $(if $(DEBUG),-DSLATE_DEBUG,$(if $(SAN),,-DNDEBUG)) $(if $(CI),-Werror) \
            $(if $(SAN),-fsanitize=$(SAN) $(if $(findstring undefined,$(SAN)),-fsanitize=float-cast-overflow) -fno-omit-frame-pointer \
@@ -31,11 +40,17 @@ DAEMON_O  := $(patsubst %.c,$B/%.o,$(wildcard $(ROOMS:%=daemon/%/*.c) $(ROOMS:%=
 CONSOLE_O := $(patsubst %.c,$B/%.o,$(filter-out console/main.c,$(wildcard console/*.c console/*/*.c)))
 LOAD_O    := $(patsubst %.c,$B/%.o,$(filter-out tests/bench/load/main.c,$(wildcard tests/bench/load/*.c)))
 DAEMON_I     := -Idaemon -I$B/gen $(LUA_FLAGS)
-DAEMON_LIBS  := $B/jemalloc.o -levent -levent_pthreads -lssl -lcrypto -lsasl2 -lseccomp -llua5.4 -lz -lm
-SUITE_LIBS   := $(if $(LTO),-fno-lto) $(DAEMON_LIBS)
-JEMALLOC     := $(shell $(CC) -print-file-name=libjemalloc_pic.a 2>/dev/null)
+# The static library where the compiler has one. Without it the shared one is linked, and its malloc is then the whole
+# process's. `make JEMALLOC=` chooses that.
+JEMALLOC     := $(filter /%,$(shell $(CC) -print-file-name=libjemalloc_pic.a 2>/dev/null))
+JEMALLOC_O   := $(if $(JEMALLOC),$B/jemalloc.o)
 JEMALLOC_API := mallocx dallocx sallocx nallocx mallctl
-CONSOLE_LIBS := -lncursesw -ltinfo -ljansson -llua5.4 -lz -lm
+DAEMON_LIBS  := $(or $(JEMALLOC_O),$(call libs_of,jemalloc,-ljemalloc)) \
+                $(call libs_of,libevent libevent_pthreads,-levent -levent_pthreads) \
+                $(call libs_of,libssl libcrypto,-lssl -lcrypto) $(call libs_of,libsasl2,-lsasl2) \
+                $(call libs_of,libseccomp,-lseccomp) $(LUA_LIBS) -lz -lm
+SUITE_LIBS   := $(if $(LTO),-fno-lto) $(DAEMON_LIBS)
+CONSOLE_LIBS := $(call libs_of,ncursesw tinfo,-lncursesw -ltinfo) $(call libs_of,jansson,-ljansson) $(LUA_LIBS) -lz -lm
 # The rules for policies, each behind those that it requires; and modules as rows of C: name and text.
 POLICY_LUA   := base/policy_curve base/policy_box base/policy_core
 lua_texts     = for name in $1; do echo "{\"slate.$$name\"," | tr / . && \
@@ -75,30 +90,26 @@ FUZZ_FLAGS = $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) -g -O1 -fsanitize=fuzzer-n
              $(if $(COVERAGE),-fprofile-instr-generate -fcoverage-mapping)
 REPLAYS  = -Itests/unit -DFUZZ_CORPUS='"tests/fuzz/corpus/$(patsubst fuzz_%,%,$(@F))"'
 FUZZ_S  ?= 60
-MAN     := $(wildcard man/*.[1-8])
-LUA     := $(shell find lua/slate -name '*.lua')
-DEST    := $(DESTDIR)$(PREFIX)
 MAKE_J   = $(MAKE) -s --no-print-directory -j$(shell nproc)
 # Builds TARGETS, and says so before where there is something to build: it may take minutes.
 build_all = $(MAKE) -s -q $1 2>/dev/null || echo "building $2"; $(MAKE_J) $1
 # What the programs include and link beside the C library.
 HEADERS := event2/event.h jemalloc/jemalloc.h curses.h jansson.h openssl/ssl.h sasl/sasl.h seccomp.h xxhash.h zlib.h lua.h
-slatectl = sed 's|@LUADIR@|$1|;s|@BINDIR@|$2|;s|@VERSION@|$(VERSION)|' scripts/slatectl
+# In a build folder slatectl finds its library and the other programs from where it lies, so that a clone may be moved.
+slatectl = sed 's|@LUADIR@|=$(shell realpath -m --relative-to=$B/bin lua)|;s|@BINDIR@|=.|;s|@VERSION@|$(VERSION)|' scripts/slatectl
 
 all: $(BINS) ## build the four programs into build/bin (DEBUG=1, SAN=address,undefined, CI=1)
 
 # Names what is missing and how to get it, before a compiler fails at its first use. Where the headers are there it is silent.
 $B/headers:
-	@mkdir -p $(@D) && { printf '#include <%s>\n' $(HEADERS) | $(CC) $(LUA_FLAGS) -E - >/dev/null && test -e "$(JEMALLOC)"; } 2>$@.log || { \
+	@mkdir -p $(@D) && { printf '#include <%s>\n' $(HEADERS) | $(CC) $(LUA_FLAGS) -E - >/dev/null; } 2>$@.log || { \
 	    scripts/bootstrap --dry-run run >&2; \
 	    echo "make: headers or libraries are missing ($@.log): scripts/bootstrap run installs them, and make run does" >&2; exit 1; }
 	@mv $@.log $@
-$(DAEMON_O) $(CONSOLE_O) $(LOAD_O) $(patsubst %,$B/%/main.o,daemon console tests/bench/load) $B/jemalloc.o: | $B/headers
-# What JEMALLOC is where the compiler does not find the library.
-libjemalloc_pic.a: $B/headers
+$(DAEMON_O) $(CONSOLE_O) $(LOAD_O) $(patsubst %,$B/%/main.o,daemon console tests/bench/load) $(JEMALLOC_O): | $B/headers
 
-$B/bin/slated: $B/daemon/main.o $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(LTO) -o $@ $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
+$B/bin/slated: $B/daemon/main.o $(DAEMON_O) $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) $(LTO) -o $@ $(filter-out %/jemalloc.o,$^) $(DAEMON_LIBS)
 # jemalloc for items only: all its names but these are made local, so that malloc is the C library's, or a sanitizer's.
 # Threads get no cache and no arena of their own, which slated does not use: their first call made one, and ended the
 # process when there was no memory for that.
@@ -106,18 +117,18 @@ $B/jemalloc.o: $(JEMALLOC) Makefile
 	@mkdir -p $(@D) && echo 'const char *malloc_conf = "narenas:1,tcache:false";' | \
 	    $(CC) -fPIC -r -nostdlib -o $@ -x c - -x none $(JEMALLOC_API:%=-Wl,-u,%) $< && $(OBJCOPY) $(JEMALLOC_API:%=-G %) $@
 $B/bin/slatetop: $B/console/main.o $(CONSOLE_O)
-	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
 $B/bin/slate-load: $B/tests/bench/load/main.o $(LOAD_O)
-	@mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LOAD_LIBS)
-$B/bin/slatectl: scripts/slatectl
-	@mkdir -p $(@D) && $(call slatectl,$(CURDIR)/lua,$(CURDIR)/$B/bin) >$@ && chmod +x $@
+	$Qmkdir -p $(@D) && $(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LOAD_LIBS)
+$B/bin/slatectl: scripts/slatectl Makefile
+	@mkdir -p $(@D) && $(slatectl) >$@ && chmod +x $@
 
 # slated has the rules for policies in it, as strings of C.
 $B/gen/tune/policies/policy_core.inc: $(POLICY_LUA:%=lua/slate/%.lua) Makefile
 	@mkdir -p $(@D) && $(call lua_texts,$(POLICY_LUA)) >$@
 $B/daemon/tune/policies/lua_box.o: $B/gen/tune/policies/policy_core.inc
 $B/daemon/%.o: daemon/%.c
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) -c -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(if $(LTO),$(LTO) -ffat-lto-objects) $(DAEMON_I) -c -o $@ $<
 # slatetop has the explanations in it, likewise.
 $B/gen/console/draw/explain_text.inc: man/explain.txt
 	@mkdir -p $(@D) && sed '/^#/d;s/[\\"]/\\&/g;s/.*/"&\\n"/' $< >$@
@@ -127,51 +138,51 @@ $B/gen/console/brain/modules.inc: $(BRAIN_LUA:%=lua/slate/%.lua) Makefile
 	@mkdir -p $(@D) && $(call lua_texts,$(BRAIN_LUA)) >$@
 $B/console/brain/lua_state.o: $B/gen/console/brain/modules.inc
 $B/console/%.o: console/%.c
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
 $B/tests/bench/load/%.o: tests/bench/load/%.c
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -c -o $@ $<
-$B/bench/foresight $B/bench/flip: $B/bench/%: tests/bench/%.c $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) -Itests/bench/load -c -o $@ $<
+$B/bench/foresight $B/bench/flip: $B/bench/%: tests/bench/%.c $(DAEMON_O) $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 POLICIES_C := $(wildcard tests/bench/policies/*.c)
 $B/bench/policies: $(POLICIES_C) $(wildcard tests/bench/policies/*.h) tests/bench/side.h $(DAEMON_O) $B/tests/bench/load/dist.o \
-    $B/tests/bench/load/popularity.o $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -Itests/bench/load -o $@ \
+    $B/tests/bench/load/popularity.o $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -Itests/bench -Itests/bench/load -o $@ \
 	    $(filter-out %.h %/jemalloc.o,$^) $(SUITE_LIBS)
-$B/bench/index: tests/bench/index/bench.c $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
+$B/bench/index: tests/bench/index/bench.c $(DAEMON_O) $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 # These link the suites' fixtures.
-$B/bench/sampled $B/bench/scaling: $B/bench/%: tests/bench/%/bench.c $(DAEMON_O) $B/tests/bench/load/popularity.o $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon -Itests/bench/load $(LDFLAGS) -o $@ $< \
+$B/bench/sampled $B/bench/scaling: $B/bench/%: tests/bench/%/bench.c $(DAEMON_O) $B/tests/bench/load/popularity.o $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon -Itests/bench/load $(LDFLAGS) -o $@ $< \
 	    $B/tests/bench/load/popularity.o $(DAEMON_O) $(SUITE_LIBS)
 $B/bench/%: tests/bench/%.c
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 
 # Unit tests keep their asserts and link every object of the program they test.
-$B/unit/daemon/%: tests/unit/daemon/%.c $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
-$B/stress/%: tests/stress/%.c $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
+$B/unit/daemon/%: tests/unit/daemon/%.c $(DAEMON_O) $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
+$B/stress/%: tests/stress/%.c $(DAEMON_O) $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon $(LDFLAGS) -o $@ $< $(DAEMON_O) $(SUITE_LIBS)
 # Of these the linker hands the calls at which one thread makes way for another to the suite.
 ISOLATION_WRAPS := pthread_mutex_lock pthread_mutex_unlock usleep nanosleep clock_mono_us cache_read_copy cache_read_end \
                    slab_drain_begin cache_quiesce cache_turn_end
 ISOLATION_C     := $(wildcard tests/isolation/*.c)
-$B/isolation/test_isolation: $(ISOLATION_C) $(wildcard tests/isolation/*.h) $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon \
+$B/isolation/test_isolation: $(ISOLATION_C) $(wildcard tests/isolation/*.h) $(DAEMON_O) $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(DAEMON_I) -Itests/unit -Itests/unit/daemon \
 	    -Itests/isolation $(ISOLATION_WRAPS:%=-Wl,--wrap=%) $(LDFLAGS) -o $@ $(ISOLATION_C) $(DAEMON_O) $(SUITE_LIBS)
 # The model client talks to a server in a process of its own, so it is never built with a sanitizer.
 $B/stress/model: $(wildcard tests/stress/model/*.[ch]) tests/unit/tap.h
-	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/model -o $@ $(filter %.c,$^)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/model -o $@ $(filter %.c,$^)
 $B/stress/crash: $(wildcard tests/stress/crash/*.[ch]) tests/unit/tap.h
-	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/crash -o $@ $(filter %.c,$^)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP -DNDEBUG,$(FLAGS)) $(CFLAGS) $(LDFLAGS) -Itests/unit -Itests/stress/crash -o $@ $(filter %.c,$^)
 # These test a server in a process of its own, with a shim between it and the C library that makes calls fail.
 $B/faults/shim.so: tests/faults/shim.c tests/faults/control.h
-	@mkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize% -MMD -MP,$(FLAGS)) $(CFLAGS) -shared -fPIC -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -fsanitize=% -fno-sanitize% -MMD -MP,$(FLAGS)) $(CFLAGS) -shared -fPIC -o $@ $<
 $B/faults/test_%: tests/faults/test_%.c | $B/faults/shim.so $B/bin/slated
-	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/unit $(LDFLAGS) -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/unit $(LDFLAGS) -o $@ $<
 $B/unit/console/%: tests/unit/console/%.c $(CONSOLE_O)
-	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(LUA_FLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) $(LUA_FLAGS) -Iconsole -Itests/unit $(LDFLAGS) -o $@ $< $(CONSOLE_O) $(CONSOLE_LIBS)
 $B/unit/load/%: tests/unit/load/%.c $(LOAD_O)
-	@mkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/bench/load -Itests/unit $(LDFLAGS) -o $@ $< $(LOAD_O) $(LOAD_LIBS)
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) -UNDEBUG $(ONE_THREAD) $(CFLAGS) -Itests/bench/load -Itests/unit $(LDFLAGS) -o $@ $< $(LOAD_O) $(LOAD_LIBS)
 
 run: ## build all, start a server under load and open the console on it
 	@scripts/bootstrap run
@@ -202,18 +213,18 @@ linearize: ## histories of contended keys judged by porcupine, over stores and i
 	@tests/stress/linearize/run $B/bin/slated
 # Fuzzers in a build folder of their own, with coverage of lines in another (COVERAGE=1).
 $F/daemon/%.o: daemon/%.c $B/gen/tune/policies/policy_core.inc
-	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) $(DAEMON_I) -c -o $@ $<
+	$Qmkdir -p $(@D) && clang $(FUZZ_FLAGS) $(DAEMON_I) -c -o $@ $<
 $F/console/%.o: console/%.c $B/gen/console/draw/explain_text.inc $B/gen/console/brain/modules.inc
-	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
+	$Qmkdir -p $(@D) && clang $(FUZZ_FLAGS) $(LUA_FLAGS) -Iconsole -I$B/gen/console -c -o $@ $<
 $F/fuzz_console: tests/fuzz/fuzz_console.c $(CONSOLE_O:$B/%=$F/%)
-	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer -Iconsole -o $@ $^ $(CONSOLE_LIBS)
-$F/fuzz_%: tests/fuzz/fuzz_%.c $(DAEMON_O:$B/%=$F/%) $B/jemalloc.o
-	@mkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter-out %/jemalloc.o,$^) $(SUITE_LIBS)
+	$Qmkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer -Iconsole -o $@ $^ $(CONSOLE_LIBS)
+$F/fuzz_%: tests/fuzz/fuzz_%.c $(DAEMON_O:$B/%=$F/%) $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && clang $(FUZZ_FLAGS) -fsanitize=fuzzer $(DAEMON_I) -Itests/unit -Itests/unit/daemon -o $@ $(filter-out %/jemalloc.o,$^) $(SUITE_LIBS)
 # And as suites that replay the inputs that are kept.
 $B/fuzz/fuzz_console: tests/fuzz/fuzz_console.c tests/fuzz/driver.c $(CONSOLE_O)
-	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) -Iconsole $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
-$B/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/driver.c $(DAEMON_O) $B/jemalloc.o
-	@mkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) $(DAEMON_I) -Itests/unit/daemon $(LDFLAGS) -o $@ \
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) -Iconsole $(LDFLAGS) -o $@ $^ $(CONSOLE_LIBS)
+$B/fuzz/fuzz_%: tests/fuzz/fuzz_%.c tests/fuzz/driver.c $(DAEMON_O) $(JEMALLOC_O)
+	$Qmkdir -p $(@D) && $(CC) $(filter-out -MMD -MP,$(FLAGS)) -UNDEBUG $(CFLAGS) $(REPLAYS) $(DAEMON_I) -Itests/unit/daemon $(LDFLAGS) -o $@ \
 	    $(filter-out %/jemalloc.o,$^) $(SUITE_LIBS)
 fuzz: ## run each fuzzer of tests/fuzz for FUZZ_S seconds (60); needs clang
 	@scripts/bootstrap fuzz && $(MAKE_J) $(FUZZERS)
@@ -255,7 +266,7 @@ bench-abuse: ## what greedy and dumb clients cost the server and others, against
 bench-stalls: ## how long a get waits at most while the server does something large, against memcached (RUNS, ONLY=word)
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/abuse && tests/bench/stalls/run $B/bin $B/bench/abuse
 $B/bench/abuse: tests/bench/abuse/abuse.c
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $<
 bench-tls: ## server CPU time a request and a handshake with TLS, against memcached (RUNS, SECONDS, CONNECTIONS)
 	@scripts/bootstrap bench && $(MAKE_J) all && tests/bench/tls $B/bin
 bench-resident: ## what each part of a million small items takes of memory, against memcached (ITEMS)
@@ -276,24 +287,19 @@ bench-clients: ## the Lua library's cluster beside libmemcached, by its benchmar
 	@scripts/bootstrap bench && $(MAKE_J) all $B/bench/libmemcached-peer
 	@tests/bench/libmemcached/run $B/bin $B/bench/libmemcached-peer
 $B/bench/libmemcached-peer: tests/bench/libmemcached/peer.c
-	@mkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lmemcached
+	$Qmkdir -p $(@D) && $(CC) $(FLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lmemcached
 bench-index: ## what each kind of index costs, in nanoseconds and instructions an operation (ITEMS, KINDS)
 	@scripts/bootstrap bench && $(MAKE_J) $B/bench/index && tests/bench/index/run $B/bench/index
 bench-console: ## what slatetop costs: first paint, key to screen, bytes, processor time, memory
 	@scripts/bootstrap test && $(MAKE_J) all $B/bench/console_pty && tests/bench/console $B/bin
-install: $(BINS) ## copy programs, man pages and the Lua library to DESTDIR and PREFIX (/usr/local)
-	install -Dt $(DEST)/bin $(filter-out %/slatectl,$(BINS))
-	$(call slatectl,$(PREFIX)/share/lua/5.4,$(PREFIX)/bin) | install -D /dev/stdin $(DEST)/bin/slatectl
-	for f in $(LUA:lua/%=%); do install -Dm644 lua/$$f $(DEST)/share/lua/5.4/$$f; done
-	for f in $(MAN:man/%=%); do install -Dm644 man/$$f $(DEST)/share/man/man$${f##*.}/$$f; done
-	install -Dm644 -t $(DEST)/share/slate man/explain.txt
+# In quotes of their own: a folder's name may hold spaces.
+INSTALL  = DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' SYSCONFDIR='$(SYSCONFDIR)' LUA_PROGRAM='$(LUA_PROGRAM)' scripts/install
+install: $(BINS) ## copy programs, library, manual, completions, unit and examples to DESTDIR and PREFIX (/usr/local)
+	$Q$(INSTALL) install $B
 uninstall: ## remove what install put there
-	rm -f $(BINS:$B/%=$(DEST)/%) $(foreach f,$(MAN:man/%=%),$(DEST)/share/man/man$(subst .,,$(suffix $f))/$f)
-	rm -f $(LUA:lua/%=$(DEST)/share/lua/5.4/%) $(DEST)/share/slate/explain.txt
-	test ! -d $(DEST)/share/slate || find $(DEST)/share/slate -depth -type d -empty -delete
-	test ! -d $(DEST)/share/lua/5.4/slate || find $(DEST)/share/lua/5.4/slate -depth -type d -empty -delete
-dist: ## an archive of the last commit in build/
-	@mkdir -p build && git archive --prefix=slate-$(VERSION)/ -o build/slate-$(VERSION).tar.gz HEAD && echo build/slate-$(VERSION).tar.gz
+	$Q$(INSTALL) uninstall $B
+dist: ## an archive in build/: of the last commit, or of this folder where it is no git's
+	@scripts/dist $(VERSION)
 clean: ## remove every build folder
 	rm -rf build build-*
 help: ## this list
