@@ -53,6 +53,24 @@ local function file_of(folder, name, text)
 end
 
 describe("slatectl save", function()
+    it("waits for a server that walks for another", function()
+        local asked = 0
+        local busy = {
+            each_line = function(_, _, _, on_line)
+                asked = asked + 1
+                if asked < 3 then
+                    return nil, "BUSY currently processing crawler request", "busy"
+                end
+                on_line("mg key")
+                return "EN"
+            end,
+            close = function() end,
+        }
+        local spool <close>, count = assert(require("slate.act.save_items").walk(busy, nil, 1))
+        assert.equal(1, count)
+        assert.equal("key", spool:read("l"))
+    end)
+
     it("breaks off a walk that does not end", function()
         local lines = 0
         local endless = {
@@ -173,6 +191,8 @@ for _, kind in ipairs(server.all()) do
 
         it("refuses what is not a whole file of items, with the place", function()
             local whole = HEAD .. "ms a 1 F0\r\nb\r\n# end 1 items 1 bytes\r\n"
+            local summed = ("%s xxh64 %016x\r\n"):format(whole:sub(1, -3),
+                require("slate.wire.xxh").xxh64((whole:gsub("# end.*", ""))))
             local long = ("k"):rep(251)
             for text, complaint in pairs({
                 [""] = "is not a file of items",
@@ -192,12 +212,61 @@ for _, kind in ipairs(server.all()) do
                 [HEAD .. "flush_all\r\n"] = "not an item: flush_all",
                 [HEAD .. ("y"):rep(5000)] = "a line of more than 2048 bytes",
                 [whole:gsub("1 items", "2 items")] = "tells of 2 items, 1 were found",
+                [summed:gsub("\r\nb\r\n", "\r\nc\r\n")] = "its checksum is another",
+                [summed:gsub("F0", "F1")] = "its checksum is another",
+                [summed:gsub('elsewhere', 'elsewhare')] = "its checksum is another",
+                [summed:gsub("xxh64", "md5")] = "not an item: # end 1 items 1 bytes md5",
             }) do
                 file_of(ctl.folder, "bad.items", text)
                 local code, _, err = ctl.run("load bad.items --server " .. to.address)
                 assert.equal(74, code, complaint .. ": " .. err)
                 assert.truthy(err:find(complaint, 1, true), complaint .. ": " .. err)
             end
+        end)
+
+        it("takes a file without a checksum, and one whose checksum is right", function()
+            local text = HEAD .. "ms a 1 F0\r\nb\r\n"
+            local sum = ("%016x"):format(require("slate.wire.xxh").xxh64(text))
+            for _, sum_words in ipairs({ "", " xxh64 " .. sum }) do
+                file_of(ctl.folder, "good.items", text .. "# end 1 items 1 bytes" .. sum_words .. "\r\n")
+                ctl.succeed("load good.items --overwrite --server " .. to.address)
+            end
+            assert.equal("b", target:get("a").value)
+        end)
+
+        it("leaves no part behind when a signal ends it, and the file of before", function()
+            file_of(ctl.folder, "kept.items", "of before")
+            for _, signal in ipairs({ "TERM", "INT", "KILL" }) do
+                -- At a pace of 1 % it takes long; a part is there before it is ended, and its warden removes it.
+                local code, _, err = ctl.shell("env --default-signal=INT slatectl save kept.items --pace 1% & pid=$!; "
+                    .. "while ! ls | grep -q part; do kill -0 $pid || exit 1; sleep 0.05; done; kill -" .. signal
+                    .. " $pid; wait $pid; n=0; while ls | grep -q part; do n=$((n + 1)); "
+                    .. "[ $n -lt 600 ] || exit 2; sleep 0.05; done; cat kept.items; exit 0")
+                assert.equal(0, code, signal .. ": " .. err)
+                assert.equal("of before", command.read_file(ctl.folder .. "/.out"))
+            end
+        end)
+
+        it("saves and loads a value of 32 MiB within 64 MiB of memory", function()
+            local large = server.start({ binary = kind.binary, args = { "-m", "160", "-I", "33m" } })
+            local into = server.start({ binary = kind.binary, args = { "-m", "160", "-I", "33m" } })
+            finally(function()
+                large:stop()
+                into:stop()
+            end)
+            local first, second = large:connect(), into:connect()
+            local value = ("0123456789abcdef"):rep(2 << 20)
+            assert(first:set("huge", value, { timeout_s = 60 }))
+            assert(first:set("small", "1"))
+            for _, line in ipairs({ "save huge.items --server " .. large.address,
+                "load huge.items --server " .. into.address }) do
+                local code, _, err = ctl.shell("ulimit -v 65536; slatectl " .. line)
+                assert.equal(0, code, line .. ": " .. err)
+            end
+            assert.is_true(second:get("huge").value == value)
+            assert.equal("1", second:get("small").value)
+            first:close()
+            second:close()
         end)
 
         it("leaves no file behind when it cannot save, and never replaces a device", function()

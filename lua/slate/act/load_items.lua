@@ -28,30 +28,67 @@ local function ttl_of(item, now_s)
     return left_s <= LONGEST_TTL_S and left_s or item.expires_s, false
 end
 
--- The next items to store together: how many, and their requests as a text.
-local function next_batch(reader, tally, mode)
-    local parts, bytes, count = {}, 0, 0
-    while count < BATCH_ITEMS and bytes < BATCH_BYTES do
+-- The next item that is to be stored, and what goes behind its T; false at the end, or nil, message, code.
+local function next_item(reader, tally)
+    while true do
         local item, message, code = reader:next()
-        if item == nil then
-            return nil, message, code
-        elseif not item then
-            break
+        if not item then
+            return item, message, code
         end
         local ttl_s, is_past = ttl_of(item, clock.time_s())
         if is_past then
             tally.expired = tally.expired + 1
-        elseif not item.value then
+        elseif item.passed_bytes then
             tally.refused = tally.refused + 1
             tally.refusal = tally.refusal or ("a value of %d bytes is too large for the server (item_size_max)"):format(
                 item.passed_bytes)
         else
-            count = count + 1
-            parts[#parts + 1] = ("%s\r\n%s\r\n"):format(items_file.line(item, ttl_s, mode), item.value)
-            bytes = bytes + #parts[#parts]
+            return item, ttl_s
         end
     end
-    return count, table.concat(parts)
+end
+
+-- Sends an item whose value comes in pieces. True, or nil, message, code.
+local function send_pieces(client, item)
+    local piece, message, code = item.next_piece()
+    while piece do
+        local ok
+        ok, message, code = client:send(piece)
+        if not ok then
+            return nil, message, code
+        end
+        piece, message, code = item.next_piece()
+    end
+    if piece == nil then
+        client:close() -- which waits for the rest of the value
+        return nil, message, code
+    end
+    return client:send("\r\n")
+end
+
+-- Sends the next items, whose answers are to be read together. How many, or nil, message, code.
+local function send_batch(client, reader, tally, mode)
+    local parts, bytes, count, long = {}, 0, 0, false
+    while count < BATCH_ITEMS and bytes < BATCH_BYTES and not long do
+        local item, ttl_s, code = next_item(reader, tally)
+        if item == nil then
+            return nil, ttl_s, code
+        elseif not item then
+            break
+        end
+        count, long = count + 1, item.next_piece and item
+        local line = items_file.line(item, ttl_s, mode)
+        parts[#parts + 1] = long and line .. "\r\n" or ("%s\r\n%s\r\n"):format(line, item.value)
+        bytes = bytes + #parts[#parts]
+    end
+    local ok, message, code = count == 0, nil, nil
+    if not ok then
+        ok, message, code = client:send(table.concat(parts))
+    end
+    if ok and long then
+        ok, message, code = send_pieces(client, long)
+    end
+    return ok and count, message, code
 end
 
 local function receive(client, count, tally)
@@ -95,17 +132,14 @@ function M.store(client, reader, tally, options, between)
         return nil, message, code
     end
     while true do
-        local count, text
-        count, text, code = next_batch(reader, tally, mode)
+        local count
+        count, message, code = send_batch(client, reader, tally, mode)
         if not count then
-            return nil, text, code
-        elseif text == "" then
+            return nil, message, code
+        elseif count == 0 then
             return true
         end
-        ok, message, code = client:send(text)
-        if ok then
-            ok, message, code = receive(client, count, tally)
-        end
+        ok, message, code = receive(client, count, tally)
         if not ok then
             return nil, message, code
         end

@@ -10,6 +10,7 @@
 -- when the read won the right to renew it, that is given back: the item is marked stale once more.
 -- @module slate.act.save_items
 local clock = require "slate.base.clock"
+local items_file = require "slate.wire.items_file"
 local keydump = require "slate.wire.keydump"
 local mime = require "mime"
 local requests = require "slate.wire.request"
@@ -19,6 +20,7 @@ local M = {}
 local BATCH <const> = 64 -- items asked for at once: enough to make the round trip nothing
 local READ_FLAGS <const> = { "u", "k", "f", "t", "c", "v" }
 local STALE_AGAIN <const> = "I"
+local BUSY_PAUSE_S <const>, BUSY_MOST_S <const> = 0.05, 60
 -- A cache may fill while it is walked.
 local MOST_TIMES <const>, MOST_BESIDE <const> = 4, 1000000
 
@@ -65,6 +67,19 @@ local function spool_keys(client, command, key_of, prefix, spool, most)
     return ended and count, message, code
 end
 
+-- A memcached walks for one at a time: for another who saves, or for itself, and is busy meanwhile. Then it has written
+-- nothing. Asks again while that lasts, up to a bound.
+local function when_free(walk)
+    local until_s = clock.steady_s() + BUSY_MOST_S
+    while true do
+        local count, message, code = walk()
+        if count or code ~= "busy" or clock.steady_s() >= until_s then
+            return count, message, code
+        end
+        clock.sleep(BUSY_PAUSE_S)
+    end
+end
+
 --- Walks the keys of a server into a temporary file, a line each as `mgdump` has them: `KEY` or `BASE64 b`.
 -- @tparam Client client it is closed afterwards
 -- @tparam ?string prefix only keys that begin with this; those in base64 are left out then
@@ -81,9 +96,13 @@ function M.walk(client, prefix, items)
         return nil, "no temporary file can be made for the keys", "file"
     end
     local most = items * MOST_TIMES + MOST_BESIDE
-    local count, message, code = spool_keys(client, "lru_crawler mgdump all", of_mgdump, prefix, spool, most)
+    local count, message, code = when_free(function()
+        return spool_keys(client, "lru_crawler mgdump all", of_mgdump, prefix, spool, most)
+    end)
     if not count and code == "unsupported" then
-        count, message, code = spool_keys(client, "lru_crawler metadump all", of_metadump, prefix, spool, most)
+        count, message, code = when_free(function()
+            return spool_keys(client, "lru_crawler metadump all", of_metadump, prefix, spool, most)
+        end)
     end
     client:close()
     if not count then
@@ -124,12 +143,31 @@ local function by_letter(reply)
     return flags
 end
 
-local function item_of(asked, reply, flags)
+-- The item that a reply's line tells of, with its value: whole, or piece by piece where it is long. Or nil, message,
+-- code.
+local function item_of(client, asked, reply, flags)
     local ttl_s = math.tointeger(tonumber(flags.t)) or -1
-    return {
-        key = asked.key, is_binary = asked.is_binary, flags = flags.f or "0", value = reply.value,
+    local item = {
+        key = asked.key, is_binary = asked.is_binary, flags = flags.f or "0",
         expires_s = ttl_s >= 0 and math.floor(clock.time_s()) + ttl_s or nil,
     }
+    if reply.value_bytes > items_file.WHOLE_VALUE_BYTES then
+        item.value_bytes = reply.value_bytes
+        item.next_piece = requests.value_pieces(client, reply.value_bytes, items_file.PIECE_BYTES)
+        return item
+    end
+    local message, code
+    item.value, message, code = requests.read_value(client, reply.value_bytes)
+    return item.value and item, message, code
+end
+
+-- Reads a value that nobody wants. True, or nil, message, code.
+local function drop(item)
+    local piece, message, code = item.next_piece and item.next_piece() or false, nil, nil
+    while piece do
+        piece, message, code = item.next_piece()
+    end
+    return piece == false or nil, message, code
 end
 
 -- What a stale item's reader won, others shall win: the item is marked anew, unless it has changed since.
@@ -152,19 +190,24 @@ local function receive(client, batch, tally, on_item)
     local won = {}
     for _, asked in ipairs(batch) do
         client:extend()
-        local reply, message, code = asked.request.read(client)
+        local reply, message, code = requests.read_meta_line(client)
         if not reply then
             return nil, message, code
         end
         local flags = by_letter(reply)
         if reply.status ~= "VA" then
             tally.gone = tally.gone + 1
-        elseif flags.X then
-            tally.stale = tally.stale + 1
-            won[#won + 1] = flags.W and { asked = asked, cas = flags.c } or nil
         else
-            local ok
-            ok, message, code = on_item(item_of(asked, reply, flags))
+            local item
+            item, message, code = item_of(client, asked, reply, flags)
+            local ok = item ~= nil
+            if item and flags.X then
+                tally.stale = tally.stale + 1
+                won[#won + 1] = flags.W and { asked = asked, cas = flags.c } or nil
+                ok, message, code = drop(item)
+            elseif item then
+                ok, message, code = on_item(item)
+            end
             if not ok then
                 return nil, message, code
             end
@@ -177,7 +220,7 @@ end
 -- @tparam Client client
 -- @tparam file spool from `walk`
 -- @tparam table tally `gone` and `stale` are counted up, `read` tells how many keys were asked for
--- @tparam function on_item gets { key, is_binary, flags, expires_s, value }, as slate.wire.items_file writes it
+-- @tparam function on_item gets an item as slate.wire.items_file writes it, and takes its value before it returns
 -- @tparam function between is called after each batch
 -- @treturn boolean true, or nil, message, code
 function M.read(client, spool, tally, on_item, between)

@@ -3,7 +3,8 @@
 --
 -- What a file is written with follows from its name (.gz, .zst); what it is read with, from its first bytes. A file is
 -- written beside its place, under a name of its own that ends with `.part`, and takes its name when it is whole: so no
--- half-written file has it, and two writers do not meet.
+-- half-written file has it, and two writers do not meet. When the writer is ended by a signal, any, a shell that waits
+-- for that removes the part.
 -- @module slate.base.packed
 local shell = require "slate.base.shell"
 
@@ -55,6 +56,20 @@ local Writer = {}
 Writer.__index = Writer
 Writer.__name = "slate.base.packed.writer"
 
+-- A shell that removes a file when its own input ends without a word: when this process does. Nil where there is none.
+local function warden_of(part)
+    local waits = "exec >/dev/null 2>&1; trap '' HUP INT TERM; read -r word; [ -n \"$word\" ] || rm -f -- "
+    return io.popen(waits .. shell.word(part), "w")
+end
+
+-- The file is whole, or gone: there is nothing left to guard.
+local function dismiss(warden)
+    if warden then
+        warden:write("done\n")
+        warden:close()
+    end
+end
+
 --- Opens a file to write. One that exists stays until the new one is whole.
 -- @tparam string path "-" is standard output
 -- @treturn[1] Writer
@@ -72,14 +87,16 @@ function M.create(path)
         return missing(program, path)
     end
     local handle, problem = io.open(part, "wb")
+    local warden = handle and not is_kept and warden_of(part)
     if handle and program then
         handle:close()
         handle, problem = io.popen(("exec %s -c >%s"):format(program, shell.word(part)), "w")
     end
     if not handle then
+        dismiss(warden)
         return nil, told("write", path, problem), "file"
     end
-    return setmetatable({ handle = handle, name = path, part = part, is_kept = is_kept }, Writer)
+    return setmetatable({ handle = handle, name = path, part = part, is_kept = is_kept, warden = warden }, Writer)
 end
 
 --- Writes strings.
@@ -113,6 +130,7 @@ function Writer:finish()
         return nil, told("write", self.name, problem), "file"
     end
     self.part = nil
+    dismiss(self.warden)
     return true
 end
 
@@ -127,6 +145,7 @@ function Writer:drop()
             os.remove(self.part)
         end
         self.part = nil
+        dismiss(self.warden)
     end
 end
 

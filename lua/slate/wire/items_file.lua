@@ -8,11 +8,16 @@
 --     hello
 --     ms Zm9v 3 b F7
 --     bar
---     # end 2 items 8 bytes
+--     # end 2 items 8 bytes xxh64 3d6f28e0c3a3f0b1
 --
 -- T is the moment at which the item expires, in seconds since 1970; an item without lives as long as it is kept. `b`:
--- the key is in base64. Lines end with CR LF. The last line tells that the file is whole.
+-- the key is in base64. Lines end with CR LF. The last line tells that the file is whole, and the checksum of all bytes
+-- before it (slate.wire.block_sum); a file without one is taken, too.
+--
+-- An item's value is a string, or, where that would be long, `value_bytes` and `next_piece`, a function that returns
+-- the next piece, false when all have come, or nil, message, code: no long value is ever held as a whole.
 -- @module slate.wire.items_file
+local block_sum = require "slate.wire.block_sum"
 local json = require "slate.base.json"
 
 local M = {}
@@ -21,6 +26,10 @@ local M = {}
 M.MAX_LINE_BYTES = 2048
 --- No value is longer: memcached's own limit for -I.
 M.MAX_VALUE_BYTES = 1 << 30
+--- A value that is longer comes in pieces.
+M.WHOLE_VALUE_BYTES = 1 << 18
+--- Of so many bytes, the last one fewer.
+M.PIECE_BYTES = 1 << 16
 
 local HEAD <const> = "# slate%-items (%d+) (%b{})$"
 local VERSION <const> = 1
@@ -37,27 +46,50 @@ Writer.__name = "slate.wire.items_file.writer"
 -- @tparam table about what the first line tells: `server`, `time_s`
 -- @treturn Writer with `items` and `value_bytes` written so far; or nil, message, code
 function M.writer(out, about)
-    local ok, message, code = out:write(("# slate-items %d %s\r\n"):format(VERSION,
+    local self = setmetatable({ out = out, items = 0, value_bytes = 0, sum = block_sum.new() }, Writer)
+    local ok, message, code = self:put(("# slate-items %d %s\r\n"):format(VERSION,
         json.encode(about, { "server", "time_s" })))
     if not ok then
         return nil, message, code
     end
-    return setmetatable({ out = out, items = 0, value_bytes = 0 }, Writer)
+    return self
+end
+
+function Writer:put(text)
+    self.sum:add(text)
+    return self.out:write(text)
 end
 
 --- Writes an item.
 -- @tparam table item `key` (as on the wire), `is_binary` (the key is in base64), `flags` (a string of digits),
--- `expires_s` (a moment, or nil), `value`
+-- `expires_s` (a moment, or nil), and its value: see above
 -- @treturn boolean true, or nil, message, code
 function Writer:append(item)
-    self.items, self.value_bytes = self.items + 1, self.value_bytes + #item.value
-    return self.out:write(M.line(item, item.expires_s), "\r\n", item.value, "\r\n")
+    local line = M.line(item, item.expires_s)
+    self.items, self.value_bytes = self.items + 1, self.value_bytes + (item.value_bytes or #item.value)
+    if item.value then
+        return self:put(table.concat({ line, item.value, "" }, "\r\n"))
+    end
+    local piece, message, code = line .. "\r\n", nil, nil
+    while piece do
+        local ok
+        ok, message, code = self:put(piece)
+        if not ok then
+            return nil, message, code
+        end
+        piece, message, code = item.next_piece()
+    end
+    if piece == nil then
+        return nil, message, code
+    end
+    return self:put("\r\n")
 end
 
 --- Writes the last line.
 -- @treturn boolean true, or nil, message, code
 function Writer:finish()
-    return self.out:write(("# end %d items %d bytes\r\n"):format(self.items, self.value_bytes))
+    return self.out:write(("# end %d items %d bytes xxh64 %s\r\n"):format(self.items, self.value_bytes,
+        self.sum:text()))
 end
 
 --- The meta set of an item, without its value.
@@ -66,8 +98,8 @@ end
 -- @tparam ?string more further flags
 -- @treturn string
 function M.line(item, ttl, more)
-    return ("ms %s %d%s F%s%s%s"):format(item.key, #item.value, item.is_binary and " b" or "", item.flags,
-        ttl and " T" .. ttl or "", more or "")
+    return ("ms %s %d%s F%s%s%s"):format(item.key, item.value_bytes or #item.value, item.is_binary and " b" or "",
+        item.flags, ttl and " T" .. ttl or "", more or "")
 end
 
 local Reader = {}
@@ -103,35 +135,75 @@ function Reader:line()
     end
 end
 
--- Passes over a value without keeping it. True, or nil, message, "input".
-function Reader:skip(count)
-    local missing = count + 2
+-- Goes on behind what was read, which the checksum is made of.
+function Reader:pass(next_at)
+    self.sum:add(self.buffer:sub(self.at, next_at - 1))
+    self.at = next_at
+end
+
+-- The next bytes of a value, at least one of `most`. Memory is taken as they come, not as they are announced.
+function Reader:take(most)
+    if self.at > #self.buffer and not self:fill() then
+        return self:bad("the file ends within a value: it is not whole")
+    end
+    local part = self.buffer:sub(self.at, self.at + most - 1)
+    self:pass(self.at + #part)
+    return part
+end
+
+-- So many bytes, which are few.
+function Reader:block(count)
+    local parts, missing = {}, count
     while missing > 0 do
-        local step = math.min(missing, #self.buffer - self.at + 1)
-        missing, self.at = missing - step, self.at + step
-        if missing > 0 and not self:fill() then
-            return self:bad("the file ends within a value: it is not whole")
+        local part, message, code = self:take(missing)
+        if not part then
+            return nil, message, code
         end
+        parts[#parts + 1] = part
+        missing = missing - #part
+    end
+    return table.concat(parts)
+end
+
+-- The line's end behind a value. True, or nil, message, "input".
+function Reader:value_end()
+    local data, message, code = self:block(2)
+    if not data then
+        return nil, message, code
+    elseif data ~= "\r\n" then
+        return self:bad("a value does not end where its line says")
     end
     return true
 end
 
--- So many bytes and a line's end. Memory is taken as they come, not as they are announced.
-function Reader:block(count)
-    local parts, missing = {}, count + 2
-    while missing > 0 do
-        local part = self.buffer:sub(self.at, self.at + missing - 1)
-        parts[#parts + 1] = part
-        missing, self.at = missing - #part, self.at + #part
-        if missing > 0 and not self:fill() then
-            return self:bad("the file ends within a value: it is not whole")
+-- For `next_piece` of an item.
+function Reader:piece()
+    if self.value_left == 0 then
+        return false
+    end
+    local part, message, code = self:take(math.min(self.value_left, M.PIECE_BYTES))
+    if not part then
+        return nil, message, code
+    end
+    self.value_left = self.value_left - #part
+    if self.value_left == 0 then
+        local ok
+        ok, message, code = self:value_end()
+        if not ok then
+            return nil, message, code
         end
     end
-    local data = table.concat(parts)
-    if data:sub(-2) ~= "\r\n" then
-        return self:bad("a value does not end where its line says")
+    return part
+end
+
+-- Passes over what nobody has taken of the last item's value. True, or nil, message, "input".
+function Reader:skip()
+    while true do
+        local part, message, code = self:piece()
+        if not part then
+            return part == false or nil, message, code
+        end
     end
-    return data:sub(1, -3)
 end
 
 --- Begins to read a file.
@@ -141,7 +213,7 @@ end
 -- @treturn Reader whose `about` is what the first line tells; or nil, message, "input"
 function M.reader(handle, name, most_bytes)
     local self = setmetatable({ handle = handle, name = name, buffer = "", at = 1, passed = 0, items = 0,
-        value_bytes = 0, most_bytes = most_bytes or M.MAX_VALUE_BYTES }, Reader)
+        value_bytes = 0, value_left = 0, sum = block_sum.new(), most_bytes = most_bytes or M.MAX_VALUE_BYTES }, Reader)
     local line, next_at = self:line()
     local version, about = (line or ""):match(HEAD)
     local decoded = json.decode(about or "")
@@ -151,7 +223,8 @@ function M.reader(handle, name, most_bytes)
         return nil, ("%s is a file of items of version %s; this slatectl reads version %d"):format(
             name, version, VERSION), "input"
     end
-    self.at, self.about = next_at, decoded
+    self:pass(next_at)
+    self.about = decoded
     return self
 end
 
@@ -170,41 +243,57 @@ local function parse(line)
         math.tointeger(tonumber(bytes))
 end
 
---- The next item.
+-- Whether the last line tells of what was read. False, which ends the items, or nil, message, "input".
+function Reader:check_end(items, bytes, sum)
+    if tonumber(items) ~= self.items or tonumber(bytes) ~= self.value_bytes then
+        return self:bad(("the last line tells of %s items, %d were found"):format(items, self.items))
+    elseif sum and sum ~= self.sum:text() then
+        return self:bad("its checksum is another: what was read is not what was saved")
+    end
+    return false
+end
+
+--- The next item. A value that comes in pieces need not be taken.
 -- @treturn[1] table item as `append` takes it; of a value that was passed over `value` is nil, `passed_bytes` its size
 -- @treturn[2] boolean false at the end of a whole file
 -- @treturn[3] nil
 -- @treturn[3] string message
 -- @treturn[3] string "input"
 function Reader:next()
-    local line, next_at, code = self:line()
+    local passed, message, code = self:skip()
+    if not passed then
+        return nil, message, code
+    end
+    local line, next_at
+    line, next_at, code = self:line()
     if not line then
         return nil, next_at, code
     end
-    local items, bytes = line:match("^# end (%d+) items (%d+) bytes$")
-    if items then
-        if tonumber(items) ~= self.items or tonumber(bytes) ~= self.value_bytes then
-            return self:bad(("the last line tells of %s items, %d were found"):format(items, self.items))
-        end
-        return false
+    local items, bytes, sum = line:match("^# end (%d+) items (%d+) bytes(.*)$")
+    local digits = sum and sum:match("^ xxh64 (%x+)$")
+    if items and (sum == "" or digits) then
+        return self:check_end(items, bytes, digits)
     end
     local item, value_bytes = parse(line)
     if not item then
         return self:bad("not an item: " .. require("slate.wire.request").printable(line:sub(1, 60)))
     end
-    self.at = next_at
-    local value, message
+    self:pass(next_at)
+    self.items, self.value_bytes = self.items + 1, self.value_bytes + value_bytes
+    if value_bytes <= math.min(self.most_bytes, M.WHOLE_VALUE_BYTES) then
+        item.value, message, code = self:block(value_bytes)
+        if not item.value then
+            return nil, message, code
+        end
+        passed, message, code = self:value_end()
+        return passed and item, message, code
+    end
+    self.value_left = value_bytes
     if value_bytes > self.most_bytes then
         item.passed_bytes = value_bytes
-        value, message, code = self:skip(value_bytes)
     else
-        value, message, code = self:block(value_bytes)
-        item.value = value
+        item.value_bytes, item.next_piece = value_bytes, function() return self:piece() end
     end
-    if not value then
-        return nil, message, code
-    end
-    self.items, self.value_bytes = self.items + 1, self.value_bytes + value_bytes
     return item
 end
 

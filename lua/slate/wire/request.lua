@@ -95,19 +95,44 @@ local function outcome(words)
     end
 end
 
--- A data block of `size` bytes and its line end.
-local function read_block(client, size, what)
+-- How many bytes of a data block are announced.
+local function block_bytes(client, size, what)
     size = math.tointeger(tonumber(size))
     if not size or size > client.max_value_bytes then
         return client:lost(("%s is announced as longer than %d bytes"):format(what, client.max_value_bytes), "protocol")
     end
-    local data, message, code = client:bytes(size + 2)
+    return size
+end
+
+local function misplaced(client, what)
+    return client:lost(what .. " does not end where it should", "protocol")
+end
+
+-- A data block of `size` bytes and its line end.
+local function read_block(client, size, what)
+    local bytes, message, code = block_bytes(client, size, what)
+    if not bytes then
+        return nil, message, code
+    end
+    local data
+    data, message, code = client:bytes(bytes + 2)
     if not data then
         return nil, message, code
     elseif data:sub(-2) ~= "\r\n" then
-        return client:lost(what .. " does not end where it should", "protocol")
+        return misplaced(client, what)
     end
     return data:sub(1, -3)
+end
+
+-- The line end of a block that was read.
+local function block_end(client, what)
+    local data, message, code = client:bytes(2)
+    if not data then
+        return nil, message, code
+    elseif data ~= "\r\n" then
+        return misplaced(client, what)
+    end
+    return true
 end
 
 -- The items of a get, up to END. Only what was asked for may come: so a reply is bounded.
@@ -299,8 +324,9 @@ function M.flush_all(delay_s, options)
     return ok and request(line, read_ok, options, { quiet = true }), message, code
 end
 
---- Reads the answer to a meta command.
-local function read_meta(client)
+--- Reads the answer to a meta command but for the value, of which `value_bytes` tells.
+-- @treturn table { status = "HD", flags = {...} }, or nil, message, code
+function M.read_meta_line(client)
     local line, message, code = client:line()
     if not line then
         return nil, message, code
@@ -321,12 +347,53 @@ local function read_meta(client)
         return client:lost("unexpected reply: " .. M.printable(line:sub(1, 60)), "protocol")
     end
     if reply.status == "VA" then
-        reply.value, message, code = read_block(client, table.remove(reply.flags, 1), "a value")
-        if not reply.value then
+        reply.value_bytes, message, code = block_bytes(client, table.remove(reply.flags, 1), "a value")
+        if not reply.value_bytes then
             return nil, message, code
         end
     end
     return reply
+end
+
+--- Reads a value that was announced.
+-- @treturn string the value, or nil, message, code
+function M.read_value(client, value_bytes)
+    return read_block(client, value_bytes, "a value")
+end
+
+--- Reads a value that was announced piece by piece.
+-- @tparam Client client
+-- @tparam integer value_bytes
+-- @tparam integer piece_bytes
+-- @treturn function returns the next piece, false behind the last, or nil, message, code
+function M.value_pieces(client, value_bytes, piece_bytes)
+    local left = value_bytes
+    return function()
+        if not left then
+            return false
+        elseif left == 0 then
+            left = nil
+            local ok, message, code = block_end(client, "a value")
+            return not ok and nil, message, code
+        end
+        client:extend()
+        local piece, message, code = client:bytes(math.min(left, piece_bytes))
+        left = piece and left - #piece
+        return piece, message, code
+    end
+end
+
+-- Reads the answer to a meta command.
+local function read_meta(client)
+    local reply, message, code = M.read_meta_line(client)
+    if reply and reply.value_bytes then
+        reply.value, message, code = M.read_value(client, reply.value_bytes)
+        reply.value_bytes = nil
+        if not reply.value then
+            return nil, message, code
+        end
+    end
+    return reply, message, code
 end
 
 --- A meta command. Answer: { status = "HD", flags = {...}, value = }; statuses EN, NF, NS and EX are answers, not
