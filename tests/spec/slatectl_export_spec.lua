@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
--- slatectl export, completion and repl.
+-- slatectl export and repl.
 package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
 local command = require "support.command"
 local server = require "support.server"
@@ -143,23 +143,3 @@ for _, kind in ipairs(server.all()) do
         end)
     end)
 end
-
-describe("slatectl completion", function()
-    it("writes scripts that know every command, and that bash takes", function()
-        local ctl = command.new()
-        for _, shell in ipairs({ "bash", "zsh", "fish" }) do
-            local code, out = ctl.run("completion " .. shell)
-            assert.equal(0, code)
-            for _, row in ipairs(require("slate.cli.main").COMMANDS) do
-                assert.truthy(out:find(row.name, 1, true), shell .. " " .. row.name)
-            end
-        end
-        local code, _, err = ctl.shell("slatectl completion bash | bash -n")
-        assert.equal(0, code, err)
-        assert.equal("", err)
-        code, _, err = ctl.run("completion bash --json") -- a script is no JSON
-        assert.equal(64, code)
-        assert.truthy(err:find("takes no --json", 1, true), err)
-        ctl.remove()
-    end)
-end)

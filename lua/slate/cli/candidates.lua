@@ -1,0 +1,336 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+--- What may stand at a place of a command line: for the shells' completion.
+--
+-- slatectl's own words come from its parser, those of the other programs from what they say of themselves with
+-- --describe. Classes and settings are asked of the server, which gets a moment to answer: without it there are none.
+local M = {}
+
+--- In the place of a word: files are to be completed.
+M.FILES = ":files"
+
+local SERVER_TIMEOUT_S <const> = 0.3
+
+-- { word, what it is } each
+local function row(word, about)
+    return { word, about or "" }
+end
+
+-- Lists of rows by the name of an argument; from: { context =, server = text or nil }.
+local VALUES = {}
+
+local function client_of(from)
+    local server = from.server or from.context.server
+    if type(server) == "string" then
+        server = require("slate.base.units").parse_server(server)
+    end
+    local options = require("slate.wire.access").options(os.getenv)
+    return server and options and require("slate.wire.client").connect(server, {
+        timeout_s = SERVER_TIMEOUT_S, user = options.user, password = options.password, tls = options.tls })
+end
+
+local function stats_of(from, group)
+    local client = client_of(from)
+    local lines = client and client:stats(group)
+    if client then
+        client:close()
+    end
+    return lines or {}
+end
+
+function VALUES.CLASS(from)
+    local rows = {}
+    for _, line in ipairs(stats_of(from, "slabs")) do
+        local id, bytes = line:match("^STAT (%d+):chunk_size (%d+)")
+        if id then
+            rows[#rows + 1] = row(id, ("chunks of %s bytes"):format(bytes))
+        end
+    end
+    return rows
+end
+
+function VALUES.SRC(from)
+    return { row("any", "the server's choice"), row("pool", "the global page pool"),
+        table.unpack(VALUES.CLASS(from)) }
+end
+
+function VALUES.DST(from)
+    return { row("pool", "the global page pool"), table.unpack(VALUES.CLASS(from)) }
+end
+
+function VALUES.PART(from)
+    local rows = {}
+    for _, line in ipairs(stats_of(from, "settings")) do
+        rows[#rows + 1] = row(line:match("^STAT (%S+) (.*)"))
+    end
+    return rows
+end
+
+-- With the sign behind them after which a value follows.
+VALUES["NAME=VALUE"] = function(from)
+    local rows = VALUES.PART(from)
+    for _, one in ipairs(rows) do
+        one[1] = one[1] .. "="
+    end
+    return rows
+end
+
+function VALUES.POLICY()
+    local shell = require "slate.base.shell"
+    local folder = os.getenv("SLATE_POLICY_DIR") or require("slate.policy.file").folder()
+    local pipe, rows = io.popen("ls -- " .. shell.word(folder) .. " 2>/dev/null"), {}
+    for line in pipe:lines() do
+        local name = line:match("^([%w_-]+)%.lua$")
+        rows[#rows + 1] = name and row(name) or nil
+    end
+    pipe:close()
+    rows[#rows + 1] = row(M.FILES)
+    return rows
+end
+
+function VALUES.MODE()
+    local rows = {}
+    for name in ("off ratio eviction random lra lrc utility"):gmatch("%S+") do
+        rows[#rows + 1] = row(name)
+    end
+    for _, one in ipairs(VALUES.POLICY()) do
+        rows[#rows + 1] = one[1] ~= M.FILES and row("lua:" .. one[1], "a policy in Lua") or nil
+    end
+    return rows
+end
+
+-- The default, that of SLATE_SERVER, and those that were changed by slatectl or slatetop before.
+function VALUES.SERVER()
+    local seen, rows = {}, {}
+    local function add(name, about)
+        if name and not seen[name] then
+            seen[name] = true
+            rows[#rows + 1] = row(name, about)
+        end
+    end
+    add(os.getenv("SLATE_SERVER"), "SLATE_SERVER")
+    add("127.0.0.1:11211", "the default")
+    local audit = require "slate.facts.audit"
+    for _, entry in ipairs(audit.read(audit.path(os.getenv)) or {}) do
+        add(type(entry.server) == "string" and entry.server, "changed before")
+    end
+    rows[#rows + 1] = row(M.FILES) -- sockets
+    return rows
+end
+VALUES.ADDRESS = VALUES.SERVER
+
+function VALUES.COMMAND()
+    local rows = {}
+    for _, one in ipairs(require("slate.cli.main").COMMANDS) do
+        rows[#rows + 1] = row(one.name, one.summary)
+    end
+    return rows
+end
+
+function VALUES.TERM()
+    local rows = {}
+    for _, one in ipairs(require("slate.facts.explain").list()) do
+        rows[#rows + 1] = row(type(one) == "table" and one.name or one)
+    end
+    return rows
+end
+
+function VALUES.GROUP()
+    local rows = {}
+    for name in ("items slabs settings sizes conns slated policies pages moves geometry curve whatif hotkeys latency "
+        .. "automove audit sizehist evictions memory describe"):gmatch("%S+") do
+        rows[#rows + 1] = row(name)
+    end
+    return rows
+end
+
+for _, name in ipairs({ "FILE", "FOLDER", "TRACE", "OLD", "NEW", "PATH", "file", "path" }) do
+    VALUES[name] = function() return { row(M.FILES) } end
+end
+
+-- Some arguments have the name of what they hold for a reader, and hold what others do.
+local BY_ARGUMENT = { term = "TERM", setting = { set = "NAME=VALUE" } }
+
+local function values_of(argument, command, from)
+    if argument.choices then
+        local rows = {}
+        for _, choice in ipairs(argument.choices) do
+            rows[#rows + 1] = row(choice)
+        end
+        return rows
+    end
+    local name = BY_ARGUMENT[argument.name]
+    name = type(name) == "table" and name[command] or name
+    local values = VALUES[type(name) == "string" and name or argument.argname]
+    return values and values(from) or {}
+end
+
+-- An argument or option of argparse, as far as it concerns us.
+local function plain(element)
+    local argname = element._argname
+    return {
+        name = element._name, choices = element._choices,
+        argname = type(argname) == "table" and argname[1] or argname or (element._name or ""):upper(),
+        most = element._maxargs, words = element._public_aliases or element._aliases, about = element._description,
+    }
+end
+
+local function all(elements)
+    local list = {}
+    for _, element in ipairs(elements) do
+        list[#list + 1] = plain(element)
+    end
+    return list
+end
+
+local function option_named(options, word)
+    for _, option in ipairs(options) do
+        for _, alias in ipairs(option.words) do
+            if alias == word then
+                return option
+            end
+        end
+    end
+    return nil
+end
+
+local function option_rows(options)
+    local rows = {}
+    for _, option in ipairs(options) do
+        for _, alias in ipairs(option.words) do
+            rows[#rows + 1] = row(alias, (option.about or ""):gsub("%s+", " "):sub(1, 100))
+        end
+    end
+    return rows
+end
+
+-- Of slatectl: what was written before the last word, and the last word.
+local function of_slatectl(context, words)
+    local main = require "slate.cli.main"
+    local last = words[#words] or ""
+    local before = main.join_names(table.move(words, 1, #words - 1, 1, {}))
+    local at = main.find_command(before)
+    local parser = main.parser(at and before[at])
+    local options, command = all(parser._options), nil
+    for _, one in ipairs(parser._commands) do
+        if at and one._name == before[at] then
+            command = { name = one._name, arguments = all(one._arguments) }
+            table.move(all(one._options), 1, #one._options, #options + 1, options)
+        end
+    end
+    local from, place, i = { context = context }, 0, 1
+    while i <= #before do
+        local option = option_named(options, before[i])
+        if option and option.most > 0 then
+            from.server = option.words[1] == "-s" and before[i + 1] or from.server
+            if i == #before then
+                return values_of(option, nil, from)
+            end
+            i = i + 1
+        elseif not option and at and i > at then
+            place = place + 1
+        end
+        i = i + 1
+    end
+    if last:sub(1, 1) == "-" then
+        return option_rows(options)
+    elseif not command then
+        return VALUES.COMMAND()
+    end
+    for _, argument in ipairs(command.arguments) do
+        if place < argument.most then
+            return values_of(argument, command.name, from)
+        end
+        place = place - argument.most
+    end
+    return {}
+end
+
+-- The options of another program: { words =, argname =, choices =, sub = } each, from its --describe.
+local function described(context, program)
+    local shell = require "slate.base.shell"
+    local pipe = io.popen(shell.word((context.bin_dir or ".") .. "/" .. program) .. " --describe 2>/dev/null")
+    local options = {}
+    for line in pipe:lines() do
+        local fields = {}
+        for field in (line .. "\t"):gmatch("(.-)\t") do
+            fields[#fields + 1] = field
+        end
+        local option = { words = {}, about = fields[#fields] }
+        if program == "slated" then
+            for word in (" " .. fields[2]):gmatch(" (%-%-?[%w-]+)") do
+                option.words[#option.words + 1] = word
+            end
+            option.sub = fields[2]:match("^%-o (%S+)$")
+            local choices = fields[7]:find("|", 1, true) and fields[7]
+            option.choices = choices and choices:gmatch("[^|]+") and {} or nil
+            for word in (choices or ""):gmatch("[^|]+") do
+                option.choices[#option.choices + 1] = word
+            end
+            local alone = fields[3] == "flag" or fields[3] == "action" or fields[3] == "count"
+            option.argname = not alone and (fields[3] == "mode" and "MODE" or fields[7]) or nil
+        elseif program == "slatetop" and fields[1] == "option" then
+            for word in fields[2]:gmatch("%-%-?[%w-]+") do
+                option.words[#option.words + 1] = word
+            end
+            option.argname = fields[2]:match(" (%u+)$")
+        elseif program == "slate-load" then
+            option.words[1] = "--" .. fields[1]
+            option.argname = fields[2] ~= "" and fields[2] or nil
+        end
+        options[#options + 1] = (#option.words > 0) and option or nil
+    end
+    pipe:close()
+    return options
+end
+
+-- Of the list of -o the last sub-option is completed.
+local function sub_options(options, list, from)
+    local rows, head, word = {}, list:match("^(.*,)([^,]*)$")
+    head, word = head or "", word or list
+    local name = word:match("^([%w_]+)=")
+    for _, option in ipairs(options) do
+        if option.sub and name == option.sub then
+            for _, value in ipairs(values_of(option, nil, from)) do
+                rows[#rows + 1] = row(value[1] == M.FILES and M.FILES or head .. name .. "=" .. value[1], value[2])
+            end
+        elseif option.sub and not name then
+            rows[#rows + 1] = row(head .. option.sub .. (option.argname and "=" or ""), option.about)
+        end
+    end
+    return rows
+end
+
+local function of_described(context, program, words)
+    local options, last, before = described(context, program), words[#words] or "", words[#words - 1]
+    local from = { context = context }
+    local option = before and option_named(options, before)
+    if program == "slated" and (before == "-o" or before == "--extended") then
+        return sub_options(options, last, from)
+    elseif option and option.argname then
+        return values_of(option, nil, from)
+    elseif last:sub(1, 1) == "-" then
+        local own = {}
+        for _, one in ipairs(options) do
+            own[#own + 1] = not one.sub and one or nil
+        end
+        return option_rows(own)
+    end
+    return program == "slatetop" and VALUES.SERVER() or {}
+end
+
+--- Rows { word, what it is } for the last of the words, which may be empty, of a command line of `program`. Those that
+-- do not begin with it are left out. The word M.FILES means that files may stand there too.
+function M.of(context, program, words)
+    local rows = program == "slatectl" and of_slatectl(context, words) or
+        (program == "slated" or program == "slatetop" or program == "slate-load")
+        and of_described(context, program, words) or {}
+    local last, kept = words[#words] or "", {}
+    for _, one in ipairs(rows) do
+        if one[1] and (one[1] == M.FILES or one[1]:sub(1, #last) == last) then
+            kept[#kept + 1] = one
+        end
+    end
+    return kept
+end
+
+return M

@@ -1,0 +1,159 @@
+-- SPDX-License-Identifier: BSD-3-Clause
+-- slatectl completion: what may stand where, and the scripts with which shells ask.
+package.path = "lua/?.lua;tests/spec/?.lua;" .. package.path
+local command = require "support.command"
+local server = require "support.server"
+
+local SHELLS <const> = { "bash", "zsh", "fish" }
+
+local function has(name)
+    return os.execute("command -v " .. name .. " >/dev/null 2>&1") == true
+end
+
+describe("slatectl completion words", function()
+    local ctl
+
+    setup(function() ctl = command.new() end)
+    teardown(function() ctl.remove() end)
+
+    -- The candidates, as a list and a set; `line` is words for the shell, the last of which is completed.
+    local function words(line)
+        local code, out, err = ctl.run("completion words -- " .. line)
+        assert.equal(0, code, err)
+        assert.equal("", err)
+        local list = {}
+        for word in out:gmatch("([^\t\n]+)[^\n]*\n") do
+            list[#list + 1] = word
+        end
+        return list
+    end
+
+    local function holds(line, ...)
+        local list = words(line)
+        for _, wanted in ipairs({ ... }) do
+            local found = false
+            for _, word in ipairs(list) do
+                found = found or word == wanted
+            end
+            assert.is_true(found, ("%s is none of those for `%s`: %s"):format(wanted, line, table.concat(list, " ")))
+        end
+    end
+
+    it("knows every command, and those that begin as the last word does", function()
+        for _, row in ipairs(require("slate.cli.main").COMMANDS) do
+            holds("slatectl ''", row.name)
+        end
+        assert.same({ "move", "moves" }, words("slatectl mov"))
+        assert.same({}, words("slatectl nothing"))
+        assert.same({ "move", "moves" }, words("slatectl help mov"))
+    end)
+
+    it("knows the options of the whole and of a command", function()
+        holds("slatectl -", "-s", "--server", "--json")
+        holds("slatectl move -", "--dry-run", "--wait", "--json")
+        assert.same({ "--dry-run" }, words("slatectl move any 4 --dry"))
+    end)
+
+    it("knows the choices of arguments, each in its place", function()
+        assert.same({ "list", "show", "new", "test", "simulate", "run" }, words("slatectl policy ''"))
+        holds("slatectl policy run ''", "utility", "free-pages", "age")
+        holds("slatectl automove l", "lra", "lrc", "lua:utility")
+        holds("slatectl explain st", "starving")
+        holds("slatectl stats se", "settings")
+        assert.same({ "any", "pool" }, words("slatectl -s 127.0.0.1:1 move ''")) -- where nobody answers
+        assert.same({ "pool" }, words("slatectl -s 127.0.0.1:1 move any ''"))
+        assert.same({ ":files" }, words("slatectl chart pages ''"))
+        holds("slatectl -s ''", "127.0.0.1:11211", ":files")
+        assert.same({}, words("slatectl move any 4 1 ''"))
+    end)
+
+    it("asks the server for its classes and settings", function()
+        local one = server.start({ args = { "-m", "8" } })
+        finally(function() one:stop() end)
+        local client = one:connect()
+        assert(client:set("key", ("x"):rep(100)))
+        local id = table.concat(client:stats("slabs"), "\n"):match("STAT (%d+):used_chunks 1")
+        client:close()
+        local at = "slatectl -s " .. one.address
+        holds(at .. " move ''", "any", "pool", id)
+        holds(at .. " classes ''", id)
+        holds(at .. " classes 1 ''", id)
+        holds(at .. " set idle", "idle_timeout=")
+        holds(at .. " settings maxc", "maxconns")
+    end)
+
+    it("knows slated's options and what they take", function()
+        assert(server.slated(), "there is no slated: run make first")
+        holds("slated --", "--memory-limit", "--config", "--check-config")
+        holds("slated --policy ''", "lru", "s3fifo")
+        holds("slated -o slab_auto", "slab_automove=", "slab_automove_window=")
+        holds("slated -o idle_timeout=3,slab_automove=u", "idle_timeout=3,slab_automove=utility")
+        assert.same({ ":files" }, words("slated --pidfile ''"))
+        holds("slatetop --", "--server", "--batch")
+        holds("slate-load --", "--preset")
+        assert.same({}, words("another ''"))
+    end)
+end)
+
+describe("slatectl completion", function()
+    local ctl
+
+    setup(function() ctl = command.new() end)
+    teardown(function() ctl.remove() end)
+
+    it("writes scripts, which are no JSON and take no words", function()
+        for _, shell in ipairs(SHELLS) do
+            local code, out = ctl.run("completion " .. shell)
+            assert.equal(0, code)
+            assert.truthy(out:find("slatectl completion words", 1, true))
+        end
+        for words, message in pairs({ ["bash --json"] = "takes no --json", ["bash x"] = "takes no further words" }) do
+            local code, _, err = ctl.run("completion " .. words)
+            assert.equal(64, code)
+            assert.truthy(err:find(message, 1, true), err)
+        end
+    end)
+
+    for _, shell in ipairs(SHELLS) do
+        it("writes a script that " .. shell .. " takes", function()
+            if not has(shell) then
+                pending("there is no " .. shell)
+                return
+            end
+            local code, _, err = ctl.shell(("slatectl completion %s >script && %s -n script"):format(shell, shell))
+            assert.equal(0, code, err)
+            assert.equal("", err)
+        end)
+    end
+
+    -- What bash would show: the function is called as readline calls it.
+    local function in_bash(line)
+        server.write_file(ctl.folder .. "/ask", ([[
+. ./script
+COMP_LINE="%s" COMP_POINT=${#COMP_LINE}
+_slate
+printf '%%s\n' "${COMPREPLY[@]}"
+]]):format(line))
+        local code, out, err = ctl.shell("slatectl completion bash >script && bash ask")
+        assert.equal(0, code, err)
+        return out
+    end
+
+    it("completes in bash, which parts words at = and : too", function()
+        assert.equal("move\nmoves\n", in_bash("slatectl mov"))
+        assert.equal("--dry-run\n", in_bash("/usr/bin/slatectl move any 4 --dry"))
+        assert.equal("utility\n", in_bash("slatectl automove lua:util"))
+        assert.equal("script\n", in_bash("slatectl chart pages scr"))
+    end)
+
+    it("completes in fish", function()
+        if not has("fish") then
+            pending("there is no fish")
+            return
+        end
+        local code, out, err = ctl.shell("slatectl completion fish >script && "
+            .. "HOME=$PWD fish -c 'source script; complete -C \"slatectl mov\"'")
+        assert.equal(0, code, err)
+        assert.truthy(out:find("move\t", 1, true) and out:find("moves\t", 1, true), out)
+    end)
+end)
