@@ -1,16 +1,17 @@
-/* Shares of the bound, so that nobody's slow values keep those of others waiting. In eighths:
+/* How values that are still coming share the bound, so that nobody's slow values keep those of
+ * others waiting. In eighths of the bound:
  *
  *     0        5     7  8
  *     |  large |     |  |
  *     | small, large |  |
  *     |  arrived        |
  *
- * Large values, which take their memory for longest, take five at most. One is for values all of
- * whose bytes have arrived: these take their memory only while they are copied. While a large value
- * waits, small ones take two at most.
+ * Large values may hold five eighths, because they hold memory for longest; large and small ones
+ * together seven. The last eighth is for values whose bytes have all arrived: they hold memory only
+ * while they are copied. While a large value waits, small ones may hold two eighths.
  *
- * A value counts for no more than four. So one that is larger can be stored, too, and only one at a
- * time. */
+ * One value counts for at most four eighths. So a value larger than that can be stored too, but
+ * only one at a time. */
 #include "cache/admit.h"
 
 enum {

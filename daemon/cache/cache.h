@@ -49,8 +49,8 @@ enum cache_store_kind {
 
 struct cache_config {
     size_t   limit_bytes;        /* of item memory, 1 MiB pages */
-    /* to which the limit may be raised later, if the system has the addresses and references need
-     * not become coarser; four times the limit in any case, and with a heap no more than that */
+    /* the limit can be raised up to this, if the system has the address space and references would
+     * not become coarser; up to four times the limit in any case, and with a heap no further */
     size_t   limit_bytes_most;
     enum cache_store_kind store;
     uint32_t block_bytes;        /* CACHE_STORE_BLOCKS: CACHE_BLOCK_LEAST to CACHE_BLOCK_MOST */
@@ -90,8 +90,8 @@ enum { CACHE_BLOCK_LEAST = 64, CACHE_BLOCK_DEFAULT = 200, CACHE_BLOCK_MOST = 655
  * for some millions. */
 struct cache *cache_create(const struct cache_config *);
 void          cache_destroy(struct cache **);             /* after every cache_thread */
-/* Notes in the memory file what time it is. Once in a second or so, so that times to live go on as
- * the clock on the wall does, should the system's be set while the cache serves. */
+/* Notes in the memory file what time it is; to be called about once a second. So items expire by
+ * the wall clock even if the system's clock is set while the cache serves. */
 void          cache_keep_time(struct cache *);
 /* Keeps a text in the memory file for the next start (mem/memory_note.h); without a file, nothing.
  * False: it is too long. One caller at a time. */
@@ -165,11 +165,12 @@ void            cache_read_view(const struct cache_thread *, const struct cache_
                                 struct cache_view *);
 bool            cache_read_end(struct cache_thread *, const struct cache_reader *, bool mark_hit);
 
-/* Prefetches, first the buckets of many keys, then their items, then the neighbours in the queue of
- * items that are to be removed; each is a hint only, and so is the reference from one to the next
- * (0: no item to be seen), and the spot from the first to those that find the key. A key whose
- * bucket shows no item at once is asked for again by cache_prefetch_item_behind, after the others:
- * its bucket goes on in another line. */
+/* Prefetching for a group of keys, in three passes: the buckets of all keys; then their items;
+ * then, for items that are to be removed, their neighbours in the queue. All of it is a hint only,
+ * as is the reference that one pass hands to the next (0: no item was seen) and the spot that the
+ * first pass hands to the call that finds the key. If a key's bucket shows no item,
+ * cache_prefetch_item_behind looks again after the other keys: the bucket goes on in another
+ * line. */
 struct index_spot cache_prefetch_bucket(const struct cache *, const struct key *);
 uint32_t cache_prefetch_item(const struct cache *, const struct key *, struct index_spot);
 uint32_t cache_prefetch_item_behind(const struct cache *, const struct key *, struct index_spot);
@@ -239,9 +240,10 @@ enum cache_status cache_store(struct cache_thread *, const struct key *, const s
 
 /* A value that comes piece by piece: a draft belongs to its maker, who extends it as bytes come,
  * fills it, then publishes or abandons it. For values over ITEM_COPY_MAX only; an append or prepend
- * is joined when it is published. All such drafts together take at most an eighth of the pages (at
- * least one page's worth), and a value that is larger than half of that as much more as it is. A
- * value over a sixteenth of the bound is large. How they share the bound: cache/admit.c. */
+ * is joined when it is published. All such drafts together may hold an eighth of the pages, at
+ * least one page: the bound. A value counts for at most half of the bound, so a larger one can be
+ * stored too, and drafts then hold that much more. A value over a sixteenth of the bound is large.
+ * How values share the bound: cache/admit.c. */
 struct cache_draft {
     struct item *item;          /* NULL: no memory was taken yet */
     uint32_t     left;          /* value bytes that have none yet */
@@ -285,8 +287,8 @@ void cache_abandon(struct cache_thread *, struct cache_draft *taken);
  * is gone. */
 enum cache_status cache_draft_refuse(struct cache_thread *, const struct key *,
                                      const struct cache_store *, struct cache_draft *taken);
-/* The same because its bytes don't come, or others hold what values that are still coming may take:
- * memory is not what lacks, and the caller counts it. */
+/* The same because its bytes do not come, or because other values that are still coming hold all
+ * that they may. It is no lack of memory, so it does not count as one; the caller counts it. */
 void cache_draft_late(struct cache_thread *, const struct key *, const struct cache_store *,
                       struct cache_draft *taken);
 /* Bytes of values over ITEM_COPY_MAX that this thread has copied, ever: an append or prepend copies
@@ -435,6 +437,8 @@ const char *cache_index_name(const struct cache *);
 /* of such a name; CACHE_STORE_SLAB: of none */
 enum cache_store_kind cache_store_find(const char *name);
 uint32_t cache_item_bytes_max(const struct cache *);
+/* Whether an item of this key and value would be within the limit. */
+bool cache_value_fits(const struct cache *, const struct key *, uint64_t value_bytes);
 bool cache_has_cas(const struct cache *);
 const struct evict_tuning *cache_tuning(const struct cache *); /* lives as long as the cache */
 bool cache_evicts(const struct cache *); /* false: -M, nothing live is ever dropped */

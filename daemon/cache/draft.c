@@ -166,7 +166,7 @@ enum cache_status cache_draft_begin(struct cache_thread *ct, const struct key *k
                                     const struct cache_store *s, struct cache_draft *d) {
     const struct cache *c = ct->cache;
     *d = (struct cache_draft){.left = s->value_bytes};
-    if (item_over_limit(c, key, s->value_bytes)) {
+    if (!cache_value_fits(c, key, s->value_bytes)) {
         return store_refused(ct, key, s, CACHE_TOO_LARGE);
     }
     struct shape shape = shape_of_store(c, key, s);

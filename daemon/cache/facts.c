@@ -58,6 +58,16 @@ static void subtract(uint64_t *from, const uint64_t *what, size_t count) {
     }
 }
 
+/* What all classes have counted since the counters were reset. */
+static void class_values(struct cache *c, struct cache_class_values counters[SLAB_CLASSES_MAX]) {
+    struct cache_values total;
+    lock_take(&c->threads_lock);
+    sum_locked(c, &total, counters);
+    subtract((uint64_t *)counters, (uint64_t *)c->class_baseline,
+             SLAB_CLASSES_MAX * CLASS_COUNTERS);
+    lock_release(&c->threads_lock);
+}
+
 void cache_facts(struct cache *c, struct cache_facts *f) {
     struct cache_class_values classes[SLAB_CLASSES_MAX];
     memset(f, 0, sizeof *f);
@@ -131,14 +141,9 @@ static void add_shelves(struct cache *c, const struct class_set *ids, unsigned f
 
 void cache_classes_facts(struct cache *c, const struct class_set *ids,
                          struct cache_class_facts *by_id) {
-    struct cache_values total;
     struct cache_class_values counters[SLAB_CLASSES_MAX];
     uint32_t now_s = clock_now_s();
-    lock_take(&c->threads_lock);
-    sum_locked(c, &total, counters);
-    subtract((uint64_t *)counters, (uint64_t *)c->class_baseline,
-             SLAB_CLASSES_MAX * CLASS_COUNTERS);
-    lock_release(&c->threads_lock);
+    class_values(c, counters);
     for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
         if (class_set_has(ids, id)) {
             by_id[id] = (struct cache_class_facts){.counters = counters[id]};
@@ -205,14 +210,9 @@ void cache_class_facts(struct cache *c, unsigned class_id, struct cache_class_fa
 }
 
 void cache_classes_counters(struct cache *c, struct cache_class_values *sum) {
-    struct cache_values total;
     struct cache_class_values counters[SLAB_CLASSES_MAX];
     memset(sum, 0, sizeof *sum);
-    lock_take(&c->threads_lock);
-    sum_locked(c, &total, counters);
-    subtract((uint64_t *)counters, (uint64_t *)c->class_baseline,
-             SLAB_CLASSES_MAX * CLASS_COUNTERS);
-    lock_release(&c->threads_lock);
+    class_values(c, counters);
     for (unsigned id = 0; id < SLAB_CLASSES_MAX; id++) {
         const uint64_t *from = (const uint64_t *)&counters[id];
         for (size_t i = 0; i < CLASS_COUNTERS; i++) {

@@ -62,7 +62,7 @@ static struct item *join(struct cache_thread *ct, const struct key *key,
                          const char *old_bytes, const struct cache_view *was,
                          enum cache_status *status) {
     uint64_t total = (uint64_t)was->value_bytes + item_value_bytes(added);
-    if (item_over_limit(ct->cache, key, total)) {
+    if (!cache_value_fits(ct->cache, key, total)) {
         *status = CACHE_TOO_LARGE;
         return NULL;
     }
@@ -191,7 +191,7 @@ enum cache_status cache_store_verdict(struct cache_thread *ct, const struct key 
     unsigned class_id = old != NULL ? cache_item_class(c, old) : SLAB_CLASS_NONE;
     bool joins = old != NULL && (s->mode == CACHE_APPEND || s->mode == CACHE_PREPEND);
     if (status == CACHE_OK && joins &&
-        item_over_limit(c, key, (uint64_t)s->value_bytes + item_value_bytes(old))) {
+        !cache_value_fits(c, key, (uint64_t)s->value_bytes + item_value_bytes(old))) {
         status = CACHE_TOO_LARGE;
     }
     if (status == CACHE_NOT_STORED && s->mode == CACHE_ADD) {
@@ -240,7 +240,7 @@ enum cache_status store_large(struct cache_thread *ct, const struct key *key,
                               const struct cache_store *s, const struct index_look *look,
                               struct cache_view *view) {
     struct cache_place place = {0};
-    if (item_over_limit(ct->cache, key, s->value_bytes)) {
+    if (!cache_value_fits(ct->cache, key, s->value_bytes)) {
         return store_refused(ct, key, s, CACHE_TOO_LARGE);
     }
     struct item *draft =

@@ -20,7 +20,8 @@ void renewed_locked(struct cache_thread *, struct partition *, struct item *, un
  * half: between these. */
 void touch_locked(struct partition *, const struct key *, struct item *, uint32_t exptime_s);
 void mark_hit_locked(struct cache_thread *, struct partition *, struct item *);
-/* The item is in the way of an add: it is kept like one that was read, but was not. */
+/* The item is in the way of an add: the policy keeps it as if it had been read, but it counts as
+ * not read. */
 void mark_wanted_locked(struct cache_thread *, struct partition *, struct item *);
 /* Unlinks an item of a class because others need its room. */
 void evict_item_locked(struct cache_thread *, struct partition *, struct item *, unsigned class_id);

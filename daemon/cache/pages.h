@@ -82,14 +82,14 @@ enum cache_moved cache_evacuate(struct cache_thread *, uint32_t page, uint32_t c
 unsigned cache_tails_moved(const struct cache_thread *); /* after CACHE_MOVED_CHUNK */
 /* Prefetches what emptying the chunk will touch, some chunks ahead of it; a hint only. */
 void cache_evacuate_prefetch(const struct cache_thread *, uint32_t page, uint32_t chunk);
-/* From now on what this thread evicts empties pages, and says nothing of what stores want: it
- * counts as evicted_by_moves too. */
+/* From now on this thread evicts in order to empty pages, not because stores need memory: each
+ * eviction also counts as evicted_by_moves. */
 void cache_thread_moves_pages(struct cache_thread *);
 /* Live items that this thread has evicted, ever. */
 uint64_t cache_thread_evicted(const struct cache_thread *);
 
-/* As cache_evacuate, into the class that the item's size belongs to. What it evicts leaves no
- * ghost, for a class that is short of memory while its sizes change would not gain by a page
+/* As cache_evacuate, but into the class that the item's size belongs to. What it evicts leaves no
+ * ghost: a class that is short of memory only because its sizes change would gain nothing by a page
  * more. */
 enum cache_refit {
     /* where there is a free chunk; else CACHE_MOVED_NO_ROOM, and *wanted is the class that has

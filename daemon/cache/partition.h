@@ -31,8 +31,8 @@ struct partition {
     /* over the index, the shelves and the headers of this partition's items */
     struct lock      lock;
     struct index     index;
-    /* the last one given, and the count of partitions: CAS values differ over all keys, because
-     * each partition counts in steps of their count from its own number */
+    /* the last CAS that was given, and the number of partitions: each partition counts in steps of
+     * that number from its own, so no two items of the cache have the same CAS */
     uint64_t         cas, cas_step;
     uint64_t         bytes; /* asked for by its items */
     struct shelf    *shelves[SLAB_CLASSES_MAX]; /* made at first use */
@@ -40,12 +40,13 @@ struct partition {
 
 struct ring; /* watch/ring.h */
 
-/* The clock that items' times are of, and policies': cache time, plus one second for each flush, so
- * that nothing stored after a flush has a time that something before it has. Hence an item is
- * flushed when its time is not after the last flush's, however many flushes there are in a second,
- * and all others' ages are true, because all were stored since the clock was last set forward.
- * Times are compared by the sign of their difference: they may go round after 2^32 flushes, and an
- * item that is flushed must be freed before 2^31 more, which the crawler needs seconds for. */
+/* The clock by which items and policies count time: cache time, plus one second for each flush. So
+ * nothing that is stored after a flush has the time of something stored before it: an item is
+ * flushed if its time is not later than the last flush's, however many flushes there are in a
+ * second. The ages of all other items are right, because all of them were stored since the clock
+ * was last set forward. Times are compared by the sign of their difference. They wrap around after
+ * 2^32 flushes, and a flushed item must be freed before 2^31 more; the crawler needs seconds for
+ * that. */
 struct item_clock {
     uint32_t flushed; /* items of this time and before are gone */
     uint32_t ahead_s; /* of cache time */
@@ -203,9 +204,9 @@ static inline struct evict_queue *queue_now(const struct cache_thread *ct, struc
     s->queue.flushed_s = ct->item_clock.flushed;
     return &s->queue;
 }
-/* What a store is stamped with: now, or the time after the last flush if the turn began before it.
- * By the clock with which the store looked for what was there: what an append or incr read before a
- * flush must not outlive the flush in what they store. */
+/* The time that a store gives its item: now, or just after the last flush if the turn began before
+ * it. It goes by the clock with which the store looked for the old item: what an append or incr
+ * read before a flush must not survive the flush in the new item. */
 static inline uint32_t cache_stamp_s(const struct cache_thread *ct) {
     uint32_t now_s = item_now_s(ct);
     return (int32_t)(now_s - ct->item_clock.flushed) > 0 ? now_s : ct->item_clock.flushed + 1;

@@ -1,4 +1,4 @@
-/* What reads with a lock and without count alike. */
+/* Counting that reads with a lock and without one have in common. */
 #ifndef SLATE_CACHE_READ_H
 #define SLATE_CACHE_READ_H
 #include "cache/partition.h"

@@ -86,12 +86,14 @@ void store_counted(struct cache_thread *ct, const struct key *key, const struct 
     }
 }
 
-bool item_over_limit(const struct cache *c, const struct key *key, uint64_t value_bytes) {
+bool cache_value_fits(const struct cache *c, const struct key *key, uint64_t value_bytes) {
     /* CR LF counts, as it does in memcached, so that the same values fit. */
-    return sizeof(struct item) + (c->cas_flag ? 8u : 0u) + key->len + value_bytes + 2 >
+    return sizeof(struct item) + (c->cas_flag ? 8u : 0u) + key->len + value_bytes + 2 <=
            c->config.item_bytes_max;
 }
 
+/* What goes is what is there now, which another client may have stored meanwhile: a set that failed
+ * is a delete at this moment, and one lock is held at a time. memcached does the same. */
 void store_removes_old(struct cache_thread *ct, const struct key *key,
                        const struct cache_store *s) {
     if (s->mode == CACHE_SET) {

@@ -15,7 +15,6 @@ static inline enum cache_status store_condition(const struct cache_store *s,
 bool store_is_late(const struct cache_store *, const struct item *old);
 /* The marks that a compared store leaves: one that is late makes the new item stale. */
 uint8_t store_marks(const struct cache_store *, const struct item *old);
-bool item_over_limit(const struct cache *, const struct key *, uint64_t value_bytes);
 /* A set that failed must not leave the old value behind. */
 void store_removes_old(struct cache_thread *, const struct key *, const struct cache_store *);
 /* The same for a store that failed for its size or for memory, which is counted. Returns `why`. */

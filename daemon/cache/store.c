@@ -144,7 +144,7 @@ static enum step store_locked(struct storing *st, enum cache_status *status) {
         return STEP_DONE;
     }
     plan_store(c, s, st->key, old, &st->plan);
-    if (item_over_limit(c, st->key, st->plan.value_bytes)) {
+    if (!cache_value_fits(c, st->key, st->plan.value_bytes)) {
         *status = CACHE_TOO_LARGE;
         return STEP_DONE;
     }

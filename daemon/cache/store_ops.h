@@ -29,19 +29,19 @@ struct store_ops {
     /* The class for an unchained item of more than slab_bytes_most, `head_bytes` of them without
      * its value; SLAB_CLASS_NONE: it must be chained. Of slabs NULL: all are of less. */
     unsigned (*class_of)(const struct cache *, size_t total_bytes, size_t head_bytes);
-    /* Bytes of memory: that an item of a class and of so many bytes takes; that a chunk in use has;
-     * that a value takes with what is lost around it, as samples tell it. */
+    /* Bytes of memory: what an item of this class and size takes; what a chunk in use has; what a
+     * value takes together with what is lost around it, as samples report it. */
     size_t   (*takes)(const struct cache *, unsigned class_id, size_t total_bytes);
     size_t   (*chunk_takes)(const struct cache *, uint32_t ref);
     uint32_t (*value_takes)(const struct cache *, unsigned class_id, uint32_t value_bytes);
     /* How many tails a chained item has. Of a heap NULL: no item is chained. */
     uint64_t (*tail_count)(const struct cache *, const struct item *);
 
-    /* A free chunk of the class by any means, evicting or taking a page if need be; 0: there is
-     * none to be had. `large`: of a value that readers may hold, see pinned.h; it takes one, where
-     * others also fill the partition's stock. No lock held. The class is one of this turn's
-     * geometry; when that changes meanwhile, the chunk is of another class, and not smaller. A heap
-     * goes by `total_bytes`, the others by the class. */
+    /* A free chunk of the class by any means, evicting or taking a page if need be; 0: none can be
+     * had. `large`: for a value that readers may hold (pinned.h); then one chunk is taken,
+     * otherwise also some for the partition's stock. No lock held. The class is one of this turn's
+     * geometry; if the geometry changes meanwhile, the chunk is of another class, but not smaller.
+     * A heap goes by `total_bytes`, the other stores by the class. */
     uint32_t (*obtain)(struct cache_thread *, struct partition *, unsigned class_id,
                        size_t total_bytes, bool large);
     /* Takes back chunks that nobody can find any more; readers may still look at them. No lock

@@ -59,7 +59,8 @@ uint32_t chunk_evict_locked(struct cache_thread *ct, struct partition *p, unsign
  * is found out when its partition is chosen, one that makes it too young when it is looked at in
  * its turn, one partition an eviction. */
 
-/* The greater the longer ago; seconds are coarse, so then the longest queue. 0: there is none. */
+/* How long ago the oldest item of the queue was used: the greater, the longer. Times are whole
+ * seconds; of equals the longest queue counts as oldest. 0: the queue is empty. */
 static uint64_t oldest_in(const struct shelf *s) {
     const struct node *n = s != NULL ? evict_oldest(&s->queue) : NULL;
     return n != NULL ? (uint64_t)(UINT32_MAX - node_used_s(n)) << 32 | evict_count(&s->queue) : 0;

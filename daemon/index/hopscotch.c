@@ -13,9 +13,10 @@
  * cache line of twelve, not one key; readers go by versions, as in cuckoo.c, not by timestamps of
  * segments; and the table grows by linear hashing (Litwin, VLDB 1980) instead of being rehashed.
  * For that, the line that follows is not the next in memory: the d-th of a key is where a key of
- * its hash + d * TURN would have its own. So when a line is split, each key in it stays or goes by
- * its own hash, in the same slot, whatever lines lie beside it; and a line that is yet to be split,
- * and so twice as full, is followed by some that are. Strays of a line that was split come home.
+ * its hash + d * LINE_STEP would have its own. So when a line is split, each key in it stays or
+ * goes by its own hash, in the same slot, whatever lines lie beside it; and a line that is yet to
+ * be split, and so twice as full, is followed by some that are. Strays of a line that was split
+ * come home.
  *
  * Whatever happens to a key changes the version of its own line and of each line whose slots
  * change. So a look that finds nothing is told by the first, one that finds by the line where it
@@ -41,7 +42,7 @@ enum {
  * from 0, 1/2 and 1, so that lines that follow each other lie all over the table: the bits 1001011
  * again and again. In a table that grew to 2.5 million items, at a load of 10, 6 were refused, and
  * 716 with the bits of the golden ratio. */
-#define TURN UINT32_C(0xb972e5cb)
+#define LINE_STEP UINT32_C(0xb972e5cb)
 
 _Static_assert((int)LINES_OF_HOME * (int)SLOTS <= (int)INDEX_CHAIN_MOST,
                "what has one line as its own fits those who walk");
@@ -57,7 +58,7 @@ static struct bucket *line_at(const struct index *ix, uint32_t i) {
 }
 /* The line `distance` after the own one of a key. */
 static uint32_t line_of(uint64_t hash, unsigned distance, uint32_t count) {
-    return index_place_of((uint32_t)hash + distance * TURN, count);
+    return index_place_of((uint32_t)hash + distance * LINE_STEP, count);
 }
 static uint8_t tag_for(uint64_t hash, bool stray) {
     unsigned t = (uint8_t)(hash >> 32);

@@ -1,8 +1,8 @@
-/* A set of slab class ids, 0 to 255: a value to pass around, and one that threads share.
+/* A set of slab class ids, 0 to 255: a value to pass around, or one that threads share.
  *
- * Threading: a plain set has one owner; a shared one is for any thread, word by word, so that a
- * taker may see one of two ids that were added at once and find the other next time. Cost: a shift
- * and a mask; taking all is four exchanges. */
+ * Threading: a plain set has one owner. A shared one is for any thread; it is taken word by word,
+ * so if two ids are added at once the taker may get one now and the other the next time. Cost: a
+ * shift and a mask; taking all is four exchanges. */
 #ifndef SLATE_MEM_CLASS_SET_H
 #define SLATE_MEM_CLASS_SET_H
 #include <stdatomic.h>

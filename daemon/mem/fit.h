@@ -2,18 +2,18 @@
  * would take the least.
  *
  * Sizes are counted in steps: of 8 bytes up to 4 KiB, then 256 steps an octave, so that a step is
- * at most 0.4 % of a size; the largest size of each step is kept, so that a class which ends there
+ * at most 0.4 % of a size. The largest size of each step is kept, so that a class which ends there
  * holds it. An item takes its chunk and its share of what is left at the page's end: PAGE_BYTES /
  * floor(PAGE_BYTES / chunk).
  *
- * Best sizes are found by dynamic programming over all chunk sizes that make a difference:
- * multiples of the unit, of those with as many chunks a page the largest. k classes of which the
- * last ends at a size cost what the best k-1 classes up to some smaller size cost, and the pages,
- * one at least, for the items between in chunks of that size. The smaller size lies at most the
- * ladder's factor below, whether there are items between or not: so sizes that come later find a
- * chunk that is not much larger than they are, and a class without items costs nothing. O(classes x
- * sizes x sizes within the factor): about 20 ms for 60 classes, a few times over. Threading: one
- * owner. Errors: out of memory. */
+ * Best sizes are found by dynamic programming over all chunk sizes that matter: multiples of the
+ * unit, and of those that give a page equally many chunks only the largest. The best k classes up
+ * to a size cost what the best k - 1 classes up to some smaller size cost, and the pages (at least
+ * one) for the items between the two. The smaller size is at most the ladder's factor below, even
+ * if no items lie between: so items whose sizes come later find a chunk that is not much larger
+ * than they are, and a class without items costs nothing. O(classes x sizes x sizes within the
+ * factor): about 20 ms for 60 classes, a few times over. Threading: one owner. Errors: out of
+ * memory. */
 #ifndef SLATE_MEM_FIT_H
 #define SLATE_MEM_FIT_H
 #include <stdbool.h>
@@ -55,9 +55,9 @@ static inline double fit_chunk_cost(uint32_t chunk_bytes) {
  * sizes. */
 double fit_memory(const struct size_histogram *, const struct size_list *, uint32_t above_bytes,
                   uint32_t most_bytes);
-/* Items like these that so many pages hold in these sizes once they are full of them. Pages are
- * whole: a class that has an item has one, which its own items fill with what is older, as far as
- * there is any. 0: there are no items. */
+/* How many items like these fit into so many pages with these chunk sizes, once all pages are full.
+ * A class that has an item has at least one whole page, and fills it with older items of its own as
+ * far as there are any. 0: there are no items. */
 double fit_items(const struct size_histogram *, const struct size_list *, uint32_t pages);
 
 /* How many classes there may be. */
@@ -69,14 +69,14 @@ struct fit_limits {
     uint32_t pages;
 };
 /* The sizes that take the fewest pages when `limits->pages` pages are full of items like these,
- * whole pages counted. None saves less than 4 pages divided by all, but for the ladder: from
- * rules->first_bytes or less up to the largest chunk a size is at most FIT_LADDER_FACTOR times the
- * one before, rounded up to the unit. Between sizes of which pages hold one chunk more or less
- * there is nothing.
+ * counted in whole pages. Each size saves at least 4 pages divided by the number of all pages, or
+ * belongs to the ladder: from rules->first_bytes or less up to the largest chunk, a size is at most
+ * FIT_LADDER_FACTOR times the one before, rounded up to the unit. There is no size between two of
+ * which a page holds n and n + 1 chunks.
  *
- * What gives way when they are too many for the limits: first sizes that are there for what they
- * save, one by one, until only the ladder is left; then every second rung of the ladder, as often
- * as is needed. False: out of memory. */
+ * If these are more sizes than the limits allow, first those that only save pages are dropped one
+ * by one, until only the ladder is left; then every second rung of the ladder, as often as needed.
+ * False: out of memory. */
 bool fit_sizes(const struct size_histogram *, const struct size_rules *, const struct fit_limits *,
                struct size_list *);
 

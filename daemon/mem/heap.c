@@ -102,9 +102,9 @@ static uint64_t limit_bytes(const struct heap *h) {
            << PAGE_SHIFT;
 }
 
-/* What is held in vain: holes between allocations, and the allocator's own. Pages that it has no
- * use for are not counted, since the next allocations take them; and when they are what is beyond
- * the limit, they are returned to the system. */
+/* Memory that is resident but not used: holes between allocations, and the allocator's own. Pages
+ * that the allocator has no use for are not counted, since the next allocations take them; if they
+ * are what exceeds the limit, they are returned to the system. */
 static bool measure_held(struct heap *h, bool trim) {
     if (atomic_exchange_explicit(&h->measuring, true, memory_order_acquire)) {
         return false;

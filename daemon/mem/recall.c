@@ -93,14 +93,7 @@ static void own_page(struct slab *s, uint32_t page) {
     p->chunk_count = PAGE_BYTES / p->chunk_bytes;
     p->free_head = 0;
     p->free_count = 0;
-    p->owned_prev = c->owned_last;
-    p->owned_next = PAGE_NONE;
-    if (c->owned_last != PAGE_NONE) {
-        slab_page(s, c->owned_last)->owned_next = page;
-    } else {
-        c->owned = page;
-    }
-    c->owned_last = page;
+    slab_owned_append(s, c, page);
     c->page_count++;
     p->birth = s->births++;
     crash_point("page_recalled");

@@ -96,8 +96,7 @@ static void partial_unlink_locked(struct slab *s, struct slab_class *c, uint32_t
     }
 }
 
-static void owned_link_locked(struct slab *s, struct slab_class *c, uint32_t page) {
-    assert(lock_held(&c->lock));
+void slab_owned_append(struct slab *s, struct slab_class *c, uint32_t page) {
     struct page *p = slab_page(s, page);
     p->owned_prev = c->owned_last;
     p->owned_next = PAGE_NONE;
@@ -163,7 +162,7 @@ static bool class_add_page(struct slab *s, unsigned class_id, uint32_t page) {
         atomic_store_explicit(&p->state, PAGE_OWNED, memory_order_release);
         crash_point("page_owned");
         partial_link_locked(s, c, page);
-        owned_link_locked(s, c, page);
+        slab_owned_append(s, c, page);
         add32(&c->page_count, 1);
         add32(&c->free_count, p->chunk_count);
     }

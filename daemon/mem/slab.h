@@ -208,4 +208,7 @@ unsigned slab_next_pages(struct slab *, unsigned class_id, uint32_t *pages, unsi
 /* Of a class's first 64 pages with free chunks those that are free as a whole, at most `max`.
  * Returns how many were put into `pages`. Under the class's lock. */
 unsigned slab_whole_pages(struct slab *, unsigned class_id, uint32_t *pages, unsigned max);
+/* Puts a page at the end of the list of those that the class owns. Under the class's lock, or
+ * before anybody else sees the slab. */
+void slab_owned_append(struct slab *, struct slab_class *, uint32_t page);
 #endif

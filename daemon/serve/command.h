@@ -38,8 +38,8 @@ struct command_context {
     const char          *line; /* without its line end; not terminated; valid during the call */
     size_t               line_bytes;
     bool                 noreply; /* the line's last word is `noreply` */
-    /* requests that came in the same turn run before it, none of them mn, and their replies go with
-     * its own */
+    /* requests of the same turn ran before it, none of them mn; their replies are sent with its
+     * own */
     bool                 follows;
     struct text_out     *out;
     size_t               piece_bytes; /* when `out` holds so much, or … */

@@ -66,7 +66,7 @@ static void wake_all_locked(struct shared_answer *s, struct shared_text *text) {
 
 /* --- seats --- */
 
-enum shared_turn shared_sit(struct shared_answer *s, struct shared_seat *seat) {
+enum shared_part shared_sit(struct shared_answer *s, struct shared_seat *seat) {
     uint64_t now_us = clock_mono_us();
     lock_take(&s->lock);
     if (seat->text == NULL && s->last != NULL && now_us < s->last->until_us) {
@@ -80,11 +80,11 @@ enum shared_turn shared_sit(struct shared_answer *s, struct shared_seat *seat) {
     } else if (seat->link == NULL) {
         wait_locked(s, seat);
     }
-    enum shared_turn turn = seat->text != NULL ? SHARED_HAS
+    enum shared_part part = seat->text != NULL ? SHARED_HAS
                             : seat->makes      ? SHARED_MAKES
                                                : SHARED_WAITS;
     lock_release(&s->lock);
-    return turn;
+    return part;
 }
 
 bool shared_made(struct shared_answer *s, struct shared_seat *seat, struct text_out *made,

@@ -40,13 +40,14 @@ struct shared_answer {
 void shared_answer_init(struct shared_answer *);
 void shared_answer_fini(struct shared_answer *); /* nobody sits */
 
-enum shared_turn {
+/* What one who asks has to do. */
+enum shared_part {
     SHARED_HAS,   /* it holds the text */
     SHARED_MAKES, /* it is to make the answer and call shared_made */
     SHARED_WAITS, /* it will be woken; then again */
 };
 /* A new seat, or one that was woken. */
-enum shared_turn shared_sit(struct shared_answer *, struct shared_seat *);
+enum shared_part shared_sit(struct shared_answer *, struct shared_seat *);
 /* The answer is there, and serves for so long. Takes over `made`; who waits is woken and has it.
  * False: out of memory. */
 bool shared_made(struct shared_answer *, struct shared_seat *, struct text_out *made,

@@ -11,7 +11,7 @@ struct share {
     struct shared_answer     *shared;
     struct shared_seat        seat;
     const struct shared_maker *maker;
-    enum shared_turn          turn;
+    enum shared_part          part;
     void                     *state; /* of the maker; NULL: it makes nothing */
     struct text_out           made;
     uint64_t                  cost_us;
@@ -51,7 +51,7 @@ static bool make_some(struct share *s, struct command_context *ctx) {
         return false;
     }
     if (!more) {
-        s->turn = SHARED_HAS;
+        s->part = SHARED_HAS;
         end(s); /* the answer may wait for its reader for long */
     }
     return true;
@@ -70,15 +70,15 @@ static bool tell_some(struct share *s, struct command_context *ctx) {
 
 static bool share_run(struct command_more *more, struct command_context *ctx) {
     struct share *s = (struct share *)more;
-    if (s->turn == SHARED_WAITS) {
-        s->turn = shared_sit(s->shared, &s->seat);
+    if (s->part == SHARED_WAITS) {
+        s->part = shared_sit(s->shared, &s->seat);
     }
-    if (s->turn == SHARED_MAKES && !make_some(s, ctx)) {
+    if (s->part == SHARED_MAKES && !make_some(s, ctx)) {
         ctx->out->failed = true;
         return false;
     }
-    more->asleep = s->turn == SHARED_WAITS;
-    return s->turn != SHARED_HAS || tell_some(s, ctx);
+    more->asleep = s->part == SHARED_WAITS;
+    return s->part != SHARED_HAS || tell_some(s, ctx);
 }
 
 static void share_destroy(struct command_more *more) {
@@ -99,7 +99,7 @@ void tell_shared(struct command_context *ctx, struct shared_answer *shared,
     s->more = (struct command_more){.run = share_run, .destroy = share_destroy};
     s->shared = shared;
     s->maker = maker;
-    s->turn = SHARED_WAITS;
+    s->part = SHARED_WAITS;
     s->seat = (struct shared_seat){.wake = ctx->wake, .wake_arg = ctx->wake_arg};
     text_out_init(&s->made);
     if (share_run(&s->more, ctx)) {

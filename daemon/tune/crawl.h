@@ -1,11 +1,11 @@
 /* The crawler: walks the whole index bucket by bucket and frees what has expired, a slice at a
  * time.
  *
- * It runs when asked; when the cache was flushed, so that what is gone gives its memory back and is
- * counted no more; and by itself: first a minute after the start, then after each run as long again
- * as its harvest deserves: half as long when at least one item in a hundred was dead, else twice as
- * long, between a minute and an hour. Threading: the owner's thread, through its cache_thread;
- * `running` and `starts` may be read by anyone. */
+ * It runs when asked; after a flush, so that flushed items give their memory back and no longer
+ * count; and by itself: first a minute after the start, then at intervals between a minute and an
+ * hour. After a run in which at least one item in a hundred was dead the interval is halved,
+ * otherwise doubled. Threading: the owner's thread, through its cache_thread; `running` and
+ * `starts` may be read by anyone. */
 #ifndef SLATE_TUNE_CRAWL_H
 #define SLATE_TUNE_CRAWL_H
 #include <stdatomic.h>

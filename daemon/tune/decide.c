@@ -112,8 +112,8 @@ void tuner_adopt(struct tuner *t) {
 
 /* --- moving --- */
 
-/* Carries out a decision. Returns how many pages moved. Pages that slow readers hold make nobody
- * wait who asks for something. */
+/* Carries out a decision. Returns how many pages moved. It gives up pages that slow readers hold as
+ * soon as somebody waits for an answer. */
 static unsigned carry_out(struct tuner *t, const struct decision *d) {
     unsigned moved = 0;
     char by[2 * AUTOMOVE_NAME_BYTES];
@@ -186,8 +186,8 @@ void tuner_decide_at_need(struct tuner *t) {
 
 /* --- each window --- */
 
-/* Most modes have nothing to decide, and a snapshot of a large cache is not to be paid for, while
- * the pool has pages. */
+/* Whether there is nothing to decide. While the pool has pages, that is so for most modes, and a
+ * snapshot of a large cache costs too much to be taken for nothing. */
 static bool idle(struct tuner *t) {
     uint32_t pages_free = arena_pages_free(cache_slab(t->cache)->arena);
     char why[REASON_BYTES];

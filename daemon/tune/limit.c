@@ -56,8 +56,8 @@ static bool shrink_heap(struct tuner *t) {
     return state == CACHE_SHRINK_MORE;
 }
 
-/* A class gives its last page once: one that is stored to takes a first page anew, over the limit
- * (see cache/steal.c), and so on without end. */
+/* A class gives its last page only once: if items are stored in it afterwards, it takes a new first
+ * page over the limit (cache/steal.c); giving that too would go on without end. */
 bool tuner_shrink(struct tuner *t) {
     static const struct class_set nobody;
     if (cache_store_kind(t->cache) == CACHE_STORE_HEAP) {

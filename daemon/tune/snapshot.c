@@ -78,8 +78,8 @@ void snapshot_take(struct cache *cache, const struct class_set *hungry, struct s
     take_signals(cache, s);
 }
 
-/* An age of a second ago beside one of now makes a tail look younger than one that came after
- * it. */
+/* Ages that were not read again grow by the time that passed: an age of a second ago, beside one of
+ * now, would make a tail look younger than one that came after it. */
 static void let_ages_grow(const struct class_set *but, struct snapshot *s) {
     uint32_t now_s = clock_now_s(),
              passed_s = now_s > s->ages_as_of_s ? now_s - s->ages_as_of_s : 0;

@@ -1,16 +1,15 @@
 /* Gives back what the heap store holds beyond its limit.
  *
- * Oldest first would leave a hole in every run of small allocations and free hardly a page. So what
- * goes is what lives in some of the arena's pages, which are drawn by lot until what they hold is
- * as much as is too much. What is evicted waits until all of it can be given back: a hole that came
- * sooner would be filled by the next store, and keep its run. For the same reason it is given unit
- * by unit of addresses, and what was stored in these pages behind the walk's back is evicted by a
- * second walk.
+ * Evicting the oldest items would leave a hole in every run of small allocations, and free hardly a
+ * page. So pages of the arena are drawn by lot until the items in them amount to the excess, and
+ * these items are evicted. Their memory is given back only when all of it can be, in order of
+ * address: if a hole were given back earlier, the next store would fill it, and its run would stay
+ * in use. What other threads store in these pages during the walk is evicted by a second walk.
  *
- * Meanwhile what is held says nothing: it becomes less at the end only. Stores that went by it
- * would evict, oldest first, in vain, and more and more. So they go by a cap on what is used, which
- * falls with each item that is evicted here: they make room for themselves, as ever, and for
- * nothing else. */
+ * Until the end the amount of memory held does not fall, so stores must not go by it: they would
+ * evict more and more, oldest first, in vain. Instead they go by a cap on the bytes in use, which
+ * falls with each item evicted here. So a store makes room for itself, as always, and for nothing
+ * else. */
 #include <stdlib.h>
 
 #include "cache/heap/limbo.h"

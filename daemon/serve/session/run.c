@@ -146,8 +146,9 @@ static inline void run_request(struct batch *b, const struct request *r) {
     }
 }
 
-/* One request of some has its key noted, and stands for all since the last. The distance varies,
- * lest it beat in time with the client's loop, and is a group at least. */
+/* Notes one key for the samples, which stands for all requests since the one noted before. The
+ * distance between two notes is at least a group, and varies, so that it does not fall into step
+ * with a client that repeats the same requests. */
 static void note_key(struct batch *b, unsigned count) {
     enum { LOOK_AGAIN = 4096 };
     unsigned i = (unsigned)(count - 1 + (uint64_t)(b->key_due + 1)) % count;
@@ -171,8 +172,8 @@ bool batch_copied_much(struct batch *b) {
     return more_bytes >= COPIED_MUCH_BYTES;
 }
 
-/* From now on the group's sessions are run one request at a time; one that copies nothing much then
- * is as any other again. */
+/* From now on the sessions of this group run one request at a time, until a request of theirs
+ * copies little. */
 static void note_copying(struct batch *b) {
     for (unsigned i = 0; i < b->grouped; i++) {
         struct session *s = b->slots[b->group[i].slot].session;

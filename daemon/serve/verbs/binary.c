@@ -100,13 +100,7 @@ static char *fetch(struct serving *sv, const struct request *r, char *p) {
         return put_miss(p, r);
     }
     p = put_found(p, r, view.client_flags, want.want_value ? view.value_bytes : 0, view.cas);
-    if (!want.want_value) {
-        return p;
-    }
-    if (!view.borrowed) {
-        return put_bytes(p, sv->scratch, view.value_bytes);
-    }
-    return serving_put_value(sv, p, view.borrowed, view.value_bytes) ? p : NULL;
+    return want.want_value ? serving_put_fetched(sv, p, &view) : p;
 }
 
 static char *get(struct serving *sv, const struct request *r, char *p) {
@@ -174,7 +168,7 @@ char *binary_stored(struct serving *sv, const struct request *r, enum cache_stat
     case CACHE_EXISTS:
         return put_status(p, r, BINARY_EXISTS);
     case CACHE_TOO_LARGE:
-        if (!joins(mode) || !value_fits_alone(sv, r)) {
+        if (!joins(mode) || !cache_value_fits(sv->cache, &r->key, r->value_bytes)) {
             return put_status(p, r, BINARY_TOO_LARGE);
         }
         break; /* too large only together with what is there */

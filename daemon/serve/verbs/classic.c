@@ -44,12 +44,8 @@ static char *fetch(struct serving *sv, const struct request *r, char *p) {
         return put_end(p, r);
     }
     p = put_head(p, r, view.client_flags, view.value_bytes, view.cas);
-    if (!view.borrowed) {
-        p = put_bytes(p, sv->scratch, view.value_bytes);
-    } else if (!serving_put_value(sv, p, view.borrowed, view.value_bytes)) {
-        return NULL;
-    }
-    return put_end(PUT(p, "\r\n"), r);
+    p = serving_put_fetched(sv, p, &view);
+    return p != NULL ? put_end(PUT(p, "\r\n"), r) : NULL;
 }
 
 static char *get(struct serving *sv, const struct request *r, char *p) {
@@ -96,11 +92,6 @@ void classic_store_of(const struct serving *sv, const struct request *r,
     };
 }
 
-bool value_fits_alone(const struct serving *sv, const struct request *r) {
-    size_t head = sizeof(struct item) + (cache_has_cas(sv->cache) ? 8 : 0) + r->key.len;
-    return head + r->value_bytes + 2 <= cache_item_bytes_max(sv->cache);
-}
-
 char *classic_stored(struct serving *sv, const struct request *r, enum cache_status status,
                      const struct cache_view *view, char *p) {
     if (observed(sv, EVENT_MUTATIONS)) {
@@ -110,7 +101,7 @@ char *classic_stored(struct serving *sv, const struct request *r, enum cache_sta
         return p;
     }
     if (status == CACHE_TOO_LARGE && (r->verb == VERB_APPEND || r->verb == VERB_PREPEND) &&
-        value_fits_alone(sv, r)) {
+        cache_value_fits(sv->cache, &r->key, r->value_bytes)) {
         status = CACHE_NOT_STORED; /* too large only together with what is there */
     }
     switch (status) {

@@ -134,12 +134,8 @@ static char *get_locked(struct serving *sv, const struct request *r, const struc
         }
         return p;
     }
-    if (!view.borrowed) {
-        p = put_bytes(p, sv->scratch, view.value_bytes);
-    } else if (!serving_put_value(sv, p, view.borrowed, view.value_bytes)) {
-        return NULL;
-    }
-    return PUT(p, "\r\n");
+    p = serving_put_fetched(sv, p, &view);
+    return p != NULL ? PUT(p, "\r\n") : NULL;
 }
 
 static char *get(struct serving *sv, const struct request *r, char *p) {

@@ -65,7 +65,8 @@ char *meta_stored(struct serving *sv, const struct request *r, const struct meta
         observe_store(sv, r, m, status, view);
     }
     bool joined = m->mode == 'A' || m->mode == 'P';
-    if (status == CACHE_TOO_LARGE && joined && value_fits_alone(sv, r)) {
+    if (status == CACHE_TOO_LARGE && joined &&
+        cache_value_fits(sv->cache, &r->key, r->value_bytes)) {
         status = CACHE_NOT_STORED;
     }
     switch (status) {

@@ -20,8 +20,9 @@ bool serving_grow(struct serving *sv, size_t n) {
     return true;
 }
 
-bool serving_put_value(struct serving *sv, const char *p, struct item *borrowed,
-                       uint32_t value_bytes) {
+/* False: no memory, and the value has been returned. */
+static bool note_borrowed(struct serving *sv, const char *p, struct item *borrowed,
+                          uint32_t value_bytes) {
     if (sv->value_count == sv->value_room) {
         size_t room = sv->value_room ? sv->value_room * 2 : 64;
         struct output_value *values = realloc(sv->values, room * sizeof *values);
@@ -36,4 +37,11 @@ bool serving_put_value(struct serving *sv, const char *p, struct item *borrowed,
         (struct output_value){(size_t)(p - sv->bytes), borrowed, value_bytes};
     sv->value_bytes += value_bytes;
     return true;
+}
+
+char *serving_put_fetched(struct serving *sv, char *p, const struct cache_view *view) {
+    if (view->borrowed == NULL) {
+        return put_bytes(p, sv->scratch, view->value_bytes);
+    }
+    return note_borrowed(sv, p, view->borrowed, view->value_bytes) ? p : NULL;
 }

@@ -2,8 +2,8 @@
  * and sockets are above; nothing here knows them.
  *
  * A verb writes at p, where there is room for VERB_REPLY_BYTES, and returns where its reply ends. A
- * value that is borrowed from the cache rather than copied is noted by serving_put_value, and sent
- * before the byte at that place. NULL: no memory for that. Threading: the worker's. Cost: no
+ * value that is borrowed from the cache rather than copied is noted by serving_put_fetched, and
+ * sent before the byte at that place. NULL: no memory for that. Threading: the worker's. Cost: no
  * allocation, lock or system call of their own but for growing the list of borrowed values. */
 #ifndef SLATE_SERVE_VERBS_VERBS_H
 #define SLATE_SERVE_VERBS_VERBS_H
@@ -51,9 +51,9 @@ struct serving {
 };
 
 /* --- reply.c --- */
-/* Sends `borrowed` at p; false: no memory, and it has been returned. */
-bool serving_put_value(struct serving *, const char *p, struct item *borrowed,
-                       uint32_t value_bytes);
+/* Writes the value that cache_fetch copied to `scratch`, or has the one that it borrowed sent at p.
+ * Returns where the reply goes on; NULL: no memory, and what was borrowed is returned. */
+char *serving_put_fetched(struct serving *, char *p, const struct cache_view *);
 /* Makes room for n more bytes of replies; false: no memory, and nothing has changed. */
 bool serving_grow(struct serving *, size_t n);
 
@@ -76,9 +76,6 @@ void  binary_store_of(const struct serving *, const struct request *, struct cac
 char *binary_stored(struct serving *, const struct request *, enum cache_status,
                     const struct cache_view *, char *p);
 
-/* Whether the request's own value is within the item limit, apart from what it is to be joined
- * with. */
-bool value_fits_alone(const struct serving *, const struct request *);
 /* Every failed ms leaves nothing behind, whatever its mode. */
 void meta_drop(struct serving *, const struct key *);
 

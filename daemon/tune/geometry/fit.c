@@ -16,8 +16,8 @@ struct fitting {
     bool                     fits;
 };
 
-/* Some tens of milliseconds, which nobody is to wait for: as a job of the mover's, workers go
- * first. */
+/* It takes some tens of milliseconds, for which nobody should wait: as a job of the mover's it lets
+ * workers go first. */
 static bool fit_all(void *arg) {
     struct fitting *f = arg;
     cache_turn_end(f->g->ct); /* it needs none, and others wait for its end */
@@ -74,7 +74,7 @@ static void note_look(struct geometry_change *g, double gain_pct) {
     lock_release(&g->lock);
 }
 
-/* What less than a page would hold is within the rounding of pages: the next look might say the
+/* A gain of less than a page is within the rounding of pages: the next look might say the
  * opposite. */
 static bool is_time(const struct geometry_change *g, const struct geometry_outlook *k) {
     double gain_pct = geometry_gain_pct(k);

@@ -59,7 +59,7 @@ static bool brings_classes(const struct geometry_change *g, const struct size_li
 
 /* What the new table means for each of its classes: fresh ones get a page when there are items for
  * them, and old ones whose range became shorter hold items that are not theirs any more. */
-static void look_at_classes(struct geometry_change *g, const struct size_list *before) {
+static void classify(struct geometry_change *g, const struct size_list *before) {
     const struct slab *slab = cache_slab(g->cache);
     const struct geometry *now = slab_geometry(slab);
     g->fresh = g->mixed = (struct class_set){{0}};
@@ -138,7 +138,7 @@ static void next_step(struct geometry_change *g) {
     }
     cache_set_sizes(g->cache, &now); /* there are ids: the change was refused otherwise */
     g->unquiet = true;
-    look_at_classes(g, &before);
+    classify(g, &before);
     g->fresh_evicted = evicted_by_fresh(g);
     g->passes = 0;
     geometry_begin_pass(g);
@@ -172,7 +172,7 @@ static uint64_t pace_us(const struct geometry_change *g) {
 }
 
 /* A page that is due at the pace of before is due earlier or later at another. */
-static void look_at_rate(struct geometry_change *g, uint64_t now_us) {
+static void follow_rate(struct geometry_change *g, uint64_t now_us) {
     double rate_pct = atomic_load_explicit(&g->rate_pct, memory_order_relaxed);
     if (rate_pct > g->rate_seen_pct && g->due_us > now_us + pace_us(g)) {
         g->due_us = now_us + pace_us(g);
@@ -180,7 +180,7 @@ static void look_at_rate(struct geometry_change *g, uint64_t now_us) {
     g->rate_seen_pct = rate_pct;
 }
 
-static void look_at_evictions(struct geometry_change *g, uint64_t now_us) {
+static void follow_evictions(struct geometry_change *g, uint64_t now_us) {
     uint64_t evicted = evicted_by_fresh(g);
     g->hasty = evicted > g->fresh_evicted;
     if (g->hasty && g->due_us > now_us + pace_us(g)) {
@@ -225,9 +225,10 @@ struct looking {
     bool                    found;
 };
 
-/* Pages that readers hold are left for the end, and then tried one a pass, in turn: a copy takes as
- * much memory again until the reader of the old one is done. But there is one for what is in use at
- * every look, since it is always somebody else's read. */
+/* Pages that readers hold are left for the end. Then one of them is tried in each pass, in page
+ * order: a copy takes as much memory again until the reader of the old one is done. One is tried
+ * even if something in it is in use at every look, since each time it may be another client's
+ * read. */
 static bool is_tried(struct geometry_change *g, uint32_t page) {
     if (!page_is_held(g->cache, page)) {
         return true;
@@ -242,7 +243,7 @@ static bool is_tried(struct geometry_change *g, uint32_t page) {
 }
 
 /* Looks at a page, of which every chunk may have to be looked at. */
-static bool look_at_page(void *arg) {
+static bool find_page_step(void *arg) {
     struct looking *l = arg;
     struct geometry_change *g = l->g;
     l->found = to_be_emptied(g, g->page) && is_tried(g, g->page);
@@ -253,7 +254,7 @@ static bool look_at_page(void *arg) {
 /* Goes on with the pass until a page was worked on. False: the pass is over. */
 static bool go_over_pages(struct geometry_change *g, uint64_t now_us) {
     struct looking l = {g, arena_page_end(cache_slab(g->cache)->arena), false};
-    struct pace_job job = {.ct = g->ct, .step = look_at_page, .arg = &l};
+    struct pace_job job = {.ct = g->ct, .step = find_page_step, .arg = &l};
     if (g->page < l.page_end) {
         pace_run(g->refit.pace, &job);
     }
@@ -347,9 +348,9 @@ uint64_t geometry_tend(struct geometry_change *g) {
         return fit_us;
     }
     uint64_t now_us = clock_mono_us(), stop_us = now_us + WORK_US;
-    look_at_rate(g, now_us);
+    follow_rate(g, now_us);
     if (now_us >= g->look_us) {
-        look_at_evictions(g, now_us);
+        follow_evictions(g, now_us);
     }
     while (g->state == GEOMETRY_DRAINING && now_us >= g->due_us && now_us < stop_us) {
         work(g, now_us);

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Each with its experiments of make bench-policies, and the range in which they hold. */
+/* Each constant with the range in which the results of make bench-policies hold, or with what one
+ * of its loads loses at other values (in points of hit ratio). */
 
 /* Standard errors. 0: recs -1.1 points, alike -1.7 and seven times the moves; 3: cdn -2.4, large
  * -3.2. */
@@ -68,7 +69,7 @@ static void digest(struct automove_utility *u, const struct snapshot *before,
 
 /* --- what is read, and what is stored --- */
 
-static void look_at_class(struct automove_utility *u, const struct snapshot *s, unsigned class_id) {
+static void note_stores(struct automove_utility *u, const struct snapshot *s, unsigned class_id) {
     struct utility_class *c = &u->classes[class_id];
     const struct snapshot_class *is = &s->classes[class_id];
     uint64_t evicted = snapshot_demand(is), sets = is->cmd_set;
@@ -93,7 +94,7 @@ static void look_at_class(struct automove_utility *u, const struct snapshot *s, 
 static void look(struct automove_utility *u, const struct snapshot *s) {
     double all = 0;
     for (unsigned i = 1; i <= s->class_count; i++) {
-        look_at_class(u, s, i);
+        note_stores(u, s, i);
         all += u->classes[i].stored_now;
     }
     double keep = exp(-all * STORES_SHARE / ((double)s->pages_limit * PAGE_BYTES));
@@ -109,7 +110,8 @@ static bool unread(const struct automove_utility *u, const struct snapshot *s, u
                                s->requests - c->read_requests > UTILITY_WINDOW_REQUESTS);
 }
 
-/* What is free in the pages that it got lately is what it got them for. */
+/* Whether the class has a page's worth of free chunks that it has no use for. A class that got
+ * pages lately got them in order to fill them. */
 static bool has_needless(const struct automove_utility *u, const struct snapshot *s,
                          unsigned class_id) {
     return u->classes[class_id].filling_windows == 0 &&
@@ -151,8 +153,9 @@ static double likely_loss(const struct automove_utility *u, const struct snapsho
     return loss > 1 ? loss : 1;
 }
 
-/* Bytes a page that were stored lately, if the class had so many pages, and so many standard errors
- * more. With the next chunk, so that nothing is never less than nothing. */
+/* Bytes stored lately per page, if the class had so many pages, plus so many standard errors. It
+ * counts one chunk that is still to come, so that a class in which nothing was stored is never less
+ * than another such class. */
 static double stored(const struct automove_utility *u, const struct snapshot *s, unsigned class_id,
                      unsigned pages, double doubt) {
     double bytes = u->classes[class_id].stored, chunk = s->classes[class_id].chunk_bytes;

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: BSD-3-Clause
---- Words for a shell.
+--- Words for a shell, and what it left in a file.
 -- @module slate.base.shell
 local M = {}
 
@@ -10,6 +10,17 @@ local M = {}
 function M.word(word)
     local text = tostring(word)
     return text:find("^[%w_./,:@%%+-]+$") and text or "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+--- The text of a file that a command has written, which goes; "" when there is none.
+function M.read_and_remove(path)
+    local file = io.open(path, "r")
+    local text = file and file:read("a") or ""
+    if file then
+        file:close()
+    end
+    os.remove(path)
+    return text
 end
 
 return M

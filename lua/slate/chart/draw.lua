@@ -32,16 +32,6 @@ M.KINDS = {
     { name = "fleet", summary = "the hit ratio of many servers" },
 }
 
-local function read_and_remove(path)
-    local file = io.open(path, "r")
-    local text = file and file:read("a") or ""
-    if file then
-        file:close()
-    end
-    os.remove(path)
-    return text
-end
-
 --- Feeds a script to gnuplot. Returns true; or nil, message and code: "missing" when there is no gnuplot,
 -- "chart" when it fails.
 function M.run(script, program)
@@ -59,7 +49,7 @@ function M.run(script, program)
     pipe:setvbuf("full")
     pipe:write(script)
     local ok, _, status = pipe:close()
-    local said = read_and_remove(errors)
+    local said = shell.read_and_remove(errors)
     if ok then
         return true
     elseif status == 126 or status == 127 then

@@ -14,21 +14,7 @@ local REFUSALS <const> = {
 -- Returns the change's figures by name, and the classes, smallest chunks first:
 -- { id, chunk_size, class_state, total_pages }.
 function M.parse(lines)
-    local stats = require "slate.facts.stats"
-    local change, classes, at = {}, {}, {}
-    for _, line in ipairs(lines) do
-        local name, text = stats.split(line)
-        local id, field = (name or ""):match("^(%d+):(.+)$")
-        if id then
-            if not at[id] then
-                at[id] = { id = math.tointeger(tonumber(id)) }
-                classes[#classes + 1] = at[id]
-            end
-            at[id][field] = TEXT[field] and text or stats.typed(field, text)
-        elseif name then
-            change[name] = TEXT[name] and text or stats.typed(name, text)
-        end
-    end
+    local change, classes = require("slate.facts.stats").numbered(lines, "id", TEXT)
     table.sort(classes, function(a, b) return (tonumber(a.chunk_size) or 0) < (tonumber(b.chunk_size) or 0) end)
     return change, classes
 end

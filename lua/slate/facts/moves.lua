@@ -8,20 +8,9 @@ local TEXT <const> = { mode = true, failed = true, why = true, reason = true, ou
 -- Returns { mode =, why =, … } with the totals by their names, and a list of moves, oldest first:
 -- { number, time_s, mode, from, to, pages, wanted, rescued, lost, expired, duration_us, outcome, reason }.
 function M.parse(lines)
-    local stats = require "slate.facts.stats"
-    local totals, moves, at = {}, {}, {}
-    for _, line in ipairs(lines) do
-        local name, text = stats.split(line)
-        local number, field = (name or ""):match("^(%d+):(.+)$")
-        if number then
-            if not at[number] then
-                at[number] = { number = math.tointeger(tonumber(number)) }
-                moves[#moves + 1] = at[number]
-            end
-            at[number][field == "time" and "time_s" or field] = TEXT[field] and text or stats.typed(field, text)
-        elseif name then
-            totals[name] = stats.typed(name, text)
-        end
+    local totals, moves = require("slate.facts.stats").numbered(lines, "number", TEXT)
+    for _, move in ipairs(moves) do
+        move.time_s, move.time = move.time, nil
     end
     return totals, moves
 end

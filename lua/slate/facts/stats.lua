@@ -63,6 +63,27 @@ function M.split(line)
     return line:match("^STAT (%S+) ?(.*)$")
 end
 
+--- Groups with rows of their own, "STAT 7:state moved" beside "STAT mode off": a table from name to value, and a list
+-- of rows in the server's order, each with its number under `key`. is_text: names whose values are text, whatever they
+-- look like.
+function M.numbered(lines, key, is_text)
+    local values, rows, at = {}, {}, {}
+    for _, line in ipairs(lines) do
+        local name, text = M.split(line)
+        local number, field = (name or ""):match("^(%d+):(.+)$")
+        if number then
+            if not at[number] then
+                at[number] = { [key] = math.tointeger(tonumber(number)) }
+                rows[#rows + 1] = at[number]
+            end
+            at[number][field] = is_text[field] and text or M.typed(field, text)
+        elseif name then
+            values[name] = is_text[name] and text or M.typed(name, text)
+        end
+    end
+    return values, rows
+end
+
 --- Plain groups (general, settings, slated): a table from name to typed value.
 function M.flat(lines)
     local values = {}

@@ -68,16 +68,6 @@ function M.commands(program, grid, processes)
     return commands
 end
 
-local function read_and_remove(path)
-    local file = io.open(path, "r")
-    local text = file and file:read("a") or ""
-    if file then
-        file:close()
-    end
-    os.remove(path)
-    return text
-end
-
 -- Exit statuses of slated as codes of slate.cli.main.
 local CODES <const> = { [64] = "usage", [65] = "input", [66] = "input", [71] = "internal" }
 
@@ -91,7 +81,7 @@ local function collect(job, rows)
         end
     end
     local ok, _, status = job.pipe:close()
-    local said = read_and_remove(job.errors):gsub("^slated: ", ""):gsub("%s+$", "")
+    local said = shell.read_and_remove(job.errors):gsub("^slated: ", ""):gsub("%s+$", "")
     return said, not ok and (CODES[status] or "internal")
 end
 

@@ -102,15 +102,15 @@ static void wake_asker(void *arg) { atomic_store(&((struct asker *)arg)->woken, 
 
 static bool ask_once(struct asker *k) {
     struct shared_seat seat = {.wake = wake_asker, .wake_arg = k};
-    enum shared_turn turn;
-    while (atomic_store(&k->woken, false), (turn = shared_sit(k->answer, &seat)) == SHARED_WAITS) {
+    enum shared_part part;
+    while (atomic_store(&k->woken, false), (part = shared_sit(k->answer, &seat)) == SHARED_WAITS) {
         while (!atomic_load(&k->woken)) {
             sched_yield();
         }
     }
     k->random = k->random * 6364136223846793005u + 1442695040888963407u;
-    bool leaves = turn == SHARED_MAKES && k->random >> 62 == 0;
-    if (turn == SHARED_MAKES && !leaves) {
+    bool leaves = part == SHARED_MAKES && k->random >> 62 == 0;
+    if (part == SHARED_MAKES && !leaves) {
         make(k->answer, &seat, "text", (k->random >> 60) * 20);
         k->made++;
     }
